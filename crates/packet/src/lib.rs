@@ -1,0 +1,149 @@
+//! The packet as it travels: headers as structs, ECN, stamps, identity, and the ways it can end.
+//!
+//! A packet ends in exactly one of two ways: delivered to a socket, or dropped with a [`DropReason`].
+//! Sequence numbers are 64-bit stream offsets (no wrap-around); the wire form is made only by the writers
+//! that need it.
+
+mod segment;
+
+pub use segment::{SackBlock, SackBlocks, Segment, SegmentFlags};
+
+use tailback_units::{Bytes, SimTime};
+
+/// Bytes of an Ethernet header without FCS: what a qdisc adds to the IP length. [linux-5.10 skb->len at qdisc]
+pub const ETHERNET_HEADER: u32 = 14;
+/// Bytes of an IPv4 header without options.
+pub const IPV4_HEADER: u32 = 20;
+/// Bytes of an Ethernet frame on the wire beside its IP packet: preamble 8, header 14, FCS 4, gap 12.
+pub const ETHERNET_WIRE_OVERHEAD: u32 = 38;
+
+/// A host of the experiment, in the order of the file.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub struct HostId(pub u16);
+
+/// One end of a transport conversation: a TCP socket or a ping. Stands for the address and port it is bound to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub struct SocketId(pub u32);
+
+/// The two ECN bits of the IP header. [rfc3168 §5]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Ecn {
+    /// The transport does not understand ECN.
+    #[default]
+    NotEct,
+    /// ECN-capable, code point 01.
+    Ect1,
+    /// ECN-capable, code point 10.
+    Ect0,
+    /// Congestion experienced.
+    Ce,
+}
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum DropReason {
+    /// It arrived at a full queue.
+    TailFull,
+    /// It was the oldest of the longest queue when the whole discipline was over its limit.
+    Overlimit,
+    /// The whole discipline was over its memory limit.
+    Overmemory,
+    /// The control law dropped it at the head of the queue (CoDel).
+    Aqm,
+    /// It reached a host that has no socket for it.
+    NoSocket,
+}
+
+impl DropReason {
+    /// Every reason, in the order of their numbers.
+    pub const ALL: [DropReason; 5] = [
+        DropReason::TailFull,
+        DropReason::Overlimit,
+        DropReason::Overmemory,
+        DropReason::Aqm,
+        DropReason::NoSocket,
+    ];
+
+    /// The name in tables and in `summary.json`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DropReason::TailFull => "tail_full",
+            DropReason::Overlimit => "overlimit",
+            DropReason::Overmemory => "overmemory",
+            DropReason::Aqm => "aqm",
+            DropReason::NoSocket => "no_socket",
+        }
+    }
+}
+
+/// What a packet carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// A TCP segment (or, with offloads, a train of them).
+    Tcp(Segment),
+    /// An ICMP echo request: sequence number and the instant it was sent.
+    EchoRequest {
+        /// Sequence number.
+        seq: u32,
+    },
+    /// The answer to an echo request.
+    EchoReply {
+        /// Sequence number of the request.
+        seq: u32,
+    },
+}
+
+/// One packet: an skb in Linux's terms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// The socket it comes from.
+    pub from: SocketId,
+    /// The socket it goes to.
+    pub to: SocketId,
+    /// The host it goes to.
+    pub destination: HostId,
+    /// Length of the IP packet; a train of segments counts the headers of each.
+    pub ip_length: u32,
+    /// How many MTU-sized packets it stands for (1 without offloads).
+    pub segments: u16,
+    /// ECN bits.
+    pub ecn: Ecn,
+    /// Type-of-service octet without the ECN bits; picks the band of `pfifo_fast`.
+    pub tos: u8,
+    /// Hash of the flow's addresses, ports and protocol; equal for all packets of one direction of a flow.
+    pub flow_hash: u32,
+    /// Bytes of kernel memory it is accounted with. [linux-6.12 skb->truesize]
+    pub truesize: u32,
+    /// The sending TCP socket is still charged for it: freeing or orphaning it must return the credit.
+    pub charged: bool,
+    /// When the discipline that holds it took it.
+    pub enqueued: SimTime,
+    /// Earliest departure time, set by a paced sender for `fq`. [linux-5.10 skb->tstamp]
+    pub departure: SimTime,
+    /// What it carries.
+    pub payload: Payload,
+}
+
+impl Packet {
+    /// Length as a queueing discipline sees it: the Ethernet frame without FCS. [linux-5.10 qdisc_pkt_len]
+    #[inline]
+    pub fn frame_length(&self) -> u32 {
+        self.ip_length + ETHERNET_HEADER * u32::from(self.segments)
+    }
+
+    /// Bytes that the wire is busy for: frame, FCS, preamble and gap; short frames are padded to 64.
+    #[inline]
+    pub fn wire_length(&self) -> Bytes {
+        let per_frame = ETHERNET_WIRE_OVERHEAD * u32::from(self.segments);
+        Bytes(u64::from((self.ip_length + per_frame).max(84)))
+    }
+
+    /// Sets CE if the transport is ECN-capable; false if it is not. [rfc3168 §5]
+    pub fn mark(&mut self) -> bool {
+        let capable = self.ecn != Ecn::NotEct;
+        if capable {
+            self.ecn = Ecn::Ce;
+        }
+        capable
+    }
+}

@@ -1,0 +1,105 @@
+//! A TCP segment: header fields as numbers, options as values.
+
+use tailback_units::SimTime;
+
+/// TCP header flags.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SegmentFlags(u8);
+
+impl SegmentFlags {
+    /// No flag.
+    pub const NONE: SegmentFlags = SegmentFlags(0);
+    /// Synchronise.
+    pub const SYN: SegmentFlags = SegmentFlags(0x02);
+    /// No more data.
+    pub const FIN: SegmentFlags = SegmentFlags(0x01);
+    /// Reset.
+    pub const RST: SegmentFlags = SegmentFlags(0x04);
+    /// Push.
+    pub const PSH: SegmentFlags = SegmentFlags(0x08);
+    /// The acknowledgement number counts.
+    pub const ACK: SegmentFlags = SegmentFlags(0x10);
+    /// ECN echo.
+    pub const ECE: SegmentFlags = SegmentFlags(0x40);
+    /// Congestion window reduced.
+    pub const CWR: SegmentFlags = SegmentFlags(0x80);
+
+    /// True if every flag of `other` is set.
+    pub const fn contains(self, other: SegmentFlags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both sets of flags.
+    pub const fn with(self, other: SegmentFlags) -> SegmentFlags {
+        SegmentFlags(self.0 | other.0)
+    }
+
+    /// The octet on the wire.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+}
+
+/// Bytes `start..end` of the stream that the receiver holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SackBlock {
+    /// First byte.
+    pub start: u64,
+    /// One past the last byte.
+    pub end: u64,
+}
+
+/// Up to four SACK blocks (three beside timestamps); boxed, since most segments carry none. [rfc2018 §3]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SackBlocks(Option<Box<Vec<SackBlock>>>);
+
+impl SackBlocks {
+    /// No block.
+    pub const NONE: SackBlocks = SackBlocks(None);
+
+    /// These blocks, in the order of the option.
+    pub fn new(blocks: Vec<SackBlock>) -> Self {
+        if blocks.is_empty() { SackBlocks(None) } else { SackBlocks(Some(Box::new(blocks))) }
+    }
+
+    /// The blocks in the order of the option.
+    pub fn as_slice(&self) -> &[SackBlock] {
+        self.0.as_ref().map_or(&[], |blocks| blocks.as_slice())
+    }
+
+    /// True if there is no block.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+/// A TCP segment. Sequence numbers are offsets into the stream; SYN and FIN count one each, the SYN has number 0.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// First sequence number.
+    pub seq: u64,
+    /// Payload bytes.
+    pub length: u32,
+    /// Next byte expected from the peer; counts with [`SegmentFlags::ACK`].
+    pub ack: u64,
+    /// Advertised window in bytes (already scaled).
+    pub window: u64,
+    /// Flags.
+    pub flags: SegmentFlags,
+    /// Payload bytes per wire segment (`gso_size`) of a train; equals `length` for a single segment.
+    pub mss: u16,
+    /// Timestamp value: the sender's microsecond clock rounded down to the timestamp clock. `None` without the option.
+    pub tsval: Option<SimTime>,
+    /// Timestamp echo reply.
+    pub tsecr: Option<SimTime>,
+    /// SACK blocks.
+    pub sack: SackBlocks,
+}
+
+impl Segment {
+    /// One past the last sequence number, SYN and FIN counted.
+    pub fn end(&self) -> u64 {
+        let flags = u64::from(self.flags.contains(SegmentFlags::SYN)) + u64::from(self.flags.contains(SegmentFlags::FIN));
+        self.seq + u64::from(self.length) + flags
+    }
+}

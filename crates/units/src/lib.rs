@@ -1,0 +1,14 @@
+//! Integer time, sizes and rates. Nothing here rounds silently: a conversion says in which direction it goes.
+//!
+//! Time is in nanoseconds since the start of the run, sizes in bytes, rates in bit/s (as `tc` prints them;
+//! the kernel's own byte/s values convert without loss).
+
+mod parameter;
+mod rate;
+mod size;
+mod time;
+
+pub use parameter::{Parameter, ParameterError, ParameterUnit, Parameters};
+pub use rate::Rate;
+pub use size::{Bytes, Segs};
+pub use time::{SimTime, Span};

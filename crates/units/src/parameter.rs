@@ -1,0 +1,149 @@
+//! Settable numbers of an algorithm: name, unit, default, meaning. A registry row lists its parameters once;
+//! the experiment file, `tailback list`, `tailback explain` and the docs all read them from there.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What a parameter's number counts; decides how it is written in an experiment file and printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ParameterUnit {
+    /// A plain whole number.
+    Number,
+    /// A number of packets.
+    Packets,
+    /// Bytes, in `tc`'s size units (`k` = 1024).
+    Bytes,
+    /// Nanoseconds, written with a unit (`5ms`).
+    Time,
+    /// bit/s, in `tc`'s rate units (`k` = 1000).
+    Rate,
+    /// 0 or 1, written `NAME` / `noNAME` in `tc`'s words.
+    Flag,
+}
+
+/// One settable number.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its name in `tc` or as a module parameter.
+    pub name: &'static str,
+    /// What it counts.
+    pub unit: ParameterUnit,
+    /// Value when not given; `None` = derived from others, as `meaning` says.
+    pub default: Option<u64>,
+    /// The smallest value accepted.
+    pub least: u64,
+    /// The largest value accepted.
+    pub most: u64,
+    /// One sentence.
+    pub meaning: &'static str,
+}
+
+/// Values given for an algorithm's parameters, by name.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Parameters(BTreeMap<String, u64>);
+
+/// A value that an algorithm does not take.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ParameterError {
+    /// No such parameter; the names there are.
+    Unknown(String, Vec<&'static str>),
+    /// The value is outside its range.
+    OutOfRange {
+        /// The parameter's name.
+        name: String,
+        /// What was given.
+        value: u64,
+        /// The smallest accepted.
+        least: u64,
+        /// The largest accepted.
+        most: u64,
+    },
+    /// A parameter without a default was not given.
+    Missing(&'static str),
+}
+
+impl Parameters {
+    /// Values by name.
+    pub fn new(values: BTreeMap<String, u64>) -> Self {
+        Parameters(values)
+    }
+
+    /// The value given for `name`, if any.
+    pub fn given(&self, name: &str) -> Option<u64> {
+        self.0.get(name).copied()
+    }
+
+    /// Sets `name`.
+    pub fn set(&mut self, name: &str, value: u64) {
+        self.0.insert(name.to_owned(), value);
+    }
+
+    /// The value of `name`: as given, else the default in `table`.
+    pub fn get(&self, name: &'static str, table: &[Parameter]) -> Result<u64, ParameterError> {
+        let row = table.iter().find(|row| row.name == name);
+        self.given(name).or_else(|| row.and_then(|row| row.default)).ok_or(ParameterError::Missing(name))
+    }
+
+    /// Every given name is in `table` and within its range.
+    pub fn check(&self, table: &[Parameter]) -> Result<(), ParameterError> {
+        for (name, &value) in &self.0 {
+            let Some(row) = table.iter().find(|row| row.name == name) else {
+                return Err(ParameterError::Unknown(name.clone(), table.iter().map(|row| row.name).collect()));
+            };
+            if value < row.least || value > row.most {
+                let (least, most) = (row.least, row.most);
+                return Err(ParameterError::OutOfRange { name: name.clone(), value, least, most });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for ParameterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParameterError::Unknown(name, known) => {
+                write!(f, "`{name}` is not a parameter here; there are: {}", known.join(", "))
+            }
+            ParameterError::OutOfRange { name, value, least, most } => {
+                write!(f, "`{name}` is {value}; it must lie between {least} and {most}")
+            }
+            ParameterError::Missing(name) => write!(f, "`{name}` must be given"),
+        }
+    }
+}
+
+impl std::error::Error for ParameterError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &[Parameter] = &[Parameter {
+        name: "limit",
+        unit: ParameterUnit::Packets,
+        default: Some(1000),
+        least: 1,
+        most: 100_000,
+        meaning: "packets held at most",
+    }];
+
+    #[test]
+    fn a_parameter_not_given_has_its_default() {
+        assert_eq!(Parameters::default().get("limit", TABLE), Ok(1000));
+    }
+
+    #[test]
+    fn an_unknown_parameter_names_the_known_ones() {
+        let mut given = Parameters::default();
+        given.set("limits", 3);
+        assert_eq!(given.check(TABLE).unwrap_err().to_string(), "`limits` is not a parameter here; there are: limit");
+    }
+
+    #[test]
+    fn a_value_out_of_range_is_refused_with_the_range() {
+        let mut given = Parameters::default();
+        given.set("limit", 0);
+        assert!(given.check(TABLE).unwrap_err().to_string().contains("between 1 and 100000"));
+    }
+}
