@@ -1,0 +1,1 @@
+"""Tailback: one TCP experiment, described once, run on a simulator, a real kernel or a testbed."""
