@@ -1,1 +1,26 @@
-//! (being written)
+//! TCP as a machine without I/O: segments in, packets and one deadline out.
+//!
+//! An [`Endpoint`] is one socket: a connection's sender and receiver halves. It never asks the time, never draws
+//! an unnamed die and never sends anything itself. Whoever owns it ("the host") calls, and after **every** call
+//! that may have made it want to send, drains it:
+//!
+//! ```text
+//! endpoint.take(segment, …) / expire(now) / write(bytes) / read() / small_queue_ran()
+//! while let Some(packet) = endpoint.next_packet(now) {
+//!     let outcome = device.enqueue(packet);        // Queued, Dropped or Congestion
+//!     … return the credit of packets that left the host: endpoint.credit(truesize) …
+//!     endpoint.handed_over(outcome, now);
+//! }
+//! ```
+//!
+//! The files follow the kernel's steps, in its order: `output` (the transmit loop and its gate), `small_queue`,
+//! `pacing`, `window` (cwnd validation, send window), `input` (one ACK), `sack`, `rtt`, `rack`, `rate_sample`,
+//! `recovery`, `undo`, `timers` (RTO, tail loss probe, delayed ACK), `receiver`.
+
+mod config;
+mod endpoint;
+mod info;
+
+pub use config::{EndpointConfig, Settings, SmallQueueLimit};
+pub use endpoint::{Endpoint, Transmitted, Wakeup};
+pub use info::{HeldBy, Note, TcpInfo};

@@ -1,0 +1,113 @@
+//! What a socket tells about itself: `struct tcp_info`, and notes of what happened.
+
+use tailback_cc::CaState;
+use tailback_units::{Bytes, Rate, Segs, Span};
+
+/// The first test of the send gate that refused new data. [linux-6.12 tcp_output.c tcp_write_xmit]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum HeldBy {
+    /// Nothing is waiting.
+    #[default]
+    NoData,
+    /// The departure time of the last packet lies in the future.
+    Pacing,
+    /// In flight reached cwnd.
+    Cwnd,
+    /// The peer's window is full.
+    ReceiveWindow,
+    /// A short segment waits for an acknowledgement.
+    Nagle,
+    /// Too much of the socket's data sits below TCP.
+    SmallQueue,
+    /// The device refused the packet.
+    LocalDrop,
+}
+
+impl HeldBy {
+    /// The word in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            HeldBy::NoData => "no_data",
+            HeldBy::Pacing => "pacing",
+            HeldBy::Cwnd => "cwnd",
+            HeldBy::ReceiveWindow => "receive_window",
+            HeldBy::Nagle => "nagle",
+            HeldBy::SmallQueue => "small_queue",
+            HeldBy::LocalDrop => "local_drop",
+        }
+    }
+}
+
+/// Something that happened inside the socket since it was last asked.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Note {
+    /// Recovery changed state.
+    CaState(CaState),
+    /// The retransmission timer fired.
+    RetransmissionTimeout,
+    /// A tail loss probe was sent.
+    TailLossProbe,
+    /// A wrong reduction was taken back.
+    Undo,
+}
+
+/// A reading of the socket under the names of `ss -ti`. [linux-6.12 tcp.h struct tcp_info]
+#[derive(Clone, Debug, PartialEq)]
+pub struct TcpInfo {
+    /// State of recovery.
+    pub ca_state: CaState,
+    /// Congestion window.
+    pub snd_cwnd: Segs,
+    /// `None` = infinite.
+    pub snd_ssthresh: Option<Segs>,
+    /// Smoothed RTT.
+    pub rtt: Span,
+    /// Mean deviation.
+    pub rttvar: Span,
+    /// Windowed minimum; `None` before a sample.
+    pub min_rtt: Option<Span>,
+    /// Retransmission timeout, backoff included.
+    pub rto: Span,
+    /// `Rate::UNLIMITED` before the first estimate.
+    pub pacing_rate: Rate,
+    /// Newest delivery rate.
+    pub delivery_rate: Rate,
+    /// Cumulatively acknowledged payload (the SYN counts one, as in the kernel).
+    pub bytes_acked: Bytes,
+    /// Payload sent, retransmissions included.
+    pub bytes_sent: Bytes,
+    /// Payload retransmitted.
+    pub bytes_retrans: Bytes,
+    /// Segments retransmitted since the start.
+    pub total_retrans: u64,
+    /// `packets_out`.
+    pub unacked: Segs,
+    /// Segments SACKed.
+    pub sacked: Segs,
+    /// Segments marked lost.
+    pub lost: Segs,
+    /// Segments retransmitted and not yet acknowledged.
+    pub retrans: Segs,
+    /// Reordering metric.
+    pub reordering: Segs,
+    /// Bytes written and never sent.
+    pub notsent_bytes: Bytes,
+    /// The peer's window.
+    pub snd_wnd: Bytes,
+    /// Segments delivered.
+    pub delivered: u64,
+    /// Time with data outstanding or waiting.
+    pub busy_time: Span,
+    /// Of it, held by the peer's window.
+    pub rwnd_limited: Span,
+    /// Of it, held by the send buffer.
+    pub sndbuf_limited: Span,
+    /// Truesize below TCP: what the small queue tests (without the idle value of one).
+    pub wmem_alloc: Bytes,
+    /// Truesize of the write queue, unacknowledged and unsent.
+    pub wmem_queued: Bytes,
+    /// Send buffer.
+    pub sndbuf: Bytes,
+    /// Why new data was last refused.
+    pub held_by: HeldBy,
+}
