@@ -1,1 +1,70 @@
-//! (being written)
+//! The facts a run notes: five tables, each a file of [`tables`], their columns and units declared once.
+//!
+//! A row is a plain struct in the units of the simulation (`SimTime`, `Span`, `Bytes`, `Segs`, `Rate`); pushing
+//! it appends one cell to each column and does nothing else. [`Record::finish`] turns the columns into Arrow IPC
+//! streams, with the unit of each column in its field metadata under `unit`. The same rows give the same bytes.
+//!
+//! ```
+//! use tailback_record::{FlowsRow, Record};
+//! use tailback_units::{Bytes, SimTime};
+//!
+//! let mut record = Record::default();
+//! let upload = record.names.give("upload");
+//! record.flows.push(FlowsRow { t: SimTime::from_nanos(100_000_000), flow: upload, bytes: Bytes(125_000) });
+//! let tables = record.finish();
+//! assert_eq!(tables[0].0, "flows");
+//! ```
+//!
+//! This crate knows no protocol. Text enters it in two forms: a [`Name`] is something of the experiment file
+//! (a flow, a device), given once and then pushed as an index; a *word* (`&'static str`) is a state or a reason
+//! of the simulator's own vocabulary.
+//!
+//! What the columns mean is written down in `docs/contracts.md`; a test holds the two together.
+
+mod measure;
+mod names;
+mod table;
+pub mod tables;
+
+pub use names::{Name, Names};
+pub use table::{ColumnSpec, TableSpec};
+pub use tables::{Events, EventsRow, Flows, FlowsRow, Ping, PingRow, Qdisc, QdiscRow, TcpInfo, TcpInfoRow};
+
+/// Everything noted during one run.
+#[derive(Debug, Default)]
+pub struct Record {
+    /// The names that rows refer to.
+    pub names: Names,
+    /// Bytes read by receiving applications.
+    pub flows: Flows,
+    /// The sending sockets.
+    pub tcp_info: TcpInfo,
+    /// Echo requests.
+    pub ping: Ping,
+    /// Queue disciplines.
+    pub qdisc: Qdisc,
+    /// What happened to packets and flows.
+    pub events: Events,
+}
+
+impl Record {
+    /// The tables there are, in the order of [`Record::finish`].
+    pub fn specs() -> [TableSpec; 5] {
+        [Flows::spec(), TcpInfo::spec(), Ping::spec(), Qdisc::spec(), Events::spec()]
+    }
+
+    /// Every table as an Arrow IPC stream, by name; a table without rows still has its columns.
+    pub fn finish(self) -> Vec<(&'static str, Vec<u8>)> {
+        let names = &self.names;
+        vec![
+            (Flows::NAME, self.flows.finish(names)),
+            (TcpInfo::NAME, self.tcp_info.finish(names)),
+            (Ping::NAME, self.ping.finish(names)),
+            (Qdisc::NAME, self.qdisc.finish(names)),
+            (Events::NAME, self.events.finish(names)),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -78,7 +78,7 @@ impl fmt::Display for Rate {
         let mut value = self.0;
         let mut prefix = ["", "K", "M", "G", "T"].iter();
         let mut chosen = prefix.next();
-        while value != 0 && value % 1_000 == 0 {
+        while value != 0 && value.is_multiple_of(1_000) {
             let Some(next) = prefix.next() else { break };
             value /= 1_000;
             chosen = Some(next);

@@ -1,0 +1,13 @@
+//! The five tables, one file each.
+
+mod events;
+mod flows;
+mod ping;
+mod qdisc;
+mod tcp_info;
+
+pub use events::{Events, EventsRow};
+pub use flows::{Flows, FlowsRow};
+pub use ping::{Ping, PingRow};
+pub use qdisc::{Qdisc, QdiscRow};
+pub use tcp_info::{TcpInfo, TcpInfoRow};

@@ -1,0 +1,20 @@
+//! Echo requests and what became of them.
+
+use tailback_units::{SimTime, Span};
+
+use crate::Name;
+use crate::table::table;
+
+table! {
+    ///
+    /// One echo request.
+    Ping of PingRow, "ping":
+    /// When it was sent.
+    t: SimTime as Seconds,
+    /// The ping that sent it.
+    ping: Name as Named,
+    /// Its sequence number.
+    seq: u64 as Ordinal,
+    /// Time until the answer; null if there was none.
+    rtt_ms: Option<Span> as Milliseconds,
+}
