@@ -29,7 +29,7 @@ PROTOCOL_ICMP, PROTOCOL_TCP = 1, 6
 FLAG_SYN, FLAG_ACK = 0x02, 0x10
 OPTION_WINDOW_SCALE, OPTION_SACK, OPTION_TIMESTAMP = 3, 5, 8
 COLUMNS = ("t_us", "direction", "flow", "flags", "seq", "len", "ack", "sack", "window", "tsval_ms", "tsecr_ms")
-UNITS = "t_us: us since the first SYN; seq, len, ack, sack, window: bytes; tsval_ms, tsecr_ms: ms since the first of that direction"
+UNITS = "t_us: us since first SYN; seq, len, ack, sack, window: B; tsval_ms, tsecr_ms: ms since its direction's first"
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,12 @@ class Conversation:
 
 
 def read_frames(path: Path) -> Iterator[Frame]:
-    """Frames of a little-endian nanosecond capture, gzip or plain."""
-    opened = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
-    with opened as stream:
+    """Frames of a compressed little-endian nanosecond capture."""
+    with gzip.open(path, "rb") as stream:
         header = stream.read(24)
         magic = struct.unpack_from("<I", header)[0]
         if magic != NANOSECOND_MAGIC:
-            raise ValueError(f"{path}: not a little-endian nanosecond pcap (magic {magic:#x}); convert with editcap -F nsecpcap")
+            raise ValueError(f"{path}: magic {magic:#x} is not a nanosecond pcap; convert with editcap -F nsecpcap")
         while record := stream.read(16):
             seconds, nanoseconds, captured, _length = struct.unpack("<IIII", record)
             yield Frame(seconds * 1_000_000_000 + nanoseconds, stream.read(captured))
@@ -209,7 +208,7 @@ def write_table(path: Path, packets: int, stream: TextIO) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Print the first packets of a kernel capture, relative to its first SYN.")
+    parser = argparse.ArgumentParser(description="Print the first packets of a kernel capture.")
     parser.add_argument("capture", type=Path)
     parser.add_argument("--packets", type=int, default=400)
     arguments = parser.parse_args()

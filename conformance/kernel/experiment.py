@@ -1,0 +1,180 @@
+"""One run of the kernel campaign as an experiment, and its twin: the same experiment as a resolved scenario.
+
+Topology `c0–rc` R `rs–s0` over veth: hosts 0 = C, 1 = R, 2 = S, link 0 = C–R, link 1 = R–S, no rate, no delay. The
+base RTT was netem on the egress of S, so the whole of it is the delay of link 1 from S to R. HTB sits on the egress
+of C and of R, the slower one at the bottleneck; the egress of S and the way back are unshaped (`noqueue`).
+Flows start at `LEAD_S`, because the kernel's ping began 5 s before them; tables are shifted back by the reader.
+
+Source: the campaign's notes (`tests/data/kernel/README.md`), checked against its `tc -s -d qdisc class` output.
+
+Known deviations: the small-queue setting `no` is shift 0 in the kernel's check and `off` (no limit) here; `xN`
+changes the shift in the check alone in the kernel, the socket's pacing shift here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+LEAD_S = 5
+NANOSECONDS = 1_000_000_000
+CLIENT, ROUTER, SERVER = 0, 1, 2
+NEAR, FAR = 0, 1
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+Scenario: TypeAlias = dict[str, Json]
+
+FAST_BPS = 1_000_000_000
+SHAPED_BPS = {
+    "L10M": (10_000_000, FAST_BPS),
+    "L100M": (100_000_000, FAST_BPS),
+    "R10M": (FAST_BPS, 10_000_000),
+    "R100M": (FAST_BPS, 100_000_000),
+    "LR1000M": (FAST_BPS, FAST_BPS),
+}
+UNMODELLED = {
+    "pace": "SO_MAX_PACING_RATE (internal pacing of a loss-based control) is not modelled",
+    "gso": "segments of more than one MSS are not modelled",
+    "nosock": "a socket's pacing shift of 0 (it also changes BBR's segment goal) is not modelled",
+    "lowat": "SO_RCVLOWAT at the receiver is not modelled",
+}
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """The settings of one run, as its name spells them."""
+
+    family: str
+    name: str
+    seed: int
+    cc: str
+    bottleneck: str
+    child: str
+    small_queue: str
+    flows: int
+    duration_s: int
+    base_rtt_us: int
+    stagger_ms: int
+    extras: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """Family and name, unique over the campaign."""
+        return f"{self.family}/{self.name}"
+
+    def unmodelled(self) -> str | None:
+        """Why the simulator cannot run this, if it cannot."""
+        wanted = (*self.extras, self.small_queue)
+        return next((UNMODELLED[extra] for extra in wanted if extra in UNMODELLED), None)
+
+
+def twin(experiment: Experiment) -> Scenario:
+    """The resolved scenario of docs/contracts.md that repeats the experiment."""
+    end_ns = (LEAD_S + experiment.duration_s) * NANOSECONDS
+    return {
+        "title": f"twin of the kernel run {experiment.key}",
+        "seed": experiment.seed,
+        "duration_ns": end_ns + LEAD_S * NANOSECONDS,
+        "hosts": hosts(experiment),
+        "links": [link(CLIENT, ROUTER, 0), link(ROUTER, SERVER, experiment.base_rtt_us * 1000)],
+        "qdiscs": shapers(experiment),
+        "traffic": [*(upload(experiment, index, end_ns) for index in range(experiment.flows)), ping(end_ns)],
+        "record": {"interval_ns": NANOSECONDS // 10, "tcp_info": "interval", "events": False},
+    }
+
+
+def hosts(experiment: Experiment) -> list[Json]:
+    sysctl: dict[str, Json] = {"net.ipv4.tcp_limit_output_bytes": limit_output_bytes(experiment)}
+    return [
+        {"name": "C", "stack": "linux-6.12", "sysctl": sysctl},
+        {"name": "R", "stack": "linux-6.12", "sysctl": {}},
+        {"name": "S", "stack": "linux-6.12", "sysctl": {}},
+    ]
+
+
+def limit_output_bytes(experiment: Experiment) -> int:
+    """1 MiB is the kernel's default, 4 MiB the setting of the family, 1e9 that of every changed small queue."""
+    if experiment.small_queue != "std":
+        return 1_000_000_000
+    return 4 << 20 if experiment.family == "wired_hzburst" else 1 << 20
+
+
+def link(near: int, far: int, delay_back_ns: int) -> Json:
+    return {
+        "ends": [near, far],
+        "rate_bps": None,
+        "delay_ns": [0, delay_back_ns],
+        "mtu": 1500,
+        "ring": 256,
+        "bql": False,
+    }
+
+
+def shapers(experiment: Experiment) -> list[Json]:
+    """HTB on both egresses; the child under test stands wherever the rate is the lowest."""
+    near, far = SHAPED_BPS[experiment.bottleneck]
+    children = dict.fromkeys((near, far), "pfifo") | {min(near, far): experiment.child}
+    return [
+        {"host": CLIENT, "link": NEAR, "root": shaper(experiment.family, near, children[near])},
+        {"host": ROUTER, "link": FAR, "root": shaper(experiment.family, far, children[far])},
+    ]
+
+
+def shaper(family: str, rate_bps: int, kind: str) -> Json:
+    burst = htb_burst(family, rate_bps)
+    options: dict[str, Json] = {"rate": rate_bps, "burst": burst, "cburst": burst, "quantum": 1514}
+    return {"kind": "htb", "options": options, "child": child(kind)}
+
+
+def htb_burst(family: str, rate_bps: int) -> int:
+    """Bytes; `wired_hzburst` adds what the rate carries in 1 ms."""
+    if rate_bps == FAST_BPS:
+        return 3000
+    return 1600 + (rate_bps // 8000 if family == "wired_hzburst" else 0)
+
+
+def child(kind: str) -> Json:
+    options: dict[str, Json] = {"limit": 1000} if kind == "pfifo" else {}
+    return {"kind": kind, "options": options, "child": None}
+
+
+def upload(experiment: Experiment, index: int, end_ns: int) -> Json:
+    return {
+        "kind": "tcp",
+        "name": flow_name(index),
+        "from": CLIENT,
+        "to": SERVER,
+        "start_ns": LEAD_S * NANOSECONDS + index * experiment.stagger_ms * 1_000_000,
+        "stop_ns": end_ns,
+        "bytes": None,
+        "cc": {"name": experiment.cc, "options": {}},
+        "tsq": small_queue(experiment.small_queue),
+    }
+
+
+def flow_name(index: int) -> str:
+    return f"upload.{index + 1}"
+
+
+def small_queue(setting: str) -> Json:
+    """`std` = 1 ms (shift 10), `xN` = N ms, `no` = off, `nosock` = a socket's shift of 0."""
+    if setting == "no":
+        return {"kind": "off"}
+    if setting == "nosock":
+        return {"kind": "time", "shift": 0}
+    factor = 1 if setting == "std" else int(setting.removeprefix("x"))
+    return {"kind": "time", "shift": 10 - round(math.log2(factor))}
+
+
+def ping(end_ns: int) -> Json:
+    return {
+        "kind": "ping",
+        "name": "ping",
+        "from": CLIENT,
+        "to": SERVER,
+        "start_ns": 0,
+        "stop_ns": end_ns + LEAD_S * NANOSECONDS,
+        "interval_ns": NANOSECONDS // 5,
+        "size": 64,
+    }

@@ -1,0 +1,73 @@
+"""Makes the golden table from the kernel campaign.
+
+    python -m conformance.kernel.extract /work/shared/truth tests/data/kernel
+
+Every wired run has a row, if its twin has the shapers that `tc` printed; `TRACED` runs also keep their `TCP_INFO` samples.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pandas as pd
+
+from conformance.kernel import golden
+from conformance.kernel.campaign import read_experiment, read_tables, run_folders, shaper_differences
+from conformance.kernel.experiment import twin
+from conformance.kernel.measures import measure
+
+FAMILIES = ("wired", "wired_hzburst")
+TRACED = (
+    "wired/reno-L100M-pfifo-std-n1",
+    "wired/reno-L100M-pfifo-std-n4-stag0.1",
+    "wired/reno-L100M-pfifo-no-n4",
+    "wired/reno-R10M-pfifo-std-n1",
+    "wired/reno-R100M-pfifo-std-n4",
+    "wired/reno-LR1000M-pfifo-std-n4",
+    "wired/cubic-L10M-pfifo-std-n1",
+    "wired/cubic-L100M-pfifo-std-n4",
+    "wired/cubic-L100M-pfifo-x16-n4",
+    "wired/cubic-L100M-pfifo-no-n4",
+    "wired/cubic-R10M-pfifo-std-n1",
+    "wired/cubic-R100M-pfifo-std-n1",
+    "wired/cubic-R100M-fq_codel-std-n4",
+    "wired/cubic-LR1000M-fq_codel-std-n4",
+    "wired/bbr-L100M-pfifo-std-n4",
+    "wired/bbr-L100M-pfifo-no-n1",
+    "wired/bbr-R10M-pfifo-std-n1",
+    "wired/bbr-R100M-pfifo-std-n4",
+    "wired/bbr-R10M-fq_codel-std-n4",
+    "wired/bbr-LR1000M-fq_codel-std-n4",
+)
+
+
+def golden_run(folder: Path) -> golden.GoldenRun:
+    experiment = read_experiment(folder)
+    differences = shaper_differences(folder, twin(experiment))
+    if differences:
+        raise SystemExit(f"{folder}: the twin is not what `tc` shows, correct experiment.py: {differences}")
+    tables = read_tables(folder)
+    return golden.GoldenRun(experiment, measure(tables, experiment.flows, experiment.duration_s))
+
+
+def trace(root: Path, key: str) -> pd.DataFrame:
+    info = read_tables(root / key).tcp_info
+    return info.assign(run=key)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Make tests/data/kernel from the kernel campaign.")
+    parser.add_argument("campaign", type=Path)
+    parser.add_argument("folder", type=Path)
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    runs = [golden_run(folder) for folder in run_folders(arguments.campaign, FAMILIES)]
+    golden.write_runs(arguments.folder / golden.RUNS, runs)
+    traces = pd.concat([trace(arguments.campaign, key) for key in TRACED])
+    golden.write_traces(arguments.folder / golden.TRACES, traces)
+    print(f"{len(runs)} runs, {len(traces)} samples of {len(TRACED)} runs")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""The golden table of the kernel campaign, `tests/data/kernel`: what the simulator is held against.
+
+`runs.csv`: a row per run, its settings and its figures. `traces.parquet`: `TCP_INFO` of a few runs, each 100 ms.
+Both carry their units: the CSV in its second line, the Parquet file in the metadata of its fields (`unit`).
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from conformance.kernel.experiment import Experiment
+from conformance.kernel.measures import UNITS, Measures
+
+FOLDER = Path(__file__).resolve().parents[2] / "tests" / "data" / "kernel"
+RUNS, TRACES = "runs.csv", "traces.parquet"
+EXPERIMENT_UNITS = {"duration_s": "s", "base_rtt_us": "us", "stagger_ms": "ms"}
+TRACE_UNITS = {
+    "run": "",
+    "t": "s",
+    "flow": "",
+    "snd_cwnd": "segments",
+    "snd_ssthresh": "segments",
+    "rtt": "us",
+    "pacing_rate": "B/s",
+    "unacked": "segments",
+    "wmem_alloc": "B",
+    "bytes_acked": "B",
+    "total_retrans": "segments",
+}
+
+
+@dataclass(frozen=True)
+class GoldenRun:
+    """One run of the real kernel."""
+
+    experiment: Experiment
+    kernel: Measures
+
+
+def write_runs(path: Path, runs: list[GoldenRun]) -> None:
+    names = [field.name for field in (*fields(Experiment), *fields(Measures))]
+    units = EXPERIMENT_UNITS | UNITS
+    with path.open("w", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerow(["# unit", *(units.get(name, "") for name in names[1:])])
+        writer.writerows([as_text(value) for value in row_of(run).values()] for run in runs)
+
+
+def row_of(run: GoldenRun) -> dict[str, object]:
+    return asdict(run.experiment) | asdict(run.kernel)
+
+
+def as_text(value: object) -> str:
+    if isinstance(value, tuple):
+        return " ".join(value)
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.6g}"
+    return str(value)
+
+
+def read_runs(folder: Path = FOLDER) -> list[GoldenRun]:
+    with (folder / RUNS).open(newline="") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["family"] != "# unit"]
+    return [GoldenRun(experiment_of(row), measures_of(row)) for row in rows]
+
+
+def experiment_of(row: dict[str, str]) -> Experiment:
+    return Experiment(
+        family=row["family"],
+        name=row["name"],
+        seed=int(row["seed"]),
+        cc=row["cc"],
+        bottleneck=row["bottleneck"],
+        child=row["child"],
+        small_queue=row["small_queue"],
+        flows=int(row["flows"]),
+        duration_s=int(row["duration_s"]),
+        base_rtt_us=int(row["base_rtt_us"]),
+        stagger_ms=int(row["stagger_ms"]),
+        extras=tuple(row["extras"].split()),
+    )
+
+
+def measures_of(row: dict[str, str]) -> Measures:
+    numbers = {name: float(row[name] or "nan") for name in UNITS}
+    counts = {name: int(row[name]) for name in ("ping_lost", "retransmits", "drops")}
+    return Measures(**(numbers | counts))  # type: ignore[arg-type]
+
+
+def write_traces(path: Path, traces: pd.DataFrame) -> None:
+    """Compressed; the unit of each column goes with it."""
+    table = pa.Table.from_pandas(traces[list(TRACE_UNITS)], preserve_index=False)
+    schema = pa.schema([field.with_metadata({"unit": TRACE_UNITS[field.name]}) for field in table.schema])
+    pq.write_table(table.cast(schema), path, compression="zstd", compression_level=19)
+
+
+def read_trace(key: str, folder: Path = FOLDER) -> pd.DataFrame | None:
+    """`TCP_INFO` of one run, or nothing if this run's was not kept."""
+    trace = pq.read_table(folder / TRACES, filters=[("run", "=", key)]).to_pandas()
+    return None if trace.empty else trace

@@ -1,0 +1,105 @@
+"""Runs the twin of a kernel run on the simulator; its tables come in the campaign's time (0 = start of the flows)."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import pandas as pd
+import pyarrow as pa
+
+from conformance.kernel.experiment import LEAD_S, Experiment, flow_name, twin
+from conformance.kernel.measures import Measures, Tables, measure
+
+
+class Core(Protocol):
+    """What of the compiled simulator is used here."""
+
+    def congestion_controls(self) -> list[dict[str, Any]]:
+        """Rows of the registry."""
+
+    def Progress(self) -> object:  # noqa: N802 - a class, seen as its constructor
+        """Progress of one run."""
+
+    def run(self, scenario: str, progress: object) -> dict[str, Any]:
+        """Tables and cost of one run."""
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What the simulator made of an experiment: figures, or why there are none."""
+
+    experiment: Experiment
+    measures: Measures | None
+    failure: str | None
+    cpu_s: float
+
+
+def congestion_controls() -> frozenset[str]:
+    """Names in the simulator's registry."""
+    return frozenset(row["name"] for row in core().congestion_controls())
+
+
+def not_simulated(experiment: Experiment, controls: frozenset[str]) -> str | None:
+    """Why this run is skipped, if it is."""
+    if experiment.cc not in controls:
+        return f"no congestion control `{experiment.cc}` in the simulator"
+    return experiment.unmodelled()
+
+
+def simulate_all(experiments: Sequence[Experiment], jobs: int) -> Iterator[Simulated]:
+    """Each in a process of its own, in the order given."""
+    spawned = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=spawned) as pool:
+        yield from pool.map(simulate, experiments)
+
+
+def simulate(experiment: Experiment) -> Simulated:
+    """One run and its figures; a run that fails says so in its row instead of ending the comparison."""
+    try:
+        tables, cost = simulated_tables(experiment)
+    except (ValueError, RuntimeError) as error:
+        return Simulated(experiment, None, str(error), 0.0)
+    return Simulated(experiment, measure(tables, experiment.flows, experiment.duration_s), None, cost["cpu_s"])
+
+
+def simulated_tables(experiment: Experiment) -> tuple[Tables, dict[str, float]]:
+    """The tables of the twin, and what it cost."""
+    found = core().run(json.dumps(twin(experiment)), core().Progress())
+    tables = {name: pa.ipc.open_stream(stream).read_pandas() for name, stream in found["tables"].items()}
+    return in_campaign_terms(tables, experiment.flows), found["cost"]
+
+
+def in_campaign_terms(tables: dict[str, pd.DataFrame], flows: int) -> Tables:
+    """Times counted from the start of the flows, flows counted from 0."""
+    return Tables(
+        flows=numbered(shifted(tables["flows"]), flows),
+        tcp_info=numbered(shifted(tables["tcp_info"]), flows),
+        ping=shifted(tables["ping"]),
+        drops=final_drops(tables["qdisc"]),
+    )
+
+
+def shifted(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(t=table["t"] - LEAD_S)
+
+
+def numbered(table: pd.DataFrame, flows: int) -> pd.DataFrame:
+    numbers = {flow_name(index): index for index in range(flows)}
+    return table.assign(flow=table["flow"].astype(str).map(numbers))
+
+
+def final_drops(counters: pd.DataFrame) -> int:
+    """Counters of the roots at the end of the run; a root counts what its child dropped."""
+    roots = counters[counters["depth"] == 0]
+    return int(roots.groupby("device", observed=True)["dropped"].last().sum())
+
+
+def core() -> Core:
+    """The compiled simulator; imported late, because the golden table is of use without it."""
+    return cast(Core, importlib.import_module("tailback._core"))

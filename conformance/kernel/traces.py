@@ -1,0 +1,113 @@
+"""`TCP_INFO` of one run on both sides: sample by sample, up to the first divergence, or drawn over each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pandas as pd
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+
+from conformance.kernel import golden
+from conformance.kernel.campaign import read_tables
+from conformance.kernel.experiment import Experiment
+from conformance.kernel.simulate import simulated_tables
+
+SAMPLE_S = 0.1
+SHOWN = ("snd_cwnd", "snd_ssthresh", "rtt", "unacked", "wmem_alloc", "pacing_rate", "bytes_acked", "total_retrans")
+JUDGED = ("snd_cwnd", "rtt", "unacked", "bytes_acked", "total_retrans")
+# A relative difference of small numbers says nothing: these much are always forgiven.
+SLACK = {"snd_cwnd": 1.0, "rtt": 300.0, "unacked": 2.0, "bytes_acked": 3000.0, "total_retrans": 2.0}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Samples of the same flows at the same times, indexed by (sample, flow)."""
+
+    experiment: Experiment
+    kernel: pd.DataFrame
+    simulator: pd.DataFrame
+
+
+def pair(experiment: Experiment, campaign: Path | None) -> Pair:
+    """Both sides; the kernel's from the campaign if its folder is given, else from the golden traces."""
+    theirs = kernel_trace(experiment, campaign)
+    ours = simulated_tables(experiment)[0].tcp_info
+    end_s = experiment.duration_s - SAMPLE_S / 2
+    return Pair(experiment, by_sample(theirs, end_s), by_sample(ours, end_s))
+
+
+def kernel_trace(experiment: Experiment, campaign: Path | None) -> pd.DataFrame:
+    if campaign is not None:
+        return read_tables(campaign / experiment.key).tcp_info
+    trace = golden.read_trace(experiment.key)
+    if trace is None:
+        raise SystemExit(f"no golden trace of {experiment.key}; give the folder of the campaign with --campaign")
+    return trace
+
+
+def by_sample(info: pd.DataFrame, end_s: float) -> pd.DataFrame:
+    """The kernel's clock is some µs late at each sample, so samples are matched by their number."""
+    inside = info[(info["t"] > 0) & (info["t"] < end_s)]
+    sample = (inside["t"] / SAMPLE_S).round().astype(int)
+    return inside.assign(sample=sample).drop_duplicates(["sample", "flow"]).set_index(["sample", "flow"])[list(SHOWN)]
+
+
+def diverged(pair: Pair, share: float) -> pd.DataFrame:
+    """Which judged figures of which sample differ by more than `share` of the kernel's and by more than the slack."""
+    theirs, ours = pair.kernel.align(pair.simulator, join="inner")
+    slack = pd.Series(SLACK)
+    judged = list(JUDGED)
+    difference = (ours[judged] - theirs[judged]).abs()
+    return difference.gt((theirs[judged].abs() * share).clip(lower=slack, axis=1))
+
+
+def lines(pair: Pair, share: float | None) -> Iterator[str]:
+    """Side by side `kernel | simulator`; with a share, only up to the first sample that differs by more."""
+    differs = diverged(pair, share if share is not None else 0.1)
+    yield f"{'t':>5} flow  " + "  ".join(f"{name:>21}" for name in SHOWN)
+    for at, marks in differs.iterrows():
+        sample, flow = cast(tuple[int, int], at)
+        sides = [two_sides(pair, (sample, flow), name, marks) for name in SHOWN]
+        yield f"{sample * SAMPLE_S:5.1f} {flow:4d}  " + "  ".join(sides)
+        if share is not None and marks.any():
+            named = ", ".join(name for name in JUDGED if marks[name])
+            yield f"first divergence: flow {flow} at {sample * SAMPLE_S:.1f} s in {named}"
+            return
+
+
+def two_sides(pair: Pair, at: tuple[int, int], name: str, marks: pd.Series[bool]) -> str:
+    theirs, ours = (float(cast(float, side.loc[at, name])) for side in (pair.kernel, pair.simulator))
+    mark = "*" if name in JUDGED and marks[name] else " "
+    return f"{number(theirs):>9} | {number(ours):>8}{mark}"
+
+
+def number(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.0f}"
+
+
+def draw(pair: Pair, path: Path) -> None:
+    """cwnd, TCP RTT and throughput of every flow, kernel solid and simulator dashed."""
+    figure, axes = plt.subplots(3, 1, sharex=True, figsize=(11, 9), layout="constrained")
+    for table, style in ((pair.kernel, "-"), (pair.simulator, "--")):
+        for flow, samples in table.groupby(level="flow"):
+            draw_flow(axes, samples.droplevel("flow"), (style, f"C{flow}"))
+    for axis, label in zip(axes, ("cwnd (segments)", "TCP RTT (ms)", "throughput (Mbit/s)"), strict=True):
+        axis.set_ylabel(label)
+    axes[0].set_title(f"{pair.experiment.key}: kernel solid, simulator dashed, a colour per flow")
+    axes[-1].set_xlabel("time (s)")
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def draw_flow(axes: Sequence[Axes], samples: pd.DataFrame, look: tuple[str, str]) -> None:
+    style, colour = look
+    t = samples.index.to_numpy() * SAMPLE_S
+    acked_mbps = np.gradient(samples["bytes_acked"].to_numpy(dtype=float), t) * 8e-6
+    for axis, values in zip(axes, (samples["snd_cwnd"], samples["rtt"] / 1000, acked_mbps), strict=True):
+        axis.plot(t, values, style, color=colour, linewidth=1)
