@@ -1,0 +1,136 @@
+"""The metrics, one function each: definition, unit, source.
+
+Sources: goodput and fairness as [rfc5166 §2.1, §2.3]; Jain's index [Jain, Chiu, Hawe 1984]; RTT and cwnd as the
+sending socket reports them, `tcpi_rtt` (smoothed) and `tcpi_snd_cwnd` [linux-6.12 tcp.h struct tcp_info]; ping as
+[iputils ping] prints it. Percentiles interpolate linearly between order statistics (type 7 of Hyndman and Fan 1996).
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tailback.analysis.window import NANOSECONDS, Window, nanoseconds
+
+PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
+
+BITS = 8
+MEGA = 1e6
+MICROSECONDS_PER_MS = 1e3
+
+DECIMALS = 6
+"""Digits kept after the point (1 bit/s, 1 ns): fewer than differ between machines in the last bit of a sum."""
+
+Samples = npt.NDArray[np.float64]
+
+
+def goodput(flows: pd.DataFrame, window: Window, bin_ns: int) -> dict[str, float]:
+    """Goodput of each flow that delivered anything in the window: bytes read by the receiving application per
+    second of the window, in Mbit/s. A bin that lies partly in the window counts in proportion.
+    """
+    received = flows["bytes"].to_numpy(dtype=np.float64) * window.share_of_bins(flows, bin_ns)
+    totals = pd.Series(received).groupby(flows["flow"].to_numpy()).sum()
+    return {str(flow): float(bytes_ * BITS / MEGA / window.seconds) for flow, bytes_ in totals.items()}
+
+
+def throughput_bins(flows: pd.DataFrame, window: Window, width_ns: int) -> pd.DataFrame:
+    """Goodput over time: `t` (s, end of the bin), `flow`, `mbps`, in bins of `width_ns` from the start of the window.
+
+    A bin in which a flow read nothing is a row of 0; a last bin that would reach past the window is left out.
+    """
+    edges = window.start_ns + width_ns * np.arange((window.end_ns - window.start_ns) // width_ns + 1)
+    ends = nanoseconds(flows)
+    names = flows["flow"].to_numpy()
+    # A row that ends at an edge belongs to the bin before it.
+    place = np.searchsorted(edges, ends, side="left") - 1
+    known = (place >= 0) & (place < len(edges) - 1)
+    received = pd.Series(flows["bytes"].to_numpy(dtype=np.float64)[known])
+    totals = received.groupby([names[known], place[known]]).sum()
+    every = pd.MultiIndex.from_product([sorted(set(names)), range(len(edges) - 1)], names=["flow", "bin"])
+    mbps = totals.reindex(every, fill_value=0.0) * BITS * NANOSECONDS / width_ns / MEGA
+    table = mbps.rename("mbps").reset_index()
+    table.insert(0, "t", edges[1:][table.pop("bin")] / NANOSECONDS)
+    return table
+
+
+def ping_samples(ping: pd.DataFrame, window: Window) -> Samples:
+    """Round-trip times in ms of the echo requests sent in the window and answered."""
+    return window.samples(ping)["rtt_ms"].dropna().to_numpy(dtype=np.float64)
+
+
+def tcp_rtt_samples(tcp_info: pd.DataFrame, window: Window) -> Samples:
+    """Smoothed round-trip times in ms (`tcpi_rtt`) of the sending sockets, each time they were sampled in the window.
+
+    A socket without a measurement yet shows none or 0 there; the kernel's smallest value is 1 µs.
+    """
+    rtt = window.samples(tcp_info)["rtt"].dropna().to_numpy(dtype=np.float64)
+    return rtt[rtt > 0] / MICROSECONDS_PER_MS
+
+
+def cwnd_samples(tcp_info: pd.DataFrame, window: Window) -> dict[str, Samples]:
+    """Congestion windows in segments (`tcpi_snd_cwnd`) of each flow, each time it was sampled in the window."""
+    inside = window.samples(tcp_info)
+    groups = inside.groupby("flow", sort=True)["snd_cwnd"]
+    return {str(flow): values.dropna().to_numpy(dtype=np.float64) for flow, values in groups}
+
+
+def percentiles(samples: Samples) -> dict[str, float] | None:
+    """n, mean, min, percentiles and max of `samples`, in their unit; `None` if there are none."""
+    if len(samples) == 0:
+        return None
+    values = np.percentile(samples, PERCENTILES)
+    return {
+        "n": len(samples),
+        "mean": rounded(float(np.mean(samples))),
+        "min": rounded(np.min(samples)),
+        **{f"p{share}": rounded(value) for share, value in zip(PERCENTILES, values, strict=True)},
+        "max": rounded(np.max(samples)),
+    }
+
+
+def jain_index(shares: Sequence[float]) -> float | None:
+    """Jain's fairness index (Σx)² / (n·Σx²), from 1/n (one takes all) to 1 (all equal), no unit.
+
+    `None` if nobody got anything.
+    """
+    squares = sum(share * share for share in shares)
+    return sum(shares) ** 2 / (len(shares) * squares) if squares else None
+
+
+def retransmits(tcp_info: pd.DataFrame, window: Window) -> int:
+    """Segments retransmitted in the window by all flows: growth of `tcpi_total_retrans`, which starts at 0."""
+    return _grown(tcp_info, window.end_ns) - _grown(tcp_info, window.start_ns)
+
+
+def drops(events: pd.DataFrame, window: Window) -> dict[str, dict[str, int]]:
+    """Packets dropped in the window, by device and reason."""
+    inside = window.samples(events)
+    dropped = inside[inside["what"] == "drop"]
+    counts = dropped.groupby(["where", "reason"], sort=True).size()
+    nested: dict[str, dict[str, int]] = {}
+    for device, reason, count in counts.rename("n").reset_index().itertuples(index=False):
+        nested.setdefault(str(device), {})[str(reason)] = int(count)
+    return nested
+
+
+def marks(events: pd.DataFrame, window: Window) -> int:
+    """Packets marked CE in the window, on all devices."""
+    return int((window.samples(events)["what"] == "mark").sum())
+
+
+def rounded(value: float) -> float:
+    """`value` as it is reported."""
+    return round(float(value), DECIMALS)
+
+
+def rounded_each(values: Mapping[str, float]) -> dict[str, float]:
+    """`values` as they are reported."""
+    return {name: rounded(value) for name, value in values.items()}
+
+
+def _grown(tcp_info: pd.DataFrame, until_ns: int) -> int:
+    """`total_retrans` of all flows at their last sample up to `until_ns`."""
+    before = tcp_info[nanoseconds(tcp_info) <= until_ns]
+    # Samples of one flow are in order of time; the counter never falls.
+    return int(before.groupby("flow")["total_retrans"].max().sum())

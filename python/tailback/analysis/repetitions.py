@@ -1,0 +1,82 @@
+"""From runs to configurations: the repetitions of one place in the grid become a median and a range."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+Summary = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One number of a summary, as it is shown."""
+
+    title: str
+    unit: str
+    read: Callable[[Summary], float | None]
+
+
+def _at(*keys: str) -> Callable[[Summary], float | None]:
+    def read(summary: Summary) -> float | None:
+        value: Any = summary
+        for key in keys:
+            if not isinstance(value, Mapping) or key not in value:
+                return None
+            value = value[key]
+        return float(value)
+
+    return read
+
+
+def _cwnd(summary: Summary) -> float | None:
+    """Median over the flows of each flow's median window."""
+    flows = summary.get("cwnd_segments")
+    return float(np.median([flow["p50"] for flow in flows.values()])) if flows else None
+
+
+def _drops(summary: Summary) -> float | None:
+    """Packets dropped on all devices for any reason."""
+    devices = summary.get("drops")
+    return None if devices is None else float(sum(sum(reasons.values()) for reasons in devices.values()))
+
+
+HEADLINE: tuple[Column, ...] = (
+    Column("goodput", "Mbit/s", _at("goodput_mbps", "total")),
+    Column("ping p50", "ms", _at("ping_ms", "p50")),
+    Column("ping p90", "ms", _at("ping_ms", "p90")),
+    Column("TCP RTT p50", "ms", _at("tcp_rtt_ms", "p50")),
+    Column("TCP RTT p90", "ms", _at("tcp_rtt_ms", "p90")),
+    Column("cwnd", "segments", _cwnd),
+    Column("drops", "", _drops),
+    Column("retrans", "", _at("retransmits")),
+    Column("Jain", "", _at("jain")),
+)
+"""What the table after a run shows."""
+
+
+def configurations(
+    runs: Sequence[tuple[Mapping[str, str], Summary]], columns: Sequence[Column] = HEADLINE
+) -> pd.DataFrame:
+    """One row per configuration, in order of appearance: its axes, `runs`, and for each column of `columns` its
+    median over the repetitions (`TITLE`) and the ends of their range (`TITLE min`, `TITLE max`).
+
+    A number no repetition has is NaN.
+    """
+    groups: dict[tuple[tuple[str, str], ...], list[Summary]] = {}
+    for axes, summary in runs:
+        groups.setdefault(tuple(axes.items()), []).append(summary)
+    rows = [{**dict(axes), "runs": len(group), **_row(group, columns)} for axes, group in groups.items()]
+    return pd.DataFrame(rows)
+
+
+def _row(summaries: Sequence[Summary], columns: Sequence[Column]) -> dict[str, float]:
+    row: dict[str, float] = {}
+    for column in columns:
+        values = [value for value in map(column.read, summaries) if value is not None] or [float("nan")]
+        row[column.title] = float(np.median(values))
+        row[f"{column.title} min"] = min(values)
+        row[f"{column.title} max"] = max(values)
+    return row

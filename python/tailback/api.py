@@ -1,0 +1,59 @@
+"""The three verbs of `import tailback`: load an experiment file, run it, open its results."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tailback import results, scenario, sweep
+
+
+class RunsFailed(Exception):
+    """Some runs of an experiment failed; `carried` holds what there is."""
+
+    def __init__(self, carried: sweep.Carried) -> None:
+        lines = [f"run {outcome.run.name} failed: {outcome.error}" for outcome in carried.failed]
+        super().__init__("\n".join(lines))
+        self.carried = carried
+
+
+@dataclass(frozen=True)
+class _Nobody:
+    """A watch that looks away."""
+
+    def update(self, done: int, total: int, fraction: float) -> None:
+        pass
+
+
+def load(path: Path | str, settings: Sequence[str] = ()) -> scenario.Experiment:
+    """The experiment in the file `path`, with `settings` (`cc=bbr`) as `--set` would make them."""
+    return scenario.load(Path(path), list(settings))
+
+
+def run(
+    experiment: scenario.Experiment | Path | str,
+    *,
+    settings: Sequence[str] = (),
+    out: Path | str | None = None,
+    jobs: int | None = None,
+    backend: str = "sim",
+) -> results.Results:
+    """Runs an experiment, or the file it is in, and opens the results.
+
+    `settings` change the file as `--set` does (`repeat=5` too); `out` is the folder of the results, `results/FILE`
+    if not given; `jobs` is how many runs go at the same time, all cores if not given. Complete runs that are there
+    already are not run again. Raises `RunsFailed` if a run failed; the others are complete then.
+    """
+    if not isinstance(experiment, scenario.Experiment):
+        experiment = load(experiment, settings)
+    elif settings:
+        raise ValueError("`settings` change a file: give its path, or load the experiment with them")
+    request = sweep.Request(backend, jobs, None if out is None else Path(out), tuple(settings))
+    carried = sweep.carry_out(experiment, request, _Nobody())
+    if carried.failed:
+        raise RunsFailed(carried)
+    return results.open_results(carried.folder)
+
+
+def open(path: Path | str) -> results.Results:  # noqa: A001  # `tailback.open` says what it does
+    """The results in a folder that `run` or `tailback run` has written."""
+    return results.open_results(path)

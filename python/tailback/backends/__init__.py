@@ -1,0 +1,89 @@
+"""What runs one resolved scenario: one protocol, one result, whatever does the running.
+
+A backend takes a resolved scenario (`docs/contracts.md`) and gives back the tables that document lists. What a
+backend cannot see is absent from its tables; nothing is made up for it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import pyarrow as pa
+
+Scenario: TypeAlias = Mapping[str, Any]
+Tables: TypeAlias = Mapping[str, pa.Table]
+Cost: TypeAlias = Mapping[str, float]
+
+
+class RunFailed(Exception):
+    """A run that was started and did not end well; the message says why."""
+
+
+class RunCancelled(Exception):
+    """A run that ended early because it was asked to."""
+
+
+class UnknownBackend(Exception):
+    """No backend has this name; the message lists those there are."""
+
+
+class Progress(Protocol):
+    """A window on a run in another thread."""
+
+    @property
+    def fraction(self) -> float:
+        """Share of the simulated time that has passed, 0 to 1."""
+
+    def cancel(self) -> None:
+        """Asks the run to end; it raises `RunCancelled` soon after."""
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What one run gives back: its tables by name, and what it cost (`docs/contracts.md`)."""
+
+    tables: Tables
+    cost: Cost
+
+
+class Backend(Protocol):
+    """Runs scenarios. `run` may be called from several threads at once."""
+
+    @property
+    def name(self) -> str:
+        """As after `--backend`."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the same scenario might give other tables (another build, another kernel)."""
+
+    def new_progress(self) -> Progress:
+        """A progress object for one call of `run`."""
+
+    def run(self, scenario: Scenario, progress: Progress) -> RunResult:
+        """Runs `scenario` to its end; raises `RunFailed` or `RunCancelled`."""
+
+
+def _sim() -> Backend:
+    # Imported on demand: a command that runs nothing should not wait for the simulator to load.
+    from tailback.backends.sim import Sim
+
+    return Sim()
+
+
+_BACKENDS: Mapping[str, Callable[[], Backend]] = {"sim": _sim}
+
+
+def backend_names() -> list[str]:
+    """What may follow `--backend`."""
+    return list(_BACKENDS)
+
+
+def open_backend(name: str) -> Backend:
+    """The backend called `name`."""
+    try:
+        build = _BACKENDS[name]
+    except KeyError:
+        known = ", ".join(f"`{known}`" for known in _BACKENDS)
+        raise UnknownBackend(f"`{name}` is not a backend\n  hint: there are {known}") from None
+    return build()

@@ -1,0 +1,37 @@
+"""The simulator: `tailback._core`, compiled from `crates/`. It runs without the interpreter's lock."""
+
+import functools
+import hashlib
+import json
+from pathlib import Path
+
+import pyarrow as pa
+
+from tailback import _core
+from tailback.backends import Progress, RunCancelled, RunFailed, RunResult, Scenario
+
+
+class Sim:
+    """The simulator as a backend."""
+
+    name = "sim"
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """Digest of the compiled simulator: another build may give other tables."""
+        return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:16]
+
+    def new_progress(self) -> Progress:
+        """Progress of one run, kept by the simulator."""
+        return _core.Progress()
+
+    def run(self, scenario: Scenario, progress: Progress) -> RunResult:
+        """Simulates `scenario`."""
+        try:
+            found = _core.run(json.dumps(scenario), progress)
+        except _core.Cancelled as stopped:
+            raise RunCancelled(str(stopped)) from stopped
+        except (ValueError, RuntimeError) as error:
+            raise RunFailed(str(error)) from error
+        tables = {name: pa.ipc.open_stream(stream).read_all() for name, stream in found["tables"].items()}
+        return RunResult(tables, found["cost"])

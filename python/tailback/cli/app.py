@@ -1,0 +1,168 @@
+"""The commands. Heavy imports happen inside them, so that `tailback --help` answers at once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tailback.cli import failures
+
+app = typer.Typer(
+    name="tailback",
+    help="One TCP experiment, described in Linux's words: run it, look at it, draw it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The experiment file (YAML).", show_default=False)]
+Folder = Annotated[
+    Path, typer.Argument(metavar="DIR", help="A folder that `tailback run` has written.", show_default=False)
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the file: cc=bbr, links[0].delay=5ms."),
+]
+Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the first repetition.", show_default=False)]
+Repeat = Annotated[int | None, typer.Option(min=1, help="Repetitions of each configuration.", show_default=False)]
+
+
+def main() -> None:
+    """Runs the command line and exits with its status."""
+    with failures.reported():
+        app()
+
+
+def _show_version(wanted: bool) -> None:  # the signature of a Typer callback
+    if wanted:
+        from tailback.results.provenance import tailback_version
+
+        print(f"tailback {tailback_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[  # Typer calls back
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command("sweep", help="The same as `run`: a file with `vary` is a sweep.")
+@app.command("run")
+def run(  # one argument per option of the command line
+    file: File,
+    sets: Set = None,
+    backend: Annotated[str, typer.Option(metavar="NAME", help="What runs it: sim.")] = "sim",
+    seed: Seed = None,
+    repeat: Repeat = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="Runs at the same time.", show_default="all cores")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Results folder.", show_default="results/FILE")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")] = False,
+) -> None:
+    """Run an experiment: every configuration, every repetition; complete runs are not run again."""
+    from tailback import scenario, sweep
+    from tailback.cli import show
+
+    settings = _settings(sets, seed, repeat)
+    experiment = scenario.load(file, settings)
+    show.warnings(scenario.lint(experiment))
+    request = sweep.Request(backend=backend, jobs=jobs, out=out, settings=settings)
+    with show.progress() as watch:
+        carried = sweep.carry_out(experiment, request, watch)
+    if as_json:
+        show.document(sweep.report(carried))
+    else:
+        show.carried(carried, experiment.title)
+    show.failed(carried)
+    raise typer.Exit(1 if carried.failed else 0)
+
+
+@app.command()
+def check(file: File, sets: Set = None) -> None:
+    """Validate an experiment file and point out likely mistakes, without running it."""
+    from tailback import scenario
+    from tailback.cli import show
+
+    experiment = scenario.load(file, sets or [])
+    show.warnings(scenario.lint(experiment))
+    show.checked(file, experiment.runs())
+
+
+@app.command()
+def plot(
+    folder: Folder,
+    name: Annotated[
+        str | None, typer.Option("-p", "--plot", metavar="NAME", help="Which plot; see --list.", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="png, pdf or svg.", show_default="DIR/plots/NAME.png"),
+    ] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Only these runs.", show_default=False)
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the plots and exit.")] = False,
+) -> None:
+    """Draw a figure from a folder of results; its data goes into a CSV beside it."""
+    from tailback import plots, results
+    from tailback.cli import show
+
+    if list_:
+        show.names([(known.name, known.summary) for known in plots.PLOTS.values()])
+        return
+    found = results.open_results(folder).select(**failures.pairs(where or [], "--where"))
+    chosen = plots.find_plot(name) if name else plots.default_plot(found)
+    target = out if out is not None else folder / "plots" / f"{chosen.name}.png"
+    show.paths(plots.draw_to(chosen, found, target))
+
+
+@app.command("list")
+def list_names(
+    kind: Annotated[str, typer.Argument(metavar="cc|qdisc|plot|experiment", help="What to list.", show_default=False)],
+) -> None:
+    """List congestion controls, queue disciplines, plots or ready experiments."""
+    from tailback.cli import catalogue, show
+
+    show.names(catalogue.listed(kind))
+
+
+@app.command()
+def explain(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help='cubic, fq_codel, or with options: "fq_codel limit 180".', show_default=False
+        ),
+    ],
+) -> None:
+    """Explain an algorithm: its idea, its source, its parameters."""
+    from tailback.cli import catalogue, show
+
+    show.explanations(catalogue.explained(name))
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of experiment files, for editors."""
+    from tailback import scenario
+    from tailback.cli import show
+
+    show.document(scenario.json_schema())
+
+
+def _settings(sets: list[str] | None, seed: int | None, repeat: int | None) -> list[str]:
+    """The options of the command line that change the file, as `key=value`; the special ones win over `--set`."""
+    special = {"seed": seed, "repeat": repeat}
+    return [*(sets or []), *(f"{key}={value}" for key, value in special.items() if value is not None)]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""What there is to list and to explain, read from the registries."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tailback.cli.failures import WrongInput
+from tailback.scenario import units, words
+from tailback.scenario.errors import WordError, nearest_hint
+from tailback.scenario.registry import CoreRegistry, Parameter, Row
+
+Listing = list[tuple[str, str]]
+
+EXPERIMENTS = "experiments"
+"""The folder of ready experiments, in the working directory or in the checkout this package runs from."""
+
+
+@dataclass(frozen=True)
+class ParameterRow:
+    """A parameter in words."""
+
+    name: str
+    here: str
+    default: str
+    range: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """An algorithm in words."""
+
+    heading: str
+    text: str
+    parameters: Sequence[ParameterRow]
+
+
+def listed(kind: str) -> Listing:
+    """Names and one line each, of the things called `kind`."""
+    listings: Mapping[str, Callable[[], Listing]] = {
+        "cc": lambda: [(row.name, row.summary) for row in CoreRegistry().congestion_controls],
+        "qdisc": lambda: [(row.name, row.summary) for row in CoreRegistry().qdiscs],
+        "plot": _plots,
+        "experiment": _experiments,
+    }
+    if kind not in listings:
+        raise WrongInput(f"`{kind}` cannot be listed\n  hint: {nearest_hint(kind, list(listings))}")
+    return listings[kind]()
+
+
+def explained(text: str) -> list[Explanation]:
+    """The algorithm `text` names, with the options given in it; a discipline is followed by its children."""
+    registry = CoreRegistry()
+    try:
+        if _kind(text) in {row.name for row in registry.congestion_controls}:
+            return _chain(words.control(text, registry.congestion_controls), registry.congestion_controls)
+        if _kind(text) not in {row.name for row in registry.qdiscs}:
+            raise _unknown(_kind(text), registry)
+        return _chain(words.discipline(text, registry.qdiscs), registry.qdiscs)
+    except WordError as error:
+        raise WrongInput(f"{error.message}\n  hint: {error.hint}") from None
+
+
+def _unknown(name: str, registry: CoreRegistry) -> WordError:
+    known = [row.name for row in (*registry.congestion_controls, *registry.qdiscs)]
+    return WordError(f"`{name}` is neither a congestion control nor a queue discipline", nearest_hint(name, known))
+
+
+def _kind(text: str) -> str:
+    return (text.split() or [""])[0]
+
+
+def _chain(algorithm: words.Algorithm | None, rows: Sequence[Row]) -> list[Explanation]:
+    found = []
+    while algorithm is not None:
+        row = next(row for row in rows if row.name == algorithm.kind)
+        parameters = [_parameter(parameter, algorithm.options) for parameter in row.parameters]
+        found.append(Explanation(f"{row.name}: {row.summary}", row.source, parameters))
+        algorithm = algorithm.child
+    return found
+
+
+def _parameter(parameter: Parameter, given: Mapping[str, int]) -> ParameterRow:
+    default = "derived" if parameter.default is None else _written(parameter, parameter.default)
+    here = _written(parameter, given[parameter.name]) if parameter.name in given else default
+    bounds = f"{_written(parameter, parameter.least)} – {_written(parameter, parameter.most)}"
+    return ParameterRow(parameter.name, here, default, bounds, parameter.meaning)
+
+
+def _written(parameter: Parameter, value: int) -> str:
+    """A value as an experiment file would have it."""
+    written: Mapping[str, Callable[[int], str]] = {
+        "rate": units.rate_word,
+        "time": units.time_word,
+        "bytes": units.size_word,
+        "packets": lambda count: f"{count}p",
+    }
+    return written.get(parameter.unit, str)(value)
+
+
+def _plots() -> Listing:
+    from tailback.plots import PLOTS
+
+    return [(plot.name, plot.summary) for plot in PLOTS.values()]
+
+
+def _experiments() -> Listing:
+    from tailback import scenario
+
+    checkout = Path(__file__).resolve().parents[3] / EXPERIMENTS
+    folder = next((place for place in (Path(EXPERIMENTS), checkout) if place.is_dir()), None)
+    if folder is None:
+        raise WrongInput(f"no folder `{EXPERIMENTS}` here\n  hint: it is part of the repository; run in a clone of it")
+    return [(str(file), scenario.load(file).title) for file in sorted(folder.rglob("*.yaml"))]

@@ -1,0 +1,54 @@
+"""What the user sees of a failure: one message and an exit status, never a traceback for what is not a bug."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+INTERRUPTED = 130
+"""128 + SIGINT, as shells have it."""
+
+
+class WrongInput(Exception):
+    """A word on the command line that means nothing."""
+
+
+@contextlib.contextmanager
+def reported() -> Iterator[None]:
+    """Turns the errors of the rooms into a message on stderr and an exit status."""
+    try:
+        yield
+    except BrokenPipeError:
+        # The reader of our output has gone (`| head`); nothing is left to say, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Exception as error:
+        status = _status(error)
+        if status is None:
+            raise
+        print(error, file=sys.stderr)
+        sys.exit(status)
+
+
+def pairs(words: Sequence[str], option: str) -> dict[str, str]:
+    """`["cc=bbr"]` as `{"cc": "bbr"}`."""
+    found = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not (key and equals and value):
+            raise WrongInput(f"{option}: `{word}` is not a pair\n  hint: write {option} cc=bbr")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def _status(error: Exception) -> int | None:
+    """The exit status for `error`; `None` if it is a bug."""
+    from tailback.backends import UnknownBackend
+    from tailback.plots.errors import NotDrawable
+    from tailback.results import FolderTaken, NotResults, ResultsUnwritable
+    from tailback.scenario import ScenarioError
+
+    if isinstance(error, ResultsUnwritable):
+        return 1
+    wrong = (WrongInput, ScenarioError, UnknownBackend, FolderTaken, NotResults, NotDrawable)
+    return 2 if isinstance(error, wrong) else None

@@ -1,0 +1,172 @@
+"""What is printed. Results go to stdout, everything else to stderr; a progress bar only to a terminal."""
+
+import contextlib
+import json
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from tailback.analysis.repetitions import HEADLINE, Column, configurations
+from tailback.cli.catalogue import Explanation
+from tailback.sweep import Carried
+
+PIPE_WIDTH = 1000
+"""Columns of a table that is not printed to a terminal: nothing is cut or wrapped."""
+
+
+def _stdout() -> Console:
+    return Console(highlight=False) if sys.stdout.isatty() else Console(width=PIPE_WIDTH, highlight=False)
+
+
+def _stderr() -> Console:
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def document(content: Mapping[str, Any]) -> None:
+    """One JSON document on stdout."""
+    print(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def warnings(findings: Iterable[object]) -> None:
+    """Likely mistakes, on stderr."""
+    for finding in findings:
+        _stderr().print(f"warning: {finding}", markup=False)
+
+
+class _Bar:
+    """A watch that moves a bar."""
+
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._task = bar.add_task("runs", total=1.0, done="")
+
+    def update(self, done: int, total: int, fraction: float) -> None:
+        self._bar.update(self._task, completed=fraction, done=f"{done}/{total}")
+
+
+class _Nobody:
+    """A watch that looks away."""
+
+    def update(self, done: int, total: int, fraction: float) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[_Bar | _Nobody]:
+    """A bar on stderr if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield _Nobody()
+        return
+    columns = (TextColumn("{task.description} {task.fields[done]}"), BarColumn(bar_width=40), TimeRemainingColumn())
+    with Progress(*columns, console=_stderr(), transient=True) as bar:
+        yield _Bar(bar)
+
+
+def carried(done: Carried, title: str) -> None:
+    """The table of an experiment, one row per configuration; where its results are goes to stderr."""
+    rows = [(outcome.run.axes, outcome.summary) for outcome in done.outcomes if outcome.summary is not None]
+    console = _stdout()
+    if rows:
+        table = configurations(rows)
+        repeated = int(table["runs"].max()) > 1
+        wide = _table(table, title, with_spread=repeated)
+        fits = console.measure(wide).minimum <= console.width
+        console.print(wide if fits else _table(table, title, with_spread=False))
+    reused = f", {done.reused} of them complete already" if done.reused else ""
+    _stderr().print(f"{_counted(len(done.outcomes), 'run')}{reused}: {done.folder}", markup=False)
+
+
+def failed(done: Carried) -> None:
+    """Which runs failed and why, on stderr."""
+    for outcome in done.failed:
+        _stderr().print(f"run {outcome.run.name} failed: {outcome.error}", markup=False)
+
+
+def checked(file: Path, runs: Sequence[Any]) -> None:
+    """That a file is right."""
+    print(f"{file}: ok, {_counted(len(runs), 'run')}")
+
+
+def names(rows: Iterable[tuple[str, str]]) -> None:
+    """Names with one line each."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for row in rows:
+        table.add_row(*row)
+    _stdout().print(table, markup=False)
+
+
+def paths(written: Iterable[Path]) -> None:
+    """Paths, one per line."""
+    for path in written:
+        print(path)
+
+
+def explanations(found: Sequence[Explanation]) -> None:
+    """Heads of algorithm files, each with its table of parameters."""
+    console = _stdout()
+    for explanation in found:
+        console.print(explanation.heading, style="bold", markup=False)
+        console.print(explanation.text, markup=False, soft_wrap=True)
+        if explanation.parameters:
+            console.print(_parameters(explanation))
+
+
+def _parameters(explanation: Explanation) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("parameter", "here", "default", "range", "meaning"):
+        table.add_column(heading, no_wrap=heading != "meaning")
+    for row in explanation.parameters:
+        table.add_row(row.name, row.here, row.default, row.range, row.meaning)
+    return table
+
+
+def _table(rows: pd.DataFrame, title: str, *, with_spread: bool) -> Table:
+    headings = _headings(rows)
+    axes = list(rows.columns[: rows.columns.get_loc("runs")])
+    caption = "medians over repetitions" + (", ± the farthest of them" if with_spread else "")
+    repeated = int(rows["runs"].max()) > 1
+    table = Table(title=title, caption=caption if repeated else None, box=box.SIMPLE_HEAD, title_justify="left",
+                  caption_justify="left", pad_edge=False)  # fmt: skip
+    for axis in axes:
+        table.add_column(axis, no_wrap=True)
+    for column in headings:
+        table.add_column(f"{column.title}\n{column.unit}".rstrip(), justify="right", no_wrap=True)
+    for _, row in rows.iterrows():
+        cells = [_cell(row, column, with_spread=with_spread) for column in headings]
+        table.add_row(*(str(row[axis]) for axis in axes), *cells)
+    return table
+
+
+def _headings(rows: pd.DataFrame) -> list[Column]:
+    """The columns that at least one configuration has a number for."""
+    return [column for column in HEADLINE if bool(rows[column.title].notna().any())]
+
+
+def _cell(row: "pd.Series[Any]", column: Column, *, with_spread: bool) -> str:
+    median = float(row[column.title])
+    if math.isnan(median):
+        return "–"
+    spread = max(float(row[f"{column.title} max"]) - median, median - float(row[f"{column.title} min"]))
+    return f"{_number(median)} ±{_number(spread)}" if with_spread and spread > 0 else _number(median)
+
+
+def _number(value: float) -> str:
+    """Three significant digits, whole numbers as such."""
+    if value == int(value) and abs(value) < 1e6:
+        return str(int(value))
+    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:.{min(digits, 3)}f}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

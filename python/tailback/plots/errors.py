@@ -1,0 +1,5 @@
+"""Why a figure cannot be drawn."""
+
+
+class NotDrawable(Exception):
+    """The plot, the results or the output do not fit together; the message says how they would."""

@@ -1,0 +1,91 @@
+"""The one style sheet: sizes for a printed page, colours that survive colour blindness and grey paper.
+
+Colours are those of Okabe and Ito (2008). A congestion control has the same colour in every figure.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+
+PAGE_WIDTH = 7.16
+"""Inches: two columns of an IEEE page."""
+
+COLUMN_WIDTH = 3.5
+"""Inches: one column of an IEEE page."""
+
+BLACK, GREY = "#000000", "#8c8c8c"
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5C00", "#444444")
+HATCHES = ("", "/////", "....", "xxxx", "\\\\\\\\\\", "++++", "oo", "**")
+
+CONTROLS = {
+    "cubic": PALETTE[0],
+    "bbr": PALETTE[1],
+    "reno": PALETTE[2],
+}
+
+# Any: the stubs know the keys as a literal type, and those of one version of matplotlib only.
+STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "legend.fontsize": 7.5,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.color": "#d9d9d9",
+    "grid.linewidth": 0.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "lines.linewidth": 0.9,
+    "hatch.linewidth": 0.7,
+    "figure.dpi": 200,
+    "savefig.dpi": 200,
+    # Text stays text in PDF and SVG; identifiers in SVG do not depend on the occasion.
+    "pdf.fonttype": 42,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "tailback",
+}
+
+DECADES = 20
+"""Ratio of the largest to the smallest value from which an axis is logarithmic."""
+
+
+def colours(values: Sequence[str]) -> dict[str, str]:
+    """A colour for each value; congestion controls keep theirs."""
+    free = iter([colour for colour in PALETTE if colour not in _taken(values)] * (len(values) // len(PALETTE) + 2))
+    return {value: CONTROLS.get(value) or next(free) for value in values}
+
+
+def hatches(values: Sequence[str]) -> dict[str, str]:
+    """A hatch for each value, none for the first."""
+    return {value: HATCHES[place % len(HATCHES)] for place, value in enumerate(values)}
+
+
+def scale(axes: Axes, lowest: float, highest: float) -> None:
+    """Linear from 0, or logarithmic where the values span decades. `lowest` is the smallest value above 0."""
+    if lowest > 0 and highest / lowest > DECADES:
+        axes.set_yscale("log")
+        axes.set_ylim(lowest / 1.6, highest * 1.6)
+        axes.yaxis.set_major_formatter(_plain_number)
+        axes.grid(True, which="minor", axis="y", linewidth=0.25)
+        return
+    axes.set_ylim(0, highest * 1.08 if highest > 0 else 1)
+
+
+def _plain_number(value: float, _place: float) -> str:
+    return f"{value:g}"
+
+
+def _taken(values: Sequence[str]) -> set[str]:
+    return {CONTROLS[value] for value in values if value in CONTROLS}

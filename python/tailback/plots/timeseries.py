@@ -1,0 +1,195 @@
+"""Time series: RTT (TCP and ping), congestion window and throughput of one run, one below the other.
+
+Several configurations stand side by side with common scales. One repetition of each is shown: time series of
+different runs have no meaningful average. This is the form of figures 6 and 7 of `access21`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tailback.analysis import Window, throughput_bins
+from tailback.analysis.window import NANOSECONDS
+from tailback.plots import style
+from tailback.plots.errors import NotDrawable
+from tailback.results import Results, RunFolder
+
+BIN_NS = 1_000_000_000
+"""Bins of throughput: narrower ones show single packets at 10 Mbit/s."""
+
+MOST_RUNS = 8
+"""Side by side; more would be too narrow to read."""
+
+MOST_FLOWS = len(style.PALETTE)
+"""With a colour of their own."""
+
+RTT, CWND, THROUGHPUT = "RTT", "cwnd", "Throughput"
+UNITS = {RTT: "ms", CWND: "segments", THROUGHPUT: "Mbit/s"}
+
+PING = "ping"
+TOTAL = "total"
+
+WINDOW = "measured"
+"""Column that tells whether a sample lies in the measurement window."""
+
+COLUMNS = ("panel", "unit", "series", "t", "value", WINDOW)
+
+
+def data(results: Results) -> pd.DataFrame:
+    """One row per sample: the axes and repetition, panel, unit, series (a flow, `ping` or `total`), t (s), value."""
+    runs = _one_of_each(results.runs)
+    if len(runs) > MOST_RUNS:
+        axes = "; ".join(f"{axis}: {', '.join(values)}" for axis, values in results.axes.items())
+        raise NotDrawable(
+            f"{len(runs)} configurations are too many for time series, at most {MOST_RUNS} fit\n"
+            f"  hint: choose some with `--where AXIS=VALUE`; the axes are {axes}"
+        )
+    return pd.concat([_of_run(run) for run in runs], ignore_index=True)
+
+
+def _one_of_each(runs: Sequence[RunFolder]) -> list[RunFolder]:
+    """The first repetition of each configuration."""
+    first: dict[tuple[tuple[str, str], ...], RunFolder] = {}
+    for run in runs:
+        first.setdefault(tuple(run.axes.items()), run)
+    return list(first.values())
+
+
+def _of_run(run: RunFolder) -> pd.DataFrame:
+    parts = [*_rtt(run), *_cwnd(run), *_throughput(run)]
+    if not parts:
+        raise NotDrawable(f"`{run.path}` has nothing to draw over time\n  hint: it needs a TCP flow or a ping")
+    table = pd.concat(parts, ignore_index=True)
+    start, end = (edge / NANOSECONDS for edge in run.window_ns)
+    table[WINDOW] = (table["t"] >= start) & (table["t"] < end)
+    labels: dict[str, str | int] = {**run.axes, "repetition": run.repetition}
+    for place, (axis, value) in enumerate(labels.items()):
+        table.insert(place, axis, value)
+    return table
+
+
+def _rtt(run: RunFolder) -> list[pd.DataFrame]:
+    parts = []
+    if run.has("tcp_info"):
+        known = run.tcp_info[run.tcp_info["rtt"] > 0]
+        parts.append(_series(RTT, known["flow"], known["t"], known["rtt"] / 1e3))
+    if run.has("ping"):
+        answered = run.ping[run.ping["rtt_ms"].notna()]
+        parts.append(_series(RTT, pd.Series(PING, index=answered.index), answered["t"], answered["rtt_ms"]))
+    return parts
+
+
+def _cwnd(run: RunFolder) -> list[pd.DataFrame]:
+    if not run.has("tcp_info"):
+        return []
+    return [_series(CWND, run.tcp_info["flow"], run.tcp_info["t"], run.tcp_info["snd_cwnd"])]
+
+
+def _throughput(run: RunFolder) -> list[pd.DataFrame]:
+    if not run.has("flows") or run.flows.empty:
+        return []
+    whole = Window(0, int(run.scenario["duration_ns"]))
+    table = throughput_bins(run.flows, whole, BIN_NS)
+    parts = [_series(THROUGHPUT, table["flow"], table["t"], table["mbps"])]
+    if table["flow"].nunique() > 1:
+        total = table.groupby("t", as_index=False)["mbps"].sum()
+        parts.append(_series(THROUGHPUT, pd.Series(TOTAL, index=total.index), total["t"], total["mbps"]))
+    return parts
+
+
+def _series(panel: str, names: Any, t: Any, values: Any) -> pd.DataFrame:
+    columns = {"panel": panel, "unit": UNITS[panel], "series": names, "t": t, "value": values}
+    return pd.DataFrame(columns).astype({"value": np.float64})
+
+
+def draw(table: pd.DataFrame) -> Figure:
+    """The figure of a table made by `data`."""
+    axes = [str(column) for column in table if column not in (*COLUMNS, "repetition")]
+    varying = [axis for axis in axes if table[axis].nunique() > 1]
+    runs = [(", ".join(_values(part, varying)), part) for _, part in table.groupby([*axes, "repetition"], sort=False)]
+    panels = [panel for panel in UNITS if (table["panel"] == panel).any()]
+    with mpl.rc_context(style.STYLE):
+        figure = Figure(figsize=_size(len(runs), len(panels)), layout="constrained")
+        grid = figure.subplots(len(panels), len(runs), squeeze=False, sharex=True, sharey="row")
+        looks = _looks(table)
+        for column, (label, part) in enumerate(runs):
+            grid[0, column].set_title(label)
+            grid[-1, column].set_xlabel("Time (s)")
+            for row, panel in enumerate(panels):
+                _draw_panel(grid[row, column], part[part["panel"] == panel], looks)
+        for row, panel in enumerate(panels):
+            _finish_row(grid[row, 0], table[table["panel"] == panel])
+        _legend(figure, looks)
+        figure.align_ylabels()
+    return figure
+
+
+def _values(part: pd.DataFrame, axes: Sequence[str]) -> list[str]:
+    return [str(part[axis].iloc[0]) for axis in axes]
+
+
+def _size(runs: int, panels: int) -> tuple[float, float]:
+    return (max(style.COLUMN_WIDTH, min(style.PAGE_WIDTH, 2.6 * runs), 1.5 * runs), 0.8 + 1.35 * panels)
+
+
+Look = Mapping[str, Any]
+
+
+def _looks(table: pd.DataFrame) -> dict[str, Look]:
+    """How each series is drawn: flows as lines, pings as dots, the sum of all as a black line."""
+    flows = [name for name in sorted(table["series"].unique(), key=_natural) if name not in (PING, TOTAL)]
+    looks: dict[str, Look] = {}
+    for place, flow in enumerate(flows):
+        many = len(flows) > MOST_FLOWS
+        looks[flow] = {"color": style.PALETTE[0 if many else place], "linewidth": 0.4 if many else 0.8}
+    if (table["series"] == TOTAL).any():
+        looks[TOTAL] = {"color": style.BLACK, "linewidth": 1.1}
+    if (table["series"] == PING).any():
+        looks[PING] = {"color": style.BLACK, "linestyle": "none", "marker": ".", "markersize": 1.8, "alpha": 0.7}
+    return looks
+
+
+def _natural(name: str) -> tuple[str, int]:
+    """`upload.10` after `upload.9`."""
+    stem, _, number = name.rpartition(".")
+    return (stem, int(number)) if number.isdecimal() else (name, 0)
+
+
+def _draw_panel(axes: Axes, part: pd.DataFrame, looks: Mapping[str, Look]) -> None:
+    for name, look in looks.items():
+        series = part[part["series"] == name]
+        if not series.empty:
+            axes.plot(series["t"].to_numpy(), series["value"].to_numpy(), **look)
+    measured = part.loc[part[WINDOW], "t"]
+    if not measured.empty and not part.empty:
+        _shade_outside(axes, (float(measured.min()), float(measured.max())), float(part["t"].max()))
+
+
+def _shade_outside(axes: Axes, measured: tuple[float, float], last: float) -> None:
+    """Grey where the summary does not look."""
+    for start, end in ((0.0, measured[0]), (measured[1], last)):
+        if end - start > 0:
+            axes.axvspan(start, end, color="#f0f0f0", linewidth=0, zorder=0)
+
+
+def _finish_row(axes: Axes, rows: pd.DataFrame) -> None:
+    values = rows["value"].to_numpy(dtype=np.float64)
+    positive = values[values > 0]
+    style.scale(axes, float(np.percentile(positive, 1)) if len(positive) else 0.0, float(values.max()))
+    axes.set_xlim(left=0)
+    axes.set_ylabel(f"{rows['panel'].iloc[0]} ({rows['unit'].iloc[0]})")
+
+
+def _legend(figure: Figure, looks: Mapping[str, Look]) -> None:
+    flows = [name for name in looks if name not in (PING, TOTAL)]
+    shown = dict(looks)
+    if len(flows) > MOST_FLOWS:
+        shown = {name: look for name, look in looks.items() if name not in flows[1:]}
+    handles = [mpl.lines.Line2D([], [], **{**look, "markersize": 4}) for look in shown.values()]
+    labels = [f"{len(flows)} flows" if name in flows and len(flows) > MOST_FLOWS else name for name in shown]
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(handles), 6))

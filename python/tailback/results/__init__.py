@@ -1,0 +1,34 @@
+"""Folders of results: how a run and an experiment lie on disk, how they are written, claimed and read again.
+
+    results/fig5/                   an experiment
+      experiment.yaml               the file it was made from, byte for byte
+      experiment.json               what was asked: title, axes, backend, settings, the list of runs
+      runs/<axes>-r<repetition>-<hash>/   a run, complete by construction: it was renamed into place
+        manifest.json               the resolved scenario and all that is needed to repeat it
+        summary.json                the numbers of design §4, over the measurement window
+        flows.parquet tcp_info.parquet …  the tables of `docs/contracts.md`, units in the column metadata
+      failures/<run>.json           runs that ended badly, with their message
+
+The tables of a run depend on its scenario alone: they are the same bytes with any number of jobs and on any
+machine. So is `summary.json` but for `cost`. Facts of one occasion (when, where, how long) are in `manifest.json`.
+"""
+
+from tailback.results.errors import FolderTaken, NotResults, ResultsUnwritable
+from tailback.results.identity import RunPlan, run_name
+from tailback.results.reading import Results, RunFolder, open_results
+from tailback.results.store import ExperimentPlan, Store, claim, default_folder
+
+__all__ = [
+    "ExperimentPlan",
+    "FolderTaken",
+    "NotResults",
+    "Results",
+    "ResultsUnwritable",
+    "RunFolder",
+    "RunPlan",
+    "Store",
+    "claim",
+    "default_folder",
+    "open_results",
+    "run_name",
+]

@@ -1,0 +1,84 @@
+"""Files that are there whole or not at all."""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tailback.results.errors import ResultsUnwritable
+
+PARTIAL = ".partial"
+"""Ends the name of a folder or file that is still being written; readers skip it."""
+
+
+def write_folder(target: Path, files: Mapping[str, bytes]) -> None:
+    """Makes the folder `target` with `files` in it, in one step as seen from outside.
+
+    Written under a temporary name in the same parent, flushed to the disk, then renamed. Raises
+    `ResultsUnwritable`, and leaves nothing behind, if that is not possible or `target` already holds something.
+    """
+    with _writing(target):
+        partial = target.with_name(f".{target.name}{PARTIAL}")
+        partial.mkdir()
+        try:
+            for name, content in files.items():
+                _write_flushed(partial / name, content)
+            _flush_folder(partial)
+            partial.rename(target)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+        _flush_folder(target.parent)
+
+
+def write_file(target: Path, content: bytes) -> None:
+    """Makes or replaces the file `target` in one step as seen from outside."""
+    with _writing(target):
+        partial = target.with_name(f".{target.name}{PARTIAL}")
+        try:
+            _write_flushed(partial, content)
+            partial.replace(target)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+        _flush_folder(target.parent)
+
+
+def make_folder(target: Path) -> None:
+    """Makes the folder `target` and its parents where they do not exist."""
+    with _writing(target):
+        target.mkdir(parents=True, exist_ok=True)
+
+
+def sweep_partials(parent: Path) -> None:
+    """Removes what a killed process left half-written in `parent`. Call only while holding the claim on it."""
+    for partial in parent.glob(f".*{PARTIAL}"):
+        if partial.is_dir():
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ResultsUnwritable.because(path, error) from error
+
+
+def _write_flushed(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _flush_folder(path: Path) -> None:
+    # Windows cannot open a folder; its rename is durable by itself.
+    if os.name != "posix":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

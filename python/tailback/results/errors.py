@@ -1,0 +1,21 @@
+"""What can go wrong with a folder of results. Each message ends with a remedy on a line of its own."""
+
+from pathlib import Path
+
+
+class NotResults(Exception):
+    """The folder named by the user holds no results."""
+
+
+class FolderTaken(Exception):
+    """The folder named by the user holds something else, which is never overwritten."""
+
+
+class ResultsUnwritable(Exception):
+    """The disk is full, the folder is read-only or lies below a file."""
+
+    @classmethod
+    def because(cls, path: Path, error: OSError) -> "ResultsUnwritable":
+        """The message for an error of the operating system at `path`."""
+        reason = error.strerror or str(error)
+        return cls(f"cannot write `{path}`: {reason}\n  hint: free some space or choose another folder with `--out`")

@@ -1,0 +1,216 @@
+"""Results read back: runs and experiments as typed objects that give pandas frames."""
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from tailback.results import store, tables
+from tailback.results.errors import NotResults
+
+REPETITION = "repetition"
+"""Column beside the axes that tells the repetitions of a configuration apart."""
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """One complete run on disk."""
+
+    path: Path
+    manifest: Mapping[str, Any]
+    summary: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.path.name
+
+    @property
+    def axes(self) -> dict[str, str]:
+        """Its place in the grid."""
+        return dict(self.manifest["axes"])
+
+    @property
+    def repetition(self) -> int:
+        """Counted from 1."""
+        return int(self.manifest["repetition"])
+
+    @property
+    def seed(self) -> int:
+        """Of its random streams."""
+        return int(self.manifest["seed"])
+
+    @property
+    def backend(self) -> str:
+        """What ran it."""
+        return str(self.manifest["backend"])
+
+    @property
+    def scenario(self) -> Mapping[str, Any]:
+        """The resolved scenario it ran."""
+        scenario: Mapping[str, Any] = self.manifest["scenario"]
+        return scenario
+
+    @property
+    def window_ns(self) -> tuple[int, int]:
+        """The measurement window, in nanoseconds since the start."""
+        start, end = self.manifest["measure"]["window_ns"]
+        return int(start), int(end)
+
+    def has(self, table: str) -> bool:
+        """Whether the backend gave this table."""
+        return (self.path / f"{table}{tables.SUFFIX}").is_file()
+
+    def table(self, name: str) -> pd.DataFrame:
+        """The table `name` of `docs/contracts.md`."""
+        path = self.path / f"{name}{tables.SUFFIX}"
+        if not path.is_file():
+            there = ", ".join(sorted(f"`{file.stem}`" for file in self.path.glob(f"*{tables.SUFFIX}")))
+            raise NotResults(f"`{self.path}` has no table `{name}`\n  hint: it has {there}")
+        return tables.read_parquet(path)
+
+    def units(self, name: str) -> dict[str, str]:
+        """Unit by column of the table `name`."""
+        return tables.units(self.path / f"{name}{tables.SUFFIX}")
+
+    @functools.cached_property
+    def flows(self) -> pd.DataFrame:
+        """Bytes read by the receiving applications, per flow and bin."""
+        return self.table("flows")
+
+    @functools.cached_property
+    def tcp_info(self) -> pd.DataFrame:
+        """The sending sockets, as `ss -ti` shows them."""
+        return self.table("tcp_info")
+
+    @functools.cached_property
+    def ping(self) -> pd.DataFrame:
+        """One row per echo request."""
+        return self.table("ping")
+
+    @functools.cached_property
+    def qdisc(self) -> pd.DataFrame:
+        """Queue disciplines, as `tc -s qdisc` counts."""
+        return self.table("qdisc")
+
+    @functools.cached_property
+    def events(self) -> pd.DataFrame:
+        """Drops, marks, changes of state."""
+        return self.table("events")
+
+
+@dataclass(frozen=True)
+class Results:
+    """The complete runs of an experiment, in the order of its file."""
+
+    path: Path
+    title: str
+    axes: Mapping[str, Sequence[str]]
+    runs: Sequence[RunFolder]
+
+    def select(self, **values: str) -> "Results":
+        """Only the runs with these values of these axes."""
+        for axis, value in values.items():
+            self._check(axis, value)
+        runs = [run for run in self.runs if all(run.axes[axis] == value for axis, value in values.items())]
+        axes = {axis: [values[axis]] if axis in values else known for axis, known in self.axes.items()}
+        return Results(self.path, self.title, axes, runs)
+
+    def table(self, name: str) -> pd.DataFrame:
+        """The table `name` of all runs, one below the other, with the axes and the repetition in front."""
+        frames = [self._labelled(run, run.table(name)) for run in self.runs if run.has(name)]
+        if not frames:
+            raise NotResults(f"`{self.path}` has no table `{name}`\n  hint: see `docs/contracts.md` for the tables")
+        return pd.concat(frames, ignore_index=True)
+
+    @functools.cached_property
+    def flows(self) -> pd.DataFrame:
+        """`flows` of all runs."""
+        return self.table("flows")
+
+    @functools.cached_property
+    def tcp_info(self) -> pd.DataFrame:
+        """`tcp_info` of all runs."""
+        return self.table("tcp_info")
+
+    @functools.cached_property
+    def ping(self) -> pd.DataFrame:
+        """`ping` of all runs."""
+        return self.table("ping")
+
+    @functools.cached_property
+    def qdisc(self) -> pd.DataFrame:
+        """`qdisc` of all runs."""
+        return self.table("qdisc")
+
+    @functools.cached_property
+    def events(self) -> pd.DataFrame:
+        """`events` of all runs."""
+        return self.table("events")
+
+    @functools.cached_property
+    def summary(self) -> pd.DataFrame:
+        """One row per run: axes, repetition, seed, and each number of its summary as `goodput_mbps.total`."""
+        rows = [{**run.axes, REPETITION: run.repetition, "seed": run.seed, **flatten(run.summary)} for run in self.runs]
+        return pd.DataFrame(rows)
+
+    def _labelled(self, run: RunFolder, frame: pd.DataFrame) -> pd.DataFrame:
+        labels: dict[str, str | int] = {**run.axes, REPETITION: run.repetition}
+        for place, (column, value) in enumerate(labels.items()):
+            # An axis may be called like a column of the table (`flow`); the axis then keeps the longer name.
+            frame.insert(place, column if column not in frame else f"axis.{column}", value)
+        return frame
+
+    def _check(self, axis: str, value: str) -> None:
+        if axis not in self.axes:
+            raise NotResults(f"`{axis}` is not an axis of `{self.path}`\n  hint: {_known(self.axes)}")
+        if value not in self.axes[axis]:
+            raise NotResults(f"`{axis}` is never `{value}` in `{self.path}`\n  hint: {_known(self.axes[axis])}")
+
+
+def open_results(path: Path | str) -> Results:
+    """The results in the folder `path`: those of an experiment, or a single run."""
+    path = Path(path)
+    if (path / store.MANIFEST).is_file():
+        run = _open_run(path)
+        return Results(path, run.manifest["title"], {axis: [value] for axis, value in run.axes.items()}, [run])
+    head_file = path / store.EXPERIMENT
+    if not head_file.is_file():
+        raise NotResults(f"`{path}` holds no results\n  hint: give a folder that `tailback run` has written")
+    head = _load(head_file)
+    folders = [path / store.RUNS / run["name"] for run in head["runs"]]
+    runs = [_open_run(folder) for folder in folders if (folder / store.MANIFEST).is_file()]
+    if not runs:
+        raise NotResults(f"`{path}` has no complete run yet\n  hint: `tailback run` goes on where it was stopped")
+    return Results(path, head["title"], head["axes"], runs)
+
+
+def flatten(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """`{"ping_ms": {"p50": 3}}` as `{"ping_ms.p50": 3}`."""
+    flat: dict[str, Any] = {}
+    for key, value in document.items():
+        name = f"{prefix}{key}"
+        flat |= flatten(value, f"{name}.") if isinstance(value, Mapping) else {name: value}
+    return flat
+
+
+def _open_run(path: Path) -> RunFolder:
+    return RunFolder(path, _load(path / store.MANIFEST), _load(path / store.SUMMARY))
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise NotResults(f"cannot read `{path}`: {error}\n  hint: remove its folder and run again") from error
+    if not isinstance(document, dict):
+        raise NotResults(f"`{path}` is not a JSON object\n  hint: remove its folder and run again")
+    return document
+
+
+def _known(names: Mapping[str, Any] | Sequence[str]) -> str:
+    return "there is " + (", ".join(f"`{name}`" for name in names) or "none")

@@ -1,0 +1,242 @@
+"""The folder of an experiment while it is being filled.
+
+A folder belongs to one experiment, by the identities of its runs. The same experiment again finds its runs there and
+redoes only what is missing; so does one whose grid has grown. Anything else is refused (`--out`) or goes beside it
+(the default folder): nothing complete is ever overwritten.
+"""
+
+import contextlib
+import itertools
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tailback.results import durable, provenance, tables
+from tailback.results.errors import FolderTaken, ResultsUnwritable
+from tailback.results.identity import RunPlan, digest
+
+EXPERIMENT = "experiment.json"
+SOURCE = "experiment.yaml"
+RUNS = "runs"
+FAILURES = "failures"
+MANIFEST = "manifest.json"
+SUMMARY = "summary.json"
+
+
+@dataclass(frozen=True)
+class ExperimentPlan:
+    """All runs of an experiment and where they come from."""
+
+    title: str
+    source: str
+    """Text of the experiment file."""
+    settings: Sequence[str]
+    """What the command line changed in it, as `key=value`."""
+    backend: str
+    fingerprint: str
+    runs: Sequence[RunPlan]
+
+    @property
+    def axes(self) -> dict[str, list[str]]:
+        """The values of each axis in the order of the file."""
+        values: dict[str, dict[str, None]] = {}
+        for run in self.runs:
+            for axis, value in run.axes.items():
+                values.setdefault(axis, {})[value] = None
+        return {axis: list(seen) for axis, seen in values.items()}
+
+    def identities(self) -> dict[str, str]:
+        """Identity of each run by its name."""
+        return {run.name: run.identity(self.backend, self.fingerprint) for run in self.runs}
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a run left: tables, the summary over its measurement window, what it cost and when."""
+
+    tables: Mapping[str, pa.Table]
+    summary: Mapping[str, Any]
+    cost: Mapping[str, float]
+    started: str
+    duration_s: float
+
+
+@dataclass(frozen=True)
+class Store:
+    """A claimed folder. Writing different runs from several threads is safe."""
+
+    path: Path
+    plan: ExperimentPlan
+    identities: Mapping[str, str]
+
+    def folder(self, run: RunPlan) -> Path:
+        """Where `run` lies once it is complete."""
+        return self.path / RUNS / run.name
+
+    def complete(self, run: RunPlan) -> dict[str, Any] | None:
+        """The summary of `run` if it is there already, whole and from the same scenario."""
+        manifest = _read_json(self.folder(run) / MANIFEST)
+        if manifest is None or manifest.get("identity") != self.identities[run.name]:
+            return None
+        return _read_json(self.folder(run) / SUMMARY)
+
+    def write(self, run: RunPlan, finished: Finished) -> Path:
+        """Makes the folder of `run`; returns its path."""
+        contents = {name + tables.SUFFIX: tables.to_parquet(table) for name, table in finished.tables.items()}
+        contents[SUMMARY] = _json(finished.summary)
+        manifest = self._manifest(run, finished)
+        manifest["tables"] = {name: {"rows": table.num_rows} for name, table in finished.tables.items()}
+        contents[MANIFEST] = _json(manifest)
+        durable.write_folder(self.folder(run), contents)
+        (self.path / FAILURES / f"{run.name}.json").unlink(missing_ok=True)
+        return self.folder(run)
+
+    def write_failure(self, run: RunPlan, error: str) -> None:
+        """Notes that `run` ended badly. It has no folder, so the next attempt does it again."""
+        durable.make_folder(self.path / FAILURES)
+        note = {"status": "failed", "error": error, "at": provenance.utc_now(), **self._of(run)}
+        durable.write_file(self.path / FAILURES / f"{run.name}.json", _json(note))
+
+    def _manifest(self, run: RunPlan, finished: Finished) -> dict[str, Any]:
+        return {
+            "tailback": provenance.tailback_version(),
+            "status": "ok",
+            **self._of(run),
+            "measure": run.measure,
+            "scenario": run.scenario,
+            "versions": provenance.versions(),
+            "host": provenance.host(),
+            "kernel": provenance.kernel(),
+            "started": finished.started,
+            "duration_s": finished.duration_s,
+            "cost": dict(finished.cost),
+        }
+
+    def _of(self, run: RunPlan) -> dict[str, Any]:
+        return {
+            "name": run.name,
+            "title": self.plan.title,
+            "axes": dict(run.axes),
+            "repetition": run.repetition,
+            "seed": run.seed,
+            "backend": self.plan.backend,
+            "fingerprint": self.plan.fingerprint,
+            "identity": self.identities[run.name],
+        }
+
+
+@contextlib.contextmanager
+def claim(path: Path, plan: ExperimentPlan) -> Iterator[Store]:
+    """Makes `path` the folder of `plan` and keeps other processes out of it meanwhile.
+
+    Raises `FolderTaken` if it holds anything but this experiment, `ResultsUnwritable` if it cannot be written;
+    in both cases before anything has been run.
+    """
+    store = Store(path, plan, plan.identities())
+    if not _fits(path, store.identities):
+        raise FolderTaken(f"`{path}` holds something else\n  hint: name a folder that does not exist yet with `--out`")
+    durable.make_folder(path / RUNS)
+    with _locked(path):
+        durable.sweep_partials(path / RUNS)
+        _write_head(store)
+        yield store
+
+
+def default_folder(stem: str, plan: ExperimentPlan, parent: Path = Path("results")) -> Path:
+    """`results/STEM` if it is free or holds this experiment already; else `results/STEM-2`, `-3`, …"""
+    identities = plan.identities()
+    names = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
+    return next(parent / name for name in names if _fits(parent / name, identities))
+
+
+def _fits(path: Path, identities: Mapping[str, str]) -> bool:
+    """Whether `path` is free, or its runs and `identities` are one experiment: either contains the other."""
+    try:
+        if not path.exists() or not any(path.iterdir()):
+            return True
+    except NotADirectoryError:
+        return False
+    except OSError as error:
+        raise ResultsUnwritable.because(path, error) from error
+    head = _read_json(path / EXPERIMENT)
+    if head is None:
+        return _only_claimed(path)
+    there = {(run["name"], run["identity"]) for run in head.get("runs", [])}
+    asked = set(identities.items())
+    return there <= asked or asked <= there
+
+
+def _only_claimed(path: Path) -> bool:
+    """Whether `path` is what a process killed right after its claim leaves: no run, nothing of anyone else."""
+    return {entry.name for entry in path.iterdir()} == {RUNS} and not any((path / RUNS).iterdir())
+
+
+def _write_head(store: Store) -> None:
+    """Notes what was asked, unless the folder knows of at least these runs."""
+    head = _read_json(store.path / EXPERIMENT)
+    known = {run["name"] for run in head["runs"]} if head else set()
+    if head and set(store.identities) <= known:
+        return
+    plan = store.plan
+    runs = [
+        {"name": run.name, "axes": dict(run.axes), "repetition": run.repetition, "seed": run.seed,
+         "identity": store.identities[run.name]}
+        for run in plan.runs
+    ]  # fmt: skip
+    document = {
+        "tailback": provenance.tailback_version(),
+        "title": plan.title,
+        "identity": digest(store.identities),
+        "backend": plan.backend,
+        "fingerprint": plan.fingerprint,
+        "settings": list(plan.settings),
+        "created": provenance.utc_now(),
+        "axes": plan.axes,
+        "runs": runs,
+    }
+    durable.write_file(store.path / SOURCE, plan.source.encode())
+    durable.write_file(store.path / EXPERIMENT, _json(document))
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Holds the advisory lock of the folder itself, so that no lock file is left among the results."""
+    if os.name != "posix":
+        yield
+        return
+    import fcntl
+
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise ResultsUnwritable(
+            f"another tailback is writing to `{path}`\n  hint: wait for it, or choose another folder with `--out`"
+        ) from None
+    except OSError:
+        # Some network file systems have no locks; two writers at once are then the user's affair.
+        pass
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+
+
+def _read_json(path: Path) -> dict[str, Any] | None:
+    """The JSON object in `path`; `None` if there is no such file or it is not one."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _json(document: Mapping[str, Any]) -> bytes:
+    return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()

@@ -1,0 +1,171 @@
+"""Runs side by side on this machine: a pool of threads, for a backend does its work outside Python.
+
+Each run is one thread from start to end, so that results do not depend on how many run at once. A run that fails is
+noted and the others go on. A disk that cannot be written ends the sweep: the others would fail alike.
+"""
+
+import concurrent.futures
+import contextlib
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import pyarrow as pa
+
+from tailback.analysis import Measure, Window, summarise
+from tailback.backends import Backend, Progress, RunCancelled, RunFailed, RunResult
+from tailback.results import RunPlan, Store
+from tailback.results.provenance import utc_now
+from tailback.results.store import Finished
+from tailback.results.tables import plain_text
+
+REFRESH_S = 0.1
+"""Between two looks at the progress of the runs."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one run ended."""
+
+    run: RunPlan
+    status: Literal["ok", "failed"]
+    folder: Path | None
+    summary: Mapping[str, Any] | None = None
+    error: str | None = None
+    reused: bool = False
+
+
+class Watch(Protocol):
+    """Someone who looks on, called in the thread of `run_all`."""
+
+    def update(self, done: int, total: int, fraction: float) -> None:
+        """`done` of `total` runs have ended; `fraction` of the whole is done, runs under way included."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What carries out a plan: where results go, what runs them, how many at once."""
+
+    store: Store
+    backend: Backend
+    jobs: int
+
+
+def run_all(sweep: Sweep, watch: Watch) -> list[Outcome]:
+    """Runs what is missing of the plan; the outcomes in the order of the plan, reused ones included.
+
+    On an error of the disk or a KeyboardInterrupt the runs under way are cancelled, complete ones stay, and the
+    error is raised.
+    """
+    found = {run.name: _reuse(sweep.store, run) for run in sweep.store.plan.runs}
+    missing = [run for run in sweep.store.plan.runs if found[run.name] is None]
+    with _pool(sweep.jobs) as (pool, under_way):
+        futures = {pool.submit(_run_one, sweep, run, under_way): run for run in missing}
+        _wait(list(futures), under_way, watch)
+        outcomes = {run.name: future.result() for future, run in futures.items()}
+    return [found[run.name] or outcomes[run.name] for run in sweep.store.plan.runs]
+
+
+class _UnderWay:
+    """The progress of the runs that have started and not ended; shared by the threads of the pool."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: dict[str, Progress] = {}
+        self._stopped = False
+
+    @contextlib.contextmanager
+    def run(self, name: str, progress: Progress) -> Iterator[None]:
+        with self._lock:
+            if self._stopped:
+                raise RunCancelled(name)
+            self._running[name] = progress
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._running[name]
+
+    def fractions(self) -> float:
+        with self._lock:
+            return sum(progress.fraction for progress in self._running.values())
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            for progress in self._running.values():
+                progress.cancel()
+
+
+_Pool = tuple[concurrent.futures.ThreadPoolExecutor, _UnderWay]
+
+
+@contextlib.contextmanager
+def _pool(jobs: int) -> Iterator[_Pool]:
+    """A pool whose runs are cancelled when the block is left by an error."""
+    pool = concurrent.futures.ThreadPoolExecutor(jobs, thread_name_prefix="run")
+    under_way = _UnderWay()
+    try:
+        yield pool, under_way
+    except BaseException:
+        under_way.stop()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _wait(futures: list[concurrent.futures.Future[Outcome]], under_way: _UnderWay, watch: Watch) -> None:
+    """Until all have ended or one has raised."""
+    total = len(futures)
+    pending = set(futures)
+    while pending:
+        ended, pending = concurrent.futures.wait(
+            pending, timeout=REFRESH_S, return_when=concurrent.futures.FIRST_EXCEPTION
+        )
+        for future in ended:
+            future.result()
+        done = total - len(pending)
+        watch.update(done, total, (done + under_way.fractions()) / total)
+
+
+def _reuse(store: Store, run: RunPlan) -> Outcome | None:
+    summary = store.complete(run)
+    return None if summary is None else Outcome(run, "ok", store.folder(run), summary, reused=True)
+
+
+def _run_one(sweep: Sweep, run: RunPlan, under_way: _UnderWay) -> Outcome:
+    progress = sweep.backend.new_progress()
+    with under_way.run(run.name, progress):
+        try:
+            finished = _finish(sweep.backend, run, progress)
+        except RunFailed as failure:
+            sweep.store.write_failure(run, str(failure))
+            return Outcome(run, "failed", None, error=str(failure))
+        return Outcome(run, "ok", sweep.store.write(run, finished), finished.summary)
+
+
+def _finish(backend: Backend, run: RunPlan, progress: Progress) -> Finished:
+    started, clock = utc_now(), time.monotonic()
+    result = backend.run(run.scenario, progress)
+    frames = {name: plain_text(table.to_pandas()) for name, table in result.tables.items()}
+    summary = summarise(frames, result.cost, measure_of(run))
+    return Finished(_sorted(result), summary, result.cost, started, time.monotonic() - clock)
+
+
+def measure_of(run: RunPlan) -> Measure:
+    """What the summary of `run` is taken over."""
+    traffic = run.scenario["traffic"]
+    return Measure(
+        window=Window(*run.window_ns),
+        bin_ns=run.scenario["record"]["interval_ns"],
+        tcp_flows=tuple(flow["name"] for flow in traffic if flow["kind"] == "tcp"),
+        other_flows=tuple(flow["name"] for flow in traffic if flow["kind"] not in ("tcp", "ping")),
+        directions=run.directions,
+    )
+
+
+def _sorted(result: RunResult) -> Mapping[str, pa.Table]:
+    return dict(sorted(result.tables.items()))

@@ -1,0 +1,31 @@
+"""The plan of an experiment: its runs with stable, readable names."""
+
+from collections.abc import Sequence
+
+from tailback.backends import Backend
+from tailback.results import ExperimentPlan, RunPlan, run_name
+from tailback.scenario import Experiment, Run
+
+
+def plan_of(experiment: Experiment, backend: Backend, settings: Sequence[str] = ()) -> ExperimentPlan:
+    """All runs of `experiment`, in the order of its file."""
+    return ExperimentPlan(
+        title=experiment.title,
+        source=experiment.source,
+        settings=settings,
+        backend=backend.name,
+        fingerprint=backend.fingerprint,
+        runs=[_planned(run) for run in experiment.runs()],
+    )
+
+
+def _planned(run: Run) -> RunPlan:
+    return RunPlan(
+        name=run_name(run.axes, run.repetition, run.scenario),
+        axes=run.axes,
+        repetition=run.repetition,
+        seed=run.seed,
+        scenario=run.scenario,
+        window_ns=run.window_ns,
+        directions=run.directions,
+    )

@@ -1,0 +1,84 @@
+"""One call from an experiment to its folder: open the backend, claim the folder, run what is missing."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tailback.backends import open_backend
+from tailback.results import claim, default_folder
+from tailback.results.provenance import tailback_version
+from tailback.scenario import Experiment
+from tailback.sweep.local import Outcome, Sweep, Watch, run_all
+from tailback.sweep.plan import plan_of
+
+
+@dataclass(frozen=True)
+class Request:
+    """How an experiment is to be run."""
+
+    backend: str = "sim"
+    jobs: int | None = None
+    """Runs at the same time; without it one per core."""
+    out: Path | None = None
+    """Folder of the results; without it `results/STEM` beside the others."""
+    settings: Sequence[str] = ()
+    """What was changed in the file, for the record."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """An experiment carried out."""
+
+    folder: Path
+    backend: str
+    outcomes: Sequence[Outcome]
+
+    @property
+    def failed(self) -> list[Outcome]:
+        """Runs that ended badly."""
+        return [outcome for outcome in self.outcomes if outcome.status == "failed"]
+
+    @property
+    def reused(self) -> int:
+        """Runs that were complete already."""
+        return sum(outcome.reused for outcome in self.outcomes)
+
+
+def carry_out(experiment: Experiment, request: Request, watch: Watch) -> Carried:
+    """Runs `experiment`; complete runs that are in its folder already are not run again."""
+    backend = open_backend(request.backend)
+    plan = plan_of(experiment, backend, request.settings)
+    folder = request.out if request.out is not None else default_folder(Path(experiment.path).stem, plan)
+    with claim(folder, plan) as store:
+        outcomes = run_all(Sweep(store, backend, request.jobs or cores()), watch)
+    return Carried(folder, backend.name, outcomes)
+
+
+def report(carried: Carried) -> dict[str, Any]:
+    """The document of `--json` (design §4): one entry per run, in the order of the plan."""
+    return {"tailback": tailback_version(), "runs": [_entry(outcome, carried) for outcome in carried.outcomes]}
+
+
+def cores() -> int:
+    """Processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _entry(outcome: Outcome, carried: Carried) -> dict[str, Any]:
+    """What is not known of a run, as the folder of one that failed, is absent."""
+    run = outcome.run
+    entry = {
+        "axes": dict(run.axes),
+        "seed": run.seed,
+        "backend": carried.backend,
+        # Absolute, for a script may read it from another working directory.
+        "dir": None if outcome.folder is None else str(outcome.folder.resolve()),
+        "status": outcome.status,
+        "error": outcome.error,
+        "summary": outcome.summary,
+    }
+    return {key: value for key, value in entry.items() if value is not None}
