@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pandas as pd
 
@@ -97,7 +97,7 @@ def shaper_differences(folder: Path, scenario: Scenario) -> list[str]:
     report = (folder / "qdisc.txt").read_text().split("## t=end")[0]
     sections = dict(section.split("\n", 1) for section in report.split("## ")[1:])
     seen = {title.split(" ", 1)[1]: body for title, body in sections.items()}
-    expected = {DEVICES[qdisc["host"]]: tc_lines(qdisc["root"]) for qdisc in cast(list[Any], scenario["qdiscs"])}
+    expected = {DEVICES[qdisc["host"]]: tc_lines(qdisc["root"]) for qdisc in scenario["qdiscs"]}
     return [f"{device}: {line}" for device, lines in expected.items() for line in lines if line not in seen[device]]
 
 

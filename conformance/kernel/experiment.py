@@ -15,15 +15,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 LEAD_S = 5
 NANOSECONDS = 1_000_000_000
 CLIENT, ROUTER, SERVER = 0, 1, 2
 NEAR, FAR = 0, 1
 
-Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
-Scenario: TypeAlias = dict[str, Json]
+Json: TypeAlias = dict[str, Any]
+Scenario: TypeAlias = Json
 
 FAST_BPS = 1_000_000_000
 SHAPED_BPS = {
@@ -85,7 +85,7 @@ def twin(experiment: Experiment) -> Scenario:
 
 
 def hosts(experiment: Experiment) -> list[Json]:
-    sysctl: dict[str, Json] = {"net.ipv4.tcp_limit_output_bytes": limit_output_bytes(experiment)}
+    sysctl = {"net.ipv4.tcp_limit_output_bytes": limit_output_bytes(experiment)}
     return [
         {"name": "C", "stack": "linux-6.12", "sysctl": sysctl},
         {"name": "R", "stack": "linux-6.12", "sysctl": {}},
@@ -123,7 +123,7 @@ def shapers(experiment: Experiment) -> list[Json]:
 
 def shaper(family: str, rate_bps: int, kind: str) -> Json:
     burst = htb_burst(family, rate_bps)
-    options: dict[str, Json] = {"rate": rate_bps, "burst": burst, "cburst": burst, "quantum": 1514}
+    options = {"rate": rate_bps, "burst": burst, "cburst": burst, "quantum": 1514}
     return {"kind": "htb", "options": options, "child": child(kind)}
 
 
@@ -135,7 +135,7 @@ def htb_burst(family: str, rate_bps: int) -> int:
 
 
 def child(kind: str) -> Json:
-    options: dict[str, Json] = {"limit": 1000} if kind == "pfifo" else {}
+    options = {"limit": 1000} if kind == "pfifo" else {}
     return {"kind": kind, "options": options, "child": None}
 
 

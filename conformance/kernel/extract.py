@@ -2,7 +2,7 @@
 
     python -m conformance.kernel.extract /work/shared/truth tests/data/kernel
 
-Every wired run has a row, if its twin has the shapers that `tc` printed; `TRACED` runs also keep their `TCP_INFO` samples.
+Every wired run has a row, if its twin has the shapers that `tc` printed; `TRACED` runs also keep their `TCP_INFO`.
 """
 
 from __future__ import annotations

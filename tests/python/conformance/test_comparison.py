@@ -1,0 +1,152 @@
+"""The tool that lays the simulator beside the kernel: twins, figures and verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+from conformance.kernel import golden
+from conformance.kernel.campaign import extras, final_drops, microseconds
+from conformance.kernel.experiment import Experiment, htb_burst, small_queue, twin
+from conformance.kernel.measures import Measures, Tables, measure
+from conformance.kernel.traces import JUDGED, Pair, by_sample, diverged
+from conformance.kernel.verdict import cells, share_within
+
+RUNS = {run.experiment.key: run for run in golden.read_runs()}
+CUBIC = RUNS["wired/cubic-R10M-pfifo-std-n4"]
+
+
+def test_the_child_under_test_stands_at_the_lowest_rate() -> None:
+    scenario = twin(RUNS["wired/cubic-R100M-fq_codel-std-n4"].experiment)
+    near, far = (shaper["root"] for shaper in scenario["qdiscs"])
+    assert (near["options"]["rate"], near["child"]["kind"]) == (1_000_000_000, "pfifo")
+    assert (far["options"]["rate"], far["child"]["kind"]) == (100_000_000, "fq_codel")
+
+
+def test_both_ends_of_a_uniform_path_have_the_child_under_test() -> None:
+    scenario = twin(RUNS["wired/cubic-LR1000M-fq_codel-std-n4"].experiment)
+    children = [shaper["root"]["child"]["kind"] for shaper in scenario["qdiscs"]]
+    assert children == ["fq_codel", "fq_codel"]
+
+
+def test_the_burst_of_the_second_family_holds_a_millisecond_of_the_rate() -> None:
+    assert htb_burst("wired", 10_000_000) == 1600
+    assert htb_burst("wired_hzburst", 10_000_000) == 2850
+    assert htb_burst("wired_hzburst", 100_000_000) == 14_100
+    assert htb_burst("wired_hzburst", 1_000_000_000) == 3000
+
+
+@pytest.mark.parametrize(("setting", "shift"), [("std", 10), ("x2", 9), ("x64", 4)])
+def test_a_factor_lowers_the_pacing_shift_by_its_logarithm(setting: str, shift: int) -> None:
+    assert small_queue(setting) == {"kind": "time", "shift": shift}
+
+
+def test_staggered_flows_start_one_after_the_other_and_stop_together() -> None:
+    scenario = twin(RUNS["wired/cubic-L10M-pfifo-std-n4-stag0.1"].experiment)
+    uploads = [flow for flow in scenario["traffic"] if flow["kind"] == "tcp"]
+    assert [flow["start_ns"] for flow in uploads] == [5_000_000_000 + step * 100_000_000 for step in range(4)]
+    assert {flow["stop_ns"] for flow in uploads} == {35_000_000_000}
+
+
+def test_a_run_outside_the_model_says_why() -> None:
+    paced = RUNS["wired/reno-R100M-pfifo-std-n4-pace1"].experiment
+    assert "SO_MAX_PACING_RATE" in (paced.unmodelled() or "")
+    assert CUBIC.experiment.unmodelled() is None
+
+
+def test_names_and_units_of_the_campaign_are_read() -> None:
+    assert extras("bic-LR1000M-pfifo-no-n4-lowat1") == ("lowat",)
+    assert [microseconds(span) for span in ("0.2ms", "0us", "1s")] == [200, 0, 1_000_000]
+    with pytest.raises(ValueError, match="`5 furlongs` is not a time"):
+        microseconds("5 furlongs")
+
+
+def test_drops_are_those_of_the_roots_at_the_end() -> None:
+    root = "qdisc htb 1: root refcnt 2\n Sent 1 bytes 1 pkt (dropped {0}, o)\n"
+    section = root + "qdisc pfifo 110: parent 1:10\n (dropped {0}, o)\n"
+    middle, near, far = (section.format(dropped) for dropped in (3, 5, 7))
+    report = f"## t=15 C c0\n{middle}## t=end C c0\n{near}## t=end R rs\n{far}"
+    assert final_drops(report) == 12
+
+
+def hand_made() -> Tables:
+    t = [0.1 * step for step in range(1, 101)]
+    info = pd.DataFrame({"t": t, "flow": 0, "snd_cwnd": 10, "rtt": 2000, "min_rtt": 200, "unacked": 4, "wmem_alloc": 0})
+    return Tables(
+        flows=pd.DataFrame({"t": t, "flow": 0, "bytes": 125_000}),
+        tcp_info=info.assign(pacing_rate=1e6, total_retrans=range(100)),
+        ping=pd.DataFrame({"t": t, "rtt_ms": [1.0] * 99 + [float("nan")]}),
+        drops=3,
+    )
+
+
+def test_figures_of_a_constant_run_are_its_constants() -> None:
+    figures = measure(hand_made(), flows=1, duration_s=10)
+    assert figures.goodput_mbps == pytest.approx(10)
+    assert (figures.rtt_p50, figures.min_rtt, figures.cwnd_mean, figures.pacing_mbps) == (2.0, 0.2, 10, 8)
+    assert (figures.jain, figures.retransmits, figures.drops) == (1, 99, 3)
+
+
+def test_what_happens_before_the_window_does_not_count() -> None:
+    tables = hand_made()
+    tables.flows.loc[tables.flows["t"] < 4.99, "bytes"] = 10**9
+    tables.tcp_info.loc[tables.tcp_info["t"] < 4.9, "rtt"] = 10**9
+    figures = measure(tables, flows=1, duration_s=10)
+    assert figures.goodput_mbps == pytest.approx(10)
+    assert figures.rtt_p90 == 2.0
+
+
+def test_a_flow_that_received_nothing_lowers_fairness() -> None:
+    assert measure(hand_made(), flows=2, duration_s=10).jain == 0.5
+
+
+def outcome(figure: str, **changes: Any) -> str:
+    ours = replace(CUBIC.kernel, **changes)
+    return next(cell.outcome for cell in cells(CUBIC.experiment, CUBIC.kernel, ours) if cell.figure == figure)
+
+
+def test_the_kernel_is_within_tolerance_of_itself() -> None:
+    judged = [cell for run in RUNS.values() for cell in cells(run.experiment, run.kernel, run.kernel)]
+    within, counted = share_within(judged)
+    assert within == counted > 3 * len(RUNS) - 1
+
+
+def test_a_goodput_more_than_three_per_cent_away_is_off() -> None:
+    assert outcome("goodput_mbps", goodput_mbps=CUBIC.kernel.goodput_mbps * 0.98) == "ok"
+    assert outcome("goodput_mbps", goodput_mbps=CUBIC.kernel.goodput_mbps * 0.96) == "off"
+
+
+def test_half_a_millisecond_of_rtt_is_always_forgiven() -> None:
+    short = replace(CUBIC.kernel, rtt_p50=1.0)
+    near, away = replace(short, rtt_p50=1.4), replace(short, rtt_p50=1.6)
+    verdicts = [cells(CUBIC.experiment, short, ours)[1].outcome for ours in (near, away)]
+    assert verdicts == ["ok", "off"]
+
+
+def test_few_drops_are_shown_and_many_are_judged() -> None:
+    few = replace(CUBIC.kernel, drops=10)
+    assert drop_outcome(few, 40) == "shown"
+    assert drop_outcome(few, 60) == "off"
+    assert drop_outcome(replace(CUBIC.kernel, drops=400), 480) == "ok"
+
+
+def drop_outcome(kernel: Measures, ours: int) -> str:
+    table = cells(CUBIC.experiment, kernel, replace(kernel, drops=ours))
+    return next(cell.outcome for cell in table if cell.figure == "drops")
+
+
+def test_a_run_that_received_nothing_is_off() -> None:
+    assert outcome("rtt_p50", rtt_p50=float("nan")) == "off"
+
+
+def test_the_first_divergence_is_found_where_it_is() -> None:
+    kernel = golden.read_trace("wired/cubic-L10M-pfifo-std-n1")
+    assert kernel is not None
+    ours = kernel.copy()
+    ours.loc[ours["t"].between(2.95, 3.05), "snd_cwnd"] *= 2
+    experiment: Experiment = RUNS["wired/cubic-L10M-pfifo-std-n1"].experiment
+    differs = diverged(Pair(experiment, by_sample(kernel, 29.95), by_sample(ours, 29.95)), 0.1)
+    assert differs.index[differs.any(axis=1)].to_list() == [(30, 0)]
+    assert differs.columns.to_list() == list(JUDGED)
