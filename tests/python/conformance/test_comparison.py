@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+
 from conformance.kernel import golden
 from conformance.kernel.campaign import extras, final_drops, microseconds
 from conformance.kernel.experiment import Experiment, htb_burst, small_queue, twin
