@@ -14,11 +14,14 @@ import pandas as pd
 
 from conformance.kernel import golden
 from conformance.kernel.campaign import read_experiment, read_tables, run_folders, shaper_differences
-from conformance.kernel.experiment import twin
-from conformance.kernel.measures import measure
+from conformance.kernel.experiment import Experiment, twin
+from conformance.kernel.measures import WARMUP_S, measure
 
-FAMILIES = ("wired", "wired_hzburst")
+FAMILIES = ("pcap", "wired", "wired_hzburst")
 TRACED = (
+    "pcap/cubic-L10M-pfifo-no-n1",
+    "pcap/reno-L10M-pfifo-std-n1",
+    "wired/reno-L100M-pfifo-std-n4",
     "wired/reno-L100M-pfifo-std-n1",
     "wired/reno-L100M-pfifo-std-n4-stag0.1",
     "wired/reno-L100M-pfifo-no-n4",
@@ -42,8 +45,13 @@ TRACED = (
 )
 
 
-def golden_run(folder: Path) -> golden.GoldenRun:
-    experiment = read_experiment(folder)
+def golden_runs(campaign: Path) -> list[golden.GoldenRun]:
+    """Runs that outlast the warm-up; one capture is shorter."""
+    experiments = {folder: read_experiment(folder) for folder in run_folders(campaign, FAMILIES)}
+    return [golden_run(folder, found) for folder, found in experiments.items() if found.duration_s > WARMUP_S]
+
+
+def golden_run(folder: Path, experiment: Experiment) -> golden.GoldenRun:
     differences = shaper_differences(folder, twin(experiment))
     if differences:
         raise SystemExit(f"{folder}: the twin is not what `tc` shows, correct experiment.py: {differences}")
@@ -62,7 +70,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    runs = [golden_run(folder) for folder in run_folders(arguments.campaign, FAMILIES)]
+    runs = golden_runs(arguments.campaign)
     golden.write_runs(arguments.folder / golden.RUNS, runs)
     traces = pd.concat([trace(arguments.campaign, key) for key in TRACED])
     golden.write_traces(arguments.folder / golden.TRACES, traces)
