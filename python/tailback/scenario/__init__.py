@@ -1,0 +1,34 @@
+"""From an experiment file to resolved scenarios, one per run. The file is described in `docs/experiment-file.md`.
+
+experiment = load("experiments/demo.yaml", ["cc=bbr"])
+print(*lint(experiment), sep="\n")
+scenarios = [run.scenario for run in experiment.runs()]
+"""
+
+from tailback.scenario.errors import Finding, ScenarioError, Where
+from tailback.scenario.experiment import Configuration, Experiment, Run, load, loads
+from tailback.scenario.lint import LintWarning, lint
+from tailback.scenario.registry import CoreRegistry, Parameter, Registry, Row, rows
+from tailback.scenario.schema import json_schema
+from tailback.scenario.sysctl import SYSCTLS, Sysctl
+
+__all__ = [
+    "SYSCTLS",
+    "Configuration",
+    "CoreRegistry",
+    "Experiment",
+    "Finding",
+    "LintWarning",
+    "Parameter",
+    "Registry",
+    "Row",
+    "Run",
+    "ScenarioError",
+    "Sysctl",
+    "Where",
+    "json_schema",
+    "lint",
+    "load",
+    "loads",
+    "rows",
+]

@@ -1,0 +1,184 @@
+"""Axes of a grid: what `vary` says, and the variants of the file that follow from it.
+
+    vary:
+      cc: [cubic, bbr]                        a key of the file, or a variable of `let`
+      tsq: {TSQ: 1ms, NoTSQ: off}             the same with labels of one's own
+      bottleneck:                             a name that is neither: each label patches several keys at once
+        L10M: {qdiscs: {client -> router: htb rate 10mbit}}
+        R10M: {qdiscs: {router -> server: htb rate 10mbit}}
+
+The runs are the cross product, the last axis turning fastest. Patches are laid over the file in the order of the
+axes (`document.merge`). `--set AXIS=LABEL` keeps one value of an axis, `--set AXIS=[A, B]` some of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tailback.scenario import paths
+from tailback.scenario.document import Node, at, put
+from tailback.scenario.errors import Finding, WordError, nearest_hint
+from tailback.scenario.paths import Loc
+from tailback.scenario.schema import Keys
+from tailback.scenario.units import shown
+
+#: More configurations than anyone runs: a slip in a list, caught before memory is gone.
+MOST_VARIANTS = 100_000
+
+#: Keys that say how many runs there are and what they are called; the same for the whole grid.
+FIXED = ("title", "vary", "repeat", "seed")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One value of an axis: each patch is laid over the file at its place."""
+
+    label: str
+    patches: tuple[tuple[Loc, Node], ...]
+
+    def apply(self, tree: Node) -> Node:
+        """The file with this value."""
+        for loc, patch in self.patches:
+            tree = put(tree, loc, patch)
+        return tree
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of the grid."""
+
+    name: str
+    choices: tuple[Choice, ...]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The file as one configuration sees it."""
+
+    labels: dict[str, str]
+    tree: Node
+
+
+class Refused(Exception):
+    """An axis or an override that cannot be used."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(str(finding))
+        self.finding = finding
+
+
+def target(name: str, tree: Node) -> Loc | None:
+    """The place in the file that a name means: a key, or a variable of `let`; None if it is neither."""
+    loc = paths.parse(name)
+    if loc[0] in Keys.model_fields:
+        return loc
+    variables = at(tree, ("let",))
+    return ("let", *loc) if variables is not None and loc[0] in variables.entries() else None
+
+
+def known_names(tree: Node) -> list[str]:
+    """The names that `target` knows."""
+    variables = at(tree, ("let",))
+    own = list(variables.entries()) if variables is not None else []
+    return [*own, *(key for key in Keys.model_fields if key not in FIXED)]
+
+
+def axes(tree: Node) -> tuple[list[Axis], list[Finding]]:
+    """The axes of a file, and what is wrong with others."""
+    vary = at(tree, ("vary",))
+    if vary is None or vary.value is None:
+        return [], []
+    if not isinstance(vary.value, dict):
+        message = f"`{shown(vary.text)}` is not a set of axes" if vary.text else "is not a set of axes"
+        return [], [Finding(vary.where, "vary", message, "write vary: {cc: [cubic, bbr]}")]
+    good: list[Axis] = []
+    wrong: list[Finding] = []
+    for name, values in vary.value.items():
+        try:
+            good.append(_axis(name, values, tree))
+        except Refused as error:
+            wrong.append(error.finding)
+    count = math.prod(len(axis.choices) for axis in good)
+    if count > MOST_VARIANTS:
+        hint = f"at most {MOST_VARIANTS}: vary fewer keys at once"
+        return [], [*wrong, Finding(vary.where, "vary", f"makes {count} configurations", hint)]
+    return good, wrong
+
+
+def variants(tree: Node, grid: list[Axis]) -> Iterator[Variant]:
+    """The file in every configuration of the grid."""
+    for choices in itertools.product(*(axis.choices for axis in grid)):
+        patched = tree
+        for choice in choices:
+            patched = choice.apply(patched)
+        labels = {axis.name: choice.label for axis, choice in zip(grid, choices, strict=True)}
+        yield Variant(labels, patched)
+
+
+def _axis(name: str, values: Node, tree: Node) -> Axis:
+    try:
+        loc = target(name, tree)
+    except WordError as error:
+        raise _refused(name, values, error.message, error.hint) from None
+    if loc is not None and loc[0] in FIXED:
+        raise _refused(name, values, f"`{loc[0]}` is the same for all runs", f"it cannot vary; set `{loc[0]}` itself")
+    labelled = _labelled(name, values, by_name=loc is None, tree=tree)
+    choices = [
+        _named(name, label, value) if loc is None else Choice(label, ((loc, value),)) for label, value in labelled
+    ]
+    for choice, (_, value) in zip(choices, labelled, strict=True):
+        _try(name, choice, value, tree)
+    return Axis(name, tuple(choices))
+
+
+def _labelled(name: str, values: Node, *, by_name: bool, tree: Node) -> list[tuple[str, Node]]:
+    if not values.items() and not values.entries():
+        raise _refused(
+            name, values, "has no values", "give a list, [cubic, bbr], or labels with values, {A: ..., B: ...}"
+        )
+    if isinstance(values.value, dict):
+        return list(values.value.items())
+    if by_name:
+        hint = f"{nearest_hint(name, known_names(tree))}; an axis of your own needs labels: {{A: {{cc: bbr}}, B: ...}}"
+        raise _refused(name, values, f"`{name}` names no key and no variable", hint)
+    labels = [_label(name, value) for value in values.items()]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise _refused(name, values, f"has the value `{label}` twice", "remove one of the two")
+    return list(zip(labels, values.items(), strict=True))
+
+
+def _label(name: str, value: Node) -> str:
+    if not value.text:
+        raise _refused(name, value, "has a value that is not a single word", "give it a label: {LABEL: value}")
+    return value.text
+
+
+def _named(name: str, label: str, value: Node) -> Choice:
+    if not value.entries():
+        raise _refused(f"{name}.{label}", value, "sets no key", f"write the keys it sets: {label}: {{cc: bbr}}")
+    return Choice(label, tuple(_patch(f"{name}.{label}.{key}", key, child) for key, child in value.entries().items()))
+
+
+def _patch(path: str, key: str, value: Node) -> tuple[Loc, Node]:
+    try:
+        loc = paths.parse(key)
+    except WordError as error:
+        raise _refused(path, value, error.message, error.hint) from None
+    if loc[0] in FIXED:
+        raise _refused(path, value, f"`{loc[0]}` is the same for all runs", "it cannot be part of an axis")
+    return loc, value
+
+
+def _try(name: str, choice: Choice, value: Node, tree: Node) -> None:
+    try:
+        choice.apply(tree)
+    except WordError as error:
+        raise _refused(name, value, error.message, error.hint) from None
+
+
+def _refused(name: str, node: Node, message: str, hint: str) -> Refused:
+    return Refused(Finding(node.where, f"vary.{name}", message, hint))

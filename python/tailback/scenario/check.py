@@ -1,0 +1,185 @@
+"""What spans several keys: hosts that exist, times in order, names used once, a window inside the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tailback.scenario.errors import WordError, nearest_hint
+from tailback.scenario.flows import Bulk, Echo, Flow, flows
+from tailback.scenario.network import Network, Problem, named_hosts
+from tailback.scenario.network import problems as network_problems
+from tailback.scenario.paths import Loc
+from tailback.scenario.schema import Direction, Keys, Measure, Preset, Tcp, direction
+from tailback.scenario.sysctl import sysctl
+from tailback.scenario.units import time_word
+
+#: Hosts and links are numbered in 16 bits. [docs/contracts.md]
+MOST_HOSTS = 65_535
+
+
+def network_of(keys: Keys) -> Network:
+    """The graph of an experiment."""
+    ends = tuple((link.ends[0], link.ends[1]) for link in keys.links)
+    return Network(tuple(keys.hosts) if keys.hosts else named_hosts(ends), ends)
+
+
+def window_of(keys: Keys) -> tuple[int, int]:
+    """The measurement window in ns: as given, else from the first start and the warm-up on, to the last stop."""
+    measured = _measured(keys)
+    if keys.measure.window is not None:
+        return keys.measure.window[0], keys.measure.window[1]
+    stops = [keys.duration if flow.stop_ns is None else flow.stop_ns for flow in measured]
+    return min(flow.start_ns for flow in measured) + keys.measure.warmup, max(stops)
+
+
+def problems(keys: Keys) -> list[Problem]:
+    """Everything wrong with an experiment whose single values are right."""
+    network = network_of(keys)
+    found = [
+        *network_problems(network),
+        *_hosts(keys, network),
+        *_qdiscs(keys, network),
+        *_presets(keys),
+        *_traffic(keys, network),
+        *_sampling(keys),
+    ]
+    # The window follows from the times of the flows; it is looked at when those are right.
+    return found or list(_window(keys))
+
+
+def _hosts(keys: Keys, network: Network) -> Iterator[Problem]:
+    if len(network.hosts) > MOST_HOSTS:
+        yield Problem(("hosts",), f"there are {len(network.hosts)} hosts", f"at most {MOST_HOSTS} can be numbered")
+    for host, settings in (keys.hosts or {}).items():
+        for key, value in settings.sysctl.items():
+            try:
+                sysctl(key, value)
+            except WordError as error:
+                yield Problem(("hosts", host, "sysctl", key), error.message, error.hint)
+
+
+def _qdiscs(keys: Keys, network: Network) -> Iterator[Problem]:
+    for device in keys.qdiscs:
+        loc: Loc = ("qdiscs", device)
+        try:
+            ends = direction(device)
+        except WordError:
+            hint = "name a device by its host and its neighbour: client -> router"
+            yield Problem(loc, f"`{device}` is not a device", hint)
+            continue
+        unknown = list(_unknown_hosts(loc, ends, network))
+        yield from unknown
+        if not unknown and network.link(*ends) is None:
+            near = network.neighbours.get(ends.source, [])
+            hint = f"`{ends.source}` has links to: {', '.join(near)}" if near else f"`{ends.source}` has no link"
+            yield Problem(loc, f"no link joins `{ends.source}` and `{ends.target}`", hint)
+
+
+def _presets(keys: Keys) -> Iterator[Problem]:
+    for index, entry in enumerate(keys.traffic):
+        if not isinstance(entry, Preset):
+            continue
+        if entry.hosts[0] == entry.hosts[1]:
+            message = f"`{entry.hosts[0]}` is named twice"
+            yield Problem(("traffic", index, "hosts"), message, "name two hosts: hosts: [client, server]")
+        if "flows" in entry.model_fields_set and entry.preset not in ("tcp_nup", "tcp_ndown"):
+            message = f"`{entry.preset}` does not take a number of flows"
+            yield Problem(("traffic", index, "flows"), message, "use tcp_nup or tcp_ndown, or remove `flows`")
+
+
+def _traffic(keys: Keys, network: Network) -> Iterator[Problem]:
+    owners: dict[str, Loc] = {}
+    for flow in flows(keys, network.hosts[0]):
+        entry = keys.traffic[int(flow.loc[1])]
+        key = "hosts" if isinstance(entry, Preset) else "tcp" if isinstance(entry, Tcp) else "ping"
+        yield from _unknown_hosts((*flow.loc, key), flow.direction, network)
+        yield from _times(flow, keys.duration)
+        if isinstance(flow, Bulk) and flow.bytes == 0:
+            yield Problem((*flow.loc, "bytes"), "`0` bytes are nothing to send", "give a size, such as 10mb")
+        if isinstance(flow, Echo):
+            yield from _echo(flow)
+        yield from _twice(flow, owners)
+
+
+def _unknown_hosts(loc: Loc, ends: Direction, network: Network) -> Iterator[Problem]:
+    for host in ends:
+        if host not in network.hosts:
+            yield Problem(loc, f"there is no host `{host}`", nearest_hint(host, network.hosts))
+
+
+def _times(flow: Flow, duration: int) -> Iterator[Problem]:
+    start, stop = time_word(flow.start_ns), time_word(flow.stop_ns or 0)
+    end = f"the run ends at {time_word(duration)}"
+    if flow.start_ns >= duration:
+        message = f"`{start}` is not before the end of the run"
+        yield Problem((*flow.loc, "start"), message, f"{end}: start earlier or make `duration` longer")
+    elif flow.stop_ns is not None and flow.stop_ns > duration:
+        message = f"`{stop}` is after the end of the run"
+        yield Problem((*flow.loc, "stop"), message, f"{end}: stop earlier or make `duration` longer")
+    elif flow.stop_ns is not None and flow.start_ns >= flow.stop_ns:
+        message = f"`{stop}` is not after `start`, `{start}`"
+        yield Problem((*flow.loc, "stop"), message, f"stop after {start}, or start earlier")
+    elif flow.start_ns + flow.jitter_ns > (duration if flow.stop_ns is None else flow.stop_ns):
+        message = f"`{time_word(flow.jitter_ns)}` may delay the start past the stop"
+        yield Problem((*flow.loc, "jitter"), message, "give less jitter, such as 10ms")
+
+
+def _echo(flow: Echo) -> Iterator[Problem]:
+    if flow.interval_ns == 0:
+        yield Problem((*flow.loc, "interval"), "`0s` is no interval", "give a time above zero, such as 200ms")
+    if not 8 <= flow.size <= 65_507:
+        message = f"`{flow.size}b` is not the size of a ping"
+        yield Problem((*flow.loc, "size"), message, "give 8b (the ICMP header alone) to 65507b")
+
+
+def _twice(flow: Flow, owners: dict[str, Loc]) -> Iterator[Problem]:
+    for name in flow.names:
+        first = owners.setdefault(name, flow.loc)
+        if first != flow.loc:
+            message = f"the name `{name}` is already that of traffic[{first[1]}]"
+            yield Problem((*flow.loc, "name"), message, "give each entry a `name` of its own")
+            return
+
+
+def _sampling(keys: Keys) -> Iterator[Problem]:
+    if keys.duration == 0:
+        yield Problem(("duration",), "`0s` is no time at all", "give a time above zero, such as 40s")
+    if keys.measure.interval == 0:
+        yield Problem(("measure", "interval"), "`0s` is no interval", "give a time above zero, such as 100ms")
+
+
+def _window(keys: Keys) -> Iterator[Problem]:
+    loc: Loc = ("measure", "window")
+    measure, duration = keys.measure, keys.duration
+    start, stop = window_of(keys)
+    shown = f"`[{time_word(start)}, {time_word(stop)}]`"
+    if measure.window is None:
+        yield from _warmup(keys, start, stop)
+    elif start >= stop:
+        yield Problem(loc, f"{shown} ends before it begins", "write [from, to]: [10s, 35s]")
+    elif stop > duration:
+        hint = f"the run lasts {time_word(duration)}: end the window by then or make `duration` longer"
+        yield Problem(loc, f"{shown} lies outside the run", hint)
+    else:
+        yield from _window_in_warmup(keys, measure, start)
+
+
+def _warmup(keys: Keys, start: int, stop: int) -> Iterator[Problem]:
+    if start >= stop:
+        warmup = time_word(keys.measure.warmup)
+        left = time_word(stop - (start - keys.measure.warmup))
+        message = f"`{warmup}` leaves nothing to measure"
+        yield Problem(("measure", "warmup"), message, f"traffic lasts {left}: give a shorter warm-up or a longer run")
+
+
+def _window_in_warmup(keys: Keys, measure: Measure, start: int) -> Iterator[Problem]:
+    warm = min(flow.start_ns for flow in _measured(keys)) + measure.warmup
+    if start < warm:
+        message = f"`{time_word(start)}` lies in the warm-up, which ends at {time_word(warm)}"
+        hint = "begin the window later, or remove `warmup`"
+        yield Problem(("measure", "window"), message, hint)
+
+
+def _measured(keys: Keys) -> list[Flow]:
+    found = flows(keys, network_of(keys).hosts[0])
+    return [flow for flow in found if isinstance(flow, Bulk)] or found

@@ -1,0 +1,57 @@
+"""What holds where an experiment file is silent, each with its reason. `duration` has no default: it must be given.
+
+Algorithms have their own defaults, in the simulator; none of those is here.
+"""
+
+from __future__ import annotations
+
+#: The only network stack modelled, and the Linux the project describes.
+STACK = "linux-6.12"
+STACKS = (STACK,)
+
+#: Linux's own choice, `net.ipv4.tcp_congestion_control`. [linux-6.12 Kconfig DEFAULT_TCP_CONG]
+CC = "cubic"
+
+#: Linux's own setting: pacing shift 10. [linux-6.12 sock.c sock_init_data_uid]
+TSQ = "1ms"
+
+#: Nothing is assumed about distance: a delay is written where there is one.
+DELAY = "0s"
+
+#: Ethernet. [rfc894]
+MTU = 1500
+
+#: Descriptors of the transmit ring of common Ethernet drivers (`ethtool -g`: e1000e, igb, r8169 have 256).
+RING = 256
+
+#: Drivers of today have byte queue limits. [linux-6.12 dynamic_queue_limits.c]
+BQL = True
+
+#: One flow unless a number is given.
+FLOWS = 1
+
+#: A ping each 200 ms, the step of Flent's tests and of the papers.
+PING_INTERVAL = "200ms"
+
+#: 56 bytes of data and the 8 of the ICMP header, what ping sends by itself.
+PING_SIZE = "64b"
+
+#: Everything begins with the run.
+START = "0s"
+
+#: Flows begin together unless they are spread. Spread them where repetitions are to differ.
+JITTER = "0s"
+
+#: Nothing is cut off unless asked for; `check` warns where slow start is measured along.
+WARMUP = "0s"
+
+#: Flent's and `ss`'s usual sampling step in the papers.
+INTERVAL = "100ms"
+TCP_INFO = "interval"
+
+#: Drops, marks and state changes are few and always worth having.
+EVENTS = True
+
+#: One run, and a seed that says nothing was tuned.
+REPEAT = 1
+SEED = 1

@@ -1,0 +1,138 @@
+"""The experiment file as a tree that remembers where each value was written.
+
+Patches (`vary`, `--set`) are merged into the tree and keep their own place, so that a wrong value in a patch is
+reported at the line of the patch. Merging follows the rules of a JSON merge patch [rfc7396 §2]: mappings merge key
+by key, `null` removes a key, anything else (a list too) replaces what was there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tailback.scenario.errors import Where, WordError
+from tailback.scenario.paths import Loc, show
+
+Scalar = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Node:
+    """A value, the place of its key, and (for a scalar) its text as written."""
+
+    value: Scalar | dict[str, Node] | list[Node]
+    where: Where
+    text: str = ""
+
+    def entries(self) -> Mapping[str, Node]:
+        """The entries of a mapping; none of anything else."""
+        return self.value if isinstance(self.value, dict) else {}
+
+    def items(self) -> list[Node]:
+        """The elements of a list; none of anything else."""
+        return self.value if isinstance(self.value, list) else []
+
+
+def plain(node: Node) -> object:
+    """The tree without places."""
+    if isinstance(node.value, dict):
+        return {key: plain(child) for key, child in node.value.items()}
+    if isinstance(node.value, list):
+        return [plain(child) for child in node.value]
+    return node.value
+
+
+def nearest(node: Node, loc: Loc) -> Node:
+    """The node at `loc`, or the deepest one on the way there."""
+    for step in loc:
+        child = _child(node, step)
+        if child is None:
+            return node
+        node = child
+    return node
+
+
+def at(node: Node, loc: Loc) -> Node | None:
+    """The node at `loc`, if there is one."""
+    found: Node | None = node
+    for step in loc:
+        if found is None:
+            return None
+        found = _child(found, step)
+    return found
+
+
+def merge(base: Node | None, patch: Node) -> Node:
+    """`base` with `patch` laid over it."""
+    if not isinstance(patch.value, dict):
+        return patch
+    merged = dict(base.entries()) if base is not None else {}
+    for key, child in patch.value.items():
+        if child.value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merge(merged.get(key), child)
+    return replace(base if base is not None else patch, value=merged)
+
+
+def put(base: Node, loc: Loc, patch: Node) -> Node:
+    """`base` with `patch` laid over what is at `loc`; mappings missing on the way are made, list elements are not."""
+    return _put(base, loc, 0, patch)
+
+
+def without(base: Node, loc: Loc) -> Node:
+    """`base` without the mapping entry at `loc`; unchanged if that is not an entry of a mapping."""
+    parent = at(base, loc[:-1]) if loc else None
+    if parent is None or loc[-1] not in parent.entries():
+        return base
+    left = {key: child for key, child in parent.entries().items() if key != loc[-1]}
+    return _replaced(base, loc[:-1], replace(parent, value=left))
+
+
+def _put(base: Node, loc: Loc, depth: int, patch: Node) -> Node:
+    if depth == len(loc):
+        return merge(base, patch)
+    step = loc[depth]
+    if isinstance(step, int):
+        return _put_element(base, loc, depth, patch)
+    if not isinstance(base.value, dict):
+        raise WordError(f"`{show(loc[:depth])}` is not a mapping", f"it has no key `{step}`; set it as a whole")
+    entries = dict(base.value)
+    if depth + 1 == len(loc) and patch.value is None:
+        entries.pop(step, None)
+    else:
+        child = entries.get(step, Node({}, patch.where))
+        if child.value is None:
+            child = Node({}, patch.where)
+        entries[step] = _put(child, loc, depth + 1, patch)
+    return replace(base, value=entries)
+
+
+def _put_element(base: Node, loc: Loc, depth: int, patch: Node) -> Node:
+    step, elements = loc[depth], list(base.items())
+    assert isinstance(step, int)
+    if step >= len(elements):
+        has = f"{len(elements)} element{'' if len(elements) == 1 else 's'}, counted from 0"
+        raise WordError(f"there is no `{show(loc[: depth + 1])}`", f"`{show(loc[:depth])}` has {has}")
+    elements[step] = _put(elements[step], loc, depth + 1, patch)
+    return replace(base, value=elements)
+
+
+def _replaced(base: Node, loc: Loc, new: Node) -> Node:
+    if not loc:
+        return new
+    step = loc[0]
+    if isinstance(step, int):
+        elements = list(base.items())
+        elements[step] = _replaced(elements[step], loc[1:], new)
+        return replace(base, value=elements)
+    entries = dict(base.entries())
+    entries[step] = _replaced(entries[step], loc[1:], new)
+    return replace(base, value=entries)
+
+
+def _child(node: Node, step: str | int) -> Node | None:
+    if isinstance(step, str):
+        return node.entries().get(step)
+    elements = node.items()
+    return elements[step] if 0 <= step < len(elements) else None

@@ -1,0 +1,125 @@
+"""From pydantic's errors to findings: the place in the file, the value in words, the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from tailback.scenario.document import Node, nearest
+from tailback.scenario.errors import Finding, nearest_hint
+from tailback.scenario.network import Problem
+from tailback.scenario.paths import Loc, show
+from tailback.scenario.schema import keys_at
+from tailback.scenario.units import shown
+
+_MISSING = {
+    "duration": "say how long a run lasts: duration: 40s",
+    "links": "join at least two hosts: links: [{ends: [client, server], rate: 1gbit}]",
+    "traffic": "say what is sent: traffic: [{tcp: client -> server}]",
+    "ends": "name the two hosts: ends: [client, router]",
+    "hosts": "name the two hosts: hosts: [client, server]",
+}
+
+
+def problems(error: ValidationError) -> list[Problem]:
+    """What is wrong with single values, with paths as the file has them."""
+    return [_problem(details) for details in error.errors(include_url=False)]
+
+
+def located(problem: Problem, tree: Node) -> Finding:
+    """A problem at its line."""
+    return Finding(nearest(tree, problem.loc).where, show(problem.loc), problem.message, problem.hint)
+
+
+def _problem(details: ErrorDetails) -> Problem:
+    tagged = details["loc"]
+    loc: Loc = tuple(step for step in tagged if not (isinstance(step, str) and _is_tag(step)))
+    describe = _DESCRIBE.get(details["type"], _other)
+    message, hint = describe(details)
+    return Problem(loc, message, hint)
+
+
+def _is_tag(step: str) -> bool:
+    return step == "[key]" or (step.startswith("<") and step.endswith(">"))
+
+
+def _word(details: ErrorDetails) -> tuple[str, str]:
+    context = details.get("ctx", {})
+    return str(context["message"]), str(context["hint"])
+
+
+def _unknown_key(details: ErrorDetails) -> tuple[str, str]:
+    *parent, key = details["loc"]
+    known = keys_at(tuple(parent))
+    return f"there is no key `{shown(key)}` here", nearest_hint(str(key), known)
+
+
+def _missing(details: ErrorDetails) -> tuple[str, str]:
+    key = str(details["loc"][-1])
+    return "is missing", _MISSING.get(key, f"write `{key}: ...`")
+
+
+def _wrong_type(noun: str, hint: str) -> Callable[[ErrorDetails], tuple[str, str]]:
+    def describe(details: ErrorDetails) -> tuple[str, str]:
+        value = details["input"]
+        return ("is empty" if value is None else f"{quoted(value)} is not {noun}"), hint
+
+    return describe
+
+
+def _out_of_range(details: ErrorDetails) -> tuple[str, str]:
+    context = details.get("ctx", {})
+    if "ge" in context:
+        return f"{quoted(details['input'])} is too small", f"it must be at least {context['ge']}"
+    return f"{quoted(details['input'])} is too large", f"it must be at most {context['le']}"
+
+
+def _wrong_length(details: ErrorDetails) -> tuple[str, str]:
+    context = details.get("ctx", {})
+    least = context.get("min_length", context.get("max_length"))
+    held = context.get("actual_length", 0)
+    if not held:
+        return "is empty", _MISSING.get(str(details["loc"][-1]), f"give {least}")
+    return f"holds {held} element{'' if held == 1 else 's'}", f"it takes exactly {least}"
+
+
+def _not_a_choice(details: ErrorDetails) -> tuple[str, str]:
+    expected = str(details.get("ctx", {})["expected"]).replace("'", "").replace(" or ", ", ").split(", ")
+    value = details["input"]
+    return f"{quoted(value)} is not one of the choices", nearest_hint(str(value), expected)
+
+
+def _other(details: ErrorDetails) -> tuple[str, str]:
+    return f"{quoted(details['input'])} cannot be used: {details['msg']}", "`tailback schema` lists what a key takes"
+
+
+def quoted(value: object) -> str:
+    """A value as a message shows it; lists and mappings are not printed."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    return f"`{shown(value)}`"
+
+
+_MAPPING = _wrong_type("a mapping", "write it as `key: value` lines, or in braces: {key: value}")
+
+_DESCRIBE: dict[str, Callable[[ErrorDetails], tuple[str, str]]] = {
+    "word": _word,
+    "extra_forbidden": _unknown_key,
+    "missing": _missing,
+    "string_type": _wrong_type("text", "put it in quotes"),
+    "int_type": _wrong_type("a whole number", "write a whole number without a unit, such as 4"),
+    "bool_type": _wrong_type("true or false", "write true or false"),
+    "list_type": _wrong_type("a list", "write it in brackets: [a, b], or as lines that begin with `- `"),
+    "dict_type": _MAPPING,
+    "model_type": _MAPPING,
+    "model_attributes_type": _MAPPING,
+    "greater_than_equal": _out_of_range,
+    "less_than_equal": _out_of_range,
+    "too_short": _wrong_length,
+    "too_long": _wrong_length,
+    "literal_error": _not_a_choice,
+}

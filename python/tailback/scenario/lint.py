@@ -1,0 +1,193 @@
+"""Classic mistakes of an experiment that is valid: each with a code, the key, what is the matter and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from tailback.scenario.check import network_of, window_of
+from tailback.scenario.document import nearest
+from tailback.scenario.errors import Where
+from tailback.scenario.experiment import Configuration, Experiment
+from tailback.scenario.flows import Bulk, Echo, Flow, flows
+from tailback.scenario.network import Network
+from tailback.scenario.paths import Loc, show
+from tailback.scenario.registry import Registry
+from tailback.scenario.schema import Keys, direction
+from tailback.scenario.units import size_word, time_word
+from tailback.scenario.words import Algorithm
+
+#: Bytes of an Ethernet header: what a queue discipline counts beside the IP packet. [linux-6.12 psched_mtu]
+HEADER = 14
+
+#: Fewer pings than this say little about a 99th percentile.
+LEAST_PINGS = 100
+
+#: Slow start is over by then on all paths we know of: a second, or so many round trips.
+SLOW_START_NS = 10**9
+SLOW_START_ROUND_TRIPS = 20
+
+#: Disciplines that are one plain queue.
+PLAIN_QUEUES = ("pfifo", "bfifo", "pfifo_fast")
+
+
+@dataclass(frozen=True)
+class LintWarning:
+    """One doubtful thing. `info` only explains; `warning` asks for a change."""
+
+    code: str
+    severity: Literal["warning", "info"]
+    where: Where
+    path: str
+    text: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.path}: {self.severity}: {self.text} [{self.code}]\n  hint: {self.remedy}"
+
+
+@dataclass(frozen=True)
+class _Doubt:
+    code: str
+    severity: Literal["warning", "info"]
+    loc: Loc
+    text: str
+    remedy: str
+
+
+def lint(experiment: Experiment) -> list[LintWarning]:
+    """The classic mistakes of all configurations, each once, in the order of the file."""
+    found: dict[LintWarning, None] = {}
+    for configuration in experiment.configurations:
+        for doubt in _doubts(_Case(configuration, experiment.registry)):
+            where = nearest(configuration.tree, doubt.loc).where
+            path = show(doubt.loc)
+            found[LintWarning(doubt.code, doubt.severity, where, path, doubt.text, doubt.remedy)] = None
+    return sorted(found, key=lambda warning: (warning.where.file, warning.where.line or 0, warning.code))
+
+
+class _Case:
+    """One configuration with what the checks ask of it."""
+
+    def __init__(self, configuration: Configuration, registry: Registry) -> None:
+        self.keys: Keys = configuration.keys
+        self.registry = registry
+        self.network: Network = network_of(self.keys)
+        self.flows: list[Flow] = flows(self.keys, self.network.hosts[0])
+
+    @property
+    def bulk(self) -> list[Bulk]:
+        return [flow for flow in self.flows if isinstance(flow, Bulk)]
+
+    def round_trip(self, flow: Flow) -> int:
+        """Propagation delay there and back, ns."""
+        return sum(sum(self.keys.links[link].delay) for link, _ in self.network.links_on(*flow.direction))
+
+    def through(self, device: str) -> list[Bulk]:
+        """The TCP flows whose data passes a device."""
+        ends = direction(device)
+        hop = (self.network.link(*ends), ends.source)
+        return [flow for flow in self.bulk if hop in self.network.links_on(*flow.direction)]
+
+    def frame(self, device: str) -> int:
+        """The longest frame of a device, in bytes."""
+        link = self.network.link(*direction(device))
+        return HEADER + (self.keys.links[link].mtu if link is not None else 0)
+
+    def option(self, algorithm: Algorithm, name: str) -> int | None:
+        """An option as given, else the registry's default; None if it has none."""
+        row = next(row for row in self.registry.qdiscs if row.name == algorithm.kind)
+        parameter = row.parameter(name)
+        return algorithm.options.get(name, parameter.default if parameter is not None else None)
+
+
+def _doubts(case: _Case) -> Iterator[_Doubt]:
+    for device, root in case.keys.qdiscs.items():
+        yield from _short_queue(case, device, root)
+        yield from _long_burst(case, device, root)
+    yield from _bbr_on_plain_queue(case)
+    yield from _few_pings(case)
+    yield from _slow_start(case)
+    yield from _alike(case)
+
+
+def _short_queue(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
+    rate = _rate(case, device, root)
+    held = _buffer(case, device, _leaf(root))
+    through = case.through(device)
+    if rate is None or held is None or not through:
+        return
+    product = rate * max(case.round_trip(flow) for flow in through) // (8 * 10**9)
+    if held < product:
+        kind = _leaf(root).kind
+        text = f"`{kind}` holds {size_word(held)}, less than the bandwidth-delay product of {size_word(product)}"
+        remedy = f"give it at least {-(-product // case.frame(device))} packets, or expect idle time after each loss"
+        yield _Doubt("queue-below-bdp", "warning", ("qdiscs", device), text, remedy)
+
+
+def _long_burst(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
+    burst = root.options.get("burst")
+    held = _buffer(case, device, root.child) if root.child is not None else None
+    if burst is not None and held is not None and burst > held:
+        text = f"a burst of {size_word(burst)} empties all that `{_leaf(root).kind}` holds, {size_word(held)}"
+        yield _Doubt("burst-above-queue", "warning", ("qdiscs", device), text, "give a smaller burst, such as 1600b")
+
+
+def _bbr_on_plain_queue(case: _Case) -> Iterator[_Doubt]:
+    for device, root in case.keys.qdiscs.items():
+        local = [flow for flow in case.through(device) if flow.direction.source == direction(device).source]
+        kind = _leaf(root).kind
+        if kind in PLAIN_QUEUES and any(flow.cc.kind == "bbr" for flow in local):
+            text = f"BBR above `{kind}` is paced by TCP's own timer, one per connection"
+            remedy = "nothing to do: Linux has needed no `fq` for this since 4.13"
+            yield _Doubt("bbr-internal-pacing", "info", ("qdiscs", device), text, remedy)
+
+
+def _few_pings(case: _Case) -> Iterator[_Doubt]:
+    start, stop = window_of(case.keys)
+    for flow in case.flows:
+        if isinstance(flow, Echo) and (stop - start) // flow.interval_ns < LEAST_PINGS:
+            count = (stop - start) // flow.interval_ns
+            text = f"the measurement window holds {count} pings of `{flow.name}`, fewer than {LEAST_PINGS}"
+            remedy = f"measure for {time_word(LEAST_PINGS * flow.interval_ns)} or ping more often"
+            yield _Doubt("few-pings", "warning", (*flow.loc, "interval"), text, remedy)
+
+
+def _slow_start(case: _Case) -> Iterator[_Doubt]:
+    if not case.bulk:
+        return
+    first = min(flow.start_ns for flow in case.bulk)
+    longest = max(case.round_trip(flow) for flow in case.bulk)
+    over = first + max(SLOW_START_NS, SLOW_START_ROUND_TRIPS * longest)
+    start, _ = window_of(case.keys)
+    if start < over:
+        text = f"the measurement window begins {time_word(start - first)} after the flows, within slow start"
+        remedy = f"set `measure.warmup` to {time_word(over - first)} or more"
+        yield _Doubt("slow-start-measured", "warning", ("measure", "window"), text, remedy)
+
+
+def _alike(case: _Case) -> Iterator[_Doubt]:
+    if case.keys.repeat > 1 and case.bulk and not any(flow.jitter_ns for flow in case.bulk):
+        text = "repetitions hardly differ: all flows start at the same instants in each"
+        remedy = "spread the starts: `jitter: 10ms` in a traffic entry"
+        yield _Doubt("repetitions-alike", "warning", ("repeat",), text, remedy)
+
+
+def _leaf(root: Algorithm) -> Algorithm:
+    return root if root.child is None else _leaf(root.child)
+
+
+def _rate(case: _Case, device: str, root: Algorithm) -> int | None:
+    link = case.network.link(*direction(device))
+    rates: Iterable[int | None] = [root.options.get("rate"), case.keys.links[link].rate if link is not None else None]
+    return min((rate for rate in rates if rate is not None), default=None)
+
+
+def _buffer(case: _Case, device: str, queue: Algorithm) -> int | None:
+    """Bytes that a plain queue can hold, full frames taken; None if it is not plain or its limit is not known."""
+    queue = _leaf(queue)
+    limit = case.option(queue, "limit") if queue.kind in ("pfifo", "bfifo") else None
+    if limit is None:
+        return None
+    return limit if queue.kind == "bfifo" else limit * case.frame(device)

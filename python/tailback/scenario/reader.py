@@ -1,0 +1,207 @@
+"""YAML text into a tree of nodes with line numbers (`document.Node`).
+
+YAML 1.2 by ruamel.yaml, of which only the parser is used: `off` and `no` are words, not booleans [yaml-1.2 §10.3].
+Tags of one's own and keys that are not words are refused. Aliases are copied; one that contains itself is refused,
+and so is a file that aliases blow up.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+from ruamel.yaml.nodes import Node as YamlNode
+
+from tailback.scenario.document import Node, Scalar
+from tailback.scenario.errors import Finding, ScenarioError, Where
+from tailback.scenario.paths import Loc, canonical, show
+
+#: More values than any experiment needs; reached only by aliases of aliases.
+MOST_VALUES = 100_000
+#: The deepest key of the schema has eight steps.
+DEEPEST = 50
+
+_TAG = "tag:yaml.org,2002:"
+_MERGE = f"{_TAG}merge"
+
+
+def read_file(path: Path) -> str:
+    """The text of a file; a `ScenarioError` if there is none."""
+    where = Where(str(path))
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise _refused(where, "there is no such file", "`tailback list experiment` shows those we have") from None
+    except IsADirectoryError:
+        raise _refused(where, "is a directory", "name the experiment file in it") from None
+    except UnicodeDecodeError as error:
+        message = f"is not UTF-8 text (byte {error.start})"
+        raise _refused(where, message, "save the file as UTF-8") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise _refused(where, f"cannot be read: {reason}", "check the name and the permissions") from None
+
+
+def read_yaml(text: str, file: str) -> Node:
+    """The tree of a YAML document."""
+    root = _compose(text, file)
+    if root is None:
+        return Node({}, Where(file, 1))
+    conversion = _Conversion(file)
+    node = conversion.node(root, ())
+    if conversion.findings:
+        raise ScenarioError(conversion.findings)
+    return node
+
+
+def read_value(text: str, origin: str) -> Node:
+    """The tree of a value given on the command line; its place is `origin` and has no line."""
+    root = _compose(text, origin)
+    if root is None:
+        return Node(None, Where(origin))
+    conversion = _Conversion(origin, lines=None)
+    node = conversion.node(root, ())
+    if conversion.findings:
+        raise ScenarioError(conversion.findings)
+    return node
+
+
+def _compose(text: str, file: str) -> YamlNode | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            composed: YamlNode | None = YAML(typ="safe", pure=True).compose(text)
+        return composed
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = Where(file, mark.line + 1 if mark is not None else None)
+        raise _refused(where, f"is not YAML: {error.problem or error.context}", _yaml_hint(error)) from None
+    except YAMLError as error:
+        reason = str(error).splitlines()[0]
+        raise _refused(Where(file), f"is not YAML: {reason}", "save it as plain text") from None
+    except RecursionError:
+        raise _refused(Where(file), "is nested too deeply", f"an experiment has at most {DEEPEST} levels") from None
+    except Exception as error:  # the parser of ruamel.yaml leaks its own defects on mangled input
+        message = f"is not YAML: {type(error).__name__} in the parser"
+        raise _refused(Where(file), message, "check quotes, brackets and anchors") from None
+
+
+def _yaml_hint(error: MarkedYAMLError) -> str:
+    problem = str(error.problem or "")
+    if "\\t" in problem or "tab" in problem:
+        return "indent with spaces, not tabs"
+    if "mapping values are not allowed" in problem:
+        return "put a value that holds `: ` in quotes"
+    if "document" in problem:
+        return "one experiment per file: remove what follows `---`"
+    if "alias" in problem:
+        return "an alias `*name` needs an anchor `&name` above it"
+    return "check quotes, brackets and indentation near this line"
+
+
+class _Conversion:
+    """From the parser's nodes to ours, collecting what is wrong."""
+
+    def __init__(self, file: str, lines: int | None = 1) -> None:
+        self.file = file
+        self.first_line = lines
+        self.findings: list[Finding] = []
+        self._open: set[int] = set()
+        self._values = 0
+
+    def node(self, source: YamlNode, loc: Loc, key: YamlNode | None = None) -> Node:
+        where = self._where(key or source)
+        self._values += 1
+        if id(source) in self._open:
+            raise _refused(where, "an alias contains itself", "write the value out", show(loc))
+        if self._values > MOST_VALUES or len(loc) > DEEPEST:
+            message = f"holds more than {MOST_VALUES} values or {DEEPEST} levels once aliases are replaced"
+            raise _refused(where, message, "use fewer aliases", show(loc))
+        self._open.add(id(source))
+        try:
+            return self._converted(source, loc, where)
+        finally:
+            self._open.discard(id(source))
+
+    def _converted(self, source: YamlNode, loc: Loc, where: Where) -> Node:
+        tag = str(source.tag or "")
+        if not tag.startswith(_TAG) or tag.removeprefix(_TAG) in _FOREIGN:
+            self._note(where, loc, f"the tag `{tag}` has no meaning here", "remove it")
+            return Node(None, where)
+        if isinstance(source, SequenceNode):
+            return Node([self.node(child, (*loc, index)) for index, child in enumerate(source.value)], where)
+        if isinstance(source, MappingNode):
+            return Node(self._entries(source, loc), where)
+        text = str(source.value)
+        return Node(_scalar(text, tag.removeprefix(_TAG)), where, text)
+
+    def _entries(self, source: MappingNode, loc: Loc) -> dict[str, Node]:
+        entries: dict[str, Node] = {}
+        merged: dict[str, Node] = {}
+        for key, value in source.value:
+            if not isinstance(key, ScalarNode):
+                self._note(self._where(key), loc, "a key is a list or a mapping", "write a word as the key")
+            elif str(key.tag) == _MERGE:
+                merged = {**self._merged(value, loc), **merged}
+            else:
+                self._enter(entries, key, value, loc)
+        return {**merged, **entries}
+
+    def _enter(self, entries: dict[str, Node], key: ScalarNode, value: YamlNode, loc: Loc) -> None:
+        name = canonical(str(key.value))
+        here = (*loc, name)
+        if name in entries:
+            message = f"is given twice, first in line {entries[name].where.line}"
+            self._note(self._where(key), here, message, "remove one of the two")
+            return
+        entries[name] = self.node(value, here, key)
+
+    def _merged(self, value: YamlNode, loc: Loc) -> dict[str, Node]:
+        sources = value.value if isinstance(value, SequenceNode) else [value]
+        merged: dict[str, Node] = {}
+        for source in sources:
+            node = self.node(source, loc)
+            if not isinstance(node.value, dict):
+                self._note(node.where, (*loc, "<<"), "merges something that is not a mapping", "name a mapping")
+            merged = {**node.entries(), **merged}
+        return merged
+
+    def _note(self, where: Where, loc: Loc, message: str, hint: str) -> None:
+        self.findings.append(Finding(where, show(loc), message, hint))
+
+    def _where(self, source: YamlNode) -> Where:
+        if self.first_line is None or source.start_mark is None:
+            return Where(self.file)
+        return Where(self.file, source.start_mark.line + self.first_line)
+
+
+_FOREIGN = {"binary", "set", "omap", "pairs", "python"}
+
+
+def _scalar(text: str, kind: str) -> Scalar:
+    if kind == "null":
+        return None
+    if kind == "bool" and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        if kind == "int":
+            return _integer(text.replace("_", ""))
+        if kind == "float" and text.lower().lstrip("+-") not in (".inf", ".nan"):
+            return float(text.replace("_", ""))
+    except ValueError:
+        return text
+    return text
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        return int(text, 0)
+
+
+def _refused(where: Where, message: str, hint: str, path: str = "") -> ScenarioError:
+    return ScenarioError([Finding(where, path, message, hint)])

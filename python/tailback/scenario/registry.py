@@ -1,0 +1,80 @@
+"""What the simulator has: queue disciplines and congestion controls, with their parameters.
+
+The rows come from the Rust core, one per algorithm file, so that a new algorithm needs no change here. No default
+value of an algorithm is kept in Python: a scenario carries only what the file gave.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+Unit = Literal["number", "packets", "bytes", "time", "rate", "flag"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One settable number. `default` is None where it is derived from other values, as `meaning` says."""
+
+    name: str
+    unit: Unit
+    default: int | None
+    least: int
+    most: int
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One algorithm. `classful`: it holds a child discipline."""
+
+    name: str
+    summary: str
+    source: str
+    parameters: tuple[Parameter, ...]
+    classful: bool = False
+
+    def parameter(self, name: str) -> Parameter | None:
+        """The parameter of that name."""
+        return next((row for row in self.parameters if row.name == name), None)
+
+
+class Registry(Protocol):
+    """The algorithms there are."""
+
+    @property
+    def qdiscs(self) -> Sequence[Row]:
+        """Queue disciplines."""
+
+    @property
+    def congestion_controls(self) -> Sequence[Row]:
+        """Congestion controls."""
+
+
+class CoreRegistry:
+    """The registry of the compiled simulator, `tailback._core`."""
+
+    @cached_property
+    def qdiscs(self) -> tuple[Row, ...]:
+        return rows(_core().qdiscs())
+
+    @cached_property
+    def congestion_controls(self) -> tuple[Row, ...]:
+        return rows(_core().congestion_controls())
+
+
+def rows(tables: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
+    """Rows from the mappings that `_core` hands out."""
+    return tuple(_row(table) for table in tables)
+
+
+def _row(table: Mapping[str, Any]) -> Row:
+    parameters = tuple(Parameter(**parameter) for parameter in table["parameters"])
+    return Row(table["name"], table["summary"], table["source"], parameters, table.get("classful", False))
+
+
+def _core() -> Any:
+    return importlib.import_module("tailback._core")

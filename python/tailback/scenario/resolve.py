@@ -1,0 +1,116 @@
+"""From checked keys and a seed to the resolved scenario of one run (`docs/contracts.md`).
+
+Start offsets (`jitter`) are the only random numbers drawn here. A flow's offset is
+
+    first 8 bytes, big endian, of SHA-256("SEED/NAME/start") · jitter / 2^64
+
+so it depends on nothing but the seed and the flow's own name: it is the same on every machine, and the same
+repetition gives the same offsets in every configuration (common random numbers).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from tailback.scenario import defaults
+from tailback.scenario.check import network_of
+from tailback.scenario.flows import Bulk, Flow, flows, way
+from tailback.scenario.network import Network
+from tailback.scenario.schema import Keys, direction
+from tailback.scenario.sysctl import sysctl
+from tailback.scenario.words import Algorithm
+
+Scenario = dict[str, Any]
+
+
+def scenario(keys: Keys, title: str, seed: int) -> Scenario:
+    """The resolved scenario."""
+    network = network_of(keys)
+    return {
+        "title": title,
+        "seed": seed,
+        "duration_ns": keys.duration,
+        "hosts": [_host(keys, name) for name in network.hosts],
+        "links": _links(keys, network),
+        "qdiscs": [_qdisc(device, root, network) for device, root in keys.qdiscs.items()],
+        "traffic": [
+            connection for flow in flows(keys, network.hosts[0]) for connection in _connections(flow, network, seed)
+        ],
+        "record": _record(keys),
+    }
+
+
+def directions(keys: Keys) -> dict[str, str]:
+    """`up` or `down` by TCP flow, as seen from the first host; a flow that is neither is absent."""
+    first = network_of(keys).hosts[0]
+    found = {
+        name: way(flow.direction, first) for flow in flows(keys, first) if isinstance(flow, Bulk) for name in flow.names
+    }
+    return {name: direction for name, direction in found.items() if direction is not None}
+
+
+def start_offset(seed: int, name: str, jitter_ns: int) -> int:
+    """How much later than `start` a flow begins, in ns: uniform in [0, jitter)."""
+    draw = int.from_bytes(hashlib.sha256(f"{seed}/{name}/start".encode()).digest()[:8], "big")
+    return draw * jitter_ns >> 64
+
+
+def _host(keys: Keys, name: str) -> Scenario:
+    settings = (keys.hosts or {}).get(name)
+    stack = settings.stack if settings is not None else defaults.STACK
+    given = settings.sysctl if settings is not None else {}
+    return {"name": name, "stack": stack, "sysctl": {key: sysctl(key, value) for key, value in given.items()}}
+
+
+def _links(keys: Keys, network: Network) -> list[Scenario]:
+    number = {host: index for index, host in enumerate(network.hosts)}
+    return [
+        {
+            "ends": [number[end] for end in link.ends],
+            "rate_bps": link.rate,
+            "delay_ns": link.delay,
+            "mtu": link.mtu,
+            "ring": link.ring,
+            "bql": link.bql,
+        }
+        for link in keys.links
+    ]
+
+
+def _qdisc(device: str, root: Algorithm, network: Network) -> Scenario:
+    ends = direction(device)
+    return {"host": network.hosts.index(ends.source), "link": network.link(*ends), "root": _discipline(root)}
+
+
+def _discipline(algorithm: Algorithm) -> Scenario:
+    found: Scenario = {"kind": algorithm.kind, "options": dict(algorithm.options)}
+    return found if algorithm.child is None else {**found, "child": _discipline(algorithm.child)}
+
+
+def _connections(flow: Flow, network: Network, seed: int) -> list[Scenario]:
+    own = _own_keys(flow)
+    return [
+        {
+            "kind": own["kind"],
+            "name": name,
+            "from": network.hosts.index(flow.direction.source),
+            "to": network.hosts.index(flow.direction.target),
+            "start_ns": flow.start_ns + start_offset(seed, name, flow.jitter_ns),
+            "stop_ns": flow.stop_ns,
+            **own,
+        }
+        for name in flow.names
+    ]
+
+
+def _own_keys(flow: Flow) -> Scenario:
+    if isinstance(flow, Bulk):
+        control = {"name": flow.cc.kind, "options": dict(flow.cc.options)}
+        return {"kind": "tcp", "bytes": flow.bytes, "cc": control, "tsq": dict(flow.tsq)}
+    return {"kind": "ping", "interval_ns": flow.interval_ns, "size": flow.size}
+
+
+def _record(keys: Keys) -> Scenario:
+    measure = keys.measure
+    return {"interval_ns": measure.interval, "tcp_info": measure.tcp_info, "events": defaults.EVENTS}

@@ -1,0 +1,57 @@
+"""Overrides from the command line: `--set KEY=VALUE`, the value read as YAML, applied before anything is checked.
+
+`KEY` is a path as in `vary`, or a variable of `let`. If it is an axis of the file, the override rules that axis:
+`--set AXIS=LABEL` keeps one of its values, `--set AXIS=[A, B]` several; any other value of a key replaces the axis
+by that one value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tailback.scenario import axes, paths
+from tailback.scenario.document import Node, at, put
+from tailback.scenario.errors import Finding, ScenarioError, Where, WordError, nearest_hint
+from tailback.scenario.reader import read_value
+
+_HINT = "write a key, `=` and a value: --set cc=bbr"
+
+
+def apply(tree: Node, override: str) -> Node:
+    """The file with one override."""
+    where = Where(f"--set {override}")
+    key, equals, text = override.partition("=")
+    if not equals:
+        raise ScenarioError([Finding(where, "", "has no `=`", _HINT)])
+    value = read_value(text, str(where))
+    if not value.text:
+        value = replace(value, text=text.strip())
+    try:
+        return _applied(tree, paths.canonical(key), value)
+    except WordError as error:
+        raise ScenarioError([Finding(where, key.strip(), error.message, error.hint)]) from None
+
+
+def _applied(tree: Node, key: str, value: Node) -> Node:
+    vary = at(tree, ("vary",))
+    axis = vary.entries().get(key) if vary is not None else None
+    if vary is not None and axis is not None:
+        ruled = {**vary.entries(), key: _ruled(axis, key, value, is_key=axes.target(key, tree) is not None)}
+        return replace(tree, value={**tree.entries(), "vary": replace(vary, value=ruled)})
+    loc = axes.target(key, tree)
+    if loc is None:
+        names = [*(vary.entries() if vary is not None else []), *axes.known_names(tree)]
+        raise WordError(f"`{key}` names no key", nearest_hint(key, names))
+    return put(tree, loc, value)
+
+
+def _ruled(axis: Node, key: str, value: Node, *, is_key: bool) -> Node:
+    by_label = dict(axis.entries()) or {element.text: element for element in axis.items()}
+    wanted = [element.text for element in value.items()] or [value.text]
+    if all(label in by_label for label in wanted):
+        chosen = {label: by_label[label] for label in wanted}
+        return replace(axis, value=chosen)
+    if is_key:
+        return Node({value.text: value}, value.where)
+    missing = next(label for label in wanted if label not in by_label)
+    raise WordError(f"`{missing}` is not a value of the axis `{key}`", nearest_hint(missing, list(by_label)))

@@ -1,0 +1,86 @@
+"""The sysctls a host may be given, with their unit and meaning in Linux 6.12.
+
+They pass into the scenario as integers; a backend refuses those it does not model. Numbers are written bare, as
+`sysctl -w` takes them. [linux-6.12 Documentation/networking/ip-sysctl.rst]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tailback.scenario.errors import WordError, nearest_hint
+from tailback.scenario.units import shown
+
+
+@dataclass(frozen=True)
+class Sysctl:
+    """One sysctl: `count` numbers, each within `least` and `most`. `default` is Linux's, for the reader."""
+
+    name: str
+    unit: str
+    default: str
+    meaning: str
+    least: int = 0
+    most: int = 1
+    count: int = 1
+
+
+_LARGE = 2**31 - 1
+
+SYSCTLS: tuple[Sysctl, ...] = (
+    Sysctl("net.ipv4.tcp_pacing_ca_ratio", "%", "120", "pacing rate over cwnd/srtt in congestion avoidance", most=1000),
+    Sysctl("net.ipv4.tcp_pacing_ss_ratio", "%", "200", "pacing rate over cwnd/srtt in slow start", most=1000),
+    Sysctl(
+        "net.ipv4.tcp_limit_output_bytes", "B", "1048576", "most bytes of one socket below TCP", least=1, most=_LARGE
+    ),
+    Sysctl(
+        "net.ipv4.tcp_rmem", "B", "4096 131072 6291456", "receive buffer: least, first, most",
+        least=1, most=_LARGE, count=3,
+    ),
+    Sysctl(
+        "net.ipv4.tcp_wmem", "B", "4096 16384 4194304", "send buffer: least, first, most",
+        least=1, most=_LARGE, count=3,
+    ),
+    Sysctl("net.ipv4.tcp_slow_start_after_idle", "flag", "1", "cwnd decays after an idle RTO"),
+    Sysctl("net.ipv4.tcp_early_retrans", "number", "3", "3: tail loss probe on; 0: off", most=4),
+    Sysctl("net.ipv4.tcp_moderate_rcvbuf", "flag", "1", "the receive buffer grows with the flow"),
+    Sysctl("net.ipv4.tcp_recovery", "bits", "1", "1: RACK; 2: static window; 4: no dupthresh", most=7),
+    Sysctl("net.ipv4.tcp_sack", "flag", "1", "selective acknowledgements"),
+    Sysctl("net.ipv4.tcp_timestamps", "number", "1", "timestamps; 12 bytes of each segment", most=2),
+    Sysctl("net.ipv4.tcp_ecn", "number", "2", "0: off; 1: asked and accepted; 2: accepted", most=2),
+)  # fmt: skip
+
+_BY_NAME = {row.name: row for row in SYSCTLS}
+
+
+def sysctl(name: str, value: object) -> int | list[int]:
+    """The value of a sysctl: an integer, or three for a buffer."""
+    row = _BY_NAME.get(name)
+    if row is None:
+        raise WordError(f"`{shown(name)}` is not a sysctl known here", nearest_hint(name, list(_BY_NAME)))
+    numbers = [_number(word, row) for word in _words(value)]
+    if len(numbers) != row.count:
+        raise _refusal(value, row)
+    if numbers != sorted(numbers):
+        raise WordError(f"`{shown(value)}` does not grow from least to most", f"write `{row.default}`, for example")
+    return numbers if row.count > 1 else numbers[0]
+
+
+def _words(value: object) -> list[object]:
+    if isinstance(value, str):
+        return list(value.split())
+    return list(value) if isinstance(value, list) else [value]
+
+
+def _number(word: object, row: Sysctl) -> int:
+    if isinstance(word, str) and word.isascii() and word.isdigit() and len(word) < 20:
+        word = int(word)
+    if isinstance(word, bool) or not isinstance(word, int) or not row.least <= word <= row.most:
+        raise _refusal(word, row)
+    return word
+
+
+def _refusal(value: object, row: Sysctl) -> WordError:
+    what = "one whole number" if row.count == 1 else f"{row.count} whole numbers"
+    message = f"`{shown(value)}` is not a value of `{row.name}`"
+    return WordError(message, f"it takes {what} between {row.least} and {row.most}, such as {row.default}")

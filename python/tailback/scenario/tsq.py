@@ -1,0 +1,60 @@
+"""TCP Small Queues settings: how much of a socket's data may wait below TCP.
+
+time:    pacing_rate >> shift bytes, that is 2^(10 - shift) ms worth of the pacing rate; Linux has shift 10, 1 ms.
+         [linux-6.12 tcp_output.c tcp_small_queue_check, sock.h sk_pacing_shift]
+off:     the check is as good as gone (shift 0: one second's worth).
+bytes:   a fixed number of bytes of memory (truesize) per socket.
+packets: a fixed number of packets per socket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tailback.scenario import units
+from tailback.scenario.errors import WordError
+from tailback.scenario.units import shown
+
+HINT = "choose 1ms, 2ms, 4ms, 8ms, 16ms, 32ms, off, a size such as 64kB, or packets such as 100p"
+
+#: Shift by milliseconds: 10 - log2(ms).
+SHIFTS = {2**step: 10 - step for step in range(6)}
+
+SmallQueue = dict[str, str | int]
+
+
+def small_queue(word: object) -> SmallQueue:
+    """The setting as the resolved scenario holds it."""
+    text = word.strip().lower() if isinstance(word, str) else ""
+    if text == "off":
+        return {"kind": "off"}
+    if text.endswith("p"):
+        return {"kind": "packets", "packets": _positive(units.packets, text, word)}
+    if text.endswith("b"):
+        return {"kind": "bytes", "bytes": _positive(units.size, text, word)}
+    return {"kind": "time", "shift": _shift(text, word)}
+
+
+def _shift(text: str, word: object) -> int:
+    try:
+        nanoseconds = units.time(text)
+    except WordError:
+        raise _refusal(word) from None
+    milliseconds, rest = divmod(nanoseconds, 10**6)
+    if rest or milliseconds not in SHIFTS:
+        raise _refusal(word)
+    return SHIFTS[milliseconds]
+
+
+def _positive(read: Callable[[object], int], text: str, word: object) -> int:
+    try:
+        value = read(text)
+    except WordError:
+        raise _refusal(word) from None
+    if not 0 < value < 2**32:
+        raise _refusal(word)
+    return value
+
+
+def _refusal(word: object) -> WordError:
+    return WordError(f"`{shown(word)}` is not a setting of TCP Small Queues", HINT)

@@ -1,0 +1,131 @@
+"""Rates, sizes, times and packet counts as `tc` writes them, read into integers of a base unit.
+
+rates: bit/s; `k`, `m`, `g`, `t` are powers of 1000, `ki` ... powers of 1024; `bit` counts bits, `bps` bytes.
+sizes: bytes; `k`, `m`, `g` (with or without `b`) are powers of 1024; `kbit` ... are 1024-based bits.
+times: nanoseconds; `ns`, `us`, `ms`, `s` and their long forms.
+packets: `180p`.                                              [iproute2 tc(8) PARAMETERS; utils.c get_rate64]
+
+Deviation: `tc` also reads a bare number (bit/s, bytes, microseconds or nanoseconds, depending on the option).
+Here a unit must be written, because nobody remembers which it is. Fractions of a base unit are cut off.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from tailback.scenario.errors import WordError
+
+RATE_HINT = "write it as tc does: 100mbit, 1gbit, 500kbit"
+SIZE_HINT = "write it as tc does: 1600b, 64kb, 4mb"
+TIME_HINT = "write a number and ns, us, ms or s: 50us, 5ms, 30s"
+PACKETS_HINT = "write a whole number and p: 180p"
+
+#: The largest integer every backend takes (signed 64 bits).
+LARGEST = 2**63 - 1
+
+_NUMBER = re.compile(r"(?P<sign>[+-]?)(?P<number>[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})\s*(?P<unit>[a-zA-Z]*)")
+
+_DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_BINARY = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+RATE_UNITS: dict[str, Fraction] = {
+    prefix + word: Fraction(factor * bits)
+    for prefix, factor in (_DECIMAL | _BINARY).items()
+    for word, bits in (("bit", 1), ("bps", 8))
+}
+SIZE_UNITS: dict[str, Fraction] = {
+    prefix + word: Fraction(factor, divisor)
+    for prefix, factor in {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}.items()
+    for word, divisor in (("", 1), ("b", 1), ("bit", 8))
+    if prefix or word == "b"
+}
+TIME_UNITS: dict[str, Fraction] = {
+    word: Fraction(factor)
+    for words, factor in (
+        (("ns", "nsec", "nsecs"), 1),
+        (("us", "usec", "usecs"), 10**3),
+        (("ms", "msec", "msecs"), 10**6),
+        (("s", "sec", "secs"), 10**9),
+    )
+    for word in words
+}
+PACKET_UNITS: dict[str, Fraction] = {"p": Fraction(1)}
+
+
+def rate(word: object) -> int:
+    """bit/s; more than none."""
+    value = _quantity(word, _Kind("a rate", RATE_UNITS, RATE_HINT, "bit"))
+    if value == 0:
+        raise WordError(f"`{word}` is a rate at which nothing moves", "give a rate above zero, such as 100mbit")
+    return value
+
+
+def size(word: object) -> int:
+    """Bytes."""
+    return _quantity(word, _Kind("a size", SIZE_UNITS, SIZE_HINT, "b"))
+
+
+def time(word: object) -> int:
+    """Nanoseconds."""
+    return _quantity(word, _Kind("a time", TIME_UNITS, TIME_HINT, "s"))
+
+
+def packets(word: object) -> int:
+    """Packets."""
+    return _quantity(word, _Kind("a number of packets", PACKET_UNITS, PACKETS_HINT, "p"))
+
+
+def rate_word(bits_per_second: int) -> str:
+    """The shortest exact way to write a rate: `100mbit`."""
+    return _shortest(bits_per_second, [("tbit", 10**12), ("gbit", 10**9), ("mbit", 10**6), ("kbit", 10**3)], "bit")
+
+
+def size_word(count: int) -> str:
+    """The shortest exact way to write a size: `64kb`."""
+    return _shortest(count, [("gb", 2**30), ("mb", 2**20), ("kb", 2**10)], "b")
+
+
+def time_word(nanoseconds: int) -> str:
+    """The shortest exact way to write a time: `5ms`."""
+    return _shortest(nanoseconds, [("s", 10**9), ("ms", 10**6), ("us", 10**3)], "ns")
+
+
+class _Kind:
+    def __init__(self, noun: str, units: dict[str, Fraction], hint: str, sample: str) -> None:
+        self.noun, self.units, self.hint, self.sample = noun, units, hint, sample
+
+
+def _quantity(word: object, kind: _Kind) -> int:
+    if isinstance(word, bool) or not isinstance(word, str | int | float):
+        raise WordError(f"`{shown(word)}` is not {kind.noun}", kind.hint)
+    text = str(word).strip()
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        raise WordError(f"`{shown(word)}` is not {kind.noun}", kind.hint)
+    if match["sign"] == "-":
+        raise WordError(f"`{text}` is negative", f"{kind.noun} is never below zero; {kind.hint}")
+    if not match["unit"]:
+        raise WordError(f"`{text}` has no unit", f"did you mean `{text}{kind.sample}`? {kind.hint}")
+    factor = kind.units.get(match["unit"].lower())
+    if factor is None:
+        raise WordError(f"`{text}` is not {kind.noun}", kind.hint)
+    value = int(Fraction(match["number"].rstrip(".")) * factor)
+    if value > LARGEST:
+        raise WordError(f"`{text}` is too large", f"{kind.noun} must stay below 2^63 base units; {kind.hint}")
+    return value
+
+
+def shown(word: object) -> str:
+    """A value as a message quotes it: YAML's words, cut where it gets long."""
+    if word is None or isinstance(word, bool):
+        return str({None: "null", True: "true", False: "false"}[word])
+    text = str(word)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _shortest(value: int, units: list[tuple[str, int]], base: str) -> str:
+    for unit, factor in units:
+        if value and value % factor == 0:
+            return f"{value // factor}{unit}"
+    return f"{value}{base}"

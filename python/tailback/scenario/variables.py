@@ -1,0 +1,85 @@
+"""Variables: `let: {qdisc: pfifo_fast}` makes `${qdisc}` mean `pfifo_fast` in every value of the file.
+
+A value that is nothing but `${name}` takes the variable's own type (a number stays a number); inside a longer
+value its text is put in. A variable may use others, but not itself by any way round.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from tailback.scenario.document import Node
+from tailback.scenario.errors import Finding, WordError, nearest_hint
+from tailback.scenario.paths import Loc, show
+from tailback.scenario.units import shown
+
+_USE = re.compile(r"\$\{([^}]*)\}")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class Substitution:
+    """Replaces variables in a tree, collecting what is wrong."""
+
+    def __init__(self, let: Node | None, known_keys: tuple[str, ...]) -> None:
+        self.findings: list[Finding] = []
+        self._variables: dict[str, Node] = {}
+        self._values: dict[str, Node] = {}
+        if let is not None:
+            self._declare(let, known_keys)
+
+    def apply(self, node: Node, loc: Loc = ()) -> Node:
+        """The tree with every `${name}` replaced."""
+        if isinstance(node.value, dict):
+            return replace(node, value={key: self.apply(child, (*loc, key)) for key, child in node.value.items()})
+        if isinstance(node.value, list):
+            return replace(node, value=[self.apply(child, (*loc, index)) for index, child in enumerate(node.value)])
+        if not isinstance(node.value, str) or "${" not in node.value:
+            return node
+        try:
+            return self._replaced(node, ())
+        except WordError as error:
+            self.findings.append(Finding(node.where, show(loc), error.message, error.hint))
+            return node
+
+    def _declare(self, let: Node, known_keys: tuple[str, ...]) -> None:
+        if not isinstance(let.value, dict):
+            self._note(let, "let", f"`{shown(let.value)}` is not a list of variables", "write let: {qdisc: pfifo_fast}")
+        for name, value in let.entries().items():
+            path = f"let.{name}"
+            if not _NAME.fullmatch(name):
+                self._note(value, path, f"`{name}` is not a name of a variable", "use letters, digits and `_`")
+            elif name in known_keys:
+                self._note(value, path, f"`{name}` is also a key of the file", "give the variable another name")
+            elif isinstance(value.value, dict | list) or value.value is None:
+                self._note(value, path, "is not a single value", "a variable holds one word or number")
+            else:
+                self._variables[name] = value
+
+    def _note(self, node: Node, path: str, message: str, hint: str) -> None:
+        self.findings.append(Finding(node.where, path, message, hint))
+
+    def _replaced(self, node: Node, using: tuple[str, ...]) -> Node:
+        text = str(node.value)
+        whole = _USE.fullmatch(text)
+        if whole is not None:
+            found = self._value(whole[1], using)
+            return replace(found, where=node.where)
+        text = _USE.sub(lambda use: self._value(use[1], using).text, text)
+        if "${" in text:
+            raise WordError(f"`{shown(text)}` opens a variable and does not close it", "write ${name}")
+        return replace(node, value=text, text=text)
+
+    def _value(self, name: str, using: tuple[str, ...]) -> Node:
+        if name in using:
+            around = " -> ".join([*using[using.index(name) :], name])
+            raise WordError(f"the variable `{name}` is made of itself: {around}", "give one of them a value of its own")
+        if name not in self._variables:
+            known = list(self._variables)
+            hint = nearest_hint(name, known) if known else f"declare it: let: {{{name}: ...}}"
+            raise WordError(f"there is no variable `{shown(name)}`", hint)
+        if name not in self._values:
+            variable = self._variables[name]
+            inner = isinstance(variable.value, str) and "${" in variable.value
+            self._values[name] = self._replaced(variable, (*using, name)) if inner else variable
+        return self._values[name]
