@@ -90,6 +90,12 @@ class _Case:
         hop = (self.network.link(*ends), ends.source)
         return [flow for flow in self.bulk if hop in self.network.links_on(*flow.direction)]
 
+    def first_queue(self, flow: Flow) -> str | None:
+        """The discipline that the sender's packets wait in, under its shapers, where the file gives one."""
+        hosts = self.network.path(*flow.direction) or []
+        root = self.keys.qdiscs.get(" -> ".join(hosts[:2]))
+        return None if root is None else _leaf(root).kind
+
     def frame(self, device: str) -> int:
         """The longest frame of a device, in bytes."""
         link = self.network.link(*direction(device))
@@ -135,13 +141,12 @@ def _long_burst(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
 
 
 def _bbr_on_plain_queue(case: _Case) -> Iterator[_Doubt]:
-    for device, root in case.keys.qdiscs.items():
-        local = [flow for flow in case.through(device) if flow.direction.source == direction(device).source]
-        kind = _leaf(root).kind
-        if kind in PLAIN_QUEUES and any(flow.cc.kind == "bbr" for flow in local):
+    for flow in case.bulk:
+        kind = case.first_queue(flow)
+        if flow.cc.kind == "bbr" and kind in PLAIN_QUEUES:
             text = f"BBR above `{kind}` is paced by TCP's own timer, one per connection"
             remedy = "nothing to do: Linux has needed no `fq` for this since 4.13"
-            yield _Doubt("bbr-internal-pacing", "info", ("qdiscs", device), text, remedy)
+            yield _Doubt("bbr-internal-pacing", "info", flow.loc, text, remedy)
 
 
 def _few_pings(case: _Case) -> Iterator[_Doubt]:

@@ -17,7 +17,7 @@ Unit = Literal["number", "packets", "bytes", "time", "rate", "flag"]
 
 @dataclass(frozen=True)
 class Parameter:
-    """One settable number. `default` is None where it is derived from other values, as `meaning` says."""
+    """One settable number. `default` is None where it is derived from other values, or has to be given."""
 
     name: str
     unit: Unit
@@ -25,6 +25,11 @@ class Parameter:
     least: int
     most: int
     meaning: str
+
+    @property
+    def required(self) -> bool:
+        """There is no value but one that is given: the core says so in the meaning of the row."""
+        return self.default is None and "must be given" in self.meaning
 
 
 @dataclass(frozen=True)

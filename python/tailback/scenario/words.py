@@ -17,6 +17,8 @@ from tailback.scenario.errors import WordError, nearest_hint
 from tailback.scenario.registry import Parameter, Row
 from tailback.scenario.units import shown
 
+_SAMPLES = {"rate": "100mbit", "time": "5ms", "bytes": "1600b", "packets": "1000p", "number": "1", "flag": ""}
+
 
 @dataclass(frozen=True)
 class Algorithm:
@@ -73,6 +75,11 @@ def _options(words: list[str], row: Row) -> dict[str, int]:
         if name in options:
             raise WordError(f"`{name}` of `{row.name}` is given twice", "remove one of the two")
         options[name] = value
+    for parameter in row.parameters:
+        if parameter.required and parameter.name not in options:
+            sample = _SAMPLES[parameter.unit]
+            hint = f"{parameter.meaning}: {row.name} {parameter.name} {sample}"
+            raise WordError(f"`{parameter.name}` of `{row.name}` is missing", hint)
     return options
 
 
