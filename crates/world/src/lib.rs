@@ -1,1 +1,70 @@
-//! (being written)
+//! Hosts, links and applications: builds a world from a resolved scenario and runs it.
+//!
+//! ```text
+//! Scenario::from_json → World::build → World::run → Outcome { tables, cost }
+//! ```
+//!
+//! The path of a packet: `transport` takes it from a socket → `device` (discipline, then
+//! the `nic`'s ring with `bql`, then the `wire`) → the backlog → `host` forwards it
+//! or hands it to a socket. `world` holds the main loop and says in which order things happen at one
+//! instant.
+
+mod app;
+mod bql;
+mod build;
+mod check;
+mod device;
+mod error;
+#[cfg(test)]
+mod example;
+mod host;
+mod journal;
+mod ledger;
+mod nic;
+mod route;
+mod sample;
+pub mod scenario;
+mod socket;
+mod stage;
+mod sysctl;
+mod transport;
+mod wire;
+mod world;
+
+pub use error::{BuildError, RunError};
+pub use ledger::{Cost, Ledger};
+pub use scenario::Scenario;
+pub use world::{Outcome, Proceed, Watch, World};
+
+use tailback_packet::SocketId;
+use world::Event;
+
+/// Builds the world of `scenario` and runs it to its end.
+pub fn run(scenario: &Scenario, watch: &dyn Watch) -> Result<Outcome, RunError> {
+    World::build(scenario)?.run(watch)
+}
+
+/// A device: one end of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct DeviceId(u32);
+
+impl DeviceId {
+    /// The device at `end` (0 or 1) of `link`.
+    fn of(link: usize, end: usize) -> Self {
+        DeviceId(u32::try_from(2 * link + end).expect("a world has fewer than two billion links"))
+    }
+
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Stands for the hash of addresses, ports and protocol: the same for all packets of one direction of a
+/// conversation, different for the other. SplitMix64's output function over both ends. [steele2014]
+fn conversation_hash(from: SocketId, to: SocketId) -> u32 {
+    let ends = (u64::from(from.0) << 32) | u64::from(to.0);
+    let z = ends.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ (z >> 31)) >> 32) as u32
+}

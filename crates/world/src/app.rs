@@ -1,0 +1,7 @@
+//! Applications: what makes sockets send.
+
+mod bulk;
+mod ping;
+
+pub(crate) use bulk::{Bulk, Phase};
+pub(crate) use ping::Ping;

@@ -1,0 +1,133 @@
+//! Byte queue limits: how many bytes may wait in a NIC's ring.
+//!
+//! The limit follows what one completion round frees: it grows when the NIC ran dry while the stack held
+//! packets back, and shrinks by the smallest slack seen in a second of uninterrupted work. `queued`, `done` and
+//! `queued_before` count bytes since the start, so *in the ring* is `queued - done`:
+//!
+//! ```text
+//! starved  = (over > 0 and ring empty) or (over_before > 0 and all of queued_before is done)
+//!            → limit += (done - queued_before)+ + over_before
+//! busy     = ring never empty since the last round, not all of queued_before is done
+//!            → slack = max((limit + over_before - 2·completed)+, over_before > 0: (object_before - over_before)+)
+//!              once a second: limit -= least slack
+//! ```
+//!
+//! Source: [linux-5.10 lib/dynamic_queue_limits.c dql_completed]. Deviations: none known; the upper clamp of
+//! 1.8 GB is left out since no ring holds that much.
+
+use tailback_units::{SimTime, Span};
+
+/// How long slack is observed before the limit shrinks. [linux-5.10 dynamic_queue_limits slack_hold_time]
+const HOLD_TIME: Span = Span::from_secs(1);
+
+/// State of one transmit queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ByteQueueLimit {
+    limit: u64,
+    queued: u64,
+    done: u64,
+    /// `limit` + `done` after the last completion: `queued` may reach it.
+    adjusted: u64,
+    last_object: u64,
+    queued_before: u64,
+    object_before: u64,
+    over_before: u64,
+    least_slack: Option<u64>,
+    slack_since: SimTime,
+}
+
+impl ByteQueueLimit {
+    /// One more packet may be handed to the NIC.
+    pub(crate) fn open(&self) -> bool {
+        self.queued <= self.adjusted
+    }
+
+    /// A packet was handed to the NIC.
+    pub(crate) fn add(&mut self, bytes: u64) {
+        self.queued += bytes;
+        self.last_object = bytes;
+    }
+
+    /// The NIC is done with `bytes`: one completion round.
+    pub(crate) fn complete(&mut self, bytes: u64, now: SimTime) {
+        let over = (self.queued - self.done).saturating_sub(self.limit);
+        let before = self.limit;
+        self.adapt(bytes, over, now);
+        self.done += bytes;
+        self.adjusted = self.limit + self.done;
+        self.over_before = if self.limit == before { over } else { 0 };
+        self.object_before = self.last_object;
+        self.queued_before = self.queued;
+    }
+
+    fn adapt(&mut self, bytes: u64, over: u64, now: SimTime) {
+        let done = self.done + bytes;
+        let in_ring = self.queued - done;
+        let in_ring_before = self.queued_before - self.done;
+        let all_before = done >= self.queued_before;
+        if (over > 0 && in_ring == 0) || (self.over_before > 0 && all_before) {
+            self.limit += done.saturating_sub(self.queued_before) + self.over_before;
+            self.forget_slack(now);
+        } else if in_ring > 0 && in_ring_before > 0 && !all_before {
+            self.observe_slack(bytes, now);
+        }
+    }
+
+    fn observe_slack(&mut self, bytes: u64, now: SimTime) {
+        let unused = (self.limit + self.over_before).saturating_sub(2 * bytes);
+        let last = if self.over_before > 0 { self.object_before.saturating_sub(self.over_before) } else { 0 };
+        let least = self.least_slack.map_or(unused.max(last), |least| least.min(unused.max(last)));
+        self.least_slack = Some(least);
+        if now.since(self.slack_since) > HOLD_TIME {
+            self.limit = self.limit.saturating_sub(least);
+            self.forget_slack(now);
+        }
+    }
+
+    fn forget_slack(&mut self, now: SimTime) {
+        self.least_slack = None;
+        self.slack_since = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FRAME: u64 = 1514;
+
+    fn fill(limit: &mut ByteQueueLimit) -> u64 {
+        while limit.open() {
+            limit.add(FRAME);
+        }
+        limit.queued - limit.done
+    }
+
+    #[test]
+    fn the_first_packet_passes_a_limit_of_zero_and_the_second_waits() {
+        let mut limit = ByteQueueLimit::default();
+        assert_eq!(fill(&mut limit), FRAME);
+    }
+
+    #[test]
+    fn the_limit_grows_until_the_ring_no_longer_runs_dry() {
+        let mut limit = ByteQueueLimit::default();
+        for round in 0..100 {
+            let in_ring = fill(&mut limit);
+            limit.complete(in_ring.min(4 * FRAME), SimTime::from_nanos(round * 1_000_000));
+        }
+        assert!(limit.limit >= 4 * FRAME, "{}", limit.limit);
+        assert!(fill(&mut limit) <= limit.limit + FRAME);
+    }
+
+    #[test]
+    fn a_second_of_slack_shrinks_the_limit() {
+        let mut limit =
+            ByteQueueLimit { limit: 100 * FRAME, adjusted: 100 * FRAME, ..ByteQueueLimit::default() };
+        for round in 0..2_000 {
+            fill(&mut limit);
+            limit.complete(FRAME, SimTime::from_nanos(round * 1_000_000));
+        }
+        assert!(limit.limit <= 3 * FRAME, "{}", limit.limit);
+    }
+}

@@ -1,0 +1,302 @@
+//! From a resolved scenario to a world. Every refusal names the path of the key in the scenario.
+
+use tailback_engine::{Alarm, Streams};
+use tailback_packet::{DropReason, ETHERNET_HEADER, HostId, IPV4_HEADER, SocketId};
+use tailback_qdisc::{Attachment, Qdisc};
+use tailback_record::Record;
+use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, Wakeup};
+use tailback_units::{Bytes, ParameterError, Parameters, Rate, SimTime, Span};
+
+use crate::app::{Bulk, Ping};
+use crate::check::check;
+use crate::device::Device;
+use crate::journal::Journal;
+use crate::nic::Nic;
+use crate::route::Routes;
+use crate::scenario::{Link, PingTraffic, QdiscSpec, Scenario, SmallQueue, TcpTraffic, Traffic};
+use crate::socket::{Flow, TcpSocket};
+use crate::stage::Stage;
+use crate::wire::Wire;
+use crate::world::{Event, World};
+use crate::{BuildError, DeviceId, conversation_hash, sysctl};
+
+/// `txqueuelen` of every device. [linux-6.12 DEFAULT_TX_QUEUE_LEN]
+const QUEUE_LENGTH: u32 = 1000;
+/// Parts of a run after which the watcher is told.
+const PROGRESS_STEPS: u64 = 100;
+
+impl World {
+    /// The world of `scenario`, before anything has happened.
+    pub fn build(scenario: &Scenario) -> Result<World, BuildError> {
+        check(scenario)?;
+        let mut builder = Builder::new(scenario)?;
+        builder.add_devices()?;
+        for (index, traffic) in scenario.traffic.iter().enumerate() {
+            if let Traffic::Tcp(tcp) = traffic {
+                builder.add_flow(tcp, &format!("traffic[{index}]"))?;
+            }
+        }
+        for (index, traffic) in scenario.traffic.iter().enumerate() {
+            if let Traffic::Ping(ping) = traffic {
+                builder.add_ping(ping, &format!("traffic[{index}]"))?;
+            }
+        }
+        Ok(builder.finish())
+    }
+}
+
+/// A world on its way.
+struct Builder<'a> {
+    scenario: &'a Scenario,
+    streams: Streams,
+    settings: Vec<Settings>,
+    world: World,
+}
+
+impl<'a> Builder<'a> {
+    fn new(scenario: &'a Scenario) -> Result<Self, BuildError> {
+        let of_host = |(index, host)| sysctl::settings(host, &format!("hosts[{index}]"));
+        let settings = scenario.hosts.iter().enumerate().map(of_host).collect::<Result<_, _>>()?;
+        let world = World {
+            end: SimTime::from_nanos(scenario.duration_ns),
+            interval: Span::from_nanos(scenario.record.interval_ns),
+            tcp_info_rows: scenario.record.tcp_info,
+            routes: Routes::new(scenario.hosts.len(), &scenario.links)?,
+            devices: Vec::with_capacity(2 * scenario.links.len()),
+            sockets: Vec::with_capacity(2 * scenario.traffic.len()),
+            flows: Vec::with_capacity(scenario.traffic.len()),
+            pings: Vec::new(),
+            stage: Stage::new(journal(scenario)),
+            small_queues: Default::default(),
+            runnable: Default::default(),
+        };
+        Ok(Builder { scenario, streams: Streams::new(scenario.seed), settings, world })
+    }
+
+    fn add_devices(&mut self) -> Result<(), BuildError> {
+        for (index, link) in self.scenario.links.iter().enumerate() {
+            for end in 0..2 {
+                let device = self.device(index, link, end)?;
+                self.world.devices.push(device);
+            }
+        }
+        Ok(())
+    }
+
+    fn device(&mut self, index: usize, link: &Link, end: usize) -> Result<Device, BuildError> {
+        let name = device_name(self.scenario, link, end);
+        self.world.stage.journal.devices.push(self.world.stage.journal.record.names.give(&name));
+        let rate = link.rate_bps.map(Rate::from_bits_per_sec);
+        Ok(Device {
+            id: DeviceId::of(index, end),
+            peer: HostId(link.ends[1 - end]),
+            root: root(self.scenario, index, link, end)?,
+            nic: rate.map(|rate| Nic::new(rate, link.ring, link.bql)),
+            wire: Wire::new(Span::from_nanos(link.delay_ns[end])),
+            draws: self.streams.stream(&name, "qdisc"),
+            watchdog: SimTime::NEVER,
+            drops: [0; DropReason::ALL.len()],
+            marks_noted: 0,
+        })
+    }
+
+    fn add_flow(&mut self, tcp: &TcpTraffic, path: &str) -> Result<(), BuildError> {
+        let device = self.first_hop(tcp.from, tcp.to, path)?;
+        let back = self.first_hop(tcp.to, tcp.from, path)?;
+        let flow = u32::try_from(self.world.flows.len()).expect("a world has fewer than four billion flows");
+        let start = SimTime::from_nanos(tcp.start_ns);
+        let sender = Endpoint::connect(self.endpoint_config(tcp, Side::Sender, device, path)?, start);
+        let receiver = Endpoint::listen(self.endpoint_config(tcp, Side::Receiver, back, path)?);
+        self.add_socket(sender, tcp.from, device, &tcp.name);
+        self.add_socket(receiver, tcp.to, back, &format!("{}/receiver", tcp.name));
+        let name = self.world.stage.journal.record.names.give(&tcp.name);
+        self.world.flows.push(Flow { name, bulk: Bulk::new(tcp.bytes), read: Bytes::ZERO });
+        self.world.stage.journal.conversations.push(name);
+        self.world.stage.wake_at(start, Event::Start(flow));
+        if let Some(stop) = tcp.stop_ns {
+            self.world.stage.wake_at(SimTime::from_nanos(stop), Event::Stop(flow));
+        }
+        Ok(())
+    }
+
+    fn add_socket(&mut self, endpoint: Endpoint, host: u16, device: DeviceId, name: &str) {
+        let draws = self.streams.stream(name, "cc");
+        let (alarm, woken) = (Alarm::default(), Wakeup::default());
+        self.world.sockets.push(TcpSocket { endpoint, host: HostId(host), device, alarm, draws, woken });
+    }
+
+    fn endpoint_config(
+        &self,
+        tcp: &TcpTraffic,
+        side: Side,
+        device: DeviceId,
+        path: &str,
+    ) -> Result<EndpointConfig, BuildError> {
+        let sender = SocketId(2 * self.world.flows.len() as u32);
+        let receiver = SocketId(sender.0 + 1);
+        let (socket, peer, host, peer_host) = match side {
+            Side::Sender => (sender, receiver, tcp.from, tcp.to),
+            Side::Receiver => (receiver, sender, tcp.to, tcp.from),
+        };
+        let row = find_control(&tcp.cc.name, path)?;
+        let parameters = Parameters::new(tcp.cc.options.clone());
+        let control = parameters.check(row.parameters).and_then(|()| (row.build)(&parameters));
+        let control = control.map_err(|error| parameter_error(error, &format!("{path}.cc.options")))?;
+        let mtu = self.scenario.links[device.index() / 2].mtu;
+        Ok(EndpointConfig {
+            socket,
+            peer,
+            peer_host: HostId(peer_host),
+            flow_hash: conversation_hash(socket, peer),
+            settings: Settings { mtu, ..self.settings[usize::from(host)].clone() },
+            small_queue: small_queue_limit(tcp.tsq),
+            control,
+            wants_pacing: row.wants_pacing,
+            sndbuf_factor: row.sndbuf_factor,
+        })
+    }
+
+    fn add_ping(&mut self, ping: &PingTraffic, path: &str) -> Result<(), BuildError> {
+        let device = self.first_hop(ping.from, ping.to, path)?;
+        self.first_hop(ping.to, ping.from, path)?;
+        let mtu = self.scenario.links[device.index() / 2].mtu;
+        if ping.size + IPV4_HEADER > mtu || ping.size < 8 {
+            let remedy = format!("write 8 to {}: an ICMP header, and no fragments", mtu - IPV4_HEADER);
+            return Err(BuildError::new(
+                format!("{path}.size"),
+                format!("{} bytes do not fit", ping.size),
+                remedy,
+            ));
+        }
+        let index = self.world.pings.len();
+        let name = self.world.stage.journal.record.names.give(&ping.name);
+        let socket = SocketId(2 * (self.world.flows.len() + index) as u32);
+        self.world.stage.journal.conversations.push(name);
+        self.world.stage.wake_at(SimTime::from_nanos(ping.start_ns), Event::Echo(index as u32));
+        self.world.pings.push(Ping {
+            name,
+            host: HostId(ping.from),
+            to: HostId(ping.to),
+            interval: Span::from_nanos(ping.interval_ns),
+            stop: SimTime::from_nanos(ping.stop_ns),
+            size: ping.size,
+            socket,
+            requests: Vec::new(),
+        });
+        Ok(())
+    }
+
+    fn first_hop(&self, from: u16, to: u16, path: &str) -> Result<DeviceId, BuildError> {
+        self.world.routes.next(HostId(from), HostId(to)).ok_or_else(|| {
+            let hosts = &self.scenario.hosts;
+            let (from, to) = (&hosts[usize::from(from)].name, &hosts[usize::from(to)].name);
+            BuildError::new(path, format!("no path from `{from}` to `{to}`"), "connect them by links")
+        })
+    }
+
+    fn finish(mut self) -> World {
+        let end = self.scenario.duration_ns;
+        self.world.stage.wake_at(SimTime::ZERO + self.world.interval, Event::Sample);
+        for step in 1..PROGRESS_STEPS {
+            let at =
+                SimTime::from_nanos((u128::from(end) * u128::from(step) / u128::from(PROGRESS_STEPS)) as u64);
+            self.world.stage.wake_at(at, Event::Progress);
+        }
+        self.world
+    }
+}
+
+/// Which end of a connection.
+#[derive(Clone, Copy)]
+enum Side {
+    Sender,
+    Receiver,
+}
+
+fn journal(scenario: &Scenario) -> Journal {
+    let mut record = Record::default();
+    let hosts = scenario.hosts.iter().map(|host| record.names.give(&host.name)).collect();
+    let packet_rows = scenario.record.events;
+    Journal { record, packet_rows, hosts, devices: Vec::new(), conversations: Vec::new() }
+}
+
+fn device_name(scenario: &Scenario, link: &Link, end: usize) -> String {
+    let [from, to] = [link.ends[end], link.ends[1 - end]].map(|host| &scenario.hosts[usize::from(host)].name);
+    format!("{from} -> {to}")
+}
+
+/// The root discipline of the device at `end` of `link`: the one attached, else the kernel's default.
+fn root(
+    scenario: &Scenario,
+    index: usize,
+    link: &Link,
+    end: usize,
+) -> Result<Option<Box<dyn Qdisc>>, BuildError> {
+    let attachment = Attachment {
+        mtu: link.mtu + ETHERNET_HEADER,
+        queue_length: QUEUE_LENGTH,
+        rate: link.rate_bps.map_or(Rate::UNLIMITED, Rate::from_bits_per_sec),
+    };
+    let this = |attached: &crate::scenario::AttachedQdisc| {
+        usize::from(attached.link) == index && attached.host == link.ends[end]
+    };
+    match scenario.qdiscs.iter().position(this) {
+        Some(given) => {
+            discipline(&scenario.qdiscs[given].root, &attachment, &format!("qdiscs[{given}].root")).map(Some)
+        }
+        None if link.rate_bps.is_some() => discipline(&default_qdisc(), &attachment, "qdiscs").map(Some),
+        None => Ok(None),
+    }
+}
+
+/// [linux-6.12 net.core.default_qdisc, as compiled]
+fn default_qdisc() -> QdiscSpec {
+    QdiscSpec { kind: "pfifo_fast".into(), options: Default::default(), child: None }
+}
+
+/// A discipline with its children.
+fn discipline(spec: &QdiscSpec, attachment: &Attachment, path: &str) -> Result<Box<dyn Qdisc>, BuildError> {
+    let Some(row) = tailback_qdisc::registry::find(&spec.kind) else {
+        let known = tailback_qdisc::registry::ROWS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
+        let problem = format!("no discipline `{}`", spec.kind);
+        return Err(BuildError::new(format!("{path}.kind"), problem, format!("write one of: {known}")));
+    };
+    if spec.child.is_some() && !row.classful {
+        let problem = format!("`{}` holds no other discipline", spec.kind);
+        return Err(BuildError::new(format!("{path}.child"), problem, "leave the child out"));
+    }
+    let child = spec.child.as_deref().map(|child| discipline(child, attachment, &format!("{path}.child")));
+    let parameters = Parameters::new(spec.options.clone());
+    let refuse = |error| parameter_error(error, &format!("{path}.options"));
+    parameters.check(row.parameters).map_err(refuse)?;
+    (row.build)(&parameters, attachment, child.transpose()?).map_err(refuse)
+}
+
+fn find_control(name: &str, path: &str) -> Result<&'static tailback_cc::Row, BuildError> {
+    tailback_cc::registry::find(name).ok_or_else(|| {
+        let known = tailback_cc::registry::ROWS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
+        let problem = format!("no congestion control `{name}`");
+        BuildError::new(format!("{path}.cc.name"), problem, format!("write one of: {known}"))
+    })
+}
+
+fn small_queue_limit(tsq: SmallQueue) -> SmallQueueLimit {
+    match tsq {
+        SmallQueue::Time { shift } => SmallQueueLimit::Shift(shift),
+        SmallQueue::Off => SmallQueueLimit::Off,
+        SmallQueue::Bytes { bytes } => SmallQueueLimit::Bytes(bytes),
+        SmallQueue::Packets { packets } => SmallQueueLimit::Packets(packets),
+    }
+}
+
+/// A value that an algorithm does not take, with the path of that value.
+fn parameter_error(error: ParameterError, options: &str) -> BuildError {
+    let (name, remedy) = match &error {
+        ParameterError::Unknown(name, known) => (name.clone(), format!("write one of: {}", known.join(", "))),
+        ParameterError::OutOfRange { name, least, most, .. } => {
+            (name.clone(), format!("write {least} to {most}"))
+        }
+        ParameterError::Missing(name) => ((*name).to_owned(), "add it".to_owned()),
+    };
+    BuildError::new(format!("{options}.{name}"), error.to_string(), remedy)
+}

@@ -1,0 +1,100 @@
+//! What must hold of a scenario before a world can be made of it: references that point somewhere, sizes that are
+//! not zero, times in order.
+
+use crate::BuildError;
+use crate::scenario::{Link, PingTraffic, Scenario, SmallQueue, TcpTraffic, Traffic};
+
+/// Shortest MTU of IPv4. [rfc791 §3.2]
+const LEAST_MTU: u32 = 68;
+/// Longest IPv4 packet.
+const MOST_MTU: u32 = 65_535;
+
+type Checked = Result<(), BuildError>;
+
+/// Refuses the first thing that does not hold.
+pub(crate) fn check(scenario: &Scenario) -> Checked {
+    positive(scenario.duration_ns, "duration_ns")?;
+    positive(scenario.record.interval_ns, "record.interval_ns")?;
+    for (index, link) in scenario.links.iter().enumerate() {
+        check_link(link, scenario, &format!("links[{index}]"))?;
+    }
+    check_qdiscs(scenario)?;
+    for (index, traffic) in scenario.traffic.iter().enumerate() {
+        check_traffic(traffic, scenario, &format!("traffic[{index}]"))?;
+    }
+    Ok(())
+}
+
+fn check_link(link: &Link, scenario: &Scenario, path: &str) -> Checked {
+    two_hosts(link.ends, scenario, &format!("{path}.ends"))?;
+    if let Some(rate) = link.rate_bps {
+        positive(rate, &format!("{path}.rate_bps"))?;
+    }
+    positive(u64::from(link.ring), &format!("{path}.ring"))?;
+    let remedy = format!("write {LEAST_MTU} to {MOST_MTU}");
+    let mtu_fits = (LEAST_MTU..=MOST_MTU).contains(&link.mtu);
+    ensure(mtu_fits, &format!("{path}.mtu"), &format!("{} is no MTU of IPv4", link.mtu), &remedy)
+}
+
+fn check_qdiscs(scenario: &Scenario) -> Checked {
+    for (index, attached) in scenario.qdiscs.iter().enumerate() {
+        let path = format!("qdiscs[{index}]");
+        let link = scenario.links.get(usize::from(attached.link));
+        ensure(link.is_some(), &format!("{path}.link"), "no such link", "write the position of a link")?;
+        let there = link.is_some_and(|link| link.ends.contains(&attached.host));
+        ensure(there, &format!("{path}.host"), "not an end of this link", "write one of the link's ends")?;
+        let same = |other: &crate::scenario::AttachedQdisc| {
+            (other.host, other.link) == (attached.host, attached.link)
+        };
+        let alone = !scenario.qdiscs[..index].iter().any(same);
+        ensure(alone, &path, "this device has a discipline already", "leave one of the two out")?;
+    }
+    Ok(())
+}
+
+fn check_traffic(traffic: &Traffic, scenario: &Scenario, path: &str) -> Checked {
+    two_hosts(traffic.ends(), scenario, path)?;
+    match traffic {
+        Traffic::Tcp(tcp) => check_tcp(tcp, path),
+        Traffic::Ping(ping) => check_ping(ping, path),
+    }
+}
+
+fn check_tcp(tcp: &TcpTraffic, path: &str) -> Checked {
+    let in_order = tcp.stop_ns.is_none_or(|stop| tcp.start_ns < stop);
+    ensure(in_order, &format!("{path}.stop_ns"), "not after start_ns", "write a later instant")?;
+    match tcp.tsq {
+        SmallQueue::Time { shift } => {
+            ensure(shift < 32, &format!("{path}.tsq.shift"), &format!("{shift} bits"), "write 0 to 31")
+        }
+        SmallQueue::Bytes { bytes } => positive(bytes, &format!("{path}.tsq.bytes")),
+        SmallQueue::Packets { packets } => positive(u64::from(packets), &format!("{path}.tsq.packets")),
+        SmallQueue::Off => Ok(()),
+    }
+}
+
+fn check_ping(ping: &PingTraffic, path: &str) -> Checked {
+    positive(ping.interval_ns, &format!("{path}.interval_ns"))?;
+    ensure(
+        ping.start_ns < ping.stop_ns,
+        &format!("{path}.stop_ns"),
+        "not after start_ns",
+        "write a later instant",
+    )
+}
+
+fn two_hosts(ends: [u16; 2], scenario: &Scenario, path: &str) -> Checked {
+    for end in ends {
+        let known = usize::from(end) < scenario.hosts.len();
+        ensure(known, path, &format!("no host {end}"), "write the position of a host")?;
+    }
+    ensure(ends[0] != ends[1], path, "the same host twice", "write two different hosts")
+}
+
+fn positive(value: u64, path: &str) -> Checked {
+    ensure(value > 0, path, "it is 0", "write a number above 0")
+}
+
+fn ensure(holds: bool, path: &str, problem: &str, remedy: &str) -> Checked {
+    if holds { Ok(()) } else { Err(BuildError::new(path, problem, remedy)) }
+}

@@ -1,0 +1,40 @@
+//! What can go wrong before and during a run: where, what, and what to do about it.
+
+use tailback_units::SimTime;
+use thiserror::Error;
+
+/// A scenario that cannot become a world.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{path}: {problem}; {remedy}")]
+pub struct BuildError {
+    /// Path of the key in the resolved scenario, as `qdiscs[0].root.options.limit`.
+    pub path: String,
+    /// What is wrong with its value.
+    pub problem: String,
+    /// What to write instead.
+    pub remedy: String,
+}
+
+/// Why a run did not reach its end.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum RunError {
+    /// The scenario cannot become a world.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The watcher asked to stop.
+    #[error("stopped at {at} on request; nothing was recorded")]
+    Stopped {
+        /// Simulated time reached.
+        at: SimTime,
+    },
+}
+
+impl BuildError {
+    pub(crate) fn new(
+        path: impl Into<String>,
+        problem: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        BuildError { path: path.into(), problem: problem.into(), remedy: remedy.into() }
+    }
+}

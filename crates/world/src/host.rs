@@ -1,0 +1,75 @@
+//! What a host does with packets: forwards them, hands them to sockets, answers echo requests.
+
+use tailback_packet::{HostId, Packet, Payload, SocketId};
+
+use crate::scenario::TcpInfoRows;
+use crate::socket::is_sender;
+use crate::world::World;
+use crate::{DeviceId, Event};
+
+impl World {
+    /// A packet reached `host`. [linux-6.12 ip_rcv]
+    pub(crate) fn receive(&mut self, host: HostId, packet: Packet) {
+        if packet.destination != host {
+            self.forward(host, packet);
+            return;
+        }
+        self.stage.ledger.delivered += 1;
+        match packet.payload {
+            Payload::Tcp(_) => self.receive_segment(packet),
+            Payload::EchoRequest { seq } => self.answer_request(packet, seq),
+            Payload::EchoReply { seq } => {
+                let ping = self.ping_of(packet.to);
+                self.pings[ping].answered(seq, self.stage.now);
+            }
+        }
+    }
+
+    /// The next echo request of `ping` leaves.
+    pub(crate) fn send_request(&mut self, ping: u32) {
+        let now = self.stage.now;
+        let asking = &mut self.pings[ping as usize];
+        let (host, request, next) = (asking.host, asking.request(now), asking.next(now));
+        if let Some(next) = next {
+            self.stage.wake_at(next, Event::Echo(ping));
+        }
+        self.originate(host, request);
+    }
+
+    fn forward(&mut self, host: HostId, packet: Packet) {
+        let device = self.towards(host, packet.destination);
+        self.devices[device.index()].transmit(packet, &mut self.stage);
+    }
+
+    fn receive_segment(&mut self, packet: Packet) {
+        let Payload::Tcp(segment) = packet.payload else { return };
+        let now = self.stage.now;
+        let socket = &mut self.sockets[packet.to.0 as usize];
+        socket.endpoint.take(segment, packet.ecn, packet.truesize, now, &mut socket.draws);
+        self.drain(packet.to);
+        if self.tcp_info_rows == TcpInfoRows::Ack && is_sender(packet.to) {
+            self.note_tcp_info(packet.to);
+        }
+    }
+
+    fn answer_request(&mut self, request: Packet, seq: u32) {
+        let (host, ping) = (request.destination, self.ping_of(request.from));
+        let reply = self.pings[ping].reply(request, seq);
+        self.originate(host, reply);
+    }
+
+    /// A packet of no TCP socket leaves `host`.
+    fn originate(&mut self, host: HostId, packet: Packet) {
+        self.stage.ledger.created += 1;
+        self.forward(host, packet);
+    }
+
+    fn towards(&self, host: HostId, destination: HostId) -> DeviceId {
+        self.routes.next(host, destination).expect("every conversation has a path: the world was built so")
+    }
+
+    /// The ping that has the end `socket`; pings come after the flows.
+    fn ping_of(&self, socket: SocketId) -> usize {
+        socket.0 as usize / 2 - self.flows.len()
+    }
+}

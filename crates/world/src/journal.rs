@@ -1,0 +1,96 @@
+//! What is written down during a run: rows of the tables in `docs/contracts.md`.
+
+use tailback_cc::CaState;
+use tailback_packet::{DropReason, HostId, Packet, SocketId};
+use tailback_record::{EventsRow, Name, Record};
+use tailback_tcp::Note;
+use tailback_units::SimTime;
+
+use crate::DeviceId;
+
+/// The tables, and the names that their rows refer to.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    pub(crate) record: Record,
+    /// Drops and marks have a row each.
+    pub(crate) packet_rows: bool,
+    pub(crate) hosts: Vec<Name>,
+    pub(crate) devices: Vec<Name>,
+    /// By half the socket's number: both ends of a conversation have one name.
+    pub(crate) conversations: Vec<Name>,
+}
+
+impl Journal {
+    /// The name of the conversation `socket` belongs to.
+    pub(crate) fn conversation(&self, socket: SocketId) -> Name {
+        self.conversations[socket.0 as usize / 2]
+    }
+
+    pub(crate) fn packet_dropped(
+        &mut self,
+        t: SimTime,
+        device: DeviceId,
+        packet: &Packet,
+        reason: DropReason,
+    ) {
+        self.packet_row(t, "drop", device, packet, Some(reason.name()));
+    }
+
+    pub(crate) fn packet_marked(&mut self, t: SimTime, device: DeviceId, packet: &Packet) {
+        self.packet_row(t, "mark", device, packet, None);
+    }
+
+    /// Something a socket told about itself.
+    pub(crate) fn socket_noted(&mut self, t: SimTime, host: HostId, socket: SocketId, note: Note) {
+        let (what, reason) = words(note);
+        self.flow_row(t, what, host, socket, reason);
+    }
+
+    pub(crate) fn flow_row(
+        &mut self,
+        t: SimTime,
+        what: &'static str,
+        host: HostId,
+        socket: SocketId,
+        reason: Option<&'static str>,
+    ) {
+        let (r#where, flow) = (self.hosts[usize::from(host.0)], Some(self.conversation(socket)));
+        self.record.events.push(EventsRow { t, what, r#where, flow, reason, value: None });
+    }
+
+    fn packet_row(
+        &mut self,
+        t: SimTime,
+        what: &'static str,
+        device: DeviceId,
+        packet: &Packet,
+        reason: Option<&'static str>,
+    ) {
+        if self.packet_rows {
+            let (r#where, flow) = (self.devices[device.index()], Some(self.conversation(packet.from)));
+            let value = Some(f64::from(packet.frame_length()));
+            self.record.events.push(EventsRow { t, what, r#where, flow, reason, value });
+        }
+    }
+}
+
+/// How the table calls a note.
+fn words(note: Note) -> (&'static str, Option<&'static str>) {
+    match note {
+        Note::CaState(state) => ("ca_state", Some(ca_state_name(state))),
+        Note::RetransmissionTimeout => ("rto", None),
+        Note::TailLossProbe => ("tlp", None),
+        Note::Undo => ("undo", None),
+    }
+}
+
+/// The state in the words of `ss`. [iproute2 ss.c]
+pub(crate) const fn ca_state_name(state: CaState) -> &'static str {
+    match state {
+        CaState::Open => "open",
+        CaState::Disorder => "disorder",
+        CaState::Cwr => "cwr",
+        CaState::Recovery => "recovery",
+        CaState::Loss => "loss",
+    }
+}

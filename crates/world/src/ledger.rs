@@ -1,0 +1,34 @@
+//! The books of a run: every packet made ends delivered or dropped, or is still inside when the run ends.
+
+/// Counts of packets and events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Ledger {
+    /// Packets made by sockets and pings.
+    pub created: u64,
+    /// Packets that reached a socket or a ping.
+    pub delivered: u64,
+    /// Packets dropped, at whatever place.
+    pub dropped: u64,
+    /// Packets in disciplines, rings, wires and backlogs.
+    pub inside: u64,
+}
+
+impl Ledger {
+    /// No packet vanished and none appeared.
+    pub fn balances(&self) -> bool {
+        self.created == self.delivered + self.dropped + self.inside
+    }
+}
+
+/// What a run cost, beside the time of the computer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Cost {
+    /// Simulated nanoseconds.
+    pub sim_ns: u64,
+    /// Events taken from the calendar.
+    pub events: u64,
+    /// Packets handed to a device.
+    pub packets: u64,
+    /// TCP data segments sent, retransmissions included.
+    pub segments: u64,
+}

@@ -1,0 +1,264 @@
+//! The resolved scenario: what one run is made from, as JSON. Its meaning is in `docs/contracts.md`.
+//!
+//! Nothing is optional and nothing has a default here; an unknown key is an error. A reading error names the
+//! path of the key (`links[0].delay_ns`).
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::BuildError;
+
+/// One run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// What the run is about, in words.
+    pub title: String,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Simulated length of the run.
+    pub duration_ns: u64,
+    /// The hosts; others refer to them by position.
+    pub hosts: Vec<Host>,
+    /// The links; others refer to them by position.
+    pub links: Vec<Link>,
+    /// Disciplines of the devices that do not have the default one.
+    pub qdiscs: Vec<AttachedQdisc>,
+    /// The flows, one entry each.
+    pub traffic: Vec<Traffic>,
+    /// What is written down.
+    pub record: Record,
+}
+
+/// A host or router.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Its name.
+    pub name: String,
+    /// The network stack modelled, `linux-6.12`.
+    pub stack: String,
+    /// Sysctls by full name.
+    pub sysctl: BTreeMap<String, SysctlValue>,
+}
+
+/// The value of a sysctl.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum SysctlValue {
+    /// One number.
+    Number(u64),
+    /// Least, default and largest (`tcp_rmem`, `tcp_wmem`).
+    Triple([u64; 3]),
+}
+
+/// A full-duplex link between two hosts.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// The two hosts.
+    pub ends: [u16; 2],
+    /// Serialization rate; `null` = hands over at once (a veth).
+    pub rate_bps: Option<u64>,
+    /// Propagation delay from the first end to the second, and back.
+    pub delay_ns: [u64; 2],
+    /// Longest IP packet.
+    pub mtu: u32,
+    /// Descriptors of the transmit ring at each end.
+    pub ring: u32,
+    /// Byte queue limits bound what is in the ring.
+    pub bql: bool,
+}
+
+/// The root discipline of one device.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AttachedQdisc {
+    /// Host of the device.
+    pub host: u16,
+    /// Link of the device.
+    pub link: u16,
+    /// Its discipline.
+    pub root: QdiscSpec,
+}
+
+/// A discipline, its options, and its child if it has one.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QdiscSpec {
+    /// The kind as `tc` calls it.
+    pub kind: String,
+    /// Only what the file gave.
+    pub options: BTreeMap<String, u64>,
+    /// What a shaper holds.
+    pub child: Option<Box<QdiscSpec>>,
+}
+
+/// One flow.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Traffic {
+    /// Bulk data over TCP.
+    Tcp(TcpTraffic),
+    /// ICMP echo.
+    Ping(PingTraffic),
+}
+
+/// One TCP connection that carries bulk data.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TcpTraffic {
+    /// Its name in tables.
+    pub name: String,
+    /// Sending host.
+    pub from: u16,
+    /// Receiving host.
+    pub to: u16,
+    /// When it connects.
+    pub start_ns: u64,
+    /// When it closes.
+    pub stop_ns: Option<u64>,
+    /// How much it sends.
+    pub bytes: Option<u64>,
+    /// Congestion control of the sender.
+    pub cc: CongestionControl,
+    /// Limit of the sender's small queue.
+    pub tsq: SmallQueue,
+}
+
+/// A congestion control by name.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CongestionControl {
+    /// The name as in `net.ipv4.tcp_congestion_control`.
+    pub name: String,
+    /// Module parameters.
+    pub options: BTreeMap<String, u64>,
+}
+
+/// Limit of a socket's data below TCP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum SmallQueue {
+    /// 2^(10 − shift) ms of the pacing rate.
+    Time {
+        /// `sk_pacing_shift`.
+        shift: u32,
+    },
+    /// No limit beyond a second of the pacing rate.
+    Off,
+    /// So many bytes.
+    Bytes {
+        /// Bytes of truesize.
+        bytes: u64,
+    },
+    /// So many packets.
+    Packets {
+        /// Packets.
+        packets: u32,
+    },
+}
+
+/// Echo requests at a fixed interval.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PingTraffic {
+    /// Its name in tables.
+    pub name: String,
+    /// Host that asks.
+    pub from: u16,
+    /// Host that answers.
+    pub to: u16,
+    /// First request.
+    pub start_ns: u64,
+    /// No request at or after this.
+    pub stop_ns: u64,
+    /// From one request to the next.
+    pub interval_ns: u64,
+    /// ICMP bytes, header included.
+    pub size: u32,
+}
+
+/// What is written down.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// Between two rows of a sampled table.
+    pub interval_ns: u64,
+    /// When `tcp_info` is read.
+    pub tcp_info: TcpInfoRows,
+    /// Drops and marks have a row each.
+    pub events: bool,
+}
+
+/// When `tcp_info` is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TcpInfoRows {
+    /// Every interval.
+    Interval,
+    /// Every interval and after every ACK.
+    Ack,
+}
+
+impl Scenario {
+    /// Reads a scenario; the error names the path of the key.
+    pub fn from_json(json: &str) -> Result<Self, BuildError> {
+        let reader = &mut serde_json::Deserializer::from_str(json);
+        serde_path_to_error::deserialize(reader).map_err(|error| {
+            let path = error.path().to_string();
+            BuildError::new(
+                path,
+                error.into_inner().to_string(),
+                "write the resolved scenario as docs/contracts.md lays it out",
+            )
+        })
+    }
+}
+
+impl Traffic {
+    /// Its name in tables.
+    pub fn name(&self) -> &str {
+        match self {
+            Traffic::Tcp(tcp) => &tcp.name,
+            Traffic::Ping(ping) => &ping.name,
+        }
+    }
+
+    /// The host that begins and the host that answers.
+    pub fn ends(&self) -> [u16; 2] {
+        match self {
+            Traffic::Tcp(tcp) => [tcp.from, tcp.to],
+            Traffic::Ping(ping) => [ping.from, ping.to],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+
+    #[test]
+    fn the_scenario_of_the_contract_is_read() {
+        let scenario = Scenario::from_json(&example::contract()).unwrap();
+        assert_eq!(scenario.traffic[0].name(), "upload.1");
+        assert_eq!(scenario.qdiscs[0].root.child.as_ref().unwrap().kind, "pfifo_fast");
+        assert_eq!(scenario.hosts[0].sysctl["net.ipv4.tcp_pacing_ca_ratio"], SysctlValue::Number(120));
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_its_path() {
+        let json = example::contract().replace("\"ring\"", "\"rings\"");
+        let error = Scenario::from_json(&json).unwrap_err();
+        assert_eq!(error.path, "links[0].rings");
+        assert!(error.to_string().contains("unknown field `rings`"), "{error}");
+    }
+
+    #[test]
+    fn a_negative_delay_is_named_with_its_path() {
+        let json = example::contract().replace("[50000, 50000]", "[50000, -1]");
+        assert_eq!(Scenario::from_json(&json).unwrap_err().path, "links[0].delay_ns[1]");
+    }
+}

@@ -1,0 +1,65 @@
+//! What every part of the world may use while it works: the time, the calendar, the backlog of received packets,
+//! the credits to give back, the books and the journal.
+
+use std::collections::VecDeque;
+
+use tailback_engine::Calendar;
+use tailback_packet::{DropReason, HostId, Packet, SocketId};
+use tailback_units::SimTime;
+
+use crate::journal::Journal;
+use crate::{Cost, DeviceId, Event, Ledger};
+
+/// The stage on which devices, sockets and applications act.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    /// The present instant.
+    pub(crate) now: SimTime,
+    pub(crate) calendar: Calendar<Event>,
+    /// Packets received and not yet processed, over all hosts. [linux-6.12 softnet_data input_pkt_queue]
+    pub(crate) backlog: VecDeque<(HostId, Packet)>,
+    /// Truesize that left its host or was dropped there and must be credited to the socket.
+    pub(crate) credits: Vec<(SocketId, u32)>,
+    /// What a discipline has just dropped: its desk.
+    pub(crate) dropped: Vec<(Packet, DropReason)>,
+    pub(crate) ledger: Ledger,
+    pub(crate) cost: Cost,
+    pub(crate) journal: Journal,
+}
+
+impl Stage {
+    pub(crate) fn new(journal: Journal) -> Self {
+        Stage {
+            now: SimTime::ZERO,
+            calendar: Calendar::new(),
+            backlog: VecDeque::new(),
+            credits: Vec::new(),
+            dropped: Vec::new(),
+            ledger: Ledger::default(),
+            cost: Cost::default(),
+            journal,
+        }
+    }
+
+    /// Has `event` happen at `at`.
+    #[inline]
+    pub(crate) fn wake_at(&mut self, at: SimTime, event: Event) {
+        self.calendar.schedule(at, event);
+    }
+
+    /// The socket that sent `packet` is no longer charged for it. [linux-6.12 skb_orphan, tcp_wfree]
+    #[inline]
+    pub(crate) fn orphan(&mut self, packet: &mut Packet) {
+        if packet.charged {
+            packet.charged = false;
+            self.credits.push((packet.from, packet.truesize));
+        }
+    }
+
+    /// Ends a packet at `device`.
+    pub(crate) fn drop_packet(&mut self, mut packet: Packet, reason: DropReason, device: DeviceId) {
+        self.orphan(&mut packet);
+        self.ledger.dropped += 1;
+        self.journal.packet_dropped(self.now, device, &packet, reason);
+    }
+}

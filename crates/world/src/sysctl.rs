@@ -1,0 +1,144 @@
+//! Sysctls of a host: which are known, and the settings of TCP that they make.
+
+use std::collections::BTreeMap;
+
+use tailback_tcp::Settings;
+
+use crate::BuildError;
+use crate::scenario::{Host, SysctlValue};
+
+/// The stacks there are.
+const STACKS: &[&str] = &["linux-6.12"];
+
+/// How a sysctl changes the settings of TCP; `None` if its value is not one it takes.
+type Apply = fn(&mut Settings, SysctlValue) -> Option<()>;
+
+/// One sysctl.
+struct Row {
+    name: &'static str,
+    takes: &'static str,
+    apply: Apply,
+}
+
+/// Every sysctl that a scenario may set.
+const ROWS: &[Row] = &[
+    Row {
+        name: "net.ipv4.tcp_pacing_ca_ratio",
+        takes: "a whole number of percent from 1 to 1000",
+        apply: |settings, value| percent(value).map(|percent| settings.pacing_ca_ratio = percent),
+    },
+    Row {
+        name: "net.ipv4.tcp_pacing_ss_ratio",
+        takes: "a whole number of percent from 1 to 1000",
+        apply: |settings, value| percent(value).map(|percent| settings.pacing_ss_ratio = percent),
+    },
+    Row {
+        name: "net.ipv4.tcp_limit_output_bytes",
+        takes: "a number of bytes",
+        apply: |settings, value| number(value).map(|bytes| settings.limit_output_bytes = bytes),
+    },
+    Row {
+        name: "net.ipv4.tcp_slow_start_after_idle",
+        takes: "0 or 1",
+        apply: |settings, value| {
+            number(value).filter(|&flag| flag <= 1).map(|flag| settings.slow_start_after_idle = flag == 1)
+        },
+    },
+    Row {
+        name: "net.ipv4.tcp_rmem",
+        takes: "three numbers of bytes that do not decrease: least, default, largest",
+        apply: |settings, value| triple(value).map(|bytes| settings.rmem = bytes),
+    },
+    Row {
+        name: "net.ipv4.tcp_wmem",
+        takes: "three numbers of bytes that do not decrease: least, default, largest",
+        apply: |settings, value| triple(value).map(|bytes| settings.wmem = bytes),
+    },
+];
+
+/// The settings of TCP on `host`, whose key in the scenario is `path`.
+pub(crate) fn settings(host: &Host, path: &str) -> Result<Settings, BuildError> {
+    if !STACKS.contains(&host.stack.as_str()) {
+        let remedy = format!("write one of: {}", STACKS.join(", "));
+        return Err(BuildError::new(format!("{path}.stack"), format!("no stack `{}`", host.stack), remedy));
+    }
+    apply(&host.sysctl, &format!("{path}.sysctl"))
+}
+
+fn apply(sysctl: &BTreeMap<String, SysctlValue>, path: &str) -> Result<Settings, BuildError> {
+    let mut settings = Settings::default();
+    for (name, &value) in sysctl {
+        let path = format!("{path}[\"{name}\"]");
+        let Some(row) = ROWS.iter().find(|row| row.name == name) else {
+            let known = ROWS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
+            return Err(BuildError::new(
+                path,
+                "not a sysctl the simulator has",
+                format!("write one of: {known}"),
+            ));
+        };
+        (row.apply)(&mut settings, value).ok_or_else(|| {
+            BuildError::new(
+                path,
+                format!("{value:?} is not its kind of value"),
+                format!("write {}", row.takes),
+            )
+        })?;
+    }
+    Ok(settings)
+}
+
+fn number(value: SysctlValue) -> Option<u64> {
+    match value {
+        SysctlValue::Number(number) => Some(number),
+        SysctlValue::Triple(_) => None,
+    }
+}
+
+fn percent(value: SysctlValue) -> Option<u32> {
+    number(value).and_then(|number| u32::try_from(number).ok()).filter(|percent| (1..=1000).contains(percent))
+}
+
+fn triple(value: SysctlValue) -> Option<[u64; 3]> {
+    match value {
+        SysctlValue::Triple(values) => Some(values).filter(|values| values.is_sorted()),
+        SysctlValue::Number(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(stack: &str, name: &str, value: SysctlValue) -> Host {
+        Host { name: "client".into(), stack: stack.into(), sysctl: [(name.to_owned(), value)].into() }
+    }
+
+    #[test]
+    fn a_sysctl_changes_its_setting_and_no_other() {
+        let host = host("linux-6.12", "net.ipv4.tcp_pacing_ca_ratio", SysctlValue::Number(140));
+        let set = settings(&host, "hosts[0]").unwrap();
+        assert_eq!((set.pacing_ca_ratio, set.pacing_ss_ratio), (140, 200));
+    }
+
+    #[test]
+    fn an_unknown_sysctl_is_refused_with_those_there_are() {
+        let error = settings(&host("linux-6.12", "net.ipv4.tcp_fack", SysctlValue::Number(1)), "hosts[0]")
+            .unwrap_err();
+        assert_eq!(error.path, "hosts[0].sysctl[\"net.ipv4.tcp_fack\"]");
+        assert!(error.remedy.contains("net.ipv4.tcp_pacing_ca_ratio"), "{error}");
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_is_refused_with_the_right_one() {
+        let error = settings(&host("linux-6.12", "net.ipv4.tcp_rmem", SysctlValue::Number(1)), "hosts[0]")
+            .unwrap_err();
+        assert!(error.remedy.starts_with("write three numbers"), "{error}");
+    }
+
+    #[test]
+    fn an_unknown_stack_is_refused() {
+        let error = settings(&host("plan9", "", SysctlValue::Number(1)), "hosts[1]").unwrap_err();
+        assert_eq!(error.to_string(), "hosts[1].stack: no stack `plan9`; write one of: linux-6.12");
+    }
+}

@@ -1,0 +1,147 @@
+//! How TCP sockets get to run: drained after every call, credited, woken by their alarms; and their applications.
+
+use tailback_engine::Fired;
+use tailback_packet::{Packet, Payload, SocketId};
+use tailback_qdisc::Enqueued;
+use tailback_tcp::{Transmitted, Wakeup};
+
+use crate::Event;
+use crate::app::Phase;
+use crate::socket::{flow_of, is_sender, sender_of};
+use crate::world::World;
+
+impl World {
+    /// Takes from a socket what it wants to send, then sees to what else it wants.
+    pub(crate) fn drain(&mut self, id: SocketId) {
+        let (index, now) = (id.0 as usize, self.stage.now);
+        let device = self.sockets[index].device.index();
+        while let Some(packet) = self.sockets[index].endpoint.next_packet(now) {
+            self.count_made(&packet);
+            let outcome = self.devices[device].transmit(packet, &mut self.stage);
+            self.return_credits();
+            self.sockets[index].endpoint.handed_over(transmitted(outcome), now);
+        }
+        self.see_to_application(id);
+        self.see_to_notes(id);
+        self.see_to_alarm(id);
+    }
+
+    /// Gives sockets back what left their host; those that waited for it are queued. [linux-6.12 tcp_wfree]
+    #[inline]
+    pub(crate) fn return_credits(&mut self) {
+        for (socket, truesize) in self.stage.credits.drain(..) {
+            if self.sockets[socket.0 as usize].endpoint.credit(truesize) {
+                self.small_queues.push_back(socket);
+            }
+        }
+    }
+
+    /// The alarm of a socket went off; its deadline may have moved since it was set.
+    pub(crate) fn timer_fired(&mut self, id: SocketId) {
+        let now = self.stage.now;
+        let socket = &mut self.sockets[id.0 as usize];
+        match socket.alarm.fired(now, socket.endpoint.deadline()) {
+            Fired::Due => {
+                socket.endpoint.expire(now, &mut socket.draws);
+                self.drain(id);
+            }
+            Fired::Early(at) => self.stage.wake_at(at, Event::Timer(id)),
+            Fired::Idle => {}
+        }
+    }
+
+    /// The application of a socket runs: reads, writes, or learns that all is done.
+    pub(crate) fn run_application(&mut self, id: SocketId) {
+        let woken = std::mem::take(&mut self.sockets[id.0 as usize].woken);
+        if woken.readable {
+            self.read(id);
+        }
+        if woken.writable && is_sender(id) {
+            self.write(id);
+        }
+        if woken.finished && is_sender(id) {
+            self.finish_flow(id);
+        }
+    }
+
+    /// Closes a sending socket.
+    pub(crate) fn close(&mut self, id: SocketId) {
+        self.flows[flow_of(id) as usize].bulk.phase = Phase::Closed;
+        self.sockets[id.0 as usize].endpoint.close(self.stage.now);
+        self.drain(id);
+    }
+
+    fn read(&mut self, id: SocketId) {
+        let bytes = self.sockets[id.0 as usize].endpoint.read(self.stage.now);
+        self.flows[flow_of(id) as usize].read += bytes;
+        self.drain(id);
+    }
+
+    /// Blocking `send()`s, until one blocks.
+    fn write(&mut self, id: SocketId) {
+        let flow = flow_of(id) as usize;
+        while self.flows[flow].bulk.phase == Phase::Sending {
+            let Some(wanted) = self.flows[flow].bulk.wants() else { return self.close(id) };
+            let taken = self.sockets[id.0 as usize].endpoint.write(wanted, self.stage.now);
+            self.flows[flow].bulk.sent(taken);
+            self.drain(id);
+            if taken < wanted {
+                return;
+            }
+        }
+    }
+
+    fn finish_flow(&mut self, id: SocketId) {
+        let flow = flow_of(id);
+        self.note_tcp_info(id);
+        self.flows[flow as usize].bulk.phase = Phase::Finished;
+        let host = self.sockets[id.0 as usize].host;
+        self.stage.journal.flow_row(self.stage.now, "flow_end", host, sender_of(flow), None);
+    }
+
+    fn count_made(&mut self, packet: &Packet) {
+        self.stage.ledger.created += 1;
+        if let Payload::Tcp(segment) = &packet.payload
+            && segment.length > 0
+        {
+            self.stage.cost.segments += u64::from(packet.segments);
+        }
+    }
+
+    fn see_to_application(&mut self, id: SocketId) {
+        let socket = &mut self.sockets[id.0 as usize];
+        let wakeup = socket.endpoint.wakeup();
+        if wakeup == Wakeup::default() {
+            return;
+        }
+        if socket.woken == Wakeup::default() {
+            self.runnable.push_back(id);
+        }
+        socket.woken.readable |= wakeup.readable;
+        socket.woken.writable |= wakeup.writable;
+        socket.woken.finished |= wakeup.finished;
+    }
+
+    fn see_to_notes(&mut self, id: SocketId) {
+        let socket = &mut self.sockets[id.0 as usize];
+        for note in socket.endpoint.notes() {
+            self.stage.journal.socket_noted(self.stage.now, socket.host, id, note);
+        }
+    }
+
+    fn see_to_alarm(&mut self, id: SocketId) {
+        let socket = &mut self.sockets[id.0 as usize];
+        if let Some(at) = socket.alarm.set(socket.endpoint.deadline()) {
+            self.stage.wake_at(at, Event::Timer(id));
+        }
+    }
+}
+
+/// What the discipline said, in the socket's words.
+fn transmitted(outcome: Enqueued) -> Transmitted {
+    match outcome {
+        Enqueued::Queued => Transmitted::Queued,
+        Enqueued::Dropped => Transmitted::Dropped,
+        Enqueued::Congestion => Transmitted::Congestion,
+    }
+}

@@ -1,0 +1,188 @@
+//! The world and its main loop.
+//!
+//! An event of the calendar wakes one component. What follows from it at the same instant is done before the next
+//! event, in the order of Linux's soft interrupts and with a processor that costs nothing:
+//!
+//! 1. packets received, first come first served over all hosts;
+//! 2. sockets whose small queue drained (`tcp_tasklet_func`);
+//! 3. applications that were woken, one at a time;
+//!
+//! and again from 1 until nothing is left. Nothing recurses: a component that hands on work queues it.
+
+use std::collections::VecDeque;
+
+use tailback_packet::SocketId;
+use tailback_units::{SimTime, Span};
+
+use crate::app::{Phase, Ping};
+use crate::device::Device;
+use crate::route::Routes;
+use crate::scenario::TcpInfoRows;
+use crate::socket::{Flow, TcpSocket, sender_of};
+use crate::stage::Stage;
+use crate::{Cost, DeviceId, Ledger, RunError};
+
+/// What happens at an instant. A busy component has one of these in the calendar.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Event {
+    /// The frame on the wire of this device has been serialized.
+    Transmitted(DeviceId),
+    /// The discipline of this device wanted to be asked again.
+    Watchdog(DeviceId),
+    /// The first packet on its way from this device reached the other end.
+    Arrived(DeviceId),
+    /// The alarm of a socket.
+    Timer(SocketId),
+    /// A flow connects.
+    Start(u32),
+    /// A flow closes.
+    Stop(u32),
+    /// A ping sends a request.
+    Echo(u32),
+    /// The sampled tables get their rows.
+    Sample,
+    /// A hundredth of the run is over.
+    Progress,
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Proceed {
+    /// Go on.
+    Continue,
+    /// Give up this run.
+    Stop,
+}
+
+/// Who is told how far a run is.
+pub trait Watch {
+    /// The run has reached `now` and goes to `end`.
+    fn progress(&self, now: SimTime, end: SimTime) -> Proceed;
+}
+
+/// Nobody watches.
+impl Watch for () {
+    fn progress(&self, _now: SimTime, _end: SimTime) -> Proceed {
+        Proceed::Continue
+    }
+}
+
+/// What a run gives back.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Each table as an Arrow IPC stream.
+    pub tables: Vec<(&'static str, Vec<u8>)>,
+    /// What it took.
+    pub cost: Cost,
+}
+
+/// Hosts, links and applications, ready to run.
+pub struct World {
+    pub(crate) end: SimTime,
+    pub(crate) interval: Span,
+    pub(crate) tcp_info_rows: TcpInfoRows,
+    pub(crate) routes: Routes,
+    pub(crate) devices: Vec<Device>,
+    /// Two for each flow, the sending one first; pings have the numbers after them.
+    pub(crate) sockets: Vec<TcpSocket>,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) pings: Vec<Ping>,
+    pub(crate) stage: Stage,
+    /// Sockets whose small queue drained.
+    pub(crate) small_queues: VecDeque<SocketId>,
+    /// Sockets whose application was woken.
+    pub(crate) runnable: VecDeque<SocketId>,
+}
+
+impl World {
+    /// Runs to the end of the scenario.
+    pub fn run(mut self, watch: &dyn Watch) -> Result<Outcome, RunError> {
+        self.advance(watch)?;
+        Ok(self.finish())
+    }
+
+    /// Where the packets are.
+    pub fn ledger(&self) -> Ledger {
+        let inside = self.devices.iter().map(Device::packets).sum::<usize>() + self.stage.backlog.len();
+        Ledger { inside: inside as u64, ..self.stage.ledger }
+    }
+
+    /// Takes event after event until the end.
+    pub(crate) fn advance(&mut self, watch: &dyn Watch) -> Result<(), RunError> {
+        while let Some((at, event)) = self.stage.calendar.pop_before(self.end) {
+            self.stage.now = at;
+            self.stage.cost.events += 1;
+            if event == Event::Progress && watch.progress(at, self.end) == Proceed::Stop {
+                return Err(RunError::Stopped { at });
+            }
+            self.happen(event);
+        }
+        self.stage.now = self.end;
+        debug_assert!(self.ledger().balances(), "a packet vanished: {:?}", self.ledger());
+        Ok(())
+    }
+
+    #[inline]
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Transmitted(device) => self.devices[device.index()].transmitted(&mut self.stage),
+            Event::Watchdog(device) => self.devices[device.index()].watchdog_fired(&mut self.stage),
+            Event::Arrived(device) => self.devices[device.index()].arrived(&mut self.stage),
+            Event::Timer(socket) => self.timer_fired(socket),
+            Event::Start(flow) => self.start_flow(flow),
+            Event::Stop(flow) => self.stop_flow(flow),
+            Event::Echo(ping) => self.send_request(ping),
+            Event::Sample => self.sample(),
+            Event::Progress => {}
+        }
+        self.settle();
+    }
+
+    /// Does all that follows at this instant.
+    fn settle(&mut self) {
+        loop {
+            self.return_credits();
+            if let Some((host, packet)) = self.stage.backlog.pop_front() {
+                self.receive(host, packet);
+            } else if !self.small_queues.is_empty() {
+                self.run_small_queues();
+            } else if let Some(socket) = self.runnable.pop_front() {
+                self.run_application(socket);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// The sockets queued by now; those queued meanwhile wait for the next round.
+    fn run_small_queues(&mut self) {
+        for _ in 0..self.small_queues.len() {
+            let Some(socket) = self.small_queues.pop_front() else { return };
+            self.sockets[socket.0 as usize].endpoint.small_queue_ran(self.stage.now);
+            self.drain(socket);
+        }
+    }
+
+    fn start_flow(&mut self, flow: u32) {
+        let socket = sender_of(flow);
+        let host = self.sockets[socket.0 as usize].host;
+        self.flows[flow as usize].bulk.phase = Phase::Sending;
+        self.stage.journal.flow_row(self.stage.now, "flow_start", host, socket, None);
+        self.drain(socket);
+    }
+
+    fn stop_flow(&mut self, flow: u32) {
+        if self.flows[flow as usize].bulk.phase == Phase::Sending {
+            self.close(sender_of(flow));
+        }
+    }
+
+    fn finish(mut self) -> Outcome {
+        self.stage.cost.sim_ns = self.stage.now.as_nanos();
+        self.sample_last();
+        Outcome { tables: self.stage.journal.record.finish(), cost: self.stage.cost }
+    }
+}
+
+#[cfg(test)]
+mod tests;

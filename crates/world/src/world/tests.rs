@@ -1,0 +1,158 @@
+//! Small worlds whose results can be computed by hand.
+
+use tailback_units::{SimTime, Span};
+
+use super::*;
+use crate::Scenario;
+use crate::example::{chain, contract};
+
+const PING: &str = r#"{"kind": "ping", "name": "ping", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 2000000000,
+    "interval_ns": 200000000, "size": 64}"#;
+/// 1500-byte packets, two at a time.
+const TWO_LARGE_PINGS: &str = r#"
+    {"kind": "ping", "name": "first", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 1000, "interval_ns": 1000, "size": 1480},
+    {"kind": "ping", "name": "second", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 1000, "interval_ns": 1000, "size": 1480}"#;
+
+fn ran(scenario: &Scenario) -> World {
+    let mut world = World::build(scenario).unwrap();
+    world.advance(&()).unwrap();
+    world
+}
+
+fn round_trips(world: &World, ping: usize) -> Vec<Option<u64>> {
+    world.pings[ping].requests.iter().map(|(_, round_trip)| round_trip.map(Span::as_nanos)).collect()
+}
+
+#[test]
+fn a_ping_takes_the_delays_and_the_serialization_of_both_links_twice() {
+    let world = ran(&chain(PING));
+    let one_way = 97_600 + 1_000_000 + 9_760 + 2_000_000;
+    assert_eq!(round_trips(&world, 0), [Some(2 * one_way); 10]);
+}
+
+#[test]
+fn the_second_of_two_packets_waits_for_the_first_at_the_slow_link_only() {
+    let world = ran(&chain(TWO_LARGE_PINGS));
+    let (slow, fast) = (1_230_400, 123_040);
+    let alone = 2 * (slow + fast + 3_000_000);
+    assert_eq!(round_trips(&world, 0), [Some(alone)]);
+    assert_eq!(round_trips(&world, 1), [Some(alone + slow)]);
+}
+
+#[test]
+fn without_rate_and_delay_a_ping_takes_no_time() {
+    let mut scenario = chain(PING);
+    for link in &mut scenario.links {
+        (link.rate_bps, link.delay_ns) = (None, [0, 0]);
+    }
+    assert_eq!(round_trips(&ran(&scenario), 0), [Some(0); 10]);
+}
+
+#[test]
+fn a_full_queue_drops_and_the_ledger_still_balances() {
+    let mut scenario = chain(TWO_LARGE_PINGS);
+    scenario.traffic = (0..20).flat_map(|_| scenario.traffic.clone()).collect();
+    scenario.qdiscs = attached(r#"{"kind": "pfifo", "options": {"limit": 5}}"#);
+    let world = ran(&scenario);
+    // BQL starts at zero bytes: one packet is on the wire, five wait.
+    assert_eq!(world.devices[0].drops.iter().sum::<u64>(), 34);
+    assert_eq!(world.ledger(), Ledger { created: 46, delivered: 12, dropped: 34, inside: 0 });
+    let answered: Vec<bool> = (0..40).map(|ping| round_trips(&world, ping)[0].is_some()).collect();
+    assert_eq!(answered, (0..40).map(|ping| ping < 6).collect::<Vec<_>>());
+}
+
+#[test]
+fn packets_still_on_their_way_at_the_end_are_in_the_ledger() {
+    let mut scenario = chain(PING);
+    scenario.duration_ns = 1_000_000;
+    let world = ran(&scenario);
+    assert_eq!(world.ledger(), Ledger { created: 1, delivered: 0, dropped: 0, inside: 1 });
+    assert_eq!(round_trips(&world, 0), [None]);
+}
+
+#[test]
+fn a_shaper_on_a_veth_spaces_packets_at_its_rate() {
+    let mut scenario = chain(TWO_LARGE_PINGS);
+    for link in &mut scenario.links {
+        (link.rate_bps, link.delay_ns) = (None, [0, 0]);
+    }
+    scenario.traffic = (0..3).flat_map(|_| scenario.traffic.clone()).collect();
+    scenario.qdiscs = attached(
+        r#"{"kind": "htb", "options": {"rate": 10000000, "burst": 1600}, "child": {"kind": "pfifo_fast", "options": {}}}"#,
+    );
+    let world = ran(&scenario);
+    let times: Vec<u64> = (0..6).map(|ping| round_trips(&world, ping)[0].unwrap()).collect();
+    // HTB charges 1514 bytes for each: 1.2112 ms.
+    for pair in times[2..].windows(2) {
+        assert_eq!(pair[1] - pair[0], 1_211_200, "{times:?}");
+    }
+}
+
+#[test]
+fn the_same_scenario_gives_the_same_bytes() {
+    let scenario = chain(PING);
+    let tables = || World::build(&scenario).unwrap().run(&()).unwrap().tables;
+    assert_eq!(tables(), tables());
+}
+
+#[test]
+fn a_watcher_is_told_each_hundredth_and_may_stop_the_run() {
+    struct StopHalfway;
+    impl Watch for StopHalfway {
+        fn progress(&self, now: SimTime, end: SimTime) -> Proceed {
+            assert_eq!(end, SimTime::from_nanos(2_000_000_000));
+            if now.as_nanos() < 1_000_000_000 { Proceed::Continue } else { Proceed::Stop }
+        }
+    }
+    let error = World::build(&chain(PING)).unwrap().run(&StopHalfway).unwrap_err();
+    assert_eq!(error, RunError::Stopped { at: SimTime::from_nanos(1_000_000_000) });
+}
+
+#[test]
+fn an_unknown_option_of_a_child_is_refused_with_its_path() {
+    let mut scenario = chain(PING);
+    scenario.qdiscs = attached(
+        r#"{"kind": "htb", "options": {"rate": 10000000}, "child": {"kind": "pfifo", "options": {"limits": 5}}}"#,
+    );
+    let error = World::build(&scenario).err().unwrap();
+    assert_eq!(error.path, "qdiscs[0].root.child.options.limits");
+    assert!(error.remedy.contains("limit"), "{error}");
+}
+
+#[test]
+fn an_unknown_discipline_is_refused_with_those_there_are() {
+    let mut scenario = chain(PING);
+    scenario.qdiscs = attached(r#"{"kind": "fq_coddle", "options": {}}"#);
+    let error = World::build(&scenario).err().unwrap();
+    assert_eq!(error.path, "qdiscs[0].root.kind");
+    assert!(error.remedy.contains("fq_codel"), "{error}");
+}
+
+#[test]
+fn references_that_point_nowhere_are_refused() {
+    let broken = |change: fn(&mut Scenario)| {
+        let mut scenario = chain(PING);
+        change(&mut scenario);
+        World::build(&scenario).err().unwrap().path
+    };
+    assert_eq!(broken(|scenario| scenario.links[1].ends = [1, 7]), "links[1].ends");
+    assert_eq!(broken(|scenario| scenario.links[0].ends = [1, 1]), "links[0].ends");
+    assert_eq!(broken(|scenario| drop(scenario.links.pop())), "traffic[0]");
+    assert_eq!(broken(|scenario| scenario.duration_ns = 0), "duration_ns");
+    assert_eq!(broken(|scenario| scenario.links[0].rate_bps = Some(0)), "links[0].rate_bps");
+    assert_eq!(broken(|scenario| scenario.hosts[2].stack = "bsd".into()), "hosts[2].stack");
+}
+
+#[test]
+fn an_unknown_congestion_control_is_refused_with_its_path() {
+    let json = contract().replace("\"cubic\"", "\"cubik\"");
+    let mut scenario = Scenario::from_json(&json).unwrap();
+    let whole = chain(PING);
+    (scenario.hosts, scenario.links, scenario.qdiscs) = (whole.hosts, whole.links, Vec::new());
+    assert_eq!(World::build(&scenario).err().unwrap().path, "traffic[0].cc.name");
+}
+
+/// The discipline of the client's device.
+fn attached(root: &str) -> Vec<crate::scenario::AttachedQdisc> {
+    vec![serde_json::from_str(&format!(r#"{{"host": 0, "link": 0, "root": {root}}}"#)).unwrap()]
+}
