@@ -4,6 +4,21 @@
 //! the Wi-Fi stack. Both take `now` and random draws from a [`Desk`] and never ask for them elsewhere.
 //! Every queue keeps the ledger *arrived = left + dropped + backlog*.
 
+pub mod aqm;
+mod bfifo;
+mod fifo;
+pub mod flow_queues;
+mod fq_codel;
+mod htb;
+mod index_list;
+mod ledger;
+mod pfifo;
+mod pfifo_fast;
+pub mod registry;
+pub mod round_robin;
+#[cfg(test)]
+mod testing;
+
 use std::fmt;
 
 use rand_core::Rng;
@@ -63,7 +78,7 @@ pub struct Backlog {
 pub struct Counters {
     /// Frame bytes that left.
     pub sent_bytes: u64,
-    /// Packets that left.
+    /// Packets that left; a train counts its segments.
     pub sent_packets: u64,
     /// Packets dropped here or in a child.
     pub dropped: u64,
@@ -71,7 +86,7 @@ pub struct Counters {
     pub overlimits: u64,
     /// Times a packet was put back.
     pub requeues: u64,
-    /// Packets marked CE.
+    /// Packets marked CE by this very discipline; a parent does not repeat its child's.
     pub marked: u64,
 }
 
@@ -88,6 +103,8 @@ pub trait Qdisc: Send {
     fn counters(&self) -> Counters;
     /// The counters of this kind only, under the names of `tc -s -j qdisc`.
     fn own_counters(&self, _show: &mut dyn FnMut(&'static str, u64)) {}
+    /// The levels of this kind only that may be negative (tokens), likewise.
+    fn own_levels(&self, _show: &mut dyn FnMut(&'static str, i64)) {}
     /// The kind, as `tc` calls it.
     fn kind(&self) -> &'static str;
     /// The child, of a discipline that has one.
@@ -115,7 +132,8 @@ impl Default for Attachment {
 }
 
 /// Builds a discipline from its parameters, its device and (for a classful one) its child.
-pub type Build = fn(&Parameters, &Attachment, Option<Box<dyn Qdisc>>) -> Result<Box<dyn Qdisc>, ParameterError>;
+pub type Build =
+    fn(&Parameters, &Attachment, Option<Box<dyn Qdisc>>) -> Result<Box<dyn Qdisc>, ParameterError>;
 
 /// One row of the registry: a file of this crate.
 pub struct Row {
@@ -123,7 +141,7 @@ pub struct Row {
     pub name: &'static str,
     /// One line.
     pub summary: &'static str,
-    /// The head of its file: what it is, its formulas, its sources, its deviations.
+    /// Its file; [`registry::head`] gives the head: what it is, its formulas, its sources, its deviations.
     pub source: &'static str,
     /// What may be set.
     pub parameters: &'static [Parameter],

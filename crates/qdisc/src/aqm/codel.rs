@@ -1,0 +1,469 @@
+//! CoDel, the law: drop at the head when the sojourn time has stayed above `target` for an `interval`, then at
+//! instants that come closer as 1/√count until the queue is below target again.
+//!
+//! above:   sojourn ≥ target and backlog > one MTU, for longer than `interval`      [rfc8289 §4.4, §5.5]
+//! next:    t ← t + interval · rinv,  rinv ≈ 1/√count
+//! Newton:  rinv ← rinv · (3 − count · rinv²) / 2, one step per drop                  [linux-6.12 codel_impl.h]
+//! re-entry within 16 intervals of the last instant goes on from count − lastcount, later from 1
+//!
+//! States: not dropping (waiting for the first interval above target), dropping (next instant set).
+//! The clock is Linux's: 1.024 µs, 32 bit, wrapping. One Newton step from 1 gives 1/2 for count 2 and not 0.707,
+//! so the second gap is 50 ms: the kernel's quirk is kept, and its arithmetic modulo 2⁶⁴ too, which decides what
+//! happens after a batch drop has made `count` jump too far for one step to follow.
+//! Deviation: the clock starts a minute before the run, as on a host that has booted before its experiment.
+
+use tailback_units::{SimTime, Span};
+
+use super::Verdict;
+
+/// Bits of a nanosecond clock that CoDel's clock leaves out. [linux-6.12 codel.h CODEL_SHIFT]
+const CLOCK_SHIFT: u32 = 10;
+/// CoDel's clock at the start of a run; a queue's `drop_next` of 0 is then long ago.
+const UPTIME: u32 = 1 << 26;
+/// Below so many intervals since the last instant, a new episode goes on where the last one ended.
+const MEMORY_INTERVALS: u32 = 16;
+/// `rinv` of count 1: the largest 16-bit fraction.
+const ONE: u16 = u16::MAX;
+
+/// What is set once for many queues.
+#[derive(Clone, Copy, Debug)]
+pub struct CodelSettings {
+    target: u32,
+    interval: u32,
+    mtu: u32,
+    ecn: bool,
+    ce_threshold: Option<u32>,
+}
+
+impl CodelSettings {
+    /// Drops above `target` after `interval`, never from a backlog of at most `mtu` bytes.
+    pub fn new(target: Span, interval: Span, mtu: u32) -> Self {
+        CodelSettings {
+            target: ticks(target),
+            interval: ticks(interval),
+            mtu,
+            ecn: false,
+            ce_threshold: None,
+        }
+    }
+
+    /// Marks instead of dropping where the packet allows it.
+    pub fn with_ecn(self, ecn: bool) -> Self {
+        CodelSettings { ecn, ..self }
+    }
+
+    /// Marks every packet that waited longer than `threshold`.
+    pub fn with_ce_threshold(self, threshold: Option<Span>) -> Self {
+        CodelSettings { ce_threshold: threshold.map(ticks), ..self }
+    }
+
+    /// `t` plus the gap that belongs to `rinv`.
+    fn control_law(&self, t: u32, rinv: u16) -> u32 {
+        t.wrapping_add(((u64::from(self.interval) * u64::from(rinv)) >> 16) as u32)
+    }
+}
+
+/// The head of a queue, as the law sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Head {
+    /// When it was queued.
+    pub enqueued: SimTime,
+    /// Bytes that wait behind it.
+    pub backlog_behind: u64,
+    /// Its transport understands ECN.
+    pub markable: bool,
+}
+
+/// The state of one queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Codel {
+    count: u32,
+    last_count: u32,
+    above_until: u32,
+    drop_next: u32,
+    sojourn: u32,
+    rinv: u16,
+    dropping: bool,
+}
+
+/// How the previous question of the same dequeue ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Nothing,
+    DroppedOnEntry,
+    DroppedInTurn,
+}
+
+/// One dequeue from one queue: ask about its head, drop it if so told, and ask about the next until one passes.
+pub struct CodelDequeue<'a> {
+    codel: &'a mut Codel,
+    settings: &'a CodelSettings,
+    now: u32,
+    asked: Asked,
+}
+
+impl Codel {
+    /// Begins a dequeue.
+    #[inline]
+    pub fn dequeue<'a>(&'a mut self, settings: &'a CodelSettings, now: SimTime) -> CodelDequeue<'a> {
+        CodelDequeue { codel: self, settings, now: clock(now), asked: Asked::Nothing }
+    }
+
+    /// `packets` were dropped at the head for another reason: the law goes on as if it had dropped them.
+    pub fn count_drops(&mut self, packets: u32) {
+        self.count = self.count.wrapping_add(packets);
+    }
+
+    /// Drops of this episode, as the law counts them.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// True between the first drop of an episode and the first packet below target.
+    pub fn is_dropping(&self) -> bool {
+        self.dropping
+    }
+
+    /// True if the sojourn has stayed above target for an interval. [rfc8289 §5.5 ok_to_drop]
+    fn should_drop(&mut self, head: &Head, settings: &CodelSettings, now: u32) -> bool {
+        self.sojourn = now.wrapping_sub(clock(head.enqueued));
+        if is_before(self.sojourn, settings.target) || head.backlog_behind <= u64::from(settings.mtu) {
+            self.above_until = 0;
+            return false;
+        }
+        if self.above_until == 0 {
+            self.above_until = now.wrapping_add(settings.interval);
+            return false;
+        }
+        is_before(self.above_until, now)
+    }
+
+    fn enter_dropping(&mut self, settings: &CodelSettings, now: u32) {
+        self.dropping = true;
+        let recent = is_before(now.wrapping_sub(self.drop_next), MEMORY_INTERVALS * settings.interval);
+        let drops_before = self.count.wrapping_sub(self.last_count);
+        if drops_before > 1 && recent {
+            self.count = drops_before;
+            self.newton_step();
+        } else {
+            self.count = 1;
+            self.rinv = ONE;
+        }
+        self.last_count = self.count;
+        self.drop_next = settings.control_law(now, self.rinv);
+    }
+
+    fn count_one_more(&mut self) {
+        self.count = self.count.wrapping_add(1);
+        self.newton_step();
+    }
+
+    /// `rinv` as a fraction of 2³², modulo 2⁶⁴; two bits are put aside before the last product.
+    fn newton_step(&mut self) {
+        let rinv = u64::from(self.rinv) << 16;
+        let square = (rinv * rinv) >> 32;
+        let three_minus = (3u64 << 32).wrapping_sub(u64::from(self.count).wrapping_mul(square));
+        let halved = (three_minus >> 2).wrapping_mul(rinv) >> (32 + 1 - 2);
+        self.rinv = (halved >> 16) as u16;
+    }
+}
+
+impl CodelDequeue<'_> {
+    /// The verdict on the present head. After [`Verdict::Drop`] ask again about the next one, or say
+    /// [`queue_is_empty`](Self::queue_is_empty).
+    #[inline]
+    pub fn judge(&mut self, head: &Head) -> Verdict {
+        let above = self.codel.should_drop(head, self.settings, self.now);
+        let after_entry = self.asked == Asked::DroppedOnEntry;
+        match (self.codel.dropping, above) {
+            _ if after_entry => Verdict::Pass,
+            (false, false) => Verdict::Pass,
+            (false, true) => self.enter(head),
+            (true, false) => {
+                self.codel.dropping = false;
+                Verdict::Pass
+            }
+            (true, true) => self.drop_if_due(head),
+        }
+    }
+
+    /// There was no packet (left) to judge.
+    pub fn queue_is_empty(self) {
+        self.codel.above_until = 0;
+        if self.asked != Asked::DroppedOnEntry {
+            self.codel.dropping = false;
+        }
+    }
+
+    /// True if the packet judged last waited longer than the threshold of `ce_threshold`.
+    #[inline]
+    pub fn is_above_ce_threshold(&self) -> bool {
+        self.settings.ce_threshold.is_some_and(|threshold| is_before(threshold, self.codel.sojourn))
+    }
+
+    fn enter(&mut self, head: &Head) -> Verdict {
+        self.codel.enter_dropping(self.settings, self.now);
+        let verdict = self.mark_or_drop(head);
+        self.asked = Asked::DroppedOnEntry;
+        verdict
+    }
+
+    fn drop_if_due(&mut self, head: &Head) -> Verdict {
+        // The instant moves on only when the packet after a drop is still above target.
+        if self.asked == Asked::DroppedInTurn {
+            self.advance();
+        }
+        if is_before(self.now, self.codel.drop_next) {
+            return Verdict::Pass;
+        }
+        self.codel.count_one_more();
+        let verdict = self.mark_or_drop(head);
+        match verdict {
+            Verdict::Mark => self.advance(),
+            _ => self.asked = Asked::DroppedInTurn,
+        }
+        verdict
+    }
+
+    fn advance(&mut self) {
+        self.codel.drop_next = self.settings.control_law(self.codel.drop_next, self.codel.rinv);
+    }
+
+    fn mark_or_drop(&self, head: &Head) -> Verdict {
+        if self.settings.ecn && head.markable { Verdict::Mark } else { Verdict::Drop }
+    }
+}
+
+fn ticks(span: Span) -> u32 {
+    (span.as_nanos() >> CLOCK_SHIFT) as u32
+}
+
+#[inline]
+fn clock(at: SimTime) -> u32 {
+    ((at.as_nanos() >> CLOCK_SHIFT) as u32).wrapping_add(UPTIME)
+}
+
+/// `a` earlier than `b` on a clock that wraps.
+#[inline]
+fn is_before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINUX: CodelSettings =
+        CodelSettings { target: 4882, interval: 97_656, mtu: 1514, ecn: false, ce_threshold: None };
+
+    /// A queue whose head has always waited `sojourn`, asked every `step`.
+    struct Standing {
+        codel: Codel,
+        settings: CodelSettings,
+        now: SimTime,
+        sojourn: Span,
+        backlog_behind: u64,
+        markable: bool,
+    }
+
+    impl Standing {
+        fn above_target() -> Self {
+            Standing {
+                codel: Codel::default(),
+                settings: LINUX,
+                now: SimTime::ZERO + Span::from_secs(1),
+                sojourn: Span::from_millis(50),
+                backlog_behind: 100_000,
+                markable: false,
+            }
+        }
+
+        /// One dequeue; how many packets were dropped and whether the delivered one was marked.
+        fn dequeue(&mut self) -> (u32, bool) {
+            let enqueued = self.now - self.sojourn;
+            let head = Head { enqueued, backlog_behind: self.backlog_behind, markable: self.markable };
+            let mut dequeue = self.codel.dequeue(&self.settings, self.now);
+            let mut drops = 0;
+            loop {
+                match dequeue.judge(&head) {
+                    Verdict::Drop => drops += 1,
+                    verdict => return (drops, verdict == Verdict::Mark),
+                }
+            }
+        }
+
+        /// Instants in ms of everything that is not a plain pass, over `ms` milliseconds asked every 10 µs.
+        fn signals(&mut self, ms: u64) -> Vec<f64> {
+            let mut instants = Vec::new();
+            for _ in 0..ms * 100 {
+                let (drops, marked) = self.dequeue();
+                let at = self.now.as_nanos() as f64 / 1e6;
+                instants.extend(std::iter::repeat_n(at, drops as usize + usize::from(marked)));
+                self.now += Span::from_micros(10);
+            }
+            instants
+        }
+    }
+
+    fn assert_close(got: &[f64], expected: &[f64], tolerance: f64) {
+        assert!(got.len() >= expected.len(), "{got:?}");
+        for (got, expected) in got.iter().zip(expected) {
+            assert!((got - expected).abs() <= tolerance, "{got} is not {expected}");
+        }
+    }
+
+    /// Milliseconds after the first drop: sums of the gaps that the rules at the head of this file give.
+    const INSTANTS: [f64; 12] =
+        [0.0, 100.0, 150.0, 206.2, 255.0, 299.2, 339.6, 377.1, 412.3, 445.4, 476.9, 507.0];
+
+    #[test]
+    fn the_settings_of_linux_are_kept_in_ticks_of_1024_ns() {
+        let settings = CodelSettings::new(Span::from_millis(5), Span::from_millis(100), 1514);
+        assert_eq!((settings.target, settings.interval), (LINUX.target, LINUX.interval));
+    }
+
+    #[test]
+    fn the_first_drop_comes_an_interval_after_the_first_packet_above_target() {
+        let mut queue = Standing::above_target();
+        let first = queue.signals(200)[0];
+        assert!(first > 1099.99 && first <= 1100.02, "{first}");
+    }
+
+    #[test]
+    fn the_gaps_are_those_of_linux_with_its_newton_step() {
+        let drops = Standing::above_target().signals(1200);
+        let gaps: Vec<f64> = drops.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let linux = [100.0, 50.0, 56.25, 48.78, 44.15, 40.41, 37.52, 35.15, 33.18, 31.50, 30.06, 28.79];
+        assert_close(&gaps, &linux, 0.03);
+    }
+
+    #[test]
+    fn the_drop_instants_are_those_of_linux() {
+        let drops = Standing::above_target().signals(700);
+        let relative: Vec<f64> = drops.iter().map(|at| at - drops[0]).collect();
+        assert_close(&relative, &INSTANTS, 0.1);
+    }
+
+    #[test]
+    fn marks_come_at_the_same_instants_as_drops_and_one_at_a_time() {
+        let mut queue = Standing::above_target();
+        queue.settings = LINUX.with_ecn(true);
+        queue.markable = true;
+        let drops_alone = Standing::above_target().signals(700);
+        assert_eq!(queue.signals(700), drops_alone);
+        queue.now += Span::from_millis(500);
+        let (drops, marked) = queue.dequeue();
+        assert_eq!((drops, marked), (0, true), "many instants have passed, but a dequeue marks once");
+    }
+
+    #[test]
+    fn many_instants_that_passed_between_two_dequeues_drop_as_many_packets() {
+        let mut queue = Standing::above_target();
+        queue.signals(150);
+        queue.now += Span::from_millis(300);
+        let (drops, _) = queue.dequeue();
+        assert_eq!(drops, 6, "instants 100, 150, 206, 255, 299 and 340 ms after the first");
+    }
+
+    #[test]
+    fn drops_grow_as_the_square_of_the_time_in_dropping_state() {
+        let drops = Standing::above_target().signals(10_100).len() as f64;
+        assert!((2350.0..=2650.0).contains(&drops), "(10 s / 0.2 s)² = 2500, got {drops}");
+    }
+
+    #[test]
+    fn one_packet_left_behind_the_head_protects_it() {
+        let mut queue = Standing::above_target();
+        queue.backlog_behind = 1514;
+        assert_eq!(queue.signals(1000), []);
+        queue.backlog_behind = 1515;
+        assert!(!queue.signals(1000).is_empty());
+    }
+
+    #[test]
+    fn one_packet_below_target_restarts_the_wait() {
+        let mut queue = Standing::above_target();
+        assert_eq!(queue.signals(90), []);
+        queue.sojourn = Span::from_micros(4_900);
+        queue.dequeue();
+        queue.sojourn = Span::from_millis(50);
+        let restarted = queue.now.as_nanos() as f64 / 1e6;
+        assert_close(&queue.signals(200), &[restarted + 100.0], 0.02);
+    }
+
+    #[test]
+    fn a_sojourn_of_exactly_the_target_counts_as_above() {
+        let mut queue = Standing::above_target();
+        (queue.now, queue.sojourn) = (SimTime::from_nanos(1 << 30), Span::from_nanos(4882 << 10));
+        assert!(!queue.signals(150).is_empty());
+    }
+
+    #[test]
+    fn an_episode_soon_after_another_starts_with_closer_drops() {
+        let mut queue = Standing::above_target();
+        let first_episode = queue.signals(600);
+        queue.sojourn = Span::ZERO;
+        queue.signals(100);
+        queue.sojourn = Span::from_millis(50);
+        let again = queue.signals(300);
+        let gap = again[1] - again[0];
+        assert!(first_episode.len() > 8 && gap < 40.0, "gap {gap}");
+    }
+
+    #[test]
+    fn an_episode_after_a_long_calm_starts_over() {
+        let mut queue = Standing::above_target();
+        queue.signals(600);
+        queue.sojourn = Span::ZERO;
+        queue.signals(1700);
+        queue.sojourn = Span::from_millis(50);
+        let again = queue.signals(350);
+        assert_close(&[again[1] - again[0]], &[100.0], 0.02);
+    }
+
+    #[test]
+    fn a_first_episode_at_the_very_start_of_a_run_starts_at_one() {
+        let mut queue = Standing::above_target();
+        (queue.now, queue.sojourn) = (SimTime::from_nanos(20_000_000), Span::from_millis(10));
+        queue.codel.count_drops(64);
+        let drops = queue.signals(350);
+        assert_close(&[drops[1] - drops[0]], &[100.0], 0.02);
+    }
+
+    #[test]
+    fn packets_above_the_ce_threshold_are_told_apart() {
+        let settings = LINUX.with_ce_threshold(Some(Span::from_millis(1)));
+        let now = SimTime::from_nanos(5_000_000);
+        let mut codel = Codel::default();
+        let mut dequeue = codel.dequeue(&settings, now);
+        let above = |wait: u64, dequeue: &mut CodelDequeue<'_>| {
+            dequeue.judge(&Head {
+                enqueued: now - Span::from_micros(wait),
+                backlog_behind: 0,
+                markable: true,
+            });
+            dequeue.is_above_ce_threshold()
+        };
+        assert_eq!((above(900, &mut dequeue), above(1100, &mut dequeue)), (false, true));
+    }
+
+    #[test]
+    fn one_newton_step_from_one_gives_a_half_for_two() {
+        let mut codel = Codel { count: 1, rinv: ONE, ..Codel::default() };
+        codel.count_one_more();
+        assert!((i32::from(codel.rinv) - 0x8000).abs() <= 2, "{}", codel.rinv);
+        (0..200).for_each(|_| codel.count_one_more());
+        let exact = 65536.0 / 202f64.sqrt();
+        assert!((f64::from(codel.rinv) - exact).abs() < exact * 0.01, "it converges: {}", codel.rinv);
+    }
+
+    #[test]
+    fn a_count_that_jumped_out_of_reach_of_newton_neither_panics_nor_hangs() {
+        for jump in [1, 3, 64, 1000, u32::MAX] {
+            let mut queue = Standing::above_target();
+            queue.signals(150);
+            queue.codel.count_drops(jump);
+            (0..100).for_each(|_| queue.codel.count_one_more());
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! `bfifo`: first in, first out, limited in bytes.
+//!
+//! enqueue: append while backlog + L ≤ `limit`, else drop the arrival (tail drop)
+//! dequeue: the oldest                                                        [linux-6.12 sch_fifo.c]
+//!
+//! Bytes are frame lengths without FCS. It refuses a long packet and still takes a shorter one behind it.
+
+use tailback_packet::Packet;
+use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};
+
+use crate::fifo::Fifo;
+use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Qdisc, Row};
+
+pub(crate) const ROW: Row = Row {
+    name: "bfifo",
+    summary: "first in, first out, limited in bytes",
+    source: include_str!("bfifo.rs"),
+    parameters: PARAMETERS,
+    classful: false,
+    build,
+};
+
+const PARAMETERS: &[Parameter] = &[Parameter {
+    name: "limit",
+    unit: ParameterUnit::Bytes,
+    default: None,
+    least: 1,
+    most: u32::MAX as u64,
+    meaning: "frame bytes held at most; not given: `txqueuelen` · (MTU + 14)",
+}];
+
+/// A FIFO that counts bytes.
+struct Bfifo {
+    queue: Fifo,
+    limit: u64,
+}
+
+fn build(
+    given: &Parameters,
+    device: &Attachment,
+    _child: Option<Box<dyn Qdisc>>,
+) -> Result<Box<dyn Qdisc>, ParameterError> {
+    let whole_queue = u64::from(device.queue_length.max(1)) * u64::from(device.mtu);
+    Ok(Box::new(Bfifo { queue: Fifo::default(), limit: given.given("limit").unwrap_or(whole_queue) }))
+}
+
+impl Qdisc for Bfifo {
+    #[inline]
+    fn enqueue(&mut self, packet: Packet, desk: &mut Desk<'_>) -> Enqueued {
+        if self.queue.backlog().bytes + u64::from(packet.frame_length()) <= self.limit {
+            self.queue.append(packet, desk)
+        } else {
+            self.queue.tail_drop(packet, desk)
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _desk: &mut Desk<'_>) -> Dequeued {
+        self.queue.take()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn counters(&self) -> Counters {
+        self.queue.counters()
+    }
+
+    fn kind(&self) -> &'static str {
+        ROW.name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Rig, packet};
+
+    #[test]
+    fn a_packet_that_exactly_fills_the_limit_is_accepted() {
+        let mut rig = Rig::of("bfifo", &[("limit", 3000)]);
+        assert_eq!(rig.enqueue(packet(0, 1500)), Enqueued::Queued);
+        assert_eq!(rig.enqueue(packet(0, 1500)), Enqueued::Queued);
+        assert_eq!(rig.enqueue(packet(0, 60)), Enqueued::Dropped);
+    }
+
+    #[test]
+    fn it_holds_as_many_small_packets_as_fit_its_bytes() {
+        let mut rig = Rig::of("bfifo", &[("limit", 10_000)]);
+        rig.fill(200, &packet(0, 98));
+        assert_eq!(rig.qdisc.backlog(), Backlog { packets: 102, bytes: 102 * 98 });
+    }
+
+    #[test]
+    fn a_short_packet_still_fits_where_a_long_one_was_refused() {
+        let mut rig = Rig::of("bfifo", &[("limit", 2000)]);
+        assert_eq!(rig.enqueue(packet(0, 1514)), Enqueued::Queued);
+        assert_eq!(rig.enqueue(packet(0, 1514)), Enqueued::Dropped);
+        assert_eq!(rig.enqueue(packet(0, 486)), Enqueued::Queued);
+    }
+
+    #[test]
+    fn its_limit_is_a_device_queue_of_full_frames_unless_given() {
+        let mut rig = Rig::of("bfifo", &[]);
+        rig.fill(1001, &packet(0, 1514));
+        assert_eq!(rig.qdisc.backlog().bytes, 1_514_000);
+    }
+}

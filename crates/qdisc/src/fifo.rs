@@ -1,0 +1,49 @@
+//! A first-in first-out queue with its books: the common part of `pfifo` and `bfifo`, which differ in their limit.
+
+use std::collections::VecDeque;
+
+use tailback_packet::{DropReason, Packet};
+
+use crate::ledger::Ledger;
+use crate::{Backlog, Counters, Dequeued, Desk, Enqueued};
+
+/// Packets in the order they came. It grows to what it once held and allocates no more.
+#[derive(Default)]
+pub(crate) struct Fifo {
+    packets: VecDeque<Packet>,
+    ledger: Ledger,
+}
+
+impl Fifo {
+    #[inline]
+    pub fn append(&mut self, mut packet: Packet, desk: &Desk<'_>) -> Enqueued {
+        self.ledger.arrive(&packet);
+        packet.enqueued = desk.now;
+        self.packets.push_back(packet);
+        Enqueued::Queued
+    }
+
+    pub fn tail_drop(&mut self, packet: Packet, desk: &mut Desk<'_>) -> Enqueued {
+        self.ledger.arrive(&packet);
+        self.ledger.drop(&packet);
+        desk.refuse(packet, DropReason::TailFull);
+        Enqueued::Dropped
+    }
+
+    #[inline]
+    pub fn take(&mut self) -> Dequeued {
+        let Some(packet) = self.packets.pop_front() else { return Dequeued::Empty };
+        self.ledger.leave(&packet);
+        debug_assert_eq!(self.packets.len(), self.backlog().packets as usize, "a packet has vanished");
+        Dequeued::Packet(packet)
+    }
+
+    #[inline]
+    pub fn backlog(&self) -> Backlog {
+        self.ledger.backlog()
+    }
+
+    pub fn counters(&self) -> Counters {
+        self.ledger.counters()
+    }
+}

@@ -1,0 +1,129 @@
+//! Many FIFO queues, one per flow, over one shared slab of packets.
+//!
+//! A queue that holds nothing costs 24 bytes; a slot is taken from the free list and returned to it, so no packet
+//! allocates once the slab has grown to the largest backlog seen. The slot freed last is reused first: it is in cache.
+
+use tailback_packet::Packet;
+
+use crate::index_list::{IndexList, NONE};
+
+/// FIFO queues numbered from 0.
+#[derive(Default)]
+pub struct FlowQueues {
+    slots: Vec<Option<Packet>>,
+    links: Vec<u32>,
+    free: IndexList,
+    queues: Vec<FlowQueue>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct FlowQueue {
+    slots: IndexList,
+    packets: u32,
+    bytes: u64,
+}
+
+impl FlowQueues {
+    /// `flows` empty queues.
+    pub fn new(flows: u32) -> Self {
+        FlowQueues { queues: vec![FlowQueue::default(); flows as usize], ..FlowQueues::default() }
+    }
+
+    /// Appends to the queue of `flow`.
+    #[inline]
+    pub fn push(&mut self, flow: u32, packet: Packet) {
+        let queue = &mut self.queues[flow as usize];
+        queue.packets += 1;
+        queue.bytes += u64::from(packet.frame_length());
+        let slot = match self.free.pop_front(&self.links) {
+            Some(slot) => {
+                self.slots[slot as usize] = Some(packet);
+                slot
+            }
+            None => {
+                self.slots.push(Some(packet));
+                self.links.push(NONE);
+                self.slots.len() as u32 - 1
+            }
+        };
+        queue.slots.push_back(&mut self.links, slot);
+    }
+
+    /// The oldest packet of `flow`.
+    #[inline]
+    pub fn front(&mut self, flow: u32) -> Option<&mut Packet> {
+        let slot = self.queues[flow as usize].slots.first()?;
+        self.slots[slot as usize].as_mut()
+    }
+
+    /// Takes the oldest packet of `flow`.
+    #[inline]
+    pub fn pop(&mut self, flow: u32) -> Option<Packet> {
+        let queue = &mut self.queues[flow as usize];
+        let slot = queue.slots.pop_front(&self.links)?;
+        self.free.push_front(&mut self.links, slot);
+        let packet = self.slots[slot as usize].take()?;
+        queue.packets -= 1;
+        queue.bytes -= u64::from(packet.frame_length());
+        Some(packet)
+    }
+
+    /// Packets waiting in `flow`.
+    pub fn packets(&self, flow: u32) -> u32 {
+        self.queues[flow as usize].packets
+    }
+
+    /// Frame bytes waiting in `flow`.
+    pub fn bytes(&self, flow: u32) -> u64 {
+        self.queues[flow as usize].bytes
+    }
+
+    /// The queue with the largest byte backlog, the first of equals.
+    pub fn fattest(&self) -> Option<u32> {
+        let fatter = |best: usize, other: usize| {
+            if self.queues[other].bytes > self.queues[best].bytes { other } else { best }
+        };
+        (0..self.queues.len()).reduce(fatter).map(|flow| flow as u32)
+    }
+
+    /// Packets in the slab.
+    pub fn held(&self) -> usize {
+        self.slots.len() - self.free.len(&self.links)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{number, numbered, packet};
+
+    #[test]
+    fn queues_keep_their_order_while_their_packets_interleave_in_the_slab() {
+        let mut queues = FlowQueues::new(2);
+        (0..6).for_each(|n| queues.push(n % 2, numbered(0, n)));
+        let mut drain =
+            |flow| -> Vec<u32> { std::iter::from_fn(|| queues.pop(flow)).map(|p| number(&p)).collect() };
+        assert_eq!((drain(0), drain(1)), (vec![0, 2, 4], vec![1, 3, 5]));
+    }
+
+    #[test]
+    fn the_slab_grows_to_the_largest_backlog_and_no_further() {
+        let mut queues = FlowQueues::new(1024);
+        for round in 0..10_000 {
+            queues.push(round % 1024, packet(0, 100));
+            queues.push((round + 7) % 1024, packet(0, 100));
+            assert!(queues.pop(round % 1024).is_some());
+            assert!(queues.pop((round + 7) % 1024).is_some());
+        }
+        assert_eq!((queues.slots.len(), queues.held()), (2, 0));
+    }
+
+    #[test]
+    fn the_first_of_equally_fat_queues_is_the_fattest() {
+        let mut queues = FlowQueues::new(4);
+        for (flow, length) in [(1, 500), (2, 1000), (3, 600), (3, 400)] {
+            queues.push(flow, packet(0, length));
+        }
+        assert_eq!((queues.fattest(), queues.bytes(3), queues.packets(3)), (Some(2), 1000, 2));
+    }
+}

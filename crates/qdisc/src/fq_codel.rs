@@ -1,0 +1,625 @@
+//! `fq_codel`: a FIFO per flow, served by DRR++, each under its own CoDel law.
+//!
+//! classify: queue = hash · flows / 2³², the hash mixed with a secret of this discipline
+//! enqueue:  append to the flow's queue; a queue that was idle becomes a *new* one
+//! over limit (packets, or truesize bytes above `memory_limit`): from the head of the queue with the largest byte
+//!           backlog drop `drop_batch` packets or half its bytes, whichever comes first; its CoDel counts them
+//! dequeue:  DRR++ chooses the queue, CoDel judges its head against the backlog of *all* queues
+//!
+//! [rfc8290 §4] [linux-6.12 sch_fq_codel.c]. The sender is told of congestion only when its own queue was the victim.
+//! Deviations: Linux keys the hash once per boot, here each discipline draws its secret at its first packet;
+//! no filters and no `ce_threshold_selector`; a packet that meets an idle device is queued and taken, not bypassed.
+
+use tailback_packet::{DropReason, Ecn, Packet};
+use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, Span};
+
+use crate::aqm::codel::{CodelDequeue, Head};
+use crate::aqm::{Codel, CodelSettings, Verdict};
+use crate::flow_queues::FlowQueues;
+use crate::ledger::Ledger;
+use crate::round_robin::RoundRobin;
+use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Qdisc, Row};
+
+pub(crate) const ROW: Row = Row {
+    name: "fq_codel",
+    summary: "fair queueing of flows with CoDel on each",
+    source: include_str!("fq_codel.rs"),
+    parameters: PARAMETERS,
+    classful: false,
+    build,
+};
+
+const MS: u64 = 1_000_000;
+/// CoDel compares 16 intervals on a 32-bit clock of 1.024 µs.
+const LONGEST: u64 = 100_000 * MS;
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "limit",
+        unit: ParameterUnit::Packets,
+        default: Some(10_240),
+        least: 1,
+        most: u32::MAX as u64,
+        meaning: "packets held at most, over all flows",
+    },
+    Parameter {
+        name: "flows",
+        unit: ParameterUnit::Number,
+        default: Some(1024),
+        least: 1,
+        most: 65_536,
+        meaning: "queues that flows are hashed into",
+    },
+    Parameter {
+        name: "quantum",
+        unit: ParameterUnit::Bytes,
+        default: None,
+        least: 256,
+        most: 1 << 20,
+        meaning: "bytes a queue may send per round; not given: MTU + 14",
+    },
+    Parameter {
+        name: "target",
+        unit: ParameterUnit::Time,
+        default: Some(5 * MS),
+        least: 0,
+        most: LONGEST,
+        meaning: "sojourn time that is acceptable for long",
+    },
+    Parameter {
+        name: "interval",
+        unit: ParameterUnit::Time,
+        default: Some(100 * MS),
+        least: 2_000,
+        most: LONGEST,
+        meaning: "how long the sojourn time may exceed the target: a worst-case round-trip time",
+    },
+    Parameter {
+        name: "memory_limit",
+        unit: ParameterUnit::Bytes,
+        default: Some(32 << 20),
+        least: 1,
+        most: u32::MAX as u64,
+        meaning: "bytes of kernel memory (truesize) held at most",
+    },
+    Parameter {
+        name: "ecn",
+        unit: ParameterUnit::Flag,
+        default: Some(1),
+        least: 0,
+        most: 1,
+        meaning: "mark ECN-capable packets instead of dropping them",
+    },
+    Parameter {
+        name: "ce_threshold",
+        unit: ParameterUnit::Time,
+        default: None,
+        least: 0,
+        most: LONGEST,
+        meaning: "mark every ECN-capable packet that waited longer; not given: none",
+    },
+    Parameter {
+        name: "drop_batch",
+        unit: ParameterUnit::Packets,
+        default: Some(64),
+        least: 1,
+        most: u32::MAX as u64,
+        meaning: "packets dropped at most at once when over a limit",
+    },
+];
+
+/// What is set and does not change.
+#[derive(Clone, Copy)]
+struct Limits {
+    packets: u32,
+    memory: u64,
+    drop_batch: u32,
+}
+
+/// What `tc` shows beside the counters of every kind.
+#[derive(Clone, Copy, Default)]
+struct OwnCounters {
+    longest_packet: u32,
+    overlimit_drops: u64,
+    overmemory_drops: u64,
+    new_flows: u64,
+    ecn_marks: u64,
+    ce_marks: u64,
+}
+
+struct FqCodel {
+    queues: FlowQueues,
+    laws: Vec<Codel>,
+    turns: RoundRobin,
+    codel: CodelSettings,
+    limits: Limits,
+    secret: Option<u32>,
+    memory: u64,
+    ledger: Ledger,
+    own: OwnCounters,
+}
+
+fn build(
+    given: &Parameters,
+    device: &Attachment,
+    _child: Option<Box<dyn Qdisc>>,
+) -> Result<Box<dyn Qdisc>, ParameterError> {
+    let value = |name| given.get(name, PARAMETERS);
+    let flows = value("flows")? as u32;
+    let quantum = given.given("quantum").unwrap_or(u64::from(device.mtu)) as u32;
+    Ok(Box::new(FqCodel {
+        queues: FlowQueues::new(flows),
+        laws: vec![Codel::default(); flows as usize],
+        turns: RoundRobin::new(flows, quantum),
+        codel: CodelSettings::new(
+            Span::from_nanos(value("target")?),
+            Span::from_nanos(value("interval")?),
+            device.mtu,
+        )
+        .with_ecn(value("ecn")? == 1)
+        .with_ce_threshold(given.given("ce_threshold").map(Span::from_nanos)),
+        limits: Limits {
+            packets: value("limit")? as u32,
+            memory: value("memory_limit")?,
+            drop_batch: value("drop_batch")? as u32,
+        },
+        secret: None,
+        memory: 0,
+        ledger: Ledger::default(),
+        own: OwnCounters::default(),
+    }))
+}
+
+impl Qdisc for FqCodel {
+    #[inline]
+    fn enqueue(&mut self, mut packet: Packet, desk: &mut Desk<'_>) -> Enqueued {
+        let flow = self.classify(&packet, desk);
+        self.ledger.arrive(&packet);
+        self.memory += u64::from(packet.truesize);
+        packet.enqueued = desk.now;
+        self.queues.push(flow, packet);
+        self.own.new_flows += u64::from(self.turns.join(flow));
+        match self.exceeded() {
+            Some(limit) if self.drop_from_fattest(limit, desk) == Some(flow) => Enqueued::Congestion,
+            _ => Enqueued::Queued,
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+        while let Some(flow) = self.turns.next_flow() {
+            if let Some(packet) = self.take_from(flow, desk) {
+                self.turns.charge(flow, packet.frame_length());
+                self.ledger.leave(&packet);
+                return Dequeued::Packet(packet);
+            }
+            self.turns.emptied();
+        }
+        debug_assert_eq!(self.backlog().packets as usize, self.queues.held(), "a packet has vanished");
+        Dequeued::Empty
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.ledger.backlog()
+    }
+
+    fn counters(&self) -> Counters {
+        self.ledger.counters()
+    }
+
+    fn own_counters(&self, show: &mut dyn FnMut(&'static str, u64)) {
+        show("maxpacket", u64::from(self.own.longest_packet));
+        show("drop_overlimit", self.own.overlimit_drops);
+        show("new_flow_count", self.own.new_flows);
+        show("ecn_mark", self.own.ecn_marks);
+        show("ce_mark", self.own.ce_marks);
+        show("memory_used", self.memory);
+        show("drop_overmemory", self.own.overmemory_drops);
+        show("new_flows_len", self.turns.new_length() as u64);
+        show("old_flows_len", self.turns.old_length() as u64);
+    }
+
+    fn kind(&self) -> &'static str {
+        ROW.name
+    }
+}
+
+impl FqCodel {
+    #[inline]
+    fn classify(&mut self, packet: &Packet, desk: &mut Desk<'_>) -> u32 {
+        let secret = *self.secret.get_or_insert_with(|| desk.draws.next_u32());
+        ((u64::from(mix(packet.flow_hash ^ secret)) * self.laws.len() as u64) >> 32) as u32
+    }
+
+    /// The limit that the last arrival has exceeded.
+    #[inline]
+    fn exceeded(&self) -> Option<DropReason> {
+        if self.memory > self.limits.memory {
+            return Some(DropReason::Overmemory);
+        }
+        (self.ledger.backlog().packets > self.limits.packets).then_some(DropReason::Overlimit)
+    }
+
+    /// Drops a batch and says from which queue.
+    #[cold]
+    fn drop_from_fattest(&mut self, limit: DropReason, desk: &mut Desk<'_>) -> Option<u32> {
+        let victim = self.queues.fattest()?;
+        let half = self.queues.bytes(victim) / 2;
+        let (mut packets, mut bytes) = (0, 0);
+        while packets == 0 || (packets < self.limits.drop_batch && bytes < half) {
+            let Some(packet) = self.queues.pop(victim) else { break };
+            packets += 1;
+            bytes += u64::from(packet.frame_length());
+            self.dispose(packet, limit, desk);
+        }
+        self.laws[victim as usize].count_drops(packets);
+        self.own.overlimit_drops += u64::from(packets);
+        if limit == DropReason::Overmemory {
+            self.own.overmemory_drops += u64::from(packets);
+        }
+        Some(victim)
+    }
+
+    /// The next packet of a queue that its law lets pass.
+    #[inline]
+    fn take_from(&mut self, flow: u32, desk: &mut Desk<'_>) -> Option<Packet> {
+        let settings = self.codel;
+        let mut law = self.laws[flow as usize];
+        let packet = self.first_to_pass(flow, law.dequeue(&settings, desk.now), desk);
+        self.laws[flow as usize] = law;
+        packet
+    }
+
+    #[inline]
+    fn first_to_pass(
+        &mut self,
+        flow: u32,
+        mut dequeue: CodelDequeue<'_>,
+        desk: &mut Desk<'_>,
+    ) -> Option<Packet> {
+        while let Some(head) = self.look_at_head(flow) {
+            match dequeue.judge(&head) {
+                Verdict::Drop => {
+                    let packet = self.queues.pop(flow)?;
+                    self.dispose(packet, DropReason::Aqm, desk);
+                }
+                verdict => return self.release(flow, verdict, dequeue.is_above_ce_threshold()),
+            }
+        }
+        dequeue.queue_is_empty();
+        None
+    }
+
+    #[inline]
+    fn look_at_head(&mut self, flow: u32) -> Option<Head> {
+        let backlog = self.ledger.backlog().bytes;
+        let packet = self.queues.front(flow)?;
+        let length = packet.frame_length();
+        self.own.longest_packet = self.own.longest_packet.max(length);
+        Some(Head {
+            enqueued: packet.enqueued,
+            backlog_behind: backlog - u64::from(length),
+            markable: packet.ecn != Ecn::NotEct,
+        })
+    }
+
+    #[inline]
+    fn release(&mut self, flow: u32, verdict: Verdict, late: bool) -> Option<Packet> {
+        let mut packet = self.queues.pop(flow)?;
+        self.memory -= u64::from(packet.truesize);
+        let by_law = verdict == Verdict::Mark;
+        let by_threshold = late && packet.ecn != Ecn::NotEct;
+        if by_law || by_threshold {
+            packet.mark();
+            self.ledger.marked += 1;
+            self.own.ecn_marks += u64::from(by_law);
+            self.own.ce_marks += u64::from(by_threshold);
+        }
+        Some(packet)
+    }
+
+    fn dispose(&mut self, packet: Packet, reason: DropReason, desk: &mut Desk<'_>) {
+        self.memory -= u64::from(packet.truesize);
+        self.ledger.drop(&packet);
+        desk.refuse(packet, reason);
+    }
+}
+
+/// Spreads every bit of a 32-bit number over all of them; one-to-one.
+#[inline]
+fn mix(hash: u32) -> u32 {
+    let hash = (hash ^ (hash >> 16)).wrapping_mul(0x7feb_352d);
+    let hash = (hash ^ (hash >> 15)).wrapping_mul(0x846c_a68b);
+    hash ^ (hash >> 16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Rig, number, numbered, packet};
+
+    const TEN_MBIT: u64 = 10_000_000;
+    /// A full frame at 10 Mbit/s.
+    const FRAME_TIME: Span = Span::from_nanos(1_211_200);
+
+    fn fill(rig: &mut Rig, flow: u32, packets: u32) {
+        for n in 0..packets {
+            rig.enqueue(numbered(flow, n));
+        }
+    }
+
+    /// Packets and bytes served per sending socket while every flow of `lengths` is kept backlogged.
+    fn bytes_served(lengths: &[u32], rounds: u32) -> Vec<u64> {
+        let mut rig = Rig::of("fq_codel", &[]);
+        let mut served = vec![0; lengths.len()];
+        for (flow, &length) in lengths.iter().enumerate() {
+            rig.fill(40_000 / length, &packet(flow as u32, length));
+        }
+        for _ in 0..rounds {
+            let Dequeued::Packet(sent) = rig.dequeue() else { panic!("backlogged") };
+            served[sent.from.0 as usize] += u64::from(sent.frame_length());
+            rig.enqueue(packet(sent.from.0, sent.frame_length()));
+        }
+        served
+    }
+
+    #[test]
+    fn flows_of_long_and_short_packets_get_equal_bytes() {
+        let served = bytes_served(&[1514, 200], 2000);
+        assert!(served[0].abs_diff(served[1]) <= 2 * 1514, "{served:?}");
+    }
+
+    #[test]
+    fn many_flows_get_equal_shares() {
+        let served = bytes_served(&[1514; 10], 5000);
+        let (least, most) = (served.iter().min().unwrap(), served.iter().max().unwrap());
+        assert!(most - least <= 1514, "{served:?}");
+    }
+
+    #[test]
+    fn a_ping_beside_a_bulk_flow_waits_for_one_packet_at_most() {
+        let mut rig = Rig::of("fq_codel", &[]);
+        fill(&mut rig, 0, 20);
+        for _ in 0..50 {
+            rig.enqueue(numbered(0, 0));
+            rig.serve(TEN_MBIT);
+        }
+        for _ in 0..20 {
+            rig.enqueue(packet(1, 98));
+            assert_eq!(rig.serve(TEN_MBIT).map(|sent| sent.from.0), Some(1), "it goes first");
+            fill(&mut rig, 0, 3);
+            (0..3).for_each(|_| drop(rig.serve(TEN_MBIT)));
+        }
+    }
+
+    #[test]
+    fn a_second_packet_within_the_round_gets_no_priority() {
+        let mut rig = Rig::of("fq_codel", &[("quantum", 15_140)]);
+        [0, 2].iter().for_each(|&bulk| fill(&mut rig, bulk, 30));
+        let (ping, mut order) = (|| packet(1, 98), Vec::new());
+        (0..25).for_each(|_| drop(rig.serve(TEN_MBIT)));
+        rig.enqueue(ping());
+        assert_eq!(rig.serve(TEN_MBIT).map(|sent| sent.from.0), Some(1), "a new queue goes first");
+        assert_eq!(rig.serve(TEN_MBIT).map(|sent| sent.from.0), Some(0), "the sixth of ten in its turn");
+        rig.enqueue(ping());
+        (0..15).for_each(|_| order.extend(rig.serve(TEN_MBIT).map(|sent| sent.from.0)));
+        assert_eq!(order, [0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1]);
+        assert_eq!(rig.counter("new_flow_count"), 3, "it was still on a list: not new again");
+    }
+
+    #[test]
+    fn over_the_limit_the_fattest_queue_loses_64_packets_at_its_head() {
+        let mut rig = Rig::of("fq_codel", &[("limit", 1000)]);
+        fill(&mut rig, 7, 5);
+        fill(&mut rig, 0, 996);
+        let lost: Vec<u32> = rig.dropped.iter().map(|(packet, _)| number(packet)).collect();
+        assert_eq!(lost, (0..64).collect::<Vec<_>>());
+        assert!(rig.dropped.iter().all(|(lost, why)| lost.from.0 == 0 && *why == DropReason::Overlimit));
+        assert_eq!((rig.qdisc.backlog().packets, rig.counter("drop_overlimit")), (937, 64));
+        assert_eq!(rig.counter("drop_overmemory"), 0);
+    }
+
+    #[test]
+    fn a_batch_ends_at_half_of_the_victims_bytes() {
+        let mut rig = Rig::of("fq_codel", &[("limit", 20)]);
+        fill(&mut rig, 0, 21);
+        assert_eq!(rig.dropped.len(), 11, "the first count whose bytes reach half of 21 packets");
+    }
+
+    #[test]
+    fn a_batch_of_one_drops_one_packet_as_before_4_7() {
+        let mut rig = Rig::of("fq_codel", &[("limit", 100), ("drop_batch", 1)]);
+        fill(&mut rig, 0, 101);
+        assert_eq!(rig.dropped.len(), 1);
+    }
+
+    #[test]
+    fn only_a_sender_whose_own_queue_was_the_victim_hears_of_congestion() {
+        let mut rig = Rig::of("fq_codel", &[("limit", 10)]);
+        fill(&mut rig, 0, 10);
+        assert_eq!(rig.enqueue(packet(1, 98)), Enqueued::Queued, "flow 0 paid for it");
+        fill(&mut rig, 0, 4);
+        assert_eq!(rig.enqueue(packet(0, 1514)), Enqueued::Congestion);
+    }
+
+    #[test]
+    fn the_memory_limit_counts_kernel_memory_and_names_its_drops() {
+        let mut rig = Rig::of("fq_codel", &[("memory_limit", 23_040)]);
+        fill(&mut rig, 0, 10);
+        assert_eq!((rig.counter("memory_used"), rig.dropped.len()), (23_040, 0));
+        fill(&mut rig, 0, 1);
+        assert!(rig.dropped.iter().all(|(_, why)| *why == DropReason::Overmemory));
+        assert_eq!((rig.counter("drop_overmemory"), rig.counter("drop_overlimit")), (6, 6));
+        assert_eq!(rig.counter("memory_used"), 5 * 2304);
+    }
+
+    /// Keeps flow 0 backlogged with packets like `template` for `ms`; instants of its drops and marks in ms.
+    fn signals(rig: &mut Rig, template: &Packet, ms: u64) -> Vec<f64> {
+        let end = rig.now + Span::from_millis(ms);
+        let mut instants = Vec::new();
+        rig.fill(400, template);
+        while rig.now < end {
+            let (before, at) = (rig.dropped.len(), rig.now);
+            let sent = rig.serve(TEN_MBIT).expect("kept backlogged");
+            let signals = rig.dropped.len() - before + usize::from(sent.ecn == Ecn::Ce);
+            instants.extend(std::iter::repeat_n(at.as_nanos() as f64 / 1e6, signals));
+            rig.fill(signals.max(1) as u32, template);
+        }
+        instants
+    }
+
+    #[test]
+    fn a_standing_queue_is_dropped_from_at_the_instants_of_codel_up_to_the_next_dequeue() {
+        let mut rig = Rig::of("fq_codel", &[]);
+        let drops = signals(&mut rig, &packet(0, 1514), 800);
+        let frame = FRAME_TIME.as_nanos() as f64 / 1e6;
+        assert!(drops[0] > 105.0 - 0.1 && drops[0] <= 105.0 + 2.0 * frame, "{}", drops[0]);
+        let linux = [0.0, 100.0, 150.0, 206.2, 255.0, 299.2, 339.6, 377.1, 412.3, 445.4, 476.9, 507.0];
+        for (at, expected) in drops.iter().zip(linux) {
+            let relative = at - drops[0];
+            assert!(
+                relative >= expected - 0.1 && relative <= expected + frame + 0.1,
+                "{relative} for {expected}"
+            );
+        }
+        assert!(rig.dropped.iter().all(|(_, why)| *why == DropReason::Aqm));
+    }
+
+    #[test]
+    fn ecn_capable_packets_are_marked_at_those_instants_and_not_dropped() {
+        let capable = Packet { ecn: Ecn::Ect0, ..packet(0, 1514) };
+        let mut rig = Rig::of("fq_codel", &[]);
+        let marks = signals(&mut rig, &capable, 800);
+        assert_eq!((rig.dropped.len(), rig.counter("ecn_mark")), (0, marks.len() as u64));
+        assert_eq!(rig.qdisc.counters().marked, marks.len() as u64);
+        assert_eq!(marks.len(), signals(&mut Rig::of("fq_codel", &[]), &packet(0, 1514), 800).len());
+    }
+
+    #[test]
+    fn noecn_drops_what_could_have_been_marked() {
+        let capable = Packet { ecn: Ecn::Ect0, ..packet(0, 1514) };
+        let mut rig = Rig::of("fq_codel", &[("ecn", 0)]);
+        let drops = signals(&mut rig, &capable, 800);
+        assert_eq!((rig.dropped.len(), rig.counter("ecn_mark")), (drops.len(), 0));
+    }
+
+    #[test]
+    fn ce_threshold_marks_every_late_packet_that_can_be_marked() {
+        let mut rig = Rig::of("fq_codel", &[("ce_threshold", MS)]);
+        rig.enqueue(Packet { ecn: Ecn::Ect1, ..packet(0, 1514) });
+        rig.enqueue(packet(0, 1514));
+        rig.advance(Span::from_millis(2));
+        let sent: Vec<Ecn> = (0..2).filter_map(|_| rig.serve(TEN_MBIT)).map(|sent| sent.ecn).collect();
+        assert_eq!((sent, rig.counter("ce_mark")), (vec![Ecn::Ce, Ecn::NotEct], 1));
+    }
+
+    #[test]
+    fn drops_are_head_drops_of_the_packet_that_waited_longest() {
+        let mut rig = Rig::of("fq_codel", &[]);
+        fill(&mut rig, 0, 400);
+        let mut sent = Vec::new();
+        while rig.dropped.is_empty() {
+            sent.extend(rig.serve(TEN_MBIT).map(|packet| number(&packet)));
+        }
+        let lost = number(&rig.dropped[0].0);
+        assert_eq!(sent.last(), Some(&(lost + 1)), "the dropped one was the oldest, the next was delivered");
+    }
+
+    #[test]
+    fn a_queue_with_one_packet_can_be_dropped_from_while_other_queues_are_full() {
+        let mut rig = Rig::of("fq_codel", &[]);
+        fill(&mut rig, 0, 100);
+        rig.enqueue(packet(1, 98));
+        for _ in 0..60 {
+            rig.advance(Span::from_millis(6));
+            if rig.serve(TEN_MBIT).is_some_and(|sent| sent.from.0 == 1) {
+                rig.enqueue(packet(1, 98));
+            }
+        }
+        assert_eq!(rig.dropped.iter().filter(|(lost, _)| lost.from.0 == 1).count(), 1);
+    }
+
+    #[test]
+    fn a_queue_alone_with_one_frame_is_never_dropped_from_however_slow_the_link() {
+        let mut rig = Rig::of("fq_codel", &[]);
+        for _ in 0..200 {
+            rig.enqueue(packet(0, 1514));
+            rig.advance(Span::from_micros(12_112));
+            rig.serve(1_000_000);
+        }
+        assert_eq!(rig.dropped.len(), 0);
+    }
+
+    #[test]
+    fn a_flood_takes_all_losses_and_a_modest_flow_none() {
+        let mut rig = Rig::of("fq_codel", &[("limit", 1000)]);
+        let mut modest_served = 0;
+        for _ in 0..5000 {
+            fill(&mut rig, 0, 3);
+            rig.enqueue(packet(1, 757));
+            let mut budget = 1514;
+            while budget > 0 {
+                let Some(sent) = rig.serve(TEN_MBIT) else { break };
+                budget -= i64::from(sent.frame_length());
+                modest_served += u32::from(sent.from.0 == 1);
+            }
+        }
+        assert!(rig.dropped.iter().all(|(lost, _)| lost.from.0 == 0));
+        assert!(modest_served > 4900, "{modest_served}");
+    }
+
+    #[test]
+    fn after_a_batch_the_law_of_the_victim_counts_its_packets() {
+        let mut rig = Rig::of("fq_codel", &[("limit", 1000)]);
+        let drops_in_400_ms = |rig: &mut Rig| {
+            let (end, before) = (rig.now + Span::from_millis(400), rig.dropped.len());
+            while rig.now < end {
+                rig.serve(TEN_MBIT);
+            }
+            rig.dropped.len() - before
+        };
+        fill(&mut rig, 0, 1000);
+        let without_batch = drops_in_400_ms(&mut rig);
+        let refill = 1001 - rig.qdisc.backlog().packets;
+        fill(&mut rig, 0, refill);
+        assert_eq!(rig.counter("drop_overlimit"), 64);
+        let with_batch = drops_in_400_ms(&mut rig);
+        assert!(with_batch > 4 * without_batch, "{without_batch} drops before, {with_batch} after");
+    }
+
+    #[test]
+    fn as_many_flows_as_queues_collide_as_often_as_chance_says() {
+        let mut rig = Rig::of("fq_codel", &[]);
+        for flow in 0..1024 {
+            rig.enqueue(packet(flow, 100));
+        }
+        let queues_used = rig.counter("new_flow_count") as f64;
+        let expected = 1024.0 * (1.0 - (1.0f64 - 1.0 / 1024.0).powi(1024));
+        assert!((queues_used - expected).abs() < 40.0, "{queues_used} queues, {expected} expected");
+    }
+
+    #[test]
+    fn packets_of_one_flow_stay_in_order_across_batches_and_drops() {
+        let mut rig = Rig::of("fq_codel", &[("limit", 50)]);
+        let mut last = None;
+        for n in 0..2000 {
+            rig.enqueue(numbered(0, n));
+            if n % 3 == 0 {
+                let sent = rig.serve(TEN_MBIT).map(|packet| number(&packet));
+                assert!(sent > last);
+                last = sent;
+            }
+        }
+    }
+
+    #[test]
+    fn the_counters_of_an_idle_discipline_are_zero() {
+        let rig = Rig::of("fq_codel", &[]);
+        let mut names = Vec::new();
+        rig.qdisc.own_counters(&mut |name, value| {
+            assert_eq!(value, 0, "{name}");
+            names.push(name);
+        });
+        assert_eq!(names.len(), 9);
+    }
+}

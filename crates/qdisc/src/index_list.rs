@@ -1,0 +1,91 @@
+//! A singly linked list of indices whose links live in a table outside: no allocation per element, four bytes each.
+//!
+//! One table serves many lists as long as an index is on one of them at a time.
+
+/// No index.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// First and last index of a list.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IndexList {
+    head: u32,
+    tail: u32,
+}
+
+impl Default for IndexList {
+    fn default() -> Self {
+        IndexList { head: NONE, tail: NONE }
+    }
+}
+
+impl IndexList {
+    #[inline]
+    pub fn first(&self) -> Option<u32> {
+        (self.head != NONE).then_some(self.head)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.head == NONE
+    }
+
+    #[inline]
+    pub fn push_back(&mut self, links: &mut [u32], index: u32) {
+        links[index as usize] = NONE;
+        match self.first() {
+            Some(_) => links[self.tail as usize] = index,
+            None => self.head = index,
+        }
+        self.tail = index;
+    }
+
+    #[inline]
+    pub fn push_front(&mut self, links: &mut [u32], index: u32) {
+        links[index as usize] = self.head;
+        if self.is_empty() {
+            self.tail = index;
+        }
+        self.head = index;
+    }
+
+    #[inline]
+    pub fn pop_front(&mut self, links: &[u32]) -> Option<u32> {
+        let first = self.first()?;
+        self.head = links[first as usize];
+        Some(first)
+    }
+
+    pub fn len(&self, links: &[u32]) -> usize {
+        std::iter::successors(self.first(), |&at| Some(links[at as usize]).filter(|&next| next != NONE))
+            .count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_lists_share_a_table_of_links() {
+        let mut links = vec![NONE; 4];
+        let (mut odd, mut even) = (IndexList::default(), IndexList::default());
+        [1, 3].into_iter().for_each(|index| odd.push_back(&mut links, index));
+        [2, 0].into_iter().for_each(|index| even.push_front(&mut links, index));
+        assert_eq!((odd.len(&links), even.len(&links)), (2, 2));
+        assert_eq!(
+            [odd.pop_front(&links), odd.pop_front(&links), odd.pop_front(&links)],
+            [Some(1), Some(3), None]
+        );
+        assert_eq!([even.pop_front(&links), even.pop_front(&links)], [Some(0), Some(2)]);
+    }
+
+    #[test]
+    fn a_list_that_ran_empty_can_be_filled_again() {
+        let mut links = vec![NONE; 2];
+        let mut list = IndexList::default();
+        list.push_back(&mut links, 0);
+        list.pop_front(&links);
+        list.push_back(&mut links, 1);
+        list.push_back(&mut links, 0);
+        assert_eq!([list.pop_front(&links), list.pop_front(&links)], [Some(1), Some(0)]);
+    }
+}

@@ -1,0 +1,105 @@
+//! What came, what went and what was dropped: the backlog is the difference, so nothing can vanish unnoticed.
+
+use tailback_packet::{DropReason, Packet};
+
+use crate::{Backlog, Counters};
+
+/// Packets and their frame bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Tally {
+    packets: u64,
+    bytes: u64,
+}
+
+impl Tally {
+    #[inline]
+    fn add(&mut self, packet: &Packet) {
+        self.packets += 1;
+        self.bytes += u64::from(packet.frame_length());
+    }
+}
+
+/// The books of one discipline: *arrived = left + dropped + backlog*.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ledger {
+    arrived: Tally,
+    left: Tally,
+    dropped: Tally,
+    segments_left: u64,
+    /// Times a shaper ran out of tokens.
+    pub overlimits: u64,
+    /// Packets marked CE.
+    pub marked: u64,
+}
+
+impl Ledger {
+    #[inline]
+    pub fn arrive(&mut self, packet: &Packet) {
+        self.arrived.add(packet);
+    }
+
+    #[inline]
+    pub fn leave(&mut self, packet: &Packet) {
+        self.left.add(packet);
+        self.segments_left += u64::from(packet.segments);
+    }
+
+    #[inline]
+    pub fn drop(&mut self, packet: &Packet) {
+        self.dropped.add(packet);
+    }
+
+    /// Books what a child has dropped.
+    #[inline]
+    pub fn drop_all(&mut self, dropped: &[(Packet, DropReason)]) {
+        for (packet, _) in dropped {
+            self.drop(packet);
+        }
+    }
+
+    #[inline]
+    pub fn backlog(&self) -> Backlog {
+        let packets = self.arrived.packets - self.left.packets - self.dropped.packets;
+        let bytes = self.arrived.bytes - self.left.bytes - self.dropped.bytes;
+        Backlog { packets: packets as u32, bytes }
+    }
+
+    pub fn counters(&self) -> Counters {
+        Counters {
+            sent_bytes: self.left.bytes,
+            sent_packets: self.segments_left,
+            dropped: self.dropped.packets,
+            overlimits: self.overlimits,
+            requeues: 0,
+            marked: self.marked,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::packet;
+
+    #[test]
+    fn the_backlog_is_what_came_and_neither_left_nor_was_dropped() {
+        let mut ledger = Ledger::default();
+        for length in [100, 200, 300] {
+            ledger.arrive(&packet(0, length));
+        }
+        ledger.leave(&packet(0, 100));
+        ledger.drop_all(&[(packet(0, 200), DropReason::Aqm)]);
+        assert_eq!(ledger.backlog(), Backlog { packets: 1, bytes: 300 });
+        assert_eq!((ledger.counters().sent_bytes, ledger.counters().dropped), (100, 1));
+    }
+
+    #[test]
+    fn a_train_counts_its_segments_as_sent_and_itself_as_one_packet_of_backlog() {
+        let train = Packet { segments: 3, ..packet(0, 4542) };
+        let mut ledger = Ledger::default();
+        ledger.arrive(&train);
+        assert_eq!(ledger.backlog().packets, 1);
+        ledger.leave(&train);
+        assert_eq!((ledger.backlog().packets, ledger.counters().sent_packets), (0, 3));
+    }
+}

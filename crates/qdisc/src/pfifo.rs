@@ -1,0 +1,132 @@
+//! `pfifo`: first in, first out, limited in packets.
+//!
+//! enqueue: append while fewer than `limit` packets wait, else drop the arrival (tail drop)
+//! dequeue: the oldest
+//! A saturated queue in front of a drain of rate R delays by limit · L / R.   [linux-6.12 sch_fifo.c]
+//!
+//! A train of segments counts as one packet. Deviation: a `txqueuelen` of 0 gives a limit of 1, as before 5.x.
+
+use tailback_packet::Packet;
+use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};
+
+use crate::fifo::Fifo;
+use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Qdisc, Row};
+
+pub(crate) const ROW: Row = Row {
+    name: "pfifo",
+    summary: "first in, first out, limited in packets",
+    source: include_str!("pfifo.rs"),
+    parameters: PARAMETERS,
+    classful: false,
+    build,
+};
+
+const PARAMETERS: &[Parameter] = &[Parameter {
+    name: "limit",
+    unit: ParameterUnit::Packets,
+    default: None,
+    least: 1,
+    most: u32::MAX as u64,
+    meaning: "packets held at most; not given: `txqueuelen` of the device",
+}];
+
+/// A FIFO that counts packets.
+pub(crate) struct Pfifo {
+    queue: Fifo,
+    limit: u32,
+}
+
+impl Pfifo {
+    /// Holds at most `limit` packets.
+    pub fn new(limit: u32) -> Self {
+        Pfifo { queue: Fifo::default(), limit: limit.max(1) }
+    }
+}
+
+fn build(
+    given: &Parameters,
+    device: &Attachment,
+    _child: Option<Box<dyn Qdisc>>,
+) -> Result<Box<dyn Qdisc>, ParameterError> {
+    let limit = given.given("limit").unwrap_or(u64::from(device.queue_length));
+    Ok(Box::new(Pfifo::new(limit as u32)))
+}
+
+impl Qdisc for Pfifo {
+    #[inline]
+    fn enqueue(&mut self, packet: Packet, desk: &mut Desk<'_>) -> Enqueued {
+        if self.queue.backlog().packets < self.limit {
+            self.queue.append(packet, desk)
+        } else {
+            self.queue.tail_drop(packet, desk)
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _desk: &mut Desk<'_>) -> Dequeued {
+        self.queue.take()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn counters(&self) -> Counters {
+        self.queue.counters()
+    }
+
+    fn kind(&self) -> &'static str {
+        ROW.name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Rig, numbered, packet};
+    use tailback_packet::DropReason;
+    use tailback_units::Span;
+
+    #[test]
+    fn the_packet_after_the_limit_is_dropped_and_not_the_limit_th() {
+        let mut rig = Rig::of("pfifo", &[("limit", 180)]);
+        let answers: Vec<_> = (0..181).map(|_| rig.enqueue(packet(0, 1514))).collect();
+        assert!(answers[..180].iter().all(|answer| *answer == Enqueued::Queued));
+        assert_eq!(answers[180], Enqueued::Dropped);
+        assert_eq!(rig.dropped[0].1, DropReason::TailFull);
+    }
+
+    #[test]
+    fn a_saturated_queue_delays_by_limit_times_length_over_rate() {
+        for (limit, delay_us) in [(180, 218_016), (1000, 1_211_200), (2000, 2_422_400)] {
+            let mut rig = Rig::of("pfifo", &[("limit", limit)]);
+            rig.fill(limit as u32, &packet(0, 1514));
+            (1..limit).for_each(|_| drop(rig.serve(10_000_000)));
+            let last = rig.serve(10_000_000).expect("the last packet");
+            assert_eq!(rig.now.since(last.enqueued), Span::from_micros(delay_us));
+        }
+    }
+
+    #[test]
+    fn tiny_packets_fill_it_like_full_ones() {
+        let mut rig = Rig::of("pfifo", &[("limit", 10)]);
+        rig.fill(20, &packet(0, 60));
+        assert_eq!(rig.qdisc.backlog(), Backlog { packets: 10, bytes: 600 });
+    }
+
+    #[test]
+    fn its_limit_is_the_queue_length_of_the_device_unless_given() {
+        let mut rig = Rig::of("pfifo", &[]);
+        rig.fill(1001, &packet(0, 1514));
+        assert_eq!(rig.qdisc.backlog().packets, 1000);
+    }
+
+    #[test]
+    fn what_came_first_leaves_first_whatever_its_flow() {
+        let mut rig = Rig::of("pfifo", &[("limit", 4)]);
+        for n in 0..6 {
+            rig.enqueue(numbered(n % 2, n));
+        }
+        assert_eq!(rig.drain(), [0, 1, 2, 3]);
+    }
+}

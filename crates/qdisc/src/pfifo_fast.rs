@@ -1,0 +1,159 @@
+//! `pfifo_fast`: three FIFO bands in strict priority, the kernel's own default discipline.
+//!
+//! TOS bits 0x18 → socket priority: 0x00 → 0 · 0x08 → 2 · 0x10 → 6 · 0x18 → 4   [linux-6.12 route.c ip_tos2prio]
+//! priority → band: 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1                        [linux-6.12 sch_generic.c prio2band]
+//! enqueue: append if the band's ring holds fewer than `txqueuelen` packets, else drop the arrival
+//! dequeue: the oldest packet of the lowest non-empty band
+//!
+//! Each band has its own ring since 4.16, so all three may hold 3 · `txqueuelen` packets.
+//! Deviations: `SO_PRIORITY` does not exist here; the limit shared by all bands before 4.16 is not modelled;
+//! a `txqueuelen` of 0 gives rings of 1, where the kernel refuses to attach.
+
+use std::collections::VecDeque;
+
+use tailback_packet::{DropReason, Packet};
+use tailback_units::{ParameterError, Parameters};
+
+use crate::ledger::Ledger;
+use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Qdisc, Row};
+
+pub(crate) const ROW: Row = Row {
+    name: "pfifo_fast",
+    summary: "three FIFO bands in strict priority, chosen by the type of service",
+    source: include_str!("pfifo_fast.rs"),
+    parameters: &[],
+    classful: false,
+    build,
+};
+
+/// Band of each socket priority.
+const PRIOMAP: [usize; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
+/// Socket priority of the TOS bits 0x18: best effort, bulk, interactive, interactive bulk.
+const TOS_PRIORITY: [usize; 4] = [0, 2, 6, 4];
+
+/// Three rings.
+struct PfifoFast {
+    bands: [VecDeque<Packet>; 3],
+    ring: usize,
+    ledger: Ledger,
+}
+
+fn build(
+    _given: &Parameters,
+    device: &Attachment,
+    _child: Option<Box<dyn Qdisc>>,
+) -> Result<Box<dyn Qdisc>, ParameterError> {
+    let ring = device.queue_length.max(1) as usize;
+    Ok(Box::new(PfifoFast { bands: Default::default(), ring, ledger: Ledger::default() }))
+}
+
+#[inline]
+fn band_of(tos: u8) -> usize {
+    PRIOMAP[TOS_PRIORITY[usize::from(tos & 0x18) >> 3]]
+}
+
+impl Qdisc for PfifoFast {
+    #[inline]
+    fn enqueue(&mut self, mut packet: Packet, desk: &mut Desk<'_>) -> Enqueued {
+        self.ledger.arrive(&packet);
+        let band = &mut self.bands[band_of(packet.tos)];
+        if band.len() >= self.ring {
+            self.ledger.drop(&packet);
+            desk.refuse(packet, DropReason::TailFull);
+            return Enqueued::Dropped;
+        }
+        packet.enqueued = desk.now;
+        band.push_back(packet);
+        Enqueued::Queued
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _desk: &mut Desk<'_>) -> Dequeued {
+        let Some(packet) = self.bands.iter_mut().find_map(VecDeque::pop_front) else {
+            return Dequeued::Empty;
+        };
+        self.ledger.leave(&packet);
+        debug_assert_eq!(self.held(), self.backlog().packets as usize, "a packet has vanished");
+        Dequeued::Packet(packet)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.ledger.backlog()
+    }
+
+    fn counters(&self) -> Counters {
+        self.ledger.counters()
+    }
+
+    fn kind(&self) -> &'static str {
+        ROW.name
+    }
+}
+
+impl PfifoFast {
+    fn held(&self) -> usize {
+        self.bands.iter().map(VecDeque::len).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Rig, numbered, packet};
+    use tailback_units::Span;
+
+    const LOW_DELAY: u8 = 0x10;
+    const THROUGHPUT: u8 = 0x08;
+
+    fn with_tos(tos: u8, packet: Packet) -> Packet {
+        Packet { tos, ..packet }
+    }
+
+    #[test]
+    fn the_band_follows_two_bits_of_the_type_of_service() {
+        assert_eq!([0x00, THROUGHPUT, LOW_DELAY, 0x18].map(band_of), [1, 2, 0, 1]);
+        let (expedited, class_1, class_6) = (0xb8, 0x20, 0xc0);
+        assert_eq!([expedited, class_1, class_6].map(band_of), [1, 1, 1]);
+    }
+
+    #[test]
+    fn a_low_delay_packet_overtakes_any_backlog() {
+        let mut rig = Rig::of("pfifo_fast", &[]);
+        for n in 0..3 {
+            rig.enqueue(numbered(0, n));
+        }
+        rig.enqueue(with_tos(LOW_DELAY, numbered(1, 3)));
+        assert_eq!(rig.drain(), [3, 0, 1, 2]);
+    }
+
+    #[test]
+    fn a_throughput_packet_starves_while_best_effort_waits() {
+        let mut rig = Rig::of("pfifo_fast", &[]);
+        rig.enqueue(with_tos(THROUGHPUT, numbered(1, 99)));
+        rig.enqueue(numbered(0, 0));
+        for n in 1..50 {
+            rig.enqueue(numbered(0, n));
+            assert_eq!(rig.next_number(), Some(n - 1));
+        }
+        assert_eq!(rig.drain(), [49, 99]);
+    }
+
+    #[test]
+    fn saturated_best_effort_holds_txqueuelen_packets_and_waits_1_21_s_at_10_mbit() {
+        let mut rig = Rig::of("pfifo_fast", &[]);
+        rig.fill(1500, &packet(0, 1514));
+        assert_eq!((rig.qdisc.backlog().packets, rig.dropped.len()), (1000, 500));
+        (1..1000).for_each(|_| drop(rig.serve(10_000_000)));
+        let last = rig.serve(10_000_000).expect("the last packet");
+        assert_eq!(rig.now.since(last.enqueued), Span::from_micros(1_211_200));
+    }
+
+    #[test]
+    fn each_band_has_a_ring_of_its_own() {
+        let mut rig = Rig::of("pfifo_fast", &[]);
+        for tos in [0x00, THROUGHPUT, LOW_DELAY] {
+            rig.fill(1001, &with_tos(tos, packet(0, 100)));
+        }
+        assert_eq!((rig.qdisc.backlog().packets, rig.dropped.len()), (3000, 3));
+    }
+}

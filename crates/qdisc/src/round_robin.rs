@@ -1,0 +1,151 @@
+//! DRR++: byte-fair round robin that serves queues which just became busy first.
+//!
+//! join:    a queue on no list goes to the end of `new` with deficit = quantum
+//! next:    head of `new`, else head of `old`; with deficit ≤ 0 it gets a quantum, goes to the end of `old`, and
+//!          the choice starts again
+//! emptied: from `new` to the end of `old` if `old` has others (else new queues could starve them), or off the lists
+//!
+//! [rfc8290 §4.2] [linux-6.12 sch_fq_codel.c fq_codel_dequeue]. Shared by `fq_codel` and its kin; owns no packets.
+
+use crate::index_list::{IndexList, NONE};
+
+/// Whose turn it is among numbered queues.
+pub struct RoundRobin {
+    quantum: i64,
+    turns: Vec<Turn>,
+    links: Vec<u32>,
+    new: IndexList,
+    old: IndexList,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Turn {
+    deficit: i64,
+    listed: bool,
+}
+
+impl RoundRobin {
+    /// `flows` queues, none of them busy.
+    pub fn new(flows: u32, quantum: u32) -> Self {
+        RoundRobin {
+            quantum: i64::from(quantum.max(1)),
+            turns: vec![Turn::default(); flows as usize],
+            links: vec![NONE; flows as usize],
+            new: IndexList::default(),
+            old: IndexList::default(),
+        }
+    }
+
+    /// A packet came for `flow`; true if that made it a new one.
+    #[inline]
+    pub fn join(&mut self, flow: u32) -> bool {
+        let turn = &mut self.turns[flow as usize];
+        if turn.listed {
+            return false;
+        }
+        *turn = Turn { deficit: self.quantum, listed: true };
+        self.new.push_back(&mut self.links, flow);
+        true
+    }
+
+    /// The queue to serve now. It keeps its turn until its deficit is used up or it is [`emptied`](Self::emptied).
+    #[inline]
+    pub fn next_flow(&mut self) -> Option<u32> {
+        loop {
+            let flow = self.new.first().or(self.old.first())?;
+            let turn = &mut self.turns[flow as usize];
+            if turn.deficit > 0 {
+                return Some(flow);
+            }
+            turn.deficit += self.quantum;
+            self.take_head();
+            self.old.push_back(&mut self.links, flow);
+        }
+    }
+
+    /// `bytes` of `flow` were sent.
+    #[inline]
+    pub fn charge(&mut self, flow: u32, bytes: u32) {
+        self.turns[flow as usize].deficit -= i64::from(bytes);
+    }
+
+    /// The queue whose turn it is had nothing to send.
+    pub fn emptied(&mut self) {
+        let was_new = !self.new.is_empty();
+        let Some(flow) = self.take_head() else { return };
+        if was_new && !self.old.is_empty() {
+            self.old.push_back(&mut self.links, flow);
+        } else {
+            self.turns[flow as usize].listed = false;
+        }
+    }
+
+    /// Queues on the list of new ones.
+    pub fn new_length(&self) -> usize {
+        self.new.len(&self.links)
+    }
+
+    /// Queues on the list of old ones.
+    pub fn old_length(&self) -> usize {
+        self.old.len(&self.links)
+    }
+
+    fn take_head(&mut self) -> Option<u32> {
+        self.new.pop_front(&self.links).or_else(|| self.old.pop_front(&self.links))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_queue_is_served_before_old_ones() {
+        let mut robin = RoundRobin::new(4, 1000);
+        robin.join(0);
+        assert_eq!(robin.next_flow(), Some(0));
+        robin.charge(0, 1000);
+        robin.join(1);
+        assert_eq!(robin.next_flow(), Some(1));
+        robin.charge(1, 1000);
+        assert_eq!(robin.next_flow(), Some(0), "both are old now and 0 used its quantum up first");
+    }
+
+    #[test]
+    fn a_new_queue_that_ran_empty_waits_one_round_behind_the_old_ones() {
+        let mut robin = RoundRobin::new(4, 1000);
+        robin.join(0);
+        robin.charge(0, 1000);
+        assert_eq!(robin.next_flow(), Some(0));
+        robin.join(1);
+        assert_eq!(robin.next_flow(), Some(1));
+        robin.emptied();
+        assert!(!robin.join(1), "it is still on a list");
+        assert_eq!(robin.next_flow(), Some(0));
+    }
+
+    #[test]
+    fn an_old_queue_that_ran_empty_leaves_the_lists() {
+        let mut robin = RoundRobin::new(1, 1000);
+        robin.join(0);
+        robin.charge(0, 1000);
+        assert_eq!((robin.next_flow(), robin.old_length()), (Some(0), 1));
+        robin.emptied();
+        assert_eq!((robin.next_flow(), robin.new_length(), robin.old_length()), (None, 0, 0));
+        assert!(robin.join(0));
+    }
+
+    #[test]
+    fn a_packet_longer_than_many_quanta_is_paid_for_in_as_many_rounds() {
+        let mut robin = RoundRobin::new(2, 1000);
+        robin.join(0);
+        robin.charge(0, 3000);
+        robin.join(1);
+        let mut turns_of_1 = 0;
+        while robin.next_flow() == Some(1) {
+            robin.charge(1, 1000);
+            turns_of_1 += 1;
+        }
+        assert_eq!(turns_of_1, 3);
+    }
+}

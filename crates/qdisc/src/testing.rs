@@ -1,0 +1,121 @@
+//! What the tests of this crate share: packets, and a discipline on a bench with its own clock.
+
+use std::collections::BTreeMap;
+
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256StarStar;
+use tailback_packet::{DropReason, ETHERNET_HEADER, Ecn, HostId, Packet, Payload, SocketId};
+use tailback_units::{Bytes, Parameters, Rate, SimTime, Span};
+
+use crate::{Attachment, Dequeued, Desk, Enqueued, Qdisc, registry};
+
+/// A packet of `flow` whose frame has `length` bytes.
+pub(crate) fn packet(flow: u32, length: u32) -> Packet {
+    Packet {
+        from: SocketId(flow),
+        to: SocketId(flow),
+        destination: HostId(1),
+        ip_length: length - ETHERNET_HEADER,
+        segments: 1,
+        ecn: Ecn::NotEct,
+        tos: 0,
+        flow_hash: flow.wrapping_mul(0x9e37_79b1),
+        truesize: 2304,
+        charged: false,
+        enqueued: SimTime::ZERO,
+        departure: SimTime::ZERO,
+        payload: Payload::EchoRequest { seq: 0 },
+    }
+}
+
+/// A full frame of `flow` with a number that [`number`] finds again.
+pub(crate) fn numbered(flow: u32, seq: u32) -> Packet {
+    Packet { payload: Payload::EchoRequest { seq }, ..packet(flow, 1514) }
+}
+
+/// The number of a [`numbered`] packet.
+pub(crate) fn number(packet: &Packet) -> u32 {
+    match packet.payload {
+        Payload::EchoRequest { seq } => seq,
+        _ => unreachable!("tests send numbered packets only"),
+    }
+}
+
+/// A discipline, a clock, dice and a heap of dropped packets.
+pub(crate) struct Rig {
+    pub qdisc: Box<dyn Qdisc>,
+    pub now: SimTime,
+    pub dropped: Vec<(Packet, DropReason)>,
+    draws: Xoshiro256StarStar,
+}
+
+impl Rig {
+    /// The discipline `kind` with these parameters on a veth.
+    pub fn of(kind: &str, given: &[(&str, u64)]) -> Rig {
+        Rig::over(kind, given, None)
+    }
+
+    /// Likewise with a child.
+    pub fn over(kind: &str, given: &[(&str, u64)], child: Option<Box<dyn Qdisc>>) -> Rig {
+        let values: BTreeMap<_, _> = given.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        let qdisc = registry::build(kind, &Parameters::new(values), &Attachment::default(), child);
+        Rig {
+            qdisc: qdisc.unwrap_or_else(|error| panic!("{error}")),
+            now: SimTime::ZERO,
+            dropped: Vec::new(),
+            draws: Xoshiro256StarStar::seed_from_u64(1),
+        }
+    }
+
+    pub fn enqueue(&mut self, packet: Packet) -> Enqueued {
+        let mut desk = Desk { now: self.now, draws: &mut self.draws, dropped: &mut self.dropped };
+        self.qdisc.enqueue(packet, &mut desk)
+    }
+
+    pub fn fill(&mut self, packets: u32, like: &Packet) {
+        for _ in 0..packets {
+            self.enqueue(like.clone());
+        }
+    }
+
+    pub fn dequeue(&mut self) -> Dequeued {
+        let mut desk = Desk { now: self.now, draws: &mut self.draws, dropped: &mut self.dropped };
+        self.qdisc.dequeue(&mut desk)
+    }
+
+    pub fn advance(&mut self, by: Span) {
+        self.now += by;
+    }
+
+    /// Takes a packet now and then lets the time pass that it needs at `bits_per_sec`.
+    pub fn serve(&mut self, bits_per_sec: u64) -> Option<Packet> {
+        let Dequeued::Packet(packet) = self.dequeue() else { return None };
+        let size = Bytes(u64::from(packet.frame_length()));
+        self.advance(Rate::from_bits_per_sec(bits_per_sec).time_for(size));
+        Some(packet)
+    }
+
+    /// The number of the next packet.
+    pub fn next_number(&mut self) -> Option<u32> {
+        match self.dequeue() {
+            Dequeued::Packet(packet) => Some(number(&packet)),
+            _ => None,
+        }
+    }
+
+    /// The numbers of all packets that can leave now.
+    pub fn drain(&mut self) -> Vec<u32> {
+        std::iter::from_fn(|| self.next_number()).collect()
+    }
+
+    /// One of the discipline's own counters.
+    pub fn counter(&self, name: &str) -> u64 {
+        let mut found = None;
+        self.qdisc.own_counters(&mut |each, value| {
+            if each == name {
+                found = Some(value);
+            }
+        });
+        found.unwrap_or_else(|| panic!("no counter `{name}`"))
+    }
+}
