@@ -95,21 +95,13 @@ impl<E: Copy> Calendar<E> {
     /// Takes the earliest event; the time is then its instant.
     #[inline]
     pub fn pop(&mut self) -> Option<(SimTime, E)> {
-        if self.serving.is_empty() && !self.turn(u64::MAX) {
-            return None;
-        }
-        Some(self.take())
+        self.pop_until(SimTime::NEVER)
     }
 
     /// Takes the earliest event if it lies before `limit`, which itself is excluded.
     #[inline]
     pub fn pop_before(&mut self, limit: SimTime) -> Option<(SimTime, E)> {
-        // Turning no further than the bucket of `limit` keeps later events out of the sorted bucket: they would
-        // slow down whatever is scheduled before them.
-        if self.serving.is_empty() && !self.turn(bucket_of(limit)) {
-            return None;
-        }
-        (self.serving.first()?.at < limit).then(|| self.take())
+        self.pop_until(SimTime::from_nanos(limit.as_nanos().checked_sub(1)?))
     }
 
     /// The instant of the earliest event.
@@ -121,11 +113,47 @@ impl<E: Copy> Calendar<E> {
         self.notes.earliest(wheel.chains[wheel.first()])
     }
 
-    fn take(&mut self) -> (SimTime, E) {
-        let Entry { at, event } = self.serving.take();
-        self.now = at;
+    /// Takes the earliest event unless it lies after `last`.
+    #[inline]
+    fn pop_until(&mut self, last: SimTime) -> Option<(SimTime, E)> {
+        if self.serving.is_empty() {
+            if let Some(entry) = self.take_lone(last) {
+                return Some(self.reach(entry));
+            }
+            // Turning no further than the bucket of `last` keeps later events out of the sorted bucket: they would
+            // slow down whatever is scheduled before them.
+            if !self.turn(bucket_of(last)) {
+                return None;
+            }
+        }
+        if self.serving.first()?.at > last {
+            return None;
+        }
+        let entry = self.serving.take();
+        Some(self.reach(entry))
+    }
+
+    #[inline]
+    fn reach(&mut self, entry: Entry<E>) -> (SimTime, E) {
+        self.now = entry.at;
         self.len -= 1;
-        (at, event)
+        (entry.at, entry.event)
+    }
+
+    /// The common case when events are sparse: one event in the next of the finest buckets needs no sorting.
+    #[inline]
+    fn take_lone(&mut self, last: SimTime) -> Option<Entry<E>> {
+        let wheel = self.wheels.first_mut().filter(|wheel| !wheel.is_empty())?;
+        let digit = wheel.first();
+        let chain = wheel.chains[digit];
+        let entry = self.notes.entries[chain.first as usize].entry;
+        if chain.first != chain.last || entry.at > last {
+            return None;
+        }
+        self.served = bucket_of(entry.at);
+        wheel.clear(digit);
+        self.notes.erase(chain);
+        Some(entry)
     }
 
     /// Serves the next bucket that holds something, if its number is at most `limit`.
