@@ -1,1 +1,39 @@
-//! (being written)
+//! `tailback._core`: the simulator as Python sees it. Glue only: text and bytes in, text and bytes out.
+//!
+//! Errors: a scenario that cannot become a world is a `ValueError`, a run that was cancelled raises `Cancelled`, a
+//! broken invariant of the simulator (a Rust panic) is a `RuntimeError` with its message and place. The signatures
+//! are in `python/tailback/_core.pyi`.
+
+mod failure;
+mod progress;
+mod registry;
+mod run;
+
+use pyo3::prelude::*;
+
+/// The simulator, compiled.
+#[pymodule]
+mod _core {
+    use super::*;
+
+    #[pymodule_export]
+    use super::failure::Cancelled;
+    #[pymodule_export]
+    use super::progress::Progress;
+    #[pymodule_export]
+    use super::registry::{congestion_controls, qdiscs};
+    #[pymodule_export]
+    use super::run::{check, run};
+
+    /// Version of the simulator.
+    #[pyfunction]
+    fn version() -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
+
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::failure::keep_panics_for_python();
+        Ok(())
+    }
+}

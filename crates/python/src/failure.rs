@@ -1,0 +1,50 @@
+//! What goes wrong in Rust, as Python exceptions.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use tailback_world::{BuildError, RunError};
+
+create_exception!(tailback._core, Cancelled, PyException, "The run ended early because it was asked to.");
+
+thread_local! {
+    /// Message and place of the last panic of this thread.
+    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// From now on a panic prints nothing; [`guarded`] hands it to Python. Other extension modules are not affected:
+/// each has a Rust runtime of its own.
+pub fn keep_panics_for_python() {
+    std::panic::set_hook(Box::new(|panic| PANIC.set(Some(told(panic)))));
+}
+
+/// Runs `work`; a panic becomes a `RuntimeError`.
+pub fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
+        let told = PANIC.take().unwrap_or_else(|| "no message".to_owned());
+        PyRuntimeError::new_err(format!("the simulator broke an invariant of its own: {told}"))
+    })
+}
+
+/// A scenario that cannot become a world.
+pub fn unbuildable(error: &BuildError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// A run that did not reach its end.
+pub fn unfinished(error: &RunError) -> PyErr {
+    match error {
+        RunError::Build(error) => unbuildable(error),
+        RunError::Stopped { .. } => Cancelled::new_err(error.to_string()),
+    }
+}
+
+fn told(panic: &PanicHookInfo<'_>) -> String {
+    let text = panic.payload().downcast_ref::<&str>().copied();
+    let message =
+        text.or_else(|| panic.payload().downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+    panic.location().map_or_else(|| message.to_owned(), |place| format!("{message} ({place})"))
+}

@@ -1,0 +1,62 @@
+//! A window on a run in another thread.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use pyo3::prelude::*;
+use tailback_units::SimTime;
+use tailback_world::{Proceed, Watch};
+
+/// How far a run is, and whether it should go on.
+#[pyclass(frozen, module = "tailback._core")]
+#[derive(Default)]
+pub struct Progress(Arc<Shared>);
+
+/// What the run and its watcher share.
+#[derive(Default)]
+pub struct Shared {
+    /// Bits of an f64 from 0 to 1.
+    fraction: AtomicU64,
+    cancelled: AtomicBool,
+}
+
+impl Progress {
+    /// The end of the window that belongs to the run.
+    pub fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.0)
+    }
+}
+
+#[pymethods]
+impl Progress {
+    #[new]
+    fn new() -> Self {
+        Progress::default()
+    }
+
+    /// Share of the simulated time that has passed, 0 to 1.
+    #[getter]
+    fn fraction(&self) -> f64 {
+        f64::from_bits(self.0.fraction.load(Ordering::Relaxed))
+    }
+
+    /// Asks the run to end; it raises `Cancelled` within a hundredth of its length.
+    fn cancel(&self) {
+        self.0.cancelled.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Shared {
+    /// The run is over.
+    pub fn complete(&self) {
+        self.fraction.store(1.0f64.to_bits(), Ordering::Relaxed);
+    }
+}
+
+impl Watch for Shared {
+    fn progress(&self, now: SimTime, end: SimTime) -> Proceed {
+        let fraction = now.as_secs_f64() / end.as_secs_f64();
+        self.fraction.store(fraction.to_bits(), Ordering::Relaxed);
+        if self.cancelled.load(Ordering::Relaxed) { Proceed::Stop } else { Proceed::Continue }
+    }
+}

@@ -1,0 +1,66 @@
+//! The algorithms there are, as lists of dicts.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tailback_units::{Parameter, ParameterUnit};
+
+/// The congestion controls, one dict each.
+#[pyfunction]
+pub fn congestion_controls(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let row = |row: &tailback_cc::registry::Row| {
+        let dict = algorithm(py, row.name, row.summary, row.parameters)?;
+        dict.set_item("source", tailback_cc::registry::head(row.source))?;
+        dict.set_item("wants_pacing", row.wants_pacing)?;
+        dict.set_item("sndbuf_factor", row.sndbuf_factor)?;
+        Ok(dict)
+    };
+    tailback_cc::registry::ROWS.iter().map(row).collect()
+}
+
+/// The queue disciplines, one dict each.
+#[pyfunction]
+pub fn qdiscs(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let row = |row: &tailback_qdisc::Row| {
+        let dict = algorithm(py, row.name, row.summary, row.parameters)?;
+        dict.set_item("source", tailback_qdisc::registry::head(row.source))?;
+        dict.set_item("classful", row.classful)?;
+        Ok(dict)
+    };
+    tailback_qdisc::registry::ROWS.iter().map(row).collect()
+}
+
+fn algorithm<'py>(
+    py: Python<'py>,
+    name: &str,
+    summary: &str,
+    parameters: &[Parameter],
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", name)?;
+    dict.set_item("summary", summary)?;
+    let parameters = parameters.iter().map(|row| parameter(py, row)).collect::<PyResult<Vec<_>>>()?;
+    dict.set_item("parameters", parameters)?;
+    Ok(dict)
+}
+
+fn parameter<'py>(py: Python<'py>, row: &Parameter) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", row.name)?;
+    dict.set_item("unit", unit(row.unit))?;
+    dict.set_item("default", row.default)?;
+    dict.set_item("least", row.least)?;
+    dict.set_item("most", row.most)?;
+    dict.set_item("meaning", row.meaning)?;
+    Ok(dict)
+}
+
+fn unit(unit: ParameterUnit) -> &'static str {
+    match unit {
+        ParameterUnit::Number => "number",
+        ParameterUnit::Packets => "packets",
+        ParameterUnit::Bytes => "bytes",
+        ParameterUnit::Time => "time",
+        ParameterUnit::Rate => "rate",
+        ParameterUnit::Flag => "flag",
+    }
+}

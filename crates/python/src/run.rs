@@ -1,0 +1,79 @@
+//! Running a scenario with the interpreter's lock released.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use tailback_world::{Cost, Outcome, RunError, Scenario, Watch, World};
+
+use crate::failure::{guarded, unbuildable, unfinished};
+use crate::progress::Progress;
+
+/// Builds the world of a scenario without running it; raises `ValueError` if that cannot be done.
+#[pyfunction]
+pub fn check(py: Python<'_>, scenario_json: &str) -> PyResult<()> {
+    let build = || Scenario::from_json(scenario_json).and_then(|scenario| World::build(&scenario).map(drop));
+    py.detach(|| guarded(build))?.map_err(|error| unbuildable(&error))
+}
+
+/// Runs a scenario to its end: its tables as Arrow IPC streams, and what it cost.
+#[pyfunction]
+pub fn run<'py>(
+    py: Python<'py>,
+    scenario_json: &str,
+    progress: Option<&Bound<'py, Progress>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let shared = progress.map(|progress| progress.get().shared());
+    let watch: &(dyn Watch + Sync) = shared.as_deref().map_or(&(), |shared| shared);
+    let before = Clocks::read(py)?;
+    let outcome = py.detach(|| guarded(|| simulate(scenario_json, watch)))?;
+    let outcome = outcome.map_err(|error| unfinished(&error))?;
+    let spent = Clocks::read(py)?.since(&before);
+    if let Some(shared) = shared {
+        shared.complete();
+    }
+    result(py, &outcome, &spent)
+}
+
+fn simulate(scenario_json: &str, watch: &(dyn Watch + Sync)) -> Result<Outcome, RunError> {
+    tailback_world::run(&Scenario::from_json(scenario_json)?, watch)
+}
+
+fn result<'py>(py: Python<'py>, outcome: &Outcome, spent: &Clocks) -> PyResult<Bound<'py, PyDict>> {
+    let tables = PyDict::new(py);
+    for (name, stream) in &outcome.tables {
+        tables.set_item(name, PyBytes::new(py, stream))?;
+    }
+    let result = PyDict::new(py);
+    result.set_item("tables", tables)?;
+    result.set_item("cost", cost(py, &outcome.cost, spent)?)?;
+    Ok(result)
+}
+
+fn cost<'py>(py: Python<'py>, cost: &Cost, spent: &Clocks) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("wall_s", spent.wall_s)?;
+    dict.set_item("cpu_s", spent.cpu_s)?;
+    dict.set_item("sim_s", cost.sim_ns as f64 / 1e9)?;
+    dict.set_item("events", cost.events)?;
+    dict.set_item("packets", cost.packets)?;
+    dict.set_item("segments", cost.segments)?;
+    Ok(dict)
+}
+
+/// Python's clocks: the simulator has none of its own.
+struct Clocks {
+    wall_s: f64,
+    /// Of this thread.
+    cpu_s: f64,
+}
+
+impl Clocks {
+    fn read(py: Python<'_>) -> PyResult<Clocks> {
+        let time = py.import("time")?;
+        let read = |clock| time.call_method0(clock)?.extract();
+        Ok(Clocks { wall_s: read("perf_counter")?, cpu_s: read("thread_time")? })
+    }
+
+    fn since(&self, before: &Clocks) -> Clocks {
+        Clocks { wall_s: self.wall_s - before.wall_s, cpu_s: self.cpu_s - before.cpu_s }
+    }
+}

@@ -1,0 +1,93 @@
+"""The compiled simulator (`crates/python`)."""
+
+from typing import Literal, TypedDict, final
+
+__file__: str
+
+class Cost(TypedDict):
+    """What a run took."""
+
+    wall_s: float
+    cpu_s: float
+    """CPU time of the thread that ran it."""
+    sim_s: float
+    events: int
+    packets: int
+    """Hand-overs of a packet to a device."""
+    segments: int
+    """TCP data segments sent, retransmissions included."""
+
+class Outcome(TypedDict):
+    """What a run gives back."""
+
+    tables: dict[str, bytes]
+    """Arrow IPC streams by name; units are in the field metadata under `unit`."""
+    cost: Cost
+
+class Parameter(TypedDict):
+    """One settable number of an algorithm."""
+
+    name: str
+    unit: Literal["number", "packets", "bytes", "time", "rate", "flag"]
+    default: int | None
+    """None where it is derived from others or has to be given, as `meaning` says."""
+    least: int
+    most: int
+    meaning: str
+
+class Algorithm(TypedDict):
+    """A row of a registry."""
+
+    name: str
+    summary: str
+    source: str
+    """The head of its file: the idea, its formulas, its sources, its deviations."""
+    parameters: list[Parameter]
+
+class CongestionControl(Algorithm):
+    """A congestion control."""
+
+    wants_pacing: bool
+    """It asks TCP to pace by itself."""
+    sndbuf_factor: int
+    """How many windows the send buffer holds."""
+
+class Qdisc(Algorithm):
+    """A queue discipline."""
+
+    classful: bool
+    """It holds a child."""
+
+class Cancelled(Exception):
+    """The run ended early because it was asked to."""
+
+@final
+class Progress:
+    """How far a run in another thread is, and whether it should go on."""
+
+    def __new__(cls) -> Progress: ...
+    @property
+    def fraction(self) -> float:
+        """Share of the simulated time that has passed, 0 to 1."""
+
+    def cancel(self) -> None:
+        """Asks the run to end; it raises `Cancelled` within a hundredth of its length."""
+
+def run(scenario_json: str, progress: Progress | None) -> Outcome:
+    """Runs a resolved scenario (`docs/contracts.md`) with the interpreter's lock released.
+
+    Raises ValueError if it cannot become a world, Cancelled if `progress` was told to cancel, and RuntimeError if
+    the simulator breaks an invariant of its own.
+    """
+
+def check(scenario_json: str) -> None:
+    """Builds the world of a resolved scenario without running it; raises ValueError if that cannot be done."""
+
+def congestion_controls() -> list[CongestionControl]:
+    """The congestion controls there are."""
+
+def qdiscs() -> list[Qdisc]:
+    """The queue disciplines there are."""
+
+def version() -> str:
+    """Version of the simulator."""
