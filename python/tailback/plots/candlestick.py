@@ -1,6 +1,6 @@
 """Candlesticks: from the 10th to the 90th percentile with a bar at the median, one per configuration.
 
-Throughput is the goodput of all flows together in 100 ms bins, RTT the samples of all flows; both over the
+Throughput is the goodput of all flows together in bins of 1 s, RTT the samples of all flows; both over the
 measurement window and over all repetitions. This is the form of figures 4 and 5 of `access21`.
 """
 
@@ -21,8 +21,11 @@ from tailback.plots import style
 from tailback.plots.errors import NotDrawable
 from tailback.results import Results, RunFolder
 
-BIN_NS = 100_000_000
-"""Bins of throughput: those of the table `flows`, the finest there are."""
+BIN_NS = 1_000_000_000
+"""Bins of throughput. Narrower ones show at 10 Mbit/s how data waits behind a hole at the receiver, not throughput."""
+
+FEWEST_BINS = 10
+"""A window with fewer is too short for percentiles of such bins; then those of the table `flows` are taken."""
 
 LOW, MIDDLE, HIGH = "p10", "p50", "p90"
 VALUES = ("panel", "unit", "n", LOW, MIDDLE, HIGH)
@@ -38,7 +41,9 @@ class Panel:
 
 
 def _throughput(run: RunFolder) -> Samples:
-    table = throughput_bins(run.flows, Window(*run.window_ns), BIN_NS)
+    start, end = run.window_ns
+    width = BIN_NS if end - start >= FEWEST_BINS * BIN_NS else int(run.scenario["record"]["interval_ns"])
+    table = throughput_bins(run.flows, Window(start, end), width)
     return table.groupby("t")["mbps"].sum().to_numpy(dtype=np.float64)
 
 
@@ -113,6 +118,9 @@ def draw(table: pd.DataFrame) -> Figure:
                 if row == 0:
                     grid[row, place].set_title(label)
             _finish_row(grid[row, 0], table[table["panel"] == panel])
+        for axis in grid[-1]:
+            axis.set_xlabel(shown.x or "")
+        figure.suptitle(", ".join(style.label(axis, *values) for axis, values in axes.items() if len(values) == 1))
         _legend(figure, axes, shown)
         figure.align_ylabels()
     return figure
@@ -122,8 +130,8 @@ def _columns(table: pd.DataFrame, shown: Roles) -> list[tuple[str, pd.DataFrame]
     """The parts of `table` side by side, with the values that tell them apart."""
     if not shown.columns:
         return [("", table)]
-    groups = table.groupby(list(shown.columns), sort=False)
-    return [(", ".join(map(str, key)), part) for key, part in groups]
+    parts = [part for _, part in table.groupby(list(shown.columns), sort=False)]
+    return [(", ".join(style.label(axis, str(part[axis].iloc[0])) for axis in shown.columns), part) for part in parts]
 
 
 def _size(table: pd.DataFrame, panels: Sequence[str], columns: Sequence[Any]) -> tuple[float, float]:
@@ -149,6 +157,8 @@ def _draw_panel(axes: Axes, part: pd.DataFrame, values: Mapping[str, Sequence[st
                 _draw_stick(axes, row, (centre, width * 0.84), look)
     axes.set_xticks(range(len(ticks)), ticks)
     axes.set_xlim(-0.5, len(ticks) - 0.5)
+    for border in range(1, len(ticks)):
+        axes.axvline(border - 0.5, color="#d9d9d9", linewidth=0.5, zorder=0)
     axes.tick_params(axis="x", length=0)
     if shown.x and max(map(len, ticks)) * len(ticks) > 60:
         axes.tick_params(axis="x", rotation=30)
@@ -159,6 +169,12 @@ class _Look:
     place: int
     colour: str
     hatch: str
+    marker: str
+
+    @property
+    def face(self) -> str:
+        """A hatched stick is white inside, or the hatch would not show in print."""
+        return "white" if self.hatch else self.colour
 
 
 def _sticks(values: Mapping[str, Sequence[str]], shown: Roles) -> dict[tuple[str | None, str | None], _Look]:
@@ -167,9 +183,15 @@ def _sticks(values: Mapping[str, Sequence[str]], shown: Roles) -> dict[tuple[str
     by_hatch: Sequence[str | None] = values[shown.hatch] if shown.hatch else [None]
     colour_of = style.colours(values[shown.colour]) if shown.colour else {}
     hatch_of = style.hatches(values[shown.hatch]) if shown.hatch else {}
+    marker_of = dict(zip(hatch_of, style.MARKERS, strict=False))
     pairs = [(colour, hatch) for colour in by_colour for hatch in by_hatch]
     return {
-        (colour, hatch): _Look(place, colour_of.get(colour or "", style.PALETTE[0]), hatch_of.get(hatch or "", ""))
+        (colour, hatch): _Look(
+            place,
+            colour_of.get(colour or "", style.PALETTE[0]),
+            hatch_of.get(hatch or "", ""),
+            marker_of.get(hatch or "", style.MARKERS[0]),
+        )
         for place, (colour, hatch) in enumerate(pairs)
     }
 
@@ -185,36 +207,38 @@ def _find(part: pd.DataFrame, wanted: Mapping[str | None, str | None]) -> pd.Ser
 def _draw_stick(axes: Axes, row: "pd.Series[Any]", place: tuple[float, float], look: _Look) -> None:
     centre, width = place
     low, middle, high = float(row[LOW]), float(row[MIDDLE]), float(row[HIGH])
-    # A hatched stick is white inside, or the hatch would not show in print.
-    face = "white" if look.hatch else look.colour
     axes.add_patch(
         Rectangle(
-            (centre - width / 2, low), width, high - low, facecolor=face, edgecolor=look.colour,
+            (centre - width / 2, low), width, high - low, facecolor=look.face, edgecolor=look.colour,
             hatch=look.hatch, linewidth=0.9, zorder=2,
         )
     )  # fmt: skip
-    axes.hlines(middle, centre - width / 2, centre + width / 2, colors=style.BLACK, linewidth=1.3, zorder=3)
+    axes.hlines(middle, centre - width / 2, centre + width / 2, colors=style.BLACK, linewidth=1, zorder=3)
+    # Where the spread is nil the mark is all there is to tell configurations apart.
+    axes.plot(
+        centre, middle, marker=look.marker, markersize=3.4, zorder=4, markerfacecolor=look.face,
+        markeredgecolor=style.BLACK if not look.hatch else look.colour, markeredgewidth=0.6,
+    )  # fmt: skip
 
 
 def _finish_row(axes: Axes, rows: pd.DataFrame) -> None:
     """Scale and label of one panel; its columns share them."""
     values = rows[[LOW, MIDDLE, HIGH]].to_numpy(dtype=np.float64)
-    positive = values[values > 0]
-    style.scale(axes, float(positive.min()) if len(positive) else 0.0, float(values.max()))
+    style.scale(axes, values.ravel(), float(values.max()))
     axes.set_ylabel(f"{rows['panel'].iloc[0]} ({rows['unit'].iloc[0]})")
 
 
 def _legend(figure: Figure, values: Mapping[str, Sequence[str]], shown: Roles) -> None:
-    handles = []
+    handles: list[Patch] = []
     if shown.colour:
         handles += [
-            Patch(facecolor=colour, edgecolor=colour, label=value)
+            Patch(facecolor=colour, edgecolor=colour, label=style.label(shown.colour, value))
             for value, colour in style.colours(values[shown.colour]).items()
         ]
     if shown.hatch:
         handles += [
             Patch(facecolor="white" if hatch else style.GREY, edgecolor=style.GREY, hatch=hatch,
-                  label=f"{shown.hatch} {value}")
+                  label=style.label(shown.hatch, value))
             for value, hatch in style.hatches(values[shown.hatch]).items()
         ]  # fmt: skip
     if handles:

@@ -6,6 +6,8 @@ Colours are those of Okabe and Ito (2008). A congestion control has the same col
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 
 PAGE_WIDTH = 7.16
@@ -17,6 +19,8 @@ COLUMN_WIDTH = 3.5
 BLACK, GREY = "#000000", "#8c8c8c"
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5C00", "#444444")
 HATCHES = ("", "/////", "....", "xxxx", "\\\\\\\\\\", "++++", "oo", "**")
+
+MARKERS = "oDs^vP*X"
 
 CONTROLS = {
     "cubic": PALETTE[0],
@@ -35,6 +39,8 @@ STYLE: Any = {
     "ytick.labelsize": 7.5,
     "legend.fontsize": 7.5,
     "legend.frameon": False,
+    "legend.columnspacing": 1.4,
+    "figure.titlesize": 8,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.linewidth": 0.6,
@@ -72,9 +78,22 @@ def hatches(values: Sequence[str]) -> dict[str, str]:
     return {value: HATCHES[place % len(HATCHES)] for place, value in enumerate(values)}
 
 
-def scale(axes: Axes, lowest: float, highest: float) -> None:
-    """Linear from 0, or logarithmic where the values span decades. `lowest` is the smallest value above 0."""
-    if lowest > 0 and highest / lowest > DECADES:
+def label(axis: str, value: str) -> str:
+    """A value with the name of its axis where it would say nothing alone: `cubic`, but `tsq off`."""
+    return value if value[:1].isalpha() and value not in ("on", "off", "yes", "no") else f"{axis} {value}"
+
+
+Values = npt.NDArray[np.float64]
+
+
+def scale(axes: Axes, values: Values, highest: float) -> None:
+    """Linear from 0, or logarithmic where `values` span decades; up to `highest`, which may lie above them.
+
+    The smallest hundredth of the values does not decide: one dip should not squeeze all the rest.
+    """
+    positive = values[values > 0]
+    lowest = float(np.percentile(positive, 1)) if len(positive) else 0.0
+    if lowest > 0 and float(positive.max()) / lowest > DECADES:
         axes.set_yscale("log")
         axes.set_ylim(lowest / 1.6, highest * 1.6)
         axes.yaxis.set_major_formatter(_plain_number)

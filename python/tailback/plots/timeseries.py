@@ -117,11 +117,14 @@ def draw(table: pd.DataFrame) -> Figure:
         figure = Figure(figsize=_size(len(runs), len(panels)), layout="constrained")
         grid = figure.subplots(len(panels), len(runs), squeeze=False, sharex=True, sharey="row")
         looks = _looks(table)
+        same = [axis for axis in axes if axis not in varying]
+        figure.suptitle(", ".join(_values(table, same)))
         for column, (label, part) in enumerate(runs):
             grid[0, column].set_title(label)
             grid[-1, column].set_xlabel("Time (s)")
             for row, panel in enumerate(panels):
                 _draw_panel(grid[row, column], part[part["panel"] == panel], looks)
+                _shade_outside(grid[row, column], part)
         for row, panel in enumerate(panels):
             _finish_row(grid[row, 0], table[table["panel"] == panel])
         _legend(figure, looks)
@@ -130,7 +133,7 @@ def draw(table: pd.DataFrame) -> Figure:
 
 
 def _values(part: pd.DataFrame, axes: Sequence[str]) -> list[str]:
-    return [str(part[axis].iloc[0]) for axis in axes]
+    return [style.label(axis, str(part[axis].iloc[0])) for axis in axes]
 
 
 def _size(runs: int, panels: int) -> tuple[float, float]:
@@ -165,23 +168,21 @@ def _draw_panel(axes: Axes, part: pd.DataFrame, looks: Mapping[str, Look]) -> No
         series = part[part["series"] == name]
         if not series.empty:
             axes.plot(series["t"].to_numpy(), series["value"].to_numpy(), **look)
-    measured = part.loc[part[WINDOW], "t"]
-    if not measured.empty and not part.empty:
-        _shade_outside(axes, (float(measured.min()), float(measured.max())), float(part["t"].max()))
 
 
-def _shade_outside(axes: Axes, measured: tuple[float, float], last: float) -> None:
-    """Grey where the summary does not look."""
-    for start, end in ((0.0, measured[0]), (measured[1], last)):
-        if end - start > 0:
-            axes.axvspan(start, end, color="#f0f0f0", linewidth=0, zorder=0)
+def _shade_outside(axes: Axes, run: pd.DataFrame) -> None:
+    """Grey where the summary does not look; `run` are the samples of all panels."""
+    measured, last = run.loc[run[WINDOW], "t"], float(run["t"].max())
+    if measured.empty:
+        return
+    for start, end in ((0.0, float(measured.min())), (float(measured.max()), last)):
+        axes.axvspan(start, end, color="#f0f0f0", linewidth=0, zorder=0)
+    axes.set_xlim(0, last)
 
 
 def _finish_row(axes: Axes, rows: pd.DataFrame) -> None:
-    values = rows["value"].to_numpy(dtype=np.float64)
-    positive = values[values > 0]
-    style.scale(axes, float(np.percentile(positive, 1)) if len(positive) else 0.0, float(values.max()))
-    axes.set_xlim(left=0)
+    measured = rows.loc[rows[WINDOW], "value"].to_numpy(dtype=np.float64)
+    style.scale(axes, measured, float(rows["value"].max()))
     axes.set_ylabel(f"{rows['panel'].iloc[0]} ({rows['unit'].iloc[0]})")
 
 
@@ -192,4 +193,5 @@ def _legend(figure: Figure, looks: Mapping[str, Look]) -> None:
         shown = {name: look for name, look in looks.items() if name not in flows[1:]}
     handles = [mpl.lines.Line2D([], [], **{**look, "markersize": 4}) for look in shown.values()]
     labels = [f"{len(flows)} flows" if name in flows and len(flows) > MOST_FLOWS else name for name in shown]
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(handles), 6))
+    fitting = max(2, int(figure.get_size_inches()[0]))
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(handles), fitting))

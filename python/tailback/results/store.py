@@ -140,10 +140,11 @@ def claim(path: Path, plan: ExperimentPlan) -> Iterator[Store]:
     store = Store(path, plan, plan.identities())
     if not _fits(path, store.identities):
         raise FolderTaken(f"`{path}` holds something else\n  hint: name a folder that does not exist yet with `--out`")
-    durable.make_folder(path / RUNS)
+    durable.make_folder(path)
     with _locked(path):
-        durable.sweep_partials(path / RUNS)
         _write_head(store)
+        durable.make_folder(path / RUNS)
+        durable.sweep_partials(path / RUNS)
         yield store
 
 
@@ -172,8 +173,9 @@ def _fits(path: Path, identities: Mapping[str, str]) -> bool:
 
 
 def _only_claimed(path: Path) -> bool:
-    """Whether `path` is what a process killed right after its claim leaves: no run, nothing of anyone else."""
-    return {entry.name for entry in path.iterdir()} == {RUNS} and not any((path / RUNS).iterdir())
+    """Whether `path` is what a process killed in its claim leaves: nothing but the beginnings of a head."""
+    names = {entry.name for entry in path.iterdir() if not entry.name.endswith(durable.PARTIAL)}
+    return names <= {SOURCE}
 
 
 def _write_head(store: Store) -> None:

@@ -1,0 +1,89 @@
+"""The summary of a run, against design §4."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from fake_backend import events, scenario, tables
+from tailback.analysis import Measure, Window, configurations, summarise
+
+SECOND = 1_000_000_000
+PERCENTILES = ["n", "mean", "min", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "max"]
+COST = {"wall_s": 0.5, "cpu_s": 0.4, "sim_s": 40.0, "events": 12, "packets": 6, "segments": 3}
+
+MEASURE = Measure(
+    window=Window(5 * SECOND, 15 * SECOND),
+    bin_ns=SECOND // 10,
+    tcp_flows=("upload.1", "upload.2"),
+    other_flows=(),
+    directions={"upload.1": "up", "upload.2": "down"},
+)
+
+
+def frames() -> dict[str, pd.DataFrame]:
+    return {name: table.to_pandas() for name, table in tables(scenario()).items()}
+
+
+def test_a_summary_has_the_keys_of_the_contract_in_its_order() -> None:
+    summary = summarise(frames(), COST, MEASURE)
+    assert list(summary) == [
+        "goodput_mbps", "ping_ms", "tcp_rtt_ms", "tcp_rtt_up_ms", "tcp_rtt_down_ms", "cwnd_segments", "jain",
+        "retransmits", "drops", "marks", "cost",
+    ]  # fmt: skip
+    assert list(summary["goodput_mbps"]) == ["total", "up", "down", "flows"]
+    assert list(summary["ping_ms"]) == PERCENTILES
+    assert list(summary["tcp_rtt_up_ms"]) == PERCENTILES
+    assert list(summary["cwnd_segments"]["upload.1"]) == PERCENTILES
+    assert summary["drops"] == {"client -> router": {"tail_full": 1}}
+    assert summary["marks"] == 1
+    assert summary["cost"] == {"wall_s": 0.5, "sim_s": 40.0, "events": 12, "packets": 6}
+
+
+def test_directions_add_up_to_the_total() -> None:
+    goodput = summarise(frames(), COST, MEASURE)["goodput_mbps"]
+    assert goodput["total"] == pytest.approx(goodput["up"] + goodput["down"], abs=2e-6)
+    assert goodput["up"] == goodput["flows"]["upload.1"]
+
+
+def test_what_no_table_tells_is_absent() -> None:
+    assert summarise({}, {}, MEASURE) == {}
+
+
+def test_a_direction_nobody_sends_in_is_absent() -> None:
+    measure = Measure(MEASURE.window, MEASURE.bin_ns, MEASURE.tcp_flows, (), dict.fromkeys(MEASURE.tcp_flows, "up"))
+    summary = summarise(frames(), COST, measure)
+    assert "down" not in summary["goodput_mbps"]
+    assert "tcp_rtt_down_ms" not in summary
+
+
+def test_a_flow_that_received_nothing_is_known_to_have_received_nothing() -> None:
+    measure = Measure(MEASURE.window, MEASURE.bin_ns, (*MEASURE.tcp_flows, "idle"), (), {})
+    assert summarise(frames(), COST, measure)["goodput_mbps"]["flows"]["idle"] == 0.0
+
+
+def test_events_without_a_drop_say_that_there_was_none() -> None:
+    quiet = {"events": events([(1.0, "ca_state", "client", "recovery")]).to_pandas()}
+    assert summarise(quiet, {}, MEASURE) == {"drops": {}, "marks": 0}
+
+
+def test_configurations_are_the_medians_of_their_repetitions() -> None:
+    def summary(goodput: float, dropped: int | None) -> Mapping[str, Any]:
+        drops = {} if dropped is None else {"drops": {"a -> b": {"tail_full": dropped}}}
+        return {"goodput_mbps": {"total": goodput}, **drops}
+
+    table = configurations(
+        [
+            ({"cc": "cubic"}, summary(1.0, 3)),
+            ({"cc": "bbr"}, summary(9.0, None)),
+            ({"cc": "cubic"}, summary(5.0, 4)),
+            ({"cc": "cubic"}, summary(2.0, 8)),
+        ]
+    )
+    cubic, bbr = table.iloc[0], table.iloc[1]
+    assert (cubic["cc"], cubic["runs"], bbr["cc"], bbr["runs"]) == ("cubic", 3, "bbr", 1)
+    assert (cubic["goodput min"], cubic["goodput"], cubic["goodput max"]) == (1.0, 2.0, 5.0)
+    assert cubic["drops"] == 4
+    assert pd.isna(bbr["drops"])
+    assert pd.isna(bbr["ping p50"])

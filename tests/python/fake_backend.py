@@ -1,0 +1,147 @@
+"""A backend for tests: plausible tables from arithmetic alone, quickly, and failures on request.
+
+Its flows share `RATE_MBPS` evenly; RTT and cwnd follow a saw-tooth whose height depends on the small-queue setting.
+The title of a scenario asks for trouble: `fails`, `waits` (until it is cancelled).
+"""
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tailback.backends import RunCancelled, RunFailed, RunResult, Scenario
+from tailback.results import ExperimentPlan, RunPlan, run_name
+
+RATE_MBPS = 96.0
+SECOND = 1_000_000_000
+
+
+class FakeProgress:
+    """Counts how much is done; can be cancelled."""
+
+    def __init__(self) -> None:
+        self.fraction = 0.0
+        self.cancelled = threading.Event()
+
+    def cancel(self) -> None:
+        self.cancelled.set()
+
+
+class FakeBackend:
+    """Notes which scenarios it was given."""
+
+    name = "fake"
+    fingerprint = "arithmetic"
+
+    def __init__(self) -> None:
+        self.given: list[Scenario] = []
+
+    def new_progress(self) -> FakeProgress:
+        return FakeProgress()
+
+    def run(self, scenario: Scenario, progress: Any) -> RunResult:
+        self.given.append(scenario)
+        if "fails" in scenario["title"]:
+            raise RunFailed("the ring of client -> router is on fire")
+        while "waits" in scenario["title"]:
+            if progress.cancelled.wait(0.01):
+                raise RunCancelled("cancelled")
+        progress.fraction = 1.0
+        cost = {"wall_s": time.monotonic(), "cpu_s": 0.1, "sim_s": 40.0, "events": 10, "packets": 5, "segments": 3}
+        return RunResult(tables(scenario), cost)
+
+
+def tables(scenario: Scenario) -> dict[str, pa.Table]:
+    """The tables of `scenario`, depending on nothing else."""
+    tcp = [flow for flow in scenario["traffic"] if flow["kind"] == "tcp"]
+    times = np.arange(1, scenario["duration_ns"] // 100_000_000 + 1) / 10
+    draws = np.random.default_rng(scenario["seed"])
+    height = 100.0 if tcp[0]["tsq"]["kind"] == "off" else 1.0
+    saw = (times % 5.0) / 5.0 * height + 1.0
+    bytes_per_bin = RATE_MBPS * 1e6 / 8 / 10 / len(tcp)
+    flows = [(t, flow["name"], int(bytes_per_bin * draws.uniform(0.9, 1.1))) for t in times for flow in tcp]
+    info = [
+        (t, flow["name"], int(10 * rtt), int(1000 * rtt), 0)
+        for t, rtt in zip(times, saw, strict=True)
+        for flow in tcp
+    ]
+    pings = [(t, "ping", seq, float(rtt)) for seq, (t, rtt) in enumerate(zip(times, saw, strict=True))]
+    return {
+        "flows": table({"t": "s", "flow": "", "bytes": "B"}, flows),
+        "tcp_info": table({"t": "s", "flow": "", "snd_cwnd": "segments", "rtt": "µs", "total_retrans": "segments"}, info),
+        "ping": table({"t": "s", "ping": "", "seq": "", "rtt_ms": "ms"}, pings),
+        "events": events([(6.0, "drop", "client -> router", "tail_full"), (7.0, "mark", "client -> router", "ecn")]),
+    }
+
+
+def events(rows: list[tuple[float, str, str, str]]) -> pa.Table:
+    """The table `events` with these rows."""
+    return table({"t": "s", "what": "", "where": "", "reason": ""}, rows)
+
+
+def table(units: Mapping[str, str], rows: list[Any]) -> pa.Table:
+    """An Arrow table with units in the metadata of its columns, as the simulator makes them."""
+    columns = list(zip(*rows, strict=True)) if rows else [[] for _ in units]
+    arrays = [pa.array(list(column)) for column in columns]
+    fields = [
+        pa.field(name, array.type, metadata={"unit": unit} if unit else None)
+        for (name, unit), array in zip(units.items(), arrays, strict=True)
+    ]
+    return pa.table(arrays, schema=pa.schema(fields))
+
+
+def scenario(title: str = "test", *, seed: int = 1, flows: int = 2, tsq: str = "time", cc: str = "cubic") -> Scenario:
+    """A resolved scenario as far as these rooms look into it."""
+    small_queue = {"kind": "off"} if tsq == "off" else {"kind": "time", "shift": 10}
+    tcp = [
+        {"kind": "tcp", "name": f"upload.{number}", "from": 0, "to": 1, "cc": {"name": cc}, "tsq": small_queue}
+        for number in range(1, flows + 1)
+    ]
+    return {
+        "title": title,
+        "seed": seed,
+        "duration_ns": 20 * SECOND,
+        "traffic": [*tcp, {"kind": "ping", "name": "ping", "from": 0, "to": 1}],
+        "record": {"interval_ns": SECOND // 10, "tcp_info": "interval", "events": True},
+    }
+
+
+def planned(axes: Mapping[str, str], resolved: Scenario, repetition: int = 1) -> RunPlan:
+    """The plan of one run."""
+    flows = [flow["name"] for flow in resolved["traffic"] if flow["kind"] == "tcp"]
+    return RunPlan(
+        name=run_name(axes, repetition, resolved),
+        axes=axes,
+        repetition=repetition,
+        seed=resolved["seed"],
+        scenario=resolved,
+        window_ns=(5 * SECOND, 15 * SECOND),
+        directions=dict.fromkeys(flows, "up"),
+    )
+
+
+def experiment(runs: list[RunPlan], title: str = "a test") -> ExperimentPlan:
+    """The plan of an experiment of these runs."""
+    return ExperimentPlan(title, "title: a test\n", (), FakeBackend.name, FakeBackend.fingerprint, runs)
+
+
+def grid(repetitions: int = 2) -> ExperimentPlan:
+    """Two controls × two small-queue settings × repetitions."""
+    return experiment(
+        [
+            planned({"cc": cc, "tsq": tsq}, scenario(f"{cc} {tsq}", seed=repetition, tsq=tsq, cc=cc), repetition)
+            for cc in ("cubic", "bbr")
+            for tsq in ("1ms", "off")
+            for repetition in range(1, repetitions + 1)
+        ]
+    )
+
+
+class Nobody:
+    """A watch that looks away."""
+
+    def update(self, done: int, total: int, fraction: float) -> None:
+        pass

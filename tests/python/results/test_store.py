@@ -1,0 +1,285 @@
+"""Folders of results: complete or absent, claimed, resumed, never overwritten."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from fake_backend import FakeBackend, experiment, grid, planned, scenario, tables
+from tailback.results import (
+    FolderTaken,
+    NotResults,
+    ResultsUnwritable,
+    Store,
+    claim,
+    default_folder,
+    durable,
+    open_results,
+    run_name,
+)
+from tailback.results.store import Finished
+
+RUN = planned({"cc": "cubic"}, scenario())
+PLAN = experiment([RUN])
+
+
+def finished() -> Finished:
+    return Finished(tables(RUN.scenario), {"retransmits": 3}, {"wall_s": 1.0}, "2026-01-01T00:00:00Z", 1.0)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def test_a_run_folder_holds_manifest_summary_and_tables(tmp_path: Path) -> None:
+    with claim(tmp_path / "x", PLAN) as store:
+        folder = store.write(RUN, finished())
+    assert names(folder) == [
+        "events.parquet", "flows.parquet", "manifest.json", "ping.parquet", "summary.json", "tcp_info.parquet",
+    ]  # fmt: skip
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["scenario"] == RUN.scenario
+    assert manifest["axes"] == {"cc": "cubic"}
+    assert manifest["measure"]["window_ns"] == [5_000_000_000, 15_000_000_000]
+    assert {"tailback", "python", "pyarrow"} <= set(manifest["versions"])
+    assert manifest["started"] == "2026-01-01T00:00:00Z"
+    assert json.loads((folder / "summary.json").read_text()) == {"retransmits": 3}
+
+
+def test_tables_keep_their_units_and_are_compressed(tmp_path: Path) -> None:
+    with claim(tmp_path / "x", PLAN) as store:
+        folder = store.write(RUN, finished())
+    run = open_results(folder).runs[0]
+    assert run.units("tcp_info") == {
+        "t": "s", "snd_cwnd": "segments", "rtt": "µs", "total_retrans": "segments",
+    }  # fmt: skip
+    column = pq.ParquetFile(folder / "flows.parquet").metadata.row_group(0).column(0)
+    assert column.compression == "ZSTD"
+
+
+def test_the_same_tables_are_the_same_bytes(tmp_path: Path) -> None:
+    contents = []
+    for place in ("a", "b"):
+        with claim(tmp_path / place, PLAN) as store:
+            folder = store.write(RUN, finished())
+        contents.append({file.name: file.read_bytes() for file in folder.glob("*.parquet")})
+    assert contents[0] == contents[1]
+
+
+def test_a_complete_run_is_found_again(tmp_path: Path) -> None:
+    with claim(tmp_path / "x", PLAN) as store:
+        assert store.complete(RUN) is None
+        store.write(RUN, finished())
+    with claim(tmp_path / "x", PLAN) as store:
+        assert store.complete(RUN) == {"retransmits": 3}
+
+
+def test_a_complete_run_is_never_overwritten(tmp_path: Path) -> None:
+    with claim(tmp_path / "x", PLAN) as store:
+        folder = store.write(RUN, finished())
+        before = (folder / "manifest.json").read_bytes()
+        with pytest.raises(ResultsUnwritable):
+            store.write(RUN, finished())
+    assert (folder / "manifest.json").read_bytes() == before
+    assert names(folder.parent) == [RUN.name]
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_a_full_disk_leaves_no_run_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+    fsync, written = os.fsync, 0
+
+    def full(descriptor: int) -> None:
+        nonlocal written
+        if written == after:
+            raise OSError(28, "No space left on device")
+        written += 1
+        fsync(descriptor)
+
+    with claim(tmp_path / "x", PLAN) as store:
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(ResultsUnwritable, match="No space left on device"):
+            store.write(RUN, finished())
+    assert names(tmp_path / "x" / "runs") == []
+
+
+def test_a_failed_rename_leaves_no_run_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_from: Path, _to: Path) -> Path:
+        raise PermissionError(13, "Permission denied")
+
+    with claim(tmp_path / "x", PLAN) as store:
+        monkeypatch.setattr(Path, "rename", refused)
+        with pytest.raises(ResultsUnwritable, match="Permission denied"):
+            store.write(RUN, finished())
+    assert names(tmp_path / "x" / "runs") == []
+
+
+def test_an_unwritable_folder_is_refused_before_anything_is_run(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(ResultsUnwritable, match="--out"), claim(tmp_path / "file" / "x", PLAN):
+        pytest.fail("claimed")
+
+
+def test_a_process_killed_while_writing_leaves_nothing_that_looks_complete(tmp_path: Path) -> None:
+    program = textwrap.dedent("""
+        import os, sys
+        from pathlib import Path
+        from tailback.results import durable
+        print("writing", flush=True)
+        fsync, count = os.fsync, 0
+        def slow(descriptor):
+            global count
+            count += 1
+            if count == 3:
+                print("half", flush=True)
+                sys.stdin.read()
+            fsync(descriptor)
+        os.fsync = slow
+        durable.write_folder(Path(sys.argv[1]), {str(number): b"x" for number in range(9)})
+    """)
+    target = tmp_path / "x" / "runs" / RUN.name
+    with claim(tmp_path / "x", PLAN):
+        pass
+    command = [sys.executable, "-c", program, str(target)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        assert process.stdout.readline() == "half\n"
+        process.send_signal(signal.SIGKILL)
+    assert not target.exists()
+    assert len(names(target.parent)) == 1
+    assert names(target.parent)[0].endswith(durable.PARTIAL)
+    # The next claim clears it away and the run can be written.
+    with claim(tmp_path / "x", PLAN) as store:
+        assert names(target.parent) == []
+        store.write(RUN, finished())
+
+
+def test_the_same_experiment_gets_the_same_default_folder(tmp_path: Path) -> None:
+    folder = default_folder("x", PLAN, tmp_path)
+    assert folder == tmp_path / "x"
+    with claim(folder, PLAN):
+        pass
+    assert default_folder("x", PLAN, tmp_path) == tmp_path / "x"
+
+
+def test_a_process_killed_in_its_claim_does_not_block_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "experiment.yaml").write_text("title: a test\n")
+    (tmp_path / ".experiment.json.partial").write_text("{")
+    with claim(tmp_path, PLAN) as store:
+        store.write(RUN, finished())
+    assert open_results(tmp_path).title == "a test"
+
+
+def test_another_experiment_goes_beside_the_first(tmp_path: Path) -> None:
+    with claim(tmp_path / "x", PLAN):
+        pass
+    other = experiment([planned({"cc": "cubic"}, scenario(seed=2))])
+    assert default_folder("x", other, tmp_path) == tmp_path / "x-2"
+    with claim(tmp_path / "x-2", other):
+        pass
+    assert default_folder("x", other, tmp_path) == tmp_path / "x-2"
+
+
+def test_another_experiment_is_refused_where_the_user_named_the_folder(tmp_path: Path) -> None:
+    with claim(tmp_path / "x", PLAN):
+        pass
+    other = experiment([planned({"cc": "cubic"}, scenario(seed=2))])
+    with pytest.raises(FolderTaken, match="--out"), claim(tmp_path / "x", other):
+        pytest.fail("claimed")
+
+
+def test_a_folder_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(FolderTaken), claim(tmp_path, PLAN):
+        pytest.fail("claimed")
+    assert names(tmp_path) == ["thesis.tex"]
+
+
+def test_a_grid_that_has_grown_keeps_its_runs(tmp_path: Path) -> None:
+    small, large = grid(repetitions=1), grid(repetitions=2)
+    with claim(tmp_path / "x", small):
+        pass
+    with claim(tmp_path / "x", large):
+        pass
+    assert len(json.loads((tmp_path / "x" / "experiment.json").read_text())["runs"]) == len(large.runs)
+    # Asking for less again forgets nothing.
+    with claim(tmp_path / "x", small):
+        pass
+    assert len(json.loads((tmp_path / "x" / "experiment.json").read_text())["runs"]) == len(large.runs)
+
+
+def test_another_build_of_the_backend_is_another_experiment(tmp_path: Path) -> None:
+    with claim(tmp_path / "x", PLAN):
+        pass
+    rebuilt = type(PLAN)(PLAN.title, PLAN.source, (), FakeBackend.name, "rebuilt", PLAN.runs)
+    assert default_folder("x", rebuilt, tmp_path) == tmp_path / "x-2"
+
+
+def test_two_processes_do_not_write_into_one_folder(tmp_path: Path) -> None:
+    with (
+        claim(tmp_path / "x", PLAN),
+        pytest.raises(ResultsUnwritable, match="another tailback"),
+        claim(tmp_path / "x", PLAN),
+    ):
+        pytest.fail("claimed twice")
+
+
+def test_a_failure_is_noted_and_forgotten_once_the_run_succeeds(tmp_path: Path) -> None:
+    with claim(tmp_path / "x", PLAN) as store:
+        store.write_failure(RUN, "the ring is on fire")
+        note = tmp_path / "x" / "failures" / f"{RUN.name}.json"
+        assert json.loads(note.read_text())["error"] == "the ring is on fire"
+        assert store.complete(RUN) is None
+        store.write(RUN, finished())
+        assert not note.exists()
+
+
+def test_run_names_are_readable_and_safe() -> None:
+    name = run_name({"bottleneck": "L10M", "tsq": "1ms", "qdisc": "htb rate 10mbit | fq"}, 3, scenario())
+    assert name.startswith("L10M-1ms-htb_rate_10mbit_fq-r3-")
+    assert run_name({}, 1, scenario()).startswith("r1-")
+    assert run_name({"a": "../.."}, 1, scenario()).startswith("_..-r1-")
+
+
+def test_the_order_of_keys_does_not_change_a_name() -> None:
+    one, other = {"a": 1, "b": [1, 2]}, {"b": [1, 2], "a": 1}
+    assert run_name({}, 1, one) == run_name({}, 1, other)
+    assert run_name({}, 1, one) != run_name({}, 1, {**one, "a": 2})
+
+
+def test_results_are_frames_with_axes_in_front(tmp_path: Path) -> None:
+    plan = grid()
+    with claim(tmp_path / "x", plan) as store:
+        fill(store)
+    results = open_results(tmp_path / "x")
+    assert [*results.flows.columns] == ["cc", "tsq", "repetition", "t", "flow", "bytes"]
+    assert len(results.summary) == len(plan.runs)
+    assert results.summary["goodput_mbps.total"].tolist() == [1.0] * len(plan.runs)
+    chosen = results.select(cc="bbr", tsq="off")
+    assert [run.axes for run in chosen.runs] == [{"cc": "bbr", "tsq": "off"}] * 2
+    with pytest.raises(NotResults, match="never `vegas`"):
+        results.select(cc="vegas")
+    with pytest.raises(NotResults, match="not an axis"):
+        results.select(qdisc="fq")
+
+
+def test_a_folder_without_results_says_so(tmp_path: Path) -> None:
+    with pytest.raises(NotResults, match="holds no results"):
+        open_results(tmp_path)
+    with claim(tmp_path / "x", PLAN):
+        pass
+    with pytest.raises(NotResults, match="no complete run"):
+        open_results(tmp_path / "x")
+
+
+def fill(store: Store) -> None:
+    """Every run of the plan, with a made-up summary."""
+    for run in store.plan.runs:
+        summary = {"goodput_mbps": {"total": 1.0}}
+        store.write(run, Finished(tables(run.scenario), summary, {}, "2026-01-01T00:00:00Z", 1.0))

@@ -1,0 +1,102 @@
+"""Running plans: side by side, with failures, interrupted, resumed."""
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from fake_backend import FakeBackend, Nobody, experiment, grid, planned, scenario
+from tailback.results import ExperimentPlan, ResultsUnwritable, claim, durable
+from tailback.sweep import Outcome, Sweep, Watch, run_all
+
+
+def carry_out(folder: Path, plan: ExperimentPlan, jobs: int = 2, watch: Watch | None = None) -> list[Outcome]:
+    with claim(folder, plan) as store:
+        return run_all(Sweep(store, FakeBackend(), jobs), watch or Nobody())
+
+
+def parquet(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*.parquet"))}
+
+
+def test_tables_do_not_depend_on_the_number_of_jobs(tmp_path: Path) -> None:
+    for jobs in (1, 4):
+        carry_out(tmp_path / str(jobs), grid(), jobs)
+    assert parquet(tmp_path / "1") == parquet(tmp_path / "4")
+    assert len(parquet(tmp_path / "1")) == 4 * len(grid().runs)
+
+
+def test_outcomes_come_in_the_order_of_the_plan(tmp_path: Path) -> None:
+    outcomes = carry_out(tmp_path / "x", grid(), jobs=4)
+    assert [outcome.run.name for outcome in outcomes] == [run.name for run in grid().runs]
+    assert all(outcome.summary and outcome.summary["goodput_mbps"]["total"] > 90 for outcome in outcomes)
+
+
+def test_a_run_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path) -> None:
+    runs = [planned({"n": str(number)}, scenario("fails" if number == 2 else f"run {number}")) for number in range(4)]
+    outcomes = carry_out(tmp_path / "x", experiment(runs))
+    assert [outcome.status for outcome in outcomes] == ["ok", "ok", "failed", "ok"]
+    assert outcomes[2].error == "the ring of client -> router is on fire"
+    assert outcomes[2].folder is None
+    assert [file.name for file in (tmp_path / "x" / "failures").iterdir()] == [f"{runs[2].name}.json"]
+
+
+def test_complete_runs_are_reused_and_only_missing_ones_run(tmp_path: Path) -> None:
+    carry_out(tmp_path / "x", grid(repetitions=1))
+    backend = FakeBackend()
+    plan = grid(repetitions=2)
+    with claim(tmp_path / "x", plan) as store:
+        outcomes = run_all(Sweep(store, backend, 2), Nobody())
+    assert sum(outcome.reused for outcome in outcomes) == 4
+    assert len(backend.given) == 4
+    again = carry_out(tmp_path / "x", plan)
+    assert all(outcome.reused for outcome in again)
+    assert [outcome.summary for outcome in again] == [outcome.summary for outcome in outcomes]
+
+
+def test_a_half_deleted_run_is_done_again(tmp_path: Path) -> None:
+    outcomes = carry_out(tmp_path / "x", grid(repetitions=1))
+    victim = outcomes[0].folder
+    assert victim is not None
+    for file in victim.iterdir():
+        file.unlink()
+    victim.rmdir()
+    assert [outcome.reused for outcome in carry_out(tmp_path / "x", grid(repetitions=1))] == [False, True, True, True]
+
+
+def test_progress_reaches_the_whole(tmp_path: Path) -> None:
+    seen: list[tuple[int, int, float]] = []
+
+    class Notes:
+        def update(self, done: int, total: int, fraction: float) -> None:
+            seen.append((done, total, fraction))
+
+    carry_out(tmp_path / "x", grid(), watch=Notes())
+    assert seen[-1] == (8, 8, 1.0)
+
+
+def test_an_interrupt_keeps_complete_runs_and_cancels_those_under_way(tmp_path: Path) -> None:
+    runs = [planned({"n": "quick"}, scenario("quick")), planned({"n": "slow"}, scenario("waits"))]
+
+    class Interrupts:
+        def update(self, done: int, _total: int, _fraction: float) -> None:
+            if done == 1:
+                raise KeyboardInterrupt
+
+    before = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(tmp_path / "x", experiment(runs), watch=Interrupts())
+    assert time.monotonic() - before < 30
+    assert [entry.name for entry in (tmp_path / "x" / "runs").iterdir()] == [runs[0].name]
+    assert threading.active_count() == 1
+
+
+def test_a_full_disk_ends_the_sweep_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(target: Path, _files: object) -> None:
+        raise ResultsUnwritable.because(target, OSError(28, "No space left on device"))
+
+    monkeypatch.setattr(durable, "write_folder", full)
+    with pytest.raises(ResultsUnwritable, match="No space left"):
+        carry_out(tmp_path / "x", grid())
+    assert list((tmp_path / "x" / "runs").iterdir()) == []
