@@ -1,0 +1,306 @@
+//! CUBIC: after a loss at `W_max` the window follows a cubic in time that flattens at `W_max` and then probes beyond.
+//!
+//! W(t) = C·(t − K)³ + W_max,   K = ∛((W_max − cwnd) / C),   t one RTT ahead                      [rfc9438 §4.2 fig. 1, 2]
+//! growth: one segment per cnt acknowledged, cnt = cwnd / (W(t) − cwnd), 100·cwnd at or above the target, never below 2
+//! cut:    ssthresh = β·cwnd; W_max = cwnd, or (1 + β)/2·cwnd if it fell since the last loss (fast convergence)
+//! Never slower than a Reno of the same average window: one segment per cwnd·(1 + β)/3(1 − β) acknowledged.
+//! Before any loss at least 5 % per round trip (cnt ≤ 20). A timeout forgets everything. Idle time does not count.
+//!
+//! β = 717/1024, C = 0.4/s³ as 410/1024; times in 1/1024 s from a clock in jiffies. Slow start is left by [`hystart`].
+//! Sources: [linux-6.12 tcp_cubic.c bictcp_update], [cubic, Ha et al. 2008], [rfc9438].
+//!
+//! Deviations from Linux: K is the exact floor of the cube root (the kernel's table errs by 0.2 % on average); the
+//! curve saturates where the kernel's 64 bits wrap (350 s beyond K). Linux deviates from RFC 9438: the Reno estimate
+//! keeps its slow pace above the prior window.
+//!
+//! [`hystart`]: crate::hystart
+
+use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, Segs};
+
+use crate::hystart::{HyStart, Settings};
+use crate::{AckSample, CaState, Control, CwndEvent, Flow, Moments, Row, Window, WindowControl};
+
+/// Unit of β, per one. [linux-6.12 tcp_cubic.c BICTCP_BETA_SCALE]
+const BETA_UNIT: u64 = 1024;
+/// Fraction bits of the curve's clock: 1/1024 s. [linux-6.12 tcp_cubic.c BICTCP_HZ]
+const CLOCK_BITS: u32 = 10;
+/// Fraction bits of C times those of a cubed time. [linux-6.12 tcp_cubic.c cube_factor]
+const CURVE_BITS: u32 = 10 + 3 * CLOCK_BITS;
+/// `bic_scale` is C in 1/10240 per s³. [linux-6.12 tcp_cubic.c cube_rtt_scale]
+const SCALE_STEPS: u64 = 10;
+/// A window that did not change is looked at again after 1/32 s. [linux-6.12 tcp_cubic.c bictcp_update]
+const UPDATES_PER_SEC: u64 = 32;
+/// Slowest growth before any loss, in acknowledgements per segment. [linux-6.12 tcp_cubic.c bictcp_update]
+const FIRST_CNT: u32 = 20;
+/// Growth at or above the target: one segment per this many windows. [linux-6.12 tcp_cubic.c bictcp_update]
+const PLATEAU_WINDOWS: u32 = 100;
+/// Fastest growth, in acknowledgements per segment. [linux-6.12 tcp_cubic.c bictcp_update]
+const LEAST_CNT: u32 = 2;
+/// Smallest slow-start threshold, in segments. [linux-6.12 tcp_cubic.c cubictcp_recalc_ssthresh]
+const LEAST_SSTHRESH: u64 = 2;
+
+const fn number(name: &'static str, default: u64, least: u64, most: u64, meaning: &'static str) -> Parameter {
+    Parameter { name, unit: ParameterUnit::Number, default: Some(default), least, most, meaning }
+}
+
+const fn flag(name: &'static str, meaning: &'static str) -> Parameter {
+    Parameter { name, unit: ParameterUnit::Flag, default: Some(1), least: 0, most: 1, meaning }
+}
+
+const fn packets(name: &'static str, default: u64, meaning: &'static str) -> Parameter {
+    let most = Segs::INFINITE.0 as u64;
+    Parameter { name, unit: ParameterUnit::Packets, default: Some(default), least: 0, most, meaning }
+}
+
+/// Module parameters with the kernel's defaults. [linux-6.12 tcp_cubic.c module_param]
+const PARAMETERS: &[Parameter] = &[
+    flag("fast_convergence", "release more of the window when losses come closer"),
+    number("beta", 717, 1, 1023, "window kept after a loss, in 1/1024"),
+    packets("initial_ssthresh", 0, "slow-start threshold at the start without hystart; 0 = infinite"),
+    number("bic_scale", 41, 1, 65_535, "steepness of the curve: C in 1/102.4 per s³"),
+    flag("tcp_friendliness", "never grow slower than Reno with the same average window"),
+    flag("hystart", "leave slow start early"),
+    number("hystart_detect", 3, 0, 3, "detectors: 1 = ACK train, 2 = delay, 3 = both"),
+    packets("hystart_low_window", 16, "hystart leaves smaller windows alone"),
+    number("hystart_ack_delta_us", 2_000, 1, 1_000_000, "ACKs further apart (µs) are not of one train"),
+];
+
+/// The registry row.
+pub const ROW: Row = Row {
+    name: "cubic",
+    summary: "a cubic in the time since the last loss; Linux's default",
+    source: include_str!("cubic.rs"),
+    parameters: PARAMETERS,
+    sndbuf_factor: 2,
+    wants_pacing: false,
+    build,
+};
+
+fn build(given: &Parameters) -> Result<Control, ParameterError> {
+    let get = |name| given.get(name, PARAMETERS);
+    let detect = get("hystart_detect")?;
+    let settings = Settings {
+        ack_train: detect & 1 != 0,
+        delay: detect & 2 != 0,
+        low_window: Segs(get("hystart_low_window")? as u32),
+        ack_delta_us: get("hystart_ack_delta_us")?,
+    };
+    let tuning = Tuning {
+        fast_convergence: get("fast_convergence")? != 0,
+        beta: get("beta")?,
+        initial_ssthresh: Segs(get("initial_ssthresh")? as u32),
+        steepness: get("bic_scale")? * SCALE_STEPS,
+        tcp_friendliness: get("tcp_friendliness")? != 0,
+        hystart: (get("hystart")? != 0).then_some(settings),
+    };
+    Ok(Control::Window(Box::new(Cubic::new(tuning))))
+}
+
+/// The module parameters.
+#[derive(Clone, Copy, Debug)]
+struct Tuning {
+    fast_convergence: bool,
+    /// In 1/1024.
+    beta: u64,
+    initial_ssthresh: Segs,
+    /// C in 1/1024 per s³.
+    steepness: u64,
+    tcp_friendliness: bool,
+    hystart: Option<Settings>,
+}
+
+impl Tuning {
+    /// K: when a curve that starts `gap` segments below its plateau reaches it, in 1/1024 s. [rfc9438 §4.2 fig. 2]
+    fn k(&self, gap: u32) -> u64 {
+        cube_root(((1 << CURVE_BITS) / self.steepness).saturating_mul(u64::from(gap)))
+    }
+
+    /// How far from its plateau the curve is `offset` (1/1024 s) before or after it, in whole segments.
+    fn rise(&self, offset: u64) -> u32 {
+        let offset = u128::from(offset.min(u64::from(u32::MAX)));
+        let rise = (u128::from(self.steepness) * offset * offset * offset) >> CURVE_BITS;
+        u32::try_from(rise).unwrap_or(u32::MAX)
+    }
+
+    /// Acknowledgements for which the equivalent Reno grows by a segment: (1 + β) / 3(1 − β) windows, in eighths.
+    fn reno_pace(&self, cwnd: u32) -> u32 {
+        let eighths = 8 * (BETA_UNIT + self.beta) / 3 / (BETA_UNIT - self.beta);
+        u32::try_from((u64::from(cwnd) * eighths) >> 3).unwrap_or(u32::MAX).max(1)
+    }
+}
+
+/// CUBIC's memory.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    tuning: Tuning,
+    hystart: Option<HyStart>,
+    /// Acknowledgements per segment of growth, as last computed.
+    cnt: u32,
+    /// Window before the last reduction; 0 before any.
+    w_max: u32,
+    epoch: Option<Epoch>,
+    last_update: Option<Update>,
+    /// Smallest RTT since the last timeout, in µs.
+    delay_min_us: Option<u64>,
+}
+
+/// Growth since a reduction (or since slow start ended).
+#[derive(Clone, Debug)]
+struct Epoch {
+    /// In jiffies.
+    start: u64,
+    /// Time from `start` to the plateau, in 1/1024 s.
+    k: u64,
+    /// Height of the plateau (`bic_origin_point`).
+    origin: u32,
+    /// Acknowledgements not yet turned into growth of `reno`.
+    acked: u32,
+    /// Window of the equivalent Reno (`tcp_cwnd`).
+    reno: u32,
+}
+
+/// Window and jiffy at which `cnt` was last computed.
+#[derive(Clone, Copy, Debug)]
+struct Update {
+    cwnd: u32,
+    jiffies: u64,
+}
+
+impl Moments for Cubic {
+    fn init(&mut self, flow: &Flow, window: &mut Window, _draws: &mut dyn rand_core::Rng) {
+        self.hystart = self.tuning.hystart.map(|settings| HyStart::new(settings, flow));
+        if self.hystart.is_none() && self.tuning.initial_ssthresh > Segs::ZERO {
+            window.ssthresh = self.tuning.initial_ssthresh;
+        }
+    }
+
+    fn set_state(&mut self, to: CaState, flow: &Flow, _window: &mut Window) {
+        if to == CaState::Loss {
+            let hystart = self.hystart.take();
+            *self = Cubic { hystart, ..Cubic::new(self.tuning) };
+            self.hystart.iter_mut().for_each(|hystart| hystart.rearm(flow));
+        }
+    }
+
+    fn cwnd_event(&mut self, event: CwndEvent, flow: &Flow, _window: &mut Window) {
+        if let (CwndEvent::TxStart, Some(epoch)) = (event, &mut self.epoch) {
+            let idle = flow.jiffies().saturating_sub(flow.last_sent.ticks(flow.jiffy));
+            epoch.start = (epoch.start + idle).min(flow.jiffies());
+        }
+    }
+
+    fn pkts_acked(&mut self, sample: &AckSample, flow: &Flow, window: &mut Window) {
+        let Some(rtt) = sample.rtt else { return };
+        // Right after a reduction the RTT still shows the queue that caused it.
+        if self.epoch.as_ref().is_some_and(|epoch| flow.jiffies() < epoch.start + flow.hz()) {
+            return;
+        }
+        let rtt_us = rtt.as_micros().max(1);
+        let delay_min_us = self.delay_min_us.map_or(rtt_us, |min| min.min(rtt_us));
+        self.delay_min_us = Some(delay_min_us);
+        if let Some(hystart) = &mut self.hystart {
+            hystart.take(rtt_us, delay_min_us, flow, window);
+        }
+    }
+}
+
+impl WindowControl for Cubic {
+    fn cong_avoid(&mut self, acked: Segs, flow: &Flow, window: &mut Window) {
+        if !flow.cwnd_limited {
+            return;
+        }
+        let left = if window.in_slow_start() { window.slow_start(acked) } else { acked };
+        if left > Segs::ZERO {
+            self.update(left, flow, window.cwnd.0);
+            window.cong_avoid_ai(self.cnt, left);
+        }
+    }
+
+    fn ssthresh(&mut self, _flow: &Flow, window: &Window) -> Segs {
+        let cwnd = u64::from(window.cwnd.0);
+        let fell = window.cwnd.0 < self.w_max && self.tuning.fast_convergence;
+        let w_max = if fell { cwnd * (BETA_UNIT + self.tuning.beta) / (2 * BETA_UNIT) } else { cwnd };
+        self.w_max = w_max as u32;
+        self.epoch = None;
+        Segs((cwnd * self.tuning.beta / BETA_UNIT).max(LEAST_SSTHRESH) as u32)
+    }
+}
+
+impl Cubic {
+    fn new(tuning: Tuning) -> Self {
+        Cubic { tuning, hystart: None, cnt: 0, w_max: 0, epoch: None, last_update: None, delay_min_us: None }
+    }
+
+    /// Computes `cnt` for `acked` more acknowledgements.
+    fn update(&mut self, acked: Segs, flow: &Flow, cwnd: u32) {
+        let now = flow.jiffies();
+        if let Some(epoch) = &mut self.epoch {
+            epoch.acked = epoch.acked.saturating_add(acked.0);
+        }
+        let recent = |last: Update| last.cwnd == cwnd && now - last.jiffies <= flow.hz() / UPDATES_PER_SEC;
+        if self.last_update.is_some_and(recent) {
+            return;
+        }
+        // The clock of the curve ticks once a jiffy: a second look in the same one shows nothing new.
+        let ticked = self.epoch.is_none() || self.last_update.is_none_or(|last| last.jiffies != now);
+        let mut epoch = self.epoch.take().unwrap_or_else(|| self.new_epoch(acked.0, now, cwnd));
+        if ticked {
+            self.last_update = Some(Update { cwnd, jiffies: now });
+            self.cnt = self.cnt_of_curve(&epoch, flow, cwnd);
+        }
+        if self.tuning.tcp_friendliness {
+            self.cnt = self.cnt.min(epoch.cnt_of_reno(self.tuning.reno_pace(cwnd), cwnd));
+        }
+        self.cnt = self.cnt.max(LEAST_CNT);
+        self.epoch = Some(epoch);
+    }
+
+    fn new_epoch(&self, acked: u32, now: u64, cwnd: u32) -> Epoch {
+        let gap = self.w_max.saturating_sub(cwnd);
+        Epoch { start: now, k: self.tuning.k(gap), origin: self.w_max.max(cwnd), acked, reno: cwnd }
+    }
+
+    /// Acknowledgements per segment to be on the curve one RTT from now.
+    fn cnt_of_curve(&self, epoch: &Epoch, flow: &Flow, cwnd: u32) -> u32 {
+        let target = self.target(epoch, flow);
+        let cnt = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(PLATEAU_WINDOWS) };
+        if self.w_max == 0 { cnt.min(FIRST_CNT) } else { cnt }
+    }
+
+    /// W(t) one RTT from now. [rfc9438 §4.2 fig. 1]
+    fn target(&self, epoch: &Epoch, flow: &Flow) -> u32 {
+        let ahead = flow.jiffies_in(tailback_units::Span::from_micros(self.delay_min_us.unwrap_or(0)));
+        let t = ((flow.jiffies() - epoch.start + ahead) << CLOCK_BITS) / flow.hz();
+        let rise = self.tuning.rise(t.abs_diff(epoch.k));
+        if t < epoch.k { epoch.origin.saturating_sub(rise) } else { epoch.origin.saturating_add(rise) }
+    }
+}
+
+impl Epoch {
+    /// Acknowledgements per segment to keep up with the equivalent Reno, which gains a segment per `pace` of them.
+    fn cnt_of_reno(&mut self, pace: u32, cwnd: u32) -> u32 {
+        // Not while `acked == pace`: the kernel subtracts only what is exceeded.
+        let gained = self.acked.saturating_sub(1) / pace;
+        self.acked -= gained * pace;
+        self.reno = self.reno.saturating_add(gained);
+        match self.reno.saturating_sub(cwnd) {
+            0 => u32::MAX,
+            behind => cwnd / behind,
+        }
+    }
+}
+
+/// The largest whole number whose cube is at most `a`, by Newton's method from above.
+fn cube_root(a: u64) -> u64 {
+    if a == 0 {
+        return 0;
+    }
+    let mut root = 1u64 << (64 - a.leading_zeros()).div_ceil(3);
+    loop {
+        let next = (2 * root + a / (root * root)) / 3;
+        if next >= root {
+            return root;
+        }
+        root = next;
+    }
+}

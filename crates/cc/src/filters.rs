@@ -1,0 +1,5 @@
+//! Filters that several controls share.
+
+mod windowed;
+
+pub use windowed::{WindowedMax, WindowedMin};

@@ -1,0 +1,138 @@
+//! What a control may look at: the facts of a flow, the states and the moments of its sender.
+
+use tailback_units::{Segs, SimTime, Span};
+
+/// `sk_gso_max_size` in bytes: 64 KiB less room for headers. [linux-6.12 sock.c sk_dst_gso_max_size]
+const GSO_MAX_SIZE: u32 = 65_536 - 321;
+
+/// State of loss recovery. [linux-6.12 tcp.h enum tcp_ca_state]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum CaState {
+    /// Nothing unusual.
+    #[default]
+    Open,
+    /// SACKs or duplicate ACKs, no loss yet.
+    Disorder,
+    /// The window is being reduced without loss (ECN, local congestion).
+    Cwr,
+    /// Fast recovery.
+    Recovery,
+    /// After a retransmission timeout.
+    Loss,
+}
+
+/// Moments of the sender that a control may want to know. [linux-6.12 tcp.h enum tcp_ca_event]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CwndEvent {
+    /// First transmission when nothing was in flight.
+    TxStart,
+    /// The window is restarted after idle.
+    CwndRestart,
+    /// Recovery or CWR ended.
+    CompleteCwr,
+    /// A retransmission timeout.
+    Loss,
+}
+
+/// Who spaces the packets of a socket. [linux-6.12 sock.h sk_pacing_status]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PacingStatus {
+    /// Nobody.
+    #[default]
+    None,
+    /// TCP's own timer.
+    Needed,
+    /// The `fq` discipline.
+    Fq,
+}
+
+/// What a control may look at: facts of the flow that the sender keeps up to date and a control cannot write.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// The instant of this call.
+    pub now: SimTime,
+    /// Payload bytes per full segment (`mss_cache`).
+    pub mss: u32,
+    /// Smoothed RTT in µs, times eight as the kernel keeps it; 0 before the first sample.
+    pub srtt_us8: u32,
+    /// Windowed minimum RTT (300 s); `None` before the first sample.
+    pub min_rtt: Option<Span>,
+    /// Segments sent and not cumulatively acknowledged.
+    pub packets_out: Segs,
+    /// Segments in the network: `packets_out - (sacked + lost) + retrans`.
+    pub in_flight: Segs,
+    /// First byte not acknowledged.
+    pub snd_una: u64,
+    /// Next new byte to send.
+    pub snd_nxt: u64,
+    /// Segments delivered since the start, SACKed ones included.
+    pub delivered: u64,
+    /// When `delivered` last grew.
+    pub delivered_at: SimTime,
+    /// Segments marked lost since the start.
+    pub lost: u64,
+    /// Rate samples up to this many delivered segments are limited by the application; 0 = not limited.
+    pub app_limited: u64,
+    /// State of recovery.
+    pub ca_state: CaState,
+    /// cwnd was the limit in the last window (`tcp_is_cwnd_limited`).
+    pub cwnd_limited: bool,
+    /// Who paces.
+    pub pacing_status: PacingStatus,
+    /// When data was last sent (`lsndtime`); on [`CwndEvent::TxStart`] still the transmission before.
+    pub last_sent: SimTime,
+    /// Departure time given to the newest packet (`tcp_wstamp_ns`).
+    pub departure: SimTime,
+    /// `sk_pacing_shift`: bytes per transmit burst are `pacing_rate >> shift`.
+    pub pacing_shift: u32,
+    /// Largest skb in bytes (`sk_gso_max_size`).
+    pub gso_max_size: u32,
+    /// Most segments of one skb (`gso_max_segs`): 1 with offloads off.
+    pub gso_max_segs: u32,
+    /// Length of a jiffy (1/HZ).
+    pub jiffy: Span,
+}
+
+impl Flow {
+    /// A connection just established that has sent nothing, with offloads off and Linux's defaults for the rest.
+    pub fn established(mss: u32, jiffy: Span) -> Self {
+        Flow {
+            now: SimTime::ZERO,
+            mss,
+            srtt_us8: 0,
+            min_rtt: None,
+            packets_out: Segs::ZERO,
+            in_flight: Segs::ZERO,
+            snd_una: 0,
+            snd_nxt: 0,
+            delivered: 0,
+            delivered_at: SimTime::ZERO,
+            lost: 0,
+            app_limited: 0,
+            ca_state: CaState::Open,
+            cwnd_limited: false,
+            pacing_status: PacingStatus::None,
+            last_sent: SimTime::ZERO,
+            departure: SimTime::ZERO,
+            pacing_shift: 10,
+            gso_max_size: GSO_MAX_SIZE,
+            gso_max_segs: 1,
+            jiffy,
+        }
+    }
+
+    /// Jiffies in `span`, rounded up. [linux-6.12 time.c usecs_to_jiffies]
+    pub fn jiffies_in(&self, span: Span) -> u64 {
+        span.as_nanos().div_ceil(self.jiffy.as_nanos())
+    }
+
+    /// Jiffies per second (HZ).
+    pub fn hz(&self) -> u64 {
+        Span::from_secs(1).as_nanos() / self.jiffy.as_nanos()
+    }
+
+    /// Whole jiffies since the run began. [linux-6.12 tcp_jiffies32]
+    pub fn jiffies(&self) -> u64 {
+        self.now.ticks(self.jiffy)
+    }
+}

@@ -1,0 +1,328 @@
+//! HyStart: leave slow start before the bottleneck's buffer overflows. Two detectors watch each round trip.
+//!
+//! ACK train: ACKs that follow each other within 2 ms are one train; when it has lasted longer than the pipe
+//!            (min RTT + ack_delay, half of that unless the flow is paced), the window fills the pipe.
+//! delay:     when the smallest of at least 9 RTTs of a round exceeds min RTT + clamp(min RTT / 8, 4 ms, 16 ms),
+//!            a queue is building.
+//! ack_delay = min(1 ms, time to send four largest skbs at the pacing rate): room for a receiver that batches ACKs.
+//!
+//! On exit ssthresh = cwnd. A round ends when what was unsent at its start is acknowledged. Both detectors wait for
+//! a window of 16 segments, rounds do not. After an exit nothing is watched until a timeout re-arms it.
+//! Sources: [hystart, Ha and Rhee 2011], [linux-6.12 tcp_cubic.c hystart_update].
+//!
+//! Rounds are counted as in the stable 6.12 series since 2025: also below the low window, in the same ACK before its
+//! RTT is judged. Kernels 5.16 to 6.12.13 began rounds only at the low window, those before after judging the ACK.
+
+use tailback_units::{Segs, SimTime};
+
+use crate::{Flow, PacingStatus, Window};
+
+/// RTT samples of a round that the delay detector takes before it judges. [linux-6.12 tcp_cubic.c HYSTART_MIN_SAMPLES]
+const MIN_SAMPLES: u32 = 8;
+/// Smallest delay threshold in µs. [linux-6.12 tcp_cubic.c HYSTART_DELAY_MIN]
+const DELAY_MIN_US: u64 = 4_000;
+/// Largest delay threshold in µs. [linux-6.12 tcp_cubic.c HYSTART_DELAY_MAX]
+const DELAY_MAX_US: u64 = 16_000;
+/// Largest allowance for batched ACKs in µs. [linux-6.12 tcp_cubic.c hystart_ack_delay]
+const ACK_DELAY_MAX_US: u64 = 1_000;
+/// Largest skbs that a receiver may batch into one ACK. [linux-6.12 tcp_cubic.c hystart_ack_delay]
+const BATCHED_SKBS: u64 = 4;
+
+/// What HyStart looks for, and from which window on.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Watch the length of ACK trains.
+    pub ack_train: bool,
+    /// Watch the RTT.
+    pub delay: bool,
+    /// Smaller windows never leave slow start.
+    pub low_window: Segs,
+    /// ACKs further apart than this, in µs, are not of one train.
+    pub ack_delta_us: u64,
+}
+
+/// Why slow start ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// The ACK train was as long as the pipe.
+    AckTrain,
+    /// The RTT rose.
+    Delay,
+}
+
+/// The detectors of one flow.
+#[derive(Clone, Debug)]
+pub struct HyStart {
+    settings: Settings,
+    exit: Option<Exit>,
+    round: Round,
+}
+
+#[derive(Clone, Debug)]
+struct Round {
+    started: SimTime,
+    last_ack: SimTime,
+    ends_after: u64,
+    samples: u32,
+    min_rtt_us: u64,
+}
+
+impl Round {
+    fn starting(flow: &Flow) -> Self {
+        Round { started: flow.now, last_ack: flow.now, ends_after: flow.snd_nxt, samples: 0, min_rtt_us: u64::MAX }
+    }
+}
+
+impl HyStart {
+    /// Detectors that watch from now on.
+    pub fn new(settings: Settings, flow: &Flow) -> Self {
+        HyStart { settings, exit: None, round: Round::starting(flow) }
+    }
+
+    /// Watches again, as after a timeout.
+    pub fn rearm(&mut self, flow: &Flow) {
+        self.exit = None;
+        self.round = Round::starting(flow);
+    }
+
+    /// Why slow start was left, if it was.
+    pub fn exit(&self) -> Option<Exit> {
+        self.exit
+    }
+
+    /// Takes the RTT of an ACK (µs); `min_rtt_us` is the smallest so far, this one included.
+    pub fn take(&mut self, rtt_us: u64, min_rtt_us: u64, flow: &Flow, window: &mut Window) {
+        if self.exit.is_some() || !window.in_slow_start() {
+            return;
+        }
+        if flow.snd_una > self.round.ends_after {
+            self.round = Round::starting(flow);
+        }
+        if window.cwnd < self.settings.low_window {
+            return;
+        }
+        let train = self.settings.ack_train && self.train_fills_the_pipe(pipe_us(min_rtt_us, flow, window), flow);
+        let delay = self.settings.delay && self.delay_has_grown(rtt_us, min_rtt_us);
+        self.exit = if train { Some(Exit::AckTrain) } else { delay.then_some(Exit::Delay) };
+        if self.exit.is_some() {
+            window.ssthresh = window.cwnd;
+        }
+    }
+
+    fn train_fills_the_pipe(&mut self, pipe_us: u64, flow: &Flow) -> bool {
+        // A gap ends the train for the whole round: `last_ack` then stays behind.
+        if micros_between(self.round.last_ack, flow.now) > self.settings.ack_delta_us {
+            return false;
+        }
+        self.round.last_ack = flow.now;
+        micros_between(self.round.started, flow.now) > pipe_us
+    }
+
+    fn delay_has_grown(&mut self, rtt_us: u64, min_rtt_us: u64) -> bool {
+        self.round.min_rtt_us = self.round.min_rtt_us.min(rtt_us);
+        if self.round.samples < MIN_SAMPLES {
+            self.round.samples += 1;
+            return false;
+        }
+        self.round.min_rtt_us > min_rtt_us + (min_rtt_us / 8).clamp(DELAY_MIN_US, DELAY_MAX_US)
+    }
+}
+
+/// How long a train that fills the pipe lasts. Spreading by pacing may take up to half an RTT, hence the whole
+/// length for a paced flow and half of it for one that sends in bursts.
+fn pipe_us(min_rtt_us: u64, flow: &Flow, window: &Window) -> u64 {
+    let whole = min_rtt_us + ack_delay_us(flow, window);
+    if flow.pacing_status == PacingStatus::None { whole / 2 } else { whole }
+}
+
+/// How much longer a train may look because the receiver batches.
+fn ack_delay_us(flow: &Flow, window: &Window) -> u64 {
+    let batch = u64::from(flow.gso_max_size) * BATCHED_SKBS * 1_000_000;
+    match window.pacing_rate.bytes_per_sec() {
+        0 => 0,
+        rate => (batch / rate).min(ACK_DELAY_MAX_US),
+    }
+}
+
+/// TCP's clock counts whole microseconds.
+fn micros_between(from: SimTime, to: SimTime) -> u64 {
+    to.as_micros().saturating_sub(from.as_micros())
+}
+
+#[cfg(test)]
+mod tests {
+    use tailback_units::{Rate, Span};
+
+    use super::*;
+
+    const SETTINGS: Settings = Settings { ack_train: true, delay: true, low_window: Segs(16), ack_delta_us: 2_000 };
+    const MSS: u64 = 1000;
+
+    /// A slow start that acknowledges `per_ack` segments at each given moment; what it learns it learns from HyStart.
+    struct SlowStart {
+        flow: Flow,
+        window: Window,
+        hystart: HyStart,
+        min_rtt_us: u64,
+    }
+
+    impl SlowStart {
+        /// Ten segments have just been sent.
+        fn new(settings: Settings) -> Self {
+            let mut flow = Flow::established(MSS as u32, Span::from_millis(1));
+            let hystart = HyStart::new(settings, &flow);
+            flow.snd_nxt = 10 * MSS;
+            let window = Window::initial(Segs(10));
+            SlowStart { flow, window, hystart, min_rtt_us: u64::MAX }
+        }
+
+        fn ack(&mut self, at_us: u64, segments: u32, rtt_us: u64) {
+            self.flow.now = SimTime::from_nanos(at_us * 1_000);
+            self.flow.snd_una += u64::from(segments) * MSS;
+            self.min_rtt_us = self.min_rtt_us.min(rtt_us);
+            self.hystart.take(rtt_us, self.min_rtt_us, &self.flow, &mut self.window);
+            if self.window.in_slow_start() {
+                self.window.slow_start(Segs(segments));
+            }
+            self.flow.snd_nxt = self.flow.snd_una + u64::from(self.window.cwnd.0) * MSS;
+        }
+
+        /// After `rounds` round trips of which all ACKs come at once.
+        fn after(rounds: u64, settings: Settings, rtt_us: u64) -> Self {
+            let mut start = SlowStart::new(settings);
+            for round in 1..=rounds {
+                for _ in 0..start.window.cwnd.0 / 2 {
+                    start.ack(round * rtt_us, 2, rtt_us);
+                }
+            }
+            start
+        }
+    }
+
+    #[test]
+    fn a_train_longer_than_half_the_pipe_ends_slow_start_of_an_unpaced_flow() {
+        let mut start = SlowStart::after(2, SETTINGS, 100_000);
+        start.window.pacing_rate = Rate::from_bytes_per_sec(1_000_000);
+        let mut at = 300_000;
+        while start.hystart.exit().is_none() {
+            start.ack(at, 1, 100_000);
+            at += 2_000;
+        }
+        // (100 + 1) / 2 ms of train, which began with the first ACK of the third round.
+        assert_eq!(start.hystart.exit(), Some(Exit::AckTrain));
+        assert_eq!(start.flow.now.as_micros() - 300_000, 52_000);
+        assert_eq!(start.window.ssthresh, start.window.cwnd);
+    }
+
+    #[test]
+    fn a_paced_flow_waits_for_a_train_of_the_whole_pipe() {
+        let mut start = SlowStart::after(2, SETTINGS, 20_000);
+        start.flow.pacing_status = PacingStatus::Fq;
+        start.window.pacing_rate = Rate::from_bytes_per_sec(1_000_000);
+        let mut at = 60_000;
+        while start.hystart.exit().is_none() {
+            start.ack(at, 1, 20_000);
+            at += 1_000;
+        }
+        assert_eq!(start.flow.now.as_micros() - 60_000, 22_000);
+    }
+
+    #[test]
+    fn a_gap_of_more_than_two_milliseconds_silences_the_train_detector_for_the_round() {
+        let mut start = SlowStart::after(1, SETTINGS, 10_000);
+        for i in 0..9 {
+            start.ack(20_000 + 2_001 * i, 2, 10_000);
+        }
+        assert_eq!(start.hystart.exit(), None);
+        assert_eq!(start.window.cwnd, Segs(38));
+    }
+
+    #[test]
+    fn the_ninth_ack_at_a_longer_delay_ends_slow_start() {
+        let mut start = SlowStart::after(1, SETTINGS, 200_000);
+        let mut windows = Vec::new();
+        for i in 0..9 {
+            start.ack(440_000 + 3_000 * i, 2, 240_000);
+            windows.push(start.window.cwnd.0);
+        }
+        assert_eq!(windows, [22, 24, 26, 28, 30, 32, 34, 36, 36]);
+        assert_eq!(start.window.ssthresh, Segs(36));
+        assert_eq!(start.hystart.exit(), Some(Exit::Delay));
+    }
+
+    #[test]
+    fn a_delay_of_three_milliseconds_over_ten_is_no_sign_of_a_queue() {
+        let mut start = SlowStart::after(1, SETTINGS, 10_000);
+        for i in 0..40 {
+            start.ack(30_000 + 2_500 * i, 2, 13_900);
+        }
+        assert_eq!(start.hystart.exit(), None);
+    }
+
+    #[test]
+    fn the_delay_threshold_never_exceeds_sixteen_milliseconds() {
+        for (rtt_us, exit) in [(416_000, None), (416_001, Some(Exit::Delay))] {
+            let mut start = SlowStart::after(1, SETTINGS, 400_000);
+            for i in 0..9 {
+                start.ack(900_000 + 3_000 * i, 2, rtt_us);
+            }
+            assert_eq!(start.hystart.exit(), exit, "{rtt_us}");
+        }
+    }
+
+    #[test]
+    fn a_minimum_that_falls_during_slow_start_ends_nothing() {
+        let mut start = SlowStart::after(1, SETTINGS, 200_000);
+        for i in 0..10 {
+            start.ack(440_000 + 3_000 * i, 2, 200_000 - 10_000 * i);
+        }
+        assert_eq!(start.hystart.exit(), None);
+    }
+
+    #[test]
+    fn windows_below_sixteen_segments_are_left_alone() {
+        let mut start = SlowStart::new(SETTINGS);
+        for i in 0..6 {
+            start.ack(100_000 + 100_000 * i, 1, 100_000 + 100_000 * i);
+        }
+        assert_eq!((start.hystart.exit(), start.window.cwnd), (None, Segs(16)));
+    }
+
+    /// The kernel leaves slow start at 21 segments at 10 Mbit/s and at 16 segments at 100 Mbit/s over 0.2 ms, one ACK
+    /// per segment: rounds begin below the low window, trains are not continued below it.
+    #[test]
+    fn slow_start_over_a_short_path_ends_where_the_kernel_ends_it() {
+        for (gap_us, ssthresh) in [(1_211, 21), (121, 16)] {
+            let mut start = SlowStart::new(SETTINGS);
+            start.window.pacing_rate = Rate::from_bytes_per_sec(100_000_000);
+            for i in 0..30 {
+                start.ack(200 + gap_us * i, 1, 200 + gap_us * i);
+            }
+            assert_eq!(start.window.ssthresh, Segs(ssthresh), "{gap_us}");
+        }
+    }
+
+    #[test]
+    fn either_detector_can_be_switched_off() {
+        let mut start = SlowStart::after(1, Settings { delay: false, ..SETTINGS }, 200_000);
+        for i in 0..20 {
+            start.ack(440_000 + 3_000 * i, 2, 300_000);
+        }
+        assert_eq!(start.hystart.exit(), None);
+        let mut start = SlowStart::after(1, Settings { ack_train: false, ..SETTINGS }, 10_000);
+        for i in 0..30 {
+            start.ack(20_000 + 1_000 * i, 1, 10_000);
+        }
+        assert_eq!(start.hystart.exit(), None);
+    }
+
+    #[test]
+    fn rearming_watches_again() {
+        let mut start = SlowStart::after(1, SETTINGS, 200_000);
+        for i in 0..9 {
+            start.ack(440_000 + 3_000 * i, 2, 240_000);
+        }
+        start.hystart.rearm(&start.flow);
+        assert_eq!(start.hystart.exit(), None);
+    }
+}

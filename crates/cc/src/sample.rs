@@ -1,0 +1,39 @@
+//! What an ACK tells a control: acknowledged segments with their RTT, and the delivery rate.
+
+use tailback_units::{Segs, Span};
+
+/// What one ACK says to a control's `pkts_acked`. [linux-6.12 tcp.h struct ack_sample]
+#[derive(Clone, Copy, Debug)]
+pub struct AckSample {
+    /// Segments cumulatively acknowledged by this ACK.
+    pub packets_acked: Segs,
+    /// RTT of the newest segment acknowledged that was never retransmitted; `None` if there is none.
+    pub rtt: Option<Span>,
+    /// Bytes in flight when that segment was sent.
+    pub in_flight: u64,
+}
+
+/// Delivery rate of one ACK. [linux-6.12 tcp.h struct rate_sample]
+#[derive(Clone, Copy, Debug)]
+pub struct RateSample {
+    /// `delivered` when the newest segment now acknowledged was sent.
+    pub prior_delivered: u64,
+    /// Segments delivered over the interval; `None` if the sample is void.
+    pub delivered: Option<u64>,
+    /// Time over which they were delivered; `None` if shorter than the minimum RTT, hence not credible.
+    pub interval: Option<Span>,
+    /// RTT of the newest segment acknowledged; `None` if ambiguous.
+    pub rtt: Option<Span>,
+    /// Segments newly marked lost by this ACK.
+    pub losses: Segs,
+    /// Segments newly acknowledged or SACKed by this ACK.
+    pub acked_sacked: Segs,
+    /// Segments in flight before this ACK.
+    pub prior_in_flight: Segs,
+    /// The sample was limited by the application.
+    pub is_app_limited: bool,
+    /// The newest segment acknowledged was a retransmission.
+    pub is_retrans: bool,
+    /// The ACK may have been delayed by the receiver.
+    pub is_ack_delayed: bool,
+}

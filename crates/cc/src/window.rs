@@ -1,0 +1,103 @@
+//! What a control may change, and the two ways of growing that nearly all of them share.
+
+use tailback_units::{Rate, Segs};
+
+/// What a control may change.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// Congestion window.
+    pub cwnd: Segs,
+    /// Slow-start threshold; [`Segs::INFINITE`] before any loss.
+    pub ssthresh: Segs,
+    /// Acknowledged segments not yet turned into window growth (`snd_cwnd_cnt`).
+    pub cwnd_cnt: u32,
+    /// cwnd before the last reduction.
+    pub prior_cwnd: Segs,
+    /// Largest cwnd allowed.
+    pub cwnd_clamp: Segs,
+    /// Pacing rate; a window control does not set it, the sender derives it from cwnd and srtt.
+    pub pacing_rate: Rate,
+    /// Set by a control to mark what is in flight as limited by the application (BBR's PROBE_RTT).
+    pub mark_app_limited: bool,
+}
+
+impl Window {
+    /// The window of a new connection: no threshold, no clamp, no pacing.
+    pub fn initial(cwnd: Segs) -> Self {
+        Window {
+            cwnd,
+            ssthresh: Segs::INFINITE,
+            cwnd_cnt: 0,
+            prior_cwnd: Segs::ZERO,
+            cwnd_clamp: Segs(u32::MAX),
+            pacing_rate: Rate::UNLIMITED,
+            mark_app_limited: false,
+        }
+    }
+
+    /// Below the threshold. [linux-6.12 tcp_in_slow_start]
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Slow start (to be called in it): grows by what was acknowledged, up to ssthresh; returns what is left over.
+    /// [linux-6.12 tcp_slow_start]
+    pub fn slow_start(&mut self, acked: Segs) -> Segs {
+        let cwnd = Segs(self.cwnd.0.saturating_add(acked.0).min(self.ssthresh.0));
+        let left = acked - (cwnd - self.cwnd);
+        self.cwnd = cwnd.min(self.cwnd_clamp);
+        left
+    }
+
+    /// Additive increase: one segment for each `per` acknowledged. [linux-6.12 tcp_cong_avoid_ai]
+    pub fn cong_avoid_ai(&mut self, per: u32, acked: Segs) {
+        if self.cwnd_cnt >= per {
+            self.cwnd_cnt = 0;
+            self.cwnd += Segs::ONE;
+        }
+        self.cwnd_cnt += acked.0;
+        if self.cwnd_cnt >= per {
+            let grown = self.cwnd_cnt / per;
+            self.cwnd_cnt -= grown * per;
+            self.cwnd += Segs(grown);
+        }
+        self.cwnd = self.cwnd.min(self.cwnd_clamp);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_start_stops_at_the_threshold_and_returns_the_rest() {
+        let mut window = Window { ssthresh: Segs(12), ..Window::initial(Segs(10)) };
+        assert_eq!(window.slow_start(Segs(5)), Segs(3));
+        assert_eq!(window.cwnd, Segs(12));
+    }
+
+    #[test]
+    fn additive_increase_keeps_the_acknowledgements_that_did_not_make_a_segment() {
+        let mut window = Window::initial(Segs(10));
+        window.cong_avoid_ai(10, Segs(7));
+        assert_eq!((window.cwnd, window.cwnd_cnt), (Segs(10), 7));
+        window.cong_avoid_ai(10, Segs(7));
+        assert_eq!((window.cwnd, window.cwnd_cnt), (Segs(11), 4));
+    }
+
+    #[test]
+    fn acknowledgements_saved_under_a_slower_pace_buy_one_segment_when_the_pace_quickens() {
+        let mut window = Window { cwnd_cnt: 90, ..Window::initial(Segs(10)) };
+        window.cong_avoid_ai(10, Segs(1));
+        assert_eq!((window.cwnd, window.cwnd_cnt), (Segs(11), 1), "the other eighty are forfeited");
+    }
+
+    #[test]
+    fn neither_way_of_growing_passes_the_clamp() {
+        let mut window = Window { cwnd_clamp: Segs(11), ..Window::initial(Segs(10)) };
+        window.slow_start(Segs(10));
+        assert_eq!(window.cwnd, Segs(11));
+        window.cong_avoid_ai(1, Segs(10));
+        assert_eq!(window.cwnd, Segs(11));
+    }
+}
