@@ -1,10 +1,30 @@
-//! One socket.
+//! One socket: the state of the connection, and the order in which its halves act.
+
+use std::collections::VecDeque;
 
 use rand_core::Rng;
-use tailback_packet::{Ecn, Packet, Segment};
-use tailback_units::{Bytes, SimTime};
+use tailback_cc::PacingStatus;
+use tailback_packet::{Ecn, IPV4_HEADER, Packet, Payload, SackBlocks, Segment, SegmentFlags};
+use tailback_units::{Bytes, Segs, SimTime, Span};
 
-use crate::{EndpointConfig, Note, TcpInfo};
+use crate::info::{HeldBy, Note, TcpInfo};
+use crate::output::{Outgoing, Pass};
+use crate::receiver::Receiver;
+use crate::rtt::RTO_INITIAL;
+use crate::sender::{Sender, SenderConfig, TIMESTAMP_OPTION};
+use crate::timers::wheel_expiry;
+use crate::undo::timestamp;
+use crate::window::Chrono;
+use crate::{EndpointConfig, SmallQueueLimit};
+
+/// Bytes of a TCP header without options.
+const TCP_HEADER: u32 = 20;
+/// Bytes of the options of a SYN: MSS 4, SACK permitted 2, timestamps 10, window scale 3, padding 1.
+const SYN_OPTIONS: u32 = 20;
+/// Truesize of a pure ACK: counted at the receiver of it only.
+const ACK_TRUESIZE: u32 = 768;
+/// SYN timeouts that are not doubled (`net.ipv4.tcp_syn_linear_timeouts`).
+const SYN_LINEAR_TIMEOUTS: u32 = 4;
 
 /// What became of a packet handed to the device. [linux-6.12 NET_XMIT_SUCCESS, _DROP, _CN]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,83 +48,454 @@ pub struct Wakeup {
     pub finished: bool,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Listen,
+    SynSent,
+    SynReceived,
+    Established,
+}
+
+/// The SYN or SYN-ACK on its way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Handshake {
+    due: bool,
+    sent_at: SimTime,
+    deadline: Option<SimTime>,
+    timeouts: u32,
+}
+
 /// One TCP socket.
 #[derive(Debug)]
 pub struct Endpoint {
-    config: EndpointConfig,
+    addresses: Addresses,
+    state: State,
+    handshake: Handshake,
+    sender: Sender,
+    receiver: Receiver,
+    outbox: VecDeque<Segment>,
+    closed: bool,
+    finished_told: bool,
+    continuing: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Addresses {
+    socket: tailback_packet::SocketId,
+    peer: tailback_packet::SocketId,
+    peer_host: tailback_packet::HostId,
+    flow_hash: u32,
 }
 
 impl Endpoint {
     /// The side that opens: sends a SYN at the first `next_packet`.
-    pub fn connect(config: EndpointConfig, _now: SimTime) -> Self {
-        Endpoint { config }
+    pub fn connect(config: EndpointConfig, now: SimTime) -> Self {
+        let mut endpoint = Endpoint::new(config, State::SynSent);
+        endpoint.handshake.due = true;
+        endpoint.sender.flow.now = now;
+        endpoint
     }
 
     /// The side that waits for a SYN.
     pub fn listen(config: EndpointConfig) -> Self {
-        Endpoint { config }
+        Endpoint::new(config, State::Listen)
+    }
+
+    fn new(config: EndpointConfig, state: State) -> Self {
+        let EndpointConfig { socket, peer, peer_host, flow_hash, settings, small_queue, control, .. } =
+            config;
+        let pacing = if config.wants_pacing { PacingStatus::Needed } else { PacingStatus::None };
+        let mss = settings.mtu - crate::sender::HEADERS;
+        let receiver = Receiver::new(&settings, mss);
+        let sndbuf_factor = config.sndbuf_factor;
+        let sender = Sender::new(SenderConfig { settings, small_queue, control, pacing, sndbuf_factor });
+        Endpoint {
+            addresses: Addresses { socket, peer, peer_host, flow_hash },
+            state,
+            handshake: Handshake::default(),
+            sender,
+            receiver,
+            outbox: VecDeque::new(),
+            closed: false,
+            finished_told: false,
+            continuing: false,
+        }
     }
 
     /// A segment arrived. `truesize` is what its buffer is charged with at the receiver.
-    pub fn take(&mut self, _segment: Segment, _ecn: Ecn, _truesize: u32, _now: SimTime, _draws: &mut dyn Rng) {
-        let _ = &self.config;
+    pub fn take(&mut self, segment: Segment, ecn: Ecn, truesize: u32, now: SimTime, draws: &mut dyn Rng) {
+        let _ = ecn;
+        self.sender.flow.now = now;
+        match self.state {
+            State::Listen | State::SynReceived if segment.flags.contains(SegmentFlags::SYN) => {
+                self.receiver.synchronise(&segment, now);
+                self.sender.snd_wnd = segment.window;
+                self.state = State::SynReceived;
+                self.handshake.due = true;
+            }
+            State::Listen => {}
+            State::SynSent => self.take_syn_ack(&segment, draws),
+            State::SynReceived => {
+                self.establish(segment.window, draws);
+                self.take_established(&segment, truesize, draws);
+            }
+            State::Established => self.take_established(&segment, truesize, draws),
+        }
+    }
+
+    fn take_syn_ack(&mut self, segment: &Segment, draws: &mut dyn Rng) {
+        if !segment.flags.contains(SegmentFlags::SYN) || !segment.flags.contains(SegmentFlags::ACK) {
+            return;
+        }
+        self.receiver.synchronise(segment, self.sender.flow.now);
+        self.establish(segment.window, draws);
+        self.sender.writable = true;
+        self.receiver.ack_due = true;
+    }
+
+    /// The handshake is complete: first RTT sample, first window, the control starts.
+    /// [linux-6.12 tcp_input.c tcp_init_transfer]
+    fn establish(&mut self, window: u64, draws: &mut dyn Rng) {
+        self.state = State::Established;
+        self.handshake.deadline = None;
+        let sender = &mut self.sender;
+        let now = sender.flow.now;
+        sender.flow.snd_una = 1;
+        sender.flow.snd_nxt = 1;
+        sender.write_seq = sender.write_seq.max(1);
+        sender.pushed_seq = 1;
+        sender.snd_wnd = window;
+        sender.max_window = window;
+        sender.flow.delivered = 1;
+        sender.flow.delivered_at = now;
+        if self.handshake.timeouts == 0 {
+            let rtt = crate::rate_sample::micros_since(now, self.handshake.sent_at);
+            sender.rtt.sample(rtt, 1, 1, sender.flow.jiffy);
+            sender.rtt.sample_minimum(rtt, now, sender.flow.jiffy);
+            sender.flow.srtt_us8 = sender.rtt.srtt_us8();
+            sender.flow.min_rtt = sender.rtt.minimum();
+        }
+        if self.handshake.timeouts > 1 {
+            sender.window.cwnd = Segs::ONE;
+        }
+        sender.expand_sndbuf();
+        if sender.window_control() {
+            sender.update_pacing_rate();
+        }
+        sender.refresh_flow();
+        let Sender { control, flow, window, .. } = sender;
+        control.moments().init(flow, window, draws);
+        self.sync_receiver();
+    }
+
+    fn sync_receiver(&mut self) {
+        self.receiver.srtt_us8 = self.sender.flow.srtt_us8;
+        self.receiver.rto = self.sender.rto();
+    }
+
+    /// [linux-6.12 tcp_input.c tcp_rcv_established]
+    fn take_established(&mut self, segment: &Segment, truesize: u32, draws: &mut dyn Rng) {
+        let now = self.sender.flow.now;
+        self.receiver.interrupt(now);
+        if segment.flags.contains(SegmentFlags::SYN) {
+            // The handshake's last ACK was lost.
+            self.receiver.ack_due = true;
+            return;
+        }
+        self.receiver.note_timestamp(segment);
+        let carries = segment.length > 0 || segment.flags.contains(SegmentFlags::FIN);
+        if carries && self.receiver.must_flush_before(segment) {
+            let ack = self.pure_ack();
+            self.outbox.push_back(ack);
+            self.receiver.compression_flushed();
+        }
+        if segment.flags.contains(SegmentFlags::ACK) {
+            self.sender.take_ack(segment, draws);
+            self.sync_receiver();
+        }
+        if carries {
+            self.receiver.take_data(segment, truesize, now);
+        }
+        self.sender.after_segment();
+        self.sender.check_space();
+        if carries {
+            self.receiver.decide_ack(now);
+        }
     }
 
     /// The application sends `bytes` (one blocking `send()`, or what is left of one). Returns how many fitted the
     /// send buffer; when fewer, [`Wakeup::writable`] tells when to come back with the rest.
-    pub fn write(&mut self, _bytes: u64, _now: SimTime) -> u64 {
-        0
+    /// [linux-6.12 tcp.c tcp_sendmsg_locked]
+    pub fn write(&mut self, bytes: u64, now: SimTime) -> u64 {
+        if self.state != State::Established || self.sender.fin_queued {
+            return 0;
+        }
+        let sender = &mut self.sender;
+        sender.flow.now = now;
+        if !self.continuing {
+            sender.check_app_limited();
+        }
+        sender.restart_after_idle();
+        let accepted = sender.fill(bytes);
+        self.continuing = accepted < bytes;
+        sender.app_blocked = accepted < bytes;
+        if accepted > 0 {
+            sender.push_marks.push_back(sender.write_seq);
+        }
+        if sender.has_unsent() && (sender.app_blocked || !sender.autocorked()) {
+            sender.agenda.begin(if sender.app_blocked { Pass::Push } else { Pass::Normal });
+        }
+        accepted
     }
 
     /// The application reads all there is. Returns the bytes read.
-    pub fn read(&mut self, _now: SimTime) -> Bytes {
-        Bytes::ZERO
+    pub fn read(&mut self, now: SimTime) -> Bytes {
+        self.sender.flow.now = now;
+        Bytes(self.receiver.read(now))
     }
 
     /// The application closes: FIN after the last byte.
-    pub fn close(&mut self, _now: SimTime) {}
+    pub fn close(&mut self, now: SimTime) {
+        self.sender.flow.now = now;
+        self.closed = true;
+        if self.state == State::Established && !self.sender.fin_queued {
+            self.sender.fin_queued = true;
+            self.sender.app_blocked = false;
+            self.sender.agenda.begin(Pass::Push);
+        }
+    }
 
     /// The next packet to hand to the device. Follow each with [`Endpoint::handed_over`].
-    pub fn next_packet(&mut self, _now: SimTime) -> Option<Packet> {
+    pub fn next_packet(&mut self, now: SimTime) -> Option<Packet> {
+        self.sender.flow.now = now;
+        if std::mem::take(&mut self.handshake.due) {
+            return Some(self.handshake_packet(now));
+        }
+        if let Some(segment) = self.outbox.pop_front() {
+            return Some(self.packet(segment, ACK_TRUESIZE, now));
+        }
+        if self.state != State::Established {
+            return None;
+        }
+        if let Some(outgoing) = self.sender.next() {
+            return Some(self.data_packet(outgoing));
+        }
+        if self.receiver.ack_due {
+            let ack = self.pure_ack();
+            return Some(self.packet(ack, ACK_TRUESIZE, now));
+        }
         None
     }
 
     /// What the device said of the packet just taken.
-    pub fn handed_over(&mut self, _outcome: Transmitted, _now: SimTime) {}
+    pub fn handed_over(&mut self, outcome: Transmitted, now: SimTime) {
+        self.sender.flow.now = now;
+        self.sender.handed_over(outcome);
+    }
 
     /// A packet charged to this socket left the host or was dropped there (`tcp_wfree`). True if the small-queue
     /// handler must run: the host queues the socket and calls [`Endpoint::small_queue_ran`] once, after the
     /// packets now arriving have been processed.
-    pub fn credit(&mut self, _truesize: u32) -> bool {
-        false
+    pub fn credit(&mut self, truesize: u32) -> bool {
+        self.sender.credit(truesize)
     }
 
     /// The small-queue handler (`tcp_tsq_handler`): makes the transmit loop run. Drain afterwards.
-    pub fn small_queue_ran(&mut self, _now: SimTime) {}
+    pub fn small_queue_ran(&mut self, now: SimTime) {
+        self.sender.flow.now = now;
+        self.sender.small_queue_scheduled = false;
+        self.sender.kick();
+    }
 
     /// When [`Endpoint::expire`] must be called.
     pub fn deadline(&self) -> Option<SimTime> {
-        None
+        let sender = &self.sender;
+        let timer = sender.timer.armed.map(|(_, at)| at);
+        [self.handshake.deadline, timer, sender.pacing_timer, self.receiver.deadline()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// A deadline passed. Drain afterwards.
-    pub fn expire(&mut self, _now: SimTime, _draws: &mut dyn Rng) {}
+    pub fn expire(&mut self, now: SimTime, _draws: &mut dyn Rng) {
+        self.sender.flow.now = now;
+        if self.handshake.deadline.is_some_and(|at| now >= at) {
+            self.handshake.timeouts += 1;
+            self.handshake.due = true;
+        }
+        if self.sender.timer.armed.is_some_and(|(_, at)| now >= at) {
+            self.sender.timer_expired();
+        }
+        if self.sender.pacing_timer.is_some_and(|at| now >= at) {
+            self.sender.pacing_timer = None;
+            self.sender.kick();
+        }
+        if self.receiver.deadline().is_some_and(|at| now >= at) {
+            self.receiver.expire(now);
+        }
+    }
 
     /// What application and host should do; clears it.
     pub fn wakeup(&mut self) -> Wakeup {
-        Wakeup::default()
+        let finished = self.closed && !self.finished_told && self.all_acknowledged();
+        self.finished_told |= finished;
+        let writable = std::mem::take(&mut self.sender.writable);
+        let readable = std::mem::take(&mut self.receiver.readable);
+        Wakeup { writable, readable, finished }
+    }
+
+    fn all_acknowledged(&self) -> bool {
+        self.sender.flow.packets_out.0 == 0 && !self.sender.has_unsent()
+    }
+
+    /// The peer closed and everything before was received.
+    pub fn at_end(&self) -> bool {
+        self.receiver.at_end()
+    }
+
+    fn handshake_packet(&mut self, now: SimTime) -> Packet {
+        if self.handshake.timeouts == 0 {
+            self.handshake.sent_at = now;
+        }
+        let doublings = self.handshake.timeouts.saturating_sub(SYN_LINEAR_TIMEOUTS).min(6);
+        let timeout = Span::from_nanos(RTO_INITIAL.as_nanos() << doublings);
+        self.handshake.deadline = Some(wheel_expiry(now, timeout, self.sender.flow.jiffy));
+        let answers = self.state == State::SynReceived;
+        let flags = if answers { SegmentFlags::SYN.with(SegmentFlags::ACK) } else { SegmentFlags::SYN };
+        let segment = Segment {
+            seq: 0,
+            length: 0,
+            ack: if answers { self.receiver.rcv_nxt } else { 0 },
+            window: self.receiver.window.rcv_wnd(),
+            flags,
+            mss: (self.sender.mss() + TIMESTAMP_OPTION) as u16,
+            tsval: Some(timestamp(now)),
+            tsecr: self.receiver.timestamp_echo(),
+            sack: SackBlocks::NONE,
+        };
+        self.packet(segment, ACK_TRUESIZE, now)
+    }
+
+    fn pure_ack(&mut self) -> Segment {
+        let seq = self.sender.flow.snd_nxt;
+        let (window, sack) = self.receiver.acknowledge();
+        Segment {
+            seq,
+            length: 0,
+            ack: self.receiver.rcv_nxt,
+            window,
+            flags: SegmentFlags::ACK,
+            mss: 0,
+            tsval: Some(timestamp(self.sender.flow.now)),
+            tsecr: self.receiver.timestamp_echo(),
+            sack,
+        }
+    }
+
+    fn data_packet(&mut self, outgoing: Outgoing) -> Packet {
+        let Outgoing { seq, length, push, fin, departure } = outgoing;
+        let mut segment = self.pure_ack();
+        segment.seq = seq;
+        segment.length = length;
+        segment.mss = length as u16;
+        segment.tsval = Some(timestamp(departure));
+        if push {
+            segment.flags = segment.flags.with(SegmentFlags::PSH);
+        }
+        if fin {
+            segment.flags = segment.flags.with(SegmentFlags::FIN);
+        }
+        let mut packet = self.packet(segment, Sender::truesize(length), departure);
+        packet.charged = true;
+        packet
+    }
+
+    fn packet(&self, segment: Segment, truesize: u32, departure: SimTime) -> Packet {
+        let options = match segment.flags.contains(SegmentFlags::SYN) {
+            true => SYN_OPTIONS,
+            false => TIMESTAMP_OPTION + sack_option(segment.sack.as_slice().len() as u32),
+        };
+        Packet {
+            from: self.addresses.socket,
+            to: self.addresses.peer,
+            destination: self.addresses.peer_host,
+            ip_length: IPV4_HEADER + TCP_HEADER + options + segment.length,
+            segments: 1,
+            ecn: Ecn::NotEct,
+            tos: 0,
+            flow_hash: self.addresses.flow_hash,
+            truesize,
+            charged: false,
+            enqueued: SimTime::ZERO,
+            departure,
+            payload: Payload::Tcp(segment),
+        }
     }
 
     /// `TCP_INFO` as of now.
-    pub fn tcp_info(&self, _now: SimTime) -> TcpInfo {
-        unreachable!("replaced by the machine")
+    pub fn tcp_info(&self, now: SimTime) -> TcpInfo {
+        let sender = &self.sender;
+        let finite = sender.window.ssthresh < Segs::INFINITE;
+        TcpInfo {
+            ca_state: sender.flow.ca_state,
+            snd_cwnd: sender.window.cwnd,
+            snd_ssthresh: finite.then_some(sender.window.ssthresh),
+            rtt: sender.rtt.srtt(),
+            rttvar: sender.rtt.mdev(),
+            min_rtt: sender.rtt.minimum(),
+            rto: sender.rto(),
+            pacing_rate: sender.window.pacing_rate,
+            delivery_rate: sender.delivery_rate(),
+            bytes_acked: Bytes(sender.flow.snd_una),
+            bytes_sent: Bytes(sender.bytes_sent),
+            bytes_retrans: Bytes(sender.bytes_retrans),
+            total_retrans: sender.total_retrans,
+            unacked: sender.flow.packets_out,
+            sacked: Segs(sender.sacked_out),
+            lost: Segs(sender.lost_out),
+            retrans: Segs(sender.retrans_out),
+            reordering: Segs(sender.reordering),
+            notsent_bytes: Bytes(sender.unsent()),
+            snd_wnd: Bytes(sender.snd_wnd),
+            delivered: sender.flow.delivered,
+            busy_time: sender.clocks.total(now),
+            rwnd_limited: sender.clocks.spent(Chrono::ReceiveWindow, now),
+            sndbuf_limited: sender.clocks.spent(Chrono::SendBuffer, now),
+            wmem_alloc: Bytes(sender.wmem_alloc),
+            wmem_queued: Bytes(sender.wmem_queued()),
+            sndbuf: Bytes(sender.sndbuf),
+            held_by: sender.held_by,
+        }
     }
 
     /// Numbers of the congestion control's own.
-    pub fn control_gauges(&self, _show: &mut dyn FnMut(&'static str, f64)) {}
+    pub fn control_gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        self.sender.control.read().gauges(&self.sender.flow, show);
+    }
 
     /// What happened since the last call; clears it.
     pub fn notes(&mut self) -> std::vec::Drain<'_, Note> {
-        unreachable!("replaced by the machine")
+        self.sender.notes.drain(..)
     }
+
+    /// Data segments sent, retransmissions included.
+    pub fn data_segments_out(&self) -> u64 {
+        self.sender.data_segs_out
+    }
+
+    /// Why new data was last refused.
+    pub fn held_by(&self) -> HeldBy {
+        self.sender.held_by
+    }
+
+    /// The limit of its small queue.
+    pub fn small_queue_limit(&self) -> SmallQueueLimit {
+        self.sender.small_queue
+    }
+}
+
+/// Bytes of the SACK option, aligned.
+fn sack_option(blocks: u32) -> u32 {
+    if blocks == 0 { 0 } else { 4 + 8 * blocks }
 }

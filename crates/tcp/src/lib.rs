@@ -14,12 +14,28 @@
 //! ```
 //!
 //! The files follow the kernel's steps, in its order: `output` (the transmit loop and its gate), `small_queue`,
-//! `pacing`, `window` (cwnd validation, send window), `input` (one ACK), `sack`, `rtt`, `rack`, `rate_sample`,
-//! `recovery`, `undo`, `timers` (RTO, tail loss probe, delayed ACK), `receiver`.
+//! `pacing`, `window` (cwnd validation, send window and buffer), `input` (one ACK), `sack`, `rtt`, `rack`,
+//! `rate_sample`, `recovery`, `undo`, `timers` (RTO, tail loss probe, reordering), `receiver`, `receive_window`.
 
 mod config;
 mod endpoint;
 mod info;
+mod input;
+mod output;
+mod pacing;
+mod queue;
+mod rack;
+mod rate_sample;
+mod receive_window;
+mod receiver;
+mod recovery;
+mod rtt;
+mod sack;
+mod sender;
+mod small_queue;
+mod timers;
+mod undo;
+mod window;
 
 pub use config::{EndpointConfig, Settings, SmallQueueLimit};
 pub use endpoint::{Endpoint, Transmitted, Wakeup};

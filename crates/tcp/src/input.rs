@@ -1,0 +1,257 @@
+//! One ACK, in the kernel's order: window → SACK tags → clean-up and RTT → RACK window → probe → recovery →
+//! timer → rate sample → control → pacing rate; retransmissions and new data follow from the agenda.
+//! [linux-6.12 tcp_input.c tcp_ack]
+
+use tailback_cc::{AckSample, Control};
+use tailback_packet::{Segment, SegmentFlags};
+use tailback_units::{Segs, SimTime, Span};
+
+use crate::output::Pass;
+use crate::queue::Tags;
+use crate::rate_sample::{AckKind, SampleInProgress, micros_since};
+use crate::recovery::Retransmit;
+use crate::sack::SackWalk;
+use crate::sender::{AckFlags, INITIAL_REORDERING, Sender};
+
+/// What the removal of acknowledged segments found.
+#[derive(Debug, Default)]
+struct Cleaned {
+    packets: u32,
+    first_sent: Option<SimTime>,
+    last_sent: Option<SimTime>,
+    reordered_from: Option<u64>,
+}
+
+impl Sender {
+    /// An ACK arrived; `draws` are the control's dice.
+    pub(crate) fn take_ack(&mut self, ack: &Segment, draws: &mut dyn rand_core::Rng) {
+        if ack.ack > self.flow.snd_nxt {
+            return;
+        }
+        self.echoed = ack.tsecr;
+        let prior_una = self.flow.snd_una;
+        let old = ack.ack < prior_una;
+        if old && ack.sack.is_empty() {
+            return;
+        }
+        let mut flags = AckFlags {
+            una_advanced: ack.ack > prior_una,
+            carries_data: ack.length > 0,
+            ece: ack.flags.contains(SegmentFlags::ECE),
+            ..AckFlags::default()
+        };
+        let mut sample = SampleInProgress::new(self.in_flight());
+        let prior_packets = self.flow.packets_out.0;
+        let (prior_delivered, prior_lost) = (self.flow.delivered, self.flow.lost);
+        let prior_highest = self.highest_sack_seq();
+        if flags.una_advanced {
+            self.retransmits = 0;
+        }
+        if !old {
+            flags.window_update = self.update_send_window(ack.seq, ack.ack, ack.window);
+            self.flow.snd_una = ack.ack;
+        }
+        let prior_sacked = self.sacked_out;
+        let walk = match ack.sack.is_empty() {
+            true => SackWalk::default(),
+            false => self.tag_sacked(ack, prior_una, &mut flags, &mut sample),
+        };
+        self.refresh_flow();
+        self.control.moments().in_ack_event(&self.flow, &mut self.window);
+        self.timer.probes_out = 0;
+        if prior_packets == 0 {
+            return self.ack_of_nothing(ack, &flags);
+        }
+        if !old {
+            self.clean_queue(prior_una, prior_highest, prior_sacked, &walk, &mut flags, &mut sample);
+            self.rack_update_reordering_window(sample.prior_delivered);
+            self.process_probe_ack(ack.ack, &flags);
+        }
+        let retransmit = self.recover(prior_una, old, &mut flags);
+        if flags.set_timer {
+            self.set_timer_after_ack();
+        }
+        let delivered = (self.flow.delivered - prior_delivered) as u32;
+        let losses = (self.flow.lost - prior_lost) as u32;
+        if !old {
+            self.control_congestion(delivered, losses, &flags, &sample, draws);
+        }
+        self.agenda.retransmit = retransmit;
+    }
+
+    fn recover(&mut self, prior_una: u64, old: bool, flags: &mut AckFlags) -> Retransmit {
+        let dubious =
+            !flags.not_duplicate() || flags.alert() || self.flow.ca_state != tailback_cc::CaState::Open;
+        if old || dubious { self.fast_retransmit_alert(prior_una, flags) } else { Retransmit::Nothing }
+    }
+
+    /// Nothing was outstanding: a window update, or an answer to a probe.
+    fn ack_of_nothing(&mut self, ack: &Segment, flags: &AckFlags) {
+        self.process_probe_ack(ack.ack, flags);
+        if self.armed_for(crate::timers::TimerKind::WindowProbe)
+            && self.flow.snd_nxt + u64::from(self.mss()).min(self.unsent()) <= self.window_end()
+        {
+            self.timer.armed = None;
+        }
+    }
+
+    /// Removes what is acknowledged, samples the RTT. [linux-6.12 tcp_input.c tcp_clean_rtx_queue]
+    fn clean_queue(
+        &mut self,
+        prior_una: u64,
+        prior_highest: u64,
+        prior_sacked: u32,
+        walk: &SackWalk,
+        flags: &mut AckFlags,
+        sample: &mut SampleInProgress,
+    ) {
+        let cleaned = self.remove_acked(flags, sample);
+        flags.sack_reneging = self.queue.front().is_some_and(|head| head.tags.has(Tags::SACKED));
+        self.retransmit_hint = self.retransmit_hint.max(self.queue.head());
+        let mut rtt = None;
+        let mut control_rtt = None;
+        if let (Some(first), Some(last), false) =
+            (cleaned.first_sent, cleaned.last_sent, flags.retrans_data_acked)
+        {
+            rtt = Some(micros_since(self.flow.now, first));
+            control_rtt = Some(micros_since(self.flow.now, last));
+            flags.maybe_delayed = cleaned.packets == 1
+                && prior_sacked == 0
+                && self.flow.snd_una - prior_una < u64::from(self.mss())
+                && sample.prior_delivered + 1 == self.flow.delivered
+                && !flags.alert();
+        }
+        let mut sack_rtt = None;
+        if let (Some(first), Some(last)) = (walk.first_sent, walk.last_sent) {
+            sack_rtt = Some(micros_since(self.flow.now, first));
+            control_rtt = Some(micros_since(self.flow.now, last));
+        }
+        let sampled = self.update_rtt(rtt.or(sack_rtt), control_rtt, flags, sample);
+        if flags.data_acked {
+            flags.set_timer = true;
+            let reordered = cleaned.reordered_from.filter(|&low| low < prior_highest);
+            self.check_reordering(reordered);
+        } else if let (true, Some(sack_rtt), Some(head)) = (sampled, sack_rtt, self.queue.front()) {
+            // Re-arm only for data sent after the head: else recovery could put the timeout off for ever.
+            flags.set_timer |= sack_rtt > micros_since(self.flow.now, head.sent_at);
+        }
+        self.tell_control_of_acked(cleaned.packets, sample);
+    }
+
+    fn remove_acked(&mut self, flags: &mut AckFlags, sample: &mut SampleInProgress) -> Cleaned {
+        let mut cleaned = Cleaned::default();
+        while let Some(segment) = self.queue.front() {
+            if segment.end() > self.flow.snd_una {
+                break;
+            }
+            let segment = segment.clone();
+            if segment.tags.retransmitted() {
+                flags.retrans_data_acked = true;
+                self.retrans_out -= u32::from(segment.tags.has(Tags::RETRANS));
+            } else if !segment.tags.has(Tags::SACKED) {
+                cleaned.first_sent.get_or_insert(segment.sent_at);
+                cleaned.last_sent = Some(segment.sent_at);
+                cleaned.reordered_from.get_or_insert(segment.seq);
+                flags.orig_sack_acked |= segment.end() <= self.reduction.high_seq;
+            }
+            if segment.tags.has(Tags::SACKED) {
+                self.sacked_out -= 1;
+            } else {
+                self.flow.delivered += 1;
+                let spurious = segment.tags.retransmitted()
+                    && self.echoed.is_some_and(|echo| echo < crate::undo::timestamp(segment.sent_at));
+                if !spurious {
+                    self.rack_advance(segment.tags, segment.end(), segment.sent_at);
+                }
+            }
+            self.lost_out -= u32::from(segment.tags.has(Tags::LOST));
+            self.flow.packets_out -= Segs::ONE;
+            self.queued_bytes -= u64::from(segment.length);
+            cleaned.packets += 1;
+            flags.data_acked = true;
+            let head = self.queue.head();
+            self.sample_delivered(head, sample);
+            self.queue.pop();
+        }
+        cleaned
+    }
+
+    /// Prefers the time of the ACK; falls back to the timestamp echo. True if there was a sample.
+    /// [linux-6.12 tcp_input.c tcp_ack_update_rtt]
+    fn update_rtt(
+        &mut self,
+        rtt: Option<Span>,
+        control_rtt: Option<Span>,
+        flags: &AckFlags,
+        sample: &mut SampleInProgress,
+    ) -> bool {
+        let mut rtt = rtt;
+        let mut control_rtt = control_rtt;
+        if rtt.is_none() && flags.data_acked {
+            let now = crate::undo::timestamp(self.flow.now);
+            rtt = self.echoed.map(|echo| now.since(echo).max(crate::undo::TIMESTAMP_CLOCK));
+            control_rtt = rtt;
+        }
+        sample.rtt = control_rtt;
+        let Some(rtt) = rtt else { return false };
+        let jiffy = self.flow.jiffy;
+        if let Some(control_rtt) = control_rtt {
+            let inflated = flags.maybe_delayed && self.flow.min_rtt.is_some_and(|min| control_rtt > min);
+            if !inflated {
+                self.rtt.sample_minimum(control_rtt, self.flow.now, jiffy);
+                self.flow.min_rtt = self.rtt.minimum();
+            }
+        }
+        self.rtt.sample(rtt, self.flow.snd_una, self.flow.snd_nxt, jiffy);
+        self.flow.srtt_us8 = self.rtt.srtt_us8();
+        true
+    }
+
+    fn tell_control_of_acked(&mut self, packets: u32, sample: &SampleInProgress) {
+        self.refresh_flow();
+        let in_flight = u64::from(self.mss()) * self.flow.delivered.saturating_sub(sample.prior_delivered);
+        let acked = AckSample { packets_acked: Segs(packets), rtt: sample.rtt, in_flight };
+        self.control.moments().pkts_acked(&acked, &self.flow, &mut self.window);
+    }
+
+    /// Rate sample, then the control or PRR, then the pacing rate. [linux-6.12 tcp_input.c tcp_cong_control]
+    fn control_congestion(
+        &mut self,
+        delivered: u32,
+        losses: u32,
+        flags: &AckFlags,
+        sample: &SampleInProgress,
+        draws: &mut dyn rand_core::Rng,
+    ) {
+        let kind = AckKind { maybe_delayed: flags.maybe_delayed, reneging: flags.sack_reneging };
+        let rate = self.rate_sample(sample, delivered, losses, kind);
+        self.refresh_flow();
+        let in_reduction = self.in_cwnd_reduction();
+        match &mut self.control {
+            Control::Model(control) => {
+                control.cong_control(&rate, &self.flow, &mut self.window, draws);
+                if std::mem::take(&mut self.window.mark_app_limited) {
+                    self.mark_app_limited();
+                }
+                return;
+            }
+            Control::Window(_) if in_reduction => self.reduce_cwnd(delivered, losses, flags.una_advanced),
+            Control::Window(control) => {
+                let progress =
+                    flags.data_acked || (self.reordering > INITIAL_REORDERING && flags.data_sacked);
+                if progress {
+                    control.cong_avoid(Segs(delivered), &self.flow, &mut self.window);
+                    self.usage.stamp = self.flow.now;
+                }
+            }
+        }
+        self.update_pacing_rate();
+    }
+
+    /// New data after the ACK was processed; the application may go on. [linux-6.12 tcp_data_snd_check]
+    pub(crate) fn after_segment(&mut self) {
+        if self.has_unsent() {
+            self.agenda.begin(Pass::Normal);
+        }
+    }
+}

@@ -1,0 +1,444 @@
+//! The transmit loop and its gate.
+//!
+//! New data leaves only here. Per segment, in the kernel's order; the first refusal is remembered:
+//!
+//! ```text
+//! pacing → cwnd → receive window → Nagle → small queue → hand over → (refused by the device: stop)
+//! ```
+//! Retransmissions go first. After the loop: was cwnd the limit, PRR's count, the tail loss probe.
+//! [linux-6.12 tcp_output.c tcp_write_xmit, tcp_xmit_retransmit_queue, __tcp_transmit_skb]
+//!
+//! The kernel hands a packet to the device from inside the loop; here the loop is turned inside out:
+//! [`Sender::next`] yields the packet, the host hands it over, [`Sender::handed_over`] goes on.
+
+use tailback_cc::CwndEvent;
+use tailback_units::{Segs, SimTime};
+
+use crate::endpoint::Transmitted;
+use crate::info::{HeldBy, Note};
+use crate::queue::{Index, SentSegment, Tags};
+use crate::recovery::Retransmit;
+use crate::sender::Sender;
+use crate::small_queue::Urgency;
+use crate::timers::{Rto, TimerKind};
+
+/// A run of the transmit loop, by what started it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pass {
+    /// An ACK, a credit, the pacing timer or the end of a write.
+    Normal,
+    /// A write that filled the send buffer, or a FIN: Nagle does not hold (TCP_NAGLE_PUSH, TCP_NAGLE_OFF).
+    Push,
+    /// F-RTO tries new data.
+    Frto,
+    /// Tail loss probe: one segment, cwnd does not count.
+    LossProbe,
+    /// Window probe: one segment.
+    WindowProbe,
+}
+
+/// Why a segment is retransmitted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// Marked lost.
+    Lost,
+    /// The head, after a timeout.
+    AfterTimeout,
+    /// The tail, as a loss probe.
+    Probe,
+}
+
+/// What was yielded and waits for the device's answer.
+#[derive(Clone, Copy, Debug)]
+enum Pending {
+    New { length: u32, tags: Tags, before: SimTime },
+    Again { index: Index, role: Role, before: SimTime },
+}
+
+/// What the sender still has to do before it can rest.
+#[derive(Debug, Default)]
+pub(crate) struct Agenda {
+    pub(crate) head: Option<Role>,
+    pub(crate) retransmit: Retransmit,
+    pub(crate) rearm_unless_retransmission: bool,
+    head_retransmitted: bool,
+    pass: Option<Progress>,
+    pending: Option<Pending>,
+}
+
+/// A pass and how far it got.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    pass: Pass,
+    sent: u32,
+    cwnd_limited: bool,
+    window_limited: bool,
+    stopped: bool,
+    packets_out_before: u32,
+}
+
+impl Agenda {
+    /// Asks for a run of the transmit loop. A run already asked for keeps the more urgent reason.
+    pub(crate) fn begin(&mut self, pass: Pass) {
+        let urgent = self.pass.is_some_and(|progress| progress.pass != Pass::Normal);
+        if !urgent {
+            self.pass = Some(Progress {
+                pass,
+                sent: 0,
+                cwnd_limited: false,
+                window_limited: false,
+                stopped: false,
+                packets_out_before: u32::MAX,
+            });
+        }
+    }
+}
+
+/// A data segment that leaves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) seq: u64,
+    pub(crate) length: u32,
+    pub(crate) push: bool,
+    pub(crate) fin: bool,
+    pub(crate) departure: SimTime,
+}
+
+impl Sender {
+    /// The next segment to hand to the device; `None` when the agenda is done.
+    pub(crate) fn next(&mut self) -> Option<Outgoing> {
+        loop {
+            if let Some(role) = self.agenda.head.take() {
+                if let Some(outgoing) = self.retransmit(self.queue.head(), role) {
+                    return Some(outgoing);
+                }
+                self.after_timeout_retransmission(false);
+                continue;
+            }
+            match self.agenda.retransmit {
+                Retransmit::Lost => {
+                    if let Some(outgoing) = self.next_lost() {
+                        return Some(outgoing);
+                    }
+                    self.end_retransmissions();
+                    continue;
+                }
+                Retransmit::NewData => {
+                    self.agenda.retransmit = Retransmit::Nothing;
+                    self.agenda.begin(Pass::Frto);
+                }
+                Retransmit::Nothing => {}
+            }
+            if self.agenda.rearm_unless_retransmission {
+                self.agenda.rearm_unless_retransmission = false;
+                if !self.armed_for(TimerKind::Retransmission) {
+                    self.rearm_rto();
+                }
+            }
+            let mut progress = self.agenda.pass.take()?;
+            if let Some(outgoing) = self.next_new(&mut progress) {
+                self.agenda.pass = Some(progress);
+                return Some(outgoing);
+            }
+            if let Some(outgoing) = self.end_pass(progress) {
+                return Some(outgoing);
+            }
+        }
+    }
+
+    /// The gate. [linux-6.12 tcp_output.c tcp_write_xmit]
+    fn next_new(&mut self, progress: &mut Progress) -> Option<Outgoing> {
+        if progress.packets_out_before == u32::MAX {
+            progress.packets_out_before = self.flow.packets_out.0;
+        }
+        if progress.stopped {
+            return None;
+        }
+        if !self.has_unsent() {
+            self.held_by = HeldBy::NoData;
+            return None;
+        }
+        let length = self.unsent().min(u64::from(self.mss())) as u32;
+        let end = self.flow.snd_nxt + u64::from(length);
+        let fin = self.fin_queued && end == self.write_seq;
+        if let Some(reason) = self.refusal(progress, length, fin) {
+            self.held_by = reason;
+            return None;
+        }
+        let mut tags = Tags::default();
+        if self.take_push_mark(end) {
+            tags.set(Tags::PUSH);
+        }
+        if fin {
+            tags.set(Tags::FIN);
+        }
+        if self.in_flight() == 0 {
+            self.cwnd_event(CwndEvent::TxStart);
+        }
+        self.flow.last_sent = self.flow.now;
+        let before = self.take_departure();
+        self.count_sent(length);
+        self.agenda.pending = Some(Pending::New { length, tags, before });
+        Some(self.outgoing(self.flow.snd_nxt, length, tags))
+    }
+
+    fn refusal(&mut self, progress: &mut Progress, length: u32, fin: bool) -> Option<HeldBy> {
+        if self.held_by_pacing() {
+            return Some(HeldBy::Pacing);
+        }
+        let probe = matches!(progress.pass, Pass::LossProbe | Pass::WindowProbe);
+        if self.in_flight() >= self.window.cwnd.0 && !probe && !fin {
+            return Some(HeldBy::Cwnd);
+        }
+        let end = self.flow.snd_nxt + u64::from(length.min(self.mss()));
+        if end > self.window_end() {
+            progress.window_limited = true;
+            return Some(HeldBy::ReceiveWindow);
+        }
+        if progress.pass == Pass::Normal && length < self.mss() && !fin && self.held_by_nagle() {
+            return Some(HeldBy::Nagle);
+        }
+        self.held_by_small_queue(length, Urgency::NewData).then_some(HeldBy::SmallQueue)
+    }
+
+    /// A short segment waits while another short one is unacknowledged (Minshall's rule).
+    /// [linux-6.12 tcp_output.c tcp_nagle_check]
+    fn held_by_nagle(&self) -> bool {
+        self.flow.packets_out.0 > 0
+            && self.small_sent > self.flow.snd_una
+            && self.small_sent <= self.flow.snd_nxt
+    }
+
+    fn take_push_mark(&mut self, end: u64) -> bool {
+        let mut push = false;
+        while self.push_marks.front().is_some_and(|&mark| mark <= end) {
+            self.push_marks.pop_front();
+            push = true;
+        }
+        push
+    }
+
+    fn count_sent(&mut self, length: u32) {
+        self.data_segs_out += 1;
+        self.bytes_sent += u64::from(length);
+        self.charge(Self::truesize(length));
+    }
+
+    fn outgoing(&self, seq: u64, length: u32, tags: Tags) -> Outgoing {
+        let (push, fin) = (tags.has(Tags::PUSH), tags.has(Tags::FIN));
+        Outgoing { seq, length, push, fin, departure: self.flow.departure }
+    }
+
+    /// The device answered for what `next` yielded.
+    pub(crate) fn handed_over(&mut self, outcome: Transmitted) {
+        let Some(pending) = self.agenda.pending.take() else { return };
+        // A local queue that drops is told to TCP at once. [linux-6.12 tcp_output.c __tcp_transmit_skb]
+        if outcome != Transmitted::Queued {
+            self.enter_cwr();
+        }
+        let refused = outcome == Transmitted::Dropped;
+        match pending {
+            Pending::New { .. } if refused => {
+                self.held_by = HeldBy::LocalDrop;
+                if let Some(progress) = &mut self.agenda.pass {
+                    progress.stopped = true;
+                }
+            }
+            Pending::New { length, tags, before } => self.sent_new(length, tags, before),
+            Pending::Again { index, role, before } => self.sent_again(index, role, before, refused),
+        }
+    }
+
+    /// [linux-6.12 tcp_output.c tcp_event_new_data_sent]
+    fn sent_new(&mut self, length: u32, tags: Tags, before: SimTime) {
+        let sent_at = self.flow.departure;
+        self.space_after(length, before);
+        let mut segment = SentSegment::new(self.flow.snd_nxt, length, tags);
+        segment.sent_at = sent_at;
+        segment.transmission = self.transmitted;
+        let end = segment.end();
+        let index = self.queue.push(segment);
+        self.stamp_sent(index, sent_at);
+        self.queued_bytes += u64::from(length);
+        self.flow.snd_nxt = end;
+        let first = self.flow.packets_out.0 == 0;
+        self.flow.packets_out += Segs::ONE;
+        if first || self.armed_for(TimerKind::LossProbe) {
+            self.rearm_rto();
+        }
+        self.check_space();
+        if length < self.mss() {
+            self.small_sent = end;
+        }
+        if let Some(progress) = &mut self.agenda.pass {
+            progress.sent += 1;
+            progress.stopped = matches!(progress.pass, Pass::LossProbe | Pass::WindowProbe);
+        }
+    }
+
+    /// After the loop; may yield the retransmission of a loss probe.
+    fn end_pass(&mut self, mut progress: Progress) -> Option<Outgoing> {
+        self.update_clocks(progress.window_limited);
+        progress.cwnd_limited |= self.in_flight() >= self.window.cwnd.0;
+        if progress.sent > 0 || progress.cwnd_limited {
+            self.validate_cwnd(progress.cwnd_limited);
+        }
+        if progress.sent > 0 {
+            if self.in_cwnd_reduction() {
+                self.reduction.prr_out += progress.sent;
+            }
+            if progress.pass != Pass::LossProbe {
+                self.schedule_loss_probe(Rto::Running);
+            }
+        } else if self.flow.packets_out.0 == 0 && self.has_unsent() {
+            self.check_probe_timer();
+        }
+        match progress.pass {
+            Pass::LossProbe => return self.end_loss_probe(progress),
+            Pass::Frto if self.flow.snd_nxt <= self.reduction.high_seq => {
+                self.reduction.frto = false;
+                self.agenda.retransmit = Retransmit::Lost;
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// New data went out as the probe; else the last segment is sent again, unless it still waits in this host.
+    /// [linux-6.12 tcp_output.c tcp_send_loss_probe]
+    fn end_loss_probe(&mut self, progress: Progress) -> Option<Outgoing> {
+        if progress.sent > 0 {
+            self.probe_sent(Probe::NewData);
+            return None;
+        }
+        let could_send = self.has_unsent() && self.flow.snd_nxt + u64::from(self.mss()) <= self.window_end();
+        let last = self.queue.end().checked_sub(1).filter(|&last| self.queue.contains(last));
+        match last {
+            Some(last) if !could_send && self.tlp_high_seq.is_none() && !self.in_host_queue(last) => {
+                self.retransmit(last, Role::Probe)
+            }
+            _ => {
+                self.rearm_rto();
+                None
+            }
+        }
+    }
+
+    fn probe_sent(&mut self, probe: Probe) {
+        self.notes.push(Note::TailLossProbe);
+        self.tlp_retrans = probe == Probe::Retransmission;
+        self.tlp_high_seq = Some(self.flow.snd_nxt);
+        self.timer.armed = None;
+        self.rearm_rto();
+    }
+
+    /// The next lost segment that cwnd allows. [linux-6.12 tcp_output.c tcp_xmit_retransmit_queue]
+    fn next_lost(&mut self) -> Option<Outgoing> {
+        let mut index = self.retransmit_hint.max(self.queue.head());
+        while index < self.queue.end() {
+            self.retransmit_hint = index;
+            if self.held_by_pacing()
+                || self.in_flight() >= self.window.cwnd.0
+                || self.retrans_out >= self.lost_out
+            {
+                return None;
+            }
+            let segment = self.queue.get(index);
+            let (tags, length) = (segment.tags, segment.length);
+            if tags.has(Tags::LOST) && !tags.has(Tags::SACKED) && !tags.has(Tags::RETRANS) {
+                if self.held_by_small_queue(length, Urgency::Retransmission) {
+                    return None;
+                }
+                return self.retransmit(index, Role::Lost);
+            }
+            index += 1;
+        }
+        None
+    }
+
+    fn end_retransmissions(&mut self) {
+        self.agenda.retransmit = Retransmit::Nothing;
+        if std::mem::take(&mut self.agenda.head_retransmitted) {
+            self.restart_rto();
+        }
+    }
+
+    /// Sends a segment again, unless its last transmission is still in this host.
+    /// [linux-6.12 tcp_output.c __tcp_retransmit_skb]
+    fn retransmit(&mut self, index: Index, role: Role) -> Option<Outgoing> {
+        if !self.queue.contains(index) || self.in_host_queue(index) {
+            return None;
+        }
+        let (seq, length, tags) = {
+            let segment = self.queue.get(index);
+            (segment.seq, segment.length, segment.tags)
+        };
+        let before = self.take_departure();
+        self.count_sent(length);
+        self.total_retrans += 1;
+        self.bytes_retrans += u64::from(length);
+        if self.in_flight() == 0 {
+            self.cwnd_event(CwndEvent::TxStart);
+        }
+        self.flow.last_sent = self.flow.now;
+        self.agenda.pending = Some(Pending::Again { index, role, before });
+        Some(self.outgoing(seq, length, tags))
+    }
+
+    fn sent_again(&mut self, index: Index, role: Role, before: SimTime, refused: bool) {
+        // A stamp of a transmission that may never have happened must not give an RTT.
+        self.queue.get_mut(index).tags.set(Tags::EVER_RETRANS);
+        let sent_at = self.flow.departure;
+        if !refused {
+            let transmission = self.transmitted;
+            let segment = self.queue.get_mut(index);
+            segment.sent_at = sent_at;
+            segment.transmission = transmission;
+            let length = segment.length;
+            self.space_after(length, before);
+            self.stamp_sent(index, sent_at);
+            self.queue.move_to_newest(index);
+        }
+        match role {
+            Role::Probe if refused => self.rearm_rto(),
+            Role::Probe => self.probe_sent(Probe::Retransmission),
+            Role::Lost | Role::AfterTimeout => self.count_retransmission(index, role, refused),
+        }
+    }
+
+    /// [linux-6.12 tcp_output.c tcp_retransmit_skb]
+    fn count_retransmission(&mut self, index: Index, role: Role, refused: bool) {
+        let stamp = crate::undo::timestamp(self.flow.departure.max(self.flow.now));
+        self.reduction.retrans_stamp.get_or_insert(stamp);
+        self.reduction.undo_retrans = Some(self.reduction.undo_retrans.unwrap_or(0) + 1);
+        if !refused {
+            self.queue.get_mut(index).tags.set(Tags::RETRANS);
+            self.retrans_out += 1;
+        }
+        if role == Role::AfterTimeout {
+            self.after_timeout_retransmission(refused);
+        } else if refused {
+            self.end_retransmissions();
+        } else {
+            if self.in_cwnd_reduction() {
+                self.reduction.prr_out += 1;
+            }
+            let head = index == self.queue.head();
+            self.agenda.head_retransmitted |= head && !self.armed_for(TimerKind::Reordering);
+        }
+    }
+
+    /// The small-queue handler and the pacing timer. [linux-6.12 tcp_output.c tcp_tsq_write]
+    pub(crate) fn kick(&mut self) {
+        if self.lost_out > self.retrans_out && self.window.cwnd.0 > self.in_flight() {
+            self.agenda.retransmit = Retransmit::Lost;
+        }
+        self.agenda.begin(Pass::Normal);
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Probe {
+    NewData,
+    Retransmission,
+}

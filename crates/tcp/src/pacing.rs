@@ -1,0 +1,61 @@
+//! Pacing: when may the next packet leave, and at what rate?
+//!
+//! ```text
+//! departure = max(departure, now)                                  of each transmission
+//! departure += length/rate − min(length/rate/2, lateness)          after it, if the socket is paced
+//! pacing_rate = mss · max(cwnd, packets_out) / srtt · ratio        ratio 200 % while cwnd < ssthresh/2, else 120 %
+//! ```
+//! The rate is computed for every socket (it feeds the small queue and HyStart); only a socket whose control asks
+//! for it, or below `fq`, is spaced by it. The first ten data segments are never spaced.
+//! [linux-6.12 tcp_output.c tcp_update_skb_after_send, tcp_input.c tcp_update_pacing_rate]
+
+use tailback_cc::PacingStatus;
+use tailback_units::{Rate, SimTime, Span};
+
+use crate::sender::{INITIAL_WINDOW, Sender};
+
+impl Sender {
+    /// The socket must wait for its departure time; arms the pacing timer. [linux-6.12 tcp_pacing_check]
+    pub(crate) fn held_by_pacing(&mut self) -> bool {
+        if self.flow.pacing_status != PacingStatus::Needed || self.flow.departure <= self.flow.now {
+            return false;
+        }
+        if self.pacing_timer.is_none() {
+            self.pacing_timer = Some(self.flow.departure);
+        }
+        true
+    }
+
+    /// Departure time of a packet handed down now; returns the one before, to know how late it is.
+    pub(crate) fn take_departure(&mut self) -> SimTime {
+        let before = self.flow.departure;
+        self.flow.departure = before.max(self.flow.now);
+        before
+    }
+
+    /// Puts the next departure off by the length of what was sent; lateness earns back at most half of it.
+    pub(crate) fn space_after(&mut self, payload: u32, before: SimTime) {
+        let rate = self.window.pacing_rate.bytes_per_sec();
+        if self.flow.pacing_status == PacingStatus::None
+            || self.window.pacing_rate.is_unlimited()
+            || rate == 0
+            || self.data_segs_out < u64::from(INITIAL_WINDOW)
+        {
+            return;
+        }
+        let length = u64::from(payload) * 1_000_000_000 / rate;
+        let late = self.flow.departure.since(before).as_nanos();
+        self.flow.departure += Span::from_nanos(length - late.min(length / 2));
+    }
+
+    /// The pacing rate of a window control, after cwnd was updated.
+    pub(crate) fn update_pacing_rate(&mut self) {
+        let cwnd = self.window.cwnd;
+        let slow_start = cwnd.0 < self.window.ssthresh.0 / 2;
+        let ratio = if slow_start { self.settings.pacing_ss_ratio } else { self.settings.pacing_ca_ratio };
+        let per_cent = u64::from(self.mss()) * (1_000_000 / 100 * 8) * u64::from(ratio);
+        let scaled = u128::from(per_cent) * u128::from(cwnd.max(self.flow.packets_out).0);
+        let rate = scaled / u128::from(self.rtt.srtt_us8().max(1));
+        self.window.pacing_rate = Rate::from_bytes_per_sec(rate.min(u128::from(u64::MAX / 8)) as u64);
+    }
+}

@@ -1,0 +1,267 @@
+//! The retransmit queue: what was sent and is not cumulatively acknowledged, one record per segment.
+//!
+//! Records are found by sequence number (binary search), and are linked in the order of their newest
+//! transmission, which is the order RACK looks at them. [linux-6.12 tcp.h tcp_rtx_queue, tcp_tsorted_sent_queue]
+//! A train of segments sent with offloads is one transmission of several records: SACKs need no splitting.
+
+use std::collections::VecDeque;
+
+use tailback_units::SimTime;
+
+/// Absolute number of a record: grows for ever, unlike its place in the ring.
+pub(crate) type Index = u64;
+
+const NOWHERE: Index = Index::MAX;
+
+/// The scoreboard's tags of one segment. [linux-6.12 tcp.h TCPCB_*]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Tags(u8);
+
+impl Tags {
+    pub(crate) const SACKED: Tags = Tags(1);
+    pub(crate) const LOST: Tags = Tags(2);
+    /// Retransmitted, and that transmission is thought to be in flight.
+    pub(crate) const RETRANS: Tags = Tags(4);
+    /// Retransmitted at some time.
+    pub(crate) const EVER_RETRANS: Tags = Tags(8);
+    /// Sent while the application limited the rate.
+    pub(crate) const APP_LIMITED: Tags = Tags(16);
+    /// Carries PSH.
+    pub(crate) const PUSH: Tags = Tags(32);
+    /// Carries FIN.
+    pub(crate) const FIN: Tags = Tags(64);
+
+    pub(crate) const fn has(self, tag: Tags) -> bool {
+        self.0 & tag.0 != 0
+    }
+
+    pub(crate) fn set(&mut self, tag: Tags) {
+        self.0 |= tag.0;
+    }
+
+    pub(crate) fn clear(&mut self, tag: Tags) {
+        self.0 &= !tag.0;
+    }
+
+    /// Retransmitted now or earlier.
+    pub(crate) const fn retransmitted(self) -> bool {
+        self.has(Tags(Tags::RETRANS.0 | Tags::EVER_RETRANS.0))
+    }
+}
+
+/// One segment that was sent.
+#[derive(Clone, Debug)]
+pub(crate) struct SentSegment {
+    pub(crate) seq: u64,
+    pub(crate) length: u32,
+    pub(crate) tags: Tags,
+    /// Departure time of the newest transmission.
+    pub(crate) sent_at: SimTime,
+    /// Send time of the segment that was newest acknowledged when this one was sent. [linux-6.12 tcp_rate.c]
+    pub(crate) first_sent_at: SimTime,
+    /// When `delivered` was counted; `NEVER` once the record has been used for a rate sample by SACK.
+    pub(crate) delivered_at: SimTime,
+    /// Segments delivered when this one was sent.
+    pub(crate) delivered: u64,
+    /// Number of its newest transmission among all of the socket: tells whether it is still in the host.
+    pub(crate) transmission: u64,
+    earlier: Index,
+    later: Index,
+}
+
+impl SentSegment {
+    pub(crate) fn new(seq: u64, length: u32, tags: Tags) -> Self {
+        SentSegment {
+            seq,
+            length,
+            tags,
+            sent_at: SimTime::ZERO,
+            first_sent_at: SimTime::ZERO,
+            delivered_at: SimTime::NEVER,
+            delivered: 0,
+            transmission: 0,
+            earlier: NOWHERE,
+            later: NOWHERE,
+        }
+    }
+
+    /// One past its last sequence number.
+    pub(crate) fn end(&self) -> u64 {
+        self.seq + u64::from(self.length) + u64::from(self.tags.has(Tags::FIN))
+    }
+}
+
+/// Sent later, or at the same time with a higher sequence number. [linux-6.12 tcp.h tcp_skb_sent_after]
+pub(crate) fn sent_after(a: (SimTime, u64), b: (SimTime, u64)) -> bool {
+    let (time_a, time_b) = (a.0.as_micros(), b.0.as_micros());
+    time_a > time_b || (time_a == time_b && a.1 > b.1)
+}
+
+/// All records, by sequence number and by time.
+#[derive(Debug)]
+pub(crate) struct RetransmitQueue {
+    ring: VecDeque<SentSegment>,
+    first: Index,
+    oldest: Index,
+    newest: Index,
+}
+
+impl RetransmitQueue {
+    pub(crate) fn new() -> Self {
+        RetransmitQueue { ring: VecDeque::new(), first: 0, oldest: NOWHERE, newest: NOWHERE }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ring.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ring.is_empty()
+    }
+
+    /// Number of the head.
+    pub(crate) fn head(&self) -> Index {
+        self.first
+    }
+
+    /// One past the number of the tail.
+    pub(crate) fn end(&self) -> Index {
+        self.first + self.ring.len() as u64
+    }
+
+    pub(crate) fn front(&self) -> Option<&SentSegment> {
+        self.ring.front()
+    }
+
+    pub(crate) fn contains(&self, index: Index) -> bool {
+        index >= self.first && index < self.end()
+    }
+
+    pub(crate) fn get(&self, index: Index) -> &SentSegment {
+        &self.ring[(index - self.first) as usize]
+    }
+
+    pub(crate) fn get_mut(&mut self, index: Index) -> &mut SentSegment {
+        &mut self.ring[(index - self.first) as usize]
+    }
+
+    /// The first record that ends after `seq`.
+    pub(crate) fn find(&self, seq: u64) -> Index {
+        self.first + self.ring.partition_point(|segment| segment.end() <= seq) as u64
+    }
+
+    /// Appends a record; it is the newest transmission.
+    pub(crate) fn push(&mut self, segment: SentSegment) -> Index {
+        let index = self.end();
+        self.ring.push_back(segment);
+        self.link_newest(index);
+        index
+    }
+
+    /// Removes the head.
+    pub(crate) fn pop(&mut self) -> Option<SentSegment> {
+        if self.ring.is_empty() {
+            return None;
+        }
+        self.unlink(self.first);
+        self.first += 1;
+        self.ring.pop_front()
+    }
+
+    /// It was transmitted again: last in time order.
+    pub(crate) fn move_to_newest(&mut self, index: Index) {
+        self.unlink(index);
+        self.link_newest(index);
+    }
+
+    /// Takes a record out of the time order: it was SACKed or found lost.
+    pub(crate) fn unlink(&mut self, index: Index) {
+        let (earlier, later) = (self.get(index).earlier, self.get(index).later);
+        if earlier == NOWHERE && later == NOWHERE && self.oldest != index {
+            return;
+        }
+        match earlier {
+            NOWHERE => self.oldest = later,
+            other => self.get_mut(other).later = later,
+        }
+        match later {
+            NOWHERE => self.newest = earlier,
+            other => self.get_mut(other).earlier = earlier,
+        }
+        let segment = self.get_mut(index);
+        segment.earlier = NOWHERE;
+        segment.later = NOWHERE;
+    }
+
+    fn link_newest(&mut self, index: Index) {
+        let newest = self.newest;
+        let segment = self.get_mut(index);
+        segment.earlier = newest;
+        segment.later = NOWHERE;
+        match newest {
+            NOWHERE => self.oldest = index,
+            other => self.get_mut(other).later = index,
+        }
+        self.newest = index;
+    }
+
+    /// The record transmitted longest ago.
+    pub(crate) fn oldest(&self) -> Option<Index> {
+        (self.oldest != NOWHERE).then_some(self.oldest)
+    }
+
+    /// The record transmitted next after `index`.
+    pub(crate) fn after_in_time(&self, index: Index) -> Option<Index> {
+        let later = self.get(index).later;
+        (later != NOWHERE).then_some(later)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(count: u64) -> RetransmitQueue {
+        let mut queue = RetransmitQueue::new();
+        for number in 0..count {
+            queue.push(SentSegment::new(number * 100, 100, Tags::default()));
+        }
+        queue
+    }
+
+    fn in_time_order(queue: &RetransmitQueue) -> Vec<Index> {
+        std::iter::successors(queue.oldest(), |&index| queue.after_in_time(index)).collect()
+    }
+
+    #[test]
+    fn a_retransmission_moves_to_the_end_of_the_time_order() {
+        let mut queue = filled(4);
+        queue.move_to_newest(1);
+        assert_eq!(in_time_order(&queue), [0, 2, 3, 1]);
+    }
+
+    #[test]
+    fn a_segment_taken_out_of_the_time_order_can_be_taken_out_again() {
+        let mut queue = filled(3);
+        queue.unlink(1);
+        queue.unlink(1);
+        assert_eq!(in_time_order(&queue), [0, 2]);
+        queue.unlink(0);
+        queue.unlink(2);
+        assert_eq!(in_time_order(&queue), [0u64; 0]);
+        queue.move_to_newest(1);
+        assert_eq!(in_time_order(&queue), [1]);
+    }
+
+    #[test]
+    fn records_keep_their_numbers_when_the_head_leaves() {
+        let mut queue = filled(4);
+        queue.pop();
+        queue.pop();
+        assert_eq!(queue.head(), 2);
+        assert_eq!(queue.get(3).seq, 300);
+        assert_eq!(queue.find(250), 2);
+        assert_eq!(queue.find(300), 3);
+        assert_eq!(in_time_order(&queue), [2, 3]);
+    }
+}

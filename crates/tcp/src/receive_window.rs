@@ -1,0 +1,304 @@
+//! The receive window: how much is advertised, and how the buffer grows with the application's pace.
+//!
+//! ```text
+//! usable space  = rcvbuf · ratio/256,  ratio measured as payload·256/truesize (128 before the first segment)
+//! advertised    = min(free usable space, rcv_ssthresh), never shrunk, a multiple of the window scale
+//! rcv_ssthresh += 2 · max(advmss, length) per segment, up to window_clamp
+//! once per receiver RTT, if the application read more than ever before in one:
+//!   window = 2·copied + 16·advmss;  window += 2·window·(copied − space)/space;  rcvbuf = its space, at most tcp_rmem[2]
+//! ```
+//! [linux-6.12 tcp_input.c tcp_rcv_space_adjust, tcp_grow_window, tcp_measure_rcv_mss]
+//! [linux-6.12 tcp_output.c __tcp_select_window, tcp_select_window]
+
+use tailback_packet::{Segment, SegmentFlags};
+use tailback_units::SimTime;
+
+use crate::config::Settings;
+use crate::sender::{INITIAL_WINDOW, SKB_OVERHEAD, TIMESTAMP_OPTION};
+use crate::undo::{TIMESTAMP_CLOCK, timestamp};
+
+/// Ratio of payload to memory assumed at the start. [linux-6.12 tcp.h TCP_DEFAULT_SCALING_RATIO]
+const RATIO_DEFAULT: u64 = 128;
+/// Segment size assumed before data. [linux-6.12 tcp_input.c tcp_initialize_rcv_mss]
+const RCV_MSS_DEFAULT: u32 = 536;
+/// Smallest window clamp: half of SOCK_MIN_RCVBUF. [linux-6.12 sock.h]
+const CLAMP_MIN: u64 = 1152;
+
+/// Window and buffer.
+#[derive(Debug)]
+pub(crate) struct ReceiveWindow {
+    /// Payload bytes per full segment we accept.
+    advmss: u32,
+    rcv_mss: u32,
+    ratio: u64,
+    rcvbuf: u64,
+    rmem_most: u64,
+    pub(crate) rmem_alloc: u64,
+    clamp: u64,
+    ssthresh: u64,
+    rcv_wnd: u64,
+    /// `rcv_nxt` when the window was last advertised.
+    rcv_wup: u64,
+    copied_seq: u64,
+    scale: u32,
+    space: Space,
+    rtt: ReceiverRtt,
+}
+
+/// What the application read in the last round trip. [linux-6.12 tcp.h rcvq_space]
+#[derive(Debug, Default)]
+struct Space {
+    bytes: u64,
+    seq: u64,
+    time: SimTime,
+}
+
+/// RTT as the receiver sees it, µs times eight. [linux-6.12 tcp.h rcv_rtt_est]
+#[derive(Debug, Default)]
+struct ReceiverRtt {
+    us8: u32,
+    seq: u64,
+    time: Option<SimTime>,
+    last_echo: Option<SimTime>,
+}
+
+impl ReceiveWindow {
+    pub(crate) fn new(settings: &Settings, mss: u32) -> Self {
+        let rcvbuf = settings.rmem[1];
+        let full_mss = u64::from(mss + TIMESTAMP_OPTION);
+        // The SYN's window is a whole number of segments: 64240 for an Ethernet MTU.
+        let space = rcvbuf * RATIO_DEFAULT / 256;
+        let window = if space > full_mss { space / full_mss * full_mss } else { space }.min(65_535);
+        ReceiveWindow {
+            advmss: mss,
+            rcv_mss: RCV_MSS_DEFAULT.min(mss),
+            ratio: RATIO_DEFAULT,
+            rcvbuf,
+            rmem_most: settings.rmem[2],
+            rmem_alloc: 0,
+            clamp: space,
+            ssthresh: window,
+            rcv_wnd: window,
+            rcv_wup: 0,
+            copied_seq: 0,
+            scale: settings.rmem[2].max(65_535).ilog2().saturating_sub(15).min(14),
+            space: Space::default(),
+            rtt: ReceiverRtt::default(),
+        }
+    }
+
+    /// The connection is established. [linux-6.12 tcp_input.c tcp_init_buffer_space]
+    pub(crate) fn establish(&mut self, rcv_nxt: u64, now: SimTime) {
+        self.rcv_wup = rcv_nxt;
+        self.copied_seq = rcv_nxt;
+        let mss = u64::from(self.advmss);
+        let bytes = self.ssthresh.min(self.rcv_wnd).min(u64::from(INITIAL_WINDOW) * mss);
+        self.space = Space { bytes, seq: rcv_nxt, time: now };
+        let most = self.usable(self.rcvbuf);
+        self.clamp = self.clamp.min(most);
+        if self.clamp > 2 * mss && self.clamp + mss > most {
+            self.clamp = (2 * mss).max(most - mss);
+        }
+        self.ssthresh = self.ssthresh.min(self.clamp);
+    }
+
+    /// Payload that fits so much memory. [linux-6.12 tcp.h tcp_win_from_space]
+    fn usable(&self, space: u64) -> u64 {
+        space * self.ratio / 256
+    }
+
+    pub(crate) fn rcv_mss(&self) -> u32 {
+        self.rcv_mss
+    }
+
+    pub(crate) fn rcv_wnd(&self) -> u64 {
+        self.rcv_wnd
+    }
+
+    pub(crate) fn last_update(&self) -> u64 {
+        self.rcv_wup
+    }
+
+    pub(crate) fn rtt_us8(&self) -> u32 {
+        self.rtt.us8
+    }
+
+    pub(crate) fn unread(&self, rcv_nxt: u64) -> u64 {
+        rcv_nxt - self.copied_seq
+    }
+
+    /// Learns segment size and memory ratio. True if the segment ends a write of the peer: PSH, or a short one.
+    /// [linux-6.12 tcp_input.c tcp_measure_rcv_mss]
+    pub(crate) fn measure_mss(&mut self, segment: &Segment, truesize: u32) -> bool {
+        let length = segment.length.min(u32::from(segment.mss));
+        if length < self.rcv_mss {
+            return true;
+        }
+        if length != self.rcv_mss {
+            self.measure_ratio(u64::from(segment.length), u64::from(truesize));
+            self.rcv_mss = length.min(self.advmss);
+        }
+        segment.flags.contains(SegmentFlags::PSH)
+    }
+
+    fn measure_ratio(&mut self, length: u64, truesize: u64) {
+        let ratio = (length * 256 / truesize).max(1);
+        if ratio == self.ratio {
+            return;
+        }
+        self.ratio = ratio;
+        let clamp = self.usable(self.rcvbuf).max(CLAMP_MIN);
+        if clamp < self.clamp {
+            self.ssthresh = self.ssthresh.min(clamp);
+        } else if clamp > self.clamp {
+            self.ssthresh = self.ssthresh.max(self.rcv_wnd.min(clamp));
+        }
+        self.clamp = clamp;
+        self.space.bytes = self.space.bytes.min(clamp);
+    }
+
+    /// The window's slow start. True if it grew. [linux-6.12 tcp_input.c tcp_grow_window]
+    pub(crate) fn grow(&mut self, length: u32, truesize: u32) -> bool {
+        let free = self.usable(self.rcvbuf.saturating_sub(self.rmem_alloc));
+        let room = self.clamp.min(free).saturating_sub(self.ssthresh);
+        if room == 0 {
+            return false;
+        }
+        // The head of the buffer is not payload's fault.
+        let payload_memory = u64::from(truesize.saturating_sub(SKB_OVERHEAD).max(length));
+        let efficient = self.usable(payload_memory) <= u64::from(length);
+        let step = if efficient { 2 * self.advmss } else { self.cautious_step(payload_memory, length) };
+        if step == 0 {
+            return false;
+        }
+        self.ssthresh += room.min(u64::from(step.max(2 * length)));
+        true
+    }
+
+    /// [linux-6.12 tcp_input.c __tcp_grow_window]
+    fn cautious_step(&self, truesize: u64, length: u32) -> u32 {
+        let mut memory = self.usable(truesize) / 2;
+        let mut window = self.usable(self.rmem_most) / 2;
+        while self.ssthresh <= window {
+            if memory <= u64::from(length) {
+                return 2 * self.rcv_mss;
+            }
+            memory /= 2;
+            window /= 2;
+        }
+        0
+    }
+
+    /// [linux-6.12 tcp_input.c tcp_rcv_rtt_measure_ts]
+    pub(crate) fn rtt_by_timestamp(&mut self, segment: &Segment, now: SimTime) {
+        if segment.tsecr.is_none() || segment.tsecr == self.rtt.last_echo {
+            return;
+        }
+        self.rtt.last_echo = segment.tsecr;
+        if segment.length < self.rcv_mss {
+            return;
+        }
+        if let Some(echo) = segment.tsecr {
+            let sample = timestamp(now).since(echo).max(TIMESTAMP_CLOCK).as_micros() as u32;
+            self.rtt.us8 = match self.rtt.us8 {
+                0 => sample << 3,
+                old => old - (old >> 3) + sample,
+            };
+        }
+    }
+
+    /// The time for one window is never shorter than a round trip: lowers the estimate only.
+    /// [linux-6.12 tcp_input.c tcp_rcv_rtt_measure]
+    pub(crate) fn rtt_by_window(&mut self, rcv_nxt: u64, now: SimTime) {
+        if let Some(start) = self.rtt.time {
+            if rcv_nxt < self.rtt.seq {
+                return;
+            }
+            let sample = (now.as_micros() - start.as_micros()).max(1).min(u64::from(u32::MAX >> 3)) as u32;
+            self.rtt.us8 = match self.rtt.us8 {
+                0 => sample << 3,
+                old => old.min(sample << 3),
+            };
+        }
+        self.rtt.seq = rcv_nxt + self.rcv_wnd;
+        self.rtt.time = Some(now);
+    }
+
+    /// The application read up to `seq`; `held` is the memory of what is out of order. Returns the bytes read.
+    pub(crate) fn read(&mut self, seq: u64, held: u64, now: SimTime) -> u64 {
+        let copied = seq.saturating_sub(self.copied_seq);
+        self.copied_seq = self.copied_seq.max(seq);
+        self.rmem_alloc = held;
+        if copied > 0 {
+            self.adjust_space(now);
+        }
+        copied
+    }
+
+    /// Dynamic right-sizing. [linux-6.12 tcp_input.c tcp_rcv_space_adjust]
+    fn adjust_space(&mut self, now: SimTime) {
+        let passed = now.as_micros() - self.space.time.as_micros();
+        if self.rtt.us8 == 0 || passed < u64::from(self.rtt.us8 >> 3) {
+            return;
+        }
+        let copied = self.copied_seq - self.space.seq;
+        if copied > self.space.bytes {
+            let mut window = 2 * copied + 16 * u64::from(self.advmss);
+            let growth =
+                u128::from(window) * u128::from(copied - self.space.bytes) / u128::from(self.space.bytes);
+            window += 2 * growth as u64;
+            let rcvbuf = (window * 256 / self.ratio).min(self.rmem_most);
+            if rcvbuf > self.rcvbuf {
+                self.rcvbuf = rcvbuf;
+                self.clamp = self.usable(rcvbuf);
+            }
+            self.space.bytes = copied;
+        }
+        self.space.seq = self.copied_seq;
+        self.space.time = now;
+    }
+
+    /// What is left of the window advertised last. [linux-6.12 tcp.h tcp_receive_window]
+    fn left(&self, rcv_nxt: u64) -> u64 {
+        (self.rcv_wup + self.rcv_wnd).saturating_sub(rcv_nxt)
+    }
+
+    /// The window that could be advertised now. [linux-6.12 tcp_output.c __tcp_select_window]
+    pub(crate) fn candidate(&self) -> u64 {
+        let free = self.usable(self.rcvbuf.saturating_sub(self.rmem_alloc));
+        let full = self.clamp.min(self.usable(self.rcvbuf));
+        let mut space = free;
+        if self.tight(free, full) {
+            space = free >> self.scale << self.scale;
+            if space < free >> 4 || space < u64::from(self.rcv_mss).min(full) {
+                return 0;
+            }
+        }
+        let grain = 1 << self.scale;
+        space.min(self.ssthresh).div_ceil(grain) * grain
+    }
+
+    fn tight(&self, free: u64, full: u64) -> bool {
+        free < full >> 1
+    }
+
+    /// Advertises: never less than was promised. True if the buffer is more than half full, which ends quick ACKs.
+    pub(crate) fn select(&mut self, rcv_nxt: u64) -> bool {
+        let free = self.usable(self.rcvbuf.saturating_sub(self.rmem_alloc));
+        let tight = self.tight(free, self.clamp.min(self.usable(self.rcvbuf)));
+        let left = self.left(rcv_nxt);
+        let grain = 1 << self.scale;
+        self.rcv_wnd = match self.candidate() {
+            window if window < left => left.div_ceil(grain) * grain,
+            window => window,
+        };
+        self.rcv_wup = rcv_nxt;
+        tight
+    }
+
+    /// The window could at least double: worth an ACK of its own. [linux-6.12 tcp.c __tcp_cleanup_rbuf]
+    pub(crate) fn opens_twice(&self, rcv_nxt: u64) -> bool {
+        let left = self.left(rcv_nxt);
+        2 * left <= self.clamp && self.candidate() > 0 && self.candidate() >= 2 * left
+    }
+}

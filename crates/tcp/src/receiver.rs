@@ -1,0 +1,425 @@
+//! The receiving half of a socket: reassembly, SACK blocks, when to acknowledge.
+//!
+//! An ACK leaves at once if more than one full segment waits for it, in quick-ack mode (the first 16 segments, and
+//! each that made the window grow), when the last hole is filled, or for each of the first three out-of-order
+//! arrivals; later ones are compressed into one ACK per min(1 ms, RTT/20). Otherwise it is delayed by `ato`.
+//! [linux-6.12 tcp_input.c tcp_event_data_recv, __tcp_ack_snd_check, tcp_data_queue] [rfc1122] [rfc2018] [rfc2883]
+
+use tailback_packet::{SackBlock, SackBlocks, Segment, SegmentFlags};
+use tailback_units::{SimTime, Span};
+
+use crate::config::Settings;
+use crate::receive_window::ReceiveWindow;
+use crate::rtt::RTO_INITIAL;
+use crate::timers::wheel_expiry;
+
+/// Least and usual delayed-ACK time. [linux-6.12 tcp.h TCP_ATO_MIN, TCP_DELACK_MIN]
+const ATO_MIN: Span = Span::from_millis(40);
+/// Longest delayed-ACK time. [linux-6.12 tcp.h TCP_DELACK_MAX]
+const DELACK_MAX: Span = Span::from_millis(200);
+/// Immediate ACKs at the start of data. [linux-6.12 tcp.h TCP_MAX_QUICKACKS]
+const QUICKACKS_MAX: u64 = 16;
+/// Duplicate ACKs that are never compressed. [linux-6.12 tcp.h TCP_FASTRETRANS_THRESH]
+const DUPACKS_UNCOMPRESSED: u32 = 3;
+/// `net.ipv4.tcp_comp_sack_nr`, `_delay_ns`, `_slack_ns`.
+const COMPRESSED_MAX: u32 = 44;
+const COMPRESSION_DELAY: Span = Span::from_millis(1);
+const COMPRESSION_SLACK: Span = Span::from_micros(100);
+/// SACK blocks kept, and sent beside timestamps. [linux-6.12 tcp.h TCP_NUM_SACKS] [rfc2018 §3]
+const SACKS_KEPT: usize = 4;
+const SACKS_SENT: usize = 3;
+/// From this block on a change is sent at once. [linux-6.12 tcp_input.c TCP_SACK_BLOCKS_EXPECTED]
+const SACK_BLOCKS_EXPECTED: usize = 2;
+
+/// Out-of-order bytes, and what their buffers cost.
+#[derive(Clone, Copy, Debug)]
+struct Island {
+    block: SackBlock,
+    truesize: u64,
+}
+
+/// The delayed-ACK engine. [linux-6.12 inet_connection_sock.h icsk_ack]
+#[derive(Clone, Debug, Default)]
+struct AckEngine {
+    scheduled: bool,
+    now: bool,
+    pushed: u8,
+    quick: u64,
+    ato: Option<Span>,
+    last_received: SimTime,
+    timeout: Option<SimTime>,
+}
+
+/// ACKs held back while data is out of order.
+#[derive(Clone, Debug, Default)]
+struct Compression {
+    count: u32,
+    dupacks: u32,
+    rcv_nxt: u64,
+    /// Soft expiry; the timer may fire up to the slack later.
+    due: Option<SimTime>,
+}
+
+/// The receiving half.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    pub(crate) rcv_nxt: u64,
+    pub(crate) window: ReceiveWindow,
+    fin_at: Option<u64>,
+    islands: Vec<Island>,
+    sacks: Vec<SackBlock>,
+    dsack: Option<SackBlock>,
+    ts_recent: Option<SimTime>,
+    ack: AckEngine,
+    compression: Compression,
+    /// Smoothed RTT (×8, µs) of this socket's own sender: bounds the compression delay.
+    pub(crate) srtt_us8: u32,
+    pub(crate) rto: Span,
+    jiffy: Span,
+    pub(crate) ack_due: bool,
+    pub(crate) readable: bool,
+}
+
+impl Receiver {
+    pub(crate) fn new(settings: &Settings, mss: u32) -> Self {
+        Receiver {
+            rcv_nxt: 0,
+            window: ReceiveWindow::new(settings, mss),
+            fin_at: None,
+            islands: Vec::new(),
+            sacks: Vec::new(),
+            dsack: None,
+            ts_recent: None,
+            ack: AckEngine::default(),
+            compression: Compression::default(),
+            srtt_us8: 0,
+            rto: RTO_INITIAL,
+            jiffy: settings.jiffy,
+            ack_due: false,
+            readable: false,
+        }
+    }
+
+    /// The peer's SYN: its data starts at 1.
+    pub(crate) fn synchronise(&mut self, syn: &Segment, now: SimTime) {
+        self.rcv_nxt = syn.end();
+        self.ts_recent = syn.tsval;
+        self.window.establish(self.rcv_nxt, now);
+    }
+
+    /// Timestamp to echo: of the segment that is next in order. [rfc7323 §4.3]
+    pub(crate) fn note_timestamp(&mut self, segment: &Segment) {
+        if segment.tsval.is_some() && segment.seq <= self.window.last_update() {
+            self.ts_recent = segment.tsval;
+        }
+    }
+
+    pub(crate) fn timestamp_echo(&self) -> Option<SimTime> {
+        self.ts_recent
+    }
+
+    /// Data (or a FIN) arrived. True if an ACK must leave before this segment changes anything: see
+    /// [`Receiver::finish_data`], which must follow.
+    pub(crate) fn must_flush_before(&self, segment: &Segment) -> bool {
+        self.compression.count > 0 && segment.seq > self.rcv_nxt && self.touches_late_block(segment)
+    }
+
+    /// A third or later SACK block would be created or changed.
+    fn touches_late_block(&self, segment: &Segment) -> bool {
+        let (start, end) = (segment.seq, segment.end());
+        let touched = self.sacks.iter().position(|block| start <= block.end && end >= block.start);
+        touched.unwrap_or(self.sacks.len()) >= SACK_BLOCKS_EXPECTED
+    }
+
+    /// The compressed ACKs were sent as one.
+    pub(crate) fn compression_flushed(&mut self) {
+        self.compression.count = 0;
+        self.compression.due = None;
+    }
+
+    /// Takes a segment with data or FIN. `truesize`: what its buffer costs.
+    pub(crate) fn take_data(&mut self, segment: &Segment, truesize: u32, now: SimTime) {
+        let end = segment.end();
+        if end <= self.rcv_nxt && segment.seq < self.rcv_nxt {
+            self.duplicate(segment.seq, end);
+        } else if segment.seq <= self.rcv_nxt {
+            self.in_order(segment, truesize, now);
+        } else {
+            self.out_of_order(segment, truesize);
+        }
+    }
+
+    fn duplicate(&mut self, seq: u64, end: u64) {
+        self.dsack = Some(SackBlock { start: seq, end });
+        self.quick_ack(QUICKACKS_MAX);
+        self.ack.ato = Some(ATO_MIN);
+        self.ack.scheduled = true;
+        self.ack.now = true;
+    }
+
+    fn in_order(&mut self, segment: &Segment, truesize: u32, now: SimTime) {
+        self.window.rtt_by_timestamp(segment, now);
+        let fresh = segment.end() - self.rcv_nxt;
+        self.rcv_nxt = segment.end();
+        if segment.flags.contains(SegmentFlags::FIN) {
+            self.fin_at = Some(self.rcv_nxt);
+            self.ack.now = true;
+            self.ack.scheduled = true;
+        }
+        if segment.length > 0 {
+            self.window.rmem_alloc += u64::from(truesize);
+            self.data_arrived(segment, truesize, now);
+        }
+        if fresh > 0 {
+            self.readable = true;
+        }
+        if !self.islands.is_empty() {
+            self.join_islands();
+        }
+    }
+
+    /// Book-keeping of each in-order segment. [linux-6.12 tcp_input.c tcp_event_data_recv]
+    fn data_arrived(&mut self, segment: &Segment, truesize: u32, now: SimTime) {
+        self.ack.scheduled = true;
+        let pushed = self.window.measure_mss(segment, truesize);
+        if pushed {
+            self.ack.pushed = (self.ack.pushed + 1).min(2);
+        }
+        self.window.rtt_by_window(self.rcv_nxt, now);
+        self.adapt_ato(now);
+        self.ack.last_received = now;
+        if segment.length >= 128 && self.window.grow(segment.length, truesize) {
+            self.ack.quick |= 1;
+        }
+    }
+
+    fn adapt_ato(&mut self, now: SimTime) {
+        let Some(ato) = self.ack.ato else {
+            self.quick_ack(QUICKACKS_MAX);
+            self.ack.ato = Some(ATO_MIN);
+            return;
+        };
+        let pause = Span::from_nanos(
+            (now.ticks(self.jiffy) - self.ack.last_received.ticks(self.jiffy)) * self.jiffy.as_nanos(),
+        );
+        if pause <= ATO_MIN / 2 {
+            self.ack.ato = Some(ato / 2 + ATO_MIN / 2);
+        } else if pause < ato {
+            self.ack.ato = Some((ato / 2 + pause).min(self.rto));
+        } else if pause > self.rto {
+            self.quick_ack(QUICKACKS_MAX);
+        }
+    }
+
+    fn quick_ack(&mut self, most: u64) {
+        let by_window = match self.window.rcv_wnd() / (2 * u64::from(self.window.rcv_mss())) {
+            0 => 2,
+            some => some,
+        };
+        self.ack.quick = self.ack.quick.max(by_window.min(most));
+    }
+
+    /// Moves islands that are in order now.
+    fn join_islands(&mut self) {
+        while let Some(first) =
+            self.islands.first().filter(|island| island.block.start <= self.rcv_nxt).copied()
+        {
+            self.islands.remove(0);
+            if first.block.end > self.rcv_nxt {
+                self.rcv_nxt = first.block.end;
+            }
+        }
+        if self.islands.is_empty() {
+            self.ack.now = true;
+        }
+        let next = self.rcv_nxt;
+        self.sacks.retain(|block| block.end > next);
+    }
+
+    /// [linux-6.12 tcp_input.c tcp_data_queue_ofo, tcp_sack_new_ofo_skb]
+    fn out_of_order(&mut self, segment: &Segment, truesize: u32) {
+        let mut block = SackBlock { start: segment.seq, end: segment.end() };
+        let covered =
+            self.islands.iter().any(|known| known.block.start <= block.start && known.block.end >= block.end);
+        self.ack.scheduled = true;
+        if covered {
+            self.dsack = Some(block);
+        } else {
+            self.window.rmem_alloc += u64::from(truesize);
+            block = self.insert_island(block, truesize);
+            if segment.length >= 128 && self.window.grow(segment.length, truesize) {
+                self.ack.quick |= 1;
+            }
+        }
+        self.put_sack_first(block);
+    }
+
+    fn insert_island(&mut self, block: SackBlock, truesize: u32) -> SackBlock {
+        let mut merged = Island { block, truesize: u64::from(truesize) };
+        let from = self.islands.partition_point(|island| island.block.end < block.start);
+        let to = self.islands.partition_point(|island| island.block.start <= block.end);
+        for island in &self.islands[from..to] {
+            merged.block.start = merged.block.start.min(island.block.start);
+            merged.block.end = merged.block.end.max(island.block.end);
+            merged.truesize += island.truesize;
+        }
+        self.islands.splice(from..to, [merged]);
+        merged.block
+    }
+
+    fn put_sack_first(&mut self, block: SackBlock) {
+        self.sacks.retain(|old| old.end < block.start || old.start > block.end);
+        self.sacks.insert(0, block);
+        self.sacks.truncate(SACKS_KEPT);
+    }
+
+    /// After a segment with data: acknowledge now, later, or compressed. [tcp_ack_snd_check]
+    pub(crate) fn decide_ack(&mut self, now: SimTime) {
+        if !self.ack.scheduled {
+            return;
+        }
+        let mss = u64::from(self.window.rcv_mss());
+        let waiting = self.rcv_nxt - self.window.last_update();
+        let window_advances = || self.window.unread(self.rcv_nxt) < 1 || self.window_would_not_shrink();
+        if (waiting > mss && window_advances()) || self.ack.quick > 0 || self.ack.now {
+            self.ack_due = true;
+        } else if self.islands.is_empty() {
+            self.delay_ack(now);
+        } else {
+            self.compress_ack(now);
+        }
+    }
+
+    fn window_would_not_shrink(&self) -> bool {
+        self.window.candidate() >= self.window.rcv_wnd()
+    }
+
+    /// [linux-6.12 tcp_input.c __tcp_ack_snd_check, out-of-order part]
+    fn compress_ack(&mut self, now: SimTime) {
+        if self.compression.rcv_nxt != self.rcv_nxt {
+            self.compression.rcv_nxt = self.rcv_nxt;
+            self.compression.dupacks = 0;
+        }
+        if self.compression.dupacks < DUPACKS_UNCOMPRESSED {
+            self.compression.dupacks += 1;
+            self.ack_due = true;
+            return;
+        }
+        if self.compression.count >= COMPRESSED_MAX {
+            self.ack_due = true;
+            return;
+        }
+        self.compression.count += 1;
+        if self.compression.due.is_none() {
+            let mut rtt8 = u64::from(self.window.rtt_us8());
+            if self.srtt_us8 > 0 {
+                rtt8 = rtt8.min(u64::from(self.srtt_us8));
+            }
+            let delay = Span::from_nanos(rtt8 * (1_000 / 8) / 20).min(COMPRESSION_DELAY);
+            self.compression.due = Some(now + delay);
+        }
+    }
+
+    /// [linux-6.12 tcp_output.c tcp_send_delayed_ack]
+    fn delay_ack(&mut self, now: SimTime) {
+        let mut ato = self.ack.ato.unwrap_or(ATO_MIN);
+        if ato > ATO_MIN {
+            let mut most = if self.ack.pushed > 0 { DELACK_MAX } else { Span::from_millis(500) };
+            if self.srtt_us8 > 0 {
+                most = most.min(Span::from_micros(u64::from(self.srtt_us8 >> 3)).max(ATO_MIN));
+            }
+            ato = ato.min(most);
+        }
+        let ato = ato.min(DELACK_MAX);
+        let timeout = wheel_expiry(now, ato, self.jiffy);
+        match self.ack.timeout {
+            Some(pending) if pending <= now + ato / 4 => self.ack_due = true,
+            Some(pending) => self.ack.timeout = Some(pending.min(timeout)),
+            None => self.ack.timeout = Some(timeout),
+        }
+    }
+
+    /// The application reads everything; returns the bytes. [linux-6.12 tcp.c tcp_recvmsg, __tcp_cleanup_rbuf]
+    pub(crate) fn read(&mut self, now: SimTime) -> u64 {
+        let fin = u64::from(self.fin_at == Some(self.rcv_nxt));
+        let copied = self.window.read(self.rcv_nxt - fin, self.islands.iter().map(|i| i.truesize).sum(), now);
+        self.readable = false;
+        if self.ack.scheduled {
+            let waiting = self.rcv_nxt - self.window.last_update();
+            let drained = self.window.rmem_alloc == 0;
+            if waiting > u64::from(self.window.rcv_mss()) || (copied > 0 && self.ack.pushed > 0 && drained) {
+                self.ack_due = true;
+            }
+        }
+        if copied > 0 && !self.ack_due && self.window.opens_twice(self.rcv_nxt) {
+            self.ack_due = true;
+        }
+        copied
+    }
+
+    /// When the delayed or compressed ACK is due.
+    pub(crate) fn deadline(&self) -> Option<SimTime> {
+        let compressed = self.compression.due.map(|due| due + COMPRESSION_SLACK);
+        [self.ack.timeout, compressed].into_iter().flatten().min()
+    }
+
+    /// A deadline passed.
+    pub(crate) fn expire(&mut self, now: SimTime) {
+        if self.compression.due.is_some_and(|due| now >= due) {
+            self.compression.due = None;
+            if self.compression.count > 0 {
+                self.ack_due = true;
+            }
+        }
+        if self.ack.timeout.is_some_and(|timeout| now >= timeout) {
+            self.ack.timeout = None;
+            if self.ack.scheduled {
+                let ato = self.ack.ato.unwrap_or(ATO_MIN);
+                self.ack.ato = Some((ato * 2).min(self.rto));
+                self.ack_due = true;
+            }
+        }
+    }
+
+    /// The timer of compressed ACKs fires at the first interrupt after its soft expiry.
+    pub(crate) fn interrupt(&mut self, now: SimTime) {
+        if self.compression.due.is_some_and(|due| now >= due) {
+            self.expire(now);
+        }
+    }
+
+    /// A segment with an acknowledgement is being built: the window and SACK blocks it carries.
+    pub(crate) fn acknowledge(&mut self) -> (u64, SackBlocks) {
+        let quick_ends = self.window.select(self.rcv_nxt);
+        if quick_ends {
+            self.ack.quick = 0;
+        }
+        let blocks =
+            self.dsack.take().into_iter().chain(self.sacks.iter().copied()).take(SACKS_SENT).collect();
+        self.ack_sent();
+        (self.window.rcv_wnd(), SackBlocks::new(blocks))
+    }
+
+    /// [linux-6.12 tcp_output.c tcp_event_ack_sent]
+    fn ack_sent(&mut self) {
+        self.compression.count = 0;
+        self.compression.due = None;
+        let packets = u64::from(self.ack.scheduled);
+        if self.ack.quick > 0 {
+            self.ack.quick = self.ack.quick.saturating_sub(packets);
+            if self.ack.quick == 0 {
+                self.ack.ato = Some(ATO_MIN);
+            }
+        }
+        self.ack.scheduled = false;
+        self.ack.now = false;
+        self.ack.pushed = 0;
+        self.ack.timeout = None;
+        self.ack_due = false;
+    }
+
+    /// The peer closed and everything before was received.
+    pub(crate) fn at_end(&self) -> bool {
+        self.fin_at == Some(self.rcv_nxt)
+    }
+}

@@ -1,0 +1,208 @@
+//! Round-trip time: smoothed estimate, mean deviation, retransmission timeout, windowed minimum.
+//!
+//! ```text
+//! first sample m:  S = 8m   M = 2m   V = X = max(M, rto_min)
+//! then:            e = m − S/8   S += e
+//!                  M += e − M/4        if e ≥ 0
+//!                  M += (−e − M/4)/8   if e < 0 and that is positive: a falling RTT barely raises the deviation
+//!                  X = max(X, M)   V = max(V, X);   once per RTT: V −= (V − X)/4 if X < V,  X = rto_min
+//! RTO = S/8 + V, in jiffies, at most 120 s;  doubled on each timeout
+//! ```
+//! All in µs; S is 8·srtt, M is 4·mdev. [rfc6298] [linux-6.12 tcp_input.c tcp_rtt_estimator]
+
+use tailback_cc::filters::WindowedMin;
+use tailback_units::{SimTime, Span};
+
+/// `TCP_RTO_MIN`. [linux-6.12 tcp.h]
+pub(crate) const RTO_MIN: Span = Span::from_millis(200);
+/// `TCP_RTO_MAX`. [linux-6.12 tcp.h]
+pub(crate) const RTO_MAX: Span = Span::from_secs(120);
+/// `TCP_TIMEOUT_INIT`: before any sample. [rfc6298 §2.1]
+pub(crate) const RTO_INITIAL: Span = Span::from_secs(1);
+/// `net.ipv4.tcp_min_rtt_wlen`.
+const MIN_RTT_WINDOW: Span = Span::from_secs(300);
+
+/// Rounds up to whole jiffies, as the kernel does when it turns µs into a timer.
+pub(crate) fn in_jiffies(span: Span, jiffy: Span) -> Span {
+    Span::from_nanos(span.as_nanos().div_ceil(jiffy.as_nanos()).saturating_mul(jiffy.as_nanos()))
+}
+
+/// Estimates of one connection.
+#[derive(Clone, Debug)]
+pub(crate) struct RttEstimator {
+    srtt_us8: u32,
+    mdev_us4: u32,
+    mdev_max_us: u32,
+    rttvar_us: u32,
+    rtt_seq: u64,
+    rto: Span,
+    backoff: u32,
+    minimum: Option<WindowedMin>,
+}
+
+impl RttEstimator {
+    pub(crate) fn new() -> Self {
+        RttEstimator {
+            srtt_us8: 0,
+            mdev_us4: RTO_INITIAL.as_micros() as u32,
+            mdev_max_us: 0,
+            rttvar_us: 0,
+            rtt_seq: 0,
+            rto: RTO_INITIAL,
+            backoff: 0,
+            minimum: None,
+        }
+    }
+
+    /// Smoothed RTT times eight, µs; 0 before a sample.
+    pub(crate) fn srtt_us8(&self) -> u32 {
+        self.srtt_us8
+    }
+
+    /// Smoothed RTT.
+    pub(crate) fn srtt(&self) -> Span {
+        Span::from_micros(u64::from(self.srtt_us8 >> 3))
+    }
+
+    /// Mean deviation as `ss` shows it.
+    pub(crate) fn mdev(&self) -> Span {
+        Span::from_micros(u64::from(self.mdev_us4 >> 2))
+    }
+
+    /// Timeout with backoff.
+    pub(crate) fn rto(&self) -> Span {
+        self.rto
+    }
+
+    /// The smallest RTT of the last 300 s.
+    pub(crate) fn minimum(&self) -> Option<Span> {
+        self.minimum.map(|filter| Span::from_micros(filter.get()))
+    }
+
+    pub(crate) fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
+    /// One timeout more: RTO doubles.
+    pub(crate) fn back_off(&mut self) {
+        self.backoff += 1;
+        self.rto = (self.rto * 2).min(RTO_MAX);
+    }
+
+    /// A sample for srtt and RTO; `una`, `nxt` tell when a round trip has passed.
+    pub(crate) fn sample(&mut self, rtt: Span, una: u64, nxt: u64, jiffy: Span) {
+        let m = rtt.as_micros().min(u64::from(u32::MAX >> 4)) as i64;
+        if self.srtt_us8 == 0 {
+            self.first(m, nxt);
+        } else {
+            self.next(m, una, nxt);
+        }
+        let rto = self.srtt() + Span::from_micros(u64::from(self.rttvar_us));
+        self.rto = in_jiffies(rto, jiffy).min(RTO_MAX);
+        self.backoff = 0;
+    }
+
+    fn first(&mut self, m: i64, nxt: u64) {
+        self.srtt_us8 = ((m << 3) as u32).max(1);
+        self.mdev_us4 = (m << 1) as u32;
+        self.rttvar_us = self.mdev_us4.max(RTO_MIN.as_micros() as u32);
+        self.mdev_max_us = self.rttvar_us;
+        self.rtt_seq = nxt;
+    }
+
+    fn next(&mut self, m: i64, una: u64, nxt: u64) {
+        let error = m - i64::from(self.srtt_us8 >> 3);
+        self.srtt_us8 = (i64::from(self.srtt_us8) + error).max(1) as u32;
+        let mdev = i64::from(self.mdev_us4);
+        let mut change = error.abs() - (mdev >> 2);
+        if error < 0 && change > 0 {
+            change >>= 3;
+        }
+        self.mdev_us4 = (mdev + change) as u32;
+        self.mdev_max_us = self.mdev_max_us.max(self.mdev_us4);
+        self.rttvar_us = self.rttvar_us.max(self.mdev_max_us);
+        if una > self.rtt_seq {
+            if self.mdev_max_us < self.rttvar_us {
+                self.rttvar_us -= (self.rttvar_us - self.mdev_max_us) >> 2;
+            }
+            self.rtt_seq = nxt;
+            self.mdev_max_us = RTO_MIN.as_micros() as u32;
+        }
+    }
+
+    /// A sample for the minimum.
+    pub(crate) fn sample_minimum(&mut self, rtt: Span, now: SimTime, jiffy: Span) {
+        let rtt = if rtt.is_zero() { jiffy } else { rtt }.as_micros();
+        let time = now.ticks(jiffy);
+        match &mut self.minimum {
+            Some(filter) => {
+                filter.update(MIN_RTT_WINDOW.as_nanos() / jiffy.as_nanos(), time, rtt);
+            }
+            None => self.minimum = Some(WindowedMin::new(time, rtt)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JIFFY: Span = Span::from_millis(1);
+
+    fn fed(samples: impl IntoIterator<Item = u64>) -> RttEstimator {
+        let mut rtt = RttEstimator::new();
+        for (round, ms) in samples.into_iter().enumerate() {
+            rtt.sample(Span::from_millis(ms), round as u64 * 10 + 1, round as u64 * 10 + 10, JIFFY);
+        }
+        rtt
+    }
+
+    #[test]
+    fn a_constant_rtt_of_50_ms_gives_an_rto_of_250_ms() {
+        assert_eq!(fed([50; 200]).rto(), Span::from_millis(250));
+    }
+
+    #[test]
+    fn the_first_sample_of_150_ms_gives_450_and_of_20_ms_gives_220() {
+        assert_eq!(fed([150]).rto(), Span::from_millis(450));
+        assert_eq!(fed([20]).rto(), Span::from_millis(220));
+    }
+
+    #[test]
+    fn a_falling_rtt_never_raises_the_rto() {
+        let mut rtt = fed(std::iter::repeat_n(100, 500));
+        let mut before = rtt.rto();
+        for round in 0..500 {
+            rtt.sample(Span::from_millis(20), 10_000 + round, 10_001 + round, JIFFY);
+            assert!(rtt.rto() <= before, "{} after {before}", rtt.rto());
+            before = rtt.rto();
+        }
+        assert_eq!(before, Span::from_millis(220));
+    }
+
+    #[test]
+    fn a_timeout_doubles_the_rto_up_to_two_minutes_and_a_sample_ends_that() {
+        let mut rtt = fed([100; 50]);
+        rtt.back_off();
+        assert_eq!(rtt.rto(), Span::from_millis(600));
+        for _ in 0..20 {
+            rtt.back_off();
+        }
+        assert_eq!(rtt.rto(), RTO_MAX);
+        rtt.sample(Span::from_millis(100), 1, 2, JIFFY);
+        assert_eq!((rtt.rto(), rtt.backoff()), (Span::from_millis(300), 0));
+    }
+
+    #[test]
+    fn the_minimum_forgets_a_sample_after_300_s() {
+        let mut rtt = RttEstimator::new();
+        let at = |s: u64| SimTime::from_nanos(s * 1_000_000_000);
+        rtt.sample_minimum(Span::from_millis(10), at(0), JIFFY);
+        for s in 1..=300 {
+            rtt.sample_minimum(Span::from_millis(20), at(s), JIFFY);
+        }
+        assert_eq!(rtt.minimum(), Some(Span::from_millis(10)));
+        rtt.sample_minimum(Span::from_millis(20), at(301), JIFFY);
+        assert_eq!(rtt.minimum(), Some(Span::from_millis(20)));
+    }
+}

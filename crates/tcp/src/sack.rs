@@ -1,0 +1,237 @@
+//! Selective acknowledgements: tagging the scoreboard, DSACK, the reordering metric.
+//!
+//! Only what is new against the previous ACK's blocks is walked, so that the cost of an ACK does not grow with the
+//! window. [rfc2018] [rfc2883] [linux-6.12 tcp_input.c tcp_sacktag_write_queue, tcp_sacktag_one]
+
+use tailback_cc::CaState;
+use tailback_packet::{SackBlock, Segment};
+use tailback_units::SimTime;
+
+use crate::queue::{Index, Tags};
+use crate::rate_sample::SampleInProgress;
+use crate::sender::{AckFlags, Sender};
+
+/// Largest degree of reordering (`net.ipv4.tcp_max_reordering`).
+const REORDERING_MAX: u64 = 300;
+
+/// What is collected while the blocks of one ACK are walked.
+#[derive(Debug, Default)]
+pub(crate) struct SackWalk {
+    /// Send times of the first and last newly SACKed segments that were never retransmitted.
+    pub(crate) first_sent: Option<SimTime>,
+    pub(crate) last_sent: Option<SimTime>,
+    /// Lowest sequence number that arrived after a higher one.
+    reordered_from: Option<u64>,
+}
+
+impl Sender {
+    /// Tags the segments that the blocks of an ACK cover.
+    pub(crate) fn tag_sacked(
+        &mut self,
+        ack: &Segment,
+        prior_una: u64,
+        flags: &mut AckFlags,
+        sample: &mut SampleInProgress,
+    ) -> SackWalk {
+        let mut walk = SackWalk::default();
+        if self.sacked_out == 0 {
+            self.highest_sack = self.flow.snd_una;
+        }
+        let blocks = ack.sack.as_slice();
+        let duplicate = self.check_dsack(ack, blocks, prior_una, flags);
+        let mut usable: Vec<SackBlock> = Vec::with_capacity(4);
+        for (number, &block) in blocks.iter().enumerate() {
+            let is_duplicate = number == 0 && duplicate;
+            if is_duplicate {
+                self.tag_duplicate(block);
+            }
+            if block.end > block.start && block.end > self.flow.snd_una && block.end <= self.flow.snd_nxt {
+                usable.push(block);
+            }
+        }
+        usable.sort_by_key(|block| block.start);
+        let known = std::mem::take(&mut self.sack_cache);
+        for block in &usable {
+            self.tag_block(*block, &known, flags, sample, &mut walk);
+        }
+        self.sack_cache = usable;
+        if self.flow.ca_state != CaState::Loss || self.reduction.undo_marker.is_some() {
+            self.check_reordering(walk.reordered_from);
+        }
+        walk
+    }
+
+    /// The first block may report a duplicate: below the ACK, or inside the second block. [rfc2883 §4]
+    fn check_dsack(
+        &mut self,
+        ack: &Segment,
+        blocks: &[SackBlock],
+        prior_una: u64,
+        flags: &mut AckFlags,
+    ) -> bool {
+        let Some(&first) = blocks.first() else { return false };
+        let inside = blocks.get(1).is_some_and(|next| first.start >= next.start && first.end <= next.end);
+        if first.start >= ack.ack && !inside {
+            return false;
+        }
+        let counted = self.count_dsack(first, flags);
+        if let (Some(marker), Some(left)) = (self.reduction.undo_marker, self.reduction.undo_retrans) {
+            // Forgotten data: all that can be done is to count.
+            if left > 0 && first.end <= prior_una && first.end > marker {
+                self.reduction.undo_retrans = Some(left.saturating_sub(counted));
+            }
+        }
+        flags.dsack = true;
+        true
+    }
+
+    /// Counts the duplicates of a DSACK; zero if we never retransmitted that many. [tcp_dsack_seen]
+    fn count_dsack(&mut self, block: SackBlock, flags: &mut AckFlags) -> u32 {
+        let length = block.end.saturating_sub(block.start);
+        let count = length.div_ceil(u64::from(self.mss())).max(1) as u32;
+        if self.tlp_retrans && self.tlp_high_seq == Some(block.end) {
+            flags.dsack_of_probe = true;
+        }
+        self.dsack_dups += count;
+        if u64::from(self.dsack_dups) > self.total_retrans {
+            return 0;
+        }
+        if !flags.dsack_of_probe {
+            self.rack.dsack_seen = true;
+        }
+        count
+    }
+
+    /// A duplicate of data that is still in the queue: its retransmission was needless.
+    fn tag_duplicate(&mut self, block: SackBlock) {
+        let mut index = self.queue.find(block.start).max(self.queue.head());
+        while index < self.queue.end() && self.queue.get(index).end() <= block.end {
+            let tags = self.queue.get(index).tags;
+            let end = self.queue.get(index).end();
+            if let (Some(marker), Some(left)) = (self.reduction.undo_marker, self.reduction.undo_retrans) {
+                if tags.retransmitted() && left > 0 && end > marker {
+                    self.reduction.undo_retrans = Some(left - 1);
+                }
+            }
+            if tags.has(Tags::RETRANS) {
+                self.queue.get_mut(index).tags.clear(Tags::RETRANS);
+                self.retrans_out -= 1;
+            }
+            index += 1;
+        }
+    }
+
+    /// Tags what of a block the previous ACK did not already report.
+    fn tag_block(
+        &mut self,
+        block: SackBlock,
+        known: &[SackBlock],
+        flags: &mut AckFlags,
+        sample: &mut SampleInProgress,
+        walk: &mut SackWalk,
+    ) {
+        let mut from = block.start;
+        for old in known.iter().filter(|old| old.start < block.end && old.end > block.start) {
+            if old.start > from {
+                self.tag_range(SackBlock { start: from, end: old.start }, flags, sample, walk);
+            }
+            from = from.max(old.end);
+        }
+        if from < block.end {
+            self.tag_range(SackBlock { start: from, end: block.end }, flags, sample, walk);
+        }
+    }
+
+    fn tag_range(
+        &mut self,
+        range: SackBlock,
+        flags: &mut AckFlags,
+        sample: &mut SampleInProgress,
+        walk: &mut SackWalk,
+    ) {
+        let mut index = self.queue.find(range.start);
+        while index < self.queue.end() {
+            let segment = self.queue.get(index);
+            if segment.seq >= range.end {
+                break;
+            }
+            if segment.seq >= range.start && segment.end() <= range.end {
+                self.tag_segment(index, flags, walk);
+                self.sample_delivered(index, sample);
+            }
+            index += 1;
+        }
+    }
+
+    /// One segment is reported as received. [linux-6.12 tcp_input.c tcp_sacktag_one]
+    fn tag_segment(&mut self, index: Index, flags: &mut AckFlags, walk: &mut SackWalk) {
+        let segment = self.queue.get(index).clone();
+        if segment.tags.has(Tags::SACKED) || segment.end() <= self.flow.snd_una {
+            return;
+        }
+        self.rack_advance(segment.tags, segment.end(), segment.sent_at);
+        let lost = segment.tags.has(Tags::LOST);
+        if segment.tags.has(Tags::RETRANS) {
+            // Not marked lost: the retransmission is believed to be still in flight.
+            if lost {
+                self.queue.get_mut(index).tags.clear(Tags::RETRANS);
+                self.retrans_out -= 1;
+                self.clear_lost(index);
+            }
+        } else {
+            self.note_original(&segment, flags, walk);
+            if lost {
+                self.clear_lost(index);
+            }
+        }
+        self.queue.get_mut(index).tags.set(Tags::SACKED);
+        self.queue.unlink(index);
+        flags.data_sacked = true;
+        self.sacked_out += 1;
+        self.flow.delivered += 1;
+        self.highest_sack = self.highest_sack.max(segment.end());
+    }
+
+    fn clear_lost(&mut self, index: Index) {
+        self.queue.get_mut(index).tags.clear(Tags::LOST);
+        self.lost_out -= 1;
+    }
+
+    /// A segment that was never retransmitted arrived: it gives a round-trip time, and shows reordering if it
+    /// lies below one that arrived before.
+    fn note_original(
+        &mut self,
+        segment: &crate::queue::SentSegment,
+        flags: &mut AckFlags,
+        walk: &mut SackWalk,
+    ) {
+        if segment.tags.retransmitted() {
+            return;
+        }
+        if segment.seq < self.highest_sack {
+            walk.reordered_from = Some(walk.reordered_from.map_or(segment.seq, |low| low.min(segment.seq)));
+        }
+        if segment.end() <= self.reduction.high_seq {
+            flags.orig_sack_acked = true;
+        }
+        walk.first_sent.get_or_insert(segment.sent_at);
+        walk.last_sent = Some(segment.sent_at);
+    }
+
+    /// End of the highest SACKed segment, or `snd_una`. [linux-6.12 tcp.h tcp_highest_sack_seq]
+    pub(crate) fn highest_sack_seq(&self) -> u64 {
+        if self.sacked_out == 0 { self.flow.snd_una } else { self.highest_sack }
+    }
+
+    /// Data from `low` on arrived after higher data: how far apart? [linux-6.12 tcp_check_sack_reordering]
+    pub(crate) fn check_reordering(&mut self, low: Option<u64>) {
+        let highest = self.highest_sack_seq();
+        let Some(low) = low.filter(|&low| low < highest) else { return };
+        let mss = u64::from(self.mss());
+        let metric = highest - low;
+        if metric > u64::from(self.reordering) * mss {
+            self.reordering = metric.div_ceil(mss).min(REORDERING_MAX) as u32;
+        }
+        self.reord_seen += 1;
+    }
+}

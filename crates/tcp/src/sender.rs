@@ -1,0 +1,341 @@
+//! The sending half of a socket: its state. The steps that work on it are in files of their own.
+
+use std::collections::VecDeque;
+
+use tailback_cc::{CaState, Control, CwndEvent, Flow, PacingStatus, Window};
+use tailback_units::{Rate, Segs, SimTime, Span};
+
+use crate::config::{Settings, SmallQueueLimit};
+use crate::info::{HeldBy, Note};
+use crate::output::Agenda;
+use crate::queue::{Index, RetransmitQueue};
+use crate::rack::Rack;
+use crate::rate_sample::DeliveryRate;
+use crate::rtt::RttEstimator;
+use crate::timers::RetransmitTimer;
+
+/// Initial window in segments. [rfc6928] [linux-6.12 tcp.h TCP_INIT_CWND]
+pub(crate) const INITIAL_WINDOW: u32 = 10;
+/// Bytes of a TCP segment that are not payload: IPv4 and TCP headers with the timestamp option.
+pub(crate) const HEADERS: u32 = 20 + 20 + TIMESTAMP_OPTION;
+/// Bytes of the timestamp option, aligned. [rfc7323 §3.2]
+pub(crate) const TIMESTAMP_OPTION: u32 = 12;
+/// Memory charged for an skb beside its payload: sk_buff 256, shared info 320, small head 384.
+/// Measured: `SO_MEMINFO` of a 6.12 sender counts 2408 bytes for a 1448-byte segment. [linux-6.12 skbuff.c]
+pub(crate) const SKB_OVERHEAD: u32 = 960;
+/// Degree of reordering assumed at the start (`net.ipv4.tcp_reordering`).
+pub(crate) const INITIAL_REORDERING: u32 = 3;
+
+/// Which kind of acknowledgement this was; collected while one ACK is processed. [linux-6.12 tcp_input.c FLAG_*]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AckFlags {
+    pub(crate) carries_data: bool,
+    pub(crate) window_update: bool,
+    pub(crate) data_acked: bool,
+    pub(crate) retrans_data_acked: bool,
+    pub(crate) data_sacked: bool,
+    pub(crate) ece: bool,
+    pub(crate) orig_sack_acked: bool,
+    pub(crate) una_advanced: bool,
+    pub(crate) dsack: bool,
+    pub(crate) dsack_of_probe: bool,
+    pub(crate) set_timer: bool,
+    pub(crate) lost_retrans: bool,
+    pub(crate) sack_reneging: bool,
+    pub(crate) maybe_delayed: bool,
+}
+
+impl AckFlags {
+    /// Anything that a pure duplicate ACK has not.
+    pub(crate) fn not_duplicate(&self) -> bool {
+        self.carries_data || self.window_update || self.data_acked
+    }
+
+    /// Anything that loss recovery must look at.
+    pub(crate) fn alert(&self) -> bool {
+        self.data_sacked || self.ece || self.dsack
+    }
+}
+
+/// State of the window reduction and of its undo. [linux-6.12 tcp_sock prr_*, undo_*]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reduction {
+    pub(crate) high_seq: u64,
+    pub(crate) prr_delivered: u32,
+    pub(crate) prr_out: u32,
+    /// `None` when an undo is not allowed.
+    pub(crate) prior_ssthresh: Option<Segs>,
+    pub(crate) undo_marker: Option<u64>,
+    /// Retransmissions not yet proven needless; `None` before the first.
+    pub(crate) undo_retrans: Option<u32>,
+    /// When the first retransmission of this episode was sent.
+    pub(crate) retrans_stamp: Option<SimTime>,
+    /// F-RTO is trying to find out whether the timeout was spurious. [rfc5682]
+    pub(crate) frto: bool,
+}
+
+/// How much of cwnd was used. [linux-6.12 tcp_output.c tcp_cwnd_validate]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CwndUsage {
+    pub(crate) limited: bool,
+    pub(crate) max_packets_out: u32,
+    pub(crate) usage_seq: u64,
+    pub(crate) used: u32,
+    pub(crate) stamp: SimTime,
+}
+
+/// The sending half.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    pub(crate) settings: Settings,
+    pub(crate) small_queue: SmallQueueLimit,
+    pub(crate) sndbuf_factor: u32,
+    pub(crate) control: Control,
+    pub(crate) flow: Flow,
+    pub(crate) window: Window,
+    pub(crate) queue: RetransmitQueue,
+
+    /// One past the last byte the application has written.
+    pub(crate) write_seq: u64,
+    /// Ends of the application's writes that are not sent: their segment carries PSH.
+    pub(crate) push_marks: VecDeque<u64>,
+    pub(crate) pushed_seq: u64,
+    pub(crate) fin_queued: bool,
+    pub(crate) app_blocked: bool,
+    pub(crate) writable: bool,
+    pub(crate) sndbuf: u64,
+    pub(crate) queued_bytes: u64,
+
+    pub(crate) snd_wnd: u64,
+    pub(crate) max_window: u64,
+    /// `SND.WL1`.
+    pub(crate) window_seq: u64,
+
+    pub(crate) sacked_out: u32,
+    pub(crate) lost_out: u32,
+    pub(crate) retrans_out: u32,
+    pub(crate) reordering: u32,
+    pub(crate) reord_seen: u32,
+    /// End of the highest SACKed segment.
+    pub(crate) highest_sack: u64,
+    /// Blocks of the previous ACK, in ascending order: what need not be walked again.
+    pub(crate) sack_cache: Vec<tailback_packet::SackBlock>,
+    pub(crate) retransmit_hint: Index,
+    pub(crate) dsack_dups: u32,
+
+    pub(crate) rtt: RttEstimator,
+    pub(crate) rack: Rack,
+    pub(crate) rate: DeliveryRate,
+    pub(crate) reduction: Reduction,
+    /// Timestamp echoed by the ACK being processed.
+    pub(crate) echoed: Option<SimTime>,
+    pub(crate) usage: CwndUsage,
+    pub(crate) timer: RetransmitTimer,
+    /// A loss probe is out; the value is `snd_nxt` when it was sent.
+    pub(crate) tlp_high_seq: Option<u64>,
+    /// That probe was a retransmission.
+    pub(crate) tlp_retrans: bool,
+    pub(crate) retransmits: u32,
+
+    /// Truesize below TCP; the kernel's counter is one more.
+    pub(crate) wmem_alloc: u64,
+    pub(crate) throttled: bool,
+    pub(crate) small_queue_scheduled: bool,
+    pub(crate) transmitted: u64,
+    pub(crate) released: u64,
+    pub(crate) pacing_timer: Option<SimTime>,
+    /// End of the newest segment shorter than mss that was sent (`snd_sml`).
+    pub(crate) small_sent: u64,
+
+    pub(crate) data_segs_out: u64,
+    pub(crate) bytes_sent: u64,
+    pub(crate) bytes_retrans: u64,
+    pub(crate) total_retrans: u64,
+    pub(crate) held_by: HeldBy,
+    pub(crate) clocks: crate::window::BusyClocks,
+    pub(crate) agenda: Agenda,
+    pub(crate) notes: Vec<Note>,
+}
+
+impl Sender {
+    pub(crate) fn new(config: SenderConfig) -> Self {
+        let SenderConfig { settings, small_queue, control, pacing, sndbuf_factor } = config;
+        let mss = settings.mtu - HEADERS;
+        let sndbuf = settings.wmem[1];
+        Sender {
+            flow: Flow {
+                now: SimTime::ZERO,
+                mss,
+                srtt_us8: 0,
+                min_rtt: None,
+                packets_out: Segs::ZERO,
+                in_flight: Segs::ZERO,
+                snd_una: 0,
+                snd_nxt: 0,
+                delivered: 0,
+                delivered_at: SimTime::ZERO,
+                lost: 0,
+                app_limited: 0,
+                ca_state: CaState::Open,
+                cwnd_limited: false,
+                pacing_status: pacing,
+                departure: SimTime::ZERO,
+                last_sent: SimTime::ZERO,
+                pacing_shift: 10,
+                gso_max_size: 65_536,
+                gso_max_segs: settings.gso_max_segs,
+                jiffy: settings.jiffy,
+            },
+            window: Window {
+                cwnd: Segs(INITIAL_WINDOW),
+                ssthresh: Segs::INFINITE,
+                cwnd_cnt: 0,
+                prior_cwnd: Segs::ZERO,
+                cwnd_clamp: Segs(u32::MAX),
+                pacing_rate: Rate::UNLIMITED,
+                mark_app_limited: false,
+            },
+            settings,
+            small_queue,
+            sndbuf_factor,
+            control,
+            queue: RetransmitQueue::new(),
+            write_seq: 0,
+            push_marks: VecDeque::new(),
+            pushed_seq: 0,
+            fin_queued: false,
+            app_blocked: false,
+            writable: false,
+            sndbuf,
+            queued_bytes: 0,
+            snd_wnd: 0,
+            max_window: 0,
+            window_seq: 0,
+            sacked_out: 0,
+            lost_out: 0,
+            retrans_out: 0,
+            reordering: INITIAL_REORDERING,
+            reord_seen: 0,
+            highest_sack: 0,
+            sack_cache: Vec::new(),
+            retransmit_hint: 0,
+            dsack_dups: 0,
+            rtt: RttEstimator::new(),
+            rack: Rack::default(),
+            rate: DeliveryRate::default(),
+            reduction: Reduction::default(),
+            echoed: None,
+            usage: CwndUsage::default(),
+            timer: RetransmitTimer::default(),
+            tlp_high_seq: None,
+            tlp_retrans: false,
+            retransmits: 0,
+            wmem_alloc: 0,
+            throttled: false,
+            small_queue_scheduled: false,
+            transmitted: 0,
+            released: 0,
+            pacing_timer: None,
+            small_sent: 0,
+            data_segs_out: 0,
+            bytes_sent: 0,
+            bytes_retrans: 0,
+            total_retrans: 0,
+            held_by: HeldBy::NoData,
+            clocks: crate::window::BusyClocks::default(),
+            agenda: Agenda::default(),
+            notes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn mss(&self) -> u32 {
+        self.flow.mss
+    }
+
+    /// `packets_out - (sacked + lost) + retrans`. [linux-6.12 tcp.h tcp_packets_in_flight]
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.flow.packets_out.0 + self.retrans_out - (self.sacked_out + self.lost_out)
+    }
+
+    /// Refreshes the facts that controls read and that are sums of others.
+    pub(crate) fn refresh_flow(&mut self) {
+        self.flow.in_flight = Segs(self.in_flight());
+        self.flow.cwnd_limited = self.is_cwnd_limited();
+    }
+
+    pub(crate) fn in_cwnd_reduction(&self) -> bool {
+        matches!(self.flow.ca_state, CaState::Cwr | CaState::Recovery)
+    }
+
+    pub(crate) fn is_model(&self) -> bool {
+        matches!(self.control, Control::Model(_))
+    }
+
+    pub(crate) fn unsent(&self) -> u64 {
+        self.write_seq - self.flow.snd_nxt.min(self.write_seq)
+    }
+
+    /// Unsent data, or a FIN that is not sent.
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.flow.snd_nxt < self.write_seq + u64::from(self.fin_queued)
+    }
+
+    pub(crate) fn set_ca_state(&mut self, to: CaState) {
+        self.refresh_flow();
+        self.control.moments().set_state(to, &self.flow, &mut self.window);
+        if self.flow.ca_state != to {
+            self.notes.push(Note::CaState(to));
+        }
+        self.flow.ca_state = to;
+    }
+
+    pub(crate) fn cwnd_event(&mut self, event: CwndEvent) {
+        self.refresh_flow();
+        self.control.moments().cwnd_event(event, &self.flow, &mut self.window);
+    }
+
+    /// Asks the control for the ssthresh of a reduction that starts now.
+    pub(crate) fn control_ssthresh(&mut self) -> Segs {
+        self.refresh_flow();
+        match &mut self.control {
+            Control::Window(control) => control.ssthresh(&self.flow, &self.window),
+            Control::Model(control) => control.ssthresh(&self.flow, &self.window),
+        }
+    }
+
+    pub(crate) fn control_undo_cwnd(&mut self) -> Segs {
+        self.refresh_flow();
+        match &mut self.control {
+            Control::Window(control) => control.undo_cwnd(&self.flow, &self.window),
+            Control::Model(control) => control.undo_cwnd(&self.flow, &mut self.window),
+        }
+    }
+
+    /// Three quarters of cwnd, or ssthresh if higher: where slow start may go back to.
+    /// [linux-6.12 tcp.h tcp_current_ssthresh]
+    pub(crate) fn current_ssthresh(&self) -> Segs {
+        if self.in_cwnd_reduction() {
+            return self.window.ssthresh;
+        }
+        let cwnd = self.window.cwnd.0;
+        self.window.ssthresh.max(Segs((cwnd >> 1) + (cwnd >> 2)))
+    }
+
+    /// A segment is still in the qdisc or the NIC of this host.
+    pub(crate) fn in_host_queue(&self, index: Index) -> bool {
+        self.queue.get(index).transmission > self.released
+    }
+
+    pub(crate) fn rto(&self) -> Span {
+        self.rtt.rto()
+    }
+}
+
+/// What a sender is made from.
+pub(crate) struct SenderConfig {
+    pub(crate) settings: Settings,
+    pub(crate) small_queue: SmallQueueLimit,
+    pub(crate) control: Control,
+    pub(crate) pacing: PacingStatus,
+    pub(crate) sndbuf_factor: u32,
+}

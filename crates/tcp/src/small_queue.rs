@@ -1,0 +1,78 @@
+//! TCP Small Queues: how much of a socket's data may sit below TCP.
+//!
+//! ```text
+//! limit = max(2 · truesize, pacing_rate >> shift)           shift 10: about 1 ms of the pacing rate
+//! limit = min(limit, tcp_limit_output_bytes)                unless the socket is paced
+//! limit × 2 for retransmissions
+//! refused:  wmem_alloc > limit,  unless at most one segment is unacknowledged
+//! ```
+//! `wmem_alloc` is the truesize handed down and not yet freed; the kernel's counter idles at 1, so that exactly
+//! two equal skbs fit a limit of 2 · truesize. A refused socket is throttled: the next credit schedules its
+//! handler, which runs the transmit loop. No timer is involved.
+//! [linux-6.12 tcp_output.c tcp_small_queue_check, tcp_wfree, tcp_tsq_handler]
+
+use tailback_cc::PacingStatus;
+
+use crate::config::SmallQueueLimit;
+use crate::sender::{SKB_OVERHEAD, Sender};
+
+/// New data, or a retransmission with its doubled limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Urgency {
+    NewData,
+    Retransmission,
+}
+
+impl Sender {
+    /// Truesize of an skb with so much payload.
+    pub(crate) fn truesize(payload: u32) -> u32 {
+        SKB_OVERHEAD + payload
+    }
+
+    fn small_queue_limit(&self, truesize: u64, urgency: Urgency) -> u64 {
+        let rate = self.window.pacing_rate.bytes_per_sec();
+        let limit = match self.small_queue {
+            SmallQueueLimit::Shift(shift) => {
+                let limit = (2 * truesize).max(rate >> shift);
+                let capped = self.flow.pacing_status == PacingStatus::None;
+                if capped { limit.min(self.settings.limit_output_bytes) } else { limit }
+            }
+            SmallQueueLimit::Off => (2 * truesize).max(rate),
+            SmallQueueLimit::Bytes(bytes) => (2 * truesize).max(rate).min(bytes),
+            SmallQueueLimit::Packets(packets) => truesize * u64::from(packets),
+        };
+        match urgency {
+            Urgency::NewData => limit,
+            Urgency::Retransmission => limit.saturating_mul(2),
+        }
+    }
+
+    /// True if the segment must wait for a credit; the socket is throttled then.
+    pub(crate) fn held_by_small_queue(&mut self, payload: u32, urgency: Urgency) -> bool {
+        let limit = self.small_queue_limit(u64::from(Self::truesize(payload)), urgency);
+        // The idle value of the kernel's counter is 1.
+        if self.wmem_alloc < limit || self.queue.len() <= 1 {
+            return false;
+        }
+        self.throttled = true;
+        true
+    }
+
+    /// Charges a packet that is handed down.
+    pub(crate) fn charge(&mut self, truesize: u32) {
+        self.wmem_alloc += u64::from(truesize);
+        self.transmitted += 1;
+    }
+
+    /// A packet left the host. True if the handler must be scheduled.
+    pub(crate) fn credit(&mut self, truesize: u32) -> bool {
+        self.wmem_alloc -= u64::from(truesize);
+        self.released += 1;
+        if !self.throttled || self.small_queue_scheduled {
+            return false;
+        }
+        self.throttled = false;
+        self.small_queue_scheduled = true;
+        true
+    }
+}

@@ -1,0 +1,234 @@
+//! Windows: the peer's window, the use made of cwnd, restart after idle, the send buffer.
+
+use tailback_cc::{Control, CwndEvent};
+use tailback_units::{Segs, SimTime, Span};
+
+use crate::sender::{INITIAL_WINDOW, SKB_OVERHEAD, Sender};
+
+/// Header and alignment bytes that the kernel reserves per segment when it sizes the send buffer: with an MSS of
+/// 1460 a segment counts 4352 bytes. [linux-6.12 tcp_input.c tcp_sndbuf_expand]
+const SNDBUF_HEADERS: u64 = 320 + 320;
+const SK_BUFF: u64 = 256;
+
+impl Sender {
+    /// One past the last byte that the peer's window allows. [linux-6.12 tcp.h tcp_wnd_end]
+    pub(crate) fn window_end(&self) -> u64 {
+        self.flow.snd_una + self.snd_wnd
+    }
+
+    /// cwnd was the limit: what every growing control asks first. [linux-6.12 tcp.h tcp_is_cwnd_limited]
+    pub(crate) fn is_cwnd_limited(&self) -> bool {
+        self.usage.limited
+            || (self.window.in_slow_start() && self.window.cwnd.0 < 2 * self.usage.max_packets_out)
+    }
+
+    /// After a run of the transmit loop: was cwnd used? A flow held by something else does not grow.
+    /// [linux-6.12 tcp_output.c tcp_cwnd_validate]
+    pub(crate) fn validate_cwnd(&mut self, limited: bool) {
+        let packets_out = self.flow.packets_out.0;
+        let window_passed = self.flow.snd_una >= self.usage.usage_seq;
+        if window_passed || limited || (!self.usage.limited && packets_out > self.usage.max_packets_out) {
+            self.usage.limited = limited;
+            self.usage.max_packets_out = packets_out;
+            self.usage.usage_seq = self.flow.snd_nxt;
+        }
+        if self.is_cwnd_limited() {
+            self.usage.used = 0;
+            self.usage.stamp = self.flow.now;
+            return;
+        }
+        self.usage.used = self.usage.used.max(packets_out);
+        let unused_for = self.flow.now.since(self.usage.stamp);
+        if self.settings.slow_start_after_idle && unused_for >= self.rto() && !self.is_model() {
+            self.decay_unused_cwnd();
+        }
+    }
+
+    /// Half-way back to what was used. [rfc2861] [linux-6.12 tcp_output.c tcp_cwnd_application_limited]
+    fn decay_unused_cwnd(&mut self) {
+        if self.flow.ca_state == tailback_cc::CaState::Open && !self.app_blocked {
+            let used = self.usage.used.max(INITIAL_WINDOW);
+            if used < self.window.cwnd.0 {
+                self.window.ssthresh = self.current_ssthresh();
+                self.window.cwnd = Segs((self.window.cwnd.0 + used) >> 1);
+            }
+            self.usage.used = 0;
+        }
+        self.usage.stamp = self.flow.now;
+    }
+
+    /// New data after a pause: cwnd is halved for each RTO of it. [linux-6.12 tcp_output.c tcp_cwnd_restart]
+    pub(crate) fn restart_after_idle(&mut self) {
+        if !self.settings.slow_start_after_idle || self.flow.packets_out.0 > 0 || self.is_model() {
+            return;
+        }
+        let mut idle = self.flow.now.since(self.flow.last_sent);
+        let rto = self.rto();
+        if self.data_segs_out == 0 || idle <= rto {
+            return;
+        }
+        self.cwnd_event(CwndEvent::CwndRestart);
+        let floor = self.window.cwnd.0.min(INITIAL_WINDOW);
+        self.window.ssthresh = self.current_ssthresh();
+        let mut cwnd = self.window.cwnd.0;
+        while idle > rto && cwnd > floor {
+            idle = idle.saturating_sub(rto);
+            cwnd >>= 1;
+        }
+        self.window.cwnd = Segs(cwnd.max(floor));
+        self.usage.stamp = self.flow.now;
+        self.usage.used = 0;
+    }
+
+    /// The window of an ACK, if it is newer. True if it was taken. [rfc9293 §3.10.7.4]
+    /// [linux-6.12 tcp_input.c tcp_ack_update_window]
+    pub(crate) fn update_send_window(&mut self, seq: u64, ack: u64, window: u64) -> bool {
+        let newer = ack > self.flow.snd_una
+            || seq > self.window_seq
+            || (seq == self.window_seq && (window > self.snd_wnd || window == 0));
+        if newer {
+            self.window_seq = seq;
+            self.snd_wnd = window;
+            self.max_window = self.max_window.max(window);
+        }
+        newer
+    }
+
+    /// Truesize of everything written and not acknowledged.
+    pub(crate) fn wmem_queued(&self) -> u64 {
+        let unsent_skbs = self.unsent().div_ceil(u64::from(self.mss()));
+        (self.queue.len() as u64 + unsent_skbs) * u64::from(SKB_OVERHEAD) + self.queued_bytes + self.unsent()
+    }
+
+    /// Room for cwnd twice over, in the kernel's generous measure. [linux-6.12 tcp_input.c tcp_sndbuf_expand]
+    pub(crate) fn expand_sndbuf(&mut self) {
+        let mss = u64::from(self.mss()) + u64::from(crate::sender::TIMESTAMP_OPTION);
+        let per_mss = (mss + SNDBUF_HEADERS).next_power_of_two() + SK_BUFF;
+        let segments = INITIAL_WINDOW.max(self.window.cwnd.0).max(self.reordering + 1);
+        let wanted = u64::from(self.sndbuf_factor) * u64::from(segments) * per_mss;
+        if wanted > self.sndbuf {
+            self.sndbuf = wanted.min(self.settings.wmem[2]);
+        }
+    }
+
+    /// After an ACK: the buffer may grow, and a blocked application may go on once a third of it is free.
+    /// [linux-6.12 tcp_input.c tcp_check_space, stream.c sk_stream_write_space]
+    pub(crate) fn check_space(&mut self) {
+        if !self.app_blocked {
+            return;
+        }
+        if self.in_flight() < self.window.cwnd.0 {
+            self.expand_sndbuf();
+            self.usage.stamp = self.flow.now;
+        }
+        let queued = self.wmem_queued();
+        if self.sndbuf.saturating_sub(queued) >= queued >> 1 && queued < self.sndbuf {
+            self.app_blocked = false;
+            self.writable = true;
+        }
+    }
+}
+
+/// Time with something to send, and of it the time held by the peer's window or by the send buffer.
+/// [linux-6.12 tcp.h enum tcp_chrono]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BusyClocks {
+    running: Option<Chrono>,
+    since: SimTime,
+    spent: [Span; 3],
+}
+
+/// Why the sender is busy; a later one takes precedence.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Chrono {
+    Busy = 0,
+    ReceiveWindow = 1,
+    SendBuffer = 2,
+}
+
+impl BusyClocks {
+    /// From now on `what` runs (or nothing).
+    pub(crate) fn run(&mut self, what: Option<Chrono>, now: SimTime) {
+        if self.running == what {
+            return;
+        }
+        if let Some(old) = self.running {
+            self.spent[old as usize] += now.since(self.since);
+        }
+        self.running = what;
+        self.since = now;
+    }
+
+    /// Time of one clock until now.
+    pub(crate) fn spent(&self, what: Chrono, now: SimTime) -> Span {
+        let current = if self.running == Some(what) { now.since(self.since) } else { Span::ZERO };
+        self.spent[what as usize] + current
+    }
+}
+
+impl Sender {
+    /// Starts the clock that fits what the sender is waiting for.
+    pub(crate) fn update_clocks(&mut self, held_by_window: bool) {
+        let busy = self.flow.packets_out.0 > 0 || self.has_unsent();
+        let what = if !busy {
+            None
+        } else if self.app_blocked && !self.has_unsent() {
+            Some(Chrono::SendBuffer)
+        } else if held_by_window {
+            Some(Chrono::ReceiveWindow)
+        } else {
+            Some(Chrono::Busy)
+        };
+        self.clocks.run(what, self.flow.now);
+    }
+
+    /// The control is of the window shape.
+    pub(crate) fn window_control(&self) -> bool {
+        matches!(self.control, Control::Window(_))
+    }
+}
+
+impl BusyClocks {
+    /// All of them: what `tcpi_busy_time` shows.
+    pub(crate) fn total(&self, now: SimTime) -> Span {
+        [Chrono::Busy, Chrono::ReceiveWindow, Chrono::SendBuffer]
+            .into_iter()
+            .fold(Span::ZERO, |sum, what| sum + self.spent(what, now))
+    }
+}
+
+impl Sender {
+    /// Takes as many of `bytes` as the send buffer has room for: an skb more is allocated as long as what is queued
+    /// is below the limit. [linux-6.12 tcp.c tcp_sendmsg_locked, sk_stream_memory_free]
+    pub(crate) fn fill(&mut self, bytes: u64) -> u64 {
+        let mss = u64::from(self.mss());
+        let mut accepted = 0;
+        let tail = self.unsent() % mss;
+        if tail > 0 {
+            accepted = (mss - tail).min(bytes);
+        }
+        self.write_seq += accepted;
+        let skb = mss + u64::from(SKB_OVERHEAD);
+        while accepted < bytes {
+            let queued = self.wmem_queued();
+            if queued >= self.sndbuf {
+                break;
+            }
+            let skbs = (self.sndbuf - queued).div_ceil(skb);
+            let more = (skbs * mss).min(bytes - accepted);
+            self.write_seq += more;
+            accepted += more;
+        }
+        accepted
+    }
+
+    /// A short write waits for a transmit completion instead of leaving alone. [linux-6.12 tcp.c tcp_should_autocork]
+    pub(crate) fn autocorked(&mut self) -> bool {
+        let tail = self.unsent() % u64::from(self.mss());
+        let only_tail = tail > 0 && self.unsent() == tail;
+        let corked =
+            only_tail && !self.queue.is_empty() && self.wmem_alloc > u64::from(Self::truesize(tail as u32));
+        self.throttled |= corked;
+        corked
+    }
+}
