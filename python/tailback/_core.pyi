@@ -1,29 +1,20 @@
 """The compiled simulator (`crates/python`)."""
 
-from typing import Literal, TypedDict, final
+from typing import Literal, TypedDict, final, type_check_only
 
-__file__: str
+__all__ = ["Cancelled", "Progress", "check", "congestion_controls", "qdiscs", "run", "version"]
 
-class Cost(TypedDict):
-    """What a run took."""
-
-    wall_s: float
-    cpu_s: float
-    """CPU time of the thread that ran it."""
-    sim_s: float
-    events: int
-    packets: int
-    """Hand-overs of a packet to a device."""
-    segments: int
-    """TCP data segments sent, retransmissions included."""
-
+@type_check_only
 class Outcome(TypedDict):
     """What a run gives back."""
 
     tables: dict[str, bytes]
     """Arrow IPC streams by name; units are in the field metadata under `unit`."""
-    cost: Cost
+    cost: dict[str, float]
+    """What the run took: `wall_s`, `cpu_s` of its thread, `sim_s`, `events`, `packets` (hand-overs to a device) and
+    `segments` (TCP data segments sent, retransmissions included)."""
 
+@type_check_only
 class Parameter(TypedDict):
     """One settable number of an algorithm."""
 
@@ -35,6 +26,7 @@ class Parameter(TypedDict):
     most: int
     meaning: str
 
+@type_check_only
 class Algorithm(TypedDict):
     """A row of a registry."""
 
@@ -44,6 +36,7 @@ class Algorithm(TypedDict):
     """The head of its file: the idea, its formulas, its sources, its deviations."""
     parameters: list[Parameter]
 
+@type_check_only
 class CongestionControl(Algorithm):
     """A congestion control."""
 
@@ -52,6 +45,7 @@ class CongestionControl(Algorithm):
     sndbuf_factor: int
     """How many windows the send buffer holds."""
 
+@type_check_only
 class Qdisc(Algorithm):
     """A queue discipline."""
 

@@ -27,6 +27,8 @@ class Sim:
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
         """Simulates `scenario`."""
+        if not isinstance(progress, _core.Progress):
+            raise TypeError("a run of the simulator is watched through its own `new_progress()`")
         try:
             found = _core.run(json.dumps(scenario), progress)
         except _core.Cancelled as stopped:
