@@ -1,35 +1,41 @@
 """Tailback: one TCP experiment, described once, run on a simulator, a real kernel or a testbed.
 
-    import tailback
+import tailback
 
-    results = tailback.run("experiments/papers/access21/fig5.yaml", settings=["repeat=1"])
-    results.summary          # a pandas frame, one row per run
-    results.tcp_info         # all runs, with their axes in front
-    results.select(cc="bbr").runs[0].flows
+results = tailback.run("experiments/papers/access21/fig5.yaml", settings=["repeat=1"])
+results.summary          # a pandas frame, one row per run
+results.tcp_info         # all runs, with their axes in front
+results.select(cc="bbr").runs[0].flows
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tailback.api import RunsFailed, load, open, run  # noqa: A004
+    from tailback.api import RunsFailed, load, open, run
     from tailback.results import Results, RunFolder
     from tailback.scenario import Experiment, ScenarioError
 
 __all__ = ["Experiment", "Results", "RunFolder", "RunsFailed", "ScenarioError", "load", "open", "run"]
 
+_ROOMS = {
+    "load": "tailback.api",
+    "open": "tailback.api",
+    "run": "tailback.api",
+    "RunsFailed": "tailback.api",
+    "Results": "tailback.results",
+    "RunFolder": "tailback.results",
+    "Experiment": "tailback.scenario",
+    "ScenarioError": "tailback.scenario",
+}
+
 
 def __getattr__(name: str) -> Any:
     # On demand: `tailback --help` should not wait for pandas.
-    if name in ("load", "open", "run", "RunsFailed"):
-        from tailback import api as room
-    elif name in ("Results", "RunFolder"):
-        from tailback import results as room
-    elif name in ("Experiment", "ScenarioError"):
-        from tailback import scenario as room
-    elif name == "__version__":
+    if name == "__version__":
         from tailback.results.provenance import tailback_version
 
         return tailback_version()
-    else:
+    if name not in _ROOMS:
         raise AttributeError(f"module `tailback` has no attribute `{name}`")
-    return getattr(room, name)
+    return getattr(importlib.import_module(_ROOMS[name]), name)

@@ -54,6 +54,6 @@ def run(
     return results.open_results(carried.folder)
 
 
-def open(path: Path | str) -> results.Results:  # noqa: A001  # `tailback.open` says what it does
+def open(path: Path | str) -> results.Results:  # `tailback.open` says what it does
     """The results in a folder that `run` or `tailback run` has written."""
     return results.open_results(path)

@@ -64,14 +64,14 @@ def tables(scenario: Scenario) -> dict[str, pa.Table]:
     bytes_per_bin = RATE_MBPS * 1e6 / 8 / 10 / len(tcp)
     flows = [(t, flow["name"], int(bytes_per_bin * draws.uniform(0.9, 1.1))) for t in times for flow in tcp]
     info = [
-        (t, flow["name"], int(10 * rtt), int(1000 * rtt), 0)
-        for t, rtt in zip(times, saw, strict=True)
-        for flow in tcp
+        (t, flow["name"], int(10 * rtt), int(1000 * rtt), 0) for t, rtt in zip(times, saw, strict=True) for flow in tcp
     ]
     pings = [(t, "ping", seq, float(rtt)) for seq, (t, rtt) in enumerate(zip(times, saw, strict=True))]
     return {
         "flows": table({"t": "s", "flow": "", "bytes": "B"}, flows),
-        "tcp_info": table({"t": "s", "flow": "", "snd_cwnd": "segments", "rtt": "µs", "total_retrans": "segments"}, info),
+        "tcp_info": table(
+            {"t": "s", "flow": "", "snd_cwnd": "segments", "rtt": "µs", "total_retrans": "segments"}, info
+        ),
         "ping": table({"t": "s", "ping": "", "seq": "", "rtt_ms": "ms"}, pings),
         "events": events([(6.0, "drop", "client -> router", "tail_full"), (7.0, "mark", "client -> router", "ecn")]),
     }
@@ -84,8 +84,7 @@ def events(rows: list[tuple[float, str, str, str]]) -> pa.Table:
 
 def table(units: Mapping[str, str], rows: list[Any]) -> pa.Table:
     """An Arrow table with units in the metadata of its columns, as the simulator makes them."""
-    columns = list(zip(*rows, strict=True)) if rows else [[] for _ in units]
-    arrays = [pa.array(list(column)) for column in columns]
+    arrays = [pa.array([row[place] for row in rows]) for place in range(len(units))]
     fields = [
         pa.field(name, array.type, metadata={"unit": unit} if unit else None)
         for (name, unit), array in zip(units.items(), arrays, strict=True)

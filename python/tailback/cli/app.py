@@ -92,7 +92,7 @@ def check(file: File, sets: Set = None) -> None:
     from tailback.cli import show
 
     experiment = scenario.load(file, sets or [])
-    show.warnings(scenario.lint(experiment))
+    show.findings(scenario.lint(experiment))
     show.checked(file, experiment.runs())
 
 

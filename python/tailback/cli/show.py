@@ -10,16 +10,29 @@ from typing import Any
 
 import pandas as pd
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from tailback.analysis.repetitions import HEADLINE, Column, configurations
 from tailback.cli.catalogue import Explanation
+from tailback.scenario import LintWarning
 from tailback.sweep import Carried
 
 PIPE_WIDTH = 1000
 """Columns of a table that is not printed to a terminal: nothing is cut or wrapped."""
+
+
+def _print(*parts: RenderableType) -> None:
+    """On stdout; on a pipe without the blanks that fill lines up."""
+    console = _stdout()
+    if console.is_terminal:
+        console.print(*parts, sep="\n")
+        return
+    with console.capture() as captured:
+        console.print(*parts, sep="\n")
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def _stdout() -> Console:
@@ -35,10 +48,15 @@ def document(content: Mapping[str, Any]) -> None:
     print(json.dumps(content, indent=2, ensure_ascii=False))
 
 
-def warnings(findings: Iterable[object]) -> None:
-    """Likely mistakes, on stderr."""
-    for finding in findings:
-        _stderr().print(f"warning: {finding}", markup=False)
+def findings(found: Iterable[LintWarning]) -> None:
+    """Likely mistakes and remarks, on stderr."""
+    for finding in found:
+        _stderr().print(finding, markup=False)
+
+
+def warnings(found: Iterable[LintWarning]) -> None:
+    """Likely mistakes alone, on stderr."""
+    findings(finding for finding in found if finding.severity == "warning")
 
 
 class _Bar:
@@ -73,21 +91,24 @@ def progress() -> Iterator[_Bar | _Nobody]:
 def carried(done: Carried, title: str) -> None:
     """The table of an experiment, one row per configuration; where its results are goes to stderr."""
     rows = [(outcome.run.axes, outcome.summary) for outcome in done.outcomes if outcome.summary is not None]
-    console = _stdout()
     if rows:
         table = configurations(rows)
-        repeated = int(table["runs"].max()) > 1
-        wide = _table(table, title, with_spread=repeated)
+        wide = _table(table, title, with_spread=int(table["runs"].max()) > 1)
+        console = _stdout()
         fits = console.measure(wide).minimum <= console.width
-        console.print(wide if fits else _table(table, title, with_spread=False))
-    reused = f", {done.reused} of them complete already" if done.reused else ""
-    _stderr().print(f"{_counted(len(done.outcomes), 'run')}{reused}: {done.folder}", markup=False)
+        _print(wide if fits else _table(table, title, with_spread=False))
+    reused = f", {done.reused} of them from before" if done.reused else ""
+    _stderr().print(f"{_counted(len(rows), 'complete run')}{reused}: {done.folder}", markup=False)
 
 
 def failed(done: Carried) -> None:
-    """Which runs failed and why, on stderr."""
+    """Which runs failed and why, on stderr; runs that failed alike together."""
+    alike: dict[str | None, list[str]] = {}
     for outcome in done.failed:
-        _stderr().print(f"run {outcome.run.name} failed: {outcome.error}", markup=False)
+        alike.setdefault(outcome.error, []).append(outcome.run.name)
+    for error, names_ in alike.items():
+        others = f" and {len(names_) - 1} more" if len(names_) > 1 else ""
+        _stderr().print(f"failed: run {names_[0]}{others}: {error}", markup=False)
 
 
 def checked(file: Path, runs: Sequence[Any]) -> None:
@@ -101,8 +122,8 @@ def names(rows: Iterable[tuple[str, str]]) -> None:
     table.add_column(no_wrap=True)
     table.add_column()
     for row in rows:
-        table.add_row(*row)
-    _stdout().print(table, markup=False)
+        table.add_row(*map(Text, row))
+    _print(table)
 
 
 def paths(written: Iterable[Path]) -> None:
@@ -113,12 +134,10 @@ def paths(written: Iterable[Path]) -> None:
 
 def explanations(found: Sequence[Explanation]) -> None:
     """Heads of algorithm files, each with its table of parameters."""
-    console = _stdout()
     for explanation in found:
-        console.print(explanation.heading, style="bold", markup=False)
-        console.print(explanation.text, markup=False, soft_wrap=True)
+        _print(Text(explanation.heading, style="bold"), "", Text(explanation.text))
         if explanation.parameters:
-            console.print(_parameters(explanation))
+            _print(_parameters(explanation))
 
 
 def _parameters(explanation: Explanation) -> Table:
@@ -126,7 +145,7 @@ def _parameters(explanation: Explanation) -> Table:
     for heading in ("parameter", "here", "default", "range", "meaning"):
         table.add_column(heading, no_wrap=heading != "meaning")
     for row in explanation.parameters:
-        table.add_row(row.name, row.here, row.default, row.range, row.meaning)
+        table.add_row(*map(Text, (row.name, row.here, row.default, row.range, row.meaning)))
     return table
 
 

@@ -25,6 +25,9 @@ BIN_NS = 1_000_000_000
 MOST_RUNS = 8
 """Side by side; more would be too narrow to read."""
 
+OVERSHOOT = 2.0
+"""How far above what is measured an axis goes for the start; a spike of slow start would flatten all the rest."""
+
 MOST_FLOWS = len(style.PALETTE)
 """With a colour of their own."""
 
@@ -182,7 +185,10 @@ def _shade_outside(axes: Axes, run: pd.DataFrame) -> None:
 
 def _finish_row(axes: Axes, rows: pd.DataFrame) -> None:
     measured = rows.loc[rows[WINDOW], "value"].to_numpy(dtype=np.float64)
-    style.scale(axes, measured, float(rows["value"].max()))
+    highest = float(rows["value"].max())
+    if len(measured):
+        highest = min(highest, OVERSHOOT * float(measured.max()))
+    style.scale(axes, measured, highest)
     axes.set_ylabel(f"{rows['panel'].iloc[0]} ({rows['unit'].iloc[0]})")
 
 
@@ -193,5 +199,5 @@ def _legend(figure: Figure, looks: Mapping[str, Look]) -> None:
         shown = {name: look for name, look in looks.items() if name not in flows[1:]}
     handles = [mpl.lines.Line2D([], [], **{**look, "markersize": 4}) for look in shown.values()]
     labels = [f"{len(flows)} flows" if name in flows and len(flows) > MOST_FLOWS else name for name in shown]
-    fitting = max(2, int(figure.get_size_inches()[0]))
+    fitting = max(2, int(1.2 * figure.get_size_inches()[0]))
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(handles), fitting))
