@@ -41,7 +41,6 @@ def problems(keys: Keys) -> list[Problem]:
         *_qdiscs(keys, network),
         *_presets(keys),
         *_traffic(keys, network),
-        *_sampling(keys),
     ]
     # The window follows from the times of the flows; it is looked at when those are right.
     return found or list(_window(keys))
@@ -125,8 +124,6 @@ def _times(flow: Flow, duration: int) -> Iterator[Problem]:
 
 
 def _echo(flow: Echo) -> Iterator[Problem]:
-    if flow.interval_ns == 0:
-        yield Problem((*flow.loc, "interval"), "`0s` is no interval", "give a time above zero, such as 200ms")
     if not 8 <= flow.size <= 65_507:
         message = f"`{flow.size}b` is not the size of a ping"
         yield Problem((*flow.loc, "size"), message, "give 8b (the ICMP header alone) to 65507b")
@@ -139,13 +136,6 @@ def _twice(flow: Flow, owners: dict[str, Loc]) -> Iterator[Problem]:
             message = f"the name `{name}` is already that of traffic[{first[1]}]"
             yield Problem((*flow.loc, "name"), message, "give each entry a `name` of its own")
             return
-
-
-def _sampling(keys: Keys) -> Iterator[Problem]:
-    if keys.duration == 0:
-        yield Problem(("duration",), "`0s` is no time at all", "give a time above zero, such as 40s")
-    if keys.measure.interval == 0:
-        yield Problem(("measure", "interval"), "`0s` is no interval", "give a time above zero, such as 100ms")
 
 
 def _window(keys: Keys) -> Iterator[Problem]:

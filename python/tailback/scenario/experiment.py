@@ -16,9 +16,10 @@ from pydantic import ValidationError
 
 from tailback.scenario import axes, check, findings, resolve, sets
 from tailback.scenario.axes import Variant
-from tailback.scenario.document import Node, plain, without
+from tailback.scenario.document import Node, plain, put, without
 from tailback.scenario.errors import Finding, ScenarioError
 from tailback.scenario.network import Problem
+from tailback.scenario.paths import Loc
 from tailback.scenario.reader import read_file, read_yaml
 from tailback.scenario.registry import CoreRegistry, Registry
 from tailback.scenario.schema import Keys
@@ -165,7 +166,7 @@ class _Reading:
         """Also what spans several keys, judged without the values that are wrong by themselves."""
         pruned = tree
         for problem in wrong:
-            pruned = without(pruned, problem.loc)
+            pruned = _excused(pruned, problem.loc)
         try:
             keys = self._validated(pruned)
         except ValidationError:
@@ -177,3 +178,11 @@ class _Reading:
 
     def _note(self, wrong: Iterable[Problem], tree: Node) -> None:
         self.findings.extend(findings.located(problem, tree) for problem in wrong)
+
+
+def _excused(tree: Node, loc: Loc) -> Node:
+    """The tree without a wrong value; a wrong host stays as a host without settings, for links name it."""
+    match loc:
+        case ("hosts", str()):
+            return put(without(tree, loc), loc, Node({}, tree.where))
+    return without(tree, loc)

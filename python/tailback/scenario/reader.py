@@ -24,6 +24,9 @@ MOST_VALUES = 100_000
 #: The deepest key of the schema has eight steps.
 DEEPEST = 50
 
+#: How a place on the command line begins; it has no lines.
+OVERRIDE = "--set "
+
 _TAG = "tag:yaml.org,2002:"
 _MERGE = f"{_TAG}merge"
 
@@ -46,23 +49,20 @@ def read_file(path: Path) -> str:
 
 
 def read_yaml(text: str, file: str) -> Node:
-    """The tree of a YAML document."""
+    """The tree of a YAML document; an empty one has no keys."""
     root = _compose(text, file)
-    if root is None:
-        return Node({}, Where(file, 1))
-    conversion = _Conversion(file)
-    node = conversion.node(root, ())
-    if conversion.findings:
-        raise ScenarioError(conversion.findings)
-    return node
+    return Node({}, Where(file, 1)) if root is None else _converted(root, file)
 
 
-def read_value(text: str, origin: str) -> Node:
-    """The tree of a value given on the command line; its place is `origin` and has no line."""
+def read_value(text: str, override: str) -> Node:
+    """The tree of a value of the command line; its place is `--set` and the override."""
+    origin = f"{OVERRIDE}{override}"
     root = _compose(text, origin)
-    if root is None:
-        return Node(None, Where(origin))
-    conversion = _Conversion(origin, lines=None)
+    return Node(None, Where(origin)) if root is None else _converted(root, origin)
+
+
+def _converted(root: YamlNode, file: str) -> Node:
+    conversion = _Conversion(file)
     node = conversion.node(root, ())
     if conversion.findings:
         raise ScenarioError(conversion.findings)
@@ -76,9 +76,9 @@ def _compose(text: str, file: str) -> YamlNode | None:
             composed: YamlNode | None = YAML(typ="safe", pure=True).compose(text)
         return composed
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = Where(file, mark.line + 1 if mark is not None else None)
-        raise _refused(where, f"is not YAML: {error.problem or error.context}", _yaml_hint(error)) from None
+        raise _refused(
+            _place(error, file), f"is not YAML: {error.problem or error.context}", _yaml_hint(error)
+        ) from None
     except YAMLError as error:
         reason = str(error).splitlines()[0]
         raise _refused(Where(file), f"is not YAML: {reason}", "save it as plain text") from None
@@ -87,6 +87,12 @@ def _compose(text: str, file: str) -> YamlNode | None:
     except Exception as error:  # the parser of ruamel.yaml leaks its own defects on mangled input
         message = f"is not YAML: {type(error).__name__} in the parser"
         raise _refused(Where(file), message, "check quotes, brackets and anchors") from None
+
+
+def _place(error: MarkedYAMLError, file: str) -> Where:
+    mark = error.problem_mark or error.context_mark
+    lines = None if mark is None or file.startswith(OVERRIDE) else mark.line + 1
+    return Where(file, lines)
 
 
 def _yaml_hint(error: MarkedYAMLError) -> str:
@@ -105,9 +111,8 @@ def _yaml_hint(error: MarkedYAMLError) -> str:
 class _Conversion:
     """From the parser's nodes to ours, collecting what is wrong."""
 
-    def __init__(self, file: str, lines: int | None = 1) -> None:
+    def __init__(self, file: str) -> None:
         self.file = file
-        self.first_line = lines
         self.findings: list[Finding] = []
         self._open: set[int] = set()
         self._values = 0
@@ -135,8 +140,16 @@ class _Conversion:
             return Node([self.node(child, (*loc, index)) for index, child in enumerate(source.value)], where)
         if isinstance(source, MappingNode):
             return Node(self._entries(source, loc), where)
-        text = str(source.value)
+        text = self._text(source, loc)
         return Node(_scalar(text, tag.removeprefix(_TAG)), where, text)
+
+    def _text(self, source: ScalarNode, loc: Loc) -> str:
+        # The escapes of JSON write one character as two halves.
+        try:
+            return str(source.value).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+        except UnicodeDecodeError:
+            self._note(self._where(source), loc, "holds half of a character", "write the character itself")
+            return ""
 
     def _entries(self, source: MappingNode, loc: Loc) -> dict[str, Node]:
         entries: dict[str, Node] = {}
@@ -151,7 +164,7 @@ class _Conversion:
         return {**merged, **entries}
 
     def _enter(self, entries: dict[str, Node], key: ScalarNode, value: YamlNode, loc: Loc) -> None:
-        name = canonical(str(key.value))
+        name = canonical(self._text(key, loc))
         here = (*loc, name)
         if name in entries:
             message = f"is given twice, first in line {entries[name].where.line}"
@@ -173,9 +186,9 @@ class _Conversion:
         self.findings.append(Finding(where, show(loc), message, hint))
 
     def _where(self, source: YamlNode) -> Where:
-        if self.first_line is None or source.start_mark is None:
+        if self.file.startswith(OVERRIDE) or source.start_mark is None:
             return Where(self.file)
-        return Where(self.file, source.start_mark.line + self.first_line)
+        return Where(self.file, source.start_mark.line + 1)
 
 
 _FOREIGN = {"binary", "set", "omap", "pairs", "python"}

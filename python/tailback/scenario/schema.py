@@ -131,6 +131,7 @@ _TIME_SCHEMA = {"type": "string", "pattern": f"^(?:{_TIME}|.*{_VARIABLE}.*)$", "
 Rate = Annotated[int, _read(units.rate), _text(_RATE, "100mbit", "1gbit")]
 Size = Annotated[int, _read(units.size), _text(_SIZE, "64kb", "10mb")]
 Time = Annotated[int, _read(units.time), WithJsonSchema(_TIME_SCHEMA)]
+Span = Annotated[int, _read(units.span), WithJsonSchema(_TIME_SCHEMA)]
 Delay = Annotated[
     list[int],
     _read(delays),
@@ -210,7 +211,7 @@ class Ping(_Keys):
 
     ping: Arrow = Field(description="Host that asks and host that answers.")
     name: Name = Field("ping", description="Name in tables.")
-    interval: Time = Field(defaults.PING_INTERVAL, validate_default=True, description="From one request to the next.")
+    interval: Span = Field(defaults.PING_INTERVAL, validate_default=True, description="From one request to the next.")
     size: Size = Field(defaults.PING_SIZE, validate_default=True, description="ICMP bytes, its 8-byte header included.")
     start: Time = Field(defaults.START, validate_default=True, description="The first request.")
     stop: Time | None = Field(None, description="No request at or after this; without it the end of the run.")
@@ -238,7 +239,7 @@ class Preset(_Keys):
     start: Time = Field(defaults.START, validate_default=True, description="When the TCP flows connect.")
     stop: Time | None = Field(None, description="When the TCP flows close.")
     jitter: Time = Field(defaults.JITTER, validate_default=True, description="As for `tcp`.")
-    interval: Time = Field(defaults.PING_INTERVAL, validate_default=True, description="Interval of the ping.")
+    interval: Span = Field(defaults.PING_INTERVAL, validate_default=True, description="Interval of the ping.")
 
 
 class Measure(_Keys):
@@ -253,7 +254,7 @@ class Measure(_Keys):
         "to the last stop.",
         examples=[["10s", "35s"]],
     )
-    interval: Time = Field(defaults.INTERVAL, validate_default=True, description="Between two samples of a table.")
+    interval: Span = Field(defaults.INTERVAL, validate_default=True, description="Between two samples of a table.")
     tcp_info: Literal["interval", "ack"] = Field(
         "interval", description="Sample tcp_info every interval, or also after every ACK."
     )
@@ -318,7 +319,7 @@ class Keys(_Keys):
         examples=[{"client -> router": "htb rate 100mbit | fq_codel limit 1000"}],
     )
     traffic: Annotated[list[Traffic], Field(min_length=1)] = Field(description="Flows and pings.")
-    duration: Time = Field(description="Simulated length of a run.")
+    duration: Span = Field(description="Simulated length of a run.")
     cc: Control = Field(defaults.CC, validate_default=True, description="Congestion control of flows without one.")
     tsq: SmallQueue = Field(
         defaults.TSQ, validate_default=True, description="TCP Small Queues setting of flows and hosts without one."

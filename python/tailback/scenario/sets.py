@@ -12,18 +12,18 @@ from dataclasses import replace
 from tailback.scenario import axes, paths
 from tailback.scenario.document import Node, at, put
 from tailback.scenario.errors import Finding, ScenarioError, Where, WordError, nearest_hint
-from tailback.scenario.reader import read_value
+from tailback.scenario.reader import OVERRIDE, read_value
 
 _HINT = "write a key, `=` and a value: --set cc=bbr"
 
 
 def apply(tree: Node, override: str) -> Node:
     """The file with one override."""
-    where = Where(f"--set {override}")
+    where = Where(f"{OVERRIDE}{override}")
     key, equals, text = override.partition("=")
     if not equals:
         raise ScenarioError([Finding(where, "", "has no `=`", _HINT)])
-    value = read_value(text, str(where))
+    value = read_value(text, override)
     if not value.text:
         value = replace(value, text=text.strip())
     try:

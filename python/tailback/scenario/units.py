@@ -71,6 +71,14 @@ def time(word: object) -> int:
     return _quantity(word, _Kind("a time", TIME_UNITS, TIME_HINT, "s"))
 
 
+def span(word: object) -> int:
+    """Nanoseconds; more than none."""
+    value = time(word)
+    if value == 0:
+        raise WordError(f"`{word}` is no time at all", "give a time above zero, such as 100ms")
+    return value
+
+
 def packets(word: object) -> int:
     """Packets."""
     return _quantity(word, _Kind("a number of packets", PACKET_UNITS, PACKETS_HINT, "p"))
@@ -88,7 +96,7 @@ def size_word(count: int) -> str:
 
 def time_word(nanoseconds: int) -> str:
     """The shortest exact way to write a time: `5ms`."""
-    return _shortest(nanoseconds, [("s", 10**9), ("ms", 10**6), ("us", 10**3)], "ns")
+    return _shortest(nanoseconds, [("s", 10**9), ("ms", 10**6), ("us", 10**3)], "ns") if nanoseconds else "0s"
 
 
 class _Kind:

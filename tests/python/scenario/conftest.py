@@ -1,9 +1,12 @@
 """A small registry of algorithms, so that the tests of the file need no compiled simulator."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
-from tailback.scenario import Parameter, Registry, Row
+
+from tailback.scenario import Parameter, Registry, Row, ScenarioError, loads
 
 
 @dataclass(frozen=True)
@@ -53,3 +56,28 @@ REGISTRY = FixedRegistry(
 @pytest.fixture
 def registry() -> Registry:
     return REGISTRY
+
+
+Refusal = Callable[..., str]
+
+
+@pytest.fixture
+def refusal(registry: Registry) -> Refusal:
+    """What is said of a file that must be refused, called `access21.yaml`."""
+
+    def refuse(text: str, *overrides: str) -> str:
+        with pytest.raises(ScenarioError) as caught:
+            loads(text, overrides, registry, file="access21.yaml")
+        return str(caught.value)
+
+    return refuse
+
+
+@pytest.fixture
+def scenario(registry: Registry) -> Callable[..., dict[str, Any]]:
+    """The resolved scenario of the first run of a file."""
+
+    def resolve(text: str, *overrides: str) -> dict[str, Any]:
+        return dict(loads(text, overrides, registry).runs()[0].scenario)
+
+    return resolve

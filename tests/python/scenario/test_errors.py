@@ -1,0 +1,425 @@
+"""Every way an experiment can be wrong: file, line, key, value, remedy."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tailback.scenario import Registry, ScenarioError, loads
+
+Refusal = Callable[..., str]
+
+GOOD = """\
+title: TSQ
+hosts:
+  client: {stack: linux-6.12, sysctl: {net.ipv4.tcp_pacing_ca_ratio: 120}}
+  router:
+  server: {}
+links:
+  - {ends: [client, router], rate: 1gbit, delay: 50us}
+  - {ends: [router, server], rate: 1gbit, delay: 50us}
+qdiscs:
+  client -> router: htb rate 100mbit | pfifo_fast
+traffic:
+  - {tcp: client -> server, name: upload, flows: 4, start: 5s, stop: 35s}
+  - {ping: client -> server, interval: 200ms}
+duration: 40s
+measure: {warmup: 5s}
+"""
+
+UP = "  - {tcp: client -> server, name: upload, flows: 4, start: 5s, stop: 35s}"
+PING = "  - {ping: client -> server, interval: 200ms}"
+FIRST = "  - {ends: [client, router], rate: 1gbit, delay: 50us}"
+SECOND = "  - {ends: [router, server], rate: 1gbit, delay: 50us}"
+DEVICE = "  client -> router: htb rate 100mbit | pfifo_fast"
+TIMES = "write a number and ns, us, ms or s: 50us, 5ms, 30s"
+
+CASES: dict[str, tuple[str, str, str]] = {
+    "a rate with a wrong unit": (
+        SECOND,
+        "  - {ends: [router, server], rate: 100mbps/s}",
+        "access21.yaml:8: links[1].rate: `100mbps/s` is not a rate\n"
+        "  hint: write it as tc does: 100mbit, 1gbit, 500kbit",
+    ),
+    "a negative rate": (
+        SECOND,
+        "  - {ends: [router, server], rate: -1gbit}",
+        "access21.yaml:8: links[1].rate: `-1gbit` is negative\n"
+        "  hint: a rate is never below zero; write it as tc does: 100mbit, 1gbit, 500kbit",
+    ),
+    "a zero rate": (
+        SECOND,
+        "  - {ends: [router, server], rate: 0mbit}",
+        "access21.yaml:8: links[1].rate: `0mbit` is a rate at which nothing moves\n"
+        "  hint: give a rate above zero, such as 100mbit",
+    ),
+    "a time without a unit": (
+        "duration: 40s",
+        "duration: 40",
+        f"access21.yaml:14: duration: `40` has no unit\n  hint: did you mean `40s`? {TIMES}",
+    ),
+    "a list of three delays": (
+        SECOND,
+        "  - {ends: [router, server], delay: [1ms, 2ms, 3ms]}",
+        "access21.yaml:8: links[1].delay: a list of 3 is not a delay\n  hint: write one time, or two: [there, back]",
+    ),
+    "an unknown key at the top": (
+        "duration: 40s",
+        "duration: 40s\nmesure: {}",
+        "access21.yaml:15: mesure: there is no key `mesure` here\n  hint: did you mean `measure`?",
+    ),
+    "an unknown key of a link": (
+        SECOND,
+        "  - {ends: [router, server], dealy: 1ms}",
+        "access21.yaml:8: links[1].dealy: there is no key `dealy` here\n  hint: did you mean `delay`?",
+    ),
+    "an unknown key of a flow": (
+        UP,
+        "  - {tcp: client -> server, stop: 35s, flow: 4}",
+        "access21.yaml:12: traffic[0].flow: there is no key `flow` here\n  hint: did you mean `flows`?",
+    ),
+    "an unknown key of a host": (
+        "  router:",
+        "  router: {colour: red}",
+        "access21.yaml:4: hosts.router.colour: there is no key `colour` here\n  hint: there are: stack, sysctl, tsq",
+    ),
+    "no duration": (
+        "duration: 40s\n",
+        "",
+        "access21.yaml:1: duration: is missing\n  hint: say how long a run lasts: duration: 40s",
+    ),
+    "no time at all": (
+        "duration: 40s",
+        "duration: 0s",
+        "access21.yaml:14: duration: `0s` is no time at all\n  hint: give a time above zero, such as 100ms",
+    ),
+    "traffic that is none": (
+        PING,
+        "  - {pong: client -> server}",
+        "access21.yaml:13: traffic[1]: is not one kind of traffic\n"
+        "  hint: give it exactly one of the keys tcp, ping and preset: {tcp: client -> server}",
+    ),
+    "traffic that is two kinds": (
+        PING,
+        "  - {ping: client -> server, tcp: client -> server}",
+        "access21.yaml:13: traffic[1]: is not one kind of traffic\n"
+        "  hint: give it exactly one of the keys tcp, ping and preset: {tcp: client -> server}",
+    ),
+    "no traffic": (
+        f"{UP}\n{PING}",
+        "  []",
+        "access21.yaml:11: traffic: is empty\n  hint: say what is sent: traffic: [{tcp: client -> server}]",
+    ),
+    "a flow without a target": (
+        UP,
+        "  - {tcp: client, stop: 35s}",
+        "access21.yaml:12: traffic[0].tcp: `client` is not a direction\n"
+        "  hint: write two hosts and an arrow: client -> server",
+    ),
+    "a flow to its own host": (
+        UP,
+        "  - {tcp: client -> client, stop: 35s}",
+        "access21.yaml:12: traffic[0].tcp: `client -> client` leads from a host to itself\n"
+        "  hint: write two hosts and an arrow: client -> server",
+    ),
+    "a flow to a host that does not exist": (
+        UP,
+        "  - {tcp: client -> sever, stop: 35s}",
+        "access21.yaml:12: traffic[0].tcp: there is no host `sever`\n  hint: did you mean `server`?",
+    ),
+    "a number of flows that is text": (
+        UP,
+        "  - {tcp: client -> server, flows: many}",
+        "access21.yaml:12: traffic[0].flows: `many` is not a whole number\n"
+        "  hint: write a whole number without a unit, such as 4",
+    ),
+    "no flows": (
+        UP,
+        "  - {tcp: client -> server, flows: 0}",
+        "access21.yaml:12: traffic[0].flows: `0` is too small\n  hint: it must be at least 1",
+    ),
+    "too many flows": (
+        UP,
+        "  - {tcp: client -> server, flows: 1000000}",
+        "access21.yaml:12: traffic[0].flows: `1000000` is too large\n  hint: it must be at most 100000",
+    ),
+    "a name with spaces": (
+        UP,
+        "  - {tcp: client -> server, name: my flow}",
+        "access21.yaml:12: traffic[0].name: `my flow` is not a name\n"
+        "  hint: begin with a letter, then letters, digits, `_`, `-` or `.`: client, h2, upload-a",
+    ),
+    "a control that does not exist": (
+        UP,
+        "  - {tcp: client -> server, cc: cubci}",
+        "access21.yaml:12: traffic[0].cc: `cubci` is not a congestion control\n  hint: did you mean `cubic`?",
+    ),
+    "a small queue setting that does not exist": (
+        UP,
+        "  - {tcp: client -> server, tsq: 3ms}",
+        "access21.yaml:12: traffic[0].tsq: `3ms` is not a setting of TCP Small Queues\n"
+        "  hint: choose 1ms, 2ms, 4ms, 8ms, 16ms, 32ms, off, a size such as 64kB, or packets such as 100p",
+    ),
+    "stop before start": (
+        UP,
+        "  - {tcp: client -> server, start: 10s, stop: 5s}",
+        "access21.yaml:12: traffic[0].stop: `5s` is not after `start`, `10s`\n  hint: stop after 10s, or start earlier",
+    ),
+    "start after the end": (
+        UP,
+        "  - {tcp: client -> server, start: 50s}",
+        "access21.yaml:12: traffic[0].start: `50s` is not before the end of the run\n"
+        "  hint: the run ends at 40s: start earlier or make `duration` longer",
+    ),
+    "stop after the end": (
+        UP,
+        "  - {tcp: client -> server, stop: 50s}",
+        "access21.yaml:12: traffic[0].stop: `50s` is after the end of the run\n"
+        "  hint: the run ends at 40s: stop earlier or make `duration` longer",
+    ),
+    "jitter past the stop": (
+        UP,
+        "  - {tcp: client -> server, start: 5s, stop: 8s, jitter: 4s}",
+        "access21.yaml:12: traffic[0].jitter: `4s` may delay the start past the stop\n"
+        "  hint: give less jitter, such as 10ms",
+    ),
+    "nothing to send": (
+        UP,
+        "  - {tcp: client -> server, bytes: 0b}",
+        "access21.yaml:12: traffic[0].bytes: `0` bytes are nothing to send\n  hint: give a size, such as 10mb",
+    ),
+    "pings without an interval": (
+        PING,
+        "  - {ping: client -> server, interval: 0s}",
+        "access21.yaml:13: traffic[1].interval: `0s` is no time at all\n  hint: give a time above zero, such as 100ms",
+    ),
+    "a ping without a header": (
+        PING,
+        "  - {ping: client -> server, size: 4b}",
+        "access21.yaml:13: traffic[1].size: `4b` is not the size of a ping\n"
+        "  hint: give 8b (the ICMP header alone) to 65507b",
+    ),
+    "two flows of one name": (
+        PING,
+        "  - {tcp: client -> server, name: upload.3}",
+        "access21.yaml:13: traffic[1].name: the name `upload.3` is already that of traffic[0]\n"
+        "  hint: give each entry a `name` of its own",
+    ),
+    "a preset that does not exist": (
+        PING,
+        "  - {preset: tcp_uplaod, hosts: [client, server]}",
+        "access21.yaml:13: traffic[1].preset: `tcp_uplaod` is not one of the choices\n"
+        "  hint: did you mean `tcp_upload`?",
+    ),
+    "a preset between a host and itself": (
+        PING,
+        "  - {preset: ping, hosts: [client, client]}",
+        "access21.yaml:13: traffic[1].hosts: `client` is named twice\n  hint: name two hosts: hosts: [client, server]",
+    ),
+    "a preset that has one flow with more": (
+        f"{UP}\n{PING}",
+        "  - {preset: tcp_upload, hosts: [client, server], flows: 4}",
+        "access21.yaml:12: traffic[0].flows: `tcp_upload` does not take a number of flows\n"
+        "  hint: use tcp_nup or tcp_ndown, or remove `flows`",
+    ),
+    "a link to a host that does not exist": (
+        SECOND,
+        "  - {ends: [router, sever]}\n  - {ends: [router, server]}",
+        "access21.yaml:8: links[1].ends[1]: there is no host `sever`\n  hint: did you mean `server`?",
+    ),
+    "a link with one end": (
+        SECOND,
+        f"{SECOND}\n  - {{ends: [router]}}",
+        "access21.yaml:9: links[2].ends: holds 1 element\n  hint: it takes exactly 2",
+    ),
+    "a link from a host to itself": (
+        SECOND,
+        f"{SECOND}\n  - {{ends: [router, router]}}",
+        "access21.yaml:9: links[2].ends: joins `router` with itself\n"
+        "  hint: name two different hosts: ends: [client, router]",
+    ),
+    "a cycle": (
+        SECOND,
+        f"{SECOND}\n  - {{ends: [server, client]}}",
+        "access21.yaml:9: links[2]: closes a cycle: server - router - client - server\n"
+        "  hint: the network must be a tree, with one path between any two hosts: remove one of these links",
+    ),
+    "two links side by side": (
+        SECOND,
+        f"{SECOND}\n  - {{ends: [server, router]}}",
+        "access21.yaml:9: links[2]: closes a cycle: server - router - server\n"
+        "  hint: the network must be a tree, with one path between any two hosts: remove one of these links",
+    ),
+    "a host without a path": (
+        "  server: {}",
+        "  server: {}\n  h4: {}",
+        "access21.yaml:6: hosts.h4: no path of links leads from `client` to `h4`\n"
+        "  hint: add a link that joins it to the others, or remove it",
+    ),
+    "no links": (
+        f"{FIRST}\n{SECOND}",
+        "  []",
+        "access21.yaml:6: links: is empty\n"
+        "  hint: join at least two hosts: links: [{ends: [client, server], rate: 1gbit}]",
+    ),
+    "a small MTU": (
+        SECOND,
+        "  - {ends: [router, server], mtu: 100}",
+        "access21.yaml:8: links[1].mtu: `100` is too small\n  hint: it must be at least 576",
+    ),
+    "queue limits that are a word": (
+        SECOND,
+        "  - {ends: [router, server], bql: on}",
+        "access21.yaml:8: links[1].bql: `on` is not true or false\n  hint: write true or false",
+    ),
+    "a device between hosts that are not neighbours": (
+        DEVICE,
+        "  client -> server: pfifo",
+        "access21.yaml:10: qdiscs.client -> server: no link joins `client` and `server`\n"
+        "  hint: `client` has links to: router",
+    ),
+    "a device of a host that does not exist": (
+        DEVICE,
+        "  cleint -> router: pfifo",
+        "access21.yaml:10: qdiscs.cleint -> router: there is no host `cleint`\n  hint: did you mean `client`?",
+    ),
+    "a device that is none": (
+        DEVICE,
+        "  eth0: pfifo",
+        "access21.yaml:10: qdiscs.eth0: `eth0` is not a device\n"
+        "  hint: name a device by its host and its neighbour: client -> router",
+    ),
+    "a discipline that does not exist": (
+        DEVICE,
+        "  client -> router: htb rate 100mbit | fq_codle",
+        "access21.yaml:10: qdiscs.client -> router: `fq_codle` is not a queue discipline\n"
+        "  hint: did you mean `fq_codel`?",
+    ),
+    "a stack that does not exist": (
+        "linux-6.12",
+        "linux-2.4",
+        "access21.yaml:3: hosts.client.stack: `linux-2.4` is not a network stack here\n"
+        "  hint: did you mean `linux-6.12`?",
+    ),
+    "a sysctl that does not exist": (
+        "net.ipv4.tcp_pacing_ca_ratio: 120",
+        "tcp_pacing_ca_ratio: 120",
+        "access21.yaml:3: hosts.client.sysctl.tcp_pacing_ca_ratio: `tcp_pacing_ca_ratio` is not a sysctl known here\n"
+        "  hint: did you mean `net.ipv4.tcp_pacing_ca_ratio`?",
+    ),
+    "a host that is a word": (
+        "  router:",
+        "  router: big",
+        "access21.yaml:4: hosts.router: `big` is not a mapping\n"
+        "  hint: write it as `key: value` lines, or in braces: {key: value}",
+    ),
+    "a host with a bad name": (
+        "  server: {}",
+        "  server: {}\n  2nd: {}",
+        "access21.yaml:6: hosts.2nd: `2nd` is not a name\n"
+        "  hint: begin with a letter, then letters, digits, `_`, `-` or `.`: client, h2, upload-a",
+    ),
+    "links that are a word": (
+        f"links:\n{FIRST}\n{SECOND}",
+        "links: many",
+        "access21.yaml:6: links: `many` is not a list\n"
+        "  hint: write it in brackets: [a, b], or as lines that begin with `- `",
+    ),
+    "an empty key": (
+        "title: TSQ",
+        "title: TSQ\ncc:",
+        "access21.yaml:2: cc: `null` is not a congestion control\n  hint: there are: reno, cubic, bbr",
+    ),
+    "qdiscs without any": (
+        f"qdiscs:\n{DEVICE}",
+        "qdiscs:",
+        "access21.yaml:9: qdiscs: is empty\n  hint: write it as `key: value` lines, or in braces: {key: value}",
+    ),
+    "a title that is a number": (
+        "title: TSQ",
+        "title: 21",
+        "access21.yaml:1: title: `21` is not text\n  hint: put it in quotes",
+    ),
+    "no repetitions": (
+        "title: TSQ",
+        "repeat: 0",
+        "access21.yaml:1: repeat: `0` is too small\n  hint: it must be at least 1",
+    ),
+    "a warm-up longer than the traffic": (
+        "{warmup: 5s}",
+        "{warmup: 50s}",
+        "access21.yaml:15: measure.warmup: `50s` leaves nothing to measure\n"
+        "  hint: traffic lasts 30s: give a shorter warm-up or a longer run",
+    ),
+    "a window outside the run": (
+        "{warmup: 5s}",
+        "{window: [10s, 50s]}",
+        "access21.yaml:15: measure.window: `[10s, 50s]` lies outside the run\n"
+        "  hint: the run lasts 40s: end the window by then or make `duration` longer",
+    ),
+    "a window backwards": (
+        "{warmup: 5s}",
+        "{window: [35s, 10s]}",
+        "access21.yaml:15: measure.window: `[35s, 10s]` ends before it begins\n  hint: write [from, to]: [10s, 35s]",
+    ),
+    "a window within the warm-up": (
+        "{warmup: 5s}",
+        "{warmup: 5s, window: [8s, 30s]}",
+        "access21.yaml:15: measure.window: `8s` lies in the warm-up, which ends at 10s\n"
+        "  hint: begin the window later, or remove `warmup`",
+    ),
+    "samples without an interval": (
+        "{warmup: 5s}",
+        "{interval: 0ms}",
+        "access21.yaml:15: measure.interval: `0ms` is no time at all\n  hint: give a time above zero, such as 100ms",
+    ),
+    "samples at another moment": (
+        "{warmup: 5s}",
+        "{tcp_info: often}",
+        "access21.yaml:15: measure.tcp_info: `often` is not one of the choices\n  hint: there are: interval, ack",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_wrong_file_is_told_exactly(name: str, refusal: Refusal) -> None:
+    old, new, message = CASES[name]
+    assert GOOD.count(old) == 1
+    assert refusal(GOOD.replace(old, new)) == message
+
+
+def test_the_file_these_are_made_from_is_right(registry: Registry) -> None:
+    assert len(loads(GOOD, registry=registry).runs()) == 1
+
+
+def test_all_that_is_wrong_is_told_at_once_in_the_order_of_the_file(registry: Registry) -> None:
+    text = GOOD.replace("rate: 1gbit", "rate: fast").replace("[router, server]", "[router, sever]")
+    text = text.replace("stop: 35s", "stop: 3s").replace("200ms", "200").replace("title", "titel")
+    with pytest.raises(ScenarioError) as caught:
+        loads(text, registry=registry)
+    assert [finding.path for finding in caught.value.findings] == [
+        "titel",
+        "links[0].rate",
+        "links[1].rate",
+        "links[1].ends[1]",
+        "traffic[0].stop",
+        "traffic[1].interval",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- 1", "access21.yaml:1: a list is not an experiment\n  hint: write keys and values: duration: 40s"),
+        ("hello", "access21.yaml:1: `hello` is not an experiment\n  hint: write keys and values: duration: 40s"),
+    ],
+)
+def test_what_is_no_mapping_is_no_experiment(text: str, message: str, refusal: Refusal) -> None:
+    assert refusal(text) == message
+
+
+def test_an_empty_file_says_what_it_needs(refusal: Refusal) -> None:
+    assert [line.split(": ")[1] for line in refusal("").splitlines() if "hint" not in line] == [
+        "links",
+        "traffic",
+        "duration",
+    ]

@@ -1,0 +1,88 @@
+"""Classic mistakes are pointed at, and a sound file is left alone."""
+
+import pytest
+
+from tailback.scenario import Registry, lint, loads
+
+SOUND = """\
+links:
+  - {ends: [client, router], rate: 1gbit, delay: 5ms}
+  - {ends: [router, server], rate: 1gbit, delay: 5ms}
+qdiscs:
+  client -> router: htb rate 100mbit burst 1600b | pfifo limit 1000
+traffic:
+  - {tcp: client -> server, name: upload, start: 1s, jitter: 10ms}
+  - {ping: client -> server, interval: 100ms}
+duration: 30s
+measure: {warmup: 5s}
+repeat: 5
+"""
+
+
+def test_a_sound_file_has_no_warnings(registry: Registry) -> None:
+    assert lint(loads(SOUND, registry=registry)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "limit 1000",
+            "limit 100",
+            "fig.yaml:5: qdiscs.client -> router: warning: `pfifo` holds 151400b, less than the bandwidth-delay "
+            "product of 250000b [queue-below-bdp]\n"
+            "  hint: give it at least 166 packets, or expect idle time after each loss",
+        ),
+        (
+            "pfifo limit 1000",
+            "bfifo limit 249999b",
+            "fig.yaml:5: qdiscs.client -> router: warning: `bfifo` holds 249999b, less than the bandwidth-delay "
+            "product of 250000b [queue-below-bdp]\n"
+            "  hint: give it at least 166 packets, or expect idle time after each loss",
+        ),
+        (
+            "burst 1600b",
+            "burst 2mb",
+            "fig.yaml:5: qdiscs.client -> router: warning: a burst of 2mb empties all that `pfifo` holds, 1514000b "
+            "[burst-above-queue]\n  hint: give a smaller burst, such as 1600b",
+        ),
+        (
+            "upload,",
+            "upload, cc: bbr,",
+            "fig.yaml:7: traffic[0]: info: BBR above `pfifo` is paced by TCP's own timer, one per connection "
+            "[bbr-internal-pacing]\n  hint: nothing to do: Linux has needed no `fq` for this since 4.13",
+        ),
+        (
+            "interval: 100ms",
+            "interval: 500ms",
+            "fig.yaml:8: traffic[1].interval: warning: the measurement window holds 48 pings of `ping`, fewer than 100 "
+            "[few-pings]\n  hint: measure for 50s or ping more often",
+        ),
+        (
+            "warmup: 5s",
+            "warmup: 500ms",
+            "fig.yaml:10: measure: warning: the measurement window begins 500ms after the flows, within slow start "
+            "[slow-start-measured]\n  hint: set `measure.warmup` to 1s or more",
+        ),
+        (
+            ", jitter: 10ms",
+            "",
+            "fig.yaml:11: repeat: warning: repetitions hardly differ: all flows start at the same instants in each "
+            "[repetitions-alike]\n  hint: spread the starts: `jitter: 10ms` in a traffic entry",
+        ),
+    ],
+)
+def test_a_classic_mistake_is_pointed_at(old: str, new: str, message: str, registry: Registry) -> None:
+    assert SOUND.count(old) == 1
+    found = lint(loads(SOUND.replace(old, new), registry=registry, file="fig.yaml"))
+    assert [str(warning).replace("measure.window:", "measure:") for warning in found] == [message]
+
+
+def test_a_queue_in_the_way_of_no_flow_is_not_judged(registry: Registry) -> None:
+    text = SOUND.replace("client -> router: htb", "router -> client: htb").replace("limit 1000", "limit 5")
+    assert lint(loads(text, registry=registry)) == []
+
+
+def test_a_mistake_in_many_configurations_is_told_once(registry: Registry) -> None:
+    text = f"{SOUND.replace('limit 1000', 'limit 100')}vary: {{cc: [cubic, reno], tsq: [1ms, off]}}"
+    assert len(lint(loads(text, registry=registry))) == 1

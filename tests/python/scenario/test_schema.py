@@ -1,0 +1,132 @@
+"""The JSON Schema, and that any file is resolved or refused in words."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from tailback.scenario import Experiment, Registry, ScenarioError, json_schema, lint, loads
+from tailback.scenario.schema import TRAFFIC_TAGS, Keys, keys_at
+
+EXPERIMENTS = Path(__file__).parents[3] / "experiments"
+
+
+def properties(schema: Any) -> Iterator[tuple[str, Any]]:
+    for model in [schema, *schema["$defs"].values()]:
+        yield from model["properties"].items()
+
+
+def test_every_key_has_a_description() -> None:
+    assert [name for name, key in properties(json_schema()) if not key.get("description")] == []
+
+
+def test_the_schema_refuses_unknown_keys_and_asks_for_units() -> None:
+    schema = json_schema()
+    assert schema["additionalProperties"] is False
+    assert schema["required"] == ["links", "traffic", "duration"]
+    assert schema["properties"]["duration"]["type"] == "string"
+    assert schema["$defs"]["Link"]["properties"]["rate"]["anyOf"][0]["type"] == "string"
+
+
+def test_hints_know_the_keys_of_every_place() -> None:
+    assert keys_at(()) == tuple(Keys.model_fields)
+    assert all(keys_at(("traffic", 0, tag)) for tag in TRAFFIC_TAGS)
+    assert "delay" in keys_at(("links", 0))
+    assert keys_at(("nowhere",)) == ()
+
+
+@pytest.mark.parametrize("path", sorted(EXPERIMENTS.rglob("*.yaml")), ids=lambda path: path.stem)
+def test_the_experiments_of_the_library_are_sound(path: Path, registry: Registry) -> None:
+    experiment = loads(path.read_text(), registry=registry, file=str(path))
+    assert experiment.runs()
+    assert [str(warning) for warning in lint(experiment) if warning.severity == "warning"] == []
+
+
+def test_the_grid_of_access21_is_complete(registry: Registry) -> None:
+    path = EXPERIMENTS / "papers" / "access21" / "fig5.yaml"
+    experiment = loads(path.read_text(), registry=registry)
+    assert experiment.axes == {
+        "bottleneck": ["L10M", "R10M", "L100M", "R100M", "LR1000M"],
+        "cc": ["cubic", "bbr"],
+        "qdisc": ["pfifo_fast", "fq_codel"],
+        "tsq": ["1ms", "off"],
+    }
+    assert len(experiment.runs()) == 5 * 2 * 2 * 2 * 5
+    assert {sum(sum(link["delay_ns"]) for link in run.scenario["links"]) for run in experiment.runs()} == {1_000_000}
+
+
+WORDS = st.sampled_from(
+    """client router server a 1gbit 5ms -1s 0s 40 100p off cubic bbr pfifo htb ${x} ${y} client->router
+    client->server true null tcp_nup [] {} x:y""".split()  # noqa: SIM905  # one word per line is no easier to read
+)
+VALUES = st.recursive(
+    st.one_of(WORDS, st.integers(), st.booleans(), st.none(), st.text(max_size=5)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(
+            st.one_of(WORDS, st.sampled_from([*Keys.model_fields, "tcp", "ping", "ends"])), inner, max_size=3
+        ),
+    ),
+    max_leaves=8,
+)
+
+
+@st.composite
+def files(draw: DrawFn) -> str:
+    """A sound file in which some keys hold anything at all."""
+    import json
+
+    keys: dict[str, Any] = {
+        "let": {"x": "pfifo"},
+        "links": [{"ends": ["client", "router"], "rate": "1gbit"}, {"ends": ["router", "server"]}],
+        "qdiscs": {"client -> router": "htb rate 1mbit | ${x}"},
+        "traffic": [{"tcp": "client -> server"}, {"ping": "client -> server"}],
+        "duration": "10s",
+        "vary": {"cc": ["cubic", "bbr"]},
+    }
+    for key in draw(st.lists(st.sampled_from(list(Keys.model_fields)), max_size=3)):
+        keys[key] = draw(VALUES)
+    if draw(st.booleans()):
+        keys["traffic"] = [draw(st.dictionaries(st.sampled_from(list(TRAFFIC_KEYS)), VALUES, max_size=5))]
+    return json.dumps(keys)
+
+
+TRAFFIC_KEYS = {key for model in TRAFFIC_TAGS.values() for key in model.model_fields}
+
+
+@settings(deadline=None)
+@given(
+    text=files(),
+    override=st.one_of(st.text(), st.builds("{}={}".format, st.sampled_from(list(Keys.model_fields)), WORDS)),
+)
+def test_any_file_is_resolved_or_refused_in_words(text: str, override: str) -> None:
+    for overrides in ([], [override]):
+        _resolved_or_refused(text, overrides)
+
+
+def _resolved_or_refused(text: str, overrides: list[str]) -> None:
+    try:
+        experiment: Experiment = loads(text, overrides, RegistryOfTests.rows)
+    except ScenarioError as error:
+        assert error.findings
+        assert all(finding.message and finding.hint for finding in error.findings)
+        return
+    configuration = experiment.configurations[0]
+    if configuration.keys.repeat < 10 and sum(len(run.directions) for run in experiment.runs()) < 1000:
+        assert all(run.scenario["duration_ns"] > 0 for run in experiment.runs())
+        lint(experiment)
+
+
+class RegistryOfTests:
+    """The registry, for a property test that cannot take a fixture."""
+
+    rows: Registry
+
+
+@pytest.fixture(autouse=True)
+def _registry(registry: Registry) -> None:
+    RegistryOfTests.rows = registry

@@ -1,0 +1,134 @@
+"""Units: the tables of `tc`, what is refused, and that what is written is read back."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tailback.scenario import units
+from tailback.scenario.errors import WordError
+
+AMOUNTS = st.integers(min_value=0, max_value=units.LARGEST)
+
+
+@pytest.mark.parametrize(
+    ("word", "bits"),
+    [
+        ("1bit", 1),
+        ("500kbit", 500_000),
+        ("100mbit", 100_000_000),
+        ("1gbit", 10**9),
+        ("2tbit", 2 * 10**12),
+        ("1bps", 8),
+        ("1kbps", 8_000),
+        ("10mbps", 80_000_000),
+        ("1gbps", 8 * 10**9),
+        ("1kibit", 1_024),
+        ("1mibit", 1_048_576),
+        ("1kibps", 8_192),
+        ("1.5Gbit", 1_500_000_000),
+        ("100 Mbit", 100_000_000),
+        (".5kbit", 500),
+        ("1.9bit", 1),
+    ],
+)
+def test_rates_are_read_as_tc_reads_them(word: str, bits: int) -> None:
+    assert units.rate(word) == bits
+
+
+@pytest.mark.parametrize(
+    ("word", "count"),
+    [
+        ("1600b", 1_600),
+        ("1k", 1_024),
+        ("64kB", 65_536),
+        ("4mb", 4_194_304),
+        ("1g", 2**30),
+        ("1kbit", 128),
+        ("1mbit", 131_072),
+        ("1.5kb", 1_536),
+        ("0b", 0),
+    ],
+)
+def test_sizes_count_in_1024(word: str, count: int) -> None:
+    assert units.size(word) == count
+
+
+@pytest.mark.parametrize(
+    ("word", "nanoseconds"),
+    [
+        ("100ns", 100),
+        ("50us", 50_000),
+        ("5ms", 5_000_000),
+        ("30s", 30 * 10**9),
+        ("1sec", 10**9),
+        ("2msecs", 2_000_000),
+        ("0.2ms", 200_000),
+        ("0s", 0),
+    ],
+)
+def test_times_are_read_into_nanoseconds(word: str, nanoseconds: int) -> None:
+    assert units.time(word) == nanoseconds
+
+
+def test_packets_are_counted_with_a_p() -> None:
+    assert units.packets("180p") == 180
+
+
+@pytest.mark.parametrize(
+    ("read", "word", "message", "hint"),
+    [
+        (units.rate, "100mbps/s", "`100mbps/s` is not a rate", units.RATE_HINT),
+        (units.rate, "fast", "`fast` is not a rate", units.RATE_HINT),
+        (units.rate, "5ms", "`5ms` is not a rate", units.RATE_HINT),
+        (units.rate, 100, "`100` has no unit", f"did you mean `100bit`? {units.RATE_HINT}"),
+        (units.rate, "-1gbit", "`-1gbit` is negative", f"a rate is never below zero; {units.RATE_HINT}"),
+        (units.rate, "0mbit", "`0mbit` is a rate at which nothing moves", "give a rate above zero, such as 100mbit"),
+        (units.rate, None, "`null` is not a rate", units.RATE_HINT),
+        (units.rate, True, "`true` is not a rate", units.RATE_HINT),
+        (units.rate, "50%", "`50%` is not a rate", units.RATE_HINT),
+        (units.size, "64kbyte", "`64kbyte` is not a size", units.SIZE_HINT),
+        (units.size, "1500", "`1500` has no unit", f"did you mean `1500b`? {units.SIZE_HINT}"),
+        (units.time, "5 minutes", "`5 minutes` is not a time", units.TIME_HINT),
+        (units.time, 5, "`5` has no unit", f"did you mean `5s`? {units.TIME_HINT}"),
+        (units.time, "-5ms", "`-5ms` is negative", f"a time is never below zero; {units.TIME_HINT}"),
+        (units.time, "9" * 25 + "s", f"`{'9' * 25}s` is too large", "a time must stay below 2^63 base units; "),
+        (units.packets, "180", "`180` has no unit", f"did you mean `180p`? {units.PACKETS_HINT}"),
+        (units.packets, "1kp", "`1kp` is not a number of packets", units.PACKETS_HINT),
+    ],
+)
+def test_what_is_no_quantity_is_refused_with_the_remedy(
+    read: Callable[[object], int], word: object, message: str, hint: str
+) -> None:
+    with pytest.raises(WordError) as caught:
+        read(word)
+    assert caught.value.message == message
+    assert caught.value.hint.startswith(hint)
+
+
+@given(AMOUNTS)
+def test_a_written_time_is_read_back(nanoseconds: int) -> None:
+    assert units.time(units.time_word(nanoseconds)) == nanoseconds
+
+
+@given(AMOUNTS.filter(bool))
+def test_a_written_rate_is_read_back(bits: int) -> None:
+    assert units.rate(units.rate_word(bits)) == bits
+
+
+@given(AMOUNTS)
+def test_a_written_size_is_read_back(count: int) -> None:
+    assert units.size(units.size_word(count)) == count
+
+
+@pytest.mark.parametrize("read", [units.rate, units.size, units.time, units.packets])
+@given(
+    word=st.one_of(st.text(), st.from_regex(r"-?[0-9.]{1,40} ?[a-zA-Z]{0,5}"), st.integers(), st.floats(), st.none())
+)
+def test_any_word_is_read_or_refused(read: Callable[[object], int], word: object) -> None:
+    try:
+        assert 0 <= read(word) <= units.LARGEST
+    except WordError as error:
+        assert error.message
+        assert error.hint

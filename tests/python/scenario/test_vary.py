@@ -1,0 +1,308 @@
+"""Axes, patches, variables and overrides."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tailback.scenario import Registry, Run, ScenarioError, loads
+
+Refusal = Callable[..., str]
+
+BASE = """\
+let: {qdisc: pfifo_fast, n: 2}
+links:
+  - {ends: [client, router], rate: 1gbit, delay: 1ms}
+  - {ends: [router, server], rate: 1gbit}
+qdiscs:
+  client -> router: htb rate 100mbit | ${qdisc}
+traffic:
+  - {tcp: client -> server, name: up, flows: "${n}"}
+duration: 10s
+"""
+
+
+@pytest.fixture
+def runs(registry: Registry) -> Callable[..., list[Run]]:
+    return lambda vary, *overrides: loads(BASE + vary, overrides, registry).runs()
+
+
+def child(run: Run) -> str:
+    return str(run.scenario["qdiscs"][0]["root"]["child"]["kind"])
+
+
+def labels(runs: list[Run]) -> list[tuple[str, ...]]:
+    return [tuple(run.axes.values()) for run in runs]
+
+
+def test_without_axes_there_is_one_configuration(runs: Any) -> None:
+    assert [run.axes for run in runs("")] == [{}]
+
+
+def test_the_grid_is_the_cross_product_and_its_last_axis_turns_fastest(runs: Any) -> None:
+    found = runs("vary: {cc: [cubic, bbr], tsq: [1ms, off]}")
+    assert labels(found) == [("cubic", "1ms"), ("cubic", "off"), ("bbr", "1ms"), ("bbr", "off")]
+    assert found[2].scenario["traffic"][0]["cc"]["name"] == "bbr"
+    assert found[3].scenario["traffic"][0]["tsq"] == {"kind": "off"}
+
+
+def test_an_axis_may_be_the_path_of_any_key(runs: Any) -> None:
+    found = runs('vary:\n  links[0].delay: [1ms, 10ms]\n  "measure.interval": [10ms]\n')
+    assert [run.scenario["links"][0]["delay_ns"][0] for run in found] == [1_000_000, 10_000_000]
+    assert found[0].axes == {"links[0].delay": "1ms", "measure.interval": "10ms"}
+    assert found[0].scenario["record"]["interval_ns"] == 10_000_000
+
+
+def test_an_axis_may_be_a_device_with_either_spelling_of_the_arrow(runs: Any) -> None:
+    found = runs("vary:\n  qdiscs.client->router: [pfifo limit 5p, bfifo limit 1kb]\n")
+    assert [run.scenario["qdiscs"][0]["root"]["kind"] for run in found] == ["pfifo", "bfifo"]
+    assert list(found[0].axes) == ["qdiscs.client -> router"]
+
+
+def test_an_axis_may_be_a_variable(runs: Any) -> None:
+    found = runs("vary: {qdisc: [pfifo_fast, fq_codel limit 180]}")
+    assert [child(run) for run in found] == ["pfifo_fast", "fq_codel"]
+    assert found[1].scenario["qdiscs"][0]["root"]["child"]["options"] == {"limit": 180}
+
+
+def test_values_may_have_labels_of_their_own(runs: Any) -> None:
+    found = runs("vary: {tsq: {TSQ: 1ms, NoTSQ: off}}")
+    assert labels(found) == [("TSQ",), ("NoTSQ",)]
+    assert found[1].scenario["traffic"][0]["tsq"] == {"kind": "off"}
+
+
+def test_a_variable_alone_keeps_its_type(runs: Any) -> None:
+    found = runs("vary: {n: [1, 3]}")
+    assert [len(run.scenario["traffic"]) for run in found] == [1, 3]
+
+
+PATCHES = """\
+vary:
+  bottleneck:
+    L10M:
+      qdiscs: {client -> router: "htb rate 10mbit | ${qdisc}"}
+    R10M:
+      qdiscs:
+        client -> router: null
+        router -> server: htb rate 10mbit | ${qdisc}
+      links[1].delay: 5ms
+  qdisc: [pfifo_fast, fq_codel]
+"""
+
+
+def test_a_named_axis_patches_several_keys_at_once(runs: Any) -> None:
+    found = runs(PATCHES)
+    assert labels(found) == [
+        ("L10M", "pfifo_fast"),
+        ("L10M", "fq_codel"),
+        ("R10M", "pfifo_fast"),
+        ("R10M", "fq_codel"),
+    ]
+    devices = [(qdisc["host"], qdisc["link"]) for run in found for qdisc in run.scenario["qdiscs"]]
+    assert devices == [(0, 0), (0, 0), (1, 1), (1, 1)]
+    assert [child(run) for run in found] == ["pfifo_fast", "fq_codel", "pfifo_fast", "fq_codel"]
+    assert [run.scenario["links"][1]["delay_ns"][0] for run in found] == [0, 0, 5_000_000, 5_000_000]
+    assert found[3].scenario["links"][1]["rate_bps"] == 10**9
+
+
+def test_a_later_axis_goes_over_an_earlier_one(runs: Any) -> None:
+    found = runs("vary: {a: {x: {cc: reno}}, cc: [bbr]}")
+    assert found[0].scenario["traffic"][0]["cc"]["name"] == "bbr"
+
+
+def test_a_variable_may_be_made_of_others(scenario: Any) -> None:
+    text = BASE.replace("qdisc: pfifo_fast", "kind: fq_codel, qdisc: '${kind} limit ${n}'")
+    root = scenario(text)["qdiscs"][0]["root"]
+    assert root["child"] == {"kind": "fq_codel", "options": {"limit": 2}}
+
+
+def test_repetitions_share_their_seed_over_all_configurations(runs: Any) -> None:
+    found = runs("repeat: 2\nseed: 7\nvary: {cc: [cubic, bbr]}")
+    assert [(run.axes["cc"], run.repetition, run.seed) for run in found] == [
+        ("cubic", 1, 7),
+        ("cubic", 2, 8),
+        ("bbr", 1, 7),
+        ("bbr", 2, 8),
+    ]
+    assert [run.scenario["seed"] for run in found] == [7, 8, 7, 8]
+
+
+@pytest.mark.parametrize(
+    ("vary", "message"),
+    [
+        (
+            "vary: {ccc: [a, b]}",
+            "access21.yaml:10: vary.ccc: `ccc` names no key and no variable\n"
+            "  hint: did you mean `cc`?; an axis of your own needs labels: {A: {cc: bbr}, B: ...}",
+        ),
+        (
+            "vary:\n  links[9].rate: [1mbit]",
+            "access21.yaml:11: vary.links[9].rate: there is no `links[9]`\n"
+            "  hint: `links` has 2 elements, counted from 0",
+        ),
+        (
+            "vary:\n  links[0].dealy: [1ms]",
+            "access21.yaml:11: links[0].dealy: there is no key `dealy` here\n  hint: did you mean `delay`?",
+        ),
+        (
+            "vary:\n  duration.x: [1ms]",
+            "access21.yaml:11: vary.duration.x: `duration` is not a mapping\n"
+            "  hint: it has no key `x`; set it as a whole",
+        ),
+        (
+            "vary:\n  cc: [cubic,\n       cubci]",
+            "access21.yaml:12: cc: `cubci` is not a congestion control\n  hint: did you mean `cubic`?",
+        ),
+        (
+            "vary: {cc: []}",
+            "access21.yaml:10: vary.cc: has no values\n"
+            "  hint: give a list, [cubic, bbr], or labels with values, {A: ..., B: ...}",
+        ),
+        (
+            "vary: {cc: [bbr, bbr]}",
+            "access21.yaml:10: vary.cc: has the value `bbr` twice\n  hint: remove one of the two",
+        ),
+        (
+            "vary: {measure: [{warmup: 1s}]}",
+            "access21.yaml:10: vary.measure: has a value that is not a single word\n"
+            "  hint: give it a label: {LABEL: value}",
+        ),
+        (
+            "vary: {repeat: [1, 2]}",
+            "access21.yaml:10: vary.repeat: `repeat` is the same for all runs\n"
+            "  hint: it cannot vary; set `repeat` itself",
+        ),
+        (
+            "vary: {a: {x: {seed: 2}}}",
+            "access21.yaml:10: vary.a.x.seed: `seed` is the same for all runs\n  hint: it cannot be part of an axis",
+        ),
+        (
+            "vary: {a: {x: 5}}",
+            "access21.yaml:10: vary.a.x: sets no key\n  hint: write the keys it sets: x: {cc: bbr}",
+        ),
+        (
+            "vary: {a: {x: {ccc: 5}}}",
+            "access21.yaml:10: ccc: there is no key `ccc` here\n  hint: did you mean `cc`?",
+        ),
+        ("vary: cc", "access21.yaml:10: vary: `cc` is not a set of axes\n  hint: write vary: {cc: [cubic, bbr]}"),
+        (
+            "vary: {'a..b': [1]}",
+            "access21.yaml:10: vary.a..b: `a..b` is not the path of a key\n"
+            "  hint: write steps with dots and list elements in brackets: links[0].delay",
+        ),
+        (
+            "vary: {seed: [1], n: [1, 2, 0]}",
+            "access21.yaml:8: traffic[0].flows: `0` is too small\n  hint: it must be at least 1\n"
+            "access21.yaml:10: vary.seed: `seed` is the same for all runs\n  hint: it cannot vary; set `seed` itself",
+        ),
+    ],
+)
+def test_a_wrong_axis_is_told_exactly(vary: str, message: str, refusal: Refusal) -> None:
+    assert refusal(BASE + vary) == message
+
+
+def test_a_grid_beyond_all_bounds_is_refused(refusal: Refusal) -> None:
+    axis = f"[{', '.join(str(number) for number in range(1, 400))}]"
+    text = f"{BASE}vary: {{n: {axis}, a: {{{', '.join(f'l{n}: {{cc: bbr}}' for n in range(400))}}}}}"
+    assert "vary: makes 159600 configurations\n  hint: at most 100000" in refusal(text)
+
+
+@pytest.mark.parametrize(
+    ("let", "message"),
+    [
+        (
+            "{qdisc: '${a}', a: '${b}', b: 'x${a}', n: 2}",
+            "access21.yaml:6: qdiscs.client -> router: the variable `a` is made of itself: a -> b -> a\n"
+            "  hint: give one of them a value of its own",
+        ),
+        (
+            "{qdsc: pfifo, n: 2}",
+            "access21.yaml:6: qdiscs.client -> router: there is no variable `qdisc`\n  hint: did you mean `qdsc`?",
+        ),
+        (
+            "{qdisc: pfifo_fast, n: 2, cc: bbr}",
+            "access21.yaml:1: let.cc: `cc` is also a key of the file\n  hint: give the variable another name",
+        ),
+        (
+            "{qdisc: pfifo_fast, n: 2, x: [1]}",
+            "access21.yaml:1: let.x: is not a single value\n  hint: a variable holds one word or number",
+        ),
+        (
+            "{qdisc: pfifo_fast, n: 2, a-b: 1}",
+            "access21.yaml:1: let.a-b: `a-b` is not a name of a variable\n  hint: use letters, digits and `_`",
+        ),
+        (
+            "{qdisc: '${n', n: 2}",
+            "access21.yaml:6: qdiscs.client -> router: `${n` opens a variable and does not close it\n"
+            "  hint: write ${name}",
+        ),
+    ],
+)
+def test_a_wrong_variable_is_told_exactly(let: str, message: str, refusal: Refusal) -> None:
+    found = refusal(BASE.replace("{qdisc: pfifo_fast, n: 2}", let))
+    assert found.startswith(message)
+
+
+def test_an_override_sets_a_key_before_anything_is_checked(runs: Any, registry: Registry) -> None:
+    (run,) = runs("", "links[0].delay=[1ms, 2ms]", "duration=5s", "n=1", "repeat=1", "title=x y")
+    assert run.scenario["links"][0]["delay_ns"] == [1_000_000, 2_000_000]
+    assert (run.scenario["duration_ns"], run.scenario["title"]) == (5 * 10**9, "x y")
+    assert loads(BASE.replace("10s", "soon"), ["duration=5s"], registry).runs()
+
+
+def test_an_override_chooses_among_the_values_of_an_axis(runs: Any) -> None:
+    assert labels(runs(PATCHES, "bottleneck=R10M", "qdisc=[fq_codel]")) == [("R10M", "fq_codel")]
+    assert len(runs(PATCHES, "bottleneck=[R10M, L10M]")) == 4
+    assert labels(runs("vary: {tsq: {TSQ: 1ms, NoTSQ: off}}", "tsq=NoTSQ")) == [("NoTSQ",)]
+
+
+def test_an_override_with_another_value_replaces_the_axis(runs: Any) -> None:
+    (run,) = runs("vary: {cc: [cubic, bbr]}", "cc=reno")
+    assert run.axes == {"cc": "reno"}
+    assert run.scenario["traffic"][0]["cc"]["name"] == "reno"
+
+
+def test_an_override_may_give_an_axis_or_take_it_away(runs: Any) -> None:
+    assert labels(runs("", "vary.cc=[reno, bbr]")) == [("reno",), ("bbr",)]
+    assert labels(runs("vary: {cc: [reno, bbr]}", "vary=null")) == [()]
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("cc", "--set cc: has no `=`\n  hint: write a key, `=` and a value: --set cc=bbr"),
+        ("ccc=bbr", "--set ccc=bbr: ccc: `ccc` names no key\n  hint: did you mean `cc`?"),
+        (
+            "cc=cubci",
+            "--set cc=cubci: cc: `cubci` is not a congestion control\n  hint: did you mean `cubic`?",
+        ),
+        (
+            "bottleneck=L20M",
+            "--set bottleneck=L20M: bottleneck: `L20M` is not a value of the axis `bottleneck`\n"
+            "  hint: did you mean `L10M`?",
+        ),
+        (
+            "links[7].rate=1mbit",
+            "--set links[7].rate=1mbit: links[7].rate: there is no `links[7]`\n"
+            "  hint: `links` has 2 elements, counted from 0",
+        ),
+        (
+            "cc=[",
+            "--set cc=[: is not YAML: expected the node content, but found '<stream end>'\n"
+            "  hint: check quotes, brackets and indentation near this line",
+        ),
+        (
+            "=5",
+            "--set =5: the path of a key is empty\n"
+            "  hint: write steps with dots and list elements in brackets: links[0].delay",
+        ),
+    ],
+)
+def test_a_wrong_override_is_told_exactly(override: str, message: str, refusal: Refusal) -> None:
+    assert refusal(BASE + PATCHES, override) == message
+
+
+def test_wrong_overrides_are_told_together(registry: Registry) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        loads(BASE, ["a", "b=1"], registry)
+    assert len(caught.value.findings) == 2

@@ -1,0 +1,183 @@
+"""Disciplines and controls in `tc`'s words, TCP Small Queues settings, sysctls."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tailback.scenario import Registry, tsq, words
+from tailback.scenario.errors import WordError
+from tailback.scenario.sysctl import SYSCTLS, sysctl
+from tailback.scenario.words import Algorithm
+
+
+def test_a_shaper_holds_the_discipline_after_the_bar(registry: Registry) -> None:
+    found = words.discipline("htb rate 100mbit burst 1600 | fq_codel limit 180 target 5ms noecn", registry.qdiscs)
+    child = Algorithm("fq_codel", {"limit": 180, "target": 5_000_000, "ecn": 0})
+    assert found == Algorithm("htb", {"rate": 100_000_000, "burst": 1_600}, child)
+
+
+@pytest.mark.parametrize("word", ["180", "180p"])
+def test_packets_are_taken_with_and_without_p(registry: Registry, word: str) -> None:
+    assert words.discipline(f"pfifo limit {word}", registry.qdiscs).options == {"limit": 180}
+
+
+def test_options_not_given_are_left_to_the_discipline(registry: Registry) -> None:
+    assert words.discipline("fq_codel", registry.qdiscs) == Algorithm("fq_codel")
+
+
+def test_a_control_takes_its_module_parameters(registry: Registry) -> None:
+    assert words.control("cubic nohystart", registry.congestion_controls) == Algorithm("cubic", {"hystart": 0})
+    assert words.control("bbr cwnd_gain 200", registry.congestion_controls) == Algorithm("bbr", {"cwnd_gain": 200})
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("fq_codle", "`fq_codle` is not a queue discipline", "did you mean `fq_codel`?"),
+        ("xyz", "`xyz` is not a queue discipline", "there are: pfifo, bfifo, pfifo_fast, fq_codel, htb"),
+        ("", "`` is not a queue discipline", "write it as tc does: fq_codel limit 1000"),
+        (5, "`5` is not a queue discipline", "write it as tc does: fq_codel limit 1000"),
+        ("pfifo | fq_codel", "`pfifo` holds no child", "only these do: htb"),
+        (
+            "htb rate 1mbit |",
+            "nothing stands on one side of `|`",
+            "write the shaper before the bar and its child after it",
+        ),
+        ("fq_codel limits 5", "`limits` is not an option of `fq_codel`", "did you mean `limit`?"),
+        ("fq_codel nolimit", "`nolimit` is not an option of `fq_codel`", "did you mean `limit`?"),
+        ("fq_codel limit", "`limit` of `fq_codel` has no value", "packets held at most; write `limit` and a value"),
+        ("fq_codel limit 5 limit 6", "`limit` of `fq_codel` is given twice", "remove one of the two"),
+        ("fq_codel limit 0", "`limit` of `fq_codel`: `0` is out of range", "it must lie between 1 and 100000"),
+        (
+            "fq_codel limit 10kb",
+            "`limit` of `fq_codel`: `10kb` is not a number of packets",
+            "write a whole number and p: 180p",
+        ),
+        (
+            "fq_codel target 5",
+            "`target` of `fq_codel`: `5` has no unit",
+            "did you mean `5s`? write a number and ns, us, ms or s: 50us, 5ms, 30s",
+        ),
+        ("fq_codel target 5s", "`target` of `fq_codel`: `5s` is out of range", "it must lie between 1ns and 1s"),
+        (
+            "htb rate 100",
+            "`rate` of `htb`: `100` has no unit",
+            "did you mean `100bit`? write it as tc does: 100mbit, 1gbit, 500kbit",
+        ),
+        ("htb rate 4bit", "`rate` of `htb`: `4bit` is out of range", "it must lie between 8bit and 1tbit"),
+        ("htb burst 1600", "`rate` of `htb` is missing", "rate of the shaper; must be given: htb rate 100mbit"),
+        ("bfifo limit 10p", "`limit` of `bfifo`: `10p` is not a size", "write it as tc does: 1600b, 64kb, 4mb"),
+    ],
+)
+def test_a_wrong_discipline_is_refused_with_the_remedy(
+    registry: Registry, text: object, message: str, hint: str
+) -> None:
+    with pytest.raises(WordError) as caught:
+        words.discipline(text, registry.qdiscs)
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("cubci", "`cubci` is not a congestion control", "did you mean `cubic`?"),
+        (None, "`null` is not a congestion control", "there are: reno, cubic, bbr"),
+        (
+            "bbr cwnd_gain high",
+            "`cwnd_gain` of `bbr`: `high` is not a whole number",
+            "write a whole number without a unit",
+        ),
+    ],
+)
+def test_a_wrong_control_is_refused_with_the_remedy(registry: Registry, text: object, message: str, hint: str) -> None:
+    with pytest.raises(WordError) as caught:
+        words.control(text, registry.congestion_controls)
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+@given(text=st.one_of(st.text(), st.lists(st.sampled_from(["htb", "rate", "1mbit", "|", "fq_codel", "limit", "5"]))))
+def test_any_text_is_a_discipline_or_refused(text: object) -> None:
+    joined = " ".join(text) if isinstance(text, list) else text
+    try:
+        assert words.discipline(joined, ()).kind
+    except WordError as error:
+        assert error.hint
+
+
+@pytest.mark.parametrize(
+    ("word", "setting"),
+    [
+        ("1ms", {"kind": "time", "shift": 10}),
+        ("2ms", {"kind": "time", "shift": 9}),
+        ("4ms", {"kind": "time", "shift": 8}),
+        ("8ms", {"kind": "time", "shift": 7}),
+        ("16ms", {"kind": "time", "shift": 6}),
+        ("32ms", {"kind": "time", "shift": 5}),
+        ("off", {"kind": "off"}),
+        ("64kB", {"kind": "bytes", "bytes": 65_536}),
+        ("100p", {"kind": "packets", "packets": 100}),
+    ],
+)
+def test_small_queue_settings(word: str, setting: dict[str, object]) -> None:
+    assert tsq.small_queue(word) == setting
+
+
+@pytest.mark.parametrize("word", ["3ms", "64ms", "1.5ms", "0p", "0b", "on", "1", "64k", "", "-1ms", 5, False, None, []])
+def test_another_small_queue_setting_is_refused_with_the_list(word: object) -> None:
+    with pytest.raises(WordError) as caught:
+        tsq.small_queue(word)
+    assert caught.value.message.endswith("is not a setting of TCP Small Queues")
+    assert caught.value.hint == (
+        "choose 1ms, 2ms, 4ms, 8ms, 16ms, 32ms, off, a size such as 64kB, or packets such as 100p"
+    )
+
+
+def test_linux_own_value_of_every_sysctl_is_taken() -> None:
+    for row in SYSCTLS:
+        numbers = [int(word) for word in row.default.split()]
+        assert sysctl(row.name, row.default) == (numbers if row.count > 1 else numbers[0])
+
+
+def test_a_buffer_is_three_numbers_in_a_list_or_in_words() -> None:
+    assert sysctl("net.ipv4.tcp_rmem", [4096, 131072, 6291456]) == sysctl("net.ipv4.tcp_rmem", "4096 131072 6291456")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message", "hint"),
+    [
+        (
+            "net.ipv4.tcp_pacing_ratio",
+            1,
+            "`net.ipv4.tcp_pacing_ratio` is not a sysctl known here",
+            "did you mean `net.ipv4.tcp_pacing_ss_ratio`?",
+        ),
+        (
+            "net.ipv4.tcp_pacing_ca_ratio",
+            "120%",
+            "`120%` is not a value of `net.ipv4.tcp_pacing_ca_ratio`",
+            "it takes one whole number between 0 and 1000, such as 120",
+        ),
+        (
+            "net.ipv4.tcp_sack",
+            True,
+            "`true` is not a value of `net.ipv4.tcp_sack`",
+            "it takes one whole number between 0 and 1, such as 1",
+        ),
+        (
+            "net.ipv4.tcp_rmem",
+            4096,
+            "`4096` is not a value of `net.ipv4.tcp_rmem`",
+            "it takes 3 whole numbers between 1 and 2147483647, such as 4096 131072 6291456",
+        ),
+        (
+            "net.ipv4.tcp_wmem",
+            "3 2 1",
+            "`3 2 1` does not grow from least to most",
+            "write `4096 16384 4194304`, for example",
+        ),
+    ],
+)
+def test_a_wrong_sysctl_is_refused_with_the_remedy(name: str, value: object, message: str, hint: str) -> None:
+    with pytest.raises(WordError) as caught:
+        sysctl(name, value)
+    assert (caught.value.message, caught.value.hint) == (message, hint)
