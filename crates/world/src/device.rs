@@ -1,7 +1,7 @@
 //! One end of a link: root discipline, NIC, and the wire to the other end.
 //!
 //! ```text
-//! transmit → discipline → (queue not stopped) → NIC ring → serialized: credit, wake the queue → wire → peer
+//! transmit → discipline → (queue not stopped) → ring → serialized: credit, wake the queue → propagation → peer
 //! ```
 //!
 //! Without a rate there is no ring: what the discipline gives up enters the wire at once and its sender is
@@ -13,7 +13,7 @@
 use tailback_engine::Draws;
 use tailback_packet::{DropReason, Ecn, HostId, Packet};
 use tailback_qdisc::{Dequeued, Desk, Enqueued, Qdisc};
-use tailback_units::{SimTime, Span};
+use tailback_units::SimTime;
 
 use crate::nic::Nic;
 use crate::stage::Stage;
@@ -39,10 +39,12 @@ pub(crate) struct Device {
 
 impl Device {
     /// A packet leaves its host by this device. [linux-6.12 __dev_queue_xmit]
+    #[inline]
     pub(crate) fn transmit(&mut self, packet: Packet, stage: &mut Stage) -> Enqueued {
         stage.cost.packets += 1;
         let Some(root) = &mut self.root else {
-            self.enter_wire(packet, stage);
+            self.wire.push(packet);
+            self.set_out(stage);
             return Enqueued::Queued;
         };
         let mut desk = Desk { now: stage.now, draws: &mut self.draws, dropped: &mut stage.dropped };
@@ -54,10 +56,13 @@ impl Device {
 
     /// The frame on the wire has been serialized: the TX completion.
     pub(crate) fn transmitted(&mut self, stage: &mut Stage) {
-        let nic = self.nic.as_mut().expect("only a NIC serializes");
-        let (packet, next) = nic.complete(stage.now);
-        self.await_completion(next, stage);
-        self.enter_wire(packet, stage);
+        if let (Some(nic), Some(packet)) = (&mut self.nic, self.wire.first_in_ring()) {
+            nic.complete(packet.frame_length(), stage.now);
+        }
+        self.set_out(stage);
+        if self.wire.in_ring() > 0 {
+            self.serialize_first(stage);
+        }
         self.run(stage);
     }
 
@@ -69,25 +74,29 @@ impl Device {
         }
     }
 
-    /// Packets have reached the other end.
-    pub(crate) fn arrived(&mut self, stage: &mut Stage) {
+    /// A packet has reached the other end; more than one if they set out at the same instant. The last is
+    /// returned for the host to receive, those before it are in the backlog.
+    #[inline]
+    pub(crate) fn arrived(&mut self, stage: &mut Stage) -> Option<Packet> {
+        let mut last = self.wire.arrived(stage.now)?;
         while let Some(packet) = self.wire.arrived(stage.now) {
-            stage.backlog.push_back((self.peer, packet));
+            stage.backlog.push_back((self.peer, last));
+            last = packet;
         }
         if let Some(next) = self.wire.next_arrival() {
             stage.wake_at(next, Event::Arrived(self.id));
         }
+        Some(last)
     }
 
     /// Packets inside the device and on its wire.
     pub(crate) fn packets(&self) -> usize {
-        let queued = self.root.as_ref().map_or(0, |root| root.backlog().packets as usize);
-        queued + self.nic.as_ref().map_or(0, Nic::packets) + self.wire.packets()
+        self.root.as_ref().map_or(0, |root| root.backlog().packets as usize) + self.wire.packets()
     }
 
-    /// Moves packets from the discipline to the wire until either stops. [linux-6.12 __qdisc_run]
+    /// Moves packets from the discipline to the ring until either stops. [linux-6.12 __qdisc_run]
     fn run(&mut self, stage: &mut Stage) {
-        while self.nic.as_ref().is_none_or(Nic::accepts) {
+        while self.nic.as_ref().is_none_or(|nic| nic.accepts(self.wire.in_ring())) {
             let Some(root) = &mut self.root else { return };
             let mut desk = Desk { now: stage.now, draws: &mut self.draws, dropped: &mut stage.dropped };
             let dequeued = root.dequeue(&mut desk);
@@ -100,30 +109,37 @@ impl Device {
         }
     }
 
+    #[inline]
     fn hand_to_driver(&mut self, packet: Packet, stage: &mut Stage) {
         if packet.ecn == Ecn::Ce {
             self.note_mark(&packet, stage);
         }
-        match &mut self.nic {
-            Some(nic) => {
-                let started = nic.push(packet, stage.now);
-                self.await_completion(started, stage);
-            }
-            None => self.enter_wire(packet, stage),
+        let length = packet.frame_length();
+        self.wire.push(packet);
+        let Some(nic) = &mut self.nic else { return self.set_out(stage) };
+        nic.take(length);
+        if self.wire.in_ring() == 1 {
+            self.serialize_first(stage);
         }
     }
 
-    fn await_completion(&self, started: Option<Span>, stage: &mut Stage) {
-        if let Some(duration) = started {
+    /// The first frame in the ring is put on the wire.
+    fn serialize_first(&mut self, stage: &mut Stage) {
+        if let (Some(nic), Some(packet)) = (&mut self.nic, self.wire.first_in_ring()) {
+            let duration = nic.serialize(packet.wire_length(), stage.now);
             stage.wake_at(stage.now + duration, Event::Transmitted(self.id));
         }
     }
 
-    fn enter_wire(&mut self, mut packet: Packet, stage: &mut Stage) {
-        stage.orphan(&mut packet);
+    /// The first packet in the ring leaves the host.
+    fn set_out(&mut self, stage: &mut Stage) {
+        if let Some(packet) = self.wire.first_in_ring() {
+            stage.orphan(packet);
+        }
+        let arrival = self.wire.set_out(stage.now);
         if self.wire.is_instant() {
-            stage.backlog.push_back((self.peer, packet));
-        } else if let Some(arrival) = self.wire.send(packet, stage.now) {
+            stage.backlog.extend(self.wire.arrived(stage.now).map(|packet| (self.peer, packet)));
+        } else if let Some(arrival) = arrival {
             stage.wake_at(arrival, Event::Arrived(self.id));
         }
     }

@@ -8,6 +8,18 @@ use crate::world::World;
 use crate::{DeviceId, Event};
 
 impl World {
+    /// What `device` sent reaches the other end.
+    #[inline]
+    pub(crate) fn receive_from(&mut self, device: DeviceId) {
+        let device = &mut self.devices[device.index()];
+        let (peer, Some(packet)) = (device.peer, device.arrived(&mut self.stage)) else { return };
+        if self.stage.backlog.is_empty() {
+            self.receive(peer, packet);
+        } else {
+            self.stage.backlog.push_back((peer, packet));
+        }
+    }
+
     /// A packet reached `host`. [linux-6.12 ip_rcv]
     pub(crate) fn receive(&mut self, host: HostId, packet: Packet) {
         if packet.destination != host {

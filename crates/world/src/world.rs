@@ -127,7 +127,7 @@ impl World {
         match event {
             Event::Transmitted(device) => self.devices[device.index()].transmitted(&mut self.stage),
             Event::Watchdog(device) => self.devices[device.index()].watchdog_fired(&mut self.stage),
-            Event::Arrived(device) => self.devices[device.index()].arrived(&mut self.stage),
+            Event::Arrived(device) => self.receive_from(device),
             Event::Timer(socket) => self.timer_fired(socket),
             Event::Start(flow) => self.start_flow(flow),
             Event::Stop(flow) => self.stop_flow(flow),
