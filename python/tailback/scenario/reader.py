@@ -140,6 +140,7 @@ class _Conversion:
             return Node([self.node(child, (*loc, index)) for index, child in enumerate(source.value)], where)
         if isinstance(source, MappingNode):
             return Node(self._entries(source, loc), where)
+        assert isinstance(source, ScalarNode)
         text = self._text(source, loc)
         return Node(_scalar(text, tag.removeprefix(_TAG)), where, text)
 

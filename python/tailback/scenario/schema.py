@@ -161,6 +161,13 @@ class Host(_Keys):
     tsq: SmallQueue | None = Field(None, description="TCP Small Queues setting of the flows this host sends.")
 
 
+def _bare_host(entry: object) -> object:
+    return {} if entry is None else entry
+
+
+HostEntry = Annotated[Host, BeforeValidator(_bare_host, json_schema_input_type=Host | None)]
+
+
 class Link(_Keys):
     """A full-duplex link between two hosts, with the devices at its ends."""
 
@@ -308,7 +315,7 @@ class Keys(_Keys):
     let: Annotated[Any, WithJsonSchema(_LET_SCHEMA)] = Field(
         None, description="Variables: `${NAME}` in any value is replaced by the variable's value."
     )
-    hosts: dict[Name, Annotated[Host, BeforeValidator(lambda entry: {} if entry is None else entry)]] | None = Field(
+    hosts: dict[Name, HostEntry] | None = Field(
         None, description="Hosts by name; without it the hosts that the links name."
     )
     links: Annotated[list[Link], Field(min_length=1)] = Field(description="Links; together they form a tree.")
