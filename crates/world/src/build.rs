@@ -110,7 +110,8 @@ impl<'a> Builder<'a> {
         self.add_socket(sender, tcp.from, device, &tcp.name);
         self.add_socket(receiver, tcp.to, back, &format!("{}/receiver", tcp.name));
         let name = self.world.stage.journal.record.names.give(&tcp.name);
-        self.world.flows.push(Flow { name, bulk: Bulk::new(tcp.bytes), read: Bytes::ZERO });
+        let bulk = Bulk::new(tcp.bytes);
+        self.world.flows.push(Flow { name, bulk, read: Bytes::ZERO, recorded: Bytes::ZERO });
         self.world.stage.journal.conversations.push(name);
         self.world.stage.wake_at(start, Event::Start(flow));
         if let Some(stop) = tcp.stop_ns {

@@ -45,7 +45,7 @@ impl World {
 
     fn note_flow(&mut self, index: usize) {
         let flow = &mut self.flows[index];
-        let bytes = std::mem::take(&mut flow.read);
+        let bytes = flow.read - std::mem::replace(&mut flow.recorded, flow.read);
         if bytes > Bytes::ZERO {
             self.stage.journal.record.flows.push(FlowsRow { t: self.stage.now, flow: flow.name, bytes });
         }

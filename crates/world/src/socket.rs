@@ -25,8 +25,10 @@ pub(crate) struct TcpSocket {
 pub(crate) struct Flow {
     pub(crate) name: Name,
     pub(crate) bulk: Bulk,
-    /// Bytes that the receiving application has read in the present bin.
+    /// Bytes that the receiving application has read.
     pub(crate) read: Bytes,
+    /// Of these, the bytes in rows of the table.
+    pub(crate) recorded: Bytes,
 }
 
 /// The sending socket of `flow`.

@@ -4,6 +4,7 @@ use tailback_units::{SimTime, Span};
 
 use super::*;
 use crate::Scenario;
+use crate::app::Phase;
 use crate::example::{chain, contract};
 
 const PING: &str = r#"{"kind": "ping", "name": "ping", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 2000000000,
@@ -155,4 +156,64 @@ fn an_unknown_congestion_control_is_refused_with_its_path() {
 /// The discipline of the client's device.
 fn attached(root: &str) -> Vec<crate::scenario::AttachedQdisc> {
     vec![serde_json::from_str(&format!(r#"{{"host": 0, "link": 0, "root": {root}}}"#)).unwrap()]
+}
+
+const TCP: &str = r#"{"kind": "tcp", "name": "upload", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 12000000000,
+    "bytes": null, "cc": {"name": "reno", "options": {}}, "tsq": {"kind": "time", "shift": 10}}"#;
+const TCP_200_KB: &str = r#"{"kind": "tcp", "name": "upload", "from": 0, "to": 2, "start_ns": 0, "stop_ns": null,
+    "bytes": 200000, "cc": {"name": "cubic", "options": {}}, "tsq": {"kind": "time", "shift": 10}}"#;
+
+fn bytes_read(world: &World, flow: usize) -> u64 {
+    world.flows[flow].read.get()
+}
+
+#[test]
+fn a_transfer_of_200_kb_arrives_whole_and_ends() {
+    let world = ran(&chain(TCP_200_KB));
+    assert_eq!(bytes_read(&world, 0), 200_000);
+    assert_eq!(world.flows[0].bulk.phase, Phase::Finished);
+    assert_eq!(world.ledger().inside, 0, "{:?}", world.ledger());
+}
+
+#[test]
+fn one_flow_fills_a_10_mbit_link_with_9_41_mbit_of_payload() {
+    let mut scenario = chain(TCP);
+    scenario.duration_ns = 12_000_000_000;
+    let world = ran(&scenario);
+    // 1448 of 1538 bytes on the wire are payload; the handshake and the last packets on their way are the rest.
+    let most = 12 * 10_000_000 / 8 * 1448 / 1538;
+    let read = bytes_read(&world, 0);
+    assert!(read <= most && read > most * 995 / 1000, "{read} of {most}");
+}
+
+#[test]
+fn behind_a_shaper_of_10_mbit_a_flow_gets_9_56_mbit() {
+    let mut scenario = chain(TCP);
+    scenario.duration_ns = 12_000_000_000;
+    scenario.links[0].rate_bps = Some(1_000_000_000);
+    scenario.qdiscs = attached(
+        r#"{"kind": "htb", "options": {"rate": 10000000}, "child": {"kind": "fq_codel", "options": {}}}"#,
+    );
+    // HTB counts 1514 bytes for each packet of 1448 payload bytes.
+    let most = 12 * 10_000_000 / 8 * 1448 / 1514;
+    let read = bytes_read(&ran(&scenario), 0);
+    assert!(read <= most && read > most * 995 / 1000, "{read} of {most}");
+}
+
+#[test]
+fn with_drops_everywhere_every_byte_still_arrives_and_every_packet_is_accounted_for() {
+    let mut scenario = chain(TCP_200_KB);
+    scenario.traffic = (0..5).flat_map(|_| scenario.traffic.clone()).collect();
+    scenario.duration_ns = 60_000_000_000;
+    scenario.qdiscs = attached(r#"{"kind": "pfifo", "options": {"limit": 2}}"#);
+    let world = ran(&scenario);
+    assert!(world.ledger().dropped > 0);
+    assert!(world.ledger().balances(), "{:?}", world.ledger());
+    assert_eq!((0..5).map(|flow| bytes_read(&world, flow)).collect::<Vec<_>>(), [200_000; 5]);
+}
+
+#[test]
+fn without_loss_200_kb_are_139_segments() {
+    let world = ran(&chain(TCP_200_KB));
+    assert_eq!((world.ledger().dropped, world.stage.cost.segments), (0, 139));
 }
