@@ -16,6 +16,10 @@ from tailback.scenario.units import time_word
 #: Hosts and links are numbered in 16 bits. [docs/contracts.md]
 MOST_HOSTS = 65_535
 
+#: Bytes of an IPv4 header without options [rfc791 §3.1] and of an ICMP echo header [rfc792].
+IPV4_HEADER = 20
+ICMP_HEADER = 8
+
 
 def network_of(keys: Keys) -> Network:
     """The graph of an experiment."""
@@ -95,8 +99,7 @@ def _traffic(keys: Keys, network: Network) -> Iterator[Problem]:
         yield from _times(flow, keys.duration)
         if isinstance(flow, Bulk) and flow.bytes == 0:
             yield Problem((*flow.loc, "bytes"), "`0` bytes are nothing to send", "give a size, such as 10mb")
-        if isinstance(flow, Echo):
-            yield from _echo(flow)
+        yield from _packet_sizes(flow, keys, network)
         yield from _twice(flow, owners)
 
 
@@ -123,10 +126,20 @@ def _times(flow: Flow, duration: int) -> Iterator[Problem]:
         yield Problem((*flow.loc, "jitter"), message, "give less jitter, such as 10ms")
 
 
-def _echo(flow: Echo) -> Iterator[Problem]:
-    if not 8 <= flow.size <= 65_507:
-        message = f"`{flow.size}b` is not the size of a ping"
-        yield Problem((*flow.loc, "size"), message, "give 8b (the ICMP header alone) to 65507b")
+def _packet_sizes(flow: Flow, keys: Keys, network: Network) -> Iterator[Problem]:
+    """A packet fits all links on its way: neither fragments nor path MTU discovery are modelled."""
+    mtus = {link: keys.links[link].mtu for link, _ in network.links_on(*flow.direction)}
+    if not mtus:
+        return
+    smallest = min(mtus, key=lambda link: mtus[link])
+    if len(set(mtus.values())) > 1:
+        message = f"`{mtus[smallest]}` is not the MTU of the other links from {flow.direction}"
+        yield Problem(("links", smallest, "mtu"), message, "give all links on a path the same `mtu`")
+    most = mtus[smallest] - IPV4_HEADER
+    if isinstance(flow, Echo) and not ICMP_HEADER <= flow.size <= most:
+        message = f"`{flow.size}b` is not the size of a ping here"
+        hint = f"give {ICMP_HEADER}b (the ICMP header alone) to {most}b (the MTU without the IP header)"
+        yield Problem((*flow.loc, "size"), message, hint)
 
 
 def _twice(flow: Flow, owners: dict[str, Loc]) -> Iterator[Problem]:

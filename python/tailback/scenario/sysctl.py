@@ -1,7 +1,8 @@
 """The sysctls a host may be given, with their unit and meaning in Linux 6.12.
 
-They pass into the scenario as integers; a backend refuses those it does not model. Numbers are written bare, as
-`sysctl -w` takes them. [linux-6.12 Documentation/networking/ip-sysctl.rst]
+They pass into the scenario as integers. The list is that of the simulator (`crates/world/src/sysctl.rs`): a sysctl that
+changes nothing would be a wrong answer, so others are refused. Numbers are written bare, as `sysctl -w` takes them.
+[linux-6.12 Documentation/networking/ip-sysctl.rst]
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ class Sysctl:
 _LARGE = 2**31 - 1
 
 SYSCTLS: tuple[Sysctl, ...] = (
-    Sysctl("net.ipv4.tcp_pacing_ca_ratio", "%", "120", "pacing rate over cwnd/srtt in congestion avoidance", most=1000),
-    Sysctl("net.ipv4.tcp_pacing_ss_ratio", "%", "200", "pacing rate over cwnd/srtt in slow start", most=1000),
+    Sysctl("net.ipv4.tcp_pacing_ca_ratio", "%", "120", "pacing rate over cwnd/srtt in congestion avoidance", 1, 1000),
+    Sysctl("net.ipv4.tcp_pacing_ss_ratio", "%", "200", "pacing rate over cwnd/srtt in slow start", 1, 1000),
     Sysctl(
         "net.ipv4.tcp_limit_output_bytes", "B", "1048576", "most bytes of one socket below TCP", least=1, most=_LARGE
     ),
@@ -42,12 +43,6 @@ SYSCTLS: tuple[Sysctl, ...] = (
         least=1, most=_LARGE, count=3,
     ),
     Sysctl("net.ipv4.tcp_slow_start_after_idle", "flag", "1", "cwnd decays after an idle RTO"),
-    Sysctl("net.ipv4.tcp_early_retrans", "number", "3", "3: tail loss probe on; 0: off", most=4),
-    Sysctl("net.ipv4.tcp_moderate_rcvbuf", "flag", "1", "the receive buffer grows with the flow"),
-    Sysctl("net.ipv4.tcp_recovery", "bits", "1", "1: RACK; 2: static window; 4: no dupthresh", most=7),
-    Sysctl("net.ipv4.tcp_sack", "flag", "1", "selective acknowledgements"),
-    Sysctl("net.ipv4.tcp_timestamps", "number", "1", "timestamps; 12 bytes of each segment", most=2),
-    Sysctl("net.ipv4.tcp_ecn", "number", "2", "0: off; 1: asked and accepted; 2: accepted", most=2),
 )  # fmt: skip
 
 _BY_NAME = {row.name: row for row in SYSCTLS}

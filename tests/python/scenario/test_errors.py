@@ -195,8 +195,20 @@ CASES: dict[str, tuple[str, str, str]] = {
     "a ping without a header": (
         PING,
         "  - {ping: client -> server, size: 4b}",
-        "access21.yaml:13: traffic[1].size: `4b` is not the size of a ping\n"
-        "  hint: give 8b (the ICMP header alone) to 65507b",
+        "access21.yaml:13: traffic[1].size: `4b` is not the size of a ping here\n"
+        "  hint: give 8b (the ICMP header alone) to 1480b (the MTU without the IP header)",
+    ),
+    "a ping longer than a packet": (
+        PING,
+        "  - {ping: client -> server, size: 1481b}",
+        "access21.yaml:13: traffic[1].size: `1481b` is not the size of a ping here\n"
+        "  hint: give 8b (the ICMP header alone) to 1480b (the MTU without the IP header)",
+    ),
+    "links of two MTUs on a path": (
+        SECOND,
+        "  - {ends: [router, server], mtu: 1400}",
+        "access21.yaml:8: links[1].mtu: `1400` is not the MTU of the other links from client -> server\n"
+        "  hint: give all links on a path the same `mtu`",
     ),
     "two flows of one name": (
         PING,

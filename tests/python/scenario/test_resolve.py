@@ -17,7 +17,7 @@ hosts:
   router:
   server:
 links:
-  - {ends: [client, router], rate: 1gbit, delay: 50us}
+  - {ends: [client, router], rate: 1gbit, delay: 50us, mtu: 9000}
   - {ends: [router, server], delay: [50us, 1ms], mtu: 9000, ring: 64, bql: false}
 qdiscs:
   client -> router: htb rate 100mbit burst 1600b | pfifo_fast
@@ -45,7 +45,7 @@ def test_a_file_becomes_the_scenario_of_the_contract(scenario: Any) -> None:
             {"name": "server", "stack": "linux-6.12", "sysctl": {}},
         ],
         "links": [
-            {"ends": [0, 1], "rate_bps": 10**9, "delay_ns": [50_000, 50_000], "mtu": 1500, "ring": 256, "bql": True},
+            {"ends": [0, 1], "rate_bps": 10**9, "delay_ns": [50_000, 50_000], "mtu": 9000, "ring": 256, "bql": True},
             {"ends": [1, 2], "rate_bps": None, "delay_ns": [50_000, 10**6], "mtu": 9000, "ring": 64, "bql": False},
         ],
         "qdiscs": [

@@ -155,12 +155,12 @@ def test_a_buffer_is_three_numbers_in_a_list_or_in_words() -> None:
             "net.ipv4.tcp_pacing_ca_ratio",
             "120%",
             "`120%` is not a value of `net.ipv4.tcp_pacing_ca_ratio`",
-            "it takes one whole number between 0 and 1000, such as 120",
+            "it takes one whole number between 1 and 1000, such as 120",
         ),
         (
-            "net.ipv4.tcp_sack",
+            "net.ipv4.tcp_slow_start_after_idle",
             True,
-            "`true` is not a value of `net.ipv4.tcp_sack`",
+            "`true` is not a value of `net.ipv4.tcp_slow_start_after_idle`",
             "it takes one whole number between 0 and 1, such as 1",
         ),
         (
