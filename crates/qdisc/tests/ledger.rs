@@ -1,0 +1,290 @@
+//! What every discipline owes: no packet vanishes, none overtakes another of its flow, and time is told honestly.
+//!
+//! Random arrivals, departures and waits against every row of the registry at random parameters.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256StarStar;
+use tailback_packet::{DropReason, Ecn, HostId, Packet, Payload, SocketId};
+use tailback_qdisc::{Attachment, Backlog, Dequeued, Desk, Enqueued, Qdisc, Row, registry};
+use tailback_units::{Parameter, Parameters, SimTime, Span};
+
+const FLOWS: u32 = 6;
+const ECN: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
+
+/// Something that happens to a discipline.
+#[derive(Clone, Debug)]
+enum Step {
+    Arrive { flow: u32, ip_length: u32, ecn: usize },
+    Depart,
+    Wait { ns: u64 },
+}
+
+/// Packets and bytes seen from outside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Tally {
+    packets: u64,
+    bytes: u64,
+}
+
+impl Tally {
+    fn add(&mut self, packet: &Packet) {
+        self.packets += 1;
+        self.bytes += u64::from(packet.frame_length());
+    }
+}
+
+/// A discipline under observation.
+struct Watched {
+    qdisc: Box<dyn Qdisc>,
+    now: SimTime,
+    draws: Xoshiro256StarStar,
+    dropped: Vec<(Packet, DropReason)>,
+    /// ECN bits of every packet as it arrived, by number.
+    arrivals: Vec<Ecn>,
+    last_number: BTreeMap<SocketId, u32>,
+    arrived: Tally,
+    left: Tally,
+}
+
+impl Watched {
+    fn new(qdisc: Box<dyn Qdisc>, seed: u64) -> Self {
+        Watched {
+            qdisc,
+            now: SimTime::ZERO,
+            draws: Xoshiro256StarStar::seed_from_u64(seed),
+            dropped: Vec::new(),
+            arrivals: Vec::new(),
+            last_number: BTreeMap::new(),
+            arrived: Tally::default(),
+            left: Tally::default(),
+        }
+    }
+
+    fn take(&mut self, step: &Step) {
+        match *step {
+            Step::Arrive { flow, ip_length, ecn } => self.arrive(flow, ip_length, ECN[ecn]),
+            Step::Depart => drop(self.depart()),
+            Step::Wait { ns } => self.now += Span::from_nanos(ns),
+        }
+        self.check_ledger();
+    }
+
+    fn arrive(&mut self, flow: u32, ip_length: u32, ecn: Ecn) {
+        let packet = self.packet(flow, ip_length, ecn);
+        self.arrived.add(&packet);
+        self.arrivals.push(ecn);
+        let before = self.dropped.len();
+        let mut desk = Desk { now: self.now, draws: &mut self.draws, dropped: &mut self.dropped };
+        let answer = self.qdisc.enqueue(packet, &mut desk);
+        self.check_answer(answer, before);
+    }
+
+    /// What the sender is told is what happened to its packets.
+    fn check_answer(&self, answer: Enqueued, before: usize) {
+        let newest = self.arrivals.len() as u32 - 1;
+        let drops = &self.dropped[before..];
+        let lost_itself = drops.iter().any(|(packet, _)| number(packet) == newest);
+        match answer {
+            Enqueued::Queued => assert!(!lost_itself, "told `queued`, but it was dropped"),
+            Enqueued::Dropped => assert!(lost_itself && drops.len() == 1, "told `dropped`, but it was not"),
+            Enqueued::Congestion => assert!(!drops.is_empty(), "told of congestion, but nothing was dropped"),
+        }
+    }
+
+    fn depart(&mut self) -> Dequeued {
+        let mut desk = Desk { now: self.now, draws: &mut self.draws, dropped: &mut self.dropped };
+        let answer = self.qdisc.dequeue(&mut desk);
+        match &answer {
+            Dequeued::Packet(packet) => self.check_packet(packet),
+            Dequeued::NotBefore(t) => assert!(*t > self.now, "`not before` {t} is not after {}", self.now),
+            Dequeued::Empty => {
+                assert_eq!(self.qdisc.backlog(), Backlog::default(), "empty, but it holds packets")
+            }
+        }
+        answer
+    }
+
+    fn check_packet(&mut self, packet: &Packet) {
+        self.left.add(packet);
+        assert!(packet.enqueued <= self.now, "it has not been queued yet");
+        let last = self.last_number.insert(packet.from, number(packet));
+        assert!(last < Some(number(packet)), "flow {:?}: {last:?} left before", packet.from);
+        let ecn = self.arrivals[number(packet) as usize];
+        let may_be_ce = packet.ecn == Ecn::Ce && ecn != Ecn::NotEct;
+        assert!(packet.ecn == ecn || may_be_ce, "{ecn:?} became {:?}", packet.ecn);
+    }
+
+    fn check_ledger(&self) {
+        let mut dropped = Tally::default();
+        self.dropped.iter().for_each(|(packet, _)| dropped.add(packet));
+        let backlog = self.qdisc.backlog();
+        assert_eq!(self.arrived.packets, self.left.packets + dropped.packets + u64::from(backlog.packets));
+        assert_eq!(self.arrived.bytes, self.left.bytes + dropped.bytes + backlog.bytes);
+        let counters = self.qdisc.counters();
+        assert_eq!((counters.sent_packets, counters.sent_bytes), (self.left.packets, self.left.bytes));
+        assert_eq!(counters.dropped, dropped.packets);
+    }
+
+    /// Takes everything out, waiting as often as told to; a queue that never ends fails.
+    fn drain(&mut self) {
+        let calls = 3 * self.qdisc.backlog().packets + 1;
+        for _ in 0..=calls {
+            match self.depart() {
+                Dequeued::Packet(_) => {}
+                Dequeued::NotBefore(t) => self.now = t,
+                Dequeued::Empty => return self.check_ledger(),
+            }
+        }
+        panic!("{:?} are left after {calls} calls", self.qdisc.backlog());
+    }
+
+    fn packet(&self, flow: u32, ip_length: u32, ecn: Ecn) -> Packet {
+        Packet {
+            from: SocketId(flow),
+            to: SocketId(flow),
+            destination: HostId(1),
+            ip_length,
+            segments: 1,
+            ecn,
+            tos: [0x00, 0x08, 0x10, 0x18][flow as usize % 4],
+            flow_hash: flow.wrapping_mul(0x9e37_79b1),
+            truesize: ip_length + 768,
+            charged: false,
+            enqueued: SimTime::NEVER,
+            departure: SimTime::ZERO,
+            payload: Payload::EchoRequest { seq: self.arrivals.len() as u32 },
+        }
+    }
+}
+
+fn number(packet: &Packet) -> u32 {
+    match packet.payload {
+        Payload::EchoRequest { seq } => seq,
+        _ => unreachable!("only numbered packets arrive here"),
+    }
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        5 => (0..FLOWS, 20..=1500u32, 0..4usize).prop_map(|(flow, ip_length, ecn)| Step::Arrive { flow, ip_length, ecn }),
+        3 => Just(Step::Depart),
+        2 => log_uniform(1, 1_000_000_000).prop_map(|ns| Step::Wait { ns }),
+    ]
+}
+
+/// As likely to lie between 1 and 10 as between 1000 and 10,000.
+fn log_uniform(least: u64, most: u64) -> impl Strategy<Value = u64> {
+    let bounds = ((least as f64 + 1.0).ln(), (most as f64 + 1.0).ln());
+    (0.0..=1.0f64).prop_map(move |at| {
+        let value = (bounds.0 + at * (bounds.1 - bounds.0)).exp() - 1.0;
+        (value as u64).clamp(least, most)
+    })
+}
+
+/// A value for some of the parameters, and for all that must be given.
+fn parameters(table: &'static [Parameter]) -> impl Strategy<Value = Parameters> {
+    let value = |row: &'static Parameter| (any::<bool>(), log_uniform(row.least, row.most));
+    table.iter().map(value).collect::<Vec<_>>().prop_map(|drawn| {
+        let mut given = Parameters::default();
+        for (row, (chosen, value)) in table.iter().zip(drawn) {
+            if chosen || row.name == "rate" {
+                given.set(row.name, value);
+            }
+        }
+        given
+    })
+}
+
+/// A discipline of this row; a classful one over a short `pfifo`, or over another row.
+fn build(row: &Row, given: &Parameters, child: &Row, queue_length: u32) -> Box<dyn Qdisc> {
+    let device = Attachment { queue_length, ..Attachment::default() };
+    let child = row.classful.then(|| {
+        let child = if child.classful { registry::find("pfifo").expect("a row") } else { child };
+        registry::build(child.name, &Parameters::default(), &device, None)
+            .expect("a child without parameters")
+    });
+    registry::build(row.name, given, &device, child).expect("parameters within their ranges")
+}
+
+fn any_row() -> impl Strategy<Value = &'static Row> {
+    proptest::sample::select(registry::ROWS.iter().collect::<Vec<_>>())
+}
+
+fn row_with_parameters() -> impl Strategy<Value = (&'static Row, Parameters)> {
+    any_row().prop_flat_map(|row| (Just(row), parameters(row.parameters)))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct("tests/ledger.regressions"))),
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn what_arrived_has_left_or_was_dropped_or_waits(
+        (row, given) in row_with_parameters(),
+        child in any_row(),
+        queue_length in 0..40u32,
+        steps in proptest::collection::vec(step(), 1..400),
+        seed: u64,
+    ) {
+        let mut watched = Watched::new(build(row, &given, child, queue_length), seed);
+        steps.iter().for_each(|step| watched.take(step));
+        watched.drain();
+    }
+
+    #[test]
+    fn the_same_dice_give_the_same_departures(
+        (row, given) in row_with_parameters(),
+        steps in proptest::collection::vec(step(), 1..200),
+        seed: u64,
+    ) {
+        let run = || {
+            let pfifo = registry::find("pfifo").expect("a row");
+            let mut watched = Watched::new(build(row, &given, pfifo, 20), seed);
+            steps.iter().for_each(|step| watched.take(step));
+            (watched.left, watched.last_number, watched.dropped)
+        };
+        prop_assert_eq!(run(), run());
+    }
+}
+
+/// Every row takes the longest standing queue it may have and gives it back.
+#[test]
+fn every_row_fills_up_and_drains() {
+    for row in registry::ROWS {
+        let mut given = Parameters::default();
+        if row.name == "htb" {
+            given.set("rate", 1_000_000);
+        }
+        let pfifo = registry::find("pfifo").expect("a row");
+        let mut watched = Watched::new(build(row, &given, pfifo, 1000), 1);
+        for n in 0..20_000 {
+            watched.arrive(n % FLOWS, 1500, Ecn::NotEct);
+        }
+        watched.check_ledger();
+        assert!(!watched.dropped.is_empty(), "{} has no limit", row.name);
+        watched.drain();
+    }
+}
+
+/// [8 bit/s, 100 Gbit/s] and what lies between, with the smallest and the largest packets.
+#[test]
+fn a_shaper_works_from_8_bit_to_100_gbit_per_second() {
+    for rate in [8, 9, 1000, 64_000, 1_000_000_000, 100_000_000_000] {
+        let row = registry::find("htb").expect("a row");
+        let mut given = Parameters::default();
+        given.set("rate", rate);
+        let mut watched = Watched::new(build(row, &given, registry::find("pfifo").expect("a row"), 1000), 1);
+        for n in 0..500 {
+            watched.arrive(0, if n % 2 == 0 { 20 } else { 65_535 }, Ecn::NotEct);
+        }
+        watched.drain();
+        assert_eq!(watched.left.packets, 500, "at {rate} bit/s");
+    }
+}

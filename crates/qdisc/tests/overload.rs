@@ -1,0 +1,145 @@
+//! The disciplines side by side under the same overload: a greedy, unresponsive source of 20 Mbit/s in full frames,
+//! a drain of 10 Mbit/s, 30 seconds. What each holds and what it loses is arithmetic on its rules.
+
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256StarStar;
+use tailback_packet::{DropReason, Ecn, HostId, Packet, Payload, SocketId};
+use tailback_qdisc::{Attachment, Dequeued, Desk, Qdisc, registry};
+use tailback_units::{Parameters, SimTime, Span};
+
+/// A full frame at 20 Mbit/s.
+const ARRIVAL_GAP: Span = Span::from_nanos(605_600);
+const RUN: Span = Span::from_secs(30);
+
+fn frame() -> Packet {
+    Packet {
+        from: SocketId(0),
+        to: SocketId(1),
+        destination: HostId(1),
+        ip_length: 1500,
+        segments: 1,
+        ecn: Ecn::NotEct,
+        tos: 0,
+        flow_hash: 1,
+        truesize: 2304,
+        charged: false,
+        enqueued: SimTime::ZERO,
+        departure: SimTime::ZERO,
+        payload: Payload::EchoRequest { seq: 0 },
+    }
+}
+
+/// What an observer of the overload writes down.
+struct Course {
+    /// Packets waiting, second by second.
+    backlog: Vec<u32>,
+    /// The longest queue, and when.
+    peak: (u32, SimTime),
+    /// Sojourn time of the last packet delivered.
+    last_sojourn: Span,
+    drops: Vec<(SimTime, DropReason)>,
+    arrived: usize,
+}
+
+impl Course {
+    fn loss(&self) -> f64 {
+        self.drops.len() as f64 / self.arrived as f64
+    }
+
+    fn reasons(&self) -> Vec<DropReason> {
+        let mut reasons: Vec<_> = self.drops.iter().map(|(_, reason)| *reason).collect();
+        reasons.sort();
+        reasons.dedup();
+        reasons
+    }
+}
+
+fn build(kind: &str, given: &[(&str, u64)], child: Option<Box<dyn Qdisc>>) -> Box<dyn Qdisc> {
+    let mut values = Parameters::default();
+    given.iter().for_each(|(name, value)| values.set(name, *value));
+    registry::build(kind, &values, &Attachment::default(), child).expect("a discipline of the matrix")
+}
+
+/// The discipline under `htb rate 10mbit` while the source sends.
+fn overload(kind: &str, given: &[(&str, u64)]) -> Course {
+    let mut qdisc = build("htb", &[("rate", 10_000_000)], Some(build(kind, given, None)));
+    let mut draws = Xoshiro256StarStar::seed_from_u64(1);
+    let mut dropped = Vec::new();
+    let (mut arrival, mut departure) = (SimTime::ZERO, SimTime::ZERO);
+    let (backlog, drops) = (Vec::new(), Vec::new());
+    let (peak, last_sojourn) = ((0, SimTime::ZERO), Span::ZERO);
+    let mut course = Course { backlog, peak, last_sojourn, drops, arrived: 0 };
+    while arrival < SimTime::ZERO + RUN {
+        let now = arrival.min(departure);
+        let mut desk = Desk { now, draws: &mut draws, dropped: &mut dropped };
+        if arrival <= departure {
+            qdisc.enqueue(frame(), &mut desk);
+            course.arrived += 1;
+            arrival += ARRIVAL_GAP;
+        }
+        departure = match qdisc.dequeue(&mut desk) {
+            Dequeued::Packet(packet) => {
+                course.last_sojourn = now.since(packet.enqueued);
+                now
+            }
+            Dequeued::NotBefore(t) => t,
+            Dequeued::Empty => SimTime::NEVER,
+        };
+        course.drops.extend(dropped.drain(..).map(|(_, reason)| (now, reason)));
+        let held = qdisc.backlog().packets;
+        course.peak = course.peak.max((held, now));
+        if now.as_nanos() / 1_000_000_000 > course.backlog.len() as u64 {
+            course.backlog.push(held);
+        }
+    }
+    course
+}
+
+#[test]
+fn pfifo_of_180_holds_180_packets_for_218_ms_and_loses_half_at_its_tail() {
+    let course = overload("pfifo", &[("limit", 180)]);
+    assert!(course.backlog[1..].iter().all(|&held| held >= 179), "{:?}", course.backlog);
+    let sojourn = course.last_sojourn.as_nanos() as f64 / 1e6;
+    assert!((sojourn - 218.0).abs() < 1.3, "{sojourn}");
+    assert!((course.loss() - 0.5).abs() < 0.01, "{}", course.loss());
+    assert_eq!(course.reasons(), [DropReason::TailFull]);
+}
+
+#[test]
+fn bfifo_of_as_many_bytes_does_the_same() {
+    let course = overload("bfifo", &[("limit", 180 * 1514)]);
+    let packets = overload("pfifo", &[("limit", 180)]);
+    assert_eq!((course.backlog, course.drops), (packets.backlog, packets.drops));
+}
+
+#[test]
+fn pfifo_fast_holds_a_device_queue_for_1_21_s() {
+    let course = overload("pfifo_fast", &[]);
+    assert!(course.backlog[2..].iter().all(|&held| held >= 999), "{:?}", course.backlog);
+    let sojourn = course.last_sojourn.as_nanos() as f64 / 1e6;
+    assert!((sojourn - 1211.2).abs() < 1.3, "{sojourn}");
+    assert_eq!(course.reasons(), [DropReason::TailFull]);
+}
+
+#[test]
+fn fq_codel_lets_the_queue_grow_until_its_drops_catch_up_with_the_excess() {
+    let course = overload("fq_codel", &[]);
+    let (held, at) = course.peak;
+    // 826 packets/s too many, 50·T drops per s after T s: they meet after 16.5 s, with 826·T − 25·T² packets queued.
+    assert!((15.5..=17.5).contains(&at.as_secs_f64()), "{at}");
+    assert!((6400..=7200).contains(&held), "{held}");
+    assert!(course.backlog[20..].is_sorted_by(|a, b| a >= b), "{:?}", course.backlog);
+    assert_eq!(course.reasons(), [DropReason::Aqm], "neither limit is reached");
+}
+
+#[test]
+fn fq_codel_of_1000_packets_drops_in_batches_once_full() {
+    let course = overload("fq_codel", &[("limit", 1000)]);
+    assert_eq!(course.peak.0, 1000);
+    assert_eq!(course.reasons(), [DropReason::Overlimit, DropReason::Aqm]);
+    let first = course.drops.iter().position(|(_, reason)| *reason == DropReason::Overlimit);
+    let batch = &course.drops[first.expect("a batch")..][..64];
+    assert!(batch.iter().all(|drop| *drop == batch[0]), "64 at one instant");
+    let full = batch[0].0.as_secs_f64();
+    assert!((full - 1.25).abs() < 0.1, "826·t − 25·t² = 1000 at 1.26 s: {full}");
+}
