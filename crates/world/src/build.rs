@@ -95,6 +95,7 @@ impl<'a> Builder<'a> {
             wire: Wire::new(Span::from_nanos(link.delay_ns[end])),
             draws: self.streams.stream(&name, "qdisc"),
             watchdog: SimTime::NEVER,
+            completion: SimTime::NEVER,
             drops: [0; DropReason::ALL.len()],
             marks_noted: 0,
         })

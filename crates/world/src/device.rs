@@ -4,6 +4,9 @@
 //! transmit → discipline → (queue not stopped) → ring → serialized: credit, wake the queue → propagation → peer
 //! ```
 //!
+//! A completion is an event only if somebody waits for it (a sender for its credit, a discipline for room);
+//! otherwise it is seen to when the device is next used, as of the instant it happened.
+//!
 //! Without a rate there is no ring: what the discipline gives up enters the wire at once and its sender is
 //! credited then, as on a veth. Without a discipline (`noqueue`) packets go straight on.
 //!
@@ -31,6 +34,8 @@ pub(crate) struct Device {
     pub(crate) draws: Draws,
     /// When the discipline is asked again; `NEVER` if it does not wait. Other wake-ups are stale.
     pub(crate) watchdog: SimTime,
+    /// When a frame that somebody waits for has left; `NEVER` if nobody waits. Other completions are stale.
+    pub(crate) completion: SimTime,
     /// Packets dropped here, by reason.
     pub(crate) drops: [u64; DropReason::ALL.len()],
     /// Marks already in the journal.
@@ -43,8 +48,7 @@ impl Device {
     pub(crate) fn transmit(&mut self, packet: Packet, stage: &mut Stage) -> Enqueued {
         stage.cost.packets += 1;
         let Some(root) = &mut self.root else {
-            self.wire.push(packet);
-            self.set_out(stage);
+            self.hand_to_driver(packet, stage);
             return Enqueued::Queued;
         };
         let mut desk = Desk { now: stage.now, draws: &mut self.draws, dropped: &mut stage.dropped };
@@ -54,16 +58,13 @@ impl Device {
         outcome
     }
 
-    /// The frame on the wire has been serialized: the TX completion.
+    /// A frame somebody waits for has left: its sender for the credit, or the discipline for room in the ring.
     pub(crate) fn transmitted(&mut self, stage: &mut Stage) {
-        if let (Some(nic), Some(packet)) = (&mut self.nic, self.wire.first_in_ring()) {
-            nic.complete(packet.frame_length(), stage.now);
+        if self.completion == stage.now {
+            self.completion = SimTime::NEVER;
+            self.run(stage);
+            self.await_credit(stage);
         }
-        self.set_out(stage);
-        if self.wire.in_ring() > 0 {
-            self.serialize_first(stage);
-        }
-        self.run(stage);
     }
 
     /// The instant has come at which the discipline wanted to be asked again.
@@ -74,10 +75,11 @@ impl Device {
         }
     }
 
-    /// A packet has reached the other end; more than one if they set out at the same instant. The last is
-    /// returned for the host to receive, those before it are in the backlog.
+    /// A packet has reached the other end; more than one if they left at the same instant. The last is returned
+    /// for the host to receive, those before it are in the backlog.
     #[inline]
     pub(crate) fn arrived(&mut self, stage: &mut Stage) -> Option<Packet> {
+        self.see_to_completions(stage);
         let mut last = self.wire.arrived(stage.now)?;
         while let Some(packet) = self.wire.arrived(stage.now) {
             stage.backlog.push_back((self.peer, last));
@@ -96,7 +98,11 @@ impl Device {
 
     /// Moves packets from the discipline to the ring until either stops. [linux-6.12 __qdisc_run]
     fn run(&mut self, stage: &mut Stage) {
-        while self.nic.as_ref().is_none_or(|nic| nic.accepts(self.wire.in_ring())) {
+        self.see_to_completions(stage);
+        loop {
+            if self.is_stopped() {
+                return self.await_room(stage);
+            }
             let Some(root) = &mut self.root else { return };
             let mut desk = Desk { now: stage.now, draws: &mut self.draws, dropped: &mut stage.dropped };
             let dequeued = root.dequeue(&mut desk);
@@ -110,37 +116,68 @@ impl Device {
     }
 
     #[inline]
+    fn is_stopped(&self) -> bool {
+        self.nic.as_ref().is_some_and(|nic| !nic.accepts(self.wire.in_ring()))
+    }
+
+    /// [linux-6.12 ndo_start_xmit]
+    #[inline]
     fn hand_to_driver(&mut self, packet: Packet, stage: &mut Stage) {
         if packet.ecn == Ecn::Ce {
             self.note_mark(&packet, stage);
         }
-        let length = packet.frame_length();
-        self.wire.push(packet);
-        let Some(nic) = &mut self.nic else { return self.set_out(stage) };
-        nic.take(length);
-        if self.wire.in_ring() == 1 {
-            self.serialize_first(stage);
+        let Some(nic) = &mut self.nic else { return self.pass_on(packet, stage) };
+        let departure = nic.take(packet.frame_length(), packet.wire_length(), stage.now);
+        if packet.charged {
+            self.await_completion(departure, stage);
+        }
+        if let Some(arrival) = self.wire.push(packet, departure) {
+            stage.wake_at(arrival, Event::Arrived(self.id));
         }
     }
 
-    /// The first frame in the ring is put on the wire.
-    fn serialize_first(&mut self, stage: &mut Stage) {
-        if let (Some(nic), Some(packet)) = (&mut self.nic, self.wire.first_in_ring()) {
-            let duration = nic.serialize(packet.wire_length(), stage.now);
-            stage.wake_at(stage.now + duration, Event::Transmitted(self.id));
+    /// Without a ring a packet leaves its host at once. [linux-6.12 veth_xmit]
+    fn pass_on(&mut self, mut packet: Packet, stage: &mut Stage) {
+        stage.orphan(&mut packet);
+        if self.wire.is_instant() {
+            stage.backlog.push_back((self.peer, packet));
+        } else if let Some(arrival) = self.wire.push(packet, stage.now) {
+            stage.wake_at(arrival, Event::Arrived(self.id));
         }
     }
 
-    /// The first packet in the ring leaves the host.
-    fn set_out(&mut self, stage: &mut Stage) {
-        if let Some(packet) = self.wire.first_in_ring() {
+    /// TX completions of what has left by now: bytes out of the ring, credits to the senders.
+    #[inline]
+    fn see_to_completions(&mut self, stage: &mut Stage) {
+        while let Some((departure, packet)) = self.wire.complete(stage.now) {
+            if let Some(nic) = &mut self.nic {
+                nic.complete(packet.frame_length(), departure);
+            }
             stage.orphan(packet);
         }
-        let arrival = self.wire.set_out(stage.now);
-        if self.wire.is_instant() {
-            stage.backlog.extend(self.wire.arrived(stage.now).map(|packet| (self.peer, packet)));
-        } else if let Some(arrival) = arrival {
-            stage.wake_at(arrival, Event::Arrived(self.id));
+    }
+
+    /// The queue is stopped; if packets wait for it, the next completion wakes it.
+    fn await_room(&mut self, stage: &mut Stage) {
+        let waiting = self.root.as_ref().is_some_and(|root| root.backlog().packets > 0);
+        if let Some(departure) = self.wire.next_departure().filter(|_| waiting) {
+            self.await_completion(departure, stage);
+        }
+    }
+
+    /// Packets in the ring are charged to sockets; the completion of the first credits its sender.
+    fn await_credit(&mut self, stage: &mut Stage) {
+        if let Some(departure) = self.wire.next_charged_departure() {
+            self.await_completion(departure, stage);
+        }
+    }
+
+    /// One completion is pending at most, the earliest asked for.
+    #[inline]
+    fn await_completion(&mut self, departure: SimTime, stage: &mut Stage) {
+        if departure < self.completion {
+            self.completion = departure;
+            stage.wake_at(departure, Event::Transmitted(self.id));
         }
     }
 
@@ -153,10 +190,15 @@ impl Device {
         }
     }
 
+    #[inline]
     fn bury_dropped(&mut self, stage: &mut Stage) {
-        if stage.dropped.is_empty() {
-            return;
+        if !stage.dropped.is_empty() {
+            self.bury_all(stage);
         }
+    }
+
+    #[cold]
+    fn bury_all(&mut self, stage: &mut Stage) {
         let mut dropped = std::mem::take(&mut stage.dropped);
         for (packet, reason) in dropped.drain(..) {
             self.drops[reason as usize] += 1;

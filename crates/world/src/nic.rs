@@ -2,9 +2,9 @@
 //!
 //! A frame occupies the wire for `wire bytes · 8 / rate`; the part below a nanosecond is carried to the next frame
 //! of the same busy period, so that a billion frames do not drift. Each frame is completed when its last bit has
-//! left: zero interrupt delay, one completion per frame. The packets themselves are in [`crate::wire`].
+//! left: zero interrupt delay, one completion per frame. The packets themselves are in `wire`.
 //!
-//! Source: [linux-5.10 drivers' ndo_start_xmit and TX clean-up], byte queue limits in [`crate::bql`].
+//! Source: [linux-5.10 drivers' ndo_start_xmit and TX clean-up], byte queue limits in `bql`.
 //! Deviations: real drivers stop a few descriptors before the ring is full and moderate interrupts.
 
 use tailback_units::{Bytes, Rate, SimTime, Span};
@@ -19,10 +19,10 @@ pub(crate) struct Nic {
     bits_per_sec: u64,
     descriptors: usize,
     limit: Option<ByteQueueLimit>,
-    /// Numerator of the time below a nanosecond that the last frame took too little.
+    /// Numerator of the time below a nanosecond by which the frames in the ring leave later than said.
     remainder: u64,
-    /// When the last transmission ended.
-    free_since: SimTime,
+    /// When all frames in the ring have left.
+    free_at: SimTime,
 }
 
 impl Nic {
@@ -32,7 +32,7 @@ impl Nic {
             descriptors: descriptors as usize,
             limit: byte_limited.then(ByteQueueLimit::default),
             remainder: 0,
-            free_since: SimTime::ZERO,
+            free_at: SimTime::ZERO,
         }
     }
 
@@ -42,30 +42,27 @@ impl Nic {
         in_ring < self.descriptors && self.limit.as_ref().is_none_or(ByteQueueLimit::open)
     }
 
-    /// A frame of `length` entered the ring.
+    /// A frame of `length`, which takes `on_wire` bytes of wire, entered the ring. Returns when its last bit leaves.
     #[inline]
-    pub(crate) fn take(&mut self, length: u32) {
+    pub(crate) fn take(&mut self, length: u32, on_wire: Bytes, now: SimTime) -> SimTime {
         if let Some(limit) = &mut self.limit {
             limit.add(u64::from(length));
         }
-    }
-
-    /// A frame of `length` has left.
-    #[inline]
-    pub(crate) fn complete(&mut self, length: u32, now: SimTime) {
-        self.free_since = now;
-        if let Some(limit) = &mut self.limit {
-            limit.complete(u64::from(length), now);
+        if self.free_at < now {
+            (self.free_at, self.remainder) = (now, 0);
         }
+        let numerator = on_wire.get() * 8 * NANOS_PER_SEC + self.remainder;
+        self.remainder = numerator % self.bits_per_sec;
+        self.free_at += Span::from_nanos(numerator / self.bits_per_sec);
+        self.free_at
     }
 
-    /// How long the frame now put on the wire occupies it.
+    /// A frame of `length` left at `departure`.
     #[inline]
-    pub(crate) fn serialize(&mut self, on_wire: Bytes, now: SimTime) -> Span {
-        let carried = if self.free_since == now { self.remainder } else { 0 };
-        let numerator = on_wire.get() * 8 * NANOS_PER_SEC + carried;
-        self.remainder = numerator % self.bits_per_sec;
-        Span::from_nanos(numerator / self.bits_per_sec)
+    pub(crate) fn complete(&mut self, length: u32, departure: SimTime) {
+        if let Some(limit) = &mut self.limit {
+            limit.complete(u64::from(length), departure);
+        }
     }
 }
 
@@ -78,39 +75,32 @@ mod tests {
         Nic::new(Rate::from_bits_per_sec(bits_per_sec), 4, false)
     }
 
-    fn time_on_wire(bits_per_sec: u64, ip_length: u32) -> u64 {
-        nic(bits_per_sec).serialize(datagram(ip_length).wire_length(), SimTime::ZERO).as_nanos()
+    fn departures(bits_per_sec: u64, ip_lengths: &[u32]) -> Vec<u64> {
+        let mut nic = nic(bits_per_sec);
+        let on_wire = |&length| datagram(length).wire_length();
+        ip_lengths.iter().map(|length| nic.take(1514, on_wire(length), SimTime::ZERO).as_nanos()).collect()
     }
 
     #[test]
     fn a_full_frame_occupies_a_10_mbit_wire_for_1230_4_us() {
-        assert_eq!(time_on_wire(10_000_000, 1500), 1_230_400);
+        assert_eq!(departures(10_000_000, &[1500]), [1_230_400]);
     }
 
     #[test]
     fn a_short_frame_is_padded_to_84_bytes_of_wire() {
-        assert_eq!(time_on_wire(1_000_000_000, 28), 672);
+        assert_eq!(departures(1_000_000_000, &[28]), [672]);
     }
 
     #[test]
     fn three_frames_of_4101_and_a_third_ns_take_12304_ns_together() {
-        let mut nic = nic(3_000_000_000);
-        let mut now = SimTime::ZERO;
-        let spans = [(); 3].map(|()| {
-            let span = nic.serialize(Bytes(1538), now);
-            now += span;
-            nic.complete(1514, now);
-            span.as_nanos()
-        });
-        assert_eq!(spans, [4_101, 4_101, 4_102]);
+        assert_eq!(departures(3_000_000_000, &[1500; 3]), [4_101, 8_202, 12_304]);
     }
 
     #[test]
     fn after_a_pause_the_fraction_is_forgotten() {
         let mut nic = nic(3_000_000_000);
         for start in [0, 10_000, 20_000].map(SimTime::from_nanos) {
-            assert_eq!(nic.serialize(Bytes(1538), start), Span::from_nanos(4_101));
-            nic.complete(1514, start + Span::from_nanos(4_101));
+            assert_eq!(nic.take(1514, Bytes(1538), start), start + Span::from_nanos(4_101));
         }
     }
 

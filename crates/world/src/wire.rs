@@ -1,7 +1,8 @@
 //! The way from a device to the other end of its link: the NIC's ring, then the propagation, in one FIFO.
 //!
-//! A packet is put in once and taken out once. In between it waits in the ring until it [sets out](Wire::set_out);
-//! those that have set out are the first in the FIFO, each with the instant of its arrival.
+//! When a packet enters the ring it is known when its last bit leaves (the ring is first in, first out) and, a
+//! propagation delay later, arrives. So it is put in once with that instant and taken out once, and nothing needs
+//! to happen in between unless somebody waits for its completion.
 
 use std::collections::VecDeque;
 
@@ -12,64 +13,76 @@ use tailback_units::{SimTime, Span};
 #[derive(Debug)]
 pub(crate) struct Wire {
     delay: Span,
-    packets: VecDeque<Packet>,
-    /// When each packet that has set out arrives.
-    arrivals: VecDeque<SimTime>,
+    /// Each with the instant at which its last bit leaves.
+    packets: VecDeque<(SimTime, Packet)>,
+    /// How many of them have left and been completed; the rest is the ring.
+    completed: usize,
 }
 
 impl Wire {
     pub(crate) fn new(delay: Span) -> Self {
-        Wire { delay, packets: VecDeque::new(), arrivals: VecDeque::new() }
+        Wire { delay, packets: VecDeque::new(), completed: 0 }
     }
 
-    /// A packet handed to this wire arrives at the same instant.
+    /// What leaves arrives at the same instant.
     #[inline]
     pub(crate) fn is_instant(&self) -> bool {
         self.delay.is_zero()
     }
 
-    /// Puts a packet last in the ring.
+    /// Puts a packet last in the ring; its last bit leaves at `departure`. Returns when it arrives if there is no
+    /// other: the others' arrivals follow each other.
     #[inline]
-    pub(crate) fn push(&mut self, packet: Packet) {
-        self.packets.push_back(packet);
+    pub(crate) fn push(&mut self, packet: Packet, departure: SimTime) -> Option<SimTime> {
+        self.packets.push_back((departure, packet));
+        (self.packets.len() == 1).then_some(departure + self.delay)
     }
 
-    /// Packets that have not set out.
+    /// Packets whose completion has not been seen to.
     #[inline]
     pub(crate) fn in_ring(&self) -> usize {
-        self.packets.len() - self.arrivals.len()
+        self.packets.len() - self.completed
     }
 
-    /// The packet that sets out next.
+    /// When the first packet in the ring has left.
     #[inline]
-    pub(crate) fn first_in_ring(&mut self) -> Option<&mut Packet> {
-        self.packets.get_mut(self.arrivals.len())
+    pub(crate) fn next_departure(&self) -> Option<SimTime> {
+        self.packets.get(self.completed).map(|&(departure, _)| departure)
     }
 
-    /// The first packet in the ring sets out. Returns when it arrives if it is the only one on its way: the
-    /// others' arrivals follow each other.
+    /// When the first packet in the ring that is charged to a socket has left.
     #[inline]
-    pub(crate) fn set_out(&mut self, now: SimTime) -> Option<SimTime> {
-        debug_assert!(self.in_ring() > 0, "only a packet in the ring sets out");
-        let arrival = now + self.delay;
-        self.arrivals.push_back(arrival);
-        (self.arrivals.len() == 1).then_some(arrival)
+    pub(crate) fn next_charged_departure(&self) -> Option<SimTime> {
+        let charged = self.packets.range(self.completed..).find(|(_, packet)| packet.charged);
+        charged.map(|&(departure, _)| departure)
     }
 
-    /// Takes the next packet that has arrived by `now`.
+    /// The next packet that has left by `now` and not been completed; it is completed by this.
+    #[inline]
+    pub(crate) fn complete(&mut self, now: SimTime) -> Option<(SimTime, &mut Packet)> {
+        let (departure, packet) = self.packets.get_mut(self.completed)?;
+        if *departure > now {
+            return None;
+        }
+        self.completed += 1;
+        Some((*departure, packet))
+    }
+
+    /// Takes the next packet that has arrived by `now`; it was completed.
     #[inline]
     pub(crate) fn arrived(&mut self, now: SimTime) -> Option<Packet> {
         if self.next_arrival()? > now {
             return None;
         }
-        self.arrivals.pop_front();
-        self.packets.pop_front()
+        debug_assert!(self.completed > 0, "a packet leaves before it arrives");
+        self.completed -= 1;
+        self.packets.pop_front().map(|(_, packet)| packet)
     }
 
     /// When the next packet arrives.
     #[inline]
     pub(crate) fn next_arrival(&self) -> Option<SimTime> {
-        self.arrivals.front().copied()
+        self.packets.front().map(|&(departure, _)| departure + self.delay)
     }
 
     /// Packets in the ring and on their way.
@@ -83,24 +96,37 @@ mod tests {
     use super::*;
     use crate::example::datagram;
 
-    #[test]
-    fn packets_arrive_in_order_after_the_delay() {
-        let mut wire = Wire::new(Span::from_nanos(100));
-        wire.push(datagram(40));
-        wire.push(datagram(41));
-        assert_eq!(wire.set_out(SimTime::from_nanos(5)), Some(SimTime::from_nanos(105)));
-        assert_eq!(wire.set_out(SimTime::from_nanos(7)), None);
-        assert!(wire.arrived(SimTime::from_nanos(104)).is_none());
-        assert_eq!(wire.arrived(SimTime::from_nanos(105)).unwrap().ip_length, 40);
-        assert!(wire.arrived(SimTime::from_nanos(105)).is_none());
-        assert_eq!(wire.next_arrival(), Some(SimTime::from_nanos(107)));
+    const fn at(ns: u64) -> SimTime {
+        SimTime::from_nanos(ns)
     }
 
     #[test]
-    fn a_packet_in_the_ring_does_not_arrive() {
+    fn packets_arrive_in_order_after_departure_and_delay() {
+        let mut wire = Wire::new(Span::from_nanos(100));
+        assert_eq!(wire.push(datagram(40), at(5)), Some(at(105)));
+        assert_eq!(wire.push(datagram(41), at(7)), None);
+        while wire.complete(at(7)).is_some() {}
+        assert!(wire.arrived(at(104)).is_none());
+        assert_eq!(wire.arrived(at(105)).unwrap().ip_length, 40);
+        assert!(wire.arrived(at(105)).is_none());
+        assert_eq!(wire.next_arrival(), Some(at(107)));
+    }
+
+    #[test]
+    fn a_packet_is_in_the_ring_until_it_is_completed() {
+        let mut wire = Wire::new(Span::from_nanos(100));
+        wire.push(datagram(40), at(5));
+        wire.push(datagram(41), at(7));
+        assert!(wire.complete(at(4)).is_none());
+        assert_eq!(wire.complete(at(5)).unwrap().1.ip_length, 40);
+        assert_eq!((wire.in_ring(), wire.next_departure()), (1, Some(at(7))));
+    }
+
+    #[test]
+    fn the_first_charged_packet_is_found_behind_others() {
         let mut wire = Wire::new(Span::ZERO);
-        wire.push(datagram(40));
-        assert!(wire.arrived(SimTime::NEVER).is_none());
-        assert_eq!((wire.in_ring(), wire.first_in_ring().unwrap().ip_length), (1, 40));
+        wire.push(datagram(40), at(5));
+        wire.push(Packet { charged: true, ..datagram(41) }, at(7));
+        assert_eq!(wire.next_charged_departure(), Some(at(7)));
     }
 }

@@ -25,7 +25,7 @@ use crate::{Cost, DeviceId, Ledger, RunError};
 /// What happens at an instant. A busy component has one of these in the calendar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
-    /// The frame on the wire of this device has been serialized.
+    /// A frame that somebody waits for has left this device.
     Transmitted(DeviceId),
     /// The discipline of this device wanted to be asked again.
     Watchdog(DeviceId),
