@@ -290,7 +290,10 @@ mod tests {
         loop {
             match rig.dequeue() {
                 Dequeued::Packet(_) => times.push(rig.now.as_nanos()),
-                Dequeued::NotBefore(t) => rig.now = t,
+                Dequeued::NotBefore(t) => {
+                    assert!(t > rig.now, "`not before` must lie in the future");
+                    rig.now = t;
+                }
                 Dequeued::Empty => return times,
             }
         }
@@ -349,8 +352,10 @@ mod tests {
         let mut rig = Rig::of("htb", &[("rate", TEN_MBIT)]);
         rig.fill(3, &packet(0, 1514));
         (0..2).for_each(|_| drop(rig.dequeue()));
-        rig.now = SimTime::from_nanos(1_142_399);
-        assert!(matches!(rig.dequeue(), Dequeued::NotBefore(t) if t == SimTime::from_nanos(1_142_400)));
+        for asked_at in [0, 1_142_399] {
+            rig.now = SimTime::from_nanos(asked_at);
+            assert!(matches!(rig.dequeue(), Dequeued::NotBefore(t) if t == SimTime::from_nanos(1_142_400)));
+        }
         rig.now = SimTime::from_nanos(1_142_400);
         assert!(matches!(rig.dequeue(), Dequeued::Packet(_)));
     }
