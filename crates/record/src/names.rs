@@ -1,28 +1,33 @@
 //! Names of the experiment file, kept once; rows carry their index.
 
+use std::collections::BTreeMap;
+
 /// A flow, a ping, a device or a host of this run, as an index into [`Names`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Name(u32);
 
 /// The names of one run.
 #[derive(Debug, Default)]
-pub struct Names(Vec<String>);
+pub struct Names {
+    texts: Vec<String>,
+    known: BTreeMap<String, Name>,
+}
 
 impl Names {
-    /// The index of `text`, the same each time it is given. Meant for building a world, not for its main loop:
-    /// it compares with every name so far.
+    /// The index of `text`, the same each time it is given.
     pub fn give(&mut self, text: &str) -> Name {
-        let known = self.0.iter().position(|name| name == text);
-        let index = known.unwrap_or_else(|| {
-            self.0.push(text.to_owned());
-            self.0.len() - 1
-        });
-        Name(u32::try_from(index).expect("a run has fewer than four billion names"))
+        if let Some(&name) = self.known.get(text) {
+            return name;
+        }
+        let name = Name(u32::try_from(self.texts.len()).expect("a run has fewer than four billion names"));
+        self.texts.push(text.to_owned());
+        self.known.insert(text.to_owned(), name);
+        name
     }
 
     /// The text behind `name`.
     pub fn text(&self, name: Name) -> &str {
-        &self.0[name.0 as usize]
+        &self.texts[name.0 as usize]
     }
 }
 
