@@ -17,6 +17,8 @@ class Column:
     title: str
     unit: str
     read: Callable[[Summary], float | None]
+    decimals: int | None = None
+    """Digits after the point; without it three digits in all."""
 
 
 def _at(*keys: str) -> Callable[[Summary], float | None]:
@@ -50,9 +52,9 @@ HEADLINE: tuple[Column, ...] = (
     Column("TCP RTT p50", "ms", _at("tcp_rtt_ms", "p50")),
     Column("TCP RTT p90", "ms", _at("tcp_rtt_ms", "p90")),
     Column("cwnd", "segments", _cwnd),
-    Column("drops", "", _drops),
-    Column("retrans", "", _at("retransmits")),
-    Column("Jain", "", _at("jain")),
+    Column("drops", "", _drops, 0),
+    Column("retrans", "", _at("retransmits"), 0),
+    Column("Jain", "", _at("jain"), 3),
 )
 """What the table after a run shows."""
 

@@ -75,7 +75,7 @@ def run(  # one argument per option of the command line
     experiment = scenario.load(file, settings)
     show.warnings(scenario.lint(experiment))
     request = sweep.Request(backend=backend, jobs=jobs, out=out, settings=settings)
-    with show.progress() as watch:
+    with failures.interruptible(), show.progress() as watch:
         carried = sweep.carry_out(experiment, request, watch)
     if as_json:
         show.document(sweep.report(carried))

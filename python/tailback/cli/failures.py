@@ -30,6 +30,16 @@ def reported() -> Iterator[None]:
         sys.exit(status)
 
 
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Ends the program with a message on Ctrl-C."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("interrupted\n  hint: complete runs are kept; the same command goes on from there", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+
+
 def pairs(words: Sequence[str], option: str) -> dict[str, str]:
     """`["cc=bbr"]` as `{"cc": "bbr"}`."""
     found = {}

@@ -152,7 +152,7 @@ def _parameters(explanation: Explanation) -> Table:
 def _table(rows: pd.DataFrame, title: str, *, with_spread: bool) -> Table:
     headings = _headings(rows)
     axes = list(rows.columns[: rows.columns.get_loc("runs")])
-    caption = "medians over repetitions" + (", ± the farthest of them" if with_spread else "")
+    caption = "medians over repetitions" + (", ± the one farthest away" if with_spread else "")
     repeated = int(rows["runs"].max()) > 1
     table = Table(title=title, caption=caption if repeated else None, box=box.SIMPLE_HEAD, title_justify="left",
                   caption_justify="left", pad_edge=False)  # fmt: skip
@@ -176,15 +176,16 @@ def _cell(row: "pd.Series[Any]", column: Column, *, with_spread: bool) -> str:
     if math.isnan(median):
         return "–"
     spread = max(float(row[f"{column.title} max"]) - median, median - float(row[f"{column.title} min"]))
-    return f"{_number(median)} ±{_number(spread)}" if with_spread and spread > 0 else _number(median)
+    decimals = _decimals(median) if column.decimals is None else column.decimals
+    seen = f"{spread:.{decimals}f}"
+    return f"{median:.{decimals}f} ±{seen}" if with_spread and float(seen) else f"{median:.{decimals}f}"
 
 
-def _number(value: float) -> str:
-    """Three significant digits, whole numbers as such."""
-    if value == int(value) and abs(value) < 1e6:
-        return str(int(value))
-    digits = max(0, 2 - math.floor(math.log10(abs(value))))
-    return f"{value:.{min(digits, 3)}f}"
+def _decimals(value: float) -> int:
+    """Digits after the point that make three in all, but not more than three."""
+    if value == 0:
+        return 0
+    return min(max(0, 2 - math.floor(math.log10(abs(value)))), 3)
 
 
 def _counted(count: int, noun: str) -> str:

@@ -1,0 +1,216 @@
+"""The command line as a script sees it: exit status, what is on stdout, the document of `--json`.
+
+Each test starts a process of its own, as a user would.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PERCENTILES = {"n", "mean", "min", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "max"}
+COMMAND = [sys.executable, "-c", "from tailback.cli import main; main()"]
+
+
+def tailback(*words: str | Path, status: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([*COMMAND, *map(str, words)], capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def document(*words: str | Path) -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads(tailback("run", *words, "--json").stdout)
+    return parsed
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*.parquet"))}
+
+
+def test_json_is_the_document_of_the_contract_and_nothing_else(file: Path, tmp_path: Path) -> None:
+    found = document(file, "--out", tmp_path / "out")
+    assert list(found) == ["tailback", "runs"]
+    assert len(found["runs"]) == 8
+    run = found["runs"][0]
+    assert list(run) == ["axes", "seed", "backend", "dir", "status", "summary"]
+    assert (run["axes"], run["seed"], run["backend"], run["status"]) == ({"cc": "cubic", "tsq": "1ms"}, 1, "sim", "ok")
+    summary = run["summary"]
+    assert list(summary) == [
+        "goodput_mbps", "ping_ms", "tcp_rtt_ms", "tcp_rtt_up_ms", "tcp_rtt_down_ms", "cwnd_segments", "jain",
+        "retransmits", "drops", "marks", "cost",
+    ]  # fmt: skip
+    assert set(summary["goodput_mbps"]["flows"]) == {"upload.1", "upload.2", "download"}
+    for metric in ("ping_ms", "tcp_rtt_ms", "tcp_rtt_up_ms", "tcp_rtt_down_ms"):
+        assert set(summary[metric]) == PERCENTILES
+    assert set(summary["cwnd_segments"]["download"]) == PERCENTILES
+    assert set(summary["cost"]) == {"wall_s", "sim_s", "events", "packets"}
+    # The shaper counts 1514 B per 1448 B of data, and the ACKs of the download; the way down is free.
+    assert 6 < summary["goodput_mbps"]["up"] < 9.6
+    assert 60 < summary["goodput_mbps"]["down"] < 96
+
+
+def test_the_folder_of_a_run_holds_what_the_document_says(file: Path, tmp_path: Path) -> None:
+    for run in document(file, "--out", tmp_path / "out")["runs"]:
+        folder = Path(run["dir"])
+        assert json.loads((folder / "summary.json").read_text()) == run["summary"]
+        manifest = json.loads((folder / "manifest.json").read_text())
+        assert manifest["seed"] == manifest["scenario"]["seed"] == run["seed"]
+        for table in ("flows", "tcp_info", "ping", "qdisc", "events"):
+            assert (folder / f"{table}.parquet").is_file()
+    assert (tmp_path / "out" / "experiment.yaml").read_bytes() == file.read_bytes()
+
+
+def test_the_same_seed_gives_the_same_bytes_with_any_number_of_jobs(file: Path, tmp_path: Path) -> None:
+    for jobs in (1, 4):
+        tailback("run", file, "--jobs", str(jobs), "--out", tmp_path / f"jobs{jobs}")
+    once, again = tables(tmp_path / "jobs1"), tables(tmp_path / "jobs4")
+    assert len(once) == 8 * 5
+    assert once == again
+
+
+def test_another_seed_gives_other_tables(file: Path, tmp_path: Path) -> None:
+    for seed in (1, 2):
+        tailback("run", file, "--seed", str(seed), "--repeat", "1", "--out", tmp_path / str(seed))
+    contents = [list(tables(tmp_path / str(seed)).values()) for seed in (1, 2)]
+    assert contents[0] != contents[1]
+
+
+def test_a_table_on_a_pipe_has_one_row_per_configuration_and_no_colours(file: Path) -> None:
+    done = tailback("run", file)
+    rows = [line for line in done.stdout.splitlines() if line.split()[:1] in (["cubic"], ["reno"])]
+    assert len(rows) == 4
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "Mbit/s" in done.stdout
+    assert "8 complete runs: results/small" in done.stderr
+
+
+def test_a_second_run_reuses_the_first_and_says_so(file: Path, tmp_path: Path) -> None:
+    first = document(file)
+    again = tailback("run", file)
+    assert "8 of them from before" in again.stderr
+    assert document(file) == first
+    assert [entry.name for entry in (tmp_path / "results").iterdir()] == ["small"]
+
+
+def test_a_changed_experiment_goes_beside_the_first(file: Path, tmp_path: Path) -> None:
+    tailback("run", file, "--repeat", "1")
+    tailback("run", file, "--repeat", "1", "--set", "duration=2s")
+    assert sorted(entry.name for entry in (tmp_path / "results").iterdir()) == ["small", "small-2"]
+
+
+def test_sweep_is_run(file: Path) -> None:
+    assert "8 complete runs" in tailback("sweep", file).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "nowhere.yaml"], "nowhere.yaml"),
+        (["run", "small.yaml", "--set", "cc=vegaz"], "vegaz"),
+        (["run", "small.yaml", "--set", "durration=3s"], "durration"),
+        (["run", "small.yaml", "--set", "links[0].rate=10mbps/s"], "links[0].rate"),
+        (["run", "small.yaml", "--backend", "ns3"], "`sim`"),
+        (["run", "small.yaml", "--jobs", "0"], "--jobs"),
+        (["run", "small.yaml", "--seed", "-1"], "--seed"),
+        (["run", "small.yaml", "--out", "small.yaml"], "--out"),
+        (["check", "nowhere.yaml"], "nowhere.yaml"),
+        (["plot", "nowhere"], "holds no results"),
+        (["list", "cars"], "cars"),
+        (["explain", "fq_coddel"], "fq_codel"),
+        (["explain", "fq_codel limit -3"], "limit"),
+        (["fly"], "fly"),
+    ],
+)
+def test_wrong_input_is_named_with_status_2(file: Path, words: list[str], said: str) -> None:
+    assert file.exists()
+    done = tailback(*words, status=2)
+    assert said in done.stderr
+    assert done.stdout == ""
+    assert not Path("results").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_named_with_status_1_before_anything_runs(file: Path) -> None:
+    done = tailback("run", file, "--out", file / "below", "--json", status=1)
+    assert done.stdout == ""
+    assert done.stderr.count("cannot write") == 1
+    assert "hint:" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a file system of a chosen size")
+def test_a_full_disk_ends_with_one_message_and_no_run_that_looks_complete(file: Path) -> None:
+    # A process may not write files above a size: the kernel refuses as it does on a full disk.
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000)); import signal; "
+    ignored = "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); from tailback.cli import main; main()"
+    command = [sys.executable, "-B", "-c", limited + ignored, "run", str(file), "--out", "full"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.count("cannot write") == 1
+    assert "Traceback" not in done.stderr
+    assert list(Path("full/runs").iterdir()) == []
+
+
+def test_an_interrupt_keeps_complete_runs_and_the_next_run_goes_on(file: Path, tmp_path: Path) -> None:
+    words = ["run", str(file), "--jobs", "1", "--out", "out", "--set", "duration=60s", "--set", "repeat=20"]
+    with subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        runs = tmp_path / "out" / "runs"
+        deadline = time.monotonic() + 60
+        while not (runs.is_dir() and any(not run.name.startswith(".") for run in runs.iterdir())):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        stderr = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert "interrupted" in stderr
+    assert "Traceback" not in stderr
+    kept = [run.name for run in runs.iterdir()]
+    assert 1 <= len(kept) < 80
+    assert all((runs / name / "summary.json").is_file() for name in kept)
+    done = tailback("run", file, "--out", "out", "--set", "duration=60s", "--set", "repeat=20")
+    assert f"80 complete runs, {len(kept)} of them from before" in done.stderr
+
+
+def test_check_says_how_many_runs_there_are_and_runs_none(file: Path) -> None:
+    assert tailback("check", file).stdout == f"{file}: ok, 8 runs\n"
+    assert not Path("results").exists()
+
+
+def test_plot_draws_from_the_folder_alone(file: Path) -> None:
+    tailback("run", file, "--out", "out")
+    file.unlink()
+    done = tailback("plot", "out", "-o", "figure.pdf")
+    assert done.stdout.split() == ["figure.pdf", "figure.csv"]
+    assert Path("figure.pdf").read_bytes().startswith(b"%PDF")
+    done = tailback("plot", "out", "-p", "timeseries", "--where", "cc=reno", "--where", "tsq=off")
+    assert done.stdout.split() == ["out/plots/timeseries.png", "out/plots/timeseries.csv"]
+    assert "vegas" in tailback("plot", "out", "--where", "cc=vegas", status=2).stderr
+    assert "pie" in tailback("plot", "out", "-p", "pie", status=2).stderr
+
+
+def test_lists_and_explanations_come_from_the_registries() -> None:
+    assert "cubic" in tailback("list", "cc").stdout
+    assert "fq_codel" in tailback("list", "qdisc").stdout
+    assert "candlestick" in tailback("list", "plot").stdout
+    explained = tailback("explain", "htb rate 10mbit | fq_codel limit 180").stdout
+    assert "token-bucket" in explained
+    assert "180p" in explained
+    assert "rfc8290" in explained
+
+
+def test_schema_and_version() -> None:
+    assert json.loads(tailback("schema").stdout)["title"] == "Tailback experiment"
+    assert tailback("--version").stdout.startswith("tailback ")
+
+
+def test_a_reader_that_goes_away_is_no_error_worth_a_traceback(file: Path) -> None:
+    shell = f'"{sys.executable}" -c "from tailback.cli import main; main()" explain fq_codel | head -1'
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False, env=os.environ)
+    assert done.stdout.startswith("fq_codel")
+    assert "Traceback" not in done.stderr
+    assert file.exists()
