@@ -43,5 +43,5 @@ pub(crate) fn flow_of(socket: SocketId) -> u32 {
 
 /// `socket` is the sending one of its flow.
 pub(crate) fn is_sender(socket: SocketId) -> bool {
-    socket.0 % 2 == 0
+    socket.0.is_multiple_of(2)
 }
