@@ -1,5 +1,6 @@
 """The commands. Heavy imports happen inside them, so that `tailback --help` answers at once."""
 
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
@@ -34,17 +35,15 @@ def main() -> None:
         app()
 
 
-def _show_version(wanted: bool) -> None:  # the signature of a Typer callback
+def _show_version(wanted: bool) -> None:
     if wanted:
-        from tailback.results.provenance import tailback_version
-
-        print(f"tailback {tailback_version()}")
+        print(f"tailback {version('tailback')}")
         raise typer.Exit
 
 
 @app.callback()
 def _options(
-    version: Annotated[  # Typer calls back
+    _version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:

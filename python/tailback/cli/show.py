@@ -51,7 +51,7 @@ def document(content: Mapping[str, Any]) -> None:
 def findings(found: Iterable[LintWarning]) -> None:
     """Likely mistakes and remarks, on stderr."""
     for finding in found:
-        _stderr().print(finding, markup=False)
+        _stderr().print(str(finding), markup=False)
 
 
 def warnings(found: Iterable[LintWarning]) -> None:
