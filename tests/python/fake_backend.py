@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tailback.backends import RunCancelled, RunFailed, RunResult, Scenario
+from tailback.backends import RunCancelled, RunFailed, RunResult, Scenario, Unsuitable
 from tailback.results import ExperimentPlan, RunPlan, run_name
 
 RATE_MBPS = 96.0
@@ -41,6 +41,10 @@ class FakeBackend:
 
     def new_progress(self) -> FakeProgress:
         return FakeProgress()
+
+    def check(self, scenario: Scenario) -> None:
+        if "unsuitable" in scenario["title"]:
+            raise Unsuitable("too many rings")
 
     def run(self, scenario: Scenario, progress: Any) -> RunResult:
         self.given.append(scenario)

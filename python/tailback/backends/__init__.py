@@ -19,6 +19,10 @@ class RunFailed(Exception):
     """A run that was started and did not end well; the message says why."""
 
 
+class Unsuitable(Exception):
+    """A scenario this backend cannot run; the message says why."""
+
+
 class RunCancelled(Exception):
     """A run that ended early because it was asked to."""
 
@@ -59,6 +63,9 @@ class Backend(Protocol):
 
     def new_progress(self) -> Progress:
         """A progress object for one call of `run`."""
+
+    def check(self, scenario: Scenario) -> None:
+        """Raises `Unsuitable` if it cannot run `scenario`, without running it."""
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
         """Runs `scenario` to its end; raises `RunFailed` or `RunCancelled`."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from tailback import _core
-from tailback.backends import Progress, RunCancelled, RunFailed, RunResult, Scenario
+from tailback.backends import Progress, RunCancelled, RunFailed, RunResult, Scenario, Unsuitable
 
 
 class Sim:
@@ -24,6 +24,14 @@ class Sim:
     def new_progress(self) -> Progress:
         """Progress of one run, kept by the simulator."""
         return _core.Progress()
+
+    def check(self, scenario: Scenario) -> None:
+        """Builds the world of `scenario` and lets go of it."""
+        try:
+            _core.check(json.dumps(scenario))
+        except ValueError as error:
+            hint = "take away what it names, or choose another backend"
+            raise Unsuitable(f"the simulator cannot run this: {error}\n  hint: {hint}") from error
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
         """Simulates `scenario`."""

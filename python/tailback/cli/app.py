@@ -87,12 +87,12 @@ def run(  # one argument per option of the command line
 @app.command()
 def check(file: File, sets: Set = None) -> None:
     """Validate an experiment file and point out likely mistakes, without running it."""
-    from tailback import scenario
+    from tailback import scenario, sweep
     from tailback.cli import show
 
     experiment = scenario.load(file, sets or [])
     show.findings(scenario.lint(experiment))
-    show.checked(file, experiment.runs())
+    show.checked(file, sweep.check(experiment))
 
 
 @app.command()

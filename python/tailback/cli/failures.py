@@ -53,12 +53,12 @@ def pairs(words: Sequence[str], option: str) -> dict[str, str]:
 
 def _status(error: Exception) -> int | None:
     """The exit status for `error`; `None` if it is a bug."""
-    from tailback.backends import UnknownBackend
+    from tailback.backends import UnknownBackend, Unsuitable
     from tailback.plots.errors import NotDrawable
     from tailback.results import FolderTaken, NotResults, ResultsUnwritable
     from tailback.scenario import ScenarioError
 
     if isinstance(error, ResultsUnwritable):
         return 1
-    wrong = (WrongInput, ScenarioError, UnknownBackend, FolderTaken, NotResults, NotDrawable)
+    wrong = (WrongInput, ScenarioError, UnknownBackend, Unsuitable, FolderTaken, NotResults, NotDrawable)
     return 2 if isinstance(error, wrong) else None

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 from rich import box
 from rich.console import Console, RenderableType
+from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -92,11 +93,7 @@ def carried(done: Carried, title: str) -> None:
     """The table of an experiment, one row per configuration; where its results are goes to stderr."""
     rows = [(outcome.run.axes, outcome.summary) for outcome in done.outcomes if outcome.summary is not None]
     if rows:
-        table = configurations(rows)
-        wide = _table(table, title, with_spread=int(table["runs"].max()) > 1)
-        console = _stdout()
-        fits = console.measure(wide).minimum <= console.width
-        _print(wide if fits else _table(table, title, with_spread=False))
+        _print(_fitting(configurations(rows), title))
     reused = f", {done.reused} of them from before" if done.reused else ""
     _stderr().print(f"{_counted(len(rows), 'complete run')}{reused}: {done.folder}", markup=False)
 
@@ -111,9 +108,9 @@ def failed(done: Carried) -> None:
         _stderr().print(f"failed: run {names_[0]}{others}: {error}", markup=False)
 
 
-def checked(file: Path, runs: Sequence[Any]) -> None:
+def checked(file: Path, runs: int) -> None:
     """That a file is right."""
-    print(f"{file}: ok, {_counted(len(runs), 'run')}")
+    print(f"{file}: ok, {_counted(runs, 'run')}")
 
 
 def names(rows: Iterable[tuple[str, str]]) -> None:
@@ -149,20 +146,42 @@ def _parameters(explanation: Explanation) -> Table:
     return table
 
 
-def _table(rows: pd.DataFrame, title: str, *, with_spread: bool) -> Table:
-    headings = _headings(rows)
-    axes = list(rows.columns[: rows.columns.get_loc("runs")])
-    caption = "medians over repetitions" + (", ± the one farthest away" if with_spread else "")
+def _fitting(rows: pd.DataFrame, title: str) -> Table:
+    """The table with as much as the terminal has room for: the spread goes first, then columns from the right."""
+    columns = _headings(rows)
     repeated = int(rows["runs"].max()) > 1
-    table = Table(title=title, caption=caption if repeated else None, box=box.SIMPLE_HEAD, title_justify="left",
-                  caption_justify="left", pad_edge=False)  # fmt: skip
+    table = _table(rows, columns, with_spread=repeated)
+    remarks = ["medians over repetitions, ± the one farthest away"] if repeated else []
+    for shown in range(len(columns), 0, -1):
+        if _fits(table):
+            break
+        table = _table(rows, columns[:shown], with_spread=False)
+        left = ["± over repetitions"] * repeated + [column.title for column in columns[shown:]]
+        remarks = ["medians over repetitions"] * repeated + [f"a wider terminal also shows {', '.join(left)}"] * bool(
+            left
+        )
+    table.title, table.caption = title, "; ".join(remarks) or None
+    return table
+
+
+def _fits(table: Table) -> bool:
+    console = _stdout()
+    return Measurement.get(console, console.options.update(max_width=PIPE_WIDTH), table).maximum <= console.width
+
+
+def _table(rows: pd.DataFrame, columns: Sequence[Column], *, with_spread: bool) -> Table:
+    axes = list(rows.columns[: rows.columns.get_loc("runs")])
+    table = Table(
+        box=box.SIMPLE_HEAD, title_justify="left", caption_justify="left", pad_edge=False, padding=(0, 1, 0, 0)
+    )
     for axis in axes:
-        table.add_column(axis, no_wrap=True)
-    for column in headings:
-        table.add_column(f"{column.title}\n{column.unit}".rstrip(), justify="right", no_wrap=True)
+        table.add_column(axis, no_wrap=True, vertical="bottom")
+    for column in columns:
+        heading = "\n".join(filter(None, (*column.title.rsplit(" ", 1), column.unit)))
+        table.add_column(heading, justify="right", no_wrap=True, vertical="bottom")
     for _, row in rows.iterrows():
-        cells = [_cell(row, column, with_spread=with_spread) for column in headings]
-        table.add_row(*(str(row[axis]) for axis in axes), *cells)
+        cells = [_cell(row, column, with_spread=with_spread) for column in columns]
+        table.add_row(*(Text(str(row[axis])) for axis in axes), *cells)
     return table
 
 

@@ -117,7 +117,7 @@ def draw(table: pd.DataFrame) -> Figure:
                 _draw_panel(grid[row, place], part[part["panel"] == panel], axes, shown)
                 if row == 0:
                     grid[row, place].set_title(label)
-            _finish_row(grid[row, 0], table[table["panel"] == panel])
+            _finish_row(grid[row], table[table["panel"] == panel])
         for axis in grid[-1]:
             axis.set_xlabel(shown.x or "")
         figure.suptitle(", ".join(style.label(axis, *values) for axis, values in axes.items() if len(values) == 1))
@@ -221,11 +221,12 @@ def _draw_stick(axes: Axes, row: "pd.Series[Any]", place: tuple[float, float], l
     )  # fmt: skip
 
 
-def _finish_row(axes: Axes, rows: pd.DataFrame) -> None:
+def _finish_row(row: Sequence[Axes], rows: pd.DataFrame) -> None:
     """Scale and label of one panel; its columns share them."""
     values = rows[[LOW, MIDDLE, HIGH]].to_numpy(dtype=np.float64)
-    style.scale(axes, values.ravel(), float(values.max()))
-    axes.set_ylabel(f"{rows['panel'].iloc[0]} ({rows['unit'].iloc[0]})")
+    for axes in row:
+        style.scale(axes, values.ravel(), float(values.max()))
+    row[0].set_ylabel(f"{rows['panel'].iloc[0]} ({rows['unit'].iloc[0]})")
 
 
 def _legend(figure: Figure, values: Mapping[str, Sequence[str]], shown: Roles) -> None:

@@ -3,6 +3,7 @@
 Colours are those of Okabe and Ito (2008). A congestion control has the same colour in every figure.
 """
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -68,8 +69,9 @@ DECADES = 20
 
 
 def colours(values: Sequence[str]) -> dict[str, str]:
-    """A colour for each value; congestion controls keep theirs."""
-    free = iter([colour for colour in PALETTE if colour not in _taken(values)] * (len(values) // len(PALETTE) + 2))
+    """A colour for each value; congestion controls keep theirs, and nothing else takes those as long as others last."""
+    taken = list(CONTROLS.values())
+    free = itertools.cycle([colour for colour in PALETTE if colour not in taken])
     return {value: CONTROLS.get(value) or next(free) for value in values}
 
 
@@ -104,7 +106,3 @@ def scale(axes: Axes, values: Values, highest: float) -> None:
 
 def _plain_number(value: float, _place: float) -> str:
     return f"{value:g}"
-
-
-def _taken(values: Sequence[str]) -> set[str]:
-    return {CONTROLS[value] for value in values if value in CONTROLS}

@@ -129,7 +129,7 @@ def draw(table: pd.DataFrame) -> Figure:
                 _draw_panel(grid[row, column], part[part["panel"] == panel], looks)
                 _shade_outside(grid[row, column], part)
         for row, panel in enumerate(panels):
-            _finish_row(grid[row, 0], table[table["panel"] == panel])
+            _finish_row(grid[row], table[table["panel"] == panel])
         _legend(figure, looks)
         figure.align_ylabels()
     return figure
@@ -167,10 +167,12 @@ def _natural(name: str) -> tuple[str, int]:
 
 
 def _draw_panel(axes: Axes, part: pd.DataFrame, looks: Mapping[str, Look]) -> None:
+    # A bin is a step that ends at its `t`; the other panels show samples.
+    drawstyle = "steps-pre" if (part["panel"] == THROUGHPUT).any() else "default"
     for name, look in looks.items():
         series = part[part["series"] == name]
         if not series.empty:
-            axes.plot(series["t"].to_numpy(), series["value"].to_numpy(), **look)
+            axes.plot(series["t"].to_numpy(), series["value"].to_numpy(), **{**look, "drawstyle": drawstyle})
 
 
 def _shade_outside(axes: Axes, run: pd.DataFrame) -> None:
@@ -183,13 +185,14 @@ def _shade_outside(axes: Axes, run: pd.DataFrame) -> None:
     axes.set_xlim(0, last)
 
 
-def _finish_row(axes: Axes, rows: pd.DataFrame) -> None:
+def _finish_row(row: Sequence[Axes], rows: pd.DataFrame) -> None:
     measured = rows.loc[rows[WINDOW], "value"].to_numpy(dtype=np.float64)
     highest = float(rows["value"].max())
     if len(measured):
         highest = min(highest, OVERSHOOT * float(measured.max()))
-    style.scale(axes, measured, highest)
-    axes.set_ylabel(f"{rows['panel'].iloc[0]} ({rows['unit'].iloc[0]})")
+    for axes in row:
+        style.scale(axes, measured, highest)
+    row[0].set_ylabel(f"{rows['panel'].iloc[0]} ({rows['unit'].iloc[0]})")
 
 
 def _legend(figure: Figure, looks: Mapping[str, Look]) -> None:

@@ -35,6 +35,11 @@ class RunFolder:
         return dict(self.manifest["axes"])
 
     @property
+    def labels(self) -> dict[str, str]:
+        """Its place in the grid, repetition included."""
+        return {**self.axes, REPETITION: str(self.repetition)}
+
+    @property
     def repetition(self) -> int:
         """Counted from 1."""
         return int(self.manifest["repetition"])
@@ -113,10 +118,10 @@ class Results:
     runs: Sequence[RunFolder]
 
     def select(self, **values: str) -> "Results":
-        """Only the runs with these values of these axes."""
+        """Only the runs with these values of these axes; `repetition` counts as one."""
         for axis, value in values.items():
             self._check(axis, value)
-        runs = [run for run in self.runs if all(run.axes[axis] == value for axis, value in values.items())]
+        runs = [run for run in self.runs if values.items() <= run.labels.items()]
         axes = {axis: [values[axis]] if axis in values else known for axis, known in self.axes.items()}
         return Results(self.path, self.title, axes, runs)
 
@@ -166,10 +171,11 @@ class Results:
         return frame
 
     def _check(self, axis: str, value: str) -> None:
-        if axis not in self.axes:
+        if axis not in self.axes and axis != REPETITION:
             raise NotResults(f"`{axis}` is not an axis of `{self.path}`\n  hint: {_known(self.axes)}")
-        if value not in self.axes[axis]:
-            raise NotResults(f"`{axis}` is never `{value}` in `{self.path}`\n  hint: {_known(self.axes[axis])}")
+        there = list(dict.fromkeys(run.labels[axis] for run in self.runs))
+        if value not in there:
+            raise NotResults(f"`{axis}` is never `{value}` in `{self.path}`\n  hint: {_known(there)}")
 
 
 def open_results(path: Path | str) -> Results:

@@ -2,6 +2,6 @@
 
 from tailback.sweep.local import Outcome, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of
-from tailback.sweep.session import Carried, Request, carry_out, report
+from tailback.sweep.session import Carried, Request, carry_out, check, report
 
-__all__ = ["Carried", "Outcome", "Request", "Sweep", "Watch", "carry_out", "plan_of", "report", "run_all"]
+__all__ = ["Carried", "Outcome", "Request", "Sweep", "Watch", "carry_out", "check", "plan_of", "report", "run_all"]

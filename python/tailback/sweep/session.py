@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tailback.backends import open_backend
-from tailback.results import claim, default_folder
+from tailback.backends import Backend, open_backend
+from tailback.results import RunPlan, claim, default_folder
 from tailback.results.provenance import tailback_version
 from tailback.scenario import Experiment
 from tailback.sweep.local import Outcome, Sweep, Watch, run_all
@@ -50,10 +50,26 @@ def carry_out(experiment: Experiment, request: Request, watch: Watch) -> Carried
     """Runs `experiment`; complete runs that are in its folder already are not run again."""
     backend = open_backend(request.backend)
     plan = plan_of(experiment, backend, request.settings)
+    check_all(plan.runs, backend)
     folder = request.out if request.out is not None else default_folder(Path(experiment.path).stem, plan)
     with claim(folder, plan) as store:
         outcomes = run_all(Sweep(store, backend, request.jobs or cores()), watch)
     return Carried(folder, backend.name, outcomes)
+
+
+def check(experiment: Experiment, backend: str = "sim") -> int:
+    """Raises `Unsuitable` if the backend cannot run `experiment`; the number of runs if it can."""
+    opened = open_backend(backend)
+    runs = plan_of(experiment, opened).runs
+    check_all(runs, opened)
+    return len(runs)
+
+
+def check_all(runs: Sequence[RunPlan], backend: Backend) -> None:
+    """Raises `Unsuitable` for the first configuration that `backend` cannot run; repetitions differ in seeds only."""
+    for run in runs:
+        if run.repetition == 1:
+            backend.check(run.scenario)
 
 
 def report(carried: Carried) -> dict[str, Any]:

@@ -263,6 +263,7 @@ def test_results_are_frames_with_axes_in_front(tmp_path: Path) -> None:
     assert results.summary["goodput_mbps.total"].tolist() == [1.0] * len(plan.runs)
     chosen = results.select(cc="bbr", tsq="off")
     assert [run.axes for run in chosen.runs] == [{"cc": "bbr", "tsq": "off"}] * 2
+    assert [run.repetition for run in results.select(repetition="2").runs] == [2] * 4
     with pytest.raises(NotResults, match="never `vegas`"):
         results.select(cc="vegas")
     with pytest.raises(NotResults, match="not an axis"):

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from fake_backend import FakeBackend, Nobody, experiment, grid, planned, scenario
+from tailback.backends import Unsuitable
 from tailback.results import ExperimentPlan, ResultsUnwritable, claim, durable
 from tailback.sweep import Outcome, Sweep, Watch, run_all
+from tailback.sweep.session import check_all
 
 
 def carry_out(folder: Path, plan: ExperimentPlan, jobs: int = 2, watch: Watch | None = None) -> list[Outcome]:
@@ -63,6 +65,13 @@ def test_a_half_deleted_run_is_done_again(tmp_path: Path) -> None:
         file.unlink()
     victim.rmdir()
     assert [outcome.reused for outcome in carry_out(tmp_path / "x", grid(repetitions=1))] == [False, True, True, True]
+
+
+def test_the_first_repetition_of_each_configuration_is_checked_before_anything_runs() -> None:
+    good, bad = planned({"n": "1"}, scenario("good")), planned({"n": "2"}, scenario("unsuitable"))
+    check_all([good], FakeBackend())
+    with pytest.raises(Unsuitable, match="too many rings"):
+        check_all([good, bad], FakeBackend())
 
 
 def test_progress_reaches_the_whole(tmp_path: Path) -> None:

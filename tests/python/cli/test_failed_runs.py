@@ -1,0 +1,63 @@
+"""What the command line does when a run fails: says so, keeps the others, exits with 1."""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fake_backend import FakeBackend
+from tailback import backends
+from tailback.backends import RunFailed, RunResult, Scenario
+from tailback.cli import main
+
+Printed = pytest.CaptureFixture[str]
+
+
+class NoReno(FakeBackend):
+    """Fails at every run with reno."""
+
+    def run(self, scenario: Scenario, progress: Any) -> RunResult:
+        if scenario["traffic"][0]["cc"]["name"] == "reno":
+            raise RunFailed("the ring of client -> router is on fire")
+        return super().run(scenario, progress)
+
+
+def tailback(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    """Runs the command line in this process on a backend that cannot do reno; its exit status."""
+    monkeypatch.setattr(backends, "_BACKENDS", {"sim": NoReno})
+    monkeypatch.setattr(sys, "argv", ["tailback", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def test_a_failed_run_gives_status_1_and_its_message(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    assert tailback(monkeypatch, "run", str(file)) == 1
+    printed = capsys.readouterr()
+    assert printed.err.count("on fire") == 1
+    assert "and 3 more" in printed.err
+    assert "4 complete runs" in printed.err
+
+
+def test_the_document_tells_failed_runs_from_good_ones(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    assert tailback(monkeypatch, "run", str(file), "--json") == 1
+    runs: list[Mapping[str, Any]] = json.loads(capsys.readouterr().out)["runs"]
+    assert [run["status"] for run in runs] == ["ok"] * 4 + ["failed"] * 4
+    assert list(runs[-1]) == ["axes", "seed", "backend", "status", "error"]
+    assert runs[-1]["error"] == "the ring of client -> router is on fire"
+
+
+def test_an_experiment_the_backend_cannot_run_is_wrong_input(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    assert tailback(monkeypatch, "run", str(file), "--set", "title=unsuitable") == 2
+    assert "too many rings" in capsys.readouterr().err
+    assert not Path("results").exists()

@@ -1,0 +1,68 @@
+"""The rooms of the Python package import downwards only (ARCHITECTURE.md)."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tailback
+
+PACKAGE = Path(tailback.__file__).parent
+
+BELOW: dict[str, set[str]] = {
+    "scenario": {"_core"},
+    "backends": {"_core"},
+    "results": set(),
+    "analysis": set(),
+    "sweep": {"scenario", "backends", "results", "analysis"},
+    "plots": {"results", "analysis"},
+    "api": {"scenario", "results", "sweep"},
+    "cli": {"scenario", "backends", "results", "analysis", "sweep", "plots"},
+}
+"""What each room may import of the package, beside itself."""
+
+
+def rooms() -> list[str]:
+    folders = [path.parent.name for path in PACKAGE.glob("*/__init__.py")]
+    return sorted([*folders, *(path.stem for path in PACKAGE.glob("*.py") if path.stem != "__init__")])
+
+
+def imported(room: str) -> Iterator[tuple[Path, str]]:
+    """The rooms that files of `room` import."""
+    files = [PACKAGE / f"{room}.py"] if (PACKAGE / f"{room}.py").exists() else sorted((PACKAGE / room).rglob("*.py"))
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            for name in _modules(node):
+                parts = name.split(".")
+                if parts[0] == "tailback" and len(parts) > 1:
+                    yield file, parts[1]
+
+
+def _modules(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        assert node.level == 0, "imports are absolute"
+        return [f"{node.module}.{alias.name}" for alias in node.names]
+    return []
+
+
+def test_every_room_has_its_place() -> None:
+    assert rooms() == sorted(BELOW)
+
+
+@pytest.mark.parametrize("room", BELOW)
+def test_a_room_imports_only_what_lies_below(room: str) -> None:
+    upwards = [(file.name, other) for file, other in imported(room) if other not in {room, *BELOW[room]}]
+    assert upwards == []
+
+
+def test_the_arrows_have_no_cycle() -> None:
+    placed: set[str] = {"_core"}
+    left = dict(BELOW)
+    while left:
+        free = [room for room, below in left.items() if below <= placed]
+        assert free, f"a cycle among {sorted(left)}"
+        placed |= set(free)
+        left = {room: below for room, below in left.items() if room not in free}
