@@ -162,7 +162,7 @@ impl<'a> Builder<'a> {
         let device = self.first_hop(ping.from, ping.to, path)?;
         self.first_hop(ping.to, ping.from, path)?;
         let mtu = self.scenario.links[device.index() / 2].mtu;
-        if ping.size + IPV4_HEADER > mtu || ping.size < 8 {
+        if ping.size > mtu - IPV4_HEADER || ping.size < 8 {
             let remedy = format!("write 8 to {}: an ICMP header, and no fragments", mtu - IPV4_HEADER);
             return Err(BuildError::new(
                 format!("{path}.size"),
