@@ -128,6 +128,7 @@ impl Endpoint {
         self.sender.flow.now = now;
         match self.state {
             State::Listen | State::SynReceived if segment.flags.contains(SegmentFlags::SYN) => {
+                self.receiver.window.answer_syn();
                 self.receiver.synchronise(&segment, now);
                 self.sender.snd_wnd = segment.window;
                 self.state = State::SynReceived;
@@ -136,6 +137,7 @@ impl Endpoint {
             State::Listen => {}
             State::SynSent => self.take_syn_ack(&segment, draws),
             State::SynReceived => {
+                self.receiver.window.handshake_echo(segment.tsecr);
                 self.establish(segment.window, draws);
                 self.take_established(&segment, truesize, draws);
             }

@@ -87,6 +87,22 @@ impl ReceiveWindow {
         }
     }
 
+    /// The side that answers a SYN knows of the timestamps: its window is a whole number of segments without them,
+    /// 65160 for an Ethernet MTU. [linux-6.12 tcp_minisocks.c tcp_openreq_init_rwin]
+    pub(crate) fn answer_syn(&mut self) {
+        let mss = u64::from(self.advmss);
+        if self.clamp > mss {
+            self.rcv_wnd = (self.clamp / mss * mss).min(65_535);
+            self.ssthresh = self.rcv_wnd;
+        }
+    }
+
+    /// The echo of the handshake gives no sample: the first data segments repeat it. Seen in captures of 6.12: the
+    /// receive buffer is first adjusted when the second timestamp is echoed.
+    pub(crate) fn handshake_echo(&mut self, echo: Option<SimTime>) {
+        self.rtt.last_echo = echo;
+    }
+
     /// The connection is established. [linux-6.12 tcp_input.c tcp_init_buffer_space]
     pub(crate) fn establish(&mut self, rcv_nxt: u64, now: SimTime) {
         self.rcv_wup = rcv_nxt;
@@ -148,11 +164,7 @@ impl ReceiveWindow {
         }
         self.ratio = ratio;
         let clamp = self.usable(self.rcvbuf).max(CLAMP_MIN);
-        if clamp < self.clamp {
-            self.ssthresh = self.ssthresh.min(clamp);
-        } else if clamp > self.clamp {
-            self.ssthresh = self.ssthresh.max(self.rcv_wnd.min(clamp));
-        }
+        self.ssthresh = self.ssthresh.min(clamp);
         self.clamp = clamp;
         self.space.bytes = self.space.bytes.min(clamp);
     }
