@@ -286,7 +286,8 @@ impl Bbr {
         self.rounds.start = false;
         let Some((delivered, micros)) = measured(sample) else { return };
         if sample.prior_delivered >= self.rounds.next_delivered {
-            self.rounds = Rounds { count: self.rounds.count + 1, next_delivered: flow.delivered, start: true };
+            self.rounds =
+                Rounds { count: self.rounds.count + 1, next_delivered: flow.delivered, start: true };
             self.recovery.packet_conservation = false;
         }
         self.watch_for_policer(sample.losses, sample.is_app_limited, flow);

@@ -15,7 +15,8 @@
 //!
 //! [`hystart`]: crate::hystart
 
-use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, Segs};
+use rand_core::Rng;
+use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, Segs, Span};
 
 use crate::hystart::{HyStart, Settings};
 use crate::{AckSample, CaState, Control, CwndEvent, Flow, Moments, Row, Window, WindowControl};
@@ -77,6 +78,10 @@ pub const ROW: Row = Row {
 };
 
 fn build(given: &Parameters) -> Result<Control, ParameterError> {
+    Ok(Control::Window(Box::new(Cubic::new(tuning(given)?))))
+}
+
+fn tuning(given: &Parameters) -> Result<Tuning, ParameterError> {
     let get = |name| given.get(name, PARAMETERS);
     let detect = get("hystart_detect")?;
     let settings = Settings {
@@ -85,15 +90,14 @@ fn build(given: &Parameters) -> Result<Control, ParameterError> {
         low_window: Segs(get("hystart_low_window")? as u32),
         ack_delta_us: get("hystart_ack_delta_us")?,
     };
-    let tuning = Tuning {
+    Ok(Tuning {
         fast_convergence: get("fast_convergence")? != 0,
         beta: get("beta")?,
         initial_ssthresh: Segs(get("initial_ssthresh")? as u32),
         steepness: get("bic_scale")? * SCALE_STEPS,
         tcp_friendliness: get("tcp_friendliness")? != 0,
         hystart: (get("hystart")? != 0).then_some(settings),
-    };
-    Ok(Control::Window(Box::new(Cubic::new(tuning))))
+    })
 }
 
 /// The module parameters.
@@ -167,7 +171,7 @@ struct Update {
 }
 
 impl Moments for Cubic {
-    fn init(&mut self, flow: &Flow, window: &mut Window, _draws: &mut dyn rand_core::Rng) {
+    fn init(&mut self, flow: &Flow, window: &mut Window, _draws: &mut dyn Rng) {
         self.hystart = self.tuning.hystart.map(|settings| HyStart::new(settings, flow));
         if self.hystart.is_none() && self.tuning.initial_ssthresh > Segs::ZERO {
             window.ssthresh = self.tuning.initial_ssthresh;
@@ -269,7 +273,7 @@ impl Cubic {
 
     /// W(t) one RTT from now. [rfc9438 §4.2 fig. 1]
     fn target(&self, epoch: &Epoch, flow: &Flow) -> u32 {
-        let ahead = flow.jiffies_in(tailback_units::Span::from_micros(self.delay_min_us.unwrap_or(0)));
+        let ahead = flow.jiffies_in(Span::from_micros(self.delay_min_us.unwrap_or(0)));
         let t = ((flow.jiffies() - epoch.start + ahead) << CLOCK_BITS) / flow.hz();
         let rise = self.tuning.rise(t.abs_diff(epoch.k));
         if t < epoch.k { epoch.origin.saturating_sub(rise) } else { epoch.origin.saturating_add(rise) }
@@ -302,5 +306,271 @@ fn cube_root(a: u64) -> u64 {
             return root;
         }
         root = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tailback_units::SimTime;
+
+    use super::*;
+    use crate::test_path::Zeros;
+
+    /// A flow in which nothing but CUBIC happens: the test says when how much is acknowledged.
+    struct Acks {
+        flow: Flow,
+        window: Window,
+        cubic: Cubic,
+    }
+
+    impl Acks {
+        fn new(cwnd: u32, given: &[(&str, u64)]) -> Self {
+            let mut parameters = Parameters::default();
+            given.iter().for_each(|&(name, value)| parameters.set(name, value));
+            let mut flow = Flow { cwnd_limited: true, ..Flow::established(1448, Span::from_millis(1)) };
+            flow.now = SimTime::ZERO + Span::from_secs(1);
+            let mut window = Window::initial(Segs(cwnd));
+            let mut cubic = Cubic::new(tuning(&parameters).expect("all are in range"));
+            cubic.init(&flow, &mut window, &mut Zeros);
+            Acks { flow, window, cubic }
+        }
+
+        /// After a loss at `cwnd`.
+        fn after_loss(cwnd: u32) -> Self {
+            let mut acks = Acks::new(cwnd, &[]);
+            acks.lose();
+            acks
+        }
+
+        fn lose(&mut self) {
+            self.window.ssthresh = self.cubic.ssthresh(&self.flow, &self.window);
+            self.window.cwnd = self.window.ssthresh;
+        }
+
+        fn ack(&mut self, segments: u32) {
+            self.cubic.cong_avoid(Segs(segments), &self.flow, &mut self.window);
+        }
+
+        fn sample(&mut self, rtt: Span) {
+            let sample = AckSample { packets_acked: Segs(1), rtt: Some(rtt), in_flight: 0 };
+            self.cubic.pkts_acked(&sample, &self.flow, &mut self.window);
+        }
+
+        fn wait(&mut self, span: Span) {
+            self.flow.now += span;
+        }
+
+        /// Acknowledges whole windows, one each `rtt`, spread evenly over it.
+        fn round_trips(&mut self, count: u32, rtt: Span) {
+            for _ in 0..count {
+                let cwnd = self.window.cwnd.0;
+                for _ in 0..cwnd {
+                    self.wait(rtt / u64::from(cwnd));
+                    self.ack(1);
+                }
+            }
+        }
+
+        fn epoch(&self) -> &Epoch {
+            self.cubic.epoch.as_ref().expect("it grows on the curve")
+        }
+    }
+
+    #[test]
+    fn a_loss_at_100_leaves_70_and_a_plateau_4_22_seconds_away() {
+        let mut acks = Acks::after_loss(100);
+        assert_eq!((acks.window.cwnd, acks.cubic.w_max), (Segs(70), 100));
+        acks.ack(1);
+        assert_eq!(acks.epoch().k * 100 / 1024, 421, "4.2168 s, rounded down");
+        assert_eq!(acks.epoch().origin, 100);
+    }
+
+    /// The published curve 86.7, 95.6, 99.3, 102.3 in whole segments: the distance to the plateau is rounded down.
+    #[test]
+    fn the_curve_passes_the_published_values() {
+        let mut acks = Acks::after_loss(100);
+        acks.ack(1);
+        let start = acks.flow.now;
+        for (seconds, target) in [(1, 87), (2, 96), (3, 100), (4, 100), (6, 102), (8, 121)] {
+            acks.flow.now = start + Span::from_secs(seconds);
+            assert_eq!(acks.cubic.target(acks.epoch(), &acks.flow), target, "after {seconds} s");
+        }
+    }
+
+    #[test]
+    fn the_target_is_that_of_one_round_trip_ahead() {
+        let mut acks = Acks::after_loss(100);
+        acks.sample(Span::from_millis(500));
+        acks.ack(1);
+        acks.wait(Span::from_millis(500));
+        assert_eq!(acks.cubic.target(acks.epoch(), &acks.flow), 87);
+    }
+
+    #[test]
+    fn a_long_path_follows_the_curve() {
+        let mut acks = Acks::after_loss(1_000);
+        let (start, k) = (acks.flow.now, (300.0f64 / 0.4004).cbrt());
+        acks.sample(Span::from_millis(200));
+        acks.round_trips(60, Span::from_millis(200));
+        let t = acks.flow.now.since(start).as_secs_f64() - k;
+        let curve = 1_000.0 + 0.4004 * t.powi(3);
+        assert!((f64::from(acks.window.cwnd.0) / curve - 1.0).abs() < 0.01, "{} {curve}", acks.window.cwnd);
+    }
+
+    #[test]
+    fn a_second_loss_below_the_last_releases_more() {
+        let mut acks = Acks::after_loss(100);
+        acks.window.cwnd = Segs(90);
+        acks.lose();
+        assert_eq!((acks.cubic.w_max, acks.window.cwnd), (76, Segs(63)));
+    }
+
+    #[test]
+    fn without_fast_convergence_the_plateau_is_the_window_at_the_loss() {
+        let mut acks = Acks::new(100, &[("fast_convergence", 0)]);
+        acks.lose();
+        acks.window.cwnd = Segs(90);
+        acks.lose();
+        assert_eq!((acks.cubic.w_max, acks.window.cwnd), (90, Segs(63)));
+    }
+
+    #[test]
+    fn a_cut_leaves_two_segments() {
+        for (cwnd, ssthresh) in [(1, 2), (2, 2), (3, 2), (10, 7), (28, 19)] {
+            assert_eq!(Acks::after_loss(cwnd).window.ssthresh, Segs(ssthresh));
+        }
+    }
+
+    #[test]
+    fn on_a_short_path_reno_leads_with_a_segment_per_eighteen_acknowledged() {
+        let mut acks = Acks::after_loss(15);
+        assert_eq!((acks.window.cwnd, acks.cubic.tuning.reno_pace(10)), (Segs(10), 18));
+        acks.round_trips(100, Span::from_millis(10));
+        // 8/15 of a segment per round trip.
+        assert!((61..=65).contains(&acks.window.cwnd.0), "{}", acks.window.cwnd);
+        let mut alone = Acks::new(15, &[("tcp_friendliness", 0)]);
+        alone.lose();
+        alone.round_trips(100, Span::from_millis(10));
+        assert!(alone.window.cwnd.0 <= 16, "{}", alone.window.cwnd);
+    }
+
+    #[test]
+    fn before_any_loss_the_window_grows_by_a_twentieth_per_round_trip() {
+        let mut acks = Acks::new(100, &[]);
+        acks.window.ssthresh = Segs(100);
+        acks.round_trips(1, Span::from_millis(10));
+        assert_eq!(acks.window.cwnd, Segs(105));
+    }
+
+    #[test]
+    fn growth_is_never_faster_than_a_segment_per_two_acknowledged() {
+        let mut acks = Acks::after_loss(20_000);
+        (acks.window.cwnd, acks.window.ssthresh) = (Segs(100), Segs(100));
+        acks.round_trips(2, Span::from_secs(5));
+        assert_eq!(acks.window.cwnd, Segs(225));
+    }
+
+    /// packetdrill's bulk transfer at 166 kbit/s from the end of slow start on: one ACK for two segments each 100 ms.
+    #[test]
+    fn after_slow_start_at_48_the_window_grows_as_packetdrill_expects_of_the_kernel() {
+        let mut acks = Acks::new(10, &[("hystart", 0), ("initial_ssthresh", 48)]);
+        let mut windows = Vec::new();
+        for ack in 1..=63 {
+            acks.wait(Span::from_millis(100));
+            acks.sample(Span::from_millis(100 * ack));
+            acks.ack(2);
+            windows.push(acks.window.cwnd.0);
+        }
+        let at = |ack: usize| windows[ack - 1];
+        assert_eq!([5, 10, 15, 19].map(at), [20, 30, 40, 48]);
+        assert_eq!([30, 40, 50, 60].map(at), [49, 50, 52, 58]);
+        assert_eq!([61, 62, 63].map(at), [59, 60, 61], "a segment per ACK from there");
+    }
+
+    #[test]
+    fn idle_time_does_not_count_on_the_curve() {
+        let grown = |idle: Span| {
+            let mut acks = Acks::after_loss(1_000);
+            acks.round_trips(10, Span::from_millis(100));
+            acks.flow.last_sent = acks.flow.now;
+            acks.wait(idle);
+            acks.cubic.cwnd_event(CwndEvent::TxStart, &acks.flow, &mut acks.window);
+            acks.round_trips(10, Span::from_millis(100));
+            acks.window.cwnd
+        };
+        assert_eq!(grown(Span::from_secs(30)), grown(Span::ZERO));
+    }
+
+    #[test]
+    fn idle_time_before_the_epoch_does_not_carry_it_into_the_future() {
+        let mut acks = Acks::after_loss(100);
+        acks.ack(1);
+        acks.flow.last_sent = SimTime::ZERO;
+        acks.cubic.cwnd_event(CwndEvent::TxStart, &acks.flow, &mut acks.window);
+        assert_eq!(acks.epoch().start, acks.flow.jiffies());
+    }
+
+    #[test]
+    fn an_unchanged_window_is_looked_at_again_after_a_thirty_second_of_a_second() {
+        let mut acks = Acks::after_loss(1_000);
+        acks.ack(1);
+        let first = acks.cubic.cnt;
+        acks.wait(Span::from_millis(31));
+        acks.ack(1);
+        assert_eq!(acks.cubic.cnt, first);
+        acks.wait(Span::from_millis(1));
+        acks.ack(1);
+        assert_ne!(acks.cubic.cnt, first);
+    }
+
+    #[test]
+    fn rtts_of_the_first_second_after_a_reduction_are_not_believed() {
+        let mut acks = Acks::after_loss(100);
+        acks.ack(1);
+        acks.wait(Span::from_millis(999));
+        acks.sample(Span::from_millis(10));
+        assert_eq!(acks.cubic.delay_min_us, None);
+        acks.wait(Span::from_millis(1));
+        acks.sample(Span::from_millis(20));
+        assert_eq!(acks.cubic.delay_min_us, Some(20_000));
+    }
+
+    #[test]
+    fn a_timeout_forgets_the_plateau_and_arms_hystart_again() {
+        let mut acks = Acks::new(20, &[]);
+        for _ in 0..10 {
+            acks.sample(Span::from_millis(100));
+        }
+        for _ in 0..9 {
+            acks.sample(Span::from_millis(200));
+        }
+        let exit = |acks: &Acks| acks.cubic.hystart.as_ref().and_then(HyStart::exit);
+        assert_eq!(exit(&acks), None, "the round began with the smaller RTT");
+        (acks.flow.snd_una, acks.flow.snd_nxt) = (1, 100);
+        for _ in 0..9 {
+            acks.sample(Span::from_millis(200));
+        }
+        assert!(exit(&acks).is_some());
+        acks.window.ssthresh = acks.cubic.ssthresh(&acks.flow, &acks.window);
+        acks.cubic.set_state(CaState::Loss, &acks.flow, &mut acks.window);
+        assert_eq!((acks.cubic.w_max, acks.cubic.delay_min_us, exit(&acks)), (0, None, None));
+        assert_eq!(acks.window.ssthresh, Segs(14));
+    }
+
+    #[test]
+    fn a_flow_not_limited_by_its_window_does_not_grow() {
+        let mut acks = Acks::new(10, &[]);
+        acks.flow.cwnd_limited = false;
+        acks.ack(10);
+        assert_eq!(acks.window.cwnd, Segs(10));
+    }
+
+    #[test]
+    fn cube_roots_are_exact_and_rounded_down() {
+        for root in [1u64, 2, 3, 10, 4_317, 100_000, 2_642_244] {
+            let cube = root * root * root;
+            assert_eq!([cube - 1, cube, cube + 1].map(cube_root), [root - 1, root, root], "{root}");
+        }
+        assert_eq!([0, u64::MAX].map(cube_root), [0, 2_642_245]);
     }
 }

@@ -69,7 +69,13 @@ struct Round {
 
 impl Round {
     fn starting(flow: &Flow) -> Self {
-        Round { started: flow.now, last_ack: flow.now, ends_after: flow.snd_nxt, samples: 0, min_rtt_us: u64::MAX }
+        Round {
+            started: flow.now,
+            last_ack: flow.now,
+            ends_after: flow.snd_nxt,
+            samples: 0,
+            min_rtt_us: u64::MAX,
+        }
     }
 }
 
@@ -101,7 +107,8 @@ impl HyStart {
         if window.cwnd < self.settings.low_window {
             return;
         }
-        let train = self.settings.ack_train && self.train_fills_the_pipe(pipe_us(min_rtt_us, flow, window), flow);
+        let train =
+            self.settings.ack_train && self.train_fills_the_pipe(pipe_us(min_rtt_us, flow, window), flow);
         let delay = self.settings.delay && self.delay_has_grown(rtt_us, min_rtt_us);
         self.exit = if train { Some(Exit::AckTrain) } else { delay.then_some(Exit::Delay) };
         if self.exit.is_some() {
@@ -155,7 +162,8 @@ mod tests {
 
     use super::*;
 
-    const SETTINGS: Settings = Settings { ack_train: true, delay: true, low_window: Segs(16), ack_delta_us: 2_000 };
+    const SETTINGS: Settings =
+        Settings { ack_train: true, delay: true, low_window: Segs(16), ack_delta_us: 2_000 };
     const MSS: u64 = 1000;
 
     /// A slow start that acknowledges `per_ack` segments at each given moment; what it learns it learns from HyStart.

@@ -102,7 +102,12 @@ mod tests {
         for row in ROWS {
             for parameter in row.parameters {
                 let default = parameter.default.expect("controls of the kernel have defaults for all");
-                assert!((parameter.least..=parameter.most).contains(&default), "{} {}", row.name, parameter.name);
+                assert!(
+                    (parameter.least..=parameter.most).contains(&default),
+                    "{} {}",
+                    row.name,
+                    parameter.name
+                );
             }
         }
     }
@@ -110,7 +115,9 @@ mod tests {
     #[test]
     fn an_unknown_control_names_the_known_ones() {
         let error = build("cubik", &Parameters::default()).unwrap_err();
-        assert!(error.to_string().starts_with("`cubik` is not a congestion control here; there are: reno, cubic"));
+        assert!(
+            error.to_string().starts_with("`cubik` is not a congestion control here; there are: reno, cubic")
+        );
     }
 
     #[test]

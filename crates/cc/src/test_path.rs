@@ -1,6 +1,7 @@
-//! A small path for tests of model controls: one sender, one bottleneck with a FIFO, an ACK for each packet.
+//! What tests share: a small path for model controls (one sender, one bottleneck with a FIFO, an ACK for each packet)
+//! and draws that are always zero, where chance does not matter.
 //!
-//! It paces and samples the delivery rate as Linux does; a lost packet is noticed when the third after it is
+//! The sender paces and samples the delivery rate as Linux does; a lost packet is noticed when the third after it is
 //! acknowledged, and is not sent again (the next new one stands for it).
 
 use std::collections::VecDeque;
@@ -238,5 +239,25 @@ impl<C: ModelControl> Run<C> {
             is_retrans: false,
             is_ack_delayed: false,
         }
+    }
+}
+
+/// Draws that are always zero.
+pub struct Zeros;
+
+impl rand_core::TryRng for Zeros {
+    type Error = rand_core::Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        Ok(0)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        Ok(0)
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        bytes.fill(0);
+        Ok(())
     }
 }

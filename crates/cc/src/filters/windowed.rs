@@ -159,7 +159,8 @@ mod tests {
     fn the_best_gives_way_to_the_second_and_the_second_to_the_third() {
         let mut filter = WindowedMax::default();
         filter.reset(0, 100);
-        for (time, value, expected) in [(3, 90, 100), (6, 80, 100), (11, 10, 90), (14, 10, 80), (17, 10, 10)] {
+        for (time, value, expected) in [(3, 90, 100), (6, 80, 100), (11, 10, 90), (14, 10, 80), (17, 10, 10)]
+        {
             assert_eq!(filter.update(10, time, value), expected, "at {time}");
         }
     }

@@ -1,0 +1,275 @@
+//! Operations model: whatever a sender may do to a control, in any order, at any rate and time, no row of the
+//! registry panics, overflows, or breaks what every sender relies on.
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+use tailback_cc::{
+    AckSample, CaState, Control, CwndEvent, Flow, PacingStatus, ROWS, RateSample, Row, Window, build,
+};
+use tailback_units::{Parameters, Rate, Segs, SimTime, Span};
+
+const STATES: [CaState; 5] =
+    [CaState::Open, CaState::Disorder, CaState::Cwr, CaState::Recovery, CaState::Loss];
+const EVENTS: [CwndEvent; 4] =
+    [CwndEvent::TxStart, CwndEvent::CwndRestart, CwndEvent::CompleteCwr, CwndEvent::Loss];
+const PACING: [PacingStatus; 3] = [PacingStatus::None, PacingStatus::Needed, PacingStatus::Fq];
+
+/// One ACK as the network may make it.
+#[derive(Clone, Debug)]
+struct Ack {
+    segments: u32,
+    rtt: Option<Span>,
+    interval: Option<Span>,
+    losses: u32,
+    in_flight: u32,
+    app_limited: bool,
+    delayed: bool,
+}
+
+/// What may happen to a sender.
+#[derive(Clone, Debug)]
+enum Operation {
+    Ack(Ack),
+    Wait(Span),
+    State(Index),
+    Event(Index),
+    Cut,
+    Undo,
+    Timeout,
+    PacingRate(Rate),
+    Pacing(Index),
+    AppLimited,
+    Clamp(u32),
+    CwndLimited(bool),
+}
+
+fn ack() -> impl Strategy<Value = Ack> {
+    // 1 bit/s to beyond 100 Gbit/s: from a segment in hours to many in a microsecond.
+    let span =
+        || prop_oneof![0u64..10_000, 0u64..100_000_000, 0u64..20_000_000_000_000].prop_map(Span::from_nanos);
+    let segments = prop_oneof![4 => 0u32..4, 2 => 0u32..100, 1 => 0u32..2_000_000];
+    let count = || prop_oneof![4 => Just(0u32), 2 => 0u32..100, 1 => 0u32..2_000_000];
+    (
+        segments,
+        proptest::option::of(span()),
+        proptest::option::of(span()),
+        count(),
+        count(),
+        any::<[bool; 2]>(),
+    )
+        .prop_map(|(segments, rtt, interval, losses, in_flight, [app_limited, delayed])| Ack {
+            segments,
+            rtt,
+            interval,
+            losses,
+            in_flight,
+            app_limited,
+            delayed,
+        })
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let wait = prop_oneof![0u64..100_000, 0u64..1_000_000_000, 0u64..100_000_000_000_000];
+    prop_oneof![
+        20 => ack().prop_map(Operation::Ack),
+        6 => wait.prop_map(|ns| Operation::Wait(Span::from_nanos(ns))),
+        3 => any::<Index>().prop_map(Operation::State),
+        3 => any::<Index>().prop_map(Operation::Event),
+        1 => Just(Operation::Cut),
+        1 => Just(Operation::Undo),
+        1 => Just(Operation::Timeout),
+        1 => (0u64..=100_000_000_000).prop_map(|bits| Operation::PacingRate(Rate::from_bits_per_sec(bits))),
+        1 => Just(Operation::PacingRate(Rate::UNLIMITED)),
+        1 => any::<Index>().prop_map(Operation::Pacing),
+        1 => Just(Operation::AppLimited),
+        1 => (1u32..100_000).prop_map(Operation::Clamp),
+        1 => any::<bool>().prop_map(Operation::CwndLimited),
+    ]
+}
+
+/// Values a row accepts: its defaults, and its extremes.
+fn parameters(row: &Row, choices: &[Index]) -> Parameters {
+    let mut given = Parameters::default();
+    for (parameter, choice) in row.parameters.iter().zip(choices) {
+        let values = [parameter.default.unwrap_or(parameter.least), parameter.least, parameter.most];
+        given.set(parameter.name, *choice.get(&values));
+    }
+    given
+}
+
+/// The part of a sender that a control sees.
+struct Sender {
+    control: Control,
+    flow: Flow,
+    window: Window,
+    draws: Xoshiro256PlusPlus,
+}
+
+impl Sender {
+    fn new(row: &Row, given: &Parameters, mss: u32, jiffy: Span) -> Self {
+        let control = build(row.name, given).expect("the values are in range");
+        let (flow, window) = (Flow::established(mss, jiffy), Window::initial(Segs(10)));
+        let mut sender = Sender { control, flow, window, draws: Xoshiro256PlusPlus::seed_from_u64(7) };
+        sender.control.moments().init(&sender.flow, &mut sender.window, &mut sender.draws);
+        sender
+    }
+
+    fn perform(&mut self, operation: &Operation) {
+        match operation {
+            Operation::Ack(ack) => self.ack(ack),
+            Operation::Wait(span) => self.flow.now += *span,
+            Operation::State(index) => self.set_state(*index.get(&STATES)),
+            Operation::Event(index) => {
+                self.control.moments().cwnd_event(*index.get(&EVENTS), &self.flow, &mut self.window);
+                self.flow.last_sent = self.flow.now;
+            }
+            Operation::Cut => self.cut(),
+            Operation::Undo => self.undo(),
+            Operation::Timeout => self.time_out(),
+            Operation::PacingRate(rate) => self.window.pacing_rate = *rate,
+            Operation::Pacing(index) => self.flow.pacing_status = *index.get(&PACING),
+            Operation::AppLimited => self.flow.app_limited = self.flow.delivered.max(1),
+            Operation::Clamp(segments) => self.window.cwnd_clamp = Segs(*segments),
+            Operation::CwndLimited(limited) => self.flow.cwnd_limited = *limited,
+        }
+        // What every sender does after a control wrote the window. [linux-6.12 tcp.h tcp_snd_cwnd_set]
+        self.window.cwnd = self.window.cwnd.max(Segs::ONE).min(self.window.cwnd_clamp);
+    }
+
+    fn ack(&mut self, ack: &Ack) {
+        let prior_in_flight = self.flow.in_flight;
+        let prior_delivered = self.flow.delivered.saturating_sub(u64::from(self.window.cwnd.0));
+        self.flow.snd_una += u64::from(ack.segments) * u64::from(self.flow.mss);
+        self.flow.snd_nxt = self.flow.snd_una + u64::from(ack.in_flight) * u64::from(self.flow.mss);
+        self.flow.delivered += u64::from(ack.segments);
+        self.flow.delivered_at = self.flow.now;
+        self.flow.lost += u64::from(ack.losses);
+        self.flow.in_flight = Segs(ack.in_flight);
+        if let Some(rtt) = ack.rtt {
+            self.flow.srtt_us8 = u32::try_from(rtt.as_micros() * 8).unwrap_or(u32::MAX);
+        }
+        let sample = AckSample {
+            packets_acked: Segs(ack.segments),
+            rtt: ack.rtt,
+            in_flight: u64::from(ack.in_flight),
+        };
+        self.control.moments().in_ack_event(&self.flow, &mut self.window);
+        self.control.moments().pkts_acked(&sample, &self.flow, &mut self.window);
+        let rate = RateSample {
+            prior_delivered,
+            delivered: Some(self.flow.delivered - prior_delivered),
+            interval: ack.interval,
+            rtt: ack.rtt,
+            losses: Segs(ack.losses),
+            acked_sacked: Segs(ack.segments),
+            prior_in_flight,
+            is_app_limited: ack.app_limited,
+            is_retrans: false,
+            is_ack_delayed: ack.delayed,
+        };
+        match &mut self.control {
+            Control::Window(control) => {
+                control.cong_avoid(Segs(ack.segments), &self.flow, &mut self.window);
+            }
+            Control::Model(control) => {
+                control.cong_control(&rate, &self.flow, &mut self.window, &mut self.draws);
+            }
+        }
+    }
+
+    fn cut(&mut self) {
+        self.window.prior_cwnd = self.window.cwnd;
+        match &mut self.control {
+            Control::Window(control) => {
+                let ssthresh = control.ssthresh(&self.flow, &self.window);
+                assert!(ssthresh >= Segs(2), "a cut leaves {ssthresh}");
+                (self.window.ssthresh, self.window.cwnd) = (ssthresh, ssthresh);
+            }
+            Control::Model(control) => {
+                self.window.ssthresh = control.ssthresh(&self.flow, &self.window);
+            }
+        }
+    }
+
+    fn undo(&mut self) {
+        self.window.cwnd = match &mut self.control {
+            Control::Window(control) => control.undo_cwnd(&self.flow, &self.window),
+            Control::Model(control) => control.undo_cwnd(&self.flow, &mut self.window),
+        };
+    }
+
+    fn time_out(&mut self) {
+        self.cut();
+        self.control.moments().cwnd_event(CwndEvent::Loss, &self.flow, &mut self.window);
+        self.window.cwnd = self.flow.in_flight + Segs::ONE;
+        self.set_state(CaState::Loss);
+    }
+
+    fn set_state(&mut self, to: CaState) {
+        self.control.moments().set_state(to, &self.flow, &mut self.window);
+        self.flow.ca_state = to;
+    }
+
+    fn check(&self, row: &Row) {
+        assert!(self.window.cwnd >= Segs::ONE && self.window.cwnd <= self.window.cwnd_clamp, "{}", row.name);
+        if matches!(self.control, Control::Window(_)) {
+            assert!(self.window.ssthresh >= Segs(2), "{}: ssthresh {}", row.name, self.window.ssthresh);
+        }
+        assert!(self.control.read().min_tso_segs(&self.window) >= 1, "{}", row.name);
+        self.control.read().gauges(&self.flow, &mut |name, value| {
+            assert!(value.is_finite() && value >= 0.0, "{}: {name} is {value}", row.name);
+        });
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_sequence_of_operations_breaks_a_control(
+        operations in proptest::collection::vec(operation(), 1..300),
+        choices in proptest::collection::vec(any::<Index>(), 16),
+        mss in 1u32..9_000,
+        hz in prop_oneof![Just(100u64), Just(250), Just(1_000)],
+    ) {
+        for row in ROWS {
+            let jiffy = Span::from_nanos(1_000_000_000 / hz);
+            let mut sender = Sender::new(row, &parameters(row, &choices), mss, jiffy);
+            sender.flow.now = SimTime::ZERO + Span::from_millis(3);
+            for operation in &operations {
+                sender.perform(operation);
+                sender.check(row);
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_operations_give_the_same_windows(operations in proptest::collection::vec(operation(), 1..100)) {
+        for row in ROWS {
+            let windows = || {
+                let mut sender = Sender::new(row, &Parameters::default(), 1448, Span::from_millis(1));
+                let step = |operation| {
+                    sender.perform(operation);
+                    (sender.window.cwnd, sender.window.ssthresh, sender.window.pacing_rate)
+                };
+                operations.iter().map(step).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(windows(), windows(), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn a_window_control_stands_still_while_the_window_is_not_the_limit(acks in proptest::collection::vec(ack(), 1..50)) {
+        for row in ROWS {
+            let mut sender = Sender::new(row, &Parameters::default(), 1448, Span::from_millis(1));
+            sender.flow.cwnd_limited = false;
+            let is_window = matches!(sender.control, Control::Window(_));
+            for ack in acks.iter().filter(|_| is_window) {
+                sender.ack(ack);
+                prop_assert_eq!(sender.window.cwnd, Segs(10), "{}", row.name);
+            }
+        }
+    }
+}
