@@ -15,7 +15,8 @@
 //!
 //! The files follow the kernel's steps, in its order: `output` (the transmit loop and its gate), `small_queue`,
 //! `pacing`, `window` (cwnd validation, send window and buffer), `input` (one ACK), `sack`, `rtt`, `rack`,
-//! `rate_sample`, `recovery`, `undo`, `timers` (RTO, tail loss probe, reordering), `receiver`, `receive_window`.
+//! `rate_sample`, `recovery`, `undo`, `timers` (RTO, tail loss probe, reordering), `receiver`, `reassembly`,
+//! `receive_window`.
 
 mod config;
 mod endpoint;
@@ -26,6 +27,7 @@ mod pacing;
 mod queue;
 mod rack;
 mod rate_sample;
+mod reassembly;
 mod receive_window;
 mod receiver;
 mod recovery;

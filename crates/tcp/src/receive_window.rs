@@ -236,15 +236,10 @@ impl ReceiveWindow {
         self.rtt.time = Some(now);
     }
 
-    /// The application read up to `seq`; `held` is the memory of what is out of order. Returns the bytes read.
-    pub(crate) fn read(&mut self, seq: u64, held: u64, now: SimTime) -> u64 {
-        let copied = seq.saturating_sub(self.copied_seq);
-        self.copied_seq = self.copied_seq.max(seq);
-        self.rmem_alloc = held;
-        if copied > 0 {
-            self.adjust_space(now);
-        }
-        copied
+    /// The application read the `bytes` of one skb.
+    pub(crate) fn read(&mut self, bytes: u32, now: SimTime) {
+        self.copied_seq += u64::from(bytes);
+        self.adjust_space(now);
     }
 
     /// Dynamic right-sizing. [linux-6.12 tcp_input.c tcp_rcv_space_adjust]

@@ -9,6 +9,7 @@ use tailback_packet::{SackBlock, SackBlocks, Segment, SegmentFlags};
 use tailback_units::{SimTime, Span};
 
 use crate::config::Settings;
+use crate::reassembly::{Reassembly, Skb};
 use crate::receive_window::ReceiveWindow;
 use crate::rtt::RTO_INITIAL;
 use crate::timers::wheel_expiry;
@@ -30,13 +31,6 @@ const SACKS_KEPT: usize = 4;
 const SACKS_SENT: usize = 3;
 /// From this block on a change is sent at once. [linux-6.12 tcp_input.c TCP_SACK_BLOCKS_EXPECTED]
 const SACK_BLOCKS_EXPECTED: usize = 2;
-
-/// Out-of-order bytes, and what their buffers cost.
-#[derive(Clone, Copy, Debug)]
-struct Island {
-    block: SackBlock,
-    truesize: u64,
-}
 
 /// The delayed-ACK engine. [linux-6.12 inet_connection_sock.h icsk_ack]
 #[derive(Clone, Debug, Default)]
@@ -66,7 +60,7 @@ pub(crate) struct Receiver {
     pub(crate) rcv_nxt: u64,
     pub(crate) window: ReceiveWindow,
     fin_at: Option<u64>,
-    islands: Vec<Island>,
+    data: Reassembly,
     sacks: Vec<SackBlock>,
     dsack: Option<SackBlock>,
     ts_recent: Option<SimTime>,
@@ -86,7 +80,7 @@ impl Receiver {
             rcv_nxt: 0,
             window: ReceiveWindow::new(settings, mss),
             fin_at: None,
-            islands: Vec::new(),
+            data: Reassembly::default(),
             sacks: Vec::new(),
             dsack: None,
             ts_recent: None,
@@ -139,6 +133,7 @@ impl Receiver {
 
     /// Takes a segment with data or FIN. `truesize`: what its buffer costs.
     pub(crate) fn take_data(&mut self, segment: &Segment, truesize: u32, now: SimTime) {
+        self.window.rtt_by_timestamp(segment, now);
         let end = segment.end();
         if end <= self.rcv_nxt && segment.seq < self.rcv_nxt {
             self.duplicate(segment.seq, end);
@@ -158,7 +153,6 @@ impl Receiver {
     }
 
     fn in_order(&mut self, segment: &Segment, truesize: u32, now: SimTime) {
-        self.window.rtt_by_timestamp(segment, now);
         let fresh = segment.end() - self.rcv_nxt;
         self.rcv_nxt = segment.end();
         if segment.flags.contains(SegmentFlags::FIN) {
@@ -167,13 +161,14 @@ impl Receiver {
             self.ack.scheduled = true;
         }
         if segment.length > 0 {
-            self.window.rmem_alloc += u64::from(truesize);
+            self.data.push(Skb::of_segment(segment.length));
+            self.window.rmem_alloc = self.data.truesize;
             self.data_arrived(segment, truesize, now);
         }
         if fresh > 0 {
             self.readable = true;
         }
-        if !self.islands.is_empty() {
+        if !self.data.in_order() {
             self.join_islands();
         }
     }
@@ -221,15 +216,9 @@ impl Receiver {
 
     /// Moves islands that are in order now.
     fn join_islands(&mut self) {
-        while let Some(first) =
-            self.islands.first().filter(|island| island.block.start <= self.rcv_nxt).copied()
-        {
-            self.islands.remove(0);
-            if first.block.end > self.rcv_nxt {
-                self.rcv_nxt = first.block.end;
-            }
-        }
-        if self.islands.is_empty() {
+        self.rcv_nxt = self.data.join(self.rcv_nxt);
+        self.window.rmem_alloc = self.data.truesize;
+        if self.data.in_order() {
             self.ack.now = true;
         }
         let next = self.rcv_nxt;
@@ -239,32 +228,17 @@ impl Receiver {
     /// [linux-6.12 tcp_input.c tcp_data_queue_ofo, tcp_sack_new_ofo_skb]
     fn out_of_order(&mut self, segment: &Segment, truesize: u32) {
         let mut block = SackBlock { start: segment.seq, end: segment.end() };
-        let covered =
-            self.islands.iter().any(|known| known.block.start <= block.start && known.block.end >= block.end);
         self.ack.scheduled = true;
-        if covered {
+        if self.data.covers(block) {
             self.dsack = Some(block);
         } else {
-            self.window.rmem_alloc += u64::from(truesize);
-            block = self.insert_island(block, truesize);
+            block = self.data.insert(block, Skb::of_segment(segment.length));
+            self.window.rmem_alloc = self.data.truesize;
             if segment.length >= 128 && self.window.grow(segment.length, truesize) {
                 self.ack.quick |= 1;
             }
         }
         self.put_sack_first(block);
-    }
-
-    fn insert_island(&mut self, block: SackBlock, truesize: u32) -> SackBlock {
-        let mut merged = Island { block, truesize: u64::from(truesize) };
-        let from = self.islands.partition_point(|island| island.block.end < block.start);
-        let to = self.islands.partition_point(|island| island.block.start <= block.end);
-        for island in &self.islands[from..to] {
-            merged.block.start = merged.block.start.min(island.block.start);
-            merged.block.end = merged.block.end.max(island.block.end);
-            merged.truesize += island.truesize;
-        }
-        self.islands.splice(from..to, [merged]);
-        merged.block
     }
 
     fn put_sack_first(&mut self, block: SackBlock) {
@@ -283,7 +257,7 @@ impl Receiver {
         let window_advances = || self.window.unread(self.rcv_nxt) < 1 || self.window_would_not_shrink();
         if (waiting > mss && window_advances()) || self.ack.quick > 0 || self.ack.now {
             self.ack_due = true;
-        } else if self.islands.is_empty() {
+        } else if self.data.in_order() {
             self.delay_ack(now);
         } else {
             self.compress_ack(now);
@@ -341,8 +315,12 @@ impl Receiver {
 
     /// The application reads everything; returns the bytes. [linux-6.12 tcp.c tcp_recvmsg, __tcp_cleanup_rbuf]
     pub(crate) fn read(&mut self, now: SimTime) -> u64 {
-        let fin = u64::from(self.fin_at == Some(self.rcv_nxt));
-        let copied = self.window.read(self.rcv_nxt - fin, self.islands.iter().map(|i| i.truesize).sum(), now);
+        let mut copied = 0;
+        while let Some(skb) = self.data.pop() {
+            copied += u64::from(skb.bytes);
+            self.window.read(skb.bytes, now);
+        }
+        self.window.rmem_alloc = self.data.truesize;
         self.readable = false;
         if self.ack.scheduled {
             let waiting = self.rcv_nxt - self.window.last_update();

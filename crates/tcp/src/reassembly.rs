@@ -1,0 +1,184 @@
+//! Received data as the kernel keeps it: skbs in order, and runs of skbs that wait for a hole to be filled.
+//!
+//! A segment that follows the last one is merged into its skb, up to 17 segments, and then costs no head of its own.
+//! That shows: the receive buffer is tuned after each *skb* the application reads.
+//! [linux-6.12 tcp_input.c tcp_try_coalesce, tcp_ofo_queue]
+
+use std::collections::VecDeque;
+
+use tailback_packet::SackBlock;
+
+use crate::sender::SKB_OVERHEAD;
+
+/// Payload fragments that one skb can hold. [linux-6.12 skbuff.h MAX_SKB_FRAGS]
+const SEGMENTS_PER_SKB: u32 = 17;
+
+/// A buffer with the payload of some segments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Skb {
+    pub(crate) bytes: u32,
+    segments: u32,
+}
+
+impl Skb {
+    pub(crate) fn of_segment(bytes: u32) -> Self {
+        Skb { bytes, segments: 1 }
+    }
+
+    /// Memory it is accounted with.
+    pub(crate) fn truesize(self) -> u64 {
+        u64::from(SKB_OVERHEAD + self.bytes)
+    }
+
+    /// Takes `next` in if it fits.
+    fn merge(&mut self, next: Skb) -> bool {
+        let fits = self.segments + next.segments <= SEGMENTS_PER_SKB;
+        if fits {
+            self.bytes += next.bytes;
+            self.segments += next.segments;
+        }
+        fits
+    }
+}
+
+/// Out-of-order bytes without a gap.
+#[derive(Clone, Debug)]
+struct Island {
+    block: SackBlock,
+    skbs: Vec<Skb>,
+}
+
+/// The receive queue and the out-of-order queue.
+#[derive(Debug, Default)]
+pub(crate) struct Reassembly {
+    ready: VecDeque<Skb>,
+    islands: Vec<Island>,
+    /// Memory of all.
+    pub(crate) truesize: u64,
+}
+
+impl Reassembly {
+    /// A segment that is next in order.
+    pub(crate) fn push(&mut self, skb: Skb) {
+        self.truesize += skb.truesize();
+        self.queue(skb);
+    }
+
+    fn queue(&mut self, skb: Skb) {
+        if self.ready.back_mut().is_some_and(|tail| tail.merge(skb)) {
+            self.truesize -= u64::from(SKB_OVERHEAD);
+        } else {
+            self.ready.push_back(skb);
+        }
+    }
+
+    /// The next skb for the application.
+    pub(crate) fn pop(&mut self) -> Option<Skb> {
+        let skb = self.ready.pop_front()?;
+        self.truesize -= skb.truesize();
+        Some(skb)
+    }
+
+    /// Nothing waits for a hole to be filled.
+    pub(crate) fn in_order(&self) -> bool {
+        self.islands.is_empty()
+    }
+
+    /// All bytes of `block` wait already.
+    pub(crate) fn covers(&self, block: SackBlock) -> bool {
+        self.islands.iter().any(|known| known.block.start <= block.start && known.block.end >= block.end)
+    }
+
+    /// Adds a segment that came too early; returns the run of bytes it belongs to now.
+    pub(crate) fn insert(&mut self, block: SackBlock, skb: Skb) -> SackBlock {
+        let from = self.islands.partition_point(|island| island.block.end < block.start);
+        let to = self.islands.partition_point(|island| island.block.start <= block.end);
+        let mut run = Island { block, skbs: Vec::new() };
+        self.truesize += skb.truesize();
+        let mut placed = false;
+        for island in self.islands.splice(from..to, []).collect::<Vec<_>>() {
+            run.block.start = run.block.start.min(island.block.start);
+            run.block.end = run.block.end.max(island.block.end);
+            if island.block.start >= block.start && !placed {
+                self.truesize -= append(&mut run.skbs, skb);
+                placed = true;
+            }
+            run.skbs.extend(island.skbs);
+        }
+        if !placed {
+            self.truesize -= append(&mut run.skbs, skb);
+        }
+        let bytes = run.block;
+        self.islands.insert(from, run);
+        bytes
+    }
+
+    /// Moves what is in order now to the receive queue; returns the new `rcv_nxt`.
+    pub(crate) fn join(&mut self, mut rcv_nxt: u64) -> u64 {
+        while self.islands.first().is_some_and(|island| island.block.start <= rcv_nxt) {
+            let island = self.islands.remove(0);
+            rcv_nxt = rcv_nxt.max(island.block.end);
+            for skb in island.skbs {
+                self.queue(skb);
+            }
+        }
+        rcv_nxt
+    }
+}
+
+/// Appends a segment to a run; returns the memory saved by merging.
+fn append(skbs: &mut Vec<Skb>, skb: Skb) -> u64 {
+    if skbs.last_mut().is_some_and(|last| last.merge(skb)) {
+        return u64::from(SKB_OVERHEAD);
+    }
+    skbs.push(skb);
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(number: u64) -> (SackBlock, Skb) {
+        (SackBlock { start: number * 100, end: (number + 1) * 100 }, Skb::of_segment(100))
+    }
+
+    #[test]
+    fn seventeen_segments_share_one_skb() {
+        let mut data = Reassembly::default();
+        for number in 1..=18 {
+            let (block, skb) = segment(number);
+            data.insert(block, skb);
+        }
+        assert_eq!(data.truesize, 2 * u64::from(SKB_OVERHEAD) + 1800);
+    }
+
+    #[test]
+    fn filling_a_hole_joins_two_runs_and_frees_all_memory_when_read() {
+        let mut data = Reassembly::default();
+        for number in [1, 2, 4, 5] {
+            let (block, skb) = segment(number);
+            data.insert(block, skb);
+        }
+        let (block, skb) = segment(3);
+        assert_eq!(data.insert(block, skb), SackBlock { start: 100, end: 600 });
+        data.push(Skb::of_segment(100));
+        assert_eq!(data.join(100), 600);
+        assert!(data.in_order());
+        let read: u32 = std::iter::from_fn(|| data.pop()).map(|skb| skb.bytes).sum();
+        assert_eq!((read, data.truesize), (600, 0));
+    }
+
+    #[test]
+    fn a_full_run_does_not_merge_with_the_segment_that_filled_the_hole() {
+        let mut data = Reassembly::default();
+        for number in 1..=17 {
+            let (block, skb) = segment(number);
+            data.insert(block, skb);
+        }
+        data.push(Skb::of_segment(100));
+        data.join(100);
+        assert_eq!(data.pop().map(|skb| skb.bytes), Some(100));
+        assert_eq!(data.pop().map(|skb| skb.bytes), Some(1700));
+    }
+}
