@@ -170,7 +170,7 @@ mod tests {
         fn round(&mut self, lost: u32, app_limited: bool) -> Change {
             self.flow.delivered += 100;
             self.flow.lost += u64::from(lost);
-            self.flow.delivered_at = self.flow.delivered_at + Span::from_millis(10);
+            self.flow.delivered_at += Span::from_millis(10);
             let seen = Seen { losses: Segs(lost), app_limited, round_start: true, probing: true };
             self.policer.take(&seen, &self.flow)
         }
