@@ -13,6 +13,16 @@ use crate::recovery::Retransmit;
 use crate::sack::SackWalk;
 use crate::sender::{AckFlags, INITIAL_REORDERING, Sender};
 
+/// Where the sender stood when an ACK arrived: what it changed is the difference.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    una: u64,
+    highest_sack: u64,
+    sacked: u32,
+    delivered: u64,
+    lost: u64,
+}
+
 /// What the removal of acknowledged segments found.
 #[derive(Debug, Default)]
 struct Cleaned {
@@ -29,21 +39,19 @@ impl Sender {
             return;
         }
         self.echoed = ack.tsecr;
-        let prior_una = self.flow.snd_una;
-        let old = ack.ack < prior_una;
+        let before = self.before_ack();
+        let old = ack.ack < before.una;
         if old && ack.sack.is_empty() {
             return;
         }
         let mut flags = AckFlags {
-            una_advanced: ack.ack > prior_una,
+            una_advanced: ack.ack > before.una,
             carries_data: ack.length > 0,
             ece: ack.flags.contains(SegmentFlags::ECE),
             ..AckFlags::default()
         };
         let mut sample = SampleInProgress::new(self.in_flight());
-        let prior_packets = self.flow.packets_out.0;
-        let (prior_delivered, prior_lost) = (self.flow.delivered, self.flow.lost);
-        let prior_highest = self.highest_sack_seq();
+        let nothing_outstanding = self.queue.is_empty();
         if flags.una_advanced {
             self.retransmits = 0;
         }
@@ -51,32 +59,39 @@ impl Sender {
             flags.window_update = self.update_send_window(ack.seq, ack.ack, ack.window);
             self.flow.snd_una = ack.ack;
         }
-        let prior_sacked = self.sacked_out;
         let walk = match ack.sack.is_empty() {
             true => SackWalk::default(),
-            false => self.tag_sacked(ack, prior_una, &mut flags, &mut sample),
+            false => self.tag_sacked(ack, before.una, &mut flags, &mut sample),
         };
         self.refresh_flow();
         self.control.moments().in_ack_event(&self.flow, &mut self.window);
         self.timer.probes_out = 0;
-        if prior_packets == 0 {
+        if nothing_outstanding {
             return self.ack_of_nothing(ack, &flags);
         }
         if !old {
-            self.clean_queue(prior_una, prior_highest, prior_sacked, &walk, &mut flags, &mut sample);
+            self.clean_queue(&before, &walk, &mut flags, &mut sample);
             self.rack_update_reordering_window(sample.prior_delivered);
             self.process_probe_ack(ack.ack, &flags);
         }
-        let retransmit = self.recover(prior_una, old, &mut flags);
+        let retransmit = self.recover(before.una, old, &mut flags);
         if flags.set_timer {
             self.set_timer_after_ack();
         }
-        let delivered = (self.flow.delivered - prior_delivered) as u32;
-        let losses = (self.flow.lost - prior_lost) as u32;
         if !old {
-            self.control_congestion(delivered, losses, &flags, &sample, draws);
+            self.control_congestion(&before, &flags, &sample, draws);
         }
         self.agenda.retransmit = retransmit;
+    }
+
+    fn before_ack(&self) -> Before {
+        Before {
+            una: self.flow.snd_una,
+            highest_sack: self.highest_sack_seq(),
+            sacked: self.sacked_out,
+            delivered: self.flow.delivered,
+            lost: self.flow.lost,
+        }
     }
 
     fn recover(&mut self, prior_una: u64, old: bool, flags: &mut AckFlags) -> Retransmit {
@@ -98,9 +113,7 @@ impl Sender {
     /// Removes what is acknowledged, samples the RTT. [linux-6.12 tcp_input.c tcp_clean_rtx_queue]
     fn clean_queue(
         &mut self,
-        prior_una: u64,
-        prior_highest: u64,
-        prior_sacked: u32,
+        before: &Before,
         walk: &SackWalk,
         flags: &mut AckFlags,
         sample: &mut SampleInProgress,
@@ -116,8 +129,8 @@ impl Sender {
             rtt = Some(micros_since(self.flow.now, first));
             control_rtt = Some(micros_since(self.flow.now, last));
             flags.maybe_delayed = cleaned.packets == 1
-                && prior_sacked == 0
-                && self.flow.snd_una - prior_una < u64::from(self.mss())
+                && before.sacked == 0
+                && self.flow.snd_una - before.una < u64::from(self.mss())
                 && sample.prior_delivered + 1 == self.flow.delivered
                 && !flags.alert();
         }
@@ -129,7 +142,7 @@ impl Sender {
         let sampled = self.update_rtt(rtt.or(sack_rtt), control_rtt, flags, sample);
         if flags.data_acked {
             flags.set_timer = true;
-            let reordered = cleaned.reordered_from.filter(|&low| low < prior_highest);
+            let reordered = cleaned.reordered_from.filter(|&low| low < before.highest_sack);
             self.check_reordering(reordered);
         } else if let (true, Some(sack_rtt), Some(head)) = (sampled, sack_rtt, self.queue.front()) {
             // Re-arm only for data sent after the head: else recovery could put the timeout off for ever.
@@ -217,12 +230,13 @@ impl Sender {
     /// Rate sample, then the control or PRR, then the pacing rate. [linux-6.12 tcp_input.c tcp_cong_control]
     fn control_congestion(
         &mut self,
-        delivered: u32,
-        losses: u32,
+        before: &Before,
         flags: &AckFlags,
         sample: &SampleInProgress,
         draws: &mut dyn rand_core::Rng,
     ) {
+        let delivered = (self.flow.delivered - before.delivered) as u32;
+        let losses = (self.flow.lost - before.lost) as u32;
         let kind = AckKind { maybe_delayed: flags.maybe_delayed, reneging: flags.sack_reneging };
         let rate = self.rate_sample(sample, delivered, losses, kind);
         self.refresh_flow();

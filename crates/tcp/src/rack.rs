@@ -18,8 +18,6 @@ use crate::timers::{TIMEOUT_MIN, TimerKind};
 
 /// Recoveries for which a widened reordering window is kept. [linux-6.12 tcp.h TCP_RACK_RECOVERY_THRESH]
 const PERSIST: u8 = 16;
-/// `TCPCB_TAGBITS`-independent cap of the steps. [linux-6.12 tcp_recovery.c]
-const STEPS_MAX: u8 = u8::MAX;
 
 /// What RACK knows.
 #[derive(Clone, Debug)]
@@ -31,6 +29,7 @@ pub(crate) struct Rack {
     /// Something was delivered since the last look.
     pub(crate) advanced: bool,
     pub(crate) dsack_seen: bool,
+    /// At most 255. [linux-6.12 tcp_recovery.c tcp_rack_update_reo_wnd]
     pub(crate) steps: u8,
     pub(crate) persist: u8,
     last_delivered: u64,
@@ -82,7 +81,7 @@ impl Sender {
             self.rack.dsack_seen = false;
         }
         if self.rack.dsack_seen {
-            self.rack.steps = self.rack.steps.saturating_add(1).min(STEPS_MAX);
+            self.rack.steps = self.rack.steps.saturating_add(1);
             self.rack.dsack_seen = false;
             self.rack.last_delivered = self.flow.delivered;
             self.rack.persist = PERSIST;

@@ -36,7 +36,6 @@ pub(crate) struct RttEstimator {
     rttvar_us: u32,
     rtt_seq: u64,
     rto: Span,
-    backoff: u32,
     minimum: Option<WindowedMin>,
 }
 
@@ -49,7 +48,6 @@ impl RttEstimator {
             rttvar_us: 0,
             rtt_seq: 0,
             rto: RTO_INITIAL,
-            backoff: 0,
             minimum: None,
         }
     }
@@ -79,13 +77,8 @@ impl RttEstimator {
         self.minimum.map(|filter| Span::from_micros(filter.get()))
     }
 
-    pub(crate) fn backoff(&self) -> u32 {
-        self.backoff
-    }
-
     /// One timeout more: RTO doubles.
     pub(crate) fn back_off(&mut self) {
-        self.backoff += 1;
         self.rto = (self.rto * 2).min(RTO_MAX);
     }
 
@@ -99,7 +92,6 @@ impl RttEstimator {
         }
         let rto = self.srtt() + Span::from_micros(u64::from(self.rttvar_us));
         self.rto = in_jiffies(rto, jiffy).min(RTO_MAX);
-        self.backoff = 0;
     }
 
     fn first(&mut self, m: i64, nxt: u64) {
@@ -190,7 +182,7 @@ mod tests {
         }
         assert_eq!(rtt.rto(), RTO_MAX);
         rtt.sample(Span::from_millis(100), 1, 2, JIFFY);
-        assert_eq!((rtt.rto(), rtt.backoff()), (Span::from_millis(300), 0));
+        assert_eq!(rtt.rto(), Span::from_millis(300));
     }
 
     #[test]

@@ -108,10 +108,12 @@ impl Sender {
         while index < self.queue.end() && self.queue.get(index).end() <= block.end {
             let tags = self.queue.get(index).tags;
             let end = self.queue.get(index).end();
-            if let (Some(marker), Some(left)) = (self.reduction.undo_marker, self.reduction.undo_retrans) {
-                if tags.retransmitted() && left > 0 && end > marker {
-                    self.reduction.undo_retrans = Some(left - 1);
-                }
+            if let (Some(marker), Some(left)) = (self.reduction.undo_marker, self.reduction.undo_retrans)
+                && tags.retransmitted()
+                && left > 0
+                && end > marker
+            {
+                self.reduction.undo_retrans = Some(left - 1);
             }
             if tags.has(Tags::RETRANS) {
                 self.queue.get_mut(index).tags.clear(Tags::RETRANS);
