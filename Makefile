@@ -1,0 +1,90 @@
+# Sets everything up in .venv and target, does what is asked, and does nothing twice. `make help` lists the commands.
+#
+# PYTHON=python3.12       the Python to make .venv with
+# CARGO_TARGET_DIR=DIR    where cargo builds; without it ./target
+# CI=true                 an absent tool is a failure instead of a step left out
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+DEMO := results/make-demo
+
+# The extension is one for all Pythons; it is told which one it is built beside, so that nothing is rebuilt when
+# another happens to be first on the PATH.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+export PIP_REQUIRE_VIRTUALENV := true
+
+RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+PYTHON_CODE := python tests conformance
+
+##@ Commands
+
+demo: $(VENV)/.package ## run the first experiment; show its table and draw its figure
+	@rm -rf $(DEMO)
+	$(BIN)/tailback run experiments/demo.yaml --out $(DEMO)
+	@echo "the figure and its data:"
+	@$(BIN)/tailback plot $(DEMO)
+
+test: lint test-rust test-python ## all checks and all tests: the command before a push
+
+lint: $(VENV)/.tools $(VENV)/.package ## formatting, lints and types
+	scripts/component.sh fmt cargo fmt --all --check
+	$(BIN)/ruff check --quiet $(PYTHON_CODE)
+	$(BIN)/ruff format --quiet --check $(PYTHON_CODE)
+	scripts/component.sh clippy cargo clippy --quiet --locked --workspace --all-targets -- --deny warnings
+	$(BIN)/mypy
+
+test-rust: ## the tests of the crates
+	@scripts/prerequisites.sh >/dev/null
+	cargo test --quiet --locked
+
+test-python: $(VENV)/.tools $(VENV)/.package ## the tests of the package, the architecture and the whole
+	$(BIN)/python -m pytest --quiet
+
+golden: $(VENV)/.package ## write the golden tables anew; look at the difference before you commit it
+	$(BIN)/python tests/golden/tables.py
+
+pictures: $(VENV)/.package ## draw the pictures of the documentation anew
+	scripts/pictures.sh $(BIN)/tailback
+
+bench: ## benchmarks of the parts, and the cost of whole runs
+	@scripts/prerequisites.sh >/dev/null
+	cargo bench --locked
+
+clean: ## remove what was built and installed; results stay
+	rm -rf $(VENV) target python/tailback/_core.*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find $(PYTHON_CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
+	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
+
+.PHONY: demo test lint test-rust test-python golden pictures bench clean help
+
+##@ What they stand on; each is a file that is as old as what it stands for
+
+$(VENV)/.python: scripts/prerequisites.sh
+	@python=$$(scripts/prerequisites.sh) && echo "making $(VENV) with $$python" && \
+	    "$$python" -m venv $(VENV)
+	@$(PIP) install 'maturin>=1.9,<2'
+	@touch $@
+
+# Not isolated: an environment of its own for each build would have cargo build the bindings anew each time.
+$(VENV)/.package: $(VENV)/.python pyproject.toml $(RUST)
+	@scripts/prerequisites.sh >/dev/null
+	@echo "building and installing tailback; the first time this takes a few minutes"
+	@$(PIP) install --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.tools: $(VENV)/.python pyproject.toml
+	@echo "installing the tools of the tests"
+	@$(BIN)/python scripts/extra.py dev | $(PIP) install --requirement /dev/stdin
+	@touch $@
+
+# Somebody may have removed the extension from under its mark.
+ifeq ($(wildcard python/tailback/_core.*.so),)
+.PHONY: $(VENV)/.package
+endif
