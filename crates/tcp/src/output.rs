@@ -408,7 +408,7 @@ impl Sender {
 
     /// [linux-6.12 tcp_output.c tcp_retransmit_skb]
     fn count_retransmission(&mut self, index: Index, role: Role, refused: bool) {
-        let stamp = crate::undo::timestamp(self.flow.departure.max(self.flow.now));
+        let stamp = crate::undo::timestamp(self.queue.get(index).sent_at);
         self.reduction.retrans_stamp.get_or_insert(stamp);
         self.reduction.undo_retrans = Some(self.reduction.undo_retrans.unwrap_or(0) + 1);
         if !refused {
