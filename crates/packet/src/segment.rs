@@ -51,7 +51,10 @@ pub struct SackBlock {
 
 /// Up to four SACK blocks (three beside timestamps); boxed, since most segments carry none. [rfc2018 §3]
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-#[expect(clippy::box_collection, reason = "eight bytes in a packet that moves by value, where a vector has 24")]
+#[expect(
+    clippy::box_collection,
+    reason = "eight bytes in a packet that moves by value, where a vector has 24"
+)]
 pub struct SackBlocks(Option<Box<Vec<SackBlock>>>);
 
 impl SackBlocks {
@@ -100,7 +103,8 @@ pub struct Segment {
 impl Segment {
     /// One past the last sequence number, SYN and FIN counted.
     pub fn end(&self) -> u64 {
-        let flags = u64::from(self.flags.contains(SegmentFlags::SYN)) + u64::from(self.flags.contains(SegmentFlags::FIN));
+        let flags = u64::from(self.flags.contains(SegmentFlags::SYN))
+            + u64::from(self.flags.contains(SegmentFlags::FIN));
         self.seq + u64::from(self.length) + flags
     }
 }

@@ -88,7 +88,10 @@ impl Parameters {
     pub fn check(&self, table: &[Parameter]) -> Result<(), ParameterError> {
         for (name, &value) in &self.0 {
             let Some(row) = table.iter().find(|row| row.name == name) else {
-                return Err(ParameterError::Unknown(name.clone(), table.iter().map(|row| row.name).collect()));
+                return Err(ParameterError::Unknown(
+                    name.clone(),
+                    table.iter().map(|row| row.name).collect(),
+                ));
             };
             if value < row.least || value > row.most {
                 let (least, most) = (row.least, row.most);
@@ -137,7 +140,10 @@ mod tests {
     fn an_unknown_parameter_names_the_known_ones() {
         let mut given = Parameters::default();
         given.set("limits", 3);
-        assert_eq!(given.check(TABLE).unwrap_err().to_string(), "`limits` is not a parameter here; there are: limit");
+        assert_eq!(
+            given.check(TABLE).unwrap_err().to_string(),
+            "`limits` is not a parameter here; there are: limit"
+        );
     }
 
     #[test]
