@@ -9,7 +9,8 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# With the environment's own programs first: pip calls maturin by its name.
+PIP := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip --disable-pip-version-check --quiet
 DEMO := results/make-demo
 
 # The extension is one for all Pythons; it is told which one it is built beside, so that nothing is rebuilt when
