@@ -222,6 +222,15 @@ impl Moments for Bbr {
 }
 
 impl ModelControl for Bbr {
+    fn state(&self) -> &'static str {
+        match self.mode {
+            Mode::Startup => "startup",
+            Mode::Drain => "drain",
+            Mode::ProbeBw => "probe_bw",
+            Mode::ProbeRtt => "probe_rtt",
+        }
+    }
+
     fn cong_control(&mut self, sample: &RateSample, flow: &Flow, window: &mut Window, draws: &mut dyn Rng) {
         self.draw_phase(draws);
         self.update_model(sample, flow, window);

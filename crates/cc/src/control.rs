@@ -43,6 +43,8 @@ pub trait WindowControl: Moments {
 pub trait ModelControl: Moments {
     /// Acts on the rate sample of an ACK.
     fn cong_control(&mut self, sample: &RateSample, flow: &Flow, window: &mut Window, draws: &mut dyn Rng);
+    /// The state of the model, as its paper calls it: `startup`, `probe_rtt`, …
+    fn state(&self) -> &'static str;
     /// A congestion event; the answer is the new ssthresh (BBR only saves its window here).
     fn ssthresh(&mut self, flow: &Flow, window: &Window) -> Segs;
     /// A reduction turned out wrong; the answer is the new cwnd.

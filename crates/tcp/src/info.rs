@@ -49,6 +49,8 @@ pub enum Note {
     TailLossProbe,
     /// A wrong reduction was taken back.
     Undo,
+    /// The model of the congestion control entered this state.
+    ControlState(&'static str),
 }
 
 /// A reading of the socket under the names of `ss -ti`. [linux-6.12 tcp.h struct tcp_info]

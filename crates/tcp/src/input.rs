@@ -6,6 +6,7 @@ use tailback_cc::{AckSample, Control};
 use tailback_packet::{Segment, SegmentFlags};
 use tailback_units::{Segs, SimTime, Span};
 
+use crate::info::Note;
 use crate::output::Pass;
 use crate::queue::Tags;
 use crate::rate_sample::{AckKind, SampleInProgress, micros_since};
@@ -244,6 +245,11 @@ impl Sender {
         match &mut self.control {
             Control::Model(control) => {
                 control.cong_control(&rate, &self.flow, &mut self.window, draws);
+                let state = control.state();
+                if state != self.control_state {
+                    self.control_state = state;
+                    self.notes.push(Note::ControlState(state));
+                }
                 if std::mem::take(&mut self.window.mark_app_limited) {
                     self.mark_app_limited();
                 }

@@ -153,6 +153,8 @@ pub(crate) struct Sender {
     pub(crate) total_retrans: u64,
     pub(crate) held_by: HeldBy,
     pub(crate) clocks: crate::window::BusyClocks,
+    /// State of a model control, to note when it changes.
+    pub(crate) control_state: &'static str,
     pub(crate) agenda: Agenda,
     pub(crate) notes: Vec<Note>,
 }
@@ -243,6 +245,7 @@ impl Sender {
             total_retrans: 0,
             held_by: HeldBy::NoData,
             clocks: crate::window::BusyClocks::default(),
+            control_state: "",
             agenda: Agenda::default(),
             notes: Vec::new(),
         }

@@ -81,6 +81,7 @@ fn words(note: Note) -> (&'static str, Option<&'static str>) {
         Note::RetransmissionTimeout => ("rto", None),
         Note::TailLossProbe => ("tlp", None),
         Note::Undo => ("undo", None),
+        Note::ControlState(state) => ("cc_state", Some(state)),
     }
 }
 

@@ -11,7 +11,7 @@ table! {
     Events of EventsRow, "events":
     /// When.
     t: SimTime as Seconds,
-    /// What: `drop`, `mark`, `ca_state`, `rto`, `tlp`, `probe_rtt`, `flow_start`, `flow_end`.
+    /// What: `drop`, `mark`, `ca_state`, `rto`, `tlp`, `undo`, `cc_state`, `flow_start`, `flow_end`.
     what: &'static str as Word,
     /// The device or host.
     r#where: Name as Named,
