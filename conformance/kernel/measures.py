@@ -105,7 +105,7 @@ def received_bytes(bins: pd.DataFrame, flows: int, duration_s: float) -> np.ndar
 
 
 def jain_index(shares: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
-    """(Σx)² / (n Σx²) [jain 1984]; not a number when nothing arrived."""
+    """(Σx)² / (n Σx²) [jain1984]; not a number when nothing arrived."""
     squares = float((shares**2).sum())
     return float(shares.sum()) ** 2 / (len(shares) * squares) if squares else float("nan")
 

@@ -1,6 +1,6 @@
 """The metrics, one function each: definition, unit, source.
 
-Sources: goodput and fairness as [rfc5166 §2.1, §2.3]; Jain's index [Jain, Chiu, Hawe 1984]; RTT and cwnd as the
+Sources: goodput and fairness as [rfc5166 §2.1, §2.3]; Jain's index [jain1984]; RTT and cwnd as the
 sending socket reports them, `tcpi_rtt` (smoothed) and `tcpi_snd_cwnd` [linux-6.12 tcp.h struct tcp_info]; ping as
 [iputils ping] prints it. Percentiles interpolate linearly between order statistics (type 7 of Hyndman and Fan 1996).
 """
