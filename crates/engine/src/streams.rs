@@ -1,6 +1,6 @@
 //! Named random streams: (seed, path of the part, purpose) → generator.
 //!
-//! name   = FNV-1a over the bytes of part, 0xff, purpose        [fnv, draft-eastlake-fnv §2: 64 bits]
+//! name   = FNV-1a over the bytes of part, 0xff, purpose        [fnv §2: 64 bits]
 //! state  = four outputs of SplitMix64 started at mix(seed) ⊕ name      [steele2014; vigna splitmix64.c]
 //! output = xoshiro256++                                        [blackman2019 scrambled linear generators]
 //!

@@ -1,0 +1,84 @@
+"""The crates depend downwards only, and on neither a clock nor an unnamed die (ARCHITECTURE.md)."""
+
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+BELOW: dict[str, set[str]] = {
+    "units": set(),
+    "engine": {"units"},
+    "packet": {"units"},
+    "record": {"units"},
+    "cc": {"units", "packet"},
+    "qdisc": {"units", "packet"},
+    "tcp": {"units", "packet", "cc"},
+    "world": {"units", "packet", "cc", "qdisc", "tcp", "engine", "record"},
+    "python": {"units", "cc", "qdisc", "world"},
+}
+"""What each crate may depend on, in its tests and benches too."""
+
+MACHINES = ("packet", "cc", "qdisc", "tcp")
+"""The crates that take the time and random draws as arguments."""
+
+FORBIDDEN_METHODS = {
+    "std::time::Instant::now",
+    "std::time::SystemTime::now",
+    "std::env::var",
+    "std::thread::sleep",
+}
+FORBIDDEN_TYPES = {"std::collections::HashMap", "std::collections::HashSet", "std::hash::RandomState"}
+
+
+@pytest.fixture(scope="module")
+def crates() -> dict[str, Any]:
+    """What cargo knows of each crate, by its folder."""
+    command = ["cargo", "metadata", "--format-version=1", "--no-deps", "--offline"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    packages = json.loads(done.stdout)["packages"]
+    return {Path(package["manifest_path"]).parent.name: package for package in packages}
+
+
+def test_every_crate_has_its_place(crates: dict[str, Any]) -> None:
+    assert sorted(crates) == sorted(BELOW)
+
+
+@pytest.mark.parametrize("crate", BELOW)
+def test_a_crate_depends_only_on_what_lies_below(crate: str, crates: dict[str, Any]) -> None:
+    names = [dependency["name"] for dependency in crates[crate]["dependencies"]]
+    ours = {name.removeprefix("tailback-") for name in names if name.startswith("tailback-")}
+    assert ours <= BELOW[crate]
+
+
+@pytest.mark.parametrize("crate", MACHINES)
+def test_no_machine_knows_the_clockwork_the_records_or_the_world(crate: str) -> None:
+    assert not BELOW[crate] & {"engine", "record", "world"}
+
+
+@pytest.mark.parametrize("crate", BELOW)
+def test_every_crate_has_the_lints_of_the_workspace(crate: str) -> None:
+    manifest = tomllib.loads((ROOT / "crates" / crate / "Cargo.toml").read_text())
+    assert manifest["lints"] == {"workspace": True}
+
+
+def test_clocks_and_dice_are_forbidden_with_a_reason() -> None:
+    lints = tomllib.loads((ROOT / "clippy.toml").read_text())
+    methods, types = lints["disallowed-methods"], lints["disallowed-types"]
+    assert {ban["path"] for ban in methods} >= FORBIDDEN_METHODS
+    assert {ban["path"] for ban in types} >= FORBIDDEN_TYPES
+    assert all(ban["reason"] for ban in [*methods, *types])
+    clippy = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["lints"]["clippy"]
+    assert clippy["disallowed_methods"] == clippy["disallowed_types"] == "deny"
+
+
+def test_nobody_lifts_the_ban() -> None:
+    lifted = re.compile(r"#!?\[\s*(allow|expect|warn)\s*\([^]]*disallowed_(methods|types)")
+    files = [file for crate in BELOW for file in sorted((ROOT / "crates" / crate).rglob("*.rs"))]
+    assert len(files) > 80
+    assert [str(file.relative_to(ROOT)) for file in files if lifted.search(file.read_text())] == []
