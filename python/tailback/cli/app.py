@@ -95,6 +95,15 @@ def check(file: File, sets: Set = None) -> None:
     show.checked(file, sweep.check(experiment))
 
 
+def show_plots(wanted: bool) -> None:
+    """`plot --list`, which needs no folder."""
+    if wanted:
+        from tailback.cli import catalogue, show
+
+        show.names(catalogue.listed("plot"))
+        raise typer.Exit
+
+
 @app.command()
 def plot(
     folder: Folder,
@@ -108,15 +117,14 @@ def plot(
     where: Annotated[
         list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Only these runs.", show_default=False)
     ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="List the plots and exit.")] = False,
+    _list: Annotated[
+        bool, typer.Option("--list", help="List the plots and exit.", is_eager=True, callback=show_plots)
+    ] = False,
 ) -> None:
     """Draw a figure from a folder of results; its data goes into a CSV beside it."""
     from tailback import plots, results
     from tailback.cli import show
 
-    if list_:
-        show.names([(known.name, known.summary) for known in plots.PLOTS.values()])
-        return
     found = results.open_results(folder).select(**failures.pairs(where or [], "--where"))
     chosen = plots.find_plot(name) if name else plots.default_plot(found)
     target = out if out is not None else folder / "plots" / f"{chosen.name}.png"
