@@ -170,6 +170,7 @@ impl Endpoint {
         sender.max_window = window;
         sender.flow.delivered = 1;
         sender.flow.delivered_at = now;
+        sender.usage.stamp = now;
         if self.handshake.timeouts == 0 {
             let rtt = crate::rate_sample::micros_since(now, self.handshake.sent_at);
             sender.rtt.sample(rtt, 1, 1, sender.flow.jiffy);
@@ -206,6 +207,10 @@ impl Endpoint {
         }
         self.receiver.note_timestamp(segment);
         let carries = segment.length > 0 || segment.flags.contains(SegmentFlags::FIN);
+        if !carries && segment.seq < self.receiver.window.last_update() {
+            self.receiver.answer_probe();
+            return;
+        }
         if carries && self.receiver.must_flush_before(segment) {
             let ack = self.pure_ack();
             self.outbox.push_back(ack);
@@ -281,6 +286,11 @@ impl Endpoint {
         }
         if let Some(outgoing) = self.sender.next() {
             return Some(self.data_packet(outgoing));
+        }
+        if std::mem::take(&mut self.sender.timer.probe_due) {
+            let mut probe = self.pure_ack();
+            probe.seq = self.sender.flow.snd_una - 1;
+            return Some(self.packet(probe, ACK_TRUESIZE, now));
         }
         if self.receiver.ack_due {
             let ack = self.pure_ack();

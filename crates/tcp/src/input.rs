@@ -66,9 +66,9 @@ impl Sender {
         };
         self.refresh_flow();
         self.control.moments().in_ack_event(&self.flow, &mut self.window);
-        self.timer.probes_out = 0;
         if nothing_outstanding {
-            return self.ack_of_nothing(ack, &flags);
+            self.process_probe_ack(ack.ack, &flags);
+            return self.answer_of_window_probe();
         }
         if !old {
             self.clean_queue(&before, &walk, &mut flags, &mut sample);
@@ -99,16 +99,6 @@ impl Sender {
         let dubious =
             !flags.not_duplicate() || flags.alert() || self.flow.ca_state != tailback_cc::CaState::Open;
         if old || dubious { self.fast_retransmit_alert(prior_una, flags) } else { Retransmit::Nothing }
-    }
-
-    /// Nothing was outstanding: a window update, or an answer to a probe.
-    fn ack_of_nothing(&mut self, ack: &Segment, flags: &AckFlags) {
-        self.process_probe_ack(ack.ack, flags);
-        if self.armed_for(crate::timers::TimerKind::WindowProbe)
-            && self.flow.snd_nxt + u64::from(self.mss()).min(self.unsent()) <= self.window_end()
-        {
-            self.timer.armed = None;
-        }
     }
 
     /// Removes what is acknowledged, samples the RTT. [linux-6.12 tcp_input.c tcp_clean_rtx_queue]

@@ -158,7 +158,7 @@ impl Sender {
             self.held_by = HeldBy::NoData;
             return None;
         }
-        let length = self.unsent().min(u64::from(self.mss())) as u32;
+        let length = self.next_length(progress.pass);
         let end = self.flow.snd_nxt + u64::from(length);
         let fin = self.fin_queued && end == self.write_seq;
         if let Some(reason) = self.refusal(progress, length, fin) {
@@ -182,12 +182,24 @@ impl Sender {
         Some(self.outgoing(self.flow.snd_nxt, length, tags))
     }
 
+    /// A full segment if there is one; a window probe takes what the window has room for.
+    fn next_length(&self, pass: Pass) -> u32 {
+        let length = self.unsent().min(u64::from(self.mss()));
+        match pass {
+            Pass::WindowProbe => length.min(self.window_end().saturating_sub(self.flow.snd_nxt)) as u32,
+            _ => length as u32,
+        }
+    }
+
     fn refusal(&mut self, progress: &mut Progress, length: u32, fin: bool) -> Option<HeldBy> {
+        if progress.pass == Pass::WindowProbe {
+            let empty = length == 0 && !(fin && self.flow.snd_nxt < self.window_end());
+            return empty.then_some(HeldBy::ReceiveWindow);
+        }
         if self.held_by_pacing() {
             return Some(HeldBy::Pacing);
         }
-        let probe = matches!(progress.pass, Pass::LossProbe | Pass::WindowProbe);
-        if self.in_flight() >= self.window.cwnd.0 && !probe && !fin {
+        if self.in_flight() >= self.window.cwnd.0 && progress.pass != Pass::LossProbe && !fin {
             return Some(HeldBy::Cwnd);
         }
         let end = self.flow.snd_nxt + u64::from(length.min(self.mss()));
@@ -295,6 +307,7 @@ impl Sender {
         }
         match progress.pass {
             Pass::LossProbe => return self.end_loss_probe(progress),
+            Pass::WindowProbe => self.window_probe_sent(),
             Pass::Frto if self.flow.snd_nxt <= self.reduction.high_seq => {
                 self.reduction.frto = false;
                 self.agenda.retransmit = Retransmit::Lost;

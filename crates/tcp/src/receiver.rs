@@ -152,6 +152,14 @@ impl Receiver {
         self.ack.now = true;
     }
 
+    /// A segment without data from before the window: a window probe wants an answer.
+    /// [linux-6.12 tcp_input.c tcp_validate_incoming, tcp_send_dupack]
+    pub(crate) fn answer_probe(&mut self) {
+        self.quick_ack(QUICKACKS_MAX);
+        self.ack.ato = Some(ATO_MIN);
+        self.ack_due = true;
+    }
+
     fn in_order(&mut self, segment: &Segment, truesize: u32, now: SimTime) {
         let fresh = segment.end() - self.rcv_nxt;
         self.rcv_nxt = segment.end();

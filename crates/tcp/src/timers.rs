@@ -15,13 +15,16 @@ use crate::info::Note;
 use crate::output::{Pass, Role};
 use crate::rate_sample::micros_since;
 use crate::recovery::Retransmit;
-use crate::rtt::{RTO_INITIAL, RTO_MIN, in_jiffies};
+use crate::rtt::{RTO_INITIAL, RTO_MAX, RTO_MIN, in_jiffies};
 use crate::sender::Sender;
 
 /// Least delay of a probe or reordering timer: two jiffies, at least 2 ms. [linux-6.12 tcp.h TCP_TIMEOUT_MIN_US]
 pub(crate) const TIMEOUT_MIN: Span = Span::from_millis(2);
 /// Retry after the device refused a retransmission. [linux-6.12 tcp.h TCP_RESOURCE_PROBE_INTERVAL]
 pub(crate) const RESOURCE_PROBE_INTERVAL: Span = Span::from_millis(500);
+
+/// Doublings of a window probe's timer at most: beyond them it is [`RTO_MAX`] anyhow. [linux-6.12 tcp.h tcp_probe0_when]
+const PROBE_BACKOFF_MAX: u32 = 10;
 
 /// What the timer is armed for. [linux-6.12 inet_connection_sock.h ICSK_TIME_*]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,8 +39,10 @@ pub(crate) enum TimerKind {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RetransmitTimer {
     pub(crate) armed: Option<(TimerKind, SimTime)>,
-    /// Window probes sent without an answer.
-    pub(crate) probes_out: u32,
+    /// Doublings of the time to the next window probe.
+    probe_backoff: u32,
+    /// A window probe without data is to be sent.
+    pub(crate) probe_due: bool,
 }
 
 /// When a kernel timer of `span` that is armed now fires.
@@ -125,7 +130,42 @@ impl Sender {
     /// Nothing is in flight, data waits and could not be sent. [linux-6.12 tcp.h tcp_check_probe_timer]
     pub(crate) fn check_probe_timer(&mut self) {
         if self.flow.packets_out.0 == 0 && self.timer.armed.is_none() {
-            self.arm_behind_pacing(TimerKind::WindowProbe, self.rto().max(RTO_MIN));
+            self.arm_window_probe();
+        }
+    }
+
+    /// [linux-6.12 tcp.h tcp_probe0_when]
+    fn arm_window_probe(&mut self) {
+        let least = self.rto().max(RTO_MIN);
+        let span = least * (1 << self.timer.probe_backoff.min(PROBE_BACKOFF_MAX));
+        self.arm_behind_pacing(TimerKind::WindowProbe, span.min(RTO_MAX));
+    }
+
+    /// A window probe went out: with data, it is like any data; without, the next one waits twice as long.
+    /// [linux-6.12 tcp_output.c tcp_send_probe0]
+    pub(crate) fn window_probe_sent(&mut self) {
+        if self.flow.packets_out.0 > 0 {
+            self.timer.probe_backoff = 0;
+            return;
+        }
+        self.timer.probe_due = true;
+        self.timer.probe_backoff += 1;
+        self.arm_window_probe();
+    }
+
+    /// An ACK while nothing is outstanding: the window has opened, or probing goes on.
+    /// [linux-6.12 tcp_input.c tcp_ack_probe]
+    pub(crate) fn answer_of_window_probe(&mut self) {
+        if !self.has_unsent() {
+            return;
+        }
+        if self.flow.snd_nxt + u64::from(self.mss()).min(self.unsent()) > self.window_end() {
+            self.arm_window_probe();
+            return;
+        }
+        self.timer.probe_backoff = 0;
+        if self.armed_for(TimerKind::WindowProbe) {
+            self.timer.armed = None;
         }
     }
 
@@ -184,14 +224,11 @@ impl Sender {
         self.arm(TimerKind::Retransmission, self.rto());
     }
 
-    /// The peer's window has room but nothing could be sent, or it is closed: try one segment, back off.
-    /// [linux-6.12 tcp_timer.c tcp_probe_timer, tcp_output.c tcp_send_probe0]
+    /// The peer's window is closed, or the device refused the only packet. [linux-6.12 tcp_timer.c tcp_probe_timer]
     fn window_probe_timeout(&mut self) {
-        if self.flow.packets_out.0 > 0 || !self.has_unsent() {
-            return;
+        if self.flow.packets_out.0 == 0 && self.has_unsent() {
+            self.agenda.begin(Pass::WindowProbe);
         }
-        self.timer.probes_out += 1;
-        self.agenda.begin(Pass::WindowProbe);
     }
 
     /// [linux-6.12 tcp_input.c tcp_process_tlp_ack]

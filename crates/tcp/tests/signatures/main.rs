@@ -1,0 +1,9 @@
+//! Observable behaviour of the TCP machine, each test one signature: a set-up and what Linux is seen to do in it.
+//! Numbers are derived from the formulas in the heads of the files they test, with one-segment skbs of 1448 bytes.
+
+mod control;
+mod pair;
+mod script;
+
+mod small_queue;
+mod start_up;

@@ -1,0 +1,139 @@
+//! TCP Small Queues: what may sit below the socket, and what a socket held by it does.
+
+use tailback_tcp::{HeldBy, SmallQueueLimit};
+use tailback_units::{Rate, Segs, SimTime};
+
+use crate::control::{control, window_control};
+use crate::pair::{Pair, Path};
+use crate::script::{Device, Script, Setup, TRUESIZE, ms};
+
+/// Congestion avoidance at `cwnd` over 100 ms: 1 ms of the pacing rate is less than two skbs.
+fn held(cwnd: u32) -> Script {
+    let mut script = Script::connect(Setup::new(window_control(cwnd, cwnd, |cwnd| cwnd / 2), ms(100)));
+    script.device = Device::Holds;
+    script
+}
+
+#[test]
+fn at_a_low_rate_exactly_two_packets_sit_below() {
+    let mut script = held(100);
+    script.write(50);
+    assert_eq!((script.sent(), script.endpoint.held_by()), (vec![0, 1], HeldBy::SmallQueue));
+    for next in 2..20 {
+        script.complete(1);
+        assert_eq!((script.sent(), script.below()), (vec![next], 2));
+    }
+}
+
+#[test]
+fn a_megabit_ethernet_never_holds_more_than_two_packets_of_a_flow() {
+    let out = Path { rate: Some(Rate::from_bits_per_sec(1_000_000)), ..Path::new(ms(5)) };
+    let mut pair = Pair::new(control("cubic"), false, out, Path::new(ms(5)));
+    pair.transfer_for_ever();
+    pair.run_until(SimTime::ZERO + ms(20_000));
+    assert_eq!(pair.client.most_below, 2);
+}
+
+#[test]
+fn one_millisecond_of_the_pacing_rate_sits_below_when_that_is_more() {
+    let mut script = Script::connect(Setup::new(window_control(200, 200, |cwnd| cwnd / 2), ms(1)));
+    script.write(1);
+    script.at(ms(1));
+    script.ack(1);
+    script.device = Device::Holds;
+    script.write(200);
+    // 1.2 · 200 · 1448 B in 1 ms is 347.52 MB/s. A limit of truesize, tested before adding.
+    let limit = 347_520_000 / 1024;
+    assert_eq!(script.info().pacing_rate.bytes_per_sec() >> 10, limit);
+    assert_eq!(script.below() as u64, (limit - 1) / TRUESIZE + 1);
+}
+
+#[test]
+fn retransmissions_may_use_twice_the_limit() {
+    let mut script = held(50);
+    script.device = Device::Sends;
+    script.write(20);
+    script.forget();
+    script.at(ms(100));
+    script.device = Device::Holds;
+    script.sack(0, &[(10, 20)]);
+    assert_eq!(script.sent(), [0, 1, 2, 3]);
+    script.complete(1);
+    assert_eq!(script.sent(), [4]);
+}
+
+#[test]
+fn with_at_most_one_segment_unacknowledged_the_small_queue_does_not_hold() {
+    let mut script = held(100);
+    script.write(2);
+    script.at(ms(100));
+    script.ack(2);
+    assert_eq!((script.below(), script.info().unacked), (2, Segs(0)), "completions are late");
+    script.forget();
+    script.write(5);
+    assert_eq!(script.sent(), [2, 3]);
+}
+
+#[test]
+fn a_flow_held_by_the_small_queue_in_avoidance_keeps_its_window() {
+    let setup = Setup::new(window_control(60, 60, |cwnd| cwnd / 2), ms(100));
+    let mut script = Script::connect(Setup { small_queue: SmallQueueLimit::Packets(20), ..setup });
+    script.device = Device::Holds;
+    script.write(1000);
+    for acked in 1..=500 {
+        script.at(ms(100) + ms(acked));
+        script.complete(1);
+        script.ack(acked);
+        assert_eq!((script.cwnd(), script.info().unacked), (60, Segs(20)));
+    }
+}
+
+#[test]
+fn slow_start_held_by_the_small_queue_stops_at_twice_what_is_out() {
+    let setup = Setup::new(control("reno"), ms(100));
+    let mut script = Script::connect(Setup { small_queue: SmallQueueLimit::Packets(20), ..setup });
+    script.device = Device::Holds;
+    script.write(1000);
+    for acked in 1..=200 {
+        script.at(ms(100) + ms(acked));
+        script.ack(acked);
+        script.complete(1);
+    }
+    assert_eq!((script.cwnd(), script.info().unacked), (40, Segs(20)));
+}
+
+#[test]
+fn a_completion_wakes_a_held_flow_without_any_ack() {
+    let mut script = held(100);
+    script.write(50);
+    script.forget();
+    script.complete(2);
+    assert_eq!((script.sent().len(), script.handler_runs()), (2, 1));
+}
+
+#[test]
+fn completions_of_a_flow_that_is_not_held_wake_nobody() {
+    let mut script = held(100);
+    script.write(2);
+    script.complete(2);
+    assert_eq!((script.sent().len(), script.handler_runs()), (2, 0));
+}
+
+#[test]
+fn without_small_queues_the_window_is_the_limit() {
+    let setup = Setup::new(window_control(60, 60, |cwnd| cwnd / 2), ms(100));
+    let mut script = Script::connect(Setup { small_queue: SmallQueueLimit::Off, ..setup });
+    script.device = Device::Holds;
+    script.write(100);
+    assert_eq!((script.below(), script.endpoint.held_by()), (60, HeldBy::Cwnd));
+}
+
+#[test]
+fn a_byte_limit_counts_truesize() {
+    let setup = Setup::new(window_control(60, 60, |cwnd| cwnd / 2), ms(100));
+    let mut script =
+        Script::connect(Setup { small_queue: SmallQueueLimit::Bytes(10 * TRUESIZE + 1), ..setup });
+    script.device = Device::Holds;
+    script.write(100);
+    assert_eq!(script.below(), 11, "the limit is tested before adding");
+}
