@@ -70,9 +70,14 @@ def simulate(experiment: Experiment) -> Simulated:
 
 def simulated_tables(experiment: Experiment) -> tuple[Tables, dict[str, float]]:
     """The tables of the twin, and what it cost."""
-    found = core().run(json.dumps(twin(experiment)), core().Progress())
+    return scenario_tables(json.dumps(twin(experiment)), experiment.flows)
+
+
+def scenario_tables(scenario: str, flows: int) -> tuple[Tables, dict[str, float]]:
+    """The tables of a scenario with that many uploads, and what it cost."""
+    found = core().run(scenario, core().Progress())
     tables = {name: pa.ipc.open_stream(stream).read_pandas() for name, stream in found["tables"].items()}
-    return in_campaign_terms(tables, experiment.flows), found["cost"]
+    return in_campaign_terms(tables, flows), found["cost"]
 
 
 def in_campaign_terms(tables: dict[str, pd.DataFrame], flows: int) -> Tables:
