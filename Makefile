@@ -46,7 +46,7 @@ test-python: $(VENV)/.tools $(VENV)/.package ## the tests of the package, the ar
 	$(BIN)/python -m pytest --quiet
 
 golden: $(VENV)/.package ## write the golden tables anew; look at the difference before you commit it
-	$(BIN)/python tests/golden/tables.py
+	$(BIN)/python tests/python/golden_tables.py
 
 pictures: $(VENV)/.package ## draw the pictures of the documentation anew
 	scripts/pictures.sh $(BIN)/tailback

@@ -1,0 +1,21 @@
+"""Small experiments give what they gave before, to the digit."""
+
+from pathlib import Path
+
+import pytest
+
+from golden_tables import EXPERIMENTS, FOLDER, golden_of, table_of
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda path: path.stem)
+def test_an_experiment_gives_what_it_gave_before(experiment: Path) -> None:
+    table = table_of(experiment)
+    assert table == golden_of(experiment).read_text(encoding="utf-8"), (
+        f"`{experiment.name}` gives another table; if that is meant, run `make golden`, commit the difference with the "
+        "change and name it under Results in CHANGELOG.md"
+    )
+
+
+def test_every_golden_table_has_its_experiment() -> None:
+    assert len(EXPERIMENTS) >= 5
+    assert sorted(FOLDER.glob("*.txt")) == [golden_of(experiment) for experiment in EXPERIMENTS]
