@@ -5,5 +5,8 @@ mod control;
 mod pair;
 mod script;
 
+mod pacing;
+mod recovery;
 mod small_queue;
 mod start_up;
+mod timers;

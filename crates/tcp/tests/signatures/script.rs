@@ -179,6 +179,11 @@ impl Script {
         self.now.since(START)
     }
 
+    /// The instant at which the clock shows zero.
+    pub fn clock_zero(&self) -> SimTime {
+        START
+    }
+
     /// Lets time pass until the clock shows `clock`; timers fire on the way.
     pub fn at(&mut self, clock: Span) {
         let until = START + clock;

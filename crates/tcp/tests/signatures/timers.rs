@@ -1,0 +1,200 @@
+//! Retransmission timeout, tail loss probe, F-RTO.
+
+use tailback_cc::CaState;
+use tailback_tcp::Note;
+use tailback_units::Segs;
+
+use crate::control::{control, window_control};
+use crate::script::{Script, Setup, assert_fires, ms};
+
+/// A flight of ten in avoidance, sent when the clock shows zero.
+fn flight_of_ten(rtt: tailback_units::Span) -> Script {
+    let mut script = Script::connect(Setup::new(window_control(10, 10, |cwnd| cwnd / 2), rtt));
+    script.write(10);
+    assert_eq!(script.sent().len(), 10);
+    script
+}
+
+#[test]
+fn when_all_is_lost_a_probe_comes_first_then_timeouts_that_double_to_two_minutes() {
+    let mut script = flight_of_ten(ms(100));
+    script.at(ms(250));
+    let probe = script.transmissions();
+    assert_eq!(probe.iter().map(|sent| sent.number).collect::<Vec<_>>(), [9]);
+    assert_fires(probe[0].at, ms(202));
+    let mut before = probe[0].at;
+    for timeout in [300, 600, 1200, 2400, 4800, 9600, 19_200, 38_400, 76_800, 120_000, 120_000] {
+        script.at(before + ms(timeout) + ms(timeout / 6 + 10));
+        let sent = script.transmissions();
+        assert_eq!(sent.iter().map(|sent| sent.number).collect::<Vec<_>>(), [0]);
+        assert_fires(sent[0].at - before, ms(timeout));
+        before = sent[0].at;
+    }
+}
+
+#[test]
+fn a_lone_packet_is_probed_no_earlier_than_its_ack_may_be_delayed() {
+    let mut script = Script::connect(Setup::new(control("reno"), ms(50)));
+    script.write(1);
+    script.forget();
+    script.at(ms(700));
+    let sent = script.transmissions();
+    // min(2·50 + 200, RTO 250), then the RTO.
+    assert_fires(sent[0].at, ms(250));
+    assert_fires(sent[1].at - sent[0].at, ms(250));
+    let notes = script.notes();
+    let first_two = notes.iter().filter(|note| !matches!(note, Note::CaState(_))).take(2);
+    assert!(first_two.eq(&[Note::TailLossProbe, Note::RetransmissionTimeout]), "{notes:?}");
+}
+
+#[test]
+fn a_probe_that_repairs_the_tail_cuts_the_window_without_a_recovery() {
+    let mut script = flight_of_ten(ms(50));
+    script.at(ms(50));
+    script.ack(9);
+    script.at(ms(340));
+    let probe = script.transmissions();
+    assert_eq!(probe.iter().map(|sent| sent.number).collect::<Vec<_>>(), [9]);
+    // One segment is out: 2·50 + 200 ms, but the RTO of 250 ms comes first.
+    assert_fires(probe[0].at - ms(50), ms(250));
+    script.at(probe[0].at + ms(50));
+    script.write(20);
+    script.at(probe[0].at + ms(100));
+    script.ack(11);
+    assert_eq!((script.info().ca_state, script.ssthresh(), script.cwnd()), (CaState::Open, 5, 5));
+    let notes = script.notes();
+    assert!(!notes.contains(&Note::CaState(CaState::Recovery)), "{notes:?}");
+}
+
+#[test]
+fn the_sack_of_a_probe_at_the_end_shows_the_hole_before_it() {
+    let mut script = flight_of_ten(ms(50));
+    script.at(ms(50));
+    script.ack(8);
+    script.at(ms(170));
+    let probe = script.transmissions();
+    assert_eq!(probe.iter().map(|sent| sent.number).collect::<Vec<_>>(), [9]);
+    assert_fires(probe[0].at - ms(50), ms(102));
+    script.at(probe[0].at + ms(50));
+    script.sack(8, &[(9, 10)]);
+    assert_eq!((script.info().ca_state, script.sent()), (CaState::Recovery, vec![8]));
+}
+
+#[test]
+fn with_unsent_data_the_probe_is_new_data_beyond_cwnd_and_its_sack_starts_recovery() {
+    let mut script = Script::connect(Setup::new(window_control(10, 10, |cwnd| cwnd / 2), ms(50)));
+    script.write(30);
+    script.forget();
+    script.at(ms(120));
+    let probe = script.transmissions();
+    assert_eq!(probe.iter().map(|sent| sent.number).collect::<Vec<_>>(), [10]);
+    assert_fires(probe[0].at, ms(102));
+    assert_eq!(script.info().unacked, Segs(11));
+    script.at(probe[0].at + ms(50));
+    script.sack(0, &[(10, 11)]);
+    assert_eq!(script.info().ca_state, CaState::Recovery);
+    assert_eq!(script.sent(), [0]);
+    assert_eq!(script.info().lost, Segs(10));
+}
+
+#[test]
+fn a_needless_probe_reduces_nothing() {
+    let mut script = flight_of_ten(ms(50));
+    script.at(ms(120));
+    assert_eq!(script.sent(), [9]);
+    script.sack_of_original(10, &[]);
+    script.advance(ms(50));
+    script.sack(10, &[(9, 10)]);
+    assert_eq!((script.cwnd(), script.info().ca_state), (11, CaState::Open));
+    script.write(20);
+    script.advance(ms(50));
+    script.ack(21);
+    assert_eq!((script.cwnd(), script.info().snd_ssthresh), (12, Some(Segs(10))));
+}
+
+#[test]
+fn a_timeout_leaves_a_window_of_one_that_slow_starts() {
+    let mut script = Script::connect(Setup::new(window_control(20, 20, |cwnd| cwnd / 2), ms(100)));
+    script.write(20);
+    script.forget();
+    script.at(ms(600));
+    assert_eq!(script.sent(), [19, 0], "a probe, and the head");
+    assert_eq!((script.cwnd(), script.ssthresh(), script.info().ca_state), (1, 10, CaState::Loss));
+    assert_eq!(script.info().lost, Segs(20));
+    let mut next = 1;
+    for cwnd in 2..=10 {
+        script.advance(ms(100));
+        script.ack(next);
+        assert_eq!(script.cwnd(), cwnd);
+        next += 1;
+    }
+}
+
+#[test]
+fn a_timeout_in_the_same_window_cuts_ssthresh_only_once() {
+    let mut script = flight_of_ten(ms(100));
+    script.at(ms(3000));
+    let timeouts = script.notes().iter().filter(|note| **note == Note::RetransmissionTimeout).count();
+    assert!(timeouts >= 2);
+    assert_eq!((script.cwnd(), script.ssthresh()), (1, 5));
+}
+
+#[test]
+fn the_ack_of_an_original_undoes_a_spurious_timeout() {
+    let mut script = flight_of_ten(ms(100));
+    script.write(20);
+    script.forget();
+    script.at(ms(550));
+    assert_eq!((script.info().ca_state, script.cwnd()), (CaState::Loss, 1));
+    script.forget();
+    script.sack_of_original(1, &[]);
+    assert_eq!((script.cwnd(), script.ssthresh(), script.info().ca_state), (10, 10, CaState::Open));
+    assert!(script.notes().contains(&Note::Undo));
+    assert_eq!(script.info().lost, Segs(0));
+}
+
+#[test]
+fn without_an_older_echo_f_rto_finds_the_timeout_spurious_when_data_sent_once_is_acknowledged() {
+    let mut script = flight_of_ten(ms(100));
+    script.write(20);
+    script.at(ms(550));
+    assert_eq!((script.info().ca_state, script.cwnd()), (CaState::Loss, 1));
+    script.forget();
+    // Echoes the retransmission of the head, yet covers three.
+    script.ack(3);
+    assert_eq!((script.cwnd(), script.ssthresh(), script.info().ca_state), (10, 10, CaState::Open));
+}
+
+#[test]
+fn f_rto_sends_new_data_before_it_believes_in_the_loss() {
+    let mut script = flight_of_ten(ms(100));
+    script.write(20);
+    script.at(ms(550));
+    script.forget();
+    script.advance(ms(50));
+    // Only the retransmission of the head arrived: two new segments go out (11 was the probe).
+    script.ack(1);
+    assert_eq!(script.sent(), [11, 12]);
+    script.advance(ms(100));
+    script.sack(1, &[(11, 12)]);
+    assert_eq!(script.info().ca_state, CaState::Loss);
+    assert_eq!(script.sent(), [1]);
+}
+
+#[test]
+fn a_lone_segment_lost_for_long_is_probed_then_times_out_and_cubic_starts_over() {
+    let mut script = Script::connect(Setup::new(control("cubic"), ms(100)));
+    script.write(1);
+    script.at(ms(100));
+    script.ack(1);
+    script.forget();
+    assert_eq!((script.info().rto, script.cwnd()), (ms(300), 10));
+    script.write(1);
+    let start = script.clock();
+    script.advance(ms(800));
+    let sent = script.transmissions();
+    assert_fires(sent[1].at - start, ms(300));
+    assert_fires(sent[2].at - sent[1].at, ms(300));
+    script.ack(2);
+    assert_eq!((script.cwnd(), script.ssthresh()), (2, 7));
+}
