@@ -4,6 +4,8 @@ use tailback_cc::Control;
 use tailback_packet::{HostId, SocketId};
 use tailback_units::Span;
 
+use crate::stack::{LINUX_6_12, Stack};
+
 /// How much of a socket's data may sit below TCP (in the qdisc, the driver and the NIC).
 /// [linux-6.12 tcp_output.c tcp_small_queue_check]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,6 +23,8 @@ pub enum SmallQueueLimit {
 /// The sysctls and constants of a host's TCP.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// The generation of the stack.
+    pub stack: Stack,
     /// Bytes of an IP packet at most.
     pub mtu: u32,
     /// Length of a jiffy: 1/HZ.
@@ -45,6 +49,7 @@ impl Default for Settings {
     /// Linux 6.12, HZ 1000, Ethernet, offloads off.
     fn default() -> Self {
         Settings {
+            stack: LINUX_6_12,
             mtu: 1500,
             jiffy: Span::from_millis(1),
             pacing_ss_ratio: 200,

@@ -418,7 +418,7 @@ impl Endpoint {
         if fin {
             segment.flags = segment.flags.with(SegmentFlags::FIN);
         }
-        let mut packet = self.packet(segment, Sender::truesize(length), departure);
+        let mut packet = self.packet(segment, self.sender.truesize(length), departure);
         packet.charged = true;
         packet
     }

@@ -245,7 +245,10 @@ impl Sender {
                 }
                 return;
             }
-            Control::Window(_) if in_reduction => self.reduce_cwnd(delivered, losses, flags.una_advanced),
+            Control::Window(_) if in_reduction => {
+                let progress = self.recovery_progress(losses, flags);
+                self.reduce_cwnd(delivered, progress);
+            }
             Control::Window(control) => {
                 let progress =
                     flags.data_acked || (self.reordering > INITIAL_REORDERING && flags.data_sacked);

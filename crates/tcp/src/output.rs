@@ -233,7 +233,7 @@ impl Sender {
     fn count_sent(&mut self, length: u32) {
         self.data_segs_out += 1;
         self.bytes_sent += u64::from(length);
-        self.charge(Self::truesize(length));
+        self.charge(self.truesize(length));
     }
 
     fn outgoing(&self, seq: u64, length: u32, tags: Tags) -> Outgoing {

@@ -8,8 +8,6 @@ use std::collections::VecDeque;
 
 use tailback_packet::SackBlock;
 
-use crate::sender::SKB_OVERHEAD;
-
 /// Payload fragments that one skb can hold. [linux-6.12 skbuff.h MAX_SKB_FRAGS]
 const SEGMENTS_PER_SKB: u32 = 17;
 
@@ -18,16 +16,19 @@ const SEGMENTS_PER_SKB: u32 = 17;
 pub(crate) struct Skb {
     pub(crate) bytes: u32,
     segments: u32,
+    /// Memory beside the payload.
+    head: u32,
 }
 
 impl Skb {
-    pub(crate) fn of_segment(bytes: u32) -> Self {
-        Skb { bytes, segments: 1 }
+    /// A segment as it arrived, with all its memory.
+    pub(crate) fn of_segment(bytes: u32, truesize: u32) -> Self {
+        Skb { bytes, segments: 1, head: truesize.saturating_sub(bytes) }
     }
 
     /// Memory it is accounted with.
     pub(crate) fn truesize(self) -> u64 {
-        u64::from(SKB_OVERHEAD + self.bytes)
+        u64::from(self.head + self.bytes)
     }
 
     /// Takes `next` in if it fits.
@@ -66,7 +67,7 @@ impl Reassembly {
 
     fn queue(&mut self, skb: Skb) {
         if self.ready.back_mut().is_some_and(|tail| tail.merge(skb)) {
-            self.truesize -= u64::from(SKB_OVERHEAD);
+            self.truesize -= u64::from(skb.head);
         } else {
             self.ready.push_back(skb);
         }
@@ -129,7 +130,7 @@ impl Reassembly {
 /// Appends a segment to a run; returns the memory saved by merging.
 fn append(skbs: &mut Vec<Skb>, skb: Skb) -> u64 {
     if skbs.last_mut().is_some_and(|last| last.merge(skb)) {
-        return u64::from(SKB_OVERHEAD);
+        return u64::from(skb.head);
     }
     skbs.push(skb);
     0
@@ -140,7 +141,7 @@ mod tests {
     use super::*;
 
     fn segment(number: u64) -> (SackBlock, Skb) {
-        (SackBlock { start: number * 100, end: (number + 1) * 100 }, Skb::of_segment(100))
+        (SackBlock { start: number * 100, end: (number + 1) * 100 }, Skb::of_segment(100, 1060))
     }
 
     #[test]
@@ -150,7 +151,7 @@ mod tests {
             let (block, skb) = segment(number);
             data.insert(block, skb);
         }
-        assert_eq!(data.truesize, 2 * u64::from(SKB_OVERHEAD) + 1800);
+        assert_eq!(data.truesize, 2 * 960 + 1800);
     }
 
     #[test]
@@ -162,7 +163,7 @@ mod tests {
         }
         let (block, skb) = segment(3);
         assert_eq!(data.insert(block, skb), SackBlock { start: 100, end: 600 });
-        data.push(Skb::of_segment(100));
+        data.push(Skb::of_segment(100, 1060));
         assert_eq!(data.join(100), 600);
         assert!(data.in_order());
         let read: u32 = std::iter::from_fn(|| data.pop()).map(|skb| skb.bytes).sum();
@@ -176,7 +177,7 @@ mod tests {
             let (block, skb) = segment(number);
             data.insert(block, skb);
         }
-        data.push(Skb::of_segment(100));
+        data.push(Skb::of_segment(100, 1060));
         data.join(100);
         assert_eq!(data.pop().map(|skb| skb.bytes), Some(100));
         assert_eq!(data.pop().map(|skb| skb.bytes), Some(1700));

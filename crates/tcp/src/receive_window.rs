@@ -14,21 +14,29 @@ use tailback_packet::{Segment, SegmentFlags};
 use tailback_units::SimTime;
 
 use crate::config::Settings;
-use crate::sender::{INITIAL_WINDOW, SKB_OVERHEAD, TIMESTAMP_OPTION};
+use crate::sender::{INITIAL_WINDOW, TIMESTAMP_OPTION};
+use crate::stack::{PushedSegment, ReceiveRatio, Stack};
 use crate::undo::{TIMESTAMP_CLOCK, timestamp};
 
 /// Ratio of payload to memory assumed at the start. [linux-6.12 tcp.h TCP_DEFAULT_SCALING_RATIO]
 const RATIO_DEFAULT: u64 = 128;
 /// Segment size assumed before data. [linux-6.12 tcp_input.c tcp_initialize_rcv_mss]
 const RCV_MSS_DEFAULT: u32 = 536;
+/// Room for headers that TCP reserves in an skb. [linux-5.10 tcp.h MAX_TCP_HEADER]
+const MAX_TCP_HEADER: u64 = 320;
+/// `sk_buff` and shared info, aligned. [linux-5.10 skbuff.h SKB_TRUESIZE]
+const SKB_STRUCTURES: u64 = 256 + 320;
 /// Smallest window clamp: half of SOCK_MIN_RCVBUF. [linux-6.12 sock.h]
 const CLAMP_MIN: u64 = 1152;
 
 /// Window and buffer.
 #[derive(Debug)]
 pub(crate) struct ReceiveWindow {
+    stack: Stack,
     /// Payload bytes per full segment we accept.
     advmss: u32,
+    /// Memory of a received segment beside its payload.
+    head: u32,
     rcv_mss: u32,
     ratio: u64,
     rcvbuf: u64,
@@ -70,7 +78,9 @@ impl ReceiveWindow {
         let space = rcvbuf * RATIO_DEFAULT / 256;
         let window = if space > full_mss { space / full_mss * full_mss } else { space }.min(65_535);
         ReceiveWindow {
+            stack: settings.stack,
             advmss: mss,
+            head: settings.stack.skb_overhead,
             rcv_mss: RCV_MSS_DEFAULT.min(mss),
             ratio: RATIO_DEFAULT,
             rcvbuf,
@@ -151,15 +161,17 @@ impl ReceiveWindow {
             return true;
         }
         if length != self.rcv_mss {
+            self.head = truesize.saturating_sub(segment.length);
             self.measure_ratio(u64::from(segment.length), u64::from(truesize));
             self.rcv_mss = length.min(self.advmss);
         }
-        segment.flags.contains(SegmentFlags::PSH)
+        let at_once = self.stack.pushed_segment == PushedSegment::AckedWhenRead;
+        at_once && segment.flags.contains(SegmentFlags::PSH)
     }
 
     fn measure_ratio(&mut self, length: u64, truesize: u64) {
         let ratio = (length * 256 / truesize).max(1);
-        if ratio == self.ratio {
+        if ratio == self.ratio || self.stack.receive_ratio == ReceiveRatio::Half {
             return;
         }
         self.ratio = ratio;
@@ -177,7 +189,7 @@ impl ReceiveWindow {
             return false;
         }
         // The head of the buffer is not payload's fault.
-        let payload_memory = u64::from(truesize.saturating_sub(SKB_OVERHEAD).max(length));
+        let payload_memory = u64::from(truesize.saturating_sub(self.head).max(length));
         let efficient = self.usable(payload_memory) <= u64::from(length);
         let step = if efficient { 2 * self.advmss } else { self.cautious_step(payload_memory, length) };
         if step == 0 {
@@ -254,7 +266,7 @@ impl ReceiveWindow {
             let growth =
                 u128::from(window) * u128::from(copied - self.space.bytes) / u128::from(self.space.bytes);
             window += 2 * growth as u64;
-            let rcvbuf = (window * 256 / self.ratio).min(self.rmem_most);
+            let rcvbuf = self.memory_for(window).min(self.rmem_most);
             if rcvbuf > self.rcvbuf {
                 self.rcvbuf = rcvbuf;
                 self.clamp = self.usable(rcvbuf);
@@ -263,6 +275,20 @@ impl ReceiveWindow {
         }
         self.space.seq = self.copied_seq;
         self.space.time = now;
+    }
+
+    /// Memory that holds a window of so many bytes. Older kernels count it in segments, each with the memory that
+    /// leaves room for one by the fixed ratio. [linux-6.12 tcp.h tcp_space_from_win] [linux-5.10 tcp_input.c]
+    fn memory_for(&self, window: u64) -> u64 {
+        match self.stack.receive_ratio {
+            ReceiveRatio::Measured => window * 256 / self.ratio,
+            ReceiveRatio::Half => {
+                let mss = u64::from(self.advmss);
+                let least = mss + MAX_TCP_HEADER + SKB_STRUCTURES;
+                let missing = (2 * mss).saturating_sub(least);
+                window / mss * (least + missing.next_multiple_of(128))
+            }
+        }
     }
 
     /// What is left of the window advertised last. [linux-6.12 tcp.h tcp_receive_window]

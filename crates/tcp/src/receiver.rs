@@ -169,7 +169,7 @@ impl Receiver {
             self.ack.scheduled = true;
         }
         if segment.length > 0 {
-            self.data.push(Skb::of_segment(segment.length));
+            self.data.push(Skb::of_segment(segment.length, truesize));
             self.window.rmem_alloc = self.data.truesize;
             self.data_arrived(segment, truesize, now);
         }
@@ -240,7 +240,7 @@ impl Receiver {
         if self.data.covers(block) {
             self.dsack = Some(block);
         } else {
-            block = self.data.insert(block, Skb::of_segment(segment.length));
+            block = self.data.insert(block, Skb::of_segment(segment.length, truesize));
             self.window.rmem_alloc = self.data.truesize;
             if segment.length >= 128 && self.window.grow(segment.length, truesize) {
                 self.ack.quick |= 1;

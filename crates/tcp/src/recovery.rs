@@ -15,6 +15,7 @@ use tailback_units::Segs;
 
 use crate::queue::Tags;
 use crate::sender::{AckFlags, Sender};
+use crate::stack::PrrProgress;
 use crate::timers::TimerKind;
 
 /// What the processing of an ACK asks the transmit loop to do first. [linux-6.12 tcp_input.c REXMIT_*]
@@ -25,6 +26,14 @@ pub(crate) enum Retransmit {
     Lost,
     /// F-RTO: new data instead of lost data.
     NewData,
+}
+
+/// PRR's bound below ssthresh: what was delivered, what is owed, or one more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Progress {
+    None,
+    Slow,
+    Good,
 }
 
 impl Sender {
@@ -206,8 +215,20 @@ impl Sender {
         self.window.ssthresh = self.control_ssthresh();
     }
 
+    /// How well recovery goes, by the ACK in hand: decides PRR's bound below ssthresh.
+    pub(crate) fn recovery_progress(&self, newly_lost: u32, flags: &AckFlags) -> Progress {
+        match self.settings.stack.prr_progress {
+            PrrProgress::UnaAdvanced if flags.una_advanced && newly_lost == 0 => Progress::Good,
+            PrrProgress::UnaAdvanced => Progress::Slow,
+            PrrProgress::RetransmissionAcked if flags.retrans_data_acked && !flags.lost_retrans => {
+                Progress::Good
+            }
+            PrrProgress::RetransmissionAcked => Progress::None,
+        }
+    }
+
     /// One ACK of a reduction; see the head of this file.
-    pub(crate) fn reduce_cwnd(&mut self, delivered: u32, newly_lost: u32, una_advanced: bool) {
+    pub(crate) fn reduce_cwnd(&mut self, delivered: u32, progress: Progress) {
         let prior = u64::from(self.window.prior_cwnd.0);
         if delivered == 0 || prior == 0 {
             return;
@@ -219,9 +240,13 @@ impl Sender {
             let share = (u64::from(ssthresh) * u64::from(prr_delivered)).div_ceil(prior);
             share.saturating_sub(u64::from(prr_out)) as u32
         } else {
-            let progress = u32::from(una_advanced && newly_lost == 0);
-            let slow_start = prr_delivered.saturating_sub(prr_out).max(delivered) + progress;
-            slow_start.min(ssthresh - in_flight)
+            let owed = prr_delivered.saturating_sub(prr_out).max(delivered);
+            let bound = match progress {
+                Progress::Good => owed + 1,
+                Progress::Slow => owed,
+                Progress::None => delivered,
+            };
+            bound.min(ssthresh - in_flight)
         };
         let count = count.max(u32::from(prr_out == 0));
         self.window.cwnd = Segs(in_flight + count);

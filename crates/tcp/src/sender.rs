@@ -20,9 +20,6 @@ pub(crate) const INITIAL_WINDOW: u32 = 10;
 pub(crate) const HEADERS: u32 = 20 + 20 + TIMESTAMP_OPTION;
 /// Bytes of the timestamp option, aligned. [rfc7323 §3.2]
 pub(crate) const TIMESTAMP_OPTION: u32 = 12;
-/// Memory charged for an skb beside its payload: sk_buff 256, shared info 320, small head 384.
-/// Measured: `SO_MEMINFO` of a 6.12 sender counts 2408 bytes for a 1448-byte segment. [linux-6.12 skbuff.c]
-pub(crate) const SKB_OVERHEAD: u32 = 960;
 /// Degree of reordering assumed at the start (`net.ipv4.tcp_reordering`).
 pub(crate) const INITIAL_REORDERING: u32 = 3;
 

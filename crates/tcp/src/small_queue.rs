@@ -14,7 +14,8 @@
 use tailback_cc::PacingStatus;
 
 use crate::config::SmallQueueLimit;
-use crate::sender::{SKB_OVERHEAD, Sender};
+use crate::sender::Sender;
+use crate::stack::AlwaysSends;
 
 /// New data, or a retransmission with its doubled limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,8 +26,8 @@ pub(crate) enum Urgency {
 
 impl Sender {
     /// Truesize of an skb with so much payload.
-    pub(crate) fn truesize(payload: u32) -> u32 {
-        SKB_OVERHEAD + payload
+    pub(crate) fn truesize(&self, payload: u32) -> u32 {
+        self.settings.stack.skb_overhead + payload
     }
 
     fn small_queue_limit(&self, truesize: u64, urgency: Urgency) -> u64 {
@@ -47,11 +48,19 @@ impl Sender {
         }
     }
 
+    /// With so many segments unacknowledged the next one is never held back.
+    fn always_sends(&self) -> usize {
+        match self.settings.stack.always_sends {
+            AlwaysSends::Nothing => 0,
+            AlwaysSends::AtMostOne => 1,
+        }
+    }
+
     /// True if the segment must wait for a credit; the socket is throttled then.
     pub(crate) fn held_by_small_queue(&mut self, payload: u32, urgency: Urgency) -> bool {
-        let limit = self.small_queue_limit(u64::from(Self::truesize(payload)), urgency);
+        let limit = self.small_queue_limit(u64::from(self.truesize(payload)), urgency);
         // The idle value of the kernel's counter is 1.
-        if self.wmem_alloc < limit || self.queue.len() <= 1 {
+        if self.wmem_alloc < limit || self.queue.len() <= self.always_sends() {
             return false;
         }
         self.throttled = true;

@@ -195,7 +195,8 @@ impl Sender {
                 self.enter_recovery(false);
                 if self.window_control() {
                     let newly_lost = (self.flow.lost - lost) as u32;
-                    self.reduce_cwnd(1, newly_lost, false);
+                    let progress = self.recovery_progress(newly_lost, &crate::sender::AckFlags::default());
+                    self.reduce_cwnd(1, progress);
                 }
             }
             self.agenda.retransmit = Retransmit::Lost;

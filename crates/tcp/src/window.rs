@@ -3,7 +3,8 @@
 use tailback_cc::{Control, CwndEvent};
 use tailback_units::{Segs, SimTime, Span};
 
-use crate::sender::{INITIAL_WINDOW, SKB_OVERHEAD, Sender};
+use crate::sender::{INITIAL_WINDOW, Sender};
+use crate::stack::CwndUse;
 
 /// Header and alignment bytes that the kernel reserves per segment when it sizes the send buffer: with an MSS of
 /// 1460 a segment counts 4352 bytes. [linux-6.12 tcp_input.c tcp_sndbuf_expand]
@@ -18,8 +19,12 @@ impl Sender {
 
     /// cwnd was the limit: what every growing control asks first. [linux-6.12 tcp.h tcp_is_cwnd_limited]
     pub(crate) fn is_cwnd_limited(&self) -> bool {
-        self.usage.limited
-            || (self.window.in_slow_start() && self.window.cwnd.0 < 2 * self.usage.max_packets_out)
+        let flight = self.window.cwnd.0 < 2 * self.usage.max_packets_out;
+        match (self.settings.stack.cwnd_use, self.window.in_slow_start()) {
+            (CwndUse::Limit, true) => self.usage.limited || flight,
+            (CwndUse::LargestFlight, true) => flight,
+            (_, false) => self.usage.limited,
+        }
     }
 
     /// After a run of the transmit loop: was cwnd used? A flow held by something else does not grow.
@@ -27,7 +32,9 @@ impl Sender {
     pub(crate) fn validate_cwnd(&mut self, limited: bool) {
         let packets_out = self.flow.packets_out.0;
         let window_passed = self.flow.snd_una >= self.usage.usage_seq;
-        if window_passed || limited || (!self.usage.limited && packets_out > self.usage.max_packets_out) {
+        let kept = self.usage.limited && self.settings.stack.cwnd_use == CwndUse::Limit;
+        let larger = packets_out > self.usage.max_packets_out && !kept;
+        if window_passed || limited || larger {
             self.usage.limited = limited;
             self.usage.max_packets_out = packets_out;
             self.usage.usage_seq = self.flow.snd_nxt;
@@ -97,7 +104,9 @@ impl Sender {
     /// Truesize of everything written and not acknowledged.
     pub(crate) fn wmem_queued(&self) -> u64 {
         let unsent_skbs = self.unsent().div_ceil(u64::from(self.mss()));
-        (self.queue.len() as u64 + unsent_skbs) * u64::from(SKB_OVERHEAD) + self.queued_bytes + self.unsent()
+        (self.queue.len() as u64 + unsent_skbs) * u64::from(self.settings.stack.skb_overhead)
+            + self.queued_bytes
+            + self.unsent()
     }
 
     /// Room for cwnd twice over, in the kernel's generous measure. [linux-6.12 tcp_input.c tcp_sndbuf_expand]
@@ -208,7 +217,7 @@ impl Sender {
             accepted = (mss - tail).min(bytes);
         }
         self.write_seq += accepted;
-        let skb = mss + u64::from(SKB_OVERHEAD);
+        let skb = mss + u64::from(self.settings.stack.skb_overhead);
         while accepted < bytes {
             let queued = self.wmem_queued();
             if queued >= self.sndbuf {
@@ -227,7 +236,7 @@ impl Sender {
         let tail = self.unsent() % u64::from(self.mss());
         let only_tail = tail > 0 && self.unsent() == tail;
         let corked =
-            only_tail && !self.queue.is_empty() && self.wmem_alloc > u64::from(Self::truesize(tail as u32));
+            only_tail && !self.queue.is_empty() && self.wmem_alloc > u64::from(self.truesize(tail as u32));
         self.throttled |= corked;
         corked
     }

@@ -2,13 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use tailback_tcp::Settings;
+use tailback_tcp::{STACKS, Settings};
 
 use crate::BuildError;
 use crate::scenario::{Host, SysctlValue};
-
-/// The stacks there are.
-const STACKS: &[&str] = &["linux-6.12"];
 
 /// How a sysctl changes the settings of TCP; `None` if its value is not one it takes.
 type Apply = fn(&mut Settings, SysctlValue) -> Option<()>;
@@ -58,15 +55,20 @@ const ROWS: &[Row] = &[
 
 /// The settings of TCP on `host`, whose key in the scenario is `path`.
 pub(crate) fn settings(host: &Host, path: &str) -> Result<Settings, BuildError> {
-    if !STACKS.contains(&host.stack.as_str()) {
-        let remedy = format!("write one of: {}", STACKS.join(", "));
+    let Some(&stack) = STACKS.iter().find(|stack| stack.name == host.stack) else {
+        let known = STACKS.iter().map(|stack| stack.name).collect::<Vec<_>>().join(", ");
+        let remedy = format!("write one of: {known}");
         return Err(BuildError::new(format!("{path}.stack"), format!("no stack `{}`", host.stack), remedy));
-    }
-    apply(&host.sysctl, &format!("{path}.sysctl"))
+    };
+    let settings = Settings { stack, ..Settings::default() };
+    apply(settings, &host.sysctl, &format!("{path}.sysctl"))
 }
 
-fn apply(sysctl: &BTreeMap<String, SysctlValue>, path: &str) -> Result<Settings, BuildError> {
-    let mut settings = Settings::default();
+fn apply(
+    mut settings: Settings,
+    sysctl: &BTreeMap<String, SysctlValue>,
+    path: &str,
+) -> Result<Settings, BuildError> {
     for (name, &value) in sysctl {
         let path = format!("{path}[\"{name}\"]");
         let Some(row) = ROWS.iter().find(|row| row.name == name) else {

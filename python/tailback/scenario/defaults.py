@@ -5,9 +5,10 @@ Algorithms have their own defaults, in the simulator; none of those is here.
 
 from __future__ import annotations
 
-#: The only network stack modelled, and the Linux the project describes.
+#: The Linux the project describes.
 STACK = "linux-6.12"
-STACKS = (STACK,)
+#: Those of `tailback_tcp::STACKS`, where their differences are listed.
+STACKS = (STACK, "linux-5.10")
 
 #: Linux's own choice, `net.ipv4.tcp_congestion_control`. [linux-6.12 Kconfig DEFAULT_TCP_CONG]
 CC = "cubic"

@@ -5,7 +5,9 @@ mod control;
 mod pair;
 mod script;
 
+mod accounting;
 mod pacing;
+mod receiver;
 mod recovery;
 mod small_queue;
 mod start_up;

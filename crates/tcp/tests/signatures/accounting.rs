@@ -1,0 +1,105 @@
+//! `tcp_info` adds up, whatever happens on the path.
+
+use tailback_units::{Rate, Segs, SimTime, Span};
+
+use crate::control::{control, window_control};
+use crate::pair::{Fate, Pair, Path};
+use crate::script::{Device, MSS, Script, Setup, ms};
+
+/// A dumbbell of 10 Mbit/s and 20 ms that loses every 97th segment of the client.
+fn lossy(name: &str) -> Pair {
+    let mut out = Path { rate: Some(Rate::from_bits_per_sec(10_000_000)), ..Path::new(ms(10)) };
+    out.judge = Box::new(|number, _| if number % 97 == 96 { Fate::Lost } else { Fate::Arrives });
+    Pair::new(control(name), name == "bbr", out, Path::new(ms(10)))
+}
+
+#[test]
+fn the_parts_of_the_flight_add_up_and_calm_flights_fit_the_window() {
+    for name in ["reno", "cubic", "bbr"] {
+        let mut pair = lossy(name);
+        pair.transfer_for_ever();
+        for tick in 1..3000 {
+            pair.run_until(SimTime::ZERO + ms(tick));
+            let info = pair.info();
+            assert!(info.unacked.0 + info.retrans.0 >= info.sacked.0 + info.lost.0, "{name} {tick} {info:?}");
+            assert!(info.retrans <= info.lost, "{name} {tick} {info:?}");
+            assert!(info.bytes_sent.0 - info.bytes_retrans.0 + 1 >= info.bytes_acked.0);
+            assert!(info.snd_cwnd >= Segs::ONE);
+        }
+        let info = pair.info();
+        assert!(info.total_retrans > 5, "{name}: the path loses");
+        assert!(info.bytes_acked.0 > 1_000_000, "{name}: {}", info.bytes_acked);
+    }
+}
+
+#[test]
+fn without_loss_every_byte_sent_is_acknowledged_or_out() {
+    let out = Path { rate: Some(Rate::from_bits_per_sec(10_000_000)), ..Path::new(ms(10)) };
+    let mut pair = Pair::new(control("cubic"), false, out, Path::new(ms(10)));
+    pair.transfer_for_ever();
+    for tick in (50..2000).step_by(50) {
+        pair.run_until(SimTime::ZERO + ms(tick));
+        let info = pair.info();
+        let acknowledged = info.bytes_acked.0 - 1;
+        assert_eq!(info.bytes_sent.0, acknowledged + u64::from(info.unacked.0) * MSS);
+        assert_eq!((info.bytes_retrans.0, info.total_retrans), (0, 0));
+        assert_eq!(info.delivered, acknowledged / MSS + 1, "the SYN counts");
+    }
+}
+
+#[test]
+fn a_bulk_flow_is_busy_all_the_time_and_limited_by_nobody_but_the_network() {
+    let out = Path { rate: Some(Rate::from_bits_per_sec(10_000_000)), ..Path::new(ms(10)) };
+    let mut pair = Pair::new(control("cubic"), false, out, Path::new(ms(10)));
+    pair.transfer_for_ever();
+    pair.run_until(SimTime::ZERO + ms(2020));
+    let info = pair.info();
+    assert_eq!((info.busy_time, info.rwnd_limited, info.sndbuf_limited), (ms(2000), Span::ZERO, Span::ZERO));
+}
+
+#[test]
+fn an_idle_socket_is_not_busy() {
+    let mut script = Script::connect(Setup::new(control("reno"), ms(100)));
+    script.write(1);
+    script.at(ms(100));
+    script.ack(1);
+    script.at(ms(500));
+    assert_eq!(script.info().busy_time, ms(100));
+}
+
+#[test]
+fn memory_below_and_in_the_write_queue_is_truesize() {
+    let mut script = Script::connect(Setup::new(window_control(10, 10, |cwnd| cwnd / 2), ms(1)));
+    script.device = Device::Holds;
+    script.write(30);
+    let info = script.info();
+    assert_eq!(info.wmem_alloc.0, u64::from(info.unacked.0) * (MSS + 960));
+    assert_eq!(info.wmem_queued.0, 30 * (MSS + 960));
+    assert_eq!(info.notsent_bytes.0, (30 - u64::from(info.unacked.0)) * MSS);
+}
+
+#[test]
+fn the_delivery_rate_of_a_bulk_flow_is_the_rate_of_the_bottleneck() {
+    let out = Path { rate: Some(Rate::from_bits_per_sec(10_000_000)), ..Path::new(ms(10)) };
+    let mut pair = Pair::new(control("cubic"), false, out, Path::new(ms(10)));
+    pair.transfer_for_ever();
+    pair.run_until(SimTime::ZERO + ms(2000));
+    // A segment of 1448 bytes takes a frame of 1514.
+    let payload = 10_000_000 / 8 * 1448 / 1514;
+    let measured = pair.info().delivery_rate.bytes_per_sec();
+    assert!(measured.abs_diff(payload) < payload / 50, "{measured} B/s of {payload}");
+}
+
+#[test]
+fn the_rtt_holds_the_queue_in_front_of_the_bottleneck_and_the_minimum_does_not() {
+    let out = Path { rate: Some(Rate::from_bits_per_sec(10_000_000)), ..Path::new(ms(10)) };
+    let mut pair = Pair::new(window_control(100, 100, |cwnd| cwnd / 2), false, out, Path::new(ms(10)));
+    pair.transfer_for_ever();
+    pair.run_until(SimTime::ZERO + ms(2000));
+    let info = pair.info();
+    let frame = Rate::from_bits_per_sec(10_000_000).time_for(tailback_units::Bytes(1514));
+    // The SYN crossed an empty path.
+    let least = info.min_rtt.expect("sampled");
+    assert!(least >= ms(20) && least < ms(20) + frame, "{least}");
+    assert!(info.rtt < ms(20) + frame * 5, "small queues keep two packets in this host: {}", info.rtt);
+}

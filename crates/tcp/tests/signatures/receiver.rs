@@ -1,0 +1,332 @@
+//! When a receiver acknowledges, what its ACKs carry, and how its window grows.
+
+use tailback_packet::{SackBlock, Segment, SegmentFlags};
+use tailback_units::{Rate, SimTime, Span};
+
+use crate::control::control;
+use crate::pair::{Fate, Pair, Path};
+use crate::script::{MSS, Script, Setup, assert_fires, byte, ms, us};
+
+const RTT: Span = ms(20);
+
+fn listening() -> Script {
+    Script::listen(Setup::new(control("reno"), RTT))
+}
+
+/// A receiver in the middle of a stream of a segment per millisecond: quick ACKs and growth of the window are over.
+/// Returns the number of the next segment.
+fn in_mid_stream() -> (Script, u64) {
+    let mut script = listening();
+    for segment in 0..200 {
+        script.advance(ms(1));
+        script.data(segment);
+    }
+    if script.acks().last().is_some_and(|ack| ack.ack < byte(200)) {
+        script.data(200);
+        script.acks();
+        return (script, 201);
+    }
+    (script, 200)
+}
+
+fn blocks(ack: &Segment) -> Vec<(u64, u64)> {
+    ack.sack.as_slice().iter().map(|block| ((block.start - 1) / MSS, (block.end - 1) / MSS)).collect()
+}
+
+#[test]
+fn each_of_the_first_sixteen_segments_is_acknowledged_at_once() {
+    let mut script = listening();
+    script.acks();
+    for segment in 0..16 {
+        script.advance(ms(1));
+        script.data(segment);
+        let acks = script.acks();
+        assert_eq!(acks.iter().map(|ack| ack.ack).collect::<Vec<_>>(), [byte(segment + 1)]);
+    }
+}
+
+#[test]
+fn a_steady_stream_is_acknowledged_every_second_segment() {
+    let (mut script, next) = in_mid_stream();
+    for segment in (next..next + 100).step_by(2) {
+        script.advance(ms(1));
+        script.data(segment);
+        assert!(script.acks().is_empty());
+        script.advance(ms(1));
+        script.data(segment + 1);
+        assert_eq!(script.acks().len(), 1);
+    }
+}
+
+#[test]
+fn a_lone_full_segment_is_acknowledged_after_forty_milliseconds() {
+    let (mut script, next) = in_mid_stream();
+    script.advance(ms(1));
+    script.data(next);
+    let since = script.clock();
+    assert!(script.acks().is_empty());
+    while script.acks().is_empty() {
+        script.advance(us(500));
+    }
+    assert_fires(script.clock().saturating_sub(since), ms(40));
+}
+
+#[test]
+fn a_short_segment_is_acknowledged_as_soon_as_the_application_has_read_it() {
+    let (mut script, next) = in_mid_stream();
+    script.advance(ms(1));
+    script.data_bytes(byte(next), 700);
+    assert_eq!(script.acks().len(), 1);
+}
+
+#[test]
+fn a_pushed_full_segment_is_acknowledged_as_soon_as_the_application_has_read_it() {
+    let (mut script, next) = in_mid_stream();
+    script.advance(ms(1));
+    let mut segment = script.peer_segment(byte(next), MSS as u32, SegmentFlags::ACK);
+    segment.flags = segment.flags.with(SegmentFlags::PSH);
+    script.inject(segment);
+    assert_eq!(script.acks().len(), 1);
+}
+
+#[test]
+fn a_window_that_grows_is_told_with_extra_acks() {
+    let (mut script, next) = in_mid_stream();
+    // Four times the pace: the receive buffer follows, and with it the threshold of the window, step by step.
+    for segment in next..next + 160 {
+        script.advance(us(250));
+        script.data(segment);
+    }
+    let acks = script.acks();
+    assert!(acks.len() > 90, "{} ACKs for 160 segments", acks.len());
+    assert!(acks.last().expect("some").window > 2 * acks[0].window);
+}
+
+#[test]
+fn three_duplicate_acks_leave_at_once_and_later_ones_are_compressed() {
+    let (mut script, hole) = in_mid_stream();
+    let ack = |script: &mut Script, segment| {
+        script.advance(us(100));
+        script.data(segment);
+        script.acks()
+    };
+    for segment in hole + 1..=hole + 3 {
+        let acks = ack(&mut script, segment);
+        assert_eq!((acks.len(), acks[0].ack), (1, byte(hole)));
+        assert_eq!(blocks(&acks[0]), [(hole + 1, segment + 1)]);
+    }
+    let mut compressed = Vec::new();
+    for segment in hole + 4..hole + 104 {
+        compressed.extend(ack(&mut script, segment));
+    }
+    // 10 ms of arrivals: one ACK per min(1 ms, RTT/20), which is 1 ms here, plus at most 100 us of slack.
+    assert!((8..=10).contains(&compressed.len()), "{} ACKs", compressed.len());
+    script.advance(ms(2));
+    assert_eq!(script.acks().len(), 1, "the rest");
+    assert!(compressed.iter().all(|ack| ack.ack == byte(hole) && blocks(ack)[0].0 == hole + 1));
+}
+
+#[test]
+fn a_third_hole_is_reported_at_once_although_acks_are_compressed() {
+    let (mut script, hole) = in_mid_stream();
+    for segment in [1, 2, 3, 4, 6, 8] {
+        script.advance(us(10));
+        script.data(hole + segment);
+    }
+    // Three at once; the fourth and the second block wait; the third block flushes them, and then waits itself.
+    let acks = script.acks();
+    assert_eq!(acks.len(), 4);
+    assert_eq!(blocks(&acks[3]), [(hole + 6, hole + 7), (hole + 1, hole + 5)]);
+}
+
+#[test]
+fn a_filled_hole_is_acknowledged_at_once() {
+    let (mut script, hole) = in_mid_stream();
+    for segment in hole + 1..hole + 8 {
+        script.data(segment);
+    }
+    script.acks();
+    script.data(hole);
+    let acks = script.acks();
+    assert_eq!((acks.len(), acks[0].ack, blocks(&acks[0])), (1, byte(hole + 8), vec![]));
+}
+
+#[test]
+fn duplicate_data_is_reported_first_and_brings_sixteen_quick_acks() {
+    let (mut script, next) = in_mid_stream();
+    script.data(next - 5);
+    let acks = script.acks();
+    assert_eq!((acks.len(), acks[0].ack, blocks(&acks[0])), (1, byte(next), vec![(next - 5, next - 4)]));
+    let mut quick = 0;
+    for segment in next..next + 40 {
+        script.advance(ms(1));
+        script.data(segment);
+        match script.acks().len() {
+            1 => quick += 1,
+            _ => break,
+        }
+    }
+    assert!((15..=16).contains(&quick), "{quick} quick ACKs");
+}
+
+#[test]
+fn duplicate_data_out_of_order_is_reported_before_the_block_that_holds_it() {
+    let (mut script, hole) = in_mid_stream();
+    for segment in [1, 2, 3, 2] {
+        script.advance(ms(2));
+        script.data(hole + segment);
+    }
+    script.advance(ms(2));
+    let acks = script.acks();
+    assert_eq!(blocks(acks.last().expect("some")), [(hole + 2, hole + 3), (hole + 1, hole + 4)]);
+}
+
+#[test]
+fn beside_timestamps_there_is_room_for_three_blocks() {
+    let (mut script, hole) = in_mid_stream();
+    for segment in [1, 3, 5, 7, 9, 3] {
+        script.advance(ms(2));
+        script.data(hole + segment);
+    }
+    script.advance(ms(2));
+    let acks = script.acks();
+    let last = acks.last().expect("some");
+    assert_eq!(blocks(last), [(hole + 3, hole + 4), (hole + 3, hole + 4), (hole + 9, hole + 10)]);
+    assert!(acks.iter().all(|ack| ack.sack.as_slice().len() <= 3));
+}
+
+#[test]
+fn the_newest_block_comes_first() {
+    let (mut script, hole) = in_mid_stream();
+    for segment in [1, 5, 3] {
+        script.advance(ms(2));
+        script.data(hole + segment);
+    }
+    let acks = script.acks();
+    let expected = [(hole + 3, hole + 4), (hole + 5, hole + 6), (hole + 1, hole + 2)];
+    assert_eq!(blocks(acks.last().expect("some")), expected);
+}
+
+#[test]
+fn a_delayed_ack_echoes_the_first_of_the_segments_it_acknowledges() {
+    let (mut script, next) = in_mid_stream();
+    script.advance(ms(5));
+    let first = script.peer_segment(byte(next), MSS as u32, SegmentFlags::ACK);
+    let stamp = first.tsval;
+    script.inject(first);
+    script.advance(ms(5));
+    script.data(next + 1);
+    assert_eq!(script.acks()[0].tsecr, stamp);
+}
+
+#[test]
+fn a_syn_advertises_64240_bytes_and_its_answer_65160() {
+    let mut opener = Script::connecting(Setup::new(control("reno"), RTT));
+    assert_eq!(opener.acks()[0].window, 64_240);
+    let mut answerer = listening();
+    assert_eq!(answerer.acks()[0].window, 65_160);
+}
+
+#[test]
+fn a_window_is_a_multiple_of_its_scale_of_seven_bits() {
+    let (mut script, next) = in_mid_stream();
+    for segment in next..next + 100 {
+        script.advance(us(300));
+        script.data(segment);
+    }
+    assert!(script.acks().iter().all(|ack| ack.window % 128 == 0));
+}
+
+#[test]
+fn a_window_once_advertised_is_never_taken_back() {
+    let mut script = listening();
+    script.reads = false;
+    let mut edge = 0;
+    for segment in 0..60 {
+        script.advance(ms(1));
+        script.data(segment);
+        for ack in script.acks().iter().filter(|ack| !ack.flags.contains(SegmentFlags::SYN)) {
+            assert!(ack.ack + ack.window >= edge, "segment {segment}");
+            edge = ack.ack + ack.window;
+        }
+    }
+}
+
+#[test]
+fn reading_a_full_buffer_opens_the_window_with_an_ack() {
+    let mut script = listening();
+    script.reads = false;
+    let mut window = u64::MAX;
+    for segment in 0..200 {
+        script.advance(ms(1));
+        if window < MSS {
+            break;
+        }
+        script.data(segment);
+        script.advance(ms(50));
+        window = script.acks().last().map_or(window, |ack| ack.window);
+    }
+    assert!(window < MSS, "the buffer never filled: {window}");
+    script.advance(ms(300));
+    script.acks();
+    script.read();
+    let acks = script.acks();
+    assert_eq!(acks.len(), 1);
+    assert!(acks[0].window > 20 * MSS);
+}
+
+#[test]
+fn data_after_a_silence_longer_than_the_rto_is_acknowledged_quickly_again() {
+    let (mut script, next) = in_mid_stream();
+    script.advance(ms(2000));
+    for segment in next..next + 14 {
+        script.advance(ms(1));
+        script.data(segment);
+        assert_eq!(script.acks().len(), 1, "segment {}", segment - next);
+    }
+}
+
+#[test]
+fn the_receive_window_never_limits_a_sender_in_slow_start() {
+    let rate = Some(Rate::from_bits_per_sec(1_000_000_000));
+    let mut pair = Pair::new(control("reno"), false, Path { rate, ..Path::new(ms(10)) }, Path::new(ms(10)));
+    pair.transfer_for_ever();
+    pair.run_until(SimTime::ZERO + ms(190));
+    let info = pair.info();
+    assert!(info.snd_cwnd.0 > 1000, "{info:?}");
+    assert_eq!(info.rwnd_limited, Span::ZERO);
+}
+
+#[test]
+fn a_fin_is_acknowledged_at_once_and_ends_the_stream_when_all_before_it_is_there() {
+    let mut pair = Pair::new(control("reno"), false, Path::new(ms(5)), Path::new(ms(5)));
+    let mut lost = false;
+    pair.client.path.judge = Box::new(move |_, segment| {
+        let lose = segment.seq == byte(5) && segment.length > 0 && !std::mem::replace(&mut lost, true);
+        if lose { Fate::Lost } else { Fate::Arrives }
+    });
+    pair.transfer(7 * MSS);
+    pair.run_until(SimTime::ZERO + ms(17));
+    assert!(!pair.server.endpoint.at_end());
+    assert!(pair.run_to_end(SimTime::ZERO + ms(100)));
+    assert_eq!(pair.server.received, 7 * MSS);
+}
+
+#[test]
+fn a_window_probe_is_answered_at_once() {
+    let (mut script, next) = in_mid_stream();
+    let probe = script.peer_segment(byte(next) - 1, 0, SegmentFlags::ACK);
+    script.inject(probe);
+    let acks = script.acks();
+    assert_eq!((acks.len(), acks[0].ack), (1, byte(next)));
+}
+
+#[test]
+fn overlapping_segments_are_merged_into_one_block() {
+    let (mut script, hole) = in_mid_stream();
+    script.data_bytes(byte(hole + 1), 1000);
+    script.data_bytes(byte(hole + 1) + 500, 1000);
+    let acks = script.acks();
+    let expected = SackBlock { start: byte(hole + 1), end: byte(hole + 1) + 1500 };
+    assert_eq!(acks.last().expect("some").sack.as_slice(), [expected]);
+}
