@@ -1,6 +1,7 @@
 """What the user sees of a failure: one message and an exit status, never a traceback for what is not a bug."""
 
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,12 +18,20 @@ class WrongInput(Exception):
 def reported() -> Iterator[None]:
     """Turns the errors of the rooms into a message on stderr and an exit status."""
     try:
-        yield
+        try:
+            yield
+        finally:
+            # What is still buffered fails here and not in the interpreter's last breath.
+            sys.stdout.flush()
     except BrokenPipeError:
         # The reader of our output has gone (`| head`); nothing is left to say, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _close_stdout()
         sys.exit(1)
     except Exception as error:
+        if _is_of_stdout(error):
+            _close_stdout()
+            print(f"cannot write the output: {error}\n  hint: free some space where it goes to", file=sys.stderr)
+            sys.exit(1)
         status = _status(error)
         if status is None:
             raise
@@ -49,6 +58,16 @@ def pairs(words: Sequence[str], option: str) -> dict[str, str]:
             raise WrongInput(f"{option}: `{word}` is not a pair\n  hint: write {option} cc=bbr")
         found[key.strip()] = value.strip()
     return found
+
+
+def _is_of_stdout(error: Exception) -> bool:
+    """Whether writing to a stream failed as a disk is full; errors of files carry the file's name."""
+    full = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+    return isinstance(error, OSError) and error.filename is None and error.errno in full
+
+
+def _close_stdout() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _status(error: Exception) -> int | None:

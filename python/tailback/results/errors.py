@@ -18,4 +18,5 @@ class ResultsUnwritable(Exception):
     def because(cls, path: Path, error: OSError) -> "ResultsUnwritable":
         """The message for an error of the operating system at `path`."""
         reason = error.strerror or str(error)
-        return cls(f"cannot write `{path}`: {reason}\n  hint: free some space or choose another folder with `--out`")
+        hint = "free some space or choose another place: `--out` of run, `--output` of plot"
+        return cls(f"cannot write `{path}`: {reason}\n  hint: {hint}")

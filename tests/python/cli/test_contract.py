@@ -16,6 +16,8 @@ import pytest
 
 PERCENTILES = {"n", "mean", "min", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "max"}
 COMMAND = [sys.executable, "-c", "from tailback.cli import main; main()"]
+# A shell starts what it puts in the background, a test suite for one, with Ctrl-C ignored.
+INTERRUPTIBLE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
 
 
 def tailback(*words: str | Path, status: int = 0) -> subprocess.CompletedProcess[str]:
@@ -156,9 +158,22 @@ def test_a_full_disk_ends_with_one_message_and_no_run_that_looks_complete(file: 
     assert list(Path("full/runs").iterdir()) == []
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file that is always full")
+@pytest.mark.parametrize("words", [["list", "cc"], ["schema"], ["run", "small.yaml", "--json", "--repeat", "1"]])
+def test_output_that_cannot_be_written_ends_with_one_message_and_status_1(file: Path, words: list[str]) -> None:
+    assert file.exists()
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*COMMAND, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.count("cannot write the output") == 1
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
 def test_an_interrupt_keeps_complete_runs_and_the_next_run_goes_on(file: Path, tmp_path: Path) -> None:
     words = ["run", str(file), "--jobs", "1", "--out", "out", "--set", "duration=30s", "--set", "repeat=6"]
-    with subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-c", INTERRUPTIBLE + COMMAND[-1], *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         runs = tmp_path / "out" / "runs"
         deadline = time.monotonic() + 60
         while not (runs.is_dir() and any(not run.name.startswith(".") for run in runs.iterdir())):

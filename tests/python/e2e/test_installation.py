@@ -1,0 +1,65 @@
+"""What a user gets from `pip install .`: one wheel for every Python from 3.11 on, and the command."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this tree; what `make` has compiled is not compiled again."""
+    folder = tmp_path_factory.mktemp("wheel")
+    # pip calls maturin by its name, and cargo takes the Python it is built beside for part of what it builds.
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w"]
+    subprocess.run(
+        [*command, str(folder), str(ROOT)],
+        env={**os.environ, "PATH": programs, "PYO3_PYTHON": sys.executable},
+        check=True,
+    )
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def fresh(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment with nothing but the wheel in it."""
+    folder = tmp_path_factory.mktemp("fresh") / "environment"
+    venv.create(folder, symlinks=True)
+    into = ["--python", str(folder / "bin" / "python"), "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run([sys.executable, "-m", "pip", *into, str(wheel)], check=True)
+    return folder
+
+
+def run(fresh: Path, *words: str) -> str:
+    """The output of a program of the fresh environment, with the dependencies of this one within reach."""
+    environment = {**os.environ, "PYTHONPATH": sysconfig.get_path("purelib")}
+    command = [str(fresh / "bin" / words[0]), *words[1:]]
+    done = subprocess.run(command, cwd=fresh, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_wheel_is_for_every_python_from_3_11_on(wheel: Path) -> None:
+    assert "-cp311-abi3-" in wheel.name
+    names = zipfile.ZipFile(wheel).namelist()
+    extensions = [name for name in names if name.startswith("tailback/_core.") and not name.endswith(".pyi")]
+    assert len(extensions) == 1
+    assert {"tailback/_core.pyi", "tailback/py.typed"} <= set(names)
+    if sys.platform == "linux":
+        assert extensions == ["tailback/_core.abi3.so"]
+
+
+def test_the_wheel_gives_the_command_and_the_package(fresh: Path) -> None:
+    assert run(fresh, "tailback", "--version").startswith("tailback ")
+    assert "cubic" in run(fresh, "tailback", "list", "cc")
+    place = run(fresh, "python", "-c", "import tailback._core; print(tailback._core.__file__)")
+    assert Path(place.strip()).is_relative_to(fresh)
