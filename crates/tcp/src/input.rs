@@ -112,6 +112,9 @@ impl Sender {
         let cleaned = self.remove_acked(flags, sample);
         flags.sack_reneging = self.queue.front().is_some_and(|head| head.tags.has(Tags::SACKED));
         self.retransmit_hint = self.retransmit_hint.max(self.queue.head());
+        if self.queue.is_empty() && !self.has_unsent() {
+            self.update_clocks(false);
+        }
         let mut rtt = None;
         let mut control_rtt = None;
         if let (Some(first), Some(last), false) =

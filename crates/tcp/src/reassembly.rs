@@ -85,9 +85,10 @@ impl Reassembly {
         self.islands.is_empty()
     }
 
-    /// All bytes of `block` wait already.
-    pub(crate) fn covers(&self, block: SackBlock) -> bool {
-        self.islands.iter().any(|known| known.block.start <= block.start && known.block.end >= block.end)
+    /// The run of waiting bytes that has all of `block` already.
+    pub(crate) fn covering(&self, block: SackBlock) -> Option<SackBlock> {
+        let covers = |run: &SackBlock| run.start <= block.start && run.end >= block.end;
+        self.islands.iter().map(|island| island.block).find(covers)
     }
 
     /// Adds a segment that came too early; returns the run of bytes it belongs to now.

@@ -135,6 +135,9 @@ impl Receiver {
     pub(crate) fn take_data(&mut self, segment: &Segment, truesize: u32, now: SimTime) {
         self.window.rtt_by_timestamp(segment, now);
         let end = segment.end();
+        if segment.flags.contains(SegmentFlags::FIN) {
+            self.fin_at = Some(end);
+        }
         if end <= self.rcv_nxt && segment.seq < self.rcv_nxt {
             self.duplicate(segment.seq, end);
         } else if segment.seq <= self.rcv_nxt {
@@ -164,7 +167,6 @@ impl Receiver {
         let fresh = segment.end() - self.rcv_nxt;
         self.rcv_nxt = segment.end();
         if segment.flags.contains(SegmentFlags::FIN) {
-            self.fin_at = Some(self.rcv_nxt);
             self.ack.now = true;
             self.ack.scheduled = true;
         }
@@ -237,8 +239,9 @@ impl Receiver {
     fn out_of_order(&mut self, segment: &Segment, truesize: u32) {
         let mut block = SackBlock { start: segment.seq, end: segment.end() };
         self.ack.scheduled = true;
-        if self.data.covers(block) {
+        if let Some(run) = self.data.covering(block) {
             self.dsack = Some(block);
+            block = run;
         } else {
             block = self.data.insert(block, Skb::of_segment(segment.length, truesize));
             self.window.rmem_alloc = self.data.truesize;
