@@ -7,6 +7,9 @@
         L10M: {qdiscs: {client -> router: htb rate 10mbit}}
         R10M: {qdiscs: {router -> server: htb rate 10mbit}}
 
+`cc` and `tsq` as an axis (or in `--set`) hold for every flow, also for one with a setting of its own: an axis that
+changes nothing would be a figure that misleads. To vary one flow name it: `traffic[0].cc`.
+
 The runs are the cross product, the last axis turning fastest. Patches are laid over the file in the order of the
 axes (`document.merge`). `--set AXIS=LABEL` keeps one value of an axis, `--set AXIS=[A, B]` some of them.
 """
@@ -19,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tailback.scenario import paths
-from tailback.scenario.document import Node, at, put
+from tailback.scenario.document import Node, at, put, without
 from tailback.scenario.errors import Finding, WordError, nearest_hint
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Keys
@@ -27,6 +30,9 @@ from tailback.scenario.units import shown
 
 #: More configurations than anyone runs: a slip in a list, caught before memory is gone.
 MOST_VARIANTS = 100_000
+
+#: Settings of flows that may stand at the top, for a host or for a flow.
+FOR_ALL_FLOWS = ("cc", "tsq")
 
 #: Keys that say how many runs there are and what they are called; the same for the whole grid.
 FIXED = ("title", "vary", "repeat", "seed")
@@ -42,7 +48,7 @@ class Choice:
     def apply(self, tree: Node) -> Node:
         """The file with this value."""
         for loc, patch in self.patches:
-            tree = put(tree, loc, patch)
+            tree = lay(tree, loc, patch)
         return tree
 
 
@@ -68,6 +74,20 @@ class Refused(Exception):
     def __init__(self, finding: Finding) -> None:
         super().__init__(str(finding))
         self.finding = finding
+
+
+def lay(tree: Node, loc: Loc, patch: Node) -> Node:
+    """The file with a patch at `loc`; a setting for all flows displaces those of single flows and hosts."""
+    if len(loc) == 1 and loc[0] in FOR_ALL_FLOWS:
+        for place in _own_settings(tree, loc[0]):
+            tree = without(tree, place)
+    return put(tree, loc, patch)
+
+
+def _own_settings(tree: Node, key: str | int) -> list[Loc]:
+    traffic, hosts = at(tree, ("traffic",)), at(tree, ("hosts",))
+    flows: list[Loc] = [("traffic", index, key) for index in range(len(traffic.items() if traffic else []))]
+    return [*flows, *(("hosts", host, key) for host in (hosts.entries() if hosts else {}))]
 
 
 def target(name: str, tree: Node) -> Loc | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tailback.scenario import axes, paths
-from tailback.scenario.document import Node, at, put
+from tailback.scenario.document import Node, at
 from tailback.scenario.errors import Finding, ScenarioError, Where, WordError, nearest_hint
 from tailback.scenario.reader import OVERRIDE, read_value
 
@@ -42,7 +42,7 @@ def _applied(tree: Node, key: str, value: Node) -> Node:
     if loc is None:
         names = [*(vary.entries() if vary is not None else []), *axes.known_names(tree)]
         raise WordError(f"`{key}` names no key", nearest_hint(key, names))
-    return put(tree, loc, value)
+    return axes.lay(tree, loc, value)
 
 
 def _ruled(axis: Node, key: str, value: Node, *, is_key: bool) -> Node:

@@ -306,3 +306,31 @@ def test_wrong_overrides_are_told_together(registry: Registry) -> None:
     with pytest.raises(ScenarioError) as caught:
         loads(BASE, ["a", "b=1"], registry)
     assert len(caught.value.findings) == 2
+
+
+def test_an_axis_of_cc_holds_for_flows_with_a_control_of_their_own() -> None:
+    text = """
+title: the sketch of the design
+links: [{ends: [client, server], rate: 100mbit, delay: 5ms}]
+hosts: {client: {tsq: 2ms}, server: {}}
+traffic:
+  - {tcp: client -> server, cc: cubic, tsq: 4ms, start: 0s, stop: 5s}
+duration: 5s
+vary: {cc: [cubic, bbr], tsq: [1ms, off]}
+"""
+    runs = loads(text).runs()
+    flows = [run.scenario["traffic"][0] for run in runs]
+    assert [flow["cc"]["name"] for flow in flows] == ["cubic", "cubic", "bbr", "bbr"]
+    assert [flow["tsq"]["kind"] for flow in flows] == ["time", "off", "time", "off"]
+    assert {flow["tsq"].get("shift") for flow in flows} == {10, None}
+
+
+def test_set_cc_holds_for_flows_with_a_control_of_their_own() -> None:
+    text = """
+title: one flow
+links: [{ends: [client, server], rate: 100mbit, delay: 5ms}]
+traffic: [{tcp: client -> server, cc: cubic, start: 0s, stop: 5s}]
+duration: 5s
+"""
+    (run,) = loads(text, ["cc=reno"]).runs()
+    assert run.scenario["traffic"][0]["cc"]["name"] == "reno"
