@@ -48,8 +48,8 @@ test-python: $(VENV)/.tools $(VENV)/.package ## the tests of the package, the ar
 golden: $(VENV)/.package ## write the golden tables anew; look at the difference before you commit it
 	$(BIN)/python tests/python/golden_tables.py
 
-pictures: $(VENV)/.package ## draw the pictures of the documentation anew
-	scripts/pictures.sh $(BIN)/tailback
+pictures: demo ## draw the picture of README.md anew
+	cp $(DEMO)/plots/candlestick.png docs/pictures/demo.png
 
 bench: ## benchmarks of the parts, and the cost of whole runs
 	@scripts/prerequisites.sh >/dev/null
