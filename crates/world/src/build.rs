@@ -16,6 +16,7 @@ use crate::route::Routes;
 use crate::scenario::{Link, PingTraffic, QdiscSpec, Scenario, SmallQueue, TcpTraffic, Traffic};
 use crate::socket::{Flow, TcpSocket};
 use crate::stage::Stage;
+use crate::timers::{Place, Timers};
 use crate::wire::Wire;
 use crate::world::{Event, World};
 use crate::{BuildError, DeviceId, conversation_hash, sysctl};
@@ -67,7 +68,8 @@ impl<'a> Builder<'a> {
             flows: Vec::with_capacity(scenario.traffic.len()),
             pings: Vec::new(),
             stage: Stage::new(journal(scenario)),
-            small_queues: Default::default(),
+            small_queues: Vec::new(),
+            timers: Timers::default(),
             runnable: Default::default(),
         };
         Ok(Builder { scenario, streams: Streams::new(scenario.seed), settings, world })
@@ -123,8 +125,16 @@ impl<'a> Builder<'a> {
 
     fn add_socket(&mut self, endpoint: Endpoint, host: u16, device: DeviceId, name: &str) {
         let draws = self.streams.stream(name, "cc");
-        let (alarm, woken) = (Alarm::default(), Wakeup::default());
-        self.world.sockets.push(TcpSocket { endpoint, host: HostId(host), device, alarm, draws, woken });
+        let (alarm, timer, woken) = (Alarm::default(), Place::default(), Wakeup::default());
+        self.world.sockets.push(TcpSocket {
+            endpoint,
+            host: HostId(host),
+            device,
+            alarm,
+            timer,
+            draws,
+            woken,
+        });
     }
 
     fn endpoint_config(

@@ -27,6 +27,7 @@ pub mod scenario;
 mod socket;
 mod stage;
 mod sysctl;
+mod timers;
 mod transport;
 mod wire;
 mod world;

@@ -8,6 +8,7 @@ use tailback_units::Bytes;
 
 use crate::DeviceId;
 use crate::app::Bulk;
+use crate::timers::Place;
 
 /// One socket and what its host keeps for it.
 pub(crate) struct TcpSocket {
@@ -16,6 +17,8 @@ pub(crate) struct TcpSocket {
     /// The device its packets leave by.
     pub(crate) device: DeviceId,
     pub(crate) alarm: Alarm,
+    /// Its deadline among those of other sockets.
+    pub(crate) timer: Place,
     pub(crate) draws: Draws,
     /// What its application has been woken for and not done yet.
     pub(crate) woken: Wakeup,

@@ -31,7 +31,7 @@ impl World {
     pub(crate) fn return_credits(&mut self) {
         for (socket, truesize) in self.stage.credits.drain(..) {
             if self.sockets[socket.0 as usize].endpoint.credit(truesize) {
-                self.small_queues.push_back(socket);
+                self.small_queues.push(socket);
             }
         }
     }
@@ -41,13 +41,21 @@ impl World {
         let now = self.stage.now;
         let socket = &mut self.sockets[id.0 as usize];
         match socket.alarm.fired(now, socket.endpoint.deadline()) {
-            Fired::Due => {
-                socket.endpoint.expire(now, &mut socket.draws);
-                self.drain(id);
-            }
+            Fired::Due => self.timers.ran_out(id, socket.timer),
             Fired::Early(at) => self.stage.wake_at(at, Event::Timer(id)),
             Fired::Idle => {}
         }
+    }
+
+    /// The timers of this tick expire.
+    pub(crate) fn expire_timers(&mut self) {
+        let due = self.timers.take_due();
+        for &(_, id) in &due {
+            let socket = &mut self.sockets[id.0 as usize];
+            socket.endpoint.expire(self.stage.now, &mut socket.draws);
+            self.drain(id);
+        }
+        self.timers.expired(due);
     }
 
     /// The application of a socket runs: reads, writes, or learns that all is done.
@@ -131,7 +139,9 @@ impl World {
 
     fn see_to_alarm(&mut self, id: SocketId) {
         let socket = &mut self.sockets[id.0 as usize];
-        if let Some(at) = socket.alarm.set(socket.endpoint.deadline()) {
+        let deadline = socket.endpoint.deadline();
+        self.timers.arm(&mut socket.timer, deadline);
+        if let Some(at) = socket.alarm.set(deadline) {
             self.stage.wake_at(at, Event::Timer(id));
         }
     }

@@ -3,11 +3,12 @@
 //! An event of the calendar wakes one component. What follows from it at the same instant is done before the next
 //! event, in the order of Linux's soft interrupts and with a processor that costs nothing:
 //!
-//! 1. packets received, first come first served over all hosts;
-//! 2. sockets whose small queue drained (`tcp_tasklet_func`);
-//! 3. applications that were woken, one at a time;
+//! 1. timers of this tick, if that was the event (`timers.rs`);
+//! 2. packets received, first come first served over all hosts;
+//! 3. sockets whose small queue drained (`tcp_tsq_workfn`);
+//! 4. applications that were woken, one at a time;
 //!
-//! and again from 1 until nothing is left. Nothing recurses: a component that hands on work queues it.
+//! and again from 2 until nothing is left. Nothing recurses: a component that hands on work queues it.
 
 use std::collections::VecDeque;
 
@@ -20,6 +21,7 @@ use crate::route::Routes;
 use crate::scenario::TcpInfoRows;
 use crate::socket::{Flow, TcpSocket, sender_of};
 use crate::stage::Stage;
+use crate::timers::Timers;
 use crate::{Cost, DeviceId, Ledger, RunError};
 
 /// What happens at an instant. A busy component has one of these in the calendar.
@@ -89,9 +91,10 @@ pub struct World {
     pub(crate) pings: Vec<Ping>,
     pub(crate) stage: Stage,
     /// Sockets whose small queue drained.
-    pub(crate) small_queues: VecDeque<SocketId>,
+    pub(crate) small_queues: Vec<SocketId>,
     /// Sockets whose application was woken.
     pub(crate) runnable: VecDeque<SocketId>,
+    pub(crate) timers: Timers,
 }
 
 impl World {
@@ -124,17 +127,33 @@ impl World {
 
     #[inline]
     fn happen(&mut self, event: Event) {
+        if self.timers.is_any_due() && !matches!(event, Event::Timer(_)) {
+            self.tick();
+        }
         match event {
             Event::Transmitted(device) => self.devices[device.index()].transmitted(&mut self.stage),
             Event::Watchdog(device) => self.devices[device.index()].watchdog_fired(&mut self.stage),
             Event::Arrived(device) => self.receive_from(device),
-            Event::Timer(socket) => self.timer_fired(socket),
+            Event::Timer(socket) => return self.timer_event(socket),
             Event::Start(flow) => self.start_flow(flow),
             Event::Stop(flow) => self.stop_flow(flow),
             Event::Echo(ping) => self.send_request(ping),
             Event::Sample => self.sample(),
             Event::Progress => {}
         }
+        self.settle();
+    }
+
+    /// A timer ran out; all of its tick expire before what any of them causes.
+    fn timer_event(&mut self, socket: SocketId) {
+        self.timer_fired(socket);
+        if self.stage.calendar.peek_time() != Some(self.stage.now) {
+            self.tick();
+        }
+    }
+
+    fn tick(&mut self) {
+        self.expire_timers();
         self.settle();
     }
 
@@ -154,12 +173,17 @@ impl World {
         }
     }
 
-    /// The sockets queued by now; those queued meanwhile wait for the next round.
+    /// The sockets queued by now, the last one first, for each was put at the head of the list; those queued
+    /// meanwhile wait for the next round. [linux-6.12 tcp_output.c tcp_wfree, tcp_tsq_workfn]
     fn run_small_queues(&mut self) {
-        for _ in 0..self.small_queues.len() {
-            let Some(socket) = self.small_queues.pop_front() else { return };
+        let mut queued = std::mem::take(&mut self.small_queues);
+        while let Some(socket) = queued.pop() {
             self.sockets[socket.0 as usize].endpoint.small_queue_ran(self.stage.now);
             self.drain(socket);
+        }
+        if self.small_queues.is_empty() {
+            // The list keeps its memory.
+            self.small_queues = queued;
         }
     }
 
