@@ -31,11 +31,17 @@ demo: $(VENV)/.package ## run the first experiment; show its table and draw its 
 
 test: lint test-rust test-python ## all checks and all tests: the command before a push
 
-lint: $(VENV)/.tools $(VENV)/.package ## formatting, lints and types
+lint: style clippy types ## formatting, lints and types
+
+style: $(VENV)/.tools
 	scripts/component.sh fmt cargo fmt --all --check
 	$(BIN)/ruff check --quiet $(PYTHON_CODE)
 	$(BIN)/ruff format --quiet --check $(PYTHON_CODE)
+
+clippy: $(VENV)/.python
 	scripts/component.sh clippy cargo clippy --quiet --locked --workspace --all-targets -- --deny warnings
+
+types: $(VENV)/.tools $(VENV)/.package
 	$(BIN)/mypy
 
 test-rust: ## the tests of the crates
@@ -63,7 +69,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
 
-.PHONY: demo test lint test-rust test-python golden pictures bench clean help
+.PHONY: demo test lint style clippy types test-rust test-python golden pictures bench clean help
 
 ##@ What they stand on; each is a file that is as old as what it stands for
 
