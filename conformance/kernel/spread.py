@@ -133,7 +133,9 @@ def print_ranges(run: golden.GoldenRun, found: Sequence[tuple[Variant, Measures]
         for spread in ranges(found, figure) if tolerance is not None else ():
             verdict = "inside" if spread.holds(kernel, 0.0) else "within" if spread.holds(kernel, tolerance) else "OUT"
             figures = f"{spread.low:8.4g} {spread.median:8.4g} {spread.high:8.4g}"
-            print(f"{run.experiment.key:42} {figure:12} {kernel:8.4g}  {spread.kind:6} {figures}  {verdict}", flush=True)
+            print(
+                f"{run.experiment.key:42} {figure:12} {kernel:8.4g}  {spread.kind:6} {figures}  {verdict}", flush=True
+            )
 
 
 if __name__ == "__main__":
