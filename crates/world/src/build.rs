@@ -70,6 +70,7 @@ impl<'a> Builder<'a> {
             stage: Stage::new(journal(scenario)),
             small_queues: Vec::new(),
             timers: Timers::default(),
+            steps: 0,
             runnable: Default::default(),
         };
         Ok(Builder { scenario, streams: Streams::new(scenario.seed), settings, world })

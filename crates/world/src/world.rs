@@ -95,7 +95,12 @@ pub struct World {
     /// Sockets whose application was woken.
     pub(crate) runnable: VecDeque<SocketId>,
     pub(crate) timers: Timers,
+    /// What was done at the present instant.
+    pub(crate) steps: u32,
 }
+
+/// More than any experiment does at one instant: 10,000 flows that start together take a million.
+const STEPS_AT_ONE_INSTANT: u32 = 50_000_000;
 
 impl World {
     /// Runs to the end of the scenario.
@@ -113,6 +118,9 @@ impl World {
     /// Takes event after event until the end.
     pub(crate) fn advance(&mut self, watch: &dyn Watch) -> Result<(), RunError> {
         while let Some((at, event)) = self.stage.calendar.pop_before(self.end) {
+            if at > self.stage.now {
+                self.steps = 0;
+            }
             self.stage.now = at;
             self.stage.cost.events += 1;
             if event == Event::Progress && watch.progress(at, self.end) == Proceed::Stop {
@@ -152,6 +160,17 @@ impl World {
         }
     }
 
+    /// Counts what is done at one instant: a component that wakes itself for ever is a defect, not a long run.
+    #[inline]
+    fn step(&mut self) {
+        self.steps += 1;
+        assert!(
+            self.steps < STEPS_AT_ONE_INSTANT,
+            "time stands still at {}: the simulator has a defect; please report the experiment",
+            self.stage.now
+        );
+    }
+
     fn tick(&mut self) {
         self.expire_timers();
         self.settle();
@@ -161,6 +180,7 @@ impl World {
     fn settle(&mut self) {
         loop {
             self.return_credits();
+            self.step();
             if let Some((host, packet)) = self.stage.backlog.pop_front() {
                 self.receive(host, packet);
             } else if !self.small_queues.is_empty() {
