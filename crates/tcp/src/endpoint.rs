@@ -315,8 +315,7 @@ impl Endpoint {
     /// The small-queue handler (`tcp_tsq_handler`): makes the transmit loop run. Drain afterwards.
     pub fn small_queue_ran(&mut self, now: SimTime) {
         self.sender.flow.now = now;
-        self.sender.small_queue_scheduled = false;
-        self.sender.kick();
+        self.sender.small_queue_handler();
     }
 
     /// When [`Endpoint::expire`] must be called.
@@ -511,3 +510,6 @@ impl Endpoint {
 fn sack_option(blocks: u32) -> u32 {
     if blocks == 0 { 0 } else { 4 + 8 * blocks }
 }
+
+#[cfg(test)]
+mod tests;

@@ -249,6 +249,9 @@ impl Sender {
             self.enter_cwr();
         }
         let refused = outcome == Transmitted::Dropped;
+        if refused {
+            self.refused_by_device();
+        }
         match pending {
             Pending::New { .. } if refused => {
                 self.held_by = HeldBy::LocalDrop;
@@ -424,7 +427,8 @@ impl Sender {
         let stamp = crate::undo::timestamp(self.queue.get(index).sent_at);
         self.reduction.retrans_stamp.get_or_insert(stamp);
         self.reduction.undo_retrans = Some(self.reduction.undo_retrans.unwrap_or(0) + 1);
-        if !refused {
+        // After an undone timeout the head may carry the tag still.
+        if !refused && !self.queue.get(index).tags.has(Tags::RETRANS) {
             self.queue.get_mut(index).tags.set(Tags::RETRANS);
             self.retrans_out += 1;
         }

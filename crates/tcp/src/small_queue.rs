@@ -84,4 +84,22 @@ impl Sender {
         self.small_queue_scheduled = true;
         true
     }
+
+    /// The device refused a packet: it is full, and its credit must not have the handler try again at the same
+    /// instant, for ever. A later completion wakes the socket. The kernel ends such a circle in ksoftirqd, which wakes
+    /// nobody who still has packets below. [linux-6.12 tcp_output.c tcp_wfree]
+    pub(crate) fn refused_by_device(&mut self) {
+        if self.small_queue_scheduled && self.wmem_alloc > 0 {
+            self.throttled = true;
+            self.small_queue_idles = true;
+        }
+    }
+
+    /// The handler, unless it would only meet the device that has just refused. [linux-6.12 tcp_tsq_handler]
+    pub(crate) fn small_queue_handler(&mut self) {
+        self.small_queue_scheduled = false;
+        if !std::mem::take(&mut self.small_queue_idles) {
+            self.kick();
+        }
+    }
 }

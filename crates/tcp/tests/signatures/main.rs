@@ -6,6 +6,7 @@ mod pair;
 mod script;
 
 mod accounting;
+mod lossy_paths;
 mod pacing;
 mod receiver;
 mod recovery;

@@ -60,6 +60,8 @@ pub struct Side {
     pub unwritten: u64,
     /// Bytes the application has read.
     pub received: u64,
+    /// The application reads whatever arrives at once.
+    pub reads: bool,
     /// Most data packets that were in the device.
     pub most_below: usize,
     closes: bool,
@@ -76,6 +78,7 @@ impl Side {
             trace: Vec::new(),
             unwritten: 0,
             received: 0,
+            reads: true,
             most_below: 0,
             closes: false,
             below: 0,
@@ -243,7 +246,7 @@ impl Pair {
             }
             let host = side(&mut self.client, &mut self.server, end);
             let woken = host.endpoint.wakeup();
-            if woken.readable {
+            if woken.readable && host.reads {
                 host.received += host.endpoint.read(now).0;
             }
             if woken.writable {
@@ -253,6 +256,12 @@ impl Pair {
                 return;
             }
         }
+    }
+
+    /// The server's application reads all there is.
+    pub fn read_at_server(&mut self) {
+        self.server.received += self.server.endpoint.read(self.now).0;
+        self.drain(End::Server);
     }
 
     fn write(&mut self, end: End) {

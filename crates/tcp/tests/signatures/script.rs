@@ -220,11 +220,6 @@ impl Script {
         self.drain();
     }
 
-    pub fn close(&mut self) {
-        self.endpoint.close(self.now);
-        self.drain();
-    }
-
     /// Everything before `segment` is acknowledged.
     pub fn ack(&mut self, segment: u64) {
         self.sack(segment, &[]);

@@ -137,3 +137,21 @@ fn a_byte_limit_counts_truesize() {
     script.write(100);
     assert_eq!(script.below(), 11, "the limit is tested before adding");
 }
+
+#[test]
+fn a_device_that_refuses_what_a_completion_released_is_tried_again_at_the_next_completion() {
+    let mut script = held(50);
+    script.device = Device::Sends;
+    script.write(100);
+    script.forget();
+    script.at(ms(100));
+    script.device = Device::Holds;
+    script.sack(0, &[(10, 20)]);
+    assert_eq!(script.sent(), [0, 1, 2, 3]);
+    script.device = Device::Drops;
+    script.complete(1);
+    assert!((1..=2).contains(&script.refused), "{} times at one instant", script.refused);
+    script.device = Device::Holds;
+    script.complete(1);
+    assert_eq!(script.sent()[0], 4);
+}

@@ -1,0 +1,310 @@
+//! Operations model: whatever an application, a peer, a device and a clock may do, in any order, the socket neither
+//! panics nor loses count. The peer need not be honest: it acknowledges what it likes, and forgets it again.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+use tailback_cc::ROWS;
+use tailback_packet::{HostId, SackBlock, SocketId};
+use tailback_units::{Parameters, Rate};
+
+use super::*;
+use crate::queue::Tags;
+use crate::{Settings, SmallQueueLimit};
+
+/// A number of segments out of those outstanding, in thousandths.
+type Share = u64;
+
+#[derive(Clone, Debug)]
+enum Operation {
+    Write(u64),
+    Close,
+    Ack {
+        advance: Share,
+        blocks: Vec<(Share, Share)>,
+        window: u64,
+        echo_age: Span,
+    },
+    /// Says less than was said before.
+    OldAck {
+        back: u64,
+        blocks: Vec<(Share, Share)>,
+    },
+    /// As in a capture with forged packets: any bytes.
+    AnyBlock(u64, u64),
+    Data {
+        seq: u64,
+        length: u32,
+    },
+    Read,
+    Wait(Span),
+    Deadline,
+    Device(Transmitted),
+    Hold(bool),
+    Credit(usize),
+    PacingRate(Rate),
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let blocks = || vec((0..1000u64, 1..400u64).prop_map(|(start, length)| (start, start + length)), 0..4);
+    let span =
+        prop_oneof![0..1_000_000u64, 0..1_000_000_000u64, 0..400_000_000_000u64].prop_map(Span::from_nanos);
+    let window = prop_oneof![1 => Just(0), 1 => 0..5000u64, 8 => 20_000..6_000_000u64];
+    let ack = (prop_oneof![Just(0), 0..=1000u64], blocks(), window, 0..300u64).prop_map(
+        |(advance, blocks, window, age)| {
+            let echo_age = Span::from_millis(age);
+            Operation::Ack { advance, blocks, window, echo_age }
+        },
+    );
+    let device = prop_oneof![
+        3 => Just(Transmitted::Queued),
+        1 => Just(Transmitted::Dropped),
+        1 => Just(Transmitted::Congestion),
+    ];
+    prop_oneof![
+        6 => (1..300_000u64).prop_map(Operation::Write),
+        1 => Just(Operation::Close),
+        20 => ack,
+        2 => (0..200_000u64, blocks()).prop_map(|(back, blocks)| Operation::OldAck { back, blocks }),
+        1 => (0..500_000u64, 0..500_000u64).prop_map(|(start, end)| Operation::AnyBlock(start, end)),
+        2 => (1..100_000u64, 0..1449u32).prop_map(|(seq, length)| Operation::Data { seq, length }),
+        1 => Just(Operation::Read),
+        6 => span.prop_map(Operation::Wait),
+        6 => Just(Operation::Deadline),
+        2 => device.prop_map(Operation::Device),
+        2 => any::<bool>().prop_map(Operation::Hold),
+        4 => (0..50usize).prop_map(Operation::Credit),
+        // 1 bit/s to 100 Gbit/s.
+        1 => (0..37u32).prop_map(|bits| Operation::PacingRate(Rate::from_bits_per_sec(1 << bits))),
+    ]
+}
+
+/// A socket and its surroundings.
+struct Model {
+    endpoint: Endpoint,
+    now: SimTime,
+    draws: Xoshiro256PlusPlus,
+    answer: Transmitted,
+    hold: bool,
+    handler_due: bool,
+    below: VecDeque<u32>,
+    window: u64,
+    edge: u64,
+}
+
+impl Model {
+    fn new(control: usize, wants_pacing: bool, small_queue: SmallQueueLimit) -> Self {
+        let row = &ROWS[control % ROWS.len()];
+        let config = EndpointConfig {
+            socket: SocketId(0),
+            peer: SocketId(1),
+            peer_host: HostId(1),
+            flow_hash: 0,
+            settings: Settings::default(),
+            small_queue,
+            control: tailback_cc::build(row.name, &Parameters::default()).expect("defaults are accepted"),
+            wants_pacing: wants_pacing || row.wants_pacing,
+            sndbuf_factor: row.sndbuf_factor,
+        };
+        let now = SimTime::ZERO;
+        let mut model = Model {
+            endpoint: Endpoint::connect(config, now),
+            now: now + Span::from_millis(20),
+            draws: Xoshiro256PlusPlus::seed_from_u64(1),
+            answer: Transmitted::Queued,
+            hold: false,
+            handler_due: false,
+            below: VecDeque::new(),
+            window: 65_160,
+            edge: 1,
+        };
+        model.drain();
+        let mut answer = model.segment();
+        answer.seq = 0;
+        answer.flags = SegmentFlags::SYN.with(SegmentFlags::ACK);
+        model.take(answer);
+        model
+    }
+
+    fn segment(&self) -> Segment {
+        Segment {
+            seq: 1,
+            length: 0,
+            ack: self.edge,
+            window: self.window,
+            flags: SegmentFlags::ACK,
+            mss: 1460,
+            tsval: Some(timestamp(self.now)),
+            tsecr: Some(timestamp(self.now - Span::from_millis(20))),
+            sack: SackBlocks::NONE,
+        }
+    }
+
+    fn take(&mut self, segment: Segment) {
+        self.endpoint.take(segment, Ecn::NotEct, 2408, self.now, &mut self.draws);
+        self.drain();
+    }
+
+    fn apply(&mut self, operation: Operation) {
+        match operation {
+            Operation::Write(bytes) => {
+                self.endpoint.write(bytes, self.now);
+            }
+            Operation::Close => self.endpoint.close(self.now),
+            Operation::Ack { advance, blocks, window, echo_age } => {
+                self.window = window;
+                let head = self.endpoint.sender.queue.head();
+                let segments = self.endpoint.sender.queue.len() as u64;
+                self.edge = self.edge.max(self.boundary(head + advance * segments / 1000));
+                let mut ack = self.segment();
+                ack.sack = self.blocks(&blocks);
+                ack.tsecr = Some(timestamp(self.now - echo_age));
+                self.take(ack);
+            }
+            Operation::OldAck { back, blocks } => {
+                let mut ack = self.segment();
+                ack.ack = self.edge.saturating_sub(back).max(1);
+                ack.sack = self.blocks(&blocks);
+                self.take(ack);
+            }
+            Operation::AnyBlock(start, end) => {
+                let mut ack = self.segment();
+                ack.sack = SackBlocks::new(vec![SackBlock { start, end }]);
+                self.take(ack);
+            }
+            Operation::Data { seq, length } => {
+                let mut data = self.segment();
+                data.seq = seq;
+                data.length = length;
+                self.take(data);
+            }
+            Operation::Read => {
+                self.endpoint.read(self.now);
+            }
+            Operation::Wait(span) => self.go_to(self.now + span),
+            Operation::Deadline => self.go_to(self.endpoint.deadline().unwrap_or(self.now).max(self.now)),
+            Operation::Device(answer) => self.answer = answer,
+            Operation::Hold(hold) => self.hold = hold,
+            Operation::Credit(packets) => self.credit(packets),
+            Operation::PacingRate(rate) => self.endpoint.sender.window.pacing_rate = rate,
+        }
+        self.drain();
+    }
+
+    fn go_to(&mut self, until: SimTime) {
+        // A socket that is left alone for long fires many timers; a few hundred tell as much.
+        for _ in 0..300 {
+            let Some(deadline) = self.endpoint.deadline().filter(|&deadline| deadline <= until) else {
+                break;
+            };
+            self.now = deadline.max(self.now);
+            self.endpoint.expire(self.now, &mut self.draws);
+            self.drain();
+        }
+        self.now = until;
+    }
+
+    fn boundary(&self, index: u64) -> u64 {
+        let queue = &self.endpoint.sender.queue;
+        if queue.contains(index) { queue.get(index).seq } else { self.endpoint.sender.flow.snd_nxt }
+    }
+
+    fn blocks(&self, shares: &[(Share, Share)]) -> SackBlocks {
+        let queue = &self.endpoint.sender.queue;
+        let at = |share: u64| self.boundary(queue.head() + share * queue.len() as u64 / 1000);
+        SackBlocks::new(
+            shares.iter().map(|&(start, end)| SackBlock { start: at(start), end: at(end) }).collect(),
+        )
+    }
+
+    fn credit(&mut self, packets: usize) {
+        for truesize in self.below.drain(..packets.min(self.below.len())).collect::<Vec<_>>() {
+            self.free(truesize);
+        }
+    }
+
+    fn free(&mut self, truesize: u32) {
+        self.handler_due |= self.endpoint.credit(truesize);
+    }
+
+    fn drain(&mut self) {
+        let mut packets = 0;
+        loop {
+            while let Some(packet) = self.endpoint.next_packet(self.now) {
+                packets += 1;
+                assert!(packets < 100_000, "it sends for ever");
+                match self.answer {
+                    // Freed on the spot, before the sender learns of it.
+                    Transmitted::Dropped if packet.charged => self.free(packet.truesize),
+                    _ if packet.charged => self.below.push_back(packet.truesize),
+                    _ => {}
+                }
+                self.endpoint.handed_over(self.answer, self.now);
+            }
+            let leave = if self.hold { 20 } else { 0 };
+            let finished = self.below.len().saturating_sub(leave);
+            self.credit(finished);
+            if std::mem::take(&mut self.handler_due) {
+                self.endpoint.small_queue_ran(self.now);
+            } else if finished == 0 {
+                break;
+            }
+        }
+        self.endpoint.notes();
+        self.check();
+    }
+
+    /// What must hold at any time.
+    fn check(&self) {
+        let sender = &self.endpoint.sender;
+        let records: Vec<_> =
+            (sender.queue.head()..sender.queue.end()).map(|i| sender.queue.get(i)).collect();
+        let tagged = |tag: Tags| records.iter().filter(|record| record.tags.has(tag)).count() as u32;
+        assert_eq!(tagged(Tags::SACKED), sender.sacked_out);
+        assert_eq!(tagged(Tags::LOST), sender.lost_out);
+        assert_eq!(tagged(Tags::RETRANS), sender.retrans_out);
+        assert_eq!(records.len() as u32, sender.flow.packets_out.0);
+        assert_eq!(records.iter().map(|record| u64::from(record.length)).sum::<u64>(), sender.queued_bytes);
+        assert!(!records.iter().any(|record| record.tags.has(Tags::SACKED) && record.tags.has(Tags::LOST)));
+        assert!(records.windows(2).all(|pair| pair[0].end() == pair[1].seq));
+        assert_eq!(records.last().map_or(sender.flow.snd_nxt, |last| last.end()), sender.flow.snd_nxt);
+        assert!(sender.flow.packets_out.0 + sender.retrans_out >= sender.sacked_out + sender.lost_out);
+        assert!(sender.window.cwnd >= Segs::ONE);
+        assert_eq!(sender.wmem_alloc, self.below.iter().map(|&truesize| u64::from(truesize)).sum::<u64>());
+        assert!(
+            sender.flow.packets_out.0 == 0 || sender.timer.armed.is_some(),
+            "nothing would ever happen again"
+        );
+    }
+}
+
+fn small_queue() -> impl Strategy<Value = SmallQueueLimit> {
+    prop_oneof![
+        (5..=10u32).prop_map(SmallQueueLimit::Shift),
+        Just(SmallQueueLimit::Off),
+        (1..1_000_000u64).prop_map(SmallQueueLimit::Bytes),
+        (1..200u32).prop_map(SmallQueueLimit::Packets),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..ProptestConfig::with_cases(200)
+    })]
+
+    #[test]
+    fn no_sequence_of_events_breaks_the_scoreboard(
+        control in 0..ROWS.len(),
+        wants_pacing: bool,
+        small_queue in small_queue(),
+        operations in vec(operation(), 1..150),
+    ) {
+        let mut model = Model::new(control, wants_pacing, small_queue);
+        for operation in operations {
+            model.apply(operation);
+        }
+    }
+}
