@@ -12,8 +12,8 @@ from dataclasses import dataclass
 PROBE_PHASES = "BBR draws the phases of its probes at random: the kernel's figure lies between those of other seeds"
 TWO_OR_THREE = (
     "a periodic schedule of the small queue: a flow whose pacing rate allows now two, now three segments below TCP "
-    "keeps, in the kernel, an order in which its own round trips are short; ours leaves it after some tenths of a second. "
-    "Equal to the microsecond for 0.3 s; not explained by phase or order"
+    "keeps, in the kernel, an order in which its own round trips are short; ours leaves it after some tenths of a "
+    "second. Equal to the microsecond for 0.3 s; not explained by phase or order"
 )
 DROP_ORDER = (
     "synchronised tail drops: which of four flows meets them decides how long all keep still. The kernel's figure "
