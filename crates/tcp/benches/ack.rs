@@ -114,24 +114,25 @@ impl Bench {
     }
 }
 
-fn ack(criterion: &mut Criterion) {
-    let shapes: [(&str, fn(&mut Bench)); 2] =
-        [("in_order", Bench::in_order), ("one_hole", Bench::above_a_hole)];
-    for (name, shape) in shapes {
-        let mut group = criterion.benchmark_group(format!("ack/{name}"));
-        group.throughput(Throughput::Elements(ACKS));
-        for window in [100, 1000, 10_000] {
-            group.bench_function(BenchmarkId::from_parameter(window), |bencher| {
-                // The sender is handed back: taking it apart is not part of an ACK.
-                let measured = |mut bench: Bench| {
-                    shape(&mut bench);
-                    bench
-                };
-                bencher.iter_batched(|| Bench::new(window), measured, BatchSize::LargeInput);
-            });
-        }
-        group.finish();
+fn measure(criterion: &mut Criterion, name: &str, acks: fn(&mut Bench)) {
+    let mut group = criterion.benchmark_group(format!("ack/{name}"));
+    group.throughput(Throughput::Elements(ACKS));
+    for window in [100, 1000, 10_000] {
+        group.bench_function(BenchmarkId::from_parameter(window), |bencher| {
+            // The sender is handed back: taking it apart is not part of an ACK.
+            let measured = |mut bench: Bench| {
+                acks(&mut bench);
+                bench
+            };
+            bencher.iter_batched(|| Bench::new(window), measured, BatchSize::LargeInput);
+        });
     }
+    group.finish();
+}
+
+fn ack(criterion: &mut Criterion) {
+    measure(criterion, "in_order", Bench::in_order);
+    measure(criterion, "one_hole", Bench::above_a_hole);
 }
 
 criterion_group!(benches, ack);

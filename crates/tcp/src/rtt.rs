@@ -172,6 +172,36 @@ mod tests {
         assert_eq!(before, Span::from_millis(220));
     }
 
+    /// RTOs after a step from 50 ms, with twenty samples per round trip.
+    fn after_a_step_to(ms: u64) -> Vec<u64> {
+        let mut rtt = RttEstimator::new();
+        let mut sample = |number: u64, ms| {
+            rtt.sample(Span::from_millis(ms), number * 100, number * 100 + 2000, JIFFY);
+            rtt.rto().as_millis()
+        };
+        for number in 0..400 {
+            sample(number, 50);
+        }
+        (400..1200).map(|number| sample(number, ms)).collect()
+    }
+
+    #[test]
+    fn a_step_of_50_ms_lets_the_rto_glide_from_250_to_300_ms() {
+        let rtos = after_a_step_to(100);
+        assert!(rtos.windows(2).all(|pair| pair[0] <= pair[1]));
+        assert_eq!((rtos.first().map(|rto| rto / 10), rtos.last()), (Some(25), Some(&300)));
+    }
+
+    #[test]
+    fn a_step_of_200_ms_overshoots_by_about_twice_the_step_and_decays_to_the_rtt_and_200_ms() {
+        let rtos = after_a_step_to(250);
+        // M peaks at 2.2 · 200 ms while S is still on its way to 250 ms.
+        let peak = *rtos.iter().max().expect("some");
+        assert!((650..=250 + 441).contains(&peak), "{peak} ms");
+        // Quarters of less than 4 us are none: the last jiffy stays.
+        assert_eq!(rtos.last(), Some(&451));
+    }
+
     #[test]
     fn a_timeout_doubles_the_rto_up_to_two_minutes_and_a_sample_ends_that() {
         let mut rtt = fed([100; 50]);

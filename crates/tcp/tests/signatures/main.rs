@@ -11,5 +11,6 @@ mod pacing;
 mod receiver;
 mod recovery;
 mod small_queue;
+mod stacks;
 mod start_up;
 mod timers;

@@ -83,9 +83,7 @@ fn a_short_segment_is_acknowledged_as_soon_as_the_application_has_read_it() {
 fn a_pushed_full_segment_is_acknowledged_as_soon_as_the_application_has_read_it() {
     let (mut script, next) = in_mid_stream();
     script.advance(ms(1));
-    let mut segment = script.peer_segment(byte(next), MSS as u32, SegmentFlags::ACK);
-    segment.flags = segment.flags.with(SegmentFlags::PSH);
-    script.inject(segment);
+    script.data_with(byte(next), SegmentFlags::PSH);
     assert_eq!(script.acks().len(), 1);
 }
 

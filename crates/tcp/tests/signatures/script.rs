@@ -261,6 +261,12 @@ impl Script {
         self.inject(segment);
     }
 
+    /// A full segment of the peer's with one flag more than ACK.
+    pub fn data_with(&mut self, seq: u64, flag: SegmentFlags) {
+        let segment = self.peer_segment(seq, MSS as u32, SegmentFlags::ACK.with(flag));
+        self.inject(segment);
+    }
+
     /// A segment as the peer would send it now.
     pub fn peer_segment(&self, seq: u64, length: u32, flags: SegmentFlags) -> Segment {
         let on_clock = |time: SimTime| SimTime::from_nanos(time.ticks(TIMESTAMP_CLOCK) * 1_000_000);

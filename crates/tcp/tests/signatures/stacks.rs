@@ -1,0 +1,103 @@
+//! What tells linux-5.10 from linux-6.12.
+
+use tailback_packet::SegmentFlags;
+use tailback_tcp::{LINUX_5_10, LINUX_6_12, Settings, Stack};
+use tailback_units::Segs;
+
+use crate::control::{control, window_control};
+use crate::script::{Device, MSS, Script, Setup, byte, ms};
+
+fn on(stack: Stack, setup: Setup) -> Setup {
+    Setup { settings: Settings { stack, ..setup.settings }, ..setup }
+}
+
+#[test]
+fn a_segment_costs_960_bytes_beside_its_payload_and_1280_before_small_heads() {
+    for (stack, overhead) in [(LINUX_6_12, 960), (LINUX_5_10, 1280)] {
+        let mut script = Script::connect(on(stack, Setup::new(control("reno"), ms(100))));
+        script.device = Device::Holds;
+        script.write(1);
+        assert_eq!(script.info().wmem_alloc.0, MSS + overhead, "{}", stack.name);
+    }
+}
+
+#[test]
+fn late_completions_hold_the_second_segment_back_in_5_10_and_the_third_in_6_12() {
+    for (stack, through) in [(LINUX_6_12, 2), (LINUX_5_10, 1)] {
+        let setup = Setup::new(window_control(100, 100, |cwnd| cwnd / 2), ms(100));
+        let mut script = Script::connect(on(stack, setup));
+        script.device = Device::Holds;
+        script.write(2);
+        script.at(ms(100));
+        script.ack(2);
+        script.forget();
+        script.write(5);
+        assert_eq!(script.sent().len(), through, "{}", stack.name);
+    }
+}
+
+#[test]
+fn a_larger_flight_that_was_not_limited_clears_the_mark_of_the_window_in_5_10_only() {
+    for (stack, cwnd) in [(LINUX_6_12, 15), (LINUX_5_10, 14)] {
+        let setup = Setup::new(window_control(10, 14, |cwnd| cwnd / 2), ms(100));
+        let mut script = Script::connect(on(stack, setup));
+        script.write(10);
+        script.at(ms(100));
+        script.ack(5);
+        // Five are out, limited by a window of ten when they left; thirteen of fourteen are not.
+        script.write(8);
+        assert_eq!((script.info().unacked, script.cwnd()), (Segs(13), 14));
+        script.ack(18);
+        assert_eq!(script.cwnd(), cwnd, "{}", stack.name);
+    }
+}
+
+#[test]
+fn a_new_loss_beside_a_repaired_one_slows_prr_in_6_12_only() {
+    for (stack, released) in [(LINUX_6_12, 1), (LINUX_5_10, 2)] {
+        let setup = Setup::new(window_control(40, 40, |cwnd| cwnd / 2), ms(100));
+        let mut script = Script::connect(on(stack, setup));
+        script.write(100);
+        script.at(ms(100));
+        script.sack(0, &[(30, 33)]);
+        for end in 34..=36 {
+            script.sack(0, &[(30, end)]);
+        }
+        script.forget();
+        script.at(ms(200));
+        // The retransmission of the head arrived, and it was sent later than 36 to 39, which did not.
+        script.sack(1, &[(30, 36)]);
+        assert_eq!(script.sent().len(), released, "{}", stack.name);
+    }
+}
+
+#[test]
+fn a_full_segment_with_push_is_acknowledged_once_read_in_6_12_and_delayed_in_5_10() {
+    for (stack, acks) in [(LINUX_6_12, 1), (LINUX_5_10, 0)] {
+        let mut script = Script::listen(on(stack, Setup::new(control("reno"), ms(20))));
+        for segment in 0..200 {
+            script.advance(ms(1));
+            script.data(segment);
+        }
+        script.advance(ms(100));
+        script.acks();
+        script.data_with(byte(200), SegmentFlags::PSH);
+        assert_eq!(script.acks().len(), acks, "{}", stack.name);
+    }
+}
+
+#[test]
+fn half_of_the_receive_memory_is_window_in_5_10_whatever_the_segments_cost() {
+    let window = |stack| {
+        let mut script = Script::listen(on(stack, Setup::new(control("reno"), ms(20))));
+        script.reads = false;
+        for segment in 0..10 {
+            script.advance(ms(1));
+            script.data(segment);
+        }
+        script.acks().last().expect("quick ACKs").window
+    };
+    // Nothing is read: what is left of 131072 bytes, by half, and by 1448 / 2408.
+    assert!(window(LINUX_5_10) < window(LINUX_6_12));
+    assert!(window(LINUX_5_10) <= 65_536);
+}
