@@ -15,7 +15,10 @@ mod clock;
 mod failure;
 #[cfg(target_os = "linux")]
 mod guest;
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "the agent runs on Linux; elsewhere it only compiles"))]
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "the agent runs on Linux; elsewhere it only compiles")
+)]
 mod job;
 #[cfg(target_os = "linux")]
 mod launch;

@@ -102,7 +102,9 @@ fn read(mut messages: &[u8], found: &mut Vec<Discipline>) -> io::Result<Dump> {
         let length = (u32_at(messages, 0) as usize).clamp(HEADER, messages.len());
         match u16_at(messages, 4) {
             NLMSG_DONE => return Ok(Dump::Ended),
-            NLMSG_ERROR => return Err(io::Error::from_raw_os_error((u32_at(messages, HEADER).cast_signed()).abs())),
+            NLMSG_ERROR => {
+                return Err(io::Error::from_raw_os_error((u32_at(messages, HEADER).cast_signed()).abs()));
+            }
             RTM_NEWQDISC => found.extend(discipline(&messages[HEADER..length])),
             _ => {}
         }

@@ -72,8 +72,11 @@ fn namespace(name: &str) -> Result<File, Failure> {
 fn run(argv: &[String]) -> Result<(), Failure> {
     let words = argv.join(" ");
     let (program, arguments) = argv.split_first().ok_or_else(|| Failure::new("a step without a program"))?;
-    let ended =
-        Command::new(program).args(arguments).stdin(Stdio::null()).output().doing(format!("starting `{words}`"))?;
+    let ended = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .doing(format!("starting `{words}`"))?;
     if ended.status.success() {
         return Ok(());
     }

@@ -14,8 +14,18 @@ use crate::tcp_info::{self, Sample};
 use crate::traffic::{RunningFlow, Traffic};
 
 const QDISC_COLUMNS: [&str; 12] = [
-    "t_ns", "device", "kind", "depth", "backlog_bytes", "backlog_packets", "sent_bytes", "sent_packets", "dropped",
-    "overlimits", "requeues", "marked",
+    "t_ns",
+    "device",
+    "kind",
+    "depth",
+    "backlog_bytes",
+    "backlog_packets",
+    "sent_bytes",
+    "sent_packets",
+    "dropped",
+    "overlimits",
+    "requeues",
+    "marked",
 ];
 
 /// Kinds that hold no packets.
@@ -98,15 +108,18 @@ pub fn run(
 fn watched(job: &Job, network: &Network, host: usize) -> Result<Watched, Failure> {
     let devices = network.within(host, || {
         let mine = job.devices.iter().filter(|device| device.host == host);
-        mine.map(|device| Ok((sys::interface_index(&device.interface)?, (device.name.clone(), device.hidden))))
-            .collect::<std::io::Result<_>>()
+        mine.map(|device| {
+            Ok((sys::interface_index(&device.interface)?, (device.name.clone(), device.hidden)))
+        })
+        .collect::<std::io::Result<_>>()
     })?;
     let netlink = network.within(host, Netlink::open)?.doing("opening netlink")?;
     Ok(Watched { netlink, devices: devices.doing(format!("finding the devices of {}", job.hosts[host]))? })
 }
 
 fn asked(flow: &RunningFlow) -> Result<Sample, Failure> {
-    Sample::of(&flow.sender, &flow.flow.congestion_control).doing(format!("reading TCP_INFO of {}", flow.flow.name))
+    Sample::of(&flow.sender, &flow.flow.congestion_control)
+        .doing(format!("reading TCP_INFO of {}", flow.flow.name))
 }
 
 fn note(discipline: &Discipline, t_ns: u64, devices: &BTreeMap<u32, (String, u32)>, table: &mut Table) {
@@ -129,7 +142,9 @@ fn flows(job: &Job, traffic: &Traffic) -> Table {
     let counted: Vec<_> = traffic.flows.iter().map(|flow| (&flow.flow.name, flow.bins().clone())).collect();
     let bins = counted.iter().map(|(_, bins)| bins.len()).max().unwrap_or(0);
     for bin in 0..bins {
-        for (name, bytes) in counted.iter().map(|(name, bins)| (name, bins[bin])).filter(|(_, bytes)| *bytes > 0) {
+        for (name, bytes) in
+            counted.iter().map(|(name, bins)| (name, bins[bin])).filter(|(_, bytes)| *bytes > 0)
+        {
             table.row().cell((bin as u64 + 1) * job.interval_ns).name(name).cell(bytes);
         }
     }
@@ -140,7 +155,12 @@ fn pings(traffic: &Traffic) -> Table {
     let mut table = Table::new("ping", &["t_ns", "ping", "seq", "rtt_ns"]);
     let mut rows: Vec<_> = Vec::new();
     for ping in &traffic.pings {
-        rows.extend(ping.requests().iter().enumerate().map(|(seq, request)| (request.sent_ns, &ping.ping, seq, *request)));
+        rows.extend(
+            ping.requests()
+                .iter()
+                .enumerate()
+                .map(|(seq, request)| (request.sent_ns, &ping.ping, seq, *request)),
+        );
     }
     rows.sort_by_key(|(sent_ns, ..)| *sent_ns);
     for (sent_ns, ping, seq, request) in rows {

@@ -143,8 +143,9 @@ pub fn listen(port: u16) -> io::Result<OwnedFd> {
 /// Waits for a connection.
 pub fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
     // SAFETY: the address of the peer is not asked for.
-    let descriptor =
-        checked(unsafe { libc::accept4(listener.as_raw_fd(), ptr::null_mut(), ptr::null_mut(), libc::SOCK_CLOEXEC) })?;
+    let descriptor = checked(unsafe {
+        libc::accept4(listener.as_raw_fd(), ptr::null_mut(), ptr::null_mut(), libc::SOCK_CLOEXEC)
+    })?;
     // SAFETY: just opened, owned by nobody else.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
@@ -152,7 +153,8 @@ pub fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
 /// `send(2)`, blocking; without a signal when the connection is gone.
 pub fn send(socket: &OwnedFd, data: &[u8]) -> io::Result<usize> {
     // SAFETY: `data` is as long as said.
-    let sent = unsafe { libc::send(socket.as_raw_fd(), data.as_ptr().cast(), data.len(), libc::MSG_NOSIGNAL) };
+    let sent =
+        unsafe { libc::send(socket.as_raw_fd(), data.as_ptr().cast(), data.len(), libc::MSG_NOSIGNAL) };
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 

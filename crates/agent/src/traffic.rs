@@ -65,8 +65,13 @@ impl Traffic {
     /// Opens every socket on its host.
     pub fn prepare(job: &Job, network: &Network) -> Result<Self, Failure> {
         let bins = usize::try_from(job.duration_ns.div_ceil(job.interval_ns)).unwrap_or(usize::MAX);
-        let flows = job.flows.iter().map(|flow| RunningFlow::prepare(flow, bins, network)).collect::<Result<_, _>>()?;
-        let pings = job.pings.iter().map(|ping| RunningPing::prepare(ping, network)).collect::<Result<_, _>>()?;
+        let flows = job
+            .flows
+            .iter()
+            .map(|flow| RunningFlow::prepare(flow, bins, network))
+            .collect::<Result<_, _>>()?;
+        let pings =
+            job.pings.iter().map(|ping| RunningPing::prepare(ping, network)).collect::<Result<_, _>>()?;
         Ok(Self { flows, pings })
     }
 
@@ -83,7 +88,8 @@ impl Traffic {
 
     /// The first thing that went wrong.
     pub fn failure(&self) -> Option<Failure> {
-        let words = |flow: &RunningFlow| Some(format!("{}: {}", flow.flow.name, locked(&flow.failure).as_ref()?));
+        let words =
+            |flow: &RunningFlow| Some(format!("{}: {}", flow.flow.name, locked(&flow.failure).as_ref()?));
         self.flows.iter().find_map(words).map(Failure::new)
     }
 }
@@ -165,7 +171,8 @@ fn receive(listener: &OwnedFd, bins: &Mutex<Vec<u64>>, clock: Clock, interval_ns
 
 impl RunningPing {
     fn prepare(ping: &Ping, network: &Network) -> Result<Self, Failure> {
-        let socket = network.within(ping.from, || sys::socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_ICMP))?;
+        let socket =
+            network.within(ping.from, || sys::socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_ICMP))?;
         let socket = socket.doing(format!("opening {}", ping.name))?;
         sys::connect(&socket, SocketAddrV4::new(ping.address, 0)).doing(format!("aiming {}", ping.name))?;
         Ok(Self { ping: ping.clone(), socket: Arc::new(socket), requests: Arc::default() })

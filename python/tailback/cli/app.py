@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tailback.cli import failures
+from tailback.cli import failures, kernel
 
 app = typer.Typer(
     name="tailback",
@@ -16,6 +16,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(kernel.app, name="kernel")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The experiment file (YAML).", show_default=False)]
 Folder = Annotated[

@@ -70,7 +70,13 @@ def job_of(scenario: Scenario) -> Json:
     hops = hops_of(scenario)
     return {
         "hosts": [f"h{number}" for number in range(len(scenario["hosts"]))],
-        "setup": [*_hosts(scenario), *_links(scenario), *_routes(scenario, hops), *_qdiscs(scenario, hops), *_tcp(scenario)],
+        "setup": [
+            *_hosts(scenario),
+            *_links(scenario),
+            *_routes(scenario, hops),
+            *_qdiscs(scenario, hops),
+            *_tcp(scenario),
+        ],
         "duration_ns": scenario["duration_ns"],
         "interval_ns": scenario["record"]["interval_ns"],
         "devices": [_device(scenario, hop) for hop in hops],
