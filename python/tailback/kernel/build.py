@@ -57,6 +57,9 @@ BUILDER = {
     "ARCH": "um",
 }
 
+TOLD = 12
+"""Lines of a failed build that are shown."""
+
 UNTIL = re.compile(r"^Until: (\d+)\.(\d+)$", re.MULTILINE)
 """In the head of a patch: the version that has no need of it any more."""
 
@@ -171,9 +174,11 @@ def _make(tree: Path, *words: str) -> str:
         ["make", *words], cwd=tree, env={**os.environ, **BUILDER}, capture_output=True, text=True, check=False
     )
     if done.returncode:
-        wrong = [line for line in done.stderr.splitlines() if "rror" in line] or done.stderr.splitlines()
-        said = "\n  ".join(wrong[:5])
-        raise BuildFailed(f"make {words[-1]} ended with {done.returncode}:\n  {said}\n  hint: look at the lines above")
+        # What make itself says of it is only that somebody failed.
+        said = [line for line in done.stderr.splitlines() if not line.startswith("make")][-TOLD:]
+        lines = "\n".join(f"  | {line}" for line in said)
+        hint = "does the tree build without the patches? make ARCH=um defconfig linux"
+        raise BuildFailed(f"make {words[-1]} ended with {done.returncode}:\n{lines}\n  hint: {hint}")
     return done.stdout
 
 

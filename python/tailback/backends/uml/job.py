@@ -113,7 +113,7 @@ def shaper_of(root: Mapping[str, Any] | None) -> int | None:
         rate = root["options"].get(SHAPERS.get(root["kind"], ""))
         if rate is not None:
             return int(rate)
-        root = root["child"]
+        root = root.get("child")
     return None
 
 
@@ -205,7 +205,7 @@ def _chain(root: Mapping[str, Any] | None, rate_bps: int | None) -> list[tuple[s
         chain.append(("htb", {"rate": rate_bps, "burst": burst, "cburst": burst, "quantum": 1514}))
     while root is not None:
         chain.append((root["kind"], root["options"]))
-        root = root["child"]
+        root = root.get("child")
     return chain
 
 

@@ -116,4 +116,4 @@ def _flows(scenario: Scenario) -> list[Mapping[str, Any]]:
 def _kinds(root: Mapping[str, Any] | None) -> Iterator[str]:
     while root is not None:
         yield root["kind"]
-        root = root["child"]
+        root = root.get("child")
