@@ -57,7 +57,7 @@ def _options(
 def run(  # one argument per option of the command line
     file: File,
     sets: Set = None,
-    backend: Annotated[str, typer.Option(metavar="NAME", help="What runs it: sim.")] = "sim",
+    backend: Annotated[str, typer.Option(metavar="NAME", help="What runs it: sim, uml, uml:KERNEL.")] = "sim",
     seed: Seed = None,
     repeat: Repeat = None,
     jobs: Annotated[
