@@ -61,6 +61,10 @@ bench: ## benchmarks of the parts, and the cost of whole runs
 	@scripts/prerequisites.sh >/dev/null
 	cargo bench --locked
 
+kernel: $(VENV)/.package ## build the Linux kernel of --backend uml; as root, install what that needs
+	@scripts/kernel-packages.sh
+	$(BIN)/tailback kernel build
+
 clean: ## remove what was built and installed; results stay
 	rm -rf $(VENV) target python/tailback/_core.*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find $(PYTHON_CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -78,7 +78,15 @@ def _sim() -> Backend:
     return Sim()
 
 
-_BACKENDS: Mapping[str, Callable[[], Backend]] = {"sim": _sim}
+def _uml(kernel: str = "stock") -> Backend:
+    from tailback.backends.uml import Uml
+
+    return Uml.named(kernel)
+
+
+_BACKENDS: Mapping[str, Callable[..., Backend]] = {"sim": _sim, "uml": _uml}
+_WITH_KERNEL = ("uml",)
+"""Backends that take the name of a kernel behind a colon."""
 
 
 def backend_names() -> list[str]:
@@ -88,9 +96,10 @@ def backend_names() -> list[str]:
 
 def open_backend(name: str) -> Backend:
     """The backend called `name`."""
-    try:
-        build = _BACKENDS[name]
-    except KeyError:
+    kind, colon, kernel = name.partition(":")
+    build = _BACKENDS.get(kind)
+    if build is None or (colon and (kind not in _WITH_KERNEL or not kernel)):
         known = ", ".join(f"`{known}`" for known in _BACKENDS)
-        raise UnknownBackend(f"`{name}` is not a backend\n  hint: there are {known}") from None
-    return build()
+        hint = f"there are {known}; a kernel of your own is `uml:NAME`"
+        raise UnknownBackend(f"`{name}` is not a backend\n  hint: {hint}")
+    return build(kernel) if colon else build()

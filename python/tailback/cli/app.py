@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tailback.cli import failures
+from tailback.cli import failures, kernel
 
 app = typer.Typer(
     name="tailback",
@@ -16,6 +16,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(kernel.app, name="kernel")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The experiment file (YAML).", show_default=False)]
 Folder = Annotated[
@@ -55,7 +57,7 @@ def _options(
 def run(  # one argument per option of the command line
     file: File,
     sets: Set = None,
-    backend: Annotated[str, typer.Option(metavar="NAME", help="What runs it: sim.")] = "sim",
+    backend: Annotated[str, typer.Option(metavar="NAME", help="What runs it: sim, uml, uml:KERNEL.")] = "sim",
     seed: Seed = None,
     repeat: Repeat = None,
     jobs: Annotated[

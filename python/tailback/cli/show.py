@@ -55,6 +55,11 @@ def findings(found: Iterable[LintWarning]) -> None:
         _stderr().print(str(finding), markup=False)
 
 
+def remark(text: str) -> None:
+    """What is going on, on stderr."""
+    _stderr().print(text, markup=False)
+
+
 def warnings(found: Iterable[LintWarning]) -> None:
     """Likely mistakes alone, on stderr."""
     findings(finding for finding in found if finding.severity == "warning")

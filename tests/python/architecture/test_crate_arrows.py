@@ -21,6 +21,7 @@ BELOW: dict[str, set[str]] = {
     "tcp": {"units", "packet", "cc"},
     "world": {"units", "packet", "cc", "qdisc", "tcp", "engine", "record"},
     "python": {"units", "cc", "qdisc", "world"},
+    "agent": set(),
 }
 """What each crate may depend on, in its tests and benches too."""
 

@@ -12,13 +12,14 @@ PACKAGE = Path(tailback.__file__).parent
 
 BELOW: dict[str, set[str]] = {
     "scenario": {"_core"},
-    "backends": {"_core"},
+    "kernel": set(),
+    "backends": {"_core", "kernel"},
     "results": set(),
     "analysis": set(),
     "sweep": {"scenario", "backends", "results", "analysis"},
     "plots": {"results", "analysis"},
     "api": {"scenario", "results", "sweep"},
-    "cli": {"scenario", "backends", "results", "analysis", "sweep", "plots"},
+    "cli": {"scenario", "kernel", "backends", "results", "analysis", "sweep", "plots"},
 }
 """What each room may import of the package, beside itself."""
 

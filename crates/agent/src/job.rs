@@ -1,0 +1,141 @@
+//! The job: what the agent is told to do, as JSON, with every name already resolved to an address or a device.
+//!
+//! Written by `python/tailback/backends/uml/job.py`; an unknown key is an error, so that the two cannot drift apart.
+//! Times are in ns from the start of the run.
+
+use std::net::Ipv4Addr;
+
+use serde::Deserialize;
+
+/// One run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// Names of the hosts; each becomes a network namespace. Others refer to them by position.
+    pub hosts: Vec<String>,
+    /// What builds the network, in order.
+    pub setup: Vec<Step>,
+    /// Length of the run.
+    pub duration_ns: u64,
+    /// Between two rows of a sampled table.
+    pub interval_ns: u64,
+    /// Devices whose disciplines are sampled.
+    pub devices: Vec<Device>,
+    /// TCP flows.
+    pub flows: Vec<Flow>,
+    /// Series of echo requests.
+    pub pings: Vec<Ping>,
+}
+
+/// One step of building the network.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Step {
+    /// A program is run; it must end with status 0.
+    Run {
+        /// In the namespace of this host; of none if null.
+        host: Option<usize>,
+        /// The program and its arguments.
+        argv: Vec<String>,
+    },
+    /// A file of `/proc/sys` or `/sys` is written.
+    Write {
+        /// In the namespace of this host; of none if null.
+        host: Option<usize>,
+        /// The file.
+        path: String,
+        /// Its content.
+        value: String,
+    },
+}
+
+/// A device whose disciplines are sampled.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Device {
+    /// Its host.
+    pub host: usize,
+    /// Its name within the host.
+    pub interface: String,
+    /// Its name in tables.
+    pub name: String,
+    /// Disciplines above those of the scenario (a shaper that stands for a link's rate); they are not reported.
+    pub hidden: u32,
+}
+
+/// One TCP flow of bulk data.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Its name in tables.
+    pub name: String,
+    /// The host that sends.
+    pub from: usize,
+    /// The host that receives.
+    pub to: usize,
+    /// Address of the receiver.
+    pub address: Ipv4Addr,
+    /// Port of the receiver.
+    pub port: u16,
+    /// When it connects.
+    pub start_ns: u64,
+    /// When it closes, at the latest.
+    pub stop_ns: Option<u64>,
+    /// How much it sends, at most.
+    pub bytes: Option<u64>,
+    /// Congestion control of the sender.
+    pub congestion_control: String,
+    /// `sk_pacing_shift` the sending socket is born with; null leaves the kernel's.
+    pub pacing_shift: Option<u32>,
+}
+
+/// Echo requests at a fixed interval.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ping {
+    /// Its name in tables.
+    pub name: String,
+    /// The host that asks.
+    pub from: usize,
+    /// The address that answers.
+    pub address: Ipv4Addr,
+    /// First request.
+    pub start_ns: u64,
+    /// No request at or after this.
+    pub stop_ns: u64,
+    /// From one request to the next.
+    pub interval_ns: u64,
+    /// ICMP bytes, header included.
+    pub size: usize,
+}
+
+impl Job {
+    /// Reads a job.
+    pub fn from_json(json: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(json)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JOB: &str = r#"{"hosts": ["a", "b"], "duration_ns": 1, "interval_ns": 1, "devices": [], "pings": [],
+        "setup": [{"kind": "write", "host": 0, "path": "/proc/sys/x", "value": "1"},
+                  {"kind": "run", "host": null, "argv": ["/sbin/ip"]}],
+        "flows": [{"name": "f", "from": 0, "to": 1, "address": "10.0.0.2", "port": 5001, "start_ns": 0,
+                   "stop_ns": null, "bytes": 10, "congestion_control": "cubic", "pacing_shift": null}]}"#;
+
+    #[test]
+    fn a_job_is_read() {
+        let job = Job::from_json(JOB).unwrap();
+        assert_eq!(job.flows[0].address, Ipv4Addr::new(10, 0, 0, 2));
+        assert!(matches!(&job.setup[0], Step::Write { host: Some(0), .. }));
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error() {
+        let error = Job::from_json(&JOB.replace("\"port\"", "\"ports\"")).unwrap_err();
+        assert!(error.to_string().contains("unknown field `ports`"), "{error}");
+    }
+}

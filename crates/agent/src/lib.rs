@@ -1,0 +1,58 @@
+//! The agent: one static program that does what a real kernel must be asked to do.
+//!
+//! ```text
+//! as process 1 of a virtual-time kernel     builds the network of job.json, runs its traffic, writes *.csv, powers off
+//! launch CPU PROGRAM ARGUMENT...            on the host: becomes PROGRAM, on one processor, without address-space
+//!                                           randomisation, and dies with whoever called
+//! ```
+
+#[cfg(target_os = "linux")]
+mod clock;
+#[cfg(target_os = "linux")]
+mod failure;
+#[cfg(target_os = "linux")]
+mod guest;
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "the agent runs on Linux; elsewhere it only compiles")
+)]
+mod job;
+#[cfg(target_os = "linux")]
+mod launch;
+#[cfg(target_os = "linux")]
+mod netlink;
+#[cfg(target_os = "linux")]
+mod network;
+#[cfg(target_os = "linux")]
+mod sample;
+#[cfg(target_os = "linux")]
+mod sys;
+#[cfg(target_os = "linux")]
+mod table;
+#[cfg(target_os = "linux")]
+mod tcp_info;
+#[cfg(target_os = "linux")]
+mod traffic;
+
+/// The program.
+#[cfg(target_os = "linux")]
+pub fn main() -> std::process::ExitCode {
+    if std::process::id() == 1 {
+        guest::main();
+    }
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    match arguments.split_first() {
+        Some((word, rest)) if word == "launch" => launch::main(rest),
+        _ => {
+            eprintln!("usage: tailback-agent launch CPU PROGRAM ARGUMENT...");
+            std::process::ExitCode::from(2)
+        }
+    }
+}
+
+/// The program.
+#[cfg(not(target_os = "linux"))]
+pub fn main() -> std::process::ExitCode {
+    eprintln!("the agent runs on Linux only");
+    std::process::ExitCode::from(2)
+}

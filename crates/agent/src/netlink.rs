@@ -1,0 +1,235 @@
+//! The counters of queue disciplines, asked over rtnetlink: what `tc -s qdisc` prints, without a process per sample.
+//!
+//! [linux-6.12 include/uapi/linux/rtnetlink.h, pkt_sched.h, gen_stats.h]
+//! A message is a header of 16 bytes, a `tcmsg` of 20, and attributes (length u16, type u16, value, aligned to 4).
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use crate::sys;
+
+const RTM_NEWQDISC: u16 = 36;
+const RTM_GETQDISC: u16 = 38;
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+const REQUEST_AND_DUMP: u16 = 0x301;
+const HEADER: usize = 16;
+const TCMSG: usize = 20;
+
+const TCA_KIND: u16 = 1;
+const TCA_STATS2: u16 = 7;
+const TCA_STATS_BASIC: u16 = 1;
+const TCA_STATS_QUEUE: u16 = 3;
+const TCA_STATS_APP: u16 = 4;
+
+/// Parent of a root discipline.
+pub const ROOT: u32 = u32::MAX;
+
+/// Largest answer of one `recv`; the kernel cuts dumps at 32 KiB.
+const ROOM: usize = 1 << 16;
+
+/// One discipline and its counters.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Discipline {
+    /// Number of its device.
+    pub interface: u32,
+    /// Its own handle; the upper half names it.
+    pub handle: u32,
+    /// The class it hangs on; `ROOT` for the first.
+    pub parent: u32,
+    /// As `tc` calls it.
+    pub kind: String,
+    /// Frame bytes that left.
+    pub sent_bytes: u64,
+    /// Packets that left.
+    pub sent_packets: u32,
+    /// Packets held.
+    pub backlog_packets: u32,
+    /// Frame bytes held.
+    pub backlog_bytes: u32,
+    /// Packets dropped.
+    pub dropped: u32,
+    /// Packets put back.
+    pub requeues: u32,
+    /// Times a shaper had a packet but no tokens.
+    pub overlimits: u32,
+    /// Packets marked CE; `None` if the kind does not say.
+    pub marked: Option<u32>,
+}
+
+/// A socket that asks for the disciplines of one network namespace.
+pub struct Netlink {
+    socket: OwnedFd,
+    buffer: Vec<u8>,
+}
+
+impl Netlink {
+    /// A socket in the namespace of the calling thread.
+    pub fn open() -> io::Result<Self> {
+        let socket = sys::socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)?;
+        Ok(Self { socket, buffer: vec![0; ROOM] })
+    }
+
+    /// All disciplines of the namespace.
+    pub fn disciplines(&mut self) -> io::Result<Vec<Discipline>> {
+        sys::send(&self.socket, &request())?;
+        let mut found = Vec::new();
+        loop {
+            let length = sys::receive(&self.socket, &mut self.buffer)?;
+            if read(&self.buffer[..length], &mut found)? == Dump::Ended {
+                return Ok(found);
+            }
+        }
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Dump {
+    GoesOn,
+    Ended,
+}
+
+fn request() -> [u8; HEADER + TCMSG] {
+    let mut message = [0; HEADER + TCMSG];
+    message[..4].copy_from_slice(&((HEADER + TCMSG) as u32).to_ne_bytes());
+    message[4..6].copy_from_slice(&RTM_GETQDISC.to_ne_bytes());
+    message[6..8].copy_from_slice(&REQUEST_AND_DUMP.to_ne_bytes());
+    message
+}
+
+fn read(mut messages: &[u8], found: &mut Vec<Discipline>) -> io::Result<Dump> {
+    while messages.len() >= HEADER {
+        let length = (u32_at(messages, 0) as usize).clamp(HEADER, messages.len());
+        match u16_at(messages, 4) {
+            NLMSG_DONE => return Ok(Dump::Ended),
+            NLMSG_ERROR => {
+                return Err(io::Error::from_raw_os_error((u32_at(messages, HEADER).cast_signed()).abs()));
+            }
+            RTM_NEWQDISC => found.extend(discipline(&messages[HEADER..length])),
+            _ => {}
+        }
+        messages = &messages[length.next_multiple_of(4).min(messages.len())..];
+    }
+    Ok(Dump::GoesOn)
+}
+
+fn discipline(message: &[u8]) -> Option<Discipline> {
+    let attributes = message.get(TCMSG..)?;
+    let kind = attribute(attributes, TCA_KIND)?;
+    let statistics = attribute(attributes, TCA_STATS2)?;
+    let kind = String::from_utf8_lossy(kind).trim_end_matches('\0').to_owned();
+    let basic = attribute(statistics, TCA_STATS_BASIC).filter(|basic| basic.len() >= 12)?;
+    let queue = attribute(statistics, TCA_STATS_QUEUE).filter(|queue| queue.len() >= 20)?;
+    Some(Discipline {
+        interface: u32_at(message, 4),
+        handle: u32_at(message, 8),
+        parent: u32_at(message, 12),
+        marked: marked(&kind, attribute(statistics, TCA_STATS_APP).unwrap_or_default()),
+        kind,
+        sent_bytes: u64::from(u32_at(basic, 0)) | u64::from(u32_at(basic, 4)) << 32,
+        sent_packets: u32_at(basic, 8),
+        backlog_packets: u32_at(queue, 0),
+        backlog_bytes: u32_at(queue, 4),
+        dropped: u32_at(queue, 8),
+        requeues: u32_at(queue, 12),
+        overlimits: u32_at(queue, 16),
+    })
+}
+
+/// Marks are among the statistics of the kind itself, at a place of its own; plain queues and shapers never mark.
+fn marked(kind: &str, own: &[u8]) -> Option<u32> {
+    let places: &[usize] = match kind {
+        "pfifo" | "bfifo" | "pfifo_fast" | "htb" | "tbf" | "sfq" | "prio" | "drr" => &[],
+        "fq_codel" => &[12, 28],
+        "codel" => &[24, 32],
+        "pie" => &[36],
+        "fq_pie" => &[16],
+        "red" => &[12],
+        _ => return None,
+    };
+    places.iter().map(|&place| (own.len() >= place + 4).then(|| u32_at(own, place))).sum()
+}
+
+fn attribute(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
+    while attributes.len() >= 4 {
+        let length = usize::from(u16_at(attributes, 0)).clamp(4, attributes.len());
+        if u16_at(attributes, 2) & 0x3fff == wanted {
+            return Some(&attributes[4..length]);
+        }
+        attributes = &attributes[length.next_multiple_of(4).min(attributes.len())..];
+    }
+    None
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_ne_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attributed(kind: u16, value: &[u8]) -> Vec<u8> {
+        let length = u16::try_from(value.len() + 4).unwrap();
+        let mut bytes = [length.to_ne_bytes(), kind.to_ne_bytes()].concat();
+        bytes.extend(value);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    fn words(values: &[u32]) -> Vec<u8> {
+        values.iter().flat_map(|value| value.to_ne_bytes()).collect()
+    }
+
+    fn message(kind: u16, body: &[u8]) -> Vec<u8> {
+        let mut bytes = words(&[u32::try_from(HEADER + body.len()).unwrap(), u32::from(kind), 0, 0]);
+        bytes.extend(body);
+        bytes
+    }
+
+    #[test]
+    fn counters_are_read_from_a_dump() {
+        let mut statistics = attributed(TCA_STATS_BASIC, &words(&[3000, 1, 2, 0]));
+        statistics.extend(attributed(TCA_STATS_QUEUE, &words(&[4, 6056, 7, 8, 9])));
+        statistics.extend(attributed(TCA_STATS_APP, &words(&[0, 1514, 0, 5, 0, 0, 0, 6, 0, 0])));
+        let mut body = words(&[0, 2, 0x2_0000, 0x1_0001, 1]);
+        body.extend(attributed(TCA_KIND, b"fq_codel\0"));
+        body.extend(attributed(TCA_STATS2, &statistics));
+        let mut dump = message(RTM_NEWQDISC, &body);
+        dump.extend(message(NLMSG_DONE, &[0; 4]));
+        let mut found = Vec::new();
+        assert!(read(&dump, &mut found).unwrap() == Dump::Ended);
+        let expected = Discipline {
+            interface: 2,
+            handle: 0x2_0000,
+            parent: 0x1_0001,
+            kind: "fq_codel".into(),
+            sent_bytes: (1 << 32) + 3000,
+            sent_packets: 2,
+            backlog_packets: 4,
+            backlog_bytes: 6056,
+            dropped: 7,
+            requeues: 8,
+            overlimits: 9,
+            marked: Some(11),
+        };
+        assert_eq!(found, [expected]);
+    }
+
+    #[test]
+    fn a_kind_that_does_not_tell_its_marks_has_none_rather_than_zero() {
+        assert_eq!(marked("cake", &[0; 64]), None);
+        assert_eq!(marked("pfifo", &[]), Some(0));
+        assert_eq!(marked("codel", &[0; 8]), None);
+    }
+
+    #[test]
+    fn an_error_of_the_kernel_is_an_error() {
+        let refused = message(NLMSG_ERROR, &(-1_i32).to_ne_bytes());
+        assert_eq!(read(&refused, &mut Vec::new()).err().unwrap().raw_os_error(), Some(1));
+    }
+}

@@ -1,0 +1,232 @@
+//! The system calls the standard library has no words for. All the `unsafe` of the agent is here.
+#![expect(unsafe_code, reason = "system calls; each block says why its pointers are good")]
+
+use std::ffi::{CString, c_int, c_void};
+use std::fs::File;
+use std::io;
+use std::mem::{MaybeUninit, size_of};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
+use std::ptr;
+
+/// `TCP_CC_INFO` of linux/tcp.h.
+pub const TCP_CC_INFO: c_int = 26;
+/// `SO_MEMINFO` of asm-generic/socket.h.
+pub const SO_MEMINFO: c_int = 55;
+
+const NANOSECONDS: u64 = 1_000_000_000;
+
+fn checked(result: c_int) -> io::Result<c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+fn text(value: impl AsRef<std::ffi::OsStr>) -> io::Result<CString> {
+    use std::os::unix::ffi::OsStrExt;
+    CString::new(value.as_ref().as_bytes()).map_err(io::Error::other)
+}
+
+/// CLOCK_MONOTONIC.
+pub fn monotonic_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a timespec to be written; the clock exists on every Linux.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec.unsigned_abs() * NANOSECONDS + time.tv_nsec.unsigned_abs()
+}
+
+/// Sleeps until CLOCK_MONOTONIC shows `at_ns`.
+pub fn sleep_until_monotonic(at_ns: u64) {
+    let (seconds, rest) = (at_ns / NANOSECONDS, at_ns % NANOSECONDS);
+    let time = libc::timespec { tv_sec: seconds.cast_signed(), tv_nsec: rest.cast_signed() };
+    // SAFETY: `time` is read only; the remaining time is not asked for.
+    while unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &time, ptr::null_mut()) }
+        == libc::EINTR
+    {}
+}
+
+/// Sleeps of the calling thread, and of threads it starts, end when they should and not 50 µs later.
+pub fn sleep_precisely() -> io::Result<()> {
+    // SAFETY: no pointers.
+    checked(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) }).map(drop)
+}
+
+/// `mount(2)` without flags.
+pub fn mount(source: &str, target: &str, kind: &str, data: &str) -> io::Result<()> {
+    let (source, target, kind, data) = (text(source)?, text(target)?, text(kind)?, text(data)?);
+    // SAFETY: four C strings that outlive the call.
+    let done = unsafe {
+        libc::mount(source.as_ptr(), target.as_ptr(), kind.as_ptr(), 0, data.as_ptr().cast::<c_void>())
+    };
+    checked(done).map(drop)
+}
+
+/// Makes `target` another name of `source`.
+pub fn bind_mount(source: &str, target: &str) -> io::Result<()> {
+    let (source, target) = (text(source)?, text(target)?);
+    // SAFETY: two C strings that outlive the call; a bind mount has no type and no data.
+    let done =
+        unsafe { libc::mount(source.as_ptr(), target.as_ptr(), ptr::null(), libc::MS_BIND, ptr::null()) };
+    checked(done).map(drop)
+}
+
+/// The calling thread gets a new network namespace.
+pub fn new_network() -> io::Result<()> {
+    // SAFETY: no pointers.
+    checked(unsafe { libc::unshare(libc::CLONE_NEWNET) }).map(drop)
+}
+
+/// The calling thread enters a network namespace.
+pub fn enter_network(namespace: &File) -> io::Result<()> {
+    // SAFETY: an open descriptor.
+    checked(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
+}
+
+/// Writes everything out and stops the machine; only process 1 of a guest may ask.
+pub fn power_off() -> ! {
+    // SAFETY: no pointers.
+    unsafe {
+        libc::sync();
+        libc::reboot(libc::RB_POWER_OFF);
+    }
+    std::process::abort()
+}
+
+/// A socket that is closed with its owner.
+pub fn socket(domain: c_int, kind: c_int, protocol: c_int) -> io::Result<OwnedFd> {
+    // SAFETY: no pointers.
+    let descriptor = checked(unsafe { libc::socket(domain, kind | libc::SOCK_CLOEXEC, protocol) })?;
+    // SAFETY: just opened, owned by nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// Sets the congestion control of a socket.
+pub fn set_congestion_control(socket: &OwnedFd, name: &str) -> io::Result<()> {
+    let length = libc::socklen_t::try_from(name.len()).map_err(io::Error::other)?;
+    // SAFETY: `name` is as long as said.
+    let done = unsafe {
+        let value = name.as_ptr().cast::<c_void>();
+        libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION, value, length)
+    };
+    checked(done).map(drop)
+}
+
+fn address_of(address: SocketAddrV4) -> libc::sockaddr_in {
+    libc::sockaddr_in {
+        sin_family: libc::AF_INET as libc::sa_family_t,
+        sin_port: address.port().to_be(),
+        sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(address.ip().octets()) },
+        sin_zero: [0; 8],
+    }
+}
+
+const ADDRESS_LENGTH: libc::socklen_t = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+
+/// `connect(2)` over IPv4.
+pub fn connect(socket: &OwnedFd, address: SocketAddrV4) -> io::Result<()> {
+    let address = address_of(address);
+    // SAFETY: a sockaddr_in of its own length.
+    let done = unsafe { libc::connect(socket.as_raw_fd(), (&raw const address).cast(), ADDRESS_LENGTH) };
+    checked(done).map(drop)
+}
+
+/// Listens on a port of all addresses.
+pub fn listen(port: u16) -> io::Result<OwnedFd> {
+    let listener = socket(libc::AF_INET, libc::SOCK_STREAM, 0)?;
+    let address = address_of(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port));
+    // SAFETY: a sockaddr_in of its own length.
+    checked(unsafe { libc::bind(listener.as_raw_fd(), (&raw const address).cast(), ADDRESS_LENGTH) })?;
+    // SAFETY: no pointers.
+    checked(unsafe { libc::listen(listener.as_raw_fd(), 1) })?;
+    Ok(listener)
+}
+
+/// Waits for a connection.
+pub fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
+    // SAFETY: the address of the peer is not asked for.
+    let descriptor = checked(unsafe {
+        libc::accept4(listener.as_raw_fd(), ptr::null_mut(), ptr::null_mut(), libc::SOCK_CLOEXEC)
+    })?;
+    // SAFETY: just opened, owned by nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// `send(2)`, blocking; without a signal when the connection is gone.
+pub fn send(socket: &OwnedFd, data: &[u8]) -> io::Result<usize> {
+    // SAFETY: `data` is as long as said.
+    let sent =
+        unsafe { libc::send(socket.as_raw_fd(), data.as_ptr().cast(), data.len(), libc::MSG_NOSIGNAL) };
+    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+}
+
+/// `recv(2)`, blocking.
+pub fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: `buffer` is as long as said.
+    let read = unsafe { libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
+    usize::try_from(read).map_err(|_| io::Error::last_os_error())
+}
+
+/// Reads at most `most` bytes of a TCP stream and throws them away; blocking.
+pub fn discard(socket: &OwnedFd, most: usize) -> io::Result<usize> {
+    // SAFETY: with MSG_TRUNC a TCP socket copies nothing and does not look at the buffer [tcp(7)].
+    let read = unsafe { libc::recv(socket.as_raw_fd(), ptr::null_mut(), most, libc::MSG_TRUNC) };
+    usize::try_from(read).map_err(|_| io::Error::last_os_error())
+}
+
+/// No more is sent on this socket.
+pub fn shut_down_sending(socket: &OwnedFd) {
+    // SAFETY: no pointers. A connection that is already gone is shut down enough.
+    unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_WR) };
+}
+
+/// `getsockopt(2)`; the part of `buffer` that was filled.
+pub fn option<'a>(socket: &OwnedFd, level: c_int, name: c_int, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
+    let mut length = libc::socklen_t::try_from(buffer.len()).map_err(io::Error::other)?;
+    // SAFETY: `buffer` is as long as said; the kernel shortens `length` and never lengthens it.
+    let done =
+        unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, buffer.as_mut_ptr().cast(), &mut length) };
+    checked(done)?;
+    Ok(&buffer[..length as usize])
+}
+
+/// Number of an interface in the namespace of the calling thread.
+pub fn interface_index(name: &str) -> io::Result<u32> {
+    let name = text(name)?;
+    // SAFETY: a C string that outlives the call.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(io::Error::last_os_error()),
+        index => Ok(index),
+    }
+}
+
+/// SIGKILL for the calling process when the thread that started it ends.
+pub fn die_with_parent() -> io::Result<()> {
+    // SAFETY: no pointers.
+    checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) }).map(drop)
+}
+
+/// Addresses of the calling process and its heirs are the same in every run.
+pub fn fix_addresses() -> io::Result<()> {
+    // SAFETY: no pointers.
+    let now = checked(unsafe { libc::personality(0xffff_ffff) })?;
+    let wanted = now.unsigned_abs() | libc::ADDR_NO_RANDOMIZE.unsigned_abs();
+    // SAFETY: no pointers.
+    checked(unsafe { libc::personality(libc::c_ulong::from(wanted)) }).map(drop)
+}
+
+/// The calling process and its heirs run on one processor.
+pub fn stay_on(processor: usize) -> io::Result<()> {
+    // SAFETY: a set of processors is plain bits; all zero is the empty one.
+    let mut set: libc::cpu_set_t = unsafe { MaybeUninit::zeroed().assume_init() };
+    // SAFETY: `set` is a set; CPU_SET checks its bounds.
+    unsafe { libc::CPU_SET(processor, &mut set) };
+    // SAFETY: `set` is as long as said; 0 is the calling process.
+    checked(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) }).map(drop)
+}
+
+/// Makes a file and writes it out to the disk: what cannot be written must be known before the machine stops.
+pub fn write_durably(path: &Path, content: &[u8]) -> io::Result<()> {
+    use std::io::Write;
+    let mut file = File::create(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}

@@ -1,0 +1,80 @@
+//! Rows as text: one CSV file per table, an empty cell where there is no value. Python makes the tables of
+//! `docs/contracts.md` from them.
+
+use std::fmt::{Display, Write};
+use std::path::Path;
+
+use crate::failure::{Failure, While};
+use crate::sys;
+
+/// A table that grows in memory; nothing is written while the run is on.
+pub struct Table {
+    name: &'static str,
+    text: String,
+}
+
+impl Table {
+    /// An empty table with these columns.
+    pub fn new(name: &'static str, columns: &[&str]) -> Self {
+        Self { name, text: columns.join(",") + "\n" }
+    }
+
+    /// Begins a row.
+    pub fn row(&mut self) -> Row<'_> {
+        Row { text: &mut self.text, started: false }
+    }
+
+    /// Writes the table into `folder`.
+    pub fn write(&self, folder: &Path) -> Result<(), Failure> {
+        let path = folder.join(format!("{}.csv", self.name));
+        sys::write_durably(&path, self.text.as_bytes()).doing(format!("writing {}.csv", self.name))
+    }
+}
+
+/// A row being written; it ends when it is dropped.
+pub struct Row<'a> {
+    text: &'a mut String,
+    started: bool,
+}
+
+impl Row<'_> {
+    /// A cell.
+    pub fn cell(&mut self, value: impl Display) -> &mut Self {
+        if std::mem::replace(&mut self.started, true) {
+            self.text.push(',');
+        }
+        write!(self.text, "{value}").expect("a string takes all text");
+        self
+    }
+
+    /// A cell that may be empty.
+    pub fn maybe(&mut self, value: Option<impl Display>) -> &mut Self {
+        match value {
+            Some(value) => self.cell(value),
+            None => self.cell(""),
+        }
+    }
+
+    /// A cell with a name: quoted, for a name may hold a comma.
+    pub fn name(&mut self, name: &str) -> &mut Self {
+        self.cell(format_args!("\"{}\"", name.replace('"', "\"\"")))
+    }
+}
+
+impl Drop for Row<'_> {
+    fn drop(&mut self) {
+        self.text.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_empty_cells_where_there_is_no_value_and_quoted_names() {
+        let mut table = Table::new("t", &["t", "flow", "rtt"]);
+        table.row().cell(5).name("a, \"b\"").maybe(None::<u32>);
+        assert_eq!(table.text, "t,flow,rtt\n5,\"a, \"\"b\"\"\",\n");
+    }
+}

@@ -1,0 +1,158 @@
+//! What the kernel tells of a sending socket: `TCP_INFO`, `SO_MEMINFO` and, of BBR, `TCP_CC_INFO`.
+//!
+//! [linux-6.12 include/uapi/linux/tcp.h struct tcp_info, inet_diag.h struct tcp_bbr_info, sock_diag.h SK_MEMINFO_*]
+//! Fields are read by their offset, which the kernel never changes; a kernel that is too old to have a field leaves the
+//! cell empty.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use crate::sys;
+use crate::table::Table;
+
+/// Columns of the table, in order.
+pub const COLUMNS: [&str; 34] = [
+    "t_ns",
+    "flow",
+    "ca_state",
+    "snd_cwnd",
+    "snd_ssthresh",
+    "rtt",
+    "rttvar",
+    "min_rtt",
+    "rto",
+    "pacing_rate",
+    "delivery_rate",
+    "bytes_acked",
+    "bytes_sent",
+    "bytes_retrans",
+    "total_retrans",
+    "unacked",
+    "sacked",
+    "lost",
+    "retrans",
+    "reordering",
+    "notsent_bytes",
+    "snd_wnd",
+    "delivered",
+    "busy_time",
+    "rwnd_limited",
+    "sndbuf_limited",
+    "wmem_alloc",
+    "wmem_queued",
+    "sndbuf",
+    "bbr_bw",
+    "bbr_min_rtt",
+    "bbr_pacing_gain",
+    "bbr_cwnd_gain",
+    "data_segs_out",
+];
+
+const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// States in which the sender has something to do: SYN sent, established, FIN not yet acknowledged.
+const SENDING: [u8; 4] = [1, 2, 3, 4];
+
+/// The answers of the kernel at one moment.
+pub struct Sample {
+    info: Vec<u8>,
+    memory: Vec<u8>,
+    bbr: Vec<u8>,
+}
+
+impl Sample {
+    /// Asks the kernel.
+    pub fn of(socket: &OwnedFd, congestion_control: &str) -> io::Result<Self> {
+        let ask = |level, name, room: usize| {
+            let mut buffer = vec![0; room];
+            sys::option(socket, level, name, &mut buffer).map(<[u8]>::to_vec)
+        };
+        Ok(Self {
+            info: ask(libc::IPPROTO_TCP, libc::TCP_INFO, 512)?,
+            memory: ask(libc::SOL_SOCKET, sys::SO_MEMINFO, 64)?,
+            bbr: match congestion_control {
+                "bbr" => ask(libc::IPPROTO_TCP, sys::TCP_CC_INFO, 64)?,
+                _ => Vec::new(),
+            },
+        })
+    }
+
+    /// True until all data and the FIN are acknowledged.
+    pub fn is_sending(&self) -> bool {
+        self.info.first().is_some_and(|state| SENDING.contains(state))
+    }
+
+    /// Segments with payload sent so far.
+    pub fn data_segments(&self) -> u64 {
+        word(&self.info, 156).map_or(0, u64::from)
+    }
+
+    /// Appends the row of this moment.
+    pub fn row(&self, t_ns: u64, flow: &str, table: &mut Table) {
+        let small = |offset| word(&self.info, offset);
+        let large = |offset| double(&self.info, offset);
+        let measured = small(68).filter(|&rtt| rtt > 0);
+        let mut row = table.row();
+        row.cell(t_ns).name(flow).maybe(self.ca_state()).maybe(small(80));
+        row.maybe(small(76).filter(|&ssthresh| ssthresh < INFINITE_SSTHRESH));
+        row.maybe(measured).maybe(measured.and(small(72)));
+        row.maybe(small(148).filter(|&rtt| rtt != u32::MAX)).maybe(small(8));
+        row.maybe(large(104).filter(|&rate| rate != u64::MAX)).maybe(large(160));
+        row.maybe(large(120)).maybe(large(200)).maybe(large(208)).maybe(small(100));
+        for offset in [24, 28, 32, 36, 88, 144, 228, 192] {
+            row.maybe(small(offset));
+        }
+        for offset in [168, 176, 184] {
+            row.maybe(large(offset));
+        }
+        for offset in [8, 20, 12] {
+            row.maybe(word(&self.memory, offset));
+        }
+        row.maybe(double(&self.bbr, 0)).maybe(word(&self.bbr, 8));
+        row.maybe(gain(&self.bbr, 12)).maybe(gain(&self.bbr, 16));
+        row.cell(self.data_segments());
+    }
+
+    fn ca_state(&self) -> Option<&'static str> {
+        let names = ["open", "disorder", "cwr", "recovery", "loss"];
+        self.info.get(1).and_then(|&state| names.get(usize::from(state)).copied())
+    }
+}
+
+fn word(bytes: &[u8], offset: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(offset..offset + 4)?.try_into().ok()?))
+}
+
+fn double(bytes: &[u8], offset: usize) -> Option<u64> {
+    Some(u64::from_ne_bytes(bytes.get(offset..offset + 8)?.try_into().ok()?))
+}
+
+/// A gain of BBR, which the kernel counts in 1/256.
+fn gain(bytes: &[u8], offset: usize) -> Option<f64> {
+    Some(f64::from(word(bytes, offset)?) / 256.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_a_cell_for_every_column() {
+        let mut table = Table::new("tcp_info", &COLUMNS);
+        let sample = Sample { info: vec![0; 232], memory: vec![0; 36], bbr: vec![0; 20] };
+        sample.row(0, "f", &mut table);
+        let folder = std::env::temp_dir().join(format!("tailback-agent-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        table.write(&folder).unwrap();
+        let text = std::fs::read_to_string(folder.join("tcp_info.csv")).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        let cells: Vec<_> = text.lines().map(|line| line.split(',').count()).collect();
+        assert_eq!(cells, [COLUMNS.len(), COLUMNS.len()]);
+    }
+
+    #[test]
+    fn fields_that_an_old_kernel_lacks_are_empty() {
+        assert_eq!(word(&[0; 104], 228), None);
+        assert_eq!(double(&[1; 8], 0), Some(0x0101_0101_0101_0101));
+    }
+}

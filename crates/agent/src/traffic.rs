@@ -1,0 +1,260 @@
+//! The traffic: a thread per end of each flow, all of them in blocking calls (a busy one would stop virtual time).
+//!
+//! A sender writes 128 KiB at a time; at its stop the sending side is shut down and what is queued drains. A receiver
+//! throws away what it reads and counts it per bin. Ping is an ICMP datagram socket [ping(7) of Linux, rfc792].
+
+use std::net::SocketAddrV4;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+use std::{fs, io};
+
+use crate::clock::Clock;
+use crate::failure::{Failure, While};
+use crate::job::{Flow, Job, Ping};
+use crate::network::Network;
+use crate::sys;
+
+/// What an application hands to `send` and asks of `recv` at a time.
+const WRITE: usize = 128 * 1024;
+const READ: usize = 1 << 20;
+const STACK: usize = 128 * 1024;
+
+const PACING_SHIFT: &str = "/sys/module/sock/parameters/pacing_shift";
+const ECHO_REQUEST: u8 = 8;
+const ECHO_REPLY: u8 = 0;
+const ICMP_HEADER: usize = 8;
+
+/// A flow under way.
+pub struct RunningFlow {
+    /// What it is.
+    pub flow: Flow,
+    /// The sending socket.
+    pub sender: Arc<OwnedFd>,
+    listener: Arc<OwnedFd>,
+    bins: Arc<Mutex<Vec<u64>>>,
+    failure: Arc<Mutex<Option<String>>>,
+}
+
+/// A series of echo requests under way.
+pub struct RunningPing {
+    /// What it is.
+    pub ping: Ping,
+    socket: Arc<OwnedFd>,
+    requests: Arc<Mutex<Vec<Request>>>,
+}
+
+/// One echo request.
+#[derive(Clone, Copy)]
+pub struct Request {
+    /// When it was sent.
+    pub sent_ns: u64,
+    /// Time until the answer; `None` if there was none.
+    pub rtt_ns: Option<u64>,
+}
+
+/// All sockets are there; nothing is sent yet.
+pub struct Traffic {
+    /// The flows in the order of the job.
+    pub flows: Vec<RunningFlow>,
+    /// The pings in the order of the job.
+    pub pings: Vec<RunningPing>,
+}
+
+impl Traffic {
+    /// Opens every socket on its host.
+    pub fn prepare(job: &Job, network: &Network) -> Result<Self, Failure> {
+        let bins = usize::try_from(job.duration_ns.div_ceil(job.interval_ns)).unwrap_or(usize::MAX);
+        let flows = job
+            .flows
+            .iter()
+            .map(|flow| RunningFlow::prepare(flow, bins, network))
+            .collect::<Result<_, _>>()?;
+        let pings =
+            job.pings.iter().map(|ping| RunningPing::prepare(ping, network)).collect::<Result<_, _>>()?;
+        Ok(Self { flows, pings })
+    }
+
+    /// Starts the threads, which wait for their time.
+    pub fn start(&self, clock: Clock, interval_ns: u64) -> Result<(), Failure> {
+        for flow in &self.flows {
+            flow.start(clock, interval_ns)?;
+        }
+        for ping in &self.pings {
+            ping.start(clock)?;
+        }
+        Ok(())
+    }
+
+    /// The first thing that went wrong.
+    pub fn failure(&self) -> Option<Failure> {
+        let words =
+            |flow: &RunningFlow| Some(format!("{}: {}", flow.flow.name, locked(&flow.failure).as_ref()?));
+        self.flows.iter().find_map(words).map(Failure::new)
+    }
+}
+
+impl RunningFlow {
+    fn prepare(flow: &Flow, bins: usize, network: &Network) -> Result<Self, Failure> {
+        if let Some(shift) = flow.pacing_shift {
+            fs::write(PACING_SHIFT, shift.to_string()).doing(format!("writing {PACING_SHIFT}"))?;
+        }
+        let name = &flow.name;
+        let sender = network.within(flow.from, || sys::socket(libc::AF_INET, libc::SOCK_STREAM, 0))?;
+        let sender = sender.doing(format!("opening the sender of {name}"))?;
+        sys::set_congestion_control(&sender, &flow.congestion_control)
+            .doing(format!("giving {name} the congestion control {}", flow.congestion_control))?;
+        let listener = network.within(flow.to, || sys::listen(flow.port))?;
+        Ok(Self {
+            flow: flow.clone(),
+            sender: Arc::new(sender),
+            listener: Arc::new(listener.doing(format!("opening the receiver of {name}"))?),
+            bins: Arc::new(Mutex::new(vec![0; bins])),
+            failure: Arc::default(),
+        })
+    }
+
+    fn start(&self, clock: Clock, interval_ns: u64) -> Result<(), Failure> {
+        let (listener, bins) = (self.listener.clone(), self.bins.clone());
+        spawn(move || receive(&listener, &bins, clock, interval_ns).unwrap_or(()))?;
+        let (flow, sender, failure) = (self.flow.clone(), self.sender.clone(), self.failure.clone());
+        spawn(move || {
+            clock.sleep_until(flow.start_ns);
+            if let Err(error) = send(&flow, &sender) {
+                *locked(&failure) = Some(error.to_string());
+            }
+        })?;
+        let (stop, sender) = (self.flow.stop_ns, self.sender.clone());
+        let Some(stop_ns) = stop else { return Ok(()) };
+        spawn(move || {
+            clock.sleep_until(stop_ns);
+            sys::shut_down_sending(&sender);
+        })
+    }
+
+    /// Bytes read in each bin.
+    pub fn bins(&self) -> MutexGuard<'_, Vec<u64>> {
+        locked(&self.bins)
+    }
+}
+
+fn send(flow: &Flow, socket: &OwnedFd) -> io::Result<()> {
+    sys::connect(socket, SocketAddrV4::new(flow.address, flow.port))?;
+    let data = vec![0; WRITE];
+    let mut left = flow.bytes.unwrap_or(u64::MAX);
+    while left > 0 {
+        let next = usize::try_from(left).unwrap_or(WRITE).min(WRITE);
+        match sys::send(socket, &data[..next]) {
+            Ok(sent) => left -= sent as u64,
+            // Shut down at its stop.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    }
+    sys::shut_down_sending(socket);
+    Ok(())
+}
+
+fn receive(listener: &OwnedFd, bins: &Mutex<Vec<u64>>, clock: Clock, interval_ns: u64) -> io::Result<()> {
+    let socket = sys::accept(listener)?;
+    loop {
+        let read = sys::discard(&socket, READ)?;
+        if read == 0 {
+            return Ok(());
+        }
+        let bin = usize::try_from(clock.now_ns() / interval_ns).unwrap_or(usize::MAX);
+        if let Some(count) = locked(bins).get_mut(bin) {
+            *count += read as u64;
+        }
+    }
+}
+
+impl RunningPing {
+    fn prepare(ping: &Ping, network: &Network) -> Result<Self, Failure> {
+        let socket =
+            network.within(ping.from, || sys::socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_ICMP))?;
+        let socket = socket.doing(format!("opening {}", ping.name))?;
+        sys::connect(&socket, SocketAddrV4::new(ping.address, 0)).doing(format!("aiming {}", ping.name))?;
+        Ok(Self { ping: ping.clone(), socket: Arc::new(socket), requests: Arc::default() })
+    }
+
+    fn start(&self, clock: Clock) -> Result<(), Failure> {
+        let (socket, requests) = (self.socket.clone(), self.requests.clone());
+        spawn(move || await_replies(&socket, &requests, clock))?;
+        let (ping, socket, requests) = (self.ping.clone(), self.socket.clone(), self.requests.clone());
+        spawn(move || ask(&ping, &socket, &requests, clock))
+    }
+
+    /// The requests sent so far.
+    pub fn requests(&self) -> MutexGuard<'_, Vec<Request>> {
+        locked(&self.requests)
+    }
+}
+
+fn ask(ping: &Ping, socket: &OwnedFd, requests: &Mutex<Vec<Request>>, clock: Clock) {
+    let mut due_ns = ping.start_ns;
+    while due_ns < ping.stop_ns {
+        clock.sleep_until(due_ns);
+        let number = {
+            let mut requests = locked(requests);
+            requests.push(Request { sent_ns: clock.now_ns(), rtt_ns: None });
+            requests.len() - 1
+        };
+        // A request that the own queue has no room for is lost like any other.
+        let _ = sys::send(socket, &echo_request(number, ping.size));
+        due_ns += ping.interval_ns;
+    }
+}
+
+fn echo_request(number: usize, size: usize) -> Vec<u8> {
+    let mut message = vec![0; size.max(ICMP_HEADER)];
+    message[0] = ECHO_REQUEST;
+    message[6..8].copy_from_slice(&(number as u16).to_be_bytes());
+    message
+}
+
+fn await_replies(socket: &OwnedFd, requests: &Mutex<Vec<Request>>, clock: Clock) {
+    let mut message = vec![0; 1 << 16];
+    loop {
+        // An ICMP error is reported once by the call that meets it; the next one waits again.
+        let Ok(length) = sys::receive(socket, &mut message) else { continue };
+        if length >= ICMP_HEADER && message[0] == ECHO_REPLY {
+            let sequence = u16::from_be_bytes([message[6], message[7]]);
+            note_reply(&mut locked(requests), sequence, clock.now_ns());
+        }
+    }
+}
+
+/// The newest request with these 16 bits of its number is the one answered.
+fn note_reply(requests: &mut [Request], sequence: u16, now_ns: u64) {
+    let newest = requests.iter_mut().enumerate().rev().find(|(number, _)| *number as u16 == sequence);
+    if let Some((_, request)) = newest {
+        request.rtt_ns.get_or_insert(now_ns - request.sent_ns);
+    }
+}
+
+fn spawn(work: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
+    thread::Builder::new().stack_size(STACK).spawn(work).map(drop).doing("starting a thread")
+}
+
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_belongs_to_the_newest_request_of_its_sequence_number() {
+        let mut requests = vec![Request { sent_ns: 5, rtt_ns: None }; 65_537];
+        note_reply(&mut requests, 0, 12);
+        assert_eq!((requests[0].rtt_ns, requests[65_536].rtt_ns), (None, Some(7)));
+    }
+
+    #[test]
+    fn an_echo_request_has_its_size_and_number() {
+        let message = echo_request(0x1_0203, 64);
+        assert_eq!((message.len(), message[0], message[6], message[7]), (64, 8, 2, 3));
+    }
+}

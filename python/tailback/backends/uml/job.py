@@ -1,0 +1,328 @@
+"""A resolved scenario as a job for the agent: the words that build its network from Linux's own parts.
+
+A host is a network namespace, a link a pair of veth devices, so that packets are handed over at once and the small
+queue's credit comes back as a packet enters the link. What a veth cannot do is put where TCP does not notice:
+
+    rate       on the sending device an HTB of the link's rate holds the discipline of the scenario, unless that is
+               itself a shaper; on the receiving side netem adds the time on the wire (length / rate)
+    delay      netem on the receiving side: an ifb device behind the ingress of the veth. On the sender it would give
+               the credit back too early
+    offloads   off: `gso_max_segs 1`, every packet one MSS, as in the simulator
+
+Not modelled, and so not in the result: the transmit ring of a network card and BQL (`ring`, `bql`); frame overhead
+beyond the Ethernet header (HTB and netem count 1514 B for a full frame, without preamble, FCS and gap).
+Neighbours are static and nothing is remembered between connections (`tcp_no_metrics_save`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from tailback.backends import Scenario
+
+Json: TypeAlias = dict[str, Any]
+Words: TypeAlias = list[str]
+
+IP = "/sbin/ip"
+TC = "/sbin/tc"
+PROGRAMS = (IP, TC)
+"""What the guest runs of its host: iproute2."""
+
+FIRST_PORT = 5001
+LARGEST_LIMIT = 1_000_000
+"""Packets of a netem that must never drop."""
+
+SHAPERS = {"htb": "rate", "tbf": "rate", "cake": "bandwidth", "netem": "rate"}
+"""The option by which a discipline is a shaper."""
+
+UNCAPPED = 1 << 40
+"""Bytes of a small queue that caps nothing."""
+
+SMALL_QUEUE = "/sys/module/tcp_output/parameters/small_queue_"
+EVERY_HOST = {
+    "net/ipv4/ip_forward": "1",
+    "net/ipv4/tcp_no_metrics_save": "1",
+    "net/ipv4/ping_group_range": "0 2147483647",
+}
+FLAGS = {"fq_codel": ("ecn",), "codel": ("ecn",), "pie": ("ecn",), "fq_pie": ("ecn",)}
+"""Options that `tc` takes as a word or its opposite, `ecn` or `noecn`."""
+
+
+@dataclass(frozen=True)
+class Hop:
+    """One direction of a link, seen by who sends."""
+
+    link: int
+    end: int
+    host: int
+    neighbour: int
+
+    @property
+    def device(self) -> str:
+        """The device that sends, and on the other host the one that receives."""
+        return f"l{self.link}"
+
+
+def job_of(scenario: Scenario) -> Json:
+    """What the agent is told to do."""
+    hops = hops_of(scenario)
+    return {
+        "hosts": [f"h{number}" for number in range(len(scenario["hosts"]))],
+        "setup": [
+            *_hosts(scenario),
+            *_links(scenario),
+            *_routes(scenario, hops),
+            *_qdiscs(scenario, hops),
+            *_tcp(scenario),
+        ],
+        "duration_ns": scenario["duration_ns"],
+        "interval_ns": scenario["record"]["interval_ns"],
+        "devices": [_device(scenario, hop) for hop in hops],
+        "flows": [_flow(scenario, hops, entry, port) for port, entry in enumerate(_flows(scenario), FIRST_PORT)],
+        "pings": [_ping(scenario, hops, entry) for entry in scenario["traffic"] if entry["kind"] == "ping"],
+    }
+
+
+def hops_of(scenario: Scenario) -> list[Hop]:
+    """Every device of the scenario, two per link."""
+    return [
+        Hop(number, end, link["ends"][end], link["ends"][1 - end])
+        for number, link in enumerate(scenario["links"])
+        for end in (0, 1)
+    ]
+
+
+def first_hops(hops: Sequence[Hop], source: int) -> dict[int, Hop]:
+    """For each host that `source` reaches, the hop it begins with; links are tried in their order."""
+    found: dict[int, Hop] = {}
+    frontier = [source]
+    while frontier:
+        here = frontier.pop(0)
+        for hop in hops:
+            if hop.host == here and hop.neighbour != source and hop.neighbour not in found:
+                found[hop.neighbour] = found.get(here, hop)
+                frontier.append(hop.neighbour)
+    return found
+
+
+def shaper_of(root: Mapping[str, Any] | None) -> int | None:
+    """The rate a chain of disciplines sends at, if it has one of its own."""
+    while root is not None:
+        rate = root["options"].get(SHAPERS.get(root["kind"], ""))
+        if rate is not None:
+            return int(rate)
+        root = root.get("child")
+    return None
+
+
+def root_of(scenario: Scenario, hop: Hop) -> Mapping[str, Any] | None:
+    """The discipline the scenario gives a device, the default one included; `None` without any."""
+    for attached in scenario["qdiscs"]:
+        if (attached["host"], attached["link"]) == (hop.host, hop.link):
+            given: Mapping[str, Any] = attached["root"]
+            return given
+    rated = scenario["links"][hop.link]["rate_bps"] is not None
+    return {"kind": "pfifo_fast", "options": {}, "child": None} if rated else None
+
+
+def _run(host: int | None, *argv: object) -> Json:
+    return {"kind": "run", "host": host, "argv": [str(word) for word in argv]}
+
+
+def _write(host: int | None, path: str, value: object) -> Json:
+    return {"kind": "write", "host": host, "path": path, "value": str(value)}
+
+
+def _hosts(scenario: Scenario) -> Iterator[Json]:
+    for number, host in enumerate(scenario["hosts"]):
+        yield _run(number, IP, "link", "set", "lo", "up")
+        for name, value in EVERY_HOST.items():
+            yield _write(number, f"/proc/sys/{name}", value)
+        for name, value in host["sysctl"].items():
+            text = " ".join(map(str, value)) if isinstance(value, list) else value
+            yield _write(number, f"/proc/sys/{name.replace('.', '/')}", text)
+
+
+def _address(link: int, end: int) -> str:
+    return f"10.{link >> 8}.{link & 255}.{end + 1}"
+
+
+def _hardware(link: int, end: int) -> str:
+    return f"02:00:00:{link >> 8:02x}:{link & 255:02x}:{end + 1:02x}"
+
+
+def _links(scenario: Scenario) -> Iterator[Json]:
+    for number, link in enumerate(scenario["links"]):
+        device = f"l{number}"
+        near, far = (
+            [device, "address", _hardware(number, end), "mtu", link["mtu"], "netns", f"h{link['ends'][end]}"]
+            for end in (0, 1)
+        )
+        yield _run(None, IP, "link", "add", *near, "type", "veth", "peer", "name", *far)
+        for end in (0, 1):
+            host = link["ends"][end]
+            yield _run(host, IP, "address", "add", f"{_address(number, end)}/24", "dev", device)
+            yield _run(host, IP, "link", "set", device, "gso_max_segs", 1, "up")
+            there = [_address(number, 1 - end), "lladdr", _hardware(number, 1 - end)]
+            yield _run(host, IP, "neighbour", "replace", *there, "nud", "permanent", "dev", device)
+
+
+def _routes(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
+    """To the network of each link that is not one's own, by the nearer of its ends."""
+    for source in range(len(scenario["hosts"])):
+        ways = first_hops(hops, source)
+        for number, link in enumerate(scenario["links"]):
+            if source in link["ends"]:
+                continue
+            way = next((way for end, way in ways.items() if end in link["ends"]), None)
+            if way is not None:
+                gateway = _address(way.link, 1 - way.end)
+                yield _run(source, IP, "route", "add", f"10.{number >> 8}.{number & 255}.0/24", "via", gateway)
+
+
+def _qdiscs(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
+    for hop in hops:
+        link = scenario["links"][hop.link]
+        chain = _chain(root_of(scenario, hop), link["rate_bps"])
+        for depth, (kind, options) in enumerate(chain):
+            yield from _attach(hop, depth, kind, options)
+        yield from _wire(hop, link["delay_ns"][hop.end], link["rate_bps"])
+
+
+def _is_hidden(root: Mapping[str, Any] | None, rate_bps: int | None) -> bool:
+    """A link's rate needs a shaper that the scenario does not have."""
+    return rate_bps is not None and shaper_of(root) is None
+
+
+def _chain(root: Mapping[str, Any] | None, rate_bps: int | None) -> list[tuple[str, Mapping[str, int]]]:
+    """Kinds and options from the root down."""
+    chain: list[tuple[str, Mapping[str, int]]] = []
+    if rate_bps is not None and _is_hidden(root, rate_bps):
+        # A frame, and what the rate carries in 10 µs, for the timer may be a little late.
+        burst = 1600 + rate_bps // 800_000
+        chain.append(("htb", {"rate": rate_bps, "burst": burst, "cburst": burst, "quantum": 1514}))
+    while root is not None:
+        chain.append((root["kind"], root["options"]))
+        root = root.get("child")
+    return chain
+
+
+def _attach(hop: Hop, depth: int, kind: str, options: Mapping[str, int]) -> Iterator[Json]:
+    """A discipline `depth` below the root has the handle `depth + 1`; a shaper's only class is its :1."""
+    place = ["root"] if depth == 0 else ["parent", f"{depth}:1"]
+    own = [*place, "handle", f"{depth + 1}:", kind]
+    if kind != "htb":
+        yield _run(hop.host, TC, "qdisc", "add", "dev", hop.device, *own, *_options(kind, options))
+        return
+    yield _run(hop.host, TC, "qdisc", "add", "dev", hop.device, *own, "default", 1)
+    place = ["parent", f"{depth + 1}:", "classid", f"{depth + 1}:1", kind]
+    yield _run(hop.host, TC, "class", "add", "dev", hop.device, *place, *_options(kind, options))
+
+
+def _options(kind: str, options: Mapping[str, int]) -> Iterator[str]:
+    from tailback import _core
+
+    units = {row["name"]: {one["name"]: one["unit"] for one in row["parameters"]} for row in _core.qdiscs()}
+    for name, value in options.items():
+        if name in FLAGS.get(kind, ()):
+            yield name if value else f"no{name}"
+        else:
+            yield from (name, _word(value, units[kind][name]))
+
+
+def _word(value: int, unit: str) -> str:
+    # Not every `tc` knows `ns`, and not every option takes a unit of size.
+    return _time(value) if unit == "time" else f"{value}bit" if unit == "rate" else str(value)
+
+
+def _time(nanoseconds: int) -> str:
+    return f"{nanoseconds // 1000}.{nanoseconds % 1000:03}us"
+
+
+def _wire(hop: Hop, delay_ns: int, rate_bps: int | None) -> Iterator[Json]:
+    """What lies between the two ends, on the receiving host."""
+    if delay_ns == 0 and rate_bps is None:
+        return
+    receiver, device = hop.neighbour, f"i{hop.link}"
+    yield _run(receiver, IP, "link", "add", device, "type", "ifb")
+    yield _run(receiver, IP, "link", "set", device, "up")
+    yield _run(receiver, TC, "qdisc", "add", "dev", hop.device, "handle", "ffff:", "ingress")
+    redirect = ["matchall", "action", "mirred", "egress", "redirect", "dev", device]
+    yield _run(receiver, TC, "filter", "add", "dev", hop.device, "parent", "ffff:", *redirect)
+    time_on_wire = [] if rate_bps is None else ["rate", f"{rate_bps}bit"]
+    netem = ["netem", "limit", LARGEST_LIMIT, "delay", _time(delay_ns), *time_on_wire]
+    yield _run(receiver, TC, "qdisc", "add", "dev", device, "root", *netem)
+
+
+def _tcp(scenario: Scenario) -> Iterator[Json]:
+    """What is one for the whole kernel: the small-queue check and the parameters of congestion controls."""
+    for entry in _flows(scenario)[:1]:
+        for name, value in small_queue(entry["tsq"]).items():
+            yield _write(None, SMALL_QUEUE + name, value)
+    written: dict[str, int] = {}
+    for entry in _flows(scenario):
+        control = entry["cc"]
+        written |= {f"/sys/module/tcp_{control['name']}/parameters/{name}": v for name, v in control["options"].items()}
+    yield from (_write(None, path, value) for path, value in written.items())
+
+
+def small_queue(tsq: Mapping[str, Any]) -> dict[str, int]:
+    """Values of our kernel's `tcp_output.small_queue_*`; nothing for a time, which is the socket's own shift."""
+    if tsq["kind"] == "off":
+        return {"shift": 0, "bytes": UNCAPPED}
+    if tsq["kind"] == "bytes":
+        return {"shift": 0, "bytes": tsq["bytes"]}
+    if tsq["kind"] == "packets":
+        return {"packets": tsq["packets"]}
+    return {}
+
+
+def _flows(scenario: Scenario) -> list[Mapping[str, Any]]:
+    return [entry for entry in scenario["traffic"] if entry["kind"] == "tcp"]
+
+
+def _target(hops: Sequence[Hop], source: int, target: int) -> str:
+    """Address of `target` on the link by which the way from `source` arrives."""
+    back = first_hops(hops, target)[source]
+    return _address(back.link, back.end)
+
+
+def _flow(scenario: Scenario, hops: Sequence[Hop], entry: Mapping[str, Any], port: int) -> Json:
+    stop_ns = entry["stop_ns"]
+    return {
+        "name": entry["name"],
+        "from": entry["from"],
+        "to": entry["to"],
+        "address": _target(hops, entry["from"], entry["to"]),
+        "port": port,
+        "start_ns": entry["start_ns"],
+        "stop_ns": None if stop_ns is None or stop_ns > scenario["duration_ns"] else stop_ns,
+        "bytes": entry["bytes"],
+        "congestion_control": entry["cc"]["name"],
+        "pacing_shift": entry["tsq"].get("shift"),
+    }
+
+
+def _ping(scenario: Scenario, hops: Sequence[Hop], entry: Mapping[str, Any]) -> Json:
+    return {
+        "name": entry["name"],
+        "from": entry["from"],
+        "address": _target(hops, entry["from"], entry["to"]),
+        "start_ns": entry["start_ns"],
+        "stop_ns": min(entry["stop_ns"], scenario["duration_ns"]),
+        "interval_ns": entry["interval_ns"],
+        "size": entry["size"],
+    }
+
+
+def _device(scenario: Scenario, hop: Hop) -> Json:
+    names = [host["name"] for host in scenario["hosts"]]
+    rate_bps = scenario["links"][hop.link]["rate_bps"]
+    return {
+        "host": hop.host,
+        "interface": hop.device,
+        "name": f"{names[hop.host]} -> {names[hop.neighbour]}",
+        "hidden": int(_is_hidden(root_of(scenario, hop), rate_bps)),
+    }

@@ -1,0 +1,100 @@
+"""What the agent has written, as the tables of `docs/contracts.md`.
+
+A kernel does not show why TCP last refused to send (`held_by` is absent from `tcp_info`) nor each single drop (there is
+no table `events`; the counters of `qdisc` tell how many). The marks of a discipline that does not tell them are null.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
+
+TEXT, COUNT, NUMBER = pa.string(), pa.uint64(), pa.float64()
+
+COLUMNS: Mapping[str, Mapping[str, tuple[pa.DataType, str]]] = {
+    "flows": {"t": (NUMBER, "s"), "flow": (TEXT, ""), "bytes": (COUNT, "B")},
+    "tcp_info": {
+        "t": (NUMBER, "s"),
+        "flow": (TEXT, ""),
+        "ca_state": (TEXT, ""),
+        "snd_cwnd": (COUNT, "segments"),
+        "snd_ssthresh": (COUNT, "segments"),
+        "rtt": (COUNT, "µs"),
+        "rttvar": (COUNT, "µs"),
+        "min_rtt": (COUNT, "µs"),
+        "rto": (COUNT, "µs"),
+        "pacing_rate": (COUNT, "B/s"),
+        "delivery_rate": (COUNT, "B/s"),
+        "bytes_acked": (COUNT, "B"),
+        "bytes_sent": (COUNT, "B"),
+        "bytes_retrans": (COUNT, "B"),
+        "total_retrans": (COUNT, "segments"),
+        "unacked": (COUNT, "segments"),
+        "sacked": (COUNT, "segments"),
+        "lost": (COUNT, "segments"),
+        "retrans": (COUNT, "segments"),
+        "reordering": (COUNT, "segments"),
+        "notsent_bytes": (COUNT, "B"),
+        "snd_wnd": (COUNT, "B"),
+        "delivered": (COUNT, "segments"),
+        "busy_time": (COUNT, "µs"),
+        "rwnd_limited": (COUNT, "µs"),
+        "sndbuf_limited": (COUNT, "µs"),
+        "wmem_alloc": (COUNT, "B"),
+        "wmem_queued": (COUNT, "B"),
+        "sndbuf": (COUNT, "B"),
+        "bbr_bw": (COUNT, "B/s"),
+        "bbr_min_rtt": (COUNT, "µs"),
+        "bbr_pacing_gain": (NUMBER, ""),
+        "bbr_cwnd_gain": (NUMBER, ""),
+    },
+    "ping": {"t": (NUMBER, "s"), "ping": (TEXT, ""), "seq": (COUNT, ""), "rtt_ms": (NUMBER, "ms")},
+    "qdisc": {
+        "t": (NUMBER, "s"),
+        "device": (TEXT, ""),
+        "kind": (TEXT, ""),
+        "depth": (COUNT, ""),
+        "backlog_bytes": (COUNT, "B"),
+        "backlog_packets": (COUNT, "packets"),
+        "sent_bytes": (COUNT, "B"),
+        "sent_packets": (COUNT, "packets"),
+        "dropped": (COUNT, "packets"),
+        "overlimits": (COUNT, ""),
+        "requeues": (COUNT, ""),
+        "marked": (COUNT, "packets"),
+    },
+}
+"""Columns of each table with type and unit."""
+
+SCALED = {"t": ("t_ns", 1e9), "rtt_ms": ("rtt_ns", 1e6)}
+"""Columns the agent writes in ns: what they are called there, and the ns in their unit."""
+
+
+def read_tables(folder: Path) -> dict[str, pa.Table]:
+    """All tables of a run."""
+    return {name: _read(folder / f"{name}.csv", columns) for name, columns in COLUMNS.items()}
+
+
+def read_segments(folder: Path) -> int:
+    """TCP data segments sent, retransmissions included, by all flows."""
+    counted = csv.read_csv(folder / "segments.csv", convert_options=csv.ConvertOptions(column_types={"flow": TEXT}))
+    return sum(counted["data_segs_out"].to_pylist())
+
+
+def _read(file: Path, columns: Mapping[str, tuple[pa.DataType, str]]) -> pa.Table:
+    types = {SCALED.get(name, (name,))[0]: COUNT if name in SCALED else kind for name, (kind, _) in columns.items()}
+    # A number that is not there is an empty cell; so is a word.
+    options = csv.ConvertOptions(column_types=types, include_columns=list(types), strings_can_be_null=True)
+    read = csv.read_csv(file, convert_options=options)
+    arrays = [_scaled(read, name) for name in columns]
+    fields = [pa.field(name, kind, metadata={"unit": unit}) for name, (kind, unit) in columns.items()]
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _scaled(read: pa.Table, name: str) -> pa.ChunkedArray:
+    if name not in SCALED:
+        return read[name]
+    written, nanoseconds = SCALED[name]
+    return pc.divide(pc.cast(read[written], NUMBER), nanoseconds)

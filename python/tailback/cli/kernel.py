@@ -1,0 +1,46 @@
+"""`tailback kernel`: the kernels that `--backend uml` runs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from tailback.kernel.cache import Manifest
+
+app = typer.Typer(help="Build and list the kernels that `--backend uml` runs.", no_args_is_help=True)
+
+
+@app.command()
+def build(
+    version: Annotated[str, typer.Option(metavar="VERSION", help="Debian's linux-source of this version.")] = "6.12",
+    source: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A kernel tree of your own instead.", show_default=False)
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What to call it.", show_default="stock, or that of DIR")
+    ] = None,
+) -> None:
+    """Build a kernel for virtual time, about two minutes; nothing is built twice."""
+    from tailback import kernel
+    from tailback.cli import show
+
+    origin = kernel.package(version) if source is None else kernel.tree(source)
+    called = name or (kernel.STOCK if source is None else source.resolve().name)
+    built = kernel.build(kernel.Recipe(origin, called), show.remark)
+    show.remark("building the agent")
+    kernel.build_agent()
+    show.paths([built.folder])
+
+
+@app.command("list")
+def list_kernels() -> None:
+    """List the kernels that have been built, the newest first."""
+    from tailback import kernel
+    from tailback.cli import show
+
+    show.names([(built.manifest.name, _line(built.manifest)) for built in kernel.kernels()])
+
+
+def _line(manifest: "Manifest") -> str:
+    return f"Linux {manifest.version}, {manifest.source}, {manifest.digest}, built {manifest.built}"

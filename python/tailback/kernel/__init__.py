@@ -1,0 +1,27 @@
+"""Kernels that run as a program in virtual time: building them, keeping them, finding them.
+
+kernel = build(Recipe(package("6.12"), STOCK), print)
+kernel = find_kernel("mine")
+"""
+
+from tailback.kernel.agent import build_agent, find_agent
+from tailback.kernel.build import Recipe, build
+from tailback.kernel.cache import STOCK, Kernel, find_kernel, kernels
+from tailback.kernel.errors import BuildFailed, CacheUnwritable, KernelMissing
+from tailback.kernel.source import package, tree
+
+__all__ = [
+    "STOCK",
+    "BuildFailed",
+    "CacheUnwritable",
+    "Kernel",
+    "KernelMissing",
+    "Recipe",
+    "build",
+    "build_agent",
+    "find_agent",
+    "find_kernel",
+    "kernels",
+    "package",
+    "tree",
+]

@@ -1,0 +1,53 @@
+"""The agent (`crates/agent`), built once as a static program and kept in the cache by the digest of its sources."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from tailback.kernel import cache, checkout
+from tailback.kernel.errors import BuildFailed, KernelMissing
+
+NAME = "tailback-agent"
+TARGET = "x86_64-unknown-linux-gnu"
+
+
+def find_agent() -> Path:
+    """The program."""
+    program = _folder() / NAME
+    if not program.is_file():
+        raise KernelMissing(
+            "the agent that runs inside the kernel has not been built\n  hint: build it: tailback kernel build"
+        )
+    return program
+
+
+def build_agent() -> Path:
+    """The program, built if it is not there."""
+    folder = _folder()
+    if not (folder / NAME).is_file():
+        if shutil.which("cargo") is None:
+            raise KernelMissing("missing: cargo, to build the agent\n  hint: install Rust: https://rustup.rs")
+        with cache.adding(folder) as partial:
+            shutil.copy2(_built(), partial / NAME)
+    return folder / NAME
+
+
+def _folder() -> Path:
+    """Where the agent of these sources is kept."""
+    root = checkout.part("crates/agent")
+    files = [*sorted(root.rglob("*.rs")), root / "Cargo.toml", checkout.ROOT / "Cargo.lock"]
+    digest = checkout.digest((str(file.relative_to(checkout.ROOT)), file.read_bytes()) for file in files)
+    return cache.home() / "agents" / digest[:16]
+
+
+def _built() -> Path:
+    """Static, so that the guest needs no library of the host."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR") or checkout.ROOT / "target") / "agent"
+    command = ["cargo", "build", "--quiet", "--locked", "--release", "--package", NAME, "--target", TARGET]
+    environment = {**os.environ, "RUSTFLAGS": "-C target-feature=+crt-static", "CARGO_TARGET_DIR": str(target)}
+    done = subprocess.run(command, cwd=checkout.ROOT, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = done.stderr.strip()[-2000:]
+        raise BuildFailed(f"the agent cannot be built:\n{said}\n  hint: try `cargo build -p {NAME}` in a clone")
+    return target / TARGET / "release" / NAME

@@ -1,0 +1,217 @@
+"""Building a kernel: the source with our changes (`kernel/patches`) and our configuration (`kernel/config`), for
+user mode, optimised as the kernel's default is.
+
+Everything that goes into a build goes into its digest; the same again is taken from the cache. What the kernel prints
+of its builder is fixed, for it stirs the generator of random numbers.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tailback.kernel import cache, checkout
+from tailback.kernel.errors import BuildFailed, CacheUnwritable, KernelMissing
+from tailback.kernel.source import Source
+
+TOOLS: Mapping[str, str] = {
+    "make": "make",
+    "gcc": "gcc",
+    "flex": "flex",
+    "bison": "bison",
+    "bc": "bc",
+    "patch": "patch",
+    "tar": "tar",
+    "xz": "xz-utils",
+    "strip": "binutils",
+    "ip": "iproute2",
+    "tc": "iproute2",
+}
+"""Programs, and the Debian package each is in."""
+
+HEADERS: Mapping[str, str] = {"libelf.h": "libelf-dev", "openssl/opensslv.h": "libssl-dev"}
+
+ESSENTIAL = (
+    "UML_TIME_TRAVEL_SUPPORT", "HIGH_RES_TIMERS", "HOSTFS", "NET_NS", "VETH", "IFB", "NET_SCH_HTB", "NET_SCH_NETEM",
+    "NET_ACT_MIRRED", "NET_CLS_MATCHALL",
+)  # fmt: skip
+"""Symbols without which nothing can be run; other disciplines and controls may be absent from an older tree."""
+
+ROOM_BYTES = 4 << 30
+"""Of the temporary folder, for the unpacked source and the build."""
+
+BUILDER = {
+    "KBUILD_BUILD_USER": "tailback",
+    "KBUILD_BUILD_HOST": "tailback",
+    "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 1970",
+    "LC_ALL": "C",
+    "ARCH": "um",
+}
+
+TOLD = 12
+"""Lines of a failed build that are shown."""
+
+UNTIL = re.compile(r"^Until: (\d+)\.(\d+)$", re.MULTILINE)
+"""In the head of a patch: the version that has no need of it any more."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What to build and what to call it."""
+
+    source: Source
+    name: str
+
+
+def build(recipe: Recipe, say: Say) -> cache.Kernel:
+    """The kernel of `recipe`, from the cache if it is there; `say` hears what is going on."""
+    check_tools()
+    ours = checkout.part("kernel")
+    compiler = _compiler()
+    say(f"reading {recipe.source.description}")
+    digest = _digest(recipe, ours, compiler)
+    found = cache.find_built(cache.home() / "kernels" / f"{digest}-{recipe.name}")
+    if found is not None:
+        say("nothing has changed since it was built")
+        return found
+    started = time.monotonic()
+    with _scratch() as scratch:
+        tree = Path(scratch) / "linux"
+        binary, version = _made(recipe, ours, tree, say)
+        manifest = cache.Manifest(
+            name=recipe.name,
+            digest=digest,
+            version=version,
+            source=recipe.source.description,
+            compiler=compiler,
+            built=datetime.now(UTC).isoformat(timespec="seconds"),
+            build_s=round(time.monotonic() - started, 1),
+        )
+        return cache.keep(binary, tree / ".config", manifest)
+
+
+def check_tools() -> None:
+    """Raises `KernelMissing` with one line for all that is missing."""
+    if platform.machine() != "x86_64" or platform.system() != "Linux":
+        raise KernelMissing(
+            f"user-mode Linux runs on Linux on x86_64; this is {platform.system()} on {platform.machine()}\n"
+            "  hint: use the simulator, --backend sim"
+        )
+    programs = {package for program, package in TOOLS.items() if _program(program) is None}
+    headers = {package for header, package in HEADERS.items() if not _has_header(header)}
+    if programs or headers:
+        names = " ".join(sorted(programs | headers))
+        raise KernelMissing(f"missing: {names}\n  hint: apt-get install --no-install-recommends {names}")
+
+
+def apply(patches: Sequence[Path], tree: Path, version: str) -> list[str]:
+    """Applies our changes to `tree`; the names of those it took. A change that does not fit is an error."""
+    applied = []
+    for patch in patches:
+        if not _is_needed(patch, version):
+            continue
+        command = ["patch", "--strip=1", "--batch", "--forward", "--no-backup-if-mismatch", f"--input={patch}"]
+        done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+        if done.returncode:
+            said = "; ".join(line for line in done.stdout.splitlines() if "FAILED" in line or "an't find" in line)
+            hint = f"this tree (Linux {version}) differs where the patch changes it: adapt `{patch}`"
+            raise BuildFailed(f"`{patch.name}` does not fit: {said or done.stdout.strip()[-300:]}\n  hint: {hint}")
+        applied.append(patch.name)
+    return applied
+
+
+def _is_needed(patch: Path, version: str) -> bool:
+    until = UNTIL.search(patch.read_text(encoding="utf-8"))
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    if until is None or numbers is None:
+        return True
+    return (int(numbers[1]), int(numbers[2])) < (int(until[1]), int(until[2]))
+
+
+def _scratch() -> tempfile.TemporaryDirectory[str]:
+    """A folder of its own on a disk with room enough."""
+    # /tmp may be small or in memory.
+    parent = Path(os.environ.get("TMPDIR") or "/var/tmp")
+    try:
+        free = shutil.disk_usage(parent).free
+        if free < ROOM_BYTES:
+            hint = "free some, or point TMPDIR to a folder with more"
+            raise BuildFailed(f"`{parent}` has {free >> 20} MiB free; a build needs {ROOM_BYTES >> 20}\n  hint: {hint}")
+        return tempfile.TemporaryDirectory(prefix="tailback-kernel-", dir=parent)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CacheUnwritable(f"cannot write `{parent}`: {reason}\n  hint: point TMPDIR to another folder") from error
+
+
+def _made(recipe: Recipe, ours: Path, tree: Path, say: Say) -> tuple[Path, str]:
+    """The program, stripped, and the version of its source."""
+    say("unpacking")
+    recipe.source.unpack(tree)
+    version = _make(tree, "-s", "kernelversion").strip()
+    say(f"Linux {version}: {', '.join(apply(_patches(ours), tree, version))}")
+    _make(tree, f"KCONFIG_ALLCONFIG={ours / 'config'}", "allnoconfig")
+    _check_config(tree, version)
+    jobs = len(os.sched_getaffinity(0))
+    say(f"compiling on {jobs} processors")
+    _make(tree, f"-j{jobs}", "linux")
+    subprocess.run(["strip", str(tree / "linux")], check=True)
+    return tree / "linux", version
+
+
+def _make(tree: Path, *words: str) -> str:
+    done = subprocess.run(
+        ["make", *words], cwd=tree, env={**os.environ, **BUILDER}, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        # What make itself says of it is only that somebody failed.
+        said = [line for line in done.stderr.splitlines() if not line.startswith("make")][-TOLD:]
+        lines = "\n".join(f"  | {line}" for line in said)
+        hint = "does the tree build without the patches? make ARCH=um defconfig linux"
+        raise BuildFailed(f"make {words[-1]} ended with {done.returncode}:\n{lines}\n  hint: {hint}")
+    return done.stdout
+
+
+def _check_config(tree: Path, version: str) -> None:
+    lines = set((tree / ".config").read_text(encoding="utf-8").splitlines())
+    absent = [symbol for symbol in ESSENTIAL if f"CONFIG_{symbol}=y" not in lines]
+    if absent:
+        hint = "it needs Linux 5.10 or newer" if "UML_TIME_TRAVEL_SUPPORT" in absent else "look at kernel/config"
+        raise BuildFailed(f"Linux {version} cannot have {', '.join(absent)}\n  hint: {hint}")
+
+
+def _patches(ours: Path) -> list[Path]:
+    return sorted((ours / "patches").glob("*.patch"))
+
+
+def _digest(recipe: Recipe, ours: Path, compiler: str) -> str:
+    parts = [("source", recipe.source.digest().encode()), ("compiler", compiler.encode())]
+    parts += [(file.name, file.read_bytes()) for file in [ours / "config", *_patches(ours)]]
+    return checkout.digest(parts)[:16]
+
+
+def _compiler() -> str:
+    done = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[0]
+
+
+def _program(name: str) -> str | None:
+    # Users other than root often do not have the sbin folders in their path.
+    return shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
+
+
+def _has_header(name: str) -> bool:
+    done = subprocess.run(
+        ["gcc", "-E", "-x", "c", "-"], input=f"#include <{name}>\n", capture_output=True, text=True, check=False
+    ) if _program("gcc") else None  # fmt: skip
+    return done is None or done.returncode == 0

@@ -1,0 +1,118 @@
+"""Where builds are kept: `$XDG_CACHE_HOME/tailback/kernels/DIGEST-NAME/` with `linux`, `config` and `manifest.json`.
+
+The digest is that of everything a build is made from, so a build is never replaced, only joined by others.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tailback.kernel.errors import CacheUnwritable, KernelMissing
+
+STOCK = "stock"
+"""The name of a kernel that is the distribution's source with our changes alone."""
+
+MANIFEST = "manifest.json"
+BINARY = "linux"
+CONFIG = "config"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a build is and where it comes from."""
+
+    name: str
+    digest: str
+    version: str
+    source: str
+    compiler: str
+    built: str
+    build_s: float
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that is ready to run."""
+
+    folder: Path
+    manifest: Manifest
+
+    @property
+    def binary(self) -> Path:
+        """The program."""
+        return self.folder / BINARY
+
+    def has(self, symbol: str) -> bool:
+        """Whether `CONFIG_symbol` is built in."""
+        return f"CONFIG_{symbol}=y" in (self.folder / CONFIG).read_text(encoding="utf-8").splitlines()
+
+
+def home() -> Path:
+    """The cache folder of this user."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(given) if Path(given).is_absolute() else Path.home() / ".cache") / "tailback"
+
+
+def kernels() -> list[Kernel]:
+    """All kernels that are there, the newest first."""
+    folders = (home() / "kernels").glob(f"*/{MANIFEST}")
+    found = [Kernel(file.parent, manifest) for file in folders if (manifest := _manifest(file)) is not None]
+    return sorted(found, key=lambda kernel: (kernel.manifest.built, kernel.folder.name), reverse=True)
+
+
+def find_kernel(name: str = STOCK) -> Kernel:
+    """The newest kernel called `name`, or whose digest begins so."""
+    found = kernels()
+    for kernel in found:
+        if kernel.manifest.name == name or (len(name) >= 6 and kernel.manifest.digest.startswith(name)):
+            return kernel
+    if name == STOCK:
+        raise KernelMissing("no kernel has been built\n  hint: build one, about two minutes: tailback kernel build")
+    known = ", ".join(sorted({f"`{kernel.manifest.name}`" for kernel in found})) or "none"
+    build = f"tailback kernel build --source DIR --name {name}"
+    raise KernelMissing(f"no kernel is called `{name}`\n  hint: there are {known}; build it with: {build}")
+
+
+def find_built(folder: Path) -> Kernel | None:
+    """The kernel in `folder`, if it is there and whole."""
+    manifest = _manifest(folder / MANIFEST)
+    return None if manifest is None else Kernel(folder, manifest)
+
+
+def keep(binary: Path, config: Path, manifest: Manifest) -> Kernel:
+    """Puts a build into the cache, whole or not at all."""
+    folder = home() / "kernels" / f"{manifest.digest}-{manifest.name}"
+    with adding(folder) as partial:
+        shutil.copy2(binary, partial / BINARY)
+        shutil.copyfile(config, partial / CONFIG)
+        (partial / MANIFEST).write_text(json.dumps(asdict(manifest), indent=2) + "\n", encoding="utf-8")
+    return Kernel(folder, manifest)
+
+
+@contextmanager
+def adding(folder: Path) -> Iterator[Path]:
+    """A temporary folder that becomes `folder` when the block has ended well."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".partial-", dir=folder.parent) as temporary:
+            partial = Path(temporary) / folder.name
+            partial.mkdir()
+            yield partial
+            if not folder.exists():
+                partial.rename(folder)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        hint = "free some space, or point XDG_CACHE_HOME to a folder that can be written"
+        raise CacheUnwritable(f"cannot write `{folder.parent}`: {reason}\n  hint: {hint}") from error
+
+
+def _manifest(file: Path) -> Manifest | None:
+    try:
+        return Manifest(**json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None

@@ -1,0 +1,145 @@
+"""Where the source of a kernel comes from: Debian's `linux-source-VERSION`, or a tree of the user's."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tailback.kernel.errors import BuildFailed, KernelMissing
+
+PACKAGES = Path("/usr/src")
+BUILT = (".o", ".a", ".ko", ".cmd", ".mod", ".mod.c")
+"""Ends of the names of files that an earlier build left in a tree."""
+BUILT_FOLDERS = ("include/generated", "include/config", "arch/um/include/generated", "arch/x86/include/generated")
+UNUSED = (
+    "*/Documentation/*.rst",
+    "*/Documentation/*.yaml",
+    "*/Documentation/*.txt",
+    "*/Documentation/*.svg",
+    "*/tools/testing/*",
+    "*/tools/perf/*",
+    "*/arch/[!ux]*/*.[chS]",
+    "*/arch/[!ux]*/*.dts*",
+    "*/arch/x86/kvm/*",
+    *(
+        f"*/{folder}/*.[ch]"
+        for folder in (
+            "sound", "samples", "drivers/accel", "drivers/clk", "drivers/gpu", "drivers/infiniband", "drivers/media",
+            "drivers/net/ethernet", "drivers/net/wireless", "drivers/pinctrl", "drivers/scsi", "drivers/staging",
+            "drivers/usb", "fs/xfs", "fs/btrfs", "fs/smb",
+        )
+    ),
+)  # fmt: skip
+"""Two thirds of the archive, by its patterns: nothing of it is compiled here, and to delete it takes minutes."""
+
+BUILT_FILES = (".config", "vmlinux", "linux", "System.map")
+
+
+class Source(Protocol):
+    """Something a kernel is built from."""
+
+    @property
+    def description(self) -> str:
+        """In words, for lists."""
+
+    def digest(self) -> str:
+        """Digest of its content."""
+
+    def unpack(self, target: Path) -> None:
+        """Lays the tree down in the new folder `target`."""
+
+
+@dataclass(frozen=True)
+class Package:
+    """The archive of a Debian package."""
+
+    archive: Path
+
+    @property
+    def description(self) -> str:
+        """The package."""
+        return self.archive.name.removesuffix(".tar.xz")
+
+    def digest(self) -> str:
+        """Digest of the archive."""
+        with self.archive.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def unpack(self, target: Path) -> None:
+        """Unpacks it."""
+        target.mkdir()
+        unused = [f"--exclude={pattern}" for pattern in UNUSED]
+        place = ["--strip-components=1", f"--directory={target}"]
+        command = ["tar", "--extract", f"--file={self.archive}", *unused, *place]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            hint = "free some space where temporary files go (TMPDIR), or install the package again"
+            raise BuildFailed(f"cannot unpack `{self.archive}`: {done.stderr.strip()[-300:]}\n  hint: {hint}")
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A folder with the source; it is copied, never built in."""
+
+    folder: Path
+
+    @property
+    def description(self) -> str:
+        """The folder."""
+        return str(self.folder)
+
+    def digest(self) -> str:
+        """Digest of all names and contents; a build in the tree changes nothing."""
+        whole = hashlib.sha256()
+        for name in self._files():
+            path = self.folder / name
+            content = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
+            whole.update(f"{name}\0{len(content)}\0".encode())
+            whole.update(content)
+        return whole.hexdigest()
+
+    def unpack(self, target: Path) -> None:
+        """Copies it."""
+        for name in self._files():
+            copy = target / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(self.folder / name, copy, follow_symlinks=False)
+
+    def _files(self) -> list[str]:
+        """What belongs to the source: of a git tree what git knows or would take up, else what no build has made."""
+        listed = subprocess.run(
+            ["git", "-C", str(self.folder), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if listed.returncode == 0 and (self.folder / ".git").exists():
+            names = {name for name in listed.stdout.split("\0") if name}
+        else:
+            names = {str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if not path.is_dir()}
+        return sorted(name for name in names if self._is_source(name))
+
+    def _is_source(self, name: str) -> bool:
+        path = self.folder / name
+        built = name in BUILT_FILES or name.endswith(BUILT) or name.startswith(BUILT_FOLDERS)
+        return not built and (path.is_symlink() or path.is_file())
+
+
+def package(version: str) -> Package:
+    """The archive of `linux-source-VERSION`."""
+    archive = PACKAGES / f"linux-source-{version}.tar.xz"
+    if not archive.is_file():
+        hint = f"apt-get install linux-source-{version}, or name a tree of your own: --source DIR"
+        raise KernelMissing(f"missing: the source of Linux {version} (`{archive}`)\n  hint: {hint}")
+    return Package(archive)
+
+
+def tree(folder: Path) -> Tree:
+    """The user's tree."""
+    if not (folder / "arch" / "um" / "Kconfig").is_file():
+        raise KernelMissing(f"`{folder}` is not a tree of the Linux kernel\n  hint: name its top folder: --source DIR")
+    return Tree(folder.resolve())

@@ -1,0 +1,65 @@
+"""A kernel for the tests that need one: the one in the cache. CI builds it; elsewhere such tests are left out."""
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import pytest
+
+from tailback.backends.uml import Uml
+from tailback.kernel import STOCK, KernelMissing, Recipe, build, build_agent, find_agent, find_kernel, package
+
+Json: TypeAlias = dict[str, Any]
+SECOND = 1_000_000_000
+
+
+@pytest.fixture(scope="session")
+def uml() -> Uml:
+    if os.environ.get("CI") == "true":
+        return Uml(build(Recipe(package("6.12"), STOCK), print), build_agent())
+    try:
+        return Uml(find_kernel(), find_agent())
+    except KernelMissing as missing:
+        pytest.skip(f"needs a kernel: {missing}")
+
+
+def link(near: int, far: int, **changes: Any) -> Json:
+    plain = {"ends": [near, far], "rate_bps": None, "delay_ns": [0, 0], "mtu": 1500, "ring": 256, "bql": False}
+    return plain | changes
+
+
+def flow(number: int, **changes: Any) -> Json:
+    plain = {
+        "kind": "tcp", "name": f"upload.{number}", "from": 0, "to": 2, "start_ns": SECOND, "stop_ns": 3 * SECOND,
+        "bytes": None, "cc": {"name": "cubic", "options": {}}, "tsq": {"kind": "time", "shift": 10},
+    }  # fmt: skip
+    return plain | changes
+
+
+@pytest.fixture
+def scenario() -> Callable[..., Json]:
+    """A client, a router and a server; the client shapes to 10 Mbit/s; two flows of 2 s and a ping."""
+
+    def make(**changes: Any) -> Json:
+        options = {"rate": 10_000_000, "burst": 1600, "cburst": 1600, "quantum": 1514}
+        child = {"kind": "pfifo", "options": {"limit": 100}, "child": None}
+        plain: Json = {
+            "title": "a test of the kernel",
+            "seed": 1,
+            "duration_ns": 4 * SECOND,
+            "hosts": [{"name": name, "stack": "linux-6.12", "sysctl": {}} for name in ("client", "router", "server")],
+            "links": [link(0, 1), link(1, 2, delay_ns=[0, 200_000])],
+            "qdiscs": [{"host": 0, "link": 0, "root": {"kind": "htb", "options": options, "child": child}}],
+            "traffic": [
+                flow(1),
+                flow(2),
+                {
+                    "kind": "ping", "name": "ping", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 4 * SECOND,
+                    "interval_ns": SECOND // 5, "size": 64,
+                },
+            ],
+            "record": {"interval_ns": SECOND // 10, "tcp_info": "interval", "events": False},
+        }  # fmt: skip
+        return plain | changes
+
+    return make

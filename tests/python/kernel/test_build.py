@@ -1,0 +1,106 @@
+"""Building and keeping kernels, as far as it goes without compiling one."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from tailback.kernel import BuildFailed, CacheUnwritable, KernelMissing, cache, find_kernel, kernels, package, tree
+from tailback.kernel.build import apply
+
+PATCH = "Why.\n{head}\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-old\n+new\n"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def manifest(name: str, built: str) -> cache.Manifest:
+    return cache.Manifest(name, "0123456789abcdef", "6.12.1", "linux-source-6.12", "gcc", built, 1.0)
+
+
+def kept(tmp_path: Path, name: str, built: str = "2026-01-01") -> cache.Kernel:
+    (tmp_path / "linux").write_text("a program")
+    (tmp_path / "config").write_text("CONFIG_TCP_CONG_BBR=y\n# CONFIG_TCP_CONG_NV is not set\n")
+    return cache.keep(tmp_path / "linux", tmp_path / "config", manifest(name, built))
+
+
+def patched(tmp_path: Path, content: str, *, head: str = "", version: str = "6.12.1") -> str:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "f").write_text(content)
+    (tmp_path / "0001-x.patch").write_text(PATCH.format(head=head))
+    apply([tmp_path / "0001-x.patch"], tmp_path / "tree", version)
+    return (tmp_path / "tree" / "f").read_text()
+
+
+def test_a_change_is_applied(tmp_path: Path) -> None:
+    assert patched(tmp_path, "old\n") == "new\n"
+
+
+def test_a_change_that_does_not_fit_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BuildFailed, match=r"`0001-x.patch` does not fit[^\n]*\n  hint: this tree \(Linux 6.12.1\)"):
+        patched(tmp_path, "other\n")
+
+
+@pytest.mark.parametrize(("version", "content"), [("6.12.9", "new\n"), ("6.13.0", "old\n"), ("7.0.0", "old\n")])
+def test_a_change_that_newer_kernels_do_not_need_is_left_out(tmp_path: Path, version: str, content: str) -> None:
+    assert patched(tmp_path, "old\n", head="Until: 6.13", version=version) == content
+
+
+def test_a_missing_source_is_named_with_its_package() -> None:
+    with pytest.raises(KernelMissing, match=r"hint: apt-get install linux-source-4\.99"):
+        package("4.99")
+
+
+def test_a_folder_that_is_no_kernel_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(KernelMissing, match="is not a tree of the Linux kernel"):
+        tree(tmp_path)
+
+
+def test_a_build_within_a_tree_does_not_change_its_digest(tmp_path: Path) -> None:
+    (tmp_path / "arch" / "um").mkdir(parents=True)
+    (tmp_path / "arch" / "um" / "Kconfig").write_text("config UML\n")
+    before = tree(tmp_path).digest()
+    (tmp_path / "arch" / "um" / "x.o").write_text("object")
+    (tmp_path / ".config").write_text("CONFIG_X=y\n")
+    assert tree(tmp_path).digest() == before
+    (tmp_path / "arch" / "um" / "x.c").write_text("int x;\n")
+    assert tree(tmp_path).digest() != before
+
+
+def test_a_kept_kernel_is_found_by_its_name_and_knows_what_it_has(tmp_path: Path) -> None:
+    kept(tmp_path, "mine")
+    found = find_kernel("mine")
+    assert found.has("TCP_CONG_BBR")
+    assert not found.has("TCP_CONG_NV")
+    assert found.binary.read_text() == "a program"
+
+
+def test_kernels_are_listed_newest_first_without_half_written_ones(tmp_path: Path, home: Path) -> None:
+    kept(tmp_path, "old", "2026-01-01")
+    kept(tmp_path, "new", "2026-02-01")
+    broken = home / "tailback" / "kernels" / "abc-broken"
+    broken.mkdir()
+    (broken / cache.MANIFEST).write_text(json.dumps(asdict(manifest("broken", "2026-03-01")))[:-9])
+    assert [kernel.manifest.name for kernel in kernels()] == ["new", "old"]
+
+
+def test_without_a_kernel_the_command_that_builds_one_is_named() -> None:
+    with pytest.raises(KernelMissing, match=r"tailback kernel build$"):
+        find_kernel()
+
+
+def test_an_unknown_kernel_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    kept(tmp_path, "stock")
+    with pytest.raises(KernelMissing, match=r"there are `stock`; build it with: .* --name mine"):
+        find_kernel("mine")
+
+
+def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(CacheUnwritable, match="point XDG_CACHE_HOME to a folder that can be written"):
+        kept(tmp_path, "stock")

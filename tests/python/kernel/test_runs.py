@@ -1,0 +1,313 @@
+"""Runs of the kernel itself: what they show, that they repeat, and that nothing of them stays."""
+
+import csv
+import ctypes
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pytest
+
+from conformance.kernel.experiment import Experiment, twin
+from tailback.backends import RunCancelled, RunFailed, RunResult
+from tailback.backends.uml import Uml, instance, tables
+from tailback.backends.uml.job import job_of
+
+Make = Callable[..., dict[str, Any]]
+GOLDEN = Path(__file__).parents[2] / "data" / "kernel" / "runs.csv"
+UnderWay: TypeAlias = tuple[threading.Thread, instance.Progress, list[BaseException]]
+NOBODY = 65534
+PR_SET_NO_NEW_PRIVS = 38
+
+
+@pytest.fixture(autouse=True)
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Runs have their folders here, so that one can look for what they left."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def run(uml: Uml, scenario: dict[str, Any]) -> RunResult:
+    return uml.run(scenario, uml.new_progress())
+
+
+def rows(table: pa.Table, since: float, until: float) -> dict[str, list[Any]]:
+    frame = table.to_pandas()
+    return {name: list(values) for name, values in frame[(frame.t >= since) & (frame.t < until)].items()}
+
+
+def median(values: list[float]) -> float:
+    return sorted(values)[len(values) // 2]
+
+
+def bits(result: RunResult) -> dict[str, bytes]:
+    found = {}
+    for name, table in result.tables.items():
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_table(table)
+        found[name] = sink.getvalue().to_pybytes()
+    return found
+
+
+def left_running(room: Path) -> list[str]:
+    """Processes whose working directory lies in `room`."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "cwd").readlink().is_relative_to(room):
+                found.append(process.name)
+        except OSError:
+            continue
+    return found
+
+
+def with_init(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Another process 1 than the agent."""
+    furnish = instance._furnish
+
+    def changed(folder: Path, machine: instance.Machine, order: instance.Order) -> None:
+        furnish(folder, machine, order)
+        (folder / "agent").write_text(script)
+        (folder / "agent").chmod(0o755)
+
+    monkeypatch.setattr(instance, "_furnish", changed)
+
+
+def test_the_tables_are_those_of_the_contract(uml: Uml, scenario: Make) -> None:
+    result = run(uml, scenario())
+    assert {name: table.column_names for name, table in result.tables.items()} == {
+        name: list(columns) for name, columns in tables.COLUMNS.items()
+    }
+    assert {"wall_s", "cpu_s", "sim_s", "segments"} == set(result.cost)
+    busy = rows(result.tables["flows"], 1.5, 3.0)
+    assert sum(busy["bytes"]) * 8 / 1.5 == pytest.approx(10e6 * 1448 / 1514, rel=0.02)
+    assert {"htb", "pfifo"} == set(result.tables["qdisc"]["kind"].to_pylist())
+    assert set(result.tables["qdisc"]["device"].to_pylist()) == {"client -> router"}
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(uml: Uml, scenario: Make) -> None:
+    def drawn(seed: int) -> dict[str, bytes]:
+        # BBR draws the phase its gain cycle begins with; CUBIC draws nothing that shows.
+        given = scenario(seed=seed)
+        given["qdiscs"][0] |= {"host": 1, "link": 1}
+        for entry in given["traffic"][:2]:
+            entry["cc"] = {"name": "bbr", "options": {}}
+        return bits(run(uml, given))
+
+    first, again, other = drawn(7), drawn(7), drawn(8)
+    assert first == again
+    assert first != other
+
+
+def test_runs_side_by_side_are_as_runs_alone(uml: Uml, scenario: Make) -> None:
+    alone = bits(run(uml, scenario()))
+    found: list[dict[str, bytes]] = []
+    threads = [threading.Thread(target=lambda: found.append(bits(run(uml, scenario())))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [alone] * 3
+
+
+def test_a_local_bottleneck_is_as_in_the_kernel_campaign(uml: Uml) -> None:
+    experiment = Experiment("wired", "cubic-L100M-pfifo-std-n4", 1, "cubic", "L100M", "pfifo", "std", 4, 30, 200, 0, ())
+    with GOLDEN.open() as file:
+        golden = next(row for row in csv.DictReader(file) if row["name"] == experiment.name)
+    result = run(uml, twin(experiment))
+    goodput = sum(rows(result.tables["flows"], 10.05, 35.05)["bytes"]) * 8e-6 / 25
+    assert goodput == pytest.approx(float(golden["goodput_mbps"]), rel=0.005)
+    ping = median(rows(result.tables["ping"], 10, 35)["rtt_ms"])
+    assert ping == pytest.approx(float(golden["ping_p50"]), rel=0.05)
+    rtt = median(rows(result.tables["tcp_info"], 10, 35)["rtt"]) / 1000
+    assert rtt == pytest.approx(float(golden["rtt_p50"]), rel=0.1)
+
+
+def test_tsq_off_lets_the_local_queue_grow(uml: Uml, scenario: Make) -> None:
+    standard, off = scenario(), scenario()
+    for entry in off["traffic"][:2]:
+        entry["tsq"] = {"kind": "off"}
+    pings = [median(rows(run(uml, each).tables["ping"], 2, 3)["rtt_ms"]) for each in (standard, off)]
+    assert pings[1] > 3 * pings[0]
+
+
+@pytest.mark.parametrize("tsq", [{"kind": "bytes", "bytes": 65_536}, {"kind": "packets", "packets": 20}])
+def test_a_cap_of_bytes_or_packets_bounds_the_memory_below_tcp(uml: Uml, scenario: Make, tsq: dict[str, Any]) -> None:
+    capped = scenario()
+    for entry in capped["traffic"][:2]:
+        entry["tsq"] = tsq
+    held = rows(run(uml, capped).tables["tcp_info"], 2, 3)["wmem_alloc"]
+    # The check is made before a segment is added to what is there.
+    assert 20_000 < max(held) < 65_536 + 2 * 2_560
+
+
+def test_a_link_has_its_delay_and_its_rate(uml: Uml, scenario: Make) -> None:
+    plain = {"mtu": 1500, "ring": 256, "bql": True, "rate_bps": 10_000_000}
+    links = [{"ends": [0, 1], "delay_ns": [5_000_000, 2_000_000], **plain}]
+    links += [{"ends": [1, 2], "delay_ns": [0, 0], **plain}]
+    found = run(uml, scenario(links=links, qdiscs=[]))
+    idle = rows(found.tables["ping"], 0, 0.9)["rtt_ms"]
+    # 7 ms, and four times 98 B at 10 Mbit/s.
+    assert idle == pytest.approx([7.0 + 4 * 98 * 8 / 10_000] * len(idle), rel=0.02)
+    busy = rows(found.tables["flows"], 1.6, 3.0)
+    assert sum(busy["bytes"]) * 8 / 1.4 == pytest.approx(10e6 * 1448 / 1514, rel=0.02)
+
+
+def test_an_ordinary_user_without_any_capability_gets_the_same_bytes(uml: Uml, scenario: Make) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("the other tests are run by an ordinary user already")
+    expected = bits(run(uml, scenario()))
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as shared:
+        machine = instance.Machine(Path(shared) / "linux", Path(shared) / "agent")
+        shutil.copy2(uml.machine.kernel, machine.kernel)
+        shutil.copy2(uml.machine.agent, machine.agent)
+        Path(shared).chmod(0o755)
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            _as_nobody(machine, scenario(), write)
+        os.close(write)
+        with os.fdopen(read, "rb") as pipe:
+            said = pipe.read()
+        os.waitpid(child, 0)
+    assert said == b"".join(expected.values())
+
+
+def _as_nobody(machine: instance.Machine, scenario: dict[str, Any], answer: int) -> None:
+    """In a child process: writes the tables, or what went wrong, and ends."""
+    try:
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+        ctypes.CDLL(None).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        tempfile.tempdir = "/var/tmp"
+        order = instance.Order(json.dumps(job_of(scenario)), scenario["seed"], scenario["duration_ns"])
+        with instance.finished(machine, order, instance.Progress()) as (folder, _):
+            said = b"".join(bits(RunResult(tables.read_tables(folder), {})).values())
+    except BaseException as error:
+        said = repr(error).encode()
+    with os.fdopen(answer, "wb") as pipe:
+        pipe.write(said)
+    os._exit(0)
+
+
+def test_what_the_guest_cannot_do_is_said(uml: Uml, scenario: Make, room: Path) -> None:
+    refused = scenario()
+    refused["hosts"][0]["sysctl"] = {"net.ipv4.tcp_no_such_thing": 1}
+    with pytest.raises(RunFailed, match=r"in the guest: writing .1. to /proc/sys/net/ipv4/tcp_no_such_thing of h0"):
+        run(uml, refused)
+    assert list(room.iterdir()) == []
+
+
+def test_a_kernel_that_panics_is_an_error_with_its_words(
+    uml: Uml, scenario: Make, room: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_init(monkeypatch, "#!/bin/sh\nexit 3\n")
+    with pytest.raises(RunFailed, match=r"the kernel panicked: .*Attempted to kill init"):
+        run(uml, scenario())
+    assert left_running(room) == []
+
+
+def test_virtual_time_that_stands_still_is_an_error(
+    uml: Uml, scenario: Make, room: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_init(monkeypatch, "#!/bin/sh\nwhile :; do :; done\n")
+    stuck = Uml(uml.kernel, uml.machine.agent, stall_s=1.0)
+    with pytest.raises(RunFailed, match="virtual time has not moved for 1 s"):
+        run(stuck, scenario())
+    assert left_running(room) == []
+
+
+@pytest.fixture
+def under_way(uml: Uml, scenario: Make) -> Iterator[UnderWay]:
+    """A run of a thousand seconds in a thread, some way on."""
+    progress = instance.Progress()
+    raised: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            uml.run(scenario(duration_ns=1_000_000_000_000), progress)
+        except Exception as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while progress.fraction == 0.0 and thread.is_alive():
+        time.sleep(0.02)
+    yield thread, progress, raised
+    progress.cancel()
+    thread.join()
+
+
+def test_a_run_is_cancelled(under_way: UnderWay, room: Path) -> None:
+    thread, progress, raised = under_way
+    progress.cancel()
+    thread.join(5)
+    assert [type(error) for error in raised] == [RunCancelled]
+    assert left_running(room) == []
+    assert list(room.iterdir()) == []
+
+
+def test_a_killed_instance_is_an_error(under_way: UnderWay, room: Path) -> None:
+    thread, _, raised = under_way
+    os.kill(min(map(int, left_running(room))), signal.SIGKILL)
+    thread.join(5)
+    assert "the kernel was killed by SIGKILL" in str(raised)
+    assert left_running(room) == []
+
+
+def test_a_killed_controller_leaves_nothing_running(uml: Uml, scenario: Make, room: Path) -> None:
+    script = (
+        "import json, sys, tempfile; from pathlib import Path; from tailback.backends.uml import instance\n"
+        "from tailback.backends.uml.job import job_of\n"
+        "scenario = json.load(sys.stdin); machine = instance.Machine(Path(sys.argv[1]), Path(sys.argv[2]))\n"
+        "order = instance.Order(json.dumps(job_of(scenario)), 1, scenario['duration_ns'])\n"
+        "with instance.finished(machine, order, instance.Progress()): pass\n"
+    )
+    command = [sys.executable, "-c", script, str(uml.machine.kernel), str(uml.machine.agent)]
+    environment = {**os.environ, "TMPDIR": str(room), "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as controller:
+        assert controller.stdin is not None
+        controller.stdin.write(json.dumps(scenario(duration_ns=1_000_000_000_000)).encode())
+        controller.stdin.close()
+        while not list(room.glob("*/progress")):
+            assert controller.poll() is None
+            time.sleep(0.02)
+        assert left_running(room) != []
+        controller.kill()
+    for _ in range(100):
+        if not left_running(room):
+            return
+        time.sleep(0.05)
+    assert left_running(room) == []
+
+
+def test_a_folder_that_cannot_be_written_is_named(uml: Uml, scenario: Make, room: Path) -> None:
+    tempfile.tempdir = str(room / "gone")
+    with pytest.raises(RunFailed, match=r"point TMPDIR to a folder other than .*gone"):
+        run(uml, scenario())
+
+
+def test_a_full_disk_is_named(uml: Uml, scenario: Make, room: Path) -> None:
+    if (
+        os.geteuid() != 0
+        or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "none", room], check=False).returncode
+    ):
+        # Only who may mount can fill a disk without harm; the agent's own message is tested wherever that is.
+        return
+    try:
+        with pytest.raises(RunFailed, match=r"[Nn]o space left|ENOSPC"):
+            run(uml, scenario(duration_ns=4_000_000_000_000, traffic=scenario()["traffic"][2:]))
+    finally:
+        subprocess.run(["umount", room], check=True)

@@ -1,0 +1,51 @@
+"""What a kernel cannot run is refused by name before anything is started."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tailback.backends import Unsuitable
+from tailback.backends.uml import suitable
+from tailback.kernel.cache import Kernel, Manifest
+
+Make = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Kernel:
+    (tmp_path / "config").write_text("CONFIG_TCP_CONG_CUBIC=y\nCONFIG_NET_SCH_HTB=y\n")
+    return Kernel(tmp_path, Manifest("stock", "d", "6.12.1", "linux-source-6.12", "gcc", "2026", 1.0))
+
+
+def changed(make: Make, change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    scenario = make()
+    change(scenario)
+    return scenario
+
+
+def test_what_a_kernel_can_run_is_not_refused(scenario: Make, kernel: Kernel) -> None:
+    suitable.check(scenario(), kernel)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda s: s["hosts"][0].update(stack="linux-5.10"), "host `client` has the stack `linux-5.10`"),
+        (lambda s: s["traffic"][0]["cc"].update(name="bbr"), "does not have the control `bbr`"),
+        (lambda s: s["qdiscs"][0]["root"]["child"].update(kind="fq_codel"), "discipline `fq_codel`"),
+        (lambda s: s["traffic"][0].update(tsq={"kind": "off"}), "flows differ in `tsq`"),
+        (lambda s: s["traffic"][0]["cc"].update(options={"beta": 700}), "`cubic` has different options"),
+        (lambda s: s["links"].append(s["links"][0] | {"ends": [0, 2]}), "joined in more than one way"),
+        (lambda s: s["links"][0].update(rate_bps=5_000_000), "the shaper of client -> router is faster"),
+        (lambda s: s["record"].update(tcp_info="ack"), "after each ACK"),
+        (lambda s: s["traffic"][2].update(kind="udp"), "`ping` is of the kind `udp`"),
+    ],
+)
+def test_what_a_kernel_cannot_run_is_named(
+    change: Callable[[dict[str, Any]], object], said: str, scenario: Make, kernel: Kernel
+) -> None:
+    with pytest.raises(Unsuitable, match="hint: ") as refused:
+        suitable.check(changed(scenario, change), kernel)
+    assert said in str(refused.value)
