@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
 
 from tailback.analysis.repetitions import Summary, at, drops_in_all
 
@@ -145,6 +144,9 @@ def effect(reference: Values, candidate: Values) -> float:
 
 
 def _bootstrap(values: Values, method: str) -> tuple[float, float]:
+    # On demand: a command that compares nothing should not wait for it.
+    from scipy import stats
+
     with warnings.catch_warnings():
         # BCa of few alike values divides by zero; the caller sees the result and takes percentiles.
         warnings.simplefilter("ignore")

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from tailback.analysis.metrics import Samples
 
@@ -35,13 +34,22 @@ def distances(pairs: Iterable[SamplePair]) -> pd.DataFrame:
 
 
 def _row(pair: SamplePair) -> tuple[int, str, str, int, int, float, float, float]:
-    moved = float(stats.wasserstein_distance(pair.reference, pair.candidate))
+    moved = wasserstein(pair.reference, pair.candidate)
     mean = float(np.mean(pair.reference))
     relative = moved / mean if mean else float("nan")
     counts = len(pair.reference), len(pair.candidate)
     return pair.configuration, pair.quantity, pair.unit, *counts, moved, relative, ks(pair.reference, pair.candidate)
 
 
+def wasserstein(reference: Samples, candidate: Samples) -> float:
+    """In the unit of the samples."""
+    from scipy import stats
+
+    return float(stats.wasserstein_distance(reference, candidate))
+
+
 def ks(reference: Samples, candidate: Samples) -> float:
     """The Kolmogorov–Smirnov statistic."""
+    from scipy import stats
+
     return float(stats.ks_2samp(reference, candidate, method="asymp").statistic)

@@ -36,6 +36,9 @@ ROWS_AROUND = 5
 """Samples shown before and after a divergence."""
 
 PLACE = ["flow", "place"]
+TIME = "t"
+REFERENCE, CANDIDATE = "reference", "candidate"
+SIDES = (REFERENCE, CANDIDATE)
 
 
 @dataclass(frozen=True)
@@ -46,9 +49,10 @@ class Threshold:
     slack: Mapping[str, float]
 
 
-AT_INTERVALS = Threshold(
-    0.1, {"snd_cwnd": 1.0, "snd_ssthresh": 1.0, "unacked": 2.0, "bytes_acked": 3000.0, "total_retrans": 2.0}
-)
+SLACK = {"snd_cwnd": 1.0, "snd_ssthresh": 1.0, "unacked": 2.0, "bytes_acked": 3000.0, "total_retrans": 2.0}
+"""Always forgiven in samples at intervals."""
+
+AT_INTERVALS = Threshold(0.1, SLACK)
 AT_EACH_ACK = Threshold(0.0, dict.fromkeys(JUDGED, 0.0))
 
 
@@ -69,25 +73,32 @@ class Traces:
 
 def aligned(traces: Traces) -> pd.DataFrame:
     """Samples of both sides side by side: index `flow`, `place` (number of the sample, or of the ACK), columns
-    (`reference` or `candidate`, column). A sample that only one side has is not a number on the other.
+    `COLUMN reference`, `COLUMN candidate`. A sample that only one side has is not a number on the other.
     """
     sides = [_placed(table, traces) for table in (traces.reference, traces.candidate)]
-    common = [column for column in ("t", *JUDGED, *CONTEXT) if all(column in side for side in sides)]
-    joined = pd.concat([side[common] for side in sides], axis=1, keys=["reference", "candidate"], join="outer")
-    if traces.sampling == "interval":
-        both = joined["reference", "t"].notna() & joined["candidate", "t"].notna()
-        return joined[both].sort_index()
-    return _numbered(joined)
+    common = [column for column in (TIME, *JUDGED, *CONTEXT) if all(column in side for side in sides)]
+    named = [
+        part[common].rename(columns={column: of_side(column, side) for column in common})
+        for side, part in zip(SIDES, sides, strict=True)
+    ]
+    joined = pd.concat(named, axis=1, join="inner" if traces.sampling == "interval" else "outer")
+    ordered = joined[[of_side(column, side) for column in common for side in SIDES]]
+    return ordered.sort_index() if traces.sampling == "interval" else _numbered(ordered)
+
+
+def of_side(column: str, side: str) -> str:
+    """The name that a column of one side has in `aligned`."""
+    return f"{column} {side}"
 
 
 def differing(samples: pd.DataFrame, threshold: Threshold) -> pd.DataFrame:
     """Which judged columns of which sample of `aligned` differ, in the order of `JUDGED`."""
-    reference, candidate = samples["reference"], samples["candidate"]
-    one_sided = reference["t"].isna() != candidate["t"].isna()
+    reference, candidate = _both(samples, TIME)
+    one_sided = reference.isna() | candidate.isna()
     marks = {ACK: one_sided} if bool(one_sided.any()) else {}
     for column in JUDGED:
-        if column in reference:
-            marks[column] = _differs(reference[column], candidate[column], threshold, column) & ~one_sided
+        if of_side(column, REFERENCE) in samples:
+            marks[column] = _differs(samples, column, threshold) & ~one_sided
     return pd.DataFrame(marks, index=samples.index)
 
 
@@ -96,45 +107,53 @@ def first_divergences(samples: pd.DataFrame, threshold: Threshold) -> pd.DataFra
     of each flow the earliest first, and of one sample in the order of `JUDGED`.
     """
     marks = differing(samples, threshold)
+    flows = marks.index.get_level_values("flow")
     rows = [
-        _first(samples, str(column), mark[mark].index[0], order)
-        for _, of_flow in marks.groupby(level="flow", sort=True)
-        for order, (column, mark) in enumerate(of_flow.items())
-        if mark.any()
+        _first(samples[flows == flow], column, marks.loc[flows == flow, column], order)
+        for flow in dict.fromkeys(flows)
+        for order, column in enumerate(marks.columns)
+        if bool(marks.loc[flows == flow, column].any())
     ]
-    columns = ["flow", "column", "place", "t", "reference", "candidate", "order"]
+    columns = ["flow", "column", "place", "t", *SIDES, "order"]
     table = pd.DataFrame(rows, columns=columns)
     return table.sort_values(["flow", "t", "place", "order"]).drop(columns="order").reset_index(drop=True)
 
 
 def around(samples: pd.DataFrame, flow: str, place: int, rows: int = ROWS_AROUND) -> pd.DataFrame:
-    """The samples of `flow` up to `rows` before and after `place`: `t`, then each column as `COLUMN reference` and
-    `COLUMN candidate`.
-    """
-    of_flow = samples.xs(flow, level="flow")
-    at = int(np.searchsorted(of_flow.index.to_numpy(), place))
-    near = of_flow.iloc[max(0, at - rows) : at + rows + 1]
-    table = pd.DataFrame({"t": _earlier(near)})
-    for column in near["reference"].columns.drop("t"):
-        for side in ("reference", "candidate"):
-            table[f"{column} {side}"] = near[side, column]
-    return table.rename_axis("place").reset_index()
+    """The samples of `flow` up to `rows` before and after `place`, with `place` as a column."""
+    of_flow = _of_flow(samples, flow)
+    at = _row_of(of_flow, place)
+    return of_flow.iloc[max(0, at - rows) : at + rows + 1].reset_index()
 
 
 def interval_before(samples: pd.DataFrame, flow: str, place: int) -> tuple[float, float]:
     """Seconds between which the cause lies: the last sample of `flow` before `place`, and the one at `place`."""
-    of_flow = samples.xs(flow, level="flow")
-    at = int(np.searchsorted(of_flow.index.to_numpy(), place))
-    times = _earlier(of_flow)
-    return (float(times.iloc[at - 1]) if at else 0.0), float(_later(of_flow).iloc[at])
+    of_flow = _of_flow(samples, flow)
+    at = _row_of(of_flow, place)
+    times = of_flow[[of_side(TIME, side) for side in SIDES]].to_numpy(dtype=np.float64)
+    return (float(np.nanmin(times[at - 1])) if at else 0.0), float(np.nanmax(times[at]))
+
+
+def events_between(events: pd.DataFrame, flow: str, between: tuple[float, float]) -> pd.DataFrame:
+    """What happened to `flow` from just after `between[0]` to `between[1]` (s): `t`, `what`, `where`, `reason`."""
+    low, high = (round(edge * NANOSECONDS) for edge in between)
+    t = nanoseconds(events)
+    inside = events[(t > low) & (t <= high)]
+    theirs = inside[inside["flow"] == flow] if "flow" in inside else inside
+    columns = [column for column in ("t", "what", "where", "reason", "value") if column in theirs]
+    return theirs[columns].reset_index(drop=True)
 
 
 def _placed(table: pd.DataFrame, traces: Traces) -> pd.DataFrame:
     """Indexed by what tells that a sample is the same on the other side."""
     if traces.sampling == "ack":
         return _by_ack(table)
-    number = np.rint(nanoseconds(table) / traces.interval_ns).astype(np.int64)
-    return table.assign(place=number).drop_duplicates(PLACE, keep="last").set_index(PLACE)
+    t = nanoseconds(table)
+    number = np.rint(t / traces.interval_ns).astype(np.int64)
+    # A side that was sampled at each ACK too has several: the one nearest to the instant counts.
+    away = np.abs(t - number * traces.interval_ns)
+    nearest = table.assign(place=number, away=away).sort_values("away", kind="stable")
+    return nearest.drop_duplicates(PLACE).set_index(PLACE)
 
 
 def _by_ack(table: pd.DataFrame) -> pd.DataFrame:
@@ -148,44 +167,38 @@ def _by_ack(table: pd.DataFrame) -> pd.DataFrame:
 
 def _numbered(joined: pd.DataFrame) -> pd.DataFrame:
     """ACKs numbered per flow in the order in which the earlier side saw them."""
-    flows = joined.index.get_level_values("flow")
-    order = pd.DataFrame({"flow": flows, "t": _earlier(joined).to_numpy()})
-    sorted_ = joined.iloc[order.sort_values(["flow", "t"], kind="stable").index.to_numpy()]
-    names = sorted_.index.get_level_values("flow")
-    places = pd.Series(names).groupby(names.to_numpy()).cumcount()
-    sorted_.index = pd.MultiIndex.from_arrays([names, places], names=PLACE)
-    return sorted_
+    flows = joined.index.get_level_values("flow").to_numpy()
+    times = joined[[of_side(TIME, side) for side in SIDES]].min(axis=1).to_numpy()
+    order = pd.DataFrame({"flow": flows, "t": times}).sort_values(["flow", "t"], kind="stable").index.to_numpy()
+    names = pd.Series(flows[order])
+    index = pd.MultiIndex.from_arrays([names, names.groupby(names).cumcount()], names=PLACE)
+    return joined.iloc[order].set_axis(index, axis=0)
 
 
-def _differs(reference: pd.Series, candidate: pd.Series, threshold: Threshold, column: str) -> pd.Series:
+def _both(samples: pd.DataFrame, column: str) -> tuple[pd.Series, pd.Series]:
+    return samples[of_side(column, REFERENCE)], samples[of_side(column, CANDIDATE)]
+
+
+def _differs(samples: pd.DataFrame, column: str, threshold: Threshold) -> pd.Series:
     """A value unknown on one side (a threshold that is infinite) differs from any known one."""
+    reference, candidate = _both(samples, column)
     allowed = (reference.abs() * threshold.share).clip(lower=threshold.slack[column])
     return (candidate - reference).abs().gt(allowed) | (reference.isna() != candidate.isna())
 
 
-def _first(
-    samples: pd.DataFrame, column: str, at: tuple[str, int], order: int
-) -> tuple[str, str, int, float, float, float, int]:
-    row = samples.loc[at]
-    shown = "t" if column == ACK else column
-    values = float(row["reference", shown]), float(row["candidate", shown])
-    times = (row["reference", "t"], row["candidate", "t"])
-    return str(at[0]), column, int(at[1]), float(np.nanmin(times)), *values, order
+def _first(of_flow: pd.DataFrame, column: str, mark: pd.Series, order: int) -> tuple[object, ...]:
+    """The row of `first_divergences` for the first sample that `mark` marks."""
+    at = int(np.argmax(mark.to_numpy()))
+    flow, place = of_flow.index[at]
+    times, values = (
+        [float(side.iloc[at]) for side in _both(of_flow, shown)] for shown in (TIME, TIME if column == ACK else column)
+    )
+    return str(flow), column, int(place), float(np.nanmin(times)), *values, order
 
 
-def _earlier(samples: pd.DataFrame) -> pd.Series:
-    return samples.xs("t", axis=1, level=1).min(axis=1)
+def _of_flow(samples: pd.DataFrame, flow: str) -> pd.DataFrame:
+    return samples[samples.index.get_level_values("flow") == flow].droplevel("flow")
 
 
-def _later(samples: pd.DataFrame) -> pd.Series:
-    return samples.xs("t", axis=1, level=1).max(axis=1)
-
-
-def events_between(events: pd.DataFrame, flow: str, between: tuple[float, float]) -> pd.DataFrame:
-    """What happened to `flow` from just after `between[0]` to `between[1]` (s): `t`, `what`, `where`, `reason`."""
-    low, high = (round(edge * NANOSECONDS) for edge in between)
-    t = nanoseconds(events)
-    inside = events[(t > low) & (t <= high)]
-    theirs = inside[inside["flow"] == flow] if "flow" in inside else inside
-    columns = [column for column in ("t", "what", "where", "reason", "value") if column in theirs]
-    return theirs[columns].reset_index(drop=True)
+def _row_of(of_flow: pd.DataFrame, place: int) -> int:
+    return int(np.searchsorted(of_flow.index.to_numpy(), place))

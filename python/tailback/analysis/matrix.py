@@ -4,15 +4,16 @@ Deviation = (candidate − reference) / tolerance: within tolerance from −1 to
 `worst` is the largest in size over the judged metrics.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from tailback.analysis.differences import METRICS
+from tailback.analysis.rows import Axes, with_axes
 
 WORST = "worst"
-
-Axes = Mapping[str, str]
 
 
 def deviations(judged: pd.DataFrame, configurations: Sequence[Axes]) -> pd.DataFrame:
@@ -22,23 +23,14 @@ def deviations(judged: pd.DataFrame, configurations: Sequence[Axes]) -> pd.DataF
     """
     counted = judged[judged["outcome"].isin(["within", "off"])]
     cells = counted[["configuration", "metric", "excess"]].rename(columns={"excess": "deviation"})
-    worst = cells.loc[cells.groupby("configuration")["deviation"].apply(_largest)].assign(metric=WORST)
+    worst = cells.iloc[_farthest(cells)].assign(metric=WORST)
     table = pd.concat([cells, worst], ignore_index=True)
     table["metric"] = table["metric"].map({key: metric.title for key, metric in METRICS.items()} | {WORST: WORST})
     return with_axes(table, configurations)
 
 
-def with_axes(table: pd.DataFrame, configurations: Sequence[Axes]) -> pd.DataFrame:
-    """`table` with the axes of each row's `configuration` in front, instead of its number."""
-    places = table["configuration"].to_numpy()
-    rest = table.drop(columns="configuration").reset_index(drop=True)
-    names = list(configurations[0]) if configurations else []
-    for at, axis in enumerate(names):
-        # An axis may be called like a column of the table; the axis then keeps the longer name.
-        column = axis if axis not in rest else f"axis.{axis}"
-        rest.insert(at, column, [configurations[place][axis] for place in places])
-    return rest
-
-
-def _largest(deviation: "pd.Series[float]") -> int:
-    return int(deviation.abs().idxmax())
+def _farthest(cells: pd.DataFrame) -> npt.NDArray[np.int64]:
+    """The row of the largest deviation of each configuration."""
+    order = np.argsort(-cells["deviation"].abs().to_numpy(), kind="stable")
+    _, first = np.unique(cells["configuration"].to_numpy()[order], return_index=True)
+    return order[first]

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from tailback.analysis.differences import METRICS
+from tailback.analysis.rows import records
 
 Outcome = Literal["within", "off", "shown", "unknown"]
 
@@ -101,7 +102,7 @@ def judged(differences: pd.DataFrame, by: Mapping[str, Tolerance]) -> pd.DataFra
     """`differences` with `tolerance`, `excess` (difference in units of it, signed; both not a number where nothing is
     judged), `outcome`, and the `verdict` in words.
     """
-    rows = [_judged(row, by[METRICS[row["metric"]].tolerance]) for row in differences.to_dict("records")]
+    rows = [_judged(row, by[METRICS[row["metric"]].tolerance]) for row in records(differences)]
     return pd.DataFrame(rows, columns=[*differences.columns, "tolerance", "excess", "outcome", "verdict"])
 
 

@@ -34,7 +34,7 @@ def draw(table: pd.DataFrame) -> Figure:
         raise NotDrawable("no metric of any configuration was judged\n  hint: set a tolerance, as `goodput=3%`")
     rows, columns = _sides(table)
     labels = [_labels(table, axes) for axes in (rows, columns)]
-    metrics = [metric for metric in dict.fromkeys(table["metric"])]
+    metrics = list(dict.fromkeys(table["metric"]))
     with mpl.rc_context({**style.STYLE, "axes.grid": False}):
         figure = Figure(figsize=_size(labels, len(metrics)), layout="constrained")
         panels = figure.subplots(len(metrics), 1, squeeze=False, sharex=True)[:, 0]
@@ -107,4 +107,5 @@ def _scale_beside(figure: Figure, panels: list[Axes]) -> None:
 def _size(labels: Sequence[Sequence[str]], metrics: int) -> tuple[float, float]:
     rows, columns = map(len, labels)
     longest = [max(map(len, names)) * 0.065 for names in labels]
-    return (max(4.0, 1.6 + longest[0] + CELL_INCHES * columns), 0.8 + longest[1] + metrics * (0.35 + CELL_INCHES * rows))
+    width = 1.6 + longest[0] + CELL_INCHES * columns
+    return (max(4.0, width), 0.8 + longest[1] + metrics * (0.35 + CELL_INCHES * rows))

@@ -3,6 +3,7 @@ colour, and a line where they part.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -22,7 +23,7 @@ PANELS = {"cwnd": "segments", "TCP RTT": "ms"}
 SIDES = ("reference", "candidate")
 COLUMNS = ("panel", "unit", "flow", "side", "t", "value", "measured")
 
-LOOKS = {
+LOOKS: Mapping[str, Mapping[str, Any]] = {
     "reference": {"color": style.GREY, "linewidth": 1.6},
     "candidate": {"color": style.PALETTE[0], "linewidth": 0.8},
 }
