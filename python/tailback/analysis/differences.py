@@ -1,15 +1,16 @@
 """Differences between two results, metric by metric, over paired repetitions.
 
 Per pair of runs (same configuration, same repetition) d = candidate − reference; what is reported is the mean of d
-with its 95 % interval from 9999 bootstrap resamples of the pairs: bias-corrected and accelerated [efron1987], or
-percentiles where that is not defined. One pair gives no interval. With two or three pairs a bootstrap knows little
-beyond its smallest and largest value, and the interval is too narrow.
+with its 95 % interval: percentiles of 9999 bootstrap means, expanded for a small number n of pairs. They are taken
+at Φ(−√(n/(n−1)) · t) instead of 2.5 %, t = 97.5 % of Student's t with n − 1 degrees of freedom [hesterberg2015 §5.3];
+without that, five pairs would cover the true mean in 82 of 100 cases. A bootstrap mean never leaves the range of what
+was seen, so the interval of fewer than five pairs covers less than it says: at most 1 − 2^(1−n), 50, 75, 87 % for two
+to four pairs. One pair gives no interval.
 
 Effect = difference of the means in units of the pooled standard deviation over repetitions, √((s₁² + s₂²)/2)
-[cohen1988]; not a number where repetitions do not differ.
+[cohen1988 §2.2]; not a number where repetitions do not differ.
 """
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -131,8 +132,7 @@ def interval(values: Values) -> tuple[float, float]:
         return NAN, NAN
     if np.ptp(values) == 0:
         return float(values[0]), float(values[0])
-    ends = _bootstrap(values, "BCa")
-    return ends if not any(map(np.isnan, ends)) else _bootstrap(values, "percentile")
+    return _bootstrap(values)
 
 
 def effect(reference: Values, candidate: Values) -> float:
@@ -143,17 +143,16 @@ def effect(reference: Values, candidate: Values) -> float:
     return float(np.mean(candidate) - np.mean(reference)) / pooled if pooled else NAN
 
 
-def _bootstrap(values: Values, method: str) -> tuple[float, float]:
+def _bootstrap(values: Values) -> tuple[float, float]:
     # On demand: a command that compares nothing should not wait for it.
     from scipy import stats
 
-    with warnings.catch_warnings():
-        # BCa of few alike values divides by zero; the caller sees the result and takes percentiles.
-        warnings.simplefilter("ignore")
-        found = stats.bootstrap(
-            (values,), np.mean, confidence_level=CONFIDENCE, n_resamples=RESAMPLES, method=method,
-            rng=np.random.default_rng(SEED),
-        )  # fmt: skip
+    n = len(values)
+    tail = stats.norm.cdf(-np.sqrt(n / (n - 1)) * stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
+    found = stats.bootstrap(
+        (values,), np.mean, confidence_level=1 - 2 * tail, n_resamples=RESAMPLES, method="percentile",
+        rng=np.random.default_rng(SEED),
+    )  # fmt: skip
     return float(found.confidence_interval.low), float(found.confidence_interval.high)
 
 

@@ -29,6 +29,13 @@ def deviations(judged: pd.DataFrame, configurations: Sequence[Axes]) -> pd.DataF
     return with_axes(table, configurations)
 
 
+def joined(matrices: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """One matrix of several, as of experiments that share most of their axes; an axis one lacks is empty there."""
+    table = pd.concat(matrices, ignore_index=True)
+    axes = [column for column in table if column not in ("metric", "deviation")]
+    return table[[*axes, "metric", "deviation"]].fillna(dict.fromkeys(axes, ""))
+
+
 def _farthest(cells: pd.DataFrame) -> npt.NDArray[np.int64]:
     """The row of the largest deviation of each configuration."""
     order = np.argsort(-cells["deviation"].abs().to_numpy(), kind="stable")
