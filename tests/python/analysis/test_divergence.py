@@ -39,7 +39,7 @@ def trace(flow: str = "upload", samples: int = 50) -> pd.DataFrame:
 
 
 def changed(table: pd.DataFrame, row: int, **values: float) -> pd.DataFrame:
-    copy = table.astype({column: np.float64 for column in values})
+    copy = table.astype(dict.fromkeys(values, np.float64))
     for column, value in values.items():
         copy.loc[row, column] = value
     return copy

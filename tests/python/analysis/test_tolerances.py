@@ -119,6 +119,6 @@ def test_what_a_side_does_not_know_is_not_judged() -> None:
 def test_the_share_within_counts_only_what_was_judged() -> None:
     pairs = [SummaryPair(0, summary(), summary()), SummaryPair(1, summary(), summary(goodput=50))]
     table = share_within(judged(differences(paired_metrics(pairs)), FIDELITY)).set_index("tolerance")
-    assert table.loc["goodput"].to_list() == [1, 2]
-    assert table.loc["all"].to_list() == [5, 6]
+    assert (table["within"]["goodput"], table["judged"]["goodput"]) == (1, 2)
+    assert (table["within"]["all"], table["judged"]["all"]) == (5, 6)
     assert "drops" not in table.index

@@ -8,6 +8,7 @@ import pytest
 
 from fake_backend import Nobody
 from tailback import scenario, validation
+from tailback.analysis.rows import records
 from tailback.analysis.tolerances import FIDELITY
 from tailback.backends import UnknownBackend, Unsuitable
 from tailback.results import open_results
@@ -38,15 +39,14 @@ def test_a_twin_is_within_tolerance_and_parts_nowhere(file: Path) -> None:
 def test_a_longer_path_is_found_in_the_pings_and_from_the_first_sample_on(file: Path) -> None:
     done = validated(file, "slower", "tsq=1ms")
     found = compared(done)
-    ping = found.judged.set_index("metric").loc["ping_ms.p50"]
+    ping = next(row for row in records(found.judged) if row["metric"] == "ping_ms.p50")
     # The reference is the longer one, by 10 ms each way round.
-    assert -11 < float(ping["low"]) <= float(ping["difference"]) <= float(ping["high"]) < -9
-    assert "lower" in str(ping["verdict"])
+    assert -11 < ping["low"] <= ping["difference"] <= ping["high"] < -9
+    assert "lower" in ping["verdict"]
     first = validation.parting(found, 0)
     assert first is not None
     assert first.t < 0.3
-    distance = found.distances.set_index("quantity").loc["tcp_rtt_ms"]
-    assert 3 < float(distance["wasserstein"]) < 15
+    assert 3 < next(row for row in records(found.distances) if row["quantity"] == "tcp_rtt_ms")["wasserstein"] < 15
     assert done.off > 0
 
 
