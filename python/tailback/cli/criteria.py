@@ -1,9 +1,10 @@
 """What the command line says of tolerances and thresholds, as criteria."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from tailback.analysis import divergence
-from tailback.analysis.tolerances import FIDELITY, NONE, Tolerance, tolerance, tolerances
+from tailback.analysis.tolerances import FIDELITY, NONE, Tolerance, tolerances
 from tailback.cli import failures
 from tailback.validation import Criteria
 
@@ -25,8 +26,8 @@ def _criteria(words: Sequence[str], threshold: str | None, defaults: Mapping[str
 
 def _threshold(words: str) -> divergence.Threshold:
     """A share of the reference, with the slack of samples at intervals; `0%` is any difference at all."""
-    # A plain percentage is what a tolerance without an alternative is.
-    found = tolerance("cwnd", words)
-    if found.share is None or found.absolute is not None or found.over is not None:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)%", words)
+    if match is None:
         raise failures.WrongInput(f"--divergence: `{words}` is not a share\n  hint: write --divergence 10%")
-    return divergence.AT_EACH_ACK if found.share == 0 else divergence.Threshold(found.share, divergence.SLACK)
+    share = float(match[1]) / 100
+    return divergence.AT_EACH_ACK if share == 0 else divergence.Threshold(share, divergence.SLACK)

@@ -82,7 +82,8 @@ def _grid(
 
 def _draw_panel(axes: Axes, grid: npt.NDArray[np.float64]) -> None:
     axes.set_facecolor(UNJUDGED)
-    axes.imshow(grid, cmap=COLOURS, vmin=-CLIP, vmax=CLIP, aspect="equal", interpolation="none")
+    # Clipped here: a cell that is infinitely far off would be left blank.
+    axes.imshow(np.clip(grid, -CLIP, CLIP), cmap=COLOURS, vmin=-CLIP, vmax=CLIP, aspect="equal", interpolation="none")
     off = np.argwhere(np.abs(grid) > 1)
     axes.plot(off[:, 1], off[:, 0], linestyle="none", marker="x", markersize=4, color=style.BLACK, markeredgewidth=0.8)
     axes.set_xlim(-0.5, grid.shape[1] - 0.5)
