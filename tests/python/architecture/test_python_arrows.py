@@ -18,7 +18,7 @@ BELOW: dict[str, set[str]] = {
     "sweep": {"scenario", "backends", "results", "analysis"},
     "plots": {"results", "analysis"},
     "validation": {"scenario", "backends", "results", "analysis", "sweep", "plots"},
-    "api": {"scenario", "results", "sweep"},
+    "api": {"scenario", "results", "analysis", "sweep", "validation"},
     "cli": {"scenario", "backends", "results", "analysis", "sweep", "plots", "validation"},
 }
 """What each room may import of the package, beside itself."""
