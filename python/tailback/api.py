@@ -1,6 +1,6 @@
 """The verbs of `import tailback`: load an experiment file, run it, open its results, hold results against others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,14 +78,14 @@ def validate(
     backend: str = "sim",
     out: Path | str | None = None,
     jobs: int | None = None,
-    tolerance: Mapping[str, str] | None = None,
+    **words: str,
 ) -> validation.Validated:
     """Runs an experiment on two backends and compares what they give back, as `tailback validate` does.
 
-    `tolerance` changes those of the design: `{"goodput": "1%"}`. Raises `RunsFailed` if a run failed.
+    `goodput="1%"` changes a tolerance of the design. Raises `RunsFailed` if a run failed.
     """
     loaded = experiment if isinstance(experiment, scenario.Experiment) else load(experiment)
-    criteria = validation.Criteria(tolerances(tolerance or {}, FIDELITY))
+    criteria = validation.Criteria(tolerances(words, FIDELITY))
     request = validation.Request(backend, against, criteria, jobs, None if out is None else Path(out))
     done = validation.validate(loaded, request, _Nobody())
     for side in done.carried:
