@@ -73,14 +73,17 @@ def validate(experiment: Experiment, request: Request, watch: Watch) -> Validate
     if request.candidate == request.reference:
         hint = "name another with `--against`; results of one backend are held together by `tailback compare`"
         raise WrongValidation(f"both sides are `{request.candidate}`\n  hint: {hint}")
-    backends = [open_backend(name) for name in (request.reference, request.candidate)]
+    backends = {name: open_backend(name) for name in (request.reference, request.candidate)}
     feasible, left_out = _feasible(experiment, backends)
-    folder = request.out if request.out is not None else _default_folder(feasible, backends, request)
-    carried = [_carry_out(feasible, backend, folder, (request, watch)) for backend in backends]
+    folder = request.out if request.out is not None else _default_folder(feasible, backends, request.settings)
+    carried = [
+        sweep.carry_out(feasible, sweep.Request(name, request.jobs, folder / _plain(name), request.settings), watch)
+        for name in backends
+    ]
     return Validated(folder, _compared(carried, request.criteria), carried, left_out)
 
 
-def _feasible(experiment: Experiment, backends: Sequence[Backend]) -> tuple[Experiment, list[LeftOut]]:
+def _feasible(experiment: Experiment, backends: Mapping[str, Backend]) -> tuple[Experiment, list[LeftOut]]:
     """The experiment without the configurations that a backend cannot run."""
     firsts = [run for run in experiment.runs() if run.repetition == 1]
     refusals = [_refusal(run, backends) for run in firsts]
@@ -95,18 +98,18 @@ def _feasible(experiment: Experiment, backends: Sequence[Backend]) -> tuple[Expe
     return replace(experiment, configurations=tuple(kept)), left_out
 
 
-def _refusal(run: Run, backends: Sequence[Backend]) -> LeftOut | None:
-    for backend in backends:
+def _refusal(run: Run, backends: Mapping[str, Backend]) -> LeftOut | None:
+    for name, backend in backends.items():
         try:
             backend.check(run.scenario)
         except Unsuitable as unsuitable:
-            return LeftOut(run.axes, backend.name, str(unsuitable))
+            return LeftOut(run.axes, name, str(unsuitable))
     return None
 
 
-def _default_folder(experiment: Experiment, backends: Sequence[Backend], request: Request) -> Path:
+def _default_folder(experiment: Experiment, backends: Mapping[str, Backend], settings: Sequence[str]) -> Path:
     """`results/STEM-validation` if it is free or holds this already, else with a number."""
-    plans = {backend.name: sweep.plan_of(experiment, backend, request.settings) for backend in backends}
+    plans = {_plain(name): sweep.plan_of(experiment, backend, settings) for name, backend in backends.items()}
     stem = f"{experiment.name}-validation"
     names = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
     folders = (RESULTS / name for name in names)
@@ -117,10 +120,9 @@ def _default_folder(experiment: Experiment, backends: Sequence[Backend], request
     )
 
 
-def _carry_out(experiment: Experiment, backend: Backend, folder: Path, how: tuple[Request, Watch]) -> Carried:
-    request, watch = how
-    asked = sweep.Request(backend.name, request.jobs, folder / backend.name, request.settings)
-    return sweep.carry_out(experiment, asked, watch)
+def _plain(backend: str) -> str:
+    """The name of a backend as a folder: that of one with a choice (`uml:mine`) has a colon."""
+    return backend.replace(":", "-")
 
 
 def _compared(carried: Sequence[Carried], criteria: Criteria) -> Comparison | None:
