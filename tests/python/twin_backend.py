@@ -47,5 +47,16 @@ class LateCut(Twin):
         return super().run(changed, progress)
 
 
-STAND_INS = {"sim": Sim, "twin": Twin, "slower": Slower, "late-cut": LateCut}
+class Eventless(Twin):
+    """Sees no single packet, as a kernel from outside."""
+
+    name = "eventless"
+
+    def run(self, scenario: Scenario, progress: Progress) -> RunResult:
+        result = super().run(scenario, progress)
+        seen = {name: table for name, table in result.tables.items() if name != "events"}
+        return RunResult(seen, result.cost)
+
+
+STAND_INS = {backend.name: backend for backend in (Sim, Twin, Slower, LateCut, Eventless)}
 """For `monkeypatch.setattr(backends, "_BACKENDS", STAND_INS)`."""

@@ -75,7 +75,7 @@ def aligned(traces: Traces) -> pd.DataFrame:
     """Samples of both sides side by side: index `flow`, `place` (number of the sample, or of the ACK), columns
     `COLUMN reference`, `COLUMN candidate`. A sample that only one side has is not a number on the other.
     """
-    sides = [_placed(table, traces) for table in (traces.reference, traces.candidate)]
+    sides = [_placed(_signed(table), traces) for table in (traces.reference, traces.candidate)]
     common = [column for column in (TIME, *JUDGED, *CONTEXT) if all(column in side for side in sides)]
     named = [
         part[common].rename(columns={column: of_side(column, side) for column in common})
@@ -142,6 +142,12 @@ def events_between(events: pd.DataFrame, flow: str, between: tuple[float, float]
     theirs = inside[inside["flow"] == flow] if "flow" in inside else inside
     columns = [column for column in ("t", "what", "where", "reason", "value") if column in theirs]
     return theirs[columns].reset_index(drop=True)
+
+
+def _signed(table: pd.DataFrame) -> pd.DataFrame:
+    """Counters are unsigned in the tables, and the difference of two unsigned numbers is never negative."""
+    counters = [column for column in table if pd.api.types.is_unsigned_integer_dtype(table[column])]
+    return table.astype(dict.fromkeys(counters, np.float64))
 
 
 def _placed(table: pd.DataFrame, traces: Traces) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,8 @@ from tailback.analysis.divergence import (
     interval_before,
 )
 from tailback.analysis.matrix import deviations
-from tailback.analysis.metrics import Samples
+from tailback.analysis.metrics import Samples, counted
+from tailback.analysis.repetitions import Summary
 from tailback.analysis.rows import with_axes
 from tailback.analysis.tolerances import NONE, Tolerance, judged, share_within
 from tailback.results import Pairing, RunFolder, RunPair
@@ -103,7 +105,7 @@ class Parting:
 
 def compare(pairing: Pairing, criteria: Criteria) -> Comparison:
     """All tables of a comparison."""
-    pairs = [SummaryPair(pair.configuration, pair.reference.summary, pair.candidate.summary) for pair in pairing.pairs]
+    pairs = [SummaryPair(pair.configuration, *_counted_alike(pair)) for pair in pairing.pairs]
     return Comparison(
         pairing,
         criteria,
@@ -111,6 +113,24 @@ def compare(pairing: Pairing, criteria: Criteria) -> Comparison:
         distances=distances(_samples(pairing)),
         divergences=_divergences(pairing, criteria),
     )
+
+
+def _counted_alike(pair: RunPair) -> tuple[Summary, Summary]:
+    """The summaries of both runs. Where a side has no `events`, as a kernel has none of single drops, drops and marks
+    are those that the disciplines counted, on both sides.
+    """
+    sides = _runs(pair)
+    if all(run.has("events") for run in sides) or not all(run.has("qdisc") for run in sides):
+        return pair.reference.summary, pair.candidate.summary
+    reference, candidate = ({**run.summary, **_counters(run)} for run in sides)
+    return reference, candidate
+
+
+def _counters(run: RunFolder) -> dict[str, Any]:
+    """Drops and marks as the summary has them, from `qdisc`."""
+    window = Window(*run.window_ns)
+    dropped = {device: {"dropped": count} for device, count in counted(run.qdisc, "dropped", window).items()}
+    return {"drops": dropped, "marks": sum(counted(run.qdisc, "marked", window).values())}
 
 
 def parting(comparison: Comparison, configuration: int) -> Parting | None:

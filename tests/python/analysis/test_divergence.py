@@ -77,6 +77,15 @@ def test_a_difference_below_the_share_or_the_slack_is_forgiven() -> None:
     assert firsts(traces(trace(), nearly), AT_EACH_ACK)[0] == ("upload", "snd_cwnd", 1, 0.1)
 
 
+def test_counters_without_a_sign_may_be_less_than_the_reference() -> None:
+    kinds = {"snd_cwnd": np.uint32, "bytes_acked": np.uint64}
+    little = changed(trace(), 40, snd_cwnd=406)
+    much = changed(little, 45, snd_cwnd=360)
+    reference = trace().astype(kinds)
+    assert firsts(traces(reference, little.astype(kinds))) == []
+    assert firsts(traces(reference, much.astype(kinds))) == [("upload", "snd_cwnd", 46, 4.6)]
+
+
 def test_a_threshold_that_is_infinite_on_one_side_only_differs() -> None:
     both = changed(trace(), 5, snd_ssthresh=30)
     assert firsts(traces(both, both)) == []

@@ -65,6 +65,14 @@ def test_at_each_ack_a_fault_that_sleeps_until_the_first_loss_is_found_at_that_l
     assert (before["snd_cwnd reference"] == before["snd_cwnd candidate"]).all()
 
 
+def test_drops_of_a_backend_without_events_are_those_its_disciplines_counted(file: Path) -> None:
+    counted, noted = (compared(validated(file, name, "tsq=off")).judged for name in ("eventless", "twin"))
+    for metric in ("drops", "marks"):
+        rows = [next(row for row in records(table) if row["metric"] == metric) for table in (counted, noted)]
+        assert rows[0]["reference"] == rows[0]["candidate"] == rows[1]["reference"]
+    assert next(row for row in records(counted) if row["metric"] == "drops")["reference"] > 0
+
+
 def test_a_configuration_that_a_backend_cannot_run_is_left_out_with_its_reason(file: Path) -> None:
     done = validated(file, "twin", "vary.cc=[reno, bbr]")
     assert [out.axes["cc"] for out in done.left_out] == ["bbr", "bbr"]
