@@ -13,8 +13,8 @@ from typing import Literal
 
 from conformance.kernel.experiment import Experiment
 from conformance.kernel.measures import Measures
+from tailback.analysis.tolerances import FIDELITY
 
-MANY = 50
 Outcome = Literal["ok", "off", "shown"]
 
 
@@ -36,24 +36,12 @@ class Cell:
         return difference / self.kernel if self.kernel else float("inf") * difference if difference else 0.0
 
 
-def goodput_tolerance(kernel: float, _simulator: float) -> float | None:
-    return 0.03 * kernel
-
-
-def rtt_tolerance_ms(kernel: float, _simulator: float) -> float | None:
-    return max(0.1 * kernel, 0.5)
-
-
-def count_tolerance(kernel: float, simulator: float) -> float | None:
-    return 0.25 * max(kernel, MANY) if max(kernel, simulator) > MANY else None
-
-
 TOLERANCES: dict[str, Callable[[float, float], float | None]] = {
-    "goodput_mbps": goodput_tolerance,
-    "rtt_p50": rtt_tolerance_ms,
-    "rtt_p90": rtt_tolerance_ms,
-    "retransmits": count_tolerance,
-    "drops": count_tolerance,
+    "goodput_mbps": FIDELITY["goodput"].allowed,
+    "rtt_p50": FIDELITY["rtt"].allowed,
+    "rtt_p90": FIDELITY["rtt"].allowed,
+    "retransmits": FIDELITY["retransmits"].allowed,
+    "drops": FIDELITY["drops"].allowed,
 }
 SHOWN = ("ping_p50", "ping_p90", "jain", "cwnd_mean", "unacked_mean", "wmem_mean", "pacing_mbps")
 

@@ -6,19 +6,35 @@ results = tailback.run("experiments/papers/access21/fig5.yaml", settings=["repea
 results.summary          # a pandas frame, one row per run
 results.tcp_info         # all runs, with their axes in front
 results.select(cc="bbr").runs[0].flows
+
+tailback.compare("results/before", "results/after").differences
+tailback.validate("experiments/demo.yaml", against="uml").comparison.share_within
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tailback.api import RunsFailed, load, open, run
+    from tailback.api import RunsFailed, compare, load, open, run, validate
     from tailback.results import Results, RunFolder
     from tailback.scenario import Experiment, ScenarioError
 
-__all__ = ["Experiment", "Results", "RunFolder", "RunsFailed", "ScenarioError", "load", "open", "run"]
+__all__ = [
+    "Experiment",
+    "Results",
+    "RunFolder",
+    "RunsFailed",
+    "ScenarioError",
+    "compare",
+    "load",
+    "open",
+    "run",
+    "validate",
+]
 
 _ROOMS = {
+    "compare": "tailback.api",
+    "validate": "tailback.api",
     "load": "tailback.api",
     "open": "tailback.api",
     "run": "tailback.api",

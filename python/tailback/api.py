@@ -1,10 +1,11 @@
-"""The three verbs of `import tailback`: load an experiment file, run it, open its results."""
+"""The verbs of `import tailback`: load an experiment file, run it, open its results, hold results against others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tailback import results, scenario, sweep
+from tailback import results, scenario, sweep, validation
+from tailback.analysis.tolerances import FIDELITY, NONE, tolerances
 
 
 class RunsFailed(Exception):
@@ -57,3 +58,37 @@ def run(
 def open(path: Path | str) -> results.Results:  # `tailback.open` says what it does
     """The results in a folder that `run` or `tailback run` has written."""
     return results.open_results(path)
+
+
+def compare(
+    reference: results.Results | Path | str, candidate: results.Results | Path | str, **words: str
+) -> validation.Comparison:
+    """Two results, metric by metric over their common runs; `rtt="10% or 0.5ms"` judges by a tolerance.
+
+    `differences`, `distances` and `divergences` of what it gives back are pandas frames.
+    """
+    sides = [side if isinstance(side, results.Results) else open(side) for side in (reference, candidate)]
+    return validation.compare(results.pair(*sides), validation.Criteria(tolerances(words, NONE)))
+
+
+def validate(
+    experiment: scenario.Experiment | Path | str,
+    *,
+    against: str = "uml",
+    backend: str = "sim",
+    out: Path | str | None = None,
+    jobs: int | None = None,
+    **words: str,
+) -> validation.Validated:
+    """Runs an experiment on two backends and compares what they give back, as `tailback validate` does.
+
+    `goodput="1%"` changes a tolerance of the design. Raises `RunsFailed` if a run failed.
+    """
+    loaded = experiment if isinstance(experiment, scenario.Experiment) else load(experiment)
+    criteria = validation.Criteria(tolerances(words, FIDELITY))
+    request = validation.Request(backend, against, criteria, jobs, None if out is None else Path(out))
+    done = validation.validate(loaded, request, _Nobody())
+    for side in done.carried:
+        if side.failed:
+            raise RunsFailed(side)
+    return done

@@ -6,6 +6,8 @@ import pandas as pd
 import pytest
 
 import tailback
+from tailback import backends
+from twin_backend import STAND_INS
 
 EXPERIMENT = """\
 links:
@@ -29,6 +31,28 @@ def test_an_experiment_is_loaded_run_and_opened(tmp_path: Path) -> None:
     again = tailback.open(tmp_path / "out").select(cc="reno")
     assert set(again.tcp_info["cc"]) == {"reno"}
     assert again.runs[0].scenario["duration_ns"] == 2_000_000_000
+
+
+def test_results_are_held_against_each_other(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(EXPERIMENT)
+    results = tailback.run(file, out=tmp_path / "out")
+    same = tailback.compare(results, tmp_path / "out", goodput="0.1mbit").differences
+    assert set(same["cc"]) == {"cubic", "reno"}
+    assert (same["difference"] == 0).all()
+    assert set(same[same["metric"] == "goodput_mbps.total"]["outcome"]) == {"within"}
+
+
+def test_an_experiment_is_validated_against_another_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backends, "_BACKENDS", STAND_INS)
+    file = tmp_path / "small.yaml"
+    file.write_text(EXPERIMENT)
+    done = tailback.validate(file, against="slower", out=tmp_path / "out", ping="1ms")
+    assert done.comparison is not None
+    assert done.comparison.criteria.tolerances["ping"].absolute == 1
+    assert done.comparison.off > 0
+    with pytest.raises(tailback.RunsFailed, match="unlucky"):
+        tailback.validate(tailback.load(file, ["seed=13"]), against="twin", out=tmp_path / "unlucky")
 
 
 def test_a_wrong_file_raises_the_message_the_command_line_prints(tmp_path: Path) -> None:

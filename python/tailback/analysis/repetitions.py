@@ -21,7 +21,9 @@ class Column:
     """Digits after the point; without it three digits in all."""
 
 
-def _at(*keys: str) -> Callable[[Summary], float | None]:
+def at(*keys: str) -> Callable[[Summary], float | None]:
+    """Reads the number at this path of a summary."""
+
     def read(summary: Summary) -> float | None:
         value: Any = summary
         for key in keys:
@@ -39,22 +41,22 @@ def _cwnd(summary: Summary) -> float | None:
     return float(np.median([flow["p50"] for flow in flows.values()])) if flows else None
 
 
-def _drops(summary: Summary) -> float | None:
+def drops_in_all(summary: Summary) -> float | None:
     """Packets dropped on all devices for any reason."""
     devices = summary.get("drops")
     return None if devices is None else float(sum(sum(reasons.values()) for reasons in devices.values()))
 
 
 HEADLINE: tuple[Column, ...] = (
-    Column("goodput", "Mbit/s", _at("goodput_mbps", "total")),
-    Column("ping p50", "ms", _at("ping_ms", "p50")),
-    Column("ping p90", "ms", _at("ping_ms", "p90")),
-    Column("TCP RTT p50", "ms", _at("tcp_rtt_ms", "p50")),
-    Column("TCP RTT p90", "ms", _at("tcp_rtt_ms", "p90")),
+    Column("goodput", "Mbit/s", at("goodput_mbps", "total")),
+    Column("ping p50", "ms", at("ping_ms", "p50")),
+    Column("ping p90", "ms", at("ping_ms", "p90")),
+    Column("TCP RTT p50", "ms", at("tcp_rtt_ms", "p50")),
+    Column("TCP RTT p90", "ms", at("tcp_rtt_ms", "p90")),
     Column("cwnd", "segments", _cwnd),
-    Column("drops", "", _drops, 0),
-    Column("retrans", "", _at("retransmits"), 0),
-    Column("Jain", "", _at("jain"), 3),
+    Column("drops", "", drops_in_all, 0),
+    Column("retrans", "", at("retransmits"), 0),
+    Column("Jain", "", at("jain"), 3),
 )
 """What the table after a run shows."""
 

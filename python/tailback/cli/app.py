@@ -29,6 +29,25 @@ Set = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the first repetition.", show_default=False)]
 Repeat = Annotated[int | None, typer.Option(min=1, help="Repetitions of each configuration.", show_default=False)]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", "-j", min=1, help="Runs at the same time.", show_default="all cores")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+Tolerances = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tolerance",
+        metavar="NAME=WORDS",
+        help='How far a metric may be off: goodput=3%, "rtt=10% or 0.5ms", "drops=25% over 50", cwnd=off.',
+        show_default=False,
+    ),
+]
+Divergence = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SHARE", help="From where on samples of a flow differ.", show_default="10%, at each ACK any difference"
+    ),
+]
 
 
 def main() -> None:
@@ -60,13 +79,11 @@ def run(  # one argument per option of the command line
     backend: Annotated[str, typer.Option(metavar="NAME", help="What runs it: sim, uml, uml:KERNEL.")] = "sim",
     seed: Seed = None,
     repeat: Repeat = None,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, help="Runs at the same time.", show_default="all cores")
-    ] = None,
+    jobs: Jobs = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Results folder.", show_default="results/FILE")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Run an experiment: every configuration, every repetition; complete runs are not run again."""
     from tailback import scenario, sweep
@@ -131,6 +148,80 @@ def plot(
     chosen = plots.find_plot(name) if name else plots.default_plot(found)
     target = out if out is not None else folder / "plots" / f"{chosen.name}.png"
     show.paths(plots.draw_to(chosen, found, target))
+
+
+@app.command()
+def compare(
+    reference: Annotated[
+        Path, typer.Argument(metavar="REFERENCE", help="Results of `tailback run`: before.", show_default=False)
+    ],
+    candidate: Annotated[
+        Path, typer.Argument(metavar="CANDIDATE", help="Results held against it: after.", show_default=False)
+    ],
+    tolerances: Tolerances = None,
+    divergence: Divergence = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="DIR", help="Write an HTML report with figures there.", show_default=False),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Hold two folders of results against each other, metric by metric, over their common runs."""
+    from tailback import results, validation
+    from tailback.cli import criteria, show, verdicts
+
+    pairing = results.pair(results.open_results(reference), results.open_results(candidate))
+    compared = validation.compare(pairing, criteria.of_comparison(tolerances or [], divergence))
+    report = None if out is None else validation.write(compared, out)
+    if as_json:
+        show.document(validation.document(compared))
+    else:
+        verdicts.comparison(compared)
+    verdicts.written(report)
+
+
+@app.command()
+def validate(  # one argument per option of the command line
+    file: File,
+    sets: Set = None,
+    candidate: Annotated[str, typer.Option("--backend", metavar="NAME", help="What is in question.")] = "sim",
+    reference: Annotated[str, typer.Option("--against", metavar="NAME", help="What it is held against.")] = "uml",
+    walk: Annotated[
+        list[str] | None,
+        typer.Option("--every", metavar="AXIS", help="Vary cc or qdisc over all there are.", show_default=False),
+    ] = None,
+    tolerances: Tolerances = None,
+    divergence: Divergence = None,
+    seed: Seed = None,
+    repeat: Repeat = None,
+    jobs: Jobs = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Results and report.", show_default="results/FILE-validation"),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if anything is out of tolerance.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Run an experiment on two backends and say how far one is from the other: a report, with a verdict."""
+    from tailback import scenario, validation
+    from tailback.cli import criteria, show, verdicts
+
+    settings = [*validation.every(walk or []), *_settings(sets, seed, repeat)]
+    experiment = scenario.load(file, settings)
+    show.warnings(scenario.lint(experiment))
+    by = criteria.of_validation(tolerances or [], divergence)
+    request = validation.Request(candidate, reference, by, jobs, out, settings)
+    with failures.interruptible(), show.progress() as watch:
+        done = validation.validate(experiment, request, watch)
+    report = validation.write_validation(done)
+    if as_json:
+        show.document(validation.validation_document(done))
+    else:
+        verdicts.validated(done)
+    for carried in done.carried:
+        show.failed(carried)
+    verdicts.written(report)
+    raise typer.Exit(1 if done.failed or (strict and done.off) else 0)
 
 
 @app.command("list")

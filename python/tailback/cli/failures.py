@@ -72,13 +72,18 @@ def _close_stdout() -> None:
 
 def _status(error: Exception) -> int | None:
     """The exit status for `error`; `None` if it is a bug."""
+    from tailback.analysis.tolerances import WrongTolerance
     from tailback.backends import UnknownBackend, Unsuitable
     from tailback.kernel import BuildFailed, CacheUnwritable, KernelMissing
     from tailback.plots.errors import NotDrawable
-    from tailback.results import FolderTaken, NotResults, ResultsUnwritable
+    from tailback.results import FolderTaken, NotComparable, NotResults, ResultsUnwritable
     from tailback.scenario import ScenarioError
+    from tailback.validation import NoRegistry, WrongValidation
 
     if isinstance(error, ResultsUnwritable | BuildFailed | CacheUnwritable):
         return 1
-    wrong = (WrongInput, KernelMissing, ScenarioError, UnknownBackend, Unsuitable, FolderTaken, NotResults, NotDrawable)
+    wrong = (
+        WrongInput, KernelMissing, ScenarioError, UnknownBackend, Unsuitable, FolderTaken, NotResults, NotDrawable, NotComparable,
+        NoRegistry, WrongTolerance, WrongValidation,
+    )  # fmt: skip
     return 2 if isinstance(error, wrong) else None

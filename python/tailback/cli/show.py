@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 from rich import box
-from rich.console import Console, RenderableType
 from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -18,30 +17,9 @@ from rich.text import Text
 
 from tailback.analysis.repetitions import HEADLINE, Column, configurations
 from tailback.cli.catalogue import Explanation
+from tailback.cli.console import PIPE_WIDTH, counted, emit, stderr, stdout
 from tailback.scenario import LintWarning
 from tailback.sweep import Carried
-
-PIPE_WIDTH = 1000
-"""Columns of a table that is not printed to a terminal: nothing is cut or wrapped."""
-
-
-def _print(*parts: RenderableType) -> None:
-    """On stdout; on a pipe without the blanks that fill lines up."""
-    console = _stdout()
-    if console.is_terminal:
-        console.print(*parts, sep="\n")
-        return
-    with console.capture() as captured:
-        console.print(*parts, sep="\n")
-    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
-
-
-def _stdout() -> Console:
-    return Console(highlight=False) if sys.stdout.isatty() else Console(width=PIPE_WIDTH, highlight=False)
-
-
-def _stderr() -> Console:
-    return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def document(content: Mapping[str, Any]) -> None:
@@ -52,7 +30,7 @@ def document(content: Mapping[str, Any]) -> None:
 def findings(found: Iterable[LintWarning]) -> None:
     """Likely mistakes and remarks, on stderr."""
     for finding in found:
-        _stderr().print(str(finding), markup=False)
+        stderr().print(str(finding), markup=False)
 
 
 def remark(text: str) -> None:
@@ -90,7 +68,7 @@ def progress() -> Iterator[_Bar | _Nobody]:
         yield _Nobody()
         return
     columns = (TextColumn("{task.description} {task.fields[done]}"), BarColumn(bar_width=40), TimeRemainingColumn())
-    with Progress(*columns, console=_stderr(), transient=True) as bar:
+    with Progress(*columns, console=stderr(), transient=True) as bar:
         yield _Bar(bar)
 
 
@@ -98,9 +76,9 @@ def carried(done: Carried, title: str) -> None:
     """The table of an experiment, one row per configuration; where its results are goes to stderr."""
     rows = [(outcome.run.axes, outcome.summary) for outcome in done.outcomes if outcome.summary is not None]
     if rows:
-        _print(_fitting(configurations(rows), title))
+        emit(_fitting(configurations(rows), title))
     reused = f", {done.reused} of them from before" if done.reused else ""
-    _stderr().print(f"{_counted(len(rows), 'complete run')}{reused}: {done.folder}", markup=False)
+    stderr().print(f"{counted(len(rows), 'complete run')}{reused}: {done.folder}", markup=False)
 
 
 def failed(done: Carried) -> None:
@@ -110,12 +88,12 @@ def failed(done: Carried) -> None:
         alike.setdefault(outcome.error, []).append(outcome.run.name)
     for error, names_ in alike.items():
         others = f" and {len(names_) - 1} more" if len(names_) > 1 else ""
-        _stderr().print(f"failed: run {names_[0]}{others}: {error}", markup=False)
+        stderr().print(f"failed: run {names_[0]}{others}: {error}", markup=False)
 
 
 def checked(file: Path, runs: int) -> None:
     """That a file is right."""
-    print(f"{file}: ok, {_counted(runs, 'run')}")
+    print(f"{file}: ok, {counted(runs, 'run')}")
 
 
 def names(rows: Iterable[tuple[str, str]]) -> None:
@@ -125,7 +103,7 @@ def names(rows: Iterable[tuple[str, str]]) -> None:
     table.add_column()
     for row in rows:
         table.add_row(*map(Text, row))
-    _print(table)
+    emit(table)
 
 
 def paths(written: Iterable[Path]) -> None:
@@ -137,9 +115,9 @@ def paths(written: Iterable[Path]) -> None:
 def explanations(found: Sequence[Explanation]) -> None:
     """Heads of algorithm files, each with its table of parameters."""
     for explanation in found:
-        _print(Text(explanation.heading, style="bold"), "", Text(explanation.text))
+        emit(Text(explanation.heading, style="bold"), "", Text(explanation.text))
         if explanation.parameters:
-            _print(_parameters(explanation))
+            emit(_parameters(explanation))
 
 
 def _parameters(explanation: Explanation) -> Table:
@@ -170,7 +148,7 @@ def _fitting(rows: pd.DataFrame, title: str) -> Table:
 
 
 def _fits(table: Table) -> bool:
-    console = _stdout()
+    console = stdout()
     return Measurement.get(console, console.options.update(max_width=PIPE_WIDTH), table).maximum <= console.width
 
 
@@ -210,7 +188,3 @@ def _decimals(value: float) -> int:
     if value == 0:
         return 0
     return min(max(0, 2 - math.floor(math.log10(abs(value)))), 3)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

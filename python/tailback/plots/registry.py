@@ -16,7 +16,7 @@ from tailback.plots.errors import NotDrawable
 from tailback.results import Results
 from tailback.results.durable import make_folder, write_file
 
-__all__ = ["PLOTS", "NotDrawable", "Plot", "default_plot", "draw_to", "find_plot"]
+__all__ = ["PLOTS", "NotDrawable", "Plot", "default_plot", "draw_to", "find_plot", "rendered"]
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,12 @@ def draw_to(plot: Plot, results: Results, target: Path) -> tuple[Path, Path]:
     beside = target.with_suffix(".csv")
     make_folder(target.parent)
     write_file(beside, table.to_csv(index=False, lineterminator="\n").encode())
-    write_file(target, _rendered(plot.draw(table), target.suffix.lower()))
+    write_file(target, rendered(plot.draw(table), target.suffix.lower()))
     return target, beside
 
 
-def _rendered(figure: Figure, suffix: str) -> bytes:
+def rendered(figure: Figure, suffix: str) -> bytes:
+    """`figure` as the bytes of a file that ends in `suffix` (`.svg`); the same figure is the same bytes."""
     sink = io.BytesIO()
     with mpl.rc_context(style.STYLE):
         figure.savefig(sink, format=suffix[1:], metadata=dict(FORMATS[suffix]))

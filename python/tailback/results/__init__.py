@@ -13,22 +13,27 @@ The tables of a run depend on its scenario alone: they are the same bytes with a
 machine. So is `summary.json` but for `cost`. Facts of one occasion (when, where, how long) are in `manifest.json`.
 """
 
-from tailback.results.errors import FolderTaken, NotResults, ResultsUnwritable
+from tailback.results.errors import FolderTaken, NotComparable, NotResults, ResultsUnwritable
 from tailback.results.identity import RunPlan, run_name
+from tailback.results.pairing import Pairing, RunPair, pair
 from tailback.results.reading import Results, RunFolder, open_results
 from tailback.results.store import ExperimentPlan, Store, claim, default_folder
 
 __all__ = [
     "ExperimentPlan",
     "FolderTaken",
+    "NotComparable",
     "NotResults",
+    "Pairing",
     "Results",
     "ResultsUnwritable",
     "RunFolder",
+    "RunPair",
     "RunPlan",
     "Store",
     "claim",
     "default_folder",
     "open_results",
+    "pair",
     "run_name",
 ]

@@ -7,6 +7,10 @@ class NotResults(Exception):
     """The folder named by the user holds no results."""
 
 
+class NotComparable(Exception):
+    """Two folders of results have nothing in common by which they could be compared."""
+
+
 class FolderTaken(Exception):
     """The folder named by the user holds something else, which is never overwritten."""
 

@@ -18,8 +18,9 @@ BELOW: dict[str, set[str]] = {
     "analysis": set(),
     "sweep": {"scenario", "backends", "results", "analysis"},
     "plots": {"results", "analysis"},
-    "api": {"scenario", "results", "sweep"},
-    "cli": {"scenario", "kernel", "backends", "results", "analysis", "sweep", "plots"},
+    "validation": {"scenario", "backends", "results", "analysis", "sweep", "plots"},
+    "api": {"scenario", "results", "analysis", "sweep", "validation"},
+    "cli": {"scenario", "kernel", "backends", "results", "analysis", "sweep", "plots", "validation"},
 }
 """What each room may import of the package, beside itself."""
 

@@ -1,0 +1,55 @@
+"""How far apart two distributions are, where percentiles may agree by chance.
+
+Wasserstein (earth mover's) distance: mean distance that samples would have to be moved, in their unit [villani2009 §6];
+Kolmogorov–Smirnov: largest difference between the two distribution functions, 0 to 1 [massey1951]. Samples of RTT
+and cwnd follow each other closely, so a p-value, which wants independent ones, would mean nothing: none is given.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from tailback.analysis.metrics import Samples
+
+COLUMNS = ("configuration", "quantity", "unit", "n_reference", "n_candidate", "wasserstein", "relative", "ks")
+
+
+@dataclass(frozen=True)
+class SamplePair:
+    """Samples of one quantity of one configuration on both sides."""
+
+    configuration: int
+    quantity: str
+    unit: str
+    reference: Samples
+    candidate: Samples
+
+
+def distances(pairs: Iterable[SamplePair]) -> pd.DataFrame:
+    """One row per pair that has samples on both sides; `relative` is `wasserstein` over the reference's mean."""
+    rows = [_row(pair) for pair in pairs if len(pair.reference) and len(pair.candidate)]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _row(pair: SamplePair) -> tuple[int, str, str, int, int, float, float, float]:
+    moved = wasserstein(pair.reference, pair.candidate)
+    mean = float(np.mean(pair.reference))
+    relative = moved / mean if mean else float("nan")
+    counts = len(pair.reference), len(pair.candidate)
+    return pair.configuration, pair.quantity, pair.unit, *counts, moved, relative, ks(pair.reference, pair.candidate)
+
+
+def wasserstein(reference: Samples, candidate: Samples) -> float:
+    """In the unit of the samples."""
+    from scipy import stats
+
+    return float(stats.wasserstein_distance(reference, candidate))
+
+
+def ks(reference: Samples, candidate: Samples) -> float:
+    """The Kolmogorov–Smirnov statistic."""
+    from scipy import stats
+
+    return float(stats.ks_2samp(reference, candidate, method="asymp").statistic)

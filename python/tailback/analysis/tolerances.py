@@ -1,0 +1,186 @@
+"""How far a metric may be from its reference, and the verdict.
+
+A tolerance in words: `3%` of the reference · `10% or 0.5ms`, whichever is more · `25% over 50`: judged only where
+either side has more than 50, and 25 % of at least 50 · `0.5ms` · `off`: shown, not judged.
+
+The defaults are those of design §7: goodput 3 %, median and 90th percentile of TCP RTT 10 % or 0.5 ms, drops and
+retransmissions 25 %, as counts below 50 are chance. The other metrics follow from these and are shown only.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pandas as pd
+
+from tailback.analysis.differences import METRICS
+from tailback.analysis.rows import records
+
+Outcome = Literal["within", "off", "shown", "unknown"]
+
+
+class WrongTolerance(Exception):
+    """Words that are not a tolerance; the message says what one looks like."""
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """See the head of this file; `None` where the words do not say."""
+
+    share: float | None = None
+    absolute: float | None = None
+    """In the unit of the metric."""
+    over: float | None = None
+    words: str = "off"
+
+    def allowed(self, reference: float, candidate: float) -> float | None:
+        """The largest difference that is within tolerance; `None` if this pair is not judged."""
+        if self.share is None and self.absolute is None:
+            return None
+        if self.over is not None and max(reference, candidate) <= self.over:
+            return None
+        base = max(abs(reference), self.over or 0.0)
+        return max((self.share or 0.0) * base, self.absolute or 0.0)
+
+
+_UNITS: Mapping[str, Mapping[str, float]] = {
+    "goodput": {"mbit": 1.0, "kbit": 1e-3, "gbit": 1e3},
+    "ping": {"ms": 1.0, "us": 1e-3},
+    "rtt": {"ms": 1.0, "us": 1e-3},
+    "cwnd": {"p": 1.0},
+    "retransmits": {"p": 1.0},
+    "drops": {"p": 1.0},
+    "marks": {"p": 1.0},
+}
+"""What an absolute tolerance may be written in, and how much of the metric's own unit that is."""
+
+_WORDS = re.compile(
+    r"(?:(?P<share>\d+(?:\.\d+)?)%)?"
+    r"(?:(?(share)\s+or\s+)(?P<absolute>\d+(?:\.\d+)?)(?P<unit>[a-z]+))?"
+    r"(?:\s+over\s+(?P<over>\d+))?"
+)
+
+
+def tolerance(name: str, words: str) -> Tolerance:
+    """The tolerance called `name` (`rtt`) that `words` (`10% or 0.5ms`) describe."""
+    units = _UNITS.get(name)
+    if units is None:
+        known = ", ".join(f"`{known}`" for known in _UNITS)
+        raise WrongTolerance(f"`{name}` has no tolerance\n  hint: there are {known}")
+    if words.strip() == "off":
+        return Tolerance()
+    match = _WORDS.fullmatch(words.strip())
+    if match is None or not (match["share"] or match["absolute"]) or match["unit"] not in (None, *units):
+        example = f"0.5{next(iter(units))}"
+        hint = f"write `3%`, `10% or {example}`, `25% over 50` or `off`; units: {', '.join(units)}"
+        raise WrongTolerance(f"`{words}` is not a tolerance of `{name}`\n  hint: {hint}")
+    return Tolerance(
+        share=float(match["share"]) / 100 if match["share"] else None,
+        absolute=float(match["absolute"]) * units[match["unit"]] if match["absolute"] else None,
+        over=float(match["over"]) if match["over"] else None,
+        words=words.strip(),
+    )
+
+
+def tolerances(words: Mapping[str, str], defaults: Mapping[str, Tolerance]) -> dict[str, Tolerance]:
+    """`defaults` with those that `words` set."""
+    return {**defaults, **{name: tolerance(name, text) for name, text in words.items()}}
+
+
+NONE: Mapping[str, Tolerance] = dict.fromkeys(_UNITS, Tolerance())
+"""Nothing is judged."""
+
+FIDELITY: Mapping[str, Tolerance] = tolerances(
+    {"goodput": "3%", "rtt": "10% or 0.5ms", "retransmits": "25% over 50", "drops": "25% over 50"}, NONE
+)
+"""How near the simulator must be to a kernel (design §7)."""
+
+
+def judged(differences: pd.DataFrame, by: Mapping[str, Tolerance]) -> pd.DataFrame:
+    """`differences` with `tolerance`, `excess` (difference in units of it, signed; both not a number where nothing is
+    judged), `outcome`, and the `verdict` in words.
+    """
+    rows = [_judged(row, by[METRICS[row["metric"]].tolerance]) for row in records(differences)]
+    return pd.DataFrame(rows, columns=[*differences.columns, "tolerance", "excess", "outcome", "verdict"])
+
+
+def share_within(table: pd.DataFrame) -> pd.DataFrame:
+    """Of a judged table: `within` and `judged`, the cells that are, per tolerance and for `all`."""
+    counted = table[table["outcome"].isin(["within", "off"])]
+    names = counted["metric"].map(lambda key: METRICS[key].tolerance)
+    rows = [(name, *_counts(counted[names == name])) for name in dict.fromkeys(names)]
+    return pd.DataFrame([*rows, ("all", *_counts(counted))], columns=["tolerance", "within", "judged"])
+
+
+def _counts(cells: pd.DataFrame) -> tuple[int, int]:
+    return int((cells["outcome"] == "within").sum()), len(cells)
+
+
+def _judged(row: Mapping[str, Any], by: Tolerance) -> dict[str, Any]:
+    unknown = math.isnan(row["difference"])
+    allowed = None if unknown else by.allowed(row["reference"], row["candidate"])
+    excess = float("nan") if allowed is None else _excess(row["difference"], allowed)
+    outcome: Outcome = "unknown" if unknown else "shown" if allowed is None else "within" if abs(excess) <= 1 else "off"
+    found = {**row, "tolerance": float("nan") if allowed is None else allowed, "excess": excess, "outcome": outcome}
+    return {**found, "verdict": in_words(found)}
+
+
+def _excess(difference: float, allowed: float) -> float:
+    if difference == 0:
+        return 0.0
+    return difference / allowed if allowed else math.copysign(math.inf, difference)
+
+
+def in_words(row: Mapping[str, Any]) -> str:
+    """The verdict on one metric of one configuration, without its numbers' unit where they are shares."""
+    if row["outcome"] == "unknown":
+        return f"not known on the {'candidate' if math.isnan(row['candidate']) else 'reference'}"
+    return "; ".join(filter(None, (_judgement(row), _direction(row))))
+
+
+def _judgement(row: Mapping[str, Any]) -> str:
+    if row["outcome"] == "shown":
+        return ""
+    beyond = _reaches_across(row)
+    if row["outcome"] == "within":
+        return "within tolerance, but the interval reaches beyond it" if beyond else "within tolerance"
+    times = f"off ×{abs(row['excess']):.1f}" if math.isfinite(row["excess"]) else "off"
+    return f"{times}, but the interval reaches into the tolerance" if beyond else times
+
+
+def _reaches_across(row: Mapping[str, Any]) -> bool:
+    """Whether part of the interval is within tolerance and part is not."""
+    if math.isnan(row["low"]):
+        return False
+    largest = max(abs(row["low"]), abs(row["high"]))
+    smallest = 0.0 if row["low"] <= 0 <= row["high"] else min(abs(row["low"]), abs(row["high"]))
+    return bool(smallest <= row["tolerance"] < largest)
+
+
+def _direction(row: Mapping[str, Any]) -> str:
+    """What repetitions tell of the difference itself."""
+    size = amount(row, [row["difference"]])
+    if row["pairs"] == 1:
+        return "the same in the one repetition" if row["difference"] == 0 else f"{size}, one repetition: no interval"
+    if row["low"] == row["high"] == 0:
+        return "the same in every repetition"
+    spread = amount(row, [row["low"], row["high"]])
+    if row["low"] <= 0 <= row["high"]:
+        return f"no difference shown ({spread})"
+    return f"{'higher' if row['low'] > 0 else 'lower'}: {size} ({spread})"
+
+
+def amount(row: Mapping[str, Any], values: Sequence[float]) -> str:
+    """Differences as shares of the reference, or in the unit of the metric where that is 0."""
+    base = abs(row["reference"])
+    if base:
+        return " … ".join(_signed(value / base * 100) for value in values) + " %"
+    return " … ".join(_signed(value) for value in values) + f" {row['unit']}"
+
+
+def _signed(value: float) -> str:
+    """`+1.2`, `−0.03`, `+140`: about three digits, with a minus as wide as the plus."""
+    decimals = 2 if abs(value) < 1 else 1 if abs(value) < 100 else 0
+    return f"{value:+.{decimals}f}".replace("-", "−")

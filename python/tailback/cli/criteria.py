@@ -1,0 +1,33 @@
+"""What the command line says of tolerances and thresholds, as criteria."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from tailback.analysis import divergence
+from tailback.analysis.tolerances import FIDELITY, NONE, Tolerance, tolerances
+from tailback.cli import failures
+from tailback.validation import Criteria
+
+
+def of_comparison(words: Sequence[str], threshold: str | None) -> Criteria:
+    """Only what `words` name is judged."""
+    return _criteria(words, threshold, NONE)
+
+
+def of_validation(words: Sequence[str], threshold: str | None) -> Criteria:
+    """The tolerances of the design, and what `words` change in them."""
+    return _criteria(words, threshold, FIDELITY)
+
+
+def _criteria(words: Sequence[str], threshold: str | None, defaults: Mapping[str, Tolerance]) -> Criteria:
+    given = failures.pairs(words, "--tolerance")
+    return Criteria(tolerances(given, defaults), None if threshold is None else _threshold(threshold))
+
+
+def _threshold(words: str) -> divergence.Threshold:
+    """A share of the reference, with the slack of samples at intervals; `0%` is any difference at all."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)%", words)
+    if match is None:
+        raise failures.WrongInput(f"--divergence: `{words}` is not a share\n  hint: write --divergence 10%")
+    share = float(match[1]) / 100
+    return divergence.AT_EACH_ACK if share == 0 else divergence.Threshold(share, divergence.SLACK)

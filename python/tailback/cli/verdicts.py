@@ -1,0 +1,94 @@
+"""What is printed of a comparison. Apart from `show`, because it needs what draws and what computes intervals."""
+
+from pathlib import Path
+
+import pandas as pd
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from tailback.analysis.differences import METRICS
+from tailback.analysis.rows import records
+from tailback.cli.console import counted, emit, stderr
+from tailback.validation import Comparison, Validated, parting
+from tailback.validation.report import number
+
+MOST_CELLS_SHOWN = 60
+"""Rows of a validation in the terminal; of a larger one those out of tolerance, for the report has all."""
+
+
+def comparison(compared: Comparison) -> None:
+    """Every metric of every configuration, and what was not compared."""
+    emit(_differences(compared, compared.judged))
+    _sides(compared)
+
+
+def validated(done: Validated) -> None:
+    """The cells of a validation, where each configuration parts, and the share within tolerance."""
+    for refusal in done.left_out:
+        where = ", ".join(refusal.axes.values()) or "this experiment"
+        stderr().print(f"left out, {refusal.backend} cannot run it: {where}: {refusal.reason}", markup=False)
+    if done.comparison is None:
+        return
+    judged = done.comparison.judged
+    shown = judged if len(judged) <= MOST_CELLS_SHOWN else judged[judged["outcome"] == "off"]
+    emit(_differences(done.comparison, shown), _shares(done.comparison), *_partings(done.comparison))
+    _sides(done.comparison)
+
+
+def written(report: Path | None) -> None:
+    """Where a report is, on stderr."""
+    if report is not None:
+        stderr().print(f"report: {report}", markup=False)
+
+
+def _differences(compared: Comparison, rows: pd.DataFrame) -> Table:
+    names, axes = compared.names(), list(compared.pairing.configurations[0])
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for heading in (*axes, "metric", "unit", *names.values(), "verdict"):
+        table.add_column(
+            heading, no_wrap=heading != "verdict", justify="right" if heading in names.values() else "left"
+        )
+    for row in records(rows):
+        values = (number(row["reference"]), number(row["candidate"]))
+        place = compared.pairing.configurations[row["configuration"]]
+        cells = (*place.values(), row["title"], row["unit"], *values, row["verdict"])
+        table.add_row(*map(Text, cells), style="bold" if row["outcome"] == "off" else "")
+    return table
+
+
+def _shares(compared: Comparison) -> Text:
+    rows = [row for row in records(compared.share_within) if row["judged"]]
+    cells = [f"{row['tolerance']} {row['within']}/{row['judged']}" for row in rows]
+    return Text(f"within tolerance: {', '.join(cells)}" if cells else "nothing was judged")
+
+
+def _partings(compared: Comparison) -> list[Text]:
+    """The earliest divergence of each configuration, where they are few."""
+    places = range(len(compared.pairing.configurations))
+    if len(places) * len(METRICS) > MOST_CELLS_SHOWN:
+        return []
+    found = [(place, parting(compared, place)) for place in places]
+    return [
+        Text(f"first divergence{_of(compared, place)}: {first.flow} at {first.t:.6f} s in {first.column}")
+        for place, first in found
+        if first is not None
+    ]
+
+
+def _of(compared: Comparison, place: int) -> str:
+    label = ", ".join(compared.pairing.configurations[place].values())
+    return f" of {label}" if label else ""
+
+
+def _sides(compared: Comparison) -> None:
+    """What the folders differ in and what was not compared, on stderr."""
+    pairing = compared.pairing
+    for axis, (there, here) in pairing.apart.items():
+        stderr().print(f"{axis}: {there or 'none'} in the reference, {here or 'none'} in the candidate", markup=False)
+    for side, runs in pairing.unpaired.items():
+        if runs:
+            stderr().print(f"not compared: {counted(len(runs), 'run')} that only the {side} has", markup=False)
+    common = max(len(pairing.of(place)) for place in range(len(pairing.configurations)))
+    if common == 1:
+        stderr().print("one repetition: no intervals; `--repeat 5` gives them", markup=False)

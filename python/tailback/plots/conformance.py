@@ -1,0 +1,112 @@
+"""The conformance matrix as a heat map: one panel per judged metric, a cell per configuration.
+
+Colour is the deviation in tolerances, clipped at three of them; a cell out of tolerance is crossed, so that it is
+seen without colour too. Controls and small-queue limits stand below each other, all other axes side by side.
+"""
+
+from collections.abc import Sequence
+
+import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+
+from tailback.plots import style
+from tailback.plots.errors import NotDrawable
+
+VALUES = ("metric", "deviation")
+ROW_AXES = ("cc", "tsq")
+CLIP = 3.0
+COLOURS = "PuOr_r"
+UNJUDGED = "#ececec"
+CELL_INCHES = 0.2
+MOST_LABELS = 60
+"""More would run into each other."""
+
+
+def draw(table: pd.DataFrame) -> Figure:
+    """The figure of a table made by `analysis.deviations`."""
+    if table.empty:
+        raise NotDrawable("no metric of any configuration was judged\n  hint: set a tolerance, as `goodput=3%`")
+    rows, columns = _sides(table)
+    labels = [_labels(table, axes) for axes in (rows, columns)]
+    metrics = list(dict.fromkeys(table["metric"]))
+    with mpl.rc_context({**style.STYLE, "axes.grid": False}):
+        figure = Figure(figsize=_size(labels, len(metrics)), layout="constrained")
+        panels = figure.subplots(len(metrics), 1, squeeze=False, sharex=True)[:, 0]
+        for axes, metric in zip(panels, metrics, strict=True):
+            _draw_panel(axes, _grid(table[table["metric"] == metric], (rows, columns), labels))
+            axes.set_title(metric, loc="left")
+            axes.set_yticks(range(len(labels[0])), labels[0])
+        _name_columns(panels[-1], labels[1])
+        _scale_beside(figure, list(panels))
+    return figure
+
+
+def _sides(table: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """The axes below each other and side by side; those with one value say nothing."""
+    axes = [str(axis) for axis in table if axis not in VALUES]
+    varying = [axis for axis in axes if table[axis].nunique() > 1]
+    rows = [axis for axis in ROW_AXES if axis in varying]
+    columns = [axis for axis in varying if axis not in rows]
+    return (rows, columns) if rows else (columns[:1], columns[1:])
+
+
+def _keys(table: pd.DataFrame, axes: Sequence[str]) -> list[str]:
+    """The label of each row of `table` along these axes."""
+    parts = [[style.label(axis, str(value)) for value in table[axis]] for axis in axes]
+    return [" ".join(values) for values in zip(*parts, strict=True)] if parts else [""] * len(table)
+
+
+def _labels(table: pd.DataFrame, axes: Sequence[str]) -> list[str]:
+    """In the order of the grid: the first axis turns slowest."""
+    orders = {axis: list(dict.fromkeys(table[axis])) for axis in axes}
+    places = pd.DataFrame({axis: table[axis].map(orders[axis].index) for axis in axes}, index=table.index)
+    ordered = table.loc[places.sort_values(list(axes), kind="stable").index] if axes else table
+    return list(dict.fromkeys(_keys(ordered, axes)))
+
+
+def _grid(
+    part: pd.DataFrame, sides: tuple[Sequence[str], Sequence[str]], labels: Sequence[Sequence[str]]
+) -> npt.NDArray[np.float64]:
+    grid = np.full((len(labels[0]), len(labels[1])), np.nan)
+    rows, columns = (_keys(part, axes) for axes in sides)
+    for row, column, deviation in zip(rows, columns, part["deviation"], strict=True):
+        grid[labels[0].index(row), labels[1].index(column)] = deviation
+    return grid
+
+
+def _draw_panel(axes: Axes, grid: npt.NDArray[np.float64]) -> None:
+    axes.set_facecolor(UNJUDGED)
+    # Clipped here: a cell that is infinitely far off would be left blank.
+    axes.imshow(np.clip(grid, -CLIP, CLIP), cmap=COLOURS, vmin=-CLIP, vmax=CLIP, aspect="equal", interpolation="none")
+    off = np.argwhere(np.abs(grid) > 1)
+    axes.plot(off[:, 1], off[:, 0], linestyle="none", marker="x", markersize=4, color=style.BLACK, markeredgewidth=0.8)
+    axes.set_xlim(-0.5, grid.shape[1] - 0.5)
+    axes.set_ylim(grid.shape[0] - 0.5, -0.5)
+    axes.tick_params(length=0)
+
+
+def _name_columns(axes: Axes, labels: Sequence[str]) -> None:
+    if len(labels) <= MOST_LABELS:
+        axes.set_xticks(range(len(labels)), labels, rotation=90)
+    else:
+        axes.set_xticks([])
+        axes.set_xlabel(f"{len(labels)} configurations")
+
+
+def _scale_beside(figure: Figure, panels: list[Axes]) -> None:
+    scale = ScalarMappable(Normalize(-CLIP, CLIP), COLOURS)
+    bar = figure.colorbar(scale, ax=panels, shrink=0.6, extend="both", ticks=[-CLIP, -1, 0, 1, CLIP])
+    bar.set_label("candidate − reference, in tolerances (× = out of tolerance)")
+
+
+def _size(labels: Sequence[Sequence[str]], metrics: int) -> tuple[float, float]:
+    rows, columns = map(len, labels)
+    longest = [max(map(len, names)) * 0.065 for names in labels]
+    width = 1.6 + longest[0] + CELL_INCHES * columns
+    return (max(4.0, width), 0.8 + longest[1] + metrics * (0.35 + CELL_INCHES * rows))

@@ -1,0 +1,108 @@
+"""Two runs laid over each other: congestion window and RTT of each flow, the reference in grey, the candidate in
+colour, and a line where they part.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tailback.analysis.window import NANOSECONDS
+from tailback.plots import style
+from tailback.plots.errors import NotDrawable
+from tailback.results import RunFolder, RunPair
+
+MOST_FLOWS = 4
+"""Side by side; more would be too narrow to read."""
+
+PANELS = {"cwnd": "segments", "TCP RTT": "ms"}
+SIDES = ("reference", "candidate")
+COLUMNS = ("panel", "unit", "flow", "side", "t", "value", "measured")
+
+LOOKS: Mapping[str, Mapping[str, Any]] = {
+    "reference": {"color": style.GREY, "linewidth": 1.6},
+    "candidate": {"color": style.PALETTE[0], "linewidth": 0.8},
+}
+
+OVERSHOOT = 2.0
+"""How far above what is measured an axis goes for the start; a spike of slow start would flatten all the rest."""
+
+
+def data(pair: RunPair) -> pd.DataFrame:
+    """One row per sample of the first flows of both runs: `COLUMNS`."""
+    parts = [_of_run(run, side) for side, run in zip(SIDES, (pair.reference, pair.candidate), strict=True)]
+    table = pd.concat(parts, ignore_index=True)
+    flows = list(dict.fromkeys(table["flow"]))[:MOST_FLOWS]
+    if not flows:
+        raise NotDrawable(f"`{pair.reference.path}` has no TCP flow to draw\n  hint: its experiment needs one")
+    return table[table["flow"].isin(flows)].reset_index(drop=True)
+
+
+def _of_run(run: RunFolder, side: str) -> pd.DataFrame:
+    if not run.has("tcp_info"):
+        return pd.DataFrame(columns=list(COLUMNS))
+    info = run.tcp_info
+    start, end = (edge / NANOSECONDS for edge in run.window_ns)
+    values = {"cwnd": info["snd_cwnd"], "TCP RTT": info["rtt"].where(info["rtt"] > 0) / 1e3}
+    parts = [
+        pd.DataFrame(
+            {"panel": panel, "unit": PANELS[panel], "flow": info["flow"], "side": side, "t": info["t"],
+             "value": of_panel.astype(np.float64), "measured": (info["t"] >= start) & (info["t"] < end)}
+        ).dropna(subset=["value"])
+        for panel, of_panel in values.items()
+    ]  # fmt: skip
+    return pd.concat(parts, ignore_index=True)
+
+
+def draw(table: pd.DataFrame, names: Mapping[str, str], parting: Mapping[str, float]) -> Figure:
+    """The figure of a table made by `data`; `names` of the two sides, `parting` in seconds by flow."""
+    flows = list(dict.fromkeys(table["flow"]))
+    with mpl.rc_context(style.STYLE):
+        figure = Figure(figsize=_size(len(flows)), layout="constrained")
+        grid = figure.subplots(len(PANELS), len(flows), squeeze=False, sharex=True, sharey="row")
+        for row, panel in enumerate(PANELS):
+            part = table[table["panel"] == panel]
+            for column, flow in enumerate(flows):
+                _draw_panel(grid[row, column], part[part["flow"] == flow], parting.get(flow))
+            _finish_row(list(grid[row]), part, panel)
+        for column, flow in enumerate(flows):
+            grid[0, column].set_title(flow)
+            grid[-1, column].set_xlabel("Time (s)")
+        _legend(figure, names, parting)
+        figure.align_ylabels()
+    return figure
+
+
+def _size(flows: int) -> tuple[float, float]:
+    return (max(style.COLUMN_WIDTH + 1.5, min(style.PAGE_WIDTH + 1.5, 2.4 * flows)), 3.4)
+
+
+def _draw_panel(axes: Axes, part: pd.DataFrame, parting: float | None) -> None:
+    for side in SIDES:
+        samples = part[part["side"] == side]
+        axes.plot(samples["t"].to_numpy(), samples["value"].to_numpy(), **LOOKS[side])
+    if parting is not None:
+        axes.axvline(parting, color=style.PALETTE[1], linewidth=0.8, linestyle=":")
+
+
+def _finish_row(row: Sequence[Axes], part: pd.DataFrame, panel: str) -> None:
+    measured = part.loc[part["measured"].astype(bool), "value"].to_numpy(dtype=np.float64)
+    highest = float(part["value"].max()) if len(part) else 1.0
+    if len(measured):
+        highest = min(highest, OVERSHOOT * float(measured.max()))
+    for axes in row:
+        style.scale(axes, measured, highest)
+    row[0].set_ylabel(f"{panel} ({PANELS[panel]})")
+
+
+def _legend(figure: Figure, names: Mapping[str, str], parting: Mapping[str, float]) -> None:
+    lines = [mpl.lines.Line2D([], [], **LOOKS[side]) for side in SIDES]
+    labels = [names[side] for side in SIDES]
+    if parting:
+        lines.append(mpl.lines.Line2D([], [], color=style.PALETTE[1], linewidth=0.8, linestyle=":"))
+        labels.append("first divergence")
+    figure.legend(lines, labels, loc="outside lower center", ncols=3)

@@ -1,0 +1,107 @@
+"""Two results laid beside each other: the runs that are the same place of the grid and the same repetition.
+
+An axis that has one value in each folder tells the folders apart (`tsq: 1ms` there, `off` here) and not their runs;
+so does an axis with one value that only one folder has. By all others runs are paired.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tailback.results.errors import NotComparable
+from tailback.results.reading import Results, RunFolder
+
+Side = Literal["reference", "candidate"]
+Key = tuple[tuple[str, ...], int]
+
+REFERENCE: Side = "reference"
+CANDIDATE: Side = "candidate"
+
+
+@dataclass(frozen=True)
+class RunPair:
+    """The same run on both sides."""
+
+    configuration: int
+    """Number of its place in `Pairing.configurations`."""
+    repetition: int
+    reference: RunFolder
+    candidate: RunFolder
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """What two results have in common, and what not."""
+
+    reference: Results
+    candidate: Results
+    configurations: Sequence[Mapping[str, str]]
+    """Axes of the paired configurations, in the order of the reference."""
+    pairs: Sequence[RunPair]
+    apart: Mapping[str, tuple[str, str]]
+    """Axes that tell the folders apart: the value there and here, empty where a folder has no such axis."""
+    unpaired: Mapping[Side, Sequence[RunFolder]]
+    """Runs that only one side has."""
+
+    def of(self, configuration: int) -> list[RunPair]:
+        """The repetitions of one configuration."""
+        return [pair for pair in self.pairs if pair.configuration == configuration]
+
+
+def pair(reference: Results, candidate: Results) -> Pairing:
+    """Pairs the runs of two results; raises `NotComparable` if none fits another."""
+    axes, apart = _axes(reference, candidate)
+    theirs, ours = _keyed(reference, axes), _keyed(candidate, axes)
+    common = [key for key in theirs if key in ours]
+    if not common:
+        raise NotComparable(
+            f"`{reference.path}` and `{candidate.path}` have no run in common\n"
+            f"  hint: the axes are {_shown(reference)} and {_shown(candidate)}"
+        )
+    places = list(dict.fromkeys(values for values, _ in common))
+    return Pairing(
+        reference=reference,
+        candidate=candidate,
+        configurations=[dict(zip(axes, values, strict=True)) for values in places],
+        pairs=[RunPair(places.index(key[0]), key[1], theirs[key], ours[key]) for key in common],
+        apart=apart,
+        unpaired={
+            REFERENCE: [run for key, run in theirs.items() if key not in ours],
+            CANDIDATE: [run for key, run in ours.items() if key not in theirs],
+        },
+    )
+
+
+def _axes(reference: Results, candidate: Results) -> tuple[list[str], dict[str, tuple[str, str]]]:
+    """The axes to pair runs by, and those that tell the folders apart."""
+    paired, apart = [], {}
+    for axis in dict.fromkeys([*reference.axes, *candidate.axes]):
+        there, here = (_values(side, axis) for side in (reference, candidate))
+        if there and here and (there == here or len(there) > 1 or len(here) > 1):
+            paired.append(axis)
+        elif len(there) <= 1 and len(here) <= 1:
+            apart[axis] = (there[0] if there else "", here[0] if here else "")
+        else:
+            raise _one_sided(axis, reference if there else candidate)
+    return paired, apart
+
+
+def _values(results: Results, axis: str) -> list[str]:
+    """The values that runs have; a folder may still lack some of its grid."""
+    return sorted({run.axes[axis] for run in results.runs if axis in run.axes})
+
+
+def _one_sided(axis: str, has: Results) -> NotComparable:
+    values = ", ".join(_values(has, axis))
+    return NotComparable(
+        f"only `{has.path}` has the axis `{axis}`, with {values}\n"
+        f"  hint: run it again with one value (`--set {axis}=VALUE`), or give the other the same axis"
+    )
+
+
+def _keyed(results: Results, axes: Sequence[str]) -> dict[Key, RunFolder]:
+    return {(tuple(run.axes[axis] for axis in axes), run.repetition): run for run in results.runs}
+
+
+def _shown(results: Results) -> str:
+    return "; ".join(f"{axis}: {', '.join(values)}" for axis, values in results.axes.items()) or "none"

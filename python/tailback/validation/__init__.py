@@ -1,0 +1,31 @@
+"""Two results held against each other: differences, distances, traces and where they part.
+
+`compare` takes any two folders of results. `validate` runs one experiment on two backends first, and judges what it
+finds by tolerances: it says how far the simulator is from a kernel for this very case.
+"""
+
+from tailback.validation.comparison import Comparison, Criteria, Parting, compare, parting
+from tailback.validation.document import document, validation_document
+from tailback.validation.every import AXES, NoRegistry, every
+from tailback.validation.folder import write, write_validation
+from tailback.validation.session import LeftOut, Request, Validated, WrongValidation, validate
+
+__all__ = [
+    "AXES",
+    "Comparison",
+    "Criteria",
+    "LeftOut",
+    "NoRegistry",
+    "Parting",
+    "Request",
+    "Validated",
+    "WrongValidation",
+    "compare",
+    "document",
+    "every",
+    "parting",
+    "validate",
+    "validation_document",
+    "write",
+    "write_validation",
+]

@@ -1,0 +1,219 @@
+"""From paired runs to the tables of a comparison."""
+
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tailback.analysis import Window, cwnd_samples, tcp_rtt_samples
+from tailback.analysis.differences import SummaryPair, differences, paired_metrics
+from tailback.analysis.distances import SamplePair, distances
+from tailback.analysis.divergence import (
+    Threshold,
+    Traces,
+    aligned,
+    around,
+    default_threshold,
+    events_between,
+    first_divergences,
+    interval_before,
+)
+from tailback.analysis.matrix import deviations
+from tailback.analysis.metrics import Samples, counted
+from tailback.analysis.repetitions import Summary
+from tailback.analysis.rows import with_axes
+from tailback.analysis.tolerances import NONE, Tolerance, judged, share_within
+from tailback.results import Pairing, RunFolder, RunPair
+from tailback.results.pairing import CANDIDATE, REFERENCE, Side
+
+DIVERGENCES = ("configuration", "repetition", "flow", "column", "place", "t", "reference", "candidate")
+
+EVENTS_SHOWN = 30
+"""Of each side, at a parting."""
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """By what results are judged."""
+
+    tolerances: Mapping[str, Tolerance] = field(default_factory=lambda: NONE)
+    threshold: Threshold | None = None
+    """From where on samples differ; without one as the sampling asks (`analysis.divergence`)."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two results held against each other. `configuration` in a table is the number of one in `pairing`."""
+
+    pairing: Pairing
+    criteria: Criteria
+    judged: pd.DataFrame
+    """A row per configuration and metric (`analysis.tolerances.judged`)."""
+    distances: pd.DataFrame
+    """A row per configuration and quantity (`analysis.distances`)."""
+    divergences: pd.DataFrame
+    """A row per pair of runs, flow and column that ever differs (`analysis.divergence`)."""
+
+    @functools.cached_property
+    def deviations(self) -> pd.DataFrame:
+        """The conformance matrix (`analysis.matrix`)."""
+        return deviations(self.judged, self.pairing.configurations)
+
+    @functools.cached_property
+    def share_within(self) -> pd.DataFrame:
+        """Cells within tolerance, by tolerance."""
+        return share_within(self.judged)
+
+    @property
+    def differences(self) -> pd.DataFrame:
+        """`judged` with the axes in front."""
+        return with_axes(self.judged, self.pairing.configurations)
+
+    @property
+    def off(self) -> int:
+        """Cells out of tolerance."""
+        return int((self.judged["outcome"] == "off").sum())
+
+    def names(self) -> dict[Side, str]:
+        """What tells the sides apart: their backends, else their folders."""
+        sides = {REFERENCE: self.pairing.reference, CANDIDATE: self.pairing.candidate}
+        backends = {side: ", ".join(dict.fromkeys(run.backend for run in found.runs)) for side, found in sides.items()}
+        if backends[REFERENCE] != backends[CANDIDATE]:
+            return backends
+        return {side: str(found.path) for side, found in sides.items()}
+
+
+@dataclass(frozen=True)
+class Parting:
+    """The earliest divergence of one pair of runs, with what surrounds it."""
+
+    pair: RunPair
+    flow: str
+    column: str
+    place: int
+    t: float
+    between: tuple[float, float]
+    """Seconds between which its cause lies: the sample before, and this one."""
+    rows: pd.DataFrame
+    """Samples around it, side by side."""
+    events: Mapping[Side, pd.DataFrame]
+    """What each side noted of this flow between the two samples."""
+
+
+def compare(pairing: Pairing, criteria: Criteria) -> Comparison:
+    """All tables of a comparison."""
+    pairs = [SummaryPair(pair.configuration, *_counted_alike(pair)) for pair in pairing.pairs]
+    return Comparison(
+        pairing,
+        criteria,
+        judged=judged(differences(paired_metrics(pairs)), criteria.tolerances),
+        distances=distances(_samples(pairing)),
+        divergences=_divergences(pairing, criteria),
+    )
+
+
+def _counted_alike(pair: RunPair) -> tuple[Summary, Summary]:
+    """The summaries of both runs. Where a side has no `events`, as a kernel has none of single drops, drops and marks
+    are those that the disciplines counted, on both sides.
+    """
+    sides = _runs(pair)
+    if all(run.has("events") for run in sides) or not all(run.has("qdisc") for run in sides):
+        return pair.reference.summary, pair.candidate.summary
+    reference, candidate = ({**run.summary, **_counters(run)} for run in sides)
+    return reference, candidate
+
+
+def _counters(run: RunFolder) -> dict[str, Any]:
+    """Drops and marks as the summary has them, from `qdisc`."""
+    window = Window(*run.window_ns)
+    dropped = {device: {"dropped": count} for device, count in counted(run.qdisc, "dropped", window).items()}
+    return {"drops": dropped, "marks": sum(counted(run.qdisc, "marked", window).values())}
+
+
+def parting(comparison: Comparison, configuration: int) -> Parting | None:
+    """The earliest divergence of the first repetition of a configuration; `None` if nothing diverges."""
+    pair = comparison.pairing.of(configuration)[0]
+    table = comparison.divergences
+    found = table[(table["configuration"] == configuration) & (table["repetition"] == pair.repetition)]
+    traces = _traces(pair)
+    if found.empty or traces is None:
+        return None
+    first = found.sort_values("t", kind="stable").iloc[0]
+    samples, flow, place = aligned(traces), str(first["flow"]), int(first["place"])
+    between = interval_before(samples, flow, place)
+    sides = {REFERENCE: pair.reference, CANDIDATE: pair.candidate}
+    return Parting(
+        pair,
+        flow,
+        str(first["column"]),
+        place,
+        float(first["t"]),
+        between,
+        rows=around(samples, flow, place),
+        events={side: _events(run, flow, between) for side, run in sides.items()},
+    )
+
+
+def _samples(pairing: Pairing) -> Iterator[SamplePair]:
+    """RTT and cwnd of all flows and repetitions of each configuration."""
+    for configuration in range(len(pairing.configurations)):
+        pairs = [pair for pair in pairing.of(configuration) if _traces(pair) is not None]
+        for quantity, unit, read in (("tcp_rtt_ms", "ms", _rtt), ("cwnd_segments", "segments", _cwnd)):
+            sides = [_pooled(read(run) for run in runs) for runs in zip(*map(_runs, pairs), strict=True)]
+            if sides:
+                yield SamplePair(configuration, quantity, unit, *sides)
+
+
+def _runs(pair: RunPair) -> tuple[RunFolder, RunFolder]:
+    return pair.reference, pair.candidate
+
+
+def _pooled(parts: Iterator[Samples]) -> Samples:
+    return np.concatenate(list(parts))
+
+
+def _rtt(run: RunFolder) -> Samples:
+    return tcp_rtt_samples(run.tcp_info, Window(*run.window_ns))
+
+
+def _cwnd(run: RunFolder) -> Samples:
+    flows = cwnd_samples(run.tcp_info, Window(*run.window_ns)).values()
+    return np.concatenate([np.empty(0), *flows])
+
+
+def _divergences(pairing: Pairing, criteria: Criteria) -> pd.DataFrame:
+    parts = [found for pair in pairing.pairs if (found := _of_pair(pair, criteria)) is not None]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(DIVERGENCES))
+
+
+def _of_pair(pair: RunPair, criteria: Criteria) -> pd.DataFrame | None:
+    traces = _traces(pair)
+    if traces is None:
+        return None
+    threshold = criteria.threshold or default_threshold(traces.sampling)
+    found = first_divergences(aligned(traces), threshold)
+    found.insert(0, "configuration", pair.configuration)
+    found.insert(1, "repetition", pair.repetition)
+    return found if len(found) else None
+
+
+def _traces(pair: RunPair) -> Traces | None:
+    """`None` if a side has no `tcp_info`."""
+    if not (pair.reference.has("tcp_info") and pair.candidate.has("tcp_info")):
+        return None
+    records = [run.scenario["record"] for run in _runs(pair)]
+    return Traces(
+        pair.reference.tcp_info,
+        pair.candidate.tcp_info,
+        sampling="ack" if all(record["tcp_info"] == "ack" for record in records) else "interval",
+        interval_ns=max(int(record["interval_ns"]) for record in records),
+    )
+
+
+def _events(run: RunFolder, flow: str, between: tuple[float, float]) -> pd.DataFrame:
+    if not run.has("events"):
+        return pd.DataFrame()
+    return events_between(run.events, flow, between).head(EVENTS_SHOWN)

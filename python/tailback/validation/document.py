@@ -1,0 +1,133 @@
+"""The document of `compare --json` and `validate --json`; unknown = absent, as in design §4.
+
+    {"tailback", "title", "reference": {"dir", "backend"}, "candidate": …, "apart": {AXIS: [there, here]},
+     "tolerances": {NAME: WORDS}, "within": {NAME: {"within", "judged"}},
+     "configurations": [{"axes", "repetitions",
+        "metrics": {METRIC: {"unit", "reference", "candidate", "difference", "interval", "relative", "effect",
+                             "tolerance", "excess", "outcome", "verdict"}},
+        "distances": {QUANTITY: {"unit", "n_reference", "n_candidate", "wasserstein", "relative", "ks"}},
+        "divergences": [{"repetition", "flow", "column", "t", "reference", "candidate"}],
+        "first_divergence": {"repetition", "flow", "column", "t", "between", "rows", "events"}}],
+     "unpaired": {SIDE: [RUN]}}
+
+A validation adds `"left_out": [{"axes", "backend", "reason"}]` and `"failed": [{"axes", "repetition", "backend",
+"error"}]` where there are any.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from tailback.analysis.rows import of_configuration, records
+from tailback.results import Results
+from tailback.results.provenance import tailback_version
+from tailback.sweep import Outcome
+from tailback.validation.comparison import Comparison, Parting, parting
+from tailback.validation.session import Validated
+
+METRIC = ("unit", "reference", "candidate", "difference", "relative", "effect", "tolerance", "excess")
+DISTANCE = ("unit", "n_reference", "n_candidate", "wasserstein", "relative", "ks")
+DIVERGENCE = ("repetition", "flow", "column", "t", "reference", "candidate")
+
+DIGITS = 9
+"""Significant: more than any measurement, fewer than differ between machines in the last bit of a sum."""
+
+
+def document(comparison: Comparison) -> dict[str, Any]:
+    """See the head of this file."""
+    pairing = comparison.pairing
+    criteria = comparison.criteria.tolerances
+    found = {
+        "tailback": tailback_version(),
+        "title": pairing.candidate.title,
+        "reference": _side(pairing.reference),
+        "candidate": _side(pairing.candidate),
+        "apart": {axis: list(values) for axis, values in pairing.apart.items()},
+        "tolerances": {name: by.words for name, by in criteria.items() if by.words != "off"},
+        "within": _within(comparison.share_within),
+        "configurations": [_configuration(comparison, place) for place in range(len(pairing.configurations))],
+        "unpaired": {side: [run.name for run in runs] for side, runs in pairing.unpaired.items() if runs},
+    }
+    return {key: value for key, value in found.items() if value not in ({}, [])}
+
+
+def validation_document(done: Validated) -> dict[str, Any]:
+    """The document of a validation; without configurations where no run is complete on both sides."""
+    found = document(done.comparison) if done.comparison is not None else {"tailback": tailback_version()}
+    extra = {
+        "left_out": [{"axes": dict(out.axes), "backend": out.backend, "reason": out.reason} for out in done.left_out],
+        "failed": [_failure(outcome, side.backend) for side in done.carried for outcome in side.failed],
+    }
+    return {**found, **{key: value for key, value in extra.items() if value}}
+
+
+def _failure(outcome: Outcome, backend: str) -> dict[str, Any]:
+    run = outcome.run
+    return {"axes": dict(run.axes), "repetition": run.repetition, "backend": backend, "error": outcome.error}
+
+
+def known(row: Mapping[str, Any], columns: tuple[str, ...]) -> dict[str, Any]:
+    """The columns of `row` that are known, as JSON has them."""
+    plain = {column: _plain(row[column]) for column in columns if column in row}
+    return {column: value for column, value in plain.items() if value is not None}
+
+
+def _side(results: Results) -> dict[str, Any]:
+    backends = list(dict.fromkeys(run.backend for run in results.runs))
+    return {"dir": str(results.path.resolve()), "backend": ", ".join(backends)}
+
+
+def _within(shares: pd.DataFrame) -> dict[str, Any]:
+    rows = records(shares[shares["judged"] > 0])
+    return {str(row["tolerance"]): known(row, ("within", "judged")) for row in rows}
+
+
+def _configuration(comparison: Comparison, place: int) -> dict[str, Any]:
+    metrics, distances, divergences = (
+        of_configuration(table, place) for table in (comparison.judged, comparison.distances, comparison.divergences)
+    )
+    first = parting(comparison, place)
+    found = {
+        "axes": dict(comparison.pairing.configurations[place]),
+        "repetitions": [pair.repetition for pair in comparison.pairing.of(place)],
+        "metrics": {row["metric"]: _metric(row) for row in metrics},
+        "distances": {row["quantity"]: known(row, DISTANCE) for row in distances},
+        "divergences": [known(row, DIVERGENCE) for row in divergences],
+    }
+    return found if first is None else {**found, "first_divergence": _parting(first)}
+
+
+def _metric(row: Mapping[str, Any]) -> dict[str, Any]:
+    interval = [_plain(row["low"]), _plain(row["high"])]
+    ends = {} if None in interval else {"interval": interval}
+    return {**known(row, METRIC), **ends, "outcome": row["outcome"], "verdict": row["verdict"]}
+
+
+def _parting(first: Parting) -> dict[str, Any]:
+    events = {side: _rows(table) for side, table in first.events.items() if len(table)}
+    found = {
+        "repetition": first.pair.repetition,
+        "flow": first.flow,
+        "column": first.column,
+        "t": _plain(first.t),
+        "between": [_plain(edge) for edge in first.between],
+        "rows": _rows(first.rows),
+    }
+    return {**found, "events": events} if events else found
+
+
+def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    columns = tuple(str(column) for column in table)
+    return [known(row, columns) for row in records(table)]
+
+
+def _plain(value: Any) -> Any:
+    """`None` for what is not known. JSON has no infinity either."""
+    if value is None or isinstance(value, str):
+        return value
+    number = float(value)
+    if not math.isfinite(number):
+        return None
+    return int(number) if number.is_integer() else float(f"{number:.{DIGITS}g}")

@@ -1,0 +1,180 @@
+"""The report of a comparison: one HTML page with its figures inside, which asks nothing of a network."""
+
+import base64
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from tailback.analysis.rows import of_configuration, records
+from tailback.plots import conformance, overlay, rendered
+from tailback.plots.errors import NotDrawable
+from tailback.results.provenance import tailback_version
+from tailback.results.reading import Results
+from tailback.validation.comparison import Comparison, Parting, parting
+from tailback.validation.session import LeftOut
+
+MOST_FIGURES = 24
+"""Traces drawn: of the configurations farthest off; more would make a page that no browser likes."""
+
+MOST_POINTS = 20_000
+"""Of a figure of lines; one with more is embedded as pixels."""
+
+TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
+
+
+@dataclass(frozen=True)
+class Section:
+    """One configuration on the page."""
+
+    number: int
+    label: str
+    repetitions: Sequence[int]
+    metrics: Sequence[Mapping[str, Any]]
+    distances: Sequence[Mapping[str, Any]]
+    divergences: Sequence[Mapping[str, Any]]
+    parting: Parting | None
+    figure: str | None
+    """As a data URI."""
+
+    @property
+    def off(self) -> int:
+        """Cells out of tolerance."""
+        return sum(row["outcome"] == "off" for row in self.metrics)
+
+
+def html(comparison: Comparison, left_out: Sequence[LeftOut] = ()) -> str:
+    """The page."""
+    drawn = _drawn(comparison)
+    places = range(len(comparison.pairing.configurations))
+    figures = {place: _overlay(comparison, place) for place in drawn}
+    sections = [_section(comparison, place, figures.get(place)) for place in places]
+    return _environment().get_template("report.html.j2").render(
+        comparison=comparison,
+        pairing=comparison.pairing,
+        names=comparison.names(),
+        sides={"reference": _runs(comparison.pairing.reference), "candidate": _runs(comparison.pairing.candidate)},
+        tolerances={name: by.words for name, by in comparison.criteria.tolerances.items() if by.words != "off"},
+        shares=records(comparison.share_within),
+        matrix=_matrix(comparison),
+        sections=sections,
+        left_out=left_out,
+        version=tailback_version(),
+        figures_left_out=len(sections) - len(drawn),
+    )  # fmt: skip
+
+
+def has_matrix(comparison: Comparison) -> bool:
+    """Whether there is more than one configuration to lay out, and anything that was judged."""
+    return len(comparison.pairing.configurations) > 1 and not comparison.deviations.empty
+
+
+def as_json(document: Mapping[str, Any]) -> bytes:
+    """A JSON document as the bytes of a file."""
+    return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("tailback.validation", "."), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters["number"] = number
+    environment.filters["share"] = share
+    environment.filters["records"] = records
+    return environment
+
+
+def number(value: Any) -> str:
+    """Four significant digits, whole numbers whole; `–` for what is not known."""
+    if isinstance(value, str):
+        return value
+    if value is None or math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞"
+    return f"{value:.0f}" if float(value).is_integer() or abs(value) >= 1e4 else f"{value:.4g}"
+
+
+def share(value: float) -> str:
+    """`+3.1 %`."""
+    return "–" if math.isnan(value) else f"{100 * value:+.1f} %".replace("-", "−")
+
+
+def _runs(results: Results) -> dict[str, str]:
+    """Where they lie, and what ran them where."""
+    manifests = [run.manifest for run in results.runs]
+    backends = dict.fromkeys(str(manifest["backend"]) for manifest in manifests)
+    builds = dict.fromkeys(str(manifest["fingerprint"]) for manifest in manifests)
+    return {
+        "folder": str(results.path),
+        "backend": ", ".join(backends),
+        "build": ", ".join(builds),
+        "started": min(str(manifest["started"]) for manifest in manifests),
+    }
+
+
+def _drawn(comparison: Comparison) -> set[int]:
+    """The configurations whose traces are drawn: the first, where all fit; else those farthest off."""
+    count = len(comparison.pairing.configurations)
+    if count <= MOST_FIGURES:
+        return set(range(count))
+    worst = comparison.judged.groupby("configuration")["excess"].apply(lambda excess: excess.abs().max())
+    return {int(place) for place in worst.fillna(0).sort_values(ascending=False, kind="stable").index[:MOST_FIGURES]}
+
+
+def _section(comparison: Comparison, place: int, figure: str | None) -> Section:
+    pairing = comparison.pairing
+    metrics, distances, divergences = (
+        of_configuration(table, place) for table in (comparison.judged, comparison.distances, comparison.divergences)
+    )
+    return Section(
+        number=place + 1,
+        label=", ".join(f"{axis} {value}" for axis, value in pairing.configurations[place].items()) or "all runs",
+        repetitions=[pair.repetition for pair in pairing.of(place)],
+        metrics=metrics,
+        distances=distances,
+        divergences=_first_of_each_flow(divergences),
+        parting=parting(comparison, place),
+        figure=figure,
+    )
+
+
+def _first_of_each_flow(divergences: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """They come earliest first for each flow."""
+    first: dict[tuple[int, str], Mapping[str, Any]] = {}
+    for row in divergences:
+        first.setdefault((row["repetition"], row["flow"]), row)
+    return list(first.values())
+
+
+def _overlay(comparison: Comparison, place: int) -> str | None:
+    """The traces of the first repetition."""
+    pair = comparison.pairing.of(place)[0]
+    if not (pair.reference.has("tcp_info") or pair.candidate.has("tcp_info")):
+        return None
+    found = comparison.divergences
+    theirs = found[(found["configuration"] == place) & (found["repetition"] == pair.repetition)]
+    try:
+        table = overlay.data(pair)
+    except NotDrawable:
+        return None
+    shown = theirs[theirs["flow"].isin(table["flow"])]
+    partings = {str(flow): float(t) for flow, t in shown.groupby("flow")["t"].min().items()}
+    figure = overlay.draw(table, {str(side): name for side, name in comparison.names().items()}, partings)
+    suffix = ".png" if len(table) > MOST_POINTS else ".svg"
+    return data_uri(rendered(figure, suffix), suffix)
+
+
+def _matrix(comparison: Comparison) -> str | None:
+    if not has_matrix(comparison):
+        return None
+    return data_uri(rendered(conformance.draw(comparison.deviations), ".svg"), ".svg")
+
+
+def data_uri(content: bytes, suffix: str) -> str:
+    """A file within the page."""
+    return f"data:{TYPES[suffix]};base64,{base64.b64encode(content).decode()}"

@@ -1,0 +1,138 @@
+"""One experiment on two backends, then the comparison.
+
+    DIR/uml/, DIR/sim/        the results of each backend, as `tailback run` writes them
+    DIR/report.html …         what `folder` makes of them
+
+Configurations that one of the backends refuses are left out of both, with the reason.
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tailback import sweep
+from tailback.backends import Backend, Unsuitable, open_backend
+from tailback.results import Results, default_folder, open_results, pair
+from tailback.scenario import Experiment, Run
+from tailback.sweep import Carried, Watch
+from tailback.validation.comparison import Comparison, Criteria, compare
+
+RESULTS = Path("results")
+
+
+class WrongValidation(Exception):
+    """A validation that cannot be done; the message says why."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """How an experiment is to be validated."""
+
+    candidate: str
+    """The backend in question."""
+    reference: str
+    """The backend it is held against."""
+    criteria: Criteria
+    jobs: int | None = None
+    out: Path | None = None
+    settings: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A configuration that a backend cannot run."""
+
+    axes: Mapping[str, str]
+    backend: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Validated:
+    """A validation carried out; without a comparison if no run is complete on both sides."""
+
+    folder: Path
+    comparison: Comparison | None
+    carried: Sequence[Carried]
+    left_out: Sequence[LeftOut]
+
+    @property
+    def failed(self) -> int:
+        """Runs that ended badly, on both sides."""
+        return sum(len(side.failed) for side in self.carried)
+
+    @property
+    def off(self) -> int:
+        """Cells out of tolerance."""
+        return self.comparison.off if self.comparison is not None else 0
+
+
+def validate(experiment: Experiment, request: Request, watch: Watch) -> Validated:
+    """Runs `experiment` on both backends; complete runs that are there already are not run again."""
+    if request.candidate == request.reference:
+        hint = "name another with `--against`; results of one backend are held together by `tailback compare`"
+        raise WrongValidation(f"both sides are `{request.candidate}`\n  hint: {hint}")
+    backends = {name: open_backend(name) for name in (request.reference, request.candidate)}
+    feasible, left_out = _feasible(experiment, backends)
+    folder = request.out if request.out is not None else _default_folder(feasible, backends, request.settings)
+    carried = [
+        sweep.carry_out(feasible, sweep.Request(name, request.jobs, folder / _plain(name), request.settings), watch)
+        for name in backends
+    ]
+    return Validated(folder, _compared(carried, request.criteria), carried, left_out)
+
+
+def _feasible(experiment: Experiment, backends: Mapping[str, Backend]) -> tuple[Experiment, list[LeftOut]]:
+    """The experiment without the configurations that a backend cannot run."""
+    firsts = [run for run in experiment.runs() if run.repetition == 1]
+    refusals = [_refusal(run, backends) for run in firsts]
+    kept = [
+        configuration
+        for configuration, refusal in zip(experiment.configurations, refusals, strict=True)
+        if refusal is None
+    ]
+    left_out = [refusal for refusal in refusals if refusal is not None]
+    if not kept:
+        raise Unsuitable(f"no configuration can run on both backends\n  `{left_out[0].backend}`: {left_out[0].reason}")
+    return replace(experiment, configurations=tuple(kept)), left_out
+
+
+def _refusal(run: Run, backends: Mapping[str, Backend]) -> LeftOut | None:
+    for name, backend in backends.items():
+        try:
+            backend.check(run.scenario)
+        except Unsuitable as unsuitable:
+            return LeftOut(run.axes, name, str(unsuitable))
+    return None
+
+
+def _default_folder(experiment: Experiment, backends: Mapping[str, Backend], settings: Sequence[str]) -> Path:
+    """`results/STEM-validation` if it is free or holds this already, else with a number."""
+    plans = {_plain(name): sweep.plan_of(experiment, backend, settings) for name, backend in backends.items()}
+    stem = f"{experiment.name}-validation"
+    names = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
+    folders = (RESULTS / name for name in names)
+    return next(
+        folder
+        for folder in folders
+        if all(default_folder(name, plan, folder) == folder / name for name, plan in plans.items())
+    )
+
+
+def _plain(backend: str) -> str:
+    """The name of a backend as a folder: that of one with a choice (`uml:mine`) has a colon."""
+    return backend.replace(":", "-")
+
+
+def _compared(carried: Sequence[Carried], criteria: Criteria) -> Comparison | None:
+    sides = [{outcome.run.name for outcome in side.outcomes if outcome.status == "ok"} for side in carried]
+    if not sides[0] & sides[1]:
+        return None
+    reference, candidate = (_only(open_results(side.folder), names) for side, names in zip(carried, sides, strict=True))
+    return compare(pair(reference, candidate), criteria)
+
+
+def _only(results: Results, names: set[str]) -> Results:
+    """The runs of this validation: the folder may hold those of a larger grid from before."""
+    return replace(results, runs=[run for run in results.runs if run.name in names])

@@ -1,0 +1,104 @@
+"""Differences over repetitions: their intervals, their effect, and what is not known."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tailback.analysis.differences import (
+    METRICS,
+    SummaryPair,
+    difference,
+    differences,
+    interval,
+    paired_metrics,
+)
+
+SUMMARY = {
+    "goodput_mbps": {"total": 9.5, "flows": {"upload": 9.5}},
+    "ping_ms": {"p50": 2.0, "p90": 3.0},
+    "cwnd_segments": {"a": {"mean": 10.0}, "b": {"mean": 30.0}},
+    "drops": {"client -> router": {"tail_full": 3, "aged": 1}, "router -> server": {"tail_full": 2}},
+    "retransmits": 6,
+    "marks": 0,
+}
+
+
+def values(*numbers: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.array(numbers, dtype=np.float64)
+
+
+def test_the_difference_is_the_mean_of_those_of_the_pairs() -> None:
+    found = difference(values(1, 2, 3, 4), values(2, 4, 3, 7))
+    assert (found.pairs, found.reference, found.candidate, found.difference) == (4, 2.5, 4.0, 1.5)
+    assert found.relative == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("pairs", [5, 10, 30])
+def test_an_interval_covers_the_true_mean_about_as_often_as_it_says(pairs: int) -> None:
+    draws = np.random.default_rng(7)
+    covered = 0
+    for _ in range(200):
+        low, high = interval(draws.normal(1.0, 1.0, size=pairs))
+        covered += low <= 1.0 <= high
+    # 190 are expected; three standard deviations of a binomial are 9.
+    assert 179 <= covered <= 199
+
+
+def test_the_same_values_have_the_same_interval() -> None:
+    sample = values(1.2, 0.7, 1.9, 1.1, 0.4)
+    assert interval(sample) == interval(sample)
+    low, high = interval(sample)
+    assert 0.4 < low < sample.mean() < high < 1.9
+
+
+def test_one_repetition_has_no_interval_and_no_effect() -> None:
+    found = difference(values(10), values(11))
+    assert found.difference == 1
+    assert all(map(math.isnan, (found.low, found.high, found.effect)))
+
+
+def test_repetitions_that_differ_alike_have_an_interval_of_no_width() -> None:
+    found = difference(values(1, 2, 3), values(2, 3, 4))
+    assert (found.low, found.high) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("sample", [(0.0, 0.0, 1.0), (1.0, 2.0), (0.0, 1e-300, 1.0), (5.0, 5.0, 5.0, 5.0, 9.0)])
+def test_an_interval_of_few_or_alike_values_is_a_number_within_their_range(sample: tuple[float, ...]) -> None:
+    low, high = interval(values(*sample))
+    assert min(sample) <= low <= high <= max(sample)
+
+
+def test_effect_is_in_standard_deviations_over_repetitions() -> None:
+    # Both sides have a variance of 1; the means are 2 apart.
+    assert difference(values(0, 1, 2), values(2, 3, 4)).effect == pytest.approx(2.0)
+    assert math.isnan(difference(values(1, 1), values(2, 2)).effect)
+
+
+def test_a_repetition_with_an_unknown_value_does_not_count() -> None:
+    found = difference(values(1, math.nan, 3), values(2, 9, math.nan))
+    assert (found.pairs, found.reference, found.candidate) == (1, 1.0, 2.0)
+
+
+def test_a_metric_is_read_where_the_summary_has_it() -> None:
+    table = paired_metrics([SummaryPair(0, SUMMARY, SUMMARY)]).set_index("metric")["reference"]
+    assert table["goodput_mbps.total"] == 9.5
+    assert table["cwnd_segments.mean"] == 20.0
+    assert table["drops"] == 6
+    assert table["marks"] == 0
+    assert not {"tcp_rtt_ms.p50", "tcp_rtt_ms.p90"} & set(table.index)
+    assert set(table.index) < set(METRICS)
+
+
+def test_a_metric_that_one_side_lacks_has_a_row_without_a_difference() -> None:
+    blind = {name: value for name, value in SUMMARY.items() if name != "drops"}
+    table = differences(paired_metrics([SummaryPair(0, SUMMARY, blind)])).set_index("metric")
+    assert table.loc["drops", "pairs"] == 0
+    assert table.loc["drops", "reference"] == 6
+    assert math.isnan(float(table.loc["drops", "difference"]))  # type: ignore[arg-type]
+
+
+def test_configurations_are_kept_apart() -> None:
+    more = {**SUMMARY, "retransmits": 9}
+    table = differences(paired_metrics([SummaryPair(0, SUMMARY, SUMMARY), SummaryPair(1, SUMMARY, more)]))
+    assert table[table["metric"] == "retransmits"]["difference"].to_list() == [0, 3]

@@ -1,0 +1,168 @@
+"""The first sample at which two runs part."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tailback.analysis.divergence import (
+    AT_EACH_ACK,
+    AT_INTERVALS,
+    Sampling,
+    Threshold,
+    Traces,
+    aligned,
+    around,
+    events_between,
+    first_divergences,
+    interval_before,
+)
+
+INTERVAL_NS = 100_000_000
+
+
+def trace(flow: str = "upload", samples: int = 50) -> pd.DataFrame:
+    """A window that grows by ten segments at each sample."""
+    step = np.arange(1, samples + 1)
+    return pd.DataFrame(
+        {
+            "t": step / 10,
+            "flow": flow,
+            "snd_cwnd": 10 * step,
+            "snd_ssthresh": np.nan,
+            "unacked": 10 * step,
+            "bytes_acked": 14_480 * step,
+            "total_retrans": 0,
+            "rtt": 10_000,
+            "sacked": 0,
+        }
+    )
+
+
+def changed(table: pd.DataFrame, row: int, **values: float) -> pd.DataFrame:
+    copy = table.astype(dict.fromkeys(values, np.float64))
+    for column, value in values.items():
+        copy.loc[row, column] = value
+    return copy
+
+
+def traces(reference: pd.DataFrame, candidate: pd.DataFrame, sampling: Sampling = "interval") -> Traces:
+    return Traces(reference, candidate, sampling, INTERVAL_NS)
+
+
+def firsts(found: Traces, threshold: Threshold = AT_INTERVALS) -> list[tuple[object, ...]]:
+    table = first_divergences(aligned(found), threshold)
+    return [tuple(row) for row in table[["flow", "column", "place", "t"]].itertuples(index=False)]
+
+
+def test_equal_traces_do_not_diverge() -> None:
+    assert firsts(traces(trace(), trace())) == []
+    assert firsts(traces(trace(), trace(), "ack"), AT_EACH_ACK) == []
+
+
+def test_the_first_sample_that_differs_is_found_column_by_column() -> None:
+    candidate = changed(changed(trace(), 20, snd_cwnd=99), 30, unacked=1)
+    assert firsts(traces(trace(), candidate)) == [("upload", "snd_cwnd", 21, 2.1), ("upload", "unacked", 31, 3.1)]
+
+
+def test_at_the_same_sample_the_window_is_told_first() -> None:
+    candidate = changed(trace(), 20, total_retrans=9, snd_ssthresh=50, snd_cwnd=50, unacked=50)
+    columns = [column for _, column, *_ in firsts(traces(trace(), candidate))]
+    assert columns == ["snd_cwnd", "snd_ssthresh", "unacked", "total_retrans"]
+
+
+def test_a_difference_below_the_share_or_the_slack_is_forgiven() -> None:
+    nearly = changed(changed(trace(), 40, snd_cwnd=440), 0, snd_cwnd=11)
+    assert firsts(traces(trace(), nearly)) == []
+    assert firsts(traces(trace(), nearly), Threshold(0.05, AT_INTERVALS.slack)) == [("upload", "snd_cwnd", 41, 4.1)]
+    assert firsts(traces(trace(), nearly), AT_EACH_ACK)[0] == ("upload", "snd_cwnd", 1, 0.1)
+
+
+def test_counters_without_a_sign_may_be_less_than_the_reference() -> None:
+    kinds = {"snd_cwnd": np.uint32, "bytes_acked": np.uint64}
+    little = changed(trace(), 40, snd_cwnd=406)
+    much = changed(little, 45, snd_cwnd=360)
+    reference = trace().astype(kinds)
+    assert firsts(traces(reference, little.astype(kinds))) == []
+    assert firsts(traces(reference, much.astype(kinds))) == [("upload", "snd_cwnd", 46, 4.6)]
+
+
+def test_a_threshold_that_is_infinite_on_one_side_only_differs() -> None:
+    both = changed(trace(), 5, snd_ssthresh=30)
+    assert firsts(traces(both, both)) == []
+    assert firsts(traces(trace(), both)) == [("upload", "snd_ssthresh", 6, 0.6)]
+
+
+def test_samples_some_microseconds_late_are_the_same_samples() -> None:
+    late = trace().assign(t=lambda table: table["t"] + 60e-6)
+    assert firsts(traces(late, trace())) == []
+
+
+def test_a_side_sampled_at_each_ack_too_is_read_at_the_instants_of_the_other() -> None:
+    between = trace().assign(t=lambda table: table["t"] + 0.03, snd_cwnd=1)
+    mixed = pd.concat([trace(), between], ignore_index=True).sort_values("t", ignore_index=True)
+    assert firsts(traces(trace(), mixed)) == []
+
+
+def test_flows_are_told_apart() -> None:
+    reference = pd.concat([trace("a"), trace("b")], ignore_index=True)
+    candidate = pd.concat([trace("a"), changed(trace("b"), 7, snd_cwnd=1)], ignore_index=True)
+    assert firsts(traces(reference, candidate)) == [("b", "snd_cwnd", 8, 0.8)]
+
+
+def test_columns_that_one_side_lacks_are_not_judged() -> None:
+    blind = changed(trace(), 20, unacked=1).drop(columns=["snd_cwnd", "snd_ssthresh"])
+    assert firsts(traces(trace(), blind)) == [("upload", "unacked", 21, 2.1)]
+
+
+def test_acks_are_matched_by_what_they_acknowledge_whenever_they_came() -> None:
+    late = trace().assign(t=lambda table: table["t"] * 1.7)
+    assert firsts(traces(trace(), late, "ack"), AT_EACH_ACK) == []
+    assert firsts(traces(trace(), changed(late, 9, snd_cwnd=101), "ack"), AT_EACH_ACK) == [
+        ("upload", "snd_cwnd", 9, 1.0)
+    ]
+
+
+def test_an_ack_that_only_one_side_saw_is_a_divergence() -> None:
+    fewer = trace().drop(index=14)
+    found = first_divergences(aligned(traces(trace(), fewer, "ack")), AT_EACH_ACK).iloc[0]
+    assert (found["column"], found["place"], found["reference"]) == ("ack", 14, 1.5)
+    assert np.isnan(found["candidate"])
+
+
+def test_rows_between_acks_do_not_count_as_acks() -> None:
+    repeated = pd.concat([trace(), trace().assign(t=lambda table: table["t"] + 0.01)]).sort_values("t")
+    assert firsts(traces(trace(), repeated.reset_index(drop=True), "ack"), AT_EACH_ACK) == []
+
+
+def test_duplicate_acks_are_told_apart_by_what_they_sack() -> None:
+    hole = trace().assign(bytes_acked=lambda table: table["bytes_acked"].clip(upper=144_800))
+    reference = hole.assign(sacked=(np.arange(50) - 9).clip(0))
+    candidate = changed(reference, 30, snd_cwnd=7)
+    assert firsts(traces(reference, candidate, "ack"), AT_EACH_ACK) == [("upload", "snd_cwnd", 30, 3.1)]
+
+
+def test_rows_around_stand_side_by_side() -> None:
+    samples = aligned(traces(trace(), changed(trace(), 20, snd_cwnd=99)))
+    table = around(samples, "upload", 21, rows=2)
+    assert table["place"].to_list() == [19, 20, 21, 22, 23]
+    assert table["snd_cwnd reference"].to_list() == [190, 200, 210, 220, 230]
+    assert table["snd_cwnd candidate"].to_list() == [190, 200, 99, 220, 230]
+    assert len(around(samples, "upload", 1, rows=2)) == 3
+
+
+def test_the_cause_lies_between_the_sample_before_and_this_one() -> None:
+    samples = aligned(traces(trace(), trace()))
+    assert interval_before(samples, "upload", 21) == pytest.approx((2.0, 2.1))
+    assert interval_before(samples, "upload", 1) == pytest.approx((0.0, 0.1))
+
+
+def test_events_of_the_flow_in_that_time_are_found() -> None:
+    events = pd.DataFrame(
+        {
+            "t": [2.0, 2.05, 2.06, 2.1, 2.11],
+            "flow": ["upload", "upload", "other", "upload", "upload"],
+            "what": ["drop", "drop", "drop", "ca_state", "drop"],
+            "reason": ["1", "2", "3", "4", "5"],
+        }
+    )
+    assert events_between(events, "upload", (2.0, 2.1))["reason"].to_list() == ["2", "4"]

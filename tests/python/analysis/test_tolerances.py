@@ -1,0 +1,124 @@
+"""Tolerances in words, and verdicts."""
+
+import pytest
+
+from tailback.analysis.differences import SummaryPair, differences, paired_metrics
+from tailback.analysis.tolerances import (
+    FIDELITY,
+    NONE,
+    WrongTolerance,
+    judged,
+    share_within,
+    tolerance,
+    tolerances,
+)
+
+Row = dict[str, object]
+
+
+def summary(goodput: float = 100.0, rtt: float = 20.0, drops: int = 0) -> dict[str, object]:
+    rtts = {"p50": rtt, "p90": rtt}
+    return {"goodput_mbps": {"total": goodput}, "tcp_rtt_ms": rtts, "drops": {"a -> b": {"tail_full": drops}}}
+
+
+def verdicts(reference: list[dict[str, object]], candidate: list[dict[str, object]]) -> dict[str, Row]:
+    pairs = [SummaryPair(0, there, here) for there, here in zip(reference, candidate, strict=True)]
+    table = judged(differences(paired_metrics(pairs)), FIDELITY)
+    return {str(row["metric"]): {str(key): value for key, value in row.items()} for row in table.to_dict("records")}
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "reference", "candidate", "allowed"),
+    [
+        ("goodput", "3%", 100, 90, 3.0),
+        ("rtt", "10% or 0.5ms", 100, 90, 10.0),
+        ("rtt", "10% or 0.5ms", 1, 2, 0.5),
+        ("rtt", "10% or 500us", 1, 2, 0.5),
+        ("ping", "0.5ms", 100, 90, 0.5),
+        ("drops", "25% over 50", 10, 60, 12.5),
+        ("drops", "25% over 50", 400, 0, 100.0),
+        ("drops", "25% over 50", 50, 50, None),
+        ("drops", "20p", 50, 50, 20.0),
+        ("cwnd", "off", 50, 90, None),
+    ],
+)
+def test_a_tolerance_in_words_means_what_it_says(
+    name: str, words: str, reference: float, candidate: float, allowed: float | None
+) -> None:
+    assert tolerance(name, words).allowed(reference, candidate) == pytest.approx(allowed)
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "said"),
+    [
+        ("goodput", "3", "3%"),
+        ("goodput", "0.5ms", "mbit"),
+        ("rtt", "10% or 0.5", "0.5ms"),
+        ("rtt", "", "off"),
+        ("rtt", "over 50", "3%"),
+        ("rtt", "-3%", "3%"),
+        ("speed", "3%", "`goodput`"),
+    ],
+)
+def test_other_words_are_refused_with_an_example(name: str, words: str, said: str) -> None:
+    with pytest.raises(WrongTolerance, match=said):
+        tolerance(name, words)
+
+
+def test_one_that_is_set_leaves_the_others() -> None:
+    found = tolerances({"goodput": "1%", "rtt": "off"}, FIDELITY)
+    assert found["goodput"].share == 0.01
+    assert found["rtt"].allowed(1, 100) is None
+    assert found["drops"] == FIDELITY["drops"]
+
+
+def test_within_and_off_are_told_by_the_tolerance() -> None:
+    found = verdicts([summary()], [summary(goodput=98, rtt=25)])
+    assert found["goodput_mbps.total"]["outcome"] == "within"
+    assert found["goodput_mbps.total"]["excess"] == pytest.approx(-2 / 3)
+    assert found["tcp_rtt_ms.p50"]["outcome"] == "off"
+    assert found["tcp_rtt_ms.p50"]["excess"] == pytest.approx(2.5)
+    assert str(found["tcp_rtt_ms.p50"]["verdict"]) == "off ×2.5; +25.0 %, one repetition: no interval"
+
+
+def test_a_tolerance_that_is_nil_forgives_nothing_but_no_difference() -> None:
+    by = {**NONE, "goodput": tolerance("goodput", "3%")}
+    for there, here, outcome in ((0.0, 0.0, "within"), (0.0, 1.0, "off")):
+        pair = SummaryPair(0, summary(goodput=there), summary(goodput=here))
+        table = judged(differences(paired_metrics([pair])), by).set_index("metric")
+        assert table.loc["goodput_mbps.total", "outcome"] == outcome
+
+
+def test_few_drops_are_shown_and_many_are_judged() -> None:
+    assert verdicts([summary(drops=10)], [summary(drops=40)])["drops"]["outcome"] == "shown"
+    assert verdicts([summary(drops=10)], [summary(drops=60)])["drops"]["outcome"] == "off"
+
+
+def test_an_interval_that_crosses_the_tolerance_is_said_to() -> None:
+    reference = [summary() for _ in range(5)]
+    wide = [summary(goodput=100 + off) for off in (0, 5, -3, 6, 2)]
+    narrow = [summary(goodput=100 + off) for off in (0.1, 0.2, 0.1, 0.3, 0.2)]
+    assert "reaches beyond" in str(verdicts(reference, wide)["goodput_mbps.total"]["verdict"])
+    assert str(verdicts(reference, narrow)["goodput_mbps.total"]["verdict"]).startswith("within tolerance; higher")
+
+
+def test_no_difference_is_called_one_where_the_interval_holds_none() -> None:
+    reference = [summary() for _ in range(4)]
+    here = [summary(goodput=100 + off) for off in (-0.5, 0.5, 0.2, -0.1)]
+    assert "no difference shown" in str(verdicts(reference, here)["goodput_mbps.total"]["verdict"])
+    assert "the same in every repetition" in str(verdicts(reference, reference)["drops"]["verdict"])
+
+
+def test_what_a_side_does_not_know_is_not_judged() -> None:
+    blind = {name: value for name, value in summary().items() if name != "tcp_rtt_ms"}
+    found = verdicts([summary()], [blind])
+    assert found["tcp_rtt_ms.p50"]["outcome"] == "unknown"
+    assert found["tcp_rtt_ms.p50"]["verdict"] == "not known on the candidate"
+
+
+def test_the_share_within_counts_only_what_was_judged() -> None:
+    pairs = [SummaryPair(0, summary(), summary()), SummaryPair(1, summary(), summary(goodput=50))]
+    table = share_within(judged(differences(paired_metrics(pairs)), FIDELITY)).set_index("tolerance")
+    assert (table["within"]["goodput"], table["judged"]["goodput"]) == (1, 2)
+    assert (table["within"]["all"], table["judged"]["all"]) == (5, 6)
+    assert "drops" not in table.index

@@ -1,0 +1,177 @@
+"""`compare` and `validate` as a script sees them: exit status, stdout, the document of `--json`."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tailback import backends
+from tailback.cli import main
+from twin_backend import STAND_INS
+
+Printed = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backends, "_BACKENDS", STAND_INS)
+
+
+def tailback(monkeypatch: pytest.MonkeyPatch, *words: str | Path) -> int:
+    """Runs the command line in this process; its exit status."""
+    monkeypatch.setattr(sys, "argv", ["tailback", *map(str, words)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    # None: the end was reached and nothing was said of a status.
+    return int(ended.value.code or 0)
+
+
+@pytest.fixture
+def two(file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed) -> tuple[Path, Path]:
+    """Results of the same experiment over a short and a longer link."""
+    for name, delay in (("short", "500us"), ("long", "5ms")):
+        assert tailback(monkeypatch, "run", file, "--out", name, "--set", f"links[0].delay={delay}") == 0
+    capsys.readouterr()
+    return Path("short"), Path("long")
+
+
+METRIC = {"unit", "reference", "candidate", "difference", "interval", "relative", "outcome", "verdict"}
+
+
+def test_compare_prints_one_document(two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: Printed) -> None:
+    assert tailback(monkeypatch, "compare", *two, "--json") == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert list(found) == ["tailback", "title", "reference", "candidate", "configurations"]
+    assert found["candidate"] == {"dir": str(two[1].resolve()), "backend": "sim"}
+    assert [each["axes"] for each in found["configurations"]] == [
+        {"cc": cc, "tsq": tsq} for cc in ("cubic", "reno") for tsq in ("1ms", "off")
+    ]
+    first = found["configurations"][0]
+    assert list(first) == ["axes", "repetitions", "metrics", "distances", "divergences", "first_divergence"]
+    assert first["repetitions"] == [1, 2]
+    ping = first["metrics"]["ping_ms.p50"]
+    assert METRIC <= set(ping) <= METRIC | {"effect"}
+    assert 8 < ping["interval"][0] <= ping["difference"] <= ping["interval"][1] < 12
+    assert ping["outcome"] == "shown"
+    assert set(first["distances"]) == {"tcp_rtt_ms", "cwnd_segments"}
+
+
+def test_compare_says_in_words_what_differs(
+    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    assert tailback(monkeypatch, "compare", *two) == 0
+    table = capsys.readouterr().out
+    assert "higher: +" in table
+    assert "the same in every repetition" in table
+    assert table.count("ping p50") == 4
+
+
+def test_one_repetition_has_no_interval_and_that_is_said(
+    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    runs = [next((folder / "runs").glob("cubic-off-r1-*")) for folder in two]
+    assert tailback(monkeypatch, "compare", *runs) == 0
+    printed = capsys.readouterr()
+    assert "one repetition: no interval" in printed.out
+    assert "--repeat 5" in printed.err
+    assert tailback(monkeypatch, "compare", *runs, "--json") == 0
+    metrics = json.loads(capsys.readouterr().out)["configurations"][0]["metrics"]
+    assert not any({"interval", "effect"} & set(metric) for metric in metrics.values())
+
+
+def test_a_tolerance_that_is_named_is_judged_and_the_report_written(
+    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    words: list[str | Path] = ["compare", *two, "--json", "--tolerance", "rtt=1% or 0.5ms", "--report", "page"]
+    assert tailback(monkeypatch, *words) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["tolerances"] == {"rtt": "1% or 0.5ms"}
+    assert found["within"]["rtt"]["within"] < found["within"]["rtt"]["judged"] == 8
+    assert (Path("page") / "report.html").is_file()
+
+
+def test_validate_says_how_far_the_simulator_is(file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed) -> None:
+    words: list[str | Path] = ["validate", file, "--against", "slower", "--set", "cc=reno"]
+    assert tailback(monkeypatch, *words) == 0
+    printed = capsys.readouterr()
+    assert "off ×" in printed.out
+    assert "within tolerance: goodput" in printed.out
+    assert "first divergence of reno, 1ms: " in printed.out
+    assert "results/small-validation/report.html" in printed.err
+    assert tailback(monkeypatch, *words, "--json", "--strict") == 1
+    found = json.loads(capsys.readouterr().out)
+    assert set(found["tolerances"]) == {"goodput", "rtt", "retransmits", "drops"}
+    assert found["reference"]["backend"] == "slower"
+
+
+def test_a_faithful_twin_passes_strictly_over_all_controls_it_has(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    words: list[str | Path] = [
+        "validate",
+        file,
+        "--against",
+        "twin",
+        "--every",
+        "cc",
+        "--strict",
+        "--json",
+        "--repeat",
+        "1",
+    ]
+    assert tailback(monkeypatch, *words) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["within"]["all"]["within"] == found["within"]["all"]["judged"] > 0
+    assert {out["axes"]["cc"] for out in found["left_out"]} == {"bbr"}
+    assert {"reno", "cubic"} <= {each["axes"]["cc"] for each in found["configurations"]}
+
+
+def test_a_run_that_failed_gives_status_1_and_the_rest_is_compared(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    assert tailback(monkeypatch, "validate", file, "--against", "twin", "--seed", "12", "--set", "cc=reno") == 1
+    printed = capsys.readouterr()
+    assert "unlucky" in printed.err
+    assert "goodput" in printed.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["validate", "small.yaml", "--against", "plan9"], "`twin`"),
+        (["validate", "small.yaml"], "`uml`"),
+        (["validate", "small.yaml", "--against", "sim"], "tailback compare"),
+        (["validate", "small.yaml", "--against", "twin", "--every", "rtt"], "`qdisc`"),
+        (["validate", "small.yaml", "--against", "twin", "--tolerance", "goodput=three"], "3%"),
+        (["validate", "small.yaml", "--against", "twin", "--tolerance", "3%"], "--tolerance"),
+        (["validate", "small.yaml", "--against", "twin", "--divergence", "0.5ms"], "--divergence 10%"),
+        (["validate", "small.yaml", "--against", "twin", "--divergence", "25% over 50"], "--divergence 10%"),
+        (["compare", "nowhere", "neither"], "nowhere"),
+    ],
+)
+def test_wrong_input_is_named_with_status_2(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed, words: list[str], said: str
+) -> None:
+    assert file.exists()
+    assert tailback(monkeypatch, *words) == 2
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert printed.out == ""
+    assert not Path("results").exists()
+
+
+def test_the_threshold_moves_where_flows_part(
+    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    def parted(share: str) -> dict[str, float]:
+        """When each column of each flow differs first."""
+        assert tailback(monkeypatch, "compare", *two, "--json", "--divergence", share) == 0
+        rows = json.loads(capsys.readouterr().out)["configurations"][0]["divergences"]
+        return {f"{row['repetition']} {row['flow']} {row['column']}": row["t"] for row in rows}
+
+    strict, lenient = parted("0%"), parted("300%")
+    assert set(lenient) <= set(strict)
+    assert all(strict[column] <= t for column, t in lenient.items())
+    assert strict != lenient

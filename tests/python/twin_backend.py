@@ -1,0 +1,62 @@
+"""Backends that stand in for a kernel in tests of comparisons: the simulator itself, faithful or with a known fault."""
+
+import copy
+from typing import Any
+
+from tailback.backends import Progress, RunFailed, RunResult, Scenario, Unsuitable
+from tailback.backends.sim import Sim
+
+
+class Twin(Sim):
+    """The simulator under another name. Refuses what a title tells it to, and fails on request."""
+
+    name = "twin"
+
+    def check(self, scenario: Scenario) -> None:
+        if any(flow.get("cc", {}).get("name") == "bbr" for flow in scenario["traffic"]):
+            raise Unsuitable("the twin has no bbr")
+        super().check(scenario)
+
+    def run(self, scenario: Scenario, progress: Progress) -> RunResult:
+        if scenario["seed"] == 13:
+            raise RunFailed("the twin is unlucky today")
+        return super().run(scenario, progress)
+
+
+class Slower(Twin):
+    """Its last link is 5 ms longer: an RTT 10 ms longer and everything that follows from that."""
+
+    name = "slower"
+
+    def run(self, scenario: Scenario, progress: Progress) -> RunResult:
+        changed: dict[str, Any] = copy.deepcopy(dict(scenario))
+        changed["links"][-1]["delay_ns"] = [delay + 5_000_000 for delay in changed["links"][-1]["delay_ns"]]
+        return super().run(changed, progress)
+
+
+class LateCut(Twin):
+    """A control with a defect that is asleep until the first loss: reno runs as cubic, which cuts to 7/10, not 1/2."""
+
+    name = "late-cut"
+
+    def run(self, scenario: Scenario, progress: Progress) -> RunResult:
+        changed: dict[str, Any] = copy.deepcopy(dict(scenario))
+        for flow in changed["traffic"]:
+            if flow["kind"] == "tcp":
+                flow["cc"] = {"name": "cubic", "options": {}}
+        return super().run(changed, progress)
+
+
+class Eventless(Twin):
+    """Sees no single packet, as a kernel from outside."""
+
+    name = "eventless"
+
+    def run(self, scenario: Scenario, progress: Progress) -> RunResult:
+        result = super().run(scenario, progress)
+        seen = {name: table for name, table in result.tables.items() if name != "events"}
+        return RunResult(seen, result.cost)
+
+
+STAND_INS = {backend.name: backend for backend in (Sim, Twin, Slower, LateCut, Eventless)}
+"""For `monkeypatch.setattr(backends, "_BACKENDS", STAND_INS)`."""
