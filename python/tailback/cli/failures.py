@@ -83,7 +83,7 @@ def _status(error: Exception) -> int | None:
     if isinstance(error, ResultsUnwritable | BuildFailed | CacheUnwritable):
         return 1
     wrong = (
-        WrongInput, KernelMissing, ScenarioError, UnknownBackend, Unsuitable, FolderTaken, NotResults, NotDrawable, NotComparable,
-        NoRegistry, WrongTolerance, WrongValidation,
+        WrongInput, KernelMissing, ScenarioError, UnknownBackend, Unsuitable, FolderTaken, NotResults, NotDrawable,
+        NotComparable, NoRegistry, WrongTolerance, WrongValidation,
     )  # fmt: skip
     return 2 if isinstance(error, wrong) else None
