@@ -141,6 +141,9 @@ mod tests {
     #[test]
     fn an_unknown_stack_is_refused() {
         let error = settings(&host("plan9", "", SysctlValue::Number(1)), "hosts[1]").unwrap_err();
-        assert_eq!(error.to_string(), "hosts[1].stack: no stack `plan9`; write one of: linux-6.12, linux-5.10");
+        assert_eq!(
+            error.to_string(),
+            "hosts[1].stack: no stack `plan9`; write one of: linux-6.12, linux-5.10"
+        );
     }
 }
