@@ -35,7 +35,7 @@ def findings(found: Iterable[LintWarning]) -> None:
 
 def remark(text: str) -> None:
     """What is going on, on stderr."""
-    _stderr().print(text, markup=False)
+    stderr().print(text, markup=False)
 
 
 def warnings(found: Iterable[LintWarning]) -> None:
