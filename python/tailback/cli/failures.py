@@ -73,11 +73,12 @@ def _close_stdout() -> None:
 def _status(error: Exception) -> int | None:
     """The exit status for `error`; `None` if it is a bug."""
     from tailback.backends import UnknownBackend, Unsuitable
+    from tailback.papers import UnknownPaper
     from tailback.plots.errors import NotDrawable
     from tailback.results import FolderTaken, NotResults, ResultsUnwritable
     from tailback.scenario import ScenarioError
 
     if isinstance(error, ResultsUnwritable):
         return 1
-    wrong = (WrongInput, ScenarioError, UnknownBackend, Unsuitable, FolderTaken, NotResults, NotDrawable)
+    wrong = (WrongInput, ScenarioError, UnknownBackend, Unsuitable, FolderTaken, NotResults, NotDrawable, UnknownPaper)
     return 2 if isinstance(error, wrong) else None

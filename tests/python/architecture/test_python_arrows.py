@@ -17,8 +17,9 @@ BELOW: dict[str, set[str]] = {
     "analysis": set(),
     "sweep": {"scenario", "backends", "results", "analysis"},
     "plots": {"results", "analysis"},
+    "papers": {"scenario", "backends", "results", "sweep"},
     "api": {"scenario", "results", "sweep"},
-    "cli": {"scenario", "backends", "results", "analysis", "sweep", "plots"},
+    "cli": {"scenario", "backends", "results", "analysis", "sweep", "plots", "papers"},
 }
 """What each room may import of the package, beside itself."""
 
