@@ -4,8 +4,9 @@
 //! transmit → discipline → (queue not stopped) → ring → serialized: credit, wake the queue → propagation → peer
 //! ```
 //!
-//! A completion is an event only if somebody waits for it (a sender for its credit, a discipline for room);
-//! otherwise it is seen to when the device is next used, as of the instant it happened.
+//! A completion is an event only if somebody waits for it (a sender whose small queue is full for its credit, a
+//! discipline for room); otherwise it is seen to when the device is next used or the sender next acts, as of the
+//! instant it happened.
 //!
 //! Without a rate there is no ring: what the discipline gives up enters the wire at once and its sender is
 //! credited then, as on a veth. Without a discipline (`noqueue`) packets go straight on.
