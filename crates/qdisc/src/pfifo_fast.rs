@@ -13,7 +13,7 @@
 use std::collections::VecDeque;
 
 use tailback_packet::{DropReason, Packet};
-use tailback_units::{ParameterError, Parameters};
+use tailback_units::{ParameterError, Parameters, SimTime};
 
 use crate::ledger::Ledger;
 use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Qdisc, Row};
@@ -66,6 +66,11 @@ impl Qdisc for PfifoFast {
         packet.enqueued = desk.now;
         band.push_back(packet);
         Enqueued::Queued
+    }
+
+    #[inline]
+    fn bypass(&mut self, packet: &mut Packet, now: SimTime) -> bool {
+        self.ledger.bypass(packet, now)
     }
 
     #[inline]
