@@ -1,6 +1,7 @@
 //! What came, what went and what was dropped: the backlog is the difference, so nothing can vanish unnoticed.
 
 use tailback_packet::{DropReason, Packet};
+use tailback_units::SimTime;
 
 use crate::{Backlog, Counters};
 
@@ -42,6 +43,18 @@ impl Ledger {
     pub fn leave(&mut self, packet: &Packet) {
         self.left.add(packet);
         self.segments_left += u64::from(packet.segments);
+    }
+
+    /// Books a packet that need not wait; false if others are queued before it.
+    #[inline]
+    pub fn bypass(&mut self, packet: &mut Packet, now: SimTime) -> bool {
+        let empty = self.arrived.packets == self.left.packets + self.dropped.packets;
+        if empty {
+            packet.enqueued = now;
+            self.arrive(packet);
+            self.leave(packet);
+        }
+        empty
     }
 
     #[inline]

@@ -95,6 +95,11 @@ pub struct Counters {
 pub trait Qdisc: Send {
     /// Takes a packet, or disposes of it (or of another) at the desk. The discipline stamps `packet.enqueued`.
     fn enqueue(&mut self, packet: Packet, desk: &mut Desk<'_>) -> Enqueued;
+    /// Lets a packet that meets an empty queue and a device that can send pass at once, counted as queued and
+    /// taken; false if it must be queued. [linux-6.12 TCQ_F_CAN_BYPASS]
+    fn bypass(&mut self, _packet: &mut Packet, _now: SimTime) -> bool {
+        false
+    }
     /// Gives the next packet.
     fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued;
     /// Present occupancy, children included.

@@ -4,6 +4,7 @@
 //! priority → band: 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1                        [linux-6.12 sch_generic.c prio2band]
 //! enqueue: append if the band's ring holds fewer than `txqueuelen` packets, else drop the arrival
 //! dequeue: the oldest packet of the lowest non-empty band
+//! A packet that meets three empty bands and a device that can send is not queued at all (TCQ_F_CAN_BYPASS).
 //!
 //! Each band has its own ring since 4.16, so all three may hold 3 · `txqueuelen` packets.
 //! Deviations: `SO_PRIORITY` does not exist here; the limit shared by all bands before 4.16 is not modelled;
@@ -12,7 +13,7 @@
 use std::collections::VecDeque;
 
 use tailback_packet::{DropReason, Packet};
-use tailback_units::{ParameterError, Parameters};
+use tailback_units::{ParameterError, Parameters, SimTime};
 
 use crate::ledger::Ledger;
 use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Qdisc, Row};
@@ -65,6 +66,11 @@ impl Qdisc for PfifoFast {
         packet.enqueued = desk.now;
         band.push_back(packet);
         Enqueued::Queued
+    }
+
+    #[inline]
+    fn bypass(&mut self, packet: &mut Packet, now: SimTime) -> bool {
+        self.ledger.bypass(packet, now)
     }
 
     #[inline]
@@ -146,6 +152,15 @@ mod tests {
         (1..1000).for_each(|_| drop(rig.serve(10_000_000)));
         let last = rig.serve(10_000_000).expect("the last packet");
         assert_eq!(rig.now.since(last.enqueued), Span::from_micros(1_211_200));
+    }
+
+    #[test]
+    fn a_packet_passes_at_once_only_if_no_band_holds_another() {
+        let mut rig = Rig::of("pfifo_fast", &[]);
+        assert!(rig.qdisc.bypass(&mut packet(0, 1514), rig.now));
+        assert_eq!((rig.qdisc.backlog().packets, rig.qdisc.counters().sent_packets), (0, 1));
+        rig.enqueue(with_tos(THROUGHPUT, packet(0, 1514)));
+        assert!(!rig.qdisc.bypass(&mut with_tos(LOW_DELAY, packet(0, 1514)), rig.now));
     }
 
     #[test]

@@ -312,6 +312,11 @@ impl Endpoint {
         self.sender.credit(truesize)
     }
 
+    /// The next credit will make the small-queue handler run: nobody else needs to learn of a completion at once.
+    pub fn awaits_credit(&self) -> bool {
+        self.sender.throttled
+    }
+
     /// The small-queue handler (`tcp_tsq_handler`): makes the transmit loop run. Drain afterwards.
     pub fn small_queue_ran(&mut self, now: SimTime) {
         self.sender.flow.now = now;

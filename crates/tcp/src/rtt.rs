@@ -203,6 +203,14 @@ mod tests {
     }
 
     #[test]
+    fn a_fall_counts_an_eighth_of_what_a_rise_counts_in_the_deviation() {
+        let deviation_after = |ms| fed([100; 300].into_iter().chain([ms])).mdev().as_micros();
+        let steady = fed([100; 300]).mdev().as_micros();
+        assert_eq!(deviation_after(180) - steady, 20_000 - steady / 4);
+        assert_eq!(deviation_after(20) - steady, 2_500 - steady / 32);
+    }
+
+    #[test]
     fn a_timeout_doubles_the_rto_up_to_two_minutes_and_a_sample_ends_that() {
         let mut rtt = fed([100; 50]);
         rtt.back_off();

@@ -99,6 +99,7 @@ impl<'a> Builder<'a> {
             draws: self.streams.stream(&name, "qdisc"),
             watchdog: SimTime::NEVER,
             completion: SimTime::NEVER,
+            awaiting_credit: 0,
             drops: [0; DropReason::ALL.len()],
             marks_noted: 0,
         })
@@ -135,6 +136,7 @@ impl<'a> Builder<'a> {
             timer,
             draws,
             woken,
+            awaits_credit: false,
         });
     }
 

@@ -4,8 +4,9 @@
 //! transmit → discipline → (queue not stopped) → ring → serialized: credit, wake the queue → propagation → peer
 //! ```
 //!
-//! A completion is an event only if somebody waits for it (a sender for its credit, a discipline for room);
-//! otherwise it is seen to when the device is next used, as of the instant it happened.
+//! A completion is an event only if somebody waits for it (a sender whose small queue is full for its credit, a
+//! discipline for room); otherwise it is seen to when the device is next used or the sender next acts, as of the
+//! instant it happened.
 //!
 //! Without a rate there is no ring: what the discipline gives up enters the wire at once and its sender is
 //! credited then, as on a veth. Without a discipline (`noqueue`) packets go straight on.
@@ -16,7 +17,7 @@
 use tailback_engine::Draws;
 use tailback_packet::{DropReason, Ecn, HostId, Packet};
 use tailback_qdisc::{Dequeued, Desk, Enqueued, Qdisc};
-use tailback_units::SimTime;
+use tailback_units::{SimTime, Span};
 
 use crate::nic::Nic;
 use crate::stage::Stage;
@@ -36,6 +37,8 @@ pub(crate) struct Device {
     pub(crate) watchdog: SimTime,
     /// When a frame that somebody waits for has left; `NEVER` if nobody waits. Other completions are stale.
     pub(crate) completion: SimTime,
+    /// Sockets that can send nothing before a packet of theirs has left.
+    pub(crate) awaiting_credit: u32,
     /// Packets dropped here, by reason.
     pub(crate) drops: [u64; DropReason::ALL.len()],
     /// Marks already in the journal.
@@ -45,12 +48,18 @@ pub(crate) struct Device {
 impl Device {
     /// A packet leaves its host by this device. [linux-6.12 __dev_queue_xmit]
     #[inline]
-    pub(crate) fn transmit(&mut self, packet: Packet, stage: &mut Stage) -> Enqueued {
+    pub(crate) fn transmit(&mut self, mut packet: Packet, stage: &mut Stage) -> Enqueued {
         stage.cost.packets += 1;
+        self.see_to_completions(stage);
+        let stopped = self.is_stopped();
         let Some(root) = &mut self.root else {
             self.hand_to_driver(packet, stage);
             return Enqueued::Queued;
         };
+        if !stopped && root.bypass(&mut packet, stage.now) {
+            self.hand_to_driver(packet, stage);
+            return Enqueued::Queued;
+        }
         let mut desk = Desk { now: stage.now, draws: &mut self.draws, dropped: &mut stage.dropped };
         let outcome = root.enqueue(packet, &mut desk);
         self.bury_dropped(stage);
@@ -63,8 +72,16 @@ impl Device {
         if self.completion == stage.now {
             self.completion = SimTime::NEVER;
             self.run(stage);
-            self.await_credit(stage);
+            if self.awaiting_credit > 0 {
+                self.await_credit(stage);
+            }
         }
+    }
+
+    /// A small queue is full: its socket waits until a packet of its own has left.
+    pub(crate) fn add_waiting_socket(&mut self, stage: &mut Stage) {
+        self.awaiting_credit += 1;
+        self.await_credit(stage);
     }
 
     /// The instant has come at which the discipline wanted to be asked again.
@@ -128,7 +145,7 @@ impl Device {
         }
         let Some(nic) = &mut self.nic else { return self.pass_on(packet, stage) };
         let departure = nic.take(packet.frame_length(), packet.wire_length(), stage.now);
-        if packet.charged {
+        if self.awaiting_credit > 0 && packet.charged {
             self.await_completion(departure, stage);
         }
         if let Some(arrival) = self.wire.push(packet, departure) {
@@ -149,7 +166,22 @@ impl Device {
     /// TX completions of what has left by now: bytes out of the ring, credits to the senders.
     #[inline]
     fn see_to_completions(&mut self, stage: &mut Stage) {
-        while let Some((departure, packet)) = self.wire.complete(stage.now) {
+        if self.wire.next_departure <= stage.now {
+            self.complete(stage.now, stage);
+        }
+    }
+
+    /// TX completions of what left before now. What leaves at this very instant is an event of its own, if anybody
+    /// waits for it.
+    #[inline]
+    pub(crate) fn see_to_earlier_completions(&mut self, stage: &mut Stage) {
+        if self.wire.next_departure < stage.now {
+            self.complete(stage.now - Span::from_nanos(1), stage);
+        }
+    }
+
+    fn complete(&mut self, last: SimTime, stage: &mut Stage) {
+        while let Some((departure, packet)) = self.wire.complete(last) {
             if let Some(nic) = &mut self.nic {
                 nic.complete(packet.frame_length(), departure);
             }
@@ -159,9 +191,8 @@ impl Device {
 
     /// The queue is stopped; if packets wait for it, the next completion wakes it.
     fn await_room(&mut self, stage: &mut Stage) {
-        let waiting = self.root.as_ref().is_some_and(|root| root.backlog().packets > 0);
-        if let Some(departure) = self.wire.next_departure().filter(|_| waiting) {
-            self.await_completion(departure, stage);
+        if self.root.as_ref().is_some_and(|root| root.backlog().packets > 0) {
+            self.await_completion(self.wire.next_departure, stage);
         }
     }
 

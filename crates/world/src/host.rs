@@ -56,6 +56,7 @@ impl World {
     fn receive_segment(&mut self, packet: Packet) {
         let Payload::Tcp(segment) = packet.payload else { return };
         let now = self.stage.now;
+        self.settle_credits(packet.to);
         let socket = &mut self.sockets[packet.to.0 as usize];
         socket.endpoint.take(segment, packet.ecn, packet.truesize, now, &mut socket.draws);
         self.drain(packet.to);

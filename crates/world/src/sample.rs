@@ -30,6 +30,7 @@ impl World {
 
     /// `TCP_INFO` of one socket now.
     pub(crate) fn note_tcp_info(&mut self, socket: SocketId) {
+        self.settle_credits(socket);
         let row = self.tcp_info_row(socket);
         self.stage.journal.record.tcp_info.push(row);
     }

@@ -22,6 +22,8 @@ pub(crate) struct TcpSocket {
     pub(crate) draws: Draws,
     /// What its application has been woken for and not done yet.
     pub(crate) woken: Wakeup,
+    /// Its small queue is full, and its device has been told.
+    pub(crate) awaits_credit: bool,
 }
 
 /// A bulk transfer: the sending socket has number `2 · flow`, the receiving one the next.

@@ -11,6 +11,14 @@ use crate::socket::{flow_of, is_sender, sender_of};
 use crate::world::World;
 
 impl World {
+    /// Gives a socket, before it acts, the credits of all that left its host before now. [linux-6.12 tcp_wfree]
+    #[inline]
+    pub(crate) fn settle_credits(&mut self, id: SocketId) {
+        let device = self.sockets[id.0 as usize].device;
+        self.devices[device.index()].see_to_earlier_completions(&mut self.stage);
+        self.return_credits();
+    }
+
     /// Takes from a socket what it wants to send, then sees to what else it wants.
     pub(crate) fn drain(&mut self, id: SocketId) {
         let (index, now) = (id.0 as usize, self.stage.now);
@@ -23,15 +31,25 @@ impl World {
         }
         self.see_to_application(id);
         self.see_to_notes(id);
+        self.see_to_small_queue(id);
         self.see_to_alarm(id);
     }
 
     /// Gives sockets back what left their host; those that waited for it are queued. [linux-6.12 tcp_wfree]
     #[inline]
     pub(crate) fn return_credits(&mut self) {
-        for (socket, truesize) in self.stage.credits.drain(..) {
-            if self.sockets[socket.0 as usize].endpoint.credit(truesize) {
-                self.small_queues.push(socket);
+        if !self.stage.credits.is_empty() {
+            self.return_all_credits();
+        }
+    }
+
+    fn return_all_credits(&mut self) {
+        for (id, truesize) in self.stage.credits.drain(..) {
+            let socket = &mut self.sockets[id.0 as usize];
+            if socket.endpoint.credit(truesize) {
+                self.devices[socket.device.index()].awaiting_credit -= u32::from(socket.awaits_credit);
+                socket.awaits_credit = false;
+                self.small_queues.push(id);
             }
         }
     }
@@ -51,6 +69,7 @@ impl World {
     pub(crate) fn expire_timers(&mut self) {
         let due = self.timers.take_due();
         for &(_, id) in &due {
+            self.settle_credits(id);
             let socket = &mut self.sockets[id.0 as usize];
             socket.endpoint.expire(self.stage.now, &mut socket.draws);
             self.drain(id);
@@ -60,6 +79,7 @@ impl World {
 
     /// The application of a socket runs: reads, writes, or learns that all is done.
     pub(crate) fn run_application(&mut self, id: SocketId) {
+        self.settle_credits(id);
         let woken = std::mem::take(&mut self.sockets[id.0 as usize].woken);
         if woken.readable {
             self.read(id);
@@ -74,6 +94,7 @@ impl World {
 
     /// Closes a sending socket.
     pub(crate) fn close(&mut self, id: SocketId) {
+        self.settle_credits(id);
         self.flows[flow_of(id) as usize].bulk.phase = Phase::Closed;
         self.sockets[id.0 as usize].endpoint.close(self.stage.now);
         self.drain(id);
@@ -134,6 +155,15 @@ impl World {
         let socket = &mut self.sockets[id.0 as usize];
         for note in socket.endpoint.notes() {
             self.stage.journal.socket_noted(self.stage.now, socket.host, id, note);
+        }
+    }
+
+    /// A completion is an event from now on, until the socket has its credit.
+    fn see_to_small_queue(&mut self, id: SocketId) {
+        let socket = &mut self.sockets[id.0 as usize];
+        if socket.endpoint.awaits_credit() && !socket.awaits_credit {
+            socket.awaits_credit = true;
+            self.devices[socket.device.index()].add_waiting_socket(&mut self.stage);
         }
     }
 

@@ -104,6 +104,35 @@ def run(  # one argument per option of the command line
 
 
 @app.command()
+def reproduce(
+    paper: Annotated[str | None, typer.Argument(metavar="PAPER", help="access21; all if not given.")] = None,
+    figure: Annotated[str | None, typer.Argument(metavar="FIGURE", help="5, 5a, …; all if not given.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="One repetition of each configuration.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="Runs at the same time.", show_default="all cores")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the results.")] = Path("results"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")] = False,
+) -> None:
+    """Reproduce what papers report: run their experiments, measure each claim, print the scorecard."""
+    from tailback import papers
+    from tailback.cli import show
+
+    names = [paper] if paper else papers.papers()
+    wanted = [papers.Wanted(name, figure, quick=quick, jobs=jobs, out=out) for name in names]
+    with failures.interruptible(), show.progress() as watch:
+        found = [papers.reproduce(one, watch) for one in wanted]
+    rows = [row for reproduction in found for row in reproduction.rows]
+    if as_json:
+        show.document(papers.as_document(rows))
+    else:
+        show.scorecard(rows)
+    errors = [error for reproduction in found for error in reproduction.errors]
+    show.errors(errors)
+    raise typer.Exit(1 if errors else 0)
+
+
+@app.command()
 def check(file: File, sets: Set = None) -> None:
     """Validate an experiment file and point out likely mistakes, without running it."""
     from tailback import scenario, sweep

@@ -75,6 +75,7 @@ def _status(error: Exception) -> int | None:
     from tailback.analysis.tolerances import WrongTolerance
     from tailback.backends import UnknownBackend, Unsuitable
     from tailback.kernel import BuildFailed, CacheUnwritable, KernelMissing
+    from tailback.papers import UnknownPaper
     from tailback.plots.errors import NotDrawable
     from tailback.results import FolderTaken, NotComparable, NotResults, ResultsUnwritable
     from tailback.scenario import ScenarioError
@@ -84,6 +85,6 @@ def _status(error: Exception) -> int | None:
         return 1
     wrong = (
         WrongInput, KernelMissing, ScenarioError, UnknownBackend, Unsuitable, FolderTaken, NotResults, NotDrawable,
-        NotComparable, NoRegistry, WrongTolerance, WrongValidation,
+        NotComparable, NoRegistry, WrongTolerance, WrongValidation, UnknownPaper,
     )  # fmt: skip
     return 2 if isinstance(error, wrong) else None

@@ -18,6 +18,7 @@ from rich.text import Text
 from tailback.analysis.repetitions import HEADLINE, Column, configurations
 from tailback.cli.catalogue import Explanation
 from tailback.cli.console import PIPE_WIDTH, counted, emit, stderr, stdout
+from tailback.papers import Row
 from tailback.scenario import LintWarning
 from tailback.sweep import Carried
 
@@ -89,6 +90,24 @@ def failed(done: Carried) -> None:
     for error, names_ in alike.items():
         others = f" and {len(names_) - 1} more" if len(names_) > 1 else ""
         stderr().print(f"failed: run {names_[0]}{others}: {error}", markup=False)
+
+
+def scorecard(rows: Sequence[Row]) -> None:
+    """The claims of papers, each with its verdict; then why some are missed or were skipped."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("claim", "figure", "verdict", "measured", "expected"):
+        table.add_column(heading, no_wrap=heading in {"claim", "figure", "verdict"})
+    for row in rows:
+        table.add_row(*map(Text, (row.claim.id, row.claim.figure, row.status, row.measured or "–", row.expected)))
+    passed = sum(row.status == "pass" for row in rows)
+    notes = [Text(f"{row.claim.id}: {row.claim.says}\n  {row.status}: {row.note}") for row in rows if row.note]
+    emit(table, *notes, Text(f"claims that hold: {passed} of {len(rows)}"))
+
+
+def errors(found: Iterable[str]) -> None:
+    """What went wrong, one line each, on stderr."""
+    for error in found:
+        stderr().print(error, markup=False)
 
 
 def checked(file: Path, runs: int) -> None:

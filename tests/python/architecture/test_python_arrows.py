@@ -18,9 +18,10 @@ BELOW: dict[str, set[str]] = {
     "analysis": set(),
     "sweep": {"scenario", "backends", "results", "analysis"},
     "plots": {"results", "analysis"},
+    "papers": {"scenario", "backends", "results", "sweep"},
     "validation": {"scenario", "backends", "results", "analysis", "sweep", "plots"},
     "api": {"scenario", "results", "analysis", "sweep", "validation"},
-    "cli": {"scenario", "kernel", "backends", "results", "analysis", "sweep", "plots", "validation"},
+    "cli": {"scenario", "kernel", "backends", "results", "analysis", "sweep", "plots", "papers", "validation"},
 }
 """What each room may import of the package, beside itself."""
 

@@ -105,3 +105,32 @@ fn the_rtt_holds_the_queue_in_front_of_the_bottleneck_and_the_minimum_does_not()
     assert!(least >= ms(20) && least < ms(20) + frame, "{least}");
     assert!(info.rtt < ms(20) + frame * 5, "small queues keep two packets in this host: {}", info.rtt);
 }
+
+#[test]
+fn a_burst_of_acks_does_not_make_the_path_faster_than_the_sender_was() {
+    let mut script = Script::connect(Setup::new(control("reno"), ms(100)));
+    for number in 0..20 {
+        script.at(ms(10 * number));
+        if number == 10 {
+            script.ack(5);
+        }
+        script.write(1);
+    }
+    script.at(ms(200));
+    script.ack(20);
+    // The last was sent at 190 ms; the newest delivered by then, number 4, at 40 ms. 15 segments in 150 ms,
+    // although their ACKs came within 100 ms.
+    assert_eq!(script.info().delivery_rate.bytes_per_sec(), 15 * MSS * 1000 / 150);
+}
+
+#[test]
+fn the_delivery_rate_of_single_acks_is_their_pace() {
+    let mut script = Script::connect(Setup::new(control("reno"), ms(100)));
+    script.write(1500);
+    for acked in 1..=600 {
+        script.at(ms(99 + acked));
+        script.ack(acked);
+    }
+    let measured = script.info().delivery_rate.bytes_per_sec();
+    assert!(measured.abs_diff(MSS * 1000) < MSS * 10, "{measured} B/s");
+}

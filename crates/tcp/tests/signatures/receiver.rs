@@ -16,17 +16,22 @@ fn listening() -> Script {
 /// A receiver in the middle of a stream of a segment per millisecond: quick ACKs and growth of the window are over.
 /// Returns the number of the next segment.
 fn in_mid_stream() -> (Script, u64) {
-    let mut script = listening();
-    for segment in 0..200 {
+    in_mid_stream_of(RTT)
+}
+
+fn in_mid_stream_of(rtt: Span) -> (Script, u64) {
+    let mut script = Script::listen(Setup::new(control("reno"), rtt));
+    let segments = 10 * rtt.as_millis();
+    for segment in 0..segments {
         script.advance(ms(1));
         script.data(segment);
     }
-    if script.acks().last().is_some_and(|ack| ack.ack < byte(200)) {
-        script.data(200);
+    if script.acks().last().is_some_and(|ack| ack.ack < byte(segments)) {
+        script.data(segments);
         script.acks();
-        return (script, 201);
+        return (script, segments + 1);
     }
-    (script, 200)
+    (script, segments)
 }
 
 fn blocks(ack: &Segment) -> Vec<(u64, u64)> {
@@ -129,6 +134,21 @@ fn three_duplicate_acks_leave_at_once_and_later_ones_are_compressed() {
     script.advance(ms(2));
     assert_eq!(script.acks().len(), 1, "the rest");
     assert!(compressed.iter().all(|ack| ack.ack == byte(hole) && blocks(ack)[0].0 == hole + 1));
+}
+
+#[test]
+fn compression_lasts_a_twentieth_of_the_round_trip_but_a_millisecond_at_most() {
+    // 50 ms of arrivals each 50 us; the timer fires at the first arrival after it.
+    for (rtt, apart) in [(ms(10), us(500)), (ms(20), us(1000)), (ms(100), us(1000))] {
+        let (mut script, hole) = in_mid_stream_of(rtt);
+        for segment in hole + 1..hole + 1000 {
+            script.advance(us(50));
+            script.data(segment);
+        }
+        let acks = script.acks().len() as u64;
+        let expected = us(50_000).as_nanos() / (apart + us(50)).as_nanos();
+        assert!(acks.abs_diff(expected + 3) <= expected / 10, "{acks} ACKs at {rtt}");
+    }
 }
 
 #[test]
@@ -255,6 +275,18 @@ fn a_window_once_advertised_is_never_taken_back() {
             edge = ack.ack + ack.window;
         }
     }
+}
+
+#[test]
+fn data_that_costs_more_memory_than_it_brings_does_not_take_the_window_back() {
+    let (mut script, hole) = in_mid_stream();
+    let mut edges = Vec::new();
+    for segment in 1..=300 {
+        script.advance(ms(2));
+        script.data_bytes(byte(hole) + 100 * segment, 50);
+        edges.extend(script.acks().iter().map(|ack| ack.ack + ack.window));
+    }
+    assert!(edges.len() > 200 && edges.is_sorted(), "{edges:?}");
 }
 
 #[test]

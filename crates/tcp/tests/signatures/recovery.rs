@@ -308,3 +308,29 @@ fn a_head_that_was_sacked_but_is_not_acknowledged_was_thrown_away_by_the_receive
     assert_eq!(script.sent()[0], 1);
     assert_eq!(script.info().sacked, Segs(0));
 }
+
+#[test]
+fn a_hole_filled_by_sack_shows_reordering_and_the_third_sack_no_longer_decides() {
+    let mut script = sent(halved(10), 40);
+    script.sack(0, &[(2, 3)]);
+    script.sack(0, &[(1, 3)]);
+    script.sack(0, &[(1, 6)]);
+    assert_eq!((script.info().ca_state, script.info().sacked), (CaState::Disorder, Segs(5)));
+    script.advance(ms(40));
+    assert_eq!(script.info().ca_state, CaState::Recovery);
+}
+
+#[test]
+fn a_dsack_above_the_ack_counts_when_it_lies_inside_the_second_block() {
+    let mut script = sent(cubic_cut(10), 10);
+    script.sack(0, &[(1, 3), (4, 7)]);
+    script.sack(0, &[(1, 3), (4, 10)]);
+    assert_eq!(script.sent(), [0, 3]);
+    script.advance(ms(5));
+    // Both originals were only late; both retransmissions are reported as duplicates.
+    script.sack(0, &[(1, 10)]);
+    script.sack(0, &[(3, 4), (1, 10)]);
+    assert_eq!(script.info().ca_state, CaState::Recovery);
+    script.sack(10, &[(0, 1)]);
+    assert_eq!((script.info().ca_state, script.cwnd(), script.ssthresh()), (CaState::Open, 10, 10));
+}

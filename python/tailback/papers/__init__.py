@@ -1,0 +1,20 @@
+"""Papers and what they report: claims as data, measured from results, and a scorecard."""
+
+from tailback.papers.claims import Claim, Paper, load_paper, papers
+from tailback.papers.errors import UnknownPaper
+from tailback.papers.reproduction import Reproduction, Wanted, reproduce
+from tailback.papers.scorecard import Row, as_document, score
+
+__all__ = [
+    "Claim",
+    "Paper",
+    "Reproduction",
+    "Row",
+    "UnknownPaper",
+    "Wanted",
+    "as_document",
+    "load_paper",
+    "papers",
+    "reproduce",
+    "score",
+]

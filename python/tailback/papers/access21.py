@@ -1,0 +1,124 @@
+"""How the claims of `access21` are measured: one function for each, from the results of its experiment.
+
+A function gives samples: a quantity, the case it was measured in, and a value per repetition. RTTs and pings are the
+percentiles of `summary.json`, over the measurement window.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+from tailback.papers.sample import Evaluator, Sample
+from tailback.results import Results, RunFolder
+
+OFF, ONE_MS = "off", "1ms"
+QUEUE_PACKETS, FRAME_BITS, BASE_RTT_MS = 1000, 1514 * 8, 1.0
+"""The queue of pfifo_fast behind the shaper of figure 6; frames as HTB counts them; the path without a queue."""
+RATE_BITS_PER_MS = 100_000.0
+
+
+def by_repetition(results: Results) -> dict[int, RunFolder]:
+    """The run of each repetition, of results that are one configuration."""
+    return {run.repetition: run for run in results.runs}
+
+
+def pairs(one: Results, other: Results) -> list[tuple[RunFolder, RunFolder]]:
+    """The runs of both that are the same repetition."""
+    first, second = by_repetition(one), by_repetition(other)
+    return [(first[number], second[number]) for number in sorted(first.keys() & second.keys())]
+
+
+def median_ping_ms(run: RunFolder) -> float:
+    return float(run.summary["ping_ms"]["p50"])
+
+
+def tcp_rtt_ms(run: RunFolder, percentile: str) -> float:
+    return float(run.summary["tcp_rtt_ms"][percentile])
+
+
+def full_queue_throughput(results: Results) -> Iterator[Sample]:
+    for bottleneck in results.axes["bottleneck"]:
+        for tsq in results.axes["tsq"]:
+            runs = results.select(bottleneck=bottleneck, tsq=tsq).runs
+            values = [float(run.summary["goodput_mbps"]["total"]) for run in runs]
+            yield Sample("goodput", f"{bottleneck}, TSQ {tsq}", values)
+
+
+def ping_ratio(bottleneck: str) -> Evaluator:
+    def measured(results: Results) -> Iterator[Sample]:
+        at = results.select(bottleneck=bottleneck)
+        both = pairs(at.select(tsq=OFF), at.select(tsq=ONE_MS))
+        yield Sample("ping ratio", bottleneck, [median_ping_ms(off) / median_ping_ms(std) for off, std in both])
+
+    return measured
+
+
+def with_and_without(results: Results, bottleneck: str, cc: str) -> list[tuple[float, float]]:
+    """Median TCP RTT over pfifo_fast in ms, without and with TSQ."""
+    at = results.select(bottleneck=bottleneck, cc=cc, qdisc="pfifo_fast")
+    both = pairs(at.select(tsq=OFF), at.select(tsq=ONE_MS))
+    return [(tcp_rtt_ms(off, "p50"), tcp_rtt_ms(std, "p50")) for off, std in both]
+
+
+def rtt_ratio(results: Results) -> Iterator[Sample]:
+    found = with_and_without(results, "L10M", "cubic")
+    yield Sample("TCP RTT ratio", "L10M", [off / std for off, std in found])
+
+
+def rtt_saved(bottleneck: str) -> Evaluator:
+    def measured(results: Results) -> Iterator[Sample]:
+        found = with_and_without(results, bottleneck, "bbr")
+        yield Sample("TCP RTT saved", bottleneck, [off - std for off, std in found])
+
+    return measured
+
+
+def bounded_by_fq_codel(results: Results) -> Iterator[Sample]:
+    for bottleneck, tsq in (("R10M", ONE_MS), ("R10M", OFF), ("L10M", OFF)):
+        runs = results.select(bottleneck=bottleneck, cc="bbr", qdisc="fq_codel", tsq=tsq).runs
+        yield Sample("TCP RTT", f"{bottleneck}, TSQ {tsq}", [tcp_rtt_ms(run, "p50") for run in runs])
+
+
+def saw_tooth(results: Results) -> Iterator[Sample]:
+    full_ms = QUEUE_PACKETS * FRAME_BITS / RATE_BITS_PER_MS + BASE_RTT_MS
+    runs = results.select(cc="cubic").runs
+    yield Sample("peak", "cubic", [tcp_rtt_ms(run, "p99") / full_ms for run in runs])
+    yield Sample("valley", "cubic", [tcp_rtt_ms(run, "p1") / tcp_rtt_ms(run, "p99") for run in runs])
+
+
+def probe_rtt_intervals(results: Results) -> Iterator[Sample]:
+    intervals = [found for run in results.select(cc="bbr").runs if (found := probe_rtt_intervals_s(run))]
+    yield Sample("shortest interval", "bbr", [min(found) for found in intervals])
+    yield Sample("longest interval", "bbr", [max(found) for found in intervals])
+
+
+def probe_rtt_intervals_s(run: RunFolder) -> list[float]:
+    """Seconds between entries of the same flow into PROBE_RTT."""
+    entries = run.events[(run.events["what"] == "cc_state") & (run.events["reason"] == "probe_rtt")]
+    return [
+        later - earlier for _, flow in entries.groupby("flow", observed=True) for earlier, later in pairwise(flow["t"])
+    ]
+
+
+def ruled_by_small_queue(results: Results) -> Iterator[Sample]:
+    cubic, bbr = results.select(cc="cubic"), results.select(cc="bbr")
+    excess = [tcp_rtt_ms(one, "p90") - 2 * tcp_rtt_ms(other, "p90") for one, other in pairs(cubic, bbr)]
+    yield Sample("RTT beyond twice that of BBR", "L100M", excess)
+    yield Sample("drops", "cubic", [float(dropped_packets(run)) for run in cubic.runs])
+
+
+def dropped_packets(run: RunFolder) -> int:
+    return int((run.events["what"] == "drop").sum())
+
+
+EVALUATORS: Mapping[str, Evaluator] = {
+    "access21-f4-thr": full_queue_throughput,
+    "access21-f4-ping-local": ping_ratio("L100M"),
+    "access21-f4-ping-remote": ping_ratio("R100M"),
+    "access21-f5a-l10": rtt_ratio,
+    "access21-f5b-l10": rtt_saved("L10M"),
+    "access21-f5b-l100": rtt_saved("L100M"),
+    "access21-f5c": bounded_by_fq_codel,
+    "access21-f6-saw": saw_tooth,
+    "access21-f6-probertt": probe_rtt_intervals,
+    "access21-f7-tsq": ruled_by_small_queue,
+}

@@ -1,0 +1,202 @@
+"""Claims as data: every claim can be measured, and the scorecard says pass, fail or skipped for the right reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+
+from tailback.papers import Paper, Row, UnknownPaper, as_document, load_paper, papers, score
+from tailback.papers.claims import Expected
+from tailback.papers.reproduction import experiment_file
+from tailback.papers.scorecard import EVALUATORS, UNEXPLAINED
+from tailback.results import Results, RunFolder
+
+ACCESS21 = load_paper("access21")
+
+
+@dataclass(frozen=True)
+class HandMade(RunFolder):
+    """A run that was never on disk."""
+
+    events_table: pd.DataFrame = field(
+        default_factory=lambda: pd.DataFrame({"t": [], "what": [], "flow": [], "reason": []})
+    )
+
+    def table(self, name: str) -> pd.DataFrame:
+        assert name == "events"
+        return self.events_table
+
+
+def run(axes: dict[str, str], summary: dict[str, Any], repetition: int = 1) -> HandMade:
+    return HandMade(Path(), {"axes": axes, "repetition": repetition}, summary)
+
+
+def results(*runs: HandMade) -> Results:
+    axes: dict[str, list[str]] = {}
+    for one in runs:
+        for axis, value in one.axes.items():
+            axes[axis] = list(dict.fromkeys([*axes.get(axis, []), value]))
+    return Results(Path("hand-made"), "hand-made", axes, runs)
+
+
+def row(claim: str, found: Results) -> Row:
+    wanted = [one for one in ACCESS21.claims if one.id == claim]
+    (scored,) = score(ACCESS21, wanted, {wanted[0].experiment: found})
+    return scored
+
+
+def ping_run(tsq: str, ms: float, repetition: int = 1, bottleneck: str = "L100M") -> HandMade:
+    return run({"bottleneck": bottleneck, "tsq": tsq}, {"ping_ms": {"p50": ms}}, repetition)
+
+
+def rtt_run(axes: dict[str, str], **percentiles: float) -> HandMade:
+    return run(axes, {"tcp_rtt_ms": percentiles})
+
+
+def fifo(tsq: str, cc: str, ms: float, bottleneck: str = "L10M") -> HandMade:
+    return rtt_run({"bottleneck": bottleneck, "cc": cc, "qdisc": "pfifo_fast", "tsq": tsq}, p50=ms)
+
+
+@pytest.mark.parametrize("name", papers())
+def test_every_claim_of_a_paper_can_be_measured_and_no_other(name: str) -> None:
+    assert [claim.id for claim in load_paper(name).claims] == list(EVALUATORS[name])
+
+
+@pytest.mark.parametrize("claim", ACCESS21.claims, ids=lambda claim: claim.id)
+def test_the_experiment_of_a_claim_is_in_the_library(claim: Any) -> None:
+    assert experiment_file("access21", claim).is_file()
+
+
+def test_the_median_over_repetitions_decides() -> None:
+    values = ((1.0, 12.0), (1.0, 50.0), (2.0, 4.0))
+    runs = [
+        one
+        for number, (std, off) in enumerate(values, 1)
+        for one in (ping_run("1ms", std, number), ping_run("off", off, number))
+    ]
+    found = row("access21-f4-ping-local", results(*runs))
+    assert (found.status, found.samples[0].median) == ("pass", 12)
+    assert found.measured == "12 × (2 … 50)"
+
+
+def test_repetitions_that_only_one_side_has_do_not_count() -> None:
+    found = row("access21-f4-ping-local", results(ping_run("1ms", 1), ping_run("off", 30), ping_run("off", 1, 2)))
+    assert list(found.samples[0].values) == [30]
+
+
+def test_a_claim_holds_only_if_it_holds_in_every_case() -> None:
+    runs = [
+        run({"bottleneck": place, "tsq": tsq}, {"goodput_mbps": {"total": 95.0 if place == "L100M" else 80.0}})
+        for place in ("L100M", "R100M")
+        for tsq in ("1ms", "off")
+    ]
+    found = row("access21-f4-thr", results(*runs))
+    assert (found.status, found.note) == ("fail", UNEXPLAINED)
+    assert len(found.samples) == 4
+
+
+def test_a_miss_that_the_kernel_shares_says_so() -> None:
+    found = row("access21-f5b-l10", results(fifo("off", "bbr", 82.0), fifo("1ms", "bbr", 15.0)))
+    assert found.status == "fail"
+    assert "Linux 6.12" in found.note
+
+
+def test_the_same_claim_passes_without_a_word_when_it_holds() -> None:
+    found = row("access21-f5b-l10", results(fifo("off", "bbr", 25.0), fifo("1ms", "bbr", 15.0)))
+    assert (found.status, found.note, found.measured) == ("pass", "", "10 ms")
+
+
+def test_a_ratio_of_two_orders_of_magnitude() -> None:
+    assert row("access21-f5a-l10", results(fifo("off", "cubic", 900), fifo("1ms", "cubic", 10))).status == "pass"
+    assert row("access21-f5a-l10", results(fifo("off", "cubic", 200), fifo("1ms", "cubic", 10))).status == "fail"
+
+
+@pytest.mark.parametrize(
+    ("p99", "p1", "verdict"), [(122.0, 80.0, "pass"), (90.0, 50.0, "fail"), (122.0, 110.0, "fail")]
+)
+def test_a_saw_tooth_has_a_peak_and_a_valley(p99: float, p1: float, verdict: str) -> None:
+    assert row("access21-f6-saw", results(rtt_run({"cc": "cubic"}, p99=p99, p1=p1))).status == verdict
+
+
+def probing(*entries: tuple[float, str]) -> Results:
+    table = pd.DataFrame(entries, columns=["t", "flow"]).assign(what="cc_state", reason="probe_rtt")
+    return results(HandMade(Path(), {"axes": {"cc": "bbr"}, "repetition": 1}, {}, table))
+
+
+def test_entries_into_probe_rtt_are_told_apart_by_flow() -> None:
+    found = row("access21-f6-probertt", probing((15, "a"), (18, "b"), (25, "a"), (28.5, "b")))
+    assert [sample.median for sample in found.samples] == [10, 10.5]
+    assert found.status == "pass"
+
+
+def test_probe_rtt_every_five_seconds_is_a_miss() -> None:
+    assert row("access21-f6-probertt", probing((15, "a"), (20, "a"))).status == "fail"
+
+
+def test_one_entry_into_probe_rtt_has_no_interval_and_is_skipped() -> None:
+    found = row("access21-f6-probertt", probing((15, "a")))
+    assert (found.status, found.measured) == ("skipped", "")
+    assert "shortest interval" in found.note
+
+
+def small_queue(drops: int) -> Results:
+    dropped = pd.DataFrame({"t": [1.0] * drops, "what": "drop", "flow": "upload", "reason": "tail"})
+    cubic = HandMade(Path(), {"axes": {"cc": "cubic"}, "repetition": 1}, {"tcp_rtt_ms": {"p90": 4.0}}, dropped)
+    return results(cubic, rtt_run({"cc": "bbr"}, p90=2.7))
+
+
+def test_a_drop_at_the_local_queue_is_a_miss() -> None:
+    assert row("access21-f7-tsq", small_queue(0)).status == "pass"
+    assert row("access21-f7-tsq", small_queue(1)).status == "fail"
+
+
+def test_a_claim_without_results_is_skipped_not_passed() -> None:
+    (first, *_rest) = score(ACCESS21, ACCESS21.claims, {})
+    assert (first.status, first.note) == ("skipped", "experiment `fig4` was not run")
+    found = row("access21-f4-ping-remote", results(ping_run("1ms", 1), ping_run("off", 2)))
+    assert found.status == "skipped"
+    assert "`R100M`" in found.note
+
+
+def test_the_document_says_what_scripts_rely_on() -> None:
+    rows = score(ACCESS21, ACCESS21.claims, {"fig4": results(ping_run("1ms", 1), ping_run("off", 30))})
+    claims = {entry["id"]: entry for entry in as_document(rows)["claims"]}
+    assert len(claims) == len(ACCESS21.claims)
+    local = claims["access21-f4-ping-local"]
+    assert {key: local[key] for key in ("paper", "figure", "status", "measured", "expected", "note")} == {
+        "paper": "access21",
+        "figure": "4",
+        "status": "pass",
+        "measured": "30 ×",
+        "expected": "≥ 10 ×",
+        "note": "",
+    }
+    assert claims["access21-f7-tsq"]["measured"] is None
+
+
+def test_a_figure_names_its_parts_too() -> None:
+    assert [claim.id for claim in ACCESS21.of_figure("5b")] == ["access21-f5b-l10", "access21-f5b-l100"]
+    assert len(ACCESS21.of_figure("fig5")) == 4
+    with pytest.raises(UnknownPaper, match="no claim about figure `12`"):
+        ACCESS21.of_figure("12")
+
+
+def test_an_unknown_paper_is_told_which_there_are() -> None:
+    with pytest.raises(UnknownPaper, match="there is `access21`"):
+        load_paper("rfc1149")
+
+
+def test_an_expectation_without_bounds_or_with_a_slip_is_refused() -> None:
+    with pytest.raises(ValidationError, match="a bound is missing"):
+        Expected.model_validate({"unit": "ms"})
+    with pytest.raises(ValidationError):
+        Paper.model_validate({"paper": "x", "title": "x", "claims": [], "clams": []})
+
+
+def test_what_is_not_a_number_holds_nowhere() -> None:
+    assert not Expected.model_validate({"from": 0, "unit": "ms"}).holds(float("nan"))

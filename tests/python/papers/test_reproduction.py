@@ -1,0 +1,45 @@
+"""One figure, end to end, by the simulator: its scorecard, and that nothing is run twice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tailback.cli.app import app
+from tailback.papers import UnknownPaper, load_paper
+from tailback.papers.reproduction import experiment_file
+
+RUNNER = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("results")
+
+
+def reproduced(folder: Path, *options: str) -> str:
+    found = RUNNER.invoke(app, ["reproduce", "access21", "7", "--quick", "--out", str(folder), *options])
+    assert found.exit_code == 0, found.output
+    return found.stdout
+
+
+def test_figure_7_is_reproduced_and_its_runs_are_kept(folder: Path) -> None:
+    (claim,) = json.loads(reproduced(folder, "--json"))["claims"]
+    assert (claim["id"], claim["status"]) == ("access21-f7-tsq", "pass")
+    runs = {path.name: path.stat().st_mtime_ns for path in (folder / "access21/fig7/runs").glob("*/manifest.json")}
+    again = reproduced(folder)
+    assert "access21-f7-tsq" in again
+    assert "claims that hold: 1 of 1" in again
+    assert runs == {
+        path.name: path.stat().st_mtime_ns for path in (folder / "access21/fig7/runs").glob("*/manifest.json")
+    }
+
+
+def test_an_experiment_that_is_not_here_is_told_where_to_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tailback.papers.reproduction.CHECKOUT", tmp_path)
+    with pytest.raises(UnknownPaper, match="run in a clone of it"):
+        experiment_file("access21", load_paper("access21").claims[0])
