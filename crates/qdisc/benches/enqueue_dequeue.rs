@@ -57,7 +57,7 @@ fn discipline(kind: &str) -> Box<dyn Qdisc> {
 struct Bench {
     qdisc: Box<dyn Qdisc>,
     draws: Xoshiro256StarStar,
-    dropped: Vec<(Packet, tailback_packet::DropReason)>,
+    dropped: Vec<(Box<Packet>, tailback_packet::DropReason)>,
     now: SimTime,
     flows: u32,
     flow: u32,
@@ -75,7 +75,7 @@ impl Bench {
     fn enqueue(&mut self) -> Enqueued {
         self.flow = (self.flow + 1) % self.flows;
         let mut desk = Desk { now: self.now, draws: &mut self.draws, dropped: &mut self.dropped };
-        self.qdisc.enqueue(segment(self.flow), &mut desk)
+        self.qdisc.enqueue(Box::new(segment(self.flow)), &mut desk)
     }
 
     fn dequeue(&mut self) -> Dequeued {

@@ -46,7 +46,7 @@ fn build(
 
 impl Qdisc for Bfifo {
     #[inline]
-    fn enqueue(&mut self, packet: Packet, desk: &mut Desk<'_>) -> Enqueued {
+    fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
         if self.queue.backlog().bytes + u64::from(packet.frame_length()) <= self.limit {
             self.queue.append(packet, desk)
         } else {

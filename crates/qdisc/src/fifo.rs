@@ -10,20 +10,20 @@ use crate::{Backlog, Counters, Dequeued, Desk, Enqueued};
 /// Packets in the order they came. It grows to what it once held and allocates no more.
 #[derive(Default)]
 pub(crate) struct Fifo {
-    packets: VecDeque<Packet>,
+    packets: VecDeque<Box<Packet>>,
     ledger: Ledger,
 }
 
 impl Fifo {
     #[inline]
-    pub fn append(&mut self, mut packet: Packet, desk: &Desk<'_>) -> Enqueued {
+    pub fn append(&mut self, mut packet: Box<Packet>, desk: &Desk<'_>) -> Enqueued {
         self.ledger.arrive(&packet);
         packet.enqueued = desk.now;
         self.packets.push_back(packet);
         Enqueued::Queued
     }
 
-    pub fn tail_drop(&mut self, packet: Packet, desk: &mut Desk<'_>) -> Enqueued {
+    pub fn tail_drop(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
         self.ledger.arrive(&packet);
         self.ledger.drop(&packet);
         desk.refuse(packet, DropReason::TailFull);

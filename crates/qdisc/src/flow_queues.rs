@@ -10,7 +10,7 @@ use crate::index_list::{IndexList, NONE};
 /// FIFO queues numbered from 0.
 #[derive(Default)]
 pub struct FlowQueues {
-    slots: Vec<Option<Packet>>,
+    slots: Vec<Option<Box<Packet>>>,
     links: Vec<u32>,
     free: IndexList,
     queues: Vec<FlowQueue>,
@@ -31,7 +31,7 @@ impl FlowQueues {
 
     /// Appends to the queue of `flow`.
     #[inline]
-    pub fn push(&mut self, flow: u32, packet: Packet) {
+    pub fn push(&mut self, flow: u32, packet: Box<Packet>) {
         let queue = &mut self.queues[flow as usize];
         queue.packets += 1;
         queue.bytes += u64::from(packet.frame_length());
@@ -53,12 +53,12 @@ impl FlowQueues {
     #[inline]
     pub fn front(&mut self, flow: u32) -> Option<&mut Packet> {
         let slot = self.queues[flow as usize].slots.first()?;
-        self.slots[slot as usize].as_mut()
+        self.slots[slot as usize].as_deref_mut()
     }
 
     /// Takes the oldest packet of `flow`.
     #[inline]
-    pub fn pop(&mut self, flow: u32) -> Option<Packet> {
+    pub fn pop(&mut self, flow: u32) -> Option<Box<Packet>> {
         let queue = &mut self.queues[flow as usize];
         let slot = queue.slots.pop_front(&self.links)?;
         self.free.push_front(&mut self.links, slot);
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn queues_keep_their_order_while_their_packets_interleave_in_the_slab() {
         let mut queues = FlowQueues::new(2);
-        (0..6).for_each(|n| queues.push(n % 2, numbered(0, n)));
+        (0..6).for_each(|n| queues.push(n % 2, Box::new(numbered(0, n))));
         let mut drain =
             |flow| -> Vec<u32> { std::iter::from_fn(|| queues.pop(flow)).map(|p| number(&p)).collect() };
         assert_eq!((drain(0), drain(1)), (vec![0, 2, 4], vec![1, 3, 5]));
@@ -110,8 +110,8 @@ mod tests {
     fn the_slab_grows_to_the_largest_backlog_and_no_further() {
         let mut queues = FlowQueues::new(1024);
         for round in 0..10_000 {
-            queues.push(round % 1024, packet(0, 100));
-            queues.push((round + 7) % 1024, packet(0, 100));
+            queues.push(round % 1024, Box::new(packet(0, 100)));
+            queues.push((round + 7) % 1024, Box::new(packet(0, 100)));
             assert!(queues.pop(round % 1024).is_some());
             assert!(queues.pop((round + 7) % 1024).is_some());
         }
@@ -122,7 +122,7 @@ mod tests {
     fn the_first_of_equally_fat_queues_is_the_fattest() {
         let mut queues = FlowQueues::new(4);
         for (flow, length) in [(1, 500), (2, 1000), (3, 600), (3, 400)] {
-            queues.push(flow, packet(0, length));
+            queues.push(flow, Box::new(packet(0, length)));
         }
         assert_eq!((queues.fattest(), queues.bytes(3), queues.packets(3)), (Some(2), 1000, 2));
     }

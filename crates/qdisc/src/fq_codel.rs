@@ -172,7 +172,7 @@ fn build(
 
 impl Qdisc for FqCodel {
     #[inline]
-    fn enqueue(&mut self, mut packet: Packet, desk: &mut Desk<'_>) -> Enqueued {
+    fn enqueue(&mut self, mut packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
         let flow = self.classify(&packet, desk);
         self.ledger.arrive(&packet);
         self.memory += u64::from(packet.truesize);
@@ -262,7 +262,7 @@ impl FqCodel {
 
     /// The next packet of a queue that its law lets pass.
     #[inline]
-    fn take_from(&mut self, flow: u32, desk: &mut Desk<'_>) -> Option<Packet> {
+    fn take_from(&mut self, flow: u32, desk: &mut Desk<'_>) -> Option<Box<Packet>> {
         let settings = self.codel;
         let mut law = self.laws[flow as usize];
         let packet = self.first_to_pass(flow, law.dequeue(&settings, desk.now), desk);
@@ -276,7 +276,7 @@ impl FqCodel {
         flow: u32,
         mut dequeue: CodelDequeue<'_>,
         desk: &mut Desk<'_>,
-    ) -> Option<Packet> {
+    ) -> Option<Box<Packet>> {
         while let Some(head) = self.look_at_head(flow) {
             match dequeue.judge(&head) {
                 Verdict::Drop => {
@@ -304,7 +304,7 @@ impl FqCodel {
     }
 
     #[inline]
-    fn release(&mut self, flow: u32, verdict: Verdict, late: bool) -> Option<Packet> {
+    fn release(&mut self, flow: u32, verdict: Verdict, late: bool) -> Option<Box<Packet>> {
         let mut packet = self.queues.pop(flow)?;
         self.memory -= u64::from(packet.truesize);
         let by_law = verdict == Verdict::Mark;
@@ -318,7 +318,7 @@ impl FqCodel {
         Some(packet)
     }
 
-    fn dispose(&mut self, packet: Packet, reason: DropReason, desk: &mut Desk<'_>) {
+    fn dispose(&mut self, packet: Box<Packet>, reason: DropReason, desk: &mut Desk<'_>) {
         self.memory -= u64::from(packet.truesize);
         self.ledger.drop(&packet);
         desk.refuse(packet, reason);

@@ -119,6 +119,8 @@ struct Bucket {
     rate: Rate,
     depth: i64,
     tokens: i64,
+    /// Length and cost of the packet before: most are as long as that one, and a division is dear.
+    last: (u32, i64),
 }
 
 fn build(
@@ -142,7 +144,7 @@ fn build(
 
 impl Qdisc for Htb {
     #[inline]
-    fn enqueue(&mut self, packet: Packet, desk: &mut Desk<'_>) -> Enqueued {
+    fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
         self.ledger.arrive(&packet);
         let before = desk.dropped.len();
         let answer = self.class.child.enqueue(packet, desk);
@@ -253,14 +255,16 @@ impl Bucket {
         let burst = burst.unwrap_or(rate.bytes_per_sec() / TIMER_HZ + BURST_MTU);
         let ticks = sending_time(rate, burst).div_ceil(1 << TICK_SHIFT).min(u64::from(u32::MAX));
         let depth = (ticks << TICK_SHIFT) as i64;
-        Bucket { rate, depth, tokens: depth }
+        Bucket { rate, depth, tokens: depth, last: (0, 0) }
     }
 
     #[inline]
     fn charge(&mut self, elapsed: i64, length: u32) {
         let filled = (self.tokens + elapsed).min(self.depth);
-        let cost = sending_time(self.rate, u64::from(length)) as i64;
-        self.tokens = filled.saturating_sub(cost).max(1 - HORIZON);
+        if self.last.0 != length {
+            self.last = (length, sending_time(self.rate, u64::from(length)) as i64);
+        }
+        self.tokens = filled.saturating_sub(self.last.1).max(1 - HORIZON);
     }
 }
 

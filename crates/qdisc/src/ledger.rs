@@ -64,7 +64,7 @@ impl Ledger {
 
     /// Books what a child has dropped.
     #[inline]
-    pub fn drop_all(&mut self, dropped: &[(Packet, DropReason)]) {
+    pub fn drop_all(&mut self, dropped: &[(Box<Packet>, DropReason)]) {
         for (packet, _) in dropped {
             self.drop(packet);
         }
@@ -101,7 +101,7 @@ mod tests {
             ledger.arrive(&packet(0, length));
         }
         ledger.leave(&packet(0, 100));
-        ledger.drop_all(&[(packet(0, 200), DropReason::Aqm)]);
+        ledger.drop_all(&[(Box::new(packet(0, 200)), DropReason::Aqm)]);
         assert_eq!(ledger.backlog(), Backlog { packets: 1, bytes: 300 });
         assert_eq!((ledger.counters().sent_bytes, ledger.counters().dropped), (100, 1));
     }

@@ -1,6 +1,7 @@
 //! Queue disciplines: one file each, one row each in [`registry`].
 //!
-//! A discipline owns packets. A law ([`aqm`]) judges one packet at one moment and owns none; it is shared with
+//! A discipline owns packets, each in a box of its own: a packet passes through many hands, and they pass eight
+//! bytes. A law ([`aqm`]) judges one packet at one moment and owns none; it is shared with
 //! the Wi-Fi stack. Both take `now` and random draws from a [`Desk`] and never ask for them elsewhere.
 //! Every queue keeps the ledger *arrived = left + dropped + backlog*.
 
@@ -32,12 +33,12 @@ pub struct Desk<'a> {
     /// Random draws of this device.
     pub draws: &'a mut dyn Rng,
     /// Packets refused or dropped, with the reason; the caller returns their credit and counts them.
-    pub dropped: &'a mut Vec<(Packet, DropReason)>,
+    pub dropped: &'a mut Vec<(Box<Packet>, DropReason)>,
 }
 
 impl Desk<'_> {
     /// Ends a packet.
-    pub fn refuse(&mut self, packet: Packet, reason: DropReason) {
+    pub fn refuse(&mut self, packet: Box<Packet>, reason: DropReason) {
         self.dropped.push((packet, reason));
     }
 }
@@ -57,7 +58,7 @@ pub enum Enqueued {
 #[derive(Debug)]
 pub enum Dequeued {
     /// Send this one.
-    Packet(Packet),
+    Packet(Box<Packet>),
     /// Nothing may leave before this instant.
     NotBefore(SimTime),
     /// Nothing is queued.
@@ -94,7 +95,7 @@ pub struct Counters {
 /// [`Dequeued::NotBefore`] and the device asks again then.
 pub trait Qdisc: Send {
     /// Takes a packet, or disposes of it (or of another) at the desk. The discipline stamps `packet.enqueued`.
-    fn enqueue(&mut self, packet: Packet, desk: &mut Desk<'_>) -> Enqueued;
+    fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued;
     /// Lets a packet that meets an empty queue and a device that can send pass at once, counted as queued and
     /// taken; false if it must be queued. [linux-6.12 TCQ_F_CAN_BYPASS]
     fn bypass(&mut self, _packet: &mut Packet, _now: SimTime) -> bool {

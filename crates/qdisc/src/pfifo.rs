@@ -54,7 +54,7 @@ fn build(
 
 impl Qdisc for Pfifo {
     #[inline]
-    fn enqueue(&mut self, packet: Packet, desk: &mut Desk<'_>) -> Enqueued {
+    fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
         if self.queue.backlog().packets < self.limit {
             self.queue.append(packet, desk)
         } else {

@@ -34,7 +34,7 @@ const TOS_PRIORITY: [usize; 4] = [0, 2, 6, 4];
 
 /// Three rings.
 struct PfifoFast {
-    bands: [VecDeque<Packet>; 3],
+    bands: [VecDeque<Box<Packet>>; 3],
     ring: usize,
     ledger: Ledger,
 }
@@ -55,7 +55,7 @@ fn band_of(tos: u8) -> usize {
 
 impl Qdisc for PfifoFast {
     #[inline]
-    fn enqueue(&mut self, mut packet: Packet, desk: &mut Desk<'_>) -> Enqueued {
+    fn enqueue(&mut self, mut packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
         self.ledger.arrive(&packet);
         let band = &mut self.bands[band_of(packet.tos)];
         if band.len() >= self.ring {

@@ -45,7 +45,7 @@ pub(crate) fn number(packet: &Packet) -> u32 {
 pub(crate) struct Rig {
     pub qdisc: Box<dyn Qdisc>,
     pub now: SimTime,
-    pub dropped: Vec<(Packet, DropReason)>,
+    pub dropped: Vec<(Box<Packet>, DropReason)>,
     draws: Xoshiro256StarStar,
 }
 
@@ -69,7 +69,7 @@ impl Rig {
 
     pub fn enqueue(&mut self, packet: Packet) -> Enqueued {
         let mut desk = Desk { now: self.now, draws: &mut self.draws, dropped: &mut self.dropped };
-        self.qdisc.enqueue(packet, &mut desk)
+        self.qdisc.enqueue(Box::new(packet), &mut desk)
     }
 
     pub fn fill(&mut self, packets: u32, like: &Packet) {
@@ -88,7 +88,7 @@ impl Rig {
     }
 
     /// Takes a packet now and then lets the time pass that it needs at `bits_per_sec`.
-    pub fn serve(&mut self, bits_per_sec: u64) -> Option<Packet> {
+    pub fn serve(&mut self, bits_per_sec: u64) -> Option<Box<Packet>> {
         let Dequeued::Packet(packet) = self.dequeue() else { return None };
         let size = Bytes(u64::from(packet.frame_length()));
         self.advance(Rate::from_bits_per_sec(bits_per_sec).time_for(size));

@@ -42,7 +42,7 @@ struct Watched {
     qdisc: Box<dyn Qdisc>,
     now: SimTime,
     draws: Xoshiro256StarStar,
-    dropped: Vec<(Packet, DropReason)>,
+    dropped: Vec<(Box<Packet>, DropReason)>,
     /// ECN bits of every packet as it arrived, by number.
     arrivals: Vec<Ecn>,
     last_number: BTreeMap<SocketId, u32>,
@@ -79,7 +79,7 @@ impl Watched {
         self.arrivals.push(ecn);
         let before = self.dropped.len();
         let mut desk = Desk { now: self.now, draws: &mut self.draws, dropped: &mut self.dropped };
-        let answer = self.qdisc.enqueue(packet, &mut desk);
+        let answer = self.qdisc.enqueue(Box::new(packet), &mut desk);
         self.check_answer(answer, before);
     }
 

@@ -73,7 +73,7 @@ fn overload(kind: &str, given: &[(&str, u64)]) -> Course {
         let now = arrival.min(departure);
         let mut desk = Desk { now, draws: &mut draws, dropped: &mut dropped };
         if arrival <= departure {
-            qdisc.enqueue(frame(), &mut desk);
+            qdisc.enqueue(Box::new(frame()), &mut desk);
             course.arrived += 1;
             arrival += ARRIVAL_GAP;
         }

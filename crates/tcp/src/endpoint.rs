@@ -137,7 +137,6 @@ impl Endpoint {
             State::Listen => {}
             State::SynSent => self.take_syn_ack(&segment, draws),
             State::SynReceived => {
-                self.receiver.window.handshake_echo(segment.tsecr);
                 self.establish(segment.window, draws);
                 self.take_established(&segment, truesize, draws);
             }
@@ -278,7 +277,9 @@ impl Endpoint {
         if std::mem::take(&mut self.handshake.due) {
             return Some(self.handshake_packet(now));
         }
-        if let Some(segment) = self.outbox.pop_front() {
+        if !self.outbox.is_empty()
+            && let Some(segment) = self.outbox.pop_front()
+        {
             return Some(self.packet(segment, ACK_TRUESIZE, now));
         }
         if self.state != State::Established {
@@ -325,12 +326,11 @@ impl Endpoint {
 
     /// When [`Endpoint::expire`] must be called.
     pub fn deadline(&self) -> Option<SimTime> {
+        let or_never = |deadline: Option<SimTime>| deadline.unwrap_or(SimTime::NEVER);
         let sender = &self.sender;
-        let timer = sender.timer.armed.map(|(_, at)| at);
-        [self.handshake.deadline, timer, sender.pacing_timer, self.receiver.deadline()]
-            .into_iter()
-            .flatten()
-            .min()
+        let timer = or_never(sender.timer.armed.map(|(_, at)| at)).min(or_never(sender.pacing_timer));
+        let other = or_never(self.handshake.deadline).min(self.receiver.deadline());
+        Some(timer.min(other)).filter(|deadline| *deadline < SimTime::NEVER)
     }
 
     /// A deadline passed. Drain afterwards.
@@ -347,7 +347,7 @@ impl Endpoint {
             self.sender.pacing_timer = None;
             self.sender.kick();
         }
-        if self.receiver.deadline().is_some_and(|at| now >= at) {
+        if now >= self.receiver.deadline() {
             self.receiver.expire(now);
         }
     }

@@ -346,10 +346,10 @@ impl Receiver {
         copied
     }
 
-    /// When the delayed or compressed ACK is due.
-    pub(crate) fn deadline(&self) -> Option<SimTime> {
-        let compressed = self.compression.due.map(|due| due + COMPRESSION_SLACK);
-        [self.ack.timeout, compressed].into_iter().flatten().min()
+    /// When the delayed or compressed ACK is due; `NEVER` if there is none.
+    pub(crate) fn deadline(&self) -> SimTime {
+        let compressed = self.compression.due.map_or(SimTime::NEVER, |due| due + COMPRESSION_SLACK);
+        self.ack.timeout.unwrap_or(SimTime::NEVER).min(compressed)
     }
 
     /// A deadline passed.

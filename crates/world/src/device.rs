@@ -48,7 +48,7 @@ pub(crate) struct Device {
 impl Device {
     /// A packet leaves its host by this device. [linux-6.12 __dev_queue_xmit]
     #[inline]
-    pub(crate) fn transmit(&mut self, mut packet: Packet, stage: &mut Stage) -> Enqueued {
+    pub(crate) fn transmit(&mut self, mut packet: Box<Packet>, stage: &mut Stage) -> Enqueued {
         stage.cost.packets += 1;
         self.see_to_completions(stage);
         let stopped = self.is_stopped();
@@ -95,7 +95,7 @@ impl Device {
     /// A packet has reached the other end; more than one if they left at the same instant. The last is returned
     /// for the host to receive, those before it are in the backlog.
     #[inline]
-    pub(crate) fn arrived(&mut self, stage: &mut Stage) -> Option<Packet> {
+    pub(crate) fn arrived(&mut self, stage: &mut Stage) -> Option<Box<Packet>> {
         self.see_to_completions(stage);
         let mut last = self.wire.arrived(stage.now)?;
         while let Some(packet) = self.wire.arrived(stage.now) {
@@ -139,7 +139,7 @@ impl Device {
 
     /// [linux-6.12 ndo_start_xmit]
     #[inline]
-    fn hand_to_driver(&mut self, packet: Packet, stage: &mut Stage) {
+    fn hand_to_driver(&mut self, packet: Box<Packet>, stage: &mut Stage) {
         if packet.ecn == Ecn::Ce {
             self.note_mark(&packet, stage);
         }
@@ -154,7 +154,7 @@ impl Device {
     }
 
     /// Without a ring a packet leaves its host at once. [linux-6.12 veth_xmit]
-    fn pass_on(&mut self, mut packet: Packet, stage: &mut Stage) {
+    fn pass_on(&mut self, mut packet: Box<Packet>, stage: &mut Stage) {
         stage.orphan(&mut packet);
         if self.wire.is_instant() {
             stage.backlog.push_back((self.peer, packet));

@@ -21,7 +21,7 @@ impl World {
     }
 
     /// A packet reached `host`. [linux-6.12 ip_rcv]
-    pub(crate) fn receive(&mut self, host: HostId, packet: Packet) {
+    pub(crate) fn receive(&mut self, host: HostId, packet: Box<Packet>) {
         if packet.destination != host {
             self.forward(host, packet);
             return;
@@ -45,15 +45,16 @@ impl World {
         if let Some(next) = next {
             self.stage.wake_at(next, Event::Echo(ping));
         }
-        self.originate(host, request);
+        self.originate(host, Box::new(request));
     }
 
-    fn forward(&mut self, host: HostId, packet: Packet) {
+    fn forward(&mut self, host: HostId, packet: Box<Packet>) {
         let device = self.towards(host, packet.destination);
         self.devices[device.index()].transmit(packet, &mut self.stage);
     }
 
-    fn receive_segment(&mut self, packet: Packet) {
+    fn receive_segment(&mut self, packet: Box<Packet>) {
+        let packet = *packet;
         let Payload::Tcp(segment) = packet.payload else { return };
         let now = self.stage.now;
         self.settle_credits(packet.to);
@@ -65,14 +66,14 @@ impl World {
         }
     }
 
-    fn answer_request(&mut self, request: Packet, seq: u32) {
+    fn answer_request(&mut self, request: Box<Packet>, seq: u32) {
         let (host, ping) = (request.destination, self.ping_of(request.from));
-        let reply = self.pings[ping].reply(request, seq);
-        self.originate(host, reply);
+        let reply = self.pings[ping].reply(*request, seq);
+        self.originate(host, Box::new(reply));
     }
 
     /// A packet of no TCP socket leaves `host`.
-    fn originate(&mut self, host: HostId, packet: Packet) {
+    fn originate(&mut self, host: HostId, packet: Box<Packet>) {
         self.stage.ledger.created += 1;
         self.forward(host, packet);
     }

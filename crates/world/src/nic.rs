@@ -21,8 +21,28 @@ pub(crate) struct Nic {
     limit: Option<ByteQueueLimit>,
     /// Numerator of the time below a nanosecond by which the frames in the ring leave later than said.
     remainder: u64,
+    /// The frame before.
+    frame: FrameTime,
     /// When all frames in the ring have left.
     free_at: SimTime,
+}
+
+/// How long a frame occupies the wire: kept because most frames are as long as the one before, and a division costs
+/// more than all else here.
+#[derive(Debug, Default)]
+struct FrameTime {
+    on_wire: Bytes,
+    nanos: Span,
+    /// Numerator of what is below a nanosecond.
+    remainder: u64,
+}
+
+impl FrameTime {
+    fn at(bits_per_sec: u64, on_wire: Bytes) -> Self {
+        let numerator = on_wire.get() * 8 * NANOS_PER_SEC;
+        let nanos = Span::from_nanos(numerator / bits_per_sec);
+        FrameTime { on_wire, nanos, remainder: numerator % bits_per_sec }
+    }
 }
 
 impl Nic {
@@ -32,6 +52,7 @@ impl Nic {
             descriptors: descriptors as usize,
             limit: byte_limited.then(ByteQueueLimit::default),
             remainder: 0,
+            frame: FrameTime::default(),
             free_at: SimTime::ZERO,
         }
     }
@@ -51,9 +72,15 @@ impl Nic {
         if self.free_at < now {
             (self.free_at, self.remainder) = (now, 0);
         }
-        let numerator = on_wire.get() * 8 * NANOS_PER_SEC + self.remainder;
-        self.remainder = numerator % self.bits_per_sec;
-        self.free_at += Span::from_nanos(numerator / self.bits_per_sec);
+        if self.frame.on_wire != on_wire {
+            self.frame = FrameTime::at(self.bits_per_sec, on_wire);
+        }
+        self.free_at += self.frame.nanos;
+        self.remainder += self.frame.remainder;
+        if self.remainder >= self.bits_per_sec {
+            self.remainder -= self.bits_per_sec;
+            self.free_at += Span::from_nanos(1);
+        }
         self.free_at
     }
 

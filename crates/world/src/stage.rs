@@ -17,11 +17,11 @@ pub(crate) struct Stage {
     pub(crate) now: SimTime,
     pub(crate) calendar: Calendar<Event>,
     /// Packets received and not yet processed, over all hosts. [linux-6.12 softnet_data input_pkt_queue]
-    pub(crate) backlog: VecDeque<(HostId, Packet)>,
+    pub(crate) backlog: VecDeque<(HostId, Box<Packet>)>,
     /// Truesize that left its host or was dropped there and must be credited to the socket.
     pub(crate) credits: Vec<(SocketId, u32)>,
     /// What a discipline has just dropped: its desk.
-    pub(crate) dropped: Vec<(Packet, DropReason)>,
+    pub(crate) dropped: Vec<(Box<Packet>, DropReason)>,
     pub(crate) ledger: Ledger,
     pub(crate) cost: Cost,
     pub(crate) journal: Journal,
@@ -57,7 +57,7 @@ impl Stage {
     }
 
     /// Ends a packet at `device`.
-    pub(crate) fn drop_packet(&mut self, mut packet: Packet, reason: DropReason, device: DeviceId) {
+    pub(crate) fn drop_packet(&mut self, mut packet: Box<Packet>, reason: DropReason, device: DeviceId) {
         self.orphan(&mut packet);
         self.ledger.dropped += 1;
         self.journal.packet_dropped(self.now, device, &packet, reason);

@@ -14,7 +14,7 @@ use tailback_units::{SimTime, Span};
 pub(crate) struct Wire {
     delay: Span,
     /// Each with the instant at which its last bit leaves.
-    packets: VecDeque<(SimTime, Packet)>,
+    packets: VecDeque<(SimTime, Box<Packet>)>,
     /// How many of them have left and been completed; the rest is the ring.
     completed: usize,
     /// When the first packet in the ring has left; `NEVER` if there is none.
@@ -35,7 +35,7 @@ impl Wire {
     /// Puts a packet last in the ring; its last bit leaves at `departure`. Returns when it arrives if there is no
     /// other: the others' arrivals follow each other.
     #[inline]
-    pub(crate) fn push(&mut self, packet: Packet, departure: SimTime) -> Option<SimTime> {
+    pub(crate) fn push(&mut self, packet: Box<Packet>, departure: SimTime) -> Option<SimTime> {
         if self.next_departure == SimTime::NEVER {
             self.next_departure = departure;
         }
@@ -65,12 +65,12 @@ impl Wire {
         }
         self.completed += 1;
         self.next_departure = self.packets.get(self.completed).map_or(SimTime::NEVER, |&(next, _)| next);
-        self.packets.get_mut(self.completed - 1).map(|(_, packet)| (departure, packet))
+        self.packets.get_mut(self.completed - 1).map(|(_, packet)| (departure, packet.as_mut()))
     }
 
     /// Takes the next packet that has arrived by `now`; it was completed.
     #[inline]
-    pub(crate) fn arrived(&mut self, now: SimTime) -> Option<Packet> {
+    pub(crate) fn arrived(&mut self, now: SimTime) -> Option<Box<Packet>> {
         if self.next_arrival()? > now {
             return None;
         }
@@ -103,8 +103,8 @@ mod tests {
     #[test]
     fn packets_arrive_in_order_after_departure_and_delay() {
         let mut wire = Wire::new(Span::from_nanos(100));
-        assert_eq!(wire.push(datagram(40), at(5)), Some(at(105)));
-        assert_eq!(wire.push(datagram(41), at(7)), None);
+        assert_eq!(wire.push(Box::new(datagram(40)), at(5)), Some(at(105)));
+        assert_eq!(wire.push(Box::new(datagram(41)), at(7)), None);
         while wire.complete(at(7)).is_some() {}
         assert!(wire.arrived(at(104)).is_none());
         assert_eq!(wire.arrived(at(105)).unwrap().ip_length, 40);
@@ -115,8 +115,8 @@ mod tests {
     #[test]
     fn a_packet_is_in_the_ring_until_it_is_completed() {
         let mut wire = Wire::new(Span::from_nanos(100));
-        wire.push(datagram(40), at(5));
-        wire.push(datagram(41), at(7));
+        wire.push(Box::new(datagram(40)), at(5));
+        wire.push(Box::new(datagram(41)), at(7));
         assert!(wire.complete(at(4)).is_none());
         assert_eq!(wire.complete(at(5)).unwrap().1.ip_length, 40);
         assert_eq!((wire.in_ring(), wire.next_departure), (1, at(7)));
@@ -125,8 +125,8 @@ mod tests {
     #[test]
     fn the_first_charged_packet_is_found_behind_others() {
         let mut wire = Wire::new(Span::ZERO);
-        wire.push(datagram(40), at(5));
-        wire.push(Packet { charged: true, ..datagram(41) }, at(7));
+        wire.push(Box::new(datagram(40)), at(5));
+        wire.push(Box::new(Packet { charged: true, ..datagram(41) }), at(7));
         assert_eq!(wire.next_charged_departure(), Some(at(7)));
     }
 }
