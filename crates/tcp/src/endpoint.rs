@@ -137,6 +137,7 @@ impl Endpoint {
             State::Listen => {}
             State::SynSent => self.take_syn_ack(&segment, draws),
             State::SynReceived => {
+                self.receiver.window.handshake_echo(segment.tsecr);
                 self.establish(segment.window, draws);
                 self.take_established(&segment, truesize, draws);
             }
