@@ -28,8 +28,8 @@ impl World {
         }
         self.stage.ledger.delivered += 1;
         match packet.payload {
-            Payload::Tcp(_) => self.receive_segment(packet),
-            Payload::EchoRequest { seq } => self.answer_request(packet, seq),
+            Payload::Tcp(_) => self.receive_segment(*packet),
+            Payload::EchoRequest { seq } => self.answer_request(*packet, seq),
             Payload::EchoReply { seq } => {
                 let ping = self.ping_of(packet.to);
                 self.pings[ping].answered(seq, self.stage.now);
@@ -53,8 +53,7 @@ impl World {
         self.devices[device.index()].transmit(packet, &mut self.stage);
     }
 
-    fn receive_segment(&mut self, packet: Box<Packet>) {
-        let packet = *packet;
+    fn receive_segment(&mut self, packet: Packet) {
         let Payload::Tcp(segment) = packet.payload else { return };
         let now = self.stage.now;
         self.settle_credits(packet.to);
@@ -66,9 +65,9 @@ impl World {
         }
     }
 
-    fn answer_request(&mut self, request: Box<Packet>, seq: u32) {
+    fn answer_request(&mut self, request: Packet, seq: u32) {
         let (host, ping) = (request.destination, self.ping_of(request.from));
-        let reply = self.pings[ping].reply(*request, seq);
+        let reply = self.pings[ping].reply(request, seq);
         self.originate(host, Box::new(reply));
     }
 
