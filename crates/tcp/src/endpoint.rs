@@ -216,7 +216,9 @@ impl Endpoint {
             self.outbox.push_back(ack);
             self.receiver.compression_flushed();
         }
-        if segment.flags.contains(SegmentFlags::ACK) {
+        if self.sender.is_predicted(segment) {
+            self.sender.take_predicted(segment);
+        } else if segment.flags.contains(SegmentFlags::ACK) {
             self.sender.take_ack(segment, draws);
             self.sync_receiver();
         }

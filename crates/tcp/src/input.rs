@@ -85,6 +85,27 @@ impl Sender {
         self.agenda.retransmit = retransmit;
     }
 
+    /// Nothing is outstanding and nothing is acknowledged: all that a pure receiver gets with its data.
+    /// [linux-6.12 tcp_input.c tcp_rcv_established, header prediction]
+    pub(crate) fn is_predicted(&self, segment: &Segment) -> bool {
+        segment.flags.contains(SegmentFlags::ACK)
+            && segment.ack == self.flow.snd_una
+            && self.queue.is_empty()
+            && segment.sack.is_empty()
+    }
+
+    /// The window of a predicted segment; the control hears nothing of it.
+    pub(crate) fn take_predicted(&mut self, segment: &Segment) {
+        self.echoed = segment.tsecr;
+        let window_update = self.update_send_window(segment.seq, segment.ack, segment.window);
+        if self.tlp_high_seq.is_some() {
+            let carries_data = segment.length > 0;
+            let flags = AckFlags { carries_data, window_update, ..AckFlags::default() };
+            self.process_probe_ack(segment.ack, &flags);
+        }
+        self.answer_of_window_probe();
+    }
+
     fn before_ack(&self) -> Before {
         Before {
             una: self.flow.snd_una,

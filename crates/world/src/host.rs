@@ -28,7 +28,7 @@ impl World {
         }
         self.stage.ledger.delivered += 1;
         match packet.payload {
-            Payload::Tcp(_) => self.receive_segment(*packet),
+            Payload::Tcp(_) => self.receive_segment(packet),
             Payload::EchoRequest { seq } => self.answer_request(*packet, seq),
             Payload::EchoReply { seq } => {
                 let ping = self.ping_of(packet.to);
@@ -53,15 +53,15 @@ impl World {
         self.devices[device.index()].transmit(packet, &mut self.stage);
     }
 
-    fn receive_segment(&mut self, packet: Packet) {
-        let Payload::Tcp(segment) = packet.payload else { return };
-        let now = self.stage.now;
-        self.settle_credits(packet.to);
-        let socket = &mut self.sockets[packet.to.0 as usize];
-        socket.endpoint.take(segment, packet.ecn, packet.truesize, now, &mut socket.draws);
-        self.drain(packet.to);
-        if self.tcp_info_rows == TcpInfoRows::Ack && is_sender(packet.to) {
-            self.note_tcp_info(packet.to);
+    fn receive_segment(&mut self, packet: Box<Packet>) {
+        let (to, ecn, truesize, now) = (packet.to, packet.ecn, packet.truesize, self.stage.now);
+        let Payload::Tcp(segment) = self.stage.out_of_box(packet) else { return };
+        self.settle_credits(to);
+        let socket = &mut self.sockets[to.0 as usize];
+        socket.endpoint.take(segment, ecn, truesize, now, &mut socket.draws);
+        self.drain(to);
+        if self.tcp_info_rows == TcpInfoRows::Ack && is_sender(to) {
+            self.note_tcp_info(to);
         }
     }
 

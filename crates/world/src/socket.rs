@@ -10,7 +10,8 @@ use crate::DeviceId;
 use crate::app::Bulk;
 use crate::timers::Place;
 
-/// One socket and what its host keeps for it.
+/// One socket and what its host keeps for it; it begins with a line of the cache.
+#[repr(align(64))]
 pub(crate) struct TcpSocket {
     pub(crate) endpoint: Endpoint,
     pub(crate) host: HostId,

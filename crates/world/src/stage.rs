@@ -4,11 +4,14 @@
 use std::collections::VecDeque;
 
 use tailback_engine::Calendar;
-use tailback_packet::{DropReason, HostId, Packet, SocketId};
+use tailback_packet::{DropReason, HostId, Packet, Payload, SocketId};
 use tailback_units::SimTime;
 
 use crate::journal::Journal;
 use crate::{Cost, DeviceId, Event, Ledger};
+
+/// Boxes kept for reuse: more would be colder than fresh ones.
+const BOXES_KEPT: usize = 64;
 
 /// The stage on which devices, sockets and applications act.
 #[derive(Debug)]
@@ -20,6 +23,9 @@ pub(crate) struct Stage {
     pub(crate) backlog: VecDeque<(HostId, Box<Packet>)>,
     /// Truesize that left its host or was dropped there and must be credited to the socket.
     pub(crate) credits: Vec<(SocketId, u32)>,
+    /// Boxes of packets that were received, for packets to be made.
+    #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
+    boxes: Vec<Box<Packet>>,
     /// What a discipline has just dropped: its desk.
     pub(crate) dropped: Vec<(Box<Packet>, DropReason)>,
     pub(crate) ledger: Ledger,
@@ -34,6 +40,7 @@ impl Stage {
             calendar: Calendar::new(),
             backlog: VecDeque::new(),
             credits: Vec::new(),
+            boxes: Vec::new(),
             dropped: Vec::new(),
             ledger: Ledger::default(),
             cost: Cost::default(),
@@ -45,6 +52,28 @@ impl Stage {
     #[inline]
     pub(crate) fn wake_at(&mut self, at: SimTime, event: Event) {
         self.calendar.schedule(at, event);
+    }
+
+    /// A packet in a box, if possible one that has been in use and is in the cache.
+    #[inline]
+    pub(crate) fn in_box(&mut self, packet: Packet) -> Box<Packet> {
+        match self.boxes.pop() {
+            Some(mut used) => {
+                *used = packet;
+                used
+            }
+            None => Box::new(packet),
+        }
+    }
+
+    /// What a box holds; the box will be used again.
+    #[inline]
+    pub(crate) fn out_of_box(&mut self, mut packet: Box<Packet>) -> Payload {
+        let payload = std::mem::replace(&mut packet.payload, Payload::EchoRequest { seq: 0 });
+        if self.boxes.len() < BOXES_KEPT {
+            self.boxes.push(packet);
+        }
+        payload
     }
 
     /// The socket that sent `packet` is no longer charged for it. [linux-6.12 skb_orphan, tcp_wfree]

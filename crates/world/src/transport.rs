@@ -25,7 +25,8 @@ impl World {
         let device = self.sockets[index].device.index();
         while let Some(packet) = self.sockets[index].endpoint.next_packet(now) {
             self.count_made(&packet);
-            let outcome = self.devices[device].transmit(Box::new(packet), &mut self.stage);
+            let packet = self.stage.in_box(packet);
+            let outcome = self.devices[device].transmit(packet, &mut self.stage);
             self.return_credits();
             self.sockets[index].endpoint.handed_over(transmitted(outcome), now);
         }

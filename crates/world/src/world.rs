@@ -177,7 +177,18 @@ impl World {
     }
 
     /// Does all that follows at this instant.
+    #[inline]
     fn settle(&mut self) {
+        let nothing = self.stage.credits.is_empty()
+            && self.stage.backlog.is_empty()
+            && self.small_queues.is_empty()
+            && self.runnable.is_empty();
+        if !nothing {
+            self.settle_all();
+        }
+    }
+
+    fn settle_all(&mut self) {
         loop {
             self.return_credits();
             self.step();
