@@ -137,7 +137,6 @@ impl Endpoint {
             State::Listen => {}
             State::SynSent => self.take_syn_ack(&segment, draws),
             State::SynReceived => {
-                self.receiver.window.handshake_echo(segment.tsecr);
                 self.establish(segment.window, draws);
                 self.take_established(&segment, truesize, draws);
             }
@@ -243,12 +242,14 @@ impl Endpoint {
             sender.check_app_limited();
         }
         sender.restart_after_idle();
+        if !self.continuing {
+            sender.reopen_tail();
+        }
+        let before = sender.write_seq;
         let accepted = sender.fill(bytes);
         self.continuing = accepted < bytes;
         sender.app_blocked = accepted < bytes;
-        if accepted > 0 {
-            sender.push_marks.push_back(sender.write_seq);
-        }
+        sender.mark_pushes(before);
         if sender.has_unsent() && (sender.app_blocked || !sender.autocorked()) {
             sender.agenda.begin(if sender.app_blocked { Pass::Push } else { Pass::Normal });
         }

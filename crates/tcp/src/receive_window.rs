@@ -11,11 +11,11 @@
 //! [linux-6.12 tcp_output.c __tcp_select_window, tcp_select_window]
 
 use tailback_packet::{Segment, SegmentFlags};
-use tailback_units::SimTime;
+use tailback_units::{SimTime, Span};
 
 use crate::config::Settings;
 use crate::sender::{INITIAL_WINDOW, TIMESTAMP_OPTION};
-use crate::stack::{PushedSegment, ReceiveRatio, Stack};
+use crate::stack::{PushedSegment, ReceiveRatio, SameTickEcho, Stack};
 use crate::undo::{TIMESTAMP_CLOCK, timestamp};
 
 /// Ratio of payload to memory assumed at the start. [linux-6.12 tcp.h TCP_DEFAULT_SCALING_RATIO]
@@ -105,12 +105,6 @@ impl ReceiveWindow {
             self.rcv_wnd = (self.clamp / mss * mss).min(65_535);
             self.ssthresh = self.rcv_wnd;
         }
-    }
-
-    /// The echo of the handshake gives no sample: the first data segments repeat it. Seen in captures of 6.12: the
-    /// receive buffer is first adjusted when the second timestamp is echoed.
-    pub(crate) fn handshake_echo(&mut self, echo: Option<SimTime>) {
-        self.rtt.last_echo = echo;
     }
 
     /// The connection is established. [linux-6.12 tcp_input.c tcp_init_buffer_space]
@@ -213,22 +207,21 @@ impl ReceiveWindow {
         0
     }
 
-    /// [linux-6.12 tcp_input.c tcp_rcv_rtt_measure_ts]
+    /// [linux-6.12 tcp_input.c tcp_rcv_rtt_measure_ts, tcp_rtt_tsopt_us]
     pub(crate) fn rtt_by_timestamp(&mut self, segment: &Segment, now: SimTime) {
-        if segment.tsecr.is_none() || segment.tsecr == self.rtt.last_echo {
-            return;
-        }
+        let Some(echo) = segment.tsecr.filter(|_| segment.tsecr != self.rtt.last_echo) else { return };
         self.rtt.last_echo = segment.tsecr;
         if segment.length < self.rcv_mss {
             return;
         }
-        if let Some(echo) = segment.tsecr {
-            let sample = timestamp(now).since(echo).max(TIMESTAMP_CLOCK).as_micros() as u32;
-            self.rtt.us8 = match self.rtt.us8 {
-                0 => sample << 3,
-                old => old - (old >> 3) + sample,
-            };
-        }
+        let sample = match timestamp(now).since(echo) {
+            Span::ZERO if self.stack.same_tick_echo == SameTickEcho::NoSample => return,
+            ticks => ticks.max(TIMESTAMP_CLOCK).as_micros() as u32,
+        };
+        self.rtt.us8 = match self.rtt.us8 {
+            0 => sample << 3,
+            old => old - (old >> 3) + sample,
+        };
     }
 
     /// The time for one window is never shorter than a round trip: lowers the estimate only.
@@ -333,5 +326,59 @@ impl ReceiveWindow {
     pub(crate) fn opens_twice(&self, rcv_nxt: u64) -> bool {
         let left = self.left(rcv_nxt);
         2 * left <= self.clamp && self.candidate() > 0 && self.candidate() >= 2 * left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tailback_packet::SackBlocks;
+
+    use super::*;
+    use crate::stack::{LINUX_5_10, LINUX_6_12};
+
+    const MSS: u32 = 1448;
+
+    fn at(millis: u64) -> SimTime {
+        SimTime::from_nanos(millis * 1_000_000)
+    }
+
+    fn data(tsecr: SimTime) -> Segment {
+        Segment {
+            seq: 1,
+            length: MSS,
+            ack: 1,
+            window: 65_160,
+            flags: SegmentFlags::ACK,
+            mss: 1460,
+            tsval: Some(tsecr),
+            tsecr: Some(tsecr),
+            sack: SackBlocks::NONE,
+        }
+    }
+
+    /// RTT in µs after data at these times that echoes timestamps of those.
+    fn rtt_us(stack: Stack, echoes: &[(u64, u64)]) -> u32 {
+        let mut window = ReceiveWindow::new(&Settings { stack, ..Settings::default() }, MSS);
+        for &(now, echo) in echoes {
+            window.rtt_by_timestamp(&data(at(echo)), at(now));
+        }
+        window.rtt_us8() >> 3
+    }
+
+    #[test]
+    fn an_echo_within_its_tick_is_no_sample_and_was_one_tick_before() {
+        assert_eq!(rtt_us(LINUX_6_12, &[(40, 40)]), 0);
+        assert_eq!(rtt_us(LINUX_5_10, &[(40, 40)]), 1_000);
+    }
+
+    #[test]
+    fn the_echo_of_the_handshake_is_a_sample_like_any_other() {
+        assert_eq!(rtt_us(LINUX_6_12, &[(41, 40)]), 1_000);
+        assert_eq!(rtt_us(LINUX_6_12, &[(41, 40), (47, 41)]), 1_625);
+    }
+
+    #[test]
+    fn a_repeated_echo_is_measured_once() {
+        assert_eq!(rtt_us(LINUX_6_12, &[(41, 40), (60, 40)]), 1_000);
     }
 }

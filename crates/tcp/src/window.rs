@@ -104,7 +104,7 @@ impl Sender {
     /// Truesize of everything written and not acknowledged.
     pub(crate) fn wmem_queued(&self) -> u64 {
         let unsent_skbs = self.unsent().div_ceil(u64::from(self.mss()));
-        (self.queue.len() as u64 + unsent_skbs) * u64::from(self.settings.stack.skb_overhead)
+        (self.queue.skbs() as u64 + unsent_skbs) * u64::from(self.settings.stack.skb_overhead)
             + self.queued_bytes
             + self.unsent()
     }
@@ -229,6 +229,39 @@ impl Sender {
             accepted += more;
         }
         accepted
+    }
+
+    /// A new `send()` goes on in the short segment at the tail, which is then no longer the end of a write.
+    /// [linux-6.12 tcp.c tcp_sendmsg_locked]
+    pub(crate) fn reopen_tail(&mut self) {
+        let short = !self.unsent().is_multiple_of(u64::from(self.mss()));
+        if short && self.push_marks.back() == Some(&self.write_seq) {
+            self.push_marks.pop_back();
+        }
+    }
+
+    /// What was written since `before` carries PSH on its last segment, and on the first one that is more than half
+    /// of the largest window past the last PSH. [linux-6.12 tcp.c forced_push, tcp_mark_push, tcp_push]
+    pub(crate) fn mark_pushes(&mut self, before: u64) {
+        if self.write_seq == before {
+            return;
+        }
+        let mss = u64::from(self.mss());
+        let first = before + (mss - (before - self.flow.snd_nxt) % mss);
+        loop {
+            let past = (self.pushed_seq + self.max_window / 2 + 1).max(first);
+            let end = first + (past - first).next_multiple_of(mss);
+            if end >= self.write_seq {
+                break;
+            }
+            self.mark_push(end);
+        }
+        self.mark_push(self.write_seq);
+    }
+
+    fn mark_push(&mut self, end: u64) {
+        self.push_marks.push_back(end);
+        self.pushed_seq = end;
     }
 
     /// A short write waits for a transmit completion instead of leaving alone. [linux-6.12 tcp.c tcp_should_autocork]
