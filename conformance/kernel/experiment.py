@@ -7,13 +7,14 @@ Flows start at `LEAD_S`, because the kernel's ping began 5 s before them; tables
 
 Source: the campaign's notes (`tests/data/kernel/README.md`), checked against its `tc -s -d qdisc class` output.
 
-Known deviations: the small-queue setting `no` is shift 0 in the kernel's check and `off` (no limit) here; `xN`
-changes the shift in the check alone in the kernel, the socket's pacing shift here.
+Known deviation: the small-queue setting `no` is shift 0 in the kernel's check and `off` here, which is the same without
+the cap of 1e9 bytes.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -36,12 +37,7 @@ SHAPED_BPS = {
     "R100M": (FAST_BPS, 100_000_000),
     "LR1000M": (FAST_BPS, FAST_BPS),
 }
-UNMODELLED = {
-    "pace": "SO_MAX_PACING_RATE (internal pacing of a loss-based control) is not modelled",
-    "gso": "segments of more than one MSS are not modelled",
-    "nosock": "a socket's pacing shift of 0 (it also changes BBR's segment goal) is not modelled",
-    "lowat": "SO_RCVLOWAT at the receiver is not modelled",
-}
+UNMODELLED = {"gso": "segments of more than one MSS are not modelled"}
 
 
 @dataclass(frozen=True)
@@ -153,6 +149,7 @@ def upload(experiment: Experiment, index: int, end_ns: int) -> Json:
         "bytes": None,
         "cc": {"name": experiment.cc, "options": {}},
         "tsq": small_queue(experiment.small_queue),
+        "socket": socket_options(experiment.extras),
     }
 
 
@@ -161,13 +158,26 @@ def flow_name(index: int) -> str:
 
 
 def small_queue(setting: str) -> Json:
-    """`std` = 1 ms (shift 10), `xN` = N ms, `no` = off, `nosock` = a socket's shift of 0."""
+    """`std` = 1 ms (shift 10), `xN` = N ms in the check, `no` = off, `nosock` = a socket's shift of 0."""
     if setting == "no":
         return {"kind": "off"}
     if setting == "nosock":
         return {"kind": "time", "shift": 0}
-    factor = 1 if setting == "std" else int(setting.removeprefix("x"))
-    return {"kind": "time", "shift": 10 - round(math.log2(factor))}
+    if setting == "std":
+        return {"kind": "time", "shift": 10}
+    return {"kind": "check", "shift": 10 - round(math.log2(int(setting.removeprefix("x"))))}
+
+
+def socket_options(extras: Sequence[str]) -> Json:
+    """`pace` = a rate that never limits and turns pacing on, `lowat` = a receiver that waits for 32 KiB."""
+    return {
+        "max_pacing_rate_bps": 100_000_000_000 if "pace" in extras else None,
+        "sndbuf": None,
+        "rcvbuf": None,
+        "rcvlowat": 32 << 10 if "lowat" in extras else 1,
+        "notsent_lowat": None,
+        "mss": None,
+    }
 
 
 def ping(end_ns: int) -> Json:

@@ -102,13 +102,14 @@ impl Endpoint {
     }
 
     fn new(config: EndpointConfig, state: State) -> Self {
-        let EndpointConfig { socket, peer, peer_host, flow_hash, settings, small_queue, control, .. } =
+        let EndpointConfig { socket, peer, peer_host, flow_hash, settings, small_queue, options, .. } =
             config;
-        let pacing = if config.wants_pacing { PacingStatus::Needed } else { PacingStatus::None };
-        let mss = settings.mtu - crate::sender::HEADERS;
-        let receiver = Receiver::new(&settings, mss);
-        let sndbuf_factor = config.sndbuf_factor;
-        let sender = Sender::new(SenderConfig { settings, small_queue, control, pacing, sndbuf_factor });
+        let paced = config.wants_pacing || options.max_pacing_rate.is_some();
+        let pacing = if paced { PacingStatus::Needed } else { PacingStatus::None };
+        let receiver = Receiver::new(&settings, &options);
+        let (control, sndbuf_factor) = (config.control, config.sndbuf_factor);
+        let sender =
+            Sender::new(SenderConfig { settings, small_queue, options, control, pacing, sndbuf_factor });
         Endpoint {
             addresses: Addresses { socket, peer, peer_host, flow_hash },
             state,
@@ -137,6 +138,7 @@ impl Endpoint {
             State::Listen => {}
             State::SynSent => self.take_syn_ack(&segment, draws),
             State::SynReceived => {
+                self.receiver.window.begin_measuring(now);
                 self.establish(segment.window, draws);
                 self.take_established(&segment, truesize, draws);
             }
@@ -187,6 +189,7 @@ impl Endpoint {
         sender.refresh_flow();
         let Sender { control, flow, window, .. } = sender;
         control.moments().init(flow, window, draws);
+        sender.cap_pacing_rate();
         self.sync_receiver();
     }
 

@@ -115,6 +115,7 @@ impl RetransmitQueue {
         RetransmitQueue { ring: VecDeque::new(), first: 0, oldest: NOWHERE, newest: NOWHERE, merged: 0 }
     }
 
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.ring.len()
     }
