@@ -110,6 +110,16 @@ pub fn set_congestion_control(socket: &OwnedFd, name: &str) -> io::Result<()> {
     checked(done).map(drop)
 }
 
+/// Sets a socket option that is a number, in the kernel's own width.
+pub fn set_option<T: Copy>(socket: &OwnedFd, level: c_int, name: c_int, value: T) -> io::Result<()> {
+    let length = libc::socklen_t::try_from(size_of::<T>()).map_err(io::Error::other)?;
+    // SAFETY: `value` is a plain number as long as said.
+    let done = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast::<c_void>(), length)
+    };
+    checked(done).map(drop)
+}
+
 fn address_of(address: SocketAddrV4) -> libc::sockaddr_in {
     libc::sockaddr_in {
         sin_family: libc::AF_INET as libc::sa_family_t,

@@ -102,13 +102,14 @@ impl Endpoint {
     }
 
     fn new(config: EndpointConfig, state: State) -> Self {
-        let EndpointConfig { socket, peer, peer_host, flow_hash, settings, small_queue, control, .. } =
+        let EndpointConfig { socket, peer, peer_host, flow_hash, settings, small_queue, options, .. } =
             config;
-        let pacing = if config.wants_pacing { PacingStatus::Needed } else { PacingStatus::None };
-        let mss = settings.mtu - crate::sender::HEADERS;
-        let receiver = Receiver::new(&settings, mss);
-        let sndbuf_factor = config.sndbuf_factor;
-        let sender = Sender::new(SenderConfig { settings, small_queue, control, pacing, sndbuf_factor });
+        let paced = config.wants_pacing || options.max_pacing_rate.is_some();
+        let pacing = if paced { PacingStatus::Needed } else { PacingStatus::None };
+        let receiver = Receiver::new(&settings, &options);
+        let (control, sndbuf_factor) = (config.control, config.sndbuf_factor);
+        let sender =
+            Sender::new(SenderConfig { settings, small_queue, options, control, pacing, sndbuf_factor });
         Endpoint {
             addresses: Addresses { socket, peer, peer_host, flow_hash },
             state,
@@ -137,7 +138,7 @@ impl Endpoint {
             State::Listen => {}
             State::SynSent => self.take_syn_ack(&segment, draws),
             State::SynReceived => {
-                self.receiver.window.handshake_echo(segment.tsecr);
+                self.receiver.window.begin_measuring(now);
                 self.establish(segment.window, draws);
                 self.take_established(&segment, truesize, draws);
             }
@@ -188,6 +189,7 @@ impl Endpoint {
         sender.refresh_flow();
         let Sender { control, flow, window, .. } = sender;
         control.moments().init(flow, window, draws);
+        sender.cap_pacing_rate();
         self.sync_receiver();
     }
 
@@ -245,12 +247,14 @@ impl Endpoint {
             sender.check_app_limited();
         }
         sender.restart_after_idle();
+        if !self.continuing {
+            sender.reopen_tail();
+        }
+        let before = sender.write_seq;
         let accepted = sender.fill(bytes);
         self.continuing = accepted < bytes;
         sender.app_blocked = accepted < bytes;
-        if accepted > 0 {
-            sender.push_marks.push_back(sender.write_seq);
-        }
+        sender.mark_pushes(before);
         if sender.has_unsent() && (sender.app_blocked || !sender.autocorked()) {
             sender.agenda.begin(if sender.app_blocked { Pass::Push } else { Pass::Normal });
         }

@@ -267,6 +267,7 @@ impl Sender {
                 if std::mem::take(&mut self.window.mark_app_limited) {
                     self.mark_app_limited();
                 }
+                self.cap_pacing_rate();
                 return;
             }
             Control::Window(_) if in_reduction => {

@@ -8,7 +8,7 @@
 use tailback_packet::{SackBlock, SackBlocks, Segment, SegmentFlags};
 use tailback_units::{SimTime, Span};
 
-use crate::config::Settings;
+use crate::config::{Settings, SocketOptions};
 use crate::reassembly::{Reassembly, Skb};
 use crate::receive_window::ReceiveWindow;
 use crate::rtt::RTO_INITIAL;
@@ -70,15 +70,16 @@ pub(crate) struct Receiver {
     pub(crate) srtt_us8: u32,
     pub(crate) rto: Span,
     jiffy: Span,
+    rcvlowat: u64,
     pub(crate) ack_due: bool,
     pub(crate) readable: bool,
 }
 
 impl Receiver {
-    pub(crate) fn new(settings: &Settings, mss: u32) -> Self {
+    pub(crate) fn new(settings: &Settings, options: &SocketOptions) -> Self {
         Receiver {
             rcv_nxt: 0,
-            window: ReceiveWindow::new(settings, mss),
+            window: ReceiveWindow::new(settings, options),
             fin_at: None,
             data: Reassembly::default(),
             sacks: Vec::new(),
@@ -89,6 +90,7 @@ impl Receiver {
             srtt_us8: 0,
             rto: RTO_INITIAL,
             jiffy: settings.jiffy,
+            rcvlowat: options.rcvlowat,
             ack_due: false,
             readable: false,
         }
@@ -175,12 +177,21 @@ impl Receiver {
             self.window.rmem_alloc = self.data.truesize;
             self.data_arrived(segment, truesize, now);
         }
-        if fresh > 0 {
-            self.readable = true;
-        }
         if !self.data.in_order() {
             self.join_islands();
         }
+        if fresh > 0 {
+            self.readable |= self.worth_reading();
+        }
+    }
+
+    /// The application is woken: enough to read, the end of the stream, or no room for more.
+    /// [linux-6.12 tcp_input.c tcp_data_ready, tcp.h tcp_epollin_ready]
+    fn worth_reading(&self) -> bool {
+        self.window.unread(self.rcv_nxt) >= self.rcvlowat
+            || self.at_end()
+            || self.window.left(self.rcv_nxt) <= u64::from(self.window.rcv_mss())
+            || self.window.under_pressure()
     }
 
     /// Book-keeping of each in-order segment. [linux-6.12 tcp_input.c tcp_event_data_recv]
@@ -265,7 +276,7 @@ impl Receiver {
         }
         let mss = u64::from(self.window.rcv_mss());
         let waiting = self.rcv_nxt - self.window.last_update();
-        let window_advances = || self.window.unread(self.rcv_nxt) < 1 || self.window_would_not_shrink();
+        let window_advances = || self.window.unread(self.rcv_nxt) < self.rcvlowat || self.window_would_not_shrink();
         if (waiting > mss && window_advances()) || self.ack.quick > 0 || self.ack.now {
             self.ack_due = true;
         } else if self.data.in_order() {
@@ -329,7 +340,7 @@ impl Receiver {
         let mut copied = 0;
         while let Some(skb) = self.data.pop() {
             copied += u64::from(skb.bytes);
-            self.window.read(skb.bytes, now);
+            self.window.read(skb.bytes, self.rcv_nxt, now);
         }
         self.window.rmem_alloc = self.data.truesize;
         self.readable = false;

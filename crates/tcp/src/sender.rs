@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use tailback_cc::{CaState, Control, CwndEvent, Flow, PacingStatus, Window};
 use tailback_units::{Rate, Segs, SimTime, Span};
 
-use crate::config::{Settings, SmallQueueLimit};
+use crate::config::{Settings, SmallQueueLimit, SocketOptions};
 use crate::info::{HeldBy, Note};
 use crate::output::Agenda;
 use crate::queue::{Index, RetransmitQueue};
@@ -20,6 +20,10 @@ pub(crate) const INITIAL_WINDOW: u32 = 10;
 pub(crate) const HEADERS: u32 = 20 + 20 + TIMESTAMP_OPTION;
 /// Bytes of the timestamp option, aligned. [rfc7323 §3.2]
 pub(crate) const TIMESTAMP_OPTION: u32 = 12;
+/// `sk_pacing_shift` of a new socket. [linux-6.12 sock.c sock_init_data_uid]
+const PACING_SHIFT: u32 = 10;
+/// Least send buffer. [linux-6.12 sock.h SOCK_MIN_SNDBUF]
+const SNDBUF_MIN: u64 = 4608;
 /// Degree of reordering assumed at the start (`net.ipv4.tcp_reordering`).
 pub(crate) const INITIAL_REORDERING: u32 = 3;
 
@@ -151,6 +155,7 @@ pub(crate) struct Sender {
     pub(crate) pushed_seq: u64,
     pub(crate) sndbuf: u64,
     pub(crate) settings: Settings,
+    pub(crate) options: SocketOptions,
 
     // What losses ask for.
     /// Blocks of the previous ACK, in ascending order: what need not be walked again.
@@ -163,9 +168,13 @@ pub(crate) struct Sender {
 
 impl Sender {
     pub(crate) fn new(config: SenderConfig) -> Self {
-        let SenderConfig { settings, small_queue, control, pacing, sndbuf_factor } = config;
-        let mss = settings.mtu - HEADERS;
-        let sndbuf = settings.wmem[1];
+        let SenderConfig { settings, small_queue, options, control, pacing, sndbuf_factor } = config;
+        let mss = settings.mss(&options);
+        let sndbuf = options.sndbuf.map_or(settings.wmem[1], |asked| (2 * asked).max(SNDBUF_MIN));
+        let pacing_shift = match small_queue {
+            SmallQueueLimit::Shift(shift) => shift,
+            _ => PACING_SHIFT,
+        };
         Sender {
             flow: Flow {
                 now: SimTime::ZERO,
@@ -185,7 +194,7 @@ impl Sender {
                 pacing_status: pacing,
                 departure: SimTime::ZERO,
                 last_sent: SimTime::ZERO,
-                pacing_shift: 10,
+                pacing_shift,
                 gso_max_size: 65_536,
                 gso_max_segs: settings.gso_max_segs,
                 jiffy: settings.jiffy,
@@ -196,11 +205,12 @@ impl Sender {
                 cwnd_cnt: 0,
                 prior_cwnd: Segs::ZERO,
                 cwnd_clamp: Segs(u32::MAX),
-                pacing_rate: Rate::UNLIMITED,
+                pacing_rate: options.max_pacing_rate.unwrap_or(Rate::UNLIMITED),
                 mark_app_limited: false,
             },
             settings,
             small_queue,
+            options,
             sndbuf_factor,
             control,
             queue: RetransmitQueue::new(),
@@ -341,6 +351,7 @@ impl Sender {
 pub(crate) struct SenderConfig {
     pub(crate) settings: Settings,
     pub(crate) small_queue: SmallQueueLimit,
+    pub(crate) options: SocketOptions,
     pub(crate) control: Control,
     pub(crate) pacing: PacingStatus,
     pub(crate) sndbuf_factor: u32,

@@ -174,6 +174,8 @@ impl Sender {
         let Some((kind, _)) = self.timer.armed else { return };
         match kind {
             TimerKind::Reordering => self.reordering_timeout(),
+            // One probe per flight, be it new data. [linux-6.12 tcp_output.c tcp_send_loss_probe]
+            TimerKind::LossProbe if self.tlp_high_seq.is_some() => self.rearm_rto(),
             TimerKind::LossProbe => self.agenda.begin(Pass::LossProbe),
             TimerKind::Retransmission => {
                 self.timer.armed = None;

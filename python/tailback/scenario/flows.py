@@ -29,6 +29,7 @@ class Bulk:
     bytes: int | None
     cc: Algorithm
     tsq: dict[str, str | int]
+    socket: dict[str, int | None]
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,20 @@ def _bulk(keys: Keys, loc: Loc, entry: Tcp | Preset, direction: Direction, names
         bytes=amount,
         cc=entry.cc or keys.cc,
         tsq=entry.tsq or _host_tsq(keys, direction.source) or keys.tsq,
+        socket=_socket(entry if isinstance(entry, Tcp) else Tcp(tcp=direction)),
     )
+
+
+def _socket(entry: Tcp) -> dict[str, int | None]:
+    """Socket options as the resolved scenario holds them."""
+    return {
+        "max_pacing_rate_bps": entry.max_pacing_rate,
+        "sndbuf": entry.sndbuf,
+        "rcvbuf": entry.rcvbuf,
+        "rcvlowat": entry.rcvlowat,
+        "notsent_lowat": entry.notsent_lowat,
+        "mss": entry.mss,
+    }
 
 
 def _echo(keys: Keys, loc: Loc, entry: Ping) -> Echo:

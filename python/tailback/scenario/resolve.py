@@ -107,7 +107,7 @@ def _connections(flow: Flow, network: Network, seed: int) -> list[Scenario]:
 def _own_keys(flow: Flow) -> Scenario:
     if isinstance(flow, Bulk):
         control = {"name": flow.cc.kind, "options": dict(flow.cc.options)}
-        return {"kind": "tcp", "bytes": flow.bytes, "cc": control, "tsq": dict(flow.tsq)}
+        return {"kind": "tcp", "bytes": flow.bytes, "cc": control, "tsq": dict(flow.tsq), "socket": dict(flow.socket)}
     return {"kind": "ping", "interval_ns": flow.interval_ns, "size": flow.size}
 
 

@@ -72,6 +72,22 @@ def delays(word: object) -> list[int]:
     return [units.time(way) for way in word]
 
 
+def socket_size(word: object) -> int:
+    """What a socket option takes: a size from 1 byte to 1 GiB."""
+    size = units.size(word)
+    if not 0 < size <= 2**30:
+        raise WordError(f"`{shown(word)}` is not the size of a socket's buffer", "write 1b to 1gb, such as 600kb")
+    return size
+
+
+def positive_rate(word: object) -> int:
+    """A rate above zero."""
+    rate = units.rate(word)
+    if rate == 0:
+        raise WordError(f"`{shown(word)}` would send nothing", "write a rate above 0, or leave it out")
+    return rate
+
+
 def stack(word: object) -> str:
     """A network stack that is modelled."""
     if word not in defaults.STACKS:
@@ -130,6 +146,8 @@ _TIME_SCHEMA = {"type": "string", "pattern": f"^(?:{_TIME}|.*{_VARIABLE}.*)$", "
 
 Rate = Annotated[int, _read(units.rate), _text(_RATE, "100mbit", "1gbit")]
 Size = Annotated[int, _read(units.size), _text(_SIZE, "64kb", "10mb")]
+SocketSize = Annotated[int, _read(socket_size), _text(_SIZE, "32kb", "600kb")]
+PositiveRate = Annotated[int, _read(positive_rate), _text(_RATE, "100mbit", "100gbit")]
 Time = Annotated[int, _read(units.time), WithJsonSchema(_TIME_SCHEMA)]
 Span = Annotated[int, _read(units.span), WithJsonSchema(_TIME_SCHEMA)]
 Delay = Annotated[
@@ -203,6 +221,24 @@ class Tcp(_Keys):
     )
     cc: Control | None = Field(None, description="Congestion control of the sender; without it the file's `cc`.")
     tsq: SmallQueue | None = Field(None, description="TCP Small Queues setting; without it the host's or the file's.")
+    max_pacing_rate: PositiveRate | None = Field(
+        None, description="SO_MAX_PACING_RATE of the sender: TCP spaces the packets of any control, at most at this rate."
+    )
+    sndbuf: SocketSize | None = Field(
+        None, description="SO_SNDBUF of the sender: the buffer is twice this, as in Linux, and does not grow."
+    )
+    rcvbuf: SocketSize | None = Field(
+        None, description="SO_RCVBUF of the receiver: the buffer is twice this, as in Linux, and does not grow."
+    )
+    rcvlowat: SocketSize = Field(
+        defaults.RCVLOWAT, description="SO_RCVLOWAT of the receiver: it is woken for no less than this."
+    )
+    notsent_lowat: SocketSize | None = Field(
+        None, description="TCP_NOTSENT_LOWAT of the sender: it writes only while less than this is unsent."
+    )
+    mss: Annotated[int, Field(ge=88, le=32_767), _number(minimum=88, maximum=32_767)] | None = Field(
+        None, description="TCP_MAXSEG of the sender: bytes of a segment at most, 12 of timestamps included."
+    )
     start: Time = Field(defaults.START, validate_default=True, description="When it connects.")
     stop: Time | None = Field(None, description="When it closes; without it and `bytes`, the end of the run.")
     bytes: Size | None = Field(None, description="How much each connection sends; it ends when that is acknowledged.")
