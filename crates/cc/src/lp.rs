@@ -9,12 +9,18 @@
 //! The clock rate of the other side is estimated from the timestamps (1/64 of each new ratio). Without timestamps it is
 //! Reno. Sources: [lp, Kuzmanovic and Knightly 2003], [linux-6.12 tcp_lp.c].
 //!
-//! Deviations: both hosts' timestamp clocks start with the run, as with `net.ipv4.tcp_timestamps` = 2; the kernel's
-//! default adds an offset per connection, which makes the threshold after the first reaction as good as unreachable.
+//! **In today's Linux it is nearly always Reno, and so it is here.** The other host adds a random offset to its
+//! timestamps (`net.ipv4.tcp_timestamps` = 1), owd is that offset and a little more, and sowd, kept in eighths of 32
+//! bits, wraps below owd_min: no delay is ever too long, seven times in eight. `timestamp_offset 0` is
+//! `tcp_timestamps` = 2: LP as it was meant.
+//!
+//! Deviations: the offset is drawn here, not put on the wire.
 
 use rand_core::Rng;
-use tailback_units::{ParameterError, Parameters, Segs};
+use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
+use crate::dice::Dice;
+use crate::module_param::flag;
 use crate::{AckSample, Control, Flow, Moments, Row, Window, WindowControl, reno};
 
 /// Ticks per second of the timestamp option. [linux-6.12 tcp.h TCP_TS_HZ]
@@ -28,24 +34,35 @@ const THRESHOLD: u64 = 15;
 /// Round trips of an inference time. [linux-6.12 tcp_lp.c tcp_lp_pkts_acked]
 const INFERENCE_ROUNDS: u64 = 3;
 
+/// The kernel's module has none; this one stands for a sysctl.
+const PARAMETERS: &[Parameter] = &[flag(
+    "timestamp_offset",
+    1,
+    "the other host's timestamps have a random offset (net.ipv4.tcp_timestamps 1, not 2)",
+)];
+
 /// The registry row.
 pub const ROW: Row = Row {
     name: "lp",
     summary: "gives way to all other traffic, by the one-way delay (low priority)",
     source: include_str!("lp.rs"),
-    parameters: &[],
+    parameters: PARAMETERS,
     sndbuf_factor: 2,
     wants_pacing: false,
     build,
 };
 
-fn build(_: &Parameters) -> Result<Control, ParameterError> {
-    Ok(Control::Window(Box::new(Lp::default())))
+fn build(given: &Parameters) -> Result<Control, ParameterError> {
+    let offset = given.get("timestamp_offset", PARAMETERS)? != 0;
+    Ok(Control::Window(Box::new(Lp { has_offset: offset, ..Lp::default() })))
 }
 
 /// TCP-LP's memory; times in ticks of the timestamp option.
 #[derive(Clone, Debug, Default)]
 pub struct Lp {
+    has_offset: bool,
+    /// Offset of the other host's timestamps.
+    offset: u32,
     clock: RemoteClock,
     delay: Delay,
     /// Three round trips.
@@ -59,7 +76,7 @@ pub struct Lp {
 #[derive(Clone, Debug, Default)]
 struct RemoteClock {
     /// The last TSval and TSecr.
-    reference: Option<(u64, u64)>,
+    reference: Option<(u32, u32)>,
     /// Ticks per second, in 1/64.
     hz: u64,
 }
@@ -67,29 +84,31 @@ struct RemoteClock {
 /// One-way delay.
 #[derive(Clone, Debug)]
 struct Delay {
-    least: u64,
-    most: u64,
+    least: u32,
+    most: u32,
     /// The largest, not yet believed.
-    reserve: u64,
-    /// In eighths; 0 before the first.
-    smoothed: u64,
+    reserve: u32,
+    /// In eighths, and so without the upper three bits; 0 before the first.
+    smoothed: u32,
 }
 
 impl Default for Delay {
     fn default() -> Self {
-        Delay { least: u64::MAX, most: 0, reserve: 0, smoothed: 0 }
+        Delay { least: u32::MAX, most: 0, reserve: 0, smoothed: 0 }
     }
 }
 
 impl Moments for Lp {
-    fn init(&mut self, _flow: &Flow, _window: &mut Window, _draws: &mut dyn Rng) {
-        *self = Lp::default();
+    fn init(&mut self, _flow: &Flow, _window: &mut Window, draws: &mut dyn Rng) {
+        let offset = if self.has_offset { Dice::from(draws).any() } else { 0 };
+        *self = Lp { has_offset: self.has_offset, offset, ..Lp::default() };
     }
 
     fn pkts_acked(&mut self, sample: &AckSample, flow: &Flow, window: &mut Window) {
         let Some((value, echo)) = ticks(flow) else { return };
         if sample.rtt.is_some_and(|rtt| !rtt.is_zero())
-            && let Some(delay) = self.clock.one_way_delay(value, echo)
+            && let Some(delay) =
+                self.clock.one_way_delay((value as u32).wrapping_add(self.offset), echo as u32)
         {
             self.delay.take(delay);
         }
@@ -127,23 +146,24 @@ fn ticks(flow: &Flow) -> Option<(u64, u64)> {
 }
 
 impl RemoteClock {
-    fn one_way_delay(&mut self, value: u64, echo: u64) -> Option<u64> {
+    fn one_way_delay(&mut self, value: u32, echo: u32) -> Option<u32> {
         self.measure(value, echo);
         let hz = self.hz >> CLOCK_BITS;
         if hz == 0 {
             return None;
         }
         // In whole multiples only: a clock that seems the least bit fast counts as standing still.
-        let delay = value.wrapping_mul(TIMESTAMP_HZ / hz).abs_diff(echo);
+        let delay = value.wrapping_mul((TIMESTAMP_HZ / hz) as u32).wrapping_sub(echo);
         Some(delay).filter(|&delay| delay > 0)
     }
 
-    fn measure(&mut self, value: u64, echo: u64) {
+    fn measure(&mut self, value: u32, echo: u32) {
         let Some((old_value, old_echo)) = self.reference.replace((value, echo)) else { return };
         if value == old_value || echo == old_echo {
             return;
         }
-        let rate = TIMESTAMP_HZ.saturating_mul(value.abs_diff(old_value)) / echo.abs_diff(old_echo);
+        let passed = u64::from(value.wrapping_sub(old_value));
+        let rate = TIMESTAMP_HZ * passed / u64::from(echo.wrapping_sub(old_echo));
         self.hz = match self.hz {
             0 => rate << CLOCK_BITS,
             hz => hz - (hz >> CLOCK_BITS) + rate,
@@ -152,7 +172,7 @@ impl RemoteClock {
 }
 
 impl Delay {
-    fn take(&mut self, delay: u64) {
+    fn take(&mut self, delay: u32) {
         self.least = self.least.min(delay);
         if delay > self.reserve {
             self.most = if self.reserve == 0 { delay } else { self.reserve };
@@ -162,13 +182,13 @@ impl Delay {
         }
         self.smoothed = match self.smoothed {
             0 => delay << SMOOTH_BITS,
-            smoothed => smoothed - (smoothed >> SMOOTH_BITS) + delay,
+            smoothed => smoothed.wrapping_add(delay.wrapping_sub(smoothed >> SMOOTH_BITS)),
         };
     }
 
     fn is_within_threshold(&self) -> bool {
         let range = self.most.saturating_sub(self.least);
-        self.smoothed >> SMOOTH_BITS <= self.least.saturating_add(THRESHOLD * range / 100)
+        self.smoothed >> SMOOTH_BITS <= self.least.saturating_add((THRESHOLD * u64::from(range) / 100) as u32)
     }
 
     fn start_anew(&mut self) {
@@ -234,6 +254,20 @@ mod tests {
     }
 
     #[test]
+    fn an_offset_of_the_other_clock_beyond_29_bits_makes_every_delay_short_enough() {
+        let crowded = |offset| {
+            let mut acks = Acks::in_avoidance(40, Lp { offset, ..Lp::default() });
+            acks.control.offset = offset;
+            for delay in [50, 50, 50, 90, 90, 90, 90] {
+                round(&mut acks, delay);
+            }
+            acks.cwnd()
+        };
+        assert!(crowded(0) < 40);
+        assert_eq!(crowded(1 << 29), 47);
+    }
+
+    #[test]
     fn without_timestamps_it_is_reno() {
         let mut acks = Acks::in_avoidance(10, Lp::default());
         assert_eq!(acks.rounds(2, RTT), [11, 12]);
@@ -242,7 +276,7 @@ mod tests {
     #[test]
     fn a_clock_that_ticks_alike_is_found_to_tick_alike() {
         let mut clock = RemoteClock::default();
-        (1..100).for_each(|i| clock.measure(7_000 + 10 * i, 10 * i));
+        (1..100u32).for_each(|i| clock.measure(7_000 + 10 * i, 10 * i));
         assert_eq!(clock.hz >> CLOCK_BITS, TIMESTAMP_HZ);
     }
 
