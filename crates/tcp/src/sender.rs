@@ -182,15 +182,19 @@ impl Sender {
                 srtt_us8: 0,
                 min_rtt: None,
                 packets_out: Segs::ZERO,
+                sacked_out: Segs::ZERO,
                 in_flight: Segs::ZERO,
                 snd_una: 0,
                 snd_nxt: 0,
                 delivered: 0,
+                delivered_ce: 0,
                 delivered_at: SimTime::ZERO,
                 lost: 0,
                 app_limited: 0,
                 ca_state: CaState::Open,
                 cwnd_limited: false,
+                ecn_ok: false,
+                timestamps: None,
                 pacing_status: pacing,
                 departure: SimTime::ZERO,
                 last_sent: SimTime::ZERO,
@@ -207,6 +211,7 @@ impl Sender {
                 cwnd_clamp: Segs(u32::MAX),
                 pacing_rate: options.max_pacing_rate.unwrap_or(Rate::UNLIMITED),
                 mark_app_limited: false,
+                enter_cwr: false,
             },
             settings,
             small_queue,
@@ -276,6 +281,7 @@ impl Sender {
     /// Refreshes the facts that controls read and that are sums of others.
     pub(crate) fn refresh_flow(&mut self) {
         self.flow.in_flight = Segs(self.in_flight());
+        self.flow.sacked_out = Segs(self.sacked_out);
         self.flow.cwnd_limited = self.is_cwnd_limited();
     }
 
