@@ -8,7 +8,7 @@
 use tailback_packet::{SackBlock, SackBlocks, Segment, SegmentFlags};
 use tailback_units::{SimTime, Span};
 
-use crate::config::Settings;
+use crate::config::{Agreement, Settings};
 use crate::reassembly::{Reassembly, Skb};
 use crate::receive_window::ReceiveWindow;
 use crate::rtt::RTO_INITIAL;
@@ -29,6 +29,8 @@ const COMPRESSION_SLACK: Span = Span::from_micros(100);
 /// SACK blocks kept, and sent beside timestamps. [linux-6.12 tcp.h TCP_NUM_SACKS] [rfc2018 §3]
 const SACKS_KEPT: usize = 4;
 const SACKS_SENT: usize = 3;
+/// Without timestamps all that are kept have room.
+const SACKS_SENT_ALONE: usize = SACKS_KEPT;
 /// From this block on a change is sent at once. [linux-6.12 tcp_input.c TCP_SACK_BLOCKS_EXPECTED]
 const SACK_BLOCKS_EXPECTED: usize = 2;
 
@@ -38,6 +40,8 @@ struct AckEngine {
     scheduled: bool,
     now: bool,
     pushed: u8,
+    /// The connection is interactive: nothing is acknowledged quickly. [linux-6.12 inet_csk_in_pingpong_mode]
+    pingpong: bool,
     quick: u64,
     ato: Option<Span>,
     last_received: SimTime,
@@ -64,6 +68,8 @@ pub(crate) struct Receiver {
     sacks: Vec<SackBlock>,
     dsack: Option<SackBlock>,
     ts_recent: Option<SimTime>,
+    /// SACK blocks an ACK carries at most.
+    blocks: usize,
     ack: AckEngine,
     compression: Compression,
     /// Smoothed RTT (×8, µs) of this socket's own sender: bounds the compression delay.
@@ -84,6 +90,7 @@ impl Receiver {
             sacks: Vec::new(),
             dsack: None,
             ts_recent: None,
+            blocks: SACKS_SENT,
             ack: AckEngine::default(),
             compression: Compression::default(),
             srtt_us8: 0,
@@ -92,6 +99,16 @@ impl Receiver {
             ack_due: false,
             readable: false,
         }
+    }
+
+    /// What the SYNs agreed on; `mss` is the payload of a full segment.
+    pub(crate) fn agree(&mut self, agreement: &Agreement, mss: u32) {
+        self.window.agree(mss, agreement.window_scaling);
+        self.blocks = match (agreement.sack, agreement.timestamps) {
+            (false, _) => 0,
+            (true, true) => SACKS_SENT,
+            (true, false) => SACKS_SENT_ALONE,
+        };
     }
 
     /// The peer's SYN: its data starts at 1.
@@ -149,8 +166,7 @@ impl Receiver {
 
     fn duplicate(&mut self, seq: u64, end: u64) {
         self.dsack = Some(SackBlock { start: seq, end });
-        self.quick_ack(QUICKACKS_MAX);
-        self.ack.ato = Some(ATO_MIN);
+        self.enter_quick_ack();
         self.ack.scheduled = true;
         self.ack.now = true;
     }
@@ -158,16 +174,35 @@ impl Receiver {
     /// A segment without data from before the window: a window probe wants an answer.
     /// [linux-6.12 tcp_input.c tcp_validate_incoming, tcp_send_dupack]
     pub(crate) fn answer_probe(&mut self) {
-        self.quick_ack(QUICKACKS_MAX);
-        self.ack.ato = Some(ATO_MIN);
+        self.enter_quick_ack();
         self.ack_due = true;
+    }
+
+    /// [linux-6.12 tcp_input.c tcp_enter_quickack_mode]
+    fn enter_quick_ack(&mut self) {
+        self.quick_ack(QUICKACKS_MAX);
+        self.ack.pingpong = false;
+        self.ack.ato = Some(ATO_MIN);
+    }
+
+    /// The application asks for quick ACKs. [linux-6.12 tcp.c __tcp_sock_set_quickack]
+    pub(crate) fn set_quick_ack(&mut self) {
+        self.ack.pingpong = false;
+        self.ack_due |= self.ack.scheduled;
+    }
+
+    /// Data is sent: if the peer's came a moment ago, this is its answer. [linux-6.12 tcp_output.c tcp_event_data_sent]
+    pub(crate) fn answered(&mut self, now: SimTime) {
+        let soon = self.ack.ato.is_some_and(|ato| now.since(self.ack.last_received) < ato);
+        self.ack.pingpong |= soon;
     }
 
     fn in_order(&mut self, segment: &Segment, truesize: u32, now: SimTime) {
         let fresh = segment.end() - self.rcv_nxt;
         self.rcv_nxt = segment.end();
         if segment.flags.contains(SegmentFlags::FIN) {
-            self.ack.now = true;
+            // Whoever reads the end closes soon: its FIN carries the ACK. [linux-6.12 tcp_input.c tcp_fin]
+            self.ack.pingpong = true;
             self.ack.scheduled = true;
         }
         if segment.length > 0 {
@@ -266,7 +301,8 @@ impl Receiver {
         let mss = u64::from(self.window.rcv_mss());
         let waiting = self.rcv_nxt - self.window.last_update();
         let window_advances = || self.window.unread(self.rcv_nxt) < 1 || self.window_would_not_shrink();
-        if (waiting > mss && window_advances()) || self.ack.quick > 0 || self.ack.now {
+        let quick = self.ack.quick > 0 && !self.ack.pingpong;
+        if (waiting > mss && window_advances()) || quick || self.ack.now {
             self.ack_due = true;
         } else if self.data.in_order() {
             self.delay_ack(now);
@@ -309,7 +345,8 @@ impl Receiver {
     fn delay_ack(&mut self, now: SimTime) {
         let mut ato = self.ack.ato.unwrap_or(ATO_MIN);
         if ato > ATO_MIN {
-            let mut most = if self.ack.pushed > 0 { DELACK_MAX } else { Span::from_millis(500) };
+            let mut most =
+                if self.ack.pushed > 0 || self.ack.pingpong { DELACK_MAX } else { Span::from_millis(500) };
             if self.srtt_us8 > 0 {
                 most = most.min(Span::from_micros(u64::from(self.srtt_us8 >> 3)).max(ATO_MIN));
             }
@@ -324,19 +361,26 @@ impl Receiver {
         }
     }
 
-    /// The application reads everything; returns the bytes. [linux-6.12 tcp.c tcp_recvmsg, __tcp_cleanup_rbuf]
-    pub(crate) fn read(&mut self, now: SimTime) -> u64 {
+    /// Bytes that wait to be read.
+    pub(crate) fn readable_bytes(&self) -> u64 {
+        self.data.ready_bytes()
+    }
+
+    /// The application reads up to `most` bytes; returns how many. [linux-6.12 tcp.c tcp_recvmsg, __tcp_cleanup_rbuf]
+    pub(crate) fn read(&mut self, most: u64, now: SimTime) -> u64 {
         let mut copied = 0;
-        while let Some(skb) = self.data.pop() {
-            copied += u64::from(skb.bytes);
-            self.window.read(skb.bytes, now);
+        while let Some(bytes) = self.data.take(most - copied) {
+            copied += u64::from(bytes);
+            self.window.read(bytes, now);
         }
         self.window.rmem_alloc = self.data.truesize;
         self.readable = false;
         if self.ack.scheduled {
             let waiting = self.rcv_nxt - self.window.last_update();
             let drained = self.window.rmem_alloc == 0;
-            if waiting > u64::from(self.window.rcv_mss()) || (copied > 0 && self.ack.pushed > 0 && drained) {
+            if waiting > u64::from(self.window.rcv_mss())
+                || (copied > 0 && self.ack.pushed > u8::from(self.ack.pingpong) && drained)
+            {
                 self.ack_due = true;
             }
         }
@@ -364,7 +408,8 @@ impl Receiver {
             self.ack.timeout = None;
             if self.ack.scheduled {
                 let ato = self.ack.ato.unwrap_or(ATO_MIN);
-                self.ack.ato = Some((ato * 2).min(self.rto));
+                let interactive = std::mem::take(&mut self.ack.pingpong);
+                self.ack.ato = Some(if interactive { ATO_MIN } else { (ato * 2).min(self.rto) });
                 self.ack_due = true;
             }
         }
@@ -384,7 +429,7 @@ impl Receiver {
             self.ack.quick = 0;
         }
         let blocks =
-            self.dsack.take().into_iter().chain(self.sacks.iter().copied()).take(SACKS_SENT).collect();
+            self.dsack.take().into_iter().chain(self.sacks.iter().copied()).take(self.blocks).collect();
         self.ack_sent();
         (self.window.rcv_wnd(), SackBlocks::new(blocks))
     }

@@ -111,6 +111,9 @@ impl Sender {
 
     /// Room for cwnd twice over, in the kernel's generous measure. [linux-6.12 tcp_input.c tcp_sndbuf_expand]
     pub(crate) fn expand_sndbuf(&mut self) {
+        if self.sndbuf_locked {
+            return;
+        }
         let mss = u64::from(self.mss()) + u64::from(crate::sender::TIMESTAMP_OPTION);
         let per_mss = (mss + SNDBUF_HEADERS).next_power_of_two() + SK_BUFF;
         let segments = INITIAL_WINDOW.max(self.window.cwnd.0).max(self.reordering + 1);
