@@ -133,6 +133,16 @@ impl Endpoint {
         self.receiver.agree(&agreement, own_mss - options);
     }
 
+    /// The window this socket advertises counts units of two to the power of this.
+    pub fn window_scale(&self) -> u32 {
+        self.receiver.window.scale()
+    }
+
+    /// A packet of this socket met `fq`, which spaces them from now on. [linux-6.12 sch_fq.c fq_classify]
+    pub fn meets_fq(&mut self) {
+        self.sender.flow.pacing_status = PacingStatus::Fq;
+    }
+
     /// `TCP_NODELAY`: short segments do not wait.
     pub fn set_no_delay(&mut self, now: SimTime) {
         self.sender.flow.now = now;

@@ -107,6 +107,10 @@ impl ReceiveWindow {
         }
     }
 
+    pub(crate) fn scale(&self) -> u32 {
+        self.scale
+    }
+
     pub(crate) fn ssthresh(&self) -> u64 {
         self.ssthresh
     }
