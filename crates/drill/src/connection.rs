@@ -53,8 +53,6 @@ pub(crate) struct Connection {
     pub(crate) segments: Counted,
     /// The peer has acknowledged this side's FIN.
     pub(crate) finished: bool,
-    /// Bytes of the write whose segments are leaving.
-    pub(crate) writing: u64,
     offers: Offers,
     origin: Origin,
     echoes: Echoes,
@@ -141,7 +139,6 @@ impl Connection {
             error: None,
             segments: Counted::default(),
             finished: false,
-            writing: 0,
             offers: Offers { timestamps, sack, window_scaling },
             origin: Origin::default(),
             echoes: Echoes::default(),

@@ -175,11 +175,6 @@ impl Kernel {
     fn depart(&mut self, index: usize, packets: Vec<Packet>) {
         let now = self.now;
         let connection = &mut self.connections[index];
-        let written = std::mem::take(&mut connection.writing);
-        if written > 0 {
-            let sent_to = connection.endpoint.positions().1;
-            connection.skbs.wrote(written, sent_to);
-        }
         connection.segments.sent += packets.len() as u64;
         let mut quota = quota(connection, &self.host, packets.len(), now);
         let segments = packets.into_iter().filter_map(|packet| match packet.payload {
@@ -431,12 +426,26 @@ impl Kernel {
 impl Kernel {
     /// Bytes that a socket takes from a write of `bytes` now.
     pub(crate) fn write(&mut self, index: usize, bytes: u64) -> u64 {
-        let limit = self.sndbuf(index);
-        let connection = &mut self.connections[index];
-        let room = connection.skbs.room(bytes, limit, SKB_OVERHEAD);
-        let accepted = if room > 0 { connection.endpoint.write(room, self.now) } else { 0 };
-        connection.writing = accepted;
-        self.drain(index);
+        let mut accepted = 0;
+        while accepted < bytes {
+            let limit = self.sndbuf(index);
+            let connection = &mut self.connections[index];
+            let room = connection.skbs.room(bytes - accepted, limit, SKB_OVERHEAD);
+            let taken = if room > 0 { connection.endpoint.write(room, self.now) } else { 0 };
+            if taken == 0 {
+                break;
+            }
+            accepted += taken;
+            connection.skbs.append(taken);
+            if accepted == bytes {
+                connection.skbs.push_last();
+            }
+            // The kernel sends while it copies: a buffer whose front has left takes more.
+            self.drain(index);
+        }
+        if accepted > 0 {
+            self.connections[index].skbs.push_last();
+        }
         accepted
     }
 

@@ -92,60 +92,36 @@ impl Skbs {
         self.unsent.iter().chain(&self.sent).map(of).sum()
     }
 
-    /// How many of `bytes` a write is allowed while buffers are below `limit`: the last one may go beyond it.
+    /// How many of `bytes` go into one buffer, the last unsent or a new one; 0 if there may be no new one because the
+    /// memory of all has reached `limit`.
     pub(crate) fn room(&self, bytes: u64, limit: u64, overhead: u64) -> u64 {
         let goal = self.size_goal();
         let last = self.unsent.back().map_or(0, |skb| goal.saturating_sub(skb.end - skb.start));
-        let mut accepted = last.min(bytes);
-        let mut memory = self.memory(overhead) + accepted;
-        while accepted < bytes && memory < limit {
-            let more = goal.min(bytes - accepted);
-            accepted += more;
-            memory += more + overhead;
+        if last == 0 && self.memory(overhead) >= limit {
+            return 0;
         }
-        accepted
+        bytes.min(if last > 0 { last } else { goal })
     }
 
-    /// The application wrote `bytes`, and everything before `sent_to` has left since: the kernel sends while it
-    /// copies, so that a buffer whose front has left takes more.
-    pub(crate) fn wrote(&mut self, bytes: u64, sent_to: u64) {
-        let (end, goal) = (self.write_seq + bytes, self.size_goal());
-        // Before a buffer is full nothing of this write leaves.
-        let mut sent = 0;
-        while self.write_seq < end {
-            let full_at = self.full_at(sent, goal);
-            if full_at <= self.write_seq {
-                self.unsent.push_back(Skb { start: self.write_seq, end: self.write_seq, push: false });
-                continue;
-            }
-            self.write_seq = full_at.min(end);
-            if let Some(last) = self.unsent.back_mut() {
-                last.end = self.write_seq;
-            }
-            if self.write_seq == full_at {
-                self.push_if_far();
-                sent = sent_to;
-            }
+    /// What [`Skbs::room`] allowed was written.
+    pub(crate) fn append(&mut self, bytes: u64) {
+        let goal = self.size_goal();
+        let full = self.unsent.back().is_none_or(|skb| skb.end - skb.start >= goal);
+        if full {
+            self.unsent.push_back(Skb { start: self.write_seq, end: self.write_seq, push: false });
         }
-        self.push_last();
-    }
-
-    /// Where the last buffer will be full if everything before `sent` has left; 0 if there is none to append to.
-    fn full_at(&self, sent: u64, goal: u64) -> u64 {
-        match self.unsent.back() {
-            Some(last) if last.start < last.end && sent >= last.end => 0,
-            Some(last) => last.start.max(sent) + goal,
-            None => 0,
+        self.write_seq += bytes;
+        if let Some(last) = self.unsent.back_mut() {
+            last.end = self.write_seq;
         }
-    }
-
-    fn push_if_far(&mut self) {
-        if self.write_seq > self.pushed_seq + self.max_window / 2 {
+        let full = self.unsent.back().is_some_and(|skb| skb.end - skb.start >= goal);
+        if full && self.write_seq > self.pushed_seq + self.max_window / 2 {
             self.push_last();
         }
     }
 
-    fn push_last(&mut self) {
+    /// A write ends: its last byte is pushed, if it has not left.
+    pub(crate) fn push_last(&mut self) {
         if let Some(last) = self.unsent.back_mut() {
             last.push = true;
             self.pushed_seq = self.write_seq;
@@ -241,39 +217,49 @@ mod tests {
         trains.iter().map(|train| (train.end, train.push)).collect()
     }
 
+    /// Writes `bytes`, of which everything up to `sent_to` leaves while they are copied.
+    fn write(skbs: &mut Skbs, bytes: u64, sent_to: u64, quota: Quota) -> Vec<Train> {
+        let mut trains = Vec::new();
+        let mut left = bytes;
+        while left > 0 {
+            let room = skbs.room(left, u64::MAX, 960);
+            skbs.append(room);
+            left -= room;
+            if left == 0 {
+                skbs.push_last();
+            }
+            let start = skbs.unsent.front().map_or(sent_to, |skb| skb.start);
+            trains.extend(skbs.leave(start, sent_to.min(skbs.write_seq).max(start), quota));
+        }
+        trains
+    }
+
     #[test]
     fn a_window_of_ten_leaves_as_pairs_with_push() {
-        let mut skbs = queue();
-        skbs.wrote(10_000, 10_001);
-        let left = skbs.leave(1, 10_001, quota(10, 0));
+        let left = write(&mut queue(), 10_000, 10_001, quota(10, 0));
         assert_eq!(ends(&left), [(2001, true), (4001, true), (6001, true), (8001, true), (10_001, true)]);
     }
 
     #[test]
     fn half_of_a_window_of_two_is_one_segment_without_push() {
-        let mut skbs = queue();
-        skbs.wrote(200_000, 2001);
-        assert_eq!(ends(&skbs.leave(1, 2001, quota(2, 0))), [(1001, false), (2001, false)]);
+        let left = write(&mut queue(), 200_000, 2001, quota(2, 0));
+        assert_eq!(ends(&left), [(1001, false), (2001, false)]);
     }
 
     #[test]
     fn a_buffer_whose_front_has_left_takes_more_and_is_pushed_when_full() {
         let mut skbs = queue();
-        // 16 buffers' worth goes in first; two segments leave at once; so the first push is at 2000 + 16000.
-        skbs.wrote(200_000, 2001);
-        skbs.leave(1, 2001, quota(2, 0));
-        assert_eq!(
-            ends(&skbs.leave(2001, 18_001, Quota { cwnd: 99, in_flight: 0, autosize: 1 })).last(),
-            Some(&(18_001, true))
-        );
-        assert_eq!(ends(&skbs.leave(18_001, 19_001, quota(99, 0))), [(19_001, false)]);
+        write(&mut skbs, 200_000, 2001, quota(2, 0));
+        // The first buffer took 16000, of which 2000 left, and then 2000 more: it ends at 18001.
+        let single = Quota { cwnd: 99, in_flight: 0, autosize: 1 };
+        assert_eq!(ends(&skbs.leave(2001, 18_001, single)).last(), Some(&(18_001, true)));
+        assert_eq!(ends(&skbs.leave(18_001, 19_001, single)), [(19_001, false)]);
     }
 
     #[test]
     fn what_leaves_again_keeps_its_buffers_unless_a_sack_has_cut_them() {
         let mut skbs = queue();
-        skbs.wrote(4000, 4001);
-        skbs.leave(1, 4001, quota(10, 0));
+        write(&mut skbs, 4000, 4001, quota(10, 0));
         skbs.split(3001);
         assert_eq!(ends(&skbs.leave(1, 3001, quota(10, 4))), [(2001, true), (3001, false)]);
         assert_eq!(ends(&skbs.leave(3001, 4001, quota(10, 4))), [(4001, true)]);
@@ -287,9 +273,17 @@ mod tests {
     }
 
     #[test]
-    fn a_write_is_taken_until_the_buffers_reach_the_limit() {
-        let skbs = queue();
-        assert_eq!(skbs.room(100_000, 40_000, 960), 48_000);
-        assert_eq!(skbs.room(10_000, 40_000, 960), 10_000);
+    fn a_buffer_more_is_begun_as_long_as_memory_is_below_the_limit() {
+        let mut skbs = queue();
+        let mut taken = 0;
+        loop {
+            let room = skbs.room(100_000 - taken, 40_000, 960);
+            if room == 0 {
+                break;
+            }
+            skbs.append(room);
+            taken += room;
+        }
+        assert_eq!(taken, 48_000);
     }
 }

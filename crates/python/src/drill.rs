@@ -31,7 +31,8 @@ fn result<'py>(py: Python<'py>, report: Report) -> PyResult<Bound<'py, PyDict>> 
     let dict = PyDict::new(py);
     dict.set_item("verdict", verdict)?;
     dict.set_item("findings", findings.into_iter().map(pair).collect::<Vec<_>>())?;
-    let snippets = report.snippets.into_iter().map(|snippet| code(py, snippet)).collect::<PyResult<Vec<_>>>()?;
+    let snippets =
+        report.snippets.into_iter().map(|snippet| code(py, snippet)).collect::<PyResult<Vec<_>>>()?;
     dict.set_item("snippets", snippets)?;
     dict.set_item("events", report.events)?;
     Ok(dict)

@@ -134,16 +134,37 @@ impl Reassembly {
         bytes
     }
 
+    /// What waits and lies below `rcv_nxt`: it has arrived twice. [linux-6.12 tcp_input.c tcp_ofo_queue]
+    pub(crate) fn overlap(&self, rcv_nxt: u64) -> Option<SackBlock> {
+        let first = self.islands.first()?.block;
+        (first.start < rcv_nxt).then(|| SackBlock { start: first.start, end: first.end.min(rcv_nxt) })
+    }
+
     /// Moves what is in order now to the receive queue; returns the new `rcv_nxt`.
     pub(crate) fn join(&mut self, mut rcv_nxt: u64) -> u64 {
         while self.islands.first().is_some_and(|island| island.block.start <= rcv_nxt) {
             let island = self.islands.remove(0);
-            rcv_nxt = rcv_nxt.max(island.block.end);
+            let mut at = island.block.start;
             for skb in island.skbs {
-                self.queue(skb);
+                let end = at + u64::from(skb.bytes);
+                self.queue_after(rcv_nxt, at, skb);
+                at = end;
             }
+            rcv_nxt = rcv_nxt.max(island.block.end);
         }
         rcv_nxt
+    }
+
+    /// Queues what of the skb at `at` is not below `rcv_nxt`; the rest is freed.
+    fn queue_after(&mut self, rcv_nxt: u64, at: u64, mut skb: Skb) {
+        let known = rcv_nxt.saturating_sub(at).min(u64::from(skb.bytes)) as u32;
+        if known == skb.bytes {
+            self.truesize -= skb.truesize();
+            return;
+        }
+        skb.bytes -= known;
+        self.truesize -= u64::from(known);
+        self.queue(skb);
     }
 }
 

@@ -199,14 +199,20 @@ impl Receiver {
 
     fn in_order(&mut self, segment: &Segment, truesize: u32, now: SimTime) {
         let fresh = segment.end() - self.rcv_nxt;
+        let known = (self.rcv_nxt - segment.seq).min(u64::from(segment.length)) as u32;
+        if known > 0 {
+            self.dsack = Some(SackBlock { start: segment.seq, end: self.rcv_nxt });
+        }
         self.rcv_nxt = segment.end();
         if segment.flags.contains(SegmentFlags::FIN) {
             // Whoever reads the end closes soon: its FIN carries the ACK. [linux-6.12 tcp_input.c tcp_fin]
             self.ack.pingpong = true;
             self.ack.scheduled = true;
+            self.sacks.clear();
+            self.dsack = None;
         }
-        if segment.length > 0 {
-            self.data.push(Skb::of_segment(segment.length, truesize));
+        if segment.length > known {
+            self.data.push(Skb::of_segment(segment.length - known, truesize - known));
             self.window.rmem_alloc = self.data.truesize;
             self.data_arrived(segment, truesize, now);
         }
@@ -261,6 +267,9 @@ impl Receiver {
 
     /// Moves islands that are in order now.
     fn join_islands(&mut self) {
+        if let Some(twice) = self.data.overlap(self.rcv_nxt) {
+            self.dsack.get_or_insert(twice);
+        }
         self.rcv_nxt = self.data.join(self.rcv_nxt);
         self.window.rmem_alloc = self.data.truesize;
         if self.data.in_order() {
