@@ -75,6 +75,8 @@ pub struct Settings {
     pub wmem: [u64; 3],
     /// `net.ipv4.tcp_slow_start_after_idle`.
     pub slow_start_after_idle: bool,
+    /// Tail loss probes are sent (`net.ipv4.tcp_early_retrans` is not 0).
+    pub tail_loss_probe: bool,
     /// Most segments of one skb: 1 with offloads off.
     pub gso_max_segs: u32,
 }
@@ -100,9 +102,24 @@ impl Default for Settings {
             rmem: [4096, 131_072, 6_291_456],
             wmem: [4096, 16_384, 4_194_304],
             slow_start_after_idle: true,
+            tail_loss_probe: true,
             gso_max_segs: 1,
         }
     }
+}
+
+/// What the options of the two SYNs agreed on. A socket that is not told supposes all of them, and a peer with its
+/// own MTU. [rfc9293 §3.7.1] [rfc7323] [rfc2018]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Agreement {
+    /// The MSS option of the peer: payload of an IP packet without options.
+    pub peer_mss: u32,
+    /// Both sides sent the timestamp option.
+    pub timestamps: bool,
+    /// Both sides permitted SACK.
+    pub sack: bool,
+    /// Both sides scale their windows.
+    pub window_scaling: bool,
 }
 
 /// What one socket is made from.

@@ -15,10 +15,12 @@ use crate::sender::{Sender, SenderConfig, TIMESTAMP_OPTION};
 use crate::timers::wheel_expiry;
 use crate::undo::timestamp;
 use crate::window::Chrono;
-use crate::{EndpointConfig, SmallQueueLimit};
+use crate::{Agreement, EndpointConfig, SmallQueueLimit};
 
 /// Bytes of a TCP header without options.
 const TCP_HEADER: u32 = 20;
+/// Shortest receive or send buffer of `setsockopt`. [linux-6.12 sock.h SOCK_MIN_SNDBUF]
+const SNDBUF_MIN: u64 = 4608;
 /// Bytes of the options of a SYN: MSS 4, SACK permitted 2, timestamps 10, window scale 3, padding 1.
 const SYN_OPTIONS: u32 = 20;
 /// Truesize of a pure ACK: counted at the receiver of it only.
@@ -121,6 +123,46 @@ impl Endpoint {
             finished_told: false,
             continuing: false,
         }
+    }
+
+    /// The options of both SYNs are known: call it before the peer's SYN is taken.
+    pub fn agree(&mut self, agreement: Agreement) {
+        let own_mss = self.sender.settings.mtu - IPV4_HEADER - TCP_HEADER;
+        let options = if agreement.timestamps { TIMESTAMP_OPTION } else { 0 };
+        self.sender.flow.mss = agreement.peer_mss.min(own_mss).saturating_sub(options).max(1);
+        self.sender.agreement = agreement;
+        self.receiver.agree(&agreement, own_mss - options);
+    }
+
+    /// The window this socket advertises counts units of two to the power of this.
+    pub fn window_scale(&self) -> u32 {
+        self.receiver.window.scale()
+    }
+
+    /// A packet of this socket met `fq`, which spaces them from now on. [linux-6.12 sch_fq.c fq_classify]
+    pub fn meets_fq(&mut self) {
+        self.sender.flow.pacing_status = PacingStatus::Fq;
+    }
+
+    /// `TCP_NODELAY`: short segments do not wait.
+    pub fn set_no_delay(&mut self, now: SimTime) {
+        self.sender.flow.now = now;
+        self.sender.no_delay = true;
+        if self.sender.has_unsent() {
+            self.sender.agenda.begin(Pass::Push);
+        }
+    }
+
+    /// `SO_SNDBUF` of half of `bytes`: the buffer has this size from now on. [linux-6.12 sock.c sk_setsockopt]
+    pub fn set_send_buffer(&mut self, bytes: u64) {
+        self.sender.sndbuf = bytes.max(SNDBUF_MIN);
+        self.sender.sndbuf_locked = true;
+    }
+
+    /// `TCP_QUICKACK`: what waits is acknowledged now, and the next segments at once.
+    /// [linux-6.12 tcp.c __tcp_sock_set_quickack]
+    pub fn quick_ack(&mut self) {
+        self.receiver.set_quick_ack();
     }
 
     /// A segment arrived. `truesize` is what its buffer is charged with at the receiver.
@@ -263,8 +305,23 @@ impl Endpoint {
 
     /// The application reads all there is. Returns the bytes read.
     pub fn read(&mut self, now: SimTime) -> Bytes {
+        self.read_at_most(Bytes(u64::MAX), now)
+    }
+
+    /// The application reads with a buffer of `most` bytes. Returns the bytes read.
+    pub fn read_at_most(&mut self, most: Bytes, now: SimTime) -> Bytes {
         self.sender.flow.now = now;
-        Bytes(self.receiver.read(now))
+        Bytes(self.receiver.read(most.0, now))
+    }
+
+    /// Bytes that wait to be read.
+    pub fn readable_bytes(&self) -> Bytes {
+        Bytes(self.receiver.readable_bytes())
+    }
+
+    /// Next byte expected from the peer, and the next byte to be sent.
+    pub fn positions(&self) -> (u64, u64) {
+        (self.receiver.rcv_nxt, self.sender.flow.snd_nxt)
     }
 
     /// The application closes: FIN after the last byte.
@@ -392,7 +449,7 @@ impl Endpoint {
             ack: if answers { self.receiver.rcv_nxt } else { 0 },
             window: self.receiver.window.rcv_wnd(),
             flags,
-            mss: (self.sender.mss() + TIMESTAMP_OPTION) as u16,
+            mss: (self.sender.settings.mtu - IPV4_HEADER - TCP_HEADER) as u16,
             tsval: Some(timestamp(now)),
             tsecr: self.receiver.timestamp_echo(),
             sack: SackBlocks::NONE,
@@ -410,7 +467,7 @@ impl Endpoint {
             window,
             flags: SegmentFlags::ACK,
             mss: 0,
-            tsval: Some(timestamp(self.sender.flow.now)),
+            tsval: self.sender.agreement.timestamps.then(|| timestamp(self.sender.flow.now)),
             tsecr: self.receiver.timestamp_echo(),
             sack,
         }
@@ -418,11 +475,14 @@ impl Endpoint {
 
     fn data_packet(&mut self, outgoing: Outgoing) -> Packet {
         let Outgoing { seq, length, push, fin, departure } = outgoing;
+        if length > 0 {
+            self.receiver.answered(self.sender.flow.now);
+        }
         let mut segment = self.pure_ack();
         segment.seq = seq;
         segment.length = length;
         segment.mss = length as u16;
-        segment.tsval = Some(timestamp(departure));
+        segment.tsval = segment.tsval.map(|_| timestamp(departure));
         if push {
             segment.flags = segment.flags.with(SegmentFlags::PSH);
         }
@@ -437,7 +497,7 @@ impl Endpoint {
     fn packet(&self, segment: Segment, truesize: u32, departure: SimTime) -> Packet {
         let options = match segment.flags.contains(SegmentFlags::SYN) {
             true => SYN_OPTIONS,
-            false => TIMESTAMP_OPTION + sack_option(segment.sack.as_slice().len() as u32),
+            false => self.timestamp_option() + sack_option(segment.sack.as_slice().len() as u32),
         };
         Packet {
             from: self.addresses.socket,
@@ -454,6 +514,10 @@ impl Endpoint {
             departure,
             payload: Payload::Tcp(segment),
         }
+    }
+
+    fn timestamp_option(&self) -> u32 {
+        if self.sender.agreement.timestamps { TIMESTAMP_OPTION } else { 0 }
     }
 
     /// `TCP_INFO` as of now.
@@ -479,6 +543,12 @@ impl Endpoint {
             lost: Segs(sender.lost_out),
             retrans: Segs(sender.retrans_out),
             reordering: Segs(sender.reordering),
+            retransmits: sender.retransmits,
+            snd_mss: sender.mss(),
+            dsack_dups: sender.dsack_dups,
+            reord_seen: sender.reord_seen,
+            rcv_mss: self.receiver.window.rcv_mss(),
+            rcv_ssthresh: Bytes(self.receiver.window.ssthresh()),
             notsent_bytes: Bytes(sender.unsent()),
             snd_wnd: Bytes(sender.snd_wnd),
             delivered: sender.flow.delivered,

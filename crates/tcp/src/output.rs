@@ -216,7 +216,8 @@ impl Sender {
     /// A short segment waits while another short one is unacknowledged (Minshall's rule).
     /// [linux-6.12 tcp_output.c tcp_nagle_check]
     fn held_by_nagle(&self) -> bool {
-        self.flow.packets_out.0 > 0
+        !self.no_delay
+            && self.flow.packets_out.0 > 0
             && self.small_sent > self.flow.snd_una
             && self.small_sent <= self.flow.snd_nxt
     }

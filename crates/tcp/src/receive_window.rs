@@ -117,6 +117,24 @@ impl ReceiveWindow {
         }
     }
 
+    /// What the SYNs agreed on: `mss` is the payload of a full segment with their options.
+    pub(crate) fn agree(&mut self, mss: u32, scaling: bool) {
+        self.advmss = mss;
+        self.rcv_mss = RCV_MSS_DEFAULT.min(mss);
+        if !scaling {
+            self.scale = 0;
+            self.clamp = self.clamp.min(65_535);
+        }
+    }
+
+    pub(crate) fn scale(&self) -> u32 {
+        self.scale
+    }
+
+    pub(crate) fn ssthresh(&self) -> u64 {
+        self.ssthresh
+    }
+
     /// The side that answers a SYN knows of the timestamps: its window is a whole number of segments without them,
     /// 65160 for an Ethernet MTU. [linux-6.12 tcp_minisocks.c tcp_openreq_init_rwin]
     pub(crate) fn answer_syn(&mut self) {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use tailback_cc::{CaState, Control, CwndEvent, Flow, PacingStatus, Window};
 use tailback_units::{Rate, Segs, SimTime, Span};
 
-use crate::config::{Settings, SmallQueueLimit, SocketOptions};
+use crate::config::{Agreement, Settings, SmallQueueLimit, SocketOptions};
 use crate::info::{HeldBy, Note};
 use crate::output::Agenda;
 use crate::queue::{Index, RetransmitQueue};
@@ -111,12 +111,15 @@ pub(crate) struct Sender {
     /// That probe was a retransmission.
     pub(crate) tlp_retrans: bool,
     pub(crate) fin_queued: bool,
+    /// `TCP_NODELAY`.
+    pub(crate) no_delay: bool,
     pub(crate) app_blocked: bool,
     pub(crate) writable: bool,
     pub(crate) throttled: bool,
     pub(crate) small_queue_scheduled: bool,
     pub(crate) small_queue_idles: bool,
     pub(crate) held_by: HeldBy,
+    pub(crate) agreement: Agreement,
 
     // What an ACK of data asks for beside that.
     pub(crate) sacked_out: u32,
@@ -154,6 +157,8 @@ pub(crate) struct Sender {
     pub(crate) push_marks: VecDeque<u64>,
     pub(crate) pushed_seq: u64,
     pub(crate) sndbuf: u64,
+    /// The application has chosen it.
+    pub(crate) sndbuf_locked: bool,
     pub(crate) settings: Settings,
     pub(crate) options: SocketOptions,
 
@@ -213,6 +218,12 @@ impl Sender {
                 mark_app_limited: false,
                 enter_cwr: false,
             },
+            agreement: Agreement {
+                peer_mss: mss + TIMESTAMP_OPTION,
+                timestamps: true,
+                sack: true,
+                window_scaling: true,
+            },
             settings,
             small_queue,
             options,
@@ -223,9 +234,11 @@ impl Sender {
             push_marks: VecDeque::new(),
             pushed_seq: 0,
             fin_queued: false,
+            no_delay: false,
             app_blocked: false,
             writable: false,
             sndbuf,
+            sndbuf_locked: options.sndbuf.is_some(),
             queued_bytes: 0,
             snd_wnd: 0,
             max_window: 0,

@@ -111,7 +111,7 @@ impl Sender {
 
     /// Room for cwnd twice over, in the kernel's generous measure. [linux-6.12 tcp_input.c tcp_sndbuf_expand]
     pub(crate) fn expand_sndbuf(&mut self) {
-        if self.options.sndbuf.is_some() {
+        if self.sndbuf_locked {
             return;
         }
         let mss = u64::from(self.mss()) + u64::from(crate::sender::TIMESTAMP_OPTION);

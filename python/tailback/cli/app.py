@@ -133,6 +133,38 @@ def reproduce(
 
 
 @app.command()
+def drill(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="packetdrill scripts (*.pkt).", show_default=False)
+    ],
+    tolerance: Annotated[
+        int | None,
+        typer.Option(
+            "--tolerance-usecs",
+            metavar="N",
+            min=0,
+            help="How far times may be off.",
+            show_default="the script's own, or 4000",
+        ),
+    ] = None,
+    stack: Annotated[
+        str | None, typer.Option(metavar="NAME", help="linux-6.12, linux-5.10.", show_default="the newest")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run packetdrill scripts over the simulator's TCP: 0 all passed, 1 one failed, 2 one cannot be run."""
+    from tailback import drill
+    from tailback.cli import drills, show
+
+    reports = drill.run_files(files, drill.Settings(tolerance_usecs=tolerance, stack=stack))
+    if as_json:
+        show.document(drill.as_document(reports))
+    else:
+        drills.told(reports)
+    raise typer.Exit(drill.status(reports))
+
+
+@app.command()
 def check(file: File, sets: Set = None) -> None:
     """Validate an experiment file and point out likely mistakes, without running it."""
     from tailback import scenario, sweep
