@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use tailback_packet::{Ecn, HostId, SackBlock, SackBlocks, Segment, SegmentFlags, SocketId};
-use tailback_tcp::{Agreement, Endpoint, EndpointConfig, SmallQueueLimit, SocketOptions};
+use tailback_tcp::{Agreement, Endpoint, EndpointConfig, SmallQueueLimit};
 use tailback_units::SimTime;
 
 use crate::host::{EcnPolicy, Host};
@@ -201,7 +201,7 @@ fn config(host: &Host, options: &SocketOptions) -> EndpointConfig {
     let control =
         tailback_cc::registry::build(name, &parameters).expect("parameters are checked when they are set");
     EndpointConfig {
-        options: SocketOptions::default(),
+        options: tailback_tcp::SocketOptions::default(),
         socket: SocketId(0),
         peer: SocketId(1),
         peer_host: HostId(1),
