@@ -76,6 +76,7 @@ class Recipe:
 
 def build(recipe: Recipe, say: Say) -> cache.Kernel:
     """The kernel of `recipe`, from the cache if it is there; `say` hears what is going on."""
+    _check_name(recipe.name)
     check_tools()
     ours = checkout.part("kernel")
     compiler = _compiler()
@@ -99,6 +100,13 @@ def build(recipe: Recipe, say: Say) -> cache.Kernel:
             build_s=round(time.monotonic() - started, 1),
         )
         return cache.keep(binary, tree / ".config", manifest)
+
+
+def _check_name(name: str) -> None:
+    """It becomes part of a folder's name, and of `uml:NAME`."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", name):
+        hint = "use letters, digits, `_`, `.`, `+` and `-`: --name mine"
+        raise KernelMissing(f"`{name}` cannot be the name of a kernel\n  hint: {hint}")
 
 
 def check_tools() -> None:

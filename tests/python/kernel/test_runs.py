@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -223,7 +224,7 @@ def test_virtual_time_that_stands_still_is_an_error(
     uml: Uml, scenario: Make, room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_init(monkeypatch, "#!/bin/sh\nwhile :; do :; done\n")
-    stuck = Uml(uml.kernel, uml.machine.agent, stall_s=1.0)
+    stuck = Uml(uml.kernel, replace(uml.machine, stall_s=1.0), chosen=False)
     with pytest.raises(RunFailed, match="virtual time has not moved for 1 s"):
         run(stuck, scenario())
     assert left_running(room) == []
