@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tailback.backends import RunCancelled, RunFailed
+from tailback.kernel.scratch import scratch
 
 MEMORY = "2G"
 """Of the guest; a file of holes, 60 to 80 MB of which are filled. Buffers of TCP depend on it."""
@@ -103,8 +104,7 @@ def finished(machine: Machine, order: Order, progress: Progress) -> Iterator[tup
     Raises `RunFailed` or `RunCancelled`; nothing is left running in any case.
     """
     try:
-        with tempfile.TemporaryDirectory(prefix="tailback-uml-") as name:
-            folder = Path(name)
+        with scratch("tailback-uml-", Path(tempfile.gettempdir())) as folder:
             _furnish(folder, machine, order)
             with machine.processors.one() as processor:
                 cost = _carry_out(folder, machine, processor, progress, order)
