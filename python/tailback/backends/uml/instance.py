@@ -119,7 +119,9 @@ def _furnish(folder: Path, machine: Machine, order: Order) -> None:
     (folder / "job.json").write_text(order.job, encoding="utf-8")
     # By the same short names in every run, for the guest sees them.
     (folder / "linux").symlink_to(machine.kernel)
-    shutil.copy2(machine.agent, folder / "agent")
+    shutil.copyfile(machine.agent, folder / "agent")
+    # A wheel need not keep the mode of what it carries.
+    (folder / "agent").chmod(0o755)
 
 
 def _command(machine: Machine, processor: int, seed: int) -> list[str]:
@@ -128,7 +130,7 @@ def _command(machine: Machine, processor: int, seed: int) -> list[str]:
         "time-travel=inf-cpu", f"time-travel-start={START_NS}", f"tailback_seed={seed}", "init=/proc/self/cwd/agent",
         "con=null", "con0=null,fd:1", "con1=null", "loglevel=4", "panic=1", "noreboot",
     ]  # fmt: skip
-    return [str(machine.agent), "launch", str(processor), "./linux", *guest]
+    return ["./agent", "launch", str(processor), "./linux", *guest]
 
 
 def _environment() -> dict[str, str]:
