@@ -80,7 +80,7 @@ help: ## this list
 $(VENV)/.python: scripts/prerequisites.sh
 	@python=$$(scripts/prerequisites.sh) && echo "making $(VENV) with $$python" && \
 	    "$$python" -m venv $(VENV)
-	@$(PIP) install 'maturin>=1.9,<2'
+	@$(PIP) install 'maturin>=1.13,<2'
 	@touch $@
 
 # Not isolated: an environment of its own for each build would have cargo build the bindings anew each time.

@@ -38,6 +38,7 @@ def scenario(keys: Keys, title: str, seed: int) -> Scenario:
             connection for flow in flows(keys, network.hosts[0]) for connection in _connections(flow, network, seed)
         ],
         "record": _record(keys),
+        **({} if keys.kernel is None else {"kernel": keys.kernel}),
     }
 
 

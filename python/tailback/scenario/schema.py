@@ -6,6 +6,7 @@ The JSON Schema for editors is made from the same models (`json_schema`). An unk
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -29,6 +30,7 @@ from tailback.scenario.units import shown
 from tailback.scenario.words import Algorithm
 
 NAME_HINT = "begin with a letter, then letters, digits, `_`, `-` or `.`: client, h2, upload-a"
+KERNEL_HINT = "give the name it was built with: tailback kernel list"
 DIRECTION_HINT = "write two hosts and an arrow: client -> server"
 _VARIABLE = r"\$\{[A-Za-z_][A-Za-z0-9_]*\}"
 
@@ -49,6 +51,14 @@ def name(word: object) -> str:
     plain = text.replace("_", "a").replace("-", "a").replace(".", "a")
     if not (text[:1].isalpha() and plain.isalnum() and text.isascii() and len(text) <= 60):
         raise WordError(f"`{shown(word)}` is not a name", NAME_HINT)
+    return text
+
+
+def kernel(word: object) -> str:
+    """A name of a kernel, or the first digits of its digest."""
+    text = word if isinstance(word, str) else ""
+    if not re.fullmatch(_KERNEL, text):
+        raise WordError(f"`{shown(word)}` is not the name of a kernel", KERNEL_HINT)
     return text
 
 
@@ -141,6 +151,7 @@ _RATE = r"[0-9.]+ *([kmgtKMGT]i?)?([bB][iI][tT]|[bB][pP][sS])"
 _SIZE = r"[0-9.]+ *[kmgKMG]?[bB]?([iI][tT])?"
 _TIME = r"[0-9.]+ *([nmuNMU]?[sS]([eE][cC][sS]?)?)"
 _WORD = r"[A-Za-z][A-Za-z0-9_.-]*"
+_KERNEL = r"[A-Za-z0-9][A-Za-z0-9_.+-]*"
 _TSQ = r"(1|2|4|8|16|32)ms|off|[0-9.]+[kmgKMG]?[bB]|[0-9]+p"
 _TIME_SCHEMA = {"type": "string", "pattern": f"^(?:{_TIME}|.*{_VARIABLE}.*)$", "examples": ["5ms", "50us", "30s"]}
 
@@ -156,6 +167,7 @@ Delay = Annotated[
     WithJsonSchema({"anyOf": [_TIME_SCHEMA, {"type": "array", "items": _TIME_SCHEMA, "minItems": 2, "maxItems": 2}]}),
 ]
 Name = Annotated[str, _read(name), _text(_WORD, "client", "upload")]
+KernelName = Annotated[str, _read(kernel), _text(_KERNEL, "stock", "mine")]
 Arrow = Annotated[Direction, _read(direction), _text(rf"{_WORD} *-> *{_WORD}", "client -> server")]
 Stack = Annotated[str, _read(stack), WithJsonSchema({"enum": list(defaults.STACKS)})]
 SmallQueue = Annotated[dict[str, Any], _read(tsq.small_queue), _text(_TSQ, "1ms", "off", "64kB", "100p")]
@@ -366,6 +378,12 @@ class Keys(_Keys):
     cc: Control = Field(defaults.CC, validate_default=True, description="Congestion control of flows without one.")
     tsq: SmallQueue = Field(
         defaults.TSQ, validate_default=True, description="TCP Small Queues setting of flows and hosts without one."
+    )
+    kernel: KernelName | None = Field(
+        None,
+        description="The kernel that runs it on `--backend uml`, by its name in `tailback kernel list`; without it "
+        "`stock`. The simulator has none, and refuses.",
+        examples=["mine"],
     )
     measure: Measure = Field(default_factory=lambda: Measure.model_validate({}), description="Sampling and summary.")
     vary: Annotated[Any, WithJsonSchema(_VARY_SCHEMA)] = Field(

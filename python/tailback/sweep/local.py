@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol
 import pyarrow as pa
 
 from tailback.analysis import Measure, Window, summarise
-from tailback.backends import Backend, Progress, RunCancelled, RunFailed, RunResult
+from tailback.backends import Backend, Progress, RunCancelled, RunFailed, RunResult, backend_for
 from tailback.results import RunPlan, Store
 from tailback.results.provenance import utc_now
 from tailback.results.store import Finished
@@ -137,10 +137,11 @@ def _reuse(store: Store, run: RunPlan) -> Outcome | None:
 
 
 def _run_one(sweep: Sweep, run: RunPlan, under_way: _UnderWay) -> Outcome:
-    progress = sweep.backend.new_progress()
+    backend = backend_for(sweep.backend, run.scenario)
+    progress = backend.new_progress()
     with under_way.run(run.name, progress):
         try:
-            finished = _finish(sweep.backend, run, progress)
+            finished = _finish(backend, run, progress)
         except RunFailed as failure:
             sweep.store.write_failure(run, str(failure))
             return Outcome(run, "failed", None, error=str(failure))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tailback.backends import Backend
+from tailback.backends import Backend, backend_for
 from tailback.results import ExperimentPlan, RunPlan, run_name
 from tailback.scenario import Experiment, Run
 
@@ -14,18 +14,18 @@ def plan_of(experiment: Experiment, backend: Backend, settings: Sequence[str] = 
         source=experiment.source,
         settings=settings,
         backend=backend.name,
-        fingerprint=backend.fingerprint,
-        runs=[_planned(run) for run in experiment.runs()],
+        runs=[_planned(run, backend) for run in experiment.runs()],
     )
 
 
-def _planned(run: Run) -> RunPlan:
+def _planned(run: Run, backend: Backend) -> RunPlan:
     return RunPlan(
         name=run_name(run.axes, run.repetition, run.scenario),
         axes=run.axes,
         repetition=run.repetition,
         seed=run.seed,
         scenario=run.scenario,
+        fingerprint=backend_for(backend, run.scenario).fingerprint,
         window_ns=run.window_ns,
         directions=run.directions,
     )

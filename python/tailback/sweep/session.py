@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tailback.backends import Backend, open_backend
+from tailback.backends import Backend, backend_for, open_backend
 from tailback.results import RunPlan, claim, default_folder
 from tailback.results.provenance import tailback_version
 from tailback.scenario import Experiment
@@ -69,7 +69,7 @@ def check_all(runs: Sequence[RunPlan], backend: Backend) -> None:
     """Raises `Unsuitable` for the first configuration that `backend` cannot run; repetitions differ in seeds only."""
     for run in runs:
         if run.repetition == 1:
-            backend.check(run.scenario)
+            backend_for(backend, run.scenario).check(run.scenario)
 
 
 def report(carried: Carried) -> dict[str, Any]:
