@@ -69,6 +69,40 @@ pub fn bind_mount(source: &str, target: &str) -> io::Result<()> {
     checked(done).map(drop)
 }
 
+/// The calling process gets a new mount namespace; it must have one thread.
+pub fn new_mounts() -> io::Result<()> {
+    // SAFETY: no pointers.
+    checked(unsafe { libc::unshare(libc::CLONE_NEWNS) }).map(drop)
+}
+
+/// The calling process gets a new user namespace and in it a new mount namespace; it must have one thread.
+pub fn new_user_and_mounts() -> io::Result<()> {
+    // SAFETY: no pointers.
+    checked(unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS) }).map(drop)
+}
+
+/// What is mounted from now on is not seen in other mount namespaces.
+pub fn keep_mounts_private() -> io::Result<()> {
+    let root = text("/")?;
+    // SAFETY: a C string that outlives the call; a change of propagation has no source, type or data.
+    let done = unsafe {
+        libc::mount(ptr::null(), root.as_ptr(), ptr::null(), libc::MS_REC | libc::MS_PRIVATE, ptr::null())
+    };
+    checked(done).map(drop)
+}
+
+/// Effective user and group of the calling process.
+pub fn user_and_group() -> (u32, u32) {
+    // SAFETY: no pointers; they cannot fail.
+    unsafe { (libc::geteuid(), libc::getegid()) }
+}
+
+/// The process that is the parent of this one.
+pub fn parent() -> i32 {
+    // SAFETY: no pointers; it cannot fail.
+    unsafe { libc::getppid() }
+}
+
 /// The calling thread gets a new network namespace.
 pub fn new_network() -> io::Result<()> {
     // SAFETY: no pointers.
