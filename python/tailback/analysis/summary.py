@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tailback.analysis import metrics
+from tailback.analysis.warmup import steady_from
 from tailback.analysis.window import Window
 
 UP = "up"
@@ -57,6 +58,7 @@ def summarise(frames: Frames, cost: Mapping[str, float], measure: Measure) -> di
         "jain": None if jain is None else metrics.rounded(jain),
         "retransmits": _retransmits(frames, measure),
         **_of_events(frames, measure.window),
+        "steady_from_s": steady_from(frames, measure.window, measure.bin_ns) or None,
         "cost": {name: cost[name] for name in COST if name in cost} or None,
     }
     return {name: value for name, value in found.items() if value is not None}
