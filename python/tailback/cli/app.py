@@ -255,9 +255,11 @@ def validate(  # one argument per option of the command line
 
 @app.command("list")
 def list_names(
-    kind: Annotated[str, typer.Argument(metavar="cc|qdisc|plot|experiment", help="What to list.", show_default=False)],
+    kind: Annotated[
+        str, typer.Argument(metavar="cc|qdisc|metric|plot|experiment", help="What to list.", show_default=False)
+    ],
 ) -> None:
-    """List congestion controls, queue disciplines, plots or ready experiments."""
+    """List congestion controls, queue disciplines, metrics, plots or ready experiments."""
     from tailback.cli import catalogue, show
 
     show.names(catalogue.listed(kind))

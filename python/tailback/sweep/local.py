@@ -205,7 +205,22 @@ def measure_of(run: RunPlan) -> Measure:
         tcp_flows=tuple(flow["name"] for flow in traffic if flow["kind"] == "tcp"),
         other_flows=tuple(flow["name"] for flow in traffic if flow["kind"] not in ("tcp", "ping")),
         directions=run.directions,
+        sized_flows=tuple(flow["name"] for flow in traffic if flow.get("bytes") is not None),
+        rates_bps=_rates(run.scenario),
     )
+
+
+def _rates(scenario: Mapping[str, Any]) -> dict[str, int]:
+    """The rate of each device that has one: of its shaper, else of its link."""
+    hosts = [host["name"] for host in scenario.get("hosts", ())]
+    shaped = {(entry["host"], entry["link"]): entry["root"]["options"] for entry in scenario.get("qdiscs", ())}
+    found = {}
+    for number, link in enumerate(scenario.get("links", ())):
+        for here, there in (link["ends"], link["ends"][::-1]):
+            rate = shaped.get((here, number), {}).get("rate") or link["rate_bps"]
+            if rate:
+                found[f"{hosts[here]} -> {hosts[there]}"] = int(rate)
+    return found
 
 
 def _sorted(result: RunResult) -> Mapping[str, pa.Table]:
