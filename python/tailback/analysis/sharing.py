@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tailback.analysis.metrics import jain_index
-from tailback.analysis.rates import sliding_throughput
+from tailback.analysis.rates import WIDTH_NS, sliding_throughput
 from tailback.analysis.window import NANOSECONDS, Window, nanoseconds
 
 FAIR = 0.9
@@ -17,6 +17,9 @@ FAIR = 0.9
 
 HOLD_S = 5.0
 """How long they must."""
+
+WIDTH_S = WIDTH_NS / NANOSECONDS
+"""Of a sliding window."""
 
 
 def jain_over_time(flows: pd.DataFrame, window: Window, bin_ns: int) -> pd.DataFrame:
@@ -27,22 +30,25 @@ def jain_over_time(flows: pd.DataFrame, window: Window, bin_ns: int) -> pd.DataF
     first, last = _present(flows)
     names = shares["flow"]
     # A window that a flow was there for only in part would call a newcomer unfair.
-    present = (shares["t"] - 2.0 >= names.map(first)) & (shares["t"] <= names.map(last))
+    present = (shares["t"] - WIDTH_S >= names.map(first)) & (shares["t"] <= names.map(last))
     rows = [(t, len(each), jain_index(each.tolist())) for t, each in shares[present].groupby("t")["mbps"]]
     return pd.DataFrame(rows, columns=["t", "flows", "jain"]).dropna().reset_index(drop=True)
 
 
 def convergence_times(flows: pd.DataFrame, end_ns: int, bin_ns: int) -> dict[str, float]:
-    """Convergence time in s of each flow that joined others: from the first byte its receiver read to the end of the
-    first sliding window from which on Jain's index of all flows present is at least 0.9 for 5 s (or until the next flow
-    comes or goes, if that is sooner). A flow that never gets there has none.
+    """Convergence time in s of each flow that joined others which had been there for 2 s: from the first byte its
+    receiver read to the end of the first sliding window from which on Jain's index of all flows present is at least 0.9
+    for 5 s (or until the next flow comes or goes, if that is sooner). A flow that never gets there has none.
     """
     first, last = _present(flows)
+    joining = {flow for flow, at in first.items() if any(first[o] + WIDTH_S < at < last[o] for o in first)}
+    if not joining:
+        return {}
     fairness = jain_over_time(flows, Window(0, end_ns), bin_ns)
     changes = np.array(sorted({*first.values(), *last.values()}))
     found = {}
     for flow, joined in first.items():
-        if not any(start < joined < last[other] for other, start in first.items()):
+        if flow not in joining:
             continue
         until = changes[changes > joined + bin_ns / NANOSECONDS].min(initial=end_ns / NANOSECONDS)
         at = _fair_from(fairness[(fairness["t"] > joined) & (fairness["t"] <= until)])

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import math
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -146,6 +147,11 @@ def names(rows: Iterable[tuple[str, str]]) -> None:
     for row in rows:
         table.add_row(*map(Text, row))
     emit(table)
+
+
+def command() -> str:
+    """The line that was typed."""
+    return shlex.join(["tailback", *sys.argv[1:]])
 
 
 def paths(written: Iterable[Path]) -> None:
