@@ -197,6 +197,17 @@ def plot(
     where: Annotated[
         list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Only these runs.", show_default=False)
     ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="What bar, heatmap (ping_ms.p90), cdf, band (rtt) show.", show_default=False),
+    ] = None,
+    x: Annotated[str | None, typer.Option("--x", metavar="AXIS", help="The axis along x.", show_default=False)] = None,
+    colour: Annotated[
+        str | None, typer.Option(metavar="AXIS", help="The axis shown by colour; y of a heat map.", show_default=False)
+    ] = None,
+    facet: Annotated[
+        list[str] | None, typer.Option(metavar="AXIS", help="A panel for each value of it.", show_default=False)
+    ] = None,
     _list: Annotated[
         bool, typer.Option("--list", help="List the plots and exit.", is_eager=True, callback=show_plots)
     ] = False,
@@ -208,7 +219,8 @@ def plot(
     found = results.open_results(folder).select(**failures.pairs(where or [], "--where"))
     chosen = plots.find_plot(name) if name else plots.default_plot(found)
     target = out if out is not None else folder / "plots" / f"{chosen.name}.png"
-    show.paths(plots.draw_to(chosen, found, target))
+    choice = plots.Choice(x, colour, tuple(facet or ()), metric)
+    show.paths(plots.draw_to(chosen, found, plots.Output(target, show.command()), choice))
 
 
 @app.command()
@@ -287,9 +299,11 @@ def validate(  # one argument per option of the command line
 
 @app.command("list")
 def list_names(
-    kind: Annotated[str, typer.Argument(metavar="cc|qdisc|plot|experiment", help="What to list.", show_default=False)],
+    kind: Annotated[
+        str, typer.Argument(metavar="cc|qdisc|metric|plot|experiment", help="What to list.", show_default=False)
+    ],
 ) -> None:
-    """List congestion controls, queue disciplines, plots or ready experiments."""
+    """List congestion controls, queue disciplines, metrics, plots or ready experiments."""
     from tailback.cli import catalogue, show
 
     show.names(catalogue.listed(kind))

@@ -58,4 +58,8 @@ EVENTS = True
 
 #: One run, and a seed that says nothing was tuned.
 REPEAT = 1
+#: `until`: what is waited for, and between how many repetitions. Fewer than five have too uncertain a one.
+REPEAT_QUANTITIES = ("goodput", "rtt")
+REPEAT_LEAST = 5
+REPEAT_MOST = 30
 SEED = 1

@@ -22,7 +22,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from tailback.scenario import defaults, tsq, units, words
+from tailback.scenario import defaults, repeat, tsq, units, words
 from tailback.scenario.errors import WordError, nearest_hint
 from tailback.scenario.paths import canonical
 from tailback.scenario.registry import Registry
@@ -172,6 +172,18 @@ Arrow = Annotated[Direction, _read(direction), _text(rf"{_WORD} *-> *{_WORD}", "
 Stack = Annotated[str, _read(stack), WithJsonSchema({"enum": list(defaults.STACKS)})]
 SmallQueue = Annotated[dict[str, Any], _read(tsq.small_queue), _text(_TSQ, "1ms", "off", "64kB", "100p")]
 Discipline = Annotated[Algorithm, BeforeValidator(_read_discipline), _text(".+", "htb rate 100mbit | pfifo_fast")]
+Repetitions = Annotated[
+    repeat.Repeat,
+    _read(repeat.repeat),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 1, "maximum": repeat.MOST},
+                {"type": "string", "pattern": f"^(until ci95.*|{_VARIABLE})$", "examples": ["until ci95 < 3%"]},
+            ]
+        }
+    ),
+]
 Control = Annotated[Algorithm, BeforeValidator(_read_control), _text(".+", "cubic", "bbr")]
 
 
@@ -391,8 +403,10 @@ class Keys(_Keys):
         description="Axes of a grid; the runs are their cross product. `KEY: [values]` or `KEY: {LABEL: value}` sets a "
         "key or a variable, `NAME: {LABEL: {keys}}` sets several keys at once.",
     )
-    repeat: Annotated[int, Field(ge=1, le=10_000), _number(minimum=1, maximum=10_000)] = Field(
-        defaults.REPEAT, description="Repetitions of each configuration."
+    repeat: Repetitions = Field(
+        defaults.REPEAT,
+        validate_default=True,
+        description="Repetitions of each configuration: a number, or until 95 % intervals are narrow enough.",
     )
     seed: Annotated[int, Field(ge=0, le=2**62), _number(minimum=0, maximum=2**62)] = Field(
         defaults.SEED, description="Seed of the first repetition; repetition r has seed + r - 1 in every configuration."
