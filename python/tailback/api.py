@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tailback import results, scenario, sweep, validation
 from tailback import drill as drills
+from tailback import results, scenario, sweep, validation
 from tailback.analysis.tolerances import FIDELITY, NONE, tolerances
 
 

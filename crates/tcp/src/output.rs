@@ -331,9 +331,7 @@ impl Sender {
         let could_send = self.has_unsent() && self.flow.snd_nxt + u64::from(self.mss()) <= self.window_end();
         let last = self.queue.end().checked_sub(1).filter(|&last| self.queue.contains(last));
         match last {
-            Some(last) if !could_send && !self.in_host_queue(last) => {
-                self.retransmit(last, Role::Probe)
-            }
+            Some(last) if !could_send && !self.in_host_queue(last) => self.retransmit(last, Role::Probe),
             _ => {
                 self.rearm_rto();
                 None

@@ -408,7 +408,8 @@ mod tests {
 
     /// RTT in µs after data at these times that echoes timestamps of those.
     fn rtt_us(stack: Stack, echoes: &[(u64, u64)]) -> u32 {
-        let mut window = ReceiveWindow::new(&Settings { stack, ..Settings::default() }, &SocketOptions::default());
+        let mut window =
+            ReceiveWindow::new(&Settings { stack, ..Settings::default() }, &SocketOptions::default());
         for &(now, echo) in echoes {
             window.rtt_by_timestamp(&data(at(echo)), at(now));
         }

@@ -320,7 +320,8 @@ impl Receiver {
         }
         let mss = u64::from(self.window.rcv_mss());
         let waiting = self.rcv_nxt - self.window.last_update();
-        let window_advances = || self.window.unread(self.rcv_nxt) < self.rcvlowat || self.window_would_not_shrink();
+        let window_advances =
+            || self.window.unread(self.rcv_nxt) < self.rcvlowat || self.window_would_not_shrink();
         let quick = self.ack.quick > 0 && !self.ack.pingpong;
         if (waiting > mss && window_advances()) || quick || self.ack.now {
             self.ack_due = true;

@@ -227,7 +227,8 @@ impl Sender {
             if queued >= self.sndbuf || unsent >= self.notsent_lowat() {
                 break;
             }
-            let skbs = (self.sndbuf - queued).div_ceil(skb).min((self.notsent_lowat() - unsent).div_ceil(mss));
+            let skbs =
+                (self.sndbuf - queued).div_ceil(skb).min((self.notsent_lowat() - unsent).div_ceil(mss));
             let more = (skbs * mss).min(bytes - accepted);
             self.write_seq += more;
             accepted += more;

@@ -306,11 +306,9 @@ fn socket_options(asked: &crate::scenario::SocketOptions, side: Side) -> SocketO
             mss: asked.mss,
             ..SocketOptions::default()
         },
-        Side::Receiver => SocketOptions {
-            rcvbuf: asked.rcvbuf,
-            rcvlowat: asked.rcvlowat,
-            ..SocketOptions::default()
-        },
+        Side::Receiver => {
+            SocketOptions { rcvbuf: asked.rcvbuf, rcvlowat: asked.rcvlowat, ..SocketOptions::default() }
+        }
     }
 }
 

@@ -175,7 +175,7 @@ class Evaluation:
             case _:
                 raise self._unsupported(target, f"an assignment to `{ast.unparse(target)}`")
 
-    def _value(self, node: ast.expr) -> Any:
+    def _value(self, node: ast.expr) -> Any:  # noqa: PLR0911
         self._count(node)
         match node:
             case ast.Constant(value=bool() | int() | float() | str() | None as value):
@@ -268,7 +268,7 @@ class Evaluation:
         return self._reckon(node, _FUNCTIONS[name], *arguments)
 
     def _range(self, node: ast.Call, arguments: list[Any]) -> Any:
-        numbers = self._reckon(node, lambda *bounds: range(*bounds), *arguments)
+        numbers = self._reckon(node, range, *arguments)
         if len(numbers) > LENGTH_MAX:
             raise self._unsupported(node, "so long a range")
         return list(numbers)

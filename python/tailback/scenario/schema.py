@@ -246,7 +246,7 @@ class Tcp(_Keys):
     cc: Control | None = Field(None, description="Congestion control of the sender; without it the file's `cc`.")
     tsq: SmallQueue | None = Field(None, description="TCP Small Queues setting; without it the host's or the file's.")
     max_pacing_rate: PositiveRate | None = Field(
-        None, description="SO_MAX_PACING_RATE of the sender: TCP spaces the packets of any control, at most at this rate."
+        None, description="SO_MAX_PACING_RATE of the sender: TCP spaces packets of any control, at most at this rate."
     )
     sndbuf: SocketSize | None = Field(
         None, description="SO_SNDBUF of the sender: the buffer is twice this, as in Linux, and does not grow."

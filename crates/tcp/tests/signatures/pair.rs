@@ -8,7 +8,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_cc::Control;
 use tailback_packet::{HostId, Packet, Payload, Segment, SocketId};
-use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, TcpInfo, Transmitted};
+use tailback_tcp::{
+    Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, TcpInfo, Transmitted,
+};
 use tailback_units::{Bytes, Rate, SimTime, Span};
 
 use crate::control::control;

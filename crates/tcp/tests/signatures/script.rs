@@ -7,7 +7,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_cc::Control;
 use tailback_packet::{Ecn, HostId, Packet, Payload, SackBlock, SackBlocks, Segment, SegmentFlags, SocketId};
-use tailback_tcp::{Endpoint, EndpointConfig, Note, Settings, SmallQueueLimit, SocketOptions, TcpInfo, Transmitted};
+use tailback_tcp::{
+    Endpoint, EndpointConfig, Note, Settings, SmallQueueLimit, SocketOptions, TcpInfo, Transmitted,
+};
 use tailback_units::{SimTime, Span};
 
 /// Payload of a full segment: MTU 1500 less IP and TCP headers and timestamps.
