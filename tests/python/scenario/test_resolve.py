@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailback.scenario import Registry, loads
+from tailback.scenario.flows import PLAIN_SOCKET
 from tailback.scenario.resolve import start_offset
 
 CONTRACT = """\
@@ -34,7 +35,7 @@ def test_a_file_becomes_the_scenario_of_the_contract(scenario: Any) -> None:
     found = scenario(CONTRACT)
     cubic = {"name": "cubic", "options": {}}
     upload = {"kind": "tcp", "from": 0, "to": 2, "start_ns": 5 * 10**9, "stop_ns": 35 * 10**9, "bytes": None}
-    upload |= {"cc": cubic, "tsq": {"kind": "time", "shift": 10}}
+    upload |= {"cc": cubic, "tsq": {"kind": "time", "shift": 10}, "socket": PLAIN_SOCKET}
     assert found == {
         "title": "TSQ at a local bottleneck",
         "seed": 1,
@@ -72,6 +73,7 @@ def test_a_file_becomes_the_scenario_of_the_contract(scenario: Any) -> None:
                 "bytes": 10 * 2**20,
                 "cc": {"name": "bbr", "options": {}},
                 "tsq": {"kind": "bytes", "bytes": 65_536},
+                "socket": PLAIN_SOCKET,
             },
             {
                 "kind": "ping",
