@@ -34,7 +34,8 @@ def flow(number: int, **changes: Any) -> Json:
         "kind": "tcp", "name": f"upload.{number}", "from": 0, "to": 2, "start_ns": SECOND, "stop_ns": 3 * SECOND,
         "bytes": None, "cc": {"name": "cubic", "options": {}}, "tsq": {"kind": "time", "shift": 10},
         "socket": {
-            "max_pacing_rate_bps": None, "sndbuf": None, "rcvbuf": None, "rcvlowat": 1, "notsent_lowat": None, "mss": None,
+            "max_pacing_rate_bps": None, "sndbuf": None, "rcvbuf": None, "rcvlowat": 1,
+            "notsent_lowat": None, "mss": None,
         },
     }  # fmt: skip
     return plain | changes

@@ -174,3 +174,24 @@ def test_start_offsets_fill_the_range_evenly() -> None:
 @given(st.integers(min_value=0), st.text(), st.integers(min_value=1, max_value=2**62))
 def test_a_start_offset_lies_below_the_jitter(seed: int, name: str, jitter: int) -> None:
     assert 0 <= start_offset(seed, name, jitter) < jitter
+
+
+def test_socket_options_are_those_of_the_flow_and_presets_set_none(scenario: Any) -> None:
+    asked = "max_pacing_rate: 100gbit, sndbuf: 64kb, rcvbuf: 600kb, rcvlowat: 32kb, notsent_lowat: 16kb, mss: 1000"
+    text = f"""\
+links: [{{ends: [a, b]}}]
+traffic:
+  - {{tcp: a -> b, {asked}}}
+  - {{preset: tcp_download, hosts: [a, b]}}
+duration: 1s
+"""
+    upload, download, _ = scenario(text)["traffic"]
+    assert upload["socket"] == {
+        "max_pacing_rate_bps": 100_000_000_000,
+        "sndbuf": 65_536,
+        "rcvbuf": 614_400,
+        "rcvlowat": 32_768,
+        "notsent_lowat": 16_384,
+        "mss": 1000,
+    }
+    assert download["socket"] == PLAIN_SOCKET
