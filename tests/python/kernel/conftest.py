@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
@@ -22,6 +23,18 @@ def uml() -> Uml:
         return Uml.named(None)
     except KernelMissing as missing:
         pytest.skip(f"needs a kernel: {missing}")
+
+
+def left_running(room: Path) -> list[str]:
+    """Processes whose working directory lies in `room`."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if (entry / "cwd").readlink().is_relative_to(room):
+                found.append(entry.name)
+        except OSError:
+            continue
+    return found
 
 
 def link(near: int, far: int, **changes: Any) -> Json:
