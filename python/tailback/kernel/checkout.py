@@ -1,5 +1,5 @@
-"""What builds start from: our changes to the kernel, and the agent. In a clone they are the clone's own; in an installed
-package they lie beside this file, as crates/python/build.rs has laid them into the wheel.
+"""What builds start from: our changes to the kernel, and the agent. In a clone they are the clone's own; in an
+installed package they lie beside this file, as crates/python/build.rs has laid them into the wheel.
 """
 
 import hashlib

@@ -124,7 +124,7 @@ def _furnish(folder: Path, machine: Machine, order: Order) -> None:
     (folder / "agent").chmod(0o755)
 
 
-def _command(machine: Machine, processor: int, seed: int) -> list[str]:
+def _command(processor: int, seed: int) -> list[str]:
     guest = [
         "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", f"mem={MEMORY}",
         "time-travel=inf-cpu", f"time-travel-start={START_NS}", f"tailback_seed={seed}", "init=/proc/self/cwd/agent",
@@ -146,7 +146,7 @@ def _carry_out(folder: Path, machine: Machine, processor: int, progress: Progres
     started = time.monotonic()
     with (folder / "console").open("wb") as console:
         process = subprocess.Popen(
-            _command(machine, processor, order.seed),
+            _command(processor, order.seed),
             cwd=folder,
             env=_environment(),
             stdin=subprocess.DEVNULL,
