@@ -152,22 +152,27 @@ impl Kernel {
         connection.finished |= connection.endpoint.wakeup().finished;
     }
 
-    /// The device takes a packet; true if its credit wakes the small queue.
+    /// The device takes a packet, or drops it; true if its credit wakes the small queue.
     fn hand_over(&mut self, index: usize, packet: Packet, left: &mut Vec<Packet>) -> bool {
         let endpoint = &mut self.connections[index].endpoint;
-        let mut handler_due = false;
-        if self.host.discipline == Discipline::Fq {
+        let discipline = self.host.discipline;
+        if discipline == Discipline::Fq {
             endpoint.meets_fq();
         }
-        let waits = self.host.discipline == Discipline::Fq && packet.departure > self.now;
+        let waits = discipline == Discipline::Fq && packet.departure > self.now;
         if waits {
             let place = self.held.partition_point(|(at, _, _)| *at <= packet.departure);
             self.held.insert(place, (packet.departure, index, packet));
-        } else {
-            handler_due = packet.charged && endpoint.credit(packet.truesize);
-            left.push(packet);
+            endpoint.handed_over(Transmitted::Queued, self.now);
+            return false;
         }
-        endpoint.handed_over(Transmitted::Queued, self.now);
+        let handler_due = packet.charged && endpoint.credit(packet.truesize);
+        if discipline == Discipline::Full {
+            endpoint.handed_over(Transmitted::Dropped, self.now);
+        } else {
+            left.push(packet);
+            endpoint.handed_over(Transmitted::Queued, self.now);
+        }
         handler_due
     }
 
