@@ -316,10 +316,15 @@ impl Kernel {
         let Some(index) = self.current() else {
             return Err(NotInjectable("no socket listens, connects or is connected".to_owned()));
         };
-        self.to_connection(index, spec, opens)
+        self.reaches_connection(index, spec, opens)
     }
 
-    fn to_connection(&mut self, index: usize, spec: &SegmentSpec, opens: bool) -> Result<(), NotInjectable> {
+    fn reaches_connection(
+        &mut self,
+        index: usize,
+        spec: &SegmentSpec,
+        opens: bool,
+    ) -> Result<(), NotInjectable> {
         let connection = &mut self.connections[index];
         match connection.phase {
             Phase::Reset => {
@@ -327,7 +332,7 @@ impl Kernel {
                 self.refuse(index, &segment);
                 Ok(())
             }
-            Phase::SynSent => self.to_connecting(index, spec, opens),
+            Phase::SynSent => self.reaches_connecting(index, spec, opens),
             _ if spec.flags.has(Flags::RST) => self.reset_by_peer(index, spec),
             Phase::SynReceived | Phase::Established => self.deliver(index, spec),
         }
@@ -345,7 +350,12 @@ impl Kernel {
         }
     }
 
-    fn to_connecting(&mut self, index: usize, spec: &SegmentSpec, opens: bool) -> Result<(), NotInjectable> {
+    fn reaches_connecting(
+        &mut self,
+        index: usize,
+        spec: &SegmentSpec,
+        opens: bool,
+    ) -> Result<(), NotInjectable> {
         let connection = &mut self.connections[index];
         if spec.flags.has(Flags::RST) {
             connection.phase = Phase::Reset;

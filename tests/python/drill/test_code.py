@@ -77,9 +77,8 @@ def test_code_that_goes_wrong_fails(code: str) -> None:
         evaluated(code)
 
 
-WORDS = st.sampled_from(
-    "assert tcpi_rtt = == + - * ** % << 7 0 'a' ( ) [ ] , : if else for in while not x print range \n ; f'{x}'".split(" ")
-)
+SYNTAX = ("assert", "tcpi_rtt", "if", "else", "for", "in", "while", "not", "x", "print", "range", "f'{x}'")
+WORDS = st.sampled_from([*"= == + - * ** % << 7 0 'a' ( ) [ ] , : ; \n".split(" "), *SYNTAX])
 
 
 @settings(max_examples=300, deadline=None)

@@ -118,7 +118,7 @@ def test_ecn_that_would_be_negotiated_is_told_as_unsupported() -> None:
 
 
 def test_an_unknown_stack_is_wrong_input() -> None:
-    with pytest.raises(drill.WrongDrill, match="there are: linux-6.12"):
+    with pytest.raises(drill.WrongDrill, match=r"there are: linux-6\.12"):
         drill.run_text(OPENING, Path("x.pkt"), drill.Settings(stack="linux-0.01"))
 
 
@@ -128,4 +128,4 @@ def test_the_other_stack_runs_too() -> None:
 
 def test_the_verb_of_the_package_is_the_same(tmp_path: Path) -> None:
     path = written(tmp_path, "good", OPENING)
-    assert tailback.drill.run_file(path, drill.Settings()).verdict == "passed"
+    assert tailback.drill_script(path).verdict == "passed"
