@@ -77,8 +77,41 @@ def test_code_that_goes_wrong_fails(code: str) -> None:
         evaluated(code)
 
 
-SYNTAX = ("assert", "tcpi_rtt", "if", "else", "for", "in", "while", "not", "x", "print", "range", "f'{x}'")
-WORDS = st.sampled_from([*"= == + - * ** % << 7 0 'a' ( ) [ ] , : ; \n".split(" "), *SYNTAX])
+WORDS = st.sampled_from(
+    [
+        "assert",
+        "tcpi_rtt",
+        "if",
+        "else",
+        "for",
+        "in",
+        "while",
+        "not",
+        "x",
+        "print",
+        "range",
+        "f'{x}'",
+        "7",
+        "0",
+        "'a'",
+        "=",
+        "==",
+        "+",
+        "-",
+        "*",
+        "**",
+        "%",
+        "<<",
+        "(",
+        ")",
+        "[",
+        "]",
+        ",",
+        ":",
+        ";",
+        "\n",
+    ]
+)
 
 
 @settings(max_examples=300, deadline=None)
