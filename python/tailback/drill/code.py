@@ -175,7 +175,7 @@ class Evaluation:
             case _:
                 raise self._unsupported(target, f"an assignment to `{ast.unparse(target)}`")
 
-    def _value(self, node: ast.expr) -> Any:  # noqa: PLR0911
+    def _value(self, node: ast.expr) -> Any:
         self._count(node)
         match node:
             case ast.Constant(value=bool() | int() | float() | str() | None as value):
