@@ -9,13 +9,14 @@ results.select(cc="bbr").runs[0].flows
 
 tailback.compare("results/before", "results/after").differences
 tailback.validate("experiments/demo.yaml", against="uml").comparison.share_within
+tailback.drill_script("conformance/drill/slow-start.pkt").verdict
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tailback.api import RunsFailed, compare, load, open, run, validate
+    from tailback.api import RunsFailed, compare, drill_script, load, open, run, validate
     from tailback.results import Results, RunFolder
     from tailback.scenario import Experiment, ScenarioError
 
@@ -26,6 +27,7 @@ __all__ = [
     "RunsFailed",
     "ScenarioError",
     "compare",
+    "drill_script",
     "load",
     "open",
     "run",
@@ -35,6 +37,7 @@ __all__ = [
 _ROOMS = {
     "compare": "tailback.api",
     "validate": "tailback.api",
+    "drill_script": "tailback.api",
     "load": "tailback.api",
     "open": "tailback.api",
     "run": "tailback.api",

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tailback import drill as drills
-from tailback import results, scenario, sweep, validation
+from tailback import drill, results, scenario, sweep, validation
 from tailback.analysis.tolerances import FIDELITY, NONE, tolerances
 
 
@@ -61,9 +60,9 @@ def open(path: Path | str) -> results.Results:  # `tailback.open` says what it d
     return results.open_results(path)
 
 
-def drill(path: Path | str, *, tolerance_usecs: int | None = None, stack: str | None = None) -> drills.Report:
+def drill_script(path: Path | str, *, tolerance_usecs: int | None = None, stack: str | None = None) -> drill.Report:
     """Runs a packetdrill script over the simulator's TCP, as `tailback drill` does."""
-    return drills.run_file(Path(path), drills.Settings(tolerance_usecs=tolerance_usecs, stack=stack))
+    return drill.run_file(Path(path), drill.Settings(tolerance_usecs=tolerance_usecs, stack=stack))
 
 
 def compare(

@@ -21,6 +21,8 @@ pub(crate) enum Discipline {
     Fifo,
     /// Packets leave at their departure times.
     Fq,
+    /// A queue with no room: what is sent is dropped.
+    Full,
 }
 
 /// `net.ipv4.tcp_ecn`.

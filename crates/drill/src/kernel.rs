@@ -152,22 +152,27 @@ impl Kernel {
         connection.finished |= connection.endpoint.wakeup().finished;
     }
 
-    /// The device takes a packet; true if its credit wakes the small queue.
+    /// The device takes a packet, or drops it; true if its credit wakes the small queue.
     fn hand_over(&mut self, index: usize, packet: Packet, left: &mut Vec<Packet>) -> bool {
         let endpoint = &mut self.connections[index].endpoint;
-        let mut handler_due = false;
-        if self.host.discipline == Discipline::Fq {
+        let discipline = self.host.discipline;
+        if discipline == Discipline::Fq {
             endpoint.meets_fq();
         }
-        let waits = self.host.discipline == Discipline::Fq && packet.departure > self.now;
+        let waits = discipline == Discipline::Fq && packet.departure > self.now;
         if waits {
             let place = self.held.partition_point(|(at, _, _)| *at <= packet.departure);
             self.held.insert(place, (packet.departure, index, packet));
-        } else {
-            handler_due = packet.charged && endpoint.credit(packet.truesize);
-            left.push(packet);
+            endpoint.handed_over(Transmitted::Queued, self.now);
+            return false;
         }
-        endpoint.handed_over(Transmitted::Queued, self.now);
+        let handler_due = packet.charged && endpoint.credit(packet.truesize);
+        if discipline == Discipline::Full {
+            endpoint.handed_over(Transmitted::Dropped, self.now);
+        } else {
+            left.push(packet);
+            endpoint.handed_over(Transmitted::Queued, self.now);
+        }
         handler_due
     }
 
@@ -311,10 +316,15 @@ impl Kernel {
         let Some(index) = self.current() else {
             return Err(NotInjectable("no socket listens, connects or is connected".to_owned()));
         };
-        self.to_connection(index, spec, opens)
+        self.reaches_connection(index, spec, opens)
     }
 
-    fn to_connection(&mut self, index: usize, spec: &SegmentSpec, opens: bool) -> Result<(), NotInjectable> {
+    fn reaches_connection(
+        &mut self,
+        index: usize,
+        spec: &SegmentSpec,
+        opens: bool,
+    ) -> Result<(), NotInjectable> {
         let connection = &mut self.connections[index];
         match connection.phase {
             Phase::Reset => {
@@ -322,7 +332,7 @@ impl Kernel {
                 self.refuse(index, &segment);
                 Ok(())
             }
-            Phase::SynSent => self.to_connecting(index, spec, opens),
+            Phase::SynSent => self.reaches_connecting(index, spec, opens),
             _ if spec.flags.has(Flags::RST) => self.reset_by_peer(index, spec),
             Phase::SynReceived | Phase::Established => self.deliver(index, spec),
         }
@@ -340,7 +350,12 @@ impl Kernel {
         }
     }
 
-    fn to_connecting(&mut self, index: usize, spec: &SegmentSpec, opens: bool) -> Result<(), NotInjectable> {
+    fn reaches_connecting(
+        &mut self,
+        index: usize,
+        spec: &SegmentSpec,
+        opens: bool,
+    ) -> Result<(), NotInjectable> {
         let connection = &mut self.connections[index];
         if spec.flags.has(Flags::RST) {
             connection.phase = Phase::Reset;

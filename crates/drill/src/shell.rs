@@ -5,7 +5,7 @@
 //! defaults.sh                         the production settings of packetdrill, wherever it lies
 //! sysctl [-q] [-w] NAME=VALUE …       also set_sysctls.py /proc/sys/…=VALUE, echo VALUE > /proc/sys/…
 //! echo V > /sys/module/tcp_CC/parameters/NAME
-//! tc qdisc add|replace|change dev tun0 root fq|pfifo|pfifo_fast|…
+//! tc qdisc add|replace|change dev tun0 root fq|pfifo|pfifo_fast|…     `pfifo limit 0` drops everything
 //! ethtool -K tun0 tso on|off gso on|off
 //! sleep SECONDS
 //! ```
@@ -17,7 +17,8 @@ use crate::host::{Discipline, Host};
 /// Carries a command out on `host`; returns how long it sleeps.
 pub(crate) fn execute(command: &str, host: &mut Host) -> Result<Span, String> {
     let mut slept = Span::ZERO;
-    for line in command.lines() {
+    let joined = command.replace("\\\n", " ");
+    for line in joined.lines() {
         let line = line.split_once('#').map_or(line, |(before, _)| before);
         for simple in line.split("&&").flat_map(|part| part.split(';')) {
             slept += one(simple.trim(), host)?;
@@ -145,6 +146,7 @@ fn qdisc(arguments: &[&str], host: &mut Host) -> Option<()> {
     };
     host.discipline = match options {
         ["fq"] => Discipline::Fq,
+        ["pfifo" | "bfifo", "limit", "0"] => Discipline::Full,
         [kind, ..] if PASSING.contains(kind) => Discipline::Fifo,
         _ => return None,
     };

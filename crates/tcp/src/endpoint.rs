@@ -270,6 +270,10 @@ impl Endpoint {
         }
         if carries {
             self.receiver.take_data(segment, truesize, now);
+            if self.closed && self.receiver.at_end() {
+                // Nothing is left to carry the ACK. [linux-6.12 tcp_input.c tcp_fin, FIN_WAIT1 and FIN_WAIT2]
+                self.receiver.acknowledge_now();
+            }
         }
         self.sender.after_segment();
         self.sender.check_space();

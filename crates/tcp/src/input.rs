@@ -135,6 +135,9 @@ impl Sender {
         sample: &mut SampleInProgress,
     ) {
         let cleaned = self.remove_acked(flags, sample);
+        if self.is_reno() {
+            self.flow.delivered += u64::from(self.forget_duplicates(cleaned.packets));
+        }
         flags.sack_reneging = self.queue.front().is_some_and(|head| head.tags.has(Tags::SACKED));
         self.retransmit_hint = self.retransmit_hint.max(self.queue.head());
         if self.queue.is_empty() && !self.has_unsent() {
@@ -188,7 +191,7 @@ impl Sender {
             }
             if segment.tags.has(Tags::SACKED) {
                 self.sacked_out -= 1;
-            } else {
+            } else if !self.is_reno() {
                 self.flow.delivered += 1;
                 let spurious = segment.tags.retransmitted()
                     && self.echoed.is_some_and(|echo| echo < crate::undo::timestamp(segment.sent_at));

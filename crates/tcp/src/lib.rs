@@ -15,13 +15,14 @@
 //!
 //! The files follow the kernel's steps, in its order: `output` (the transmit loop and its gate), `small_queue`,
 //! `pacing`, `window` (cwnd validation, send window and buffer), `input` (one ACK), `sack`, `rtt`, `rack`,
-//! `rate_sample`, `recovery`, `undo`, `timers` (RTO, tail loss probe, reordering), `receiver`, `reassembly`,
+//! `rate_sample`, `recovery`, `newreno`, `undo`, `timers` (RTO, tail loss probe, reordering), `receiver`, `reassembly`,
 //! `receive_window`.
 
 mod config;
 mod endpoint;
 mod info;
 mod input;
+mod newreno;
 mod output;
 mod pacing;
 mod queue;

@@ -187,6 +187,12 @@ impl Receiver {
         self.ack.ato = Some(ATO_MIN);
     }
 
+    /// The segment being processed is acknowledged at once.
+    pub(crate) fn acknowledge_now(&mut self) {
+        self.ack.scheduled = true;
+        self.ack.now = true;
+    }
+
     /// The application asks for quick ACKs. [linux-6.12 tcp.c __tcp_sock_set_quickack]
     pub(crate) fn set_quick_ack(&mut self) {
         self.ack.pingpong = false;

@@ -68,6 +68,8 @@ impl Sender {
                 self.end_cwnd_reduction();
                 self.set_ca_state(CaState::Open);
             }
+            // Without SACK a late duplicate would start another recovery.
+            CaState::Recovery if self.is_reno() && self.flow.snd_una == self.reduction.high_seq => {}
             CaState::Recovery => {
                 self.try_undo_recovery();
                 self.end_cwnd_reduction();
@@ -80,6 +82,7 @@ impl Sender {
         if flags.una_advanced && self.try_undo_partial(prior_una) {
             return Retransmit::Nothing;
         }
+        self.count_duplicate(flags);
         if self.try_undo_dsack() {
             self.try_to_open(flags);
         }
@@ -111,6 +114,7 @@ impl Sender {
     }
 
     fn before_recovery(&mut self, flags: &mut AckFlags) -> Retransmit {
+        self.count_duplicate(flags);
         if self.flow.ca_state <= CaState::Disorder {
             self.try_undo_dsack();
         }
@@ -128,7 +132,9 @@ impl Sender {
             return;
         }
         let before = self.retrans_out;
-        if self.rack_mark_lost() {
+        if self.is_reno() {
+            self.newreno_mark_lost(flags.una_advanced);
+        } else if self.rack_mark_lost() {
             flags.set_timer = false;
         }
         flags.lost_retrans |= before > self.retrans_out;
@@ -322,6 +328,9 @@ impl Sender {
 
     /// Marks all but segments too young to be lost. [linux-6.12 tcp_input.c tcp_timeout_mark_lost]
     fn mark_all_lost(&mut self) {
+        if self.is_reno() {
+            self.sacked_out = 0;
+        }
         let head = self.queue.head();
         let reneged = self.queue.front().is_some_and(|segment| segment.tags.has(Tags::SACKED));
         if reneged {

@@ -175,13 +175,18 @@ class Evaluation:
             case _:
                 raise self._unsupported(target, f"an assignment to `{ast.unparse(target)}`")
 
-    def _value(self, node: ast.expr) -> Any:  # noqa: PLR0911
+    def _value(self, node: ast.expr) -> Any:
         self._count(node)
         match node:
             case ast.Constant(value=bool() | int() | float() | str() | None as value):
                 return value
             case ast.Name(id=name):
                 return self._name(node, name)
+            case _:
+                return self._operation(node)
+
+    def _operation(self, node: ast.expr) -> Any:
+        match node:
             case ast.BinOp(left=left, op=op, right=right):
                 return self._binary(node, op, self._value(left), self._value(right))
             case ast.UnaryOp(op=op, operand=operand):
@@ -269,7 +274,7 @@ class Evaluation:
 
     def _range(self, node: ast.Call, arguments: list[Any]) -> Any:
         numbers = self._reckon(node, range, *arguments)
-        if len(numbers) > LENGTH_MAX:
+        if self._reckon(node, len, numbers) > LENGTH_MAX:
             raise self._unsupported(node, "so long a range")
         return list(numbers)
 

@@ -367,3 +367,85 @@ fn overlapping_segments_are_merged_into_one_block() {
     let expected = SackBlock { start: byte(hole + 1), end: byte(hole + 1) + 1500 };
     assert_eq!(acks.last().expect("some").sack.as_slice(), [expected]);
 }
+
+#[test]
+fn a_fin_is_acknowledged_late_unless_the_application_asks_for_quick_acks() {
+    for quick in [false, true] {
+        let mut script = listening();
+        script.data(0);
+        script.forget();
+        let mut fin = script.peer_segment(byte(1), 0, SegmentFlags::ACK.with(SegmentFlags::FIN));
+        fin.mss = 0;
+        let since = script.clock();
+        script.inject(fin);
+        assert!(script.acks().is_empty() && script.endpoint.at_end());
+        if quick {
+            script.endpoint.quick_ack();
+        }
+        script.read();
+        while script.acks().is_empty() {
+            script.advance(us(500));
+        }
+        if quick {
+            assert!(script.clock() - since < ms(1));
+        } else {
+            assert_fires(script.clock() - since, ms(40));
+        }
+    }
+}
+
+#[test]
+fn a_segment_that_follows_an_answer_waits_for_the_next_answer() {
+    let mut script = listening();
+    script.data_bytes(1, 100);
+    assert!(!script.acks().is_empty(), "quick ACKs at the start");
+    script.write(1);
+    script.forget();
+    script.data_bytes(101, 100);
+    assert!(script.acks().is_empty(), "the connection is interactive now");
+    script.advance(ms(50));
+    assert_eq!(script.acks().len(), 1);
+}
+
+#[test]
+fn bytes_that_arrive_twice_are_reported_and_counted_once() {
+    let mut script = listening();
+    script.reads = false;
+    script.acks();
+    script.data_bytes(1001, 2000);
+    script.data_bytes(1, 6000);
+    let acks = script.acks();
+    let last = acks.last().expect("a hole that is filled is acknowledged");
+    assert_eq!((last.ack, last.sack.as_slice()[0]), (6001, SackBlock { start: 1001, end: 3001 }));
+    script.data_bytes(5001, 2000);
+    let acks = script.acks();
+    assert_eq!(acks[0].sack.as_slice()[0], SackBlock { start: 5001, end: 6001 });
+    assert_eq!(script.read(), 7000);
+}
+
+#[test]
+fn an_application_may_read_a_part() {
+    let mut script = listening();
+    script.reads = false;
+    script.data_bytes(1, 1000);
+    let (now, most) = (SimTime::from_nanos(10_000_000_000), tailback_units::Bytes(300));
+    assert_eq!(script.endpoint.read_at_most(most, now), most);
+    assert_eq!(script.endpoint.readable_bytes(), tailback_units::Bytes(700));
+    assert_eq!(script.read(), 700);
+}
+
+#[test]
+fn what_the_syns_agree_on_decides_segment_size_and_options() {
+    use tailback_tcp::Agreement;
+    let (peer_mss, sack) = (1000, false);
+    for (timestamps, mss) in [(true, 988), (false, 1000)] {
+        let mut script = Script::connecting(Setup::new(control("reno"), RTT));
+        script.endpoint.agree(Agreement { peer_mss, timestamps, sack, window_scaling: false });
+        script.answer_syn();
+        script.data_bytes(2001, 500);
+        let acks = script.acks();
+        let ack = acks.last().expect("it is out of order");
+        assert_eq!((ack.tsval.is_some(), ack.sack.is_empty()), (timestamps, true));
+        assert_eq!((script.info().snd_mss, script.endpoint.window_scale()), (mss, 0));
+    }
+}

@@ -349,3 +349,33 @@ fn a_dsack_above_the_ack_counts_when_it_lies_inside_the_second_block() {
     script.sack(10, &[(0, 1)]);
     assert_eq!((script.info().ca_state, script.cwnd(), script.ssthresh()), (CaState::Open, 10, 10));
 }
+
+#[test]
+fn without_sack_the_third_duplicate_recovers_and_a_partial_ack_uncovers_the_next_hole() {
+    use tailback_tcp::Agreement;
+    let mut script = Script::connecting(Setup::new(control("reno"), ms(50)));
+    let (timestamps, sack, window_scaling) = (true, false, true);
+    script.endpoint.agree(Agreement { peer_mss: 1460, timestamps, sack, window_scaling });
+    script.at(ms(0));
+    script.answer_syn();
+    script.write(8);
+    script.forget();
+    script.advance(ms(50));
+    // The first ACK after the SYN-ACK also tells a window: it is no duplicate.
+    for _ in 0..3 {
+        script.ack(0);
+        assert_eq!(script.sent(), [0u64; 0]);
+    }
+    script.ack(0);
+    assert_eq!((script.sent(), script.info().ca_state), (vec![0], CaState::Recovery));
+    script.advance(ms(50));
+    script.ack(3);
+    assert_eq!(script.sent(), [3], "a partial ACK");
+    script.advance(ms(50));
+    script.ack(8);
+    assert_eq!(script.info().ca_state, CaState::Recovery, "held until more is acknowledged");
+    script.write(1);
+    script.advance(ms(50));
+    script.ack(9);
+    assert_eq!((script.info().ca_state, script.cwnd(), script.ssthresh()), (CaState::Open, 5, 5));
+}

@@ -196,3 +196,17 @@ fn a_lone_segment_lost_for_long_is_probed_then_times_out_and_cubic_starts_over()
     script.ack(2);
     assert_eq!((script.cwnd(), script.ssthresh()), (2, 7));
 }
+
+#[test]
+fn a_timeout_answers_for_the_probe_before_it_and_later_acks_cut_nothing() {
+    let mut script = Script::connect(Setup::new(control("cubic"), ms(100)));
+    script.write(1);
+    script.at(ms(700));
+    assert_eq!(script.sent(), [0, 0, 0], "the segment, its probe, its retransmission");
+    script.ack(1);
+    let ssthresh = script.ssthresh();
+    script.write(20);
+    script.advance(ms(100));
+    script.ack(2);
+    assert_eq!((script.info().ca_state, script.cwnd(), script.ssthresh()), (CaState::Open, 3, ssthresh));
+}

@@ -1,0 +1,131 @@
+"""`tailback drill`: exit status, output, and what is not modelled."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import tailback
+from tailback import drill
+from tailback.cli.app import app
+
+OPENING = """\
+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 bind(3, ..., ...) = 0
++0 listen(3, 1) = 0
++0 < S 0:0(0) win 65535 <mss 1000,sackOK,nop,nop,nop,wscale 7>
++0 > S. 0:0(0) ack 1 <...>
++.1 < . 1:1(0) ack 1 win 512
++0 accept(3, ..., ...) = 4
+"""
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    path = folder / f"{name}.pkt"
+    path.write_text(text)
+    return path
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["drill", *map(str, arguments)])
+
+
+def report(text: str) -> drill.Report:
+    return drill.run_text(text, Path("x.pkt"), drill.Settings())
+
+
+def test_a_script_that_passes_exits_with_0(tmp_path: Path) -> None:
+    done = run(written(tmp_path, "good", OPENING))
+    assert (done.exit_code, "passed" in done.stdout) == (0, True)
+
+
+def test_a_script_that_fails_exits_with_1_and_names_file_line_and_both_packets(tmp_path: Path) -> None:
+    path = written(tmp_path, "bad", OPENING + "+0 write(4, ..., 1000) = 1000\n+0 > P. 1:1002(1001) ack 1\n")
+    done = run(path)
+    assert done.exit_code == 1
+    told = done.stderr.replace("\n", " ")
+    assert f"{path}:9: " in told
+    late = written(tmp_path, "late", OPENING + "+0 write(4, ..., 1000) = 1000\n+.2 > P. 1:1001(1000) ack 1\n")
+    message = str(drill.run_file(late, drill.Settings()))
+    assert "timing error: expected outbound packet at 0.300000 sec but happened at 0.100000 sec" in message
+    assert "script packet: P. 1:1001(1000) ack 1" in message
+    assert "actual packet: [noecn] P. 1:1001(1000) ack 1 win 502 at 0.100000" in message
+
+
+def test_the_tolerance_of_the_command_line_wins(tmp_path: Path) -> None:
+    text = "--tolerance_usecs=1000\n" + OPENING + "+0 write(4, ..., 1000) = 1000\n+.05 > P. 1:1001(1000) ack 1\n"
+    path = written(tmp_path, "late", text)
+    assert run(path).exit_code == 1
+    assert run("--tolerance-usecs", "60000", path).exit_code == 0
+
+
+def test_what_cannot_be_run_exits_with_2_unless_another_failed(tmp_path: Path) -> None:
+    good = written(tmp_path, "good", OPENING)
+    unsupported = written(tmp_path, "udp", OPENING + "+0 < udp (100)\n")
+    malformed = written(tmp_path, "not", "+0 what\n")
+    failing = written(tmp_path, "bad", OPENING + "+0 > P. 1:1001(1000) ack 1\n")
+    assert run(good, unsupported).exit_code == 2
+    assert run(malformed).exit_code == 2
+    assert run(tmp_path / "missing.pkt").exc_info is not None
+    assert run(unsupported, failing).exit_code == 1
+
+
+def test_json_is_one_document(tmp_path: Path) -> None:
+    path = written(tmp_path, "mixed", OPENING + "+0 %{ print(tcpi_snd_cwnd); assert tcpi_snd_cwnd == 11 }%\n")
+    done = run("--json", path)
+    (row,) = json.loads(done.stdout)["scripts"]
+    assert (done.exit_code, row["verdict"], row["printed"]) == (1, "failed", ["10"])
+    assert row["findings"] == [{"line": 8, "message": "assertion failed: tcpi_snd_cwnd == 11"}]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "+0 < udp (100)",
+        "+0 < icmp unreachable frag_needed mtu 1000 [1:1(0)]",
+        "+0 < S 0:0(0) win 1000 <mss 1000,FO,nop>",
+        "+0 > . 1:1(0) ack 1 urg 5",
+        "+0 < A.5 1:1(0) ack 1 win 5",
+        "+0 > [flowlabel 0x1] . 1:1(0) ack 1",
+        "`ip route add 1.2.3.4/32 dev lo`",
+        "`sysctl -q net.ipv4.tcp_recovery=0`",
+        "+0 `nstat > /tmp/x`",
+        "+0 epoll_create(1) = 5",
+        "+0 setsockopt(4, SOL_TCP, TCP_CORK, [1], 4) = 0",
+        "+0 getsockopt(4, SOL_TCP, TCP_INFO, ..., ...) = 0",
+        "+0 send(4, ..., 10, MSG_ZEROCOPY) = 10",
+        "+0 %{ import os }%",
+        "+0 %{ assert tcpi_made_up == 1 }%",
+        "+0 socket(AF_INET6, SOCK_STREAM, IPPROTO_TCP) = 5",
+    ],
+)
+def test_what_is_not_modelled_is_told_with_its_line(line: str) -> None:
+    found = report(OPENING + line + "\n")
+    assert (found.verdict, [finding.line for finding in found.findings]) == ("unsupported", [8])
+
+
+def test_all_that_the_language_lacks_is_told_at_once_and_nothing_is_run() -> None:
+    found = report(OPENING + "+0 < udp (1)\n+0 close(4) = 0\n+0 < udp (1)\n")
+    assert ([finding.line for finding in found.findings], found.events) == ([8, 10], 0)
+
+
+def test_ecn_that_would_be_negotiated_is_told_as_unsupported() -> None:
+    found = report(OPENING.replace("< S 0", "< SEW 0"))
+    assert (found.verdict, found.findings[0].line) == ("unsupported", 4)
+    off = "`sysctl -q net.ipv4.tcp_ecn=0`\n" + OPENING.replace("< S 0", "< SEW 0")
+    assert report(off).verdict == "passed"
+
+
+def test_an_unknown_stack_is_wrong_input() -> None:
+    with pytest.raises(drill.WrongDrill, match=r"there are: linux-6\.12"):
+        drill.run_text(OPENING, Path("x.pkt"), drill.Settings(stack="linux-0.01"))
+
+
+def test_the_other_stack_runs_too() -> None:
+    assert drill.run_text(OPENING, Path("x.pkt"), drill.Settings(stack="linux-5.10")).verdict == "passed"
+
+
+def test_the_verb_of_the_package_is_the_same(tmp_path: Path) -> None:
+    path = written(tmp_path, "good", OPENING)
+    assert tailback.drill_script(path).verdict == "passed"
