@@ -224,6 +224,26 @@ def plot(
 
 
 @app.command()
+def report(
+    folder: Folder,
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Only these runs.", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="The page.", show_default="DIR/report.html"),
+    ] = None,
+) -> None:
+    """Write an interactive report of an experiment: one HTML page that needs no network."""
+    from tailback import report as reports
+    from tailback import results
+    from tailback.cli import show
+
+    found = results.open_results(folder).select(**failures.pairs(where or [], "--where"))
+    show.paths([reports.write(found, out if out is not None else folder / "report.html")])
+
+
+@app.command()
 def compare(
     reference: Annotated[
         Path, typer.Argument(metavar="REFERENCE", help="Results of `tailback run`: before.", show_default=False)

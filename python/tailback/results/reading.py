@@ -117,6 +117,12 @@ class Results:
     axes: Mapping[str, Sequence[str]]
     runs: Sequence[RunFolder]
 
+    @functools.cached_property
+    def head(self) -> Mapping[str, Any]:
+        """What was asked: title, backend, settings, the list of runs. Empty for a single run."""
+        file = self.path / store.EXPERIMENT
+        return _load(file) if file.is_file() else {}
+
     @property
     def configurations(self) -> list[tuple[dict[str, str], list[RunFolder]]]:
         """The repetitions of each place in the grid, by its axes."""
