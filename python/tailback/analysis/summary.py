@@ -140,7 +140,7 @@ def _only(tcp_info: pd.DataFrame, flows: frozenset[str]) -> pd.DataFrame:
 
 
 def _retransmits(frames: Frames, measure: Measure) -> int | None:
-    if "tcp_info" not in frames or not measure.tcp_flows:
+    if "tcp_info" not in frames or not measure.tcp_flows or "total_retrans" not in frames["tcp_info"]:
         return None
     return metrics.retransmits(frames["tcp_info"], measure.window)
 

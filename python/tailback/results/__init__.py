@@ -16,7 +16,7 @@ machine. So is `summary.json` but for `cost`. Facts of one occasion (when, where
 from tailback.results.errors import FolderTaken, NotComparable, NotResults, ResultsUnwritable
 from tailback.results.identity import RunPlan, run_name
 from tailback.results.pairing import Pairing, RunPair, pair
-from tailback.results.reading import Results, RunFolder, open_results
+from tailback.results.reading import Results, RunFolder, combined, open_results
 from tailback.results.store import ExperimentPlan, Store, claim, default_folder
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "RunPlan",
     "Store",
     "claim",
+    "combined",
     "default_folder",
     "open_results",
     "pair",

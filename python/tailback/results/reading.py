@@ -209,6 +209,30 @@ def open_results(path: Path | str) -> Results:
     return Results(path, head["title"], head["axes"], runs)
 
 
+def combined(parts: Sequence[Results], axis: str = "results") -> Results:
+    """Several results as one, so that they stand in the same figures: `axis` is the folder each run is from. Where one
+    lacks an axis of another, its value there is `–`.
+    """
+    names = _distinct([part.path.resolve().name for part in parts])
+    known = list(dict.fromkeys(name for part in parts for name in part.axes))
+    runs = [
+        RunFolder(run.path, {**run.manifest, "axes": _filled(run.axes, known, {axis: name})}, run.summary)
+        for part, name in zip(parts, names, strict=True)
+        for run in part.runs
+    ]
+    axes = {name: list(dict.fromkeys(run.axes[name] for run in runs)) for name in (axis, *known)}
+    return Results(parts[0].path, " and ".join(dict.fromkeys(part.title for part in parts)), axes, runs)
+
+
+def _filled(axes: Mapping[str, str], known: Sequence[str], first: Mapping[str, str]) -> dict[str, str]:
+    return {**first, **{name: axes.get(name, "–") for name in known}}
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """`out`, `out-2`, …"""
+    return [name if name not in names[:place] else f"{name}-{place + 1}" for place, name in enumerate(names)]
+
+
 def flatten(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """`{"ping_ms": {"p50": 3}}` as `{"ping_ms.p50": 3}`."""
     flat: dict[str, Any] = {}

@@ -20,6 +20,7 @@ BELOW: dict[str, set[str]] = {
     "sweep": {"scenario", "backends", "results", "analysis"},
     "plots": {"results", "analysis"},
     "report": {"scenario", "results", "analysis", "plots"},
+    "formats": {"results", "analysis"},
     "papers": {"scenario", "backends", "results", "sweep"},
     "validation": {"scenario", "backends", "results", "analysis", "sweep", "plots"},
     "api": {"scenario", "results", "analysis", "sweep", "validation", "drill"},
