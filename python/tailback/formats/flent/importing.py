@@ -32,6 +32,8 @@ PING = re.compile(r"Ping \(ms\)(?:::| )?(.*)")
 QDISC = "qdisc_stats_"
 REST_S = 5.0
 MOST_BINS = 50_000_000
+LARGEST = 1e12
+LONGEST_S = 1e7
 
 SOCKET = {
     "tcp_cwnd": ("snd_cwnd", "segments", 1.0),
@@ -107,6 +109,9 @@ def _ours(found: FlentFile) -> Mapping[str, Any] | None:
 def _imported(found: FlentFile, place: tuple[Mapping[str, str], int], file: Path) -> Imported:
     axes, repetition = place
     start = _start(found, file)
+    last = max(float(row["t"]) for rows in found.raw_values.values() for row in rows)
+    if not last - start < LONGEST_S:
+        raise NotReadable(f"`{file}` spans {last - start:.3g} s\n  hint: the times in it are wrong")
     step = _step(found)
     names = _names(found)
     frames = _frames(found, (names, start, step))
@@ -210,7 +215,8 @@ def _numbers(rows: Sequence[Row], keys: Sequence[str]) -> pd.DataFrame:
     ]
     table = pd.DataFrame([{key: row.get(key) for key in ("t", *keys)} for row in known], columns=["t", *keys])
     numbers: pd.DataFrame = table.apply(pd.to_numeric, errors="coerce").astype(np.float64)
-    return numbers
+    # Beyond any measurement; such numbers would overflow the units of ours.
+    return numbers.where(numbers.abs() < LARGEST).dropna(subset=["t", keys[0]])
 
 
 def _flow(name: str, rows: Sequence[Row], reading: tuple[float, float]) -> pd.DataFrame:
@@ -250,7 +256,7 @@ def _ping(name: str, rows: Sequence[Row], start: float) -> pd.DataFrame:
     """At the time each was sent; gaps in `seq` are lost ones."""
     table = _numbers(rows, ("val", "seq"))
     sent = table["t"] - start - table["val"] / 1e3
-    found = pd.DataFrame({"t": sent.clip(lower=0), "ping": name, "seq": table["seq"], "rtt_ms": table["val"]})
+    found = pd.DataFrame({"t": sent.clip(0, LONGEST_S), "ping": name, "seq": table["seq"], "rtt_ms": table["val"].clip(0, LARGEST)})
     return found.assign(seq=found["seq"].fillna(pd.Series(np.arange(len(found)), dtype=np.float64)))
 
 
