@@ -8,6 +8,7 @@ are its repetitions.
 """
 
 import datetime
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,6 @@ from tailback.analysis import Measure, Window, summarise
 from tailback.formats.errors import NotReadable
 from tailback.formats.flent.reader import FlentFile, Row, read
 from tailback.results import ExperimentPlan, RunPlan, claim, run_name
-from tailback.results.identity import digest
 from tailback.results.provenance import utc_now
 from tailback.results.store import Finished
 
@@ -71,9 +71,8 @@ def import_files(files: Sequence[Path], folder: Path, axes: Mapping[str, str]) -
         repetition = seen[tuple(places.values())] = seen.get(tuple(places.values()), 0) + 1
         runs.append(_imported(found, (places, repetition), file))
     title = str(_first(runs).scenario["title"])
-    sources = [digest({"file": file.name, "size": file.stat().st_size}) for file in files]
-    plan = ExperimentPlan(title, f"# imported from Flent\ntitle: {title}\n", (), "flent", digest(sources)[:16],
-                          [run.plan for run in runs])  # fmt: skip
+    source = f"# imported from Flent\ntitle: {title}\n"
+    plan = ExperimentPlan(title, source, (), "flent", [run.plan for run in runs])
     with claim(folder, plan) as store:
         for run in runs:
             tables = {name: _arrow(frame) for name, frame in run.frames.items()}
@@ -129,10 +128,17 @@ def _imported(found: FlentFile, place: tuple[Mapping[str, str], int], file: Path
     }
     directions = {name: way for name, way in ((each["name"], each["way"]) for each in traffic) if way}
     window = _window(found, frames, step)
-    plan = RunPlan(run_name(axes, repetition, scenario), axes, repetition, 0, scenario, window, directions)
+    plan = RunPlan(
+        run_name(axes, repetition, scenario), axes, repetition, 0, scenario, _build(file), window, directions
+    )
     tcp = tuple(each["name"] for each in traffic if each["kind"] == "tcp")
     other = tuple(each["name"] for each in traffic if each["kind"] == "udp")
     return Imported(plan, frames, Measure(Window(*window), int(step * 1e9), tcp, other, directions))
+
+
+def _build(file: Path) -> str:
+    """What the content depends on beside the scenario: the file."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
 
 
 def _start(found: FlentFile, file: Path) -> float:
@@ -256,7 +262,9 @@ def _ping(name: str, rows: Sequence[Row], start: float) -> pd.DataFrame:
     """At the time each was sent; gaps in `seq` are lost ones."""
     table = _numbers(rows, ("val", "seq"))
     sent = table["t"] - start - table["val"] / 1e3
-    found = pd.DataFrame({"t": sent.clip(0, LONGEST_S), "ping": name, "seq": table["seq"], "rtt_ms": table["val"].clip(0, LARGEST)})
+    found = pd.DataFrame(
+        {"t": sent.clip(0, LONGEST_S), "ping": name, "seq": table["seq"], "rtt_ms": table["val"].clip(0, LARGEST)}
+    )
     return found.assign(seq=found["seq"].fillna(pd.Series(np.arange(len(found)), dtype=np.float64)))
 
 
