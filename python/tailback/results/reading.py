@@ -78,6 +78,11 @@ class RunFolder:
             raise NotResults(f"`{self.path}` has no table `{name}`\n  hint: it has {there}")
         return tables.read_parquet(path)
 
+    @property
+    def captures(self) -> dict[str, Path]:
+        """The pcapng files of the run, by host."""
+        return {file.stem: file for file in sorted(self.path.glob(f"*{store.CAPTURE}"))}
+
     def units(self, name: str) -> dict[str, str]:
         """Unit by column of the table `name`."""
         return tables.units(self.path / f"{name}{tables.SUFFIX}")
