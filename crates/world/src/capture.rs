@@ -268,7 +268,8 @@ fn ports(from: SocketId, to: SocketId) -> (u16, u16) {
 /// Sockets with even numbers began the conversation.
 fn port(socket: SocketId) -> u16 {
     let conversation = socket.0 / 2;
-    let port = if socket.0.is_multiple_of(2) { 1024 + conversation % 64_000 } else { 5201 + conversation / 64_000 };
+    let port =
+        if socket.0.is_multiple_of(2) { 1024 + conversation % 64_000 } else { 5201 + conversation / 64_000 };
     port as u16
 }
 
@@ -313,7 +314,8 @@ mod tests {
         let captures = World::build(&scenario).unwrap().run(&()).unwrap().captures;
         assert_eq!(captures.iter().map(|(host, _)| host.as_str()).collect::<Vec<_>>(), ["client", "router"]);
         // Four requests and four replies, and each of them twice at the router.
-        let packets = |bytes: &[u8]| bytes.windows(4).filter(|word| *word == [0x08, 0x00, 0x45, 0x00]).count();
+        let packets =
+            |bytes: &[u8]| bytes.windows(4).filter(|word| *word == [0x08, 0x00, 0x45, 0x00]).count();
         assert_eq!(captures.iter().map(|(_, bytes)| packets(bytes)).collect::<Vec<_>>(), [8, 16]);
     }
 

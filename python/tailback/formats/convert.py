@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from tailback.formats import flent
+from tailback.formats import flent, pcap
 from tailback.formats.errors import NotReadable
 from tailback.results import Results
 from tailback.results.durable import make_folder, write_file
@@ -12,7 +12,7 @@ TABLES = ("flows", "tcp_info", "ping", "qdisc", "events")
 
 Import = Callable[[Sequence[Path], Path, Mapping[str, str]], Path]
 
-IMPORTS: Mapping[str, Import] = {"flent": flent.import_files}
+IMPORTS: Mapping[str, Import] = {"flent": flent.import_files, "pcap": pcap.import_files}
 """By the name of the format."""
 
 
