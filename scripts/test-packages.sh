@@ -2,15 +2,20 @@
 # test-packages.sh: installs the Debian packages that only tests need, where they are missing. For CI machines and
 # containers; a developer's machine leaves out the tests that need them, and says so.
 #
-# chromium    shows the report of a comparison (tests/python/validation/test_report.py)
+# chromium    shows reports (tests/python/validation/test_report.py, tests/python/report)
+# flent       opens what `tailback export --flent` writes (tests/python/formats/test_flent.py)
+# tshark      opens the captures of a run (tests/python/formats/test_captures.py)
 
-for browser in chromium chromium-browser google-chrome; do
-    command -v "$browser" >/dev/null 2>&1 && exit 0
-done
-missing=chromium
+missing=
+has() { command -v "$1" >/dev/null 2>&1; }
+has chromium || has chromium-browser || has google-chrome || missing="$missing chromium"
+has flent && has python3 && python3 -c 'import matplotlib' 2>/dev/null || missing="$missing flent python3-matplotlib"
+has tshark && has capinfos || missing="$missing tshark"
+[ -z "$missing" ] && exit 0
 
-if ! command -v apt-get >/dev/null 2>&1 || [ "$(id -u)" -ne 0 ]; then
-    printf 'missing: %s: install it (Debian: as root, apt-get install %s)\n' "$missing" "$missing" >&2
+if ! has apt-get || [ "$(id -u)" -ne 0 ]; then
+    printf 'missing:%s: install them (Debian: as root, apt-get install%s)\n' "$missing" "$missing" >&2
     exit 1
 fi
-apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends "$missing" >/dev/null
+# Unquoted: one word per package.
+apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends $missing >/dev/null

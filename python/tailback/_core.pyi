@@ -10,6 +10,8 @@ class Outcome(TypedDict):
 
     tables: dict[str, bytes]
     """Arrow IPC streams by name; units are in the field metadata under `unit`."""
+    captures: dict[str, bytes]
+    """pcapng by name of the host, of those that `record.pcap` lists."""
     cost: dict[str, float]
     """What the run took: `wall_s`, `cpu_s` of its thread, `sim_s`, `events`, `packets` (hand-overs to a device) and
     `segments` (TCP data segments sent, retransmissions included)."""

@@ -44,6 +44,11 @@ fn result<'py>(py: Python<'py>, outcome: &Outcome, spent: &Clocks) -> PyResult<B
     }
     let result = PyDict::new(py);
     result.set_item("tables", tables)?;
+    let captures = PyDict::new(py);
+    for (host, bytes) in &outcome.captures {
+        captures.set_item(host, PyBytes::new(py, bytes))?;
+    }
+    result.set_item("captures", captures)?;
     result.set_item("cost", cost(py, &outcome.cost, spent)?)?;
     Ok(result)
 }

@@ -23,10 +23,12 @@
 
 mod measure;
 mod names;
+mod pcapng;
 mod table;
 pub mod tables;
 
 pub use names::{Name, Names};
+pub use pcapng::{Passage, Pcapng};
 pub use table::{ColumnSpec, TableSpec};
 pub use tables::{Events, EventsRow, Flows, FlowsRow, Ping, PingRow, Qdisc, QdiscRow, TcpInfo, TcpInfoRow};
 

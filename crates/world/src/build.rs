@@ -8,6 +8,7 @@ use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOp
 use tailback_units::{Bytes, ParameterError, Parameters, Rate, SimTime, Span};
 
 use crate::app::{Bulk, Ping};
+use crate::capture::Captures;
 use crate::check::check;
 use crate::device::Device;
 use crate::journal::Journal;
@@ -67,7 +68,7 @@ impl<'a> Builder<'a> {
             sockets: Vec::with_capacity(2 * scenario.traffic.len()),
             flows: Vec::with_capacity(scenario.traffic.len()),
             pings: Vec::new(),
-            stage: Stage::new(journal(scenario)),
+            stage: Stage::new(journal(scenario), Captures::new(scenario)),
             small_queues: Vec::new(),
             timers: Timers::default(),
             steps: 0,

@@ -24,6 +24,10 @@ pub(crate) fn check(scenario: &Scenario) -> Checked {
         check_link(link, scenario, &format!("links[{index}]"))?;
     }
     check_qdiscs(scenario)?;
+    for (index, &host) in scenario.record.pcap.iter().enumerate() {
+        let there = usize::from(host) < scenario.hosts.len();
+        ensure(there, &format!("record.pcap[{index}]"), "no such host", "write the position of a host")?;
+    }
     for (index, traffic) in scenario.traffic.iter().enumerate() {
         check_traffic(traffic, scenario, &format!("traffic[{index}]"))?;
     }

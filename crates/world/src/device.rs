@@ -98,7 +98,9 @@ impl Device {
     pub(crate) fn arrived(&mut self, stage: &mut Stage) -> Option<Box<Packet>> {
         self.see_to_completions(stage);
         let mut last = self.wire.arrived(stage.now)?;
+        self.capture_received(&last, stage);
         while let Some(packet) = self.wire.arrived(stage.now) {
+            self.capture_received(&packet, stage);
             stage.backlog.push_back((self.peer, last));
             last = packet;
         }
@@ -106,6 +108,14 @@ impl Device {
             stage.wake_at(next, Event::Arrived(self.id));
         }
         Some(last)
+    }
+
+    /// What came over this wire is seen by the device at its other end.
+    #[inline]
+    fn capture_received(&self, packet: &Packet, stage: &mut Stage) {
+        if !stage.captures.is_off() {
+            stage.captures.received(self.id, packet, stage.now);
+        }
     }
 
     /// Packets inside the device and on its wire.
@@ -143,6 +153,9 @@ impl Device {
         if packet.ecn == Ecn::Ce {
             self.note_mark(&packet, stage);
         }
+        if !stage.captures.is_off() {
+            stage.captures.sent(self.id, &packet, stage.now);
+        }
         let Some(nic) = &mut self.nic else { return self.pass_on(packet, stage) };
         let departure = nic.take(packet.frame_length(), packet.wire_length(), stage.now);
         if self.awaiting_credit > 0 && packet.charged {
@@ -157,6 +170,7 @@ impl Device {
     fn pass_on(&mut self, mut packet: Box<Packet>, stage: &mut Stage) {
         stage.orphan(&mut packet);
         if self.wire.is_instant() {
+            self.capture_received(&packet, stage);
             stage.backlog.push_back((self.peer, packet));
         } else if let Some(arrival) = self.wire.push(packet, stage.now) {
             stage.wake_at(arrival, Event::Arrived(self.id));

@@ -12,6 +12,7 @@
 mod app;
 mod bql;
 mod build;
+mod capture;
 mod check;
 mod device;
 mod error;

@@ -206,7 +206,7 @@ pub struct PingTraffic {
 }
 
 /// What is written down.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
     /// Between two rows of a sampled table.
@@ -215,6 +215,10 @@ pub struct Record {
     pub tcp_info: TcpInfoRows,
     /// Drops and marks have a row each.
     pub events: bool,
+    /// Hosts whose devices are captured. Absent where there are none, so that a run that asks for no capture has the
+    /// identity it had before there were any.
+    #[serde(default)]
+    pub pcap: Vec<u16>,
 }
 
 /// When `tcp_info` is read.

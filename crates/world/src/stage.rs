@@ -7,6 +7,7 @@ use tailback_engine::Calendar;
 use tailback_packet::{DropReason, HostId, Packet, Payload, SocketId};
 use tailback_units::SimTime;
 
+use crate::capture::Captures;
 use crate::journal::Journal;
 use crate::{Cost, DeviceId, Event, Ledger};
 
@@ -31,10 +32,11 @@ pub(crate) struct Stage {
     pub(crate) ledger: Ledger,
     pub(crate) cost: Cost,
     pub(crate) journal: Journal,
+    pub(crate) captures: Captures,
 }
 
 impl Stage {
-    pub(crate) fn new(journal: Journal) -> Self {
+    pub(crate) fn new(journal: Journal, captures: Captures) -> Self {
         Stage {
             now: SimTime::ZERO,
             calendar: Calendar::new(),
@@ -45,6 +47,7 @@ impl Stage {
             ledger: Ledger::default(),
             cost: Cost::default(),
             journal,
+            captures,
         }
     }
 

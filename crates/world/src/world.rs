@@ -74,6 +74,8 @@ impl Watch for () {
 pub struct Outcome {
     /// Each table as an Arrow IPC stream.
     pub tables: Vec<(&'static str, Vec<u8>)>,
+    /// The capture of each host that was to have one, as pcapng.
+    pub captures: Vec<(String, Vec<u8>)>,
     /// What it took.
     pub cost: Cost,
 }
@@ -235,7 +237,8 @@ impl World {
     fn finish(mut self) -> Outcome {
         self.stage.cost.sim_ns = self.stage.now.as_nanos();
         self.sample_last();
-        Outcome { tables: self.stage.journal.record.finish(), cost: self.stage.cost }
+        let Stage { journal, captures, cost, .. } = self.stage;
+        Outcome { tables: journal.record.finish(), captures: captures.finish(), cost }
     }
 }
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tailback.analysis import metrics, queues, rates, sharing, warmup
+from tailback.analysis import metrics, passive, queues, rates, sharing, warmup
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,10 @@ DESCRIBED: Mapping[str, Described] = {
         Described("marks by reason", "marks_by", "packets", ("events",), metrics.marks_by_reason),
         Described("sojourn time", "sojourn_ms", "ms", ("qdisc",), queues.sojourn_samples),
         Described("utilisation", "utilisation", "", ("qdisc",), queues.utilisation),
+        Described("passive RTT", "passive_rtt_ms", "ms", ("passive_rtt",), passive.passive_rtt),
+        Described("one-way delay", "one_way_delay_ms", "ms", ("one_way_delay",), passive.one_way_delay),
+        Described("goodput of captures", None, "B", ("flows",), passive.goodput),
+        Described("retransmissions of captures", None, "segments", ("flows",), passive.retransmissions),
         Described("steady from", "steady_from_s", "s", ("flows", "tcp_info"), warmup.steady_from),
     )
 }

@@ -74,9 +74,20 @@ def summarise(frames: Frames, cost: Mapping[str, float], measure: Measure) -> di
         "steady_from_s": steady_from(frames, measure.window, measure.bin_ns) or None,
         "cost": {name: cost[name] for name in COST if name in cost} or None,
     }
+    found |= _of_captures(frames, measure.window)
     found["power_mbps_per_ms"] = _power(found)
     known = {name: value for name, value in found.items() if value is not None}
     return {name: known[name] for name in (*(name for name in CONTRACT if name in known), *known)}
+
+
+def _of_captures(frames: Frames, window: Window) -> dict[str, Any]:
+    """Of the tables that only captures give."""
+    columns = {"passive_rtt": "rtt_ms", "one_way_delay": "owd_ms"}
+    return {
+        f"{table}_ms": metrics.percentiles(window.samples(frames[table])[column].to_numpy(dtype=np.float64))
+        for table, column in columns.items()
+        if table in frames
+    }
 
 
 def _power(found: Mapping[str, Any]) -> float | None:
@@ -140,7 +151,7 @@ def _only(tcp_info: pd.DataFrame, flows: frozenset[str]) -> pd.DataFrame:
 
 
 def _retransmits(frames: Frames, measure: Measure) -> int | None:
-    if "tcp_info" not in frames or not measure.tcp_flows:
+    if "tcp_info" not in frames or not measure.tcp_flows or "total_retrans" not in frames["tcp_info"]:
         return None
     return metrics.retransmits(frames["tcp_info"], measure.window)
 

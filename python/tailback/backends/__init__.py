@@ -6,7 +6,7 @@ backend cannot see is absent from its tables; nothing is made up for it.
 
 import enum
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
@@ -53,6 +53,8 @@ class RunResult:
 
     tables: Tables
     cost: Cost
+    captures: Mapping[str, bytes] = field(default_factory=dict)
+    """pcapng by host, where they were asked for."""
 
 
 class Clock(enum.Enum):

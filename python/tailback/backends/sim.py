@@ -45,4 +45,4 @@ class Sim:
         except (ValueError, RuntimeError) as error:
             raise RunFailed(str(error)) from error
         tables = {name: pa.ipc.open_stream(stream).read_all() for name, stream in found["tables"].items()}
-        return RunResult(tables, found["cost"])
+        return RunResult(tables, found["cost"], found["captures"])

@@ -197,6 +197,10 @@ def plot(
     where: Annotated[
         list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Only these runs.", show_default=False)
     ] = None,
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option("--with", metavar="DIR", help="Results in the same figure; the axis `results` tells them apart."),
+    ] = None,
     metric: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="What bar, heatmap (ping_ms.p90), cdf, band (rtt) show.", show_default=False),
@@ -216,11 +220,34 @@ def plot(
     from tailback import plots, results
     from tailback.cli import show
 
-    found = results.open_results(folder).select(**failures.pairs(where or [], "--where"))
+    opened = results.open_results(folder)
+    if beside:
+        opened = results.combined([opened, *map(results.open_results, beside)])
+    found = opened.select(**failures.pairs(where or [], "--where"))
     chosen = plots.find_plot(name) if name else plots.default_plot(found)
     target = out if out is not None else folder / "plots" / f"{chosen.name}.png"
     choice = plots.Choice(x, colour, tuple(facet or ()), metric)
     show.paths(plots.draw_to(chosen, found, plots.Output(target, show.command()), choice))
+
+
+@app.command()
+def report(
+    folder: Folder,
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Only these runs.", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="The page.", show_default="DIR/report.html"),
+    ] = None,
+) -> None:
+    """Write an interactive report of an experiment: one HTML page that needs no network."""
+    from tailback import report as reports
+    from tailback import results
+    from tailback.cli import show
+
+    found = results.open_results(folder).select(**failures.pairs(where or [], "--where"))
+    show.paths([reports.write(found, out if out is not None else folder / "report.html")])
 
 
 @app.command()
@@ -295,6 +322,52 @@ def validate(  # one argument per option of the command line
         show.failed(carried)
     verdicts.written(report)
     raise typer.Exit(1 if done.failed or (strict and done.off) else 0)
+
+
+@app.command()
+def export(
+    folder: Folder,
+    flent: Annotated[bool, typer.Option("--flent", help="Data files of Flent, one per run.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Every table as CSV, and the summaries.")] = False,
+    test: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The Flent test to be, as rrul.", show_default="the one with these flows"),
+    ] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Only these runs.", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where to.", show_default="DIR/flent, DIR/csv")
+    ] = None,
+) -> None:
+    """Write results as files of other programs."""
+    from tailback import formats, results
+    from tailback.cli import show
+
+    failures.one_of({"--flent": flent, "--csv": csv})
+    found = results.open_results(folder).select(**failures.pairs(where or [], "--where"))
+    if flent:
+        show.paths(formats.export_flent(found, out or folder / "flent", test))
+    else:
+        show.paths(formats.export_csv(found, out or folder / "csv"))
+
+
+@app.command("import")
+def import_(
+    kind: Annotated[str, typer.Argument(metavar="flent|pcap", help="What the files are.", show_default=False)],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The files.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the results.")] = Path(
+        "results/imported"
+    ),
+    axes: Annotated[
+        list[str] | None, typer.Option("--axis", metavar="AXIS=VALUE", help="What to call them.", show_default=False)
+    ] = None,
+) -> None:
+    """Read files of other programs into a folder of results, for the same tables and figures."""
+    from tailback import formats
+    from tailback.cli import show
+
+    show.paths([formats.import_files(kind, files, out, failures.pairs(axes or [], "--axis"))])
 
 
 @app.command("list")

@@ -4,7 +4,7 @@ import contextlib
 import errno
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 INTERRUPTED = 130
 """128 + SIGINT, as shells have it."""
@@ -49,6 +49,12 @@ def interruptible() -> Iterator[None]:
         sys.exit(INTERRUPTED)
 
 
+def one_of(switches: Mapping[str, bool]) -> None:
+    """Refuses none and several."""
+    if sum(switches.values()) != 1:
+        raise WrongInput(f"choose one\n  hint: {' or '.join(switches)}")
+
+
 def pairs(words: Sequence[str], option: str) -> dict[str, str]:
     """`["cc=bbr"]` as `{"cc": "bbr"}`."""
     found = {}
@@ -75,6 +81,7 @@ def _status(error: Exception) -> int | None:
     from tailback.analysis.tolerances import WrongTolerance
     from tailback.backends import UnknownBackend, Unsuitable
     from tailback.drill import WrongDrill
+    from tailback.formats import NotExportable, NotReadable
     from tailback.kernel import BuildFailed, CacheUnwritable, KernelMissing
     from tailback.papers import UnknownPaper
     from tailback.plots.errors import NotDrawable
@@ -86,6 +93,7 @@ def _status(error: Exception) -> int | None:
         return 1
     wrong = (
         WrongInput, KernelMissing, ScenarioError, UnknownBackend, Unsuitable, FolderTaken, NotResults, NotDrawable,
-        NotComparable, NoRegistry, WrongTolerance, WrongValidation, UnknownPaper, WrongDrill,
+        NotComparable, NoRegistry, WrongTolerance, WrongValidation, UnknownPaper, WrongDrill, NotExportable,
+        NotReadable,
     )  # fmt: skip
     return 2 if isinstance(error, wrong) else None

@@ -6,6 +6,7 @@
       runs/<axes>-r<repetition>-<hash>/   a run, complete by construction: it was renamed into place
         manifest.json               the resolved scenario and all that is needed to repeat it
         summary.json                the numbers of design §4, over the measurement window
+        client.pcapng …             captures, where they were asked for
         flows.parquet tcp_info.parquet …  the tables of `docs/contracts.md`, units in the column metadata
       failures/<run>.json           runs that ended badly, with their message
 
@@ -16,7 +17,7 @@ machine. So is `summary.json` but for `cost`. Facts of one occasion (when, where
 from tailback.results.errors import FolderTaken, NotComparable, NotResults, ResultsUnwritable
 from tailback.results.identity import RunPlan, run_name
 from tailback.results.pairing import Pairing, RunPair, pair
-from tailback.results.reading import Results, RunFolder, open_results
+from tailback.results.reading import Results, RunFolder, combined, open_results
 from tailback.results.store import ExperimentPlan, Store, claim, default_folder
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "RunPlan",
     "Store",
     "claim",
+    "combined",
     "default_folder",
     "open_results",
     "pair",

@@ -78,6 +78,11 @@ class RunFolder:
             raise NotResults(f"`{self.path}` has no table `{name}`\n  hint: it has {there}")
         return tables.read_parquet(path)
 
+    @property
+    def captures(self) -> dict[str, Path]:
+        """The pcapng files of the run, by host."""
+        return {file.stem: file for file in sorted(self.path.glob(f"*{store.CAPTURE}"))}
+
     def units(self, name: str) -> dict[str, str]:
         """Unit by column of the table `name`."""
         return tables.units(self.path / f"{name}{tables.SUFFIX}")
@@ -116,6 +121,12 @@ class Results:
     title: str
     axes: Mapping[str, Sequence[str]]
     runs: Sequence[RunFolder]
+
+    @functools.cached_property
+    def head(self) -> Mapping[str, Any]:
+        """What was asked: title, backend, settings, the list of runs. Empty for a single run."""
+        file = self.path / store.EXPERIMENT
+        return _load(file) if file.is_file() else {}
 
     @property
     def configurations(self) -> list[tuple[dict[str, str], list[RunFolder]]]:
@@ -201,6 +212,30 @@ def open_results(path: Path | str) -> Results:
     if not runs:
         raise NotResults(f"`{path}` has no complete run yet\n  hint: `tailback run` goes on where it was stopped")
     return Results(path, head["title"], head["axes"], runs)
+
+
+def combined(parts: Sequence[Results], axis: str = "results") -> Results:
+    """Several results as one, so that they stand in the same figures: `axis` is the folder each run is from. Where one
+    lacks an axis of another, its value there is `–`.
+    """
+    names = _distinct([part.path.resolve().name for part in parts])
+    known = list(dict.fromkeys(name for part in parts for name in part.axes))
+    runs = [
+        RunFolder(run.path, {**run.manifest, "axes": _filled(run.axes, known, {axis: name})}, run.summary)
+        for part, name in zip(parts, names, strict=True)
+        for run in part.runs
+    ]
+    axes = {name: list(dict.fromkeys(run.axes[name] for run in runs)) for name in (axis, *known)}
+    return Results(parts[0].path, " and ".join(dict.fromkeys(part.title for part in parts)), axes, runs)
+
+
+def _filled(axes: Mapping[str, str], known: Sequence[str], first: Mapping[str, str]) -> dict[str, str]:
+    return {**first, **{name: axes.get(name, "–") for name in known}}
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """`out`, `out-2`, …"""
+    return [name if name not in names[:place] else f"{name}-{place + 1}" for place, name in enumerate(names)]
 
 
 def flatten(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

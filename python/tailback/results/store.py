@@ -10,7 +10,7 @@ import itertools
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -26,6 +26,7 @@ RUNS = "runs"
 FAILURES = "failures"
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
+CAPTURE = ".pcapng"
 
 
 Status: TypeAlias = Literal["ok", "failed", "invalid"]
@@ -67,6 +68,8 @@ class Finished:
     cost: Mapping[str, float]
     started: str
     duration_s: float
+    captures: Mapping[str, bytes] = field(default_factory=dict)
+    """pcapng by host."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,7 @@ class Store:
     def write(self, run: RunPlan, finished: Finished) -> Path:
         """Makes the folder of `run`; returns its path."""
         contents = {name + tables.SUFFIX: tables.to_parquet(table) for name, table in finished.tables.items()}
+        contents |= {f"{host}{CAPTURE}": capture for host, capture in finished.captures.items()}
         contents[SUMMARY] = _json(finished.summary)
         manifest = self._manifest(run, finished)
         manifest["tables"] = {name: {"rows": table.num_rows} for name, table in finished.tables.items()}

@@ -45,6 +45,7 @@ def problems(keys: Keys) -> list[Problem]:
         *_qdiscs(keys, network),
         *_presets(keys),
         *_traffic(keys, network),
+        *_captured(keys, network),
     ]
     # The window follows from the times of the flows; it is looked at when those are right.
     return found or list(_window(keys))
@@ -59,6 +60,13 @@ def _hosts(keys: Keys, network: Network) -> Iterator[Problem]:
                 sysctl(key, value)
             except WordError as error:
                 yield Problem(("hosts", host, "sysctl", key), error.message, error.hint)
+
+
+def _captured(keys: Keys, network: Network) -> Iterator[Problem]:
+    for place, host in enumerate(keys.measure.pcap):
+        if host not in network.hosts:
+            hint = f"capture at one of {', '.join(network.hosts)}"
+            yield Problem(("measure", "pcap", place), f"there is no host `{host}`", hint)
 
 
 def _qdiscs(keys: Keys, network: Network) -> Iterator[Problem]:

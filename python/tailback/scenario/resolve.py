@@ -37,7 +37,7 @@ def scenario(keys: Keys, title: str, seed: int) -> Scenario:
         "traffic": [
             connection for flow in flows(keys, network.hosts[0]) for connection in _connections(flow, network, seed)
         ],
-        "record": _record(keys),
+        "record": _record(keys, network),
         **({} if keys.kernel is None else {"kernel": keys.kernel}),
     }
 
@@ -112,6 +112,7 @@ def _own_keys(flow: Flow) -> Scenario:
     return {"kind": "ping", "interval_ns": flow.interval_ns, "size": flow.size}
 
 
-def _record(keys: Keys) -> Scenario:
+def _record(keys: Keys, network: Network) -> Scenario:
     measure = keys.measure
-    return {"interval_ns": measure.interval, "tcp_info": measure.tcp_info, "events": defaults.EVENTS}
+    captured = {"pcap": sorted({network.hosts.index(host) for host in measure.pcap})} if measure.pcap else {}
+    return {"interval_ns": measure.interval, "tcp_info": measure.tcp_info, "events": defaults.EVENTS, **captured}

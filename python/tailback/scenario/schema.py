@@ -322,6 +322,7 @@ class Measure(_Keys):
         examples=[["10s", "35s"]],
     )
     interval: Span = Field(defaults.INTERVAL, validate_default=True, description="Between two samples of a table.")
+    pcap: list[Name] = Field([], description="Hosts whose devices are captured, each in a pcapng file in the run.")
     tcp_info: Literal["interval", "ack"] = Field(
         "interval", description="Sample tcp_info every interval, or also after every ACK."
     )

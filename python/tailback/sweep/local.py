@@ -195,7 +195,8 @@ def _finish(backend: Backend, run: RunPlan, progress: Progress) -> Finished:
     result = backend.run(run.scenario, progress)
     frames = {name: plain_text(table.to_pandas()) for name, table in result.tables.items()}
     summary = summarise(frames, result.cost, measure_of(run))
-    return Finished(_sorted(result), summary, result.cost, started, time.monotonic() - clock)
+    duration = time.monotonic() - clock
+    return Finished(_sorted(result), summary, result.cost, started, duration, result.captures)
 
 
 def measure_of(run: RunPlan) -> Measure:

@@ -19,10 +19,25 @@ BELOW: dict[str, set[str]] = {
     "analysis": set(),
     "sweep": {"scenario", "backends", "results", "analysis"},
     "plots": {"results", "analysis"},
+    "report": {"scenario", "results", "analysis", "plots"},
+    "formats": {"results", "analysis"},
     "papers": {"scenario", "backends", "results", "sweep"},
     "validation": {"scenario", "backends", "results", "analysis", "sweep", "plots"},
     "api": {"scenario", "results", "analysis", "sweep", "validation", "drill"},
-    "cli": {"scenario", "kernel", "backends", "results", "analysis", "sweep", "plots", "papers", "validation", "drill"},
+    "cli": {
+        "scenario",
+        "kernel",
+        "backends",
+        "results",
+        "analysis",
+        "sweep",
+        "plots",
+        "report",
+        "formats",
+        "papers",
+        "validation",
+        "drill",
+    },
 }
 """What each room may import of the package, beside itself."""
 

@@ -73,6 +73,8 @@ def _shapers(scenario: Scenario) -> Iterator[Finding]:
 
 
 def _record(scenario: Scenario) -> Iterator[Finding]:
+    if scenario["record"].get("pcap"):
+        yield "captures are not taken in a kernel yet", "leave `measure.pcap` away, or use `--backend sim`"
     if scenario["record"]["tcp_info"] == "ack":
         yield "`tcp_info` after each ACK cannot be read from outside the kernel", "record it each interval"
 

@@ -1,0 +1,330 @@
+//! Captures: what `tcpdump` on a host would have written, as bytes on the wire.
+//!
+//! A tap sees a packet where Linux's does: sent ones when the discipline has given them up to the driver
+//! [linux-6.12 dev.c dev_queue_xmit_nit], received ones when they come in. Sequence numbers of the machines are stream
+//! offsets; here they start at a number of the socket's own and wrap. Host h has the address 10.x.y.z with h + 1 in the
+//! lower 24 bits, conversation c the ports 1024 + c mod 64000 and 5201 + c / 64000. [rfc9293 §3.1, rfc791 §3.1, rfc792]
+//! Window scale: as the kernel chooses it from the largest receive buffer [linux-6.12 tcp_output.c tcp_select_initial_window].
+//!
+//! Deviations: payload is zeros, the time to live is 64 at every hop, the identification is 0 as for packets that must not
+//! be fragmented [rfc6864 §4.1]. A capture is held in memory until the run ends, about 150 bytes a packet.
+
+use tailback_packet::{
+    ETHERNET_HEADER, Ecn, HostId, IPV4_HEADER, Packet, Payload, Segment, SegmentFlags, SocketId,
+};
+use tailback_record::{Passage, Pcapng};
+use tailback_units::SimTime;
+
+use crate::DeviceId;
+use crate::scenario::{Scenario, SysctlValue, Traffic};
+
+/// Bytes kept of a packet: the longest headers.
+const SNAP_LENGTH: u32 = 128;
+const TCP: u8 = 6;
+const ICMP: u8 = 1;
+const TTL: u8 = 64;
+const DONT_FRAGMENT: u16 = 0x4000;
+/// `net.ipv4.tcp_rmem[2]`. [linux-6.12 tcp.c tcp_init]
+const LARGEST_BUFFER: u64 = 6_291_456;
+const MOST_SCALE: u8 = 14;
+
+/// The interface of a file that a device is.
+#[derive(Clone, Copy, Debug)]
+struct Tap {
+    file: usize,
+    interface: u32,
+}
+
+/// All captures of a run; empty where none was asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Captures {
+    files: Vec<(String, Pcapng)>,
+    /// By device.
+    taps: Vec<Option<Tap>>,
+    /// By socket: the host it is on, and the shift of the windows it advertises.
+    sockets: Vec<(HostId, u8)>,
+}
+
+impl Captures {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        if scenario.record.pcap.is_empty() {
+            return Captures::default();
+        }
+        let mut captures = Captures { sockets: sockets(scenario), ..Captures::default() };
+        let application = concat!("tailback ", env!("CARGO_PKG_VERSION"));
+        captures.taps = vec![None; 2 * scenario.links.len()];
+        for &host in &scenario.record.pcap {
+            let name = &scenario.hosts[usize::from(host)].name;
+            let mut file = Pcapng::new(application, SNAP_LENGTH);
+            for (index, link) in scenario.links.iter().enumerate() {
+                for end in (0..2).filter(|&end| link.ends[end] == host) {
+                    let peer = &scenario.hosts[usize::from(link.ends[1 - end])].name;
+                    let interface = file.add_interface(&format!("{name} -> {peer}"));
+                    let tap = Tap { file: captures.files.len(), interface };
+                    captures.taps[DeviceId::of(index, end).index()] = Some(tap);
+                }
+            }
+            captures.files.push((name.clone(), file));
+        }
+        captures
+    }
+
+    /// Whether there is anything to note at all.
+    #[inline]
+    pub(crate) fn is_off(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// `packet` is handed to the driver of `device`.
+    #[cold]
+    pub(crate) fn sent(&mut self, device: DeviceId, packet: &Packet, now: SimTime) {
+        self.note(device, packet, (now, Passage::Out));
+    }
+
+    /// `packet` has come from `device` to the other end of its link.
+    #[cold]
+    pub(crate) fn received(&mut self, device: DeviceId, packet: &Packet, now: SimTime) {
+        self.note(DeviceId(device.0 ^ 1), packet, (now, Passage::In));
+    }
+
+    /// The files, by the name of their host.
+    pub(crate) fn finish(self) -> Vec<(String, Vec<u8>)> {
+        self.files.into_iter().map(|(name, file)| (name, file.into_bytes())).collect()
+    }
+
+    fn note(&mut self, device: DeviceId, packet: &Packet, passed: (SimTime, Passage)) {
+        let Some(tap) = self.taps[device.index()] else { return };
+        let frame = self.frame(device, packet, passed.1);
+        let length = frame.len() as u32 + payload_length(packet);
+        self.files[tap.file].1.packet(tap.interface, passed.0, passed.1, &frame, length);
+    }
+
+    /// The headers of a packet; its payload is left out.
+    fn frame(&self, device: DeviceId, packet: &Packet, passage: Passage) -> Vec<u8> {
+        let addresses = [self.sockets[packet.from.0 as usize].0, packet.destination].map(address);
+        let above = match &packet.payload {
+            Payload::Tcp(segment) => self.tcp(packet, segment, &addresses),
+            Payload::EchoRequest { seq } => icmp(8, packet, *seq),
+            Payload::EchoReply { seq } => icmp(0, packet, *seq),
+        };
+        let mut frame = Vec::with_capacity((ETHERNET_HEADER + IPV4_HEADER) as usize + above.len());
+        // A device and its peer are the two ends of a link.
+        let sender = if passage == Passage::Out { device.0 } else { device.0 ^ 1 };
+        frame.extend(hardware_address(sender ^ 1));
+        frame.extend(hardware_address(sender));
+        frame.extend(0x0800u16.to_be_bytes());
+        frame.extend(ipv4(packet, above.len() as u32, &addresses));
+        frame.extend(above);
+        frame
+    }
+
+    fn tcp(&self, packet: &Packet, segment: &Segment, addresses: &[[u8; 4]; 2]) -> Vec<u8> {
+        let syn = segment.flags.contains(SegmentFlags::SYN);
+        let shift = self.sockets[packet.from.0 as usize].1;
+        let options = if syn { syn_options(segment, shift) } else { options(segment, first(packet.to)) };
+        let (source, target) = ports(packet.from, packet.to);
+        let window = if syn { segment.window } else { segment.window >> shift };
+        let acknowledges = segment.flags.contains(SegmentFlags::ACK);
+        let mut header = Vec::with_capacity(20 + options.len());
+        header.extend(source.to_be_bytes());
+        header.extend(target.to_be_bytes());
+        header.extend(wire_number(segment.seq, first(packet.from)).to_be_bytes());
+        let ack = if acknowledges { wire_number(segment.ack, first(packet.to)) } else { 0 };
+        header.extend(ack.to_be_bytes());
+        header.push(((20 + options.len()) as u8 / 4) << 4);
+        header.push(segment.flags.bits());
+        header.extend((window.min(65535) as u16).to_be_bytes());
+        header.extend([0; 4]);
+        header.extend(options);
+        let length = (header.len() as u32 + segment.length) as u16;
+        let [from, to] = addresses;
+        let pseudo = [from.as_slice(), to, &[0, TCP], &length.to_be_bytes()].concat();
+        // Zeros of the payload add nothing to the sum.
+        let sum = checksum(&[&pseudo, &header]);
+        header[16..18].copy_from_slice(&sum.to_be_bytes());
+        header
+    }
+}
+
+/// Host and window scale of each socket, in the order of their numbers.
+fn sockets(scenario: &Scenario) -> Vec<(HostId, u8)> {
+    let is_tcp = |traffic: &&Traffic| matches!(traffic, Traffic::Tcp(_));
+    let flows = scenario.traffic.iter().filter(is_tcp);
+    let others = scenario.traffic.iter().filter(|traffic| !is_tcp(traffic));
+    let of_host = |host: u16| (HostId(host), window_scale(scenario, host));
+    flows.chain(others).flat_map(|traffic| traffic.ends()).map(of_host).collect()
+}
+
+/// The shift with which the largest receive buffer fits into 16 bits.
+fn window_scale(scenario: &Scenario, host: u16) -> u8 {
+    let sysctl = scenario.hosts[usize::from(host)].sysctl.get("net.ipv4.tcp_rmem");
+    let mut space = match sysctl {
+        Some(SysctlValue::Triple([_, _, largest])) => *largest,
+        _ => LARGEST_BUFFER,
+    };
+    let mut shift = 0;
+    while space > 65535 && shift < MOST_SCALE {
+        space >>= 1;
+        shift += 1;
+    }
+    shift
+}
+
+fn ipv4(packet: &Packet, above: u32, addresses: &[[u8; 4]; 2]) -> Vec<u8> {
+    let ecn = match packet.ecn {
+        Ecn::NotEct => 0,
+        Ecn::Ect1 => 1,
+        Ecn::Ect0 => 2,
+        Ecn::Ce => 3,
+    };
+    let length = IPV4_HEADER + above + payload_length(packet);
+    let protocol = if matches!(packet.payload, Payload::Tcp(_)) { TCP } else { ICMP };
+    let mut header = vec![0x45, packet.tos << 2 | ecn];
+    header.extend((length.min(65535) as u16).to_be_bytes());
+    header.extend([0, 0]);
+    header.extend(DONT_FRAGMENT.to_be_bytes());
+    header.extend([TTL, protocol, 0, 0]);
+    header.extend(addresses.concat());
+    let sum = checksum(&[&header]);
+    header[10..12].copy_from_slice(&sum.to_be_bytes());
+    header
+}
+
+fn icmp(kind: u8, packet: &Packet, seq: u32) -> Vec<u8> {
+    let conversation = (packet.from.0 / 2) as u16;
+    let mut header = vec![kind, 0, 0, 0];
+    header.extend((conversation + 1).to_be_bytes());
+    header.extend((seq as u16).to_be_bytes());
+    let sum = checksum(&[&header]);
+    header[2..4].copy_from_slice(&sum.to_be_bytes());
+    header
+}
+
+/// Bytes after the headers.
+fn payload_length(packet: &Packet) -> u32 {
+    match &packet.payload {
+        Payload::Tcp(segment) => segment.length,
+        Payload::EchoRequest { .. } | Payload::EchoReply { .. } => packet.ip_length - IPV4_HEADER - 8,
+    }
+}
+
+/// MSS, SACK permitted, timestamps, window scale. [rfc9293 §3.2, rfc2018 §2, rfc7323 §2.2, §3.2]
+fn syn_options(segment: &Segment, shift: u8) -> Vec<u8> {
+    let mut options = vec![2, 4];
+    options.extend(segment.mss.to_be_bytes());
+    options.extend([4, 2]);
+    options.extend(timestamps(segment).unwrap_or([1; 10]));
+    options.extend([1, 3, 3, shift]);
+    options
+}
+
+/// Timestamps and SACK blocks, each after two bytes of padding. `base` is the first number of the other direction.
+fn options(segment: &Segment, base: u32) -> Vec<u8> {
+    let mut options = Vec::new();
+    if let Some(stamps) = timestamps(segment) {
+        options.extend([1, 1]);
+        options.extend(stamps);
+    }
+    let blocks = segment.sack.as_slice();
+    if !blocks.is_empty() {
+        options.extend([1, 1, 5, 2 + 8 * blocks.len() as u8]);
+        for block in blocks {
+            options.extend(wire_number(block.start, base).to_be_bytes());
+            options.extend(wire_number(block.end, base).to_be_bytes());
+        }
+    }
+    options
+}
+
+/// In milliseconds, as Linux's clock of timestamps ticks. An echo of nothing is 0.
+fn timestamps(segment: &Segment) -> Option<[u8; 10]> {
+    let value = milliseconds(segment.tsval?);
+    let echo = segment.tsecr.map_or(0, milliseconds);
+    let mut option = [8, 10, 0, 0, 0, 0, 0, 0, 0, 0];
+    option[2..6].copy_from_slice(&value.to_be_bytes());
+    option[6..10].copy_from_slice(&echo.to_be_bytes());
+    Some(option)
+}
+
+/// One more than the clock shows: 0 would read as "none".
+fn milliseconds(at: SimTime) -> u32 {
+    (at.as_nanos() / 1_000_000) as u32 + 1
+}
+
+/// Where a socket's sequence numbers begin: told apart, and near a wrap for none. [rfc9293 §3.4.1]
+fn first(socket: SocketId) -> u32 {
+    socket.0.wrapping_mul(0x9e37_79b9) & 0x7fff_ffff
+}
+
+fn wire_number(offset: u64, first: u32) -> u32 {
+    first.wrapping_add(offset as u32)
+}
+
+/// Of the sender of a packet and of its receiver.
+fn ports(from: SocketId, to: SocketId) -> (u16, u16) {
+    (port(from), port(to))
+}
+
+/// Sockets with even numbers began the conversation.
+fn port(socket: SocketId) -> u16 {
+    let conversation = socket.0 / 2;
+    let port =
+        if socket.0.is_multiple_of(2) { 1024 + conversation % 64_000 } else { 5201 + conversation / 64_000 };
+    port as u16
+}
+
+fn address(host: HostId) -> [u8; 4] {
+    let number = u32::from(host.0) + 1;
+    [10, (number >> 16) as u8, (number >> 8) as u8, number as u8]
+}
+
+/// Locally administered, with the number of the device. [ieee802 §8.4]
+fn hardware_address(device: u32) -> [u8; 6] {
+    let [a, b, c, d] = device.to_be_bytes();
+    [0x02, 0, a, b, c, d]
+}
+
+/// [rfc1071 §1]
+fn checksum(parts: &[&[u8]]) -> u16 {
+    let words = parts.iter().flat_map(|part| part.chunks(2));
+    let sum: u32 = words.map(|word| u32::from(word[0]) << 8 | u32::from(*word.get(1).unwrap_or(&0))).sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    !(((folded & 0xffff) + (folded >> 16)) as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::World;
+    use crate::example;
+
+    #[test]
+    fn a_checksum_is_that_of_the_rfc() {
+        // The example of [rfc1071 §3]: the sum is ddf2.
+        assert_eq!(checksum(&[&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]]), !0xddf2);
+    }
+
+    #[test]
+    fn a_run_without_captures_gives_none_and_one_with_gives_a_file_per_host() {
+        let traffic = r#"{"kind": "ping", "name": "ping", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 2000000000,
+            "interval_ns": 500000000, "size": 64}"#;
+        let mut scenario = example::chain(traffic);
+        assert!(World::build(&scenario).unwrap().run(&()).unwrap().captures.is_empty());
+        scenario.record.pcap = vec![0, 1];
+        let captures = World::build(&scenario).unwrap().run(&()).unwrap().captures;
+        assert_eq!(captures.iter().map(|(host, _)| host.as_str()).collect::<Vec<_>>(), ["client", "router"]);
+        // Four requests and four replies, and each of them twice at the router.
+        let packets =
+            |bytes: &[u8]| bytes.windows(4).filter(|word| *word == [0x08, 0x00, 0x45, 0x00]).count();
+        assert_eq!(captures.iter().map(|(_, bytes)| packets(bytes)).collect::<Vec<_>>(), [8, 16]);
+    }
+
+    #[test]
+    fn windows_are_shifted_as_far_as_the_buffer_needs() {
+        let mut scenario = example::chain("");
+        assert_eq!(window_scale(&scenario, 0), 7);
+        let small = SysctlValue::Triple([4096, 8192, 65535]);
+        scenario.hosts[0].sysctl.insert("net.ipv4.tcp_rmem".into(), small);
+        assert_eq!(window_scale(&scenario, 0), 0);
+    }
+}

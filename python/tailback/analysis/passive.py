@@ -1,0 +1,157 @@
+"""What captures tell, from tables of packets: goodput, retransmissions, pings, one-way delay, passive RTT.
+
+One-way delay: a packet seen at both ends, time there minus time here. It is as good as the clocks agree.
+Passive RTT: synthetic packet pairs [zander2013]. A packet goes from here to there, the next packet that leaves there
+comes back; RTT = (t_back,here − t_out,here) − (t_back,there − t_out,there), so the clocks need not agree and what the
+far host did meanwhile does not count. Each packet is in one pair at most.
+
+The same packet in two files is one with the same addresses, ports, numbers, length, identification and timestamp; of
+equal ones the k-th here is the k-th there.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+TCP, UDP, ICMP = 6, 17, 1
+
+ACK = 0x10
+ECHO_REQUEST, ECHO_REPLY = 8, 0
+
+SAME = (
+    "protocol", "source", "target", "sport", "dport", "seq", "ack", "flags", "payload", "identification", "tsval",
+)  # fmt: skip
+
+MEGA = 1e6
+
+
+def goodput(table: pd.DataFrame, start_ns: int) -> pd.DataFrame:
+    """Bytes that receivers acknowledged for the first time: `t` (s since `start_ns`), `flow` (of the data), `bytes`;
+    for UDP bytes that were seen. Handshakes and the last FIN count as no byte.
+    """
+    parts = [_acknowledged(rows, start_ns) for _, rows in _directions(table, TCP)]
+    parts += [_seen(rows, start_ns) for _, rows in _directions(table, UDP)]
+    found = [part for part in parts if len(part)]
+    columns = ["t", "flow", "bytes"]
+    joined = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=columns)
+    return joined.sort_values("t", kind="stable").reset_index(drop=True)
+
+
+def retransmissions(table: pd.DataFrame) -> dict[str, int]:
+    """Data segments of each flow that begin before the highest number seen so far: sent again, if the capture is at
+    the sender; elsewhere reordered ones are among them. A flow without data is absent.
+    """
+    found = {}
+    for flow, rows in _directions(table, TCP):
+        data = rows[rows["payload"] > 0]
+        if len(data):
+            seq = unwrapped(data["seq"])
+            ends = seq + data["payload"].to_numpy()
+            before = np.maximum.accumulate(np.concatenate([seq[:1], ends]))[:-1]
+            found[str(flow)] = int((seq < before).sum())
+    return found
+
+
+def pings(table: pd.DataFrame, start_ns: int) -> pd.DataFrame:
+    """Echo requests and their answers: `t` (s, when asked), `ping` (name), `seq`, `rtt_ms` (none if lost)."""
+    echoes = table[table["protocol"] == ICMP]
+    asked = echoes[echoes["flags"] == ECHO_REQUEST].drop_duplicates(["source", "target", "sport", "seq"])
+    answered = echoes[echoes["flags"] == ECHO_REPLY].drop_duplicates(["source", "target", "sport", "seq"])
+    both = asked.merge(
+        answered.rename(columns={"source": "target", "target": "source"}), on=["source", "target", "sport", "seq"],
+        how="left", suffixes=("", "_back"),
+    )  # fmt: skip
+    name = "ping " + both["source"] + " > " + both["target"] + " " + both["sport"].astype(str)
+    return pd.DataFrame(
+        {"t": (both["t_ns"] - start_ns) / 1e9, "ping": name, "seq": both["seq"],
+         "rtt_ms": (both["t_ns_back"] - both["t_ns"]) / MEGA}
+    )  # fmt: skip
+
+
+def one_way_delay(here: pd.DataFrame, there: pd.DataFrame) -> pd.DataFrame:
+    """One-way delay in ms of each packet that was seen here first: `t_ns` (here), `flow`, `owd_ms`."""
+    both = _matched(here, there)
+    forward = both[both["t_ns_there"] >= both["t_ns"]]
+    delay = (forward["t_ns_there"] - forward["t_ns"]) / MEGA
+    return pd.DataFrame({"t_ns": forward["t_ns"], "flow": flow_names(forward), "owd_ms": delay}).reset_index(drop=True)
+
+
+def passive_rtt(here: pd.DataFrame, there: pd.DataFrame) -> pd.DataFrame:
+    """Passive RTT in ms as seen from here: `t_ns` (here, when it came back), `flow` (of the packet out), `rtt_ms`.
+
+    Of the two directions of a conversation, out is the one whose packets take longer by the two clocks: whatever these
+    differ by is in both.
+    """
+    both = _matched(here, there)
+    both = both.assign(flow=flow_names(both), opposite=flow_names(_turned(both)))
+    apart = (both["t_ns_there"] - both["t_ns"]).groupby(both["flow"]).median()
+    ends = both.drop_duplicates("flow")
+    other = apart.reindex(ends["opposite"]).to_numpy(dtype=np.float64)
+    outward = ends.loc[apart.reindex(ends["flow"]).to_numpy(dtype=np.float64) > other, "flow"].tolist()
+    parts = [_pairs(both[both["flow"] == flow], both[both["opposite"] == flow]) for flow in outward]
+    found = [part for part in parts if len(part)]
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=["t_ns", "flow", "rtt_ms"])
+
+
+def flow_names(table: pd.DataFrame) -> pd.Series:
+    """`10.0.0.1:1024 > 10.0.0.3:5201` of each packet."""
+    return pd.Series(
+        table["source"] + ":" + table["sport"].astype(str) + " > " + table["target"] + ":" + table["dport"].astype(str),
+        index=table.index,
+    )
+
+
+def unwrapped(numbers: Iterable[int]) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """32-bit sequence numbers of one direction as offsets that go on past a wrap."""
+    values = np.fromiter(numbers, dtype=np.int64)
+    if not len(values):
+        return values
+    steps = (np.diff(values, prepend=values[0]) + 2**31) % 2**32 - 2**31
+    return np.asarray(values[0] + np.cumsum(steps), dtype=np.int64)
+
+
+def _pairs(out: pd.DataFrame, back: pd.DataFrame) -> pd.DataFrame:
+    """Each packet back with the last packet out that had arrived there before it left, if no other has that one."""
+    out, back = out.sort_values("t_ns_there", kind="stable"), back.sort_values("t_ns_there", kind="stable")
+    places = np.searchsorted(out["t_ns_there"].to_numpy(), back["t_ns_there"].to_numpy(), side="right") - 1
+    first = np.concatenate([[True], np.diff(places) > 0]) if len(places) else np.zeros(0, dtype=bool)
+    kept, asked = back[first & (places >= 0)], out.iloc[places[first & (places >= 0)]]
+    whole = kept["t_ns"].to_numpy() - asked["t_ns"].to_numpy()
+    beyond = kept["t_ns_there"].to_numpy() - asked["t_ns_there"].to_numpy()
+    flows = asked["flow"].to_numpy()
+    return pd.DataFrame({"t_ns": kept["t_ns"].to_numpy(), "flow": flows, "rtt_ms": (whole - beyond) / MEGA})
+
+
+def _matched(here: pd.DataFrame, there: pd.DataFrame) -> pd.DataFrame:
+    """Packets that both files have; `t_ns` here and `t_ns_there`."""
+    keys = list(SAME)
+    sides = [side.assign(copy=side.groupby(keys, sort=False).cumcount()) for side in (here, there)]
+    return sides[0].merge(sides[1], on=[*keys, "copy"], suffixes=("", "_there"))
+
+
+def _turned(table: pd.DataFrame) -> pd.DataFrame:
+    """The other direction."""
+    turns = {"source": "target", "target": "source", "sport": "dport", "dport": "sport"}
+    return table.rename(columns=turns)
+
+
+def _directions(table: pd.DataFrame, protocol: int) -> list[tuple[str, pd.DataFrame]]:
+    rows = table[table["protocol"] == protocol]
+    return [(str(flow), part) for flow, part in rows.groupby(flow_names(rows), sort=False)] if len(rows) else []
+
+
+def _acknowledged(acks: pd.DataFrame, start_ns: int) -> pd.DataFrame:
+    """`acks` are the packets of one direction; what they acknowledge is the other's."""
+    acks = acks[(acks["flags"] & ACK) > 0]
+    # The SYN is a number of its own, acknowledged first or before the capture began.
+    numbers = np.maximum.accumulate(unwrapped(acks["ack"])) if len(acks) else np.zeros(0, dtype=np.int64)
+    grown = np.diff(numbers, prepend=numbers[:1])
+    flow = flow_names(_turned(acks.iloc[:1])).iloc[0] if len(acks) else ""
+    part = pd.DataFrame({"t": (acks["t_ns"] - start_ns) / 1e9, "flow": flow, "bytes": grown})
+    # A single byte is a FIN, or a keep-alive.
+    return part[part["bytes"] > 1]
+
+
+def _seen(rows: pd.DataFrame, start_ns: int) -> pd.DataFrame:
+    return pd.DataFrame({"t": (rows["t_ns"] - start_ns) / 1e9, "flow": flow_names(rows), "bytes": rows["payload"]})

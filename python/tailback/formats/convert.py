@@ -1,0 +1,44 @@
+"""Whole folders of results to files of other programs and back."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from tailback.formats import flent, pcap
+from tailback.formats.errors import NotReadable
+from tailback.results import Results
+from tailback.results.durable import make_folder, write_file
+
+TABLES = ("flows", "tcp_info", "ping", "qdisc", "events")
+
+Import = Callable[[Sequence[Path], Path, Mapping[str, str]], Path]
+
+IMPORTS: Mapping[str, Import] = {"flent": flent.import_files, "pcap": pcap.import_files}
+"""By the name of the format."""
+
+
+def import_files(kind: str, files: Sequence[Path], folder: Path, axes: Mapping[str, str]) -> Path:
+    """Makes `folder` the results of these files; returns it."""
+    if kind not in IMPORTS:
+        raise NotReadable(f"`{kind}` cannot be imported\n  hint: there are {', '.join(IMPORTS)}")
+    return IMPORTS[kind](files, folder, axes)
+
+
+def export_flent(results: Results, folder: Path, test: str | None = None) -> list[Path]:
+    """Writes a Flent data file for each run; returns their paths."""
+    make_folder(folder)
+    written = []
+    for run in results.runs:
+        name, content = flent.export(run, results.path.resolve().name, test)
+        write_file(folder / name, flent.write(content))
+        written.append(folder / name)
+    return written
+
+
+def export_csv(results: Results, folder: Path) -> list[Path]:
+    """Writes each table of all runs together, axes and repetition in front, and the summaries."""
+    make_folder(folder)
+    there = [name for name in TABLES if any(run.has(name) for run in results.runs)]
+    frames = {name: results.table(name) for name in there} | {"summary": results.summary}
+    for name, frame in frames.items():
+        write_file(folder / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n").encode())
+    return [folder / f"{name}.csv" for name in frames]

@@ -1,0 +1,240 @@
+"""A run as a Flent data file.
+
+Flent has five seconds of rest around the load and cuts them off for some plots (`DELAY`), so x = 0 is five seconds
+before the first flow starts; samples before that and more than five seconds after the load are left out. `T0` and `t`
+are the time the run was made plus simulated time. Grid: linear between samples, none where the next is over five steps
+away [flent flent/aggregators.py]. Throughput rows (`val`, `dur`) and socket rows (`tcp_cwnd` ...) share a series, as in
+Flent's own files. Where Flent counts per host, a device of ours stands: `client -> router` is the host
+`client-to-router`. The whole manifest rides in `metadata.TAILBACK`.
+"""
+
+import datetime
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tailback.formats.errors import NotExportable
+from tailback.formats.flent.names import TESTS, Named, named
+from tailback.formats.flent.reader import FlentFile
+from tailback.results import RunFolder
+from tailback.results.provenance import tailback_version
+
+__all__ = ["TESTS", "export", "file_name"]
+
+DELAY_S = 5.0
+FARTHEST_STEPS = 5
+MEGABITS = 8 / 1e6
+LONGEST_NAME = 200
+
+SOCKET = {
+    "snd_cwnd": ("tcp_cwnd", 1.0),
+    "rtt": ("tcp_rtt", 1e-3),
+    "rttvar": ("tcp_rtt_var", 1e-3),
+    "pacing_rate": ("tcp_pacing_rate", MEGABITS),
+    "delivery_rate": ("tcp_delivery_rate", MEGABITS),
+    "bbr_bw": ("tcp_bbr_bw", MEGABITS),
+    "bbr_min_rtt": ("tcp_bbr_mrtt", 1e-3),
+    "bbr_pacing_gain": ("tcp_bbr_pacing_gain", 1.0),
+    "bbr_cwnd_gain": ("tcp_bbr_cwnd_gain", 1.0),
+}
+"""Flent's name of a column of `tcp_info`, and its unit as a multiple of ours."""
+
+QUEUE = {
+    "backlog_bytes": "backlog_bytes",
+    "backlog_packets": "backlog_pkts",
+    "sent_bytes": "sent_bytes",
+    "sent_packets": "sent_pkts",
+    "overlimits": "overlimits",
+    "requeues": "requeues",
+}
+PER_INTERVAL = {"dropped": "dropped", "marked": "ecn_mark"}
+
+Rows = list[dict[str, Any]]
+
+
+def file_name(run: RunFolder, experiment: str, test: str) -> str:
+    """`tcp_nup-demo-cubic-off-01.flent.gz`: Flent groups files as repetitions that differ in the number alone."""
+    variant = [_word(axis, value) for axis, value in run.axes.items()]
+    stem = "-".join([test, _word("x", experiment), *variant])[:LONGEST_NAME]
+    return f"{stem}-{run.repetition:02d}.flent.gz"
+
+
+def _word(axis: str, value: str) -> str:
+    """Without what Flent takes for the number of a repetition."""
+    plain = re.sub(r"[^A-Za-z0-9]+", "_", value).strip("_") or "none"
+    return plain if re.fullmatch(r"(?!.*(?:^|_)\d+(?:_|$)).+", plain) else re.sub(r"[^A-Za-z0-9]", "", axis + plain)
+
+
+def export(run: RunFolder, experiment: str, test: str | None = None) -> tuple[str, FlentFile]:
+    """The name and content of the file of `run`; raises `NotExportable` if Flent has no test like it."""
+    directions = run.manifest["measure"]["directions"]
+    words = named(run.scenario["traffic"], directions, test)
+    clock = _Clock(run, words)
+    raw = {**_flows(run, words, clock), **_pings(run, words, clock)}
+    if not any(raw.values()):
+        raise NotExportable(f"`{run.path}` has no samples that Flent could draw\n  hint: it needs a flow or a ping")
+    queues = _queues(run, clock)
+    name = file_name(run, experiment, words.test)
+    grid = {series: _on_grid(rows, clock) for series, rows in raw.items()}
+    metadata = _metadata(run, words, (clock, name, list(queues)))
+    return name, FlentFile(clock.grid, grid, {**raw, **queues}, metadata)
+
+
+class _Clock:
+    """Flent's time: x = 0 is five seconds before the load."""
+
+    def __init__(self, run: RunFolder, words: Named) -> None:
+        load = [flow for flow in run.scenario["traffic"] if flow["name"] in words.series and flow["kind"] != "ping"]
+        load = load or list(run.scenario["traffic"])
+        end = int(run.scenario["duration_ns"])
+        self.start = min(int(flow.get("start_ns") or 0) for flow in load) / 1e9 - DELAY_S
+        self.length = max(int(flow.get("stop_ns") or end) for flow in load) / 1e9 - self.start - DELAY_S
+        self.total = self.length + 2 * DELAY_S
+        self.step = int(run.scenario["record"]["interval_ns"]) / 1e9
+        self.began = datetime.datetime.fromisoformat(str(run.manifest["started"])).timestamp()
+        self.grid = [round(place * self.step, 9) for place in range(round(self.total / self.step) + 1)]
+
+    def stamped(self, rows: pd.DataFrame) -> Rows:
+        """`rows` (column `t` in time of the run) with absolute times, without what is not known, in order."""
+        x = rows["t"] - self.start
+        inside = rows[(x >= 0) & (x <= self.total)].sort_values("t", kind="stable")
+        absolute = (inside["t"] + self.began).round(6)
+        records = inside.assign(t=absolute).to_dict("records")
+        return [{str(key): _plain(value) for key, value in row.items() if pd.notna(value)} for row in records]
+
+    def at(self, seconds: float) -> str:
+        """A moment of the run as Flent writes it."""
+        moment = datetime.datetime.fromtimestamp(self.began + seconds, datetime.UTC)
+        return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _plain(value: Any) -> int | float:
+    number = float(value)
+    return int(number) if number.is_integer() and abs(number) < 1e15 else number
+
+
+def _flows(run: RunFolder, words: Named, clock: _Clock) -> dict[str, Rows]:
+    """Throughput and socket rows of each flow."""
+    found = {}
+    info = run.tcp_info if run.has("tcp_info") else pd.DataFrame(columns=["flow"])
+    for flow in run.scenario["traffic"]:
+        name = str(flow["name"])
+        if name not in words.series or flow["kind"] == "ping":
+            continue
+        socket = info[info["flow"] == name]
+        columns = {ours: theirs for ours, theirs in SOCKET.items() if ours in socket}
+        sampled = {theirs: socket[ours].astype(np.float64) * unit for ours, (theirs, unit) in columns.items()}
+        rates = _throughput(run.flows[run.flows["flow"] == name], clock.step) if run.has("flows") else pd.DataFrame()
+        rows = pd.concat([rates, pd.DataFrame({"t": socket["t"], **sampled})] if len(socket) else [rates])
+        found[words.series[name]] = clock.stamped(rows) if len(rows) else []
+    return found
+
+
+def _throughput(flow: pd.DataFrame, step: float) -> pd.DataFrame:
+    """Mbit/s of each bin; the bins between the first and the last without a byte are 0."""
+    if flow.empty:
+        return pd.DataFrame(columns=["t", "val", "dur"])
+    places = np.rint(flow["t"].to_numpy(np.float64) / step).astype(int)
+    received = np.bincount(places - places.min(), weights=flow["bytes"].to_numpy(np.float64))
+    times = (places.min() + np.arange(len(received))) * step
+    return pd.DataFrame({"t": times, "val": received * MEGABITS / step, "dur": step})
+
+
+def _pings(run: RunFolder, words: Named, clock: _Clock) -> dict[str, Rows]:
+    """Replies at the time they came back; what was lost is missing in `seq`."""
+    if not run.has("ping"):
+        return {}
+    ping, found = run.ping, {}
+    for name, replies in ping.dropna(subset=["rtt_ms"]).groupby("ping", sort=False):
+        if str(name) in words.series:
+            back = pd.DataFrame(
+                {"t": replies["t"] + replies["rtt_ms"] / 1e3, "val": replies["rtt_ms"], "seq": replies["seq"]}
+            )
+            found[words.series[str(name)]] = clock.stamped(back)
+    return found
+
+
+def _queues(run: RunFolder, clock: _Clock) -> dict[str, Rows]:
+    """Counters of the root discipline of each device."""
+    if not run.has("qdisc"):
+        return {}
+    roots, found = run.qdisc[run.qdisc["depth"] == 0], {}
+    for device, rows in roots.groupby("device", sort=False):
+        kept = rows[["t", *QUEUE]].rename(columns=QUEUE)
+        for ours, theirs in PER_INTERVAL.items():
+            kept[theirs] = rows[ours].astype(np.float64).diff().fillna(rows[ours].astype(np.float64))
+        departed = rows["sent_bytes"].astype(np.float64).diff()
+        # Little's law, as `analysis.queues.sojourn_samples`.
+        kept["delay"] = (rows["backlog_bytes"] / departed.where(departed > 0) * clock.step * 1e3).where(
+            departed > 0, 0.0
+        )
+        found[f"qdisc_stats_{_host(str(device))}"] = clock.stamped(kept)
+    return found
+
+
+def _host(device: str) -> str:
+    return device.replace(" -> ", "-to-")
+
+
+def _on_grid(rows: Rows, clock: _Clock) -> list[float | None]:
+    """Linear interpolation; nothing half a step before the first sample, nor more than five steps before the next."""
+    samples = [(row["t"] - clock.began - clock.start, row["val"]) for row in rows if "val" in row]
+    if not samples:
+        return [None] * len(clock.grid)
+    times, values = (np.array(column, dtype=np.float64) for column in zip(*samples, strict=True))
+    grid = np.array(clock.grid)
+    following = np.searchsorted(times, grid - 1e-9)
+    ahead = times[np.minimum(following, len(times) - 1)] - grid
+    known = (following < len(times)) & (ahead <= FARTHEST_STEPS * clock.step) & (grid >= times[0] - clock.step / 2)
+    drawn = np.interp(grid, times, values)
+    return [round(float(value), 9) if there else None for value, there in zip(drawn, known, strict=True)]
+
+
+def _metadata(run: RunFolder, words: Named, made: tuple[_Clock, str, Sequence[str]]) -> dict[str, Any]:
+    clock, name, queues = made
+    hosts = [str(host["name"]) for host in run.scenario.get("hosts", [])] or ["client", "server"]
+    stats = [queue.removeprefix("qdisc_stats_") for queue in queues]
+    parameters = dict(words.parameters)
+    if stats:
+        parameters["qdisc_stats_hosts"] = ",".join(stats)
+        parameters["qdisc_stats_interfaces"] = ",".join(["root"] * len(stats))
+    sysctls = run.scenario.get("hosts", [{}])[0].get("sysctl", {})
+    return {
+        "NAME": words.test,
+        "TITLE": ", ".join(run.axes.values()) or run.manifest["title"],
+        "NOTE": run.manifest["title"],
+        "TIME": clock.at(0),
+        "T0": clock.at(clock.start),
+        "HOST": hosts[-1],
+        "HOSTS": [hosts[-1]],
+        "LOCAL_HOST": hosts[0],
+        "LENGTH": clock.length,
+        "TOTAL_LENGTH": clock.total,
+        "STEP_SIZE": clock.step,
+        "IP_VERSION": 4,
+        "TEST_PARAMETERS": parameters,
+        "SERIES_META": _series_meta(run, words),
+        "DATA_FILENAME": name,
+        "BATCH_NAME": None,
+        "BATCH_TITLE": run.manifest["title"],
+        "FLENT_VERSION": f"tailback {tailback_version()}",
+        "KERNEL_NAME": "Linux",
+        "KERNEL_RELEASE": str(run.scenario.get("hosts", [{}])[0].get("stack", "")),
+        "SYSCTLS": dict(sysctls),
+        "TAILBACK": {"manifest": run.manifest, "summary": run.summary, "series": dict(words.series)},
+    }
+
+
+def _series_meta(run: RunFolder, words: Named) -> dict[str, Any]:
+    controls = {str(flow["name"]): flow.get("cc", {}).get("name") for flow in run.scenario["traffic"]}
+    goodput: Mapping[str, float] = run.summary.get("goodput_mbps", {}).get("flows", {})
+    found: dict[str, Any] = {}
+    for flow, series in words.series.items():
+        meta = {"UNITS": "ms" if series.startswith("Ping") else "Mbits/s", "RUNNER": "tailback"}
+        if controls.get(flow):
+            meta["CONG_CONTROL"] = controls[flow]
+        found[series] = {**meta, "MEAN_VALUE": goodput[flow]} if flow in goodput else meta
+    return found

@@ -1,0 +1,297 @@
+"""Flent files as a folder of results, so that a testbed's data sits in the same figures as a simulation.
+
+TCP throughput (samples of any length) becomes bytes in bins of the file's step, in proportion; socket rows become
+`tcp_info`, pings `ping`, qdisc rows `qdisc`. Time begins at the first sample. The measurement window is the load:
+Flent's `LENGTH` after its five seconds of rest, or the span of the flows where that is unknown. A file Tailback has
+exported gets its axes, flow names and repetition back; any other has the axis `title`, and files with the same title
+are its repetitions.
+"""
+
+import datetime
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from tailback.analysis import Measure, Window, summarise
+from tailback.formats.errors import NotReadable
+from tailback.formats.flent.reader import FlentFile, Row, read
+from tailback.results import ExperimentPlan, RunPlan, claim, run_name
+from tailback.results.provenance import utc_now
+from tailback.results.store import Finished
+
+FLOW = re.compile(r"(TCP|UDP) (upload|download)(?:(?:::| )(.+))?")
+COMPUTED = re.compile(r".*\b(avg|sum|fairness)$")
+PING = re.compile(r"Ping \(ms\)(?:::| )?(.*)")
+QDISC = "qdisc_stats_"
+REST_S = 5.0
+MOST_BINS = 50_000_000
+LARGEST = 1e12
+LONGEST_S = 1e7
+
+SOCKET = {
+    "tcp_cwnd": ("snd_cwnd", "segments", 1.0),
+    "tcp_rtt": ("rtt", "µs", 1e3),
+    "tcp_rtt_var": ("rttvar", "µs", 1e3),
+    "tcp_pacing_rate": ("pacing_rate", "B/s", 1e6 / 8),
+    "tcp_delivery_rate": ("delivery_rate", "B/s", 1e6 / 8),
+}
+"""Our column of a socket row, its unit, and theirs as a multiple of it."""
+
+Frames = dict[str, pd.DataFrame]
+
+UNITS = {
+    "t": "s", "bytes": "B", "rtt_ms": "ms", "backlog_bytes": "B", "sent_bytes": "B",
+    **{ours: unit for ours, unit, _ in SOCKET.values()},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Imported:
+    """One file as a run."""
+
+    plan: RunPlan
+    frames: Frames
+    measure: Measure
+
+
+def import_files(files: Sequence[Path], folder: Path, axes: Mapping[str, str]) -> Path:
+    """Makes `folder` the results of `files`; `axes` are added to those each file has. Returns the folder."""
+    seen: dict[tuple[str, ...], int] = {}
+    runs = []
+    for file in files:
+        found = read(file)
+        places = {**_axes(found, file), **axes}
+        repetition = seen[tuple(places.values())] = seen.get(tuple(places.values()), 0) + 1
+        runs.append(_imported(found, (places, repetition), file))
+    title = str(_first(runs).scenario["title"])
+    source = f"# imported from Flent\ntitle: {title}\n"
+    plan = ExperimentPlan(title, source, (), "flent", [run.plan for run in runs])
+    with claim(folder, plan) as store:
+        for run in runs:
+            tables = {name: _arrow(frame) for name, frame in run.frames.items()}
+            summary = summarise(run.frames, {}, run.measure)
+            if store.complete(run.plan) is None:
+                store.write(run.plan, Finished(tables, summary, {}, utc_now(), 0.0))
+    return folder
+
+
+def _first(runs: Sequence[Imported]) -> RunPlan:
+    if not runs:
+        raise NotReadable("no file to import\n  hint: give one or more .flent.gz files")
+    return runs[0].plan
+
+
+def _axes(found: FlentFile, file: Path) -> dict[str, str]:
+    ours = _ours(found)
+    if ours is not None:
+        return {str(axis): str(value) for axis, value in ours["manifest"]["axes"].items()}
+    title = found.metadata.get("TITLE") or found.metadata.get("NAME") or file.name.split(".")[0]
+    return {"title": str(title)}
+
+
+def _ours(found: FlentFile) -> Mapping[str, Any] | None:
+    """What `tailback export` has put into the file; `None` where it was made by Flent, or changed since."""
+    held = found.metadata.get("TAILBACK")
+    if not isinstance(held, dict) or not isinstance(held.get("series"), dict):
+        return None
+    manifest = held.get("manifest")
+    return held if isinstance(manifest, dict) and isinstance(manifest.get("axes"), dict) else None
+
+
+def _imported(found: FlentFile, place: tuple[Mapping[str, str], int], file: Path) -> Imported:
+    axes, repetition = place
+    start = _start(found, file)
+    last = max(float(row["t"]) for rows in found.raw_values.values() for row in rows)
+    if not last - start < LONGEST_S:
+        raise NotReadable(f"`{file}` spans {last - start:.3g} s\n  hint: the times in it are wrong")
+    step = _step(found)
+    names = _names(found)
+    frames = _frames(found, (names, start, step))
+    if not frames:
+        raise NotReadable(f"`{file}` has neither TCP nor UDP flows nor pings\n  hint: they are what can be imported")
+    traffic = _traffic(found, names)
+    duration = max(float(frame["t"].max()) for frame in frames.values()) + step
+    scenario = {
+        "title": str(found.metadata.get("NOTE") or found.metadata.get("NAME") or file.name),
+        "seed": 0,
+        "duration_ns": int(duration * 1e9),
+        "traffic": traffic,
+        "record": {"interval_ns": int(step * 1e9), "tcp_info": "interval", "events": False},
+        "imported": file.name,
+    }
+    directions = {name: way for name, way in ((each["name"], each["way"]) for each in traffic) if way}
+    window = _window(found, frames, step)
+    plan = RunPlan(
+        run_name(axes, repetition, scenario), axes, repetition, 0, scenario, _build(file), window, directions
+    )
+    tcp = tuple(each["name"] for each in traffic if each["kind"] == "tcp")
+    other = tuple(each["name"] for each in traffic if each["kind"] == "udp")
+    return Imported(plan, frames, Measure(Window(*window), int(step * 1e9), tcp, other, directions))
+
+
+def _build(file: Path) -> str:
+    """What the content depends on beside the scenario: the file."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+
+
+def _start(found: FlentFile, file: Path) -> float:
+    """When time begins: the first sample of all."""
+    first = [float(row["t"]) for rows in found.raw_values.values() for row in rows]
+    if not first:
+        raise NotReadable(
+            f"`{file}` has no samples\n  hint: its run may have failed; look at it with `flent -f summary`"
+        )
+    t0 = _moment(found.metadata.get("T0"))
+    # Ours begin at the x = 0 of the file, which may lie before the first sample.
+    return t0 if t0 is not None and 0 <= min(first) - t0 < 2 * REST_S else min(first)
+
+
+def _moment(text: Any) -> float | None:
+    try:
+        return datetime.datetime.fromisoformat(str(text).replace("Z", "+00:00")).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _step(found: FlentFile) -> float:
+    step = found.metadata.get("STEP_SIZE")
+    return float(step) if isinstance(step, int | float) and 1e-3 <= step <= 60 else 0.2
+
+
+def _names(found: FlentFile) -> dict[str, str]:
+    """Our name of each series that is a flow or a ping."""
+    ours = _ours(found)
+    given = {str(series): str(flow) for flow, series in ours["series"].items()} if ours else {}
+    names = {}
+    for series in found.raw_values:
+        flow, ping = FLOW.fullmatch(series), PING.fullmatch(series)
+        if COMPUTED.fullmatch(series):
+            continue
+        if flow:
+            names[series] = given.get(series) or f"{flow[2]}.{flow[3]}".removesuffix(".None")
+        elif ping:
+            names[series] = given.get(series) or (f"ping {ping[1]}".strip() if ping[1] not in ("", "ICMP") else "ping")
+    return names
+
+
+def _traffic(found: FlentFile, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    entries = []
+    for series, name in names.items():
+        flow = FLOW.fullmatch(series)
+        kind = flow[1].lower() if flow else "ping"
+        way = {"upload": "up", "download": "down"}[flow[2]] if flow else ""
+        meta = found.metadata.get("SERIES_META")
+        control = (
+            meta.get(series, {}).get("CONG_CONTROL")
+            if isinstance(meta, dict) and isinstance(meta.get(series), dict)
+            else None
+        )
+        entries.append({"kind": kind, "name": name, "way": way, **({"cc": {"name": str(control)}} if control else {})})
+    return entries
+
+
+def _frames(found: FlentFile, reading: tuple[Mapping[str, str], float, float]) -> Frames:
+    names, start, step = reading
+    flows, sockets, pings, queues = [], [], [], []
+    for series, rows in found.raw_values.items():
+        if series in names and FLOW.fullmatch(series):
+            flows.append(_flow(names[series], rows, (start, step)))
+            sockets.append(_socket(names[series], rows, start))
+        elif series in names:
+            pings.append(_ping(names[series], rows, start))
+        elif series.startswith(QDISC):
+            queues.append(_queue(series.removeprefix(QDISC), rows, start))
+    parts = {"flows": flows, "tcp_info": sockets, "ping": pings, "qdisc": queues}
+    joined = {name: pd.concat(each, ignore_index=True) for name, each in parts.items() if each}
+    kept = {name: table.sort_values("t", kind="stable").reset_index(drop=True) for name, table in joined.items()}
+    return {name: table for name, table in kept.items() if len(table)}
+
+
+def _numbers(rows: Sequence[Row], keys: Sequence[str]) -> pd.DataFrame:
+    """The rows that have a number for the first key; others of `keys` may be missing."""
+    known = [
+        row for row in rows if isinstance(row.get(keys[0]), int | float) and not isinstance(row.get(keys[0]), bool)
+    ]
+    table = pd.DataFrame([{key: row.get(key) for key in ("t", *keys)} for row in known], columns=["t", *keys])
+    numbers: pd.DataFrame = table.apply(pd.to_numeric, errors="coerce").astype(np.float64)
+    # Beyond any measurement; such numbers would overflow the units of ours.
+    return numbers.where(numbers.abs() < LARGEST).dropna(subset=["t", keys[0]])
+
+
+def _flow(name: str, rows: Sequence[Row], reading: tuple[float, float]) -> pd.DataFrame:
+    """Bytes per bin of a step."""
+    start, step = reading
+    table = _numbers(rows, ("val", "dur")).sort_values("t", kind="stable")
+    ends = table["t"].to_numpy() - start
+    lasted = np.where(
+        np.isfinite(table["dur"]) & (table["dur"] > 0), table["dur"], np.diff(ends, prepend=ends[:1] - step)
+    )
+    lasted = np.maximum(lasted, 1e-9)
+    bins = int(np.ceil(ends.max(initial=0.0) / step - 1e-6))
+    if bins > MOST_BINS:
+        raise NotReadable(f"a series spans {ends.max():.0f} s\n  hint: the times in the file are wrong")
+    edges = np.arange(bins + 1) * step
+    received = table["val"].to_numpy() * 1e6 / 8 * lasted
+    binned = np.zeros(bins)
+    for begin, end, volume in zip(ends - lasted, ends, received, strict=True):
+        low, high = max(0, int(begin // step)), min(bins, int(np.ceil(end / step)))
+        overlap = np.clip(np.minimum(edges[low + 1 : high + 1], end) - np.maximum(edges[low:high], begin), 0, None)
+        binned[low:high] += volume * overlap / max(end - begin, 1e-9)
+    whole = np.rint(np.cumsum(np.maximum(binned, 0))).astype(np.int64)
+    counts = np.diff(whole, prepend=0)
+    there = counts > 0
+    return pd.DataFrame({"t": np.round(edges[1:][there], 9), "flow": name, "bytes": counts[there]})
+
+
+def _socket(name: str, rows: Sequence[Row], start: float) -> pd.DataFrame:
+    table = _numbers(rows, ("tcp_cwnd", *(key for key in SOCKET if key != "tcp_cwnd")))
+    found = pd.DataFrame({"t": table["t"] - start, "flow": name})
+    for theirs, (ours, _, unit) in SOCKET.items():
+        found[ours] = table[theirs] * unit
+    return found
+
+
+def _ping(name: str, rows: Sequence[Row], start: float) -> pd.DataFrame:
+    """At the time each was sent; gaps in `seq` are lost ones."""
+    table = _numbers(rows, ("val", "seq"))
+    sent = table["t"] - start - table["val"] / 1e3
+    found = pd.DataFrame(
+        {"t": sent.clip(0, LONGEST_S), "ping": name, "seq": table["seq"], "rtt_ms": table["val"].clip(0, LARGEST)}
+    )
+    return found.assign(seq=found["seq"].fillna(pd.Series(np.arange(len(found)), dtype=np.float64)))
+
+
+def _queue(host: str, rows: Sequence[Row], start: float) -> pd.DataFrame:
+    table = _numbers(rows, ("backlog_bytes", "backlog_pkts", "sent_bytes", "sent_pkts", "dropped", "ecn_mark"))
+    device = host.replace("-to-", " -> ")
+    return pd.DataFrame(
+        {"t": table["t"] - start, "device": device, "kind": "", "depth": 0, "backlog_bytes": table["backlog_bytes"],
+         "backlog_packets": table["backlog_pkts"],
+         "sent_bytes": table["sent_bytes"], "sent_packets": table["sent_pkts"],
+         "dropped": table["dropped"].cumsum(), "marked": table["ecn_mark"].cumsum()}
+    )  # fmt: skip
+
+
+def _window(found: FlentFile, frames: Frames, step: float) -> tuple[int, int]:
+    """The load: after five seconds of rest for `LENGTH`, if the flows agree; else their first to their last bin."""
+    table = frames.get("flows", next(iter(frames.values())))
+    first, last = max(0.0, float(table["t"].min()) - step), float(table["t"].max())
+    length = found.metadata.get("LENGTH")
+    if isinstance(length, int | float) and 0 < length <= last - REST_S + step and first >= REST_S / 2:
+        return int(REST_S * 1e9), int((REST_S + length) * 1e9)
+    return int(first * 1e9), max(int(last * 1e9), int((first + step) * 1e9))
+
+
+def _arrow(frame: pd.DataFrame) -> pa.Table:
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    fields = [
+        field.with_metadata({"unit": UNITS[field.name]} if field.name in UNITS else None) for field in table.schema
+    ]
+    return table.cast(pa.schema(fields))

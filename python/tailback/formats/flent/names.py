@@ -1,0 +1,106 @@
+"""Which Flent test a run is, and what its flows are called there [flent flent/tests].
+
+Flent draws only series that the test of the file's `NAME` knows, so a run becomes the test that has its flows. A test
+of four flows each way is `rrul_be`; `rrul` has the same flows in other traffic classes and is chosen by hand.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tailback.formats.errors import NotExportable
+
+ICMP = "Ping (ms) ICMP"
+BE = ("BE", "BE2", "BE3", "BE4")
+CLASSES = ("BE", "BK", "CS5", "EF")
+
+TESTS = (
+    "tcp_upload", "tcp_nup", "tcp_download", "tcp_ndown", "tcp_bidirectional", "rrul", "rrul_be", "rrul_be_nflows",
+    "udp_flood", "ping",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Named:
+    """A run in Flent's words."""
+
+    test: str
+    series: Mapping[str, str]
+    """Name of the series by flow or ping of ours."""
+    parameters: Mapping[str, str]
+    """`TEST_PARAMETERS` that rebuild the list of series."""
+
+
+def named(traffic: Sequence[Mapping[str, Any]], directions: Mapping[str, str], wanted: str | None) -> Named:
+    """The test of these flows, or the one that is `wanted`; raises `NotExportable` if that has no place for them."""
+    tcp = [str(flow["name"]) for flow in traffic if flow["kind"] == "tcp"]
+    up, down = ([flow for flow in tcp if directions.get(flow) == way] for way in ("up", "down"))
+    kinds = {str(flow["name"]): str(flow["kind"]) for flow in traffic}
+    pings = [name for name, kind in kinds.items() if kind == "ping"]
+    udp = [name for name, kind in kinds.items() if kind not in ("tcp", "ping")]
+    test = wanted or _test(len(up), len(down), len(udp))
+    if test not in TESTS:
+        raise NotExportable(f"`{test}` is not a Flent test here\n  hint: there are {', '.join(TESTS)}")
+    ways = (udp[:1], []) if test == "udp_flood" else (up, down)
+    names = _names(test, len(ways[0]), len(ways[1]))
+    flows = dict(zip([*ways[0], *ways[1]], names, strict=True))
+    return Named(test, {**flows, **_pings(test, pings)}, _parameters(test, len(up), len(down)))
+
+
+def _test(up: int, down: int, udp: int) -> str:
+    """By how many flows there are each way, "n" for several."""
+    if not up and not down:
+        return "udp_flood" if udp else "ping"
+    several = (_count(up), _count(down))
+    plain = {
+        ("1", "0"): "tcp_upload",
+        ("n", "0"): "tcp_nup",
+        ("0", "1"): "tcp_download",
+        ("0", "n"): "tcp_ndown",
+        ("1", "1"): "tcp_bidirectional",
+    }
+    return "rrul_be" if up == down == len(BE) else plain.get(several, "rrul_be_nflows")
+
+
+def _count(flows: int) -> str:
+    return "n" if flows > 1 else str(flows)
+
+
+def _names(test: str, up: int, down: int) -> list[str]:
+    """Of the uploads, then the downloads; raises `NotExportable` where there are not as many."""
+    numbers = range(1, max(up, down) + 1)
+    ends: dict[str, tuple[Sequence[str], Sequence[str]]] = {
+        "tcp_upload": ([""], []),
+        "tcp_download": ([], [""]),
+        "tcp_bidirectional": ([""], [""]),
+        "tcp_nup": ([f"::{number}" for number in numbers], []),
+        "tcp_ndown": ([], [f"::{number}" for number in numbers]),
+        "rrul_be_nflows": ([f" BE::{number}" for number in numbers], [f" BE::{number}" for number in numbers]),
+        "rrul_be": ([f" {name}" for name in BE], [f" {name}" for name in BE]),
+        "rrul": ([f" {name}" for name in CLASSES], [f" {name}" for name in CLASSES]),
+    }
+    if test == "udp_flood":
+        return ["UDP upload"] * up
+    uploads, downloads = ends.get(test, ([], []))
+    if up > len(uploads) or down > len(downloads):
+        raise NotExportable(
+            f"`{test}` has no place for {up} uploads and {down} downloads\n  hint: leave out `--test`, or take another"
+        )
+    return [f"TCP upload{end}" for end in uploads[:up]] + [f"TCP download{end}" for end in downloads[:down]]
+
+
+def _pings(test: str, pings: Sequence[str]) -> dict[str, str]:
+    """The first is Flent's ICMP ping; `rrul` has places for three more."""
+    more = {"rrul": ("EF", "BK", "BE"), "rrul_be": ("BE1", "BE2", "BE3"), "rrul_be_nflows": ("BE",), "ping": ("",)}
+    names = [ICMP, *(f"Ping (ms) UDP {name}".strip() for name in more.get(test, ()))]
+    return dict(zip(pings, names, strict=False))
+
+
+def _parameters(test: str, up: int, down: int) -> dict[str, str]:
+    both = {"upload_streams": str(up), "download_streams": str(down)}
+    wanted = {
+        "tcp_nup": ("upload_streams",),
+        "tcp_ndown": ("download_streams",),
+        "rrul_be_nflows": ("upload_streams", "download_streams"),
+    }
+    return {name: both[name] for name in wanted.get(test, ())}

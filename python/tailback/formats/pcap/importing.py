@@ -1,0 +1,101 @@
+"""Captures as a folder of results: one file, or two taken at both ends of a path (the sender's first).
+
+Tables: `flows` (acknowledged bytes in bins of 100 ms), `ping`, and of two files `one_way_delay` and `passive_rtt`.
+Flows are called by their addresses and ports. The measurement window is the whole capture.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from tailback.analysis import Measure, Window, passive, summarise
+from tailback.formats.errors import NotReadable
+from tailback.formats.pcap.packets import packets
+from tailback.results import ExperimentPlan, RunPlan, claim, run_name
+from tailback.results.provenance import utc_now
+from tailback.results.store import Finished
+
+BIN_NS = 100_000_000
+MOST_BINS = 10_000_000
+UNITS = {"t": "s", "bytes": "B", "rtt_ms": "ms", "owd_ms": "ms"}
+
+Frames = dict[str, pd.DataFrame]
+
+
+def import_files(files: Sequence[Path], folder: Path, axes: Mapping[str, str]) -> Path:
+    """Makes `folder` the results of one or two captures; returns it. Raises `NotReadable`."""
+    if not 1 <= len(files) <= 2:
+        raise NotReadable(f"{len(files)} captures\n  hint: give one, or two of the same traffic: the sender's first")
+    tables = [packets(file).table for file in files]
+    start = min(int(table["t_ns"].iloc[0]) for table in tables[:1])
+    frames = _frames(tables, start)
+    run, measure = _plan(files, frames, axes)
+    plan = ExperimentPlan(
+        str(run.scenario["title"]), f"# imported captures\ntitle: {run.scenario['title']}\n", (), "pcap", [run]
+    )
+    sent_again = passive.retransmissions(tables[0])
+    summary = summarise(frames, {}, measure) | ({"retransmits": sum(sent_again.values())} if sent_again else {})
+    with claim(folder, plan) as store:
+        if store.complete(run) is None:
+            arrow = {name: _arrow(frame) for name, frame in frames.items()}
+            store.write(run, Finished(arrow, summary, {}, utc_now(), 0.0))
+    return folder
+
+
+def _frames(tables: Sequence[pd.DataFrame], start: int) -> Frames:
+    here = tables[0]
+    found = {"flows": _binned(passive.goodput(here, start)), "ping": passive.pings(here, start)}
+    if len(tables) == 2:
+        found["one_way_delay"] = _seconds(passive.one_way_delay(*tables), start)
+        found["passive_rtt"] = _seconds(passive.passive_rtt(*tables), start)
+        if not len(found["passive_rtt"]) and not len(found["one_way_delay"]):
+            raise NotReadable("the two captures have no packet in common\n  hint: they must be of the same traffic")
+    return {name: frame for name, frame in found.items() if len(frame)}
+
+
+def _binned(flows: pd.DataFrame) -> pd.DataFrame:
+    """Bytes per bin, by the time it ends."""
+    places = np.floor(flows["t"].to_numpy(dtype=np.float64) * 1e9 / BIN_NS).astype(np.int64)
+    if len(places) and places.max() > MOST_BINS:
+        raise NotReadable(f"the capture spans {flows['t'].max():.0f} s\n  hint: the times in it are wrong")
+    sums = flows.groupby(["flow", places], sort=True)["bytes"].sum().rename("bytes").reset_index()
+    sums.columns = pd.Index(["flow", "bin", "bytes"])
+    ends = np.round((sums["bin"].to_numpy() + 1) * BIN_NS / 1e9, 9)
+    table = pd.DataFrame({"t": ends, "flow": sums["flow"], "bytes": sums["bytes"].astype(np.int64)})
+    return table.sort_values(["t", "flow"], kind="stable").reset_index(drop=True)
+
+
+def _seconds(table: pd.DataFrame, start: int) -> pd.DataFrame:
+    timed = table.assign(t=(table["t_ns"] - start) / 1e9).drop(columns="t_ns")
+    return timed[["t", *(name for name in timed if name != "t")]].sort_values("t", kind="stable").reset_index(drop=True)
+
+
+def _plan(files: Sequence[Path], frames: Frames, axes: Mapping[str, str]) -> tuple[RunPlan, Measure]:
+    if not frames:
+        raise NotReadable(f"`{files[0]}` has neither data nor pings\n  hint: it must hold the traffic to be measured")
+    flows = [str(name) for name in frames["flows"]["flow"].unique()] if "flows" in frames else []
+    last = max(float(frame["t"].max()) for frame in frames.values())
+    end = int(np.ceil(last * 1e9 / BIN_NS) + 1) * BIN_NS
+    traffic: list[dict[str, Any]] = [{"kind": "tcp", "name": name} for name in flows]
+    traffic += [
+        {"kind": "ping", "name": str(name)} for name in (frames["ping"]["ping"].unique() if "ping" in frames else [])
+    ]
+    title = " and ".join(file.name for file in files)
+    record = {"interval_ns": BIN_NS, "tcp_info": "interval", "events": False}
+    scenario = {"title": title, "seed": 0, "duration_ns": end, "traffic": traffic, "record": record}
+    build = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+    run = RunPlan(run_name(axes, 1, scenario), axes, 1, 0, scenario, build, (0, end), {})
+    return run, Measure(Window(0, end), BIN_NS, tuple(flows), (), {})
+
+
+def _arrow(frame: pd.DataFrame) -> pa.Table:
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    fields = [
+        field.with_metadata({"unit": UNITS[field.name]} if field.name in UNITS else None) for field in table.schema
+    ]
+    return table.cast(pa.schema(fields))

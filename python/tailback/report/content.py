@@ -1,0 +1,161 @@
+"""What the page of a report shows, as one JSON document: the numbers of each configuration, and where they are from."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from tailback import scenario
+from tailback.analysis.repetitions import HEADLINE, Column, configurations
+from tailback.plots import band, cdf, style
+from tailback.plots.errors import NotDrawable
+from tailback.plots.layout import Choice
+from tailback.results import NotResults, Results, RunFolder
+from tailback.results.provenance import tailback_version
+from tailback.results.store import EXPERIMENT, SOURCE
+
+MOST_TRACED = 120
+"""Configurations whose samples are in the page; more would make one that no browser likes."""
+
+DIGITS = 5
+"""Significant digits of a sample: more than a screen shows."""
+
+SERIES = ("throughput", "rtt", "cwnd")
+DISTRIBUTIONS = ("rtt", "ping")
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Source:
+    """The file an experiment was made from."""
+
+    text: str
+    settings: Sequence[str]
+    warnings: Sequence[str]
+
+
+def document(results: Results) -> dict[str, Any]:
+    """All that the page shows."""
+    groups = results.configurations
+    table = configurations([(run.axes, run.summary) for run in results.runs])
+    shown = [column for column in HEADLINE if bool(table[column.title].notna().any())]
+    source = source_of(results)
+    return {
+        "title": results.title,
+        "tailback": tailback_version(),
+        "axes": {axis: list(values) for axis, values in results.axes.items()},
+        "columns": [{"title": column.title, "unit": column.unit} for column in shown],
+        "configurations": [_configuration(axes, runs, row) for (axes, runs), row in _paired(groups, table, shown)],
+        "figures": {
+            "series": _figures(results, SERIES, _bands),
+            "distributions": _figures(results, DISTRIBUTIONS, _quantiles),
+        },
+        "traced": min(len(groups), MOST_TRACED),
+        "window": [edge / 1e9 for edge in results.runs[0].window_ns],
+        "colours": list(style.PALETTE),
+        "experiment": source.text,
+        "settings": list(source.settings),
+        "warnings": list(source.warnings),
+        "manifest": _manifest(results),
+    }
+
+
+def _paired(
+    groups: Sequence[tuple[dict[str, str], list[RunFolder]]], table: pd.DataFrame, shown: Sequence[Column]
+) -> Iterable[tuple[tuple[dict[str, str], list[RunFolder]], list[list[float | None]]]]:
+    """Each configuration with its cells: mean, and ends of the 95 % interval."""
+    for group, (_, row) in zip(groups, table.iterrows(), strict=True):
+        names = [(column.title, f"{column.title} low", f"{column.title} high") for column in shown]
+        yield group, [[_number(row[name]) for name in each] for each in names]
+
+
+def _configuration(
+    axes: Mapping[str, str], runs: Sequence[RunFolder], cells: Sequence[Sequence[float | None]]
+) -> dict[str, Any]:
+    return {
+        "axes": dict(axes),
+        "label": ", ".join(axes.values()) or "this experiment",
+        "runs": len(runs),
+        "cells": cells,
+        "steady_from_s": _latest_steady(runs),
+    }
+
+
+def _latest_steady(runs: Sequence[RunFolder]) -> float | None:
+    found = [at for run in runs for at in run.summary.get("steady_from_s", {}).values()]
+    return max(found, default=None)
+
+
+def _figures(results: Results, names: Sequence[str], read: Any) -> dict[str, Any]:
+    """By quantity: title, unit, and for each configuration its values; quantities nobody has are absent."""
+    firsts = [runs for _, runs in results.configurations[:MOST_TRACED]]
+    few = Results(results.path, results.title, results.axes, [run for runs in firsts for run in runs])
+    found = {}
+    for name in names:
+        try:
+            found[name] = read(few, name)
+        except (NotDrawable, NotResults):
+            continue
+    return found
+
+
+def _bands(results: Results, name: str) -> dict[str, Any]:
+    return _by_configuration(band.data(results, Choice(metric=name)), ("t", "mean", "low", "high"))
+
+
+def _quantiles(results: Results, name: str) -> dict[str, Any]:
+    return _by_configuration(cdf.data(results, Choice(metric=name)), ("share", "value", "low", "high"))
+
+
+def _by_configuration(table: pd.DataFrame, columns: Sequence[str]) -> dict[str, Any]:
+    axes = [str(name) for name in table.columns[: table.columns.get_loc("panel")]]
+    parts = [part for _, part in table.groupby(axes, sort=False)] if axes else [table]
+    rows = [{column: [_number(value) for value in part[column]] for column in columns} for part in parts]
+    return {"title": str(table["panel"].iloc[0]), "unit": str(table["unit"].iloc[0]), "configurations": rows}
+
+
+def source_of(results: Results) -> Source:
+    """The experiment file in the folder, and what is likely to be a mistake in it; a single run has none."""
+    file, head = results.path / SOURCE, results.path / EXPERIMENT
+    if not (file.is_file() and head.is_file()):
+        return Source("", (), ())
+    text = file.read_text(encoding="utf-8")
+    settings = results.head.get("settings", [])
+    try:
+        findings = scenario.lint(scenario.loads(text, settings, file=SOURCE))
+    except scenario.ScenarioError:
+        # Written by another version, whose file this one would not read.
+        return Source(text, settings, ())
+    return Source(text, settings, [str(finding) for finding in findings])
+
+
+def _manifest(results: Results) -> dict[str, str]:
+    """What was run, where and when."""
+    manifests = [run.manifest for run in results.runs]
+    first = manifests[0]
+    return {
+        "backend": ", ".join(dict.fromkeys(str(each["backend"]) for each in manifests)),
+        "build": ", ".join(dict.fromkeys(str(each["fingerprint"]) for each in manifests)),
+        "runs": f"{len(manifests)} in {len(results.configurations)} configurations",
+        "seeds": _range([run.seed for run in results.runs]),
+        "host": f"{first['host']['name']} ({first['host']['machine']}, {first['host']['cpus']} processors)",
+        "kernel": str(first["kernel"]),
+        "versions": ", ".join(f"{name} {version}" for name, version in first["versions"].items()),
+        "started": min(str(each["started"]) for each in manifests),
+        "computing time": f"{sum(float(each['duration_s']) for each in manifests):.1f} s",
+        "folder": str(results.path),
+    }
+
+
+def _range(numbers: Sequence[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _number(value: Any) -> float | None:
+    """As JSON has it: neither more digits than are seen nor what is not a number."""
+    number = float(value)
+    return float(f"{number:.{DIGITS}g}") if math.isfinite(number) else None

@@ -1,0 +1,42 @@
+"""The page: the document of `content`, the style, and the code that draws it, in one file."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from tailback.report import content
+from tailback.results import Results
+from tailback.results.durable import make_folder, write_file
+
+
+def write(results: Results, target: Path) -> Path:
+    """Makes the file `target`; returns its path."""
+    make_folder(target.parent)
+    write_file(target, html(results).encode())
+    return target
+
+
+def html(results: Results) -> str:
+    """The page of an experiment."""
+    # On demand: plotly brings megabytes that nothing else needs.
+    from plotly.offline import get_plotlyjs
+
+    found = content.document(results)
+    return _environment().get_template("page.html.j2").render(
+        data=Markup(_script_json(found)), plotly=Markup(get_plotlyjs()), document=found,
+    )  # fmt: skip
+
+
+def _script_json(found: dict[str, Any]) -> str:
+    """JSON that cannot end the script element it stands in."""
+    return json.dumps(found, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c").replace("\u2028", "\\u2028")
+
+
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("tailback.report", "."), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip

@@ -1,0 +1,176 @@
+"""The interactive report, in a real browser: loads without a complaint, filters, switches series off."""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+import tailback
+from fake_backend import FakeBackend, Nobody, grid
+from tailback import report
+from tailback.report import content
+from tailback.results import Results, claim, open_results
+from tailback.sweep import Sweep, run_all
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+NEEDS_BROWSER = "chromium is missing: scripts/test-packages.sh installs it"
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """Two controls × two small-queue settings × three repetitions."""
+    folder = tmp_path_factory.mktemp("results") / "x"
+    with claim(folder, grid(repetitions=3)) as store:
+        run_all(Sweep(store, FakeBackend(), 2), Nobody())
+    return open_results(folder)
+
+
+@pytest.fixture(scope="module")
+def written(found: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return report.write(found, tmp_path_factory.mktemp("page") / "report.html")
+
+
+@pytest.fixture
+def page(written: Path) -> Iterator[tuple[Page, list[str]]]:
+    """The page, opened, with what it complained of."""
+    assert BROWSER, NEEDS_BROWSER
+    said: list[str] = []
+    with sync_playwright() as player:
+        browser = player.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        # Offline: a page that asks a network for anything fails to.
+        opened = browser.new_context(offline=True, viewport={"width": 1300, "height": 900}).new_page()
+        opened.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
+        opened.on("pageerror", lambda error: said.append(str(error)))
+        opened.on("request", lambda request: said.append(request.url) if request.url.startswith("http") else None)
+        opened.goto(written.as_uri())
+        opened.wait_for_selector("body[data-ready=true]")
+        yield opened, said
+        browser.close()
+
+
+def rows(page: Page) -> list[str]:
+    return page.locator("#table tbody tr").all_inner_texts()
+
+
+def lines(page: Page, figure: str) -> int:
+    """Curves of a figure that are to be seen."""
+    visible: int = page.evaluate(
+        "id => document.getElementById(id).calcdata.filter(d => d[0].trace.visible === true && d[0].trace.name"
+        " && d[0].trace.line.width > 0).length",
+        figure,
+    )
+    return visible
+
+
+def test_it_loads_without_a_complaint_and_shows_everything(page: tuple[Page, list[str]], tmp_path: Path) -> None:
+    opened, said = page
+    assert said == []
+    assert len(rows(opened)) == 4
+    assert opened.locator("#count").inner_text() == "4 of 4 configurations"
+    assert lines(opened, "time") == 4 * 3
+    assert lines(opened, "distribution") == 4
+    opened.screenshot(path=tmp_path / "page.png", full_page=True)
+    with Image.open(tmp_path / "page.png") as picture:
+        assert picture.height > 1500
+        pixels = np.asarray(picture.convert("HSV"))
+    # Coloured marks on a page that is otherwise grey.
+    assert 0.002 < (pixels[:, :, 1] > 120).mean() < 0.2
+
+
+def test_a_filter_leaves_the_configurations_with_its_value(page: tuple[Page, list[str]]) -> None:
+    opened, said = page
+    opened.click("button[data-axis=cc][data-value=bbr]")
+    assert len(rows(opened)) == 2
+    assert all("cubic" in row for row in rows(opened))
+    assert lines(opened, "time") == 2 * 3
+    opened.click("button[data-axis=tsq][data-value='off']")
+    assert len(rows(opened)) == 1
+    # The last value switched off brings all of them back.
+    opened.click("button[data-axis=cc][data-value=cubic]")
+    assert len(rows(opened)) == 2
+    assert said == []
+
+
+def test_a_series_is_switched_off_by_its_row_and_by_its_legend(page: tuple[Page, list[str]]) -> None:
+    opened, said = page
+    opened.click("#table tbody tr >> nth=1")
+    assert lines(opened, "time") == 3 * 3
+    assert opened.locator("#table tr.muted").count() == 1
+    opened.click("#table tbody tr >> nth=1")
+    assert lines(opened, "time") == 4 * 3
+    opened.locator("#time .legendtoggle").first.click()
+    # Plotly waits for a second click before it takes the first for one; the page's policy forbids `wait_for_function`.
+    opened.wait_for_selector("#time .legend .traces[style*='opacity: 0.5']")
+    assert lines(opened, "time") == 3 * 3
+    assert said == []
+
+
+def test_zooming_one_panel_zooms_all(page: tuple[Page, list[str]]) -> None:
+    opened, said = page
+    opened.evaluate("Plotly.relayout('time', {'xaxis2.range': [6, 9]})")
+    ranges = opened.evaluate(
+        "['xaxis', 'xaxis2', 'xaxis3'].map(a => document.querySelector('#time')._fullLayout[a].range)"
+    )
+    assert ranges == [[6, 9]] * 3
+    assert said == []
+
+
+def test_a_heading_sorts_and_a_metric_can_be_picked(page: tuple[Page, list[str]]) -> None:
+    opened, said = page
+    opened.click("#table th:has-text('ping p50')")
+    opened.click("#table th:has-text('ping p50')")
+    assert all("off" in row for row in rows(opened)[:2])
+    opened.select_option("#metric", label="ping p90")
+    shown = opened.evaluate("document.getElementById('compared').data[0].x")
+    opened.select_option("#metric", label="goodput")
+    assert shown != opened.evaluate("document.getElementById('compared').data[0].x")
+    opened.select_option("#quantity", label="Ping")
+    assert "Ping" in (opened.locator("#distribution .xtitle").text_content() or "")
+    assert said == []
+
+
+def test_the_page_holds_the_numbers_of_the_table(found: Results, written: Path) -> None:
+    text = written.read_text()
+    held = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL).group(1))  # type: ignore[union-attr]
+    titles = [column["title"] for column in held["columns"]]
+    goodput = held["configurations"][0]["cells"][titles.index("goodput")]
+    values = [run.summary["goodput_mbps"]["total"] for run in found.select(cc="cubic", tsq="1ms").runs]
+    assert goodput[0] == pytest.approx(np.mean(values), rel=1e-4)
+    assert goodput[1] < goodput[0] < goodput[2]
+
+
+def test_a_title_cannot_break_out_of_its_place(found: Results) -> None:
+    wicked = Results(found.path, "</script><script>alert(1)</script>", found.axes, found.runs)
+    text = report.html(wicked)
+    assert "<script>alert" not in text
+    assert text.count("</script>") == 3
+
+
+FILE = """
+title: one flow
+links: [{ends: [client, server], rate: 10mbit, delay: 5ms}]
+traffic: [{tcp: client -> server, name: upload}]
+duration: 3s
+repeat: 2
+"""
+
+
+def test_what_is_likely_to_be_a_mistake_is_said_and_what_is_not_there_left_out(tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text(FILE)
+    results = tailback.run(tmp_path / "one.yaml", out=tmp_path / "out")
+    document = content.document(results)
+    assert any("repetitions-alike" in warning for warning in document["warnings"])
+    assert "ping" not in document["figures"]["distributions"]
+    assert document["experiment"] == FILE
+    assert "repetitions hardly differ" in report.html(results)
+
+
+def test_a_single_run_has_a_report_too(found: Results) -> None:
+    document = content.document(open_results(found.runs[0].path))
+    assert (document["experiment"], len(document["configurations"])) == ("", 1)
