@@ -69,6 +69,8 @@ fn rate_sample(flow: &Flow, rtt: Span) -> RateSample {
         rtt: Some(rtt),
         losses: Segs::ZERO,
         acked_sacked: Segs::ONE,
+        tx_in_flight: Segs(WINDOW),
+        lost: 0,
         prior_in_flight: Segs(WINDOW),
         is_app_limited: false,
         is_retrans: false,

@@ -6,8 +6,8 @@ use std::fmt;
 use tailback_units::{Parameter, ParameterError, Parameters};
 
 use crate::{
-    Control, bbr, bic, cdg, cubic, dctcp, highspeed, htcp, hybla, illinois, lp, nv, reno, scalable, vegas,
-    veno, westwood, yeah,
+    Control, bbr, bbr_dev, bbr2, bbr3, bbrp, bbrplus, bic, cdg, cubic, dctcp, highspeed, htcp, hybla,
+    illinois, lp, nv, reno, scalable, vegas, veno, westwood, yeah,
 };
 
 /// One row of the registry: a file of this crate.
@@ -47,6 +47,11 @@ pub static ROWS: &[Row] = &[
     cdg::ROW,
     dctcp::ROW,
     bbr::ROW,
+    bbr_dev::ROW,
+    bbr2::ROW,
+    bbr3::ROW,
+    bbrp::ROW,
+    bbrplus::ROW,
 ];
 
 /// A control that cannot be made.
@@ -107,7 +112,11 @@ mod tests {
         for row in ROWS {
             assert!(build(row.name, &Parameters::default()).is_ok(), "{}", row.name);
             let head = head(row.source);
-            assert!(head.lines().count() >= 5 && head.contains("[linux-6.12 "), "{}: {head}", row.name);
+            assert!(
+                head.lines().count() >= 5 && (head.contains("Sources: [") || head.contains("[linux-6.12 ")),
+                "{}: {head}",
+                row.name
+            );
         }
     }
 
