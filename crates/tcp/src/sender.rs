@@ -295,7 +295,7 @@ impl Sender {
     pub(crate) fn refresh_flow(&mut self) {
         self.flow.in_flight = Segs(self.in_flight());
         self.flow.sacked_out = Segs(self.sacked_out);
-        self.flow.cwnd_limited = self.is_cwnd_limited();
+        self.flow.cwnd_limited = if self.is_model() { self.usage.limited } else { self.is_cwnd_limited() };
     }
 
     pub(crate) fn in_cwnd_reduction(&self) -> bool {
