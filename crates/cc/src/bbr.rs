@@ -85,6 +85,7 @@ pub const ROW: Row = Row {
     parameters: PARAMETERS,
     sndbuf_factor: 3,
     wants_pacing: true,
+    needs_ecn: false,
     build,
 };
 

@@ -21,6 +21,7 @@ pub const ROW: Row = Row {
     parameters: &[],
     sndbuf_factor: 3,
     wants_pacing: true,
+    needs_ecn: false,
     build,
 };
 

@@ -9,6 +9,7 @@ use tailback_packet::{SackBlock, SackBlocks, Segment, SegmentFlags};
 use tailback_units::{SimTime, Span};
 
 use crate::config::{Agreement, Settings, SocketOptions};
+use crate::ecn::Reaction;
 use crate::reassembly::{Reassembly, Skb};
 use crate::receive_window::ReceiveWindow;
 use crate::rtt::RTO_INITIAL;
@@ -20,6 +21,8 @@ const ATO_MIN: Span = Span::from_millis(40);
 const DELACK_MAX: Span = Span::from_millis(200);
 /// Immediate ACKs at the start of data. [linux-6.12 tcp.h TCP_MAX_QUICKACKS]
 const QUICKACKS_MAX: u64 = 16;
+/// Immediate ACKs after a first CE mark. [linux-6.12 tcp_input.c __tcp_ecn_check_ce]
+const QUICKACKS_OF_MARK: u64 = 2;
 /// Duplicate ACKs that are never compressed. [linux-6.12 tcp.h TCP_FASTRETRANS_THRESH]
 const DUPACKS_UNCOMPRESSED: u32 = 3;
 /// `net.ipv4.tcp_comp_sack_nr`, `_delay_ns`, `_slack_ns`.
@@ -317,6 +320,23 @@ impl Receiver {
         self.sacks.retain(|old| old.end < block.start || old.start > block.end);
         self.sacks.insert(0, block);
         self.sacks.truncate(SACKS_KEPT);
+    }
+
+    /// A delayed ACK waits for its timer.
+    pub(crate) fn delays_ack(&self) -> bool {
+        self.ack.timeout.is_some()
+    }
+
+    /// The mark of the data just taken.
+    pub(crate) fn react_to_mark(&mut self, reaction: Reaction) {
+        match reaction {
+            Reaction::None => {}
+            Reaction::QuickAcks => {
+                self.quick_ack(QUICKACKS_OF_MARK);
+                self.ack.ato = Some(ATO_MIN);
+            }
+            Reaction::AckNow => self.ack.now = true,
+        }
     }
 
     /// After a segment with data: acknowledge now, later, or compressed. [tcp_ack_snd_check]

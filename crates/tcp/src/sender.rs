@@ -6,6 +6,7 @@ use tailback_cc::{CaState, Control, CwndEvent, Flow, PacingStatus, Window};
 use tailback_units::{Rate, Segs, SimTime, Span};
 
 use crate::config::{Agreement, Settings, SmallQueueLimit, SocketOptions};
+use crate::ecn::EcnState;
 use crate::info::{HeldBy, Note};
 use crate::output::Agenda;
 use crate::queue::{Index, RetransmitQueue};
@@ -133,6 +134,7 @@ pub(crate) struct Sender {
     pub(crate) rate: DeliveryRate,
     pub(crate) reduction: Reduction,
     pub(crate) control: Control,
+    pub(crate) ecn: EcnState,
     /// State of a model control, to note when it changes.
     pub(crate) control_state: &'static str,
     /// End of the highest SACKed segment.
@@ -173,13 +175,15 @@ pub(crate) struct Sender {
 
 impl Sender {
     pub(crate) fn new(config: SenderConfig) -> Self {
-        let SenderConfig { settings, small_queue, options, control, pacing, sndbuf_factor } = config;
+        let SenderConfig { settings, small_queue, options, control, needs_ecn, pacing, sndbuf_factor } =
+            config;
         let mss = settings.mss(&options);
         let sndbuf = options.sndbuf.map_or(settings.wmem[1], |asked| (2 * asked).max(SNDBUF_MIN));
         let pacing_shift = match small_queue {
             SmallQueueLimit::Shift(shift) => shift,
             _ => PACING_SHIFT,
         };
+        let ecn = EcnState::new(settings.ecn, needs_ecn);
         Sender {
             flow: Flow {
                 now: SimTime::ZERO,
@@ -229,6 +233,7 @@ impl Sender {
             options,
             sndbuf_factor,
             control,
+            ecn,
             queue: RetransmitQueue::new(),
             write_seq: 0,
             push_marks: VecDeque::new(),
@@ -372,6 +377,7 @@ pub(crate) struct SenderConfig {
     pub(crate) small_queue: SmallQueueLimit,
     pub(crate) options: SocketOptions,
     pub(crate) control: Control,
+    pub(crate) needs_ecn: bool,
     pub(crate) pacing: PacingStatus,
     pub(crate) sndbuf_factor: u32,
 }

@@ -168,6 +168,7 @@ impl<'a> Builder<'a> {
             options: socket_options(&tcp.socket, side),
             control,
             wants_pacing: row.wants_pacing,
+            needs_ecn: row.needs_ecn,
             sndbuf_factor: row.sndbuf_factor,
         })
     }
