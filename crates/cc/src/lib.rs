@@ -25,6 +25,7 @@ pub mod hystart;
 pub mod illinois;
 pub mod lp;
 mod module_param;
+pub mod newreno;
 pub mod nv;
 pub mod registry;
 pub mod reno;

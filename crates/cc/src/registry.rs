@@ -7,7 +7,7 @@ use tailback_units::{Parameter, ParameterError, Parameters};
 
 use crate::{
     Control, bbr, bbr_dev, bbr2, bbr3, bbrp, bbrplus, bic, cdg, cubic, dctcp, highspeed, htcp, hybla,
-    illinois, lp, nv, reno, scalable, vegas, veno, westwood, yeah,
+    illinois, lp, newreno, nv, reno, scalable, vegas, veno, westwood, yeah,
 };
 
 /// One row of the registry: a file of this crate.
@@ -48,6 +48,7 @@ pub static ROWS: &[Row] = &[
     lp::ROW,
     cdg::ROW,
     dctcp::ROW,
+    newreno::ROW,
     bbr::ROW,
     bbr_dev::ROW,
     bbr2::ROW,

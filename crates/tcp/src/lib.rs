@@ -45,4 +45,4 @@ mod window;
 pub use config::{Agreement, EcnUse, EndpointConfig, Settings, SmallQueueLimit, SocketOptions};
 pub use endpoint::{Endpoint, Transmitted, Wakeup};
 pub use info::{HeldBy, Note, TcpInfo};
-pub use stack::{LINUX_5_10, LINUX_6_12, STACKS, Stack};
+pub use stack::{AckAggregation, FREEBSD_9, LINUX_4_14, LINUX_5_10, LINUX_6_12, STACKS, Stack};

@@ -13,12 +13,15 @@ use crate::ecn::Reaction;
 use crate::reassembly::{Reassembly, Skb};
 use crate::receive_window::ReceiveWindow;
 use crate::rtt::RTO_INITIAL;
+use crate::stack::DelayedAck;
 use crate::timers::wheel_expiry;
 
 /// Least and usual delayed-ACK time. [linux-6.12 tcp.h TCP_ATO_MIN, TCP_DELACK_MIN]
 const ATO_MIN: Span = Span::from_millis(40);
 /// Longest delayed-ACK time. [linux-6.12 tcp.h TCP_DELACK_MAX]
 const DELACK_MAX: Span = Span::from_millis(200);
+/// `net.inet.tcp.delacktime`. [freebsd-9 tcp_timer.c]
+const DELACK_FREEBSD: Span = Span::from_millis(100);
 /// Immediate ACKs at the start of data. [linux-6.12 tcp.h TCP_MAX_QUICKACKS]
 const QUICKACKS_MAX: u64 = 16;
 /// Immediate ACKs after a first CE mark. [linux-6.12 tcp_input.c __tcp_ecn_check_ce]
@@ -80,6 +83,7 @@ pub(crate) struct Receiver {
     pub(crate) rto: Span,
     jiffy: Span,
     rcvlowat: u64,
+    delayed_ack: DelayedAck,
     pub(crate) ack_due: bool,
     pub(crate) readable: bool,
 }
@@ -101,6 +105,7 @@ impl Receiver {
             rto: RTO_INITIAL,
             jiffy: settings.jiffy,
             rcvlowat: options.rcvlowat,
+            delayed_ack: settings.stack.delayed_ack,
             ack_due: false,
             readable: false,
         }
@@ -348,7 +353,7 @@ impl Receiver {
         let waiting = self.rcv_nxt - self.window.last_update();
         let window_advances =
             || self.window.unread(self.rcv_nxt) < self.rcvlowat || self.window_would_not_shrink();
-        let quick = self.ack.quick > 0 && !self.ack.pingpong;
+        let quick = self.ack.quick > 0 && !self.ack.pingpong && self.delayed_ack == DelayedAck::Adaptive;
         if (waiting > mss && window_advances()) || quick || self.ack.now {
             self.ack_due = true;
         } else if self.data.in_order() {
@@ -368,7 +373,7 @@ impl Receiver {
             self.compression.rcv_nxt = self.rcv_nxt;
             self.compression.dupacks = 0;
         }
-        if self.compression.dupacks < DUPACKS_UNCOMPRESSED {
+        if self.compression.dupacks < DUPACKS_UNCOMPRESSED || self.delayed_ack == DelayedAck::EverySecond {
             self.compression.dupacks += 1;
             self.ack_due = true;
             return;
@@ -399,7 +404,10 @@ impl Receiver {
             }
             ato = ato.min(most);
         }
-        let ato = ato.min(DELACK_MAX);
+        let ato = match self.delayed_ack {
+            DelayedAck::Adaptive => ato.min(DELACK_MAX),
+            DelayedAck::EverySecond => DELACK_FREEBSD,
+        };
         let timeout = wheel_expiry(now, ato, self.jiffy);
         match self.ack.timeout {
             Some(pending) if pending <= now + ato / 4 => self.ack_due = true,

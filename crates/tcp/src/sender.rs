@@ -213,7 +213,7 @@ impl Sender {
                 jiffy: settings.jiffy,
             },
             window: Window {
-                cwnd: Segs(INITIAL_WINDOW),
+                cwnd: Segs(settings.stack.initial_window),
                 ssthresh: Segs::INFINITE,
                 cwnd_cnt: 0,
                 prior_cwnd: Segs::ZERO,
