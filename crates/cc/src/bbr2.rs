@@ -16,6 +16,8 @@
 //!
 //! Sources: [bbr-v2 tcp_bbr2.c v2alpha], [bbr-v2, draft-cardwell-iccrg-bbr-congestion-control].
 //!
+//! Compared with no implementation, only with what its sources say.
+//!
 //! Deviations: no ECN (off by default there), no shortcut for ACKs that change nothing. [`bbr3`](crate::bbr3) is the
 //! same machine with another [`Profile`].
 

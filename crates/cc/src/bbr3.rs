@@ -11,6 +11,8 @@
 //!
 //! Sources: [bbr-v3 tcp_bbr.c], [draft-ietf-ccwg-bbr].
 //!
+//! Compared with no implementation, only with what its sources say.
+//!
 //! Deviations: no ECN (needs a route marked as having shallow ECN queues), no path rehash, a loss that a tail loss probe
 //! repaired is not counted.
 

@@ -4,9 +4,9 @@
 //!
 //! The patches became part of Linux 5.1; on later stacks `bbr_dev` and [`bbr`](crate::bbr) are the same, on 4.14 and
 //! 5.0 only this one has them. Wi-Fi needs them: a window of two BDPs starves the aggregation of frames.
-//! Sources: [linux-5.1 tcp_bbr.c bbr_update_ack_aggregation], [ton22 §V].
+//! Sources: [linux-5.1 tcp_bbr.c bbr_update_ack_aggregation].
 //!
-//! Deviations: those of `bbr`. Other patches of that set (quantisation, restart from idle) `bbr` has on all stacks.
+//! Deviations: those of `bbr`. Other patches of that set are not told apart. Compared with no implementation.
 
 use tailback_units::{ParameterError, Parameters};
 

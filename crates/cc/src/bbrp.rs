@@ -7,6 +7,7 @@
 //! Sources: [bbrp, Grazia, Klapez and Casoni 2020] (the abstract only).
 //!
 //! Deviations: the paper's array of gains is not known to us; p is a parameter (default 200 %), p = 100 % is `bbr`.
+//! Compared with no implementation.
 
 use tailback_units::{Parameter, ParameterError, Parameters};
 

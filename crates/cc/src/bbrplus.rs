@@ -4,9 +4,10 @@
 //!
 //! The idea is that of [`bbrp`](crate::bbrp); here the scale is not part of the cycle, so the length of its phases is
 //! judged by BBR's own gains. With p above 1 the window and not the rate is the limit: about one BDP of queue stands.
-//! Sources: [bbrplus, Grazia 2020] (the abstract only), [ton22 §V] (1p, 2p, 3p).
+//! Sources: [bbrplus, Grazia 2020] (the abstract only), [ton22 fig. 11] (1p, 2p, 3p).
 //!
 //! Deviations: the paper's default is not known to us; p is a parameter (default 200 %), p = 100 % is `bbr`.
+//! Compared with no implementation.
 
 use tailback_units::{Parameter, ParameterError, Parameters};
 

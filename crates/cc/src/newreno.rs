@@ -7,6 +7,8 @@
 //!
 //! Sources: [rfc3465], [rfc5681], [rfc6582], [freebsd-9 cc_newreno.c], [freebsd-9 tcp_input.c cc_ack_received].
 //!
+//! Compared with no implementation, only with what its sources say.
+//!
 //! Deviations: whole segments stand for bytes; PRR runs the reduction, as in FreeBSD from 13 on.
 
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
