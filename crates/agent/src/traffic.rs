@@ -110,6 +110,9 @@ impl RunningFlow {
         let listener = network.within(flow.to, || sys::listen(flow.port))?;
         let listener = listener.doing(format!("opening the receiver of {name}"))?;
         set_receiver_options(&listener, flow).doing(format!("setting socket options of {name}"))?;
+        // The receiver inherits it: DCTCP needs a receiver that echoes each mark.
+        sys::set_congestion_control(&listener, &flow.congestion_control)
+            .doing(format!("giving the receiver of {name} {}", flow.congestion_control))?;
         Ok(Self {
             flow: flow.clone(),
             sender: Arc::new(sender),

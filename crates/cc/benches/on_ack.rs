@@ -1,13 +1,14 @@
 //! What one ACK costs each control: everything a sender calls on it, in congestion avoidance at 100 segments.
 //!
-//! A window control answers `pkts_acked` and `cong_avoid`, a model control `pkts_acked` and `cong_control`.
+//! A window control answers `in_ack_event`, `pkts_acked` and `cong_avoid`, a model control the first two and
+//! `cong_control`. Results: `docs/congestion-controls.md`.
 
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
-use tailback_cc::{AckSample, Control, Flow, ROWS, RateSample, Row, Window, build};
+use tailback_cc::{AckPath, AckSample, Control, Flow, ROWS, RateSample, Row, Timestamps, Window, build};
 use tailback_units::{Parameters, Segs, SimTime, Span};
 
 /// Segments in flight.
@@ -30,6 +31,7 @@ impl Bench {
         flow.srtt_us8 = rtt.as_micros() as u32 * 8;
         flow.min_rtt = Some(rtt);
         flow.cwnd_limited = true;
+        flow.ecn_ok = true;
         flow.in_flight = Segs(WINDOW);
         flow.now = SimTime::ZERO + Span::from_secs(1);
         let mut window = Window::initial(Segs(WINDOW));
@@ -48,6 +50,9 @@ impl Bench {
         self.flow.delivered += 1;
         self.flow.delivered_at = self.flow.now;
         let acked = AckSample { packets_acked: Segs::ONE, rtt: Some(rtt), in_flight: 144_800 };
+        let echo = self.flow.now - rtt;
+        self.flow.timestamps = Some(Timestamps { value: self.flow.now - rtt / 2, echo });
+        self.control.moments().in_ack_event(AckPath::Fast, &self.flow, &mut self.window);
         self.control.moments().pkts_acked(&acked, &self.flow, &mut self.window);
         match &mut self.control {
             Control::Window(control) => control.cong_avoid(Segs::ONE, &self.flow, &mut self.window),
@@ -69,6 +74,8 @@ fn rate_sample(flow: &Flow, rtt: Span) -> RateSample {
         rtt: Some(rtt),
         losses: Segs::ZERO,
         acked_sacked: Segs::ONE,
+        tx_in_flight: Segs(WINDOW),
+        lost: 0,
         prior_in_flight: Segs(WINDOW),
         is_app_limited: false,
         is_retrans: false,

@@ -12,25 +12,27 @@
 //!
 //! Loss and ECN do not reduce the rate: a loss is taken out of the window, the first round of recovery sends what is
 //! acknowledged, then the old window is restored. Two helpers stand in files of their own: [`aggregation`] (room for
-//! bursts of ACKs) and [`policer`] (long-term sampling). Sources: [bbr, Cardwell et al. 2016], [linux-6.12 tcp_bbr.c].
+//! bursts of ACKs, since Linux 5.1; `ack_aggregation 0`, or an older stack, is without it) and [`policer`] (long-term
+//! sampling). [`bbr_dev`](crate::bbr_dev), [`bbrp`](crate::bbrp) and [`bbrplus`](crate::bbrplus) are variants. Sources: [bbr, Cardwell et al. 2016], [linux-6.12 tcp_bbr.c].
 //!
 //! Deviations from Linux: the random first phase is drawn when the one before is used up, so that no event of the
 //! sender needs a draw; bandwidths and extra packets do not wrap at 32 and 16 bits; the sender applies
 //! `sk_max_pacing_rate` itself.
 
-mod aggregation;
-mod bandwidth;
+pub(crate) mod aggregation;
+pub(crate) mod bandwidth;
 mod policer;
 #[cfg(test)]
 mod tests;
 
 use rand_core::Rng;
-use tailback_units::{ParameterError, Parameters, Segs, Span};
+use tailback_units::{Parameter, ParameterError, Parameters, Segs, Span};
 
-use self::aggregation::{AckAggregation, Acked};
+use self::aggregation::{AckAggregation, Acked, SLOT_ROUNDS};
 use self::bandwidth::{Bandwidth, Gain};
 use self::policer::{Change, Policer, Seen};
 use crate::filters::WindowedMax;
+use crate::module_param::flag;
 use crate::{CaState, Control, CwndEvent, Flow, ModelControl, Moments, RateSample, Row, Window};
 
 /// 2/ln 2, a little rounded up: the smallest gain that doubles the rate each round. [linux-6.12 tcp_bbr.c bbr_high_gain]
@@ -71,19 +73,42 @@ const INITIAL_CWND: u32 = 10;
 /// RTT assumed before the first, in µs. [linux-6.12 tcp_bbr.c bbr_init_pacing_rate_from_rtt]
 const ASSUMED_RTT_US: u64 = 1_000;
 
+/// The kernel's module has none; this one tells its versions apart.
+const PARAMETERS: &[Parameter] =
+    &[flag("ack_aggregation", 1, "make room for bursts of ACKs; 0 by default in stacks before Linux 5.1")];
+
 /// The registry row.
 pub const ROW: Row = Row {
     name: "bbr",
     summary: "paces at the measured bandwidth, with two bandwidth-delay products in flight (version 1)",
     source: include_str!("bbr.rs"),
-    parameters: &[],
+    parameters: PARAMETERS,
     sndbuf_factor: 3,
     wants_pacing: true,
+    needs_ecn: false,
     build,
 };
 
-fn build(_: &Parameters) -> Result<Control, ParameterError> {
-    Ok(Control::Model(Box::new(Bbr::new())))
+fn build(given: &Parameters) -> Result<Control, ParameterError> {
+    let ack_aggregation = given.get("ack_aggregation", PARAMETERS)? != 0;
+    Ok(Control::Model(Box::new(Bbr::of(Variant { ack_aggregation, ..Variant::default() }))))
+}
+
+/// What sets the descendants of BBR apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Variant {
+    /// Room for bursts of ACKs in the window.
+    pub(crate) ack_aggregation: bool,
+    /// All pacing gains of PROBE_BW are multiplied by this, in percent.
+    pub(crate) cycle_percent: u32,
+    /// The pacing rate is multiplied by this once the pipe is full, in percent.
+    pub(crate) pacing_percent: u32,
+}
+
+impl Default for Variant {
+    fn default() -> Self {
+        Variant { ack_aggregation: true, cycle_percent: 100, pacing_percent: 100 }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -152,6 +177,7 @@ struct Recovery {
 /// BBR's model of the path and its state.
 #[derive(Clone, Debug)]
 pub struct Bbr {
+    variant: Variant,
     mode: Mode,
     gains: Gains,
     rounds: Rounds,
@@ -253,8 +279,9 @@ impl ModelControl for Bbr {
 
 /// The model.
 impl Bbr {
-    fn new() -> Self {
+    pub(crate) fn of(variant: Variant) -> Self {
         Bbr {
+            variant,
             mode: Mode::Startup,
             gains: Gains { pacing: HIGH_GAIN, cwnd: HIGH_GAIN },
             rounds: Rounds::default(),
@@ -325,6 +352,7 @@ impl Bbr {
             packets: sample.acked_sacked,
             most: window.cwnd,
             round_start: self.rounds.start,
+            slot_rounds: SLOT_ROUNDS,
             at_us: flow.delivered_at.as_micros(),
         };
         self.aggregation.update(&acked, self.bandwidth());
@@ -451,7 +479,7 @@ impl Bbr {
     }
 
     fn update_gains(&mut self) {
-        let probing = if self.policer.bandwidth().is_some() { Gain::UNIT } else { CYCLE[self.cycle.index] };
+        let probing = if self.policer.bandwidth().is_some() { Gain::UNIT } else { self.cycle_gain() };
         self.gains = match self.mode {
             Mode::Startup => Gains { pacing: HIGH_GAIN, cwnd: HIGH_GAIN },
             Mode::Drain => Gains { pacing: DRAIN_GAIN, cwnd: HIGH_GAIN },
@@ -463,6 +491,10 @@ impl Bbr {
 
 /// Pacing rate and window.
 impl Bbr {
+    fn cycle_gain(&self) -> Gain {
+        CYCLE[self.cycle.index].percent(self.variant.cycle_percent)
+    }
+
     fn init_pacing_rate_from_rtt(&mut self, flow: &Flow, window: &mut Window) {
         self.has_seen_rtt |= flow.srtt_us8 > 0;
         let rtt_us = match flow.srtt_us8 {
@@ -474,7 +506,8 @@ impl Bbr {
     }
 
     fn set_pacing_rate(&mut self, gain: Gain, flow: &Flow, window: &mut Window) {
-        let rate = self.bandwidth().pacing_rate(flow.mss, gain);
+        let scale = if self.full_pipe.reached { self.variant.pacing_percent } else { 100 };
+        let rate = self.bandwidth().pacing_rate(flow.mss, gain.percent(scale));
         if !self.has_seen_rtt && flow.srtt_us8 > 0 {
             self.init_pacing_rate_from_rtt(flow, window);
         }
@@ -500,7 +533,8 @@ impl Bbr {
             return cwnd.max(flow.in_flight + sample.acked_sacked);
         }
         let bandwidth = self.bandwidth();
-        let extra = if self.full_pipe.reached { self.aggregation.allowance(bandwidth) } else { 0 };
+        let makes_room = self.full_pipe.reached && self.variant.ack_aggregation;
+        let extra = if makes_room { self.aggregation.allowance(bandwidth) } else { 0 };
         let target = self.quantized(self.bdp(bandwidth, self.gains.cwnd) + extra, flow, window);
         let grown = Segs(cwnd.0.saturating_add(sample.acked_sacked.0));
         let cwnd = if self.full_pipe.reached {

@@ -57,6 +57,7 @@ pub const ROW: Row = Row {
     parameters: PARAMETERS,
     sndbuf_factor: 2,
     wants_pacing: false,
+    needs_ecn: false,
     build,
 };
 

@@ -5,7 +5,7 @@ use std::fmt;
 use rand_core::Rng;
 use tailback_units::Segs;
 
-use crate::{AckSample, CaState, CwndEvent, Flow, RateSample, Window};
+use crate::{AckSample, CaState, CwndEvent, Flow, LostSegment, RateSample, Window};
 
 /// How an ACK was processed. [linux-6.12 tcp.h enum tcp_ca_ack_event_flags]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +28,8 @@ pub trait Moments: Send {
     fn in_ack_event(&mut self, _path: AckPath, _flow: &Flow, _window: &mut Window) {}
     /// Segments were cumulatively acknowledged or an RTT was sampled.
     fn pkts_acked(&mut self, _sample: &AckSample, _flow: &Flow, _window: &mut Window) {}
+    /// A segment was marked lost; one that was sent again and is lost again counts again.
+    fn segment_lost(&mut self, _segment: &LostSegment, _flow: &Flow, _window: &mut Window) {}
     /// Fewest segments of one skb that TSO autosizing may choose.
     fn min_tso_segs(&self, _window: &Window) -> u32 {
         2

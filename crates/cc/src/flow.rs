@@ -88,7 +88,7 @@ pub struct Flow {
     pub app_limited: u64,
     /// State of recovery.
     pub ca_state: CaState,
-    /// cwnd was the limit in the last window (`tcp_is_cwnd_limited`).
+    /// cwnd was the limit in the last window (`tcp_is_cwnd_limited`; for a model control the bare flag of the socket).
     pub cwnd_limited: bool,
     /// ECN was negotiated (`tcp_ecn_mode_any`).
     pub ecn_ok: bool,

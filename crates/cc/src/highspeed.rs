@@ -6,7 +6,7 @@
 //! The row is the first whose window is at least cwnd; up to 38 segments HighSpeed is Reno. Its response function is
 //! w = 0.12/p^0.835. Sources: [rfc3649 §5, appendix B], [linux-6.12 tcp_highspeed.c hstcp_cong_avoid].
 //!
-//! Deviations: none known. Linux counts ACKs, not segments: behind a receiver that delays them growth is half of a(w);
+//! Deviations: none known, unless the kernel's table has a row more than our 72: windows beyond 89053 would then differ. Linux counts ACKs, not segments: behind a receiver that delays them growth is half of a(w);
 //! what slow start leaves over of an ACK is lost.
 
 use tailback_units::{ParameterError, Parameters, Segs};
@@ -101,6 +101,7 @@ pub const ROW: Row = Row {
     parameters: &[],
     sndbuf_factor: 2,
     wants_pacing: false,
+    needs_ecn: false,
     build,
 };
 

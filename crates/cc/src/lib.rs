@@ -5,6 +5,11 @@
 //! only its [`Window`]. Names are those of `struct tcp_congestion_ops`. [linux-6.12 tcp.h]
 
 pub mod bbr;
+pub mod bbr2;
+pub mod bbr3;
+pub mod bbr_dev;
+pub mod bbrp;
+pub mod bbrplus;
 pub mod bic;
 pub mod cdg;
 mod control;
@@ -20,6 +25,7 @@ pub mod hystart;
 pub mod illinois;
 pub mod lp;
 mod module_param;
+pub mod newreno;
 pub mod nv;
 pub mod registry;
 pub mod reno;
@@ -38,5 +44,5 @@ pub mod yeah;
 pub use control::{AckPath, Control, ModelControl, Moments, WindowControl};
 pub use flow::{CaState, CwndEvent, Flow, PacingStatus, Timestamps};
 pub use registry::{BuildError, ROWS, Row, build, find, head};
-pub use sample::{AckSample, RateSample};
+pub use sample::{AckSample, LostSegment, RateSample};
 pub use window::Window;

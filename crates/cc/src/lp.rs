@@ -49,6 +49,7 @@ pub const ROW: Row = Row {
     parameters: PARAMETERS,
     sndbuf_factor: 2,
     wants_pacing: false,
+    needs_ecn: false,
     build,
 };
 

@@ -6,8 +6,8 @@ use std::fmt;
 use tailback_units::{Parameter, ParameterError, Parameters};
 
 use crate::{
-    Control, bbr, bic, cdg, cubic, dctcp, highspeed, htcp, hybla, illinois, lp, nv, reno, scalable, vegas,
-    veno, westwood, yeah,
+    Control, bbr, bbr_dev, bbr2, bbr3, bbrp, bbrplus, bic, cdg, cubic, dctcp, highspeed, htcp, hybla,
+    illinois, lp, newreno, nv, reno, scalable, vegas, veno, westwood, yeah,
 };
 
 /// One row of the registry: a file of this crate.
@@ -24,6 +24,8 @@ pub struct Row {
     pub sndbuf_factor: u32,
     /// It asks TCP to pace (`sk_pacing_status` becomes NEEDED).
     pub wants_pacing: bool,
+    /// It asks TCP for ECN, whatever the sysctl says (`TCP_CONG_NEEDS_ECN`).
+    pub needs_ecn: bool,
     /// Makes one.
     pub build: fn(&Parameters) -> Result<Control, ParameterError>,
 }
@@ -46,7 +48,13 @@ pub static ROWS: &[Row] = &[
     lp::ROW,
     cdg::ROW,
     dctcp::ROW,
+    newreno::ROW,
     bbr::ROW,
+    bbr_dev::ROW,
+    bbr2::ROW,
+    bbr3::ROW,
+    bbrp::ROW,
+    bbrplus::ROW,
 ];
 
 /// A control that cannot be made.
@@ -107,7 +115,11 @@ mod tests {
         for row in ROWS {
             assert!(build(row.name, &Parameters::default()).is_ok(), "{}", row.name);
             let head = head(row.source);
-            assert!(head.lines().count() >= 5 && head.contains("[linux-6.12 "), "{}: {head}", row.name);
+            assert!(
+                head.lines().count() >= 5 && (head.contains("Sources: [") || head.contains("[linux-6.12 ")),
+                "{}: {head}",
+                row.name
+            );
         }
     }
 

@@ -13,6 +13,17 @@ pub struct AckSample {
     pub in_flight: u64,
 }
 
+/// A segment that was marked lost, as it was when it was sent. [bbr-v3 tcp_input.c tcp_notify_skb_loss_event]
+#[derive(Clone, Copy, Debug)]
+pub struct LostSegment {
+    /// Segments in flight just after it was sent, itself included.
+    pub tx_in_flight: Segs,
+    /// Segments marked lost since it was sent, itself included.
+    pub lost: u64,
+    /// It was sent while the application limited the flow.
+    pub is_app_limited: bool,
+}
+
 /// Delivery rate of one ACK. [linux-6.12 tcp.h struct rate_sample]
 #[derive(Clone, Copy, Debug)]
 pub struct RateSample {
@@ -28,6 +39,10 @@ pub struct RateSample {
     pub losses: Segs,
     /// Segments newly acknowledged or SACKed by this ACK.
     pub acked_sacked: Segs,
+    /// Segments in flight just after the newest segment acknowledged was sent, itself included; 0 = unknown.
+    pub tx_in_flight: Segs,
+    /// Segments marked lost since that segment was sent.
+    pub lost: u64,
     /// Segments in flight before this ACK.
     pub prior_in_flight: Segs,
     /// The sample was limited by the application.

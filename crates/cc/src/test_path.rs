@@ -10,7 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_units::{Bytes, Rate, Segs, SimTime, Span};
 
-use crate::{CaState, CwndEvent, Flow, ModelControl, PacingStatus, RateSample, Window};
+use crate::{CaState, CwndEvent, Flow, LostSegment, ModelControl, PacingStatus, RateSample, Window};
 
 /// Payload bytes of a packet.
 pub const MSS: u32 = 1448;
@@ -55,6 +55,9 @@ struct Sent {
     delivered: u64,
     delivered_at: SimTime,
     app_limited: bool,
+    /// Segments in flight when it was sent, itself included, and segments lost until then.
+    in_flight: Segs,
+    lost: u64,
     /// `None` when it was lost.
     acked_at: Option<SimTime>,
 }
@@ -149,6 +152,8 @@ impl<C: ModelControl> Run<C> {
             delivered: self.flow.delivered,
             delivered_at: self.flow.delivered_at,
             app_limited: self.flow.app_limited > 0,
+            in_flight: self.flow.in_flight + Segs::ONE,
+            lost: self.flow.lost,
             acked_at,
         });
         self.sent += 1;
@@ -187,6 +192,7 @@ impl<C: ModelControl> Run<C> {
         self.flow.delivered += acked;
         self.flow.delivered_at = self.flow.now;
         self.flow.in_flight -= Segs(acked as u32 + losses);
+        self.flow.cwnd_limited = prior_in_flight >= self.window.cwnd;
         self.recover(newest.number, losses);
         let mut sample = self.sample(&newest, acked as u32, prior_in_flight);
         sample.losses = Segs(losses);
@@ -197,11 +203,20 @@ impl<C: ModelControl> Run<C> {
     }
 
     fn mark_lost(&mut self, newest: u64) -> u32 {
-        let before = self.network.len();
-        self.network.retain(|sent| sent.acked_at.is_some() || sent.number + DUPTHRESH > newest);
-        let losses = (before - self.network.len()) as u32;
-        self.flow.lost += u64::from(losses);
-        losses
+        let is_lost = |sent: &Sent| sent.acked_at.is_none() && sent.number + DUPTHRESH <= newest;
+        let lost: Vec<(Segs, u64)> = self
+            .network
+            .iter()
+            .filter(|sent| is_lost(sent))
+            .map(|sent| (sent.in_flight, sent.lost))
+            .collect();
+        self.network.retain(|sent| !is_lost(sent));
+        for &(tx_in_flight, before) in &lost {
+            self.flow.lost += 1;
+            let segment = LostSegment { tx_in_flight, lost: self.flow.lost - before, is_app_limited: false };
+            self.control.segment_lost(&segment, &self.flow, &mut self.window);
+        }
+        lost.len() as u32
     }
 
     fn recover(&mut self, newest: u64, losses: u32) {
@@ -234,6 +249,8 @@ impl<C: ModelControl> Run<C> {
             rtt: Some(rtt),
             losses: Segs::ZERO,
             acked_sacked: Segs(acked),
+            tx_in_flight: newest.in_flight,
+            lost: self.flow.lost - newest.lost,
             prior_in_flight,
             is_app_limited: newest.app_limited,
             is_retrans: false,

@@ -31,6 +31,7 @@ pub const ROW: Row = Row {
     parameters: &[],
     sndbuf_factor: 2,
     wants_pacing: false,
+    needs_ecn: false,
     build,
 };
 

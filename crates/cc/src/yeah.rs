@@ -42,6 +42,7 @@ pub const ROW: Row = Row {
     parameters: &[],
     sndbuf_factor: 2,
     wants_pacing: false,
+    needs_ecn: false,
     build,
 };
 

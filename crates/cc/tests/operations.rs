@@ -7,8 +7,8 @@ use proptest::test_runner::FileFailurePersistence;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_cc::{
-    AckPath, AckSample, CaState, Control, CwndEvent, Flow, PacingStatus, ROWS, RateSample, Row, Timestamps,
-    Window, build,
+    AckPath, AckSample, CaState, Control, CwndEvent, Flow, LostSegment, PacingStatus, ROWS, RateSample, Row,
+    Timestamps, Window, build,
 };
 use tailback_units::{Parameters, Rate, Segs, SimTime, Span};
 
@@ -171,11 +171,19 @@ impl Sender {
             rtt: ack.rtt,
             losses: Segs(ack.losses),
             acked_sacked: Segs(ack.segments),
+            tx_in_flight: Segs(ack.in_flight),
+            lost: u64::from(ack.losses),
             prior_in_flight,
             is_app_limited: ack.app_limited,
             is_retrans: false,
             is_ack_delayed: ack.delayed,
         };
+        let in_flight = Segs(ack.in_flight);
+        let segment =
+            LostSegment { tx_in_flight: in_flight, lost: u64::from(ack.losses), is_app_limited: false };
+        for _ in 0..ack.losses.min(3) {
+            self.control.moments().segment_lost(&segment, &self.flow, &mut self.window);
+        }
         match &mut self.control {
             Control::Window(control) => {
                 control.cong_avoid(Segs(ack.segments), &self.flow, &mut self.window);

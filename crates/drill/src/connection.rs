@@ -210,6 +210,7 @@ fn config(host: &Host, options: &SocketOptions) -> EndpointConfig {
         small_queue: SmallQueueLimit::Shift(10),
         control,
         wants_pacing: row.wants_pacing,
+        needs_ecn: row.needs_ecn,
         sndbuf_factor: row.sndbuf_factor,
     }
 }

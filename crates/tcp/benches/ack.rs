@@ -56,6 +56,7 @@ impl Bench {
             options: SocketOptions::default(),
             control: Control::Window(Box::new(Fixed(window))),
             wants_pacing: false,
+            needs_ecn: false,
             sndbuf_factor: 2,
         };
         let endpoint = Endpoint::connect(config, SimTime::ZERO);

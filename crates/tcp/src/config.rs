@@ -54,6 +54,17 @@ impl Default for SocketOptions {
     }
 }
 
+/// What a host makes of ECN. [linux-6.12 sysctl_net_ipv4.c tcp_ecn]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EcnUse {
+    /// 0: neither asks nor answers.
+    Never,
+    /// 1: asks for it, and answers.
+    Always,
+    /// 2: answers only.
+    WhenAsked,
+}
+
 /// The sysctls and constants of a host's TCP.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -77,6 +88,8 @@ pub struct Settings {
     pub slow_start_after_idle: bool,
     /// Tail loss probes are sent (`net.ipv4.tcp_early_retrans` is not 0).
     pub tail_loss_probe: bool,
+    /// `net.ipv4.tcp_ecn`.
+    pub ecn: EcnUse,
     /// Most segments of one skb: 1 with offloads off.
     pub gso_max_segs: u32,
 }
@@ -103,6 +116,7 @@ impl Default for Settings {
             wmem: [4096, 16_384, 4_194_304],
             slow_start_after_idle: true,
             tail_loss_probe: true,
+            ecn: EcnUse::WhenAsked,
             gso_max_segs: 1,
         }
     }
@@ -143,6 +157,8 @@ pub struct EndpointConfig {
     pub control: Control,
     /// The control asks TCP to pace.
     pub wants_pacing: bool,
+    /// The control asks for ECN, and for the mark of each segment to be echoed.
+    pub needs_ecn: bool,
     /// Send-buffer factor of the control.
     pub sndbuf_factor: u32,
 }

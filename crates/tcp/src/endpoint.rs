@@ -109,9 +109,16 @@ impl Endpoint {
         let paced = config.wants_pacing || options.max_pacing_rate.is_some();
         let pacing = if paced { PacingStatus::Needed } else { PacingStatus::None };
         let receiver = Receiver::new(&settings, &options);
-        let (control, sndbuf_factor) = (config.control, config.sndbuf_factor);
-        let sender =
-            Sender::new(SenderConfig { settings, small_queue, options, control, pacing, sndbuf_factor });
+        let (control, needs_ecn, sndbuf_factor) = (config.control, config.needs_ecn, config.sndbuf_factor);
+        let sender = Sender::new(SenderConfig {
+            settings,
+            small_queue,
+            options,
+            control,
+            needs_ecn,
+            pacing,
+            sndbuf_factor,
+        });
         Endpoint {
             addresses: Addresses { socket, peer, peer_host, flow_hash },
             state,
@@ -167,11 +174,11 @@ impl Endpoint {
 
     /// A segment arrived. `truesize` is what its buffer is charged with at the receiver.
     pub fn take(&mut self, segment: Segment, ecn: Ecn, truesize: u32, now: SimTime, draws: &mut dyn Rng) {
-        let _ = ecn;
         self.sender.flow.now = now;
         match self.state {
             State::Listen | State::SynReceived if segment.flags.contains(SegmentFlags::SYN) => {
                 self.receiver.window.answer_syn();
+                self.sender.ecn.take_syn(segment.flags);
                 self.receiver.synchronise(&segment, now);
                 self.sender.snd_wnd = segment.window;
                 self.state = State::SynReceived;
@@ -184,9 +191,9 @@ impl Endpoint {
                 // `accept` returns, and the first `recv` takes what is there, however little.
                 self.receiver.readable = true;
                 self.establish(segment.window, draws);
-                self.take_established(&segment, truesize, draws);
+                self.take_established(&segment, ecn, truesize, draws);
             }
-            State::Established => self.take_established(&segment, truesize, draws),
+            State::Established => self.take_established(&segment, ecn, truesize, draws),
         }
     }
 
@@ -195,6 +202,7 @@ impl Endpoint {
             return;
         }
         self.receiver.synchronise(segment, self.sender.flow.now);
+        self.sender.ecn.take_syn_ack(segment.flags);
         self.establish(segment.window, draws);
         self.sender.writable = true;
         self.receiver.ack_due = true;
@@ -231,6 +239,7 @@ impl Endpoint {
             sender.update_pacing_rate();
         }
         sender.refresh_flow();
+        sender.flow.ecn_ok = sender.ecn.agreed();
         let Sender { control, flow, window, .. } = sender;
         control.moments().init(flow, window, draws);
         sender.cap_pacing_rate();
@@ -243,7 +252,7 @@ impl Endpoint {
     }
 
     /// [linux-6.12 tcp_input.c tcp_rcv_established]
-    fn take_established(&mut self, segment: &Segment, truesize: u32, draws: &mut dyn Rng) {
+    fn take_established(&mut self, segment: &Segment, ecn: Ecn, truesize: u32, draws: &mut dyn Rng) {
         let now = self.sender.flow.now;
         self.receiver.interrupt(now);
         if segment.flags.contains(SegmentFlags::SYN) {
@@ -269,7 +278,10 @@ impl Endpoint {
             self.sync_receiver();
         }
         if carries {
+            self.flush_before_mark(ecn);
             self.receiver.take_data(segment, truesize, now);
+            let reaction = self.sender.ecn.take_data(segment.flags, ecn);
+            self.receiver.react_to_mark(reaction);
             if self.closed && self.receiver.at_end() {
                 // Nothing is left to carry the ACK. [linux-6.12 tcp_input.c tcp_fin, FIN_WAIT1 and FIN_WAIT2]
                 self.receiver.acknowledge_now();
@@ -279,6 +291,14 @@ impl Endpoint {
         self.sender.check_space();
         if carries {
             self.receiver.decide_ack(now);
+        }
+    }
+
+    /// What waits to be acknowledged bore another mark than what comes now: it is acknowledged with its own.
+    fn flush_before_mark(&mut self, ecn: Ecn) {
+        if self.sender.ecn.must_flush_before(ecn) && self.receiver.delays_ack() {
+            let ack = self.pure_ack();
+            self.outbox.push_back(ack);
         }
     }
 
@@ -449,6 +469,7 @@ impl Endpoint {
         self.handshake.deadline = Some(wheel_expiry(now, timeout, self.sender.flow.jiffy));
         let answers = self.state == State::SynReceived;
         let flags = if answers { SegmentFlags::SYN.with(SegmentFlags::ACK) } else { SegmentFlags::SYN };
+        let flags = self.sender.ecn.handshake_flags(flags);
         let segment = Segment {
             seq: 0,
             length: 0,
@@ -471,7 +492,7 @@ impl Endpoint {
             length: 0,
             ack: self.receiver.rcv_nxt,
             window,
-            flags: SegmentFlags::ACK,
+            flags: self.sender.ecn.echo(SegmentFlags::ACK),
             mss: 0,
             tsval: self.sender.agreement.timestamps.then(|| timestamp(self.sender.flow.now)),
             tsecr: self.receiver.timestamp_echo(),
@@ -495,7 +516,12 @@ impl Endpoint {
         if fin {
             segment.flags = segment.flags.with(SegmentFlags::FIN);
         }
+        let is_new = seq >= self.sender.flow.snd_nxt;
+        if is_new {
+            segment.flags = self.sender.ecn.confirm(segment.flags);
+        }
         let mut packet = self.packet(segment, self.sender.truesize(length), departure);
+        packet.ecn = self.sender.ecn.code_point(is_new);
         packet.charged = true;
         packet
     }
@@ -511,7 +537,7 @@ impl Endpoint {
             destination: self.addresses.peer_host,
             ip_length: IPV4_HEADER + TCP_HEADER + options + segment.length,
             segments: 1,
-            ecn: Ecn::NotEct,
+            ecn: self.sender.ecn.code_point(false),
             tos: 0,
             flow_hash: self.addresses.flow_hash,
             truesize,

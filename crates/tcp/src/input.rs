@@ -49,7 +49,7 @@ impl Sender {
         let mut flags = AckFlags {
             una_advanced: ack.ack > before.una,
             carries_data: ack.length > 0,
-            ece: ack.flags.contains(SegmentFlags::ECE),
+            ece: self.ecn.agreed() && ack.flags.contains(SegmentFlags::ECE),
             ..AckFlags::default()
         };
         let mut sample = SampleInProgress::new(self.in_flight());
@@ -259,6 +259,9 @@ impl Sender {
     ) {
         let delivered = (self.flow.delivered - before.delivered) as u32;
         let losses = (self.flow.lost - before.lost) as u32;
+        if flags.ece {
+            self.flow.delivered_ce += u64::from(delivered);
+        }
         let kind = AckKind { maybe_delayed: flags.maybe_delayed, reneging: flags.sack_reneging };
         let rate = self.rate_sample(sample, delivered, losses, kind);
         self.refresh_flow();

@@ -19,6 +19,7 @@
 //! `receive_window`.
 
 mod config;
+mod ecn;
 mod endpoint;
 mod info;
 mod input;
@@ -41,7 +42,7 @@ mod timers;
 mod undo;
 mod window;
 
-pub use config::{Agreement, EndpointConfig, Settings, SmallQueueLimit, SocketOptions};
+pub use config::{Agreement, EcnUse, EndpointConfig, Settings, SmallQueueLimit, SocketOptions};
 pub use endpoint::{Endpoint, Transmitted, Wakeup};
 pub use info::{HeldBy, Note, TcpInfo};
-pub use stack::{LINUX_5_10, LINUX_6_12, STACKS, Stack};
+pub use stack::{AckAggregation, FREEBSD_9, LINUX_4_14, LINUX_5_10, LINUX_6_12, STACKS, Stack};

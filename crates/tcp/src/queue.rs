@@ -65,6 +65,10 @@ pub(crate) struct SentSegment {
     pub(crate) delivered_at: SimTime,
     /// Segments delivered when this one was sent.
     pub(crate) delivered: u64,
+    /// Segments marked lost until then.
+    pub(crate) lost: u64,
+    /// Segments in flight then, itself included.
+    pub(crate) in_flight: u32,
     /// Number of its newest transmission among all of the socket: tells whether it is still in the host.
     pub(crate) transmission: u64,
     earlier: Index,
@@ -81,6 +85,8 @@ impl SentSegment {
             first_sent_at: SimTime::ZERO,
             delivered_at: SimTime::NEVER,
             delivered: 0,
+            lost: 0,
+            in_flight: 0,
             transmission: 0,
             earlier: NOWHERE,
             later: NOWHERE,

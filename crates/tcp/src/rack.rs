@@ -8,8 +8,8 @@
 //! ```
 //! Segments that are not old enough arm the reordering timer. [rfc8985 §6] [linux-6.12 tcp_recovery.c]
 
-use tailback_cc::CaState;
-use tailback_units::{SimTime, Span};
+use tailback_cc::{CaState, LostSegment};
+use tailback_units::{Segs, SimTime, Span};
 
 use crate::queue::{Index, Tags, sent_after};
 use crate::rate_sample::micros_since;
@@ -155,11 +155,22 @@ impl Sender {
         if !tags.has(Tags::LOST) {
             self.lost_out += 1;
             self.queue.get_mut(index).tags.set(Tags::LOST);
-            self.flow.lost += 1;
+            self.count_lost(index);
         } else if tags.has(Tags::RETRANS) {
             self.queue.get_mut(index).tags.clear(Tags::RETRANS);
             self.retrans_out -= 1;
-            self.flow.lost += 1;
+            self.count_lost(index);
         }
+    }
+
+    fn count_lost(&mut self, index: Index) {
+        self.flow.lost += 1;
+        let segment = self.queue.get(index);
+        let lost = LostSegment {
+            tx_in_flight: Segs(segment.in_flight),
+            lost: self.flow.lost - segment.lost,
+            is_app_limited: segment.tags.has(Tags::APP_LIMITED),
+        };
+        self.control.moments().segment_lost(&lost, &self.flow, &mut self.window);
     }
 }

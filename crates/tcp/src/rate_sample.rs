@@ -35,6 +35,8 @@ pub(crate) struct SampleInProgress {
     retransmission: bool,
     pub(crate) rtt: Option<Span>,
     pub(crate) prior_in_flight: u32,
+    tx_in_flight: u32,
+    lost_before: u64,
 }
 
 impl SampleInProgress {
@@ -59,10 +61,12 @@ impl Sender {
         let (first, delivered_at, delivered) =
             (self.rate.first_sent_at, self.flow.delivered_at, self.flow.delivered);
         let app_limited = self.flow.app_limited != 0;
+        let (lost, in_flight) = (self.flow.lost, self.in_flight() + 1);
         let segment = self.queue.get_mut(index);
         segment.first_sent_at = first;
         segment.delivered_at = delivered_at;
         segment.delivered = delivered;
+        (segment.lost, segment.in_flight) = (lost, in_flight);
         segment.tags.clear(Tags::APP_LIMITED);
         if app_limited {
             segment.tags.set(Tags::APP_LIMITED);
@@ -85,6 +89,7 @@ impl Sender {
             sample.app_limited = segment.tags.has(Tags::APP_LIMITED);
             sample.retransmission = segment.tags.retransmitted();
             sample.last_end = end;
+            (sample.lost_before, sample.tx_in_flight) = (segment.lost, segment.in_flight);
             sample.send_interval = micros_since(sent_at, segment.first_sent_at);
             self.rate.first_sent_at = sent_at;
         }
@@ -114,6 +119,8 @@ impl Sender {
             rtt: sample.rtt,
             losses: Segs(losses),
             acked_sacked: Segs(delivered),
+            tx_in_flight: Segs(sample.tx_in_flight),
+            lost: self.flow.lost - sample.lost_before,
             prior_in_flight: Segs(sample.prior_in_flight),
             is_app_limited: sample.app_limited,
             is_retrans: sample.retransmission,

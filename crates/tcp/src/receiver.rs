@@ -9,17 +9,23 @@ use tailback_packet::{SackBlock, SackBlocks, Segment, SegmentFlags};
 use tailback_units::{SimTime, Span};
 
 use crate::config::{Agreement, Settings, SocketOptions};
+use crate::ecn::Reaction;
 use crate::reassembly::{Reassembly, Skb};
 use crate::receive_window::ReceiveWindow;
 use crate::rtt::RTO_INITIAL;
+use crate::stack::DelayedAck;
 use crate::timers::wheel_expiry;
 
 /// Least and usual delayed-ACK time. [linux-6.12 tcp.h TCP_ATO_MIN, TCP_DELACK_MIN]
 const ATO_MIN: Span = Span::from_millis(40);
 /// Longest delayed-ACK time. [linux-6.12 tcp.h TCP_DELACK_MAX]
 const DELACK_MAX: Span = Span::from_millis(200);
+/// `net.inet.tcp.delacktime`. [freebsd-9 tcp_timer.c]
+const DELACK_FREEBSD: Span = Span::from_millis(100);
 /// Immediate ACKs at the start of data. [linux-6.12 tcp.h TCP_MAX_QUICKACKS]
 const QUICKACKS_MAX: u64 = 16;
+/// Immediate ACKs after a first CE mark. [linux-6.12 tcp_input.c __tcp_ecn_check_ce]
+const QUICKACKS_OF_MARK: u64 = 2;
 /// Duplicate ACKs that are never compressed. [linux-6.12 tcp.h TCP_FASTRETRANS_THRESH]
 const DUPACKS_UNCOMPRESSED: u32 = 3;
 /// `net.ipv4.tcp_comp_sack_nr`, `_delay_ns`, `_slack_ns`.
@@ -77,6 +83,7 @@ pub(crate) struct Receiver {
     pub(crate) rto: Span,
     jiffy: Span,
     rcvlowat: u64,
+    delayed_ack: DelayedAck,
     pub(crate) ack_due: bool,
     pub(crate) readable: bool,
 }
@@ -98,6 +105,7 @@ impl Receiver {
             rto: RTO_INITIAL,
             jiffy: settings.jiffy,
             rcvlowat: options.rcvlowat,
+            delayed_ack: settings.stack.delayed_ack,
             ack_due: false,
             readable: false,
         }
@@ -319,6 +327,23 @@ impl Receiver {
         self.sacks.truncate(SACKS_KEPT);
     }
 
+    /// A delayed ACK waits for its timer.
+    pub(crate) fn delays_ack(&self) -> bool {
+        self.ack.timeout.is_some()
+    }
+
+    /// The mark of the data just taken.
+    pub(crate) fn react_to_mark(&mut self, reaction: Reaction) {
+        match reaction {
+            Reaction::None => {}
+            Reaction::QuickAcks => {
+                self.quick_ack(QUICKACKS_OF_MARK);
+                self.ack.ato = Some(ATO_MIN);
+            }
+            Reaction::AckNow => self.ack.now = true,
+        }
+    }
+
     /// After a segment with data: acknowledge now, later, or compressed. [tcp_ack_snd_check]
     pub(crate) fn decide_ack(&mut self, now: SimTime) {
         if !self.ack.scheduled {
@@ -328,7 +353,7 @@ impl Receiver {
         let waiting = self.rcv_nxt - self.window.last_update();
         let window_advances =
             || self.window.unread(self.rcv_nxt) < self.rcvlowat || self.window_would_not_shrink();
-        let quick = self.ack.quick > 0 && !self.ack.pingpong;
+        let quick = self.ack.quick > 0 && !self.ack.pingpong && self.delayed_ack == DelayedAck::Adaptive;
         if (waiting > mss && window_advances()) || quick || self.ack.now {
             self.ack_due = true;
         } else if self.data.in_order() {
@@ -348,7 +373,7 @@ impl Receiver {
             self.compression.rcv_nxt = self.rcv_nxt;
             self.compression.dupacks = 0;
         }
-        if self.compression.dupacks < DUPACKS_UNCOMPRESSED {
+        if self.compression.dupacks < DUPACKS_UNCOMPRESSED || self.delayed_ack == DelayedAck::EverySecond {
             self.compression.dupacks += 1;
             self.ack_due = true;
             return;
@@ -379,7 +404,10 @@ impl Receiver {
             }
             ato = ato.min(most);
         }
-        let ato = ato.min(DELACK_MAX);
+        let ato = match self.delayed_ack {
+            DelayedAck::Adaptive => ato.min(DELACK_MAX),
+            DelayedAck::EverySecond => DELACK_FREEBSD,
+        };
         let timeout = wheel_expiry(now, ato, self.jiffy);
         match self.ack.timeout {
             Some(pending) if pending <= now + ato / 4 => self.ack_due = true,

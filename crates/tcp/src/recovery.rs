@@ -219,6 +219,7 @@ impl Sender {
         self.reduction.prr_delivered = 0;
         self.reduction.prr_out = 0;
         self.window.ssthresh = self.control_ssthresh();
+        self.ecn.reduced();
     }
 
     /// How well recovery goes, by the ACK in hand: decides PRR's bound below ssthresh.
@@ -320,6 +321,7 @@ impl Sender {
             self.reordering = self.reordering.min(crate::sender::INITIAL_REORDERING);
         }
         self.set_ca_state(CaState::Loss);
+        self.ecn.reduced();
         self.reduction.high_seq = self.flow.snd_nxt;
         // The timeout answers for the probe: an ACK of it must not cut again.
         self.tlp_high_seq = None;

@@ -6,6 +6,7 @@ use tailback_cc::{CaState, Control, CwndEvent, Flow, PacingStatus, Window};
 use tailback_units::{Rate, Segs, SimTime, Span};
 
 use crate::config::{Agreement, Settings, SmallQueueLimit, SocketOptions};
+use crate::ecn::EcnState;
 use crate::info::{HeldBy, Note};
 use crate::output::Agenda;
 use crate::queue::{Index, RetransmitQueue};
@@ -133,6 +134,7 @@ pub(crate) struct Sender {
     pub(crate) rate: DeliveryRate,
     pub(crate) reduction: Reduction,
     pub(crate) control: Control,
+    pub(crate) ecn: EcnState,
     /// State of a model control, to note when it changes.
     pub(crate) control_state: &'static str,
     /// End of the highest SACKed segment.
@@ -173,13 +175,15 @@ pub(crate) struct Sender {
 
 impl Sender {
     pub(crate) fn new(config: SenderConfig) -> Self {
-        let SenderConfig { settings, small_queue, options, control, pacing, sndbuf_factor } = config;
+        let SenderConfig { settings, small_queue, options, control, needs_ecn, pacing, sndbuf_factor } =
+            config;
         let mss = settings.mss(&options);
         let sndbuf = options.sndbuf.map_or(settings.wmem[1], |asked| (2 * asked).max(SNDBUF_MIN));
         let pacing_shift = match small_queue {
             SmallQueueLimit::Shift(shift) => shift,
             _ => PACING_SHIFT,
         };
+        let ecn = EcnState::new(settings.ecn, needs_ecn);
         Sender {
             flow: Flow {
                 now: SimTime::ZERO,
@@ -209,7 +213,7 @@ impl Sender {
                 jiffy: settings.jiffy,
             },
             window: Window {
-                cwnd: Segs(INITIAL_WINDOW),
+                cwnd: Segs(settings.stack.initial_window),
                 ssthresh: Segs::INFINITE,
                 cwnd_cnt: 0,
                 prior_cwnd: Segs::ZERO,
@@ -229,6 +233,7 @@ impl Sender {
             options,
             sndbuf_factor,
             control,
+            ecn,
             queue: RetransmitQueue::new(),
             write_seq: 0,
             push_marks: VecDeque::new(),
@@ -295,7 +300,7 @@ impl Sender {
     pub(crate) fn refresh_flow(&mut self) {
         self.flow.in_flight = Segs(self.in_flight());
         self.flow.sacked_out = Segs(self.sacked_out);
-        self.flow.cwnd_limited = self.is_cwnd_limited();
+        self.flow.cwnd_limited = if self.is_model() { self.usage.limited } else { self.is_cwnd_limited() };
     }
 
     pub(crate) fn in_cwnd_reduction(&self) -> bool {
@@ -372,6 +377,7 @@ pub(crate) struct SenderConfig {
     pub(crate) small_queue: SmallQueueLimit,
     pub(crate) options: SocketOptions,
     pub(crate) control: Control,
+    pub(crate) needs_ecn: bool,
     pub(crate) pacing: PacingStatus,
     pub(crate) sndbuf_factor: u32,
 }

@@ -53,6 +53,7 @@ impl Sender {
         match self.settings.stack.always_sends {
             AlwaysSends::Nothing => 0,
             AlwaysSends::AtMostOne => 1,
+            AlwaysSends::Everything => usize::MAX,
         }
     }
 

@@ -10,6 +10,15 @@
 //! | full segment with PSH | is delayed | is acknowledged once read [linux-6.6 tcp_input.c] |
 //! | timestamp echoed within its tick | is a receiver's RTT of one tick | is no sample [linux-6.12 tcp_input.c] |
 //!
+//! | | 4.14 | 5.0, 5.4 | freebsd-9 |
+//! |---|---|---|---|
+//! | otherwise as | 5.10 | 5.10 | 5.10 |
+//! | memory of an skb beside its payload | 856 B: a linear skb | | |
+//! | small queue lets through | with at most one segment unacknowledged [linux-4.14 tcp_output.c] | | everything |
+//! | `bbr` makes room for bursts of ACKs | no | no until 5.1 [linux-5.1 tcp_bbr.c] | |
+//! | initial window | | | 3 segments [rfc3390] |
+//! | delayed ACK | | | each second segment, 100 ms, none quick, no compression [freebsd-9 tcp(4)] |
+//!
 //! What else changed between them (HyStart's rounds, offloads, autotuning past 6.12) is not told apart.
 
 /// Which flight the small queue never holds back.
@@ -19,6 +28,8 @@ pub enum AlwaysSends {
     Nothing,
     /// At most one segment is.
     AtMostOne,
+    /// Any: there is no small queue.
+    Everything,
 }
 
 /// How the use of cwnd is remembered.
@@ -66,6 +77,24 @@ pub enum SameTickEcho {
     NoSample,
 }
 
+/// What BBR of that generation knows of bursts of ACKs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AckAggregation {
+    /// Nothing.
+    Ignored,
+    /// The window makes room for them.
+    Compensated,
+}
+
+/// When in-order data is acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DelayedAck {
+    /// As Linux does: at once at first, then each second segment or after an adaptive time.
+    Adaptive,
+    /// Each second segment or after 100 ms.
+    EverySecond,
+}
+
 /// One generation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stack {
@@ -85,6 +114,12 @@ pub struct Stack {
     pub pushed_segment: PushedSegment,
     /// What the receiver makes of a round trip shorter than the clock of timestamps can tell.
     pub same_tick_echo: SameTickEcho,
+    /// What its BBR knows of bursts of ACKs.
+    pub ack_aggregation: AckAggregation,
+    /// When in-order data is acknowledged.
+    pub delayed_ack: DelayedAck,
+    /// Segments.
+    pub initial_window: u32,
 }
 
 /// The Linux that is modelled.
@@ -97,6 +132,9 @@ pub const LINUX_6_12: Stack = Stack {
     receive_ratio: ReceiveRatio::Measured,
     pushed_segment: PushedSegment::AckedWhenRead,
     same_tick_echo: SameTickEcho::NoSample,
+    ack_aggregation: AckAggregation::Compensated,
+    delayed_ack: DelayedAck::Adaptive,
+    initial_window: 10,
 };
 
 /// The Linux of the `access21` paper.
@@ -109,7 +147,35 @@ pub const LINUX_5_10: Stack = Stack {
     receive_ratio: ReceiveRatio::Half,
     pushed_segment: PushedSegment::Delayed,
     same_tick_echo: SameTickEcho::OneTick,
+    ack_aggregation: AckAggregation::Compensated,
+    delayed_ack: DelayedAck::Adaptive,
+    initial_window: 10,
+};
+
+/// The Linux of the `ton22` paper.
+pub const LINUX_5_4: Stack = Stack { name: "linux-5.4", ..LINUX_5_10 };
+
+/// The last Linux whose BBR ignores bursts of ACKs.
+pub const LINUX_5_0: Stack =
+    Stack { name: "linux-5.0", ack_aggregation: AckAggregation::Ignored, ..LINUX_5_10 };
+
+/// The Linux of the `wlan18` paper.
+pub const LINUX_4_14: Stack = Stack {
+    name: "linux-4.14",
+    skb_overhead: 856,
+    always_sends: AlwaysSends::AtMostOne,
+    ack_aggregation: AckAggregation::Ignored,
+    ..LINUX_5_10
+};
+
+/// The FreeBSD of the `teacup14` paper, as far as it shows: its machine of recovery is Linux's.
+pub const FREEBSD_9: Stack = Stack {
+    name: "freebsd-9",
+    always_sends: AlwaysSends::Everything,
+    delayed_ack: DelayedAck::EverySecond,
+    initial_window: 3,
+    ..LINUX_5_10
 };
 
 /// Every stack that an experiment may name.
-pub const STACKS: &[Stack] = &[LINUX_6_12, LINUX_5_10];
+pub const STACKS: &[Stack] = &[LINUX_6_12, LINUX_5_10, LINUX_5_4, LINUX_5_0, LINUX_4_14, FREEBSD_9];

@@ -4,7 +4,9 @@ use tailback_engine::{Alarm, Streams};
 use tailback_packet::{DropReason, ETHERNET_HEADER, HostId, IPV4_HEADER, SocketId};
 use tailback_qdisc::{Attachment, Qdisc};
 use tailback_record::Record;
-use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Wakeup};
+use tailback_tcp::{
+    AckAggregation, Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Wakeup,
+};
 use tailback_units::{Bytes, ParameterError, Parameters, Rate, SimTime, Span};
 
 use crate::app::{Bulk, Ping};
@@ -155,7 +157,7 @@ impl<'a> Builder<'a> {
             Side::Receiver => (receiver, sender, tcp.to, tcp.from),
         };
         let row = find_control(&tcp.cc.name, path)?;
-        let parameters = Parameters::new(tcp.cc.options.clone());
+        let parameters = control_parameters(row, tcp, &self.settings[usize::from(host)]);
         let control = parameters.check(row.parameters).and_then(|()| (row.build)(&parameters));
         let control = control.map_err(|error| parameter_error(error, &format!("{path}.cc.options")))?;
         let mtu = self.scenario.links[device.index() / 2].mtu;
@@ -169,6 +171,7 @@ impl<'a> Builder<'a> {
             options: socket_options(&tcp.socket, side),
             control,
             wants_pacing: row.wants_pacing,
+            needs_ecn: row.needs_ecn,
             sndbuf_factor: row.sndbuf_factor,
         })
     }
@@ -287,6 +290,17 @@ fn discipline(spec: &QdiscSpec, attachment: &Attachment, path: &str) -> Result<B
     let refuse = |error| parameter_error(error, &format!("{path}.options"));
     parameters.check(row.parameters).map_err(refuse)?;
     (row.build)(&parameters, attachment, child.transpose()?).map_err(refuse)
+}
+
+/// What the flow sets, and what the stack's version of the control has not.
+fn control_parameters(row: &tailback_cc::Row, tcp: &TcpTraffic, settings: &Settings) -> Parameters {
+    let mut parameters = Parameters::new(tcp.cc.options.clone());
+    let (name, ignored) = ("ack_aggregation", AckAggregation::Ignored);
+    let has = row.parameters.iter().any(|parameter| parameter.name == name);
+    if has && settings.stack.ack_aggregation == ignored && parameters.given(name).is_none() {
+        parameters.set(name, 0);
+    }
+    parameters
 }
 
 fn find_control(name: &str, path: &str) -> Result<&'static tailback_cc::Row, BuildError> {

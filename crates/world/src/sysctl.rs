@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tailback_tcp::{STACKS, Settings};
+use tailback_tcp::{EcnUse, STACKS, Settings};
 
 use crate::BuildError;
 use crate::scenario::{Host, SysctlValue};
@@ -39,6 +39,15 @@ const ROWS: &[Row] = &[
         takes: "0 or 1",
         apply: |settings, value| {
             number(value).filter(|&flag| flag <= 1).map(|flag| settings.slow_start_after_idle = flag == 1)
+        },
+    },
+    Row {
+        name: "net.ipv4.tcp_ecn",
+        takes: "0 (never), 1 (ask and answer) or 2 (answer)",
+        apply: |settings, value| {
+            let uses = [EcnUse::Never, EcnUse::Always, EcnUse::WhenAsked];
+            let chosen = number(value).and_then(|number| uses.get(usize::try_from(number).ok()?));
+            chosen.map(|&chosen| settings.ecn = chosen)
         },
     },
     Row {
@@ -143,7 +152,7 @@ mod tests {
         let error = settings(&host("plan9", "", SysctlValue::Number(1)), "hosts[1]").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "hosts[1].stack: no stack `plan9`; write one of: linux-6.12, linux-5.10"
+            "hosts[1].stack: no stack `plan9`; write one of: linux-6.12, linux-5.10, linux-5.4, linux-5.0, linux-4.14, freebsd-9"
         );
     }
 }

@@ -134,19 +134,20 @@ def recoveries(events: pd.DataFrame, window: Window) -> dict[str, int]:
 
 
 def counted(qdisc: pd.DataFrame, counter: str, window: Window) -> dict[str, int]:
-    """Growth of a counter of the root disciplines (`dropped`, `marked`) in the window, by device. A root counts what
-    its children do.
+    """Growth of `dropped` or `marked` in the window, by device. A root counts what its children drop; a mark counts
+    only where it was made.
     """
-    roots = qdisc[qdisc["depth"] == 0]
-    grown = [_last(roots, counter, edge) for edge in (window.start_ns, window.end_ns)]
+    counting = qdisc if counter == "marked" else qdisc[qdisc["depth"] == 0]
+    grown = [_last(counting, counter, edge) for edge in (window.start_ns, window.end_ns)]
     difference = grown[1].sub(grown[0], fill_value=0)
     return {str(device): int(value) for device, value in difference.items() if value}
 
 
-def _last(roots: pd.DataFrame, counter: str, until_ns: int) -> "pd.Series[float]":
-    """The counter of each device at its last sample up to `until_ns`; it never falls."""
-    before = roots[nanoseconds(roots) <= until_ns]
-    return before.groupby("device")[counter].max().astype(np.float64)
+def _last(disciplines: pd.DataFrame, counter: str, until_ns: int) -> "pd.Series[float]":
+    """The counter of each device at its last sample up to `until_ns`, summed over its disciplines; it never falls."""
+    before = disciplines[nanoseconds(disciplines) <= until_ns]
+    each = before.groupby(["device", "depth"], observed=True)[counter].max()
+    return each.groupby("device", observed=True).sum().astype(np.float64)
 
 
 def marks(events: pd.DataFrame, window: Window) -> int:

@@ -42,6 +42,7 @@ SYSCTLS: tuple[Sysctl, ...] = (
         "net.ipv4.tcp_wmem", "B", "4096 16384 4194304", "send buffer: least, first, most",
         least=1, most=_LARGE, count=3,
     ),
+    Sysctl("net.ipv4.tcp_ecn", "0–2", "2", "ECN: 0 never, 1 ask for it, 2 when asked", least=0, most=2),
     Sysctl("net.ipv4.tcp_slow_start_after_idle", "flag", "1", "cwnd decays after an idle RTO"),
 )  # fmt: skip
 

@@ -310,7 +310,7 @@ CASES: dict[str, tuple[str, str, str]] = {
         "linux-6.12",
         "linux-2.4",
         "access21.yaml:3: hosts.client.stack: `linux-2.4` is not a network stack here\n"
-        "  hint: did you mean `linux-6.12`?",
+        "  hint: did you mean `linux-5.4`?",
     ),
     "a sysctl that does not exist": (
         "net.ipv4.tcp_pacing_ca_ratio: 120",

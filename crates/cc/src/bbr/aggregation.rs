@@ -9,7 +9,7 @@ use tailback_units::Segs;
 use super::bandwidth::Bandwidth;
 
 /// Rounds per slot. [linux-6.12 tcp_bbr.c bbr_extra_acked_win_rtts]
-const SLOT_ROUNDS: u32 = 5;
+pub const SLOT_ROUNDS: u32 = 5;
 /// An epoch restarts at this many packets. [linux-6.12 tcp_bbr.c bbr_ack_epoch_acked_reset_thresh]
 const EPOCH_PACKETS: u64 = 1 << 20;
 /// Bursts longer than this much bandwidth, in µs, are not made room for. [linux-6.12 tcp_bbr.c bbr_extra_acked_max_us]
@@ -23,6 +23,8 @@ pub struct Acked {
     pub most: Segs,
     /// It began a round.
     pub round_start: bool,
+    /// Rounds per slot.
+    pub slot_rounds: u32,
     /// When it came, in µs.
     pub at_us: u64,
 }
@@ -47,7 +49,7 @@ impl AckAggregation {
     /// Takes one ACK.
     pub fn update(&mut self, acked: &Acked, bandwidth: Bandwidth) {
         if acked.round_start {
-            self.next_round();
+            self.next_round(acked.slot_rounds);
         }
         let packets = u64::from(acked.packets.0);
         let mut expected = bandwidth.packets_in(acked.at_us.saturating_sub(self.epoch_start_us));
@@ -65,9 +67,9 @@ impl AckAggregation {
         self.slots[0].max(self.slots[1]).min(bandwidth.packets_in(LONGEST_BURST_US))
     }
 
-    fn next_round(&mut self) {
+    fn next_round(&mut self, slot_rounds: u32) {
         self.slot_rounds += 1;
-        if self.slot_rounds >= SLOT_ROUNDS {
+        if self.slot_rounds >= slot_rounds {
             self.slot_rounds = 0;
             self.slot = 1 - self.slot;
             self.slots[self.slot] = 0;
@@ -80,7 +82,7 @@ mod tests {
     use super::*;
 
     fn acked(packets: u32, at_us: u64, round_start: bool) -> Acked {
-        Acked { packets: Segs(packets), most: Segs(1_000), round_start, at_us }
+        Acked { packets: Segs(packets), most: Segs(1_000), round_start, slot_rounds: SLOT_ROUNDS, at_us }
     }
 
     #[test]

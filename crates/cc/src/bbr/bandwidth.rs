@@ -20,6 +20,11 @@ impl Gain {
     /// Neither more nor less.
     pub const UNIT: Gain = Gain(1 << GAIN_BITS);
 
+    /// So many percent of it.
+    pub fn percent(self, percent: u32) -> Gain {
+        Gain(self.0 * percent / 100)
+    }
+
     /// For display only.
     pub fn as_f64(self) -> f64 {
         f64::from(self.0) / f64::from(Gain::UNIT.0)

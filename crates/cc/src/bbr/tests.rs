@@ -12,7 +12,7 @@ fn ms(ms: u64) -> SimTime {
 }
 
 fn run(path: Path) -> Run<Bbr> {
-    Run::new(path, Bbr::new(), 1)
+    Run::new(path, Bbr::of(Variant::default()), 1)
 }
 
 /// 10 Mbit/s, 40 ms, in PROBE_BW.
@@ -49,7 +49,7 @@ fn the_first_rate_is_ten_segments_per_handshake_rtt_times_2_887_less_one_percent
 
 #[test]
 fn without_an_rtt_the_first_rate_assumes_a_millisecond_until_one_is_seen() {
-    let (mut control, mut window) = (Bbr::new(), Window::initial(Segs(10)));
+    let (mut control, mut window) = (Bbr::of(Variant::default()), Window::initial(Segs(10)));
     let mut flow = Flow::established(MSS, Span::from_millis(1));
     control.init(&flow, &mut window, &mut Zeros);
     let assumed = window.pacing_rate;
@@ -115,7 +115,7 @@ fn probing_cycles_through_eight_phases_of_about_min_rtt() {
 fn the_first_phase_is_any_but_the_draining_one() {
     let mut seen = [0; CYCLE.len()];
     for seed in 0..200 {
-        let mut run = Run::new(Path::new(10, Span::from_millis(10)), Bbr::new(), seed);
+        let mut run = Run::new(Path::new(10, Span::from_millis(10)), Bbr::of(Variant::default()), seed);
         let mut first = None;
         run.watch_until(ms(400), |run| {
             if run.control.mode == Mode::ProbeBw {
@@ -287,7 +287,7 @@ fn random_loss_of_one_in_fifty_leaves_the_rate_where_it_was() {
 
 #[test]
 fn leaving_recovery_gives_the_window_back_at_once() {
-    let mut control = Bbr::new();
+    let mut control = Bbr::of(Variant::default());
     let mut window = Window::initial(Segs(50));
     let mut flow = Flow::established(MSS, Span::from_millis(1));
     control.init(&flow, &mut window, &mut Zeros);
@@ -369,9 +369,41 @@ fn void() -> RateSample {
         rtt: None,
         losses: Segs::ZERO,
         acked_sacked: Segs::ZERO,
+        tx_in_flight: Segs::ZERO,
+        lost: 0,
         prior_in_flight: Segs::ZERO,
         is_app_limited: false,
         is_retrans: false,
         is_ack_delayed: false,
+    }
+}
+
+#[test]
+fn before_5_1_there_is_no_room_for_bursts_of_acks() {
+    let cwnd = |ack_aggregation| {
+        let path = Path { batch: Some(Span::from_millis(4)), ..Path::new(100, Span::from_millis(10)) };
+        let mut run = Run::new(path, Bbr::of(Variant { ack_aggregation, ..Variant::default() }), 1);
+        run.until(ms(3_000));
+        run.window.cwnd.0
+    };
+    assert!(cwnd(true) >= cwnd(false) + 25, "{} {}", cwnd(true), cwnd(false));
+}
+
+#[test]
+fn a_scaled_rate_exceeds_the_bandwidth_only_once_the_pipe_is_full() {
+    for variant in [
+        Variant { cycle_percent: 200, ..Variant::default() },
+        Variant { pacing_percent: 200, ..Variant::default() },
+    ] {
+        let mut run = Run::new(Path::new(10, RTT), Bbr::of(variant), 1);
+        let bandwidth = run.path.bytes_per_sec();
+        let mut fastest = 0;
+        run.watch_until(ms(6_000), |run| {
+            if run.control.mode == Mode::ProbeBw && run.control.gains.pacing != Gain::UNIT {
+                fastest = fastest.max(percent_of(run.window.pacing_rate, bandwidth));
+            }
+        });
+        assert!((240..=255).contains(&fastest), "2 · 1.25: {fastest}");
+        assert!(run.window.cwnd.0 <= 3 * run.path.bdp(), "cwnd still bounds what is in flight");
     }
 }

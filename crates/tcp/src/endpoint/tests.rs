@@ -107,6 +107,7 @@ impl Model {
             options: SocketOptions::default(),
             control: tailback_cc::build(row.name, &Parameters::default()).expect("defaults are accepted"),
             wants_pacing: wants_pacing || row.wants_pacing,
+            needs_ecn: row.needs_ecn,
             sndbuf_factor: row.sndbuf_factor,
         };
         let now = SimTime::ZERO;

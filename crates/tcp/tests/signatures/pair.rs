@@ -128,6 +128,7 @@ fn endpoint_config(number: u32, control: Control, wants_pacing: bool) -> Endpoin
         options: SocketOptions::default(),
         control,
         wants_pacing,
+        needs_ecn: false,
         sndbuf_factor: 2,
     }
 }

@@ -74,6 +74,7 @@ impl Setup {
             options: self.options,
             control: self.control,
             wants_pacing: self.wants_pacing,
+            needs_ecn: false,
             sndbuf_factor: 2,
         }
     }

@@ -1,0 +1,188 @@
+//! Signatures of versions 2 and 3 on a small path.
+
+use tailback_units::{Rate, SimTime};
+
+use super::*;
+use crate::bbr3::VERSION_3;
+use crate::test_path::{Path, Run};
+
+const RTT: Span = Span::from_millis(40);
+const VERSIONS: [Profile; 2] = [VERSION_2, VERSION_3];
+
+fn ms(ms: u64) -> SimTime {
+    SimTime::ZERO + Span::from_millis(ms)
+}
+
+fn control(profile: Profile) -> Bbr2 {
+    Bbr2::new(profile, tuning(&Parameters::default(), PARAMETERS).expect("defaults are in range"))
+}
+
+fn run(path: Path, profile: Profile) -> Run<Bbr2> {
+    Run::new(path, control(profile), 1)
+}
+
+/// Modes and how many ms they lasted, from `from` to `to`.
+fn stretches(run: &mut Run<Bbr2>, from: u64, to: u64) -> Vec<(Mode, u64)> {
+    run.until(ms(from));
+    let (mut mode, mut since) = (run.control.mode, run.flow.now);
+    let mut found = Vec::new();
+    run.watch_until(ms(to), |run| {
+        if run.control.mode != mode {
+            found.push((mode, run.flow.now.since(since).as_millis()));
+            (mode, since) = (run.control.mode, run.flow.now);
+        }
+    });
+    found
+}
+
+#[test]
+fn startup_fills_the_pipe_and_drain_empties_the_queue() {
+    for profile in VERSIONS {
+        let mut run = run(Path::new(50, RTT), profile);
+        let (mut most, mut drained) = (0, None);
+        run.watch_until(ms(2_000), |run| {
+            most = most.max(run.flow.in_flight.0);
+            if drained.is_none() && run.control.phase().is_some() {
+                drained = Some(run.flow.in_flight.0);
+            }
+        });
+        let (bdp, gain) = (run.path.bdp(), profile.startup.cwnd.0);
+        assert!(most >= bdp * 18 / 10 && most <= bdp * gain / 256 + 80, "{most} of {bdp}");
+        assert!(drained.is_some_and(|drained| drained <= bdp + 15), "{drained:?} of {bdp}");
+    }
+}
+
+#[test]
+fn the_cycle_is_down_cruise_refill_up_and_takes_two_to_three_seconds() {
+    for profile in VERSIONS {
+        // A BDP beyond 63 segments: the clock and not a Reno's pace decides.
+        let mut run = run(Path::new(100, RTT), profile);
+        let found = stretches(&mut run, 5_500, 9_500);
+        let order = [Phase::Cruise, Phase::Refill, Phase::Up, Phase::Down].map(Mode::ProbeBw);
+        let start = found.iter().position(|&(mode, _)| mode == order[1]).expect("it probes");
+        let cycle: Vec<Mode> = found[start..].iter().map(|&(mode, _)| mode).take(3).collect();
+        assert_eq!(cycle, [order[1], order[2], order[3]], "{found:?}");
+    }
+}
+
+#[test]
+fn a_small_bdp_probes_as_often_as_a_reno_would_need() {
+    for profile in VERSIONS {
+        let mut run = run(Path::new(5, Span::from_millis(50)), profile);
+        let ups = |found: &[(Mode, u64)]| {
+            found.iter().filter(|&&(mode, _)| mode == Mode::ProbeBw(Phase::Up)).count()
+        };
+        let found = stretches(&mut run, 500, 4_500);
+        // 21 segments: 21 rounds of 50 ms and the probe itself.
+        assert!(ups(&found) >= 2, "{found:?}");
+    }
+}
+
+#[test]
+fn every_five_seconds_half_a_bdp_for_200_ms_measures_the_delay() {
+    for profile in VERSIONS {
+        let mut run = run(Path::new(50, RTT), profile);
+        let (mut started, mut ended, mut least) = (None, None, u32::MAX);
+        run.watch_until(ms(8_000), |run| {
+            if run.control.mode == Mode::ProbeRtt {
+                started.get_or_insert(run.flow.now);
+                least = least.min(run.flow.in_flight.0);
+            } else if started.is_some() && ended.is_none() {
+                ended = Some(run.flow.now);
+            }
+        });
+        let (started, ended) = (started.expect("it probes"), ended.expect("it ends"));
+        let bdp = run.path.bdp();
+        assert!((5_000..7_600).contains(&(started.as_nanos() / 1_000_000)), "{started}");
+        assert!((200..=330).contains(&ended.since(started).as_millis()), "{started} {ended}");
+        assert!(least >= bdp * 4 / 10 && least <= bdp * 55 / 100, "{least} of {bdp}");
+    }
+}
+
+#[test]
+fn a_clean_path_is_used_to_the_full() {
+    for profile in VERSIONS {
+        let mut run = run(Path::new(20, RTT), profile);
+        run.until(ms(10_000));
+        let used = run.flow.delivered * 1_448 * 100 / (10 * run.path.bytes_per_sec());
+        assert!(used >= 94, "{used} %");
+        assert!(run.control.bounds.inflight_hi.is_none());
+    }
+}
+
+#[test]
+fn two_percent_of_loss_in_a_probe_bound_the_flight_and_cruising_leaves_room() {
+    for profile in VERSIONS {
+        let mut run = run(Path { buffer: 20, ..Path::new(50, RTT) }, profile);
+        run.until(ms(12_000));
+        let bdp = run.path.bdp();
+        let high = run.control.bounds.inflight_hi.expect("the buffer overflowed");
+        assert!(high >= bdp * 7 / 10 && high <= bdp + 90, "{high} of {bdp}");
+        let share = 100 * run.flow.lost / run.flow.delivered;
+        assert!(share <= 3, "{share} % lost");
+        run.watch_until(ms(14_000), |run| {
+            if run.control.mode == Mode::ProbeBw(Phase::Cruise) {
+                assert!(run.window.cwnd <= run.control.with_headroom());
+            }
+        });
+    }
+}
+
+#[test]
+fn a_loss_while_cruising_lowers_the_short_term_bounds_to_seven_tenths_or_what_was_delivered() {
+    let mut control = control(VERSION_2);
+    control.mode = Mode::ProbeBw(Phase::Cruise);
+    control.max_bandwidth = [Bandwidth::of(100, 1_000), Bandwidth::ZERO];
+    control.latest.delivered = 50;
+    control.lower_bounds(&Window::initial(Segs(100)));
+    assert_eq!(control.bounds.inflight_lo, Some(70));
+    control.latest.delivered = 60;
+    control.lower_bounds(&Window::initial(Segs(100)));
+    assert_eq!(control.bounds.inflight_lo, Some(60));
+    let share = control.bandwidth().raw() * 1_000 / control.max_bandwidth().raw();
+    assert!((493..=495).contains(&share), "0.703²: {share}");
+}
+
+#[test]
+fn the_bound_is_the_flight_at_which_two_percent_were_lost() {
+    let control = control(VERSION_2);
+    // The third loss of a flight of 101: two percent (⌈100·5/256⌉ = 2) were lost before it.
+    let segment = LostSegment { tx_in_flight: Segs(101), lost: 3, is_app_limited: false };
+    assert_eq!(control.level_of_too_much(&segment), Segs(100));
+    let first = LostSegment { tx_in_flight: Segs(21), lost: 1, is_app_limited: false };
+    assert_eq!(control.level_of_too_much(&first), Segs(21), "one more would have been allowed");
+}
+
+#[test]
+fn the_upper_bound_rises_by_one_two_four_segments_per_round() {
+    let mut control = control(VERSION_2);
+    let window = Window::initial(Segs(64));
+    let mut per_round = Vec::new();
+    for _ in 0..4 {
+        control.raise_slope(&window);
+        per_round.push(window.cwnd.0 / control.probe.up_cnt);
+    }
+    assert_eq!(per_round, [1, 2, 4, 8]);
+}
+
+#[test]
+fn a_path_that_doubles_is_found_by_the_next_probes() {
+    for profile in VERSIONS {
+        let mut run = run(Path::new(20, RTT), profile);
+        run.until(ms(6_000));
+        run.path.rate = Rate::from_bits_per_sec(40_000_000);
+        run.until(ms(22_000));
+        let found = run.control.max_bandwidth().bytes_per_sec(1_448);
+        assert!(found * 100 >= run.path.bytes_per_sec() * 90, "{found}");
+    }
+}
+
+#[test]
+fn random_loss_below_two_percent_does_not_bound_the_flight_for_long() {
+    for profile in VERSIONS {
+        let mut run = run(Path { lose: |number| number % 200 == 199, ..Path::new(20, RTT) }, profile);
+        run.until(ms(20_000));
+        let used = run.flow.delivered * 1_448 * 100 / (20 * run.path.bytes_per_sec());
+        assert!(used >= 80, "{used} %");
+    }
+}

@@ -1,0 +1,30 @@
+//! BBR-DEV: BBR version 1 with the patches of 2018 that make room for bursts of ACKs, on whatever stack.
+//!
+//! cwnd = 2·bandwidth·min_rtt + extra acked + 3 skbs, extra acked = largest surplus of the last 10 rounds
+//!
+//! The patches became part of Linux 5.1; on later stacks `bbr_dev` and [`bbr`](crate::bbr) are the same, on 4.14 and
+//! 5.0 only this one has them. Wi-Fi needs them: a window of two BDPs starves the aggregation of frames.
+//! Sources: [linux-5.1 tcp_bbr.c bbr_update_ack_aggregation].
+//!
+//! Deviations: those of `bbr`. Other patches of that set are not told apart. Compared with no implementation.
+
+use tailback_units::{ParameterError, Parameters};
+
+use crate::bbr::{Bbr, Variant};
+use crate::{Control, Row};
+
+/// The registry row.
+pub const ROW: Row = Row {
+    name: "bbr_dev",
+    summary: "BBR with room for bursts of ACKs also on stacks before 5.1 (the patches of 2018)",
+    source: include_str!("bbr_dev.rs"),
+    parameters: &[],
+    sndbuf_factor: 3,
+    wants_pacing: true,
+    needs_ecn: false,
+    build,
+};
+
+fn build(_: &Parameters) -> Result<Control, ParameterError> {
+    Ok(Control::Model(Box::new(Bbr::of(Variant::default()))))
+}

@@ -1,0 +1,36 @@
+//! BBRp: BBR version 1 whose probing cycle paces faster than the bandwidth it measured, for Wi-Fi.
+//!
+//! pacing gains of PROBE_BW = p·(1.25, 0.75, 1, 1, 1, 1, 1, 1);  the window stays 2·bandwidth·min_rtt + …
+//!
+//! BBR paces around its estimate, so frames are sent one by one, so the estimate stays low: more data at a time lets the
+//! Wi-Fi driver aggregate, which lifts the bandwidth itself. What is in flight is still bounded by the window.
+//! Sources: [bbrp, Grazia, Klapez and Casoni 2020] (the abstract only).
+//!
+//! Deviations: the paper's array of gains is not known to us; p is a parameter (default 200 %), p = 100 % is `bbr`.
+//! Compared with no implementation.
+
+use tailback_units::{Parameter, ParameterError, Parameters};
+
+use crate::bbr::{Bbr, Variant};
+use crate::module_param::number;
+use crate::{Control, Row};
+
+const PARAMETERS: &[Parameter] =
+    &[number("pacing_scale", 200, 1, 10_000, "factor on the pacing gains of PROBE_BW, in percent")];
+
+/// The registry row.
+pub const ROW: Row = Row {
+    name: "bbrp",
+    summary: "BBR with larger pacing gains in its probing cycle, for Wi-Fi",
+    source: include_str!("bbrp.rs"),
+    parameters: PARAMETERS,
+    sndbuf_factor: 3,
+    wants_pacing: true,
+    needs_ecn: false,
+    build,
+};
+
+fn build(given: &Parameters) -> Result<Control, ParameterError> {
+    let cycle_percent = given.get("pacing_scale", PARAMETERS)? as u32;
+    Ok(Control::Model(Box::new(Bbr::of(Variant { cycle_percent, ..Variant::default() }))))
+}

@@ -1,0 +1,36 @@
+//! BBR+: BBR version 1 with its pacing rate scaled up in every state once the pipe is full, for Wi-Fi.
+//!
+//! pacing rate = p·pacing_gain·bandwidth·0.99;  the window stays 2·bandwidth·min_rtt + …
+//!
+//! The idea is that of [`bbrp`](crate::bbrp); here the scale is not part of the cycle, so the length of its phases is
+//! judged by BBR's own gains. With p above 1 the window and not the rate is the limit: about one BDP of queue stands.
+//! Sources: [bbrplus, Grazia 2020] (the abstract only), [ton22 fig. 11] (1p, 2p, 3p).
+//!
+//! Deviations: the paper's default is not known to us; p is a parameter (default 200 %), p = 100 % is `bbr`.
+//! Compared with no implementation.
+
+use tailback_units::{Parameter, ParameterError, Parameters};
+
+use crate::bbr::{Bbr, Variant};
+use crate::module_param::number;
+use crate::{Control, Row};
+
+const PARAMETERS: &[Parameter] =
+    &[number("pacing_scale", 200, 1, 10_000, "factor on the pacing rate once the pipe is full, in percent")];
+
+/// The registry row.
+pub const ROW: Row = Row {
+    name: "bbrplus",
+    summary: "BBR with its pacing rate scaled up once the pipe is full, for Wi-Fi (BBR+)",
+    source: include_str!("bbrplus.rs"),
+    parameters: PARAMETERS,
+    sndbuf_factor: 3,
+    wants_pacing: true,
+    needs_ecn: false,
+    build,
+};
+
+fn build(given: &Parameters) -> Result<Control, ParameterError> {
+    let pacing_percent = given.get("pacing_scale", PARAMETERS)? as u32;
+    Ok(Control::Model(Box::new(Bbr::of(Variant { pacing_percent, ..Variant::default() }))))
+}

@@ -1,0 +1,213 @@
+//! Explicit congestion notification: queues mark instead of dropping, the receiver echoes, the sender reduces.
+//!
+//! ```text
+//! handshake   SYN with ECE and CWR asks, SYN-ACK with ECE agrees                                 [rfc3168 §6.1.1]
+//! data        ECT(0); retransmissions, pure ACKs and the handshake are not ECN-capable          [rfc3168 §6.1.4-5]
+//! CE seen     ECE on every ACK until CWR arrives, two quick ACKs                                 [rfc3168 §6.1.3]
+//! ECE seen    one reduction per window; the next new data carries CWR                            [rfc3168 §6.1.2]
+//! ```
+//! A control that needs ECN (DCTCP) has every packet ECN-capable, and its receiver echoes the mark of each segment: when
+//! the mark changes, a delayed ACK leaves first with the old one, then the new one is acknowledged at once; CWR is
+//! ignored. [rfc8257 §3.2] [linux-6.12 tcp_dctcp.h dctcp_ece_ack_update]
+//!
+//! Sources: [rfc3168], [linux-6.12 tcp_input.c tcp_ecn_check_ce, tcp_ecn_accept_cwr], [linux-6.12 tcp_output.c
+//! tcp_ecn_send]. No fallback to a SYN without ECN when it is lost.
+
+use tailback_packet::{Ecn, SegmentFlags};
+
+use crate::config::EcnUse;
+
+/// ECN of one socket, both halves.
+#[derive(Clone, Debug)]
+pub(crate) struct EcnState {
+    asks: bool,
+    answers: bool,
+    /// Every packet is ECN-capable, every mark is echoed by itself.
+    is_accurate: bool,
+    agreed: bool,
+    /// Echo until CWR, or the newest mark.
+    echoes: bool,
+    /// The next new data carries CWR.
+    cwr_due: bool,
+    /// The newest segment was marked.
+    ce_before: bool,
+}
+
+/// What a segment's mark asks of the receiver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reaction {
+    /// Nothing.
+    None,
+    /// Some quick ACKs: the sender's window may be small.
+    QuickAcks,
+    /// An ACK at once.
+    AckNow,
+}
+
+impl EcnState {
+    pub(crate) fn new(sysctl: EcnUse, needed: bool) -> Self {
+        EcnState {
+            asks: needed || sysctl == EcnUse::Always,
+            answers: needed || sysctl != EcnUse::Never,
+            is_accurate: needed,
+            agreed: false,
+            echoes: false,
+            cwr_due: false,
+            ce_before: false,
+        }
+    }
+
+    /// ECN was negotiated.
+    pub(crate) fn agreed(&self) -> bool {
+        self.agreed
+    }
+
+    /// A SYN arrived.
+    pub(crate) fn take_syn(&mut self, flags: SegmentFlags) {
+        self.agreed = self.answers && flags.contains(SegmentFlags::ECE.with(SegmentFlags::CWR));
+    }
+
+    /// The answer to this side's SYN arrived.
+    pub(crate) fn take_syn_ack(&mut self, flags: SegmentFlags) {
+        self.agreed = self.asks && flags.contains(SegmentFlags::ECE) && !flags.contains(SegmentFlags::CWR);
+    }
+
+    /// Flags of the handshake: `answers` if this is the SYN-ACK.
+    pub(crate) fn handshake_flags(&self, flags: SegmentFlags) -> SegmentFlags {
+        let answers = flags.contains(SegmentFlags::ACK);
+        match (answers, self.agreed, self.asks) {
+            (true, true, _) => flags.with(SegmentFlags::ECE),
+            (false, _, true) => flags.with(SegmentFlags::ECE).with(SegmentFlags::CWR),
+            _ => flags,
+        }
+    }
+
+    /// Code point of a packet; only new data is ECN-capable, unless all is.
+    pub(crate) fn code_point(&self, is_new_data: bool) -> Ecn {
+        let wanted = if self.is_accurate { self.agreed || self.asks } else { self.agreed && is_new_data };
+        if wanted { Ecn::Ect0 } else { Ecn::NotEct }
+    }
+
+    /// Adds ECE to an ACK.
+    pub(crate) fn echo(&self, flags: SegmentFlags) -> SegmentFlags {
+        if self.agreed && self.echoes { flags.with(SegmentFlags::ECE) } else { flags }
+    }
+
+    /// Adds CWR to new data, once after each reduction.
+    pub(crate) fn confirm(&mut self, flags: SegmentFlags) -> SegmentFlags {
+        if std::mem::take(&mut self.cwr_due) && self.agreed { flags.with(SegmentFlags::CWR) } else { flags }
+    }
+
+    /// The window was reduced.
+    pub(crate) fn reduced(&mut self) {
+        self.cwr_due = self.agreed;
+    }
+
+    /// A delayed ACK must leave before data with this mark is taken.
+    pub(crate) fn must_flush_before(&self, mark: Ecn) -> bool {
+        self.agreed && self.is_accurate && (mark == Ecn::Ce) != self.ce_before
+    }
+
+    /// Data arrived.
+    pub(crate) fn take_data(&mut self, flags: SegmentFlags, mark: Ecn) -> Reaction {
+        if !self.agreed {
+            return Reaction::None;
+        }
+        let (marked, was_marked) = (mark == Ecn::Ce, self.ce_before);
+        self.ce_before = marked;
+        if self.is_accurate {
+            self.echoes = marked;
+            return if marked == was_marked { Reaction::None } else { Reaction::AckNow };
+        }
+        let confirmed = flags.contains(SegmentFlags::CWR);
+        if confirmed {
+            self.echoes = false;
+        }
+        let first = marked && !self.echoes;
+        self.echoes |= marked;
+        match (confirmed, first) {
+            (true, _) => Reaction::AckNow,
+            (false, true) => Reaction::QuickAcks,
+            (false, false) => Reaction::None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ASK: SegmentFlags = SegmentFlags::SYN.with(SegmentFlags::ECE).with(SegmentFlags::CWR);
+
+    fn negotiated(client: EcnUse, server: EcnUse) -> (EcnState, EcnState) {
+        let (mut client, mut server) = (EcnState::new(client, false), EcnState::new(server, false));
+        server.take_syn(client.handshake_flags(SegmentFlags::SYN));
+        client.take_syn_ack(server.handshake_flags(SegmentFlags::SYN.with(SegmentFlags::ACK)));
+        (client, server)
+    }
+
+    #[test]
+    fn ecn_is_used_if_one_side_asks_and_the_other_does_not_refuse() {
+        use EcnUse::{Always, Never, WhenAsked};
+        for (client, server, agreed) in [
+            (Always, Always, true),
+            (Always, WhenAsked, true),
+            (Always, Never, false),
+            (WhenAsked, Always, false),
+            (Never, Always, false),
+        ] {
+            let (client, server) = negotiated(client, server);
+            assert_eq!((client.agreed(), server.agreed()), (agreed, agreed), "{client:?} {server:?}");
+        }
+    }
+
+    #[test]
+    fn only_new_data_is_ecn_capable_unless_the_control_needs_ecn() {
+        let (client, _) = negotiated(EcnUse::Always, EcnUse::WhenAsked);
+        assert_eq!((client.code_point(true), client.code_point(false)), (Ecn::Ect0, Ecn::NotEct));
+        let mut needs = EcnState::new(EcnUse::Never, true);
+        assert_eq!(needs.code_point(false), Ecn::Ect0, "the SYN too");
+        needs.take_syn(ASK);
+        assert_eq!(needs.code_point(false), Ecn::Ect0);
+    }
+
+    #[test]
+    fn a_mark_is_echoed_until_the_sender_confirms() {
+        let (_, mut server) = negotiated(EcnUse::Always, EcnUse::WhenAsked);
+        assert_eq!(server.take_data(SegmentFlags::ACK, Ecn::Ce), Reaction::QuickAcks);
+        assert_eq!(server.take_data(SegmentFlags::ACK, Ecn::Ect0), Reaction::None);
+        assert!(server.echo(SegmentFlags::ACK).contains(SegmentFlags::ECE));
+        assert_eq!(server.take_data(SegmentFlags::CWR, Ecn::Ect0), Reaction::AckNow);
+        assert!(!server.echo(SegmentFlags::ACK).contains(SegmentFlags::ECE));
+    }
+
+    #[test]
+    fn an_accurate_receiver_echoes_the_newest_mark_and_acknowledges_each_change() {
+        let mut state = EcnState::new(EcnUse::Never, true);
+        state.take_syn(ASK);
+        let mut seen = Vec::new();
+        for mark in [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::Ect0] {
+            let flushes = state.must_flush_before(mark);
+            let reaction = state.take_data(SegmentFlags::CWR, mark);
+            seen.push((flushes, reaction, state.echo(SegmentFlags::ACK).contains(SegmentFlags::ECE)));
+        }
+        let (same, change) = ((false, Reaction::None), (true, Reaction::AckNow));
+        assert_eq!(
+            seen,
+            [
+                (same.0, same.1, false),
+                (change.0, change.1, true),
+                (same.0, same.1, true),
+                (change.0, change.1, false)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_reduction_is_confirmed_once() {
+        let (mut client, _) = negotiated(EcnUse::Always, EcnUse::WhenAsked);
+        client.reduced();
+        assert!(client.confirm(SegmentFlags::ACK).contains(SegmentFlags::CWR));
+        assert!(!client.confirm(SegmentFlags::ACK).contains(SegmentFlags::CWR));
+    }
+}
