@@ -23,7 +23,7 @@ from tailback.analysis.tolerances import share_within
 from tailback.cli import show
 from tailback.plots import conformance, rendered
 
-PICTURE = DOCS / "pictures" / "conformance-matrix.svg"
+PICTURE = DOCS / "pictures" / "conformance-matrix.png"
 SHARED = ("goodput", "rtt", "retransmits", "drops", "all")
 
 
@@ -81,7 +81,7 @@ def picture(cells: pd.DataFrame) -> bytes:
     places = cells.drop_duplicates("configuration").sort_values("configuration")
     axes = [dict(zip(AXES, place, strict=True)) for place in places[list(AXES)].to_numpy()]
     table = deviations(cells.drop(columns=list(CONFIGURATION)), axes)
-    return rendered(conformance.draw(table), ".svg")
+    return rendered(conformance.draw(table), ".png")
 
 
 if __name__ == "__main__":

@@ -129,5 +129,5 @@ def _name_columns(axes: Axes, labels: Sequence[str]) -> None:
 
 def _scale_beside(figure: Figure, panels: list[Axes]) -> None:
     scale = ScalarMappable(Normalize(-CLIP, CLIP), COLOURS)
-    bar = figure.colorbar(scale, ax=panels, shrink=0.9, extend="both", ticks=[-CLIP, -1, 0, 1, CLIP])
+    bar = figure.colorbar(scale, ax=panels, shrink=0.9, aspect=30, extend="both", ticks=[-CLIP, -1, 0, 1, CLIP])
     bar.set_label("difference in tolerances; × = off")
