@@ -77,7 +77,7 @@ pub struct Settings {
     pub slow_start_after_idle: bool,
     /// Tail loss probes are sent (`net.ipv4.tcp_early_retrans` is not 0).
     pub tail_loss_probe: bool,
-    /// Most segments of one skb: 1 with offloads off.
+    /// Most segments of one skb (`gso_max_segs` of the device): 1 with offloads off, 65,535 with them on.
     pub gso_max_segs: u32,
 }
 

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! The files follow the kernel's steps, in its order: `output` (the transmit loop and its gate), `small_queue`,
-//! `pacing`, `window` (cwnd validation, send window and buffer), `input` (one ACK), `sack`, `rtt`, `rack`,
+//! `pacing`, `tso`, `window` (cwnd validation, send window and buffer), `input` (one ACK), `sack`, `rtt`, `rack`,
 //! `rate_sample`, `recovery`, `undo`, `timers` (RTO, tail loss probe, reordering), `receiver`, `reassembly`,
 //! `receive_window`.
 
@@ -37,6 +37,7 @@ mod sender;
 mod small_queue;
 mod stack;
 mod timers;
+mod tso;
 mod undo;
 mod window;
 

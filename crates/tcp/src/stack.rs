@@ -9,8 +9,11 @@
 //! | payload per receive memory | one half (`tcp_adv_win_scale` 1) | as measured [linux-6.6 tcp_input.c] |
 //! | full segment with PSH | is delayed | is acknowledged once read [linux-6.6 tcp_input.c] |
 //! | timestamp echoed within its tick | is a receiver's RTT of one tick | is no sample [linux-6.12 tcp_input.c] |
+//! | segments per skb | by the pacing rate | also by min RTT: `tcp_tso_rtt_log` 9 [linux-5.18 tcp_output.c] |
+//! | unsent skb shorter than cwnd allows | leaves so | takes from the next one [linux-6.10 tcp_output.c] |
+//! | TSO deferral | awaits an ACK within srtt/2 | and within 1 ms [linux-6.12 tcp_output.c] |
 //!
-//! What else changed between them (HyStart's rounds, offloads, autotuning past 6.12) is not told apart.
+//! What else changed between them (HyStart's rounds, autotuning past 6.12) is not told apart.
 
 /// Which flight the small queue never holds back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +69,24 @@ pub enum SameTickEcho {
     NoSample,
 }
 
+/// What becomes of an unsent skb that is shorter than what may leave at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum QueuedSkb {
+    /// It leaves as the application's write filled it.
+    StaysAsFilled,
+    /// It takes bytes from the next one.
+    Grows,
+}
+
+/// How near an ACK must be for an skb to wait for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TsoDeferral {
+    /// Half a round trip.
+    HalfRtt,
+    /// Half a round trip, and 1 ms.
+    HalfRttAtMostOneMs,
+}
+
 /// One generation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stack {
@@ -85,6 +106,12 @@ pub struct Stack {
     pub pushed_segment: PushedSegment,
     /// What the receiver makes of a round trip shorter than the clock of timestamps can tell.
     pub same_tick_echo: SameTickEcho,
+    /// `net.ipv4.tcp_tso_rtt_log`: the part of an skb's size that min RTT allows halves each 2^log µs of it.
+    pub tso_rtt_log: Option<u32>,
+    /// What becomes of an unsent skb that is too short.
+    pub queued_skb: QueuedSkb,
+    /// How near an ACK must be for an skb to wait for it.
+    pub tso_deferral: TsoDeferral,
 }
 
 /// The Linux that is modelled.
@@ -97,6 +124,9 @@ pub const LINUX_6_12: Stack = Stack {
     receive_ratio: ReceiveRatio::Measured,
     pushed_segment: PushedSegment::AckedWhenRead,
     same_tick_echo: SameTickEcho::NoSample,
+    tso_rtt_log: Some(9),
+    queued_skb: QueuedSkb::Grows,
+    tso_deferral: TsoDeferral::HalfRttAtMostOneMs,
 };
 
 /// The Linux of the `access21` paper.
@@ -109,6 +139,9 @@ pub const LINUX_5_10: Stack = Stack {
     receive_ratio: ReceiveRatio::Half,
     pushed_segment: PushedSegment::Delayed,
     same_tick_echo: SameTickEcho::OneTick,
+    tso_rtt_log: None,
+    queued_skb: QueuedSkb::StaysAsFilled,
+    tso_deferral: TsoDeferral::HalfRtt,
 };
 
 /// Every stack that an experiment may name.
