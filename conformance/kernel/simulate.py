@@ -49,7 +49,7 @@ def not_simulated(experiment: Experiment, controls: frozenset[str]) -> str | Non
     """Why this run is skipped, if it is."""
     if experiment.cc not in controls:
         return f"no congestion control `{experiment.cc}` in the simulator"
-    return experiment.unmodelled()
+    return None
 
 
 def simulate_all(experiments: Sequence[Experiment], jobs: int) -> Iterator[Simulated]:

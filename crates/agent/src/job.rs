@@ -47,6 +47,13 @@ pub enum Step {
         /// Its content.
         value: String,
     },
+    /// A device gets segments: what TCP handed down as one is cut before it (`ethtool -K DEV tso off gso off`).
+    Segment {
+        /// The host of the device.
+        host: usize,
+        /// Its name there.
+        device: String,
+    },
 }
 
 /// A device whose disciplines are sampled.
@@ -134,7 +141,8 @@ mod tests {
 
     const JOB: &str = r#"{"hosts": ["a", "b"], "duration_ns": 1, "interval_ns": 1, "devices": [], "pings": [],
         "setup": [{"kind": "write", "host": 0, "path": "/proc/sys/x", "value": "1"},
-                  {"kind": "run", "host": null, "argv": ["/sbin/ip"]}],
+                  {"kind": "run", "host": null, "argv": ["/sbin/ip"]},
+                  {"kind": "segment", "host": 1, "device": "l0"}],
         "flows": [{"name": "f", "from": 0, "to": 1, "address": "10.0.0.2", "port": 5001, "start_ns": 0,
                    "stop_ns": null, "bytes": 10, "congestion_control": "cubic", "pacing_shift": null,
                    "max_pacing_rate_bps": null, "sndbuf": null, "rcvbuf": null, "rcvlowat": 1,
@@ -145,6 +153,7 @@ mod tests {
         let job = Job::from_json(JOB).unwrap();
         assert_eq!(job.flows[0].address, Ipv4Addr::new(10, 0, 0, 2));
         assert!(matches!(&job.setup[0], Step::Write { host: Some(0), .. }));
+        assert!(matches!(&job.setup[2], Step::Segment { host: 1, device } if device == "l0"));
     }
 
     #[test]

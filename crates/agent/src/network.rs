@@ -42,6 +42,10 @@ impl Network {
             Step::Write { host, path, value } => self.somewhere(*host, || {
                 fs::write(path, value).doing(format!("writing {value:?} to {path} of {}", self.name(*host)))
             })?,
+            Step::Segment { host, device } => self.within(*host, || {
+                let doing = format!("turning off segmentation by {device} of {}", self.names[*host]);
+                sys::turn_off_segmentation(device).doing(doing)
+            })?,
         }
     }
 

@@ -15,6 +15,11 @@ pub const TCP_CC_INFO: c_int = 26;
 /// `SO_MEMINFO` of asm-generic/socket.h.
 pub const SO_MEMINFO: c_int = 55;
 
+/// `SIOCETHTOOL` of linux/sockios.h, `ETHTOOL_STSO` and `ETHTOOL_SGSO` of linux/ethtool.h.
+const SIOCETHTOOL: u32 = 0x8946;
+const ETHTOOL_STSO: u32 = 0x1f;
+const ETHTOOL_SGSO: u32 = 0x24;
+
 const NANOSECONDS: u64 = 1_000_000_000;
 
 fn checked(result: c_int) -> io::Result<c_int> {
@@ -240,6 +245,23 @@ pub fn interface_index(name: &str) -> io::Result<u32> {
         0 => Err(io::Error::last_os_error()),
         index => Ok(index),
     }
+}
+
+/// A device of the namespace of the calling thread takes no skb of several segments: they are cut before it.
+pub fn turn_off_segmentation(device: &str) -> io::Result<()> {
+    let any = socket(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
+    for command in [ETHTOOL_STSO, ETHTOOL_SGSO] {
+        let mut value = [command, 0u32];
+        // SAFETY: a request is plain bits.
+        let mut request: libc::ifreq = unsafe { MaybeUninit::zeroed().assume_init() };
+        for (place, byte) in request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(device.bytes()) {
+            *place = byte as libc::c_char;
+        }
+        request.ifr_ifru.ifru_data = value.as_mut_ptr().cast();
+        // SAFETY: the request and the `struct ethtool_value` it points to outlive the call.
+        checked(unsafe { libc::ioctl(any.as_raw_fd(), SIOCETHTOOL as libc::Ioctl, &mut request) })?;
+    }
+    Ok(())
 }
 
 /// SIGKILL for the calling process when the thread that started it ends.

@@ -5,6 +5,7 @@
 //! that need it.
 
 mod segment;
+mod segmentation;
 
 pub use segment::{SackBlock, SackBlocks, Segment, SegmentFlags};
 

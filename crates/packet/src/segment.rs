@@ -34,6 +34,11 @@ impl SegmentFlags {
         SegmentFlags(self.0 | other.0)
     }
 
+    /// These flags but those of `other`.
+    pub const fn without(self, other: SegmentFlags) -> SegmentFlags {
+        SegmentFlags(self.0 & !other.0)
+    }
+
     /// The octet on the wire.
     pub const fn bits(self) -> u8 {
         self.0
@@ -101,6 +106,15 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// How many segments it is on the wire: more than one if it is a train.
+    #[inline]
+    pub fn count(&self) -> u16 {
+        if self.length <= u32::from(self.mss) || self.mss == 0 {
+            return 1;
+        }
+        self.length.div_ceil(u32::from(self.mss)) as u16
+    }
+
     /// One past the last sequence number, SYN and FIN counted.
     pub fn end(&self) -> u64 {
         let flags = u64::from(self.flags.contains(SegmentFlags::SYN))

@@ -90,7 +90,7 @@ pub struct Settings {
     pub tail_loss_probe: bool,
     /// `net.ipv4.tcp_ecn`.
     pub ecn: EcnUse,
-    /// Most segments of one skb: 1 with offloads off.
+    /// Most segments of one skb (`gso_max_segs` of the device): 1 with offloads off, 65,535 with them on.
     pub gso_max_segs: u32,
 }
 

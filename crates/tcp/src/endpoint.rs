@@ -403,6 +403,12 @@ impl Endpoint {
         self.sender.credit(truesize)
     }
 
+    /// A packet charged to this socket was cut into segments below the discipline, whose buffers cost `extra` more.
+    /// Their credits come one by one. [linux-6.12 tcp_offload.c tcp_gso_segment]
+    pub fn segmented(&mut self, extra: u32) {
+        self.sender.segmented(extra);
+    }
+
     /// The next credit will make the small-queue handler run: nobody else needs to learn of a completion at once.
     pub fn awaits_credit(&self) -> bool {
         self.sender.throttled
@@ -508,7 +514,7 @@ impl Endpoint {
         let mut segment = self.pure_ack();
         segment.seq = seq;
         segment.length = length;
-        segment.mss = length as u16;
+        segment.mss = length.min(self.sender.mss()) as u16;
         segment.tsval = segment.tsval.map(|_| timestamp(departure));
         if push {
             segment.flags = segment.flags.with(SegmentFlags::PSH);
@@ -531,12 +537,13 @@ impl Endpoint {
             true => SYN_OPTIONS,
             false => self.timestamp_option() + sack_option(segment.sack.as_slice().len() as u32),
         };
+        let segments = segment.count();
         Packet {
             from: self.addresses.socket,
             to: self.addresses.peer,
             destination: self.addresses.peer_host,
-            ip_length: IPV4_HEADER + TCP_HEADER + options + segment.length,
-            segments: 1,
+            ip_length: (IPV4_HEADER + TCP_HEADER + options) * u32::from(segments) + segment.length,
+            segments,
             ecn: self.sender.ecn.code_point(false),
             tos: 0,
             flow_hash: self.addresses.flow_hash,

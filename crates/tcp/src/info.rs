@@ -17,6 +17,8 @@ pub enum HeldBy {
     ReceiveWindow,
     /// A short segment waits for an acknowledgement.
     Nagle,
+    /// An skb of several segments waits for the ACK that lets it grow.
+    TsoDeferral,
     /// Too much of the socket's data sits below TCP.
     SmallQueue,
     /// The device refused the packet.
@@ -32,6 +34,7 @@ impl HeldBy {
             HeldBy::Cwnd => "cwnd",
             HeldBy::ReceiveWindow => "receive_window",
             HeldBy::Nagle => "nagle",
+            HeldBy::TsoDeferral => "tso_deferral",
             HeldBy::SmallQueue => "small_queue",
             HeldBy::LocalDrop => "local_drop",
         }

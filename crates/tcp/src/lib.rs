@@ -14,8 +14,9 @@
 //! ```
 //!
 //! The files follow the kernel's steps, in its order: `output` (the transmit loop and its gate), `small_queue`,
-//! `pacing`, `window` (cwnd validation, send window and buffer), `input` (one ACK), `sack`, `rtt`, `rack`,
-//! `rate_sample`, `recovery`, `newreno`, `undo`, `timers` (RTO, tail loss probe, reordering), `receiver`, `reassembly`,
+//! `pacing`, `tso`, `window` (cwnd validation, send window and buffer), `input` (one ACK), `sack`, `rtt`, `rack`,
+//! `rate_sample`, `recovery`, `newreno`, `undo`, `timers` (RTO, tail loss probe, reordering), `receiver`,
+//! `reassembly`,
 //! `receive_window`.
 
 mod config;
@@ -39,6 +40,7 @@ mod sender;
 mod small_queue;
 mod stack;
 mod timers;
+mod tso;
 mod undo;
 mod window;
 

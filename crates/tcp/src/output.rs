@@ -1,15 +1,17 @@
 //! The transmit loop and its gate.
 //!
-//! New data leaves only here. Per segment, in the kernel's order; the first refusal is remembered:
+//! New data leaves only here. Per skb, in the kernel's order; the first refusal is remembered:
 //!
 //! ```text
-//! pacing → cwnd → receive window → Nagle → small queue → hand over → (refused by the device: stop)
+//! pacing → cwnd → receive window → Nagle or TSO deferral → small queue → hand over → (refused by the device: stop)
 //! ```
 //! Retransmissions go first. After the loop: was cwnd the limit, PRR's count, the tail loss probe.
 //! [linux-6.12 tcp_output.c tcp_write_xmit, tcp_xmit_retransmit_queue, __tcp_transmit_skb]
 //!
 //! The kernel hands a packet to the device from inside the loop; here the loop is turned inside out:
 //! [`Sender::next`] yields the packet, the host hands it over, [`Sender::handed_over`] goes on.
+
+use std::ops::Range;
 
 use tailback_cc::CwndEvent;
 use tailback_units::{Segs, SimTime};
@@ -21,6 +23,7 @@ use crate::recovery::Retransmit;
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
 use crate::timers::{Rto, TimerKind};
+use crate::tso::Offer;
 
 /// A run of the transmit loop, by what started it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,7 +55,7 @@ pub(crate) enum Role {
 #[derive(Clone, Copy, Debug)]
 enum Pending {
     New { length: u32, tags: Tags, before: SimTime },
-    Again { index: Index, role: Role, before: SimTime },
+    Again { index: Index, count: u32, role: Role, before: SimTime },
 }
 
 /// What the sender still has to do before it can rest.
@@ -68,11 +71,11 @@ pub(crate) struct Agenda {
 
 /// A pass and how far it got.
 #[derive(Clone, Copy, Debug)]
-struct Progress {
-    pass: Pass,
+pub(crate) struct Progress {
+    pub(crate) pass: Pass,
     sent: u32,
-    cwnd_limited: bool,
-    window_limited: bool,
+    pub(crate) cwnd_limited: bool,
+    pub(crate) window_limited: bool,
     stopped: bool,
     packets_out_before: u32,
 }
@@ -94,7 +97,7 @@ impl Agenda {
     }
 }
 
-/// A data segment that leaves.
+/// Data that leaves as one skb.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outgoing {
     pub(crate) seq: u64,
@@ -109,7 +112,7 @@ impl Sender {
     pub(crate) fn next(&mut self) -> Option<Outgoing> {
         loop {
             if let Some(role) = self.agenda.head.take() {
-                if let Some(outgoing) = self.retransmit(self.queue.head(), role) {
+                if let Some(outgoing) = self.retransmit(self.queue.head(), 1, role) {
                     return Some(outgoing);
                 }
                 self.after_timeout_retransmission(false);
@@ -158,15 +161,20 @@ impl Sender {
             self.held_by = HeldBy::NoData;
             return None;
         }
-        let length = self.next_length(progress.pass);
-        let end = self.flow.snd_nxt + u64::from(length);
-        let fin = self.fin_queued && end == self.write_seq;
-        if let Some(reason) = self.refusal(progress, length, fin) {
-            self.held_by = reason;
-            return None;
-        }
+        let offer = match self.builds_trains() && progress.pass != Pass::WindowProbe {
+            true => self.next_train(progress),
+            false => self.next_segment(progress),
+        };
+        let Offer { length, fin } = match offer {
+            Ok(offer) => offer,
+            Err(reason) => {
+                self.held_by = reason;
+                return None;
+            }
+        };
         let mut tags = Tags::default();
-        if self.take_push_mark(end) {
+        // An skb of several segments carries PSH, so that the peer's GRO passes it on. [linux-6.12 __tcp_transmit_skb]
+        if self.take_push_mark(self.flow.snd_nxt + u64::from(length)) || length > self.mss() {
             tags.set(Tags::PUSH);
         }
         if fin {
@@ -180,6 +188,16 @@ impl Sender {
         self.count_sent(length);
         self.agenda.pending = Some(Pending::New { length, tags, before });
         Some(self.outgoing(self.flow.snd_nxt, length, tags))
+    }
+
+    /// One segment, if nothing holds it.
+    fn next_segment(&mut self, progress: &mut Progress) -> Result<Offer, HeldBy> {
+        let length = self.next_length(progress.pass);
+        let fin = self.fin_queued && self.flow.snd_nxt + u64::from(length) == self.write_seq;
+        match self.refusal(progress, length, fin) {
+            Some(reason) => Err(reason),
+            None => Ok(Offer { length, fin }),
+        }
     }
 
     /// A full segment if there is one; a window probe takes what the window has room for.
@@ -215,7 +233,7 @@ impl Sender {
 
     /// A short segment waits while another short one is unacknowledged (Minshall's rule).
     /// [linux-6.12 tcp_output.c tcp_nagle_check]
-    fn held_by_nagle(&self) -> bool {
+    pub(crate) fn held_by_nagle(&self) -> bool {
         !self.no_delay
             && self.flow.packets_out.0 > 0
             && self.small_sent > self.flow.snd_una
@@ -232,7 +250,7 @@ impl Sender {
     }
 
     fn count_sent(&mut self, length: u32) {
-        self.data_segs_out += 1;
+        self.data_segs_out += u64::from(self.segments_of(length));
         self.bytes_sent += u64::from(length);
         self.charge(self.truesize(length));
     }
@@ -261,7 +279,9 @@ impl Sender {
                 }
             }
             Pending::New { length, tags, before } => self.sent_new(length, tags, before),
-            Pending::Again { index, role, before } => self.sent_again(index, role, before, refused),
+            Pending::Again { index, count, role, before } => {
+                self.sent_again(index..index + u64::from(count), role, before, refused);
+            }
         }
     }
 
@@ -269,27 +289,50 @@ impl Sender {
     fn sent_new(&mut self, length: u32, tags: Tags, before: SimTime) {
         let sent_at = self.flow.departure;
         self.space_after(length, before);
-        let mut segment = SentSegment::new(self.flow.snd_nxt, length, tags);
+        let segments = self.segments_of(length);
+        let end = match segments {
+            1 => self.record_sent(self.flow.snd_nxt, length, tags, sent_at),
+            _ => self.record_train(length, tags, sent_at),
+        };
+        self.queued_bytes += u64::from(length);
+        self.flow.snd_nxt = end;
+        let first = self.flow.packets_out.0 == 0;
+        self.flow.packets_out += Segs(segments);
+        if first || self.armed_for(TimerKind::LossProbe) {
+            self.rearm_rto();
+        }
+        if self.builds_trains() {
+            self.skb_left(end);
+        }
+        self.check_space();
+        if length < segments * self.mss() {
+            self.small_sent = end;
+        }
+        if let Some(progress) = &mut self.agenda.pass {
+            progress.sent += segments;
+            progress.stopped = matches!(progress.pass, Pass::LossProbe | Pass::WindowProbe);
+        }
+    }
+
+    /// A record of a segment that was just sent; one past its last sequence number.
+    fn record_sent(&mut self, seq: u64, length: u32, tags: Tags, sent_at: SimTime) -> u64 {
+        let mut segment = SentSegment::new(seq, length, tags);
         segment.sent_at = sent_at;
         segment.transmission = self.transmitted;
         let end = segment.end();
         let index = self.queue.push(segment);
         self.stamp_sent(index, sent_at);
-        self.queued_bytes += u64::from(length);
-        self.flow.snd_nxt = end;
-        let first = self.flow.packets_out.0 == 0;
-        self.flow.packets_out += Segs::ONE;
-        if first || self.armed_for(TimerKind::LossProbe) {
-            self.rearm_rto();
+        end
+    }
+
+    /// The records of an skb of several segments; PSH and FIN are the last one's.
+    fn record_train(&mut self, length: u32, tags: Tags, sent_at: SimTime) -> u64 {
+        let end = self.flow.snd_nxt + u64::from(length);
+        let mut seq = self.flow.snd_nxt;
+        while end - seq > u64::from(self.mss()) {
+            seq = self.record_sent(seq, self.mss(), Tags::default(), sent_at);
         }
-        self.check_space();
-        if length < self.mss() {
-            self.small_sent = end;
-        }
-        if let Some(progress) = &mut self.agenda.pass {
-            progress.sent += 1;
-            progress.stopped = matches!(progress.pass, Pass::LossProbe | Pass::WindowProbe);
-        }
+        self.record_sent(seq, (end - seq) as u32, tags, sent_at)
     }
 
     /// After the loop; may yield the retransmission of a loss probe.
@@ -331,7 +374,7 @@ impl Sender {
         let could_send = self.has_unsent() && self.flow.snd_nxt + u64::from(self.mss()) <= self.window_end();
         let last = self.queue.end().checked_sub(1).filter(|&last| self.queue.contains(last));
         match last {
-            Some(last) if !could_send && !self.in_host_queue(last) => self.retransmit(last, Role::Probe),
+            Some(last) if !could_send && !self.in_host_queue(last) => self.retransmit(last, 1, Role::Probe),
             _ => {
                 self.rearm_rto();
                 None
@@ -361,14 +404,27 @@ impl Sender {
             let segment = self.queue.get(index);
             let (tags, length) = (segment.tags, segment.length);
             if tags.has(Tags::LOST) && !tags.has(Tags::SACKED) && !tags.has(Tags::RETRANS) {
+                let (length, count) = self.lost_skb(index, length);
                 if self.held_by_small_queue(length, Urgency::Retransmission) {
                     return None;
                 }
-                return self.retransmit(index, Role::Lost);
+                return self.retransmit(index, count, Role::Lost);
             }
             index += 1;
         }
         None
+    }
+
+    /// Payload of the lost skb that begins at `index`, and how many of its segments may be sent again now.
+    fn lost_skb(&self, index: Index, first: u32) -> (u32, u32) {
+        if !self.builds_trains() {
+            return (first, 1);
+        }
+        let run = self.lost_run(index);
+        let last = self.queue.get(index + u64::from(run) - 1);
+        let bytes = last.seq + u64::from(last.length) - self.queue.get(index).seq;
+        let allowed = (self.window.cwnd.0 - self.in_flight()).min(self.tso_segs());
+        (bytes as u32, run.min(allowed))
     }
 
     fn end_retransmissions(&mut self) {
@@ -378,58 +434,63 @@ impl Sender {
         }
     }
 
-    /// Sends a segment again, unless its last transmission is still in this host.
+    /// Sends `count` segments of one skb again, unless their last transmission is still in this host.
     /// [linux-6.12 tcp_output.c __tcp_retransmit_skb]
-    fn retransmit(&mut self, index: Index, role: Role) -> Option<Outgoing> {
+    fn retransmit(&mut self, index: Index, count: u32, role: Role) -> Option<Outgoing> {
         if !self.queue.contains(index) || self.in_host_queue(index) {
             return None;
         }
-        let (seq, length, tags) = {
-            let segment = self.queue.get(index);
-            (segment.seq, segment.length, segment.tags)
-        };
+        let seq = self.queue.get(index).seq;
+        let last = self.queue.get(index + u64::from(count) - 1);
+        let (length, tags) = ((last.seq - seq) as u32 + last.length, last.tags);
         let before = self.take_departure();
         self.count_sent(length);
-        self.total_retrans += 1;
+        self.total_retrans += u64::from(count);
         self.bytes_retrans += u64::from(length);
         if self.in_flight() == 0 {
             self.cwnd_event(CwndEvent::TxStart);
         }
         self.flow.last_sent = self.flow.now;
-        self.agenda.pending = Some(Pending::Again { index, role, before });
+        self.agenda.pending = Some(Pending::Again { index, count, role, before });
         Some(self.outgoing(seq, length, tags))
     }
 
-    fn sent_again(&mut self, index: Index, role: Role, before: SimTime, refused: bool) {
-        // A stamp of a transmission that may never have happened must not give an RTT.
-        self.queue.get_mut(index).tags.set(Tags::EVER_RETRANS);
+    fn sent_again(&mut self, run: Range<Index>, role: Role, before: SimTime, refused: bool) {
         let sent_at = self.flow.departure;
         if !refused {
-            let transmission = self.transmitted;
-            let segment = self.queue.get_mut(index);
-            segment.sent_at = sent_at;
-            segment.transmission = transmission;
-            let length = segment.length;
-            self.space_after(length, before);
-            self.stamp_sent(index, sent_at);
-            self.queue.move_to_newest(index);
+            let count = (run.end - run.start) as u32;
+            self.queue.become_skb(run.start, count, self.transmitted);
+            let bytes = run.clone().map(|index| self.queue.get(index).length).sum();
+            self.space_after(bytes, before);
+        }
+        for index in run.clone() {
+            // A stamp of a transmission that may never have happened must not give an RTT.
+            self.queue.get_mut(index).tags.set(Tags::EVER_RETRANS);
+            if !refused {
+                self.queue.get_mut(index).sent_at = sent_at;
+                self.stamp_sent(index, sent_at);
+                self.queue.move_to_newest(index);
+            }
         }
         match role {
             Role::Probe if refused => self.rearm_rto(),
             Role::Probe => self.probe_sent(Probe::Retransmission),
-            Role::Lost | Role::AfterTimeout => self.count_retransmission(index, role, refused),
+            Role::Lost | Role::AfterTimeout => self.count_retransmission(run, role, refused),
         }
     }
 
     /// [linux-6.12 tcp_output.c tcp_retransmit_skb]
-    fn count_retransmission(&mut self, index: Index, role: Role, refused: bool) {
+    fn count_retransmission(&mut self, run: Range<Index>, role: Role, refused: bool) {
+        let (index, count) = (run.start, (run.end - run.start) as u32);
         let stamp = crate::undo::timestamp(self.queue.get(index).sent_at);
         self.reduction.retrans_stamp.get_or_insert(stamp);
-        self.reduction.undo_retrans = Some(self.reduction.undo_retrans.unwrap_or(0) + 1);
-        // After an undone timeout the head may carry the tag still.
-        if !refused && !self.queue.get(index).tags.has(Tags::RETRANS) {
-            self.queue.get_mut(index).tags.set(Tags::RETRANS);
-            self.retrans_out += 1;
+        self.reduction.undo_retrans = Some(self.reduction.undo_retrans.unwrap_or(0) + count);
+        for index in run {
+            // After an undone timeout the head may carry the tag still.
+            if !refused && !self.queue.get(index).tags.has(Tags::RETRANS) {
+                self.queue.get_mut(index).tags.set(Tags::RETRANS);
+                self.retrans_out += 1;
+            }
         }
         if role == Role::AfterTimeout {
             self.after_timeout_retransmission(refused);
@@ -437,7 +498,7 @@ impl Sender {
             self.end_retransmissions();
         } else {
             if self.in_cwnd_reduction() {
-                self.reduction.prr_out += 1;
+                self.reduction.prr_out += count;
             }
             let head = index == self.queue.head();
             self.agenda.head_retransmitted |= head && !self.armed_for(TimerKind::Reordering);

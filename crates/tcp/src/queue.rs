@@ -2,7 +2,8 @@
 //!
 //! Records are found by sequence number (binary search), and are linked in the order of their newest
 //! transmission, which is the order RACK looks at them. [linux-6.12 tcp.h tcp_rtx_queue, tcp_tsorted_sent_queue]
-//! A train of segments sent with offloads is one transmission of several records: SACKs need no splitting.
+//! An skb of several segments is one transmission of several records, so that a SACK, an ACK or a retransmission of
+//! part of it needs no splitting: neighbours of one transmission are one skb, and [`RetransmitQueue::skbs`] counts these.
 
 use std::collections::VecDeque;
 
@@ -45,6 +46,11 @@ impl Tags {
         self.0 &= !tag.0;
     }
 
+    /// Marked lost, and neither received nor retransmitted since.
+    pub(crate) const fn is_lost_and_not_sent_again(self) -> bool {
+        self.0 & (Tags::LOST.0 | Tags::SACKED.0 | Tags::RETRANS.0) == Tags::LOST.0
+    }
+
     /// Retransmitted now or earlier.
     pub(crate) const fn retransmitted(self) -> bool {
         self.has(Tags(Tags::RETRANS.0 | Tags::EVER_RETRANS.0))
@@ -69,7 +75,8 @@ pub(crate) struct SentSegment {
     pub(crate) lost: u64,
     /// Segments in flight then, itself included.
     pub(crate) in_flight: u32,
-    /// Number of its newest transmission among all of the socket: tells whether it is still in the host.
+    /// Number of its newest transmission among all of the socket: tells whether it is still in the host, and with which
+    /// neighbours it shares an skb.
     pub(crate) transmission: u64,
     earlier: Index,
     later: Index,
@@ -112,13 +119,12 @@ pub(crate) struct RetransmitQueue {
     first: Index,
     oldest: Index,
     newest: Index,
-    /// Records with [`Tags::MERGED`].
-    merged: usize,
+    skbs: u32,
 }
 
 impl RetransmitQueue {
     pub(crate) fn new() -> Self {
-        RetransmitQueue { ring: VecDeque::new(), first: 0, oldest: NOWHERE, newest: NOWHERE, merged: 0 }
+        RetransmitQueue { ring: VecDeque::new(), first: 0, oldest: NOWHERE, newest: NOWHERE, skbs: 0 }
     }
 
     #[cfg(test)]
@@ -127,8 +133,8 @@ impl RetransmitQueue {
     }
 
     /// Buffers that hold the records.
-    pub(crate) fn skbs(&self) -> usize {
-        self.ring.len() - self.merged
+    pub(crate) fn skbs(&self) -> u32 {
+        self.skbs
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -169,6 +175,7 @@ impl RetransmitQueue {
     /// Appends a record; it is the newest transmission.
     pub(crate) fn push(&mut self, segment: SentSegment) -> Index {
         let index = self.end();
+        self.skbs += u32::from(self.ring.back().is_none_or(|back| back.transmission != segment.transmission));
         self.ring.push_back(segment);
         self.link_newest(index);
         index
@@ -179,11 +186,15 @@ impl RetransmitQueue {
         if self.ring.is_empty() {
             return None;
         }
+        let shared = self.contains(self.first + 1) && !self.begins_skb(self.first + 1);
         self.unlink(self.first);
         self.first += 1;
         let head = self.ring.pop_front();
-        // What is left of a shared skb is its own.
-        self.part(self.first);
+        if self.contains(self.first) {
+            // What is left of a shared skb is its own.
+            self.get_mut(self.first).tags.clear(Tags::MERGED);
+        }
+        self.skbs -= u32::from(!shared);
         head
     }
 
@@ -194,11 +205,8 @@ impl RetransmitQueue {
         if index <= self.first || index >= self.end() || !self.both_sacked(index) {
             return;
         }
-        let segment = self.get_mut(index);
-        if !segment.tags.has(Tags::MERGED) {
-            segment.tags.set(Tags::MERGED);
-            self.merged += 1;
-        }
+        self.skbs -= u32::from(self.begins_skb(index));
+        self.get_mut(index).tags.set(Tags::MERGED);
     }
 
     fn both_sacked(&self, index: Index) -> bool {
@@ -207,17 +215,29 @@ impl RetransmitQueue {
         earlier.length == segment.length && plain(earlier.tags) && plain(segment.tags)
     }
 
-    fn part(&mut self, index: Index) {
-        if self.contains(index) && self.get(index).tags.has(Tags::MERGED) {
-            self.get_mut(index).tags.clear(Tags::MERGED);
-            self.merged -= 1;
-        }
-    }
-
     /// It was transmitted again: last in time order.
     pub(crate) fn move_to_newest(&mut self, index: Index) {
         self.unlink(index);
         self.link_newest(index);
+    }
+
+    /// `count` records of one skb, from `index` on, become the skb that is `transmission`.
+    pub(crate) fn become_skb(&mut self, index: Index, count: u32, transmission: u64) {
+        let (from, to) = (index, index + u64::from(count));
+        self.skbs -= u32::from(self.begins_skb(from)) + u32::from(self.begins_skb(to));
+        for index in from..to {
+            self.get_mut(index).transmission = transmission;
+        }
+        self.skbs += u32::from(self.begins_skb(from)) + u32::from(self.begins_skb(to));
+    }
+
+    /// A record exists here, and the one before it is not of its skb.
+    fn begins_skb(&self, index: Index) -> bool {
+        if !self.contains(index) || index == self.first {
+            return self.contains(index);
+        }
+        let (earlier, segment) = (self.get(index - 1), self.get(index));
+        earlier.transmission != segment.transmission && !segment.tags.has(Tags::MERGED)
     }
 
     /// Takes a record out of the time order: it was SACKed or found lost.
@@ -270,7 +290,20 @@ mod tests {
     fn filled(count: u64) -> RetransmitQueue {
         let mut queue = RetransmitQueue::new();
         for number in 0..count {
-            queue.push(SentSegment::new(number * 100, 100, Tags::default()));
+            let mut segment = SentSegment::new(number * 100, 100, Tags::default());
+            segment.transmission = 1 + number;
+            queue.push(segment);
+        }
+        queue
+    }
+
+    /// Two skbs of three segments each.
+    fn two_skbs() -> RetransmitQueue {
+        let mut queue = RetransmitQueue::new();
+        for number in 0..6 {
+            let mut segment = SentSegment::new(number * 100, 100, Tags::default());
+            segment.transmission = 1 + number / 3;
+            queue.push(segment);
         }
         queue
     }
@@ -336,5 +369,23 @@ mod tests {
         assert_eq!(queue.find(250), 2);
         assert_eq!(queue.find(300), 3);
         assert_eq!(in_time_order(&queue), [2, 3]);
+    }
+
+    #[test]
+    fn an_skb_leaves_with_its_last_segment() {
+        let mut queue = two_skbs();
+        let counts: Vec<u32> = std::iter::from_fn(|| queue.pop().map(|_| queue.skbs())).collect();
+        assert_eq!(counts, [2, 2, 1, 1, 1, 0]);
+    }
+
+    #[test]
+    fn a_piece_sent_again_from_the_middle_of_an_skb_leaves_three() {
+        let mut queue = two_skbs();
+        queue.become_skb(1, 1, 9);
+        assert_eq!(queue.skbs(), 4);
+        queue.become_skb(3, 3, 10);
+        assert_eq!(queue.skbs(), 4, "an skb sent again as a whole is one");
+        queue.become_skb(5, 1, 11);
+        assert_eq!(queue.skbs(), 5);
     }
 }

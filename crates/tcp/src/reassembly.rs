@@ -1,6 +1,7 @@
 //! Received data as the kernel keeps it: skbs in order, and runs of skbs that wait for a hole to be filled.
 //!
-//! A segment that follows the last one is merged into its skb, up to 17 segments, and then costs no head of its own.
+//! A segment that follows the last one is merged into its skb, up to 17 fragments, and then costs no head of its own.
+//! A single segment is one fragment, a train one for each page of 32 KiB that it touches.
 //! That shows: the receive buffer is tuned after each *skb* the application reads.
 //! [linux-6.12 tcp_input.c tcp_try_coalesce, tcp_ofo_queue]
 
@@ -9,7 +10,9 @@ use std::collections::VecDeque;
 use tailback_packet::SackBlock;
 
 /// Payload fragments that one skb can hold. [linux-6.12 skbuff.h MAX_SKB_FRAGS]
-const SEGMENTS_PER_SKB: u32 = 17;
+const FRAGMENTS_PER_SKB: u32 = 17;
+/// Size of the pages that `sendmsg` copies to. [linux-6.12 sock.c SKB_FRAG_PAGE_ORDER]
+const PAGE_FRAGMENT: u64 = 32_768;
 
 /// A buffer with the payload of some segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,7 +20,7 @@ pub(crate) struct Skb {
     bytes: u32,
     /// Of them, what the application has.
     read: u32,
-    segments: u32,
+    fragments: u32,
     /// Memory beside the payload.
     head: u32,
 }
@@ -25,7 +28,14 @@ pub(crate) struct Skb {
 impl Skb {
     /// A segment as it arrived, with all its memory.
     pub(crate) fn of_segment(bytes: u32, truesize: u32) -> Self {
-        Skb { bytes, read: 0, segments: 1, head: truesize.saturating_sub(bytes) }
+        Skb { bytes, read: 0, fragments: 1, head: truesize.saturating_sub(bytes) }
+    }
+
+    /// The last `fresh` bytes of a train that begins at `seq`: its fragments are pages of the sender's stream.
+    pub(crate) fn of_train(seq: u64, bytes: u32, fresh: u32, truesize: u32) -> Self {
+        let last = seq + u64::from(bytes) - 1;
+        let fragments = (last / PAGE_FRAGMENT - seq / PAGE_FRAGMENT) as u32 + 1;
+        Skb { bytes: fresh, read: 0, fragments, head: truesize.saturating_sub(fresh) }
     }
 
     fn unread(self) -> u32 {
@@ -39,10 +49,10 @@ impl Skb {
 
     /// Takes `next` in if it fits.
     fn merge(&mut self, next: Skb) -> bool {
-        let fits = self.segments + next.segments <= SEGMENTS_PER_SKB;
+        let fits = self.fragments + next.fragments <= FRAGMENTS_PER_SKB;
         if fits {
             self.bytes += next.bytes;
-            self.segments += next.segments;
+            self.fragments += next.fragments;
         }
         fits
     }
@@ -166,6 +176,14 @@ impl Reassembly {
         self.truesize -= u64::from(known);
         self.queue(skb);
     }
+
+    /// Bytes of `block` that wait here already.
+    pub(crate) fn waiting_in(&self, block: SackBlock) -> u64 {
+        let from = self.islands.partition_point(|island| island.block.end <= block.start);
+        let others = self.islands[from..].iter().map(|island| island.block);
+        let overlapping = others.take_while(|other| other.start < block.end);
+        overlapping.map(|other| other.end.min(block.end) - other.start.max(block.start)).sum()
+    }
 }
 
 /// Appends a segment to a run; returns the memory saved by merging.
@@ -209,6 +227,35 @@ mod tests {
         assert!(data.in_order());
         let read: u32 = std::iter::from_fn(|| data.take(u64::MAX)).sum();
         assert_eq!((read, data.truesize), (600, 0));
+    }
+
+    #[test]
+    fn a_train_that_covers_what_waited_is_read_once() {
+        let mut data = Reassembly::default();
+        for number in [2, 5] {
+            let (block, skb) = segment(number);
+            data.insert(block, skb);
+        }
+        data.push(Skb::of_train(0, 550, 550, 1510));
+        assert_eq!(data.join(550), 600);
+        let read: u32 = std::iter::from_fn(|| data.take(u64::MAX)).sum();
+        assert_eq!((read, data.truesize), (600, 0));
+    }
+
+    #[test]
+    fn a_train_that_waits_counts_the_bytes_it_brings() {
+        let mut data = Reassembly::default();
+        let (block, skb) = segment(3);
+        data.insert(block, skb);
+        assert_eq!(data.waiting_in(SackBlock { start: 100, end: 350 }), 50);
+        assert_eq!(data.waiting_in(SackBlock { start: 100, end: 600 }), 100);
+        assert_eq!(data.waiting_in(SackBlock { start: 400, end: 600 }), 0);
+    }
+
+    #[test]
+    fn a_train_is_a_fragment_per_page_of_the_stream() {
+        let fragments = |seq, bytes| Skb::of_train(seq, bytes, bytes, bytes + 960).fragments;
+        assert_eq!((fragments(1, 2896), fragments(32_000, 2896), fragments(1, 65_160)), (1, 2, 2));
     }
 
     #[test]

@@ -228,7 +228,7 @@ impl Receiver {
             self.dsack = None;
         }
         if segment.length > known {
-            self.data.push(Skb::of_segment(segment.length - known, truesize - known));
+            self.data.push(skb_of(segment, segment.length - known, truesize - known));
             self.window.rmem_alloc = self.data.truesize;
             self.data_arrived(segment, truesize, now);
         }
@@ -312,7 +312,9 @@ impl Receiver {
             self.dsack = Some(block);
             block = run;
         } else {
-            block = self.data.insert(block, Skb::of_segment(segment.length, truesize));
+            let payload = SackBlock { start: segment.seq, end: segment.seq + u64::from(segment.length) };
+            let known = self.data.waiting_in(payload) as u32;
+            block = self.data.insert(block, skb_of(segment, segment.length - known, truesize - known));
             self.window.rmem_alloc = self.data.truesize;
             if segment.length >= 128 && self.window.grow(segment.length, truesize) {
                 self.ack.quick |= 1;
@@ -510,5 +512,13 @@ impl Receiver {
     /// The peer closed and everything before was received.
     pub(crate) fn at_end(&self) -> bool {
         self.fin_at == Some(self.rcv_nxt)
+    }
+}
+
+/// The buffer of a segment or of a train, with so many bytes that are new.
+fn skb_of(segment: &Segment, fresh: u32, truesize: u32) -> Skb {
+    match segment.count() {
+        1 => Skb::of_segment(fresh, truesize),
+        _ => Skb::of_train(segment.seq, segment.length, fresh, truesize),
     }
 }

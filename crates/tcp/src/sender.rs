@@ -147,8 +147,10 @@ pub(crate) struct Sender {
     // What sending asks for.
     /// Truesize below TCP; the kernel's counter is one more.
     pub(crate) wmem_alloc: u64,
+    /// Truesize ever handed down: the number of a transmission is what it was after it.
     pub(crate) transmitted: u64,
-    pub(crate) released: u64,
+    /// Of it, what left the host.
+    pub(crate) released: i64,
     /// End of the newest segment shorter than mss that was sent (`snd_sml`).
     pub(crate) small_sent: u64,
     pub(crate) small_queue: SmallQueueLimit,
@@ -158,6 +160,8 @@ pub(crate) struct Sender {
     /// Ends of the application's writes that are not sent: their segment carries PSH.
     pub(crate) push_marks: VecDeque<u64>,
     pub(crate) pushed_seq: u64,
+    /// Ends of the skbs that hold unsent data, with offloads on.
+    pub(crate) unsent_skbs: VecDeque<u64>,
     pub(crate) sndbuf: u64,
     /// The application has chosen it.
     pub(crate) sndbuf_locked: bool,
@@ -238,6 +242,7 @@ impl Sender {
             write_seq: 0,
             push_marks: VecDeque::new(),
             pushed_seq: 0,
+            unsent_skbs: VecDeque::new(),
             fin_queued: false,
             no_delay: false,
             app_blocked: false,
@@ -363,7 +368,7 @@ impl Sender {
 
     /// A segment is still in the qdisc or the NIC of this host.
     pub(crate) fn in_host_queue(&self, index: Index) -> bool {
-        self.queue.get(index).transmission > self.released
+        self.queue.get(index).transmission as i64 > self.released
     }
 
     pub(crate) fn rto(&self) -> Span {

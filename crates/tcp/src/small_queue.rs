@@ -4,7 +4,7 @@
 //! limit = max(2 · truesize, pacing_rate >> shift)           shift 10: about 1 ms of the pacing rate
 //! limit = min(limit, tcp_limit_output_bytes)                unless the socket is paced
 //! limit × 2 for retransmissions
-//! refused:  wmem_alloc > limit,  unless at most one segment is unacknowledged
+//! refused:  wmem_alloc > limit,  unless at most one skb is unacknowledged
 //! ```
 //! `wmem_alloc` is the truesize handed down and not yet freed; the kernel's counter idles at 1, so that exactly
 //! two equal skbs fit a limit of 2 · truesize. A refused socket is throttled: the next credit schedules its
@@ -48,12 +48,12 @@ impl Sender {
         }
     }
 
-    /// With so many segments unacknowledged the next one is never held back.
-    fn always_sends(&self) -> usize {
+    /// With so many skbs unacknowledged the next one is never held back.
+    fn always_sends(&self) -> u32 {
         match self.settings.stack.always_sends {
             AlwaysSends::Nothing => 0,
             AlwaysSends::AtMostOne => 1,
-            AlwaysSends::Everything => usize::MAX,
+            AlwaysSends::Everything => u32::MAX,
         }
     }
 
@@ -71,13 +71,19 @@ impl Sender {
     /// Charges a packet that is handed down.
     pub(crate) fn charge(&mut self, truesize: u32) {
         self.wmem_alloc += u64::from(truesize);
-        self.transmitted += 1;
+        self.transmitted += u64::from(truesize);
+    }
+
+    /// A packet below became several, with more memory: it has not left before the last of them has.
+    pub(crate) fn segmented(&mut self, extra: u32) {
+        self.wmem_alloc += u64::from(extra);
+        self.released -= i64::from(extra);
     }
 
     /// A packet left the host. True if the handler must be scheduled.
     pub(crate) fn credit(&mut self, truesize: u32) -> bool {
         self.wmem_alloc -= u64::from(truesize);
-        self.released += 1;
+        self.released += i64::from(truesize);
         if !self.throttled || self.small_queue_scheduled {
             return false;
         }

@@ -9,6 +9,9 @@
 //! | payload per receive memory | one half (`tcp_adv_win_scale` 1) | as measured [linux-6.6 tcp_input.c] |
 //! | full segment with PSH | is delayed | is acknowledged once read [linux-6.6 tcp_input.c] |
 //! | timestamp echoed within its tick | is a receiver's RTT of one tick | is no sample [linux-6.12 tcp_input.c] |
+//! | segments per skb | by the pacing rate | also by min RTT: `tcp_tso_rtt_log` 9 [linux-5.18 tcp_output.c] |
+//! | unsent skb shorter than cwnd allows | leaves so | takes from the next one [linux-6.10 tcp_output.c] |
+//! | TSO deferral | awaits an ACK within srtt/2 | and within 1 ms [linux-6.12 tcp_output.c] |
 //!
 //! | | 4.14 | 5.0, 5.4 | freebsd-9 |
 //! |---|---|---|---|
@@ -19,7 +22,7 @@
 //! | initial window | | | 3 segments [rfc3390] |
 //! | delayed ACK | | | each second segment, 100 ms, none quick, no compression [freebsd-9 tcp(4)] |
 //!
-//! What else changed between them (HyStart's rounds, offloads, autotuning past 6.12) is not told apart.
+//! What else changed between them (HyStart's rounds, autotuning past 6.12) is not told apart.
 
 /// Which flight the small queue never holds back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,6 +98,24 @@ pub enum DelayedAck {
     EverySecond,
 }
 
+/// What becomes of an unsent skb that is shorter than what may leave at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum QueuedSkb {
+    /// It leaves as the application's write filled it.
+    StaysAsFilled,
+    /// It takes bytes from the next one.
+    Grows,
+}
+
+/// How near an ACK must be for an skb to wait for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TsoDeferral {
+    /// Half a round trip.
+    HalfRtt,
+    /// Half a round trip, and 1 ms.
+    HalfRttAtMostOneMs,
+}
+
 /// One generation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stack {
@@ -120,6 +141,12 @@ pub struct Stack {
     pub delayed_ack: DelayedAck,
     /// Segments.
     pub initial_window: u32,
+    /// `net.ipv4.tcp_tso_rtt_log`: the part of an skb's size that min RTT allows halves each 2^log µs of it.
+    pub tso_rtt_log: Option<u32>,
+    /// What becomes of an unsent skb that is too short.
+    pub queued_skb: QueuedSkb,
+    /// How near an ACK must be for an skb to wait for it.
+    pub tso_deferral: TsoDeferral,
 }
 
 /// The Linux that is modelled.
@@ -135,6 +162,9 @@ pub const LINUX_6_12: Stack = Stack {
     ack_aggregation: AckAggregation::Compensated,
     delayed_ack: DelayedAck::Adaptive,
     initial_window: 10,
+    tso_rtt_log: Some(9),
+    queued_skb: QueuedSkb::Grows,
+    tso_deferral: TsoDeferral::HalfRttAtMostOneMs,
 };
 
 /// The Linux of the `access21` paper.
@@ -150,6 +180,9 @@ pub const LINUX_5_10: Stack = Stack {
     ack_aggregation: AckAggregation::Compensated,
     delayed_ack: DelayedAck::Adaptive,
     initial_window: 10,
+    tso_rtt_log: None,
+    queued_skb: QueuedSkb::StaysAsFilled,
+    tso_deferral: TsoDeferral::HalfRtt,
 };
 
 /// The Linux of the `ton22` paper.

@@ -103,8 +103,11 @@ impl Sender {
 
     /// Truesize of everything written and not acknowledged.
     pub(crate) fn wmem_queued(&self) -> u64 {
-        let unsent_skbs = self.unsent().div_ceil(u64::from(self.mss()));
-        (self.queue.skbs() as u64 + unsent_skbs) * u64::from(self.settings.stack.skb_overhead)
+        let unsent_skbs = match self.builds_trains() {
+            true => self.unsent_skbs.len() as u64,
+            false => self.unsent().div_ceil(u64::from(self.mss())),
+        };
+        (u64::from(self.queue.skbs()) + unsent_skbs) * u64::from(self.settings.stack.skb_overhead)
             + self.queued_bytes
             + self.unsent()
     }
@@ -214,6 +217,9 @@ impl Sender {
     /// Takes as many of `bytes` as the send buffer has room for: an skb more is allocated as long as what is queued
     /// is below the limit. [linux-6.12 tcp.c tcp_sendmsg_locked, sk_stream_memory_free]
     pub(crate) fn fill(&mut self, bytes: u64) -> u64 {
+        if self.builds_trains() {
+            return self.fill_skbs(bytes);
+        }
         let mss = u64::from(self.mss());
         let mut accepted = 0;
         let tail = self.unsent() % mss;
@@ -276,6 +282,11 @@ impl Sender {
 
     /// A short write waits for a transmit completion instead of leaving alone. [linux-6.12 tcp.c tcp_should_autocork]
     pub(crate) fn autocorked(&mut self) -> bool {
+        if self.builds_trains() {
+            let corked = self.tail_autocorked();
+            self.throttled |= corked;
+            return corked;
+        }
         let tail = self.unsent() % u64::from(self.mss());
         let only_tail = tail > 0 && self.unsent() == tail;
         let corked =

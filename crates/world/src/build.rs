@@ -12,11 +12,11 @@ use tailback_units::{Bytes, ParameterError, Parameters, Rate, SimTime, Span};
 use crate::app::{Bulk, Ping};
 use crate::capture::Captures;
 use crate::check::check;
-use crate::device::Device;
+use crate::device::{Device, Segmentation};
 use crate::journal::Journal;
 use crate::nic::Nic;
 use crate::route::Routes;
-use crate::scenario::{Link, PingTraffic, QdiscSpec, Scenario, SmallQueue, TcpTraffic, Traffic};
+use crate::scenario::{Link, Offloads, PingTraffic, QdiscSpec, Scenario, SmallQueue, TcpTraffic, Traffic};
 use crate::socket::{Flow, TcpSocket};
 use crate::stage::Stage;
 use crate::timers::{Place, Timers};
@@ -98,6 +98,7 @@ impl<'a> Builder<'a> {
             peer: HostId(link.ends[1 - end]),
             root: root(self.scenario, index, link, end)?,
             nic: rate.map(|rate| Nic::new(rate, link.ring, link.bql)),
+            segmentation: segmentation(self.scenario, link),
             wire: Wire::new(Span::from_nanos(link.delay_ns[end])),
             draws: self.streams.stream(&name, "qdisc"),
             watchdog: SimTime::NEVER,
@@ -243,6 +244,12 @@ fn journal(scenario: &Scenario) -> Journal {
 fn device_name(scenario: &Scenario, link: &Link, end: usize) -> String {
     let [from, to] = [link.ends[end], link.ends[1 - end]].map(|host| &scenario.hosts[usize::from(host)].name);
     format!("{from} -> {to}")
+}
+
+/// A train stays one skb on a link whose ends both have offloads on; else the device gets segments.
+fn segmentation(scenario: &Scenario, link: &Link) -> Segmentation {
+    let on = |end: &u16| scenario.hosts[usize::from(*end)].offloads == Offloads::On;
+    if link.ends.iter().all(on) { Segmentation::None } else { Segmentation::BelowQdisc }
 }
 
 /// The root discipline of the device at `end` of `link`: the one attached, else the kernel's default.

@@ -11,8 +11,14 @@
 //! Without a rate there is no ring: what the discipline gives up enters the wire at once and its sender is
 //! credited then, as on a veth. Without a discipline (`noqueue`) packets go straight on.
 //!
+//! A train of segments stays one packet where both ends of the link have offloads on: disciplines, routers and the
+//! receiver see one skb. It takes the wire time of all its segments and arrives with its last bit, as if GRO merged what
+//! one train left (it carries PSH, at which GRO stops). Otherwise it is cut below the discipline.
+//!
 //! Source: [linux-6.12 dev.c __dev_queue_xmit, sch_generic.c __qdisc_run, drivers/net/veth.c]. Deviations: the
-//! quota of 64 packets per run of a discipline is left out, since nothing else waits for the processor.
+//! quota of 64 packets per run of a discipline is left out, since nothing else waits for the processor; the segments of
+//! a train all enter the ring, however full it is; GRO merges neither segments of several skbs nor what an interrupt
+//! gathers.
 
 use tailback_engine::Draws;
 use tailback_packet::{DropReason, Ecn, HostId, Packet};
@@ -24,6 +30,15 @@ use crate::stage::Stage;
 use crate::wire::Wire;
 use crate::{DeviceId, Event};
 
+/// What a device does with a train of segments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Segmentation {
+    /// It passes it on as one packet: TSO here and GRO at the other end, or a veth.
+    None,
+    /// It gets segments.
+    BelowQdisc,
+}
+
 /// A network device.
 pub(crate) struct Device {
     pub(crate) id: DeviceId,
@@ -31,6 +46,7 @@ pub(crate) struct Device {
     pub(crate) peer: HostId,
     pub(crate) root: Option<Box<dyn Qdisc>>,
     pub(crate) nic: Option<Nic>,
+    pub(crate) segmentation: Segmentation,
     pub(crate) wire: Wire,
     pub(crate) draws: Draws,
     /// When the discipline is asked again; `NEVER` if it does not wait. Other wake-ups are stale.
@@ -147,9 +163,31 @@ impl Device {
         self.nic.as_ref().is_some_and(|nic| !nic.accepts(self.wire.in_ring()))
     }
 
-    /// [linux-6.12 ndo_start_xmit]
+    /// [linux-6.12 dev.c dev_hard_start_xmit]
     #[inline]
     fn hand_to_driver(&mut self, packet: Box<Packet>, stage: &mut Stage) {
+        if packet.segments == 1 || self.segmentation == Segmentation::None {
+            return self.start_xmit(packet, stage);
+        }
+        self.xmit_segments(*packet, stage);
+    }
+
+    /// [linux-6.12 dev.c validate_xmit_skb]
+    #[cold]
+    fn xmit_segments(&mut self, train: Packet, stage: &mut Stage) {
+        stage.ledger.created += u64::from(train.segments - 1);
+        if train.charged {
+            stage.segmented.push((train.from, train.memory_to_segment()));
+        }
+        for segment in train.into_segments() {
+            let segment = stage.in_box(segment);
+            self.start_xmit(segment, stage);
+        }
+    }
+
+    /// [linux-6.12 ndo_start_xmit]
+    #[inline]
+    fn start_xmit(&mut self, packet: Box<Packet>, stage: &mut Stage) {
         if packet.ecn == Ecn::Ce {
             self.note_mark(&packet, stage);
         }

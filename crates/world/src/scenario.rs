@@ -41,6 +41,23 @@ pub struct Host {
     pub stack: String,
     /// Sysctls by full name.
     pub sysctl: BTreeMap<String, SysctlValue>,
+    /// Segmentation offloads of its devices; absent in a scenario written before there were any.
+    #[serde(default)]
+    pub offloads: Offloads,
+}
+
+/// Where data is cut into segments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Offloads {
+    /// In TCP: an skb is one segment (`gso_max_segs 1`, and no GRO).
+    #[default]
+    Off,
+    /// Below the queue discipline: an skb is several segments (GSO), the device gets one after the other
+    /// (`ethtool -K tso off gso off gro off`).
+    Gso,
+    /// In the device: an skb of several segments stays one to the other end (TSO, and GRO there; a veth).
+    On,
 }
 
 /// The value of a sysctl.

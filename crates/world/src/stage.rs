@@ -27,6 +27,8 @@ pub(crate) struct Stage {
     /// Boxes of packets that were received, for packets to be made.
     #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
     boxes: Vec<Box<Packet>>,
+    /// Memory that the segments of a cut train cost more than the train: its socket is charged for it.
+    pub(crate) segmented: Vec<(SocketId, u32)>,
     /// What a discipline has just dropped: its desk.
     pub(crate) dropped: Vec<(Box<Packet>, DropReason)>,
     pub(crate) ledger: Ledger,
@@ -43,6 +45,7 @@ impl Stage {
             backlog: VecDeque::new(),
             credits: Vec::new(),
             boxes: Vec::new(),
+            segmented: Vec::new(),
             dropped: Vec::new(),
             ledger: Ledger::default(),
             cost: Cost::default(),

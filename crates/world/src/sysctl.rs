@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use tailback_tcp::{EcnUse, STACKS, Settings};
 
 use crate::BuildError;
-use crate::scenario::{Host, SysctlValue};
+use crate::scenario::{Host, Offloads, SysctlValue};
+
+/// Most segments of an skb that a device takes. [linux-6.12 netdevice.h GSO_MAX_SEGS]
+const GSO_MAX_SEGS: u32 = 65_535;
 
 /// How a sysctl changes the settings of TCP; `None` if its value is not one it takes.
 type Apply = fn(&mut Settings, SysctlValue) -> Option<()>;
@@ -69,7 +72,8 @@ pub(crate) fn settings(host: &Host, path: &str) -> Result<Settings, BuildError> 
         let remedy = format!("write one of: {known}");
         return Err(BuildError::new(format!("{path}.stack"), format!("no stack `{}`", host.stack), remedy));
     };
-    let settings = Settings { stack, ..Settings::default() };
+    let gso_max_segs = if host.offloads == Offloads::Off { 1 } else { GSO_MAX_SEGS };
+    let settings = Settings { stack, gso_max_segs, ..Settings::default() };
     apply(settings, &host.sysctl, &format!("{path}.sysctl"))
 }
 
@@ -122,7 +126,8 @@ mod tests {
     use super::*;
 
     fn host(stack: &str, name: &str, value: SysctlValue) -> Host {
-        Host { name: "client".into(), stack: stack.into(), sysctl: [(name.to_owned(), value)].into() }
+        let sysctl = [(name.to_owned(), value)].into();
+        Host { name: "client".into(), stack: stack.into(), sysctl, offloads: Offloads::Off }
     }
 
     #[test]

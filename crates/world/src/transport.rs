@@ -45,6 +45,7 @@ impl World {
     }
 
     fn return_all_credits(&mut self) {
+        self.charge_for_segments();
         for (id, truesize) in self.stage.credits.drain(..) {
             let socket = &mut self.sockets[id.0 as usize];
             if socket.endpoint.credit(truesize) {
@@ -52,6 +53,13 @@ impl World {
                 socket.awaits_credit = false;
                 self.small_queues.push(id);
             }
+        }
+    }
+
+    /// Must precede the credits of the segments.
+    fn charge_for_segments(&mut self) {
+        for (id, extra) in self.stage.segmented.drain(..) {
+            self.sockets[id.0 as usize].endpoint.segmented(extra);
         }
     }
 

@@ -7,8 +7,8 @@
         L10M: {qdiscs: {client -> router: htb rate 10mbit}}
         R10M: {qdiscs: {router -> server: htb rate 10mbit}}
 
-`cc` and `tsq` as an axis (or in `--set`) hold for every flow, also for one with a setting of its own: an axis that
-changes nothing would be a figure that misleads. To vary one flow name it: `traffic[0].cc`.
+`cc`, `tsq` and `offloads` as an axis (or in `--set`) hold for every flow and host, also for one with a setting of its
+own: an axis that changes nothing would be a figure that misleads. To vary one flow name it: `traffic[0].cc`.
 
 The runs are the cross product, the last axis turning fastest. Patches are laid over the file in the order of the
 axes (`document.merge`). `--set AXIS=LABEL` keeps one value of an axis, `--set AXIS=[A, B]` some of them.
@@ -32,7 +32,7 @@ from tailback.scenario.units import shown
 MOST_VARIANTS = 100_000
 
 #: Settings of flows that may stand at the top, for a host or for a flow.
-FOR_ALL_FLOWS = ("cc", "tsq")
+FOR_ALL_FLOWS = ("cc", "tsq", "offloads")
 
 #: Keys that say how many runs there are and what they are called; the same for the whole grid.
 FIXED = ("title", "vary", "repeat", "seed")

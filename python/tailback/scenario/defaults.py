@@ -19,6 +19,10 @@ TSQ = "1ms"
 #: A receiving application is woken for any data. [linux-6.12 sock.c sock_init_data_uid]
 RCVLOWAT = 1
 
+#: One segment per skb, as in the testbeds of the papers; `on` is how hosts leave the box.
+OFFLOADS = "off"
+OFFLOADS_KNOWN = (OFFLOADS, "gso", "on")
+
 #: Nothing is assumed about distance: a delay is written where there is one.
 DELAY = "0s"
 

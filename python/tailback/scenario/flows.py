@@ -138,6 +138,12 @@ def _host_tsq(keys: Keys, host: str) -> dict[str, str | int] | None:
     return found.tsq if found is not None else None
 
 
+def offloads_of(keys: Keys, host: str) -> str:
+    """Where a host's data is cut into segments."""
+    found = (keys.hosts or {}).get(host)
+    return (found.offloads if found is not None else None) or keys.offloads
+
+
 def _default_name(direction: Direction, first_host: str) -> str:
     names = {"up": "upload", "down": "download"}
     return names.get(way(direction, first_host) or "", f"{direction.source}-{direction.target}")

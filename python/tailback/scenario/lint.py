@@ -10,12 +10,12 @@ from tailback.scenario.check import network_of, window_of
 from tailback.scenario.document import nearest
 from tailback.scenario.errors import Where
 from tailback.scenario.experiment import Configuration, Experiment
-from tailback.scenario.flows import Bulk, Echo, Flow, flows
+from tailback.scenario.flows import Bulk, Echo, Flow, flows, offloads_of
 from tailback.scenario.network import Network
 from tailback.scenario.paths import Loc, show
 from tailback.scenario.registry import Registry
 from tailback.scenario.schema import Keys, direction
-from tailback.scenario.units import size_word, time_word
+from tailback.scenario.units import rate_word, size_word, time_word
 from tailback.scenario.words import Algorithm
 
 #: Bytes of an Ethernet header: what a queue discipline counts beside the IP packet. [linux-6.12 psched_mtu]
@@ -27,6 +27,10 @@ LEAST_PINGS = 100
 #: Slow start is over by then on all paths we know of: a second, or so many round trips.
 SLOW_START_NS = 10**9
 SLOW_START_ROUND_TRIPS = 20
+
+#: The largest skb [linux-6.12 netdevice.h GSO_LEGACY_MAX_SIZE], and the time on the wire above which one is a queue.
+LARGEST_SKB = 65_536
+LONG_SKB_NS = 5 * 10**6
 
 #: Disciplines that are one plain queue.
 PLAIN_QUEUES = ("pfifo", "bfifo", "pfifo_fast")
@@ -112,6 +116,7 @@ def _doubts(case: _Case) -> Iterator[_Doubt]:
     for device, root in case.keys.qdiscs.items():
         yield from _short_queue(case, device, root)
         yield from _long_burst(case, device, root)
+        yield from _large_skbs(case, device, root)
     yield from _bbr_on_plain_queue(case)
     yield from _few_pings(case)
     yield from _slow_start(case)
@@ -181,6 +186,20 @@ def _alike(case: _Case) -> Iterator[_Doubt]:
 
 def _leaf(root: Algorithm) -> Algorithm:
     return root if root.child is None else _leaf(root.child)
+
+
+def _large_skbs(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
+    rate = _rate(case, device, root)
+    host = direction(device).source
+    offloads = offloads_of(case.keys, host)
+    own = any(flow.direction.source == host for flow in case.through(device))
+    if rate is None or not (offloads == "on" or (offloads == "gso" and own)):
+        return
+    time = LARGEST_SKB * 8 * 10**9 // rate
+    if case.through(device) and time > LONG_SKB_NS:
+        text = f"with offloads an skb of 64 KB, which short paths have, keeps {rate_word(rate)} busy for "
+        remedy = "write `offloads: off`, as testbeds at such rates do, unless this is what you study"
+        yield _Doubt("large-skbs", "warning", ("offloads",), f"{text}{round(time / 10**6)}ms", remedy)
 
 
 def _rate(case: _Case, device: str, root: Algorithm) -> int | None:

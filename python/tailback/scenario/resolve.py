@@ -15,7 +15,7 @@ from typing import Any
 
 from tailback.scenario import defaults
 from tailback.scenario.check import network_of
-from tailback.scenario.flows import Bulk, Flow, flows, way
+from tailback.scenario.flows import Bulk, Flow, flows, offloads_of, way
 from tailback.scenario.network import Network
 from tailback.scenario.schema import Keys, direction
 from tailback.scenario.sysctl import sysctl
@@ -61,7 +61,12 @@ def _host(keys: Keys, name: str) -> Scenario:
     settings = (keys.hosts or {}).get(name)
     stack = settings.stack if settings is not None else defaults.STACK
     given = settings.sysctl if settings is not None else {}
-    return {"name": name, "stack": stack, "sysctl": {key: sysctl(key, value) for key, value in given.items()}}
+    return {
+        "name": name,
+        "stack": stack,
+        "sysctl": {key: sysctl(key, value) for key, value in given.items()},
+        "offloads": offloads_of(keys, name),
+    }
 
 
 def _links(keys: Keys, network: Network) -> list[Scenario]:

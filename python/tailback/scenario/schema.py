@@ -31,6 +31,7 @@ from tailback.scenario.words import Algorithm
 
 NAME_HINT = "begin with a letter, then letters, digits, `_`, `-` or `.`: client, h2, upload-a"
 KERNEL_HINT = "give the name it was built with: tailback kernel list"
+OFFLOADS_HINT = "write off (in TCP), gso (below the qdisc) or on (in the device)"
 DIRECTION_HINT = "write two hosts and an arrow: client -> server"
 _VARIABLE = r"\$\{[A-Za-z_][A-Za-z0-9_]*\}"
 
@@ -105,6 +106,13 @@ def stack(word: object) -> str:
     return str(word)
 
 
+def offloads(word: object) -> str:
+    """Where data is cut into segments."""
+    if word not in defaults.OFFLOADS_KNOWN:
+        raise WordError(f"`{shown(word)}` is not a setting of offloads", OFFLOADS_HINT)
+    return str(word)
+
+
 def _read(read: Callable[[object], Any]) -> BeforeValidator:
     def validate(word: object) -> Any:
         try:
@@ -171,6 +179,7 @@ KernelName = Annotated[str, _read(kernel), _text(_KERNEL, "stock", "mine")]
 Arrow = Annotated[Direction, _read(direction), _text(rf"{_WORD} *-> *{_WORD}", "client -> server")]
 Stack = Annotated[str, _read(stack), WithJsonSchema({"enum": list(defaults.STACKS)})]
 SmallQueue = Annotated[dict[str, Any], _read(tsq.small_queue), _text(_TSQ, "1ms", "off", "64kB", "100p")]
+Offloads = Annotated[str, _read(offloads), WithJsonSchema({"enum": list(defaults.OFFLOADS_KNOWN)})]
 Discipline = Annotated[Algorithm, BeforeValidator(_read_discipline), _text(".+", "htb rate 100mbit | pfifo_fast")]
 Repetitions = Annotated[
     repeat.Repeat,
@@ -201,6 +210,7 @@ class Host(_Keys):
         examples=[{"net.ipv4.tcp_pacing_ca_ratio": 120}],
     )
     tsq: SmallQueue | None = Field(None, description="TCP Small Queues setting of the flows this host sends.")
+    offloads: Offloads | None = Field(None, description="Segmentation offloads of this host; without it the file's.")
 
 
 def _bare_host(entry: object) -> object:
@@ -397,6 +407,11 @@ class Keys(_Keys):
         description="The kernel that runs it on `--backend uml`, by its name in `tailback kernel list`; without it "
         "`stock`. The simulator has none, and refuses.",
         examples=["mine"],
+    )
+    offloads: Offloads = Field(
+        defaults.OFFLOADS,
+        description="Where data is cut into segments on hosts without a setting: off = in TCP, gso = below the queue "
+        "discipline, on = in the device.",
     )
     measure: Measure = Field(default_factory=lambda: Measure.model_validate({}), description="Sampling and summary.")
     vary: Annotated[Any, WithJsonSchema(_VARY_SCHEMA)] = Field(

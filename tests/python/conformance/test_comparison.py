@@ -12,6 +12,7 @@ from conformance.kernel import golden
 from conformance.kernel.campaign import extras, final_drops, microseconds
 from conformance.kernel.experiment import Experiment, htb_burst, small_queue, twin
 from conformance.kernel.measures import Measures, Tables, measure
+from conformance.kernel.simulate import not_simulated
 from conformance.kernel.traces import JUDGED, Pair, by_sample, diverged
 from conformance.kernel.verdict import cells, share_within
 
@@ -53,9 +54,14 @@ def test_staggered_flows_start_one_after_the_other_and_stop_together() -> None:
 
 
 def test_a_run_outside_the_model_says_why() -> None:
-    offloaded = RUNS["wired/bbr-L100M-pfifo-std-n4-gso1"].experiment
-    assert "more than one MSS" in (offloaded.unmodelled() or "")
-    assert CUBIC.experiment.unmodelled() is None
+    assert not_simulated(CUBIC.experiment, frozenset({"reno"})) == "no congestion control `cubic` in the simulator"
+    assert not_simulated(CUBIC.experiment, frozenset({"cubic"})) is None
+
+
+def test_skbs_of_several_segments_are_cut_below_the_shaper_in_the_twin() -> None:
+    offloads = [host["offloads"] for host in twin(RUNS["wired/bbr-L100M-pfifo-std-n4-gso1"].experiment)["hosts"]]
+    assert offloads == ["gso", "gso", "gso"]
+    assert {host["offloads"] for host in twin(CUBIC.experiment)["hosts"]} == {"off"}
 
 
 def test_what_an_application_asked_of_its_socket_is_asked_in_the_twin() -> None:

@@ -89,3 +89,30 @@ def test_three_numbers_of_a_sysctl_are_written_as_one_line(scenario: Make) -> No
     steps = job_of(scenario(hosts=hosts))["setup"]
     path = "/proc/sys/net/ipv4/tcp_wmem"
     assert [step["value"] for step in steps if step.get("path") == path] == ["4096 16384 4194304"]
+
+
+def hosts(*offloads: str) -> list[dict[str, Any]]:
+    return [{"name": f"h{n}", "stack": "linux-6.12", "sysctl": {}, "offloads": one} for n, one in enumerate(offloads)]
+
+
+def cut(job: dict[str, Any]) -> list[tuple[int, str]]:
+    return [(step["host"], step["device"]) for step in job["setup"] if step["kind"] == "segment"]
+
+
+def test_without_offloads_every_device_takes_one_segment_at_a_time(scenario: Make) -> None:
+    job = job_of(scenario(hosts=hosts("off", "off", "off")))
+    up = [line for host in range(3) for line in commands(job, host) if line.endswith(" up") and "set l" in line]
+    assert [line for line in up if "gso_max_segs 1" not in line] == ["/sbin/ip link set lo up"] * 3
+    assert cut(job) == []
+
+
+def test_with_offloads_on_nothing_is_cut(scenario: Make) -> None:
+    job = job_of(scenario(hosts=hosts("on", "on", "on")))
+    assert [line for host in range(3) for line in commands(job, host) if "gso" in line] == []
+    assert cut(job) == []
+
+
+def test_a_device_cuts_where_either_end_of_its_link_does_not_take_whole_skbs(scenario: Make) -> None:
+    assert cut(job_of(scenario(hosts=hosts("gso", "gso", "gso")))) == [(0, "l0"), (1, "l0"), (1, "l1"), (2, "l1")]
+    # The host without offloads cuts by its device's limit.
+    assert cut(job_of(scenario(hosts=hosts("on", "on", "off")))) == [(1, "l1")]

@@ -80,7 +80,8 @@ CASES: dict[str, tuple[str, str, str]] = {
     "an unknown key of a host": (
         "  router:",
         "  router: {colour: red}",
-        "access21.yaml:4: hosts.router.colour: there is no key `colour` here\n  hint: there are: stack, sysctl, tsq",
+        "access21.yaml:4: hosts.router.colour: there is no key `colour` here\n"
+        "  hint: there are: stack, sysctl, tsq, offloads",
     ),
     "no duration": (
         "duration: 40s\n",
@@ -158,6 +159,12 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  - {tcp: client -> server, tsq: 3ms}",
         "access21.yaml:12: traffic[0].tsq: `3ms` is not a setting of TCP Small Queues\n"
         "  hint: choose 1ms, 2ms, 4ms, 8ms, 16ms, 32ms, off, a size such as 64kB, or packets such as 100p",
+    ),
+    "offloads that do not exist": (
+        "duration: 40s",
+        "duration: 40s\noffloads: tso",
+        "access21.yaml:15: offloads: `tso` is not a setting of offloads\n"
+        "  hint: write off (in TCP), gso (below the qdisc) or on (in the device)",
     ),
     "stop before start": (
         UP,

@@ -41,6 +41,13 @@ def test_a_sound_file_has_no_warnings(registry: Registry) -> None:
             "  hint: give it at least 166 packets, or expect idle time after each loss",
         ),
         (
+            "repeat: 5\n",
+            "repeat: 5\noffloads: on\n",
+            "fig.yaml:12: offloads: warning: with offloads an skb of 64 KB, which short paths have, keeps 100mbit busy "
+            "for 5ms [large-skbs]\n"
+            "  hint: write `offloads: off`, as testbeds at such rates do, unless this is what you study",
+        ),
+        (
             "burst 1600b",
             "burst 2mb",
             "fig.yaml:5: qdiscs.client -> router: warning: a burst of 2mb empties all that `pfifo` holds, 1514000b "

@@ -34,6 +34,7 @@ measure: {window: [10s, 35s], tcp_info: ack}
 def test_a_file_becomes_the_scenario_of_the_contract(scenario: Any) -> None:
     found = scenario(CONTRACT)
     cubic = {"name": "cubic", "options": {}}
+    off = {"offloads": "off"}
     upload = {"kind": "tcp", "from": 0, "to": 2, "start_ns": 5 * 10**9, "stop_ns": 35 * 10**9, "bytes": None}
     upload |= {"cc": cubic, "tsq": {"kind": "time", "shift": 10}, "socket": PLAIN_SOCKET}
     assert found == {
@@ -41,9 +42,9 @@ def test_a_file_becomes_the_scenario_of_the_contract(scenario: Any) -> None:
         "seed": 1,
         "duration_ns": 40_000_000_000,
         "hosts": [
-            {"name": "client", "stack": "linux-6.12", "sysctl": {"net.ipv4.tcp_pacing_ca_ratio": 120}},
-            {"name": "router", "stack": "linux-6.12", "sysctl": {}},
-            {"name": "server", "stack": "linux-6.12", "sysctl": {}},
+            {"name": "client", "stack": "linux-6.12", "sysctl": {"net.ipv4.tcp_pacing_ca_ratio": 120}, **off},
+            {"name": "router", "stack": "linux-6.12", "sysctl": {}, **off},
+            {"name": "server", "stack": "linux-6.12", "sysctl": {}, **off},
         ],
         "links": [
             {"ends": [0, 1], "rate_bps": 10**9, "delay_ns": [50_000, 50_000], "mtu": 9000, "ring": 256, "bql": True},
@@ -195,3 +196,14 @@ duration: 1s
         "mss": 1000,
     }
     assert download["socket"] == PLAIN_SOCKET
+
+
+def test_offloads_of_a_host_go_before_those_of_the_file(scenario: Any) -> None:
+    text = """
+hosts: {a: {offloads: gso}, b: {}}
+links: [{ends: [a, b]}]
+traffic: [{tcp: a -> b}]
+duration: 10s
+offloads: on
+"""
+    assert [host["offloads"] for host in scenario(text)["hosts"]] == ["gso", "on"]

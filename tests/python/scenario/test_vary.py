@@ -325,6 +325,19 @@ vary: {cc: [cubic, bbr], tsq: [1ms, off]}
     assert {flow["tsq"].get("shift") for flow in flows} == {10, None}
 
 
+def test_an_axis_of_offloads_holds_for_hosts_with_a_setting_of_their_own() -> None:
+    text = """
+title: offloads
+links: [{ends: [client, server], rate: 1gbit, delay: 5ms}]
+hosts: {client: {offloads: gso}, server: {}}
+traffic: [{tcp: client -> server, start: 0s, stop: 5s}]
+duration: 5s
+vary: {offloads: [off, on]}
+"""
+    found = [[host["offloads"] for host in run.scenario["hosts"]] for run in loads(text).runs()]
+    assert found == [["off", "off"], ["on", "on"]]
+
+
 def test_set_cc_holds_for_flows_with_a_control_of_their_own() -> None:
     text = """
 title: one flow

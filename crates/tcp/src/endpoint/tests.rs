@@ -11,7 +11,7 @@ use tailback_packet::{HostId, SackBlock, SocketId};
 use tailback_units::{Parameters, Rate};
 
 use super::*;
-use crate::queue::Tags;
+use crate::queue::{SentSegment, Tags};
 use crate::{Settings, SmallQueueLimit, SocketOptions};
 
 /// A number of segments out of those outstanding, in thousandths.
@@ -69,7 +69,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         20 => ack,
         2 => (0..200_000u64, blocks()).prop_map(|(back, blocks)| Operation::OldAck { back, blocks }),
         1 => (0..500_000u64, 0..500_000u64).prop_map(|(start, end)| Operation::AnyBlock(start, end)),
-        2 => (1..100_000u64, 0..1449u32).prop_map(|(seq, length)| Operation::Data { seq, length }),
+        2 => (1..100_000u64, prop_oneof![0..1449u32, 0..65_160u32]).prop_map(|(seq, length)| Operation::Data { seq, length }),
         1 => Just(Operation::Read),
         6 => span.prop_map(Operation::Wait),
         6 => Just(Operation::Deadline),
@@ -92,17 +92,19 @@ struct Model {
     below: VecDeque<u32>,
     window: u64,
     edge: u64,
+    read_bytes: u64,
+    cuts: bool,
 }
 
 impl Model {
-    fn new(control: usize, wants_pacing: bool, small_queue: SmallQueueLimit) -> Self {
+    fn new(control: usize, wants_pacing: bool, small_queue: SmallQueueLimit, gso_max_segs: u32) -> Self {
         let row = &ROWS[control % ROWS.len()];
         let config = EndpointConfig {
             socket: SocketId(0),
             peer: SocketId(1),
             peer_host: HostId(1),
             flow_hash: 0,
-            settings: Settings::default(),
+            settings: Settings { gso_max_segs, ..Settings::default() },
             small_queue,
             options: SocketOptions::default(),
             control: tailback_cc::build(row.name, &Parameters::default()).expect("defaults are accepted"),
@@ -121,6 +123,8 @@ impl Model {
             below: VecDeque::new(),
             window: 65_160,
             edge: 1,
+            read_bytes: 0,
+            cuts: false,
         };
         model.drain();
         let mut answer = model.segment();
@@ -145,7 +149,8 @@ impl Model {
     }
 
     fn take(&mut self, segment: Segment) {
-        self.endpoint.take(segment, Ecn::NotEct, 2408, self.now, &mut self.draws);
+        let truesize = 960 + segment.length;
+        self.endpoint.take(segment, Ecn::NotEct, truesize, self.now, &mut self.draws);
         self.drain();
     }
 
@@ -158,7 +163,7 @@ impl Model {
             Operation::Ack { advance, blocks, window, echo_age } => {
                 self.window = window;
                 let head = self.endpoint.sender.queue.head();
-                let segments = self.endpoint.sender.queue.len() as u64;
+                let segments = self.outstanding();
                 self.edge = self.edge.max(self.boundary(head + advance * segments / 1000));
                 let mut ack = self.segment();
                 ack.sack = self.blocks(&blocks);
@@ -180,11 +185,10 @@ impl Model {
                 let mut data = self.segment();
                 data.seq = seq;
                 data.length = length;
+                data.mss = 1448;
                 self.take(data);
             }
-            Operation::Read => {
-                self.endpoint.read(self.now);
-            }
+            Operation::Read => self.read_bytes += self.endpoint.read(self.now).0,
             Operation::Wait(span) => self.go_to(self.now + span),
             Operation::Deadline => self.go_to(self.endpoint.deadline().unwrap_or(self.now).max(self.now)),
             Operation::Device(answer) => self.answer = answer,
@@ -208,6 +212,11 @@ impl Model {
         self.now = until;
     }
 
+    fn outstanding(&self) -> u64 {
+        let queue = &self.endpoint.sender.queue;
+        queue.end() - queue.head()
+    }
+
     fn boundary(&self, index: u64) -> u64 {
         let queue = &self.endpoint.sender.queue;
         if queue.contains(index) { queue.get(index).seq } else { self.endpoint.sender.flow.snd_nxt }
@@ -215,7 +224,7 @@ impl Model {
 
     fn blocks(&self, shares: &[(Share, Share)]) -> SackBlocks {
         let queue = &self.endpoint.sender.queue;
-        let at = |share: u64| self.boundary(queue.head() + share * queue.len() as u64 / 1000);
+        let at = |share: u64| self.boundary(queue.head() + share * self.outstanding() / 1000);
         SackBlocks::new(
             shares.iter().map(|&(start, end)| SackBlock { start: at(start), end: at(end) }).collect(),
         )
@@ -225,6 +234,12 @@ impl Model {
         for truesize in self.below.drain(..packets.min(self.below.len())).collect::<Vec<_>>() {
             self.free(truesize);
         }
+    }
+
+    /// The device cuts trains below its discipline.
+    fn cut(&mut self, packet: Packet) {
+        self.endpoint.segmented(packet.memory_to_segment());
+        self.below.extend(packet.into_segments().iter().map(|segment| segment.truesize));
     }
 
     fn free(&mut self, truesize: u32) {
@@ -240,6 +255,7 @@ impl Model {
                 match self.answer {
                     // Freed on the spot, before the sender learns of it.
                     Transmitted::Dropped if packet.charged => self.free(packet.truesize),
+                    _ if packet.charged && self.cuts => self.cut(packet),
                     _ if packet.charged => self.below.push_back(packet.truesize),
                     _ => {}
                 }
@@ -273,12 +289,34 @@ impl Model {
         assert!(records.windows(2).all(|pair| pair[0].end() == pair[1].seq));
         assert_eq!(records.last().map_or(sender.flow.snd_nxt, |last| last.end()), sender.flow.snd_nxt);
         assert!(sender.flow.packets_out.0 + sender.retrans_out >= sender.sacked_out + sender.lost_out);
+        let begins = |pair: &&[&SentSegment]| {
+            pair[0].transmission != pair[1].transmission && !pair[1].tags.has(Tags::MERGED)
+        };
+        let skbs = records.windows(2).filter(begins).count();
+        assert_eq!(skbs as u32 + u32::from(!records.is_empty()), sender.queue.skbs());
+        self.check_unsent();
+        assert!(self.read_bytes <= self.endpoint.receiver.rcv_nxt, "bytes were read twice");
         assert!(sender.window.cwnd >= Segs::ONE);
         assert_eq!(sender.wmem_alloc, self.below.iter().map(|&truesize| u64::from(truesize)).sum::<u64>());
         assert!(
             sender.flow.packets_out.0 == 0 || sender.timer.armed.is_some(),
             "nothing would ever happen again"
         );
+    }
+}
+
+impl Model {
+    /// The skbs of unsent data follow each other and hold all of it.
+    fn check_unsent(&self) {
+        let sender = &self.endpoint.sender;
+        let skbs = &sender.unsent_skbs;
+        if sender.settings.gso_max_segs > 1 && sender.unsent() > 0 {
+            assert_eq!(skbs.back(), Some(&sender.write_seq));
+            assert!(skbs.front().is_some_and(|&end| end > sender.flow.snd_nxt));
+            assert!(skbs.iter().is_sorted_by(|end, next| end < next));
+        } else {
+            assert!(skbs.is_empty());
+        }
     }
 }
 
@@ -302,9 +340,12 @@ proptest! {
         control in 0..ROWS.len(),
         wants_pacing: bool,
         small_queue in small_queue(),
+        cuts: bool,
+        gso_max_segs in prop_oneof![Just(1u32), Just(3), Just(65_535)],
         operations in vec(operation(), 1..150),
     ) {
-        let mut model = Model::new(control, wants_pacing, small_queue);
+        let mut model = Model::new(control, wants_pacing, small_queue, gso_max_segs);
+        model.cuts = cuts;
         for operation in operations {
             model.apply(operation);
         }

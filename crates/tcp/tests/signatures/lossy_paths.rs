@@ -6,10 +6,11 @@ use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_cc::{Control, Flow, ModelControl, Moments, ROWS, RateSample, Window};
+use tailback_tcp::Settings;
 use tailback_units::{Rate, Segs, SimTime, Span};
 
 use crate::control::control;
-use crate::pair::{Fate, Judge, Pair, Path};
+use crate::pair::{Fate, Judge, Pair, Path, Trains};
 use crate::script::{MSS, Script, Setup, ms};
 
 /// Bytes of a transfer: 139 segments.
@@ -84,6 +85,30 @@ proptest! {
         let info = pair.info();
         prop_assert_eq!(info.bytes_acked.0, TRANSFER + 2, "SYN and FIN count");
         prop_assert_eq!((info.sacked, info.lost, info.retrans), (Segs::ZERO, Segs::ZERO, Segs::ZERO));
+    }
+
+    #[test]
+    fn a_transfer_in_trains_ends_over_such_a_path_whole_or_cut(
+        row in 0..ROWS.len(),
+        out in malice(),
+        back in malice(),
+        rate in rate(),
+        cut: bool,
+        delay in 0..50u64,
+    ) {
+        let row = &ROWS[row];
+        let trains = if cut { Trains::AreCut } else { Trains::Stay };
+        let path = Path { rate, trains, judge: out.judge(), ..Path::new(ms(delay)) };
+        let other = Path { judge: back.judge(), ..Path::new(ms(delay)) };
+        let settings = Settings { gso_max_segs: 65_535, ..Settings::default() };
+        let mut pair = Pair::with_settings(control(row.name), row.wants_pacing, path, other, settings);
+        pair.transfer(TRANSFER);
+        prop_assert!(pair.run_to_end(LIMIT), "{:?}", pair.info());
+        prop_assert_eq!(pair.server.received, TRANSFER);
+        let info = pair.info();
+        prop_assert_eq!(info.bytes_acked.0, TRANSFER + 2, "SYN and FIN count");
+        prop_assert_eq!((info.sacked, info.lost, info.retrans), (Segs::ZERO, Segs::ZERO, Segs::ZERO));
+        prop_assert_eq!(info.wmem_queued.0, 0);
     }
 
     #[test]

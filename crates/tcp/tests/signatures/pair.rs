@@ -37,11 +37,27 @@ pub struct Path {
     /// Packets the device holds at most, the one on the wire included.
     pub limit: usize,
     pub judge: Judge,
+    pub trains: Trains,
+}
+
+/// What a direction makes of trains.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trains {
+    /// Each shares one fate.
+    Stay,
+    /// They are cut into segments below the device's queue.
+    AreCut,
 }
 
 impl Path {
     pub fn new(delay: Span) -> Self {
-        Path { delay, rate: None, limit: usize::MAX, judge: Box::new(|_, _| Fate::Arrives) }
+        Path {
+            delay,
+            rate: None,
+            limit: usize::MAX,
+            judge: Box::new(|_, _| Fate::Arrives),
+            trains: Trains::Stay,
+        }
     }
 }
 
@@ -136,7 +152,19 @@ fn endpoint_config(number: u32, control: Control, wants_pacing: bool) -> Endpoin
 impl Pair {
     /// The client connects at once.
     pub fn new(control_of_client: Control, wants_pacing: bool, out: Path, back: Path) -> Self {
-        let client = Endpoint::connect(endpoint_config(0, control_of_client, wants_pacing), SimTime::ZERO);
+        Pair::with_settings(control_of_client, wants_pacing, out, back, Settings::default())
+    }
+
+    /// The client has other settings than the defaults.
+    pub fn with_settings(
+        control_of_client: Control,
+        wants_pacing: bool,
+        out: Path,
+        back: Path,
+        settings: Settings,
+    ) -> Self {
+        let config = EndpointConfig { settings, ..endpoint_config(0, control_of_client, wants_pacing) };
+        let client = Endpoint::connect(config, SimTime::ZERO);
         let server = Endpoint::listen(endpoint_config(1, control("reno"), false));
         let mut pair = Pair {
             client: Side::new(client, out),
@@ -294,8 +322,12 @@ impl Pair {
             host.path.rate.map_or(Span::ZERO, |rate| rate.time_for(Bytes(u64::from(packet.frame_length()))));
         host.free_at = host.free_at.max(now) + wire;
         let (freed, charge) = (host.free_at, if packet.charged { packet.truesize } else { 0 });
+        let trains = host.path.trains;
         self.schedule(freed, end, Event::Freed(charge));
-        self.travel(end, freed, packet);
+        match trains {
+            Trains::AreCut => packet.into_segments().into_iter().for_each(|one| self.travel(end, freed, one)),
+            Trains::Stay => self.travel(end, freed, packet),
+        }
         Transmitted::Queued
     }
 

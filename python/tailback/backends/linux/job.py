@@ -7,7 +7,9 @@ queue's credit comes back as a packet enters the link. What a veth cannot do is 
                itself a shaper; on the receiving side netem adds the time on the wire (length / rate)
     delay      netem on the receiving side: an ifb device behind the ingress of the veth. On the sender it would give
                the credit back too early
-    offloads   off: `gso_max_segs 1`, every packet one MSS, as in the simulator
+    offloads   a veth passes skbs of several segments to its peer whole, which is `on`. `off`: `gso_max_segs 1`, every
+               packet one MSS; skbs that come from elsewhere are cut below the discipline. `gso`: TCP builds such skbs
+               and they are cut there, as on a link to a host that is not `on`
 
 Not modelled, and so not in the result: the transmit ring of a network card and BQL (`ring`, `bql`); frame overhead
 beyond the Ethernet header (HTB and netem count 1514 B for a full frame, without preamble, FCS and gap).
@@ -162,9 +164,25 @@ def _links(scenario: Scenario) -> Iterator[Json]:
         for end in (0, 1):
             host = link["ends"][end]
             yield run(host, IP, "address", "add", f"{_address(number, end)}/24", "dev", device)
-            yield run(host, IP, "link", "set", device, "gso_max_segs", 1, "up")
+            yield run(host, IP, "link", "set", device, *_most_segments(scenario, host), "up")
+            if cuts_segments(scenario, link, host):
+                yield {"kind": "segment", "host": host, "device": device}
             there = [_address(number, 1 - end), "lladdr", _hardware(number, 1 - end)]
             yield run(host, IP, "neighbour", "replace", *there, "nud", "permanent", "dev", device)
+
+
+def cuts_segments(scenario: Scenario, link: Mapping[str, Any], host: int) -> bool:
+    """Whether a device whose host builds skbs of several segments must not pass them on: either end is not `on`."""
+    return _offloads(scenario, host) != "off" and any(_offloads(scenario, end) != "on" for end in link["ends"])
+
+
+def _most_segments(scenario: Scenario, host: int) -> Words:
+    return ["gso_max_segs", "1"] if _offloads(scenario, host) == "off" else []
+
+
+def _offloads(scenario: Scenario, host: int) -> str:
+    # A scenario written before there was the key has none.
+    return str(scenario["hosts"][host].get("offloads", "off"))
 
 
 def _routes(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:

@@ -1,0 +1,271 @@
+//! TSO: how many segments one skb carries, and when it waits for more. Only with offloads on; without them every skb
+//! is one segment.
+//!
+//! ```text
+//! filled:   the application's bytes go into skbs of size_goal = min(gso_max_size, max_window/2), in whole segments
+//! max_segs = max((pacing_rate >> shift + gso_max_size >> (min_rtt/512 µs)) / mss, min_tso_segs)     at most gso_max_size
+//! quota    = min(cwnd/2, cwnd − in_flight, max_segs)             half of cwnd: two skbs at least are in flight
+//! the head of the queue grows from the next skb, or is split, to quota segments, within the peer's window
+//! ```
+//! An skb of several segments is put off if less than a third of the window is open, the last skb left within 1 ms,
+//! and an ACK is due soon: within srtt/2 and, since 6.12's stable series, 1 ms.
+//! [linux-6.12 tcp_output.c tcp_tso_autosize, tcp_cwnd_test, tcp_grow_skb, tcp_mss_split_point, tcp_tso_should_defer]
+//! [linux-6.12 tcp.c tcp_xmit_size_goal, tcp_should_autocork]
+//!
+//! Deviations: `sendmsg` copies all that fits before the loop runs, it does not push each skb that it has filled;
+//! the 17 fragments of an skb are never the limit, since pages of 32 KiB hold its payload.
+
+use tailback_units::Span;
+
+use crate::config::SmallQueueLimit;
+use crate::info::HeldBy;
+use crate::output::{Pass, Progress};
+use crate::queue::Index;
+use crate::rate_sample::micros_since;
+use crate::sender::Sender;
+use crate::small_queue::Urgency;
+use crate::stack::{QueuedSkb, TsoDeferral};
+
+/// Most bytes of an skb: 64 KiB less room for headers. [linux-6.12 sock.c sk_dst_gso_max_size]
+const GSO_MAX_SIZE: u32 = 65_536 - 321;
+/// The share of the window that is worth an skb of its own (`net.ipv4.tcp_tso_win_divisor`).
+const WINDOW_DIVISOR: u64 = 3;
+/// An skb is put off only after one that left so recently. [linux-6.12 tcp_output.c tcp_tso_should_defer]
+const RECENTLY: Span = Span::from_millis(1);
+/// The segment size below which the peer's window is not halved. [linux-6.12 tcp.h TCP_MSS_DEFAULT]
+const MSS_DEFAULT: u64 = 536;
+/// Shift of the pacing rate unless the small queue sets another. [linux-6.12 sock.c sk_pacing_shift]
+const PACING_SHIFT: u32 = 10;
+
+/// The skb at the head of the unsent data, as it may leave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Offer {
+    pub(crate) length: u32,
+    pub(crate) fin: bool,
+}
+
+impl Sender {
+    /// TCP builds skbs of several segments.
+    pub(crate) fn builds_trains(&self) -> bool {
+        self.settings.gso_max_segs > 1
+    }
+
+    /// Segments that so many bytes make; a FIN alone is one.
+    pub(crate) fn segments_of(&self, length: u32) -> u32 {
+        if length <= self.mss() { 1 } else { length.div_ceil(self.mss()) }
+    }
+
+    /// Most segments of an skb at the present pacing rate. [linux-6.12 tcp_output.c tcp_tso_autosize]
+    pub(crate) fn tso_segs(&self) -> u32 {
+        if !self.builds_trains() {
+            return 1;
+        }
+        let shift = match self.small_queue {
+            SmallQueueLimit::Shift(shift) => shift,
+            _ => PACING_SHIFT,
+        };
+        let by_rate = self.window.pacing_rate.bytes_per_sec() >> shift;
+        let bytes = by_rate.saturating_add(self.bytes_by_rtt()).min(u64::from(GSO_MAX_SIZE));
+        let least = self.control.read().min_tso_segs(&self.window);
+        ((bytes / u64::from(self.mss())) as u32).max(least).min(self.settings.gso_max_segs)
+    }
+
+    /// On a short path large skbs do no harm. [linux-5.18 tcp_output.c tcp_tso_autosize]
+    fn bytes_by_rtt(&self) -> u64 {
+        let (Some(log), Some(rtt)) = (self.settings.stack.tso_rtt_log, self.flow.min_rtt) else { return 0 };
+        let halvings = rtt.as_micros() >> log;
+        if halvings < 32 { u64::from(GSO_MAX_SIZE >> halvings) } else { 0 }
+    }
+
+    /// The gate for an skb of several segments: shapes the head of the unsent data, or says what holds it.
+    /// [linux-6.12 tcp_output.c tcp_write_xmit]
+    pub(crate) fn next_train(&mut self, progress: &mut Progress) -> Result<Offer, HeldBy> {
+        if self.held_by_pacing() {
+            return Err(HeldBy::Pacing);
+        }
+        let max_segs = self.tso_segs();
+        let quota = self.cwnd_quota(progress.pass).ok_or(HeldBy::Cwnd)?.min(max_segs);
+        self.grow_head(quota);
+        let head = self.head_length();
+        if self.flow.snd_nxt + u64::from(head.min(self.mss())) > self.window_end() {
+            progress.window_limited = true;
+            return Err(HeldBy::ReceiveWindow);
+        }
+        if self.segments_of(head) == 1 {
+            if progress.pass == Pass::Normal && self.is_short_tail(head) && self.held_by_nagle() {
+                return Err(HeldBy::Nagle);
+            }
+        } else if progress.pass != Pass::LossProbe && self.should_defer(head, max_segs, progress) {
+            return Err(HeldBy::TsoDeferral);
+        }
+        let length = self.split_point(head, quota, progress.pass);
+        if length < head {
+            self.unsent_skbs.push_front(self.flow.snd_nxt + u64::from(length));
+        }
+        if self.held_by_small_queue(length, Urgency::NewData) {
+            return Err(HeldBy::SmallQueue);
+        }
+        Ok(Offer { length, fin: self.fin_follows(length) })
+    }
+
+    fn fin_follows(&self, length: u32) -> bool {
+        self.fin_queued && self.flow.snd_nxt + u64::from(length) == self.write_seq
+    }
+
+    /// Segments that cwnd allows at once; a probe and a last segment with FIN are always allowed.
+    fn cwnd_quota(&self, pass: Pass) -> Option<u32> {
+        let (cwnd, in_flight) = (self.window.cwnd.0, self.in_flight());
+        if in_flight < cwnd {
+            return Some((cwnd / 2).max(1).min(cwnd - in_flight));
+        }
+        let last = self.fin_queued && self.unsent() <= u64::from(self.mss());
+        (pass == Pass::LossProbe || last).then_some(1)
+    }
+
+    /// Length of the first unsent skb; 0 if only a FIN is left.
+    fn head_length(&self) -> u32 {
+        self.unsent_skbs.front().map_or(0, |&end| (end - self.flow.snd_nxt) as u32)
+    }
+
+    /// The last skb of the queue, and it ends in a short segment.
+    fn is_short_tail(&self, head: u32) -> bool {
+        head < self.mss() && self.unsent_skbs.len() == 1 && !self.fin_queued
+    }
+
+    /// Takes bytes from the second skb into the first, up to `quota` segments. [linux-6.10 tcp_output.c tcp_grow_skb]
+    fn grow_head(&mut self, quota: u32) {
+        if self.settings.stack.queued_skb == QueuedSkb::StaysAsFilled {
+            return;
+        }
+        let wanted = self.flow.snd_nxt + u64::from(quota * self.mss());
+        if let (Some(&first), Some(&second)) = (self.unsent_skbs.front(), self.unsent_skbs.get(1))
+            && first < wanted
+        {
+            self.unsent_skbs.pop_front();
+            if wanted < second {
+                self.unsent_skbs.push_front(wanted);
+            }
+        }
+    }
+
+    /// Where the head is split: at `quota` segments or the peer's window; a short rest stays if Nagle would hold it.
+    fn split_point(&self, head: u32, quota: u32, pass: Pass) -> u32 {
+        if self.segments_of(head) == 1 {
+            return head;
+        }
+        let room = self.window_end() - self.flow.snd_nxt;
+        let most = u64::from(quota * self.mss());
+        let needed = u64::from(head).min(room);
+        if most <= needed {
+            return most as u32;
+        }
+        let rest = needed % u64::from(self.mss());
+        let held = rest > 0 && pass == Pass::Normal && self.held_by_nagle();
+        (needed - if held { rest } else { 0 }) as u32
+    }
+
+    /// More would make a better skb, and is likely to come soon. [linux-6.12 tcp_output.c tcp_tso_should_defer]
+    fn should_defer(&self, head: u32, max_segs: u32, progress: &mut Progress) -> bool {
+        let mss = u64::from(self.mss());
+        let (cwnd, in_flight) = (self.window.cwnd.0, self.in_flight());
+        let recovering = self.flow.ca_state >= tailback_cc::CaState::Recovery;
+        if recovering || self.flow.now.since(self.flow.departure) > RECENTLY || in_flight >= cwnd {
+            return false;
+        }
+        let window = self.window_end() - self.flow.snd_nxt;
+        let congestion = u64::from(cwnd - in_flight) * mss;
+        let limit = window.min(congestion);
+        let whole = self.unsent_skbs.len() > 1 && limit >= u64::from(head);
+        let worth = self.snd_wnd.min(u64::from(cwnd) * mss) / WINDOW_DIVISOR;
+        if limit >= u64::from(max_segs) * mss || whole || limit >= worth || !self.ack_is_near() {
+            return false;
+        }
+        self.note_limit(congestion, window, head, progress) || !self.fin_follows(head)
+    }
+
+    /// Records that the deferral is a limit of cwnd or of the peer's window; true if it is.
+    fn note_limit(&self, congestion: u64, window: u64, head: u32, progress: &mut Progress) -> bool {
+        let by_cwnd = congestion < window && congestion <= u64::from(head);
+        let by_window = congestion >= window && window <= u64::from(head);
+        progress.cwnd_limited |= by_cwnd;
+        progress.window_limited |= by_window;
+        by_cwnd || by_window
+    }
+
+    /// The ACK of the oldest skb is expected within half a round trip (and 1 ms).
+    fn ack_is_near(&self) -> bool {
+        let Some(oldest) = self.queue.front() else { return false };
+        let srtt = self.rtt.srtt();
+        let threshold = match self.settings.stack.tso_deferral {
+            TsoDeferral::HalfRtt => srtt / 2,
+            TsoDeferral::HalfRttAtMostOneMs => (srtt / 2).min(Span::from_millis(1)),
+        };
+        micros_since(self.flow.now, oldest.sent_at) + threshold >= srtt
+    }
+
+    /// An skb left, up to `end`: what is left of the head of the queue is the head now.
+    pub(crate) fn skb_left(&mut self, end: u64) {
+        while self.unsent_skbs.front().is_some_and(|&skb| skb <= end) {
+            self.unsent_skbs.pop_front();
+        }
+    }
+
+    /// Bytes that the application's data is cut into. [linux-6.12 tcp.c tcp_xmit_size_goal, tcp.h tcp_bound_to_half_wnd]
+    fn size_goal(&self) -> u64 {
+        let mss = u64::from(self.mss());
+        let half = if self.max_window > MSS_DEFAULT { self.max_window / 2 } else { self.max_window };
+        let bytes = u64::from(GSO_MAX_SIZE).min(if half > 0 { half } else { u64::MAX });
+        (bytes / mss).clamp(1, u64::from(self.settings.gso_max_segs)) * mss
+    }
+
+    /// Takes as many of `bytes` as the send buffer has room for: the last skb is filled, and another is allocated as
+    /// long as what is queued is below the limit. [linux-6.12 tcp.c tcp_sendmsg_locked, sk_stream_memory_free]
+    pub(crate) fn fill_skbs(&mut self, bytes: u64) -> u64 {
+        let goal = self.size_goal();
+        let mut accepted = (goal.saturating_sub(self.tail_length())).min(bytes);
+        if self.unsent_skbs.is_empty() {
+            accepted = 0;
+        }
+        self.write_seq += accepted;
+        if let Some(tail) = self.unsent_skbs.back_mut() {
+            *tail = self.write_seq;
+        }
+        while accepted < bytes && self.wmem_queued() < self.sndbuf {
+            let more = goal.min(bytes - accepted);
+            self.write_seq += more;
+            self.unsent_skbs.push_back(self.write_seq);
+            accepted += more;
+        }
+        accepted
+    }
+
+    /// Length of the last unsent skb.
+    fn tail_length(&self) -> u64 {
+        let start = match self.unsent_skbs.len() {
+            0 => return 0,
+            1 => self.flow.snd_nxt,
+            several => self.unsent_skbs[several - 2],
+        };
+        self.write_seq - start
+    }
+
+    /// The last skb is not full and data of this socket is still below TCP: its completion will push it.
+    pub(crate) fn tail_autocorked(&self) -> bool {
+        let tail = self.tail_length();
+        tail > 0
+            && tail < self.size_goal()
+            && !self.queue.is_empty()
+            && self.wmem_alloc > u64::from(self.truesize(tail as u32))
+    }
+
+    /// Neighbours in the queue that one retransmission can carry: of one skb, lost, neither SACKed nor sent again.
+    pub(crate) fn lost_run(&self, index: Index) -> u32 {
+        let transmission = self.queue.get(index).transmission;
+        let most = u64::from(GSO_MAX_SIZE / self.mss());
+        let run = (index..self.queue.end()).take(most as usize).take_while(|&next| {
+            let segment = self.queue.get(next);
+            segment.transmission == transmission && segment.tags.is_lost_and_not_sent_again()
+        });
+        run.count() as u32
+    }
+}
