@@ -41,19 +41,11 @@ def main() -> None:
 
 
 def shares(cells: pd.DataFrame) -> list[str]:
-    """How many cells are within tolerance, by figure and control."""
-    controls = list(dict.fromkeys(cells["cc"]))
-    whole = share_within(cells).set_index("tolerance")
-    by_control = {cc: share_within(cells[cells["cc"] == cc]).set_index("tolerance") for cc in controls}
-    body = [
-        [
-            f"**{name}**" if name == "all" else name,
-            _share(whole, name),
-            *(_share(by_control[cc], name) for cc in controls),
-        ]
-        for name in SHARED
-    ]
-    return rows(("figure", "all", *controls), body)
+    """How many cells are within tolerance, by control and figure."""
+    controls = dict.fromkeys(cells["cc"])
+    tables = {"**all**": share_within(cells), **{cc: share_within(cells[cells["cc"] == cc]) for cc in controls}}
+    body = [[cc, *(_share(table.set_index("tolerance"), name) for name in SHARED)] for cc, table in tables.items()]
+    return rows(("control", *SHARED), body)
 
 
 def _share(table: pd.DataFrame, name: str) -> str:
