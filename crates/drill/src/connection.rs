@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use tailback_packet::{Ecn, HostId, SackBlock, SackBlocks, Segment, SegmentFlags, SocketId};
-use tailback_tcp::{Agreement, Endpoint, EndpointConfig, SmallQueueLimit};
+use tailback_tcp::{Agreement, EcnUse, Endpoint, EndpointConfig, SmallQueueLimit};
 use tailback_units::SimTime;
 
 use crate::host::{EcnPolicy, Host};
@@ -188,6 +188,11 @@ impl Connection {
 
 fn config(host: &Host, options: &SocketOptions) -> EndpointConfig {
     let mut settings = host.tcp.clone();
+    settings.ecn = match host.ecn {
+        EcnPolicy::Off => EcnUse::Never,
+        EcnPolicy::Requests => EcnUse::Always,
+        EcnPolicy::Accepts => EcnUse::WhenAsked,
+    };
     if let Some(mss) = options.mss {
         settings.mtu = settings.mtu.min(mss + HEADERS);
     }
