@@ -12,6 +12,7 @@ BIN := $(VENV)/bin
 # With the environment's own programs first: pip calls maturin by its name.
 PIP := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip --disable-pip-version-check --quiet
 DEMO := results/make-demo
+FIG5 := results/make-fig5
 
 # The extension is one for all Pythons; it is told which one it is built beside, so that nothing is rebuilt when
 # another happens to be first on the PATH.
@@ -54,11 +55,18 @@ test-python: $(VENV)/.tools $(VENV)/.package ## the tests of the package, the ar
 golden: $(VENV)/.package ## write the golden tables anew; look at the difference before you commit it
 	$(BIN)/python tests/python/golden_tables.py
 
+notebook: $(VENV)/.tools $(VENV)/.package ## run docs/notebook.ipynb anew
+	$(BIN)/python scripts/notebook.py
+
 metrics: $(VENV)/.package ## write docs/metrics.md anew from the docstrings of the metrics
 	$(BIN)/python -m tailback.analysis.catalogue > docs/metrics.md
 
-pictures: demo ## draw the picture of README.md anew
+pictures: demo $(VENV)/.tools ## draw the pictures of README.md anew
 	cp $(DEMO)/plots/candlestick.png docs/pictures/demo.png
+	$(BIN)/tailback run experiments/papers/access21/fig5.yaml --out $(FIG5)
+	$(BIN)/tailback plot $(FIG5) -o docs/pictures/fig5.png && rm docs/pictures/fig5.csv
+	$(BIN)/tailback report $(FIG5)
+	$(BIN)/python scripts/screenshot.py $(FIG5)/report.html docs/pictures/report.png R10M L100M R100M LR1000M
 
 bench: ## benchmarks of the parts, and the cost of whole runs
 	@scripts/prerequisites.sh >/dev/null
@@ -76,7 +84,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
 
-.PHONY: demo test lint style clippy types test-rust test-python golden metrics pictures bench clean help
+.PHONY: demo test lint style clippy types test-rust test-python golden notebook metrics pictures bench clean help
 
 ##@ What they stand on; each is a file that is as old as what it stands for
 

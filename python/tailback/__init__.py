@@ -6,6 +6,10 @@ results = tailback.run("experiments/papers/access21/fig5.yaml", settings=["repea
 results.summary          # a pandas frame, one row per run
 results.tcp_info         # all runs, with their axes in front
 results.select(cc="bbr").runs[0].flows
+results.polars("tcp_info")                                    # the same for polars
+tailback.tabulate(results)                                    # means with 95 % intervals
+tailback.plot(results, "cdf").savefig("cdf.pdf")
+tailback.write_report(results, "report.html")
 
 tailback.compare("results/before", "results/after").differences
 tailback.validate("experiments/demo.yaml", against="uml").comparison.share_within
@@ -16,8 +20,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tailback.api import RunsFailed, compare, drill_script, load, open, run, validate
-    from tailback.results import Results, RunFolder
+    from tailback.api import (
+        RunsFailed,
+        compare,
+        drill_script,
+        load,
+        open,
+        plot,
+        run,
+        tabulate,
+        validate,
+        write_report,
+    )
+    from tailback.results import Results, RunFolder, combined
     from tailback.scenario import Experiment, ScenarioError
 
 __all__ = [
@@ -26,12 +41,16 @@ __all__ = [
     "RunFolder",
     "RunsFailed",
     "ScenarioError",
+    "combined",
     "compare",
     "drill_script",
     "load",
     "open",
+    "plot",
     "run",
+    "tabulate",
     "validate",
+    "write_report",
 ]
 
 _ROOMS = {
@@ -40,7 +59,11 @@ _ROOMS = {
     "drill_script": "tailback.api",
     "load": "tailback.api",
     "open": "tailback.api",
+    "plot": "tailback.api",
     "run": "tailback.api",
+    "tabulate": "tailback.api",
+    "write_report": "tailback.api",
+    "combined": "tailback.results",
     "RunsFailed": "tailback.api",
     "Results": "tailback.results",
     "RunFolder": "tailback.results",

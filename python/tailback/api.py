@@ -3,9 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from tailback import drill, results, scenario, sweep, validation
+from tailback.analysis import configurations
 from tailback.analysis.tolerances import FIDELITY, NONE, tolerances
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tailback.plots import Choice
 
 
 class RunsFailed(Exception):
@@ -65,6 +74,34 @@ def drill_script(path: Path | str, *, tolerance_usecs: int | None = None, stack:
     return drill.run_file(Path(path), drill.Settings(tolerance_usecs=tolerance_usecs, stack=stack))
 
 
+def tabulate(found: results.Results | Path | str) -> pd.DataFrame:
+    """The table of `tailback run`: a row per configuration, each number as mean over the repetitions with the ends of
+    its 95 % interval (`goodput`, `goodput low`, `goodput high`).
+    """
+    return configurations([(run.axes, run.summary) for run in _opened(found).runs])
+
+
+def plot(found: results.Results | Path | str, name: str | None = None, choice: "Choice | None" = None) -> "Figure":
+    """A figure of results by its name in `tailback plot --list`, as a matplotlib figure."""
+    # On demand: who runs experiments should not wait for matplotlib.
+    from tailback import plots
+
+    opened, wanted = _opened(found), choice or plots.AUTOMATIC
+    chosen = plots.find_plot(name) if name else plots.default_plot(opened)
+    return chosen.draw(chosen.data(opened, wanted), wanted)
+
+
+def write_report(found: results.Results | Path | str, target: Path | str) -> Path:
+    """Writes the interactive report of results into the file `target`; returns its path."""
+    from tailback import report
+
+    return report.write(_opened(found), Path(target))
+
+
+def _opened(found: results.Results | Path | str) -> results.Results:
+    return found if isinstance(found, results.Results) else open(found)
+
+
 def compare(
     reference: results.Results | Path | str, candidate: results.Results | Path | str, **words: str
 ) -> validation.Comparison:
@@ -72,7 +109,7 @@ def compare(
 
     `differences`, `distances` and `divergences` of what it gives back are pandas frames.
     """
-    sides = [side if isinstance(side, results.Results) else open(side) for side in (reference, candidate)]
+    sides = [_opened(side) for side in (reference, candidate)]
     return validation.compare(results.pair(*sides), validation.Criteria(tolerances(words, NONE)))
 
 

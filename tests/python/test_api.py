@@ -33,6 +33,23 @@ def test_an_experiment_is_loaded_run_and_opened(tmp_path: Path) -> None:
     assert again.runs[0].scenario["duration_ns"] == 2_000_000_000
 
 
+def test_results_give_tables_figures_frames_of_polars_and_a_report(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(EXPERIMENT)
+    results = tailback.run(file, settings=["repeat=2"], out=tmp_path / "out")
+    table = tailback.tabulate(tmp_path / "out")
+    assert table["runs"].tolist() == [2, 2]
+    assert table["goodput"].tolist() == results.summary.groupby("cc")["goodput_mbps.total"].mean().tolist()
+    frame = results.polars("flows")
+    assert frame.columns == ["cc", "repetition", "t", "flow", "bytes"]
+    assert frame["bytes"].sum() == results.flows["bytes"].sum()
+    assert results.polars("summary").height == 4
+    assert results.runs[0].polars("ping").height == len(results.runs[0].ping)
+    assert tailback.plot(results, "bar").axes[0].get_ylabel() == "Goodput (Mbit/s)"
+    assert len(tailback.plot(results).axes) >= 1
+    assert "<html" in tailback.write_report(results, tmp_path / "report.html").read_text()
+
+
 def test_results_are_held_against_each_other(tmp_path: Path) -> None:
     file = tmp_path / "small.yaml"
     file.write_text(EXPERIMENT)

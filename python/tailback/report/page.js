@@ -6,7 +6,8 @@ const state = {
   wanted: Object.fromEntries(Object.entries(data.axes).map(([axis, values]) => [axis, new Set(values)])),
   muted: new Set(),
   sorted: { column: null, ascending: true },
-  metric: 0,
+  // Links are full in most experiments; what differs is the delay.
+  metric: Math.max(0, data.columns.findIndex(({ title }) => title === "TCP RTT p50")),
   quantity: Object.keys(data.figures.distributions)[0],
 };
 const look = data.configurations.map((_, at) => ({
@@ -220,12 +221,12 @@ function show() {
   showDistribution();
 }
 
-function fill(select, options, set) {
-  options.forEach(([value, text]) => select.append(element("option", { value, textContent: text })));
+function fill(select, options, chosen, set) {
+  options.forEach(([value, text]) => select.append(element("option", { value, textContent: text, selected: value === chosen })));
   select.onchange = () => set(select.value);
 }
 
-fill(document.getElementById("metric"), data.columns.map(({ title }, at) => [at, title]), (value) => { state.metric = Number(value); showCompared(); });
-fill(document.getElementById("quantity"), Object.entries(data.figures.distributions).map(([name, { title }]) => [name, title]), (value) => { state.quantity = value; showDistribution(); });
+fill(document.getElementById("metric"), data.columns.map(({ title }, at) => [at, title]), state.metric, (value) => { state.metric = Number(value); showCompared(); });
+fill(document.getElementById("quantity"), Object.entries(data.figures.distributions).map(([name, { title }]) => [name, title]), state.quantity, (value) => { state.quantity = value; showDistribution(); });
 show();
 document.body.dataset.ready = "true";

@@ -5,12 +5,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from tailback.results import store, tables
 from tailback.results.errors import NotResults
+
+if TYPE_CHECKING:
+    import polars
 
 REPETITION = "repetition"
 """Column beside the axes that tells the repetitions of a configuration apart."""
@@ -77,6 +80,10 @@ class RunFolder:
             there = ", ".join(sorted(f"`{file.stem}`" for file in self.path.glob(f"*{tables.SUFFIX}")))
             raise NotResults(f"`{self.path}` has no table `{name}`\n  hint: it has {there}")
         return tables.read_parquet(path)
+
+    def polars(self, name: str) -> "polars.DataFrame":
+        """The table `name` as a polars frame."""
+        return tables.to_polars(self.table(name))
 
     @property
     def captures(self) -> dict[str, Path]:
@@ -175,6 +182,10 @@ class Results:
     def events(self) -> pd.DataFrame:
         """`events` of all runs."""
         return self.table("events")
+
+    def polars(self, name: str) -> "polars.DataFrame":
+        """The table `name` of all runs, or their `summary`, as a polars frame."""
+        return tables.to_polars(self.summary if name == "summary" else self.table(name))
 
     @functools.cached_property
     def summary(self) -> pd.DataFrame:

@@ -1,10 +1,16 @@
 """Tables as Parquet files: zstd, units in the column metadata, the same bytes for the same rows."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from tailback.results.errors import NotResults
+
+if TYPE_CHECKING:
+    import polars
 
 SUFFIX = ".parquet"
 
@@ -25,6 +31,15 @@ def read_parquet(path: Path) -> pd.DataFrame:
     """The table in `path`, text columns as text."""
     frame: pd.DataFrame = pq.read_table(path).to_pandas(strings_to_categorical=False)
     return plain_text(frame)
+
+
+def to_polars(frame: pd.DataFrame) -> "polars.DataFrame":
+    """`frame` as a polars frame; polars comes with `pip install tailback[polars]`."""
+    try:
+        import polars
+    except ImportError as error:
+        raise NotResults("polars is not installed\n  hint: pip install 'tailback[polars]'") from error
+    return polars.from_pandas(frame)
 
 
 def plain_text(frame: pd.DataFrame) -> pd.DataFrame:

@@ -120,6 +120,10 @@ def test_counts_are_tested_by_ranks_so_that_one_burst_does_not_decide() -> None:
     assert difference(calm, outlier, "Mann–Whitney").p > 0.3
 
 
+def test_ties_do_not_make_three_repetitions_significant() -> None:
+    assert difference(values(3, 3, 3), values(0, 0, 0), "Mann–Whitney").p == pytest.approx(0.1)
+
+
 def test_what_never_differs_is_chance_and_one_repetition_is_not_tested() -> None:
     assert difference(values(2, 2, 2), values(2, 2, 2)).p == 1
     alone = difference(values(2), values(3))

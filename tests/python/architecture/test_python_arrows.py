@@ -23,7 +23,7 @@ BELOW: dict[str, set[str]] = {
     "formats": {"results", "analysis"},
     "papers": {"scenario", "backends", "results", "sweep"},
     "validation": {"scenario", "backends", "results", "analysis", "sweep", "plots"},
-    "api": {"scenario", "results", "analysis", "sweep", "validation", "drill"},
+    "api": {"scenario", "results", "analysis", "sweep", "plots", "report", "validation", "drill"},
     "cli": {
         "scenario",
         "kernel",

@@ -12,7 +12,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from fake_backend import FakeBackend, experiment, grid, planned, scenario, tables
+from fake_backend import FakeBackend, Nobody, experiment, grid, planned, scenario, tables
+from tailback.analysis import configurations
 from tailback.results import (
     ExperimentPlan,
     FolderTaken,
@@ -26,6 +27,7 @@ from tailback.results import (
     run_name,
 )
 from tailback.results.store import Finished
+from tailback.sweep import Sweep, run_all
 
 RUN = planned({"cc": "cubic"}, scenario())
 PLAN = experiment([RUN])
@@ -287,3 +289,13 @@ def fill(store: Store) -> None:
     for run in store.plan.runs:
         summary = {"goodput_mbps": {"total": 1.0}}
         store.write(run, Finished(tables(run.scenario), summary, {}, "2026-01-01T00:00:00Z", 1.0))
+
+
+def test_opening_and_tabulating_a_thousand_runs_reads_no_table(tmp_path: Path) -> None:
+    with claim(tmp_path / "x", grid()) as store:
+        run_all(Sweep(store, FakeBackend(), 2), Nobody())
+    for table in (tmp_path / "x").rglob("*.parquet"):
+        table.unlink()
+    found = open_results(tmp_path / "x")
+    assert len(found.summary) == 8
+    assert len(configurations([(run.axes, run.summary) for run in found.runs])) == 4

@@ -1,0 +1,53 @@
+"""The notebook of the documentation runs, and shows what its prose says."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def cells(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """The cells of code after running all of them."""
+    folder = tmp_path_factory.mktemp("notebook")
+    # Everything the kernel keeps goes into the folder of the test.
+    environment = {**os.environ, "HOME": str(folder), "IPYTHONDIR": str(folder), "JUPYTER_RUNTIME_DIR": str(folder)}
+    command = [sys.executable, str(ROOT / "scripts" / "notebook.py"), str(folder / "run.ipynb")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: list[dict[str, Any]] = json.loads((folder / "run.ipynb").read_text())["cells"]
+    return [cell for cell in found if cell["cell_type"] == "code"]
+
+
+def shown(cell: dict[str, Any]) -> dict[str, Any]:
+    """What a cell shows, by its kind."""
+    return {kind: value for output in cell["outputs"] for kind, value in output.get("data", {}).items()}
+
+
+def test_every_cell_that_ends_in_a_value_shows_it(cells: list[dict[str, Any]]) -> None:
+    assert len(cells) >= 9
+    assert all(shown(cell) for cell in cells)
+    assert shown(cells[0])["text/plain"] == "12"
+
+
+def test_its_figures_are_drawn(cells: list[dict[str, Any]]) -> None:
+    pictures = [shown(cell)["image/png"] for cell in cells if "image/png" in shown(cell)]
+    assert len(pictures) == 2
+    assert all(len(picture) > 10_000 for picture in pictures)
+
+
+def test_the_comparison_finds_what_small_queues_do(cells: list[dict[str, Any]]) -> None:
+    (table,) = ["".join(shown(cell)["text/plain"]) for cell in cells if "compared" in "".join(cell["source"])]
+    (ping,) = [line for line in table.splitlines() if "ping p50" in line]
+    assert "lower" in ping
+
+
+def test_the_notebook_in_the_documentation_has_been_run() -> None:
+    cells_ = json.loads((ROOT / "docs" / "notebook.ipynb").read_text())["cells"]
+    assert all(cell["outputs"] for cell in cells_ if cell["cell_type"] == "code")
