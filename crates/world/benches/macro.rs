@@ -20,16 +20,36 @@ struct Case {
     flows: u32,
     rate_bps: u64,
     seconds: u64,
+    offloads: &'static str,
 }
 
 const CASES: &[Case] = &[
-    Case { name: "4 flows, 100 Mbit/s", flows: 4, rate_bps: 100_000_000, seconds: 30 },
-    Case { name: "4 flows, 1 Gbit/s", flows: 4, rate_bps: 1_000_000_000, seconds: 30 },
-    Case { name: "1 flow, 1 Gbit/s", flows: 1, rate_bps: 1_000_000_000, seconds: 10 },
-    Case { name: "10 flows, 1 Gbit/s", flows: 10, rate_bps: 1_000_000_000, seconds: 10 },
-    Case { name: "100 flows, 1 Gbit/s", flows: 100, rate_bps: 1_000_000_000, seconds: 10 },
-    Case { name: "1000 flows, 1 Gbit/s", flows: 1_000, rate_bps: 1_000_000_000, seconds: 10 },
-    Case { name: "10000 flows, 1 Gbit/s", flows: 10_000, rate_bps: 1_000_000_000, seconds: 10 },
+    Case { name: "4 flows, 100 Mbit/s", flows: 4, rate_bps: 100_000_000, seconds: 30, offloads: "off" },
+    Case { name: "4 flows, 1 Gbit/s", flows: 4, rate_bps: 1_000_000_000, seconds: 30, offloads: "off" },
+    Case {
+        name: "4 flows, 1 Gbit/s, trains",
+        flows: 4,
+        rate_bps: 1_000_000_000,
+        seconds: 30,
+        offloads: "on",
+    },
+    Case { name: "1 flow, 1 Gbit/s", flows: 1, rate_bps: 1_000_000_000, seconds: 10, offloads: "off" },
+    Case { name: "10 flows, 1 Gbit/s", flows: 10, rate_bps: 1_000_000_000, seconds: 10, offloads: "off" },
+    Case { name: "100 flows, 1 Gbit/s", flows: 100, rate_bps: 1_000_000_000, seconds: 10, offloads: "off" },
+    Case {
+        name: "1000 flows, 1 Gbit/s",
+        flows: 1_000,
+        rate_bps: 1_000_000_000,
+        seconds: 10,
+        offloads: "off",
+    },
+    Case {
+        name: "10000 flows, 1 Gbit/s",
+        flows: 10_000,
+        rate_bps: 1_000_000_000,
+        seconds: 10,
+        offloads: "off",
+    },
 ];
 
 fn main() {
@@ -68,7 +88,7 @@ fn measure(case: &Case) {
 
 /// client – router – server; the router shapes towards the server.
 fn scenario(case: &Case) -> String {
-    let Case { flows, rate_bps, seconds, .. } = *case;
+    let Case { flows, rate_bps, seconds, offloads, .. } = *case;
     let duration = seconds * 1_000_000_000;
     let flow = |index: u32| {
         format!(
@@ -83,9 +103,9 @@ fn scenario(case: &Case) -> String {
         r#"{{
             "title": "{}", "seed": 1, "duration_ns": {duration},
             "hosts": [
-                {{"name": "client", "stack": "linux-6.12", "sysctl": {{}}}},
-                {{"name": "router", "stack": "linux-6.12", "sysctl": {{}}}},
-                {{"name": "server", "stack": "linux-6.12", "sysctl": {{}}}}
+                {{"name": "client", "stack": "linux-6.12", "sysctl": {{}}, "offloads": "{offloads}"}},
+                {{"name": "router", "stack": "linux-6.12", "sysctl": {{}}, "offloads": "{offloads}"}},
+                {{"name": "server", "stack": "linux-6.12", "sysctl": {{}}, "offloads": "{offloads}"}}
             ],
             "links": [
                 {{"ends": [0, 1], "rate_bps": {line}, "delay_ns": [1000000, 1000000], "mtu": 1500, "ring": 256, "bql": true}},

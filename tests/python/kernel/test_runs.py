@@ -148,6 +148,21 @@ def test_a_cap_of_bytes_or_packets_bounds_the_memory_below_tcp(uml: Uml, scenari
     assert 20_000 < max(held) < 65_536 + 2 * 2_560
 
 
+@pytest.mark.parametrize(("offloads", "at_least"), [("off", 1), ("gso", 4), ("on", 4)])
+def test_with_offloads_skbs_of_several_segments_wait_below_tcp(
+    uml: Uml, scenario: Make, offloads: str, at_least: int
+) -> None:
+    plain = scenario()
+    hosts = [{**host, "offloads": offloads} for host in plain["hosts"]]
+    shaped = {**plain["qdiscs"][0]["root"], "options": {"rate": 200_000_000, "burst": 3000, "cburst": 3000}}
+    result = run(uml, {**plain, "hosts": hosts, "qdiscs": [{"host": 0, "link": 0, "root": shaped}]})
+    queue = result.tables["qdisc"].to_pandas()
+    waiting = queue[(queue.kind == "pfifo") & (queue.backlog_packets > 1) & (queue.t > 1)]
+    assert (waiting.backlog_bytes / waiting.backlog_packets / 1514).median() >= 0.9 * at_least
+    arrived = result.tables["flows"].to_pandas().bytes.sum() * 8 / 2e6
+    assert arrived == pytest.approx(191, rel=0.06)
+
+
 def test_a_link_has_its_delay_and_its_rate(uml: Uml, scenario: Make) -> None:
     plain = {"mtu": 1500, "ring": 256, "bql": True, "rate_bps": 10_000_000}
     links = [{"ends": [0, 1], "delay_ns": [5_000_000, 2_000_000], **plain}]
