@@ -25,9 +25,10 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     return [cell for cell in found if cell["cell_type"] == "code"]
 
 
-def shown(cell: dict[str, Any]) -> dict[str, Any]:
+def shown(cell: dict[str, Any]) -> dict[str, str]:
     """What a cell shows, by its kind."""
-    return {kind: value for output in cell["outputs"] for kind, value in output.get("data", {}).items()}
+    data = {kind: value for output in cell["outputs"] for kind, value in output.get("data", {}).items()}
+    return {kind: "".join(value) for kind, value in data.items()}
 
 
 def test_every_cell_that_ends_in_a_value_shows_it(cells: list[dict[str, Any]]) -> None:
@@ -43,8 +44,8 @@ def test_its_figures_are_drawn(cells: list[dict[str, Any]]) -> None:
 
 
 def test_the_comparison_finds_what_small_queues_do(cells: list[dict[str, Any]]) -> None:
-    (table,) = ["".join(shown(cell)["text/plain"]) for cell in cells if "compared" in "".join(cell["source"])]
-    (ping,) = [line for line in table.splitlines() if "ping p50" in line]
+    (table,) = [shown(cell)["text/html"] for cell in cells if "compared" in "".join(cell["source"])]
+    (ping,) = [row for row in table.split("<tr>") if "ping p50" in row]
     assert "lower" in ping
 
 
