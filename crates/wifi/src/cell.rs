@@ -4,8 +4,8 @@
 //! idle ─ access ─▶ sending ─ end of the PPDU ─▶ answering ─ end of the response ─▶ idle
 //!                     └─ two at the same instant, or every MPDU lost: no response, time-out ─▶ idle
 //! ```
-//! After a collision the medium is busy until the longer PPDU ends; who took part waits a time-out and AIFS, who did
-//! not waits EIFS. One event per contention outcome and two per exchange, none per slot.
+//! After a collision the medium is busy until the longer PPDU ends; from then on who took part waits a time-out and
+//! AIFS, who did not waits EIFS. One event per contention outcome and two per exchange, none per slot.
 //! [ieee80211-2016 §10.22.2] Deviations: all radios hear each other and decode every response; a PPDU that collides
 //! is lost whole (no capture).
 
@@ -284,7 +284,7 @@ impl Cell {
     fn unanswered(&mut self, sender: Sender, studio: &mut Studio<'_>) {
         let ends = studio.now;
         self.failed(sender, ends, studio);
-        self.idle_after_noise(ends, &[sender], studio);
+        self.idle_after_noise(ends, &[sender]);
     }
 
     /// Several sent at once and nobody understood.
@@ -297,7 +297,7 @@ impl Cell {
             }
             self.failed(sender, until, studio);
         }
-        self.idle_after_noise(until, senders, studio);
+        self.idle_after_noise(until, senders);
     }
 
     /// A transmission had no response.
@@ -330,18 +330,17 @@ impl Cell {
 
     /// The medium was used by PPDUs that were not answered: EIFS for those who heard them, the time-out for those who
     /// sent them.
-    fn idle_after_noise(&mut self, until: SimTime, senders: &[Sender], studio: &mut Studio<'_>) {
+    fn idle_after_noise(&mut self, until: SimTime, senders: &[Sender]) {
         let band = self.settings.band;
         let extended = band.sifs() + band.legacy_frame(ACK, 24);
         self.idle_from(until, |contender| extended + contender.edca().aifs(band));
         let timeout = band.sifs() + band.slot() + PHY_START;
         for sender in senders {
             for contender in &mut self.stations[sender.station].contenders {
-                let resume = (sender.ends + timeout).max(until) + contender.edca().aifs(band);
+                let resume = until + timeout + contender.edca().aifs(band);
                 contender.medium_idle(resume);
             }
         }
-        let _ = studio;
         self.find_access();
     }
 
