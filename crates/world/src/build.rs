@@ -12,6 +12,7 @@ use crate::check::check;
 use crate::device::Device;
 use crate::journal::Journal;
 use crate::nic::Nic;
+use crate::radio::{self, Radio};
 use crate::route::Routes;
 use crate::scenario::{Link, PingTraffic, QdiscSpec, Scenario, SmallQueue, TcpTraffic, Traffic};
 use crate::socket::{Flow, TcpSocket};
@@ -49,6 +50,8 @@ impl World {
 /// A world on its way.
 struct Builder<'a> {
     scenario: &'a Scenario,
+    /// Those of the scenario, then a link for each station of its cells.
+    links: Vec<Link>,
     streams: Streams,
     settings: Vec<Settings>,
     world: World,
@@ -58,12 +61,13 @@ impl<'a> Builder<'a> {
     fn new(scenario: &'a Scenario) -> Result<Self, BuildError> {
         let of_host = |(index, host)| sysctl::settings(host, &format!("hosts[{index}]"));
         let settings = scenario.hosts.iter().enumerate().map(of_host).collect::<Result<_, _>>()?;
+        let links = radio::all_links(scenario);
         let world = World {
             end: SimTime::from_nanos(scenario.duration_ns),
             interval: Span::from_nanos(scenario.record.interval_ns),
             tcp_info_rows: scenario.record.tcp_info,
-            routes: Routes::new(scenario.hosts.len(), &scenario.links)?,
-            devices: Vec::with_capacity(2 * scenario.links.len()),
+            routes: Routes::new(scenario.hosts.len(), &links)?,
+            devices: Vec::with_capacity(2 * links.len()),
             sockets: Vec::with_capacity(2 * scenario.traffic.len()),
             flows: Vec::with_capacity(scenario.traffic.len()),
             pings: Vec::new(),
@@ -73,15 +77,32 @@ impl<'a> Builder<'a> {
             steps: 0,
             runnable: Default::default(),
         };
-        Ok(Builder { scenario, streams: Streams::new(scenario.seed), settings, world })
+        Ok(Builder { scenario, links, streams: Streams::new(scenario.seed), settings, world })
     }
 
     fn add_devices(&mut self) -> Result<(), BuildError> {
-        for (index, link) in self.scenario.links.iter().enumerate() {
+        for (index, link) in self.links.clone().iter().enumerate() {
             for end in 0..2 {
                 let device = self.device(index, link, end)?;
                 self.world.devices.push(device);
             }
+        }
+        self.add_channels()
+    }
+
+    /// Puts the radios of each cell on their channel, and their devices on these radios.
+    fn add_channels(&mut self) -> Result<(), BuildError> {
+        let mut link = self.scenario.links.len();
+        for (index, cell) in self.scenario.cells.iter().enumerate() {
+            let channel = radio::channel(cell, index, &mut self.streams)?;
+            for place in 0..cell.stations.len() {
+                for end in 0..2 {
+                    let radio = Radio::of(index, place, end);
+                    self.world.devices[DeviceId::of(link, end).index()].radio = Some(radio);
+                }
+                link += 1;
+            }
+            self.world.stage.channels.push(channel);
         }
         Ok(())
     }
@@ -94,6 +115,7 @@ impl<'a> Builder<'a> {
             id: DeviceId::of(index, end),
             peer: HostId(link.ends[1 - end]),
             root: root(self.scenario, index, link, end)?,
+            radio: None,
             nic: rate.map(|rate| Nic::new(rate, link.ring, link.bql)),
             wire: Wire::new(Span::from_nanos(link.delay_ns[end])),
             draws: self.streams.stream(&name, "qdisc"),
@@ -157,7 +179,7 @@ impl<'a> Builder<'a> {
         let parameters = Parameters::new(tcp.cc.options.clone());
         let control = parameters.check(row.parameters).and_then(|()| (row.build)(&parameters));
         let control = control.map_err(|error| parameter_error(error, &format!("{path}.cc.options")))?;
-        let mtu = self.scenario.links[device.index() / 2].mtu;
+        let mtu = self.links[device.index() / 2].mtu;
         Ok(EndpointConfig {
             socket,
             peer,
@@ -174,7 +196,7 @@ impl<'a> Builder<'a> {
     fn add_ping(&mut self, ping: &PingTraffic, path: &str) -> Result<(), BuildError> {
         let device = self.first_hop(ping.from, ping.to, path)?;
         self.first_hop(ping.to, ping.from, path)?;
-        let mtu = self.scenario.links[device.index() / 2].mtu;
+        let mtu = self.links[device.index() / 2].mtu;
         if ping.size > mtu - IPV4_HEADER || ping.size < 8 {
             let remedy = format!("write 8 to {}: an ICMP header, and no fragments", mtu - IPV4_HEADER);
             return Err(BuildError::new(

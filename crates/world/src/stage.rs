@@ -8,6 +8,7 @@ use tailback_packet::{DropReason, HostId, Packet, Payload, SocketId};
 use tailback_units::SimTime;
 
 use crate::journal::Journal;
+use crate::radio::Channel;
 use crate::{Cost, DeviceId, Event, Ledger};
 
 /// Boxes kept for reuse: more would be colder than fresh ones.
@@ -26,6 +27,8 @@ pub(crate) struct Stage {
     /// Boxes of packets that were received, for packets to be made.
     #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
     boxes: Vec<Box<Packet>>,
+    /// The Wi-Fi cells.
+    pub(crate) channels: Vec<Channel>,
     /// What a discipline has just dropped: its desk.
     pub(crate) dropped: Vec<(Box<Packet>, DropReason)>,
     pub(crate) ledger: Ledger,
@@ -41,6 +44,7 @@ impl Stage {
             backlog: VecDeque::new(),
             credits: Vec::new(),
             boxes: Vec::new(),
+            channels: Vec::new(),
             dropped: Vec::new(),
             ledger: Ledger::default(),
             cost: Cost::default(),
