@@ -54,6 +54,9 @@ test-python: $(VENV)/.tools $(VENV)/.package ## the tests of the package, the ar
 golden: $(VENV)/.package ## write the golden tables anew; look at the difference before you commit it
 	$(BIN)/python tests/python/golden_tables.py
 
+metrics: $(VENV)/.package ## write docs/metrics.md anew from the docstrings of the metrics
+	$(BIN)/python -m tailback.analysis.catalogue > docs/metrics.md
+
 pictures: demo ## draw the picture of README.md anew
 	cp $(DEMO)/plots/candlestick.png docs/pictures/demo.png
 
@@ -73,14 +76,14 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
 
-.PHONY: demo test lint style clippy types test-rust test-python golden pictures bench clean help
+.PHONY: demo test lint style clippy types test-rust test-python golden metrics pictures bench clean help
 
 ##@ What they stand on; each is a file that is as old as what it stands for
 
 $(VENV)/.python: scripts/prerequisites.sh
 	@python=$$(scripts/prerequisites.sh) && echo "making $(VENV) with $$python" && \
 	    "$$python" -m venv $(VENV)
-	@$(PIP) install 'maturin>=1.9,<2'
+	@$(PIP) install 'maturin>=1.13,<2'
 	@touch $@
 
 # Not isolated: an environment of its own for each build would have cargo build the bindings anew each time.

@@ -7,18 +7,22 @@ Flows start at `LEAD_S`, because the kernel's ping began 5 s before them; tables
 
 Source: the campaign's notes (`tests/data/kernel/README.md`), checked against its `tc -s -d qdisc class` output.
 
-Known deviations: the small-queue setting `no` is shift 0 in the kernel's check and `off` (no limit) here; `xN`
-changes the shift in the check alone in the kernel, the socket's pacing shift here.
+Known deviation: the small-queue setting `no` is shift 0 in the kernel's check and `off` here, which is the same without
+the cap of 1e9 bytes.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 LEAD_S = 5
 NANOSECONDS = 1_000_000_000
+WAKE_UP_NS = 51_000
+"""Sleeping processes wake up this late: by the default timer slack of 50 µs. In the captures the first SYN is 50.5 to
+51.2 µs past a tick of TCP's clock, and `ping` is as late."""
 CLIENT, ROUTER, SERVER = 0, 1, 2
 NEAR, FAR = 0, 1
 
@@ -33,12 +37,7 @@ SHAPED_BPS = {
     "R100M": (FAST_BPS, 100_000_000),
     "LR1000M": (FAST_BPS, FAST_BPS),
 }
-UNMODELLED = {
-    "pace": "SO_MAX_PACING_RATE (internal pacing of a loss-based control) is not modelled",
-    "gso": "segments of more than one MSS are not modelled",
-    "nosock": "a socket's pacing shift of 0 (it also changes BBR's segment goal) is not modelled",
-    "lowat": "SO_RCVLOWAT at the receiver is not modelled",
-}
+UNMODELLED = {"gso": "segments of more than one MSS are not modelled"}
 
 
 @dataclass(frozen=True)
@@ -145,11 +144,12 @@ def upload(experiment: Experiment, index: int, end_ns: int) -> Json:
         "name": flow_name(index),
         "from": CLIENT,
         "to": SERVER,
-        "start_ns": LEAD_S * NANOSECONDS + index * experiment.stagger_ms * 1_000_000,
+        "start_ns": LEAD_S * NANOSECONDS + index * experiment.stagger_ms * 1_000_000 + WAKE_UP_NS,
         "stop_ns": end_ns,
         "bytes": None,
         "cc": {"name": experiment.cc, "options": {}},
         "tsq": small_queue(experiment.small_queue),
+        "socket": socket_options(experiment.extras),
     }
 
 
@@ -158,13 +158,26 @@ def flow_name(index: int) -> str:
 
 
 def small_queue(setting: str) -> Json:
-    """`std` = 1 ms (shift 10), `xN` = N ms, `no` = off, `nosock` = a socket's shift of 0."""
+    """`std` = 1 ms (shift 10), `xN` = N ms in the check, `no` = off, `nosock` = a socket's shift of 0."""
     if setting == "no":
         return {"kind": "off"}
     if setting == "nosock":
         return {"kind": "time", "shift": 0}
-    factor = 1 if setting == "std" else int(setting.removeprefix("x"))
-    return {"kind": "time", "shift": 10 - round(math.log2(factor))}
+    if setting == "std":
+        return {"kind": "time", "shift": 10}
+    return {"kind": "check", "shift": 10 - round(math.log2(int(setting.removeprefix("x"))))}
+
+
+def socket_options(extras: Sequence[str]) -> Json:
+    """`pace` = a rate that never limits and turns pacing on, `lowat` = a receiver that waits for 32 KiB."""
+    return {
+        "max_pacing_rate_bps": 100_000_000_000 if "pace" in extras else None,
+        "sndbuf": None,
+        "rcvbuf": None,
+        "rcvlowat": 32 << 10 if "lowat" in extras else 1,
+        "notsent_lowat": None,
+        "mss": None,
+    }
 
 
 def ping(end_ns: int) -> Json:
@@ -173,7 +186,7 @@ def ping(end_ns: int) -> Json:
         "name": "ping",
         "from": CLIENT,
         "to": SERVER,
-        "start_ns": 0,
+        "start_ns": WAKE_UP_NS,
         "stop_ns": end_ns + LEAD_S * NANOSECONDS,
         "interval_ns": NANOSECONDS // 5,
         "size": 64,

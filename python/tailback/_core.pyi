@@ -2,7 +2,7 @@
 
 from typing import Literal, TypedDict, final, type_check_only
 
-__all__ = ["Cancelled", "Progress", "check", "congestion_controls", "qdiscs", "run", "version"]
+__all__ = ["Cancelled", "Progress", "check", "congestion_controls", "drill", "qdiscs", "run", "version"]
 
 @type_check_only
 class Outcome(TypedDict):
@@ -76,6 +76,21 @@ def run(scenario_json: str, progress: Progress | None) -> Outcome:
 
 def check(scenario_json: str) -> None:
     """Builds the world of a resolved scenario without running it; raises ValueError if that cannot be done."""
+
+@type_check_only
+class Drilled(TypedDict):
+    """What came of a packetdrill script."""
+
+    verdict: Literal["passed", "failed", "unsupported", "malformed"]
+    findings: list[tuple[int, str]]
+    """Line and message."""
+    snippets: list[tuple[int, str, dict[str, int]]]
+    """Line, code and variables of each `%{ }%` that was reached; they are not evaluated yet."""
+    events: int
+    """How many events were carried out."""
+
+def drill(text: str, tolerance_usecs: int | None, stack: str | None) -> Drilled:
+    """Runs a packetdrill script over the TCP machines. Raises ValueError for an unknown stack."""
 
 def congestion_controls() -> list[CongestionControl]:
     """The congestion controls there are."""

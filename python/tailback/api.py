@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tailback import drill as drills
 from tailback import results, scenario, sweep, validation
 from tailback.analysis.tolerances import FIDELITY, NONE, tolerances
 
@@ -58,6 +59,11 @@ def run(
 def open(path: Path | str) -> results.Results:  # `tailback.open` says what it does
     """The results in a folder that `run` or `tailback run` has written."""
     return results.open_results(path)
+
+
+def drill(path: Path | str, *, tolerance_usecs: int | None = None, stack: str | None = None) -> drills.Report:
+    """Runs a packetdrill script over the simulator's TCP, as `tailback drill` does."""
+    return drills.run_file(Path(path), drills.Settings(tolerance_usecs=tolerance_usecs, stack=stack))
 
 
 def compare(

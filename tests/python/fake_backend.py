@@ -121,6 +121,7 @@ def planned(axes: Mapping[str, str], resolved: Scenario, repetition: int = 1) ->
         repetition=repetition,
         seed=resolved["seed"],
         scenario=resolved,
+        fingerprint=FakeBackend.fingerprint,
         window_ns=(5 * SECOND, 15 * SECOND),
         directions=dict.fromkeys(flows, "up"),
     )
@@ -128,7 +129,7 @@ def planned(axes: Mapping[str, str], resolved: Scenario, repetition: int = 1) ->
 
 def experiment(runs: list[RunPlan], title: str = "a test") -> ExperimentPlan:
     """The plan of an experiment of these runs."""
-    return ExperimentPlan(title, "title: a test\n", (), FakeBackend.name, FakeBackend.fingerprint, runs)
+    return ExperimentPlan(title, "title: a test\n", (), FakeBackend.name, runs)
 
 
 def grid(repetitions: int = 2) -> ExperimentPlan:

@@ -2,6 +2,8 @@
 
 use crate::sys;
 
+const TICK_NS: u64 = 1_000_000;
+
 /// Time since the start of the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
@@ -9,9 +11,10 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock whose zero is `lead_ns` from now.
+    /// A clock whose zero is at least `lead_ns` from now, and on a whole millisecond: a tick of the kernel's timers
+    /// and of its timestamps, as the start of a simulated run is.
     pub fn starting_in(lead_ns: u64) -> Self {
-        Self { origin_ns: sys::monotonic_ns() + lead_ns }
+        Self { origin_ns: (sys::monotonic_ns() + lead_ns).next_multiple_of(TICK_NS) }
     }
 
     /// Now; 0 before the start.

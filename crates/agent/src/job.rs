@@ -1,6 +1,6 @@
 //! The job: what the agent is told to do, as JSON, with every name already resolved to an address or a device.
 //!
-//! Written by `python/tailback/backends/uml/job.py`; an unknown key is an error, so that the two cannot drift apart.
+//! Written by `python/tailback/backends/linux/job.py`; an unknown key is an error, so that the two cannot drift apart.
 //! Times are in ns from the start of the run.
 
 use std::net::Ipv4Addr;
@@ -87,6 +87,18 @@ pub struct Flow {
     pub congestion_control: String,
     /// `sk_pacing_shift` the sending socket is born with; null leaves the kernel's.
     pub pacing_shift: Option<u32>,
+    /// `SO_MAX_PACING_RATE` of the sender.
+    pub max_pacing_rate_bps: Option<u64>,
+    /// `SO_SNDBUF` of the sender.
+    pub sndbuf: Option<i32>,
+    /// `SO_RCVBUF` of the receiver.
+    pub rcvbuf: Option<i32>,
+    /// `SO_RCVLOWAT` of the receiver.
+    pub rcvlowat: i32,
+    /// `TCP_NOTSENT_LOWAT` of the sender.
+    pub notsent_lowat: Option<i32>,
+    /// `TCP_MAXSEG` of the sender.
+    pub mss: Option<i32>,
 }
 
 /// Echo requests at a fixed interval.
@@ -124,7 +136,9 @@ mod tests {
         "setup": [{"kind": "write", "host": 0, "path": "/proc/sys/x", "value": "1"},
                   {"kind": "run", "host": null, "argv": ["/sbin/ip"]}],
         "flows": [{"name": "f", "from": 0, "to": 1, "address": "10.0.0.2", "port": 5001, "start_ns": 0,
-                   "stop_ns": null, "bytes": 10, "congestion_control": "cubic", "pacing_shift": null}]}"#;
+                   "stop_ns": null, "bytes": 10, "congestion_control": "cubic", "pacing_shift": null,
+                   "max_pacing_rate_bps": null, "sndbuf": null, "rcvbuf": null, "rcvlowat": 1,
+                   "notsent_lowat": null, "mss": null}]}"#;
 
     #[test]
     fn a_job_is_read() {

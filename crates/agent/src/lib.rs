@@ -4,6 +4,8 @@
 //! as process 1 of a virtual-time kernel     builds the network of job.json, runs its traffic, writes *.csv, powers off
 //! launch CPU PROGRAM ARGUMENT...            on the host: becomes PROGRAM, on one processor, without address-space
 //!                                           randomisation, and dies with whoever called
+//! host PARENT                               on the host: the job.json of the current folder in namespaces, in real time
+//! probe                                     on the host: tries what is asked on stdin in namespaces
 //! ```
 
 #[cfg(target_os = "linux")]
@@ -12,17 +14,25 @@ mod clock;
 mod failure;
 #[cfg(target_os = "linux")]
 mod guest;
+#[cfg(target_os = "linux")]
+mod host;
 #[cfg_attr(
     not(target_os = "linux"),
     expect(dead_code, reason = "the agent runs on Linux; elsewhere it only compiles")
 )]
 mod job;
 #[cfg(target_os = "linux")]
+mod lateness;
+#[cfg(target_os = "linux")]
 mod launch;
 #[cfg(target_os = "linux")]
 mod netlink;
 #[cfg(target_os = "linux")]
 mod network;
+#[cfg(target_os = "linux")]
+mod probe;
+#[cfg(target_os = "linux")]
+mod run;
 #[cfg(target_os = "linux")]
 mod sample;
 #[cfg(target_os = "linux")]
@@ -43,8 +53,10 @@ pub fn main() -> std::process::ExitCode {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     match arguments.split_first() {
         Some((word, rest)) if word == "launch" => launch::main(rest),
+        Some((word, rest)) if word == "host" => host::main(rest),
+        Some((word, [])) if word == "probe" => probe::main(),
         _ => {
-            eprintln!("usage: tailback-agent launch CPU PROGRAM ARGUMENT...");
+            eprintln!("usage: tailback-agent launch CPU PROGRAM ARGUMENT... | host PARENT | probe");
             std::process::ExitCode::from(2)
         }
     }

@@ -69,6 +69,40 @@ pub fn bind_mount(source: &str, target: &str) -> io::Result<()> {
     checked(done).map(drop)
 }
 
+/// The calling process gets a new mount namespace; it must have one thread.
+pub fn new_mounts() -> io::Result<()> {
+    // SAFETY: no pointers.
+    checked(unsafe { libc::unshare(libc::CLONE_NEWNS) }).map(drop)
+}
+
+/// The calling process gets a new user namespace and in it a new mount namespace; it must have one thread.
+pub fn new_user_and_mounts() -> io::Result<()> {
+    // SAFETY: no pointers.
+    checked(unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS) }).map(drop)
+}
+
+/// What is mounted from now on is not seen in other mount namespaces.
+pub fn keep_mounts_private() -> io::Result<()> {
+    let root = text("/")?;
+    // SAFETY: a C string that outlives the call; a change of propagation has no source, type or data.
+    let done = unsafe {
+        libc::mount(ptr::null(), root.as_ptr(), ptr::null(), libc::MS_REC | libc::MS_PRIVATE, ptr::null())
+    };
+    checked(done).map(drop)
+}
+
+/// Effective user and group of the calling process.
+pub fn user_and_group() -> (u32, u32) {
+    // SAFETY: no pointers; they cannot fail.
+    unsafe { (libc::geteuid(), libc::getegid()) }
+}
+
+/// The process that is the parent of this one.
+pub fn parent() -> i32 {
+    // SAFETY: no pointers; it cannot fail.
+    unsafe { libc::getppid() }
+}
+
 /// The calling thread gets a new network namespace.
 pub fn new_network() -> io::Result<()> {
     // SAFETY: no pointers.
@@ -106,6 +140,16 @@ pub fn set_congestion_control(socket: &OwnedFd, name: &str) -> io::Result<()> {
     let done = unsafe {
         let value = name.as_ptr().cast::<c_void>();
         libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION, value, length)
+    };
+    checked(done).map(drop)
+}
+
+/// Sets a socket option that is a number, in the kernel's own width.
+pub fn set_option<T: Copy>(socket: &OwnedFd, level: c_int, name: c_int, value: T) -> io::Result<()> {
+    let length = libc::socklen_t::try_from(size_of::<T>()).map_err(io::Error::other)?;
+    // SAFETY: `value` is a plain number as long as said.
+    let done = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast::<c_void>(), length)
     };
     checked(done).map(drop)
 }

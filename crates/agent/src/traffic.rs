@@ -18,6 +18,8 @@ use crate::sys;
 /// What an application hands to `send` and asks of `recv` at a time.
 const WRITE: usize = 128 * 1024;
 const READ: usize = 1 << 20;
+/// `TCP_NOTSENT_LOWAT` of linux/tcp.h.
+const TCP_NOTSENT_LOWAT: libc::c_int = 25;
 const STACK: usize = 128 * 1024;
 
 const PACING_SHIFT: &str = "/sys/module/sock/parameters/pacing_shift";
@@ -104,11 +106,14 @@ impl RunningFlow {
         let sender = sender.doing(format!("opening the sender of {name}"))?;
         sys::set_congestion_control(&sender, &flow.congestion_control)
             .doing(format!("giving {name} the congestion control {}", flow.congestion_control))?;
+        set_sender_options(&sender, flow).doing(format!("setting socket options of {name}"))?;
         let listener = network.within(flow.to, || sys::listen(flow.port))?;
+        let listener = listener.doing(format!("opening the receiver of {name}"))?;
+        set_receiver_options(&listener, flow).doing(format!("setting socket options of {name}"))?;
         Ok(Self {
             flow: flow.clone(),
             sender: Arc::new(sender),
-            listener: Arc::new(listener.doing(format!("opening the receiver of {name}"))?),
+            listener: Arc::new(listener),
             bins: Arc::new(Mutex::new(vec![0; bins])),
             failure: Arc::default(),
         })
@@ -136,6 +141,31 @@ impl RunningFlow {
     pub fn bins(&self) -> MutexGuard<'_, Vec<u64>> {
         locked(&self.bins)
     }
+}
+
+/// Buffers by force: `net.core.wmem_max` is the limit of ordinary users.
+fn set_sender_options(socket: &OwnedFd, flow: &Flow) -> io::Result<()> {
+    if let Some(rate_bps) = flow.max_pacing_rate_bps {
+        sys::set_option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate_bps / 8)?;
+    }
+    if let Some(bytes) = flow.sndbuf {
+        sys::set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes)?;
+    }
+    if let Some(bytes) = flow.notsent_lowat {
+        sys::set_option(socket, libc::IPPROTO_TCP, TCP_NOTSENT_LOWAT, bytes)?;
+    }
+    flow.mss.map_or(Ok(()), |bytes| sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, bytes))
+}
+
+/// On the listening socket, from which the connected one inherits them before its first window goes out.
+fn set_receiver_options(socket: &OwnedFd, flow: &Flow) -> io::Result<()> {
+    if let Some(bytes) = flow.rcvbuf {
+        sys::set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes)?;
+    }
+    if flow.rcvlowat > 1 {
+        sys::set_option(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, flow.rcvlowat)?;
+    }
+    Ok(())
 }
 
 fn send(flow: &Flow, socket: &OwnedFd) -> io::Result<()> {

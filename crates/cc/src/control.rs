@@ -7,6 +7,15 @@ use tailback_units::Segs;
 
 use crate::{AckSample, CaState, CwndEvent, Flow, RateSample, Window};
 
+/// How an ACK was processed. [linux-6.12 tcp.h enum tcp_ca_ack_event_flags]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AckPath {
+    /// As predicted: it acknowledges new data and says nothing else.
+    Fast,
+    /// It needed a look: a duplicate, a SACK, a new window, ECE.
+    Slow,
+}
+
 /// Moments that both shapes may want. Every default does nothing.
 pub trait Moments: Send {
     /// The connection is established.
@@ -16,7 +25,7 @@ pub trait Moments: Send {
     /// Something happened to the sending process.
     fn cwnd_event(&mut self, _event: CwndEvent, _flow: &Flow, _window: &mut Window) {}
     /// An ACK arrived; called before it changes anything but the window.
-    fn in_ack_event(&mut self, _flow: &Flow, _window: &mut Window) {}
+    fn in_ack_event(&mut self, _path: AckPath, _flow: &Flow, _window: &mut Window) {}
     /// Segments were cumulatively acknowledged or an RTT was sampled.
     fn pkts_acked(&mut self, _sample: &AckSample, _flow: &Flow, _window: &mut Window) {}
     /// Fewest segments of one skb that TSO autosizing may choose.

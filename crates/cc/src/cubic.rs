@@ -16,9 +16,10 @@
 //! [`hystart`]: crate::hystart
 
 use rand_core::Rng;
-use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, Segs, Span};
+use tailback_units::{Parameter, ParameterError, Parameters, Segs, Span};
 
 use crate::hystart::{HyStart, Settings};
+use crate::module_param::{flag, number, packets};
 use crate::{AckSample, CaState, Control, CwndEvent, Flow, Moments, Row, Window, WindowControl};
 
 /// Unit of β, per one. [linux-6.12 tcp_cubic.c BICTCP_BETA_SCALE]
@@ -40,27 +41,14 @@ const LEAST_CNT: u32 = 2;
 /// Smallest slow-start threshold, in segments. [linux-6.12 tcp_cubic.c cubictcp_recalc_ssthresh]
 const LEAST_SSTHRESH: u64 = 2;
 
-const fn number(name: &'static str, default: u64, least: u64, most: u64, meaning: &'static str) -> Parameter {
-    Parameter { name, unit: ParameterUnit::Number, default: Some(default), least, most, meaning }
-}
-
-const fn flag(name: &'static str, meaning: &'static str) -> Parameter {
-    Parameter { name, unit: ParameterUnit::Flag, default: Some(1), least: 0, most: 1, meaning }
-}
-
-const fn packets(name: &'static str, default: u64, least: u64, meaning: &'static str) -> Parameter {
-    let most = Segs::INFINITE.0 as u64;
-    Parameter { name, unit: ParameterUnit::Packets, default: Some(default), least, most, meaning }
-}
-
 /// Module parameters with the kernel's defaults. [linux-6.12 tcp_cubic.c module_param]
 const PARAMETERS: &[Parameter] = &[
-    flag("fast_convergence", "release more of the window when losses come closer"),
+    flag("fast_convergence", 1, "release more of the window when losses come closer"),
     number("beta", 717, 1, 1023, "window kept after a loss, in 1/1024"),
     packets("initial_ssthresh", 0, 0, "slow-start threshold at the start without hystart; 0 = infinite"),
     number("bic_scale", 41, 1, 65_535, "steepness of the curve: C in 1/102.4 per s³"),
-    flag("tcp_friendliness", "never grow slower than Reno with the same average window"),
-    flag("hystart", "leave slow start early"),
+    flag("tcp_friendliness", 1, "never grow slower than Reno with the same average window"),
+    flag("hystart", 1, "leave slow start early"),
     number("hystart_detect", 3, 0, 3, "detectors: 1 = ACK train, 2 = delay, 3 = both"),
     packets("hystart_low_window", 16, 2, "hystart leaves smaller windows alone"),
     number("hystart_ack_delta_us", 2_000, 1, 1_000_000, "ACKs further apart (µs) are not of one train"),

@@ -46,6 +46,15 @@ pub enum PacingStatus {
     Fq,
 }
 
+/// The timestamp option of an ACK, on its clock of milliseconds. [rfc7323 §3]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timestamps {
+    /// TSval: when the ACK was sent.
+    pub value: SimTime,
+    /// TSecr: when what it acknowledges was sent.
+    pub echo: SimTime,
+}
+
 /// What a control may look at: facts of the flow that the sender keeps up to date and a control cannot write.
 #[derive(Clone, Debug)]
 pub struct Flow {
@@ -59,6 +68,8 @@ pub struct Flow {
     pub min_rtt: Option<Span>,
     /// Segments sent and not cumulatively acknowledged.
     pub packets_out: Segs,
+    /// Segments SACKed and not cumulatively acknowledged.
+    pub sacked_out: Segs,
     /// Segments in the network: `packets_out - (sacked + lost) + retrans`.
     pub in_flight: Segs,
     /// First byte not acknowledged.
@@ -67,6 +78,8 @@ pub struct Flow {
     pub snd_nxt: u64,
     /// Segments delivered since the start, SACKed ones included.
     pub delivered: u64,
+    /// Of them, segments whose ACK carried ECE (`delivered_ce`).
+    pub delivered_ce: u64,
     /// When `delivered` last grew.
     pub delivered_at: SimTime,
     /// Segments marked lost since the start.
@@ -77,6 +90,10 @@ pub struct Flow {
     pub ca_state: CaState,
     /// cwnd was the limit in the last window (`tcp_is_cwnd_limited`).
     pub cwnd_limited: bool,
+    /// ECN was negotiated (`tcp_ecn_mode_any`).
+    pub ecn_ok: bool,
+    /// Timestamps of the ACK in hand, if it had the option.
+    pub timestamps: Option<Timestamps>,
     /// Who paces.
     pub pacing_status: PacingStatus,
     /// When data was last sent (`lsndtime`); on [`CwndEvent::TxStart`] still the transmission before.
@@ -102,15 +119,19 @@ impl Flow {
             srtt_us8: 0,
             min_rtt: None,
             packets_out: Segs::ZERO,
+            sacked_out: Segs::ZERO,
             in_flight: Segs::ZERO,
             snd_una: 0,
             snd_nxt: 0,
             delivered: 0,
+            delivered_ce: 0,
             delivered_at: SimTime::ZERO,
             lost: 0,
             app_limited: 0,
             ca_state: CaState::Open,
             cwnd_limited: false,
+            ecn_ok: false,
+            timestamps: None,
             pacing_status: PacingStatus::None,
             last_sent: SimTime::ZERO,
             departure: SimTime::ZERO,

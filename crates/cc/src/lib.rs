@@ -5,20 +5,38 @@
 //! only its [`Window`]. Names are those of `struct tcp_congestion_ops`. [linux-6.12 tcp.h]
 
 pub mod bbr;
+pub mod bic;
+pub mod cdg;
 mod control;
 pub mod cubic;
+pub mod dctcp;
+mod dice;
 pub mod filters;
 mod flow;
+pub mod highspeed;
+pub mod htcp;
+pub mod hybla;
 pub mod hystart;
+pub mod illinois;
+pub mod lp;
+mod module_param;
+pub mod nv;
 pub mod registry;
 pub mod reno;
 mod sample;
+pub mod scalable;
+#[cfg(test)]
+mod test_acks;
 #[cfg(test)]
 mod test_path;
+pub mod vegas;
+pub mod veno;
+pub mod westwood;
 mod window;
+pub mod yeah;
 
-pub use control::{Control, ModelControl, Moments, WindowControl};
-pub use flow::{CaState, CwndEvent, Flow, PacingStatus};
+pub use control::{AckPath, Control, ModelControl, Moments, WindowControl};
+pub use flow::{CaState, CwndEvent, Flow, PacingStatus, Timestamps};
 pub use registry::{BuildError, ROWS, Row, build, find, head};
 pub use sample::{AckSample, RateSample};
 pub use window::Window;

@@ -5,7 +5,10 @@ use std::fmt;
 
 use tailback_units::{Parameter, ParameterError, Parameters};
 
-use crate::{Control, bbr, cubic, reno};
+use crate::{
+    Control, bbr, bic, cdg, cubic, dctcp, highspeed, htcp, hybla, illinois, lp, nv, reno, scalable, vegas,
+    veno, westwood, yeah,
+};
 
 /// One row of the registry: a file of this crate.
 pub struct Row {
@@ -26,7 +29,25 @@ pub struct Row {
 }
 
 /// Every control there is.
-pub static ROWS: &[Row] = &[reno::ROW, cubic::ROW, bbr::ROW];
+pub static ROWS: &[Row] = &[
+    reno::ROW,
+    cubic::ROW,
+    bic::ROW,
+    highspeed::ROW,
+    htcp::ROW,
+    hybla::ROW,
+    illinois::ROW,
+    scalable::ROW,
+    westwood::ROW,
+    veno::ROW,
+    vegas::ROW,
+    nv::ROW,
+    yeah::ROW,
+    lp::ROW,
+    cdg::ROW,
+    dctcp::ROW,
+    bbr::ROW,
+];
 
 /// A control that cannot be made.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

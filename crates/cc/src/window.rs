@@ -19,6 +19,8 @@ pub struct Window {
     pub pacing_rate: Rate,
     /// Set by a control to mark what is in flight as limited by the application (BBR's PROBE_RTT).
     pub mark_app_limited: bool,
+    /// Set by a control to begin a reduction now, without a loss (`tcp_enter_cwr`; CDG's backoff).
+    pub enter_cwr: bool,
 }
 
 impl Window {
@@ -32,6 +34,7 @@ impl Window {
             cwnd_clamp: Segs(u32::MAX),
             pacing_rate: Rate::UNLIMITED,
             mark_app_limited: false,
+            enter_cwr: false,
         }
     }
 

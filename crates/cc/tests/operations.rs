@@ -7,7 +7,8 @@ use proptest::test_runner::FileFailurePersistence;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_cc::{
-    AckSample, CaState, Control, CwndEvent, Flow, PacingStatus, ROWS, RateSample, Row, Window, build,
+    AckPath, AckSample, CaState, Control, CwndEvent, Flow, PacingStatus, ROWS, RateSample, Row, Timestamps,
+    Window, build,
 };
 use tailback_units::{Parameters, Rate, Segs, SimTime, Span};
 
@@ -111,7 +112,8 @@ struct Sender {
 impl Sender {
     fn new(row: &Row, given: &Parameters, mss: u32, jiffy: Span) -> Self {
         let control = build(row.name, given).expect("the values are in range");
-        let (flow, window) = (Flow::established(mss, jiffy), Window::initial(Segs(10)));
+        let (flow, window) =
+            (Flow { ecn_ok: true, ..Flow::established(mss, jiffy) }, Window::initial(Segs(10)));
         let mut sender = Sender { control, flow, window, draws: Xoshiro256PlusPlus::seed_from_u64(7) };
         sender.control.moments().init(&sender.flow, &mut sender.window, &mut sender.draws);
         sender
@@ -146,7 +148,11 @@ impl Sender {
         self.flow.snd_nxt = self.flow.snd_una + u64::from(ack.in_flight) * u64::from(self.flow.mss);
         self.flow.delivered += u64::from(ack.segments);
         self.flow.delivered_at = self.flow.now;
+        self.flow.delivered_ce += u64::from(ack.losses.min(ack.segments));
         self.flow.lost += u64::from(ack.losses);
+        self.flow.sacked_out = Segs(ack.losses);
+        let echo = SimTime::from_nanos(self.flow.now.as_nanos() / 2);
+        self.flow.timestamps = Some(Timestamps { value: self.flow.now, echo });
         self.flow.in_flight = Segs(ack.in_flight);
         if let Some(rtt) = ack.rtt {
             self.flow.srtt_us8 = u32::try_from(rtt.as_micros() * 8).unwrap_or(u32::MAX);
@@ -156,7 +162,7 @@ impl Sender {
             rtt: ack.rtt,
             in_flight: u64::from(ack.in_flight),
         };
-        self.control.moments().in_ack_event(&self.flow, &mut self.window);
+        self.control.moments().in_ack_event(AckPath::Slow, &self.flow, &mut self.window);
         self.control.moments().pkts_acked(&sample, &self.flow, &mut self.window);
         let rate = RateSample {
             prior_delivered,
@@ -216,7 +222,8 @@ impl Sender {
     fn check(&self, row: &Row) {
         assert!(self.window.cwnd >= Segs::ONE && self.window.cwnd <= self.window.cwnd_clamp, "{}", row.name);
         if matches!(self.control, Control::Window(_)) {
-            assert!(self.window.ssthresh >= Segs(2), "{}: ssthresh {}", row.name, self.window.ssthresh);
+            // A cut leaves two; Vegas and Westwood move the threshold with a window of one.
+            assert!(self.window.ssthresh >= Segs::ONE, "{}: ssthresh {}", row.name, self.window.ssthresh);
         }
         assert!(self.control.read().min_tso_segs(&self.window) >= 1, "{}", row.name);
         self.control.read().gauges(&self.flow, &mut |name, value| {
@@ -268,14 +275,16 @@ proptest! {
     }
 
     #[test]
-    fn a_window_control_stands_still_while_the_window_is_not_the_limit(acks in proptest::collection::vec(ack(), 1..50)) {
-        for row in ROWS {
+    fn a_window_control_does_not_grow_while_the_window_is_not_the_limit(acks in proptest::collection::vec(ack(), 1..50)) {
+        // Vegas does not ask. [linux-6.12 tcp_vegas.c tcp_vegas_cong_avoid]
+        for row in ROWS.iter().filter(|row| row.name != "vegas") {
             let mut sender = Sender::new(row, &Parameters::default(), 1448, Span::from_millis(1));
             sender.flow.cwnd_limited = false;
+            let first = sender.window.cwnd;
             let is_window = matches!(sender.control, Control::Window(_));
             for ack in acks.iter().filter(|_| is_window) {
                 sender.ack(ack);
-                prop_assert_eq!(sender.window.cwnd, Segs(10), "{}", row.name);
+                prop_assert!(sender.window.cwnd <= first, "{}", row.name);
             }
         }
     }

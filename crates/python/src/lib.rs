@@ -4,6 +4,7 @@
 //! broken invariant of the simulator (a Rust panic) is a `RuntimeError` with its message and place. The signatures
 //! are in `python/tailback/_core.pyi`.
 
+mod drill;
 mod failure;
 mod progress;
 mod registry;
@@ -16,6 +17,8 @@ use pyo3::prelude::*;
 mod _core {
     use super::*;
 
+    #[pymodule_export]
+    use super::drill::drill;
     #[pymodule_export]
     use super::failure::Cancelled;
     #[pymodule_export]

@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_cc::{Control, Flow, Moments, Window, WindowControl};
 use tailback_packet::{Ecn, HostId, SackBlock, SackBlocks, Segment, SegmentFlags, SocketId};
-use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, Transmitted};
+use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Transmitted};
 use tailback_units::{Segs, SimTime, Span};
 
 const MSS: u64 = 1448;
@@ -53,6 +53,7 @@ impl Bench {
             flow_hash: 0,
             settings,
             small_queue: SmallQueueLimit::Off,
+            options: SocketOptions::default(),
             control: Control::Window(Box::new(Fixed(window))),
             wants_pacing: false,
             sndbuf_factor: 2,

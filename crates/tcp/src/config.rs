@@ -2,8 +2,9 @@
 
 use tailback_cc::Control;
 use tailback_packet::{HostId, SocketId};
-use tailback_units::Span;
+use tailback_units::{Rate, Span};
 
+use crate::sender::{HEADERS, TIMESTAMP_OPTION};
 use crate::stack::{LINUX_6_12, Stack};
 
 /// How much of a socket's data may sit below TCP (in the qdisc, the driver and the NIC).
@@ -11,13 +12,46 @@ use crate::stack::{LINUX_6_12, Stack};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SmallQueueLimit {
     /// `max(2 · truesize, pacing_rate >> shift)`: 2^(10 − shift) ms of the pacing rate. 10 is the kernel's default.
+    /// It is `sk_pacing_shift`, which also sizes skbs and BBR's segment goal.
     Shift(u32),
+    /// As `Shift`, in the check of the small queue alone.
+    Check(u32),
     /// The check with shift 0 and without the byte cap: one second of the pacing rate.
     Off,
     /// As `Off`, capped at so many bytes of truesize (`net.ipv4.tcp_limit_output_bytes`).
     Bytes(u64),
     /// So many skbs.
     Packets(u32),
+}
+
+/// What an application asks of its socket. A default socket has none of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SocketOptions {
+    /// `SO_MAX_PACING_RATE`; any value but none makes TCP space the packets of any control.
+    pub max_pacing_rate: Option<Rate>,
+    /// `SO_SNDBUF` as asked, in bytes: the buffer is twice that, for ever.
+    pub sndbuf: Option<u64>,
+    /// `SO_RCVBUF` as asked, in bytes: the buffer is twice that, for ever.
+    pub rcvbuf: Option<u64>,
+    /// `SO_RCVLOWAT`: the application is woken for no less than so many bytes.
+    pub rcvlowat: u64,
+    /// `TCP_NOTSENT_LOWAT`: the application may write while less than this is unsent.
+    pub notsent_lowat: Option<u64>,
+    /// `TCP_MAXSEG`: bytes of a segment at most, the timestamp option included.
+    pub mss: Option<u32>,
+}
+
+impl Default for SocketOptions {
+    fn default() -> Self {
+        SocketOptions {
+            max_pacing_rate: None,
+            sndbuf: None,
+            rcvbuf: None,
+            rcvlowat: 1,
+            notsent_lowat: None,
+            mss: None,
+        }
+    }
 }
 
 /// The sysctls and constants of a host's TCP.
@@ -41,8 +75,18 @@ pub struct Settings {
     pub wmem: [u64; 3],
     /// `net.ipv4.tcp_slow_start_after_idle`.
     pub slow_start_after_idle: bool,
+    /// Tail loss probes are sent (`net.ipv4.tcp_early_retrans` is not 0).
+    pub tail_loss_probe: bool,
     /// Most segments of one skb: 1 with offloads off.
     pub gso_max_segs: u32,
+}
+
+impl Settings {
+    /// Payload bytes of a segment at most.
+    pub(crate) fn mss(&self, options: &SocketOptions) -> u32 {
+        let asked = options.mss.map_or(u32::MAX, |mss| mss - TIMESTAMP_OPTION);
+        asked.min(self.mtu - HEADERS)
+    }
 }
 
 impl Default for Settings {
@@ -58,9 +102,24 @@ impl Default for Settings {
             rmem: [4096, 131_072, 6_291_456],
             wmem: [4096, 16_384, 4_194_304],
             slow_start_after_idle: true,
+            tail_loss_probe: true,
             gso_max_segs: 1,
         }
     }
+}
+
+/// What the options of the two SYNs agreed on. A socket that is not told supposes all of them, and a peer with its
+/// own MTU. [rfc9293 §3.7.1] [rfc7323] [rfc2018]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Agreement {
+    /// The MSS option of the peer: payload of an IP packet without options.
+    pub peer_mss: u32,
+    /// Both sides sent the timestamp option.
+    pub timestamps: bool,
+    /// Both sides permitted SACK.
+    pub sack: bool,
+    /// Both sides scale their windows.
+    pub window_scaling: bool,
 }
 
 /// What one socket is made from.
@@ -78,6 +137,8 @@ pub struct EndpointConfig {
     pub settings: Settings,
     /// Limit of the small queue.
     pub small_queue: SmallQueueLimit,
+    /// What the application asked of the socket.
+    pub options: SocketOptions,
     /// Congestion control.
     pub control: Control,
     /// The control asks TCP to pace.

@@ -15,10 +15,12 @@ use crate::sender::{Sender, SenderConfig, TIMESTAMP_OPTION};
 use crate::timers::wheel_expiry;
 use crate::undo::timestamp;
 use crate::window::Chrono;
-use crate::{EndpointConfig, SmallQueueLimit};
+use crate::{Agreement, EndpointConfig, SmallQueueLimit};
 
 /// Bytes of a TCP header without options.
 const TCP_HEADER: u32 = 20;
+/// Shortest receive or send buffer of `setsockopt`. [linux-6.12 sock.h SOCK_MIN_SNDBUF]
+const SNDBUF_MIN: u64 = 4608;
 /// Bytes of the options of a SYN: MSS 4, SACK permitted 2, timestamps 10, window scale 3, padding 1.
 const SYN_OPTIONS: u32 = 20;
 /// Truesize of a pure ACK: counted at the receiver of it only.
@@ -102,13 +104,14 @@ impl Endpoint {
     }
 
     fn new(config: EndpointConfig, state: State) -> Self {
-        let EndpointConfig { socket, peer, peer_host, flow_hash, settings, small_queue, control, .. } =
+        let EndpointConfig { socket, peer, peer_host, flow_hash, settings, small_queue, options, .. } =
             config;
-        let pacing = if config.wants_pacing { PacingStatus::Needed } else { PacingStatus::None };
-        let mss = settings.mtu - crate::sender::HEADERS;
-        let receiver = Receiver::new(&settings, mss);
-        let sndbuf_factor = config.sndbuf_factor;
-        let sender = Sender::new(SenderConfig { settings, small_queue, control, pacing, sndbuf_factor });
+        let paced = config.wants_pacing || options.max_pacing_rate.is_some();
+        let pacing = if paced { PacingStatus::Needed } else { PacingStatus::None };
+        let receiver = Receiver::new(&settings, &options);
+        let (control, sndbuf_factor) = (config.control, config.sndbuf_factor);
+        let sender =
+            Sender::new(SenderConfig { settings, small_queue, options, control, pacing, sndbuf_factor });
         Endpoint {
             addresses: Addresses { socket, peer, peer_host, flow_hash },
             state,
@@ -120,6 +123,46 @@ impl Endpoint {
             finished_told: false,
             continuing: false,
         }
+    }
+
+    /// The options of both SYNs are known: call it before the peer's SYN is taken.
+    pub fn agree(&mut self, agreement: Agreement) {
+        let own_mss = self.sender.settings.mtu - IPV4_HEADER - TCP_HEADER;
+        let options = if agreement.timestamps { TIMESTAMP_OPTION } else { 0 };
+        self.sender.flow.mss = agreement.peer_mss.min(own_mss).saturating_sub(options).max(1);
+        self.sender.agreement = agreement;
+        self.receiver.agree(&agreement, own_mss - options);
+    }
+
+    /// The window this socket advertises counts units of two to the power of this.
+    pub fn window_scale(&self) -> u32 {
+        self.receiver.window.scale()
+    }
+
+    /// A packet of this socket met `fq`, which spaces them from now on. [linux-6.12 sch_fq.c fq_classify]
+    pub fn meets_fq(&mut self) {
+        self.sender.flow.pacing_status = PacingStatus::Fq;
+    }
+
+    /// `TCP_NODELAY`: short segments do not wait.
+    pub fn set_no_delay(&mut self, now: SimTime) {
+        self.sender.flow.now = now;
+        self.sender.no_delay = true;
+        if self.sender.has_unsent() {
+            self.sender.agenda.begin(Pass::Push);
+        }
+    }
+
+    /// `SO_SNDBUF` of half of `bytes`: the buffer has this size from now on. [linux-6.12 sock.c sk_setsockopt]
+    pub fn set_send_buffer(&mut self, bytes: u64) {
+        self.sender.sndbuf = bytes.max(SNDBUF_MIN);
+        self.sender.sndbuf_locked = true;
+    }
+
+    /// `TCP_QUICKACK`: what waits is acknowledged now, and the next segments at once.
+    /// [linux-6.12 tcp.c __tcp_sock_set_quickack]
+    pub fn quick_ack(&mut self) {
+        self.receiver.set_quick_ack();
     }
 
     /// A segment arrived. `truesize` is what its buffer is charged with at the receiver.
@@ -137,7 +180,7 @@ impl Endpoint {
             State::Listen => {}
             State::SynSent => self.take_syn_ack(&segment, draws),
             State::SynReceived => {
-                self.receiver.window.handshake_echo(segment.tsecr);
+                self.receiver.window.begin_measuring(now);
                 self.establish(segment.window, draws);
                 self.take_established(&segment, truesize, draws);
             }
@@ -188,6 +231,7 @@ impl Endpoint {
         sender.refresh_flow();
         let Sender { control, flow, window, .. } = sender;
         control.moments().init(flow, window, draws);
+        sender.cap_pacing_rate();
         self.sync_receiver();
     }
 
@@ -245,12 +289,14 @@ impl Endpoint {
             sender.check_app_limited();
         }
         sender.restart_after_idle();
+        if !self.continuing {
+            sender.reopen_tail();
+        }
+        let before = sender.write_seq;
         let accepted = sender.fill(bytes);
         self.continuing = accepted < bytes;
         sender.app_blocked = accepted < bytes;
-        if accepted > 0 {
-            sender.push_marks.push_back(sender.write_seq);
-        }
+        sender.mark_pushes(before);
         if sender.has_unsent() && (sender.app_blocked || !sender.autocorked()) {
             sender.agenda.begin(if sender.app_blocked { Pass::Push } else { Pass::Normal });
         }
@@ -259,8 +305,23 @@ impl Endpoint {
 
     /// The application reads all there is. Returns the bytes read.
     pub fn read(&mut self, now: SimTime) -> Bytes {
+        self.read_at_most(Bytes(u64::MAX), now)
+    }
+
+    /// The application reads with a buffer of `most` bytes. Returns the bytes read.
+    pub fn read_at_most(&mut self, most: Bytes, now: SimTime) -> Bytes {
         self.sender.flow.now = now;
-        Bytes(self.receiver.read(now))
+        Bytes(self.receiver.read(most.0, now))
+    }
+
+    /// Bytes that wait to be read.
+    pub fn readable_bytes(&self) -> Bytes {
+        Bytes(self.receiver.readable_bytes())
+    }
+
+    /// Next byte expected from the peer, and the next byte to be sent.
+    pub fn positions(&self) -> (u64, u64) {
+        (self.receiver.rcv_nxt, self.sender.flow.snd_nxt)
     }
 
     /// The application closes: FIN after the last byte.
@@ -388,7 +449,7 @@ impl Endpoint {
             ack: if answers { self.receiver.rcv_nxt } else { 0 },
             window: self.receiver.window.rcv_wnd(),
             flags,
-            mss: (self.sender.mss() + TIMESTAMP_OPTION) as u16,
+            mss: (self.sender.settings.mtu - IPV4_HEADER - TCP_HEADER) as u16,
             tsval: Some(timestamp(now)),
             tsecr: self.receiver.timestamp_echo(),
             sack: SackBlocks::NONE,
@@ -406,7 +467,7 @@ impl Endpoint {
             window,
             flags: SegmentFlags::ACK,
             mss: 0,
-            tsval: Some(timestamp(self.sender.flow.now)),
+            tsval: self.sender.agreement.timestamps.then(|| timestamp(self.sender.flow.now)),
             tsecr: self.receiver.timestamp_echo(),
             sack,
         }
@@ -414,11 +475,14 @@ impl Endpoint {
 
     fn data_packet(&mut self, outgoing: Outgoing) -> Packet {
         let Outgoing { seq, length, push, fin, departure } = outgoing;
+        if length > 0 {
+            self.receiver.answered(self.sender.flow.now);
+        }
         let mut segment = self.pure_ack();
         segment.seq = seq;
         segment.length = length;
         segment.mss = length as u16;
-        segment.tsval = Some(timestamp(departure));
+        segment.tsval = segment.tsval.map(|_| timestamp(departure));
         if push {
             segment.flags = segment.flags.with(SegmentFlags::PSH);
         }
@@ -433,7 +497,7 @@ impl Endpoint {
     fn packet(&self, segment: Segment, truesize: u32, departure: SimTime) -> Packet {
         let options = match segment.flags.contains(SegmentFlags::SYN) {
             true => SYN_OPTIONS,
-            false => TIMESTAMP_OPTION + sack_option(segment.sack.as_slice().len() as u32),
+            false => self.timestamp_option() + sack_option(segment.sack.as_slice().len() as u32),
         };
         Packet {
             from: self.addresses.socket,
@@ -450,6 +514,10 @@ impl Endpoint {
             departure,
             payload: Payload::Tcp(segment),
         }
+    }
+
+    fn timestamp_option(&self) -> u32 {
+        if self.sender.agreement.timestamps { TIMESTAMP_OPTION } else { 0 }
     }
 
     /// `TCP_INFO` as of now.
@@ -475,6 +543,12 @@ impl Endpoint {
             lost: Segs(sender.lost_out),
             retrans: Segs(sender.retrans_out),
             reordering: Segs(sender.reordering),
+            retransmits: sender.retransmits,
+            snd_mss: sender.mss(),
+            dsack_dups: sender.dsack_dups,
+            reord_seen: sender.reord_seen,
+            rcv_mss: self.receiver.window.rcv_mss(),
+            rcv_ssthresh: Bytes(self.receiver.window.ssthresh()),
             notsent_bytes: Bytes(sender.unsent()),
             snd_wnd: Bytes(sender.snd_wnd),
             delivered: sender.flow.delivered,

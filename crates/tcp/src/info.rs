@@ -90,6 +90,18 @@ pub struct TcpInfo {
     pub lost: Segs,
     /// Segments retransmitted and not yet acknowledged.
     pub retrans: Segs,
+    /// Timeouts in a row.
+    pub retransmits: u32,
+    /// Payload of a full segment.
+    pub snd_mss: u32,
+    /// Segments that the peer reported as duplicates.
+    pub dsack_dups: u32,
+    /// How often reordering was seen.
+    pub reord_seen: u32,
+    /// Payload of a full segment of the peer, estimated.
+    pub rcv_mss: u32,
+    /// Slow-start threshold of the receive window.
+    pub rcv_ssthresh: Bytes,
     /// Reordering metric.
     pub reordering: Segs,
     /// Bytes written and never sent.

@@ -2,7 +2,7 @@
 //! timer → rate sample → control → pacing rate; retransmissions and new data follow from the agenda.
 //! [linux-6.12 tcp_input.c tcp_ack]
 
-use tailback_cc::{AckSample, Control};
+use tailback_cc::{AckPath, AckSample, Control, Timestamps};
 use tailback_packet::{Segment, SegmentFlags};
 use tailback_units::{Segs, SimTime, Span};
 
@@ -40,6 +40,7 @@ impl Sender {
             return;
         }
         self.echoed = ack.tsecr;
+        self.flow.timestamps = stamps(ack);
         let before = self.before_ack();
         let old = ack.ack < before.una;
         if old && ack.sack.is_empty() {
@@ -53,6 +54,7 @@ impl Sender {
         };
         let mut sample = SampleInProgress::new(self.in_flight());
         let nothing_outstanding = self.queue.is_empty();
+        let path = ack_path(ack, before.una, self.snd_wnd);
         if flags.una_advanced {
             self.retransmits = 0;
         }
@@ -65,7 +67,9 @@ impl Sender {
             false => self.tag_sacked(ack, before.una, &mut flags, &mut sample),
         };
         self.refresh_flow();
-        self.control.moments().in_ack_event(&self.flow, &mut self.window);
+        if !old {
+            self.control.moments().in_ack_event(path, &self.flow, &mut self.window);
+        }
         if nothing_outstanding {
             self.process_probe_ack(ack.ack, &flags);
             return self.answer_of_window_probe();
@@ -267,6 +271,7 @@ impl Sender {
                 if std::mem::take(&mut self.window.mark_app_limited) {
                     self.mark_app_limited();
                 }
+                self.cap_pacing_rate();
                 return;
             }
             Control::Window(_) if in_reduction => {
@@ -279,6 +284,9 @@ impl Sender {
                 if progress {
                     control.cong_avoid(Segs(delivered), &self.flow, &mut self.window);
                     self.usage.stamp = self.flow.now;
+                    if std::mem::take(&mut self.window.enter_cwr) {
+                        self.enter_cwr();
+                    }
                 }
             }
         }
@@ -291,4 +299,15 @@ impl Sender {
             self.agenda.begin(Pass::Normal);
         }
     }
+}
+
+fn stamps(ack: &Segment) -> Option<Timestamps> {
+    Some(Timestamps { value: ack.tsval?, echo: ack.tsecr? })
+}
+
+/// Header prediction: new data acknowledged, the same window, and nothing else. [linux-6.12 tcp_input.c tcp_ack]
+fn ack_path(ack: &Segment, una: u64, window: u64) -> AckPath {
+    let echoes = ack.flags.contains(SegmentFlags::ECE);
+    let predicted = ack.ack > una && ack.window == window && ack.sack.is_empty() && !echoes;
+    if predicted { AckPath::Fast } else { AckPath::Slow }
 }

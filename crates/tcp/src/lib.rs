@@ -40,7 +40,7 @@ mod timers;
 mod undo;
 mod window;
 
-pub use config::{EndpointConfig, Settings, SmallQueueLimit};
+pub use config::{Agreement, EndpointConfig, Settings, SmallQueueLimit, SocketOptions};
 pub use endpoint::{Endpoint, Transmitted, Wakeup};
 pub use info::{HeldBy, Note, TcpInfo};
 pub use stack::{LINUX_5_10, LINUX_6_12, STACKS, Stack};

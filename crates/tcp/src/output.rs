@@ -216,7 +216,8 @@ impl Sender {
     /// A short segment waits while another short one is unacknowledged (Minshall's rule).
     /// [linux-6.12 tcp_output.c tcp_nagle_check]
     fn held_by_nagle(&self) -> bool {
-        self.flow.packets_out.0 > 0
+        !self.no_delay
+            && self.flow.packets_out.0 > 0
             && self.small_sent > self.flow.snd_una
             && self.small_sent <= self.flow.snd_nxt
     }
@@ -330,9 +331,7 @@ impl Sender {
         let could_send = self.has_unsent() && self.flow.snd_nxt + u64::from(self.mss()) <= self.window_end();
         let last = self.queue.end().checked_sub(1).filter(|&last| self.queue.contains(last));
         match last {
-            Some(last) if !could_send && self.tlp_high_seq.is_none() && !self.in_host_queue(last) => {
-                self.retransmit(last, Role::Probe)
-            }
+            Some(last) if !could_send && !self.in_host_queue(last) => self.retransmit(last, Role::Probe),
             _ => {
                 self.rearm_rto();
                 None

@@ -57,5 +57,13 @@ impl Sender {
         let scaled = u128::from(per_cent) * u128::from(cwnd.max(self.flow.packets_out).0);
         let rate = scaled / u128::from(self.rtt.srtt_us8().max(1));
         self.window.pacing_rate = Rate::from_bytes_per_sec(rate.min(u128::from(u64::MAX / 8)) as u64);
+        self.cap_pacing_rate();
+    }
+
+    /// `SO_MAX_PACING_RATE` holds for every control. [linux-6.12 sock.c sk_setsockopt, sk_max_pacing_rate]
+    pub(crate) fn cap_pacing_rate(&mut self) {
+        if let Some(most) = self.options.max_pacing_rate {
+            self.window.pacing_rate = self.window.pacing_rate.min(most);
+        }
     }
 }

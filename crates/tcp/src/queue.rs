@@ -30,6 +30,8 @@ impl Tags {
     pub(crate) const PUSH: Tags = Tags(32);
     /// Carries FIN.
     pub(crate) const FIN: Tags = Tags(64);
+    /// Shares the skb of the record before it.
+    pub(crate) const MERGED: Tags = Tags(128);
 
     pub(crate) const fn has(self, tag: Tags) -> bool {
         self.0 & tag.0 != 0
@@ -104,15 +106,23 @@ pub(crate) struct RetransmitQueue {
     first: Index,
     oldest: Index,
     newest: Index,
+    /// Records with [`Tags::MERGED`].
+    merged: usize,
 }
 
 impl RetransmitQueue {
     pub(crate) fn new() -> Self {
-        RetransmitQueue { ring: VecDeque::new(), first: 0, oldest: NOWHERE, newest: NOWHERE }
+        RetransmitQueue { ring: VecDeque::new(), first: 0, oldest: NOWHERE, newest: NOWHERE, merged: 0 }
     }
 
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.ring.len()
+    }
+
+    /// Buffers that hold the records.
+    pub(crate) fn skbs(&self) -> usize {
+        self.ring.len() - self.merged
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -165,7 +175,37 @@ impl RetransmitQueue {
         }
         self.unlink(self.first);
         self.first += 1;
-        self.ring.pop_front()
+        let head = self.ring.pop_front();
+        // What is left of a shared skb is its own.
+        self.part(self.first);
+        head
+    }
+
+    /// Two neighbours that were both SACKed share the skb of the first, if their payload is as long: the memory of the
+    /// second is free. The kernel stops at 512 KiB of payload, which saves it one skb in 362 less.
+    /// [linux-6.12 tcp_input.c tcp_shift_skb_data, tcp_shifted_skb]
+    pub(crate) fn merge_with_earlier(&mut self, index: Index) {
+        if index <= self.first || index >= self.end() || !self.both_sacked(index) {
+            return;
+        }
+        let segment = self.get_mut(index);
+        if !segment.tags.has(Tags::MERGED) {
+            segment.tags.set(Tags::MERGED);
+            self.merged += 1;
+        }
+    }
+
+    fn both_sacked(&self, index: Index) -> bool {
+        let (earlier, segment) = (self.get(index - 1), self.get(index));
+        let plain = |tags: Tags| tags.has(Tags::SACKED) && !tags.has(Tags::RETRANS) && !tags.has(Tags::LOST);
+        earlier.length == segment.length && plain(earlier.tags) && plain(segment.tags)
+    }
+
+    fn part(&mut self, index: Index) {
+        if self.contains(index) && self.get(index).tags.has(Tags::MERGED) {
+            self.get_mut(index).tags.clear(Tags::MERGED);
+            self.merged -= 1;
+        }
     }
 
     /// It was transmitted again: last in time order.
@@ -251,6 +291,33 @@ mod tests {
         assert_eq!(in_time_order(&queue), [0u64; 0]);
         queue.move_to_newest(1);
         assert_eq!(in_time_order(&queue), [1]);
+    }
+
+    #[test]
+    fn sacked_neighbours_share_an_skb_until_the_first_of_them_leaves() {
+        let mut queue = filled(4);
+        for index in [1, 2, 3] {
+            queue.get_mut(index).tags.set(Tags::SACKED);
+            queue.merge_with_earlier(index);
+        }
+        assert_eq!((queue.len(), queue.skbs()), (4, 2));
+        queue.pop();
+        assert_eq!((queue.len(), queue.skbs()), (3, 1));
+        queue.pop();
+        assert_eq!((queue.len(), queue.skbs()), (2, 1));
+    }
+
+    #[test]
+    fn a_short_or_retransmitted_segment_keeps_its_own_skb() {
+        let mut queue = filled(2);
+        queue.push(SentSegment::new(200, 60, Tags::default()));
+        for index in 0..3 {
+            queue.get_mut(index).tags.set(Tags::SACKED);
+        }
+        queue.get_mut(0).tags.set(Tags::RETRANS);
+        queue.merge_with_earlier(1);
+        queue.merge_with_earlier(2);
+        assert_eq!(queue.skbs(), 3);
     }
 
     #[test]

@@ -14,7 +14,9 @@ const SEGMENTS_PER_SKB: u32 = 17;
 /// A buffer with the payload of some segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Skb {
-    pub(crate) bytes: u32,
+    bytes: u32,
+    /// Of them, what the application has.
+    read: u32,
     segments: u32,
     /// Memory beside the payload.
     head: u32,
@@ -23,7 +25,11 @@ pub(crate) struct Skb {
 impl Skb {
     /// A segment as it arrived, with all its memory.
     pub(crate) fn of_segment(bytes: u32, truesize: u32) -> Self {
-        Skb { bytes, segments: 1, head: truesize.saturating_sub(bytes) }
+        Skb { bytes, read: 0, segments: 1, head: truesize.saturating_sub(bytes) }
+    }
+
+    fn unread(self) -> u32 {
+        self.bytes - self.read
     }
 
     /// Memory it is accounted with.
@@ -73,11 +79,24 @@ impl Reassembly {
         }
     }
 
-    /// The next skb for the application.
-    pub(crate) fn pop(&mut self) -> Option<Skb> {
-        let skb = self.ready.pop_front()?;
-        self.truesize -= skb.truesize();
-        Some(skb)
+    /// Bytes of the next skb for the application, `most` of them at most. An skb is freed when all of it was read.
+    pub(crate) fn take(&mut self, most: u64) -> Option<u32> {
+        let skb = self.ready.front_mut()?;
+        let bytes = u64::from(skb.unread()).min(most) as u32;
+        if bytes == 0 {
+            return None;
+        }
+        skb.read += bytes;
+        if skb.unread() == 0 {
+            self.truesize -= skb.truesize();
+            self.ready.pop_front();
+        }
+        Some(bytes)
+    }
+
+    /// Bytes that the application may read.
+    pub(crate) fn ready_bytes(&self) -> u64 {
+        self.ready.iter().map(|skb| u64::from(skb.unread())).sum()
     }
 
     /// Nothing waits for a hole to be filled.
@@ -115,16 +134,37 @@ impl Reassembly {
         bytes
     }
 
+    /// What waits and lies below `rcv_nxt`: it has arrived twice. [linux-6.12 tcp_input.c tcp_ofo_queue]
+    pub(crate) fn overlap(&self, rcv_nxt: u64) -> Option<SackBlock> {
+        let first = self.islands.first()?.block;
+        (first.start < rcv_nxt).then(|| SackBlock { start: first.start, end: first.end.min(rcv_nxt) })
+    }
+
     /// Moves what is in order now to the receive queue; returns the new `rcv_nxt`.
     pub(crate) fn join(&mut self, mut rcv_nxt: u64) -> u64 {
         while self.islands.first().is_some_and(|island| island.block.start <= rcv_nxt) {
             let island = self.islands.remove(0);
-            rcv_nxt = rcv_nxt.max(island.block.end);
+            let mut at = island.block.start;
             for skb in island.skbs {
-                self.queue(skb);
+                let end = at + u64::from(skb.bytes);
+                self.queue_after(rcv_nxt, at, skb);
+                at = end;
             }
+            rcv_nxt = rcv_nxt.max(island.block.end);
         }
         rcv_nxt
+    }
+
+    /// Queues what of the skb at `at` is not below `rcv_nxt`; the rest is freed.
+    fn queue_after(&mut self, rcv_nxt: u64, at: u64, mut skb: Skb) {
+        let known = rcv_nxt.saturating_sub(at).min(u64::from(skb.bytes)) as u32;
+        if known == skb.bytes {
+            self.truesize -= skb.truesize();
+            return;
+        }
+        skb.bytes -= known;
+        self.truesize -= u64::from(known);
+        self.queue(skb);
     }
 }
 
@@ -167,7 +207,7 @@ mod tests {
         data.push(Skb::of_segment(100, 1060));
         assert_eq!(data.join(100), 600);
         assert!(data.in_order());
-        let read: u32 = std::iter::from_fn(|| data.pop()).map(|skb| skb.bytes).sum();
+        let read: u32 = std::iter::from_fn(|| data.take(u64::MAX)).sum();
         assert_eq!((read, data.truesize), (600, 0));
     }
 
@@ -180,7 +220,7 @@ mod tests {
         }
         data.push(Skb::of_segment(100, 1060));
         data.join(100);
-        assert_eq!(data.pop().map(|skb| skb.bytes), Some(100));
-        assert_eq!(data.pop().map(|skb| skb.bytes), Some(1700));
+        assert_eq!(data.take(u64::MAX), Some(100));
+        assert_eq!(data.take(u64::MAX), Some(1700));
     }
 }

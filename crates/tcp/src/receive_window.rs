@@ -11,11 +11,11 @@
 //! [linux-6.12 tcp_output.c __tcp_select_window, tcp_select_window]
 
 use tailback_packet::{Segment, SegmentFlags};
-use tailback_units::SimTime;
+use tailback_units::{SimTime, Span};
 
-use crate::config::Settings;
+use crate::config::{Settings, SocketOptions};
 use crate::sender::{INITIAL_WINDOW, TIMESTAMP_OPTION};
-use crate::stack::{PushedSegment, ReceiveRatio, Stack};
+use crate::stack::{PushedSegment, ReceiveRatio, SameTickEcho, Stack};
 use crate::undo::{TIMESTAMP_CLOCK, timestamp};
 
 /// Ratio of payload to memory assumed at the start. [linux-6.12 tcp.h TCP_DEFAULT_SCALING_RATIO]
@@ -28,6 +28,8 @@ const MAX_TCP_HEADER: u64 = 320;
 const SKB_STRUCTURES: u64 = 256 + 320;
 /// Smallest window clamp: half of SOCK_MIN_RCVBUF. [linux-6.12 sock.h]
 const CLAMP_MIN: u64 = 1152;
+/// `net.core.rmem_max`.
+const RMEM_MAX: u64 = 212_992;
 
 /// Window and buffer.
 #[derive(Debug)]
@@ -41,6 +43,7 @@ pub(crate) struct ReceiveWindow {
     ratio: u64,
     rcvbuf: u64,
     rmem_most: u64,
+    tuning: Tuning,
     pub(crate) rmem_alloc: u64,
     clamp: u64,
     ssthresh: u64,
@@ -51,6 +54,14 @@ pub(crate) struct ReceiveWindow {
     scale: u32,
     space: Space,
     rtt: ReceiverRtt,
+}
+
+/// Does the buffer grow with what the application reads?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Tuning {
+    Automatic,
+    /// `SO_RCVBUF` was set.
+    Fixed,
 }
 
 /// What the application read in the last round trip. [linux-6.12 tcp.h rcvq_space]
@@ -70,13 +81,21 @@ struct ReceiverRtt {
     last_echo: Option<SimTime>,
 }
 
+/// Shift of the window field that makes so much advertisable. [rfc7323 §2.3]
+fn scale(most: u64) -> u32 {
+    most.max(1).ilog2().saturating_sub(15).min(14)
+}
+
 impl ReceiveWindow {
-    pub(crate) fn new(settings: &Settings, mss: u32) -> Self {
-        let rcvbuf = settings.rmem[1];
+    pub(crate) fn new(settings: &Settings, options: &SocketOptions) -> Self {
+        let mss = settings.mss(options);
+        let rcvbuf = options.rcvbuf.map_or(settings.rmem[1], |asked| (2 * asked).max(2 * CLAMP_MIN));
         let full_mss = u64::from(mss + TIMESTAMP_OPTION);
         // The SYN's window is a whole number of segments: 64240 for an Ethernet MTU.
         let space = rcvbuf * RATIO_DEFAULT / 256;
         let window = if space > full_mss { space / full_mss * full_mss } else { space }.min(65_535);
+        // A fixed buffer is all that will ever be advertised. [linux-6.12 tcp_output.c tcp_select_initial_window]
+        let most_advertised = options.rcvbuf.map_or(settings.rmem[2].max(RMEM_MAX), |_| space);
         ReceiveWindow {
             stack: settings.stack,
             advmss: mss,
@@ -85,16 +104,35 @@ impl ReceiveWindow {
             ratio: RATIO_DEFAULT,
             rcvbuf,
             rmem_most: settings.rmem[2],
+            tuning: if options.rcvbuf.is_some() { Tuning::Fixed } else { Tuning::Automatic },
             rmem_alloc: 0,
             clamp: space,
             ssthresh: window,
             rcv_wnd: window,
             rcv_wup: 0,
             copied_seq: 0,
-            scale: settings.rmem[2].max(65_535).ilog2().saturating_sub(15).min(14),
+            scale: scale(most_advertised),
             space: Space::default(),
             rtt: ReceiverRtt::default(),
         }
+    }
+
+    /// What the SYNs agreed on: `mss` is the payload of a full segment with their options.
+    pub(crate) fn agree(&mut self, mss: u32, scaling: bool) {
+        self.advmss = mss;
+        self.rcv_mss = RCV_MSS_DEFAULT.min(mss);
+        if !scaling {
+            self.scale = 0;
+            self.clamp = self.clamp.min(65_535);
+        }
+    }
+
+    pub(crate) fn scale(&self) -> u32 {
+        self.scale
+    }
+
+    pub(crate) fn ssthresh(&self) -> u64 {
+        self.ssthresh
     }
 
     /// The side that answers a SYN knows of the timestamps: its window is a whole number of segments without them,
@@ -105,12 +143,6 @@ impl ReceiveWindow {
             self.rcv_wnd = (self.clamp / mss * mss).min(65_535);
             self.ssthresh = self.rcv_wnd;
         }
-    }
-
-    /// The echo of the handshake gives no sample: the first data segments repeat it. Seen in captures of 6.12: the
-    /// receive buffer is first adjusted when the second timestamp is echoed.
-    pub(crate) fn handshake_echo(&mut self, echo: Option<SimTime>) {
-        self.rtt.last_echo = echo;
     }
 
     /// The connection is established. [linux-6.12 tcp_input.c tcp_init_buffer_space]
@@ -126,6 +158,12 @@ impl ReceiveWindow {
             self.clamp = (2 * mss).max(most - mss);
         }
         self.ssthresh = self.ssthresh.min(self.clamp);
+    }
+
+    /// The first round trip of the application's pace begins once both sides know of each other: at the passive side
+    /// with the last segment of the handshake. [linux-6.12 tcp_input.c tcp_init_buffer_space]
+    pub(crate) fn begin_measuring(&mut self, now: SimTime) {
+        self.space.time = now;
     }
 
     /// Payload that fits so much memory. [linux-6.12 tcp.h tcp_win_from_space]
@@ -213,22 +251,22 @@ impl ReceiveWindow {
         0
     }
 
-    /// [linux-6.12 tcp_input.c tcp_rcv_rtt_measure_ts]
+    /// [linux-6.12 tcp_input.c tcp_rcv_rtt_measure_ts, tcp_rtt_tsopt_us]
     pub(crate) fn rtt_by_timestamp(&mut self, segment: &Segment, now: SimTime) {
-        if segment.tsecr.is_none() || segment.tsecr == self.rtt.last_echo {
-            return;
-        }
+        let Some(echo) = segment.tsecr.filter(|_| segment.tsecr != self.rtt.last_echo) else { return };
         self.rtt.last_echo = segment.tsecr;
         if segment.length < self.rcv_mss {
             return;
         }
-        if let Some(echo) = segment.tsecr {
-            let sample = timestamp(now).since(echo).max(TIMESTAMP_CLOCK).as_micros() as u32;
-            self.rtt.us8 = match self.rtt.us8 {
-                0 => sample << 3,
-                old => old - (old >> 3) + sample,
-            };
-        }
+        let sample = match timestamp(now).since(echo) {
+            Span::ZERO if self.stack.same_tick_echo == SameTickEcho::NoSample => return,
+            ticks => ticks.max(TIMESTAMP_CLOCK).as_micros() as u32,
+        };
+        self.rtt.us8 = match self.rtt.us8 {
+            0 => sample << 3,
+            old if sample << 3 < old => sample << 3,
+            old => old - (old >> 3) + sample,
+        };
     }
 
     /// The time for one window is never shorter than a round trip: lowers the estimate only.
@@ -249,25 +287,25 @@ impl ReceiveWindow {
     }
 
     /// The application read the `bytes` of one skb.
-    pub(crate) fn read(&mut self, bytes: u32, now: SimTime) {
+    pub(crate) fn read(&mut self, bytes: u32, rcv_nxt: u64, now: SimTime) {
         self.copied_seq += u64::from(bytes);
-        self.adjust_space(now);
+        self.adjust_space(rcv_nxt, now);
     }
 
     /// Dynamic right-sizing. [linux-6.12 tcp_input.c tcp_rcv_space_adjust]
-    fn adjust_space(&mut self, now: SimTime) {
+    fn adjust_space(&mut self, rcv_nxt: u64, now: SimTime) {
         let passed = now.as_micros() - self.space.time.as_micros();
         if self.rtt.us8 == 0 || passed < u64::from(self.rtt.us8 >> 3) {
             return;
         }
-        let copied = self.copied_seq - self.space.seq;
+        let copied = (self.copied_seq - self.space.seq).saturating_sub(self.unread(rcv_nxt));
         if copied > self.space.bytes {
             let mut window = 2 * copied + 16 * u64::from(self.advmss);
             let growth =
                 u128::from(window) * u128::from(copied - self.space.bytes) / u128::from(self.space.bytes);
             window += 2 * growth as u64;
             let rcvbuf = self.memory_for(window).min(self.rmem_most);
-            if rcvbuf > self.rcvbuf {
+            if rcvbuf > self.rcvbuf && self.tuning == Tuning::Automatic {
                 self.rcvbuf = rcvbuf;
                 self.clamp = self.usable(rcvbuf);
             }
@@ -292,7 +330,7 @@ impl ReceiveWindow {
     }
 
     /// What is left of the window advertised last. [linux-6.12 tcp.h tcp_receive_window]
-    fn left(&self, rcv_nxt: u64) -> u64 {
+    pub(crate) fn left(&self, rcv_nxt: u64) -> u64 {
         (self.rcv_wup + self.rcv_wnd).saturating_sub(rcv_nxt)
     }
 
@@ -315,6 +353,11 @@ impl ReceiveWindow {
         free < full >> 1
     }
 
+    /// The buffer is more than seven eighths full. [linux-6.12 tcp.h tcp_rmem_pressure]
+    pub(crate) fn under_pressure(&self) -> bool {
+        self.rmem_alloc > self.rcvbuf - (self.rcvbuf >> 3)
+    }
+
     /// Advertises: never less than was promised. True if the buffer is more than half full, which ends quick ACKs.
     pub(crate) fn select(&mut self, rcv_nxt: u64) -> bool {
         let free = self.usable(self.rcvbuf.saturating_sub(self.rmem_alloc));
@@ -333,5 +376,60 @@ impl ReceiveWindow {
     pub(crate) fn opens_twice(&self, rcv_nxt: u64) -> bool {
         let left = self.left(rcv_nxt);
         2 * left <= self.clamp && self.candidate() > 0 && self.candidate() >= 2 * left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tailback_packet::SackBlocks;
+
+    use super::*;
+    use crate::stack::{LINUX_5_10, LINUX_6_12};
+
+    const MSS: u32 = 1448;
+
+    fn at(millis: u64) -> SimTime {
+        SimTime::from_nanos(millis * 1_000_000)
+    }
+
+    fn data(tsecr: SimTime) -> Segment {
+        Segment {
+            seq: 1,
+            length: MSS,
+            ack: 1,
+            window: 65_160,
+            flags: SegmentFlags::ACK,
+            mss: 1460,
+            tsval: Some(tsecr),
+            tsecr: Some(tsecr),
+            sack: SackBlocks::NONE,
+        }
+    }
+
+    /// RTT in µs after data at these times that echoes timestamps of those.
+    fn rtt_us(stack: Stack, echoes: &[(u64, u64)]) -> u32 {
+        let mut window =
+            ReceiveWindow::new(&Settings { stack, ..Settings::default() }, &SocketOptions::default());
+        for &(now, echo) in echoes {
+            window.rtt_by_timestamp(&data(at(echo)), at(now));
+        }
+        window.rtt_us8() >> 3
+    }
+
+    #[test]
+    fn an_echo_within_its_tick_is_no_sample_and_was_one_tick_before() {
+        assert_eq!(rtt_us(LINUX_6_12, &[(40, 40)]), 0);
+        assert_eq!(rtt_us(LINUX_5_10, &[(40, 40)]), 1_000);
+    }
+
+    #[test]
+    fn the_echo_of_the_handshake_is_a_sample_like_any_other() {
+        assert_eq!(rtt_us(LINUX_6_12, &[(41, 40)]), 1_000);
+        assert_eq!(rtt_us(LINUX_6_12, &[(41, 40), (47, 41)]), 1_625);
+    }
+
+    #[test]
+    fn a_repeated_echo_is_measured_once() {
+        assert_eq!(rtt_us(LINUX_6_12, &[(41, 40), (60, 40)]), 1_000);
     }
 }

@@ -8,7 +8,7 @@
 use tailback_packet::{SackBlock, SackBlocks, Segment, SegmentFlags};
 use tailback_units::{SimTime, Span};
 
-use crate::config::Settings;
+use crate::config::{Agreement, Settings, SocketOptions};
 use crate::reassembly::{Reassembly, Skb};
 use crate::receive_window::ReceiveWindow;
 use crate::rtt::RTO_INITIAL;
@@ -29,6 +29,8 @@ const COMPRESSION_SLACK: Span = Span::from_micros(100);
 /// SACK blocks kept, and sent beside timestamps. [linux-6.12 tcp.h TCP_NUM_SACKS] [rfc2018 §3]
 const SACKS_KEPT: usize = 4;
 const SACKS_SENT: usize = 3;
+/// Without timestamps all that are kept have room.
+const SACKS_SENT_ALONE: usize = SACKS_KEPT;
 /// From this block on a change is sent at once. [linux-6.12 tcp_input.c TCP_SACK_BLOCKS_EXPECTED]
 const SACK_BLOCKS_EXPECTED: usize = 2;
 
@@ -38,6 +40,8 @@ struct AckEngine {
     scheduled: bool,
     now: bool,
     pushed: u8,
+    /// The connection is interactive: nothing is acknowledged quickly. [linux-6.12 inet_csk_in_pingpong_mode]
+    pingpong: bool,
     quick: u64,
     ato: Option<Span>,
     last_received: SimTime,
@@ -64,34 +68,49 @@ pub(crate) struct Receiver {
     sacks: Vec<SackBlock>,
     dsack: Option<SackBlock>,
     ts_recent: Option<SimTime>,
+    /// SACK blocks an ACK carries at most.
+    blocks: usize,
     ack: AckEngine,
     compression: Compression,
     /// Smoothed RTT (×8, µs) of this socket's own sender: bounds the compression delay.
     pub(crate) srtt_us8: u32,
     pub(crate) rto: Span,
     jiffy: Span,
+    rcvlowat: u64,
     pub(crate) ack_due: bool,
     pub(crate) readable: bool,
 }
 
 impl Receiver {
-    pub(crate) fn new(settings: &Settings, mss: u32) -> Self {
+    pub(crate) fn new(settings: &Settings, options: &SocketOptions) -> Self {
         Receiver {
             rcv_nxt: 0,
-            window: ReceiveWindow::new(settings, mss),
+            window: ReceiveWindow::new(settings, options),
             fin_at: None,
             data: Reassembly::default(),
             sacks: Vec::new(),
             dsack: None,
             ts_recent: None,
+            blocks: SACKS_SENT,
             ack: AckEngine::default(),
             compression: Compression::default(),
             srtt_us8: 0,
             rto: RTO_INITIAL,
             jiffy: settings.jiffy,
+            rcvlowat: options.rcvlowat,
             ack_due: false,
             readable: false,
         }
+    }
+
+    /// What the SYNs agreed on; `mss` is the payload of a full segment.
+    pub(crate) fn agree(&mut self, agreement: &Agreement, mss: u32) {
+        self.window.agree(mss, agreement.window_scaling);
+        self.blocks = match (agreement.sack, agreement.timestamps) {
+            (false, _) => 0,
+            (true, true) => SACKS_SENT,
+            (true, false) => SACKS_SENT_ALONE,
+        };
     }
 
     /// The peer's SYN: its data starts at 1.
@@ -149,8 +168,7 @@ impl Receiver {
 
     fn duplicate(&mut self, seq: u64, end: u64) {
         self.dsack = Some(SackBlock { start: seq, end });
-        self.quick_ack(QUICKACKS_MAX);
-        self.ack.ato = Some(ATO_MIN);
+        self.enter_quick_ack();
         self.ack.scheduled = true;
         self.ack.now = true;
     }
@@ -158,29 +176,63 @@ impl Receiver {
     /// A segment without data from before the window: a window probe wants an answer.
     /// [linux-6.12 tcp_input.c tcp_validate_incoming, tcp_send_dupack]
     pub(crate) fn answer_probe(&mut self) {
-        self.quick_ack(QUICKACKS_MAX);
-        self.ack.ato = Some(ATO_MIN);
+        self.enter_quick_ack();
         self.ack_due = true;
+    }
+
+    /// [linux-6.12 tcp_input.c tcp_enter_quickack_mode]
+    fn enter_quick_ack(&mut self) {
+        self.quick_ack(QUICKACKS_MAX);
+        self.ack.pingpong = false;
+        self.ack.ato = Some(ATO_MIN);
+    }
+
+    /// The application asks for quick ACKs. [linux-6.12 tcp.c __tcp_sock_set_quickack]
+    pub(crate) fn set_quick_ack(&mut self) {
+        self.ack.pingpong = false;
+        self.ack_due |= self.ack.scheduled;
+    }
+
+    /// Data is sent: if the peer's came a moment ago, this is its answer. [linux-6.12 tcp_output.c tcp_event_data_sent]
+    pub(crate) fn answered(&mut self, now: SimTime) {
+        let soon = self.ack.ato.is_some_and(|ato| now.since(self.ack.last_received) < ato);
+        self.ack.pingpong |= soon;
     }
 
     fn in_order(&mut self, segment: &Segment, truesize: u32, now: SimTime) {
         let fresh = segment.end() - self.rcv_nxt;
+        let known = (self.rcv_nxt - segment.seq).min(u64::from(segment.length)) as u32;
+        if known > 0 {
+            self.dsack = Some(SackBlock { start: segment.seq, end: self.rcv_nxt });
+        }
         self.rcv_nxt = segment.end();
         if segment.flags.contains(SegmentFlags::FIN) {
-            self.ack.now = true;
+            // Whoever reads the end closes soon: its FIN carries the ACK. [linux-6.12 tcp_input.c tcp_fin]
+            self.ack.pingpong = true;
             self.ack.scheduled = true;
+            self.sacks.clear();
+            self.dsack = None;
         }
-        if segment.length > 0 {
-            self.data.push(Skb::of_segment(segment.length, truesize));
+        if segment.length > known {
+            self.data.push(Skb::of_segment(segment.length - known, truesize - known));
             self.window.rmem_alloc = self.data.truesize;
             self.data_arrived(segment, truesize, now);
-        }
-        if fresh > 0 {
-            self.readable = true;
         }
         if !self.data.in_order() {
             self.join_islands();
         }
+        if fresh > 0 {
+            self.readable |= self.worth_reading();
+        }
+    }
+
+    /// The application is woken: enough to read, the end of the stream, or no room for more.
+    /// [linux-6.12 tcp_input.c tcp_data_ready, tcp.h tcp_epollin_ready]
+    fn worth_reading(&self) -> bool {
+        self.window.unread(self.rcv_nxt) >= self.rcvlowat
+            || self.at_end()
+            || self.window.left(self.rcv_nxt) <= u64::from(self.window.rcv_mss())
+            || self.window.under_pressure()
     }
 
     /// Book-keeping of each in-order segment. [linux-6.12 tcp_input.c tcp_event_data_recv]
@@ -226,6 +278,9 @@ impl Receiver {
 
     /// Moves islands that are in order now.
     fn join_islands(&mut self) {
+        if let Some(twice) = self.data.overlap(self.rcv_nxt) {
+            self.dsack.get_or_insert(twice);
+        }
         self.rcv_nxt = self.data.join(self.rcv_nxt);
         self.window.rmem_alloc = self.data.truesize;
         if self.data.in_order() {
@@ -265,8 +320,10 @@ impl Receiver {
         }
         let mss = u64::from(self.window.rcv_mss());
         let waiting = self.rcv_nxt - self.window.last_update();
-        let window_advances = || self.window.unread(self.rcv_nxt) < 1 || self.window_would_not_shrink();
-        if (waiting > mss && window_advances()) || self.ack.quick > 0 || self.ack.now {
+        let window_advances =
+            || self.window.unread(self.rcv_nxt) < self.rcvlowat || self.window_would_not_shrink();
+        let quick = self.ack.quick > 0 && !self.ack.pingpong;
+        if (waiting > mss && window_advances()) || quick || self.ack.now {
             self.ack_due = true;
         } else if self.data.in_order() {
             self.delay_ack(now);
@@ -309,7 +366,8 @@ impl Receiver {
     fn delay_ack(&mut self, now: SimTime) {
         let mut ato = self.ack.ato.unwrap_or(ATO_MIN);
         if ato > ATO_MIN {
-            let mut most = if self.ack.pushed > 0 { DELACK_MAX } else { Span::from_millis(500) };
+            let mut most =
+                if self.ack.pushed > 0 || self.ack.pingpong { DELACK_MAX } else { Span::from_millis(500) };
             if self.srtt_us8 > 0 {
                 most = most.min(Span::from_micros(u64::from(self.srtt_us8 >> 3)).max(ATO_MIN));
             }
@@ -324,19 +382,26 @@ impl Receiver {
         }
     }
 
-    /// The application reads everything; returns the bytes. [linux-6.12 tcp.c tcp_recvmsg, __tcp_cleanup_rbuf]
-    pub(crate) fn read(&mut self, now: SimTime) -> u64 {
+    /// Bytes that wait to be read.
+    pub(crate) fn readable_bytes(&self) -> u64 {
+        self.data.ready_bytes()
+    }
+
+    /// The application reads up to `most` bytes; returns how many. [linux-6.12 tcp.c tcp_recvmsg, __tcp_cleanup_rbuf]
+    pub(crate) fn read(&mut self, most: u64, now: SimTime) -> u64 {
         let mut copied = 0;
-        while let Some(skb) = self.data.pop() {
-            copied += u64::from(skb.bytes);
-            self.window.read(skb.bytes, now);
+        while let Some(bytes) = self.data.take(most - copied) {
+            copied += u64::from(bytes);
+            self.window.read(bytes, self.rcv_nxt, now);
         }
         self.window.rmem_alloc = self.data.truesize;
         self.readable = false;
         if self.ack.scheduled {
             let waiting = self.rcv_nxt - self.window.last_update();
             let drained = self.window.rmem_alloc == 0;
-            if waiting > u64::from(self.window.rcv_mss()) || (copied > 0 && self.ack.pushed > 0 && drained) {
+            if waiting > u64::from(self.window.rcv_mss())
+                || (copied > 0 && self.ack.pushed > u8::from(self.ack.pingpong) && drained)
+            {
                 self.ack_due = true;
             }
         }
@@ -364,7 +429,8 @@ impl Receiver {
             self.ack.timeout = None;
             if self.ack.scheduled {
                 let ato = self.ack.ato.unwrap_or(ATO_MIN);
-                self.ack.ato = Some((ato * 2).min(self.rto));
+                let interactive = std::mem::take(&mut self.ack.pingpong);
+                self.ack.ato = Some(if interactive { ATO_MIN } else { (ato * 2).min(self.rto) });
                 self.ack_due = true;
             }
         }
@@ -384,7 +450,7 @@ impl Receiver {
             self.ack.quick = 0;
         }
         let blocks =
-            self.dsack.take().into_iter().chain(self.sacks.iter().copied()).take(SACKS_SENT).collect();
+            self.dsack.take().into_iter().chain(self.sacks.iter().copied()).take(self.blocks).collect();
         self.ack_sent();
         (self.window.rcv_wnd(), SackBlocks::new(blocks))
     }

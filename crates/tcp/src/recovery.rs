@@ -315,6 +315,8 @@ impl Sender {
         }
         self.set_ca_state(CaState::Loss);
         self.reduction.high_seq = self.flow.snd_nxt;
+        // The timeout answers for the probe: an ACK of it must not cut again.
+        self.tlp_high_seq = None;
         self.reduction.frto = new_recovery || self.retransmits > 0;
     }
 

@@ -188,10 +188,20 @@ impl Sender {
         }
         self.queue.get_mut(index).tags.set(Tags::SACKED);
         self.queue.unlink(index);
+        self.merge_sacked(index);
         flags.data_sacked = true;
         self.sacked_out += 1;
         self.flow.delivered += 1;
         self.highest_sack = self.highest_sack.max(segment.end());
+    }
+
+    /// A segment joins the SACKed one below it, and if that worked the one above joins too: the hole is filled.
+    /// [linux-6.12 tcp_input.c tcp_shift_skb_data]
+    fn merge_sacked(&mut self, index: Index) {
+        self.queue.merge_with_earlier(index);
+        if self.queue.get(index).tags.has(Tags::MERGED) {
+            self.queue.merge_with_earlier(index + 1);
+        }
     }
 
     fn clear_lost(&mut self, index: Index) {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use tailback_cc::{CaState, Control, CwndEvent, Flow, PacingStatus, Window};
 use tailback_units::{Rate, Segs, SimTime, Span};
 
-use crate::config::{Settings, SmallQueueLimit};
+use crate::config::{Agreement, Settings, SmallQueueLimit, SocketOptions};
 use crate::info::{HeldBy, Note};
 use crate::output::Agenda;
 use crate::queue::{Index, RetransmitQueue};
@@ -20,6 +20,10 @@ pub(crate) const INITIAL_WINDOW: u32 = 10;
 pub(crate) const HEADERS: u32 = 20 + 20 + TIMESTAMP_OPTION;
 /// Bytes of the timestamp option, aligned. [rfc7323 §3.2]
 pub(crate) const TIMESTAMP_OPTION: u32 = 12;
+/// `sk_pacing_shift` of a new socket. [linux-6.12 sock.c sock_init_data_uid]
+const PACING_SHIFT: u32 = 10;
+/// Least send buffer. [linux-6.12 sock.h SOCK_MIN_SNDBUF]
+const SNDBUF_MIN: u64 = 4608;
 /// Degree of reordering assumed at the start (`net.ipv4.tcp_reordering`).
 pub(crate) const INITIAL_REORDERING: u32 = 3;
 
@@ -107,12 +111,15 @@ pub(crate) struct Sender {
     /// That probe was a retransmission.
     pub(crate) tlp_retrans: bool,
     pub(crate) fin_queued: bool,
+    /// `TCP_NODELAY`.
+    pub(crate) no_delay: bool,
     pub(crate) app_blocked: bool,
     pub(crate) writable: bool,
     pub(crate) throttled: bool,
     pub(crate) small_queue_scheduled: bool,
     pub(crate) small_queue_idles: bool,
     pub(crate) held_by: HeldBy,
+    pub(crate) agreement: Agreement,
 
     // What an ACK of data asks for beside that.
     pub(crate) sacked_out: u32,
@@ -150,7 +157,10 @@ pub(crate) struct Sender {
     pub(crate) push_marks: VecDeque<u64>,
     pub(crate) pushed_seq: u64,
     pub(crate) sndbuf: u64,
+    /// The application has chosen it.
+    pub(crate) sndbuf_locked: bool,
     pub(crate) settings: Settings,
+    pub(crate) options: SocketOptions,
 
     // What losses ask for.
     /// Blocks of the previous ACK, in ascending order: what need not be walked again.
@@ -163,9 +173,13 @@ pub(crate) struct Sender {
 
 impl Sender {
     pub(crate) fn new(config: SenderConfig) -> Self {
-        let SenderConfig { settings, small_queue, control, pacing, sndbuf_factor } = config;
-        let mss = settings.mtu - HEADERS;
-        let sndbuf = settings.wmem[1];
+        let SenderConfig { settings, small_queue, options, control, pacing, sndbuf_factor } = config;
+        let mss = settings.mss(&options);
+        let sndbuf = options.sndbuf.map_or(settings.wmem[1], |asked| (2 * asked).max(SNDBUF_MIN));
+        let pacing_shift = match small_queue {
+            SmallQueueLimit::Shift(shift) => shift,
+            _ => PACING_SHIFT,
+        };
         Sender {
             flow: Flow {
                 now: SimTime::ZERO,
@@ -173,19 +187,23 @@ impl Sender {
                 srtt_us8: 0,
                 min_rtt: None,
                 packets_out: Segs::ZERO,
+                sacked_out: Segs::ZERO,
                 in_flight: Segs::ZERO,
                 snd_una: 0,
                 snd_nxt: 0,
                 delivered: 0,
+                delivered_ce: 0,
                 delivered_at: SimTime::ZERO,
                 lost: 0,
                 app_limited: 0,
                 ca_state: CaState::Open,
                 cwnd_limited: false,
+                ecn_ok: false,
+                timestamps: None,
                 pacing_status: pacing,
                 departure: SimTime::ZERO,
                 last_sent: SimTime::ZERO,
-                pacing_shift: 10,
+                pacing_shift,
                 gso_max_size: 65_536,
                 gso_max_segs: settings.gso_max_segs,
                 jiffy: settings.jiffy,
@@ -196,11 +214,19 @@ impl Sender {
                 cwnd_cnt: 0,
                 prior_cwnd: Segs::ZERO,
                 cwnd_clamp: Segs(u32::MAX),
-                pacing_rate: Rate::UNLIMITED,
+                pacing_rate: options.max_pacing_rate.unwrap_or(Rate::UNLIMITED),
                 mark_app_limited: false,
+                enter_cwr: false,
+            },
+            agreement: Agreement {
+                peer_mss: mss + TIMESTAMP_OPTION,
+                timestamps: true,
+                sack: true,
+                window_scaling: true,
             },
             settings,
             small_queue,
+            options,
             sndbuf_factor,
             control,
             queue: RetransmitQueue::new(),
@@ -208,9 +234,11 @@ impl Sender {
             push_marks: VecDeque::new(),
             pushed_seq: 0,
             fin_queued: false,
+            no_delay: false,
             app_blocked: false,
             writable: false,
             sndbuf,
+            sndbuf_locked: options.sndbuf.is_some(),
             queued_bytes: 0,
             snd_wnd: 0,
             max_window: 0,
@@ -266,6 +294,7 @@ impl Sender {
     /// Refreshes the facts that controls read and that are sums of others.
     pub(crate) fn refresh_flow(&mut self) {
         self.flow.in_flight = Segs(self.in_flight());
+        self.flow.sacked_out = Segs(self.sacked_out);
         self.flow.cwnd_limited = self.is_cwnd_limited();
     }
 
@@ -341,6 +370,7 @@ impl Sender {
 pub(crate) struct SenderConfig {
     pub(crate) settings: Settings,
     pub(crate) small_queue: SmallQueueLimit,
+    pub(crate) options: SocketOptions,
     pub(crate) control: Control,
     pub(crate) pacing: PacingStatus,
     pub(crate) sndbuf_factor: u32,

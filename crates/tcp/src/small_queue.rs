@@ -33,7 +33,7 @@ impl Sender {
     fn small_queue_limit(&self, truesize: u64, urgency: Urgency) -> u64 {
         let rate = self.window.pacing_rate.bytes_per_sec();
         let limit = match self.small_queue {
-            SmallQueueLimit::Shift(shift) => {
+            SmallQueueLimit::Shift(shift) | SmallQueueLimit::Check(shift) => {
                 let limit = (2 * truesize).max(rate >> shift);
                 let capped = self.flow.pacing_status == PacingStatus::None;
                 if capped { limit.min(self.settings.limit_output_bytes) } else { limit }
@@ -60,7 +60,7 @@ impl Sender {
     pub(crate) fn held_by_small_queue(&mut self, payload: u32, urgency: Urgency) -> bool {
         let limit = self.small_queue_limit(u64::from(self.truesize(payload)), urgency);
         // The idle value of the kernel's counter is 1.
-        if self.wmem_alloc < limit || self.queue.len() <= self.always_sends() {
+        if self.wmem_alloc < limit || self.queue.skbs() <= self.always_sends() {
             return false;
         }
         self.throttled = true;

@@ -8,6 +8,7 @@
 //! | PRR grows by one more | when a retransmission was acknowledged | when una advanced without a new loss [linux-6.6 tcp_input.c] |
 //! | payload per receive memory | one half (`tcp_adv_win_scale` 1) | as measured [linux-6.6 tcp_input.c] |
 //! | full segment with PSH | is delayed | is acknowledged once read [linux-6.6 tcp_input.c] |
+//! | timestamp echoed within its tick | is a receiver's RTT of one tick | is no sample [linux-6.12 tcp_input.c] |
 //!
 //! What else changed between them (HyStart's rounds, offloads, autotuning past 6.12) is not told apart.
 
@@ -56,6 +57,15 @@ pub enum PushedSegment {
     AckedWhenRead,
 }
 
+/// What the receiver's RTT learns from a timestamp that is echoed within its own tick.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SameTickEcho {
+    /// One tick.
+    OneTick,
+    /// Nothing.
+    NoSample,
+}
+
 /// One generation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stack {
@@ -73,6 +83,8 @@ pub struct Stack {
     pub receive_ratio: ReceiveRatio,
     /// What a full segment with PSH does.
     pub pushed_segment: PushedSegment,
+    /// What the receiver makes of a round trip shorter than the clock of timestamps can tell.
+    pub same_tick_echo: SameTickEcho,
 }
 
 /// The Linux that is modelled.
@@ -84,6 +96,7 @@ pub const LINUX_6_12: Stack = Stack {
     prr_progress: PrrProgress::UnaAdvanced,
     receive_ratio: ReceiveRatio::Measured,
     pushed_segment: PushedSegment::AckedWhenRead,
+    same_tick_echo: SameTickEcho::NoSample,
 };
 
 /// The Linux of the `access21` paper.
@@ -95,6 +108,7 @@ pub const LINUX_5_10: Stack = Stack {
     prr_progress: PrrProgress::RetransmissionAcked,
     receive_ratio: ReceiveRatio::Half,
     pushed_segment: PushedSegment::Delayed,
+    same_tick_echo: SameTickEcho::OneTick,
 };
 
 /// Every stack that an experiment may name.

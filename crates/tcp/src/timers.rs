@@ -108,7 +108,7 @@ impl Sender {
     /// Arms the tail loss probe if the state allows one. [linux-6.12 tcp_output.c tcp_schedule_loss_probe]
     pub(crate) fn schedule_loss_probe(&mut self, rto: Rto) -> bool {
         let calm = matches!(self.flow.ca_state, CaState::Open | CaState::Cwr);
-        if self.flow.packets_out.0 == 0 || !calm {
+        if self.flow.packets_out.0 == 0 || !calm || !self.settings.tail_loss_probe {
             return false;
         }
         let mut timeout = RTO_INITIAL;
@@ -174,6 +174,8 @@ impl Sender {
         let Some((kind, _)) = self.timer.armed else { return };
         match kind {
             TimerKind::Reordering => self.reordering_timeout(),
+            // One probe per flight, be it new data. [linux-6.12 tcp_output.c tcp_send_loss_probe]
+            TimerKind::LossProbe if self.tlp_high_seq.is_some() => self.rearm_rto(),
             TimerKind::LossProbe => self.agenda.begin(Pass::LossProbe),
             TimerKind::Retransmission => {
                 self.timer.armed = None;

@@ -104,13 +104,16 @@ impl Sender {
     /// Truesize of everything written and not acknowledged.
     pub(crate) fn wmem_queued(&self) -> u64 {
         let unsent_skbs = self.unsent().div_ceil(u64::from(self.mss()));
-        (self.queue.len() as u64 + unsent_skbs) * u64::from(self.settings.stack.skb_overhead)
+        (self.queue.skbs() as u64 + unsent_skbs) * u64::from(self.settings.stack.skb_overhead)
             + self.queued_bytes
             + self.unsent()
     }
 
     /// Room for cwnd twice over, in the kernel's generous measure. [linux-6.12 tcp_input.c tcp_sndbuf_expand]
     pub(crate) fn expand_sndbuf(&mut self) {
+        if self.sndbuf_locked {
+            return;
+        }
         let mss = u64::from(self.mss()) + u64::from(crate::sender::TIMESTAMP_OPTION);
         let per_mss = (mss + SNDBUF_HEADERS).next_power_of_two() + SK_BUFF;
         let segments = INITIAL_WINDOW.max(self.window.cwnd.0).max(self.reordering + 1);
@@ -131,7 +134,8 @@ impl Sender {
             self.usage.stamp = self.flow.now;
         }
         let queued = self.wmem_queued();
-        if self.sndbuf.saturating_sub(queued) >= queued >> 1 && queued < self.sndbuf {
+        let free = self.sndbuf.saturating_sub(queued) >= queued >> 1 && queued < self.sndbuf;
+        if free && 2 * self.unsent() < self.notsent_lowat() {
             self.app_blocked = false;
             self.writable = true;
         }
@@ -219,16 +223,55 @@ impl Sender {
         self.write_seq += accepted;
         let skb = mss + u64::from(self.settings.stack.skb_overhead);
         while accepted < bytes {
-            let queued = self.wmem_queued();
-            if queued >= self.sndbuf {
+            let (queued, unsent) = (self.wmem_queued(), self.unsent());
+            if queued >= self.sndbuf || unsent >= self.notsent_lowat() {
                 break;
             }
-            let skbs = (self.sndbuf - queued).div_ceil(skb);
+            let skbs =
+                (self.sndbuf - queued).div_ceil(skb).min((self.notsent_lowat() - unsent).div_ceil(mss));
             let more = (skbs * mss).min(bytes - accepted);
             self.write_seq += more;
             accepted += more;
         }
         accepted
+    }
+
+    /// [linux-6.12 tcp.h tcp_stream_memory_free, net.ipv4.tcp_notsent_lowat]
+    fn notsent_lowat(&self) -> u64 {
+        self.options.notsent_lowat.unwrap_or(u64::from(u32::MAX))
+    }
+
+    /// A new `send()` goes on in the short segment at the tail, which is then no longer the end of a write.
+    /// [linux-6.12 tcp.c tcp_sendmsg_locked]
+    pub(crate) fn reopen_tail(&mut self) {
+        let short = !self.unsent().is_multiple_of(u64::from(self.mss()));
+        if short && self.push_marks.back() == Some(&self.write_seq) {
+            self.push_marks.pop_back();
+        }
+    }
+
+    /// What was written since `before` carries PSH on its last segment, and on the first one that is more than half
+    /// of the largest window past the last PSH. [linux-6.12 tcp.c forced_push, tcp_mark_push, tcp_push]
+    pub(crate) fn mark_pushes(&mut self, before: u64) {
+        if self.write_seq == before {
+            return;
+        }
+        let mss = u64::from(self.mss());
+        let first = before + (mss - (before - self.flow.snd_nxt) % mss);
+        loop {
+            let past = (self.pushed_seq + self.max_window / 2 + 1).max(first);
+            let end = first + (past - first).next_multiple_of(mss);
+            if end >= self.write_seq {
+                break;
+            }
+            self.mark_push(end);
+        }
+        self.mark_push(self.write_seq);
+    }
+
+    fn mark_push(&mut self, end: u64) {
+        self.push_marks.push_back(end);
+        self.pushed_seq = end;
     }
 
     /// A short write waits for a transmit completion instead of leaving alone. [linux-6.12 tcp.c tcp_should_autocork]

@@ -73,7 +73,8 @@ fn scenario(case: &Case) -> String {
     let flow = |index: u32| {
         format!(
             r#"{{"kind": "tcp", "name": "upload.{index}", "from": 0, "to": 2, "start_ns": 0, "stop_ns": {duration},
-                "bytes": null, "cc": {{"name": "cubic", "options": {{}}}}, "tsq": {{"kind": "time", "shift": 10}}}}"#
+                "bytes": null, "cc": {{"name": "cubic", "options": {{}}}}, "tsq": {{"kind": "time", "shift": 10}},
+                "socket": {{"max_pacing_rate_bps": null, "sndbuf": null, "rcvbuf": null, "rcvlowat": 1, "notsent_lowat": null, "mss": null}}}}"#
         )
     };
     let traffic = (1..=flows).map(flow).collect::<Vec<_>>().join(",");

@@ -4,7 +4,7 @@ use tailback_engine::{Alarm, Streams};
 use tailback_packet::{DropReason, ETHERNET_HEADER, HostId, IPV4_HEADER, SocketId};
 use tailback_qdisc::{Attachment, Qdisc};
 use tailback_record::Record;
-use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, Wakeup};
+use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Wakeup};
 use tailback_units::{Bytes, ParameterError, Parameters, Rate, SimTime, Span};
 
 use crate::app::{Bulk, Ping};
@@ -187,6 +187,7 @@ impl<'a> Builder<'a> {
             flow_hash: conversation_hash(socket, peer),
             settings: Settings { mtu, ..self.settings[usize::from(host)].clone() },
             small_queue: small_queue_limit(tcp.tsq),
+            options: socket_options(&tcp.socket, side),
             control,
             wants_pacing: row.wants_pacing,
             sndbuf_factor: row.sndbuf_factor,
@@ -317,9 +318,26 @@ fn find_control(name: &str, path: &str) -> Result<&'static tailback_cc::Row, Bui
     })
 }
 
+/// Each end has its own; the other's are those of a plain socket.
+fn socket_options(asked: &crate::scenario::SocketOptions, side: Side) -> SocketOptions {
+    match side {
+        Side::Sender => SocketOptions {
+            max_pacing_rate: asked.max_pacing_rate_bps.map(Rate::from_bits_per_sec),
+            sndbuf: asked.sndbuf,
+            notsent_lowat: asked.notsent_lowat,
+            mss: asked.mss,
+            ..SocketOptions::default()
+        },
+        Side::Receiver => {
+            SocketOptions { rcvbuf: asked.rcvbuf, rcvlowat: asked.rcvlowat, ..SocketOptions::default() }
+        }
+    }
+}
+
 fn small_queue_limit(tsq: SmallQueue) -> SmallQueueLimit {
     match tsq {
         SmallQueue::Time { shift } => SmallQueueLimit::Shift(shift),
+        SmallQueue::Check { shift } => SmallQueueLimit::Check(shift),
         SmallQueue::Off => SmallQueueLimit::Off,
         SmallQueue::Bytes { bytes } => SmallQueueLimit::Bytes(bytes),
         SmallQueue::Packets { packets } => SmallQueueLimit::Packets(packets),

@@ -2,10 +2,15 @@
 //! not zero, times in order.
 
 use crate::BuildError;
-use crate::scenario::{Link, PingTraffic, Scenario, SmallQueue, TcpTraffic, Traffic};
+use crate::scenario::{Link, PingTraffic, Scenario, SmallQueue, SocketOptions, TcpTraffic, Traffic};
 
 /// Shortest MTU of IPv4. [rfc791 §3.2]
 const LEAST_MTU: u32 = 68;
+/// What `TCP_MAXSEG` takes. [linux-6.12 tcp.h TCP_MIN_MSS, MAX_TCP_WINDOW]
+const LEAST_MSS: u32 = 88;
+const MOST_MSS: u32 = 32_767;
+/// Largest size of a socket option, in bytes.
+const MOST_OPTION: u64 = 1 << 30;
 /// Longest IPv4 packet.
 const MOST_MTU: u32 = 65_535;
 
@@ -64,14 +69,32 @@ fn check_traffic(traffic: &Traffic, scenario: &Scenario, path: &str) -> Checked 
 fn check_tcp(tcp: &TcpTraffic, path: &str) -> Checked {
     let in_order = tcp.stop_ns.is_none_or(|stop| tcp.start_ns < stop);
     ensure(in_order, &format!("{path}.stop_ns"), "not after start_ns", "write a later instant")?;
+    check_socket(&tcp.socket, &format!("{path}.socket"))?;
     match tcp.tsq {
-        SmallQueue::Time { shift } => {
+        SmallQueue::Time { shift } | SmallQueue::Check { shift } => {
             ensure(shift < 32, &format!("{path}.tsq.shift"), &format!("{shift} bits"), "write 0 to 31")
         }
         SmallQueue::Bytes { bytes } => positive(bytes, &format!("{path}.tsq.bytes")),
         SmallQueue::Packets { packets } => positive(u64::from(packets), &format!("{path}.tsq.packets")),
         SmallQueue::Off => Ok(()),
     }
+}
+
+fn check_socket(socket: &SocketOptions, path: &str) -> Checked {
+    let sizes = [
+        ("sndbuf", socket.sndbuf),
+        ("rcvbuf", socket.rcvbuf),
+        ("rcvlowat", Some(socket.rcvlowat)),
+        ("notsent_lowat", socket.notsent_lowat),
+    ];
+    for (name, value) in sizes {
+        let fits = value.is_none_or(|value| (1..=MOST_OPTION).contains(&value));
+        ensure(fits, &format!("{path}.{name}"), "not a size of a socket", "write 1 to 1 GiB")?;
+    }
+    positive(socket.max_pacing_rate_bps.unwrap_or(1), &format!("{path}.max_pacing_rate_bps"))?;
+    let segment = socket.mss.is_none_or(|mss| (LEAST_MSS..=MOST_MSS).contains(&mss));
+    let remedy = format!("write {LEAST_MSS} to {MOST_MSS}");
+    ensure(segment, &format!("{path}.mss"), "not a segment size", &remedy)
 }
 
 fn check_ping(ping: &PingTraffic, path: &str) -> Checked {

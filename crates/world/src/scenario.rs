@@ -187,6 +187,26 @@ pub struct TcpTraffic {
     pub cc: CongestionControl,
     /// Limit of the sender's small queue.
     pub tsq: SmallQueue,
+    /// What the two applications ask of their sockets.
+    pub socket: SocketOptions,
+}
+
+/// Socket options of a flow: `rcvbuf` and `rcvlowat` are the receiver's, the others the sender's.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SocketOptions {
+    /// `SO_MAX_PACING_RATE`.
+    pub max_pacing_rate_bps: Option<u64>,
+    /// `SO_SNDBUF`, as asked.
+    pub sndbuf: Option<u64>,
+    /// `SO_RCVBUF`, as asked.
+    pub rcvbuf: Option<u64>,
+    /// `SO_RCVLOWAT`.
+    pub rcvlowat: u64,
+    /// `TCP_NOTSENT_LOWAT`.
+    pub notsent_lowat: Option<u64>,
+    /// `TCP_MAXSEG`.
+    pub mss: Option<u32>,
 }
 
 /// A congestion control by name.
@@ -206,6 +226,11 @@ pub enum SmallQueue {
     /// 2^(10 − shift) ms of the pacing rate.
     Time {
         /// `sk_pacing_shift`.
+        shift: u32,
+    },
+    /// As `Time`, in the check of the small queue alone.
+    Check {
+        /// The shift there.
         shift: u32,
     },
     /// No limit beyond a second of the pacing rate.

@@ -1,5 +1,6 @@
 """From tables to tables: every number Tailback reports, as a pure function of the tables of `docs/contracts.md`."""
 
+from tailback.analysis.intervals import half_width, t_interval
 from tailback.analysis.metrics import (
     cwnd_samples,
     drops,
@@ -13,23 +14,30 @@ from tailback.analysis.metrics import (
     throughput_bins,
 )
 from tailback.analysis.repetitions import Column, configurations
+from tailback.analysis.stopping import Stopping
 from tailback.analysis.summary import Measure, summarise
+from tailback.analysis.warmup import mser5, steady_from
 from tailback.analysis.window import Window
 
 __all__ = [
     "Column",
     "Measure",
+    "Stopping",
     "Window",
     "configurations",
     "cwnd_samples",
     "drops",
     "goodput",
+    "half_width",
     "jain_index",
     "marks",
+    "mser5",
     "percentiles",
     "ping_samples",
     "retransmits",
+    "steady_from",
     "summarise",
+    "t_interval",
     "tcp_rtt_samples",
     "throughput_bins",
 ]

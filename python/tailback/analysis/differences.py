@@ -9,11 +9,21 @@ to four pairs. One pair gives no interval.
 
 Effect = difference of the means in units of the pooled standard deviation over repetitions, √((s₁² + s₂²)/2)
 [cohen1988 §2.2]; not a number where repetitions do not differ.
+
+p = how often chance alone would show a difference as large, two-sided. Measures (goodput, RTT, cwnd) are tested by
+permutation of the difference of means: every way to deal all values to the two sides, or 9999 of them where there are
+more [ernst2004]. Counts (drops, marks, retransmits) come in bursts, so one repetition can be most of a mean; they are
+tested by ranks, Mann and Whitney's U, exact for few values without ties [mann1947]. Repetitions count as independent:
+what the common seeds have in common makes p larger than it need be, never smaller. The smallest p of n against n
+repetitions is 2/(2n choose n): 0.33, 0.1, 0.029, 0.008 for two to five.
+
+q = p with the false discovery rate over all cells of the table controlled [benjamini1995]: of all cells with q ≤ 0.05
+at most one in twenty is expected to be chance, however many configurations were compared.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +36,12 @@ RESAMPLES = 9999
 SEED = 1
 """Of the resampling: the same results have the same interval."""
 
+SIGNIFICANT = 0.05
+"""A p below is taken for more than chance."""
+
 NAN = float("nan")
+
+Test = Literal["permutation", "Mann–Whitney"]
 
 Values = npt.NDArray[np.float64]
 
@@ -42,6 +57,7 @@ class Metric:
     tolerance: str
     """The name of the tolerance it is judged by."""
     read: Callable[[Summary], float | None]
+    test: Test = "permutation"
 
 
 def _cwnd_mean(summary: Summary) -> float | None:
@@ -59,9 +75,9 @@ METRICS: Mapping[str, Metric] = {
         Metric("tcp_rtt_ms.p50", "TCP RTT p50", "ms", "rtt", at("tcp_rtt_ms", "p50")),
         Metric("tcp_rtt_ms.p90", "TCP RTT p90", "ms", "rtt", at("tcp_rtt_ms", "p90")),
         Metric("cwnd_segments.mean", "cwnd mean", "segments", "cwnd", _cwnd_mean),
-        Metric("retransmits", "retransmits", "segments", "retransmits", at("retransmits")),
-        Metric("drops", "drops", "packets", "drops", drops_in_all),
-        Metric("marks", "marks", "packets", "marks", at("marks")),
+        Metric("retransmits", "retransmits", "segments", "retransmits", at("retransmits"), "Mann–Whitney"),
+        Metric("drops", "drops", "packets", "drops", drops_in_all, "Mann–Whitney"),
+        Metric("marks", "marks", "packets", "marks", at("marks"), "Mann–Whitney"),
     )
 }
 """What results are compared by, in the order it is shown."""
@@ -90,6 +106,9 @@ class Difference:
     relative: float
     """Difference as a share of the reference."""
     effect: float
+    test: Test | None
+    """What `p` is of; `None` where there is nothing to test."""
+    p: float
 
 
 def paired_metrics(pairs: Iterable[SummaryPair]) -> pd.DataFrame:
@@ -108,22 +127,35 @@ def paired_metrics(pairs: Iterable[SummaryPair]) -> pd.DataFrame:
 
 
 def differences(paired: pd.DataFrame) -> pd.DataFrame:
-    """One row per configuration and metric of `paired_metrics`: `title`, `unit` and the fields of `Difference`."""
+    """One row per configuration and metric of `paired_metrics`: `title`, `unit`, the fields of `Difference`, `q`."""
     rows = [_row(group) for _, group in paired.groupby(["configuration", "metric"], sort=False)]
     columns = ["configuration", "metric", "title", "unit", *Difference.__dataclass_fields__]
-    return pd.DataFrame(rows, columns=columns)
+    table = pd.DataFrame(rows, columns=columns)
+    return table.assign(q=_discovery_rates(table["p"].to_numpy(np.float64)))
 
 
-def difference(reference: Values, candidate: Values) -> Difference:
+def difference(reference: Values, candidate: Values, by: Test = "permutation") -> Difference:
     """The difference of paired values; pairs with an unknown value do not count."""
     known = ~(np.isnan(reference) | np.isnan(candidate))
     if not known.any():
-        return Difference(0, _mean(reference), _mean(candidate), NAN, NAN, NAN, NAN, NAN)
+        return Difference(0, _mean(reference), _mean(candidate), NAN, NAN, NAN, NAN, NAN, None, NAN)
     ours, theirs = candidate[known], reference[known]
     mean, low, high = float(np.mean(ours - theirs)), *interval(ours - theirs)
     base = _mean(theirs)
     relative = mean / abs(base) if base else NAN
-    return Difference(int(known.sum()), base, _mean(ours), mean, low, high, relative, effect(theirs, ours))
+    p = chance(theirs, ours, by)
+    return Difference(
+        int(known.sum()),
+        base,
+        _mean(ours),
+        mean,
+        low,
+        high,
+        relative,
+        effect(theirs, ours),
+        None if np.isnan(p) else by,
+        p,
+    )
 
 
 def interval(values: Values) -> tuple[float, float]:
@@ -141,6 +173,37 @@ def effect(reference: Values, candidate: Values) -> float:
         return NAN
     pooled = float(np.sqrt((np.var(reference, ddof=1) + np.var(candidate, ddof=1)) / 2))
     return float(np.mean(candidate) - np.mean(reference)) / pooled if pooled else NAN
+
+
+def chance(reference: Values, candidate: Values, by: Test) -> float:
+    """Two-sided p of the difference between two sides; not a number with fewer than two values on each."""
+    if min(len(reference), len(candidate)) < 2:
+        return NAN
+    if np.ptp(np.concatenate([reference, candidate])) == 0:
+        return 1.0
+    from scipy import stats
+
+    if by == "Mann–Whitney":
+        return float(stats.mannwhitneyu(candidate, reference).pvalue)
+    found = stats.permutation_test(
+        (candidate, reference), _difference_of_means, vectorized=True, n_resamples=RESAMPLES,
+        rng=np.random.default_rng(SEED),
+    )  # fmt: skip
+    return float(found.pvalue)
+
+
+def _difference_of_means(ours: Values, theirs: Values, axis: int) -> Values:
+    return np.asarray(np.mean(ours, axis=axis) - np.mean(theirs, axis=axis))
+
+
+def _discovery_rates(p: Values) -> Values:
+    """q of each p; those that are not known stay so and do not count."""
+    found, known = np.full(len(p), NAN), ~np.isnan(p)
+    if known.any():
+        from scipy import stats
+
+        found[known] = stats.false_discovery_control(p[known])
+    return found
 
 
 def _bootstrap(values: Values) -> tuple[float, float]:
@@ -163,6 +226,7 @@ def _mean(values: Values) -> float:
 
 def _row(group: pd.DataFrame) -> dict[str, Any]:
     metric = METRICS[str(group["metric"].iloc[0])]
-    found = difference(group["reference"].to_numpy(np.float64), group["candidate"].to_numpy(np.float64))
+    sides = (group["reference"].to_numpy(np.float64), group["candidate"].to_numpy(np.float64))
+    found = difference(*sides, metric.test)
     head = {"configuration": int(group["configuration"].iloc[0]), "metric": metric.key}
     return {**head, "title": metric.title, "unit": metric.unit, **asdict(found)}

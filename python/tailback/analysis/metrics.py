@@ -35,7 +35,8 @@ def goodput(flows: pd.DataFrame, window: Window, bin_ns: int) -> dict[str, float
 
 
 def throughput_bins(flows: pd.DataFrame, window: Window, width_ns: int) -> pd.DataFrame:
-    """Goodput over time: `t` (s, end of the bin), `flow`, `mbps`, in bins of `width_ns` from the start of the window.
+    """Goodput over time in Mbit/s: `t` (s, end of the bin), `flow`, `mbps`, in bins of `width_ns` from the start of the
+    window.
 
     A bin in which a flow read nothing is a row of 0; a last bin that would reach past the window is left out.
     """
@@ -105,13 +106,31 @@ def retransmits(tcp_info: pd.DataFrame, window: Window) -> int:
 
 def drops(events: pd.DataFrame, window: Window) -> dict[str, dict[str, int]]:
     """Packets dropped in the window, by device and reason."""
+    return by_reason(events, "drop", window)
+
+
+def marks_by_reason(events: pd.DataFrame, window: Window) -> dict[str, dict[str, int]]:
+    """Packets marked CE in the window, by device and reason."""
+    return by_reason(events, "mark", window)
+
+
+def by_reason(events: pd.DataFrame, what: str, window: Window) -> dict[str, dict[str, int]]:
+    """How often `what` happened in the window, by device and reason."""
     inside = window.samples(events)
-    dropped = inside[inside["what"] == "drop"]
-    counts = dropped.groupby(["where", "reason"], sort=True).size()
+    happened = inside[inside["what"] == what]
+    counts = happened.groupby(["where", happened["reason"].fillna("unknown")], sort=True).size()
     nested: dict[str, dict[str, int]] = {}
     for device, reason, count in counts.rename("n").reset_index().itertuples(index=False):
         nested.setdefault(str(device), {})[str(reason)] = int(count)
     return nested
+
+
+def recoveries(events: pd.DataFrame, window: Window) -> dict[str, int]:
+    """How often senders recovered from loss in the window, by kind: `rto` (the retransmission timer fired), `tlp`
+    (a tail loss probe was sent), `undo` (a reduction of the window was taken back).
+    """
+    kinds = window.samples(events)["what"].value_counts()
+    return {kind: int(kinds[kind]) for kind in ("rto", "tlp", "undo") if kind in kinds}
 
 
 def counted(qdisc: pd.DataFrame, counter: str, window: Window) -> dict[str, int]:

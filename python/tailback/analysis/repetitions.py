@@ -1,4 +1,4 @@
-"""From runs to configurations: the repetitions of one place in the grid become a median and a range."""
+"""From runs to configurations: the repetitions of one place in the grid become a mean and its 95 % interval."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+
+from tailback.analysis.intervals import t_interval
 
 Summary = Mapping[str, Any]
 
@@ -65,9 +67,9 @@ def configurations(
     runs: Sequence[tuple[Mapping[str, str], Summary]], columns: Sequence[Column] = HEADLINE
 ) -> pd.DataFrame:
     """One row per configuration, in order of appearance: its axes, `runs`, and for each column of `columns` its
-    median over the repetitions (`TITLE`) and the ends of their range (`TITLE min`, `TITLE max`).
+    mean over the repetitions (`TITLE`) and the ends of the 95 % interval of that mean (`TITLE low`, `TITLE high`).
 
-    A number no repetition has is NaN.
+    What is not known is NaN: a number no repetition has, the interval of one repetition.
     """
     groups: dict[tuple[tuple[str, str], ...], list[Summary]] = {}
     for axes, summary in runs:
@@ -79,8 +81,8 @@ def configurations(
 def _row(summaries: Sequence[Summary], columns: Sequence[Column]) -> dict[str, float]:
     row: dict[str, float] = {}
     for column in columns:
-        values = [value for value in map(column.read, summaries) if value is not None] or [float("nan")]
-        row[column.title] = float(np.median(values))
-        row[f"{column.title} min"] = min(values)
-        row[f"{column.title} max"] = max(values)
+        known = [value for value in map(column.read, summaries) if value is not None]
+        values = np.array(known or [np.nan], dtype=np.float64)
+        row[column.title] = float(np.mean(values))
+        row[f"{column.title} low"], row[f"{column.title} high"] = t_interval(values)
     return row

@@ -4,18 +4,25 @@ Unknown = absent, never 0: a metric is there if the table it needs is, and if th
 that was there and received nothing has a goodput of 0, for that is known.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from tailback.analysis import metrics
+from tailback.analysis import metrics, queues, rates, sharing
+from tailback.analysis.warmup import steady_from
 from tailback.analysis.window import Window
 
 UP = "up"
 DOWN = "down"
+
+CONTRACT = (
+    "goodput_mbps", "ping_ms", "tcp_rtt_ms", "tcp_rtt_up_ms", "tcp_rtt_down_ms", "cwnd_segments", "jain", "retransmits",
+    "drops", "marks", "cost",
+)  # fmt: skip
+"""What design §4 names comes first, in its order; the other metrics follow."""
 
 COST = ("wall_s", "sim_s", "events", "packets")
 """What of the cost the summary repeats; the manifest holds all of it."""
@@ -34,6 +41,10 @@ class Measure:
     other_flows: tuple[str, ...]
     """Flows with a goodput that are not TCP (UDP)."""
     directions: Mapping[str, str]
+    sized_flows: tuple[str, ...] = ()
+    """TCP flows that end after so many bytes."""
+    rates_bps: Mapping[str, int] = field(default_factory=dict)
+    """Of the devices that have one: of their shaper, else of their link."""
 
     @property
     def flows(self) -> tuple[str, ...]:
@@ -46,7 +57,7 @@ class Measure:
 
 
 def summarise(frames: Frames, cost: Mapping[str, float], measure: Measure) -> dict[str, Any]:
-    """The summary of a run from its tables, keys in the order of design §4."""
+    """The summary of a run from its tables."""
     goodput = _goodput_of_flows(frames, measure)
     tcp = [goodput[flow] for flow in measure.tcp_flows if flow in goodput]
     jain = metrics.jain_index(tcp)
@@ -55,11 +66,24 @@ def summarise(frames: Frames, cost: Mapping[str, float], measure: Measure) -> di
         "ping_ms": _ping(frames, measure.window),
         **_of_tcp_info(frames, measure),
         "jain": None if jain is None else metrics.rounded(jain),
+        "power_mbps_per_ms": None,
         "retransmits": _retransmits(frames, measure),
-        **_of_events(frames, measure.window),
+        **_of_events(frames, measure),
+        **_of_queues(frames, measure),
+        **_of_sharing(frames, measure),
+        "steady_from_s": steady_from(frames, measure.window, measure.bin_ns) or None,
         "cost": {name: cost[name] for name in COST if name in cost} or None,
     }
-    return {name: value for name, value in found.items() if value is not None}
+    found["power_mbps_per_ms"] = _power(found)
+    known = {name: value for name, value in found.items() if value is not None}
+    return {name: known[name] for name in (*(name for name in CONTRACT if name in known), *known)}
+
+
+def _power(found: Mapping[str, Any]) -> float | None:
+    if found["goodput_mbps"] is None or found.get("tcp_rtt_ms") is None:
+        return None
+    ratio = rates.power(found["goodput_mbps"]["total"], found["tcp_rtt_ms"]["mean"])
+    return None if ratio is None else metrics.rounded(ratio)
 
 
 def _goodput_of_flows(frames: Frames, measure: Measure) -> dict[str, float]:
@@ -94,7 +118,17 @@ def _of_tcp_info(frames: Frames, measure: Measure) -> dict[str, Any]:
         "tcp_rtt_up_ms": _tcp_rtt(_only(table, measure.towards(UP)), measure.window),
         "tcp_rtt_down_ms": _tcp_rtt(_only(table, measure.towards(DOWN)), measure.window),
         "cwnd_segments": {flow: values for flow, values in cwnd.items() if values} or None,
+        "pacing_rate_mbps": _rates(rates.pacing_rate_samples, table, measure.window),
+        "delivery_rate_mbps": _rates(rates.delivery_rate_samples, table, measure.window),
     }
+
+
+def _rates(
+    read: Callable[[pd.DataFrame, Window], metrics.Samples], table: pd.DataFrame, window: Window
+) -> dict[str, float] | None:
+    """Absent where a backend does not see them."""
+    column = read.__name__.removesuffix("_samples")
+    return metrics.percentiles(read(table, window)) if column in table else None
 
 
 def _tcp_rtt(tcp_info: pd.DataFrame, window: Window) -> dict[str, float] | None:
@@ -111,7 +145,36 @@ def _retransmits(frames: Frames, measure: Measure) -> int | None:
     return metrics.retransmits(frames["tcp_info"], measure.window)
 
 
-def _of_events(frames: Frames, window: Window) -> dict[str, Any]:
+def _of_events(frames: Frames, measure: Measure) -> dict[str, Any]:
     if "events" not in frames:
         return {}
-    return {"drops": metrics.drops(frames["events"], window), "marks": metrics.marks(frames["events"], window)}
+    events, window = frames["events"], measure.window
+    sized = measure.sized_flows
+    completed = list(sharing.completion_times(events, sized, window).values()) if sized else []
+    return {
+        "drops": metrics.drops(events, window),
+        "marks": metrics.marks(events, window),
+        "marks_by": metrics.marks_by_reason(events, window) or None,
+        "recoveries": metrics.recoveries(events, window) or None,
+        "flow_completion_s": metrics.percentiles(np.array(completed)),
+    }
+
+
+def _of_queues(frames: Frames, measure: Measure) -> dict[str, Any]:
+    if "qdisc" not in frames:
+        return {}
+    used = queues.utilisation(frames["qdisc"], measure.rates_bps, measure.window)
+    held = queues.sojourn_samples(frames["qdisc"], measure.window)
+    return {
+        "utilisation": metrics.rounded_each(used) or None,
+        "sojourn_ms": {device: metrics.percentiles(samples) for device, samples in held.items()} or None,
+    }
+
+
+def _of_sharing(frames: Frames, measure: Measure) -> dict[str, Any]:
+    """How flows that were not there from the start on came to their share."""
+    if "flows" not in frames or frames["flows"].empty:
+        return {}
+    tcp = _only(frames["flows"], frozenset(measure.tcp_flows) - frozenset(measure.sized_flows))
+    times = sharing.convergence_times(tcp, measure.window.end_ns, measure.bin_ns) if len(tcp) else {}
+    return {"convergence_s": metrics.rounded_each(times) or None}

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from tailback.analysis.differences import METRICS
+from tailback.analysis.differences import METRICS, SIGNIFICANT
 from tailback.analysis.rows import records
 
 Outcome = Literal["within", "off", "shown", "unknown"]
@@ -168,8 +168,25 @@ def _direction(row: Mapping[str, Any]) -> str:
         return "the same in every repetition"
     spread = amount(row, [row["low"], row["high"]])
     if row["low"] <= 0 <= row["high"]:
-        return f"no difference shown ({spread})"
-    return f"{'higher' if row['low'] > 0 else 'lower'}: {size} ({spread})"
+        return f"no difference shown ({spread}; {_strength(row)})"
+    word = "higher" if row["low"] > 0 else "lower"
+    return f"{word if row['p'] < SIGNIFICANT else f'perhaps {word}'}: {size} ({spread}; {_strength(row)})"
+
+
+EFFECTS = ((0.8, "large"), (0.5, "medium"), (0.2, "small"), (0.0, "negligible"))
+"""From which size on an effect is called what [cohen1988 §2.2.3]."""
+
+
+def _strength(row: Mapping[str, Any]) -> str:
+    """`p 0.008, large effect`."""
+    size = abs(row["effect"])
+    # Repetitions that do not vary have no effect size: any difference is infinitely many deviations.
+    name = "" if math.isnan(size) else next(name for least, name in EFFECTS if size >= least)
+    return ", ".join(filter(None, (f"p {_probability(row['p'])}", f"{name} effect" if name else "")))
+
+
+def _probability(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.2g}"
 
 
 def amount(row: Mapping[str, Any], values: Sequence[float]) -> str:

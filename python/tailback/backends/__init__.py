@@ -6,7 +6,7 @@ backend cannot see is absent from its tables; nothing is made up for it.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
@@ -71,6 +71,25 @@ class Backend(Protocol):
         """Runs `scenario` to its end; raises `RunFailed` or `RunCancelled`."""
 
 
+@runtime_checkable
+class OfKernels(Protocol):
+    """A backend that can run any kernel there is."""
+
+    def of_kernel(self, name: str) -> Backend:
+        """The same with the kernel called so; raises `Unsuitable` if it has been told to run another."""
+
+
+def backend_for(backend: Backend, scenario: Scenario) -> Backend:
+    """What runs `scenario`: `backend`, with the kernel that the scenario names if it names one."""
+    name = scenario.get("kernel")
+    if name is None:
+        return backend
+    if not isinstance(backend, OfKernels):
+        hint = "choose a backend that runs kernels, --backend uml, or take `kernel` out of the file"
+        raise Unsuitable(f"`kernel` is `{name}`, and `{backend.name}` has no kernel to choose\n  hint: {hint}")
+    return backend.of_kernel(name)
+
+
 def _sim() -> Backend:
     # Imported on demand: a command that runs nothing should not wait for the simulator to load.
     from tailback.backends.sim import Sim
@@ -78,7 +97,7 @@ def _sim() -> Backend:
     return Sim()
 
 
-def _uml(kernel: str = "stock") -> Backend:
+def _uml(kernel: str | None = None) -> Backend:
     from tailback.backends.uml import Uml
 
     return Uml.named(kernel)

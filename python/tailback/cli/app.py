@@ -133,6 +133,38 @@ def reproduce(
 
 
 @app.command()
+def drill(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="packetdrill scripts (*.pkt).", show_default=False)
+    ],
+    tolerance: Annotated[
+        int | None,
+        typer.Option(
+            "--tolerance-usecs",
+            metavar="N",
+            min=0,
+            help="How far times may be off.",
+            show_default="the script's own, or 4000",
+        ),
+    ] = None,
+    stack: Annotated[
+        str | None, typer.Option(metavar="NAME", help="linux-6.12, linux-5.10.", show_default="the newest")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run packetdrill scripts over the simulator's TCP: 0 all passed, 1 one failed, 2 one cannot be run."""
+    from tailback import drill
+    from tailback.cli import drills, show
+
+    reports = drill.run_files(files, drill.Settings(tolerance_usecs=tolerance, stack=stack))
+    if as_json:
+        show.document(drill.as_document(reports))
+    else:
+        drills.told(reports)
+    raise typer.Exit(drill.status(reports))
+
+
+@app.command()
 def check(file: File, sets: Set = None) -> None:
     """Validate an experiment file and point out likely mistakes, without running it."""
     from tailback import scenario, sweep
@@ -165,6 +197,17 @@ def plot(
     where: Annotated[
         list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Only these runs.", show_default=False)
     ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="What bar, heatmap (ping_ms.p90), cdf, band (rtt) show.", show_default=False),
+    ] = None,
+    x: Annotated[str | None, typer.Option("--x", metavar="AXIS", help="The axis along x.", show_default=False)] = None,
+    colour: Annotated[
+        str | None, typer.Option(metavar="AXIS", help="The axis shown by colour; y of a heat map.", show_default=False)
+    ] = None,
+    facet: Annotated[
+        list[str] | None, typer.Option(metavar="AXIS", help="A panel for each value of it.", show_default=False)
+    ] = None,
     _list: Annotated[
         bool, typer.Option("--list", help="List the plots and exit.", is_eager=True, callback=show_plots)
     ] = False,
@@ -176,7 +219,8 @@ def plot(
     found = results.open_results(folder).select(**failures.pairs(where or [], "--where"))
     chosen = plots.find_plot(name) if name else plots.default_plot(found)
     target = out if out is not None else folder / "plots" / f"{chosen.name}.png"
-    show.paths(plots.draw_to(chosen, found, target))
+    choice = plots.Choice(x, colour, tuple(facet or ()), metric)
+    show.paths(plots.draw_to(chosen, found, plots.Output(target, show.command()), choice))
 
 
 @app.command()
@@ -255,9 +299,11 @@ def validate(  # one argument per option of the command line
 
 @app.command("list")
 def list_names(
-    kind: Annotated[str, typer.Argument(metavar="cc|qdisc|plot|experiment", help="What to list.", show_default=False)],
+    kind: Annotated[
+        str, typer.Argument(metavar="cc|qdisc|metric|plot|experiment", help="What to list.", show_default=False)
+    ],
 ) -> None:
-    """List congestion controls, queue disciplines, plots or ready experiments."""
+    """List congestion controls, queue disciplines, metrics, plots or ready experiments."""
     from tailback.cli import catalogue, show
 
     show.names(catalogue.listed(kind))

@@ -41,6 +41,7 @@ def listed(kind: str) -> Listing:
         "cc": lambda: [(row.name, row.summary) for row in CoreRegistry().congestion_controls],
         "qdisc": lambda: [(row.name, row.summary) for row in CoreRegistry().qdiscs],
         "plot": _plots,
+        "metric": _metrics,
         "experiment": _experiments,
     }
     if kind not in listings:
@@ -51,6 +52,9 @@ def listed(kind: str) -> Listing:
 def explained(text: str) -> list[Explanation]:
     """The algorithm `text` names, with the options given in it; a discipline is followed by its children."""
     registry = CoreRegistry()
+    metric = _metric(text)
+    if metric is not None:
+        return [metric]
     try:
         if _kind(text) in {row.name for row in registry.congestion_controls}:
             return _chain(words.control(text, registry.congestion_controls), registry.congestion_controls)
@@ -59,6 +63,18 @@ def explained(text: str) -> list[Explanation]:
         return _chain(words.discipline(text, registry.qdiscs), registry.qdiscs)
     except WordError as error:
         raise WrongInput(f"{error.message}\n  hint: {error.hint}") from None
+
+
+def _metric(text: str) -> Explanation | None:
+    """The metric called `text`, or that has this key in a summary."""
+    from tailback.analysis.catalogue import DESCRIBED
+
+    known = {name.lower(): row for row in DESCRIBED.values() for name in (row.name, row.key) if name}
+    row = known.get(text.strip().lower())
+    if row is None:
+        return None
+    unit = f" ({row.unit})" if row.unit else ""
+    return Explanation(f"{row.name}{unit}", f"{row.definition}\n\nSource: {row.source}", [])
 
 
 def _unknown(name: str, registry: CoreRegistry) -> WordError:
@@ -102,6 +118,12 @@ def _plots() -> Listing:
     from tailback.plots import PLOTS
 
     return [(plot.name, plot.summary) for plot in PLOTS.values()]
+
+
+def _metrics() -> Listing:
+    from tailback.analysis.catalogue import DESCRIBED
+
+    return [(row.key or row.name, f"{row.name}, {row.unit or 'no unit'}") for row in DESCRIBED.values()]
 
 
 def _experiments() -> Listing:

@@ -74,6 +74,7 @@ def _status(error: Exception) -> int | None:
     """The exit status for `error`; `None` if it is a bug."""
     from tailback.analysis.tolerances import WrongTolerance
     from tailback.backends import UnknownBackend, Unsuitable
+    from tailback.drill import WrongDrill
     from tailback.kernel import BuildFailed, CacheUnwritable, KernelMissing
     from tailback.papers import UnknownPaper
     from tailback.plots.errors import NotDrawable
@@ -85,6 +86,6 @@ def _status(error: Exception) -> int | None:
         return 1
     wrong = (
         WrongInput, KernelMissing, ScenarioError, UnknownBackend, Unsuitable, FolderTaken, NotResults, NotDrawable,
-        NotComparable, NoRegistry, WrongTolerance, WrongValidation, UnknownPaper,
+        NotComparable, NoRegistry, WrongTolerance, WrongValidation, UnknownPaper, WrongDrill,
     )  # fmt: skip
     return 2 if isinstance(error, wrong) else None

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import math
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tailback.analysis.repetitions import HEADLINE, Column, configurations
+from tailback.analysis.warmup import warming_up
 from tailback.cli.catalogue import Explanation
 from tailback.cli.console import PIPE_WIDTH, counted, emit, stderr, stdout
 from tailback.papers import Row
@@ -80,6 +82,28 @@ def carried(done: Carried, title: str) -> None:
         emit(_fitting(configurations(rows), title))
     reused = f", {done.reused} of them from before" if done.reused else ""
     stderr().print(f"{counted(len(rows), 'complete run')}{reused}: {done.folder}", markup=False)
+    if done.wide:
+        places = "; ".join(", ".join(axes.values()) for axes in done.wide[:MOST_NAMED]) or "the only configuration"
+        more = f" and {len(done.wide) - MOST_NAMED} more" if len(done.wide) > MOST_NAMED else ""
+        stderr().print(f"intervals still too wide after all repetitions: {places}{more}", markup=False)
+    _unsteady(done)
+
+
+MOST_NAMED = 5
+"""Configurations in a remark."""
+
+
+def _unsteady(done: Carried) -> None:
+    """Runs that were still warming up when their window began, by MSER-5; on stderr."""
+    complete = [outcome for outcome in done.outcomes if outcome.summary is not None]
+    late = [outcome for outcome in complete if warming_up(outcome.summary or {}, outcome.run.window_ns[0] / 1e9)]
+    if late:
+        latest = max(max((outcome.summary or {})["steady_from_s"].values()) for outcome in late)
+        stderr().print(
+            f"warm-up: MSER-5 finds {len(late)} of {counted(len(complete), 'run')} unsteady after the window began, "
+            f"up to {latest:g} s: see `steady_from_s` in their summaries",
+            markup=False,
+        )
 
 
 def failed(done: Carried) -> None:
@@ -125,6 +149,11 @@ def names(rows: Iterable[tuple[str, str]]) -> None:
     emit(table)
 
 
+def command() -> str:
+    """The line that was typed."""
+    return shlex.join(["tailback", *sys.argv[1:]])
+
+
 def paths(written: Iterable[Path]) -> None:
     """Paths, one per line."""
     for path in written:
@@ -153,13 +182,13 @@ def _fitting(rows: pd.DataFrame, title: str) -> Table:
     columns = _headings(rows)
     repeated = int(rows["runs"].max()) > 1
     table = _table(rows, columns, with_spread=repeated)
-    remarks = ["medians over repetitions, ± the one farthest away"] if repeated else []
+    remarks = ["means over repetitions, ± half their 95 % interval"] if repeated else []
     for shown in range(len(columns), 0, -1):
         if _fits(table):
             break
         table = _table(rows, columns[:shown], with_spread=False)
-        left = ["± over repetitions"] * repeated + [column.title for column in columns[shown:]]
-        remarks = ["medians over repetitions"] * repeated + [f"a wider terminal also shows {', '.join(left)}"] * bool(
+        left = ["95 % intervals"] * repeated + [column.title for column in columns[shown:]]
+        remarks = ["means over repetitions"] * repeated + [f"a wider terminal also shows {', '.join(left)}"] * bool(
             left
         )
     table.title, table.caption = title, "; ".join(remarks) or None
@@ -173,6 +202,8 @@ def _fits(table: Table) -> bool:
 
 def _table(rows: pd.DataFrame, columns: Sequence[Column], *, with_spread: bool) -> Table:
     axes = list(rows.columns[: rows.columns.get_loc("runs")])
+    if rows["runs"].nunique() > 1:
+        axes.append("runs")
     table = Table(
         box=box.SIMPLE_HEAD, title_justify="left", caption_justify="left", pad_edge=False, padding=(0, 1, 0, 0)
     )
@@ -193,13 +224,13 @@ def _headings(rows: pd.DataFrame) -> list[Column]:
 
 
 def _cell(row: "pd.Series[Any]", column: Column, *, with_spread: bool) -> str:
-    median = float(row[column.title])
-    if math.isnan(median):
+    mean = float(row[column.title])
+    if math.isnan(mean):
         return "–"
-    spread = max(float(row[f"{column.title} max"]) - median, median - float(row[f"{column.title} min"]))
-    decimals = _decimals(median) if column.decimals is None else column.decimals
-    seen = f"{spread:.{decimals}f}"
-    return f"{median:.{decimals}f} ±{seen}" if with_spread and float(seen) else f"{median:.{decimals}f}"
+    decimals = _decimals(mean) if column.decimals is None else column.decimals
+    if not with_spread or math.isnan(float(row[f"{column.title} high"])):
+        return f"{mean:.{decimals}f}"
+    return f"{mean:.{decimals}f} ±{float(row[f'{column.title} high']) - mean:.{decimals}f}"
 
 
 def _decimals(value: float) -> int:

@@ -1,4 +1,6 @@
-"""The agent (`crates/agent`), built once as a static program and kept in the cache by the digest of its sources."""
+"""The agent (`crates/agent`), a static program. A clone builds it once and keeps it in the cache by the digest of its
+sources; a wheel carries it.
+"""
 
 import os
 import shutil
@@ -14,6 +16,8 @@ TARGET = "x86_64-unknown-linux-gnu"
 
 def find_agent() -> Path:
     """The program."""
+    if not checkout.is_clone():
+        return _carried()
     program = _folder() / NAME
     if not program.is_file():
         raise KernelMissing(
@@ -24,6 +28,8 @@ def find_agent() -> Path:
 
 def build_agent() -> Path:
     """The program, built if it is not there."""
+    if not checkout.is_clone():
+        return _carried()
     folder = _folder()
     if not (folder / NAME).is_file():
         if shutil.which("cargo") is None:
@@ -31,6 +37,14 @@ def build_agent() -> Path:
         with cache.adding(folder) as partial:
             shutil.copy2(_built(), partial / NAME)
     return folder / NAME
+
+
+def _carried() -> Path:
+    program = checkout.CARRIED / NAME
+    if not program.is_file():
+        hint = "build the wheel on Linux on x86_64, or run in a clone of the repository"
+        raise KernelMissing(f"this installation of tailback came without its agent (`{program}`)\n  hint: {hint}")
+    return program
 
 
 def _folder() -> Path:

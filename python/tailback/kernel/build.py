@@ -7,20 +7,21 @@ of its builder is fixed, for it stirs the generator of random numbers.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import re
 import shutil
 import subprocess
-import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from tailback.kernel import cache, checkout
 from tailback.kernel.errors import BuildFailed, CacheUnwritable, KernelMissing
+from tailback.kernel.scratch import scratch
 from tailback.kernel.source import Source
 
 TOOLS: Mapping[str, str] = {
@@ -57,6 +58,8 @@ BUILDER = {
     "ARCH": "um",
 }
 
+ROOM_HINT = "free some space, or point TMPDIR to a folder with more"
+
 TOLD = 12
 """Lines of a failed build that are shown."""
 
@@ -76,6 +79,7 @@ class Recipe:
 
 def build(recipe: Recipe, say: Say) -> cache.Kernel:
     """The kernel of `recipe`, from the cache if it is there; `say` hears what is going on."""
+    _check_name(recipe.name)
     check_tools()
     ours = checkout.part("kernel")
     compiler = _compiler()
@@ -86,8 +90,8 @@ def build(recipe: Recipe, say: Say) -> cache.Kernel:
         say("nothing has changed since it was built")
         return found
     started = time.monotonic()
-    with _scratch() as scratch:
-        tree = Path(scratch) / "linux"
+    with _room() as room:
+        tree = room / "linux"
         binary, version = _made(recipe, ours, tree, say)
         manifest = cache.Manifest(
             name=recipe.name,
@@ -99,6 +103,13 @@ def build(recipe: Recipe, say: Say) -> cache.Kernel:
             build_s=round(time.monotonic() - started, 1),
         )
         return cache.keep(binary, tree / ".config", manifest)
+
+
+def _check_name(name: str) -> None:
+    """It becomes part of a folder's name, and of `uml:NAME`."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", name):
+        hint = "use letters, digits, `_`, `.`, `+` and `-`: --name mine"
+        raise KernelMissing(f"`{name}` cannot be the name of a kernel\n  hint: {hint}")
 
 
 def check_tools() -> None:
@@ -139,19 +150,21 @@ def _is_needed(patch: Path, version: str) -> bool:
     return (int(numbers[1]), int(numbers[2])) < (int(until[1]), int(until[2]))
 
 
-def _scratch() -> tempfile.TemporaryDirectory[str]:
+@contextlib.contextmanager
+def _room() -> Iterator[Path]:
     """A folder of its own on a disk with room enough."""
     # /tmp may be small or in memory.
     parent = Path(os.environ.get("TMPDIR") or "/var/tmp")
     try:
         free = shutil.disk_usage(parent).free
         if free < ROOM_BYTES:
-            hint = "free some, or point TMPDIR to a folder with more"
-            raise BuildFailed(f"`{parent}` has {free >> 20} MiB free; a build needs {ROOM_BYTES >> 20}\n  hint: {hint}")
-        return tempfile.TemporaryDirectory(prefix="tailback-kernel-", dir=parent)
+            short = f"`{parent}` has {free >> 20} MiB free; a build needs {ROOM_BYTES >> 20}"
+            raise BuildFailed(f"{short}\n  hint: {ROOM_HINT}")
+        with scratch("tailback-kernel-", parent) as folder:
+            yield folder
     except OSError as error:
         reason = error.strerror or str(error)
-        raise CacheUnwritable(f"cannot write `{parent}`: {reason}\n  hint: point TMPDIR to another folder") from error
+        raise CacheUnwritable(f"cannot write `{parent}`: {reason}\n  hint: {ROOM_HINT}") from error
 
 
 def _made(recipe: Recipe, ours: Path, tree: Path, say: Say) -> tuple[Path, str]:
@@ -177,7 +190,8 @@ def _make(tree: Path, *words: str) -> str:
         # What make itself says of it is only that somebody failed.
         said = [line for line in done.stderr.splitlines() if not line.startswith("make")][-TOLD:]
         lines = "\n".join(f"  | {line}" for line in said)
-        hint = "does the tree build without the patches? make ARCH=um defconfig linux"
+        full = "No space left on device" in done.stderr
+        hint = ROOM_HINT if full else "does the tree build without the patches? make ARCH=um defconfig linux"
         raise BuildFailed(f"make {words[-1]} ended with {done.returncode}:\n{lines}\n  hint: {hint}")
     return done.stdout
 

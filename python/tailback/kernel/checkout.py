@@ -1,4 +1,6 @@
-"""The parts of the checkout that builds start from: our changes to the kernel, and the agent."""
+"""What builds start from: our changes to the kernel, and the agent. In a clone they are the clone's own; in an
+installed package they lie beside this file, as crates/python/build.rs has laid them into the wheel.
+"""
 
 import hashlib
 from collections.abc import Iterable
@@ -7,14 +9,20 @@ from pathlib import Path
 from tailback.kernel.errors import KernelMissing
 
 ROOT = Path(__file__).resolve().parents[3]
+CARRIED = Path(__file__).resolve().with_name("origin")
+
+
+def is_clone() -> bool:
+    """Whether this package runs from a clone of the repository."""
+    return (ROOT / "Cargo.lock").is_file() and (ROOT / "crates" / "agent").is_dir()
 
 
 def part(name: str) -> Path:
-    """The folder `name` of the checkout this package runs from."""
-    folder = ROOT / name
+    """The folder `name` of the clone, or of what the package carries."""
+    folder = (ROOT if is_clone() else CARRIED) / name
     if not folder.is_dir():
         raise KernelMissing(
-            f"`{folder}` is needed to build and not there\n  hint: it is part of the repository; run in a clone of it"
+            f"`{folder}` is needed to build and not there\n  hint: install the package again, or run in a clone of it"
         )
     return folder
 

@@ -4,6 +4,7 @@ Colour is the deviation in tolerances, clipped at three of them; a cell out of t
 seen without colour too. Controls and small-queue limits stand below each other, all other axes side by side.
 """
 
+import math
 from collections.abc import Sequence
 
 import matplotlib as mpl
@@ -22,6 +23,10 @@ VALUES = ("metric", "deviation")
 ROW_AXES = ("cc", "tsq")
 CLIP = 3.0
 COLOURS = "PuOr_r"
+DARK = 2.0
+"""Deviation beyond which a black cross would not be seen."""
+
+PAGE_INCHES = 10.0
 UNJUDGED = "#ececec"
 CELL_INCHES = 0.2
 MOST_LABELS = 60
@@ -36,15 +41,37 @@ def draw(table: pd.DataFrame) -> Figure:
     labels = [_labels(table, axes) for axes in (rows, columns)]
     metrics = list(dict.fromkeys(table["metric"]))
     with mpl.rc_context({**style.STYLE, "axes.grid": False}):
-        figure = Figure(figsize=_size(labels, len(metrics)), layout="constrained")
-        panels = figure.subplots(len(metrics), 1, squeeze=False, sharex=True)[:, 0]
+        figure, panels = _panels(labels, len(metrics))
         for axes, metric in zip(panels, metrics, strict=True):
             _draw_panel(axes, _grid(table[table["metric"] == metric], (rows, columns), labels))
             axes.set_title(metric, loc="left")
             axes.set_yticks(range(len(labels[0])), labels[0])
-        _name_columns(panels[-1], labels[1])
-        _scale_beside(figure, list(panels))
+            _name_columns(axes, labels[1])
+        _scale_beside(figure, panels)
     return figure
+
+
+def _panels(labels: Sequence[Sequence[str]], count: int) -> tuple[Figure, list[Axes]]:
+    """As many beside each other as the width of a page has room for; the last of a column names its columns."""
+    abreast = max(1, min(count, int((PAGE_INCHES - _label_inches(labels[0])) / _panel_inches(labels[1]))))
+    lines = math.ceil(count / abreast)
+    height = 0.8 + _label_inches(labels[1]) + lines * (0.35 + CELL_INCHES * len(labels[0]))
+    width = 1.6 + _label_inches(labels[0]) + abreast * _panel_inches(labels[1])
+    figure = Figure(figsize=(max(4.0, width), height), layout="constrained")
+    grid = figure.subplots(lines, abreast, squeeze=False, sharex=True, sharey=True).ravel()
+    for place, axes in enumerate(grid):
+        axes.tick_params(labelbottom=place + abreast >= count, labelleft=place % abreast == 0)
+        if place >= count:
+            axes.remove()
+    return figure, list(grid[:count])
+
+
+def _panel_inches(columns: Sequence[str]) -> float:
+    return max(1.2, 0.3 + CELL_INCHES * len(columns))
+
+
+def _label_inches(labels: Sequence[str]) -> float:
+    return max(map(len, labels)) * 0.065
 
 
 def _sides(table: pd.DataFrame) -> tuple[list[str], list[str]]:
@@ -84,8 +111,9 @@ def _draw_panel(axes: Axes, grid: npt.NDArray[np.float64]) -> None:
     axes.set_facecolor(UNJUDGED)
     # Clipped here: a cell that is infinitely far off would be left blank.
     axes.imshow(np.clip(grid, -CLIP, CLIP), cmap=COLOURS, vmin=-CLIP, vmax=CLIP, aspect="equal", interpolation="none")
-    off = np.argwhere(np.abs(grid) > 1)
-    axes.plot(off[:, 1], off[:, 0], linestyle="none", marker="x", markersize=4, color=style.BLACK, markeredgewidth=0.8)
+    for cells, ink in (((np.abs(grid) > 1) & (np.abs(grid) <= DARK), style.BLACK), (np.abs(grid) > DARK, "white")):
+        off = np.argwhere(cells)
+        axes.plot(off[:, 1], off[:, 0], linestyle="none", marker="x", markersize=4, color=ink, markeredgewidth=0.8)
     axes.set_xlim(-0.5, grid.shape[1] - 0.5)
     axes.set_ylim(grid.shape[0] - 0.5, -0.5)
     axes.tick_params(length=0)
@@ -101,12 +129,5 @@ def _name_columns(axes: Axes, labels: Sequence[str]) -> None:
 
 def _scale_beside(figure: Figure, panels: list[Axes]) -> None:
     scale = ScalarMappable(Normalize(-CLIP, CLIP), COLOURS)
-    bar = figure.colorbar(scale, ax=panels, shrink=0.6, extend="both", ticks=[-CLIP, -1, 0, 1, CLIP])
-    bar.set_label("candidate − reference, in tolerances (× = out of tolerance)")
-
-
-def _size(labels: Sequence[Sequence[str]], metrics: int) -> tuple[float, float]:
-    rows, columns = map(len, labels)
-    longest = [max(map(len, names)) * 0.065 for names in labels]
-    width = 1.6 + longest[0] + CELL_INCHES * columns
-    return (max(4.0, width), 0.8 + longest[1] + metrics * (0.35 + CELL_INCHES * rows))
+    bar = figure.colorbar(scale, ax=panels, shrink=0.9, extend="both", ticks=[-CLIP, -1, 0, 1, CLIP])
+    bar.set_label("difference in tolerances; × = off")

@@ -1,9 +1,8 @@
 """The plots there are, by name, and writing one to a file."""
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,9 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
 
-from tailback.plots import candlestick, style, timeseries
+from tailback.plots import band, bar, box, candlestick, cdf, cwnd, heatmap, scatter, style, timeseries
 from tailback.plots.errors import NotDrawable
+from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.results import Results
 from tailback.results.durable import make_folder, write_file
 
@@ -21,31 +21,48 @@ __all__ = ["PLOTS", "NotDrawable", "Plot", "default_plot", "draw_to", "find_plot
 
 @dataclass(frozen=True)
 class Plot:
-    """Results to a table, the table to a figure."""
+    """Results to a table, the table to a figure; both take what the user chose (`Choice`)."""
 
     name: str
     summary: str
-    data: Callable[[Results], pd.DataFrame]
-    draw: Callable[[pd.DataFrame], Figure]
+    data: Callable[..., pd.DataFrame]
+    draw: Callable[..., Figure]
 
 
-def _candlestick(name: str, summary: str, panels: tuple[candlestick.Panel, ...]) -> Plot:
-    return Plot(name, summary, partial(candlestick.data, panels=panels), candlestick.draw)
+STICKS = (candlestick.THROUGHPUT, candlestick.TCP_RTT)
+WITH_PING = (candlestick.THROUGHPUT, candlestick.PING)
+
+
+def _samples(panels: Sequence[candlestick.Panel], shares: Sequence[int]) -> Callable[..., pd.DataFrame]:
+    def data(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFrame:
+        return candlestick.data(results, panels, shares)
+
+    return data
 
 
 PLOTS: Mapping[str, Plot] = {
     plot.name: plot
     for plot in (
-        _candlestick(
+        Plot(
             "candlestick",
             "10-50-90 % of throughput and TCP RTT per configuration",
-            (candlestick.THROUGHPUT, candlestick.TCP_RTT),
+            _samples(STICKS, (10, 50, 90)),
+            candlestick.draw,
         ),
-        _candlestick(
+        Plot(
             "candlestick_ping",
             "10-50-90 % of throughput and ping per configuration",
-            (candlestick.THROUGHPUT, candlestick.PING),
+            _samples(WITH_PING, (10, 50, 90)),
+            candlestick.draw,
         ),
+        Plot("box", "quartiles and 5-95 % of throughput and TCP RTT", _samples(STICKS, box.SHARES), box.draw),
+        Plot("box_ping", "quartiles and 5-95 % of throughput and ping", _samples(WITH_PING, box.SHARES), box.draw),
+        Plot("bar", "means of goodput, median TCP RTT and ping, with 95 % intervals; --metric", bar.data, bar.draw),
+        Plot("cdf", "distribution of TCP RTT, with 95 % bands; --metric ping, throughput", cdf.data, cdf.draw),
+        Plot("scatter", "goodput against ping, a point per repetition, with ellipses", scatter.data, scatter.draw),
+        Plot("heatmap", "TCP RTT, or --metric, over two axes", heatmap.data, heatmap.draw),
+        Plot("band", "goodput over time as mean with 95 % bands; --metric rtt, cwnd", band.data, band.draw),
+        Plot("cwnd", "congestion windows over time, one panel per configuration", cwnd.data, cwnd.draw),
         Plot("timeseries", "RTT, cwnd and throughput over time, one column per run", timeseries.data, timeseries.draw),
     )
 }
@@ -56,6 +73,9 @@ FORMATS: Mapping[str, Mapping[str, Any]] = {
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     ".svg": {"Date": None, "Creator": None},
 }
+
+SAYS = {".png": "Description", ".pdf": "Subject", ".svg": "Description"}
+"""The field of a file that says what it is."""
 
 
 def find_plot(name: str) -> Plot:
@@ -72,22 +92,35 @@ def default_plot(results: Results) -> Plot:
     return PLOTS["timeseries" if alone else "candlestick"]
 
 
-def draw_to(plot: Plot, results: Results, target: Path) -> tuple[Path, Path]:
-    """Draws `plot` into `target` (format by extension) and its data into the CSV beside it; returns both paths."""
-    if target.suffix.lower() not in FORMATS:
+@dataclass(frozen=True)
+class Output:
+    """Where a figure goes, and what it says of itself."""
+
+    target: Path
+    """Its ending is the format."""
+    command: str = ""
+    """The line that draws it again, kept inside the file."""
+
+
+def draw_to(plot: Plot, results: Results, output: Output | Path, choice: Choice = AUTOMATIC) -> tuple[Path, Path]:
+    """Draws `plot` into a file and its data into the CSV beside it; returns both paths."""
+    output = output if isinstance(output, Output) else Output(output)
+    target, suffix = output.target, output.target.suffix.lower()
+    if suffix not in FORMATS:
         known = ", ".join(f"`{suffix}`" for suffix in FORMATS)
         raise NotDrawable(f"`{target}` does not end in a known format\n  hint: end it in one of {known}")
-    table = plot.data(results)
+    table = plot.data(results, choice)
     beside = target.with_suffix(".csv")
     make_folder(target.parent)
     write_file(beside, table.to_csv(index=False, lineterminator="\n").encode())
-    write_file(target, rendered(plot.draw(table), target.suffix.lower()))
+    write_file(target, rendered(plot.draw(table, choice), suffix, output.command))
     return target, beside
 
 
-def rendered(figure: Figure, suffix: str) -> bytes:
+def rendered(figure: Figure, suffix: str, command: str = "") -> bytes:
     """`figure` as the bytes of a file that ends in `suffix` (`.svg`); the same figure is the same bytes."""
     sink = io.BytesIO()
+    described = {SAYS[suffix]: command} if command else {}
     with mpl.rc_context(style.STYLE):
-        figure.savefig(sink, format=suffix[1:], metadata=dict(FORMATS[suffix]))
+        figure.savefig(sink, format=suffix[1:], metadata={**FORMATS[suffix], **described})
     return sink.getvalue()

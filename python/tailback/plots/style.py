@@ -5,11 +5,12 @@ Colours are those of Okabe and Ito (2008). A congestion control has the same col
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.ticker import NullFormatter
 
 PAGE_WIDTH = 7.16
 """Inches: two columns of an IEEE page."""
@@ -22,6 +23,8 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7
 HATCHES = ("", "/////", "....", "xxxx", "\\\\\\\\\\", "++++", "oo", "**")
 
 MARKERS = "oDs^vP*X"
+
+LINES: tuple[Literal["-", "--", ":", "-."], ...] = ("-", "--", ":", "-.")
 
 CONTROLS = {
     "cubic": PALETTE[0],
@@ -102,6 +105,20 @@ def scale(axes: Axes, values: Values, highest: float) -> None:
         axes.grid(True, which="minor", axis="y", linewidth=0.25)
         return
     axes.set_ylim(0, highest * 1.08 if highest > 0 else 1)
+
+
+def logarithmic_x(axes: Axes, limits: tuple[float, float]) -> None:
+    """A logarithmic x axis with plain numbers; few enough of them to fit a small panel."""
+    axes.set_xscale("log")
+    axes.set_xlim(*limits)
+    axes.xaxis.set_major_formatter(_plain_number)
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def spans_decades(values: Values) -> bool:
+    """Whether a linear axis would flatten most of the values."""
+    positive = values[values > 0]
+    return len(positive) > 0 and float(positive.max()) > DECADES * float(positive.min())
 
 
 def _plain_number(value: float, _place: float) -> str:

@@ -17,6 +17,7 @@ from tailback.analysis import Window, throughput_bins
 from tailback.analysis.window import NANOSECONDS
 from tailback.plots import style
 from tailback.plots.errors import NotDrawable
+from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.results import Results, RunFolder
 
 BIN_NS = 1_000_000_000
@@ -43,7 +44,7 @@ WINDOW = "measured"
 COLUMNS = ("panel", "unit", "series", "t", "value", WINDOW)
 
 
-def data(results: Results) -> pd.DataFrame:
+def data(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per sample: the axes and repetition, panel, unit, series (a flow, `ping` or `total`), t (s), value."""
     runs = _one_of_each(results.runs)
     if len(runs) > MOST_RUNS:
@@ -110,7 +111,7 @@ def _series(panel: str, names: Any, t: Any, values: Any) -> pd.DataFrame:
     return pd.DataFrame(columns).astype({"value": np.float64})
 
 
-def draw(table: pd.DataFrame) -> Figure:
+def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     axes = [str(column) for column in table if column not in (*COLUMNS, "repetition")]
     varying = [axis for axis in axes if table[axis].nunique() > 1]

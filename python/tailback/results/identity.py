@@ -23,6 +23,8 @@ class RunPlan:
     repetition: int
     seed: int
     scenario: Mapping[str, Any]
+    fingerprint: str
+    """Of what runs it: changes whenever the same scenario might give other tables."""
     window_ns: tuple[int, int]
     directions: Mapping[str, str]
     """`up` or `down` by flow; a flow that is neither is absent."""
@@ -32,10 +34,10 @@ class RunPlan:
         """What the summary is taken over."""
         return {"window_ns": list(self.window_ns), "directions": dict(self.directions)}
 
-    def identity(self, backend: str, fingerprint: str) -> str:
+    def identity(self, backend: str) -> str:
         """Digest of all that tables and summary depend on."""
         parts = {"scenario": self.scenario, "measure": self.measure, "axes": dict(self.axes)}
-        return digest({**parts, "backend": backend, "fingerprint": fingerprint})
+        return digest({**parts, "backend": backend, "fingerprint": self.fingerprint})
 
 
 def digest(document: Any) -> str:

@@ -117,6 +117,14 @@ class Results:
     axes: Mapping[str, Sequence[str]]
     runs: Sequence[RunFolder]
 
+    @property
+    def configurations(self) -> list[tuple[dict[str, str], list[RunFolder]]]:
+        """The repetitions of each place in the grid, by its axes."""
+        groups: dict[tuple[tuple[str, str], ...], list[RunFolder]] = {}
+        for run in self.runs:
+            groups.setdefault(tuple(run.axes.items()), []).append(run)
+        return [(dict(axes), runs) for axes, runs in groups.items()]
+
     def select(self, **values: str) -> "Results":
         """Only the runs with these values of these axes; `repetition` counts as one."""
         for axis, value in values.items():

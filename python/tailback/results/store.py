@@ -38,7 +38,6 @@ class ExperimentPlan:
     settings: Sequence[str]
     """What the command line changed in it, as `key=value`."""
     backend: str
-    fingerprint: str
     runs: Sequence[RunPlan]
 
     @property
@@ -52,7 +51,7 @@ class ExperimentPlan:
 
     def identities(self) -> dict[str, str]:
         """Identity of each run by its name."""
-        return {run.name: run.identity(self.backend, self.fingerprint) for run in self.runs}
+        return {run.name: run.identity(self.backend) for run in self.runs}
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ class Store:
             "repetition": run.repetition,
             "seed": run.seed,
             "backend": self.plan.backend,
-            "fingerprint": self.plan.fingerprint,
+            "fingerprint": run.fingerprint,
             "identity": self.identities[run.name],
         }
 
@@ -195,7 +194,6 @@ def _write_head(store: Store) -> None:
         "title": plan.title,
         "identity": digest(store.identities),
         "backend": plan.backend,
-        "fingerprint": plan.fingerprint,
         "settings": list(plan.settings),
         "created": provenance.utc_now(),
         "axes": plan.axes,

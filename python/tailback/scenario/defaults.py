@@ -16,6 +16,9 @@ CC = "cubic"
 #: Linux's own setting: pacing shift 10. [linux-6.12 sock.c sock_init_data_uid]
 TSQ = "1ms"
 
+#: A receiving application is woken for any data. [linux-6.12 sock.c sock_init_data_uid]
+RCVLOWAT = 1
+
 #: Nothing is assumed about distance: a delay is written where there is one.
 DELAY = "0s"
 
@@ -55,4 +58,8 @@ EVENTS = True
 
 #: One run, and a seed that says nothing was tuned.
 REPEAT = 1
+#: `until`: what is waited for, and between how many repetitions. Fewer than five have too uncertain a one.
+REPEAT_QUANTITIES = ("goodput", "rtt")
+REPEAT_LEAST = 5
+REPEAT_MOST = 30
 SEED = 1

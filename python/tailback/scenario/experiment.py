@@ -22,6 +22,7 @@ from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc
 from tailback.scenario.reader import read_file, read_yaml
 from tailback.scenario.registry import CoreRegistry, Registry
+from tailback.scenario.repeat import Repeat
 from tailback.scenario.schema import Keys
 from tailback.scenario.variables import Substitution
 
@@ -76,13 +77,18 @@ class Experiment:
                 labels.setdefault(axis, {})[label] = None
         return {axis: list(values) for axis, values in labels.items()}
 
+    @property
+    def repeat(self) -> Repeat:
+        """How often each configuration is repeated; it cannot vary."""
+        return self.configurations[0].keys.repeat
+
     def runs(self) -> list[Run]:
-        """All runs: the configurations in the order of the grid, each with its repetitions."""
+        """All runs: the configurations in the order of the grid, each with all its repetitions."""
         return [run for configuration in self.configurations for run in self._repetitions(configuration)]
 
     def _repetitions(self, configuration: Configuration) -> Iterator[Run]:
         keys = configuration.keys
-        for repetition in range(1, keys.repeat + 1):
+        for repetition in range(1, keys.repeat.most + 1):
             seed = keys.seed + repetition - 1
             yield Run(
                 axes=dict(configuration.labels),

@@ -29,6 +29,7 @@ class Bulk:
     bytes: int | None
     cc: Algorithm
     tsq: dict[str, str | int]
+    socket: dict[str, int | None]
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,24 @@ def _bulk(keys: Keys, loc: Loc, entry: Tcp | Preset, direction: Direction, names
         bytes=amount,
         cc=entry.cc or keys.cc,
         tsq=entry.tsq or _host_tsq(keys, direction.source) or keys.tsq,
+        socket=_socket(entry),
     )
+
+
+_SOCKET_OPTIONS = {
+    "max_pacing_rate_bps": "max_pacing_rate",
+    "sndbuf": "sndbuf",
+    "rcvbuf": "rcvbuf",
+    "rcvlowat": "rcvlowat",
+    "notsent_lowat": "notsent_lowat",
+    "mss": "mss",
+}
+"""Socket options in the resolved scenario, and in the file; presets have none of them."""
+
+
+def _socket(entry: Tcp | Preset) -> dict[str, int | None]:
+    given = entry if isinstance(entry, Tcp) else None
+    return {name: getattr(given, key, None) for name, key in _SOCKET_OPTIONS.items()}
 
 
 def _echo(keys: Keys, loc: Loc, entry: Ping) -> Echo:

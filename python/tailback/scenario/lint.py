@@ -173,7 +173,7 @@ def _slow_start(case: _Case) -> Iterator[_Doubt]:
 
 
 def _alike(case: _Case) -> Iterator[_Doubt]:
-    if case.keys.repeat > 1 and case.bulk and not any(flow.jitter_ns for flow in case.bulk):
+    if case.keys.repeat.most > 1 and case.bulk and not any(flow.jitter_ns for flow in case.bulk):
         text = "repetitions hardly differ: all flows start at the same instants in each"
         remedy = "spread the starts: `jitter: 10ms` in a traffic entry"
         yield _Doubt("repetitions-alike", "warning", ("repeat",), text, remedy)

@@ -38,6 +38,7 @@ def scenario(keys: Keys, title: str, seed: int) -> Scenario:
             connection for flow in flows(keys, network.hosts[0]) for connection in _connections(flow, network, seed)
         ],
         "record": _record(keys),
+        **({} if keys.kernel is None else {"kernel": keys.kernel}),
     }
 
 
@@ -107,7 +108,7 @@ def _connections(flow: Flow, network: Network, seed: int) -> list[Scenario]:
 def _own_keys(flow: Flow) -> Scenario:
     if isinstance(flow, Bulk):
         control = {"name": flow.cc.kind, "options": dict(flow.cc.options)}
-        return {"kind": "tcp", "bytes": flow.bytes, "cc": control, "tsq": dict(flow.tsq)}
+        return {"kind": "tcp", "bytes": flow.bytes, "cc": control, "tsq": dict(flow.tsq), "socket": dict(flow.socket)}
     return {"kind": "ping", "interval_ns": flow.interval_ns, "size": flow.size}
 
 

@@ -6,6 +6,7 @@ The JSON Schema for editors is made from the same models (`json_schema`). An unk
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -21,7 +22,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from tailback.scenario import defaults, tsq, units, words
+from tailback.scenario import defaults, repeat, tsq, units, words
 from tailback.scenario.errors import WordError, nearest_hint
 from tailback.scenario.paths import canonical
 from tailback.scenario.registry import Registry
@@ -29,6 +30,7 @@ from tailback.scenario.units import shown
 from tailback.scenario.words import Algorithm
 
 NAME_HINT = "begin with a letter, then letters, digits, `_`, `-` or `.`: client, h2, upload-a"
+KERNEL_HINT = "give the name it was built with: tailback kernel list"
 DIRECTION_HINT = "write two hosts and an arrow: client -> server"
 _VARIABLE = r"\$\{[A-Za-z_][A-Za-z0-9_]*\}"
 
@@ -52,6 +54,14 @@ def name(word: object) -> str:
     return text
 
 
+def kernel(word: object) -> str:
+    """A name of a kernel, or the first digits of its digest."""
+    text = word if isinstance(word, str) else ""
+    if not re.fullmatch(_KERNEL, text):
+        raise WordError(f"`{shown(word)}` is not the name of a kernel", KERNEL_HINT)
+    return text
+
+
 def direction(word: object) -> Direction:
     """`client -> server`."""
     ends = canonical(word).split(" -> ") if isinstance(word, str) else []
@@ -70,6 +80,22 @@ def delays(word: object) -> list[int]:
     if len(word) != 2:
         raise WordError(f"a list of {len(word)} is not a delay", "write one time, or two: [there, back]")
     return [units.time(way) for way in word]
+
+
+def socket_size(word: object) -> int:
+    """What a socket option takes: a size from 1 byte to 1 GiB."""
+    size = units.size(word)
+    if not 0 < size <= 2**30:
+        raise WordError(f"`{shown(word)}` is not the size of a socket's buffer", "write 1b to 1gb, such as 600kb")
+    return size
+
+
+def positive_rate(word: object) -> int:
+    """A rate above zero."""
+    rate = units.rate(word)
+    if rate == 0:
+        raise WordError(f"`{shown(word)}` would send nothing", "write a rate above 0, or leave it out")
+    return rate
 
 
 def stack(word: object) -> str:
@@ -125,11 +151,14 @@ _RATE = r"[0-9.]+ *([kmgtKMGT]i?)?([bB][iI][tT]|[bB][pP][sS])"
 _SIZE = r"[0-9.]+ *[kmgKMG]?[bB]?([iI][tT])?"
 _TIME = r"[0-9.]+ *([nmuNMU]?[sS]([eE][cC][sS]?)?)"
 _WORD = r"[A-Za-z][A-Za-z0-9_.-]*"
+_KERNEL = r"[A-Za-z0-9][A-Za-z0-9_.+-]*"
 _TSQ = r"(1|2|4|8|16|32)ms|off|[0-9.]+[kmgKMG]?[bB]|[0-9]+p"
 _TIME_SCHEMA = {"type": "string", "pattern": f"^(?:{_TIME}|.*{_VARIABLE}.*)$", "examples": ["5ms", "50us", "30s"]}
 
 Rate = Annotated[int, _read(units.rate), _text(_RATE, "100mbit", "1gbit")]
 Size = Annotated[int, _read(units.size), _text(_SIZE, "64kb", "10mb")]
+SocketSize = Annotated[int, _read(socket_size), _text(_SIZE, "32kb", "600kb")]
+PositiveRate = Annotated[int, _read(positive_rate), _text(_RATE, "100mbit", "100gbit")]
 Time = Annotated[int, _read(units.time), WithJsonSchema(_TIME_SCHEMA)]
 Span = Annotated[int, _read(units.span), WithJsonSchema(_TIME_SCHEMA)]
 Delay = Annotated[
@@ -138,10 +167,23 @@ Delay = Annotated[
     WithJsonSchema({"anyOf": [_TIME_SCHEMA, {"type": "array", "items": _TIME_SCHEMA, "minItems": 2, "maxItems": 2}]}),
 ]
 Name = Annotated[str, _read(name), _text(_WORD, "client", "upload")]
+KernelName = Annotated[str, _read(kernel), _text(_KERNEL, "stock", "mine")]
 Arrow = Annotated[Direction, _read(direction), _text(rf"{_WORD} *-> *{_WORD}", "client -> server")]
 Stack = Annotated[str, _read(stack), WithJsonSchema({"enum": list(defaults.STACKS)})]
 SmallQueue = Annotated[dict[str, Any], _read(tsq.small_queue), _text(_TSQ, "1ms", "off", "64kB", "100p")]
 Discipline = Annotated[Algorithm, BeforeValidator(_read_discipline), _text(".+", "htb rate 100mbit | pfifo_fast")]
+Repetitions = Annotated[
+    repeat.Repeat,
+    _read(repeat.repeat),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 1, "maximum": repeat.MOST},
+                {"type": "string", "pattern": f"^(until ci95.*|{_VARIABLE})$", "examples": ["until ci95 < 3%"]},
+            ]
+        }
+    ),
+]
 Control = Annotated[Algorithm, BeforeValidator(_read_control), _text(".+", "cubic", "bbr")]
 
 
@@ -203,6 +245,24 @@ class Tcp(_Keys):
     )
     cc: Control | None = Field(None, description="Congestion control of the sender; without it the file's `cc`.")
     tsq: SmallQueue | None = Field(None, description="TCP Small Queues setting; without it the host's or the file's.")
+    max_pacing_rate: PositiveRate | None = Field(
+        None, description="SO_MAX_PACING_RATE of the sender: TCP spaces packets of any control, at most at this rate."
+    )
+    sndbuf: SocketSize | None = Field(
+        None, description="SO_SNDBUF of the sender: the buffer is twice this, as in Linux, and does not grow."
+    )
+    rcvbuf: SocketSize | None = Field(
+        None, description="SO_RCVBUF of the receiver: the buffer is twice this, as in Linux, and does not grow."
+    )
+    rcvlowat: SocketSize = Field(
+        defaults.RCVLOWAT, description="SO_RCVLOWAT of the receiver: it is woken for no less than this."
+    )
+    notsent_lowat: SocketSize | None = Field(
+        None, description="TCP_NOTSENT_LOWAT of the sender: it writes only while less than this is unsent."
+    )
+    mss: Annotated[int, Field(ge=88, le=32_767), _number(minimum=88, maximum=32_767)] | None = Field(
+        None, description="TCP_MAXSEG of the sender: bytes of a segment at most, 12 of timestamps included."
+    )
     start: Time = Field(defaults.START, validate_default=True, description="When it connects.")
     stop: Time | None = Field(None, description="When it closes; without it and `bytes`, the end of the run.")
     bytes: Size | None = Field(None, description="How much each connection sends; it ends when that is acknowledged.")
@@ -331,14 +391,22 @@ class Keys(_Keys):
     tsq: SmallQueue = Field(
         defaults.TSQ, validate_default=True, description="TCP Small Queues setting of flows and hosts without one."
     )
+    kernel: KernelName | None = Field(
+        None,
+        description="The kernel that runs it on `--backend uml`, by its name in `tailback kernel list`; without it "
+        "`stock`. The simulator has none, and refuses.",
+        examples=["mine"],
+    )
     measure: Measure = Field(default_factory=lambda: Measure.model_validate({}), description="Sampling and summary.")
     vary: Annotated[Any, WithJsonSchema(_VARY_SCHEMA)] = Field(
         None,
         description="Axes of a grid; the runs are their cross product. `KEY: [values]` or `KEY: {LABEL: value}` sets a "
         "key or a variable, `NAME: {LABEL: {keys}}` sets several keys at once.",
     )
-    repeat: Annotated[int, Field(ge=1, le=10_000), _number(minimum=1, maximum=10_000)] = Field(
-        defaults.REPEAT, description="Repetitions of each configuration."
+    repeat: Repetitions = Field(
+        defaults.REPEAT,
+        validate_default=True,
+        description="Repetitions of each configuration: a number, or until 95 % intervals are narrow enough.",
     )
     seed: Annotated[int, Field(ge=0, le=2**62), _number(minimum=0, maximum=2**62)] = Field(
         defaults.SEED, description="Seed of the first repetition; repetition r has seed + r - 1 in every configuration."

@@ -2,21 +2,24 @@
 
 Each run is one thread from start to end, so that results do not depend on how many run at once. A run that fails is
 noted and the others go on. A disk that cannot be written ends the sweep: the others would fail alike.
+
+Where repetitions go on until intervals are narrow, they are run in rounds: each configuration asks for more by what its
+own repetitions have shown, so how many it gets does not depend on how many run at once either.
 """
 
 import concurrent.futures
 import contextlib
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import pyarrow as pa
 
-from tailback.analysis import Measure, Window, summarise
-from tailback.backends import Backend, Progress, RunCancelled, RunFailed, RunResult
+from tailback.analysis import Measure, Stopping, Window, summarise
+from tailback.backends import Backend, Progress, RunCancelled, RunFailed, RunResult, backend_for
 from tailback.results import RunPlan, Store
 from tailback.results.provenance import utc_now
 from tailback.results.store import Finished
@@ -52,21 +55,59 @@ class Sweep:
     store: Store
     backend: Backend
     jobs: int
+    stopping: Stopping | None = None
+    """When a configuration has been repeated often enough; without it after all repetitions of the plan."""
 
 
 def run_all(sweep: Sweep, watch: Watch) -> list[Outcome]:
-    """Runs what is missing of the plan; the outcomes in the order of the plan, reused ones included.
+    """Runs what is missing of the plan; the outcomes in the order of the plan, reused ones included, without the
+    repetitions that were not needed.
 
     On an error of the disk or a KeyboardInterrupt the runs under way are cancelled, complete ones stay, and the
     error is raised.
     """
-    found = {run.name: _reuse(sweep.store, run) for run in sweep.store.plan.runs}
-    missing = [run for run in sweep.store.plan.runs if found[run.name] is None]
+    found: dict[str, Outcome] = {}
     with _pool(sweep.jobs) as (pool, under_way):
-        futures = {pool.submit(_run_one, sweep, run, under_way): run for run in missing}
-        _wait(list(futures), under_way, watch)
-        outcomes = {run.name: future.result() for future, run in futures.items()}
-    return [found[run.name] or outcomes[run.name] for run in sweep.store.plan.runs]
+        ended = 0
+        while wanted := _wanted(sweep, found):
+            found |= {run.name: outcome for run in wanted if (outcome := _reuse(sweep.store, run)) is not None}
+            missing = [run for run in wanted if run.name not in found]
+            futures = {pool.submit(_run_one, sweep, run, under_way): run for run in missing}
+            _wait(list(futures), under_way, _Later(watch, ended))
+            ended += len(missing)
+            found |= {run.name: future.result() for future, run in futures.items()}
+    return [found[run.name] for run in sweep.store.plan.runs if run.name in found]
+
+
+def _wanted(sweep: Sweep, found: Mapping[str, Outcome]) -> list[RunPlan]:
+    """The runs of the next round."""
+    if sweep.stopping is None:
+        return [run for run in sweep.store.plan.runs if run.name not in found]
+    configurations: dict[tuple[tuple[str, str], ...], list[RunPlan]] = {}
+    for run in sweep.store.plan.runs:
+        configurations.setdefault(tuple(run.axes.items()), []).append(run)
+    return [run for runs in configurations.values() for run in _more(runs, found, sweep.stopping)]
+
+
+def _more(runs: Sequence[RunPlan], found: Mapping[str, Outcome], stopping: Stopping) -> Sequence[RunPlan]:
+    """The repetitions that one configuration still needs. One that fails fails again: it is not gone on with."""
+    outcomes = [found[run.name] for run in runs if run.name in found]
+    summaries = [outcome.summary for outcome in outcomes if outcome.summary is not None]
+    if len(summaries) < len(outcomes):
+        return []
+    return runs[len(outcomes) : stopping.next_count(summaries)]
+
+
+@dataclass(frozen=True)
+class _Later:
+    """A watch of a round that comes after `ended` runs."""
+
+    watch: Watch
+    ended: int
+
+    def update(self, done: int, total: int, fraction: float) -> None:
+        whole = self.ended + total
+        self.watch.update(self.ended + done, whole, (self.ended + fraction * total) / whole)
 
 
 class _UnderWay:
@@ -137,10 +178,11 @@ def _reuse(store: Store, run: RunPlan) -> Outcome | None:
 
 
 def _run_one(sweep: Sweep, run: RunPlan, under_way: _UnderWay) -> Outcome:
-    progress = sweep.backend.new_progress()
+    backend = backend_for(sweep.backend, run.scenario)
+    progress = backend.new_progress()
     with under_way.run(run.name, progress):
         try:
-            finished = _finish(sweep.backend, run, progress)
+            finished = _finish(backend, run, progress)
         except RunFailed as failure:
             sweep.store.write_failure(run, str(failure))
             return Outcome(run, "failed", None, error=str(failure))
@@ -164,7 +206,22 @@ def measure_of(run: RunPlan) -> Measure:
         tcp_flows=tuple(flow["name"] for flow in traffic if flow["kind"] == "tcp"),
         other_flows=tuple(flow["name"] for flow in traffic if flow["kind"] not in ("tcp", "ping")),
         directions=run.directions,
+        sized_flows=tuple(flow["name"] for flow in traffic if flow.get("bytes") is not None),
+        rates_bps=_rates(run.scenario),
     )
+
+
+def _rates(scenario: Mapping[str, Any]) -> dict[str, int]:
+    """The rate of each device that has one: of its shaper, else of its link."""
+    hosts = [host["name"] for host in scenario.get("hosts", ())]
+    shaped = {(entry["host"], entry["link"]): entry["root"]["options"] for entry in scenario.get("qdiscs", ())}
+    found = {}
+    for number, link in enumerate(scenario.get("links", ())):
+        for here, there in (link["ends"], link["ends"][::-1]):
+            rate = shaped.get((here, number), {}).get("rate") or link["rate_bps"]
+            if rate:
+                found[f"{hosts[here]} -> {hosts[there]}"] = int(rate)
+    return found
 
 
 def _sorted(result: RunResult) -> Mapping[str, pa.Table]:

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from tailback.backends import Backend
+from tailback.analysis import Stopping
+from tailback.analysis.repetitions import at
+from tailback.backends import Backend, backend_for
 from tailback.results import ExperimentPlan, RunPlan, run_name
 from tailback.scenario import Experiment, Run
 
@@ -14,18 +16,35 @@ def plan_of(experiment: Experiment, backend: Backend, settings: Sequence[str] = 
         source=experiment.source,
         settings=settings,
         backend=backend.name,
-        fingerprint=backend.fingerprint,
-        runs=[_planned(run) for run in experiment.runs()],
+        runs=[_planned(run, backend) for run in experiment.runs()],
     )
 
 
-def _planned(run: Run) -> RunPlan:
+QUANTITIES = {
+    "goodput": at("goodput_mbps", "total"),
+    "rtt": at("tcp_rtt_ms", "p50"),
+    "ping": at("ping_ms", "p50"),
+    "jain": at("jain"),
+}
+"""Where a summary has what repetitions can wait for."""
+
+
+def stopping_of(experiment: Experiment) -> Stopping | None:
+    """When the repetitions of a configuration are enough; `None` if their number is fixed."""
+    repeat = experiment.repeat
+    if repeat.share is None:
+        return None
+    return Stopping(repeat.share, {name: QUANTITIES[name] for name in repeat.quantities}, repeat.least, repeat.most)
+
+
+def _planned(run: Run, backend: Backend) -> RunPlan:
     return RunPlan(
         name=run_name(run.axes, run.repetition, run.scenario),
         axes=run.axes,
         repetition=run.repetition,
         seed=run.seed,
         scenario=run.scenario,
+        fingerprint=backend_for(backend, run.scenario).fingerprint,
         window_ns=run.window_ns,
         directions=run.directions,
     )

@@ -1,17 +1,18 @@
 """One call from an experiment to its folder: open the backend, claim the folder, run what is missing."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tailback.backends import Backend, open_backend
+from tailback.analysis import Stopping
+from tailback.backends import Backend, backend_for, open_backend
 from tailback.results import RunPlan, claim, default_folder
 from tailback.results.provenance import tailback_version
 from tailback.scenario import Experiment
 from tailback.sweep.local import Outcome, Sweep, Watch, run_all
-from tailback.sweep.plan import plan_of
+from tailback.sweep.plan import plan_of, stopping_of
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Carried:
     folder: Path
     backend: str
     outcomes: Sequence[Outcome]
+    wide: Sequence[Mapping[str, str]] = ()
+    """Configurations whose intervals are still too wide after as many repetitions as there may be."""
 
     @property
     def failed(self) -> list[Outcome]:
@@ -52,9 +55,19 @@ def carry_out(experiment: Experiment, request: Request, watch: Watch) -> Carried
     plan = plan_of(experiment, backend, request.settings)
     check_all(plan.runs, backend)
     folder = request.out if request.out is not None else default_folder(Path(experiment.path).stem, plan)
+    stopping = stopping_of(experiment)
     with claim(folder, plan) as store:
-        outcomes = run_all(Sweep(store, backend, request.jobs or cores()), watch)
-    return Carried(folder, backend.name, outcomes)
+        outcomes = run_all(Sweep(store, backend, request.jobs or cores(), stopping), watch)
+    return Carried(folder, backend.name, outcomes, _wide(outcomes, stopping))
+
+
+def _wide(outcomes: Sequence[Outcome], stopping: Stopping | None) -> list[Mapping[str, str]]:
+    """The axes of the configurations that were given up."""
+    groups: dict[tuple[tuple[str, str], ...], list[Mapping[str, Any]]] = {}
+    for outcome in outcomes:
+        if outcome.summary is not None:
+            groups.setdefault(tuple(outcome.run.axes.items()), []).append(outcome.summary)
+    return [dict(axes) for axes, group in groups.items() if stopping is not None and not stopping.narrow(group)]
 
 
 def check(experiment: Experiment, backend: str = "sim") -> int:
@@ -69,7 +82,7 @@ def check_all(runs: Sequence[RunPlan], backend: Backend) -> None:
     """Raises `Unsuitable` for the first configuration that `backend` cannot run; repetitions differ in seeds only."""
     for run in runs:
         if run.repetition == 1:
-            backend.check(run.scenario)
+            backend_for(backend, run.scenario).check(run.scenario)
 
 
 def report(carried: Carried) -> dict[str, Any]:

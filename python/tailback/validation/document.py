@@ -27,7 +27,19 @@ from tailback.sweep import Outcome
 from tailback.validation.comparison import Comparison, Parting, parting
 from tailback.validation.session import Validated
 
-METRIC = ("unit", "reference", "candidate", "difference", "relative", "effect", "tolerance", "excess")
+METRIC = (
+    "unit",
+    "reference",
+    "candidate",
+    "difference",
+    "relative",
+    "effect",
+    "test",
+    "p",
+    "q",
+    "tolerance",
+    "excess",
+)
 DISTANCE = ("unit", "n_reference", "n_candidate", "wasserstein", "relative", "ks")
 DIVERGENCE = ("repetition", "flow", "column", "t", "reference", "candidate")
 

@@ -12,8 +12,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from tailback.analysis.rows import of_configuration, records
 from tailback.plots import conformance, overlay, rendered
 from tailback.plots.errors import NotDrawable
+from tailback.results import RunFolder, RunPair
+from tailback.results.pairing import CANDIDATE, REFERENCE, Side
 from tailback.results.provenance import tailback_version
 from tailback.results.reading import Results
+from tailback.validation.around import Around, around
 from tailback.validation.comparison import Comparison, Parting, parting
 from tailback.validation.session import LeftOut
 
@@ -37,6 +40,9 @@ class Section:
     distances: Sequence[Mapping[str, Any]]
     divergences: Sequence[Mapping[str, Any]]
     parting: Parting | None
+    around: Around | None
+    silent: Sequence[Side]
+    """Sides that note no events at all."""
     figure: str | None
     """As a data URI."""
 
@@ -127,7 +133,7 @@ def _drawn(comparison: Comparison) -> set[int]:
 
 
 def _section(comparison: Comparison, place: int, figure: str | None) -> Section:
-    pairing = comparison.pairing
+    pairing, first = comparison.pairing, parting(comparison, place)
     metrics, distances, divergences = (
         of_configuration(table, place) for table in (comparison.judged, comparison.distances, comparison.divergences)
     )
@@ -138,9 +144,16 @@ def _section(comparison: Comparison, place: int, figure: str | None) -> Section:
         metrics=metrics,
         distances=distances,
         divergences=_first_of_each_flow(divergences),
-        parting=parting(comparison, place),
+        parting=first,
+        around=None if first is None else around(first),
+        silent=[] if first is None else _silent(first.pair),
         figure=figure,
     )
+
+
+def _silent(pair: RunPair) -> list[Side]:
+    sides: dict[Side, RunFolder] = {REFERENCE: pair.reference, CANDIDATE: pair.candidate}
+    return [side for side, run in sides.items() if not run.has("events")]
 
 
 def _first_of_each_flow(divergences: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

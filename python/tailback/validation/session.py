@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tailback import sweep
-from tailback.backends import Backend, Unsuitable, open_backend
+from tailback.backends import Backend, Unsuitable, backend_for, open_backend
 from tailback.results import Results, default_folder, open_results, pair
 from tailback.scenario import Experiment, Run
 from tailback.sweep import Carried, Watch
@@ -101,7 +101,7 @@ def _feasible(experiment: Experiment, backends: Mapping[str, Backend]) -> tuple[
 def _refusal(run: Run, backends: Mapping[str, Backend]) -> LeftOut | None:
     for name, backend in backends.items():
         try:
-            backend.check(run.scenario)
+            backend_for(backend, run.scenario).check(run.scenario)
         except Unsuitable as unsuitable:
             return LeftOut(run.axes, name, str(unsuitable))
     return None

@@ -102,3 +102,43 @@ def test_configurations_are_kept_apart() -> None:
     more = {**SUMMARY, "retransmits": 9}
     table = differences(paired_metrics([SummaryPair(0, SUMMARY, SUMMARY), SummaryPair(1, SUMMARY, more)]))
     assert table[table["metric"] == "retransmits"]["difference"].to_list() == [0, 3]
+
+
+def test_the_chance_of_a_difference_is_that_of_dealing_the_values_anew() -> None:
+    # Of 252 ways to deal ten values five and five, two are as far apart.
+    found = difference(values(1, 2, 3, 4, 5), values(11, 12, 13, 14, 15))
+    assert found.test == "permutation"
+    assert found.p == pytest.approx(2 / 252)
+    assert difference(values(1, 2), values(8, 9)).p == pytest.approx(1 / 3)
+
+
+def test_counts_are_tested_by_ranks_so_that_one_burst_does_not_decide() -> None:
+    calm, burst = values(3, 1, 4, 2, 5), values(6, 7, 8, 9, 9000)
+    assert difference(calm, burst, "Mann–Whitney").p == pytest.approx(2 / 252)
+    assert difference(calm, burst).p == pytest.approx(2 / 252)
+    outlier = values(1.5, 2.5, 3.5, 4.5, 9000)
+    assert difference(calm, outlier, "Mann–Whitney").p > 0.3
+
+
+def test_what_never_differs_is_chance_and_one_repetition_is_not_tested() -> None:
+    assert difference(values(2, 2, 2), values(2, 2, 2)).p == 1
+    alone = difference(values(2), values(3))
+    assert alone.test is None
+    assert math.isnan(alone.p)
+
+
+def test_no_difference_is_found_significant_about_as_often_as_it_says() -> None:
+    draws = np.random.default_rng(11)
+    found = sum(difference(draws.normal(size=5), draws.normal(size=5)).p <= 0.05 for _ in range(200))
+    # 10 are expected at most (12 of 252 deals are at or below 0.05).
+    assert found <= 20
+
+
+def test_the_false_discovery_rate_is_that_of_the_whole_table() -> None:
+    more = {**SUMMARY, "retransmits": 9}
+    pairs = [SummaryPair(0, {**SUMMARY, "retransmits": n}, {**more, "retransmits": n + 50}) for n in range(5)]
+    table = differences(paired_metrics(pairs)).set_index("metric")
+    assert table.loc["retransmits", "p"] == pytest.approx(2 / 252)
+    # One cell of seven differs: its q is seven times its p.
+    assert table.loc["retransmits", "q"] == pytest.approx(7 * 2 / 252)
+    assert table.loc["marks", "q"] == 1

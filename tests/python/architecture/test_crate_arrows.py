@@ -19,13 +19,14 @@ BELOW: dict[str, set[str]] = {
     "cc": {"units", "packet"},
     "qdisc": {"units", "packet"},
     "tcp": {"units", "packet", "cc"},
+    "drill": {"units", "packet", "cc", "tcp"},
     "world": {"units", "packet", "cc", "qdisc", "tcp", "engine", "record"},
-    "python": {"units", "cc", "qdisc", "world"},
+    "python": {"units", "cc", "qdisc", "drill", "world"},
     "agent": set(),
 }
 """What each crate may depend on, in its tests and benches too."""
 
-MACHINES = ("packet", "cc", "qdisc", "tcp")
+MACHINES = ("packet", "cc", "qdisc", "tcp", "drill")
 """The crates that take the time and random draws as arguments."""
 
 FORBIDDEN_METHODS = {

@@ -14,14 +14,15 @@ BELOW: dict[str, set[str]] = {
     "scenario": {"_core"},
     "kernel": set(),
     "backends": {"_core", "kernel"},
+    "drill": {"_core"},
     "results": set(),
     "analysis": set(),
     "sweep": {"scenario", "backends", "results", "analysis"},
     "plots": {"results", "analysis"},
     "papers": {"scenario", "backends", "results", "sweep"},
     "validation": {"scenario", "backends", "results", "analysis", "sweep", "plots"},
-    "api": {"scenario", "results", "analysis", "sweep", "validation"},
-    "cli": {"scenario", "kernel", "backends", "results", "analysis", "sweep", "plots", "papers", "validation"},
+    "api": {"scenario", "results", "analysis", "sweep", "validation", "drill"},
+    "cli": {"scenario", "kernel", "backends", "results", "analysis", "sweep", "plots", "papers", "validation", "drill"},
 }
 """What each room may import of the package, beside itself."""
 

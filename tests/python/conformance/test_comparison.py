@@ -47,7 +47,7 @@ def test_a_factor_lowers_the_pacing_shift_by_its_logarithm(setting: str, shift: 
 def test_staggered_flows_start_one_after_the_other_and_stop_together() -> None:
     scenario = twin(RUNS["wired/cubic-L10M-pfifo-std-n4-stag0.1"].experiment)
     uploads = [flow for flow in scenario["traffic"] if flow["kind"] == "tcp"]
-    assert [flow["start_ns"] for flow in uploads] == [5_000_000_000 + step * 100_000_000 for step in range(4)]
+    assert [flow["start_ns"] for flow in uploads] == [5_000_051_000 + step * 100_000_000 for step in range(4)]
     assert {flow["stop_ns"] for flow in uploads} == {35_000_000_000}
 
 

@@ -63,3 +63,13 @@ def test_the_wheel_gives_the_command_and_the_package(fresh: Path) -> None:
     assert "cubic" in run(fresh, "tailback", "list", "cc")
     place = run(fresh, "python", "-c", "import tailback._core; print(tailback._core.__file__)")
     assert Path(place.strip()).is_relative_to(fresh)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a kernel runs in virtual time on Linux only")
+def test_the_wheel_carries_what_a_real_kernel_needs(fresh: Path) -> None:
+    ask = "from tailback.kernel import checkout, find_agent; print(find_agent()); print(checkout.part('kernel'))"
+    agent, changes = map(Path, run(fresh, "python", "-c", ask).split())
+    assert agent.is_relative_to(fresh)
+    assert b"ld-linux" not in agent.read_bytes(), "the agent is static"
+    names = {str(file.relative_to(ROOT / "kernel")) for file in (ROOT / "kernel").rglob("*") if file.is_file()}
+    assert {str(file.relative_to(changes)) for file in changes.rglob("*") if file.is_file()} == names

@@ -1,13 +1,23 @@
 """Building and keeping kernels, as far as it goes without compiling one."""
 
+import errno
 import json
+import multiprocessing
+import os
+import signal
+import sys
 from dataclasses import asdict
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
 
 from tailback.kernel import BuildFailed, CacheUnwritable, KernelMissing, cache, find_kernel, kernels, package, tree
-from tailback.kernel.build import apply
+from tailback.kernel.build import Recipe, apply, build
+from tailback.kernel.scratch import YOUNG_S, scratch
+
+BUILD = sys.modules["tailback.kernel.build"]
+"""The module; the package calls a function so."""
 
 PATCH = "Why.\n{head}\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-old\n+new\n"
 
@@ -104,3 +114,73 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     with pytest.raises(CacheUnwritable, match="point XDG_CACHE_HOME to a folder that can be written"):
         kept(tmp_path, "stock")
+
+
+class Overflowing:
+    """A source that does not fit on the disk."""
+
+    description = "too much"
+
+    def digest(self) -> str:
+        return "0"
+
+    def unpack(self, target: Path) -> None:
+        target.mkdir()
+        (target / "half").write_text("of it")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_disk_that_fills_up_while_building_is_named_and_left_clean(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = tmp_path / "room"
+    room.mkdir()
+    monkeypatch.setenv("TMPDIR", str(room))
+    monkeypatch.setattr(BUILD, "check_tools", lambda: None)
+    with pytest.raises(CacheUnwritable, match=r"room`: No space left on device\n  hint: .*point TMPDIR"):
+        build(Recipe(Overflowing(), "mine"), print)
+    assert list(room.iterdir()) == []
+    assert not (home / "tailback" / "kernels").exists()
+
+
+def test_a_disk_without_room_is_refused_before_anything_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(BUILD, "check_tools", lambda: None)
+    monkeypatch.setattr(BUILD, "ROOM_BYTES", 1 << 60)
+    with pytest.raises(BuildFailed, match=r"MiB free; a build needs \d+\n  hint: free some space"):
+        build(Recipe(Overflowing(), "mine"), print)
+
+
+def test_a_name_that_cannot_be_part_of_a_folder_is_refused() -> None:
+    with pytest.raises(KernelMissing, match=r"`../mine` cannot be the name of a kernel\n  hint: "):
+        build(Recipe(Overflowing(), "../mine"), print)
+
+
+def _hold_until_killed(parent: str, ready: Event) -> None:
+    with scratch("test-", Path(parent)):
+        ready.set()
+        signal.pause()
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_and_nothing_else(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    ready = [context.Event(), context.Event()]
+    killed, alive = (context.Process(target=_hold_until_killed, args=(str(tmp_path), event)) for event in ready)
+    for process, event in ((killed, ready[0]), (alive, ready[1])):
+        process.start()
+        assert event.wait(60)
+    killed.kill()
+    killed.join()
+    try:
+        with scratch("test-", tmp_path):
+            assert len(list(tmp_path.iterdir())) == 3, "the young are spared"
+        for folder in tmp_path.iterdir():
+            old = folder.stat().st_mtime - 2 * YOUNG_S
+            os.utime(folder, (old, old))
+        with scratch("test-", tmp_path):
+            assert len(list(tmp_path.iterdir())) == 2
+    finally:
+        alive.kill()
+        alive.join()

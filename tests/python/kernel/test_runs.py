@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,9 +20,12 @@ import pyarrow as pa
 import pytest
 
 from conformance.kernel.experiment import Experiment, twin
+from fake_backend import Nobody, experiment, planned
 from tailback.backends import RunCancelled, RunFailed, RunResult
 from tailback.backends.uml import Uml, instance, tables
 from tailback.backends.uml.job import job_of
+from tailback.results import claim
+from tailback.sweep import Sweep, run_all
 
 Make = Callable[..., dict[str, Any]]
 GOLDEN = Path(__file__).parents[2] / "data" / "kernel" / "runs.csv"
@@ -223,7 +227,7 @@ def test_virtual_time_that_stands_still_is_an_error(
     uml: Uml, scenario: Make, room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_init(monkeypatch, "#!/bin/sh\nwhile :; do :; done\n")
-    stuck = Uml(uml.kernel, uml.machine.agent, stall_s=1.0)
+    stuck = Uml(uml.kernel, replace(uml.machine, stall_s=1.0), chosen=False)
     with pytest.raises(RunFailed, match="virtual time has not moved for 1 s"):
         run(stuck, scenario())
     assert left_running(room) == []
@@ -265,6 +269,37 @@ def test_a_killed_instance_is_an_error(under_way: UnderWay, room: Path) -> None:
     thread.join(5)
     assert "the kernel was killed by SIGKILL" in str(raised)
     assert left_running(room) == []
+
+
+def test_a_killed_agent_is_an_error(under_way: UnderWay, room: Path) -> None:
+    thread, _, raised = under_way
+    # A process of the guest is one of the host, traced by the kernel; the agent is process 1 in there.
+    os.kill(max(map(int, left_running(room))), signal.SIGKILL)
+    thread.join(5)
+    assert "the kernel panicked: Kernel panic - not syncing: Attempted to kill init!" in str(raised)
+    assert left_running(room) == []
+
+
+def test_a_killed_instance_costs_its_own_run_alone(uml: Uml, scenario: Make, room: Path, tmp_path: Path) -> None:
+    short = replace(planned({"run": "short"}, scenario()), window_ns=(1_000_000_000, 3_000_000_000))
+    endless = planned({"run": "endless"}, scenario(title="endless", duration_ns=1_000_000_000_000))
+    out = tmp_path / "out"
+
+    def kill_the_endless() -> None:
+        while not (out / "runs" / short.name / "manifest.json").exists() or len(left_running(room)) < 2:
+            time.sleep(0.05)
+        os.kill(min(map(int, left_running(room))), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_the_endless)
+    killer.start()
+    with claim(out, experiment([endless, short])) as store:
+        outcomes = run_all(Sweep(store, uml, 2), Nobody())
+    killer.join()
+    assert [outcome.status for outcome in outcomes] == ["failed", "ok"]
+    assert "the kernel was killed by SIGKILL" in str(outcomes[0].error)
+    assert left_running(room) == []
+    with claim(out, experiment([short])) as store:
+        assert [outcome.reused for outcome in run_all(Sweep(store, uml, 1), Nobody())] == [True]
 
 
 def test_a_killed_controller_leaves_nothing_running(uml: Uml, scenario: Make, room: Path) -> None:

@@ -10,7 +10,7 @@ from PIL import Image
 from fake_backend import FakeBackend, Nobody, experiment, grid, planned, scenario
 from tailback.analysis import Window, ping_samples, tcp_rtt_samples
 from tailback.plots import PLOTS, NotDrawable, default_plot, draw_to, find_plot
-from tailback.plots.candlestick import roles
+from tailback.plots.layout import roles
 from tailback.results import ExperimentPlan, Results, claim, open_results
 from tailback.sweep import Sweep, run_all
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -13,6 +14,7 @@ import pytest
 
 from fake_backend import FakeBackend, experiment, grid, planned, scenario, tables
 from tailback.results import (
+    ExperimentPlan,
     FolderTaken,
     NotResults,
     ResultsUnwritable,
@@ -217,7 +219,8 @@ def test_a_grid_that_has_grown_keeps_its_runs(tmp_path: Path) -> None:
 def test_another_build_of_the_backend_is_another_experiment(tmp_path: Path) -> None:
     with claim(tmp_path / "x", PLAN):
         pass
-    rebuilt = type(PLAN)(PLAN.title, PLAN.source, (), FakeBackend.name, "rebuilt", PLAN.runs)
+    runs = [replace(run, fingerprint="rebuilt") for run in PLAN.runs]
+    rebuilt = ExperimentPlan(PLAN.title, PLAN.source, (), FakeBackend.name, runs)
     assert default_folder("x", rebuilt, tmp_path) == tmp_path / "x-2"
 
 

@@ -334,3 +334,14 @@ duration: 5s
 """
     (run,) = loads(text, ["cc=reno"]).runs()
     assert run.scenario["traffic"][0]["cc"]["name"] == "reno"
+
+
+def test_a_kernel_is_an_axis_and_part_of_the_scenario(runs: Any) -> None:
+    found = runs("vary: {kernel: [stock, mine]}\n")
+    assert [run.axes for run in found] == [{"kernel": "stock"}, {"kernel": "mine"}]
+    assert [run.scenario["kernel"] for run in found] == ["stock", "mine"]
+    assert "kernel" not in runs("")[0].scenario
+
+
+def test_what_cannot_be_the_name_of_a_kernel_is_refused(refusal: Refusal) -> None:
+    assert "`my/own` is not the name of a kernel\n  hint: " in refusal(BASE + "kernel: my/own\n")

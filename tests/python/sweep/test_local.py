@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fake_backend import FakeBackend, Nobody, experiment, grid, planned, scenario
-from tailback.backends import Unsuitable
+from tailback.backends import Unsuitable, backend_for
 from tailback.results import ExperimentPlan, ResultsUnwritable, claim, durable
 from tailback.sweep import Outcome, Sweep, Watch, run_all
 from tailback.sweep.session import check_all
@@ -109,3 +109,26 @@ def test_a_full_disk_ends_the_sweep_with_its_reason(tmp_path: Path, monkeypatch:
     with pytest.raises(ResultsUnwritable, match="No space left"):
         carry_out(tmp_path / "x", grid())
     assert list((tmp_path / "x" / "runs").iterdir()) == []
+
+
+class OfKernels(FakeBackend):
+    """A backend whose name and build are those of its kernel."""
+
+    def __init__(self, kernel: str = "stock") -> None:
+        super().__init__()
+        self.fingerprint = f"build of {kernel}"
+
+    def of_kernel(self, name: str) -> FakeBackend:
+        return OfKernels(name)
+
+
+def test_a_scenario_that_names_a_kernel_runs_on_it() -> None:
+    plain, named = scenario(), {**scenario(), "kernel": "mine"}
+    assert backend_for(OfKernels(), plain).fingerprint == "build of stock"
+    assert backend_for(OfKernels(), named).fingerprint == "build of mine"
+
+
+def test_a_backend_without_kernels_refuses_a_scenario_that_names_one() -> None:
+    named = {**scenario(), "kernel": "mine"}
+    with pytest.raises(Unsuitable, match=r"`kernel` is `mine`, and `fake` has no kernel to choose\n  hint: .*uml"):
+        check_all([planned({}, named)], FakeBackend())

@@ -12,7 +12,7 @@ use tailback_units::{Parameters, Rate};
 
 use super::*;
 use crate::queue::Tags;
-use crate::{Settings, SmallQueueLimit};
+use crate::{Settings, SmallQueueLimit, SocketOptions};
 
 /// A number of segments out of those outstanding, in thousandths.
 type Share = u64;
@@ -104,6 +104,7 @@ impl Model {
             flow_hash: 0,
             settings: Settings::default(),
             small_queue,
+            options: SocketOptions::default(),
             control: tailback_cc::build(row.name, &Parameters::default()).expect("defaults are accepted"),
             wants_pacing: wants_pacing || row.wants_pacing,
             sndbuf_factor: row.sndbuf_factor,

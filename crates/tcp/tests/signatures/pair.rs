@@ -8,7 +8,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_cc::Control;
 use tailback_packet::{HostId, Packet, Payload, Segment, SocketId};
-use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, TcpInfo, Transmitted};
+use tailback_tcp::{
+    Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, TcpInfo, Transmitted,
+};
 use tailback_units::{Bytes, Rate, SimTime, Span};
 
 use crate::control::control;
@@ -123,6 +125,7 @@ fn endpoint_config(number: u32, control: Control, wants_pacing: bool) -> Endpoin
         flow_hash: number,
         settings: Settings::default(),
         small_queue: SmallQueueLimit::Shift(10),
+        options: SocketOptions::default(),
         control,
         wants_pacing,
         sndbuf_factor: 2,

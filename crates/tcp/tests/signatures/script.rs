@@ -7,7 +7,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_cc::Control;
 use tailback_packet::{Ecn, HostId, Packet, Payload, SackBlock, SackBlocks, Segment, SegmentFlags, SocketId};
-use tailback_tcp::{Endpoint, EndpointConfig, Note, Settings, SmallQueueLimit, TcpInfo, Transmitted};
+use tailback_tcp::{
+    Endpoint, EndpointConfig, Note, Settings, SmallQueueLimit, SocketOptions, TcpInfo, Transmitted,
+};
 use tailback_units::{SimTime, Span};
 
 /// Payload of a full segment: MTU 1500 less IP and TCP headers and timestamps.
@@ -67,6 +69,7 @@ impl Setup {
             flow_hash: 7,
             settings: self.settings,
             small_queue: self.small_queue,
+            options: SocketOptions::default(),
             control: self.control,
             wants_pacing: self.wants_pacing,
             sndbuf_factor: 2,

@@ -159,9 +159,11 @@ fn attached(root: &str) -> Vec<crate::scenario::AttachedQdisc> {
 }
 
 const TCP: &str = r#"{"kind": "tcp", "name": "upload", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 12000000000,
-    "bytes": null, "cc": {"name": "reno", "options": {}}, "tsq": {"kind": "time", "shift": 10}}"#;
+    "bytes": null, "cc": {"name": "reno", "options": {}}, "tsq": {"kind": "time", "shift": 10},
+    "socket": {"max_pacing_rate_bps": null, "sndbuf": null, "rcvbuf": null, "rcvlowat": 1, "notsent_lowat": null, "mss": null}}"#;
 const TCP_200_KB: &str = r#"{"kind": "tcp", "name": "upload", "from": 0, "to": 2, "start_ns": 0, "stop_ns": null,
-    "bytes": 200000, "cc": {"name": "cubic", "options": {}}, "tsq": {"kind": "time", "shift": 10}}"#;
+    "bytes": 200000, "cc": {"name": "cubic", "options": {}}, "tsq": {"kind": "time", "shift": 10},
+    "socket": {"max_pacing_rate_bps": null, "sndbuf": null, "rcvbuf": null, "rcvlowat": 1, "notsent_lowat": null, "mss": null}}"#;
 
 fn bytes_read(world: &World, flow: usize) -> u64 {
     world.flows[flow].read.get()

@@ -4,34 +4,50 @@ The kernel's own TCP, disciplines and timers; processing costs nothing and the s
 root nor the host's network is needed. What stands for links is in `job.py`, what cannot be run in `suitable.py`.
 """
 
+from __future__ import annotations
+
 import functools
 import json
+from dataclasses import replace
 from pathlib import Path
 
-from tailback.backends import Progress, RunResult, Scenario
+from tailback.backends import Progress, RunResult, Scenario, Unsuitable
 from tailback.backends.uml import instance, suitable
 from tailback.backends.uml.job import PROGRAMS, job_of
 from tailback.backends.uml.tables import read_segments, read_tables
-from tailback.kernel import Kernel, find_agent, find_kernel
+from tailback.kernel import STOCK, Kernel, find_agent, find_kernel
 from tailback.kernel.checkout import digest
 
 
 class Uml:
     """A kernel as a backend."""
 
-    def __init__(self, kernel: Kernel, agent: Path, stall_s: float = 600.0) -> None:
+    def __init__(self, kernel: Kernel, machine: instance.Machine, *, chosen: bool) -> None:
         self.kernel = kernel
-        self.machine = instance.Machine(kernel.binary, agent, stall_s)
+        self.machine = machine
+        self._chosen = chosen
+        self._others: dict[str, Uml] = {}
 
     @classmethod
-    def named(cls, kernel: str) -> "Uml":
-        """The kernel called so, `uml:NAME` on the command line."""
-        return cls(find_kernel(kernel), find_agent())
+    def named(cls, kernel: str | None) -> Uml:
+        """`uml:NAME` on the command line; `None` is `uml`, where an experiment may choose."""
+        found = find_kernel(STOCK if kernel is None else kernel)
+        return cls(found, instance.Machine(found.binary, find_agent()), chosen=kernel is not None)
+
+    def of_kernel(self, name: str) -> Uml:
+        """The same with the kernel called so: what runs at the same time shares the processors."""
+        if self._chosen:
+            hint = "take `kernel` out of the file, or run it with --backend uml and no name behind"
+            raise Unsuitable(f"the backend is `{self.name}`, and the file's `kernel` is `{name}`\n  hint: {hint}")
+        if name not in self._others:
+            kernel = find_kernel(name)
+            self._others[name] = Uml(kernel, replace(self.machine, kernel=kernel.binary), chosen=True)
+        return self._others[name]
 
     @property
     def name(self) -> str:
         """`uml`, with the kernel's name unless it is the usual one."""
-        return "uml" if self.kernel.manifest.name == "stock" else f"uml:{self.kernel.manifest.name}"
+        return "uml" if self.kernel.manifest.name == STOCK else f"uml:{self.kernel.manifest.name}"
 
     @functools.cached_property
     def fingerprint(self) -> str:

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tailback.backends import RunCancelled, RunFailed
+from tailback.kernel.scratch import scratch
 
 MEMORY = "2G"
 """Of the guest; a file of holes, 60 to 80 MB of which are filled. Buffers of TCP depend on it."""
@@ -103,8 +104,7 @@ def finished(machine: Machine, order: Order, progress: Progress) -> Iterator[tup
     Raises `RunFailed` or `RunCancelled`; nothing is left running in any case.
     """
     try:
-        with tempfile.TemporaryDirectory(prefix="tailback-uml-") as name:
-            folder = Path(name)
+        with scratch("tailback-uml-", Path(tempfile.gettempdir())) as folder:
             _furnish(folder, machine, order)
             with machine.processors.one() as processor:
                 cost = _carry_out(folder, machine, processor, progress, order)
@@ -119,16 +119,18 @@ def _furnish(folder: Path, machine: Machine, order: Order) -> None:
     (folder / "job.json").write_text(order.job, encoding="utf-8")
     # By the same short names in every run, for the guest sees them.
     (folder / "linux").symlink_to(machine.kernel)
-    shutil.copy2(machine.agent, folder / "agent")
+    shutil.copyfile(machine.agent, folder / "agent")
+    # A wheel need not keep the mode of what it carries.
+    (folder / "agent").chmod(0o755)
 
 
-def _command(machine: Machine, processor: int, seed: int) -> list[str]:
+def _command(processor: int, seed: int) -> list[str]:
     guest = [
         "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", f"mem={MEMORY}",
         "time-travel=inf-cpu", f"time-travel-start={START_NS}", f"tailback_seed={seed}", "init=/proc/self/cwd/agent",
         "con=null", "con0=null,fd:1", "con1=null", "loglevel=4", "panic=1", "noreboot",
     ]  # fmt: skip
-    return [str(machine.agent), "launch", str(processor), "./linux", *guest]
+    return ["./agent", "launch", str(processor), "./linux", *guest]
 
 
 def _environment() -> dict[str, str]:
@@ -144,7 +146,7 @@ def _carry_out(folder: Path, machine: Machine, processor: int, progress: Progres
     started = time.monotonic()
     with (folder / "console").open("wb") as console:
         process = subprocess.Popen(
-            _command(machine, processor, order.seed),
+            _command(processor, order.seed),
             cwd=folder,
             env=_environment(),
             stdin=subprocess.DEVNULL,

@@ -272,6 +272,8 @@ def small_queue(tsq: Mapping[str, Any]) -> dict[str, int]:
     """Values of our kernel's `tcp_output.small_queue_*`; nothing for a time, which is the socket's own shift."""
     if tsq["kind"] == "off":
         return {"shift": 0, "bytes": UNCAPPED}
+    if tsq["kind"] == "check":
+        return {"shift": tsq["shift"]}
     if tsq["kind"] == "bytes":
         return {"shift": 0, "bytes": tsq["bytes"]}
     if tsq["kind"] == "packets":
@@ -301,7 +303,8 @@ def _flow(scenario: Scenario, hops: Sequence[Hop], entry: Mapping[str, Any], por
         "stop_ns": None if stop_ns is None or stop_ns > scenario["duration_ns"] else stop_ns,
         "bytes": entry["bytes"],
         "congestion_control": entry["cc"]["name"],
-        "pacing_shift": entry["tsq"].get("shift"),
+        "pacing_shift": entry["tsq"].get("shift") if entry["tsq"]["kind"] == "time" else None,
+        **entry["socket"],
     }
 
 

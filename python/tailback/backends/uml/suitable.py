@@ -14,6 +14,9 @@ BUILT_IN = ("pfifo", "bfifo", "pfifo_fast", "reno")
 CONTROL_SYMBOLS = {"highspeed": "TCP_CONG_HSTCP"}
 """Symbols that are not spelt as the control is."""
 
+DEFAULT_STACK = "linux-6.12"
+"""What hosts have that name none."""
+
 Finding = tuple[str, str]
 """What, and what to do."""
 
@@ -35,9 +38,10 @@ def _programs(_scenario: Scenario, _kernel: Kernel) -> Iterator[Finding]:
 
 
 def _stacks(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
+    """The default is a model's and asks for nothing: a kernel of the user's own may be of any version."""
     version = ".".join(kernel.manifest.version.split(".")[:2])
     for host in scenario["hosts"]:
-        if host["stack"] != f"linux-{version}":
+        if host["stack"] not in (DEFAULT_STACK, f"linux-{version}"):
             remedy = (
                 f"leave `stack` away, or build that kernel: tailback kernel build --source DIR; use linux-{version}"
             )

@@ -1,0 +1,77 @@
+//! On the host's own kernel, in real time: the run of the current folder, in namespaces that end with this process.
+//!
+//! Everything that is made belongs to anonymous namespaces that only this process is in: a mount namespace with a `/run`
+//! of its own, and in it the names of the network namespaces, so that nobody else sees them. When the process ends,
+//! however it ends, the kernel takes away mounts, network namespaces, devices, disciplines and sockets, and the sysctls
+//! of a network namespace with it. The process itself is killed when the thread that started it dies. Nothing outside is
+//! ever written to, so there is nothing to restore. [namespaces(7), pr_set_pdeathsig(2const)]
+//!
+//! Without the rights of an administrator it makes a user namespace first, in which it has them. [user_namespaces(7)]
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::failure::{Failure, While};
+use crate::lateness::Lateness;
+use crate::run::{self, Run};
+use crate::sys;
+
+/// Status of a process that cannot have namespaces of its own.
+pub const NO_NAMESPACES: u8 = 3;
+
+/// `host PARENT`: does the job of the current folder.
+pub fn main(words: &[OsString]) -> ExitCode {
+    let folder = Path::new(".");
+    let ended = whole(words, folder);
+    let marked = run::leave_mark(folder, &ended);
+    let failures: Vec<_> = [ended, marked].into_iter().filter_map(Result::err).collect();
+    for failure in &failures {
+        eprintln!("tailback-agent: {failure}");
+    }
+    ExitCode::from(u8::from(!failures.is_empty()))
+}
+
+fn whole(words: &[OsString], folder: &Path) -> Result<(), Failure> {
+    isolate()?;
+    stay_with(words)?;
+    sys::sleep_precisely().doing("setting the timer slack")?;
+    let run = Run::prepare(folder)?;
+    let clock = Run::clock();
+    let lateness = Lateness::watch(clock, run.duration_ns())?;
+    run.carry_out(clock, folder)?;
+    lateness.write(folder)
+}
+
+/// Leaves the namespaces of the caller.
+pub fn isolate() -> Result<(), Failure> {
+    match sys::new_mounts() {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => become_administrator()?,
+        other => other.doing("making a mount namespace")?,
+    }
+    sys::keep_mounts_private().doing("keeping mounts private")?;
+    sys::mount("none", "/run", "tmpfs", "").doing("mounting a /run of its own")
+}
+
+/// In a user namespace whose root is whoever called.
+fn become_administrator() -> Result<(), Failure> {
+    let (user, group) = sys::user_and_group();
+    sys::new_user_and_mounts().doing("making a user namespace")?;
+    let write = |name: &str, text: String| {
+        fs::write(format!("/proc/self/{name}"), text).doing(format!("writing /proc/self/{name}"))
+    };
+    write("setgroups", "deny".into())?;
+    write("uid_map", format!("0 {user} 1"))?;
+    write("gid_map", format!("0 {group} 1"))
+}
+
+/// Dies with the caller, even with one that has died before this could be asked for. Making a user namespace may take
+/// the wish away again, so it comes after.
+fn stay_with(words: &[OsString]) -> Result<(), Failure> {
+    let parent = words.first().and_then(|word| word.to_str()).and_then(|word| word.parse::<i32>().ok());
+    let parent = parent.ok_or_else(|| Failure::new("host needs the number of its parent process"))?;
+    sys::die_with_parent().doing("dying with the parent")?;
+    if sys::parent() == parent { Ok(()) } else { Err(Failure::new("whoever started this run is gone")) }
+}

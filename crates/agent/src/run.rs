@@ -1,0 +1,66 @@
+//! The whole of a run, wherever the agent is: the network, the traffic, the samples, the tables, and the mark at its end.
+//!
+//! The run is good if and only if `done` is in its folder; `failed` says why not.
+
+use std::fs;
+use std::path::Path;
+
+use crate::clock::Clock;
+use crate::failure::{Failure, While};
+use crate::job::Job;
+use crate::network::Network;
+use crate::sample::{self, Sampler};
+use crate::sys;
+use crate::traffic::Traffic;
+
+/// From the last preparation to the start of the run.
+const LEAD_NS: u64 = 100_000_000;
+
+/// A run whose network stands and whose sockets are open; nothing is sent yet.
+pub struct Run {
+    job: Job,
+    traffic: Traffic,
+    sampler: Sampler,
+}
+
+impl Run {
+    /// Reads `job.json` in `folder` and builds what it says.
+    pub fn prepare(folder: &Path) -> Result<Self, Failure> {
+        let text = fs::read_to_string(folder.join("job.json")).doing("reading job.json")?;
+        let job = Job::from_json(&text).map_err(|error| Failure::new(format!("job.json: {error}")))?;
+        let network = Network::of(&job.hosts)?;
+        job.setup.iter().try_for_each(|step| network.take(step))?;
+        let traffic = Traffic::prepare(&job, &network)?;
+        let sampler = Sampler::prepare(&job, &network)?;
+        Ok(Self { job, traffic, sampler })
+    }
+
+    /// Its length.
+    pub fn duration_ns(&self) -> u64 {
+        self.job.duration_ns
+    }
+
+    /// A clock that shows 0 when the run is to start.
+    pub fn clock() -> Clock {
+        Clock::starting_in(LEAD_NS)
+    }
+
+    /// Runs to the end and leaves the tables in `folder`.
+    pub fn carry_out(mut self, clock: Clock, folder: &Path) -> Result<(), Failure> {
+        self.traffic.start(clock, self.job.interval_ns)?;
+        sample::run(&self.job, clock, &self.traffic, &mut self.sampler, |t_ns| {
+            // The host only looks at it: a progress that cannot be written is none of the run's troubles.
+            let _ = fs::write(folder.join("progress"), t_ns.to_string());
+        })?;
+        self.sampler.write(folder, &self.job, &self.traffic)
+    }
+}
+
+/// Leaves `done` in `folder`, or `failed` with the reason.
+pub fn leave_mark(folder: &Path, ended: &Result<(), Failure>) -> Result<(), Failure> {
+    match ended {
+        Ok(()) => sys::write_durably(&folder.join("done"), b"done\n").doing("writing done"),
+        Err(failure) => sys::write_durably(&folder.join("failed"), failure.to_string().as_bytes())
+            .doing("writing why it failed"),
+    }
+}

@@ -1,0 +1,91 @@
+//! Scalable TCP: the window grows and shrinks in proportion to itself, so that recovery takes the same number of round
+//! trips at any rate.
+//!
+//! growth: one segment per min(cwnd, 100) acknowledged: Reno below 100 segments, 1 % per round trip above
+//! cut:    ssthresh = max(cwnd − cwnd/8, 2)
+//!
+//! Sources: [scalable, Kelly 2003], [linux-6.12 tcp_scalable.c tcp_scalable_cong_avoid, tcp_scalable_ssthresh].
+//!
+//! Deviations: none known.
+
+use tailback_units::{ParameterError, Parameters, Segs};
+
+use crate::{Control, Flow, Moments, Row, Window, WindowControl};
+
+/// Acknowledgements per segment of growth at most: 1/a with a = 0.01. [linux-6.12 tcp_scalable.c TCP_SCALABLE_AI_CNT]
+pub(crate) const LARGEST_CNT: u32 = 100;
+/// The cut is 2⁻³ of the window. [linux-6.12 tcp_scalable.c TCP_SCALABLE_MD_SCALE]
+const CUT_SHIFT: u32 = 3;
+/// Smallest slow-start threshold, in segments.
+const LEAST_SSTHRESH: u32 = 2;
+
+/// The registry row.
+pub const ROW: Row = Row {
+    name: "scalable",
+    summary: "1 % of the window more per round trip, an eighth less on loss",
+    source: include_str!("scalable.rs"),
+    parameters: &[],
+    sndbuf_factor: 2,
+    wants_pacing: false,
+    build,
+};
+
+fn build(_: &Parameters) -> Result<Control, ParameterError> {
+    Ok(Control::Window(Box::new(Scalable)))
+}
+
+/// Scalable TCP keeps nothing of its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scalable;
+
+impl Moments for Scalable {}
+
+impl WindowControl for Scalable {
+    fn cong_avoid(&mut self, acked: Segs, flow: &Flow, window: &mut Window) {
+        if !flow.cwnd_limited {
+            return;
+        }
+        let left = if window.in_slow_start() { window.slow_start(acked) } else { acked };
+        if left > Segs::ZERO {
+            window.cong_avoid_ai(window.cwnd.0.min(LARGEST_CNT), left);
+        }
+    }
+
+    fn ssthresh(&mut self, _flow: &Flow, window: &Window) -> Segs {
+        let cwnd = window.cwnd.0;
+        Segs((cwnd - (cwnd >> CUT_SHIFT)).max(LEAST_SSTHRESH))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tailback_units::Span;
+
+    use super::*;
+    use crate::test_acks::Acks;
+
+    #[test]
+    fn a_loss_at_400_leaves_350_and_each_round_trip_adds_one_percent() {
+        let mut acks = Acks::in_avoidance(400, Scalable);
+        assert_eq!(acks.rounds(2, Span::from_millis(100)), [404, 408]);
+        acks.window.cwnd = Segs(400);
+        acks.lose();
+        assert_eq!(acks.cwnd(), 350);
+    }
+
+    #[test]
+    fn small_windows_grow_as_renos_do() {
+        let mut acks = Acks::in_avoidance(50, Scalable);
+        assert_eq!(acks.rounds(3, Span::from_millis(100)), [51, 52, 53]);
+    }
+
+    #[test]
+    fn two_segments_remain_after_any_loss() {
+        let cut = |cwnd| {
+            Acks::in_avoidance(cwnd, Scalable)
+                .control
+                .ssthresh(&Flow::established(1448, Span::from_millis(1)), &Window::initial(Segs(cwnd)))
+        };
+        assert_eq!([1, 2, 8].map(cut), [2, 2, 7].map(Segs));
+    }
+}

@@ -1,0 +1,191 @@
+//! Veno: Reno that asks Vegas whether a loss meant congestion.
+//!
+//! N = cwnd·(1 − base/rtt): segments in the queue; rtt is the least RTT since the last ACK that could grow the window
+//! growth: N < 3: one segment per window (Reno), else one per two windows
+//! cut:    N < 3: ssthresh = 4/5·cwnd (a random loss), else cwnd/2
+//!
+//! N is kept in halves. Reno outside Open and until three RTTs were seen. base is forgotten when a transmission starts
+//! with nothing in flight. Sources: [veno, Fu and Liew 2003], [linux-6.12 tcp_veno.c].
+//!
+//! Deviations: none known.
+
+use rand_core::Rng;
+use tailback_units::{ParameterError, Parameters, Segs};
+
+use crate::{AckSample, CaState, Control, CwndEvent, Flow, Moments, Row, Window, WindowControl, reno};
+
+/// No RTT, in µs. [linux-6.12 tcp_veno.c veno_enable]
+const NO_RTT_US: u64 = 0x7fff_ffff;
+/// Queue that means congestion: 3 segments, in halves. [linux-6.12 tcp_veno.c beta]
+const CONGESTED: u64 = 3 << 1;
+/// RTTs to be exceeded before they count. [linux-6.12 tcp_veno.c tcp_veno_cong_avoid]
+const FEW_SAMPLES: u64 = 2;
+/// Smallest window and threshold, in segments.
+const LEAST: u32 = 2;
+
+/// The registry row.
+pub const ROW: Row = Row {
+    name: "veno",
+    summary: "Reno that tells random loss from congestion by the RTT",
+    source: include_str!("veno.rs"),
+    parameters: &[],
+    sndbuf_factor: 2,
+    wants_pacing: false,
+    build,
+};
+
+fn build(_: &Parameters) -> Result<Control, ParameterError> {
+    Ok(Control::Window(Box::new(Veno::default())))
+}
+
+/// Veno's memory; RTTs in µs.
+#[derive(Clone, Debug)]
+pub struct Veno {
+    base: u64,
+    least: u64,
+    samples: u64,
+    /// Segments in the queue, in halves.
+    queue: u64,
+    /// Congested: the next window of ACKs brings a segment.
+    is_second_window: bool,
+}
+
+impl Default for Veno {
+    fn default() -> Self {
+        // Before anything was measured a loss means congestion to nobody: the kernel starts with no queue.
+        Veno { base: NO_RTT_US, least: NO_RTT_US, samples: 0, queue: 0, is_second_window: true }
+    }
+}
+
+impl Moments for Veno {
+    fn init(&mut self, _flow: &Flow, _window: &mut Window, _draws: &mut dyn Rng) {
+        *self = Veno::default();
+    }
+
+    fn set_state(&mut self, to: CaState, _flow: &Flow, _window: &mut Window) {
+        if to == CaState::Open {
+            self.least = NO_RTT_US;
+        }
+    }
+
+    fn cwnd_event(&mut self, event: CwndEvent, _flow: &Flow, _window: &mut Window) {
+        if matches!(event, CwndEvent::TxStart | CwndEvent::CwndRestart) {
+            *self = Veno { samples: self.samples, queue: self.queue, ..Veno::default() };
+        }
+    }
+
+    fn pkts_acked(&mut self, sample: &AckSample, _flow: &Flow, _window: &mut Window) {
+        let Some(rtt) = sample.rtt else { return };
+        // Never zero. [linux-6.12 tcp_veno.c tcp_veno_pkts_acked]
+        let rtt = rtt.as_micros() + 1;
+        self.base = self.base.min(rtt);
+        self.least = self.least.min(rtt);
+        self.samples += 1;
+    }
+}
+
+impl WindowControl for Veno {
+    fn cong_avoid(&mut self, acked: Segs, flow: &Flow, window: &mut Window) {
+        if flow.ca_state != CaState::Open {
+            reno::cong_avoid(acked, flow, window);
+            return;
+        }
+        if !flow.cwnd_limited {
+            return;
+        }
+        if self.samples <= FEW_SAMPLES {
+            reno::cong_avoid(acked, flow, window);
+        } else {
+            self.measure(window);
+            self.grow(acked, window);
+            window.cwnd = window.cwnd.max(Segs(LEAST)).min(window.cwnd_clamp);
+        }
+        self.least = NO_RTT_US;
+    }
+
+    fn ssthresh(&mut self, _flow: &Flow, window: &Window) -> Segs {
+        let cwnd = u64::from(window.cwnd.0);
+        let kept = if self.queue < CONGESTED { cwnd * 4 / 5 } else { cwnd / 2 };
+        Segs((kept as u32).max(LEAST))
+    }
+}
+
+impl Veno {
+    fn measure(&mut self, window: &Window) {
+        let halves = u64::from(window.cwnd.0) << 1;
+        self.queue = halves - (halves * self.base / self.least).min(halves);
+    }
+
+    fn grow(&mut self, acked: Segs, window: &mut Window) {
+        let left = if window.in_slow_start() { window.slow_start(acked) } else { acked };
+        if left == Segs::ZERO {
+            return;
+        }
+        if self.queue < CONGESTED {
+            window.cong_avoid_ai(window.cwnd.0, left);
+        } else if window.cwnd_cnt >= window.cwnd.0 {
+            if self.is_second_window && window.cwnd < window.cwnd_clamp {
+                window.cwnd += Segs::ONE;
+                self.is_second_window = false;
+            } else {
+                self.is_second_window = true;
+            }
+            window.cwnd_cnt = 0;
+        } else {
+            window.cwnd_cnt = window.cwnd_cnt.saturating_add(left.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tailback_units::Span;
+
+    use super::*;
+    use crate::test_acks::Acks;
+
+    const BASE: Span = Span::from_millis(100);
+    /// A tenth of the RTT is queue.
+    const QUEUED: Span = Span::from_micros(111_111);
+
+    fn seasoned(cwnd: u32) -> Acks<Veno> {
+        let mut acks = Acks::in_avoidance(cwnd, Veno::default());
+        (0..3).for_each(|_| acks.ack(1, BASE));
+        acks.window.cwnd_cnt = 0;
+        acks
+    }
+
+    #[test]
+    fn without_a_queue_it_grows_as_reno_and_takes_a_loss_for_chance() {
+        let mut acks = seasoned(100);
+        assert_eq!(acks.rounds(2, BASE), [101, 102]);
+        acks.lose();
+        assert_eq!(acks.cwnd(), 102 * 4 / 5);
+    }
+
+    #[test]
+    fn with_a_queue_it_grows_every_other_round_trip_and_a_loss_halves() {
+        let mut acks = seasoned(100);
+        let grown = acks.rounds(8, QUEUED)[7] - 100;
+        assert!((3..=4).contains(&grown), "{grown}");
+        let cwnd = acks.cwnd();
+        acks.lose();
+        assert_eq!(acks.cwnd(), cwnd / 2);
+    }
+
+    #[test]
+    fn less_than_three_segments_in_the_queue_are_none() {
+        let mut acks = seasoned(100);
+        acks.ack(1, Span::from_micros(102_500));
+        assert!(acks.control.queue < CONGESTED, "{}", acks.control.queue);
+        acks.ack(1, Span::from_micros(103_300));
+        assert!(acks.control.queue >= CONGESTED, "{}", acks.control.queue);
+    }
+
+    #[test]
+    fn a_transmission_that_starts_from_nothing_forgets_the_base() {
+        let mut acks = seasoned(100);
+        acks.control.cwnd_event(CwndEvent::TxStart, &acks.flow, &mut acks.window);
+        assert_eq!(acks.control.base, NO_RTT_US);
+    }
+}

@@ -1,0 +1,214 @@
+//! YeAH: Scalable while the queue is short, Reno and an early cut when it is long.
+//!
+//! growth:  one segment per min(cwnd, 100) acknowledged in fast mode, per cwnd in slow mode
+//! once per round trip of three RTTs or more: queue = cwnd·(rtt − base)/rtt
+//!   queue > 80 or rtt − base > base/8:  slow mode; with queue > 80 and cwnd > reno_count
+//!                                       cwnd −= min(queue, cwnd/2), not below reno_count; ssthresh = cwnd
+//!                                       reno_count (what a Reno would have) starts at cwnd/2, then += 1
+//!   else:                               fast mode; after 50 such rounds reno_count is forgotten
+//! cut:     ssthresh = cwnd − max(min(queue, cwnd/2), cwnd/8) in less than 16 rounds of slow mode, else cwnd/2
+//!
+//! Sources: [yeah, Baiocchi, Castellani and Vacirca 2007], [linux-6.12 tcp_yeah.c]. RTTs as Vegas takes them.
+//!
+//! Deviations: none known.
+
+use rand_core::Rng;
+use tailback_units::{ParameterError, Parameters, Segs};
+
+use crate::scalable::LARGEST_CNT;
+use crate::vegas::RoundTrips;
+use crate::{AckSample, CaState, Control, CwndEvent, Flow, Moments, Row, Window, WindowControl};
+
+/// Longest queue in segments. [linux-6.12 tcp_yeah.c TCP_YEAH_ALPHA]
+const LONGEST_QUEUE: u64 = 80;
+/// Largest share of base that the queueing delay may have: 1/8. [linux-6.12 tcp_yeah.c TCP_YEAH_PHY]
+const DELAY_SHARE: u64 = 8;
+/// Smallest cut: 2⁻³. [linux-6.12 tcp_yeah.c TCP_YEAH_DELTA]
+const LEAST_CUT_SHIFT: u32 = 3;
+/// Rounds of slow mode from which on a loss halves. [linux-6.12 tcp_yeah.c TCP_YEAH_RHO]
+const LONG_IN_SLOW_MODE: u32 = 16;
+/// Rounds of fast mode after which no Reno is near. [linux-6.12 tcp_yeah.c TCP_YEAH_ZETA]
+const LONG_IN_FAST_MODE: u32 = 50;
+/// A Reno's least window, and the smallest threshold, in segments.
+const LEAST: u32 = 2;
+/// Largest window. [linux-6.12 tcp_yeah.c tcp_yeah_init]
+const CLAMP: Segs = Segs(u32::MAX / 128);
+
+/// The registry row.
+pub const ROW: Row = Row {
+    name: "yeah",
+    summary: "Scalable while the queue is short, Reno and an early cut when it is long",
+    source: include_str!("yeah.rs"),
+    parameters: &[],
+    sndbuf_factor: 2,
+    wants_pacing: false,
+    build,
+};
+
+fn build(_: &Parameters) -> Result<Control, ParameterError> {
+    Ok(Control::Window(Box::new(Yeah::default())))
+}
+
+/// YeAH's memory.
+#[derive(Clone, Debug)]
+pub struct Yeah {
+    rtts: RoundTrips,
+    /// Segments in the queue, by the last round.
+    queue: u64,
+    /// Rounds in slow mode; 0 = fast mode.
+    slow_rounds: u32,
+    /// Rounds in fast mode.
+    fast_rounds: u32,
+    /// Window that a competing Reno is thought to have.
+    reno_count: u32,
+}
+
+impl Default for Yeah {
+    fn default() -> Self {
+        Yeah { rtts: RoundTrips::default(), queue: 0, slow_rounds: 0, fast_rounds: 0, reno_count: LEAST }
+    }
+}
+
+impl Moments for Yeah {
+    fn init(&mut self, flow: &Flow, window: &mut Window, _draws: &mut dyn Rng) {
+        self.rtts.restart(flow);
+        window.cwnd_clamp = window.cwnd_clamp.min(CLAMP);
+    }
+
+    fn set_state(&mut self, to: CaState, flow: &Flow, _window: &mut Window) {
+        if to == CaState::Open {
+            self.rtts.begin(flow);
+        }
+    }
+
+    fn cwnd_event(&mut self, event: CwndEvent, flow: &Flow, _window: &mut Window) {
+        self.rtts.event(event, flow);
+    }
+
+    fn pkts_acked(&mut self, sample: &AckSample, _flow: &Flow, _window: &mut Window) {
+        self.rtts.take(sample);
+    }
+}
+
+impl WindowControl for Yeah {
+    fn cong_avoid(&mut self, acked: Segs, flow: &Flow, window: &mut Window) {
+        if !flow.cwnd_limited {
+            return;
+        }
+        let left = if window.in_slow_start() { window.slow_start(acked) } else { acked };
+        if left > Segs::ZERO {
+            let slow = window.cwnd.0;
+            window.cong_avoid_ai(if self.slow_rounds == 0 { slow.min(LARGEST_CNT) } else { slow }, left);
+        }
+        if self.rtts.is_over(flow) {
+            if self.rtts.has_enough_samples() {
+                self.judge(window);
+            }
+            self.rtts.begin(flow);
+        }
+    }
+
+    fn ssthresh(&mut self, _flow: &Flow, window: &Window) -> Segs {
+        let cwnd = window.cwnd.0;
+        let half = (cwnd >> 1).max(LEAST);
+        let cut = if self.slow_rounds < LONG_IN_SLOW_MODE {
+            (self.queue.min(u64::from(half)) as u32).max(cwnd >> LEAST_CUT_SHIFT)
+        } else {
+            half
+        };
+        self.fast_rounds = 0;
+        self.reno_count = (self.reno_count >> 1).max(LEAST);
+        Segs(cwnd.saturating_sub(cut).max(LEAST))
+    }
+}
+
+impl Yeah {
+    /// Fast or slow? And if the queue is long: an early cut.
+    fn judge(&mut self, window: &mut Window) {
+        let (rtt, base) = (self.rtts.least, self.rtts.base);
+        self.queue = u64::from(window.cwnd.0) * (rtt - base) / rtt;
+        if self.queue > LONGEST_QUEUE || rtt - base > base / DELAY_SHARE {
+            if self.queue > LONGEST_QUEUE && window.cwnd.0 > self.reno_count {
+                self.decongest(window);
+            }
+            self.reno_count =
+                if self.reno_count <= LEAST { (window.cwnd.0 >> 1).max(LEAST) } else { self.reno_count + 1 };
+            self.slow_rounds += 1;
+            return;
+        }
+        self.fast_rounds += 1;
+        if self.fast_rounds > LONG_IN_FAST_MODE {
+            (self.reno_count, self.fast_rounds) = (LEAST, 0);
+        }
+        self.slow_rounds = 0;
+    }
+
+    fn decongest(&self, window: &mut Window) {
+        let cwnd = window.cwnd.0;
+        let cut = self.queue.min(u64::from(cwnd >> 1)) as u32;
+        window.cwnd = Segs((cwnd - cut).max(self.reno_count));
+        window.ssthresh = window.cwnd;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tailback_units::Span;
+
+    use super::*;
+    use crate::test_acks::Acks;
+
+    const BASE: Span = Span::from_millis(50);
+
+    /// A flow that has seen the base RTT.
+    fn seasoned(cwnd: u32) -> Acks<Yeah> {
+        let mut acks = Acks::in_avoidance(cwnd, Yeah::default());
+        acks.rounds(2, BASE);
+        acks.window.cwnd = Segs(cwnd);
+        acks
+    }
+
+    #[test]
+    fn a_short_queue_grows_by_one_percent_per_round_trip() {
+        let gained = seasoned(400).rounds(1, BASE)[0] - 400;
+        assert!((4..=5).contains(&gained), "{gained}");
+    }
+
+    #[test]
+    fn a_queue_of_more_than_eighty_segments_is_taken_out_of_the_window() {
+        let mut acks = seasoned(400);
+        // A third of the RTT is queue: 133 of 400 segments.
+        acks.rounds(2, BASE + BASE / 2);
+        assert!((400 - 140..=400 - 125).contains(&acks.cwnd()), "{}", acks.cwnd());
+        assert!(acks.control.slow_rounds > 0);
+        assert!(acks.control.reno_count >= acks.cwnd() / 2);
+    }
+
+    #[test]
+    fn never_is_more_than_half_of_the_window_taken() {
+        let mut acks = seasoned(1_000);
+        acks.rounds(2, BASE * 10);
+        assert!((490..=510).contains(&acks.cwnd()), "{}", acks.cwnd());
+    }
+
+    #[test]
+    fn delay_above_an_eighth_of_the_base_means_slow_mode() {
+        let mut acks = seasoned(100);
+        acks.rounds(2, BASE + Span::from_millis(7));
+        assert!(acks.control.slow_rounds > 0);
+        acks.rounds(2, BASE + Span::from_millis(6));
+        assert_eq!(acks.control.slow_rounds, 0);
+    }
+
+    #[test]
+    fn a_loss_with_a_short_queue_costs_an_eighth_and_after_sixteen_slow_rounds_half() {
+        let mut acks = seasoned(400);
+        acks.lose();
+        assert_eq!(acks.cwnd(), 350);
+        let mut acks = seasoned(60);
+        acks.rounds(20, BASE + Span::from_millis(10));
+        let cwnd = acks.cwnd();
+        acks.lose();
+        assert_eq!(acks.cwnd(), cwnd - cwnd / 2);
+    }
+}

@@ -1,0 +1,394 @@
+//! One conversation of a script: an endpoint, and the translation between its numbers and the script's.
+//!
+//! The machine counts bytes of a stream from 0, the SYN; a script has initial sequence numbers of its own, for each
+//! side. The machine knows windows in bytes; on the wire they are scaled. Timestamps of the script's peer are echoed as
+//! they are; those that the script echoes are mapped to what was really sent where it expected them. [packetdrill]
+
+use std::collections::BTreeMap;
+
+use tailback_packet::{Ecn, HostId, SackBlock, SackBlocks, Segment, SegmentFlags, SocketId};
+use tailback_tcp::{Agreement, Endpoint, EndpointConfig, SmallQueueLimit};
+use tailback_units::SimTime;
+
+use crate::host::{EcnPolicy, Host};
+use crate::script::{EcnSpec, Flags, OptionsSpec, SegmentSpec, TcpOption};
+use crate::skbs::Skbs;
+use crate::sockets::SocketOptions;
+
+/// MSS of a peer that sent no option. [rfc9293 §3.7.1]
+const MSS_DEFAULT: u32 = 536;
+/// Largest shift of a window. [rfc7323 §2.3]
+const SCALE_MAX: u8 = 14;
+/// Bytes of IPv4 and TCP headers without options.
+const HEADERS: u32 = 40;
+/// The machine keeps its own send buffer out of the way: writes are bounded by the buffers of [`Skbs`].
+const SNDBUF_UNBOUNDED: u64 = 1 << 40;
+
+/// Where a conversation is; the machine knows the rest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Phase {
+    SynSent,
+    SynReceived,
+    Established,
+    /// A RST came or went.
+    Reset,
+}
+
+/// One conversation.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) phase: Phase,
+    pub(crate) skbs: Skbs,
+    pub(crate) agreement: Agreement,
+    pub(crate) peer_scale: u32,
+    pub(crate) sndbuf: Option<u64>,
+    /// The application has closed its descriptor.
+    pub(crate) orphaned: bool,
+    /// The application has closed its sending side.
+    pub(crate) shut: bool,
+    pub(crate) accepted: bool,
+    /// Its next call fails with this.
+    pub(crate) error: Option<&'static str>,
+    pub(crate) segments: Counted,
+    /// The peer has acknowledged this side's FIN.
+    pub(crate) finished: bool,
+    offers: Offers,
+    origin: Origin,
+    echoes: Echoes,
+}
+
+/// Segments of a conversation, for `tcp_info`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counted {
+    pub(crate) received: u64,
+    pub(crate) data_received: u64,
+    pub(crate) sent: u64,
+}
+
+/// What this side offers in its SYN.
+#[derive(Clone, Copy, Debug)]
+struct Offers {
+    timestamps: bool,
+    sack: bool,
+    window_scaling: bool,
+}
+
+/// The script's initial sequence numbers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Origin {
+    local: u32,
+    remote: u32,
+}
+
+/// Timestamps that were sent, under the names the script has for them.
+#[derive(Debug, Default)]
+struct Echoes {
+    sent: BTreeMap<u32, u32>,
+    /// The first pair: script's and real.
+    first: Option<(u32, u32)>,
+}
+
+/// A segment that left, in the machine's numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Departed {
+    pub(crate) flags: Flags,
+    pub(crate) seq: u64,
+    pub(crate) length: u32,
+    pub(crate) ack: u64,
+    pub(crate) window: u64,
+    pub(crate) tsval: Option<SimTime>,
+    pub(crate) tsecr: Option<SimTime>,
+    pub(crate) sack: Vec<SackBlock>,
+    pub(crate) mss: u16,
+    pub(crate) ecn: Ecn,
+}
+
+/// Why a segment of the script cannot be injected.
+pub(crate) struct NotInjectable(pub(crate) String);
+
+/// Opening.
+impl Connection {
+    /// The side that connects.
+    pub(crate) fn connect(host: &Host, options: &SocketOptions, now: SimTime) -> Self {
+        let config = config(host, options);
+        let endpoint = Endpoint::connect(config, now);
+        Connection::new(endpoint, Phase::SynSent, (host, options))
+    }
+
+    /// The side that is connected to; give it the SYN next.
+    pub(crate) fn listen(host: &Host, options: &SocketOptions) -> Self {
+        let config = config(host, options);
+        Connection::new(Endpoint::listen(config), Phase::SynReceived, (host, options))
+    }
+
+    fn new(mut endpoint: Endpoint, phase: Phase, (host, options): (&Host, &SocketOptions)) -> Self {
+        endpoint.set_send_buffer(SNDBUF_UNBOUNDED);
+        let (timestamps, sack, window_scaling) = (host.timestamps, host.sack, host.window_scaling);
+        let agreement = Agreement { peer_mss: MSS_DEFAULT, timestamps, sack, window_scaling };
+        Connection {
+            endpoint,
+            phase,
+            skbs: Skbs::new(u64::from(MSS_DEFAULT), host.segmentation_offload),
+            agreement,
+            peer_scale: 0,
+            sndbuf: options.sndbuf,
+            orphaned: false,
+            shut: false,
+            accepted: false,
+            error: None,
+            segments: Counted::default(),
+            finished: false,
+            offers: Offers { timestamps, sack, window_scaling },
+            origin: Origin::default(),
+            echoes: Echoes::default(),
+        }
+    }
+
+    /// Reads the options of the peer's SYN or SYN-ACK.
+    pub(crate) fn synchronise(&mut self, syn: &SegmentSpec, host: &Host) -> Result<(), NotInjectable> {
+        self.refuse_ecn(syn, host)?;
+        self.origin.remote = syn.seq;
+        let options = listed(syn);
+        let has = |wanted: fn(&TcpOption) -> bool| options.iter().any(wanted);
+        let find = |pick: fn(&TcpOption) -> Option<u32>| options.iter().find_map(pick);
+        let scale = find(|option| match option {
+            TcpOption::WindowScale(scale) => Some(u32::from(*scale.min(&SCALE_MAX))),
+            _ => None,
+        });
+        let peer_mss = find(|option| match option {
+            TcpOption::Mss(mss) => Some(u32::from(*mss)),
+            _ => None,
+        });
+        self.agreement = Agreement {
+            peer_mss: peer_mss.filter(|mss| *mss > 0).unwrap_or(MSS_DEFAULT).max(48),
+            timestamps: self.offers.timestamps && has(|o| matches!(o, TcpOption::Timestamp { .. })),
+            sack: self.offers.sack && has(|option| *option == TcpOption::SackPermitted),
+            window_scaling: self.offers.window_scaling && scale.is_some(),
+        };
+        self.peer_scale = scale.filter(|_| self.agreement.window_scaling).unwrap_or(0);
+        self.endpoint.agree(self.agreement);
+        let mss = u64::from(self.endpoint.tcp_info(SimTime::ZERO).snd_mss);
+        self.skbs = Skbs::new(mss, host.segmentation_offload);
+        Ok(())
+    }
+
+    fn refuse_ecn(&self, syn: &SegmentSpec, host: &Host) -> Result<(), NotInjectable> {
+        let asked = syn.flags.has(Flags::ECE) && (syn.flags.has(Flags::ACK) || syn.flags.has(Flags::CWR));
+        let agrees = match self.phase {
+            Phase::SynSent => host.ecn == EcnPolicy::Requests,
+            _ => host.ecn != EcnPolicy::Off,
+        };
+        match asked && agrees {
+            true => Err(NotInjectable("ECN would be negotiated here and is not modelled".to_owned())),
+            false => Ok(()),
+        }
+    }
+}
+
+fn config(host: &Host, options: &SocketOptions) -> EndpointConfig {
+    let mut settings = host.tcp.clone();
+    if let Some(mss) = options.mss {
+        settings.mtu = settings.mtu.min(mss + HEADERS);
+    }
+    if let Some(rcvbuf) = options.rcvbuf {
+        // A buffer that was chosen does not grow.
+        settings.rmem = [settings.rmem[0], rcvbuf, rcvbuf / 2];
+    }
+    let name = options.congestion_control.as_deref().unwrap_or(&host.congestion_control);
+    let parameters = host.parameters.get(name).cloned().unwrap_or_default();
+    let row = tailback_cc::registry::find(name).expect("names of controls are checked when they are set");
+    let control =
+        tailback_cc::registry::build(name, &parameters).expect("parameters are checked when they are set");
+    EndpointConfig {
+        options: tailback_tcp::SocketOptions::default(),
+        socket: SocketId(0),
+        peer: SocketId(1),
+        peer_host: HostId(1),
+        flow_hash: 0,
+        settings,
+        small_queue: SmallQueueLimit::Shift(10),
+        control,
+        wants_pacing: row.wants_pacing,
+        sndbuf_factor: row.sndbuf_factor,
+    }
+}
+
+/// Script to machine.
+impl Connection {
+    /// The segment of a script as it arrives.
+    pub(crate) fn arriving(
+        &self,
+        spec: &SegmentSpec,
+        gso_size: Option<u16>,
+    ) -> Result<Segment, NotInjectable> {
+        let is_syn = spec.flags.has(Flags::SYN);
+        let has_ack = spec.flags.has(Flags::ACK);
+        let ack = if has_ack { offset(spec.ack.unwrap_or(0), self.origin.local) } else { Ok(0) };
+        let window = u64::from(spec.window.unwrap_or(0));
+        let timestamp = self.timestamp(spec)?;
+        Ok(Segment {
+            seq: offset(spec.seq, self.origin.remote)?,
+            length: spec.length,
+            // An acknowledgement of what was before the SYN acknowledges nothing.
+            ack: ack.unwrap_or(0),
+            window: if is_syn { window } else { window << self.peer_scale },
+            flags: machine_flags(spec.flags),
+            mss: gso_size.unwrap_or(u16::MAX).min(spec.length as u16),
+            tsval: timestamp.map(|(val, _)| val),
+            tsecr: timestamp.map(|(_, ecr)| ecr),
+            sack: self.sack_blocks(spec)?,
+        })
+    }
+
+    fn sack_blocks(&self, spec: &SegmentSpec) -> Result<SackBlocks, NotInjectable> {
+        let block = |&(start, end): &(u32, u32)| {
+            let (start, end) = (offset(start, self.origin.local)?, offset(end, self.origin.local)?);
+            Ok(SackBlock { start, end })
+        };
+        let listed = listed(spec).iter().find_map(|option| match option {
+            TcpOption::Sack(blocks) if self.agreement.sack => Some(blocks),
+            _ => None,
+        });
+        let blocks = listed.into_iter().flatten().map(block).collect::<Result<Vec<_>, _>>()?;
+        Ok(SackBlocks::new(blocks))
+    }
+
+    fn timestamp(&self, spec: &SegmentSpec) -> Result<Option<(SimTime, SimTime)>, NotInjectable> {
+        let found = listed(spec).iter().find_map(|option| match option {
+            TcpOption::Timestamp { val, ecr } => Some((*val, *ecr)),
+            _ => None,
+        });
+        let Some((val, ecr)) = found.filter(|_| self.agreement.timestamps) else { return Ok(None) };
+        let echo = if spec.flags.has(Flags::ACK) { self.echoes.real(ecr) } else { Some(0) };
+        let unknown =
+            || NotInjectable(format!("TS ecr {ecr} echoes no timestamp that the script has expected"));
+        Ok(Some((millis(val), millis(echo.ok_or_else(unknown)?))))
+    }
+}
+
+impl Echoes {
+    /// What was really sent where the script expected `val`; in between, at the script's distance from the first.
+    fn real(&self, val: u32) -> Option<u32> {
+        let near = || self.first.map(|(script, real)| real.wrapping_add(val.wrapping_sub(script)));
+        self.sent.get(&val).copied().or_else(near)
+    }
+}
+
+fn millis(value: u32) -> SimTime {
+    SimTime::from_nanos(u64::from(value) * 1_000_000)
+}
+
+fn ticks(time: SimTime) -> u32 {
+    (time.as_nanos() / 1_000_000) as u32
+}
+
+/// Distance from an initial sequence number; up to 2^31 after it.
+fn offset(number: u32, origin: u32) -> Result<u64, NotInjectable> {
+    let distance = number.wrapping_sub(origin);
+    match distance.cast_signed() < 0 {
+        true => Err(NotInjectable(format!("sequence number {number} lies before the SYN ({origin})"))),
+        false => Ok(u64::from(distance)),
+    }
+}
+
+fn machine_flags(flags: Flags) -> SegmentFlags {
+    let pairs = [
+        (Flags::FIN, SegmentFlags::FIN),
+        (Flags::SYN, SegmentFlags::SYN),
+        (Flags::RST, SegmentFlags::RST),
+        (Flags::PSH, SegmentFlags::PSH),
+        (Flags::ACK, SegmentFlags::ACK),
+        (Flags::ECE, SegmentFlags::ECE),
+        (Flags::CWR, SegmentFlags::CWR),
+    ];
+    let set = pairs.iter().filter(|(script, _)| flags.has(*script));
+    set.fold(SegmentFlags::NONE, |all, (_, flag)| all.with(*flag))
+}
+
+fn listed(spec: &SegmentSpec) -> &[TcpOption] {
+    match &spec.options {
+        OptionsSpec::Exactly(options) => options,
+        OptionsSpec::Unchecked => &[],
+    }
+}
+
+/// Machine to script.
+impl Connection {
+    /// The script expects this segment next: it may name this side's initial sequence number, and timestamps.
+    pub(crate) fn expected(&mut self, spec: &SegmentSpec, departed: &Departed) {
+        if spec.flags.has(Flags::SYN) && departed.flags.has(Flags::SYN) {
+            self.origin.local = spec.seq;
+        }
+        let named = listed(spec).iter().find_map(|option| match option {
+            TcpOption::Timestamp { val, .. } => Some(*val),
+            _ => None,
+        });
+        if let (Some(val), Some(real)) = (named, departed.tsval) {
+            self.echoes.first.get_or_insert((val, ticks(real)));
+            self.echoes.sent.insert(val, ticks(real));
+        }
+    }
+
+    /// The segment in the script's numbers.
+    pub(crate) fn in_script(&self, departed: &Departed) -> SegmentSpec {
+        let is_syn = departed.flags.has(Flags::SYN);
+        let scale = if is_syn || !self.agreement.window_scaling { 0 } else { self.endpoint.window_scale() };
+        SegmentSpec {
+            ecn: match departed.ecn {
+                Ecn::NotEct => EcnSpec::NotEct,
+                Ecn::Ect0 => EcnSpec::Ect0,
+                Ecn::Ect1 => EcnSpec::Ect1,
+                Ecn::Ce => EcnSpec::Ce,
+            },
+            flags: departed.flags,
+            seq: self.origin.local.wrapping_add(departed.seq as u32),
+            length: departed.length,
+            ack: departed.flags.has(Flags::ACK).then(|| self.origin.remote.wrapping_add(departed.ack as u32)),
+            window: Some((departed.window >> scale).min(65_535) as u32),
+            options: OptionsSpec::Exactly(if is_syn {
+                self.syn_options(departed)
+            } else {
+                self.options(departed)
+            }),
+        }
+    }
+
+    /// In the kernel's order. [linux-6.12 tcp_output.c tcp_options_write]
+    fn syn_options(&self, departed: &Departed) -> Vec<TcpOption> {
+        let agreed = &self.agreement;
+        let mut options = vec![TcpOption::Mss(departed.mss)];
+        match (agreed.timestamps, agreed.sack) {
+            (true, true) => options.extend([TcpOption::SackPermitted, self.stamp(departed)]),
+            (true, false) => options.extend([TcpOption::Nop, TcpOption::Nop, self.stamp(departed)]),
+            (false, true) => options.extend([TcpOption::Nop, TcpOption::Nop, TcpOption::SackPermitted]),
+            (false, false) => {}
+        }
+        if agreed.window_scaling {
+            let scale = TcpOption::WindowScale(self.endpoint.window_scale() as u8);
+            options.extend([TcpOption::Nop, scale]);
+        }
+        options
+    }
+
+    fn options(&self, departed: &Departed) -> Vec<TcpOption> {
+        let mut options = Vec::new();
+        if departed.tsval.is_some() {
+            options.extend([TcpOption::Nop, TcpOption::Nop, self.stamp(departed)]);
+        }
+        if !departed.sack.is_empty() {
+            let wire = |at: u64| self.origin.remote.wrapping_add(at as u32);
+            let blocks = departed.sack.iter().map(|block| (wire(block.start), wire(block.end))).collect();
+            options.extend([TcpOption::Nop, TcpOption::Nop, TcpOption::Sack(blocks)]);
+        }
+        options
+    }
+
+    /// The timestamp on the script's clock, which shows what the script said when it first expected one.
+    fn stamp(&self, departed: &Departed) -> TcpOption {
+        let real = departed.tsval.map_or(0, ticks);
+        let val =
+            self.echoes.first.map_or(real, |(script, first)| script.wrapping_add(real.wrapping_sub(first)));
+        TcpOption::Timestamp { val, ecr: departed.tsecr.map_or(0, ticks) }
+    }
+}

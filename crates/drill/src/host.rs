@@ -1,0 +1,257 @@
+//! The host under test as commands set it up: sysctls, module parameters, the device and its discipline.
+//!
+//! A sysctl is either modelled, or without effect on what a script of one conversation can see, or accepted at its
+//! usual value only. Any other is refused: nothing is ignored silently.
+
+use std::collections::BTreeMap;
+
+use tailback_tcp::Settings;
+use tailback_units::Parameters;
+
+/// Bytes of a receive and of a send buffer in the production settings that `defaults.sh` of packetdrill makes.
+/// [packetdrill]
+const PRODUCTION_RMEM: [u64; 3] = [4096, 540_000, 15 * 1024 * 1024];
+const PRODUCTION_WMEM: [u64; 3] = [4096, 256 * 1024, 4_194_304];
+
+/// What packets meet below TCP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Discipline {
+    /// A queue that is always empty: packets leave when they are sent.
+    #[default]
+    Fifo,
+    /// Packets leave at their departure times.
+    Fq,
+}
+
+/// `net.ipv4.tcp_ecn`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum EcnPolicy {
+    Off,
+    /// Asks for it.
+    Requests,
+    /// Agrees if asked.
+    Accepts,
+}
+
+/// The host.
+#[derive(Clone, Debug)]
+pub(crate) struct Host {
+    pub(crate) tcp: Settings,
+    pub(crate) timestamps: bool,
+    pub(crate) sack: bool,
+    pub(crate) window_scaling: bool,
+    pub(crate) ecn: EcnPolicy,
+    pub(crate) congestion_control: String,
+    /// Module parameters by control.
+    pub(crate) parameters: BTreeMap<String, Parameters>,
+    pub(crate) discipline: Discipline,
+    /// Several segments may leave as one packet (TSO, GSO).
+    pub(crate) segmentation_offload: bool,
+    pub(crate) min_tso_segs: u32,
+    pub(crate) tso_rtt_log: u32,
+}
+
+impl Host {
+    /// A Linux that nobody has set up.
+    pub(crate) fn new(tcp: Settings) -> Self {
+        Host {
+            tcp,
+            timestamps: true,
+            sack: true,
+            window_scaling: true,
+            ecn: EcnPolicy::Accepts,
+            congestion_control: "cubic".to_owned(),
+            parameters: BTreeMap::new(),
+            discipline: Discipline::Fifo,
+            segmentation_offload: true,
+            min_tso_segs: 2,
+            tso_rtt_log: 9,
+        }
+    }
+
+    /// `defaults.sh` of packetdrill: what it sets that is not the kernel's own default.
+    pub(crate) fn set_production_defaults(&mut self) {
+        self.tcp.rmem = PRODUCTION_RMEM;
+        self.tcp.wmem = PRODUCTION_WMEM;
+        self.tcp.slow_start_after_idle = false;
+        self.tcp.tail_loss_probe = true;
+        self.tcp.pacing_ss_ratio = 200;
+        self.tcp.pacing_ca_ratio = 120;
+        (self.timestamps, self.sack) = (true, true);
+        self.ecn = EcnPolicy::Off;
+        self.congestion_control = "cubic".to_owned();
+        self.discipline = Discipline::Fifo;
+    }
+
+    /// Sets a sysctl; says why if it cannot.
+    pub(crate) fn set_sysctl(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let refused = || format!("sysctl {name}={value} is not modelled");
+        let Some(short) = name.strip_prefix("net.ipv4.") else {
+            return if UNSEEN.contains(&name) { Ok(()) } else { Err(refused()) };
+        };
+        if UNSEEN.contains(&short) {
+            return Ok(());
+        }
+        if let Some((_, usual)) = USUAL_ONLY.iter().find(|(known, _)| *known == short) {
+            return if usual.contains(&value) { Ok(()) } else { Err(refused()) };
+        }
+        self.set_modelled(short, value).ok_or_else(refused)
+    }
+
+    fn set_modelled(&mut self, name: &str, value: &str) -> Option<()> {
+        match name {
+            "tcp_timestamps" => self.timestamps = flag(value)?,
+            "tcp_sack" => self.sack = flag(value)?,
+            "tcp_window_scaling" => self.window_scaling = flag(value)?,
+            "tcp_slow_start_after_idle" => self.tcp.slow_start_after_idle = flag(value)?,
+            "tcp_early_retrans" => self.tcp.tail_loss_probe = tail_loss_probe(value)?,
+            "tcp_rmem" => self.tcp.rmem = triple(value)?,
+            "tcp_wmem" => self.tcp.wmem = triple(value)?,
+            "tcp_pacing_ss_ratio" => self.tcp.pacing_ss_ratio = number(value, 1_000)?,
+            "tcp_pacing_ca_ratio" => self.tcp.pacing_ca_ratio = number(value, 1_000)?,
+            "tcp_limit_output_bytes" => self.tcp.limit_output_bytes = number(value, i32::MAX as u32)?.into(),
+            "tcp_min_tso_segs" => self.min_tso_segs = number(value, 64)?.max(1),
+            "tcp_tso_rtt_log" => self.tso_rtt_log = number(value, 31)?,
+            "tcp_ecn" => self.ecn = ecn(value)?,
+            "tcp_congestion_control" => {
+                tailback_cc::registry::find(value)?;
+                self.congestion_control = value.to_owned();
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Sets a parameter of a congestion control's module.
+    pub(crate) fn set_parameter(&mut self, control: &str, name: &str, value: &str) -> Result<(), String> {
+        let number = value.parse().map_err(|_| format!("{control}: {name}={value} is not a number"))?;
+        let mut parameters = self.parameters.get(control).cloned().unwrap_or_default();
+        parameters.set(name, number);
+        tailback_cc::registry::build(control, &parameters).map_err(|error| error.to_string())?;
+        self.parameters.insert(control.to_owned(), parameters);
+        Ok(())
+    }
+}
+
+/// Without effect on what a script of one conversation sees here.
+const UNSEEN: &[&str] = &[
+    "tcp_no_metrics_save",
+    "tcp_no_ssthresh_metrics_save",
+    "tcp_fastopen",
+    "tcp_fastopen_key",
+    "tcp_syncookies",
+    "tcp_max_syn_backlog",
+    "tcp_fack",
+    "tcp_low_latency",
+    "tcp_tso_win_divisor",
+    "tcp_mem",
+    "tcp_adv_win_scale",
+    "tcp_tw_reuse",
+    "tcp_rfc1337",
+    "tcp_max_reordering",
+    "tcp_min_rtt_wlen",
+    "tcp_allowed_congestion_control",
+    "tcp_syn_retries",
+    "tcp_synack_retries",
+    "ip_local_port_range",
+    "net.core.somaxconn",
+    "net.mptcp.enabled",
+];
+
+/// Accepted at the value that is modelled.
+const USUAL_ONLY: &[(&str, &[&str])] = &[
+    ("tcp_frto", &["1", "2"]),
+    ("tcp_dsack", &["1"]),
+    ("tcp_recovery", &["1"]),
+    ("tcp_reordering", &["3"]),
+    ("tcp_moderate_rcvbuf", &["1"]),
+    ("tcp_notsent_lowat", &["4294967295", "-1"]),
+    ("tcp_app_win", &["31"]),
+    ("tcp_thin_linear_timeouts", &["0"]),
+    ("tcp_mtu_probing", &["0"]),
+    ("tcp_shrink_window", &["0"]),
+    ("tcp_comp_sack_nr", &["44"]),
+    ("tcp_comp_sack_delay_ns", &["1000000"]),
+    ("tcp_comp_sack_slack_ns", &["100000"]),
+    ("tcp_backlog_ack_defer", &["1"]),
+    ("tcp_pingpong_thresh", &["1"]),
+    ("tcp_autocorking", &["1"]),
+    ("tcp_rto_min_us", &["200000"]),
+    ("tcp_rto_max_ms", &["120000"]),
+    ("tcp_syn_linear_timeouts", &["4"]),
+    ("tcp_retrans_collapse", &["1"]),
+    ("tcp_retries1", &["3"]),
+    ("tcp_retries2", &["15"]),
+    ("tcp_invalid_ratelimit", &["0", "500"]),
+    ("tcp_workaround_signed_windows", &["0"]),
+    ("tcp_abort_on_overflow", &["0"]),
+    ("tcp_stdurg", &["0"]),
+];
+
+fn flag(value: &str) -> Option<bool> {
+    match value {
+        "0" => Some(false),
+        "1" => Some(true),
+        _ => None,
+    }
+}
+
+/// 0 is off, 3 and 4 are on; 1 and 2 are of kernels that had early retransmit.
+fn tail_loss_probe(value: &str) -> Option<bool> {
+    match value {
+        "0" => Some(false),
+        "3" | "4" => Some(true),
+        _ => None,
+    }
+}
+
+fn ecn(value: &str) -> Option<EcnPolicy> {
+    match value {
+        "0" => Some(EcnPolicy::Off),
+        "1" => Some(EcnPolicy::Requests),
+        "2" => Some(EcnPolicy::Accepts),
+        _ => None,
+    }
+}
+
+fn number(value: &str, most: u32) -> Option<u32> {
+    value.parse().ok().filter(|number| *number <= most)
+}
+
+/// `least default most`, in bytes.
+fn triple(value: &str) -> Option<[u64; 3]> {
+    let words: Vec<u64> = value.split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    let sizes: [u64; 3] = words.try_into().ok()?;
+    let possible = sizes.iter().all(|size| (1..=BUFFER_MAX).contains(size)) && sizes.is_sorted();
+    possible.then_some(sizes)
+}
+
+/// A GiB: larger buffers are not socket buffers.
+const BUFFER_MAX: u64 = 1 << 30;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sysctl_is_modelled_unseen_at_its_usual_value_or_refused() {
+        let mut host = Host::new(Settings::default());
+        assert_eq!(host.set_sysctl("net.ipv4.tcp_rmem", "4096 100000 200000"), Ok(()));
+        assert_eq!(host.tcp.rmem[1], 100_000);
+        assert_eq!(host.set_sysctl("net.ipv4.tcp_syncookies", "1"), Ok(()));
+        assert_eq!(host.set_sysctl("net.ipv4.tcp_frto", "2"), Ok(()));
+        for (name, value) in
+            [("tcp_frto", "0"), ("tcp_made_up", "1"), ("tcp_rmem", "9 8 7"), ("tcp_sack", "x")]
+        {
+            assert!(host.set_sysctl(&format!("net.ipv4.{name}"), value).is_err(), "{name}={value}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_of_a_control_must_be_one_of_its_own() {
+        let mut host = Host::new(Settings::default());
+        assert_eq!(host.set_parameter("cubic", "hystart", "0"), Ok(()));
+        assert!(host.set_parameter("cubic", "made_up", "0").is_err());
+        assert!(host.set_parameter("made_up", "hystart", "0").is_err());
+    }
+}

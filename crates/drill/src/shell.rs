@@ -1,0 +1,218 @@
+//! Commands in backquotes. No shell is run: the few commands that scripts set a host up with are recognised, any other
+//! is told as unsupported.
+//!
+//! ```text
+//! defaults.sh                         the production settings of packetdrill, wherever it lies
+//! sysctl [-q] [-w] NAME=VALUE …       also set_sysctls.py /proc/sys/…=VALUE, echo VALUE > /proc/sys/…
+//! echo V > /sys/module/tcp_CC/parameters/NAME
+//! tc qdisc add|replace|change dev tun0 root fq|pfifo|pfifo_fast|…
+//! ethtool -K tun0 tso on|off gso on|off
+//! sleep SECONDS
+//! ```
+
+use tailback_units::Span;
+
+use crate::host::{Discipline, Host};
+
+/// Carries a command out on `host`; returns how long it sleeps.
+pub(crate) fn execute(command: &str, host: &mut Host) -> Result<Span, String> {
+    let mut slept = Span::ZERO;
+    for line in command.lines() {
+        let line = line.split_once('#').map_or(line, |(before, _)| before);
+        for simple in line.split("&&").flat_map(|part| part.split(';')) {
+            slept += one(simple.trim(), host)?;
+        }
+    }
+    Ok(slept)
+}
+
+fn one(command: &str, host: &mut Host) -> Result<Span, String> {
+    let words = words(command)?;
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let refused = || format!("the command `{command}` is not modelled");
+    let Some((&program, arguments)) = words.split_first() else { return Ok(Span::ZERO) };
+    match program.rsplit('/').next().unwrap_or(program) {
+        "defaults.sh" if arguments.is_empty() => host.set_production_defaults(),
+        "sysctl" => sysctls(arguments, host)?,
+        "set_sysctls.py" => proc_settings(arguments, host)?,
+        "echo" => echo(arguments, host).ok_or_else(refused)??,
+        "tc" => qdisc(arguments, host).ok_or_else(refused)?,
+        "ethtool" => offloads(arguments, host).ok_or_else(refused)?,
+        "sleep" => return seconds(arguments).ok_or_else(refused),
+        "ip" if arguments.starts_with(&["tcp_metrics", "flush"]) => {}
+        // What set_sysctls.py leaves behind to undo its work.
+        name if name.starts_with("sysctl_restore_") => {}
+        "true" | ":" | "sync" => {}
+        _ => return Err(refused()),
+    }
+    Ok(Span::ZERO)
+}
+
+/// Words as a shell parts them: quotes group, `$((…))` is arithmetic, redirections to /dev/null are dropped.
+fn words(command: &str) -> Result<Vec<String>, String> {
+    let mut found = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut rest = command;
+    while let Some(c) = rest.chars().next() {
+        if quote != Some('\'') && rest.starts_with("$((") {
+            let end = rest.find("))").ok_or_else(|| format!("`{command}`: `$((` is never closed"))?;
+            let value =
+                product(&rest[3..end]).ok_or_else(|| format!("`{command}`: arithmetic beyond products"))?;
+            word.get_or_insert_default().push_str(&value.to_string());
+            rest = &rest[end + 2..];
+            continue;
+        }
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) => word.get_or_insert_default().push(c),
+            None if c == '"' || c == '\'' => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            None if c.is_whitespace() => found.extend(word.take()),
+            None => word.get_or_insert_default().push(c),
+        }
+        rest = &rest[c.len_utf8()..];
+    }
+    found.extend(word);
+    Ok(without_silencing(found))
+}
+
+/// Drops `> /dev/null`, `2>&1` and their like.
+fn without_silencing(words: Vec<String>) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::new();
+    for word in words {
+        match word.as_str() {
+            "2>&1" | ">/dev/null" | "2>/dev/null" | "&>/dev/null" => {}
+            "/dev/null" if kept.last().is_some_and(|last| matches!(last.as_str(), ">" | "2>" | "&>")) => {
+                kept.pop();
+            }
+            _ => kept.push(word),
+        }
+    }
+    kept
+}
+
+/// `15*1024*1024`.
+fn product(text: &str) -> Option<u64> {
+    text.split('*').try_fold(1u64, |product, factor| product.checked_mul(factor.trim().parse().ok()?))
+}
+
+fn sysctls(arguments: &[&str], host: &mut Host) -> Result<(), String> {
+    for argument in arguments.iter().filter(|argument| !matches!(**argument, "-q" | "-w" | "-qw" | "-e")) {
+        let (name, value) =
+            argument.split_once('=').ok_or_else(|| format!("sysctl `{argument}`: expected NAME=VALUE"))?;
+        host.set_sysctl(&name.replace('/', "."), value)?;
+    }
+    Ok(())
+}
+
+/// `/proc/sys/net/ipv4/tcp_ecn=0`.
+fn proc_settings(arguments: &[&str], host: &mut Host) -> Result<(), String> {
+    for argument in arguments {
+        let setting = argument.split_once('=').and_then(|(path, value)| Some((proc_name(path)?, value)));
+        let (name, value) = setting.ok_or_else(|| format!("`{argument}`: expected /proc/sys/…=VALUE"))?;
+        host.set_sysctl(&name, value)?;
+    }
+    Ok(())
+}
+
+fn proc_name(path: &str) -> Option<String> {
+    path.strip_prefix("/proc/sys/").map(|name| name.replace('/', "."))
+}
+
+/// `VALUE > PATH`; `None` if it is anything else.
+fn echo(arguments: &[&str], host: &mut Host) -> Option<Result<(), String>> {
+    let (value, path) = match arguments {
+        [value @ .., ">", path] => (value.join(" "), *path),
+        [value @ .., last] => (value.join(" "), last.strip_prefix('>')?),
+        [] => return None,
+    };
+    if let Some(name) = proc_name(path) {
+        return Some(host.set_sysctl(&name, &value));
+    }
+    let (module, parameter) = path.strip_prefix("/sys/module/tcp_")?.split_once("/parameters/")?;
+    Some(host.set_parameter(module, parameter, &value))
+}
+
+/// Disciplines that pass packets on at once as long as the link is idle, which a script's always is.
+const PASSING: &[&str] = &["pfifo", "bfifo", "pfifo_fast", "fq_codel", "codel", "sfq", "pie", "noqueue"];
+
+fn qdisc(arguments: &[&str], host: &mut Host) -> Option<()> {
+    let ["qdisc", "add" | "replace" | "change", "dev", _, "root", options @ ..] = arguments else {
+        return None;
+    };
+    host.discipline = match options {
+        ["fq"] => Discipline::Fq,
+        [kind, ..] if PASSING.contains(kind) => Discipline::Fifo,
+        _ => return None,
+    };
+    Some(())
+}
+
+fn offloads(arguments: &[&str], host: &mut Host) -> Option<()> {
+    let ["-K", _, features @ ..] = arguments else { return None };
+    for feature in features.chunks(2) {
+        match feature {
+            ["tso" | "gso" | "tx-tcp-segmentation", "off"] => host.segmentation_offload = false,
+            ["tso" | "gso" | "tx-tcp-segmentation", "on"] => host.segmentation_offload = true,
+            ["gro" | "lro" | "tx" | "rx" | "sg", "on" | "off"] => {}
+            _ => return None,
+        }
+    }
+    Some(())
+}
+
+fn seconds(arguments: &[&str]) -> Option<Span> {
+    let [text] = arguments else { return None };
+    let seconds: f64 = text.parse().ok().filter(|seconds| (0.0..=1e6).contains(seconds))?;
+    Some(Span::from_micros((seconds * 1e6) as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailback_tcp::Settings;
+
+    fn after(command: &str) -> Result<Host, String> {
+        let mut host = Host::new(Settings::default());
+        execute(command, &mut host).map(|_| host)
+    }
+
+    #[test]
+    fn the_commands_of_scripts_set_the_host_up() {
+        let command = "../common/defaults.sh\n# a remark\nsysctl -q net.ipv4.tcp_rmem=\"4096 100000 $((2*1024*1024))\" \
+                       > /dev/null 2>&1\ntc qdisc replace dev tun0 root fq; sysctl -q net.ipv4.tcp_sack=0\n\
+                       echo 0 > /sys/module/tcp_cubic/parameters/hystart\nethtool -K tun0 tso off gso off";
+        let host = after(command).expect("all of it is modelled");
+        assert_eq!(host.tcp.rmem, [4096, 100_000, 2 * 1024 * 1024]);
+        assert_eq!((host.discipline, host.sack, host.segmentation_offload), (Discipline::Fq, false, false));
+        assert_eq!(host.parameters["cubic"].given("hystart"), Some(0));
+        assert!(
+            after("./set_sysctls.py /proc/sys/net/ipv4/tcp_min_tso_segs=10")
+                .is_ok_and(|h| h.min_tso_segs == 10)
+        );
+    }
+
+    #[test]
+    fn any_other_command_is_refused() {
+        for command in [
+            "rm -rf x",
+            "sysctl -q net.ipv4.made_up=1",
+            "tc qdisc replace dev tun0 root tbf rate 1mbit",
+            "ip route add x",
+            "echo hello",
+            "sysctl -q net.ipv4.tcp_rmem=\"1 2 $((1+1))\"",
+            "defaults.sh now",
+        ] {
+            assert!(after(command).is_err(), "{command}");
+        }
+    }
+
+    #[test]
+    fn a_script_may_sleep() {
+        let mut host = Host::new(Settings::default());
+        assert_eq!(execute("sleep 0.5; sleep 1", &mut host), Ok(Span::from_millis(1_500)));
+    }
+}

@@ -1,0 +1,36 @@
+"""Confidence intervals over repetitions.
+
+A repetition is one independent value of a metric. The 95 % interval of their mean is Student's: mean ± t · s/√n, with
+s the standard deviation over the n repetitions and t the 97.5 % quantile with n − 1 degrees of freedom
+[law2015 §9.4.1]. It is chosen over a bootstrap here because n is small: two repetitions have an (honestly wide)
+interval, while a bootstrap of two never leaves their range. It may reach past a bound (below 0 drops).
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+CONFIDENCE = 0.95
+
+NAN = float("nan")
+
+Values = npt.NDArray[np.float64]
+
+
+def half_width(values: Values) -> float:
+    """Half the length of the 95 % interval of the mean of `values`; not a number if there is but one."""
+    if len(values) < 2:
+        return NAN
+    # On demand: most commands need no interval and should not wait for scipy.
+    from scipy import stats
+
+    n = len(values)
+    quantile = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
+    return quantile * float(np.std(values, ddof=1)) / math.sqrt(n)
+
+
+def t_interval(values: Values) -> tuple[float, float]:
+    """Ends of the 95 % interval of the mean of `values`; not numbers if there is but one."""
+    mean, half = float(np.mean(values)), half_width(values)
+    return mean - half, mean + half

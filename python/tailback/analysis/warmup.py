@@ -1,0 +1,90 @@
+"""Warm-up found from the data: MSER-5, beside the window that the experiment fixes.
+
+Of a series in batches of five, y₁ … y_m, the first d are cut for which the standard error of what is left is smallest:
+the d that minimises Σᵢ>d (yᵢ − ȳ_d)² / (m − d)² [white1997]. A minimum in the second half says that the series is too
+short, or never settles, and is no answer [hoad2010 §3].
+
+It is looked for in the goodput of all flows together and in the mean TCP RTT over the flows, per sampling interval,
+from the first byte a receiver read to the end of the window. It is reported, not applied: a window fixed beforehand
+is the same in all configurations, which a window found in each is not.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tailback.analysis.window import NANOSECONDS, Window, nanoseconds
+
+BATCH = 5
+
+CHANCE_S = 1.0
+"""How much later than the window's start is not worth a word."""
+
+FEWEST_BATCHES = 10
+"""Of a shorter series the minimum says nothing."""
+
+Series = npt.NDArray[np.float64]
+
+
+def mser5(values: Series) -> int | None:
+    """How many of the first `values` are warm-up, a multiple of five; `None` if that cannot be told."""
+    count = len(values) // BATCH
+    if count < FEWEST_BATCHES:
+        return None
+    batches = np.asarray(values[: count * BATCH], dtype=np.float64).reshape(count, BATCH).mean(axis=1)
+    cut = int(np.argmin(_error_of_the_rest(batches)))
+    return cut * BATCH if cut <= count // 2 else None
+
+
+def steady_from(frames: Mapping[str, pd.DataFrame], window: Window, bin_ns: int) -> dict[str, float]:
+    """From when on (s, in time of the run) each series is steady by MSER-5; one that cannot tell is absent."""
+    if "flows" not in frames or frames["flows"].empty:
+        return {}
+    start = int(nanoseconds(frames["flows"]).min()) - bin_ns
+    whole = Window(start, window.end_ns)
+    found = {"goodput_mbps": _total(frames["flows"], whole, bin_ns)}
+    if "tcp_info" in frames:
+        found["tcp_rtt_ms"] = _mean_rtt(frames["tcp_info"], whole, bin_ns)
+    cuts = {name: mser5(series) for name, series in found.items()}
+    return {name: round((start + cut * bin_ns) / NANOSECONDS, 6) for name, cut in cuts.items() if cut is not None}
+
+
+def warming_up(summary: Mapping[str, Any], window_start_s: float) -> bool:
+    """Whether any series of the run was still unsteady when its window began; a batch more or less is chance."""
+    return any(at > window_start_s + CHANCE_S for at in summary.get("steady_from_s", {}).values())
+
+
+def _error_of_the_rest(batches: Series) -> Series:
+    """Σᵢ>d (yᵢ − ȳ_d)² / (m − d)² for d = 0 … m − 5: fewer than five batches are alike by chance."""
+    # Sums from the end; the mean taken off first keeps the difference of squares exact enough.
+    centred = batches - batches.mean()
+    left = np.arange(len(batches), 0, -1, dtype=np.float64)
+    sums, squares = (np.cumsum(part[::-1])[::-1] for part in (centred, centred**2))
+    errors = np.maximum(squares - sums**2 / left, 0) / left**2
+    return np.asarray(errors[: len(batches) - 4], dtype=np.float64)
+
+
+def _total(flows: pd.DataFrame, whole: Window, bin_ns: int) -> Series:
+    """Bytes of all flows in each bin; nobody reading is 0."""
+    places, count = _places(flows, whole, bin_ns)
+    inside = (places >= 0) & (places < count)
+    weights = flows["bytes"].to_numpy(dtype=np.float64)[inside]
+    return np.bincount(places[inside], weights=weights, minlength=count).astype(np.float64)
+
+
+def _mean_rtt(tcp_info: pd.DataFrame, whole: Window, bin_ns: int) -> Series:
+    """Mean over the samples of each bin; a bin without one keeps the value before it."""
+    places, count = _places(tcp_info, whole, bin_ns)
+    rtt = pd.to_numeric(tcp_info["rtt"], errors="coerce").to_numpy(dtype=np.float64)
+    known = (places >= 0) & (places < count) & (rtt > 0)
+    means = pd.Series(rtt[known]).groupby(places[known]).mean().reindex(range(count)).ffill().bfill()
+    return means.to_numpy(dtype=np.float64) if known.any() else np.empty(0)
+
+
+def _places(table: pd.DataFrame, whole: Window, bin_ns: int) -> tuple[npt.NDArray[np.int64], int]:
+    """The bin of each row, by the `t` it ends at, and how many bins there are."""
+    places = -((nanoseconds(table) - whole.start_ns) // -bin_ns) - 1
+    return np.asarray(places, dtype=np.int64), max(0, (whole.end_ns - whole.start_ns) // bin_ns)

@@ -1,0 +1,22 @@
+"""What `tailback drill` prints: a line per script on stdout, what went wrong on stderr as compilers tell it."""
+
+from collections.abc import Sequence
+
+from tailback.cli.console import counted, emit, stderr
+from tailback.drill import Report
+
+_WORDS = {"passed": "passed", "failed": "FAILED", "unsupported": "unsupported", "malformed": "not a script"}
+
+
+def told(reports: Sequence[Report]) -> None:
+    """The reports, and a sum if there are several."""
+    for report in reports:
+        for line in report.printed:
+            print(line)
+        emit(f"{_WORDS[report.verdict]}  {report.file}  ({counted(report.events, 'event')})")
+        if report.findings:
+            stderr().print(str(report), markup=False)
+    if len(reports) > 1:
+        found = [report.verdict for report in reports]
+        sums = [f"{found.count(verdict)} {word}" for verdict, word in _WORDS.items() if verdict in found]
+        emit(", ".join(sums))

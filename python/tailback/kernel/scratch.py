@@ -1,0 +1,49 @@
+"""Folders for the time of a block. Whoever dies by SIGKILL leaves his behind; the next one removes them.
+
+A folder is locked by its owner (`flock`), and the lock ends with the owner: one that can be locked is nobody's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+YOUNG_S = 60.0
+"""An owner has so long to lock what he has made."""
+
+
+@contextlib.contextmanager
+def scratch(prefix: str, parent: Path) -> Iterator[Path]:
+    """A new folder in `parent`, gone after the block; `prefix` is that of its kind alone."""
+    remove_abandoned(prefix, parent)
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as name, _opened(Path(name)) as descriptor:
+        with contextlib.suppress(OSError):
+            # Some file systems have no locks; what is left on them stays.
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield Path(name)
+
+
+def remove_abandoned(prefix: str, parent: Path) -> None:
+    """Removes folders of this kind whose owner is no more."""
+    for folder in parent.glob(f"{prefix}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - folder.stat().st_mtime < YOUNG_S:
+                continue
+            with _opened(folder) as descriptor:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

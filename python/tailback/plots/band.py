@@ -1,0 +1,99 @@
+"""Goodput, TCP RTT and cwnd over time as means over the repetitions, with the 95 % interval of that mean as a band.
+
+Per sampling bin of 1 s: goodput of all flows together, and the means over flows of TCP RTT and cwnd. A mean over time
+series that are not in phase hides their swing; `timeseries` shows single ones.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tailback.analysis import Window, t_interval, throughput_bins
+from tailback.analysis.window import NANOSECONDS
+from tailback.plots import lines
+from tailback.plots.errors import NotDrawable
+from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.results import Results, RunFolder
+
+BIN_S = 1.0
+
+OVERSHOOT = 2.0
+"""How far above what is measured an axis goes for the start."""
+
+Read = Callable[[RunFolder], "pd.Series[float]"]
+"""Value by time (s, end of the bin)."""
+
+
+def _goodput(run: RunFolder) -> "pd.Series[float]":
+    whole = Window(0, int(run.scenario["duration_ns"]))
+    return throughput_bins(run.flows, whole, int(BIN_S * NANOSECONDS)).groupby("t")["mbps"].sum()
+
+
+def _rtt(run: RunFolder) -> "pd.Series[float]":
+    return _mean(run.tcp_info.assign(value=run.tcp_info["rtt"].where(run.tcp_info["rtt"] > 0) / 1e3))
+
+
+def _cwnd(run: RunFolder) -> "pd.Series[float]":
+    return _mean(run.tcp_info.assign(value=run.tcp_info["snd_cwnd"]))
+
+
+def _mean(samples: pd.DataFrame) -> "pd.Series[float]":
+    """Of all flows and samples in each bin."""
+    ends = np.ceil(samples["t"] / BIN_S - 1e-9).clip(lower=1) * BIN_S
+    return samples["value"].astype(np.float64).groupby(ends).mean().dropna()
+
+
+SERIES: dict[str, tuple[str, str, Read]] = {
+    "throughput": ("Goodput", "Mbit/s", _goodput),
+    "rtt": ("TCP RTT", "ms", _rtt),
+    "cwnd": ("cwnd", "segments", _cwnd),
+}
+
+
+def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
+    """One row per configuration and bin: axes, panel, unit, n (repetitions), t, mean, low, high, measured."""
+    name = choice.metric or "throughput"
+    if name not in SERIES:
+        raise NotDrawable(f"`{name}` is not drawn over time\n  hint: --metric is one of {', '.join(SERIES)}")
+    return pd.concat([_of(axes, runs, name) for axes, runs in results.configurations], ignore_index=True)
+
+
+def _of(axes: dict[str, str], runs: list[RunFolder], name: str) -> pd.DataFrame:
+    title, unit, read = SERIES[name]
+    wide = pd.DataFrame({run.repetition: read(run) for run in runs}).sort_index()
+    ends = np.array([t_interval(row[~np.isnan(row)]) for row in wide.to_numpy(dtype=np.float64)]).reshape(-1, 2)
+    start, end = (edge / NANOSECONDS for edge in runs[0].window_ns)
+    times = wide.index.to_numpy(dtype=np.float64)
+    return pd.DataFrame(
+        {**axes, "panel": title, "unit": unit, "n": wide.notna().sum(axis=1).to_numpy(), "t": times,
+         "mean": wide.mean(axis=1).to_numpy(), "low": ends[:, 0], "high": ends[:, 1],
+         "measured": (times > start) & (times <= end)}
+    )  # fmt: skip
+
+
+def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
+    t = rows["t"].to_numpy()
+    axes.fill_between(t, rows["low"].to_numpy(), rows["high"].to_numpy(), color=look.colour, alpha=0.2, linewidth=0)
+    axes.plot(t, rows["mean"].to_numpy(), color=look.colour, linestyle=look.line, linewidth=1.1)
+
+
+def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
+    """The figure of a table made by `data`."""
+    label = f"{table['panel'].iloc[0]} ({table['unit'].iloc[0]})"
+    return lines.draw(table, lines.Panels(_paint, _scale, "Time (s)", label, height="mean"), choice)
+
+
+def _scale(axes: Axes, table: pd.DataFrame) -> None:
+    measured = table[table["measured"]]
+    highest = float((measured if len(measured) else table)["mean"].max())
+    top = min(float(table["mean"].max()), OVERSHOOT * highest)
+    axes.set_ylim(0, top * 1.08 if top > 0 else 1)
+    axes.set_xlim(0, float(table["t"].max()))
+
+
+def on(axes: Axes, table: pd.DataFrame) -> None:
+    """The lines and bands on `axes`."""
+    lines.on(axes, table, _paint)

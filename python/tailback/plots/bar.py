@@ -1,0 +1,65 @@
+"""Bars of means over repetitions with their 95 % intervals (`analysis.intervals`), one per configuration.
+
+A bar means its length, so it begins at 0. Where means span decades most bars would be too short to see: then all panels
+have dots on logarithmic scales instead.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tailback.plots import quantity, sticks, style
+from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.results import Results
+
+
+def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
+    """One row per configuration and quantity (`quantity.means`)."""
+    wanted = (quantity.GOODPUT, quantity.TCP_RTT, quantity.PING)
+    return quantity.means(results, quantity.chosen(results, choice, wanted))
+
+
+def _paint(axes: Axes, row: "pd.Series[Any]", place: tuple[float, float], look: Look) -> None:
+    centre, width = place
+    mean, low, high = (float(row[column]) for column in ("mean", "low", "high"))
+    axes.bar(
+        centre, mean, width, color=look.face, edgecolor=look.colour, hatch=look.hatch, linewidth=0.9, zorder=2,
+    )  # fmt: skip
+    _whiskers(axes, (centre, mean), (low, high))
+
+
+def _dot(axes: Axes, row: "pd.Series[Any]", place: tuple[float, float], look: Look) -> None:
+    mean, low, high = (float(row[column]) for column in ("mean", "low", "high"))
+    axes.plot(
+        place[0], mean, marker=look.marker, markersize=4.5, markerfacecolor=look.face, markeredgecolor=look.colour,
+        markeredgewidth=1.1, zorder=2,
+    )  # fmt: skip
+    _whiskers(axes, (place[0], mean), (low, high))
+
+
+def _whiskers(axes: Axes, at: tuple[float, float], ends: tuple[float, float]) -> None:
+    """The interval; one repetition has none."""
+    if math.isnan(ends[0]):
+        return
+    below, above = at[1] - ends[0], ends[1] - at[1]
+    look: dict[str, Any] = {"color": style.BLACK, "linewidth": 0.8, "capsize": 1.8, "capthick": 0.8, "zorder": 3}
+    axes.errorbar(*at, yerr=[[below], [above]], **look)
+
+
+BAR = sticks.Painter(("mean", "high"), _paint, from_zero=True)
+DOT = sticks.Painter(("mean",), _dot)
+
+
+def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
+    """The figure of a table made by `data`."""
+    decades = any(style.spans_decades(part["mean"].to_numpy(np.float64)) for _, part in table.groupby("panel"))
+    return sticks.draw(table, DOT if decades else BAR, choice)
+
+
+def on(axes: Axes, table: pd.DataFrame) -> None:
+    """The rows of one panel on `axes`."""
+    sticks.on(axes, table, BAR)

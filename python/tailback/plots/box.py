@@ -1,0 +1,45 @@
+"""Box plots: quartiles with a bar at the median, whiskers from the 5th to the 95th percentile, one per configuration.
+
+The samples are those of the candlesticks: goodput of all flows in bins of 1 s, RTT of all flows, over the measurement
+window and all repetitions. Whiskers are percentiles and not 1.5 interquartile ranges, for delays behind a
+queue are skewed and every such whisker would end in a cloud of outliers.
+"""
+
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from tailback.plots import sticks, style
+from tailback.plots.layout import AUTOMATIC, Choice, Look
+
+SHARES = (5, 25, 50, 75, 95)
+
+
+def _paint(axes: Axes, row: "pd.Series[Any]", place: tuple[float, float], look: Look) -> None:
+    centre, width = place
+    low, first, middle, third, high = (float(row[f"p{share}"]) for share in SHARES)
+    axes.vlines(centre, low, high, colors=look.colour, linewidth=0.8, zorder=1)
+    axes.hlines([low, high], centre - width / 4, centre + width / 4, colors=look.colour, linewidth=0.8, zorder=1)
+    axes.add_patch(
+        Rectangle(
+            (centre - width / 2, first), width, third - first, facecolor=look.face, edgecolor=look.colour,
+            hatch=look.hatch, linewidth=0.9, zorder=2,
+        )
+    )  # fmt: skip
+    axes.hlines(middle, centre - width / 2, centre + width / 2, colors=style.BLACK, linewidth=1.1, zorder=3)
+
+
+BOX = sticks.Painter(tuple(f"p{share}" for share in SHARES), _paint)
+
+
+def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
+    """The figure of a table of these percentiles, made by `candlestick.data`."""
+    return sticks.draw(table, BOX, choice)
+
+
+def on(axes: Axes, table: pd.DataFrame) -> None:
+    """The rows of one panel on `axes`."""
+    sticks.on(axes, table, BOX)

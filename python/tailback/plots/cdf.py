@@ -1,0 +1,74 @@
+"""Cumulative distributions of TCP RTT, ping or throughput: the share of samples at or below a value.
+
+Each repetition has its own distribution; the line is the mean of their quantiles, share by share, the band the 95 %
+interval of that mean (`analysis.intervals`), pointwise.
+"""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tailback.analysis import t_interval
+from tailback.plots import candlestick, lines, style
+from tailback.plots.errors import NotDrawable
+from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.results import Results, RunFolder
+
+SHARES = (*range(0, 100), 99.5, 99.9, 100)
+QUANTITIES = {"rtt": candlestick.TCP_RTT, "ping": candlestick.PING, "throughput": candlestick.THROUGHPUT}
+WIDE = 20.0
+"""Ratio of the 99th percentiles of configurations from which the scale is logarithmic."""
+
+
+def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
+    """One row per configuration and share: axes, panel, unit, n (repetitions), share, value, low, high."""
+    name = choice.metric or "rtt"
+    if name not in QUANTITIES:
+        raise NotDrawable(f"`{name}` has no distribution\n  hint: --metric is one of {', '.join(QUANTITIES)}")
+    panel = QUANTITIES[name]
+    parts = [_of(axes, runs, panel) for axes, runs in results.configurations]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _of(axes: dict[str, str], runs: list[RunFolder], panel: candlestick.Panel) -> pd.DataFrame:
+    samples = [found for run in runs if len(found := panel.samples(run))]
+    if not samples:
+        raise NotDrawable(
+            f"{', '.join(axes.values()) or 'this run'} has no {panel.title.lower()}\n  hint: see `--metric`"
+        )
+    quantiles = np.array([np.percentile(each, SHARES) for each in samples])
+    ends = np.array([t_interval(column) for column in quantiles.T])
+    columns = {"share": np.array(SHARES) / 100, "value": quantiles.mean(axis=0), "low": ends[:, 0], "high": ends[:, 1]}
+    head = {**axes, "panel": panel.title, "unit": panel.unit, "n": len(samples)}
+    return pd.DataFrame({**head, **columns})
+
+
+def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
+    share = rows["share"].to_numpy()
+    if rows["low"].notna().all():
+        axes.fill_betweenx(
+            share, rows["low"].to_numpy(), rows["high"].to_numpy(), color=look.colour, alpha=0.2, linewidth=0
+        )
+    axes.plot(rows["value"].to_numpy(), share, color=look.colour, linestyle=look.line, linewidth=1.1)
+
+
+def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
+    """The figure of a table made by `data`."""
+    label = f"{table['panel'].iloc[0]} ({table['unit'].iloc[0]})"
+    return lines.draw(table, lines.Panels(_paint, _scale, label, "Cumulative share"), choice)
+
+
+def _scale(axes: Axes, table: pd.DataFrame) -> None:
+    shown = table[table["share"] <= 0.999]["value"]
+    tails = table.loc[table["share"] == 0.99, "value"]
+    axes.set_ylim(0, 1.02)
+    if float(tails.max()) > WIDE * max(float(tails.min()), 1e-9) and float(shown.min()) > 0:
+        style.logarithmic_x(axes, (float(shown.min()) / 1.3, float(shown.max()) * 1.3))
+        return
+    axes.set_xlim(min(0.0, float(shown.min())), float(shown.max()) * 1.05)
+
+
+def on(axes: Axes, table: pd.DataFrame) -> None:
+    """The distributions on `axes`."""
+    lines.on(axes, table, _paint)

@@ -1,0 +1,63 @@
+"""The congestion window of each flow over time: one panel per configuration, one repetition of each."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tailback.analysis.window import NANOSECONDS
+from tailback.plots import layout, lines, style
+from tailback.plots.errors import NotDrawable
+from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.results import Results, RunFolder
+
+FLOW = "flow"
+
+OVERSHOOT = 1.5
+"""How far above what is measured the axis goes for the start."""
+
+
+def data(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFrame:
+    """One row per sample: axes, panel, unit, flow, t (s), value (segments), measured."""
+    firsts = [runs[0] for _, runs in results.configurations]
+    parts = [_of(run) for run in firsts if run.has("tcp_info")]
+    if not parts:
+        raise NotDrawable(f"`{results.path}` has no TCP flow\n  hint: try another plot, see `--list`")
+    return pd.concat(parts, ignore_index=True)
+
+
+def _of(run: RunFolder) -> pd.DataFrame:
+    info = run.tcp_info
+    start, end = (edge / NANOSECONDS for edge in run.window_ns)
+    measured = (info["t"] >= start) & (info["t"] < end)
+    values = {"t": info["t"], "value": info["snd_cwnd"].astype(float), "measured": measured}
+    return pd.DataFrame({**run.axes, FLOW: info["flow"], "panel": "cwnd", "unit": "segments", **values})
+
+
+def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
+    axes.plot(rows["t"].to_numpy(), rows["value"].to_numpy(), color=look.colour, linewidth=0.8)
+
+
+def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
+    """The figure of a table made by `data`."""
+    varying = [axis for axis, values in layout.axes_of(table).items() if len(values) > 1 and axis != FLOW]
+    panels = (*choice.facet, *(axis for axis in varying if axis not in choice.facet))
+    shown = lines.Panels(_paint, _scale, "Time (s)", "cwnd (segments)", height="value")
+    return lines.draw(table, shown, replace(choice, colour=FLOW, facet=panels))
+
+
+def _scale(axes: Axes, table: pd.DataFrame) -> None:
+    measured = table.loc[table["measured"], "value"].to_numpy(dtype=np.float64)
+    highest = float(table["value"].max())
+    if len(measured):
+        highest = min(highest, OVERSHOOT * float(measured.max()))
+    style.scale(axes, measured, highest)
+    axes.set_xlim(0, float(table["t"].max()))
+
+
+def on(axes: Axes, table: pd.DataFrame) -> None:
+    """The windows of the flows of one configuration on `axes`."""
+    for place, (_, rows) in enumerate(table.groupby(FLOW, sort=False)):
+        _paint(axes, rows, Look(place, style.PALETTE[place % len(style.PALETTE)], "", "o"))

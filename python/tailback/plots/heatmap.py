@@ -1,0 +1,120 @@
+"""A number over two axes: a cell per pair of values, its mean over the repetitions written in it with its interval.
+
+Other axes have a panel for each combination of values. Colour runs from light to dark (viridis reversed: even in
+lightness, so it survives grey paper and colour blindness), on a logarithmic scale where values span decades.
+"""
+
+import math
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm, Normalize
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+
+from tailback.plots import layout, quantity, style
+from tailback.plots.errors import NotDrawable
+from tailback.plots.layout import AUTOMATIC, Choice
+from tailback.results import Results
+
+COLOURS = "viridis_r"
+MOST_PANELS = 24
+ACROSS = 4
+DARK = 0.55
+"""Of the scale: from here on text is white."""
+
+
+def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
+    """One row per configuration: axes, panel, unit, n, mean, low, high."""
+    wanted = quantity.chosen(results, choice, (quantity.TCP_RTT, quantity.PING, quantity.GOODPUT))[:1]
+    return quantity.means(results, wanted)
+
+
+def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
+    """The figure of a table made by `data`."""
+    values = layout.axes_of(table)
+    x, y, rest = _sides(values, choice)
+    parts = layout.facets(table, rest)
+    if len(parts) > MOST_PANELS:
+        raise NotDrawable(f"{len(parts)} panels are too many\n  hint: choose some with `--where AXIS=VALUE`")
+    across = min(ACROSS, len(parts))
+    down = math.ceil(len(parts) / across)
+    size = (len(values[x]), len(values[y]))
+    with mpl.rc_context({**style.STYLE, "axes.grid": False}):
+        figure = Figure(figsize=_size(across, down, size), layout="constrained")
+        grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
+        norm = _norm(table)
+        for axes, (label, part) in zip(grid, parts, strict=False):
+            image = on(axes, part, (x, y), norm)
+            axes.set_title(label)
+        for axes in grid[len(parts) :]:
+            axes.set_visible(False)
+        for place, axes in enumerate(grid[: len(parts)]):
+            axes.set_ylabel(y if place % across == 0 else "")
+            if place + across >= len(parts):
+                axes.set_xlabel(x)
+                axes.tick_params(labelbottom=True)
+        bar = figure.colorbar(image, ax=list(grid), shrink=0.9, pad=0.02)
+        bar.ax.minorticks_off()
+        bar.ax.yaxis.set_major_formatter(lambda value, _place: f"{value:g}")
+        bar.set_label(_label(table))
+        figure.suptitle(layout.title(values))
+    return figure
+
+
+def on(axes: Axes, part: pd.DataFrame, sides: tuple[str, str], norm: Normalize | None = None) -> AxesImage:
+    """The cells of `part` on `axes`, the axes `sides` along x and y."""
+    columns, rows = ([str(value) for value in part[side].unique()] for side in sides)
+    means = np.full((len(rows), len(columns)), np.nan)
+    norm = norm or _norm(part)
+    for _, row in part.iterrows():
+        place = (rows.index(str(row[sides[1]])), columns.index(str(row[sides[0]])))
+        means[place] = row["mean"]
+        dark = float(norm(row["mean"])) > DARK
+        axes.text(
+            place[1], place[0], _words(float(row["mean"]), float(row["high"])), ha="center", va="center",
+            fontsize=6.5, color="white" if dark else style.BLACK,
+        )  # fmt: skip
+    axes.tick_params(length=0)
+    axes.set_xticks(range(len(columns)), columns)
+    axes.set_yticks(range(len(rows)), rows)
+    return axes.imshow(means, cmap=COLOURS, norm=norm, aspect="auto", interpolation="none")
+
+
+def _words(mean: float, high: float) -> str:
+    decimals = 0 if mean == 0 else min(max(0, 2 - math.floor(math.log10(abs(mean)))), 3)
+    spread = "" if math.isnan(high) else f"\n±{high - mean:.{decimals}f}"
+    return f"{mean:.{decimals}f}{spread}"
+
+
+def _sides(values: layout.Axes_, choice: Choice) -> tuple[str, str, tuple[str, ...]]:
+    """The axes along x and y, and those with panels."""
+    varying = [axis for axis, each in values.items() if len(each) > 1 and axis not in choice.facet]
+    chosen = [axis for axis in (choice.x, choice.colour) if axis]
+    for axis in (*chosen, *choice.facet):
+        if axis not in values:
+            raise NotDrawable(f"`{axis}` is not an axis here\n  hint: there is {', '.join(values) or 'none'}")
+    free = sorted((axis for axis in varying if axis not in chosen), key=lambda axis: -len(values[axis]))
+    x, y = (*chosen, *free, None, None)[:2]
+    if x is None or y is None:
+        raise NotDrawable("a heat map needs two axes that vary\n  hint: try `-p bar`")
+    return x, y, tuple(axis for axis in values if axis in {*varying, *choice.facet} - {x, y})
+
+
+def _norm(table: pd.DataFrame) -> Normalize:
+    means = table["mean"].to_numpy(dtype=np.float64)
+    low, high = float(means.min()), float(means.max())
+    if low > 0 and high / low > style.DECADES:
+        return LogNorm(low, high)
+    return Normalize(low, high if high > low else low + 1)
+
+
+def _label(table: pd.DataFrame) -> str:
+    unit = str(table["unit"].iloc[0])
+    return f"{table['panel'].iloc[0]} ({unit})" if unit else str(table["panel"].iloc[0])
+
+
+def _size(across: int, down: int, cells: tuple[int, int]) -> tuple[float, float]:
+    return (max(style.COLUMN_WIDTH, 1.6 + across * 0.55 * cells[0]), 0.8 + down * (0.35 + 0.42 * cells[1]))

@@ -1,0 +1,143 @@
+"""Which axis of the grid is shown by what: place, colour, hatch or line style, or a panel of its own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import pandas as pd
+
+from tailback.plots import style
+from tailback.plots.errors import NotDrawable
+
+Axes_ = Mapping[str, Sequence[str]]
+"""The values of each axis."""
+
+Line = Literal["-", "--", ":", "-."]
+
+RESERVED = frozenset(
+    ("panel", "unit", "n", "mean", "low", "high", "x", "y", "share", "t", "value", "measured", "series", "repetition")
+)
+"""Columns of tables that are not axes; percentiles (`p50`) are not either."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the user decided of a figure; the rest follows from the grid."""
+
+    x: str | None = None
+    colour: str | None = None
+    facet: tuple[str, ...] = ()
+    """Axes with a panel for each value."""
+    metric: str | None = None
+    """A path of `summary.json` (`ping_ms.p50`) or a quantity (`rtt`), for figures that show any."""
+
+
+AUTOMATIC = Choice()
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one of the things beside each other is told apart from the others."""
+
+    place: int
+    colour: str
+    hatch: str
+    marker: str
+    line: Line = "-"
+
+    @property
+    def face(self) -> str:
+        """A hatched stick is white inside, or the hatch would not show in print."""
+        return "white" if self.hatch else self.colour
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which axis of the grid is shown by what. An axis with one value is shown by nothing."""
+
+    x: str | None
+    colour: str | None
+    hatch: str | None
+    columns: tuple[str, ...]
+
+
+def roles(axes: Axes_, choice: Choice = AUTOMATIC) -> Roles:
+    """Colour tells congestion controls apart and hatching small-queue limits, where both vary with something else."""
+    left = _free(axes, choice)
+    places = [axis for axis in left if axis not in ("cc", "tsq", choice.colour)]
+    x = choice.x or next(iter(places or [axis for axis in ("tsq", "cc") if axis in left] or left), None)
+    left = [axis for axis in left if axis != x]
+    colour = choice.colour or ("cc" if "cc" in left else next(iter(left[::-1]), None))
+    left = [axis for axis in left if axis != colour]
+    hatch = "tsq" if "tsq" in left else None
+    return Roles(x, colour, hatch, (*choice.facet, *(axis for axis in left if axis != hatch)))
+
+
+def line_roles(axes: Axes_, choice: Choice = AUTOMATIC) -> Roles:
+    """Where the x axis is a quantity: colour and line style tell two axes apart, panels the others."""
+    left = _free(axes, choice)
+    preferred = [axis for axis in ("cc", "qdisc") if axis in left]
+    colour = choice.colour or next(iter(preferred or left[::-1]), None)
+    left = [axis for axis in left if axis != colour]
+    hatch = "tsq" if "tsq" in left else left[-1] if left and len(left) == 1 and not choice.facet else None
+    return Roles(None, colour, hatch, (*choice.facet, *(axis for axis in left if axis != hatch)))
+
+
+def _free(axes: Axes_, choice: Choice) -> list[str]:
+    """Axes that vary and have no panels yet; checks that those chosen are axes."""
+    for axis in filter(None, (choice.x, choice.colour, *choice.facet)):
+        if axis not in axes:
+            raise NotDrawable(f"`{axis}` is not an axis here\n  hint: there is {', '.join(axes) or 'none'}")
+    return [axis for axis, values in axes.items() if len(values) > 1 and axis not in choice.facet]
+
+
+def axes_of(table: pd.DataFrame) -> dict[str, list[str]]:
+    """The axes in the columns of a table, with their values in order."""
+    return {str(name): [str(value) for value in table[name].unique()] for name in table if is_axis(str(name))}
+
+
+def is_axis(column: str) -> bool:
+    """Whether a column of a table is an axis of the grid."""
+    return column not in RESERVED and not (column[:1] == "p" and column[1:].isdecimal())
+
+
+def looks(values: Axes_, shown: Roles) -> dict[tuple[str | None, str | None], Look]:
+    """How things at one place are told apart, by their values of colour and hatch."""
+    by_colour: Sequence[str | None] = values[shown.colour] if shown.colour else [None]
+    by_hatch: Sequence[str | None] = values[shown.hatch] if shown.hatch else [None]
+    colour_of = style.colours(values[shown.colour]) if shown.colour else {}
+    hatch_of = style.hatches(values[shown.hatch]) if shown.hatch else {}
+    marker_of = dict(zip(hatch_of, style.MARKERS, strict=False))
+    line_of = {value: style.LINES[place % len(style.LINES)] for place, value in enumerate(hatch_of)}
+    pairs = [(colour, hatch) for colour in by_colour for hatch in by_hatch]
+    return {
+        (colour, hatch): Look(
+            place,
+            colour_of.get(colour or "", style.PALETTE[0]),
+            hatch_of.get(hatch or "", ""),
+            marker_of.get(hatch or "", style.MARKERS[0]),
+            line_of.get(hatch or "", "-"),
+        )
+        for place, (colour, hatch) in enumerate(pairs)
+    }
+
+
+def find(part: pd.DataFrame, wanted: Mapping[str | None, str | None]) -> pd.DataFrame:
+    """The rows with these values of these axes."""
+    for axis, value in wanted.items():
+        if axis is not None:
+            part = part[part[axis].astype(str) == value]
+    return part
+
+
+def facets(table: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, pd.DataFrame]]:
+    """The parts of `table` that have a panel each, with the values that tell them apart."""
+    if not columns:
+        return [("", table)]
+    parts = [part for _, part in table.groupby(list(columns), sort=False)]
+    return [(", ".join(style.label(axis, str(part[axis].iloc[0])) for axis in columns), part) for part in parts]
+
+
+def title(values: Axes_) -> str:
+    """The axes that have one value."""
+    return ", ".join(style.label(axis, *each) for axis, each in values.items() if len(each) == 1)

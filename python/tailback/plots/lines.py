@@ -1,0 +1,132 @@
+"""Panels of lines side by side: one per value of the axes that colours and line styles do not show."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from tailback.plots import layout, style
+from tailback.plots.errors import NotDrawable
+from tailback.plots.layout import Axes_, Choice, Look, Roles
+
+MOST_PANELS = 24
+ACROSS = 4
+MOST_ACROSS = 6
+
+APART = 5.0
+"""Ratio of the largest values of panels from which each has a scale of its own."""
+
+LEGEND_TOP = 8
+"""Entries side by side."""
+
+
+@dataclass(frozen=True)
+class Panels:
+    """What stands in each panel."""
+
+    paint: Callable[[Axes, pd.DataFrame, Look], None]
+    """Draws the rows of one configuration."""
+    scale: Callable[[Axes, pd.DataFrame], None]
+    """Sets the limits of one panel for these rows: its own, or those of all panels."""
+    x_label: str
+    y_label: str
+    height: str | None = None
+    """The column whose largest value tells whether panels can share a scale; without it they do."""
+    key: Literal["line", "marker"] = "line"
+    """What tells apart that colour does not."""
+
+
+def draw(table: pd.DataFrame, panels: Panels, choice: Choice) -> Figure:
+    """The figure."""
+    axes = layout.axes_of(table)
+    shown = layout.line_roles(axes, choice)
+    columns, across = _order(axes, shown.columns)
+    parts = layout.facets(table, columns)
+    parts = sorted(parts, key=lambda part: [axes[axis].index(str(part[1][axis].iloc[0])) for axis in columns])
+    if len(parts) > MOST_PANELS:
+        raise NotDrawable(
+            f"{len(parts)} panels are too many, at most {MOST_PANELS} fit\n"
+            f"  hint: choose some runs with `--where AXIS=VALUE`; there are panels for {', '.join(shown.columns)}"
+        )
+    across = min(across, len(parts))
+    down = math.ceil(len(parts) / across)
+    alone = _scales_apart(parts, panels.height)
+    with mpl.rc_context({**style.STYLE, "axes.grid.axis": "both"}):
+        figure = Figure(figsize=_size(across, down), layout="constrained")
+        grid = list(figure.subplots(down, across, squeeze=False, sharex=not alone, sharey=not alone).ravel())
+        for panel, (label, part) in zip(grid, parts, strict=False):
+            on(panel, part, panels.paint, (axes, shown))
+            panels.scale(panel, part if alone else table)
+            panel.set_title(label)
+        for panel in grid[len(parts) :]:
+            panel.set_visible(False)
+        _name_axes(grid, (across, len(parts)), panels)
+        figure.suptitle(layout.title(axes))
+        _legend(figure, axes, (shown, panels.key))
+    return figure
+
+
+def _order(values: Axes_, columns: tuple[str, ...]) -> tuple[tuple[str, ...], int]:
+    """The axes of the panels, the one that runs across last, and how many stand side by side."""
+    if len(columns) == 2:
+        down, across = sorted(columns, key=lambda axis: len(values[axis]))
+        if len(values[across]) <= MOST_ACROSS:
+            return (down, across), len(values[across])
+    return columns, ACROSS
+
+
+def _scales_apart(parts: list[tuple[str, pd.DataFrame]], height: str | None) -> bool:
+    if height is None:
+        return False
+    tops = [float(part[height].max()) for _, part in parts]
+    return max(tops) > APART * max(min(tops), 1e-9)
+
+
+def on(
+    axes: Axes, part: pd.DataFrame, paint: Callable[[Axes, pd.DataFrame, Look], None],
+    grid: tuple[Axes_, Roles] | None = None,
+) -> None:  # fmt: skip
+    """Draws the configurations of one panel on `axes`."""
+    values, shown = grid or (layout.axes_of(part), layout.line_roles(layout.axes_of(part)))
+    for (colour, hatch), look in layout.looks(values, shown).items():
+        rows = layout.find(part, {shown.colour: colour, shown.hatch: hatch})
+        if len(rows):
+            paint(axes, rows, look)
+
+
+def _size(across: int, down: int) -> tuple[float, float]:
+    width = style.COLUMN_WIDTH if across == 1 else style.PAGE_WIDTH
+    return (width, 0.6 + down * (2.3 if across == 1 else 1.7))
+
+
+def _name_axes(grid: list[Axes], shape: tuple[int, int], panels: Panels) -> None:
+    across, count = shape
+    for place, axes in enumerate(grid[:count]):
+        if place % across == 0:
+            axes.set_ylabel(panels.y_label)
+        if place + across >= count:
+            axes.set_xlabel(panels.x_label)
+            axes.tick_params(labelbottom=True)
+
+
+def _legend(figure: Figure, values: Axes_, told: tuple[Roles, str]) -> None:
+    shown, key = told
+    handles: list[Line2D] = []
+    if shown.colour:
+        handles += [
+            Line2D([], [], color=colour, linewidth=2, label=style.label(shown.colour, value))
+            for value, colour in style.colours(values[shown.colour]).items()
+        ]
+    for place, value in enumerate(values[shown.hatch] if shown.hatch else []):
+        look: dict[str, Any] = {"linestyle": style.LINES[place % len(style.LINES)]}
+        if key == "marker":
+            look = {"linestyle": "none", "marker": style.MARKERS[place % len(style.MARKERS)], "markersize": 4}
+        handles.append(Line2D([], [], color=style.GREY, label=style.label(shown.hatch or "", value), **look))
+    if handles:
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), LEGEND_TOP))

@@ -1,0 +1,78 @@
+"""Goodput against ping: a point per repetition, a cross at their mean, and an ellipse that holds about 95 % of them.
+
+The form of many figures on delay, of `wlan18` and `ton22` among them: up and to the left is better. The ellipse is
+that of a normal distribution with the covariance of the repetitions, √χ²₀.₉₅(2) = 2.448 standard deviations along
+each of its axes; with fewer than three repetitions there is none.
+"""
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Ellipse
+
+from tailback.analysis.metrics import Samples
+from tailback.plots import lines, quantity, style
+from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.results import Results
+
+RADIUS = math.sqrt(5.991465)
+"""Standard deviations: χ² with two degrees of freedom is below 5.99 in 95 of 100 cases."""
+
+FEWEST = 3
+"""Repetitions of an ellipse."""
+
+
+def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
+    """One row per run: axes, repetition, panel, unit (both of the delay), x (delay), y (goodput, Mbit/s)."""
+    (delay,) = quantity.chosen(results, choice, (quantity.PING, quantity.TCP_RTT))[:1]
+    goodput = quantity.values(results, quantity.GOODPUT)
+    places = [*results.axes, "repetition"]
+    both = quantity.values(results, delay).merge(goodput[[*places, "value"]], on=places, suffixes=("", " goodput"))
+    return both.rename(columns={"value": "x", "value goodput": "y"})
+
+
+def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
+    x, y = rows["x"].to_numpy(dtype=np.float64), rows["y"].to_numpy(dtype=np.float64)
+    points: dict[str, Any] = {"linestyle": "none", "markersize": 3, "alpha": 0.55, "markeredgewidth": 0}
+    axes.plot(x, y, marker=look.marker, color=look.colour, **points)
+    mean: dict[str, Any] = {"markersize": 6, "markerfacecolor": "white", "markeredgewidth": 1.3, "zorder": 4}
+    axes.plot(x.mean(), y.mean(), marker=look.marker, markeredgecolor=look.colour, **mean)
+    if len(x) >= FEWEST:
+        axes.add_patch(_ellipse(x, y, look))
+
+
+def _ellipse(x: Samples, y: Samples, look: Look) -> Ellipse:
+    variances, directions = np.linalg.eigh(np.cov(x, y))
+    long, short = RADIUS * np.sqrt(np.maximum(variances[::-1], 0))
+    angle = math.degrees(math.atan2(directions[1, 1], directions[0, 1]))
+    return Ellipse(
+        (float(x.mean()), float(y.mean())), 2 * float(long), 2 * float(short), angle=angle, facecolor=look.colour,
+        alpha=0.18, edgecolor=look.colour, linestyle=look.line, linewidth=0.8, zorder=2,
+    )  # fmt: skip
+
+
+def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
+    """The figure of a table made by `data`."""
+    label = f"{table['panel'].iloc[0]} ({table['unit'].iloc[0]})"
+    scale = partial(_scale, delays=table["x"].to_numpy(np.float64))
+    panels = lines.Panels(_paint, scale, label, "Goodput (Mbit/s)", height="y", key="marker")
+    return lines.draw(table, panels, choice)
+
+
+def _scale(axes: Axes, table: pd.DataFrame, delays: Samples) -> None:
+    """Delays have the same scale in all panels."""
+    if style.spans_decades(delays):
+        style.logarithmic_x(axes, (float(delays.min()) / 1.7, float(delays.max()) * 1.7))
+    else:
+        axes.set_xlim(0, float(delays.max()) * 1.15)
+    axes.set_ylim(0, float(table["y"].max()) * 1.15)
+
+
+def on(axes: Axes, table: pd.DataFrame) -> None:
+    """The points and ellipses on `axes`."""
+    lines.on(axes, table, _paint)

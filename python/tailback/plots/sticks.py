@@ -1,0 +1,113 @@
+"""Figures with one mark per configuration: candlesticks, boxes, bars. A mark stands at the place of its axis value."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from tailback.plots import layout, style
+from tailback.plots.layout import AUTOMATIC, Axes_, Choice, Look, Roles, roles
+
+
+@dataclass(frozen=True)
+class Painter:
+    """How one row of the table becomes a mark."""
+
+    columns: tuple[str, ...]
+    """Of the values that the scale must hold."""
+    paint: Callable[[Axes, "pd.Series[Any]", tuple[float, float], Look], None]
+    """On these axes, this row, at this centre with this width."""
+    from_zero: bool = False
+    """A bar means its length: it begins at 0."""
+
+
+def draw(table: pd.DataFrame, painter: Painter, choice: Choice = AUTOMATIC) -> Figure:
+    """The figure of a table with one row per configuration and panel."""
+    axes = layout.axes_of(table)
+    shown = roles(axes, choice)
+    panels = list(table["panel"].unique())
+    columns = layout.facets(table, shown.columns)
+    with mpl.rc_context(style.STYLE):
+        figure = Figure(figsize=_size(table, panels, columns), layout="constrained")
+        grid = figure.subplots(len(panels), len(columns), squeeze=False, sharex="col", sharey="row")
+        for row, panel in enumerate(panels):
+            for place, (label, part) in enumerate(columns):
+                on(grid[row, place], part[part["panel"] == panel], painter, (axes, shown))
+                if row == 0:
+                    grid[row, place].set_title(label)
+            _finish_row(grid[row], table[table["panel"] == panel], painter)
+        for axis in grid[-1]:
+            axis.set_xlabel(shown.x or "")
+        figure.suptitle(layout.title(axes))
+        legend(figure, axes, shown)
+        figure.align_ylabels()
+    return figure
+
+
+def _size(table: pd.DataFrame, panels: Sequence[str], columns: Sequence[Any]) -> tuple[float, float]:
+    sticks = len(table) / len(panels)
+    width = min(style.PAGE_WIDTH, max(style.COLUMN_WIDTH, 1.2 + 0.22 * sticks))
+    return (max(width, 1.6 * len(columns)), 0.7 + 1.75 * len(panels))
+
+
+STICK = 0.8
+"""Share of the place of a stick that it fills."""
+
+
+def on(axes: Axes, part: pd.DataFrame, painter: Painter, grid: tuple[Axes_, Roles] | None = None) -> None:
+    """Draws the rows of one panel on `axes`: the values of the grid, and which axis is shown by what, follow from the
+    rows where they are not given.
+    """
+    values, shown = grid or (layout.axes_of(part), roles(layout.axes_of(part)))
+    ticks = values[shown.x] if shown.x else [""]
+    side_by_side = layout.looks(values, shown)
+    width = STICK / len(side_by_side)
+    for (colour, hatch), look in side_by_side.items():
+        for tick, value in enumerate(ticks):
+            rows = layout.find(part, {shown.x: value, shown.colour: colour, shown.hatch: hatch})
+            if len(rows):
+                centre = tick + (look.place - (len(side_by_side) - 1) / 2) * width
+                painter.paint(axes, rows.iloc[0], (centre, width * 0.84), look)
+    axes.set_xticks(range(len(ticks)), ticks)
+    axes.set_xlim(-0.5, len(ticks) - 0.5)
+    for border in range(1, len(ticks)):
+        axes.axvline(border - 0.5, color="#d9d9d9", linewidth=0.5, zorder=0)
+    axes.tick_params(axis="x", length=0)
+    if shown.x and max(map(len, ticks)) * len(ticks) > 60:
+        axes.tick_params(axis="x", rotation=30)
+
+
+def _finish_row(row: Sequence[Axes], rows: pd.DataFrame, painter: Painter) -> None:
+    """Scale and label of one panel; its columns share them."""
+    values = rows[list(painter.columns)].to_numpy(dtype=np.float64)
+    values = values[np.isfinite(values)]
+    for axes in row:
+        if painter.from_zero:
+            axes.set_ylim(0, max(float(values.max(initial=0.0)) * 1.08, 1e-9))
+        else:
+            style.scale(axes, values, float(values.max(initial=0.0)))
+    row[0].set_ylabel(f"{rows['panel'].iloc[0]} ({rows['unit'].iloc[0]})")
+
+
+def legend(figure: Figure, values: Axes_, shown: Roles) -> None:
+    """What colours and hatches mean."""
+    handles: list[Patch] = []
+    if shown.colour:
+        handles += [
+            Patch(facecolor=colour, edgecolor=colour, label=style.label(shown.colour, value))
+            for value, colour in style.colours(values[shown.colour]).items()
+        ]
+    if shown.hatch:
+        handles += [
+            Patch(facecolor="white" if hatch else style.GREY, edgecolor=style.GREY, hatch=hatch,
+                  label=style.label(shown.hatch, value))
+            for value, hatch in style.hatches(values[shown.hatch]).items()
+        ]  # fmt: skip
+    if handles:
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 8), handlelength=1.6)

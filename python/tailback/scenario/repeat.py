@@ -1,0 +1,71 @@
+"""How often a configuration is repeated: a number, or until its intervals are narrow.
+
+    repeat: 5
+    repeat: until ci95 < 3%                                       of goodput and the median TCP RTT
+    repeat: until ci95 of goodput and ping < 3%, at least 5, at most 50
+
+`ci95` is half of the 95 % confidence interval of the mean over the repetitions, as a share of that mean
+(`analysis.intervals`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tailback.scenario import defaults
+from tailback.scenario.errors import WordError, nearest_hint
+from tailback.scenario.units import shown
+
+MOST = 10_000
+"""Repetitions that can be asked for."""
+
+QUANTITIES = ("goodput", "rtt", "ping", "jain")
+"""What can be waited for: total goodput, medians of TCP RTT and ping, Jain's index."""
+
+HINT = "write a number, or: until ci95 < 3%, at most 30"
+
+_UNTIL = re.compile(
+    r"until ci95(?: of (?P<names>[a-z]+(?:(?: and |, )[a-z]+)*))? < (?P<percent>\d+(?:\.\d+)?)\s?%"
+    r"(?:, at least (?P<least>\d+))?(?:, at most (?P<most>\d+))?"
+)
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """From `least` to `most` repetitions; between them until the interval of each quantity is narrow enough."""
+
+    least: int
+    most: int
+    share: float | None = None
+    """Half the interval, of the mean; `None` if the number is fixed."""
+    quantities: tuple[str, ...] = ()
+
+
+def repeat(word: object) -> Repeat:
+    """What stands after `repeat:`."""
+    if isinstance(word, int) and not isinstance(word, bool):
+        if word < 1:
+            raise WordError(f"`{word}` is too small", "it must be at least 1")
+        if word > MOST:
+            raise WordError(f"`{word}` is too large", f"it must be at most {MOST}")
+        return Repeat(word, word)
+    match = _UNTIL.fullmatch(" ".join(word.split())) if isinstance(word, str) else None
+    if match is None:
+        raise WordError(f"`{shown(word)}` is not a number of repetitions", HINT)
+    least = int(match["least"] or min(defaults.REPEAT_LEAST, int(match["most"] or defaults.REPEAT_LEAST)))
+    most = int(match["most"] or max(defaults.REPEAT_MOST, least))
+    if not 2 <= least <= most <= MOST:
+        raise WordError(f"at least {least} and at most {most} do not go together", f"from 2 up to {MOST}: {HINT}")
+    percent = float(match["percent"])
+    if not 0 < percent < 100:
+        raise WordError(f"`{match['percent']}%` is not between 0 and 100 %", HINT)
+    return Repeat(least, most, percent / 100, _quantities(match["names"]))
+
+
+def _quantities(names: str | None) -> tuple[str, ...]:
+    found = tuple(re.split(r" and |, ", names)) if names else defaults.REPEAT_QUANTITIES
+    unknown = next((name for name in found if name not in QUANTITIES), None)
+    if unknown is not None:
+        raise WordError(f"`{unknown}` cannot be waited for", nearest_hint(unknown, list(QUANTITIES)))
+    return found

@@ -1,0 +1,71 @@
+"""The samples around a parting, laid out to be read: a quantity has a line for each side, and a column each sample.
+
+What parts comes first. Quantities that stay the same on both sides are named once and not repeated.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from tailback.analysis.divergence import ACK, TIME, of_side
+from tailback.results.pairing import CANDIDATE, REFERENCE, Side
+from tailback.validation.comparison import Parting
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One column of `tcp_info` over the samples."""
+
+    name: str
+    values: Mapping[Side, Sequence[Any]]
+    apart: Sequence[bool]
+    """Whether the sides differ, sample by sample."""
+
+
+@dataclass(frozen=True)
+class Around:
+    """The samples of one flow around its parting."""
+
+    quantities: Sequence[Quantity]
+    constant: Mapping[str, Any]
+    """Quantities that never change and never differ."""
+    here: int
+    """Which of the samples is the parting."""
+
+
+def around(first: Parting) -> Around:
+    """Lays out the rows of `first`."""
+    found = [_quantity(first.rows, name) for name in _names(first)]
+    constant = [quantity for quantity in found if _is_constant(quantity)]
+    here = int((first.rows["place"] == first.place).to_numpy().argmax())
+    return Around(
+        [quantity for quantity in found if quantity not in constant],
+        {quantity.name: next(iter(quantity.values.values()))[0] for quantity in constant},
+        here,
+    )
+
+
+def _names(first: Parting) -> list[str]:
+    suffix = of_side("", REFERENCE)
+    names = [str(column).removesuffix(suffix) for column in first.rows if str(column).endswith(suffix)]
+    leading = [TIME] if first.column == ACK else [TIME, first.column]
+    return [*leading, *(name for name in names if name not in leading)]
+
+
+def _quantity(rows: pd.DataFrame, name: str) -> Quantity:
+    sides: dict[Side, list[Any]] = {side: rows[of_side(name, side)].tolist() for side in (REFERENCE, CANDIDATE)}
+    apart = [not _same(*values) for values in zip(*sides.values(), strict=True)]
+    # A kernel is read some microseconds late: that is no difference.
+    return Quantity(name, sides, [False] * len(apart) if name == TIME else apart)
+
+
+def _is_constant(quantity: Quantity) -> bool:
+    values = [value for side in quantity.values.values() for value in side]
+    return quantity.name != TIME and all(_same(value, values[0]) for value in values)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Unknown is like unknown."""
+    return bool(one == other) or bool(pd.isna(one) and pd.isna(other))

@@ -1,0 +1,102 @@
+"""Intervals over repetitions, and when repetitions are enough."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tailback.analysis import Stopping, half_width, mser5, t_interval
+from tailback.analysis.repetitions import at
+
+READ = {"goodput": at("goodput_mbps", "total")}
+
+
+def summaries(*goodput: float) -> list[dict[str, dict[str, float]]]:
+    return [{"goodput_mbps": {"total": value}} for value in goodput]
+
+
+def stopping(share: float = 0.05, least: int = 5, most: int = 30) -> Stopping:
+    return Stopping(share, READ, least, most)
+
+
+def test_the_interval_is_students() -> None:
+    # Quantile of t with 4 degrees of freedom: 2.776; s = √2.5.
+    low, high = t_interval(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
+    assert (high - low) / 2 == pytest.approx(2.776445 * math.sqrt(2.5 / 5), rel=1e-6)
+    assert (low + high) / 2 == 3
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 20])
+def test_it_covers_the_true_mean_as_often_as_it_says(n: int) -> None:
+    draws = np.random.default_rng(3).normal(1.0, 1.0, size=(2000, n))
+    covered = sum(low <= 1.0 <= high for low, high in map(t_interval, draws))
+    # 1900 are expected; three standard deviations of a binomial are 29.
+    assert 1870 <= covered <= 1930
+
+
+def test_one_repetition_has_no_interval() -> None:
+    assert all(map(math.isnan, t_interval(np.array([4.0]))))
+
+
+def test_repetitions_go_on_until_the_interval_is_narrow() -> None:
+    rule = stopping()
+    assert rule.next_count([]) == 5
+    narrow, wide = summaries(100, 101, 99, 100, 100), summaries(100, 150, 50, 120, 80)
+    assert (rule.next_count(narrow), rule.narrow(narrow)) == (5, True)
+    assert (rule.next_count(wide), rule.narrow(wide)) == (10, False)
+
+
+def test_the_cap_ends_it_and_the_interval_is_still_called_wide() -> None:
+    wide = summaries(*[50.0, 150.0] * 15)
+    assert stopping().next_count(wide) == 30
+    assert not stopping().narrow(wide)
+
+
+def test_repetitions_that_do_not_differ_and_metrics_nobody_has_are_enough() -> None:
+    assert stopping().narrow(summaries(0, 0, 0, 0, 0))
+    assert Stopping(0.03, {"ping": at("ping_ms", "p50")}, 2, 9).narrow(summaries(1, 9))
+
+
+@given(st.lists(st.floats(-1e6, 1e6), max_size=40), st.floats(0.001, 0.9), st.integers(2, 40), st.integers(0, 40))
+def test_the_next_number_never_falls_never_passes_the_cap_and_moves_unless_done(
+    values: list[float], share: float, least: int, extra: int
+) -> None:
+    rule = stopping(share, least, least + extra)
+    given_ = summaries(*values[: rule.most])
+    count = rule.next_count(given_)
+    assert len(given_) <= count <= rule.most
+    assert count > len(given_) or rule.narrow(given_) or len(given_) == rule.most
+
+
+def test_a_sequence_stopped_at_its_rule_has_the_width_that_was_asked_for() -> None:
+    draws = np.random.default_rng(5).normal(100.0, 8.0, size=200)
+    rule = stopping(0.02, most=200)
+    seen = 0
+    while (count := rule.next_count(summaries(*draws[:seen]))) > seen:
+        seen = count
+    assert 20 < seen < 120
+    assert half_width(draws[:seen]) <= 0.02 * draws[:seen].mean()
+
+
+def test_mser5_cuts_a_ramp_and_little_of_noise() -> None:
+    noise = np.random.default_rng(1).normal(size=300)
+    ramp = np.concatenate([np.linspace(-30, 0, 60), np.zeros(240)])
+    assert 45 <= (mser5(noise + ramp) or 0) <= 75
+    assert (mser5(noise) or 0) <= 60
+
+
+@pytest.mark.parametrize("series", [np.linspace(0, 1, 300), np.ones(49)])
+def test_mser5_does_not_tell_of_what_never_settles_or_is_short(
+    series: np.ndarray[tuple[int], np.dtype[np.float64]],
+) -> None:
+    assert mser5(series) is None
+
+
+def test_mser5_is_the_minimum_of_its_definition() -> None:
+    values = np.cumsum(np.random.default_rng(9).normal(size=100))
+    batches = values.reshape(20, 5).mean(axis=1)
+    errors = [((batches[d:] - batches[d:].mean()) ** 2).sum() / (20 - d) ** 2 for d in range(16)]
+    best = int(np.argmin(errors))
+    assert mser5(values) == (best * 5 if best <= 10 else None)
