@@ -1,7 +1,7 @@
 """A backend for tests: plausible tables from arithmetic alone, quickly, and failures on request.
 
 Its flows share `RATE_MBPS` evenly; RTT and cwnd follow a saw-tooth whose height depends on the small-queue setting.
-The title of a scenario asks for trouble: `fails`, `waits` (until it is cancelled).
+The title of a scenario asks for trouble: `fails`, `overloaded`, `waits` (until it is cancelled).
 """
 
 import threading
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tailback.backends import RunCancelled, RunFailed, RunResult, Scenario, Unsuitable
+from tailback.backends import Clock, RunCancelled, RunFailed, RunInvalid, RunResult, Scenario, Unsuitable
 from tailback.results import ExperimentPlan, RunPlan, run_name
 
 RATE_MBPS = 96.0
@@ -34,6 +34,7 @@ class FakeBackend:
     """Notes which scenarios it was given."""
 
     name = "fake"
+    clock = Clock.VIRTUAL
     fingerprint = "arithmetic"
 
     def __init__(self) -> None:
@@ -50,6 +51,8 @@ class FakeBackend:
         self.given.append(scenario)
         if "fails" in scenario["title"]:
             raise RunFailed("the ring of client -> router is on fire")
+        if "overloaded" in scenario["title"]:
+            raise RunInvalid("the emulation was CPU-bound")
         while "waits" in scenario["title"]:
             if progress.cancelled.wait(0.01):
                 raise RunCancelled("cancelled")

@@ -2,7 +2,11 @@
 
 use crate::sys;
 
-const TICK_NS: u64 = 1_000_000;
+/// 512 jiffies at HZ 1000.
+const PERIOD_NS: u64 = 512_000_000;
+/// Jiffies at boot, modulo 512: they begin five minutes before their lower half wraps.
+/// [linux-6.12 jiffies.h INITIAL_JIFFIES]
+const INITIAL_JIFFIES_NS: u64 = ((1 << 32) - 300_000) % 512 * 1_000_000;
 
 /// Time since the start of the run.
 #[derive(Clone, Copy, Debug)]
@@ -11,10 +15,12 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock whose zero is at least `lead_ns` from now, and on a whole millisecond: a tick of the kernel's timers
-    /// and of its timestamps, as the start of a simulated run is.
+    /// A clock whose zero is at least `lead_ns` from now, and where the start of a simulated run is: on a tick of the
+    /// kernel's timers and timestamps, and at a multiple of 512 jiffies, so that longer timers, which expire at
+    /// multiples of 8, 64 or 512 jiffies, meet the same times of the run.
     pub fn starting_in(lead_ns: u64) -> Self {
-        Self { origin_ns: (sys::monotonic_ns() + lead_ns).next_multiple_of(TICK_NS) }
+        let jiffies_ns = sys::monotonic_ns() + lead_ns + INITIAL_JIFFIES_NS;
+        Self { origin_ns: jiffies_ns.next_multiple_of(PERIOD_NS) - INITIAL_JIFFIES_NS }
     }
 
     /// Now; 0 before the start.

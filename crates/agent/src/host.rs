@@ -52,7 +52,9 @@ pub fn isolate() -> Result<(), Failure> {
         other => other.doing("making a mount namespace")?,
     }
     sys::keep_mounts_private().doing("keeping mounts private")?;
-    sys::mount("none", "/run", "tmpfs", "").doing("mounting a /run of its own")
+    sys::mount("none", "/run", "tmpfs", "").doing("mounting a /run of its own")?;
+    // One to come back to from the hosts: that of the caller is closed to a user namespace, and none of our business.
+    sys::new_network().doing("making a network namespace")
 }
 
 /// In a user namespace whose root is whoever called.

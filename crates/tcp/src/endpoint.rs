@@ -181,6 +181,8 @@ impl Endpoint {
             State::SynSent => self.take_syn_ack(&segment, draws),
             State::SynReceived => {
                 self.receiver.window.begin_measuring(now);
+                // `accept` returns, and the first `recv` takes what is there, however little.
+                self.receiver.readable = true;
                 self.establish(segment.window, draws);
                 self.take_established(&segment, truesize, draws);
             }
@@ -447,7 +449,7 @@ impl Endpoint {
             seq: 0,
             length: 0,
             ack: if answers { self.receiver.rcv_nxt } else { 0 },
-            window: self.receiver.window.rcv_wnd(),
+            window: self.receiver.window.carried(flags),
             flags,
             mss: (self.sender.settings.mtu - IPV4_HEADER - TCP_HEADER) as u16,
             tsval: Some(timestamp(now)),

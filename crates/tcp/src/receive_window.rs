@@ -93,7 +93,7 @@ impl ReceiveWindow {
         let full_mss = u64::from(mss + TIMESTAMP_OPTION);
         // The SYN's window is a whole number of segments: 64240 for an Ethernet MTU.
         let space = rcvbuf * RATIO_DEFAULT / 256;
-        let window = if space > full_mss { space / full_mss * full_mss } else { space }.min(65_535);
+        let window = if space > full_mss { space / full_mss * full_mss } else { space };
         // A fixed buffer is all that will ever be advertised. [linux-6.12 tcp_output.c tcp_select_initial_window]
         let most_advertised = options.rcvbuf.map_or(settings.rmem[2].max(RMEM_MAX), |_| space);
         ReceiveWindow {
@@ -140,7 +140,7 @@ impl ReceiveWindow {
     pub(crate) fn answer_syn(&mut self) {
         let mss = u64::from(self.advmss);
         if self.clamp > mss {
-            self.rcv_wnd = (self.clamp / mss * mss).min(65_535);
+            self.rcv_wnd = self.clamp / mss * mss;
             self.ssthresh = self.rcv_wnd;
         }
     }
@@ -177,6 +177,12 @@ impl ReceiveWindow {
 
     pub(crate) fn rcv_wnd(&self) -> u64 {
         self.rcv_wnd
+    }
+
+    /// The window as a segment can carry it; that of a SYN is not scaled. [rfc7323 §2.2]
+    pub(crate) fn carried(&self, flags: SegmentFlags) -> u64 {
+        let scale = if flags.contains(SegmentFlags::SYN) { 0 } else { self.scale };
+        self.rcv_wnd.min(65_535 << scale)
     }
 
     pub(crate) fn last_update(&self) -> u64 {
@@ -345,8 +351,21 @@ impl ReceiveWindow {
                 return 0;
             }
         }
-        let grain = 1 << self.scale;
-        space.min(self.ssthresh).div_ceil(grain) * grain
+        let space = space.min(self.ssthresh);
+        match self.scale {
+            0 => self.whole_segments(space, full),
+            scale => space.next_multiple_of(1 << scale),
+        }
+    }
+
+    /// Without a scale the window is a whole number of segments, and stays as it is within one of the space.
+    fn whole_segments(&self, space: u64, full: u64) -> u64 {
+        let mss = u64::from(self.rcv_mss).min(full);
+        match self.rcv_wnd {
+            window if window + mss <= space || window > space => space / mss * mss,
+            window if mss == full && space > window + (full >> 1) => space,
+            window => window,
+        }
     }
 
     fn tight(&self, free: u64, full: u64) -> bool {

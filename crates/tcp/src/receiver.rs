@@ -452,7 +452,7 @@ impl Receiver {
         let blocks =
             self.dsack.take().into_iter().chain(self.sacks.iter().copied()).take(self.blocks).collect();
         self.ack_sent();
-        (self.window.rcv_wnd(), SackBlocks::new(blocks))
+        (self.window.carried(SegmentFlags::ACK), SackBlocks::new(blocks))
     }
 
     /// [linux-6.12 tcp_output.c tcp_event_ack_sent]

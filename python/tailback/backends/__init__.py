@@ -4,6 +4,7 @@ A backend takes a resolved scenario (`docs/contracts.md`) and gives back the tab
 backend cannot see is absent from its tables; nothing is made up for it.
 """
 
+import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -17,6 +18,10 @@ Cost: TypeAlias = Mapping[str, float]
 
 class RunFailed(Exception):
     """A run that was started and did not end well; the message says why."""
+
+
+class RunInvalid(RunFailed):
+    """A run that came to its end and whose result would not be what it says; the message says why."""
 
 
 class Unsuitable(Exception):
@@ -50,12 +55,25 @@ class RunResult:
     cost: Cost
 
 
+class Clock(enum.Enum):
+    """The time a run passes in."""
+
+    VIRTUAL = "virtual"
+    """Processing costs none of it, so that runs side by side do not disturb each other."""
+    REAL = "real"
+    """That of the machine: runs side by side compete for its processors and falsify each other."""
+
+
 class Backend(Protocol):
     """Runs scenarios. `run` may be called from several threads at once."""
 
     @property
     def name(self) -> str:
         """As after `--backend`."""
+
+    @property
+    def clock(self) -> Clock:
+        """The time its runs pass in; in real time they go one after the other unless the user wants otherwise."""
 
     @property
     def fingerprint(self) -> str:
@@ -68,7 +86,7 @@ class Backend(Protocol):
         """Raises `Unsuitable` if it cannot run `scenario`, without running it."""
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
-        """Runs `scenario` to its end; raises `RunFailed` or `RunCancelled`."""
+        """Runs `scenario` to its end; raises `RunFailed` (`RunInvalid`) or `RunCancelled`."""
 
 
 @runtime_checkable
@@ -103,7 +121,13 @@ def _uml(kernel: str | None = None) -> Backend:
     return Uml.named(kernel)
 
 
-_BACKENDS: Mapping[str, Callable[..., Backend]] = {"sim": _sim, "uml": _uml}
+def _netns() -> Backend:
+    from tailback.backends.netns import Netns
+
+    return Netns.of_this_machine()
+
+
+_BACKENDS: Mapping[str, Callable[..., Backend]] = {"sim": _sim, "uml": _uml, "netns": _netns}
 _WITH_KERNEL = ("uml",)
 """Backends that take the name of a kernel behind a colon."""
 

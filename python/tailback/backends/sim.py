@@ -8,13 +8,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from tailback import _core
-from tailback.backends import Progress, RunCancelled, RunFailed, RunResult, Scenario, Unsuitable
+from tailback.backends import Clock, Progress, RunCancelled, RunFailed, RunResult, Scenario, Unsuitable
 
 
 class Sim:
     """The simulator as a backend."""
 
     name = "sim"
+    clock = Clock.VIRTUAL
 
     @functools.cached_property
     def fingerprint(self) -> str:

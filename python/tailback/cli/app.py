@@ -30,7 +30,7 @@ Set = Annotated[
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the first repetition.", show_default=False)]
 Repeat = Annotated[int | None, typer.Option(min=1, help="Repetitions of each configuration.", show_default=False)]
 Jobs = Annotated[
-    int | None, typer.Option("--jobs", "-j", min=1, help="Runs at the same time.", show_default="all cores")
+    int | None, typer.Option("--jobs", "-j", min=1, help="Runs at the same time.", show_default="all cores; netns: 1")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Tolerances = Annotated[
@@ -76,7 +76,7 @@ def _options(
 def run(  # one argument per option of the command line
     file: File,
     sets: Set = None,
-    backend: Annotated[str, typer.Option(metavar="NAME", help="What runs it: sim, uml, uml:KERNEL.")] = "sim",
+    backend: Annotated[str, typer.Option(metavar="NAME", help="What runs it: sim, uml, uml:KERNEL, netns.")] = "sim",
     seed: Seed = None,
     repeat: Repeat = None,
     jobs: Jobs = None,

@@ -107,13 +107,13 @@ def _unsteady(done: Carried) -> None:
 
 
 def failed(done: Carried) -> None:
-    """Which runs failed and why, on stderr; runs that failed alike together."""
-    alike: dict[str | None, list[str]] = {}
+    """Which runs gave no result and why, on stderr; runs that failed alike together."""
+    alike: dict[tuple[str, str | None], list[str]] = {}
     for outcome in done.failed:
-        alike.setdefault(outcome.error, []).append(outcome.run.name)
-    for error, names_ in alike.items():
+        alike.setdefault((outcome.status, outcome.error), []).append(outcome.run.name)
+    for (status, error), names_ in alike.items():
         others = f" and {len(names_) - 1} more" if len(names_) > 1 else ""
-        stderr().print(f"failed: run {names_[0]}{others}: {error}", markup=False)
+        stderr().print(f"{status}: run {names_[0]}{others}: {error}", markup=False)
 
 
 def scorecard(rows: Sequence[Row]) -> None:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
@@ -26,6 +26,10 @@ RUNS = "runs"
 FAILURES = "failures"
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
+
+
+Status: TypeAlias = Literal["ok", "failed", "invalid"]
+"""How a run ended: with a result, badly, or with one that is not what it says."""
 
 
 @dataclass(frozen=True)
@@ -95,10 +99,10 @@ class Store:
         (self.path / FAILURES / f"{run.name}.json").unlink(missing_ok=True)
         return self.folder(run)
 
-    def write_failure(self, run: RunPlan, error: str) -> None:
-        """Notes that `run` ended badly. It has no folder, so the next attempt does it again."""
+    def write_failure(self, run: RunPlan, status: Status, error: str) -> None:
+        """Notes that `run` gave no result. It has no folder, so the next attempt does it again."""
         durable.make_folder(self.path / FAILURES)
-        note = {"status": "failed", "error": error, "at": provenance.utc_now(), **self._of(run)}
+        note = {"status": status, "error": error, "at": provenance.utc_now(), **self._of(run)}
         durable.write_file(self.path / FAILURES / f"{run.name}.json", _json(note))
 
     def _manifest(self, run: RunPlan, finished: Finished) -> dict[str, Any]:

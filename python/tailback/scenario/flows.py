@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tailback.scenario import units
-from tailback.scenario.defaults import JITTER, PING_SIZE, START
+from tailback.scenario.defaults import JITTER, PING_SIZE, RCVLOWAT, START
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Direction, Keys, Ping, Preset, Tcp
 from tailback.scenario.words import Algorithm
@@ -52,6 +52,16 @@ class Echo:
 
 
 Flow = Bulk | Echo
+
+PLAIN_SOCKET: dict[str, int | None] = {
+    "max_pacing_rate_bps": None,
+    "sndbuf": None,
+    "rcvbuf": None,
+    "rcvlowat": RCVLOWAT,
+    "notsent_lowat": None,
+    "mss": None,
+}
+"""Options of a socket on which nothing was set."""
 
 
 def flows(keys: Keys, first_host: str) -> list[Flow]:
@@ -104,20 +114,18 @@ def _bulk(keys: Keys, loc: Loc, entry: Tcp | Preset, direction: Direction, names
     )
 
 
-_SOCKET_OPTIONS = {
-    "max_pacing_rate_bps": "max_pacing_rate",
-    "sndbuf": "sndbuf",
-    "rcvbuf": "rcvbuf",
-    "rcvlowat": "rcvlowat",
-    "notsent_lowat": "notsent_lowat",
-    "mss": "mss",
-}
-"""Socket options in the resolved scenario, and in the file; presets have none of them."""
-
-
 def _socket(entry: Tcp | Preset) -> dict[str, int | None]:
-    given = entry if isinstance(entry, Tcp) else None
-    return {name: getattr(given, key, None) for name, key in _SOCKET_OPTIONS.items()}
+    """Socket options as the resolved scenario holds them; presets set none."""
+    if isinstance(entry, Preset):
+        return dict(PLAIN_SOCKET)
+    return {
+        "max_pacing_rate_bps": entry.max_pacing_rate,
+        "sndbuf": entry.sndbuf,
+        "rcvbuf": entry.rcvbuf,
+        "rcvlowat": entry.rcvlowat,
+        "notsent_lowat": entry.notsent_lowat,
+        "mss": entry.mss,
+    }
 
 
 def _echo(keys: Keys, loc: Loc, entry: Ping) -> Echo:

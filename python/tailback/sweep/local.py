@@ -14,15 +14,15 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
 from tailback.analysis import Measure, Stopping, Window, summarise
-from tailback.backends import Backend, Progress, RunCancelled, RunFailed, RunResult, backend_for
+from tailback.backends import Backend, Progress, RunCancelled, RunFailed, RunInvalid, RunResult, backend_for
 from tailback.results import RunPlan, Store
 from tailback.results.provenance import utc_now
-from tailback.results.store import Finished
+from tailback.results.store import Finished, Status
 from tailback.results.tables import plain_text
 
 REFRESH_S = 0.1
@@ -34,7 +34,7 @@ class Outcome:
     """How one run ended."""
 
     run: RunPlan
-    status: Literal["ok", "failed"]
+    status: Status
     folder: Path | None
     summary: Mapping[str, Any] | None = None
     error: str | None = None
@@ -184,8 +184,9 @@ def _run_one(sweep: Sweep, run: RunPlan, under_way: _UnderWay) -> Outcome:
         try:
             finished = _finish(backend, run, progress)
         except RunFailed as failure:
-            sweep.store.write_failure(run, str(failure))
-            return Outcome(run, "failed", None, error=str(failure))
+            status: Status = "invalid" if isinstance(failure, RunInvalid) else "failed"
+            sweep.store.write_failure(run, status, str(failure))
+            return Outcome(run, status, None, error=str(failure))
         return Outcome(run, "ok", sweep.store.write(run, finished), finished.summary)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tailback.analysis import Stopping
-from tailback.backends import Backend, backend_for, open_backend
+from tailback.backends import Backend, Clock, backend_for, open_backend
 from tailback.results import RunPlan, claim, default_folder
 from tailback.results.provenance import tailback_version
 from tailback.scenario import Experiment
@@ -21,7 +21,7 @@ class Request:
 
     backend: str = "sim"
     jobs: int | None = None
-    """Runs at the same time; without it one per core."""
+    """Runs at the same time; without it one per core, or one if they pass in real time."""
     out: Path | None = None
     """Folder of the results; without it `results/STEM` beside the others."""
     settings: Sequence[str] = ()
@@ -40,8 +40,8 @@ class Carried:
 
     @property
     def failed(self) -> list[Outcome]:
-        """Runs that ended badly."""
-        return [outcome for outcome in self.outcomes if outcome.status == "failed"]
+        """Runs that gave no result: they ended badly, or what they gave is not valid."""
+        return [outcome for outcome in self.outcomes if outcome.status != "ok"]
 
     @property
     def reused(self) -> int:
@@ -57,7 +57,7 @@ def carry_out(experiment: Experiment, request: Request, watch: Watch) -> Carried
     folder = request.out if request.out is not None else default_folder(Path(experiment.path).stem, plan)
     stopping = stopping_of(experiment)
     with claim(folder, plan) as store:
-        outcomes = run_all(Sweep(store, backend, request.jobs or cores(), stopping), watch)
+        outcomes = run_all(Sweep(store, backend, request.jobs or side_by_side(backend), stopping), watch)
     return Carried(folder, backend.name, outcomes, _wide(outcomes, stopping))
 
 
@@ -88,6 +88,11 @@ def check_all(runs: Sequence[RunPlan], backend: Backend) -> None:
 def report(carried: Carried) -> dict[str, Any]:
     """The document of `--json` (design §4): one entry per run, in the order of the plan."""
     return {"tailback": tailback_version(), "runs": [_entry(outcome, carried) for outcome in carried.outcomes]}
+
+
+def side_by_side(backend: Backend) -> int:
+    """Runs of `backend` at the same time unless somebody wants otherwise."""
+    return cores() if backend.clock is Clock.VIRTUAL else 1
 
 
 def cores() -> int:

@@ -4,7 +4,7 @@
 finds by tolerances: it says how far the simulator is from a kernel for this very case.
 """
 
-from tailback.validation.comparison import Comparison, Criteria, Parting, compare, parting
+from tailback.validation.comparison import Comparison, Criteria, Parting, compare, parting, summary_by_counters
 from tailback.validation.document import document, validation_document
 from tailback.validation.every import AXES, NoRegistry, every
 from tailback.validation.folder import write, write_validation
@@ -24,6 +24,7 @@ __all__ = [
     "document",
     "every",
     "parting",
+    "summary_by_counters",
     "validate",
     "validation_document",
     "write",

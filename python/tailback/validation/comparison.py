@@ -122,15 +122,14 @@ def _counted_alike(pair: RunPair) -> tuple[Summary, Summary]:
     sides = _runs(pair)
     if all(run.has("events") for run in sides) or not all(run.has("qdisc") for run in sides):
         return pair.reference.summary, pair.candidate.summary
-    reference, candidate = ({**run.summary, **_counters(run)} for run in sides)
-    return reference, candidate
+    return summary_by_counters(pair.reference), summary_by_counters(pair.candidate)
 
 
-def _counters(run: RunFolder) -> dict[str, Any]:
-    """Drops and marks as the summary has them, from `qdisc`."""
+def summary_by_counters(run: RunFolder) -> dict[str, Any]:
+    """The summary of `run` with drops and marks as its disciplines counted them (`qdisc`)."""
     window = Window(*run.window_ns)
     dropped = {device: {"dropped": count} for device, count in counted(run.qdisc, "dropped", window).items()}
-    return {"drops": dropped, "marks": sum(counted(run.qdisc, "marked", window).values())}
+    return {**run.summary, "drops": dropped, "marks": sum(counted(run.qdisc, "marked", window).values())}
 
 
 def parting(comparison: Comparison, configuration: int) -> Parting | None:

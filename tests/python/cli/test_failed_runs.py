@@ -55,6 +55,20 @@ def test_the_document_tells_failed_runs_from_good_ones(
     assert runs[-1]["error"] == "the ring of client -> router is on fire"
 
 
+def test_a_run_that_is_not_valid_gives_status_1_and_is_told_apart(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    words = ("run", str(file), "--set", "title=overloaded")
+    assert tailback(monkeypatch, *words) == 1
+    printed = capsys.readouterr()
+    assert "invalid: run " in printed.err
+    assert "0 complete runs" in printed.err
+    assert tailback(monkeypatch, *words, "--json") == 1
+    runs: list[Mapping[str, Any]] = json.loads(capsys.readouterr().out)["runs"]
+    assert {run["status"] for run in runs if run["axes"]["cc"] != "reno"} == {"invalid"}
+    assert all("summary" not in run and "dir" not in run for run in runs)
+
+
 def test_an_experiment_the_backend_cannot_run_is_wrong_input(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:

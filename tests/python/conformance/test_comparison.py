@@ -41,7 +41,8 @@ def test_the_burst_of_the_second_family_holds_a_millisecond_of_the_rate() -> Non
 
 @pytest.mark.parametrize(("setting", "shift"), [("std", 10), ("x2", 9), ("x64", 4)])
 def test_a_factor_lowers_the_pacing_shift_by_its_logarithm(setting: str, shift: int) -> None:
-    assert small_queue(setting) == {"kind": "time", "shift": shift}
+    kind = "time" if setting == "std" else "check"
+    assert small_queue(setting) == {"kind": kind, "shift": shift}
 
 
 def test_staggered_flows_start_one_after_the_other_and_stop_together() -> None:
@@ -52,9 +53,18 @@ def test_staggered_flows_start_one_after_the_other_and_stop_together() -> None:
 
 
 def test_a_run_outside_the_model_says_why() -> None:
-    paced = RUNS["wired/reno-R100M-pfifo-std-n4-pace1"].experiment
-    assert "SO_MAX_PACING_RATE" in (paced.unmodelled() or "")
+    offloaded = RUNS["wired/bbr-L100M-pfifo-std-n4-gso1"].experiment
+    assert "more than one MSS" in (offloaded.unmodelled() or "")
     assert CUBIC.experiment.unmodelled() is None
+
+
+def test_what_an_application_asked_of_its_socket_is_asked_in_the_twin() -> None:
+    paced, waiting = (
+        twin(RUNS[f"wired/{name}"].experiment)["traffic"][0]["socket"]
+        for name in ("reno-R100M-pfifo-std-n4-pace1", "bic-LR1000M-pfifo-no-n4-lowat1")
+    )
+    assert (paced["max_pacing_rate_bps"], paced["rcvlowat"]) == (100_000_000_000, 1)
+    assert (waiting["max_pacing_rate_bps"], waiting["rcvlowat"]) == (None, 32_768)
 
 
 def test_names_and_units_of_the_campaign_are_read() -> None:

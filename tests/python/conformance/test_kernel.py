@@ -108,8 +108,9 @@ def test_drops_of_a_deterministic_queue_are_the_kernels_to_the_packet() -> None:
         "pcap/reno-L10M-pfifo-std-n1",
         "wired/cubic-L10M-pfifo-std-n1",
         "wired/reno-L100M-pfifo-std-n4",
-        "wired/reno-L100M-pfifo-std-n4-stag0.1",
+        "wired/reno-L100M-pfifo-std-n1",
         "wired/cubic-L100M-pfifo-std-n4",
+        "wired/cubic-L100M-pfifo-x16-n4",
     ],
 )
 def test_the_small_queue_freezes_each_congestion_window_where_the_kernels_stands(key: str) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
@@ -24,6 +25,18 @@ def uml() -> Uml:
         pytest.skip(f"needs a kernel: {missing}")
 
 
+def left_running(room: Path) -> list[str]:
+    """Processes whose working directory lies in `room`."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if (entry / "cwd").readlink().is_relative_to(room):
+                found.append(entry.name)
+        except OSError:
+            continue
+    return found
+
+
 def link(near: int, far: int, **changes: Any) -> Json:
     plain = {"ends": [near, far], "rate_bps": None, "delay_ns": [0, 0], "mtu": 1500, "ring": 256, "bql": False}
     return plain | changes
@@ -33,6 +46,10 @@ def flow(number: int, **changes: Any) -> Json:
     plain = {
         "kind": "tcp", "name": f"upload.{number}", "from": 0, "to": 2, "start_ns": SECOND, "stop_ns": 3 * SECOND,
         "bytes": None, "cc": {"name": "cubic", "options": {}}, "tsq": {"kind": "time", "shift": 10},
+        "socket": {
+            "max_pacing_rate_bps": None, "sndbuf": None, "rcvbuf": None, "rcvlowat": 1,
+            "notsent_lowat": None, "mss": None,
+        },
     }  # fmt: skip
     return plain | changes
 

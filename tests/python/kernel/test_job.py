@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tailback.backends.uml.job import job_of, small_queue
+from tailback.backends.uml.settings import job_of, small_queue
 
 Make = Callable[..., dict[str, Any]]
 

@@ -21,15 +21,17 @@ import pytest
 
 from conformance.kernel.experiment import Experiment, twin
 from fake_backend import Nobody, experiment, planned
+from kernel.conftest import left_running
 from tailback.backends import RunCancelled, RunFailed, RunResult
-from tailback.backends.uml import Uml, instance, tables
-from tailback.backends.uml.job import job_of
+from tailback.backends.linux import process, tables
+from tailback.backends.uml import Uml, instance
+from tailback.backends.uml.settings import job_of
 from tailback.results import claim
 from tailback.sweep import Sweep, run_all
 
 Make = Callable[..., dict[str, Any]]
 GOLDEN = Path(__file__).parents[2] / "data" / "kernel" / "runs.csv"
-UnderWay: TypeAlias = tuple[threading.Thread, instance.Progress, list[BaseException]]
+UnderWay: TypeAlias = tuple[threading.Thread, process.Progress, list[BaseException]]
 NOBODY = 65534
 PR_SET_NO_NEW_PRIVS = 38
 
@@ -61,18 +63,6 @@ def bits(result: RunResult) -> dict[str, bytes]:
         with pa.ipc.new_stream(sink, table.schema) as stream:
             stream.write_table(table)
         found[name] = sink.getvalue().to_pybytes()
-    return found
-
-
-def left_running(room: Path) -> list[str]:
-    """Processes whose working directory lies in `room`."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if (process / "cwd").readlink().is_relative_to(room):
-                found.append(process.name)
-        except OSError:
-            continue
     return found
 
 
@@ -197,7 +187,7 @@ def _as_nobody(machine: instance.Machine, scenario: dict[str, Any], answer: int)
         ctypes.CDLL(None).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         tempfile.tempdir = "/var/tmp"
         order = instance.Order(json.dumps(job_of(scenario)), scenario["seed"], scenario["duration_ns"])
-        with instance.finished(machine, order, instance.Progress()) as (folder, _):
+        with instance.finished(machine, order, process.Progress()) as (folder, _):
             said = b"".join(bits(RunResult(tables.read_tables(folder), {})).values())
     except BaseException as error:
         said = repr(error).encode()
@@ -236,7 +226,7 @@ def test_virtual_time_that_stands_still_is_an_error(
 @pytest.fixture
 def under_way(uml: Uml, scenario: Make) -> Iterator[UnderWay]:
     """A run of a thousand seconds in a thread, some way on."""
-    progress = instance.Progress()
+    progress = process.Progress()
     raised: list[BaseException] = []
 
     def work() -> None:
@@ -305,10 +295,11 @@ def test_a_killed_instance_costs_its_own_run_alone(uml: Uml, scenario: Make, roo
 def test_a_killed_controller_leaves_nothing_running(uml: Uml, scenario: Make, room: Path) -> None:
     script = (
         "import json, sys, tempfile; from pathlib import Path; from tailback.backends.uml import instance\n"
-        "from tailback.backends.uml.job import job_of\n"
+        "from tailback.backends.linux import process\n"
+        "from tailback.backends.uml.settings import job_of\n"
         "scenario = json.load(sys.stdin); machine = instance.Machine(Path(sys.argv[1]), Path(sys.argv[2]))\n"
         "order = instance.Order(json.dumps(job_of(scenario)), 1, scenario['duration_ns'])\n"
-        "with instance.finished(machine, order, instance.Progress()): pass\n"
+        "with instance.finished(machine, order, process.Progress()): pass\n"
     )
     command = [sys.executable, "-c", script, str(uml.machine.kernel), str(uml.machine.agent)]
     environment = {**os.environ, "TMPDIR": str(room), "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -235,7 +235,7 @@ def test_two_processes_do_not_write_into_one_folder(tmp_path: Path) -> None:
 
 def test_a_failure_is_noted_and_forgotten_once_the_run_succeeds(tmp_path: Path) -> None:
     with claim(tmp_path / "x", PLAN) as store:
-        store.write_failure(RUN, "the ring is on fire")
+        store.write_failure(RUN, "failed", "the ring is on fire")
         note = tmp_path / "x" / "failures" / f"{RUN.name}.json"
         assert json.loads(note.read_text())["error"] == "the ring is on fire"
         assert store.complete(RUN) is None

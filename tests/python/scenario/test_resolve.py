@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailback.scenario import Registry, loads
+from tailback.scenario.flows import PLAIN_SOCKET
 from tailback.scenario.resolve import start_offset
 
 CONTRACT = """\
@@ -34,7 +35,7 @@ def test_a_file_becomes_the_scenario_of_the_contract(scenario: Any) -> None:
     found = scenario(CONTRACT)
     cubic = {"name": "cubic", "options": {}}
     upload = {"kind": "tcp", "from": 0, "to": 2, "start_ns": 5 * 10**9, "stop_ns": 35 * 10**9, "bytes": None}
-    upload |= {"cc": cubic, "tsq": {"kind": "time", "shift": 10}}
+    upload |= {"cc": cubic, "tsq": {"kind": "time", "shift": 10}, "socket": PLAIN_SOCKET}
     assert found == {
         "title": "TSQ at a local bottleneck",
         "seed": 1,
@@ -72,6 +73,7 @@ def test_a_file_becomes_the_scenario_of_the_contract(scenario: Any) -> None:
                 "bytes": 10 * 2**20,
                 "cc": {"name": "bbr", "options": {}},
                 "tsq": {"kind": "bytes", "bytes": 65_536},
+                "socket": PLAIN_SOCKET,
             },
             {
                 "kind": "ping",
@@ -172,3 +174,24 @@ def test_start_offsets_fill_the_range_evenly() -> None:
 @given(st.integers(min_value=0), st.text(), st.integers(min_value=1, max_value=2**62))
 def test_a_start_offset_lies_below_the_jitter(seed: int, name: str, jitter: int) -> None:
     assert 0 <= start_offset(seed, name, jitter) < jitter
+
+
+def test_socket_options_are_those_of_the_flow_and_presets_set_none(scenario: Any) -> None:
+    asked = "max_pacing_rate: 100gbit, sndbuf: 64kb, rcvbuf: 600kb, rcvlowat: 32kb, notsent_lowat: 16kb, mss: 1000"
+    text = f"""\
+links: [{{ends: [a, b]}}]
+traffic:
+  - {{tcp: a -> b, {asked}}}
+  - {{preset: tcp_download, hosts: [a, b]}}
+duration: 1s
+"""
+    upload, download, _ = scenario(text)["traffic"]
+    assert upload["socket"] == {
+        "max_pacing_rate_bps": 100_000_000_000,
+        "sndbuf": 65_536,
+        "rcvbuf": 614_400,
+        "rcvlowat": 32_768,
+        "notsent_lowat": 16_384,
+        "mss": 1000,
+    }
+    assert download["socket"] == PLAIN_SOCKET

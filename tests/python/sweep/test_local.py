@@ -1,5 +1,6 @@
 """Running plans: side by side, with failures, interrupted, resumed."""
 
+import json
 import threading
 import time
 from pathlib import Path
@@ -7,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from fake_backend import FakeBackend, Nobody, experiment, grid, planned, scenario
-from tailback.backends import Unsuitable, backend_for
+from tailback.backends import Clock, Unsuitable, backend_for
 from tailback.results import ExperimentPlan, ResultsUnwritable, claim, durable
 from tailback.sweep import Outcome, Sweep, Watch, run_all
-from tailback.sweep.session import check_all
+from tailback.sweep.session import check_all, cores, side_by_side
 
 
 def carry_out(folder: Path, plan: ExperimentPlan, jobs: int = 2, watch: Watch | None = None) -> list[Outcome]:
@@ -42,6 +43,24 @@ def test_a_run_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path) -> No
     assert outcomes[2].error == "the ring of client -> router is on fire"
     assert outcomes[2].folder is None
     assert [file.name for file in (tmp_path / "x" / "failures").iterdir()] == [f"{runs[2].name}.json"]
+
+
+def test_a_run_that_is_not_valid_gives_no_result_and_is_done_again(tmp_path: Path) -> None:
+    plan = experiment([planned({}, scenario("overloaded"))])
+    for _ in range(2):
+        [outcome] = carry_out(tmp_path / "x", plan)
+        assert (outcome.status, outcome.folder, outcome.summary, outcome.reused) == ("invalid", None, None, False)
+    note = json.loads((tmp_path / "x" / "failures" / f"{plan.runs[0].name}.json").read_text())
+    assert (note["status"], note["error"]) == ("invalid", "the emulation was CPU-bound")
+    assert list((tmp_path / "x" / "runs").iterdir()) == []
+
+
+def test_runs_in_real_time_go_one_at_a_time() -> None:
+    class InRealTime(FakeBackend):
+        clock = Clock.REAL
+
+    assert side_by_side(InRealTime()) == 1
+    assert side_by_side(FakeBackend()) == cores()
 
 
 def test_complete_runs_are_reused_and_only_missing_ones_run(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ mod push;
 mod receiver;
 mod recovery;
 mod small_queue;
+mod socket_options;
 mod stacks;
 mod start_up;
 mod timers;

@@ -229,6 +229,21 @@ fn a_lost_retransmission_is_found_a_round_trip_later_without_a_timeout() {
 }
 
 #[test]
+fn a_flight_is_probed_once_even_if_the_probe_was_new_data() {
+    let mut script = Script::connect(Setup::new(halved(10), ms(20)));
+    script.write(30);
+    script.notes();
+    script.advance(ms(60));
+    assert!(script.notes().contains(&Note::TailLossProbe));
+    assert_eq!(script.sent().len(), 11, "ten of the window and the probe");
+    script.advance(ms(5));
+    script.ack(2);
+    script.notes();
+    script.advance(ms(150));
+    assert!(!script.notes().contains(&Note::TailLossProbe), "the probe is not acknowledged yet");
+}
+
+#[test]
 fn in_recovery_no_probe_is_sent_and_the_timeout_decides() {
     let mut script = sent(halved(10), 10);
     script.sack(0, &[(1, 4)]);

@@ -51,6 +51,7 @@ pub struct Setup {
     pub window: u64,
     pub settings: Settings,
     pub small_queue: SmallQueueLimit,
+    pub options: SocketOptions,
 }
 
 impl Setup {
@@ -58,7 +59,8 @@ impl Setup {
     pub fn new(control: Control, rtt: Span) -> Self {
         let settings = Settings { wmem: [4096, 4_194_304, 4_194_304], ..Settings::default() };
         let small_queue = SmallQueueLimit::Shift(10);
-        Setup { control, wants_pacing: false, rtt, window: 6_291_456, settings, small_queue }
+        let options = SocketOptions::default();
+        Setup { control, wants_pacing: false, rtt, window: 6_291_456, settings, small_queue, options }
     }
 
     fn endpoint_config(self) -> EndpointConfig {
@@ -69,7 +71,7 @@ impl Setup {
             flow_hash: 7,
             settings: self.settings,
             small_queue: self.small_queue,
-            options: SocketOptions::default(),
+            options: self.options,
             control: self.control,
             wants_pacing: self.wants_pacing,
             sndbuf_factor: 2,
@@ -109,6 +111,8 @@ pub struct Script {
     pub refused: u64,
     /// The application reads whatever arrives at once.
     pub reads: bool,
+    /// How often it was woken to read.
+    pub woken: u64,
     rtt: Span,
     now: SimTime,
     draws: Xoshiro256PlusPlus,
@@ -163,6 +167,7 @@ impl Script {
             window,
             refused: 0,
             reads: true,
+            woken: 0,
             rtt,
             now: START - rtt,
             draws: Xoshiro256PlusPlus::seed_from_u64(1),
@@ -291,7 +296,9 @@ impl Script {
         let truesize = segment.length + 960;
         self.endpoint.take(segment, Ecn::NotEct, truesize, self.now, &mut self.draws);
         self.drain();
-        if self.endpoint.wakeup().readable && self.reads {
+        let readable = self.endpoint.wakeup().readable;
+        self.woken += u64::from(readable);
+        if readable && self.reads {
             self.read();
         }
     }

@@ -1,7 +1,8 @@
 """A real Linux kernel in virtual time: user-mode Linux with `time-travel=inf-cpu`, an instance per run.
 
 The kernel's own TCP, disciplines and timers; processing costs nothing and the same seed gives the same bytes. Neither
-root nor the host's network is needed. What stands for links is in `job.py`, what cannot be run in `suitable.py`.
+root nor the host's network is needed. What stands for links is in `linux/job.py`, what cannot be run in `suitable.py`
+here and in `linux`.
 """
 
 from __future__ import annotations
@@ -11,16 +12,20 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from tailback.backends import Progress, RunResult, Scenario, Unsuitable
+from tailback.backends import Clock, Progress, RunResult, Scenario, Unsuitable
+from tailback.backends.linux import process
+from tailback.backends.linux.job import PROGRAMS
+from tailback.backends.linux.tables import read_segments, read_tables
 from tailback.backends.uml import instance, suitable
-from tailback.backends.uml.job import PROGRAMS, job_of
-from tailback.backends.uml.tables import read_segments, read_tables
+from tailback.backends.uml.settings import job_of
 from tailback.kernel import STOCK, Kernel, find_agent, find_kernel
 from tailback.kernel.checkout import digest
 
 
 class Uml:
     """A kernel as a backend."""
+
+    clock = Clock.VIRTUAL
 
     def __init__(self, kernel: Kernel, machine: instance.Machine, *, chosen: bool) -> None:
         self.kernel = kernel
@@ -57,7 +62,7 @@ class Uml:
 
     def new_progress(self) -> Progress:
         """Progress of one run, in virtual time."""
-        return instance.Progress()
+        return process.Progress()
 
     def check(self, scenario: Scenario) -> None:
         """Looks for what a kernel cannot do."""
@@ -65,7 +70,7 @@ class Uml:
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
         """Boots an instance, has it do the job, and reads what it has written."""
-        if not isinstance(progress, instance.Progress):
+        if not isinstance(progress, process.Progress):
             raise TypeError("a run in a kernel is watched through its own `new_progress()`")
         order = instance.Order(json.dumps(job_of(scenario)), scenario["seed"], scenario["duration_ns"])
         with instance.finished(self.machine, order, progress) as (folder, cost):

@@ -3,58 +3,32 @@
 It runs in a folder of its own, which is all it can write to. Whatever could make one run differ from the next is the
 same in all: the command line, the environment, the addresses (`crates/agent/src/launch.rs`).
 
-It ends with whoever started it: SIGKILL reaches it when the thread that started it dies, and its guest processes when
-it does.
+Its guest processes end when it does; how it is watched and stopped is in `linux/process.py`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import shutil
 import signal
-import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tailback.backends import RunCancelled, RunFailed
-from tailback.kernel.scratch import scratch
+from tailback.backends import RunFailed
+from tailback.backends.linux import process
+from tailback.backends.linux.process import Progress
 
 MEMORY = "2G"
 """Of the guest; a file of holes, 60 to 80 MB of which are filled. Buffers of TCP depend on it."""
 
 START_NS = 1_700_000_000_000_000_000
-LOOK_S = 0.05
-"""Between two looks at an instance."""
-
 SHARED_MEMORY = Path("/dev/shm")
 ROOM_BYTES = 512 << 20
 """Free space below which the shared memory is not used: a container often has 64 MB of it."""
-
-CONSOLE_TAIL = 1200
-"""Characters of the console that a failure shows."""
-
-
-class Progress:
-    """How far an instance is; anyone may cancel it."""
-
-    def __init__(self) -> None:
-        self.fraction = 0.0
-        self._cancelled = threading.Event()
-
-    def cancel(self) -> None:
-        """Asks for an early end."""
-        self._cancelled.set()
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether that was asked."""
-        return self._cancelled.is_set()
 
 
 class Processors:
@@ -103,25 +77,18 @@ def finished(machine: Machine, order: Order, progress: Progress) -> Iterator[tup
 
     Raises `RunFailed` or `RunCancelled`; nothing is left running in any case.
     """
-    try:
-        with scratch("tailback-uml-", Path(tempfile.gettempdir())) as folder:
-            _furnish(folder, machine, order)
-            with machine.processors.one() as processor:
-                cost = _carry_out(folder, machine, processor, progress, order)
-            yield folder, cost
-    except OSError as error:
-        reason = error.strerror or str(error)
-        hint = f"free some space, or point TMPDIR to a folder other than {tempfile.gettempdir()}"
-        raise RunFailed(f"the folder of the run cannot be used: {reason}\n  hint: {hint}") from error
+    with process.run_folder("tailback-uml-") as folder:
+        _furnish(folder, machine, order)
+        with machine.processors.one() as processor:
+            cost = _carry_out(folder, machine, processor, progress, order)
+        yield folder, cost
 
 
 def _furnish(folder: Path, machine: Machine, order: Order) -> None:
     (folder / "job.json").write_text(order.job, encoding="utf-8")
     # By the same short names in every run, for the guest sees them.
     (folder / "linux").symlink_to(machine.kernel)
-    shutil.copyfile(machine.agent, folder / "agent")
-    # A wheel need not keep the mode of what it carries.
-    (folder / "agent").chmod(0o755)
+    process.place(machine.agent, folder)
 
 
 def _command(processor: int, seed: int) -> list[str]:
@@ -143,76 +110,27 @@ def _environment() -> dict[str, str]:
 
 
 def _carry_out(folder: Path, machine: Machine, processor: int, progress: Progress, order: Order) -> dict[str, float]:
+    def stalled(passed_s: float) -> str:
+        hint = "something in the guest is busy for ever: fewer flows, a lower rate, a shorter run"
+        still = f"virtual time has not moved for {machine.stall_s:g} s of wall time"
+        return f"{still}, after {passed_s:.1f} s of the run\n  hint: {hint}"
+
     started = time.monotonic()
-    with (folder / "console").open("wb") as console:
-        process = subprocess.Popen(
-            _command(processor, order.seed),
-            cwd=folder,
-            env=_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=console,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    try:
-        status, usage = _watch(process, folder, machine, progress, order.duration_ns)
-    finally:
-        _end(process)
+    command = process.Command(_command(processor, order.seed), _environment())
+    watch = process.Watch(order.duration_ns, progress, machine.stall_s, stalled)
+    status, usage = process.carry_out(command, folder, watch)
     _judge(folder, status)
     progress.fraction = 1.0
-    cpu_s = usage.ru_utime + usage.ru_stime
-    return {"wall_s": time.monotonic() - started, "cpu_s": cpu_s, "sim_s": order.duration_ns / 1e9}
-
-
-def _watch(
-    process: subprocess.Popen[bytes], folder: Path, machine: Machine, progress: Progress, duration_ns: int
-) -> tuple[int, resource.struct_rusage]:
-    """Until it ends by itself; its status and what it used."""
-    moved = time.monotonic()
-    while True:
-        ended, status, usage = os.wait4(process.pid, os.WNOHANG)
-        if ended:
-            process.returncode = os.waitstatus_to_exitcode(status)
-            return process.returncode, usage
-        if progress.cancelled:
-            raise RunCancelled("cancelled")
-        fraction = _fraction(folder, duration_ns)
-        if fraction > progress.fraction:
-            progress.fraction, moved = fraction, time.monotonic()
-        elif time.monotonic() - moved > machine.stall_s:
-            seconds = progress.fraction * duration_ns / 1e9
-            hint = "something in the guest is busy for ever: fewer flows, a lower rate, a shorter run"
-            raise RunFailed(
-                f"virtual time has not moved for {machine.stall_s:g} s of wall time, after {seconds:.1f} s of the run\n"
-                f"  hint: {hint}"
-            )
-        time.sleep(LOOK_S)
-
-
-def _fraction(folder: Path, duration_ns: int) -> float:
-    try:
-        text = (folder / "progress").read_text(encoding="ascii")
-    except OSError:
-        return 0.0
-    return min(int(text) / duration_ns, 1.0) if text.isdigit() else 0.0
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Nothing of it is left afterwards, whatever state it was in."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    if process.returncode is None:
-        process.wait()
+    return process.cost(started, usage, order.duration_ns)
 
 
 def _judge(folder: Path, status: int) -> None:
     """Raises `RunFailed` unless the agent has left its mark."""
     if (folder / "done").exists():
         return
-    with contextlib.suppress(OSError):
-        said = (folder / "failed").read_text(encoding="utf-8", errors="replace").strip()
-        if said:
-            raise RunFailed(f"in the guest: {said}")
+    said = process.failure(folder)
+    if said is not None:
+        raise RunFailed(f"in the guest: {said}")
     console = (folder / "console").read_text(encoding="utf-8", errors="replace")
     raise RunFailed(f"{_ending(console, status)}\n{_tail(console)}")
 
@@ -229,5 +147,4 @@ def _ending(console: str, status: int) -> str:
 def _tail(console: str) -> str:
     """The last lines of the console, where the first sign of a panic stands at the latest."""
     start = console.find("Kernel panic")
-    shown = console[start : start + CONSOLE_TAIL] if start >= 0 else console[-CONSOLE_TAIL:]
-    return "\n".join(f"  | {line}" for line in shown.splitlines())
+    return process.shown(console[start:][: process.CONSOLE_TAIL] if start >= 0 else console[-process.CONSOLE_TAIL :])

@@ -1,11 +1,11 @@
-"""What this backend cannot run, found before anything is started. Each finding says where, what, and what to do."""
+"""What a kernel in virtual time cannot run: what it was built without, and what is one for the whole of it."""
 
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping
 
-from tailback.backends import Scenario, Unsuitable
-from tailback.backends.uml.job import PROGRAMS, first_hops, hops_of, root_of, shaper_of
+from tailback.backends import Scenario
+from tailback.backends.linux import suitable
+from tailback.backends.linux.job import flows_of
+from tailback.backends.linux.suitable import Finding, kinds_of
 from tailback.kernel import Kernel
 
 BUILT_IN = ("pfifo", "bfifo", "pfifo_fast", "reno")
@@ -14,63 +14,18 @@ BUILT_IN = ("pfifo", "bfifo", "pfifo_fast", "reno")
 CONTROL_SYMBOLS = {"highspeed": "TCP_CONG_HSTCP"}
 """Symbols that are not spelt as the control is."""
 
-DEFAULT_STACK = "linux-6.12"
-"""What hosts have that name none."""
-
-Finding = tuple[str, str]
-"""What, and what to do."""
-
 
 def check(scenario: Scenario, kernel: Kernel) -> None:
     """Raises `Unsuitable` for the first thing that cannot be run."""
-    checks: tuple[Callable[[Scenario, Kernel], Iterator[Finding]], ...] = (
-        _programs, _stacks, _paths, _traffic, _controls, _small_queues, _qdiscs, _shapers, _record,
-    )  # fmt: skip
-    for each in checks:
-        for what, remedy in each(scenario, kernel):
-            raise Unsuitable(f"a real kernel cannot run this: {what}\n  hint: {remedy}")
-
-
-def _programs(_scenario: Scenario, _kernel: Kernel) -> Iterator[Finding]:
-    for program in PROGRAMS:
-        if not Path(program).is_file():
-            yield f"`{program}`, which builds the network inside, is not there", "apt-get install iproute2"
-
-
-def _stacks(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
-    """The default is a model's and asks for nothing: a kernel of the user's own may be of any version."""
-    version = ".".join(kernel.manifest.version.split(".")[:2])
-    for host in scenario["hosts"]:
-        if host["stack"] not in (DEFAULT_STACK, f"linux-{version}"):
-            remedy = (
-                f"leave `stack` away, or build that kernel: tailback kernel build --source DIR; use linux-{version}"
-            )
-            yield f"host `{host['name']}` has the stack `{host['stack']}`; the kernel is Linux {version}", remedy
-
-
-def _paths(scenario: Scenario, _kernel: Kernel) -> Iterator[Finding]:
-    """Between two hosts there is one way, or routes would have to be chosen as the simulator does."""
-    hops, left, islands = hops_of(scenario), set(range(len(scenario["hosts"]))), 0
-    while left:
-        here = left.pop()
-        left -= set(first_hops(hops, here))
-        islands += 1
-    if len(scenario["links"]) != len(scenario["hosts"]) - islands:
-        yield (
-            "two hosts are joined in more than one way",
-            "leave one way between any two hosts",
-        )
-
-
-def _traffic(scenario: Scenario, _kernel: Kernel) -> Iterator[Finding]:
-    for entry in scenario["traffic"]:
-        if entry["kind"] not in ("tcp", "ping"):
-            yield f"the traffic `{entry['name']}` is of the kind `{entry['kind']}`", "use tcp and ping"
+    version = kernel.manifest.version
+    stacks = suitable.stacks(scenario, version, "build that kernel: tailback kernel build --source DIR")
+    own = (finding for each in (_controls, _small_queues, _qdiscs) for finding in each(scenario, kernel))
+    suitable.refuse(suitable.programs(), stacks, suitable.findings(scenario), own)
 
 
 def _controls(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
     options: dict[str, Mapping[str, int]] = {}
-    for entry in _flows(scenario):
+    for entry in flows_of(scenario):
         control = entry["cc"]
         name = control["name"]
         symbol = CONTROL_SYMBOLS.get(name, f"TCP_CONG_{name.upper()}")
@@ -82,7 +37,7 @@ def _controls(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
 
 def _small_queues(scenario: Scenario, _kernel: Kernel) -> Iterator[Finding]:
     """The shift is the socket's; everything else is one for the kernel."""
-    settings = [entry["tsq"] for entry in _flows(scenario)]
+    settings = [entry["tsq"] for entry in flows_of(scenario)]
     same = [{"kind": "time"} if tsq["kind"] == "time" else tsq for tsq in settings]
     if any(tsq != same[0] for tsq in same):
         yield (
@@ -93,31 +48,7 @@ def _small_queues(scenario: Scenario, _kernel: Kernel) -> Iterator[Finding]:
 
 def _qdiscs(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
     for attached in scenario["qdiscs"]:
-        for kind in _kinds(attached["root"]):
+        for kind in kinds_of(attached["root"]):
             if kind not in BUILT_IN and not kernel.has(f"NET_SCH_{kind.upper()}"):
                 what = f"the kernel `{kernel.manifest.name}` does not have the discipline `{kind}`"
                 yield what, f"build one with NET_SCH_{kind.upper()}"
-
-
-def _shapers(scenario: Scenario, _kernel: Kernel) -> Iterator[Finding]:
-    for hop in hops_of(scenario):
-        link_bps, own_bps = scenario["links"][hop.link]["rate_bps"], shaper_of(root_of(scenario, hop))
-        if link_bps is not None and own_bps is not None and own_bps > link_bps:
-            name = f"{scenario['hosts'][hop.host]['name']} -> {scenario['hosts'][hop.neighbour]['name']}"
-            what = f"the shaper of {name} is faster than its link ({own_bps} > {link_bps} bit/s)"
-            yield what, "take the shaper away (the rate of the link is kept by one), or shape below the link's rate"
-
-
-def _record(scenario: Scenario, _kernel: Kernel) -> Iterator[Finding]:
-    if scenario["record"]["tcp_info"] == "ack":
-        yield "`tcp_info` after each ACK cannot be read from outside the kernel", "record it each interval"
-
-
-def _flows(scenario: Scenario) -> list[Mapping[str, Any]]:
-    return [entry for entry in scenario["traffic"] if entry["kind"] == "tcp"]
-
-
-def _kinds(root: Mapping[str, Any] | None) -> Iterator[str]:
-    while root is not None:
-        yield root["kind"]
-        root = root.get("child")

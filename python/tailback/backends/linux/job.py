@@ -28,7 +28,7 @@ Words: TypeAlias = list[str]
 IP = "/sbin/ip"
 TC = "/sbin/tc"
 PROGRAMS = (IP, TC)
-"""What the guest runs of its host: iproute2."""
+"""What the agent runs of its host: iproute2."""
 
 FIRST_PORT = 5001
 LARGEST_LIMIT = 1_000_000
@@ -37,14 +37,11 @@ LARGEST_LIMIT = 1_000_000
 SHAPERS = {"htb": "rate", "tbf": "rate", "cake": "bandwidth", "netem": "rate"}
 """The option by which a discipline is a shaper."""
 
-UNCAPPED = 1 << 40
-"""Bytes of a small queue that caps nothing."""
-
-SMALL_QUEUE = "/sys/module/tcp_output/parameters/small_queue_"
 EVERY_HOST = {
     "net/ipv4/ip_forward": "1",
     "net/ipv4/tcp_no_metrics_save": "1",
-    "net/ipv4/ping_group_range": "0 2147483647",
+    # A user namespace knows no other group.
+    "net/ipv4/ping_group_range": "0 0",
 }
 FLAGS = {"fq_codel": ("ecn",), "codel": ("ecn",), "pie": ("ecn",), "fq_pie": ("ecn",)}
 """Options that `tc` takes as a word or its opposite, `ecn` or `noecn`."""
@@ -75,12 +72,11 @@ def job_of(scenario: Scenario) -> Json:
             *_links(scenario),
             *_routes(scenario, hops),
             *_qdiscs(scenario, hops),
-            *_tcp(scenario),
         ],
         "duration_ns": scenario["duration_ns"],
         "interval_ns": scenario["record"]["interval_ns"],
         "devices": [_device(scenario, hop) for hop in hops],
-        "flows": [_flow(scenario, hops, entry, port) for port, entry in enumerate(_flows(scenario), FIRST_PORT)],
+        "flows": [_flow(scenario, hops, entry, port) for port, entry in enumerate(flows_of(scenario), FIRST_PORT)],
         "pings": [_ping(scenario, hops, entry) for entry in scenario["traffic"] if entry["kind"] == "ping"],
     }
 
@@ -127,22 +123,24 @@ def root_of(scenario: Scenario, hop: Hop) -> Mapping[str, Any] | None:
     return {"kind": "pfifo_fast", "options": {}, "child": None} if rated else None
 
 
-def _run(host: int | None, *argv: object) -> Json:
+def run(host: int | None, *argv: object) -> Json:
+    """A step: a program is run."""
     return {"kind": "run", "host": host, "argv": [str(word) for word in argv]}
 
 
-def _write(host: int | None, path: str, value: object) -> Json:
+def write(host: int | None, path: str, value: object) -> Json:
+    """A step: a file of the kernel is written."""
     return {"kind": "write", "host": host, "path": path, "value": str(value)}
 
 
 def _hosts(scenario: Scenario) -> Iterator[Json]:
     for number, host in enumerate(scenario["hosts"]):
-        yield _run(number, IP, "link", "set", "lo", "up")
+        yield run(number, IP, "link", "set", "lo", "up")
         for name, value in EVERY_HOST.items():
-            yield _write(number, f"/proc/sys/{name}", value)
+            yield write(number, f"/proc/sys/{name}", value)
         for name, value in host["sysctl"].items():
             text = " ".join(map(str, value)) if isinstance(value, list) else value
-            yield _write(number, f"/proc/sys/{name.replace('.', '/')}", text)
+            yield write(number, f"/proc/sys/{name.replace('.', '/')}", text)
 
 
 def _address(link: int, end: int) -> str:
@@ -160,13 +158,13 @@ def _links(scenario: Scenario) -> Iterator[Json]:
             [device, "address", _hardware(number, end), "mtu", link["mtu"], "netns", f"h{link['ends'][end]}"]
             for end in (0, 1)
         )
-        yield _run(None, IP, "link", "add", *near, "type", "veth", "peer", "name", *far)
+        yield run(None, IP, "link", "add", *near, "type", "veth", "peer", "name", *far)
         for end in (0, 1):
             host = link["ends"][end]
-            yield _run(host, IP, "address", "add", f"{_address(number, end)}/24", "dev", device)
-            yield _run(host, IP, "link", "set", device, "gso_max_segs", 1, "up")
+            yield run(host, IP, "address", "add", f"{_address(number, end)}/24", "dev", device)
+            yield run(host, IP, "link", "set", device, "gso_max_segs", 1, "up")
             there = [_address(number, 1 - end), "lladdr", _hardware(number, 1 - end)]
-            yield _run(host, IP, "neighbour", "replace", *there, "nud", "permanent", "dev", device)
+            yield run(host, IP, "neighbour", "replace", *there, "nud", "permanent", "dev", device)
 
 
 def _routes(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
@@ -179,16 +177,16 @@ def _routes(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
             way = next((way for end, way in ways.items() if end in link["ends"]), None)
             if way is not None:
                 gateway = _address(way.link, 1 - way.end)
-                yield _run(source, IP, "route", "add", f"10.{number >> 8}.{number & 255}.0/24", "via", gateway)
+                yield run(source, IP, "route", "add", f"10.{number >> 8}.{number & 255}.0/24", "via", gateway)
 
 
 def _qdiscs(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
     for hop in hops:
         link = scenario["links"][hop.link]
-        chain = _chain(root_of(scenario, hop), link["rate_bps"])
-        for depth, (kind, options) in enumerate(chain):
-            yield from _attach(hop, depth, kind, options)
-        yield from _wire(hop, link["delay_ns"][hop.end], link["rate_bps"])
+        kinds = chain(root_of(scenario, hop), link["rate_bps"])
+        for depth, (kind, options) in enumerate(kinds):
+            yield from attach(hop, depth, kind, options)
+        yield from wire(hop, link["delay_ns"][hop.end], link["rate_bps"])
 
 
 def _is_hidden(root: Mapping[str, Any] | None, rate_bps: int | None) -> bool:
@@ -196,29 +194,29 @@ def _is_hidden(root: Mapping[str, Any] | None, rate_bps: int | None) -> bool:
     return rate_bps is not None and shaper_of(root) is None
 
 
-def _chain(root: Mapping[str, Any] | None, rate_bps: int | None) -> list[tuple[str, Mapping[str, int]]]:
-    """Kinds and options from the root down."""
-    chain: list[tuple[str, Mapping[str, int]]] = []
+def chain(root: Mapping[str, Any] | None, rate_bps: int | None) -> list[tuple[str, Mapping[str, int]]]:
+    """What a device gets on a link of that rate: kinds and options from the root down."""
+    kinds: list[tuple[str, Mapping[str, int]]] = []
     if rate_bps is not None and _is_hidden(root, rate_bps):
         # A frame, and what the rate carries in 10 µs, for the timer may be a little late.
         burst = 1600 + rate_bps // 800_000
-        chain.append(("htb", {"rate": rate_bps, "burst": burst, "cburst": burst, "quantum": 1514}))
+        kinds.append(("htb", {"rate": rate_bps, "burst": burst, "cburst": burst, "quantum": 1514}))
     while root is not None:
-        chain.append((root["kind"], root["options"]))
+        kinds.append((root["kind"], root["options"]))
         root = root.get("child")
-    return chain
+    return kinds
 
 
-def _attach(hop: Hop, depth: int, kind: str, options: Mapping[str, int]) -> Iterator[Json]:
+def attach(hop: Hop, depth: int, kind: str, options: Mapping[str, int]) -> Iterator[Json]:
     """A discipline `depth` below the root has the handle `depth + 1`; a shaper's only class is its :1."""
     place = ["root"] if depth == 0 else ["parent", f"{depth}:1"]
     own = [*place, "handle", f"{depth + 1}:", kind]
     if kind != "htb":
-        yield _run(hop.host, TC, "qdisc", "add", "dev", hop.device, *own, *_options(kind, options))
+        yield run(hop.host, TC, "qdisc", "add", "dev", hop.device, *own, *_options(kind, options))
         return
-    yield _run(hop.host, TC, "qdisc", "add", "dev", hop.device, *own, "default", 1)
+    yield run(hop.host, TC, "qdisc", "add", "dev", hop.device, *own, "default", 1)
     place = ["parent", f"{depth + 1}:", "classid", f"{depth + 1}:1", kind]
-    yield _run(hop.host, TC, "class", "add", "dev", hop.device, *place, *_options(kind, options))
+    yield run(hop.host, TC, "class", "add", "dev", hop.device, *place, *_options(kind, options))
 
 
 def _options(kind: str, options: Mapping[str, int]) -> Iterator[str]:
@@ -241,47 +239,23 @@ def _time(nanoseconds: int) -> str:
     return f"{nanoseconds // 1000}.{nanoseconds % 1000:03}us"
 
 
-def _wire(hop: Hop, delay_ns: int, rate_bps: int | None) -> Iterator[Json]:
+def wire(hop: Hop, delay_ns: int, rate_bps: int | None) -> Iterator[Json]:
     """What lies between the two ends, on the receiving host."""
     if delay_ns == 0 and rate_bps is None:
         return
     receiver, device = hop.neighbour, f"i{hop.link}"
-    yield _run(receiver, IP, "link", "add", device, "type", "ifb")
-    yield _run(receiver, IP, "link", "set", device, "up")
-    yield _run(receiver, TC, "qdisc", "add", "dev", hop.device, "handle", "ffff:", "ingress")
+    yield run(receiver, IP, "link", "add", device, "type", "ifb")
+    yield run(receiver, IP, "link", "set", device, "up")
+    yield run(receiver, TC, "qdisc", "add", "dev", hop.device, "handle", "ffff:", "ingress")
     redirect = ["matchall", "action", "mirred", "egress", "redirect", "dev", device]
-    yield _run(receiver, TC, "filter", "add", "dev", hop.device, "parent", "ffff:", *redirect)
+    yield run(receiver, TC, "filter", "add", "dev", hop.device, "parent", "ffff:", *redirect)
     time_on_wire = [] if rate_bps is None else ["rate", f"{rate_bps}bit"]
     netem = ["netem", "limit", LARGEST_LIMIT, "delay", _time(delay_ns), *time_on_wire]
-    yield _run(receiver, TC, "qdisc", "add", "dev", device, "root", *netem)
+    yield run(receiver, TC, "qdisc", "add", "dev", device, "root", *netem)
 
 
-def _tcp(scenario: Scenario) -> Iterator[Json]:
-    """What is one for the whole kernel: the small-queue check and the parameters of congestion controls."""
-    for entry in _flows(scenario)[:1]:
-        for name, value in small_queue(entry["tsq"]).items():
-            yield _write(None, SMALL_QUEUE + name, value)
-    written: dict[str, int] = {}
-    for entry in _flows(scenario):
-        control = entry["cc"]
-        written |= {f"/sys/module/tcp_{control['name']}/parameters/{name}": v for name, v in control["options"].items()}
-    yield from (_write(None, path, value) for path, value in written.items())
-
-
-def small_queue(tsq: Mapping[str, Any]) -> dict[str, int]:
-    """Values of our kernel's `tcp_output.small_queue_*`; nothing for a time, which is the socket's own shift."""
-    if tsq["kind"] == "off":
-        return {"shift": 0, "bytes": UNCAPPED}
-    if tsq["kind"] == "check":
-        return {"shift": tsq["shift"]}
-    if tsq["kind"] == "bytes":
-        return {"shift": 0, "bytes": tsq["bytes"]}
-    if tsq["kind"] == "packets":
-        return {"packets": tsq["packets"]}
-    return {}
-
-
-def _flows(scenario: Scenario) -> list[Mapping[str, Any]]:
+def flows_of(scenario: Scenario) -> list[Mapping[str, Any]]:
+    """The flows of TCP."""
     return [entry for entry in scenario["traffic"] if entry["kind"] == "tcp"]
 
 
@@ -303,7 +277,7 @@ def _flow(scenario: Scenario, hops: Sequence[Hop], entry: Mapping[str, Any], por
         "stop_ns": None if stop_ns is None or stop_ns > scenario["duration_ns"] else stop_ns,
         "bytes": entry["bytes"],
         "congestion_control": entry["cc"]["name"],
-        "pacing_shift": entry["tsq"].get("shift") if entry["tsq"]["kind"] == "time" else None,
+        "pacing_shift": None,
         **entry["socket"],
     }
 

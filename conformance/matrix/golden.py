@@ -1,0 +1,53 @@
+"""What the kernel did in each cell, `tests/data/matrix/kernel.csv`: a row per run, its place and its figures.
+
+The figures are those of `tailback.analysis.differences.METRICS`, by their keys there; what is unknown is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from conformance.matrix.grid import AXES
+from tailback.analysis.differences import METRICS
+from tailback.results import RunFolder
+from tailback.validation import summary_by_counters
+
+FILE = Path(__file__).resolve().parents[2] / "tests" / "data" / "matrix" / "kernel.csv"
+PLACE = ("part", *AXES, "repetition")
+FIGURES = (
+    "goodput_mbps.total",
+    "tcp_rtt_ms.p50",
+    "tcp_rtt_ms.p90",
+    "retransmits",
+    "drops",
+    "ping_ms.p50",
+    "ping_ms.p90",
+    "cwnd_segments.mean",
+)
+
+
+def figures(part: str, runs: Iterable[RunFolder]) -> pd.DataFrame:
+    """A row per run; drops as the disciplines counted them, which a kernel and the simulator do alike."""
+    return pd.DataFrame([_row(part, run) for run in runs], columns=[*PLACE, *FIGURES])
+
+
+def _row(part: str, run: RunFolder) -> dict[str, object]:
+    summary = summary_by_counters(run)
+    place = {"part": part, **run.axes, "repetition": run.repetition}
+    return {**place, **{key: METRICS[key].read(summary) for key in FIGURES}}
+
+
+def write(table: pd.DataFrame) -> None:
+    """Replaces the file; of a cell that several parts have in common, the runs of the first of them."""
+    first = table.groupby(list(AXES))["part"].transform("first")
+    table = table[table["part"] == first]
+    FILE.parent.mkdir(parents=True, exist_ok=True)
+    table.to_csv(FILE, index=False, float_format="%.6g")
+
+
+def read() -> pd.DataFrame:
+    """The table; labels of axes as text."""
+    return pd.read_csv(FILE, dtype=dict.fromkeys(("part", *AXES), str))

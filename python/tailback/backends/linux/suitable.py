@@ -1,0 +1,84 @@
+"""What no kernel can run, found before anything is started. Each finding says where, what, and what to do."""
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tailback.backends import Scenario, Unsuitable
+from tailback.backends.linux.job import PROGRAMS, first_hops, hops_of, root_of, shaper_of
+
+DEFAULT_STACK = "linux-6.12"
+"""What hosts have that name none."""
+
+Finding = tuple[str, str]
+"""What, and what to do."""
+
+
+def refuse(*findings: Iterable[Finding]) -> None:
+    """Raises `Unsuitable` for the first finding."""
+    for what, remedy in itertools.chain(*findings):
+        raise Unsuitable(f"a real kernel cannot run this: {what}\n  hint: {remedy}")
+
+
+def programs() -> Iterator[Finding]:
+    """What must be installed."""
+    for program in PROGRAMS:
+        if not Path(program).is_file():
+            yield f"`{program}`, which builds the network, is not there", "apt-get install iproute2"
+
+
+def stacks(scenario: Scenario, version: str, remedy: str) -> Iterator[Finding]:
+    """The default is a model's and asks for nothing: a kernel may be of any version."""
+    version = ".".join(version.split(".")[:2])
+    for host in scenario["hosts"]:
+        if host["stack"] not in (DEFAULT_STACK, f"linux-{version}"):
+            what = f"host `{host['name']}` has the stack `{host['stack']}`; the kernel is Linux {version}"
+            yield what, f"leave `stack` away, or {remedy}"
+
+
+def findings(scenario: Scenario) -> Iterator[Finding]:
+    """What no kernel can run."""
+    for each in (_paths, _traffic, _shapers, _record):
+        yield from each(scenario)
+
+
+def _paths(scenario: Scenario) -> Iterator[Finding]:
+    """Between two hosts there is one way, or routes would have to be chosen as the simulator does."""
+    hops, left, islands = hops_of(scenario), set(range(len(scenario["hosts"]))), 0
+    while left:
+        here = left.pop()
+        left -= set(first_hops(hops, here))
+        islands += 1
+    if len(scenario["links"]) != len(scenario["hosts"]) - islands:
+        yield (
+            "two hosts are joined in more than one way",
+            "leave one way between any two hosts",
+        )
+
+
+def _traffic(scenario: Scenario) -> Iterator[Finding]:
+    for entry in scenario["traffic"]:
+        if entry["kind"] not in ("tcp", "ping"):
+            yield f"the traffic `{entry['name']}` is of the kind `{entry['kind']}`", "use tcp and ping"
+
+
+def _shapers(scenario: Scenario) -> Iterator[Finding]:
+    for hop in hops_of(scenario):
+        link_bps, own_bps = scenario["links"][hop.link]["rate_bps"], shaper_of(root_of(scenario, hop))
+        if link_bps is not None and own_bps is not None and own_bps > link_bps:
+            name = f"{scenario['hosts'][hop.host]['name']} -> {scenario['hosts'][hop.neighbour]['name']}"
+            what = f"the shaper of {name} is faster than its link ({own_bps} > {link_bps} bit/s)"
+            yield what, "take the shaper away (the rate of the link is kept by one), or shape below the link's rate"
+
+
+def _record(scenario: Scenario) -> Iterator[Finding]:
+    if scenario["record"]["tcp_info"] == "ack":
+        yield "`tcp_info` after each ACK cannot be read from outside the kernel", "record it each interval"
+
+
+def kinds_of(root: Mapping[str, Any] | None) -> Iterator[str]:
+    """The disciplines from `root` down."""
+    while root is not None:
+        yield root["kind"]
+        root = root.get("child")

@@ -1,0 +1,113 @@
+"""The kernel of this machine, in real time: hosts as network namespaces, by root or by an ordinary user.
+
+How it is made sure that nothing stays: all that a run builds lies in anonymous namespaces of one process, the agent
+(`crates/agent/src/host.rs`), which the kernel kills when the thread that started it dies, and whose namespaces with
+their devices, disciplines and sysctls it takes away then. So an error, Ctrl-C, SIGTERM or SIGKILL of anybody leaves
+nothing to be restored, for nothing outside of the namespaces is ever changed: what could not be set inside of one is
+refused (`suitable.py`). Only a temporary folder can stay behind, which a next run removes (`kernel/scratch.py`).
+
+A run whose processors could not keep up is invalid (`emulation.py`). Runs go one at a time on a machine (`turn.py`).
+"""
+
+import functools
+import json
+import os
+import platform
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyarrow import csv
+
+from tailback.backends import Clock, Progress, RunFailed, RunInvalid, RunResult, Scenario
+from tailback.backends.linux import process
+from tailback.backends.linux.job import PROGRAMS, job_of
+from tailback.backends.linux.tables import read_segments, read_tables
+from tailback.backends.netns import emulation, suitable
+from tailback.backends.netns.probe import Probe
+from tailback.backends.netns.turn import Turn
+from tailback.kernel import build_agent
+from tailback.kernel.checkout import digest
+
+FOLDER = "tailback-netns-"
+STALL_S = 30.0
+"""Beyond the hundredth of a run after which its progress is written."""
+ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
+
+
+class Netns:
+    """The kernel of this machine as a backend."""
+
+    name = "netns"
+    clock = Clock.REAL
+
+    def __init__(self, agent: Path, limits: emulation.Shares = emulation.LIMITS) -> None:
+        self.agent = agent
+        self.limits = limits
+        self._probe = Probe(agent)
+        self._turn = Turn()
+
+    @classmethod
+    def of_this_machine(cls) -> "Netns":
+        """With the agent of these sources, which is built if it is not there."""
+        return cls(build_agent())
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """Digest of what runs: the kernel by its name, the agent, iproute2."""
+        files = [self.agent, *(Path(program) for program in PROGRAMS if Path(program).is_file())]
+        kernel = ("kernel", f"{platform.release()} {platform.version()}".encode())
+        return digest([kernel, *((file.name, file.read_bytes()) for file in files)])[:16]
+
+    def new_progress(self) -> Progress:
+        """Progress of one run, by the clock on the wall."""
+        return process.Progress()
+
+    def check(self, scenario: Scenario) -> None:
+        """Looks for what this kernel cannot do, by trying it."""
+        suitable.check(scenario, self._probe)
+
+    def run(self, scenario: Scenario, progress: Progress) -> RunResult:
+        """Has the agent do the job in namespaces; raises `RunInvalid` if the machine could not keep up."""
+        if not isinstance(progress, process.Progress):
+            raise TypeError("a run in namespaces is watched through its own `new_progress()`")
+        with self._turn.one(progress), process.run_folder(FOLDER) as folder:
+            process.place(self.agent, folder)
+            (folder / "job.json").write_text(json.dumps(job_of(scenario)), encoding="utf-8")
+            cost = self._carry_out(folder, scenario["duration_ns"], progress)
+            return RunResult(read_tables(folder), {**cost, "segments": read_segments(folder)})
+
+    def _carry_out(self, folder: Path, duration_ns: int, progress: process.Progress) -> dict[str, float]:
+        looks, started = emulation.Looks(), time.monotonic()
+        command = process.Command(["./agent", "host", str(os.getpid())], ENVIRONMENT)
+        watch = process.Watch(duration_ns, progress, duration_ns / 100e9 + STALL_S, _stalled, looks)
+        status, usage = process.carry_out(command, folder, watch)
+        _judge(folder, status)
+        progress.fraction = 1.0
+        found = emulation.shares(looks.readings, _late_ns(folder))
+        reason = emulation.verdict(found, self.limits)
+        if reason is not None:
+            hint = "lower rates, fewer flows, an idle machine with more processors, or virtual time: --backend uml"
+            raise RunInvalid(f"the emulation was CPU-bound: {reason}\n  hint: {hint}")
+        return process.cost(started, usage, duration_ns) | emulation.as_cost(found)
+
+
+def _stalled(passed_s: float) -> str:
+    hint = "is the machine overloaded? fewer flows, a shorter run"
+    return f"nothing has moved for half a minute, after {passed_s:.1f} s of the run\n  hint: {hint}"
+
+
+def _judge(folder: Path, status: int) -> None:
+    """Raises `RunFailed` unless the agent has left its mark."""
+    if (folder / "done").exists():
+        return
+    said = process.failure(folder)
+    if said is not None:
+        raise RunFailed(f"in the namespaces: {said}")
+    console = (folder / "console").read_text(encoding="utf-8", errors="replace")[-process.CONSOLE_TAIL :]
+    raise RunFailed(f"the agent ended with status {status} before the run did\n{process.shown(console)}")
+
+
+def _late_ns(folder: Path) -> Sequence[int]:
+    late: Sequence[int] = csv.read_csv(folder / "lateness.csv")["late_ns"].to_pylist()
+    return late

@@ -1,0 +1,172 @@
+"""Whether the processors kept up with the network they stood for.
+
+In real time a late timer or a full processor shows in the tables as if it were the network. So while a run is on, the
+following is read every half second; each reading and the one before it make a look, in shares of the time between:
+
+    running   the busiest thread of the agent, as it sends or receives         /proc/PID/task/*/schedstat, 1st number
+    waiting   the longest wait of such a thread for a processor                /proc/PID/task/*/schedstat, 2nd number
+    softirq   the processor with most soft and hard interrupts: forwarding, disciplines, timers         /proc/stat
+    stolen    the processor the hypervisor gave most of to other machines                               /proc/stat
+
+and the agent notes each 5 ms how late its timer was (`crates/agent/src/lateness.rs`). What ksoftirqd does is softirq
+time as well. A share of a run is the one that a tenth of the looks exceed, and at least one does, so that a single look
+condemns no run; only looks count in which the traffic did something. `late` is the share of the timers that were late
+by more than a millisecond, which is the time of one small queue. A run whose share is over the limit is CPU-bound.
+
+What other processes do is not asked: they matter where they take a processor from the run, and that is `waiting`.
+[linux-6.12 Documentation/scheduler/sched-stats.rst, proc_stat(5)]
+"""
+
+import itertools
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+PERIOD_NS = 500_000_000
+"""Between two readings: fifty ticks of /proc/stat, which counts in hundredths of a second."""
+
+LATE_NS = 1_000_000
+ACTIVE = 0.01
+"""Share of a processor below which the traffic of a look was none (pings)."""
+
+TENTH = 10
+SOFTIRQ = (5, 6)
+STOLEN = 7
+TICKS = 8
+"""Numbers of a line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal; guests are in the first."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The counters at one moment."""
+
+    at_ns: int
+    threads: Mapping[str, tuple[int, int]]
+    """ns run and ns waited, by thread."""
+    processors: Mapping[str, Sequence[int]]
+    """Ticks as /proc/stat has them, by processor."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Of a look, of a run, or the limits of a run."""
+
+    running: float
+    waiting: float
+    softirq: float
+    stolen: float
+    late: float
+
+
+LIMITS = Shares(running=0.9, waiting=0.05, softirq=0.9, stolen=0.05, late=0.01)
+
+WORDS = {
+    "running": "a thread of the traffic was busy {} of the time",
+    "waiting": "a thread of the traffic waited for a processor {} of the time",
+    "softirq": "a processor spent {} of its time on packets and interrupts",
+    "stolen": "the hypervisor took {} of a processor's time away",
+    "late": "{} of the timers were late by more than 1 ms",
+}
+
+
+class Looks:
+    """The looks at one process; called often, it reads when it is time."""
+
+    def __init__(self) -> None:
+        self.readings: list[Reading] = []
+
+    def __call__(self, process: int) -> None:
+        """Reads the counters of `process` if a period has passed."""
+        now_ns = time.monotonic_ns()
+        if not self.readings or now_ns - self.readings[-1].at_ns >= PERIOD_NS:
+            self.readings.append(read(process, now_ns))
+
+
+def read(process: int, at_ns: int, proc: Path = Path("/proc")) -> Reading:
+    """The counters now."""
+    lines = [line.split() for line in (proc / "stat").read_text(encoding="ascii").splitlines()]
+    processors = {
+        words[0]: [int(word) for word in words[1 : TICKS + 1]]
+        for words in lines
+        if words[0].startswith("cpu") and words[0] != "cpu"
+    }
+    return Reading(at_ns, _threads(proc / str(process) / "task"), processors)
+
+
+def _threads(tasks: Path) -> dict[str, tuple[int, int]]:
+    found = {}
+    for task in tasks.glob("[0-9]*"):
+        try:
+            ran, waited, _ = (task / "schedstat").read_text(encoding="ascii").split()
+        except (OSError, ValueError):
+            # It has just ended.
+            continue
+        found[task.name] = (int(ran), int(waited))
+    return found
+
+
+def shares(readings: Sequence[Reading], late_ns: Sequence[int]) -> Shares:
+    """What a run came to."""
+    pairs = list(itertools.pairwise(readings))
+    active = [pair for pair in pairs if _ran(*pair) >= ACTIVE] or pairs
+    looks = [(*_of_threads(*pair), *_of_processors(*pair)) for pair in active]
+    running, waiting, softirq, stolen = (_reached([look[place] for look in looks]) for place in range(4))
+    late = sum(each > LATE_NS for each in late_ns) / max(len(late_ns), 1)
+    return Shares(running, waiting, softirq, stolen, late)
+
+
+def verdict(found: Shares, limits: Shares = LIMITS) -> str | None:
+    """Why a run is not valid; `None` if it is."""
+    over = [
+        f"{WORDS[each.name].format(f'{getattr(found, each.name):.1%}')} (limit {getattr(limits, each.name):.0%})"
+        for each in fields(Shares)
+        if getattr(found, each.name) > getattr(limits, each.name)
+    ]
+    return "; ".join(over) or None
+
+
+def as_cost(found: Shares) -> dict[str, float]:
+    """The shares as part of what a run has cost."""
+    return {f"cpu_{name}": value for name, value in asdict(found).items()}
+
+
+def _ran(before: Reading, after: Reading) -> float:
+    """All threads together, in processors."""
+    return sum(ran for ran, _ in _passed(before, after)) / (after.at_ns - before.at_ns)
+
+
+def _of_threads(before: Reading, after: Reading) -> tuple[float, float]:
+    length = after.at_ns - before.at_ns
+    passed = _passed(before, after)
+    return _largest(ran for ran, _ in passed) / length, _largest(waited for _, waited in passed) / length
+
+
+def _passed(before: Reading, after: Reading) -> list[tuple[int, int]]:
+    """Of each thread, what it ran and waited in between; one that is new began at nothing."""
+    found = []
+    for name, (ran, waited) in after.threads.items():
+        ran_before, waited_before = before.threads.get(name, (0, 0))
+        found.append((ran - ran_before, waited - waited_before))
+    return found
+
+
+def _of_processors(before: Reading, after: Reading) -> tuple[float, float]:
+    looks = []
+    for name, ticks in after.processors.items():
+        passed = [late - early for late, early in zip(ticks, before.processors.get(name, ticks), strict=True)]
+        whole = max(sum(passed), 1)
+        looks.append((sum(passed[place] for place in SOFTIRQ) / whole, passed[STOLEN] / whole))
+    return max(softirq for softirq, _ in looks), max(stolen for _, stolen in looks)
+
+
+def _largest(values: Iterable[int]) -> int:
+    return max(values, default=0)
+
+
+def _reached(values: Sequence[float]) -> float:
+    """What a tenth of the looks, and at least one, exceed; nothing without looks."""
+    if not values:
+        return 0.0
+    ordered = sorted(values, reverse=True)
+    return ordered[min(max(len(ordered) // TENTH, 1), len(ordered) - 1)]

@@ -1,0 +1,140 @@
+"""What the kernel of this machine can do, found by trying.
+
+The agent takes the very steps of a job in namespaces that are gone afterwards, and says who refused what
+(`crates/agent/src/probe.rs`).
+"""
+
+import json
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tailback.backends import RunFailed, Scenario, Unsuitable
+from tailback.backends.linux import job, process
+from tailback.backends.linux.job import Hop, Json, flows_of, hops_of, root_of, run
+from tailback.backends.linux.suitable import Finding
+
+FOLDER = "tailback-probe-"
+TIMEOUT_S = 60.0
+NO_NAMESPACES = 3
+"""Status of an agent that cannot have namespaces."""
+
+VIRTUAL_TIME = "run it in virtual time: --backend uml"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Something to try, and what to do if it is refused."""
+
+    what: str
+    remedy: str
+    steps: Sequence[Json]
+
+
+class Probe:
+    """Asks the agent; what has been answered is not asked again."""
+
+    def __init__(self, agent: Path) -> None:
+        self._agent = agent
+        self._answers: dict[str, str | None] = {}
+
+    def findings(self, scenario: Scenario) -> Iterator[Finding]:
+        """What this kernel cannot do of `scenario`."""
+        trials = list(_trials(scenario))
+        controls = sorted({flow["cc"]["name"] for flow in flows_of(scenario)})
+        self._ask(trials, controls)
+        for name in controls:
+            refusal = self._answers[_key(name)]
+            if refusal is not None:
+                remedy = f"load it as root (modprobe tcp_{name}), or {VIRTUAL_TIME}"
+                yield f"this kernel does not have the control `{name}` ({refusal})", remedy
+        for trial in trials:
+            refusal = self._answers[_key(trial.steps)]
+            if refusal is not None:
+                yield f"{trial.what}\n  {refusal}", trial.remedy
+
+    def _ask(self, trials: Sequence[Trial], controls: Sequence[str]) -> None:
+        new_trials = [trial for trial in trials if _key(trial.steps) not in self._answers]
+        new_controls = [name for name in controls if _key(name) not in self._answers]
+        if not new_trials and not new_controls:
+            return
+        placed = [_placed(trial.steps, number) for number, trial in enumerate(new_trials)]
+        answers = _asked(self._agent, {"trials": placed, "controls": new_controls})
+        keys = [*(_key(trial.steps) for trial in new_trials), *map(_key, new_controls)]
+        self._answers.update(zip(keys, [*answers["trials"], *answers["controls"]], strict=True))
+
+
+def _asked(agent: Path, questions: Json) -> Mapping[str, Any]:
+    try:
+        with process.run_folder(FOLDER) as folder:
+            process.place(agent, folder)
+            command, text = [str(folder / "agent"), "probe"], json.dumps(questions)
+            done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    except RunFailed as failure:
+        raise Unsuitable(f"the kernel of this machine cannot be tried: {failure}") from failure
+    said = done.stderr.strip()
+    if done.returncode == NO_NAMESPACES:
+        remedy = (
+            "run as root, allow user namespaces (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone, "
+            f"kernel.apparmor_restrict_unprivileged_userns; a container: --privileged), or {VIRTUAL_TIME}"
+        )
+        raise Unsuitable(f"this machine does not allow namespaces: {said}\n  hint: {remedy}")
+    if done.returncode:
+        raise Unsuitable(f"the kernel of this machine cannot be tried: {said}\n  hint: {VIRTUAL_TIME}")
+    found: Mapping[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def _key(asked: object) -> str:
+    return json.dumps(asked)
+
+
+def _placed(steps: Sequence[Json], host: int) -> list[Json]:
+    """The steps on a host of their own."""
+    return [step | {"host": host} for step in steps]
+
+
+def _trials(scenario: Scenario) -> Iterator[Trial]:
+    yield Trial("this kernel has no veth devices", f"modprobe veth, or {VIRTUAL_TIME}", [_veth()])
+    yield from _sysctls(scenario)
+    for hop in hops_of(scenario):
+        link = scenario["links"][hop.link]
+        for kind, options in job.chain(root_of(scenario, hop), link["rate_bps"]):
+            yield _discipline(kind, options)
+        yield from _wire(scenario, hop)
+
+
+def _veth() -> Json:
+    return run(0, job.IP, "link", "add", "name", "l0", "type", "veth", "peer", "name", "p0")
+
+
+def _sysctls(scenario: Scenario) -> Iterator[Trial]:
+    for step in job.job_of(scenario)["setup"]:
+        if step["kind"] == "write":
+            name = step["path"].removeprefix("/proc/sys/").replace("/", ".")
+            remedy = f"leave it away, or {VIRTUAL_TIME}"
+            what = f"`{name}` cannot be {step['value']} in a namespace of this machine:"
+            yield Trial(what, remedy, [step | {"host": 0}])
+
+
+def _discipline(kind: str, options: Mapping[str, int]) -> Trial:
+    remedy = f"load it as root (modprobe sch_{kind}), or {VIRTUAL_TIME}"
+    steps = [_veth(), *job.attach(Hop(link=0, end=0, host=0, neighbour=0), 0, kind, options)]
+    return Trial(f"this kernel does not take the discipline `{kind}`:", remedy, steps)
+
+
+def _wire(scenario: Scenario, hop: Hop) -> Iterator[Trial]:
+    """The rate and the delay of a link need more than a veth."""
+    link = scenario["links"][hop.link]
+    steps = list(job.wire(Hop(link=0, end=0, host=0, neighbour=0), link["delay_ns"][hop.end], link["rate_bps"]))
+    if not steps:
+        return
+    ends = " - ".join(scenario["hosts"][end]["name"] for end in link["ends"])
+    what = f"the rate or delay of the link {ends} needs netem behind an ifb, which this kernel does not have:"
+    remedy = (
+        "load them as root (modprobe -a sch_netem ifb cls_matchall act_mirred), leave `rate` and `delay` of links away "
+        f"and shape in `qdiscs`, or {VIRTUAL_TIME}"
+    )
+    yield Trial(what, remedy, [_veth(), *steps])

@@ -1,0 +1,44 @@
+"""What the kernel of this machine cannot run, or what would change more of the machine than a namespace."""
+
+import platform
+from collections.abc import Iterator
+from pathlib import Path
+
+from tailback.backends import Scenario
+from tailback.backends.linux import suitable
+from tailback.backends.linux.job import flows_of
+from tailback.backends.linux.suitable import Finding
+from tailback.backends.netns.probe import VIRTUAL_TIME, Probe
+
+STOCK_SHIFT = 10
+"""`sk_pacing_shift` of a socket; nothing can change it from outside. [linux-6.12 sock.c sock_init_data_uid]"""
+
+
+def check(scenario: Scenario, probe: Probe) -> None:
+    """Raises `Unsuitable` for the first thing that cannot be run."""
+    stacks = suitable.stacks(scenario, platform.release(), f"boot that kernel, or {VIRTUAL_TIME}")
+    own = (finding for each in (_small_queues, _controls) for finding in each(scenario))
+    tried = (_statistics(), probe.findings(scenario))
+    suitable.refuse(suitable.programs(), stacks, suitable.findings(scenario), own, *tried)
+
+
+def _statistics() -> Iterator[Finding]:
+    if not Path("/proc/self/schedstat").is_file():
+        what = "this kernel does not tell how long threads wait (CONFIG_SCHED_INFO), so no run could be trusted"
+        yield what, VIRTUAL_TIME
+
+
+def _small_queues(scenario: Scenario) -> Iterator[Finding]:
+    """A stock kernel has one setting: a cap in bytes on top of the millisecond."""
+    for flow in flows_of(scenario):
+        if flow["tsq"] != {"kind": "time", "shift": STOCK_SHIFT}:
+            what = f"`{flow['name']}` has another `tsq` than 1ms, which a stock kernel cannot be given"
+            yield what, f"leave `tsq` away, cap it with the sysctl net.ipv4.tcp_limit_output_bytes, or {VIRTUAL_TIME}"
+
+
+def _controls(scenario: Scenario) -> Iterator[Finding]:
+    for flow in flows_of(scenario):
+        if flow["cc"]["options"]:
+            names = ", ".join(f"`{name}`" for name in flow["cc"]["options"])
+            what = f"{names} of `{flow['cc']['name']}` would change for every connection of this machine"
+            yield what, f"leave it away, or {VIRTUAL_TIME}"

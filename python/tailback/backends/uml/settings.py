@@ -1,0 +1,53 @@
+"""What is one for the whole kernel and belongs to a guest of one's own: TCP Small Queues, parameters of controls.
+
+Our kernel has `tcp_output.small_queue_*` and `sock.pacing_shift` (`kernel/README.md`); a stock kernel has neither.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tailback.backends import Scenario
+from tailback.backends.linux import job
+from tailback.backends.linux.job import Json, flows_of, write
+
+UNCAPPED = 1 << 40
+"""Bytes of a small queue that caps nothing."""
+
+SMALL_QUEUE = "/sys/module/tcp_output/parameters/small_queue_"
+
+
+def job_of(scenario: Scenario) -> Json:
+    """What the agent is told to do in a guest."""
+    plain = job.job_of(scenario)
+    shifts = [_pacing_shift(entry["tsq"]) for entry in flows_of(scenario)]
+    flows = [flow | {"pacing_shift": shift} for flow, shift in zip(plain["flows"], shifts, strict=True)]
+    return plain | {"setup": [*plain["setup"], *_tcp(scenario)], "flows": flows}
+
+
+def _pacing_shift(tsq: Mapping[str, Any]) -> int | None:
+    shift: int | None = tsq["shift"] if tsq["kind"] == "time" else None
+    return shift
+
+
+def _tcp(scenario: Scenario) -> Iterator[Json]:
+    for entry in flows_of(scenario)[:1]:
+        for name, value in small_queue(entry["tsq"]).items():
+            yield write(None, SMALL_QUEUE + name, value)
+    written: dict[str, int] = {}
+    for entry in flows_of(scenario):
+        control = entry["cc"]
+        written |= {f"/sys/module/tcp_{control['name']}/parameters/{name}": v for name, v in control["options"].items()}
+    yield from (write(None, path, value) for path, value in written.items())
+
+
+def small_queue(tsq: Mapping[str, Any]) -> dict[str, int]:
+    """Values of our kernel's `tcp_output.small_queue_*`; nothing for a time, which is the socket's own shift."""
+    if tsq["kind"] == "off":
+        return {"shift": 0, "bytes": UNCAPPED}
+    if tsq["kind"] == "check":
+        return {"shift": tsq["shift"]}
+    if tsq["kind"] == "bytes":
+        return {"shift": 0, "bytes": tsq["bytes"]}
+    if tsq["kind"] == "packets":
+        return {"packets": tsq["packets"]}
+    return {}

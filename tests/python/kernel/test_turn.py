@@ -1,0 +1,47 @@
+"""Runs in real time go one at a time on a machine."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from tailback.backends import RunCancelled
+from tailback.backends.linux.process import Progress
+from tailback.backends.netns.turn import Turn
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> str:
+    return f"\0{tmp_path}"
+
+
+def cancelled() -> Progress:
+    progress = Progress()
+    progress.cancel()
+    return progress
+
+
+def test_whoever_waits_can_be_cancelled(address: str) -> None:
+    with Turn(address).one(Progress()), pytest.raises(RunCancelled), Turn(address).one(cancelled()):
+        pass
+
+
+def test_runs_of_one_holder_share_its_turn(address: str) -> None:
+    turn = Turn(address)
+    with turn.one(Progress()), turn.one(cancelled()):
+        pass
+
+
+def test_the_turn_goes_on_when_its_last_run_has_ended(address: str) -> None:
+    first, second, entered = Turn(address), Turn(address), threading.Event()
+
+    def wait() -> None:
+        with second.one(Progress()):
+            entered.set()
+
+    with first.one(Progress()):
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        assert not entered.wait(0.5)
+    waiting.join(5)
+    assert entered.is_set()
