@@ -143,7 +143,8 @@ impl<'a> Builder<'a> {
     pub fn close(mut self, to: StationId, closed_by: ClosedBy) -> Option<Aggregate> {
         let lone = self.frames.len() == 1;
         let last = self.frames.back_mut()?;
-        let bytes = if lone { last.bytes } else { self.bytes.max(self.padded_with_filling(self.frames.len())) };
+        let bytes =
+            if lone { last.bytes } else { self.bytes.max(self.padded_with_filling(self.frames.len())) };
         let duration = self.mode.ppdu(bytes, self.band);
         Some(Aggregate {
             to,
@@ -160,7 +161,11 @@ impl<'a> Builder<'a> {
     /// The last subframe keeps its empty delimiters and loses its padding.
     fn padded_with_filling(&self, frames: usize) -> u32 {
         let last = self.frames[frames - 1].bytes;
-        self.padded - (subframe(last, self.limits.shortest_mpdu) - DELIMITER - last - filling(last, self.limits.shortest_mpdu))
+        self.padded
+            - (subframe(last, self.limits.shortest_mpdu)
+                - DELIMITER
+                - last
+                - filling(last, self.limits.shortest_mpdu))
     }
 }
 
@@ -221,7 +226,9 @@ mod tests {
 
     #[test]
     fn slow_modes_are_closed_by_4_096_ms() {
-        let frames = |mode: Mode| (fill(&ATH9K, &mode, 1538, 100).frames.len(), fill(&ATH9K, &mode, 1538, 100).closed_by);
+        let frames = |mode: Mode| {
+            (fill(&ATH9K, &mode, 1538, 100).frames.len(), fill(&ATH9K, &mode, 1538, 100).closed_by)
+        };
         assert_eq!(frames(mode(20, 1, 0, Guard::Ns800)), (2, ClosedBy::Duration));
         assert_eq!(frames(mode(20, 1, 7, Guard::Ns800)), (21, ClosedBy::Duration));
         assert_eq!(frames(mode(40, 1, 7, Guard::Ns800)).0, 32);

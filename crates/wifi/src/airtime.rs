@@ -29,7 +29,12 @@ pub struct AirtimeScheduler {
 impl AirtimeScheduler {
     /// For `stations`; `fair` false: plain round robin.
     pub fn new(stations: usize, fair: bool) -> Self {
-        AirtimeScheduler { fair, deficits_us: vec![0; stations], list: VecDeque::new(), listed: vec![false; stations] }
+        AirtimeScheduler {
+            fair,
+            deficits_us: vec![0; stations],
+            list: VecDeque::new(),
+            listed: vec![false; stations],
+        }
     }
 
     /// A station has packets.
@@ -42,7 +47,7 @@ impl AirtimeScheduler {
     }
 
     /// The station whose turn it is, taken from the list: give it back with [`served`](Self::served).
-    pub fn next(&mut self) -> Option<u16> {
+    pub fn take_turn(&mut self) -> Option<u16> {
         loop {
             let station = self.list.pop_front()?;
             let deficit = &mut self.deficits_us[usize::from(station)];
@@ -81,7 +86,7 @@ mod tests {
         scheduler.activate(0);
         scheduler.activate(1);
         for _ in 0..10_000 {
-            let station = scheduler.next().unwrap();
+            let station = scheduler.take_turn().unwrap();
             let span = airtime_us[usize::from(station)];
             used[usize::from(station)] += span;
             scheduler.charge(station, Span::from_micros(span));

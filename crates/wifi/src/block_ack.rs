@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use tailback_packet::Packet;
 
+use crate::PacketBoxes;
 use crate::frame::Mpdu;
 
 /// Sequence numbers that may be outstanding: a compressed block ack's bitmap.
@@ -86,13 +87,13 @@ pub struct Recipient {
 
 impl Recipient {
     /// A frame came; what can be passed up now is appended to `up`, in order.
-    pub fn take(&mut self, sequence: u64, packet: Box<Packet>, up: &mut Vec<Box<Packet>>) {
+    pub fn take(&mut self, sequence: u64, packet: Box<Packet>, up: &mut PacketBoxes) {
         self.held.insert(sequence, packet);
         self.pass_up(up);
     }
 
     /// Everything before `start` has come or never will.
-    pub fn move_to(&mut self, start: u64, up: &mut Vec<Box<Packet>>) {
+    pub fn move_to(&mut self, start: u64, up: &mut PacketBoxes) {
         while self.expected < start {
             up.extend(self.held.remove(&self.expected));
             self.expected += 1;
@@ -105,7 +106,7 @@ impl Recipient {
         self.held.len()
     }
 
-    fn pass_up(&mut self, up: &mut Vec<Box<Packet>>) {
+    fn pass_up(&mut self, up: &mut PacketBoxes) {
         while let Some(packet) = self.held.remove(&self.expected) {
             up.push(packet);
             self.expected += 1;
@@ -139,7 +140,8 @@ mod tests {
         for sequence in [5, 2, 9, 3] {
             session.send_again(Mpdu { sequence, ..mpdu(1538) });
         }
-        let order: Vec<u64> = std::iter::from_fn(|| session.take_retry()).map(|frame| frame.sequence).collect();
+        let order: Vec<u64> =
+            std::iter::from_fn(|| session.take_retry()).map(|frame| frame.sequence).collect();
         assert_eq!(order, [2, 3, 5, 9]);
     }
 

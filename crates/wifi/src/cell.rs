@@ -18,7 +18,7 @@ use crate::StationId;
 use crate::aggregate::ClosedBy;
 use crate::contend::Exchange;
 use crate::phy::Band;
-use crate::station::{Station, Status};
+use crate::station::{Acknowledged, Station, Status};
 
 /// Bytes of an ACK, a CTS, an RTS and a compressed block ack.
 const ACK: u32 = 14;
@@ -253,7 +253,8 @@ impl Cell {
             }
             let credit = frame.packet.charged.then_some((frame.packet.from, frame.packet.truesize));
             frame.packet.charged = false;
-            status.acknowledged.push((frame.sequence, frame.bytes, credit));
+            let (sequence, bytes) = (frame.sequence, frame.bytes);
+            status.acknowledged.push(Acknowledged { sequence, bytes, credit });
             self.stations[to.index()].receive(category, from, (frame.sequence, frame.packet), &mut up);
         }
         row.received = status.acknowledged.len() as u32;
@@ -274,7 +275,11 @@ impl Cell {
     fn answered(&mut self, sender: Sender, status: Status, studio: &mut Studio<'_>) {
         self.settle(sender, Exchange::Answered, &status, studio);
         self.outcomes.extend(
-            status.acknowledged.iter().filter_map(|&(_, _, credit)| credit).map(|(id, size)| Outcome::Credit(id, size)),
+            status
+                .acknowledged
+                .iter()
+                .filter_map(|frame| frame.credit)
+                .map(|(id, size)| Outcome::Credit(id, size)),
         );
         let band = self.settings.band;
         self.idle_from(studio.now, |contender| contender.edca().aifs(band));

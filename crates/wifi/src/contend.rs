@@ -33,8 +33,12 @@ pub enum AccessCategory {
 
 impl AccessCategory {
     /// All, the most urgent first.
-    pub const ALL: [AccessCategory; 4] =
-        [AccessCategory::Voice, AccessCategory::Video, AccessCategory::BestEffort, AccessCategory::Background];
+    pub const ALL: [AccessCategory; 4] = [
+        AccessCategory::Voice,
+        AccessCategory::Video,
+        AccessCategory::BestEffort,
+        AccessCategory::Background,
+    ];
 
     /// The category of a type-of-service octet: its three highest bits are the user priority.
     /// [linux-6.12 net/wireless/util.c cfg80211_classify8021d] [ieee80211-2016 table 10-1]
@@ -120,7 +124,14 @@ pub struct Contender {
 impl Contender {
     /// Nothing waits, the counter is 0.
     pub fn new(edca: Edca, band: Band) -> Self {
-        Contender { edca, slot: band.slot(), window: edca.cw_min, counter: 0, resume: SimTime::ZERO, waiting: None }
+        Contender {
+            edca,
+            slot: band.slot(),
+            window: edca.cw_min,
+            counter: 0,
+            resume: SimTime::ZERO,
+            waiting: None,
+        }
     }
 
     /// Its parameters.

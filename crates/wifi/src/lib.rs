@@ -28,6 +28,9 @@ pub use driver::Profile;
 pub use phy::{Band, Mode};
 pub use station::{Link, Station};
 
+/// Packets on their way to a host, in order.
+pub type PacketBoxes = Vec<Box<tailback_packet::Packet>>;
+
 /// A radio of the cell, numbered from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct StationId(pub u16);

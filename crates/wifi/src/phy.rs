@@ -103,7 +103,9 @@ pub enum ModeError {
     #[error("MCS {0} does not exist with {1:?}, {2} MHz and {3} streams\n  hint: {4}")]
     Mcs(u32, Format, u32, u32, &'static str),
     /// No such guard interval.
-    #[error("{0:?} is not a guard interval of {1:?}\n  hint: HT and VHT have 400 and 800 ns, HE has 800, 1600 and 3200 ns")]
+    #[error(
+        "{0:?} is not a guard interval of {1:?}\n  hint: HT and VHT have 400 and 800 ns, HE has 800, 1600 and 3200 ns"
+    )]
     Guard(Guard, Format),
 }
 
@@ -255,7 +257,7 @@ fn encoders(format: Format, bits_per_symbol: u64, guard: Guard) -> u64 {
 /// Each encoder must get whole bits from a symbol; two modes fail otherwise. [ieee80211-2016 §21.5]
 fn fits_vht(sixths: u64, encoders: u64, width: u32, streams: u32, mcs: u32) -> bool {
     let left_out = matches!((width, streams, mcs), (80, 3 | 7, 6) | (80, 6, 9) | (160, 3, 9));
-    sixths % 6 == 0 && (sixths / 6) % encoders == 0 && !left_out
+    sixths.is_multiple_of(6) && (sixths / 6).is_multiple_of(encoders) && !left_out
 }
 
 #[cfg(test)]
@@ -285,7 +287,10 @@ mod tests {
 
     #[test]
     fn the_rates_of_802_11ac_and_ax_are_those_on_the_box() {
-        assert_eq!([tenths(vht(80, 1, 9)), tenths(vht(80, 2, 9)), tenths(vht(80, 3, 9))], [4333, 8667, 13000]);
+        assert_eq!(
+            [tenths(vht(80, 1, 9)), tenths(vht(80, 2, 9)), tenths(vht(80, 3, 9))],
+            [4333, 8667, 13000]
+        );
         assert_eq!([tenths(vht(160, 1, 9)), tenths(vht(20, 1, 8))], [8667, 867]);
         let he = |width, mcs| tenths(Mode::new(Format::He, width, 1, mcs, Guard::Ns800).unwrap());
         assert_eq!([he(20, 0), he(40, 7), he(80, 9), he(160, 11)], [86, 1721, 4804, 12010]);
@@ -295,7 +300,10 @@ mod tests {
     fn durations_are_exact_to_the_microsecond() {
         let mode = ht(40, 15, Guard::Ns400);
         let micros = |bytes, band| mode.ppdu(bytes, band).as_micros();
-        assert_eq!([micros(1538, Band::Ghz5), micros(1538, Band::Ghz2), micros(49_406, Band::Ghz5)], [84, 90, 1360]);
+        assert_eq!(
+            [micros(1538, Band::Ghz5), micros(1538, Band::Ghz2), micros(49_406, Band::Ghz5)],
+            [84, 90, 1360]
+        );
         assert_eq!(ht(40, 13, Guard::Ns800).ppdu(49_406, Band::Ghz5).as_micros(), 40 + 4 * 458);
         assert_eq!(vht(80, 2, 9).ppdu(98_814, Band::Ghz5).as_micros(), 960);
     }
@@ -303,13 +311,18 @@ mod tests {
     #[test]
     fn control_frames_last_as_long_as_the_dossier_says() {
         let micros = |bytes, bits| Band::Ghz5.legacy_frame(bytes, bits).as_micros();
-        assert_eq!([micros(14, 96), micros(14, 24), micros(20, 96), micros(32, 96), micros(32, 24)], [28, 44, 28, 32, 68]);
+        assert_eq!(
+            [micros(14, 96), micros(14, 24), micros(20, 96), micros(32, 96), micros(32, 24)],
+            [28, 44, 28, 32, 68]
+        );
         assert_eq!(Band::Ghz2.legacy_frame(14, 96).as_micros(), 34);
     }
 
     #[test]
     fn the_largest_psdu_within_a_time_fills_it() {
-        for (mode, limit) in [(ht(40, 15, Guard::Ns400), 4096), (ht(20, 0, Guard::Ns800), 4096), (vht(80, 2, 9), 1504)] {
+        for (mode, limit) in
+            [(ht(40, 15, Guard::Ns400), 4096), (ht(20, 0, Guard::Ns800), 4096), (vht(80, 2, 9), 1504)]
+        {
             let limit = Span::from_micros(limit);
             let bytes = mode.psdu_within(limit, Band::Ghz5);
             assert!(mode.ppdu(bytes, Band::Ghz5) <= limit);
@@ -320,7 +333,8 @@ mod tests {
     #[test]
     fn what_the_standard_leaves_out_is_refused() {
         let vht = |width, streams, mcs| Mode::new(Format::Vht, width, streams, mcs, Guard::Ns800);
-        for (width, streams, mcs) in [(20, 1, 9), (20, 2, 9), (80, 3, 6), (160, 3, 9), (60, 1, 1), (80, 9, 1)] {
+        for (width, streams, mcs) in [(20, 1, 9), (20, 2, 9), (80, 3, 6), (160, 3, 9), (60, 1, 1), (80, 9, 1)]
+        {
             assert!(vht(width, streams, mcs).is_err(), "{width} MHz, {streams} streams, MCS {mcs}");
         }
         assert!(vht(20, 3, 9).is_ok());

@@ -12,7 +12,6 @@ use tailback_packet::{DropReason, Packet, SocketId};
 use tailback_qdisc::Desk;
 use tailback_units::{SimTime, Span};
 
-use crate::StationId;
 use crate::aggregate::{Aggregate, Builder, ClosedBy};
 use crate::airtime::AirtimeScheduler;
 use crate::block_ack::{Originator, Recipient};
@@ -21,6 +20,7 @@ use crate::driver::{Above, Below, Profile};
 use crate::frame::Mpdu;
 use crate::phy::{Band, Mode};
 use crate::station_queues::StationQueues;
+use crate::{PacketBoxes, StationId};
 
 /// Access categories.
 const CATEGORIES: usize = AccessCategory::ALL.len();
@@ -73,13 +73,30 @@ struct Session {
 /// What became of the frames of an aggregate.
 #[derive(Debug, Default)]
 pub struct Status {
-    /// Acknowledged: sequence number, and the socket and truesize to credit.
-    pub acknowledged: Vec<(u64, u32, Option<(SocketId, u32)>)>,
+    /// Those that were acknowledged.
+    pub acknowledged: Vec<Acknowledged>,
+}
+
+/// A frame that was acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub struct Acknowledged {
+    /// Its sequence number.
+    pub sequence: u64,
+    /// Its length.
+    pub bytes: u32,
+    /// The socket to credit, and with how much truesize.
+    pub credit: Option<(SocketId, u32)>,
 }
 
 impl Station {
     /// A radio that reaches others as `links` says, by their number.
-    pub fn new(profile: Profile, band: Band, overhead: u32, edca: [Edca; CATEGORIES], links: Vec<Option<Link>>) -> Self {
+    pub fn new(
+        profile: Profile,
+        band: Band,
+        overhead: u32,
+        edca: [Edca; CATEGORIES],
+        links: Vec<Option<Link>>,
+    ) -> Self {
         let stations = links.len();
         let queues = match profile.above {
             Above::StationQueues(limits) => Some(StationQueues::new(stations * CATEGORIES, limits)),
@@ -120,7 +137,7 @@ impl Station {
                 self.lanes[category].turns.activate(to.0);
                 self.pull(category, desk);
             }
-            None => self.into_firmware(category, to, packet, desk.now),
+            None => self.hand_to_firmware(category, to, packet, desk.now),
         }
     }
 
@@ -133,7 +150,8 @@ impl Station {
     pub fn head(&mut self, category: usize, now: SimTime) -> Option<&mut Aggregate> {
         if self.lanes[category].hardware.is_empty() {
             let turn = self.lanes[category].firmware_turns.pop_front()?;
-            let aggregate = self.form(category, StationId(turn), &mut |session, _| session.firmware.pop_front(), now);
+            let aggregate =
+                self.form(category, StationId(turn), &mut |session, _| session.firmware.pop_front(), now);
             if !self.lanes[category].sessions[usize::from(turn)].is_idle() {
                 self.lanes[category].firmware_turns.push_back(turn);
             }
@@ -153,12 +171,17 @@ impl Station {
 
     /// The status of the aggregate on the air is known: its frames are settled or sent again, the slot is filled.
     /// `delivered`: what the receiver has acknowledged. Returns the oldest number outstanding with that station.
-    pub fn complete(&mut self, category: usize, status: &Status, desk: &mut Desk<'_>) -> Option<(StationId, u64)> {
+    pub fn complete(
+        &mut self,
+        category: usize,
+        status: &Status,
+        desk: &mut Desk<'_>,
+    ) -> Option<(StationId, u64)> {
         let aggregate = self.lanes[category].hardware.pop_front()?;
         let (to, tries) = (aggregate.to, aggregate.failures + 1);
         let airtime = aggregate.duration * u64::from(tries);
         let mut start = 0;
-        for &(sequence, bytes, _) in &status.acknowledged {
+        for &Acknowledged { sequence, bytes, .. } in &status.acknowledged {
             start = self.settle(category, to, sequence, bytes);
         }
         for mut frame in aggregate.frames {
@@ -182,13 +205,19 @@ impl Station {
     }
 
     /// A frame came from another station; what can be passed up is appended to `up`.
-    pub fn receive(&mut self, category: usize, from: StationId, frame: (u64, Box<Packet>), up: &mut Vec<Box<Packet>>) {
+    pub fn receive(
+        &mut self,
+        category: usize,
+        from: StationId,
+        frame: (u64, Box<Packet>),
+        up: &mut PacketBoxes,
+    ) {
         let recipient = &mut self.lanes[category].sessions[from.index()].recipient;
         recipient.take(frame.0, frame.1, up);
     }
 
     /// Another station will not send again what is below `start`.
-    pub fn move_window(&mut self, category: usize, from: StationId, start: u64, up: &mut Vec<Box<Packet>>) {
+    pub fn move_window(&mut self, category: usize, from: StationId, start: u64, up: &mut PacketBoxes) {
         self.lanes[category].sessions[from.index()].recipient.move_to(start, up);
     }
 
@@ -213,7 +242,8 @@ impl Station {
             let sessions: usize = lane.sessions.iter().map(Session::packets).sum();
             sessions + lane.hardware.iter().map(|aggregate| aggregate.frames.len()).sum::<usize>()
         };
-        self.queues.as_ref().map_or(0, |queues| queues.packets() as usize) + self.lanes.iter().map(lane).sum::<usize>()
+        self.queues.as_ref().map_or(0, |queues| queues.packets() as usize)
+            + self.lanes.iter().map(lane).sum::<usize>()
     }
 
     /// Packets for `to` wait above the hardware.
@@ -233,14 +263,21 @@ impl Station {
     fn fill_slots(&mut self, category: usize, slots: u32, desk: &mut Desk<'_>) {
         let Some(mut queues) = self.queues.take() else { return };
         while self.lanes[category].hardware.len() < slots as usize {
-            let Some(turn) = self.lanes[category].turns.next() else { break };
+            let Some(turn) = self.lanes[category].turns.take_turn() else { break };
             let to = StationId(turn);
             let number = queue_number(to, category);
             let now = desk.now;
-            let formed = self.form(category, to, &mut |_, overhead| mpdu(queues.dequeue(number, desk)?, overhead, now), now);
+            let formed = self.form(
+                category,
+                to,
+                &mut |_, overhead| mpdu(queues.dequeue(number, desk)?, overhead, now),
+                now,
+            );
             // A station whose window is full comes back when frames of it are settled.
             let Some(aggregate) = formed else { continue };
-            if queues.packets_of(number) > 0 || self.lanes[category].sessions[to.index()].originator.waiting() > 0 {
+            if queues.packets_of(number) > 0
+                || self.lanes[category].sessions[to.index()].originator.waiting() > 0
+            {
                 self.lanes[category].turns.served(turn);
             }
             self.lanes[category].hardware.push_back(aggregate);
@@ -252,14 +289,14 @@ impl Station {
         let Some(mut queues) = self.queues.take() else { return };
         let mut full = Vec::new();
         while self.in_firmware < frames {
-            let Some(turn) = self.lanes[category].turns.next() else { break };
+            let Some(turn) = self.lanes[category].turns.take_turn() else { break };
             let to = StationId(turn);
             if airtime.is_some_and(|most| self.firmware_airtime(category, to) >= most) {
                 full.push(turn);
                 continue;
             }
             if let Some(packet) = queues.dequeue(queue_number(to, category), desk) {
-                self.into_firmware(category, to, packet, desk.now);
+                self.hand_to_firmware(category, to, packet, desk.now);
             }
             if queues.packets_of(queue_number(to, category)) > 0 {
                 self.lanes[category].turns.served(turn);
@@ -269,7 +306,7 @@ impl Station {
         self.queues = Some(queues);
     }
 
-    fn into_firmware(&mut self, category: usize, to: StationId, packet: Box<Packet>, now: SimTime) {
+    fn hand_to_firmware(&mut self, category: usize, to: StationId, packet: Box<Packet>, now: SimTime) {
         let lane = &mut self.lanes[category];
         let session = &mut lane.sessions[to.index()];
         let Some(frame) = mpdu(packet, self.overhead, now) else { return };
@@ -331,7 +368,9 @@ impl Station {
         lane.sessions[to.index()].originator.send_again(frame);
         match self.profile.below {
             Below::Slots(_) => lane.turns.activate(to.0),
-            Below::Firmware { .. } if !lane.firmware_turns.contains(&to.0) => lane.firmware_turns.push_front(to.0),
+            Below::Firmware { .. } if !lane.firmware_turns.contains(&to.0) => {
+                lane.firmware_turns.push_front(to.0)
+            }
             Below::Firmware { .. } => {}
         }
     }

@@ -85,8 +85,9 @@ impl StationQueues {
         self.owners[flow as usize] = queue;
         self.flows.push(flow, packet);
         let all = FLOWS + self.queues.len() as u32;
-        let state = self.queues[usize::from(queue)]
-            .get_or_insert_with(|| Box::new(StationQueue { turns: RoundRobin::new(all, QUANTUM), packets: 0 }));
+        let state = self.queues[usize::from(queue)].get_or_insert_with(|| {
+            Box::new(StationQueue { turns: RoundRobin::new(all, QUANTUM), packets: 0 })
+        });
         state.packets += 1;
         state.turns.join(flow);
         self.shrink(desk);

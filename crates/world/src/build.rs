@@ -3,7 +3,7 @@
 use tailback_engine::{Alarm, Streams};
 use tailback_packet::{DropReason, ETHERNET_HEADER, HostId, IPV4_HEADER, SocketId};
 use tailback_qdisc::{Attachment, Qdisc};
-use tailback_record::Record;
+use tailback_record::{Record, Wifi};
 use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Wakeup};
 use tailback_units::{Bytes, ParameterError, Parameters, Rate, SimTime, Span};
 
@@ -252,7 +252,8 @@ enum Side {
 }
 
 fn journal(scenario: &Scenario) -> Journal {
-    let mut record = Record::default();
+    let wifi = (!scenario.cells.is_empty()).then(Wifi::default);
+    let mut record = Record { wifi, ..Record::default() };
     let hosts = scenario.hosts.iter().map(|host| record.names.give(&host.name)).collect();
     let packet_rows = scenario.record.events;
     Journal { record, packet_rows, hosts, devices: Vec::new(), conversations: Vec::new() }
@@ -282,7 +283,9 @@ fn root(
         Some(given) => {
             discipline(&scenario.qdiscs[given].root, &attachment, &format!("qdiscs[{given}].root")).map(Some)
         }
-        None if link.rate_bps.is_some() => discipline(&default_qdisc(), &attachment, "qdiscs").map(Some),
+        None if link.rate_bps.is_some() || radio::wants_qdisc(scenario, index, end) => {
+            discipline(&default_qdisc(), &attachment, "qdiscs").map(Some)
+        }
         None => Ok(None),
     }
 }
@@ -345,7 +348,7 @@ fn small_queue_limit(tsq: SmallQueue) -> SmallQueueLimit {
 }
 
 /// A value that an algorithm does not take, with the path of that value.
-fn parameter_error(error: ParameterError, options: &str) -> BuildError {
+pub(crate) fn parameter_error(error: ParameterError, options: &str) -> BuildError {
     let (name, remedy) = match &error {
         ParameterError::Unknown(name, known) => (name.clone(), format!("write one of: {}", known.join(", "))),
         ParameterError::OutOfRange { name, least, most, .. } => {

@@ -7,11 +7,15 @@
 use rand_core::Rng;
 use tailback_engine::Streams;
 use tailback_packet::{HostId, Packet};
-use tailback_units::{SimTime, Span};
-use tailback_wifi::driver::{self, Above, Below, Profile};
+use tailback_record::WifiRow;
+use tailback_units::{Bytes, Parameters, SimTime};
+use tailback_wifi::driver::{self, Above, Profile};
 use tailback_wifi::phy::{Format, Guard};
-use tailback_wifi::{AccessCategory, Band, CellSettings, Edca, Mode, Outcome, Station, StationId, Studio};
+use tailback_wifi::{
+    AccessCategory, Band, CellSettings, Edca, Mode, Outcome, Ppdu, Station, StationId, Studio,
+};
 
+use crate::build::parameter_error;
 use crate::scenario::{self, Link, Scenario};
 use crate::stage::Stage;
 use crate::world::World;
@@ -105,8 +109,30 @@ impl World {
             }
             Outcome::Credit(socket, truesize) => self.stage.credits.push((socket, truesize)),
             Outcome::Accepts(station) => self.wake_queues(channel, station),
-            Outcome::Sent(_) => {}
+            Outcome::Sent(ppdu) => self.note_ppdu(channel, &ppdu),
         }
+    }
+
+    fn note_ppdu(&mut self, channel: usize, ppdu: &Ppdu) {
+        let journal = &mut self.stage.journal;
+        let hosts = &self.stage.channels[channel].hosts;
+        let [from, to] = [ppdu.from, ppdu.to].map(|radio| hosts[usize::from(radio.0)]);
+        let row = WifiRow {
+            t: ppdu.began,
+            from: journal.hosts[usize::from(from.0)],
+            to: journal.hosts[usize::from(to.0)],
+            mpdus: u64::from(ppdu.mpdus),
+            received: u64::from(ppdu.received),
+            ip_bytes: Bytes(u64::from(ppdu.ip_bytes)),
+            psdu_bytes: Bytes(u64::from(ppdu.psdu_bytes)),
+            duration_us: ppdu.duration,
+            tries: u64::from(ppdu.tries),
+            colliders: u64::from(ppdu.colliders),
+            access_us: ppdu.access_delay,
+            queued: u64::from(ppdu.queued),
+            closed_by: ppdu.closed_by.name(),
+        };
+        journal.record.wifi.get_or_insert_default().push(row);
     }
 
     fn wake_queues(&mut self, channel: usize, station: StationId) {
@@ -122,7 +148,10 @@ impl World {
     fn bury_on_air(&mut self, channel: usize) {
         let dropped = std::mem::take(&mut self.stage.dropped);
         for (packet, reason) in dropped {
-            let device = self.devices.iter().position(|device| device.radio.is_some_and(|radio| radio.channel() == channel));
+            let device = self
+                .devices
+                .iter()
+                .position(|device| device.radio.is_some_and(|radio| radio.channel() == channel));
             if let Some(device) = device {
                 self.devices[device].drops[reason as usize] += 1;
                 let id = self.devices[device].id;
@@ -147,12 +176,22 @@ pub(crate) fn all_links(scenario: &Scenario) -> Vec<Link> {
 }
 
 /// The channel of a cell.
-pub(crate) fn channel(cell: &scenario::Cell, index: usize, streams: &mut Streams) -> Result<Channel, BuildError> {
+pub(crate) fn channel(
+    cell: &scenario::Cell,
+    index: usize,
+    streams: &mut Streams,
+) -> Result<Channel, BuildError> {
     let path = format!("cells[{index}]");
     let band = match cell.band.as_str() {
         "2.4GHz" => Band::Ghz2,
         "5GHz" => Band::Ghz5,
-        other => return Err(BuildError::new(format!("{path}.band"), format!("`{other}`"), "write 2.4GHz or 5GHz")),
+        other => {
+            return Err(BuildError::new(
+                format!("{path}.band"),
+                format!("`{other}`"),
+                "write 2.4GHz or 5GHz",
+            ));
+        }
     };
     let count = cell.stations.len() + 1;
     let mut links = vec![vec![None; count]; count];
@@ -164,7 +203,10 @@ pub(crate) fn channel(cell: &scenario::Cell, index: usize, streams: &mut Streams
     }
     let edca = AccessCategory::ALL.map(Edca::station);
     let drivers = std::iter::once((&cell.driver, format!("{path}.driver"))).chain(
-        cell.stations.iter().enumerate().map(|(place, radio)| (&radio.driver, format!("{path}.stations[{place}].driver"))),
+        cell.stations
+            .iter()
+            .enumerate()
+            .map(|(place, radio)| (&radio.driver, format!("{path}.stations[{place}].driver"))),
     );
     let stations = drivers
         .zip(links)
@@ -172,7 +214,9 @@ pub(crate) fn channel(cell: &scenario::Cell, index: usize, streams: &mut Streams
             Ok(Station::new(profile(driver, &path)?, band, cell.mpdu_overhead, edca, links))
         })
         .collect::<Result<Vec<_>, BuildError>>()?;
-    let draws = (0..count).map(|radio| Box::new(streams.stream(&format!("{path} radio {radio}"), "air")) as Box<dyn Rng + Send>);
+    let draws = (0..count).map(|radio| {
+        Box::new(streams.stream(&format!("{path} radio {radio}"), "air")) as Box<dyn Rng + Send>
+    });
     Ok(Channel {
         cell: tailback_wifi::Cell::new(CellSettings { band, rts: cell.rts }, stations),
         draws: draws.collect(),
@@ -186,14 +230,26 @@ fn mode(mode: &scenario::Mode, path: &str) -> Result<Mode, BuildError> {
         "ht" => Format::Ht,
         "vht" => Format::Vht,
         "he" => Format::He,
-        other => return Err(BuildError::new(format!("{path}.format"), format!("`{other}`"), "write ht, vht or he")),
+        other => {
+            return Err(BuildError::new(
+                format!("{path}.format"),
+                format!("`{other}`"),
+                "write ht, vht or he",
+            ));
+        }
     };
     let guard = match mode.guard_ns {
         400 => Guard::Ns400,
         800 => Guard::Ns800,
         1600 => Guard::Ns1600,
         3200 => Guard::Ns3200,
-        other => return Err(BuildError::new(format!("{path}.guard_ns"), format!("{other}"), "write 400, 800, 1600 or 3200")),
+        other => {
+            return Err(BuildError::new(
+                format!("{path}.guard_ns"),
+                format!("{other}"),
+                "write 400, 800, 1600 or 3200",
+            ));
+        }
     };
     Mode::new(format, mode.width, mode.streams, mode.mcs, guard)
         .map_err(|error| BuildError::new(path, error.to_string(), "write a mode of the standard"))
@@ -203,30 +259,24 @@ fn mode(mode: &scenario::Mode, path: &str) -> Result<Mode, BuildError> {
 fn profile(driver: &scenario::Driver, path: &str) -> Result<Profile, BuildError> {
     let Some(profile) = driver::find(&driver.name) else {
         let known = driver::PROFILES.iter().map(|profile| profile.name).collect::<Vec<_>>().join(", ");
-        return Err(BuildError::new(format!("{path}.name"), format!("no driver `{}`", driver.name), format!("write one of: {known}")));
+        return Err(BuildError::new(
+            format!("{path}.name"),
+            format!("no driver `{}`", driver.name),
+            format!("write one of: {known}"),
+        ));
     };
-    let mut profile = *profile;
-    for (option, &value) in &driver.options {
-        let small = u32::try_from(value).unwrap_or(u32::MAX);
-        match (option.as_str(), &mut profile.below, &mut profile.above) {
-            ("subframes", ..) => profile.limits.frames = small,
-            ("bytes", ..) => profile.limits.bytes = small,
-            ("duration", ..) => profile.limits.duration = Span::from_nanos(value),
-            ("shortest_mpdu", ..) => profile.limits.shortest_mpdu = small,
-            ("slots", Below::Slots(slots), _) => *slots = small,
-            ("frames", Below::Firmware { frames, .. }, _) => *frames = small,
-            ("airtime", Below::Firmware { airtime, .. }, _) => *airtime = Some(Span::from_nanos(value)),
-            ("memory_limit", _, Above::StationQueues(limits)) => limits.memory = value,
-            ("limit", _, Above::StationQueues(limits)) => limits.packets = small,
-            ("retries", ..) => profile.frame_tries = small,
-            _ => {
-                let remedy = "write subframes, bytes, duration, shortest_mpdu, retries, slots (with aggregates in the \
-                              host), frames or airtime (with firmware), limit or memory_limit (without a qdisc)";
-                return Err(BuildError::new(format!("{path}.options.{option}"), "not an option of this driver", remedy));
-            }
-        }
-    }
-    Ok(profile)
+    let given = Parameters::new(driver.options.clone());
+    profile.with(&given).map_err(|error| parameter_error(error, &format!("{path}.options")))
+}
+
+/// A device whose driver has no queues of its own above the hardware has a discipline.
+pub(crate) fn wants_qdisc(scenario: &Scenario, link: usize, end: usize) -> bool {
+    let radios = scenario
+        .cells
+        .iter()
+        .flat_map(|cell| cell.stations.iter().map(move |radio| [&cell.driver, &radio.driver]));
+    let driver = link.checked_sub(scenario.links.len()).and_then(|place| radios.clone().nth(place));
+    driver.and_then(|ends| driver::find(&ends[end].name)).is_some_and(|profile| profile.above == Above::Qdisc)
 }
 
 impl scenario::Cell {

@@ -114,7 +114,8 @@ impl World {
     /// Where the packets are.
     pub fn ledger(&self) -> Ledger {
         let on_air = self.stage.channels.iter().map(|channel| channel.cell.packets()).sum::<usize>();
-        let inside = self.devices.iter().map(Device::packets).sum::<usize>() + self.stage.backlog.len() + on_air;
+        let inside =
+            self.devices.iter().map(Device::packets).sum::<usize>() + self.stage.backlog.len() + on_air;
         Ledger { inside: inside as u64, ..self.stage.ledger }
     }
 

@@ -6,7 +6,9 @@ use tailback_packet::{DropReason, Ecn, HostId, Packet, Payload, SocketId};
 use tailback_units::{SimTime, Span};
 use tailback_wifi::driver::{self, Profile};
 use tailback_wifi::phy::{Format, Guard};
-use tailback_wifi::{AccessCategory, Band, Cell, CellSettings, Edca, Link, Mode, Outcome, Ppdu, Station, StationId, Studio};
+use tailback_wifi::{
+    AccessCategory, Band, Cell, CellSettings, Edca, Link, Mode, Outcome, Ppdu, Station, StationId, Studio,
+};
 
 /// Payload of a datagram that fills 1500 bytes.
 const PAYLOAD: u64 = 1472;
@@ -84,7 +86,9 @@ impl Plan {
         Rig {
             cell: Cell::new(settings, radios.collect()),
             draws: (0..stations as u64)
-                .map(|at| Box::new(Xoshiro256PlusPlus::seed_from_u64(seed * 1_000 + at)) as Box<dyn Rng + Send>)
+                .map(|at| {
+                    Box::new(Xoshiro256PlusPlus::seed_from_u64(seed * 1_000 + at)) as Box<dyn Rng + Send>
+                })
                 .collect(),
             dropped: Vec::new(),
             senders: (1..stations as u16).map(|at| (at, 0)).collect(),
@@ -116,7 +120,12 @@ impl Rig {
             payload: Payload::EchoRequest { seq: u32::from(from) },
         };
         let Rig { cell, draws, dropped, now, .. } = self;
-        cell.transmit(StationId(from), StationId(to), Box::new(packet), &mut Studio { now: *now, draws, dropped });
+        cell.transmit(
+            StationId(from),
+            StationId(to),
+            Box::new(packet),
+            &mut Studio { now: *now, draws, dropped },
+        );
         self.drops += self.dropped.drain(..).count() as u64;
     }
 
