@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tailback.analysis import metrics, queues, rates, sharing, warmup
+from tailback.analysis import metrics, queues, rates, sharing, warmup, wifi
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,8 @@ DESCRIBED: Mapping[str, Described] = {
         Described("marks by reason", "marks_by", "packets", ("events",), metrics.marks_by_reason),
         Described("sojourn time", "sojourn_ms", "ms", ("qdisc",), queues.sojourn_samples),
         Described("utilisation", "utilisation", "", ("qdisc",), queues.utilisation),
+        Described("MPDUs per PPDU", "ampdu_mpdus", "MPDUs", ("wifi",), wifi.ampdu_samples),
+        Described("airtime share", "airtime_share", "", ("wifi",), wifi.airtime_share),
         Described("steady from", "steady_from_s", "s", ("flows", "tcp_info"), warmup.steady_from),
     )
 }

@@ -270,7 +270,7 @@ class Wifi(_Keys):
     standard: Literal["802.11n", "802.11ac", "802.11ax"] = Field(description="Format of what is sent: HT, VHT or HE.")
     band: Literal["2.4GHz", "5GHz"] = Field(defaults.BAND, description="Where the channel is.")
     width: Width = Field(description="Width of the channel: 20MHz to 160MHz.")
-    streams: Annotated[int, Field(ge=1, le=8), _number(minimum=1, maximum=wifi.MOST_STREAMS)] | None = Field(
+    streams: Annotated[int, Field(ge=1, le=8), _number(minimum=1, maximum=8)] | None = Field(
         None, description="Spatial streams; the MCS of 802.11n tells them by itself."
     )
     mcs: Mcs = Field(
@@ -503,14 +503,20 @@ def keys_at(loc: tuple[str | int, ...]) -> tuple[str, ...]:
     return () if model is None else tuple(model.model_fields)
 
 
+_MODELS: dict[tuple[str | int, ...], type[_Keys]] = {
+    (): Keys,
+    ("hosts",): Host,
+    ("links",): Link,
+    ("measure",): Measure,
+}
+
+
 def _model_at(loc: tuple[str | int, ...]) -> type[_Keys] | None:
     match loc:
         case ("traffic" | "links", _, str() as tag):
             return (LINK_TAGS | TRAFFIC_TAGS).get(tag)
         case ("links", _, "<wifi>", "wifi"):
             return CellHosts
-        case ("hosts" | "links", _):
-            return {"hosts": Host, "links": Link}[str(loc[0])]
-        case () | ("measure",):
-            return Measure if loc else Keys
+        case ("hosts" | "links", _) | ("measure",) | ():
+            return _MODELS[loc[:1]]
     return None

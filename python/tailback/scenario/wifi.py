@@ -2,7 +2,7 @@
 
 HT counts streams in its MCS index: 8 · (streams - 1) + index within one stream, 0 to 31. VHT (0 to 9) and HE (0 to 11)
 do not. An MPDU has 38 bytes beside its IP packet: QoS header 26, LLC/SNAP 8, FCS 4; CCMP adds 16.
-[ieee80211-2016 §9.2.4, §12.5.3, §19.5, §21.5] [ieee80211ax-2021 §27.5]
+[ieee80211-2016 §9.2.4, §12.5.3, §19.5, §21.5] [ieee80211ax §27.5]
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ CCMP = 16
 #: What the access point is called beside the stations' names, where settings are given by host.
 ACCESS_POINT = "ap"
 
-MOST_STREAMS = 8
 MILLION = 1_000_000
 
 _DRIVER_HINT = "name one, {name: ath9k, slots: 1} with options, or one per host: {ap: ath9k, client: ath9k_htc}"
