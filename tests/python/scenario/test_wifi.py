@@ -36,7 +36,8 @@ def test_a_cell_becomes_that_of_the_contract(scenario: Any) -> None:
     found = scenario(CELL)
     assert [host["name"] for host in found["hosts"]] == ["client", "phone", "router", "server"]
     assert [link["ends"] for link in found["links"]] == [[2, 3]]
-    generic, htc = ({"name": name, "options": {}} for name in ("generic", "ath9k_htc"))
+    generic: dict[str, Any] = {"name": "generic", "options": {}}
+    htc: dict[str, Any] = {"name": "ath9k_htc", "options": {}}
     assert found["cells"] == [
         {
             "access_point": 2,
