@@ -67,6 +67,7 @@ def test_a_driver_without_queues_of_its_own_has_a_qdisc_above_it() -> None:
 
 
 def test_a_wired_run_has_no_table_of_the_air() -> None:
-    wired = load(FILE, [*SHORT, "tsq=1ms", "links=[{ends: [client, router], rate: 100mbit}, {ends: [router, server], rate: 1gbit}]"])
+    links = "links=[{ends: [client, router], rate: 100mbit}, {ends: [router, server], rate: 1gbit}]"
+    wired = load(FILE, [*SHORT, "tsq=1ms", links])
     sim = Sim()
     assert "wifi" not in sim.run(wired.runs()[0].scenario, sim.new_progress()).tables
