@@ -2,7 +2,7 @@
 
 from typing import Literal, TypedDict, final, type_check_only
 
-__all__ = ["Cancelled", "Progress", "check", "congestion_controls", "drill", "qdiscs", "run", "version"]
+__all__ = ["Cancelled", "Progress", "check", "congestion_controls", "drill", "drivers", "qdiscs", "run", "version"]
 
 @type_check_only
 class Outcome(TypedDict):
@@ -99,6 +99,9 @@ def congestion_controls() -> list[CongestionControl]:
 
 def qdiscs() -> list[Qdisc]:
     """The queue disciplines there are."""
+
+def drivers() -> list[Algorithm]:
+    """The Wi-Fi drivers there are."""
 
 def version() -> str:
     """Version of the simulator."""

@@ -53,16 +53,19 @@ pub enum DropReason {
     Aqm,
     /// It reached a host that has no socket for it.
     NoSocket,
+    /// Its frame was not acknowledged after as many transmissions as the radio makes.
+    RetryLimit,
 }
 
 impl DropReason {
     /// Every reason, in the order of their numbers.
-    pub const ALL: [DropReason; 5] = [
+    pub const ALL: [DropReason; 6] = [
         DropReason::TailFull,
         DropReason::Overlimit,
         DropReason::Overmemory,
         DropReason::Aqm,
         DropReason::NoSocket,
+        DropReason::RetryLimit,
     ];
 
     /// The name in tables and in `summary.json`.
@@ -73,6 +76,7 @@ impl DropReason {
             DropReason::Overmemory => "overmemory",
             DropReason::Aqm => "aqm",
             DropReason::NoSocket => "no_socket",
+            DropReason::RetryLimit => "retry_limit",
         }
     }
 }

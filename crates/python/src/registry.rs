@@ -29,6 +29,17 @@ pub fn qdiscs(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     tailback_qdisc::registry::ROWS.iter().map(row).collect()
 }
 
+/// The Wi-Fi drivers, one dict each.
+#[pyfunction]
+pub fn drivers(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let row = |profile: &tailback_wifi::Profile| {
+        let dict = algorithm(py, profile.name, profile.summary, &profile.parameters())?;
+        dict.set_item("source", tailback_wifi::driver::source())?;
+        Ok(dict)
+    };
+    tailback_wifi::driver::PROFILES.iter().map(row).collect()
+}
+
 fn algorithm<'py>(
     py: Python<'py>,
     name: &str,

@@ -69,15 +69,17 @@ impl RoundRobin {
         self.turns[flow as usize].deficit -= i64::from(bytes);
     }
 
-    /// The queue whose turn it is had nothing to send.
-    pub fn emptied(&mut self) {
+    /// The queue whose turn it is had nothing to send; true if it left the lists.
+    pub fn emptied(&mut self) -> bool {
         let was_new = !self.new.is_empty();
-        let Some(flow) = self.take_head() else { return };
-        if was_new && !self.old.is_empty() {
+        let Some(flow) = self.take_head() else { return false };
+        let stays = was_new && !self.old.is_empty();
+        if stays {
             self.old.push_back(&mut self.links, flow);
         } else {
             self.turns[flow as usize].listed = false;
         }
+        !stays
     }
 
     /// Queues on the list of new ones.

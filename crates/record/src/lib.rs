@@ -1,4 +1,4 @@
-//! The facts a run notes: five tables, each a file of [`tables`], their columns and units declared once.
+//! The facts a run notes: six tables, each a file of [`tables`], their columns and units declared once.
 //!
 //! A row is a plain struct in the units of the simulation (`SimTime`, `Span`, `Bytes`, `Segs`, `Rate`); pushing
 //! it appends one cell to each column and does nothing else. [`Record::finish`] turns the columns into Arrow IPC
@@ -30,7 +30,9 @@ pub mod tables;
 pub use names::{Name, Names};
 pub use pcapng::{Passage, Pcapng};
 pub use table::{ColumnSpec, TableSpec};
-pub use tables::{Events, EventsRow, Flows, FlowsRow, Ping, PingRow, Qdisc, QdiscRow, TcpInfo, TcpInfoRow};
+pub use tables::{
+    Events, EventsRow, Flows, FlowsRow, Ping, PingRow, Qdisc, QdiscRow, TcpInfo, TcpInfoRow, Wifi, WifiRow,
+};
 
 /// Everything noted during one run.
 #[derive(Debug, Default)]
@@ -47,24 +49,28 @@ pub struct Record {
     pub qdisc: Qdisc,
     /// What happened to packets and flows.
     pub events: Events,
+    /// What was on the air; `None` without a Wi-Fi cell.
+    pub wifi: Option<Wifi>,
 }
 
 impl Record {
-    /// The tables there are, in the order of [`Record::finish`].
-    pub fn specs() -> [TableSpec; 5] {
-        [Flows::spec(), TcpInfo::spec(), Ping::spec(), Qdisc::spec(), Events::spec()]
+    /// The tables there can be, in the order of [`Record::finish`].
+    pub fn specs() -> [TableSpec; 6] {
+        [Flows::spec(), TcpInfo::spec(), Ping::spec(), Qdisc::spec(), Events::spec(), Wifi::spec()]
     }
 
-    /// Every table as an Arrow IPC stream, by name; a table without rows still has its columns.
+    /// Every table there is as an Arrow IPC stream, by name; a table without rows still has its columns.
     pub fn finish(self) -> Vec<(&'static str, Vec<u8>)> {
         let names = &self.names;
-        vec![
+        let mut tables = vec![
             (Flows::NAME, self.flows.finish(names)),
             (TcpInfo::NAME, self.tcp_info.finish(names)),
             (Ping::NAME, self.ping.finish(names)),
             (Qdisc::NAME, self.qdisc.finish(names)),
             (Events::NAME, self.events.finish(names)),
-        ]
+        ];
+        tables.extend(self.wifi.map(|wifi| (Wifi::NAME, wifi.finish(names))));
+        tables
     }
 }
 

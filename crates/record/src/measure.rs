@@ -68,6 +68,9 @@ measure!(
     /// Whole microseconds, rounded down: the resolution of `struct tcp_info`.
     Microseconds, "µs": Span => u64, |span| span.as_micros());
 measure!(
+    /// Microseconds, with their fraction.
+    FractionalMicroseconds, "µs": Span => f64, |span| span.as_nanos() as f64 / 1e3);
+measure!(
     /// Bytes.
     InBytes, "B": Bytes => u64, |bytes| bytes.get());
 measure!(

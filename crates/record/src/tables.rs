@@ -1,13 +1,15 @@
-//! The five tables, one file each.
+//! The six tables, one file each.
 
 mod events;
 mod flows;
 mod ping;
 mod qdisc;
 mod tcp_info;
+mod wifi;
 
 pub use events::{Events, EventsRow};
 pub use flows::{Flows, FlowsRow};
 pub use ping::{Ping, PingRow};
 pub use qdisc::{Qdisc, QdiscRow};
 pub use tcp_info::{TcpInfo, TcpInfoRow};
+pub use wifi::{Wifi, WifiRow};

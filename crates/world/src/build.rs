@@ -3,7 +3,7 @@
 use tailback_engine::{Alarm, Streams};
 use tailback_packet::{DropReason, ETHERNET_HEADER, HostId, IPV4_HEADER, SocketId};
 use tailback_qdisc::{Attachment, Qdisc};
-use tailback_record::Record;
+use tailback_record::{Record, Wifi};
 use tailback_tcp::{
     AckAggregation, Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Wakeup,
 };
@@ -15,6 +15,7 @@ use crate::check::check;
 use crate::device::{Device, Segmentation};
 use crate::journal::Journal;
 use crate::nic::Nic;
+use crate::radio::{self, Radio};
 use crate::route::Routes;
 use crate::scenario::{Link, Offloads, PingTraffic, QdiscSpec, Scenario, SmallQueue, TcpTraffic, Traffic};
 use crate::socket::{Flow, TcpSocket};
@@ -52,6 +53,8 @@ impl World {
 /// A world on its way.
 struct Builder<'a> {
     scenario: &'a Scenario,
+    /// Those of the scenario, then a link for each station of its cells.
+    links: Vec<Link>,
     streams: Streams,
     settings: Vec<Settings>,
     world: World,
@@ -61,12 +64,13 @@ impl<'a> Builder<'a> {
     fn new(scenario: &'a Scenario) -> Result<Self, BuildError> {
         let of_host = |(index, host)| sysctl::settings(host, &format!("hosts[{index}]"));
         let settings = scenario.hosts.iter().enumerate().map(of_host).collect::<Result<_, _>>()?;
+        let links = radio::all_links(scenario);
         let world = World {
             end: SimTime::from_nanos(scenario.duration_ns),
             interval: Span::from_nanos(scenario.record.interval_ns),
             tcp_info_rows: scenario.record.tcp_info,
-            routes: Routes::new(scenario.hosts.len(), &scenario.links)?,
-            devices: Vec::with_capacity(2 * scenario.links.len()),
+            routes: Routes::new(scenario.hosts.len(), &links)?,
+            devices: Vec::with_capacity(2 * links.len()),
             sockets: Vec::with_capacity(2 * scenario.traffic.len()),
             flows: Vec::with_capacity(scenario.traffic.len()),
             pings: Vec::new(),
@@ -76,15 +80,35 @@ impl<'a> Builder<'a> {
             steps: 0,
             runnable: Default::default(),
         };
-        Ok(Builder { scenario, streams: Streams::new(scenario.seed), settings, world })
+        Ok(Builder { scenario, links, streams: Streams::new(scenario.seed), settings, world })
     }
 
     fn add_devices(&mut self) -> Result<(), BuildError> {
-        for (index, link) in self.scenario.links.iter().enumerate() {
+        for (index, link) in self.links.clone().iter().enumerate() {
             for end in 0..2 {
                 let device = self.device(index, link, end)?;
                 self.world.devices.push(device);
             }
+        }
+        self.add_channels()
+    }
+
+    /// Puts the radios of each cell on their channel, and their devices on these radios.
+    fn add_channels(&mut self) -> Result<(), BuildError> {
+        let mut link = self.scenario.links.len();
+        for (index, cell) in self.scenario.cells.iter().enumerate() {
+            let channel = radio::channel(cell, index, &mut self.streams)?;
+            for place in 0..cell.stations.len() {
+                for end in 0..2 {
+                    let radio = Radio::of(index, place, end);
+                    let device = &mut self.world.devices[DeviceId::of(link, end).index()];
+                    device.radio = Some(radio);
+                    // A radio takes no skb of several segments: the kernel cuts it before the driver sees it.
+                    device.segmentation = Segmentation::BelowQdisc;
+                }
+                link += 1;
+            }
+            self.world.stage.channels.push(channel);
         }
         Ok(())
     }
@@ -97,6 +121,7 @@ impl<'a> Builder<'a> {
             id: DeviceId::of(index, end),
             peer: HostId(link.ends[1 - end]),
             root: root(self.scenario, index, link, end)?,
+            radio: None,
             nic: rate.map(|rate| Nic::new(rate, link.ring, link.bql)),
             segmentation: segmentation(self.scenario, link),
             wire: Wire::new(Span::from_nanos(link.delay_ns[end])),
@@ -161,7 +186,7 @@ impl<'a> Builder<'a> {
         let parameters = control_parameters(row, tcp, &self.settings[usize::from(host)]);
         let control = parameters.check(row.parameters).and_then(|()| (row.build)(&parameters));
         let control = control.map_err(|error| parameter_error(error, &format!("{path}.cc.options")))?;
-        let mtu = self.scenario.links[device.index() / 2].mtu;
+        let mtu = self.links[device.index() / 2].mtu;
         Ok(EndpointConfig {
             socket,
             peer,
@@ -180,7 +205,7 @@ impl<'a> Builder<'a> {
     fn add_ping(&mut self, ping: &PingTraffic, path: &str) -> Result<(), BuildError> {
         let device = self.first_hop(ping.from, ping.to, path)?;
         self.first_hop(ping.to, ping.from, path)?;
-        let mtu = self.scenario.links[device.index() / 2].mtu;
+        let mtu = self.links[device.index() / 2].mtu;
         if ping.size > mtu - IPV4_HEADER || ping.size < 8 {
             let remedy = format!("write 8 to {}: an ICMP header, and no fragments", mtu - IPV4_HEADER);
             return Err(BuildError::new(
@@ -235,7 +260,8 @@ enum Side {
 }
 
 fn journal(scenario: &Scenario) -> Journal {
-    let mut record = Record::default();
+    let wifi = (!scenario.cells.is_empty()).then(Wifi::default);
+    let mut record = Record { wifi, ..Record::default() };
     let hosts = scenario.hosts.iter().map(|host| record.names.give(&host.name)).collect();
     let packet_rows = scenario.record.events;
     Journal { record, packet_rows, hosts, devices: Vec::new(), conversations: Vec::new() }
@@ -271,7 +297,9 @@ fn root(
         Some(given) => {
             discipline(&scenario.qdiscs[given].root, &attachment, &format!("qdiscs[{given}].root")).map(Some)
         }
-        None if link.rate_bps.is_some() => discipline(&default_qdisc(), &attachment, "qdiscs").map(Some),
+        None if link.rate_bps.is_some() || radio::wants_qdisc(scenario, index, end) => {
+            discipline(&default_qdisc(), &attachment, "qdiscs").map(Some)
+        }
         None => Ok(None),
     }
 }
@@ -345,7 +373,7 @@ fn small_queue_limit(tsq: SmallQueue) -> SmallQueueLimit {
 }
 
 /// A value that an algorithm does not take, with the path of that value.
-fn parameter_error(error: ParameterError, options: &str) -> BuildError {
+pub(crate) fn parameter_error(error: ParameterError, options: &str) -> BuildError {
     let (name, remedy) = match &error {
         ParameterError::Unknown(name, known) => (name.clone(), format!("write one of: {}", known.join(", "))),
         ParameterError::OutOfRange { name, least, most, .. } => {

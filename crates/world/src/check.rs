@@ -48,7 +48,8 @@ fn check_link(link: &Link, scenario: &Scenario, path: &str) -> Checked {
 fn check_qdiscs(scenario: &Scenario) -> Checked {
     for (index, attached) in scenario.qdiscs.iter().enumerate() {
         let path = format!("qdiscs[{index}]");
-        let link = scenario.links.get(usize::from(attached.link));
+        let links = crate::radio::all_links(scenario);
+        let link = links.get(usize::from(attached.link));
         ensure(link.is_some(), &format!("{path}.link"), "no such link", "write the position of a link")?;
         let there = link.is_some_and(|link| link.ends.contains(&attached.host));
         ensure(there, &format!("{path}.host"), "not an end of this link", "write one of the link's ends")?;

@@ -26,6 +26,7 @@ use tailback_qdisc::{Dequeued, Desk, Enqueued, Qdisc};
 use tailback_units::{SimTime, Span};
 
 use crate::nic::Nic;
+use crate::radio::Radio;
 use crate::stage::Stage;
 use crate::wire::Wire;
 use crate::{DeviceId, Event};
@@ -47,6 +48,8 @@ pub(crate) struct Device {
     pub(crate) root: Option<Box<dyn Qdisc>>,
     pub(crate) nic: Option<Nic>,
     pub(crate) segmentation: Segmentation,
+    /// Of a Wi-Fi device: its place on the channel. It has neither ring nor wire.
+    pub(crate) radio: Option<Radio>,
     pub(crate) wire: Wire,
     pub(crate) draws: Draws,
     /// When the discipline is asked again; `NEVER` if it does not wait. Other wake-ups are stale.
@@ -67,7 +70,7 @@ impl Device {
     pub(crate) fn transmit(&mut self, mut packet: Box<Packet>, stage: &mut Stage) -> Enqueued {
         stage.cost.packets += 1;
         self.see_to_completions(stage);
-        let stopped = self.is_stopped();
+        let stopped = self.is_stopped(stage);
         let Some(root) = &mut self.root else {
             self.hand_to_driver(packet, stage);
             return Enqueued::Queued;
@@ -140,10 +143,10 @@ impl Device {
     }
 
     /// Moves packets from the discipline to the ring until either stops. [linux-6.12 __qdisc_run]
-    fn run(&mut self, stage: &mut Stage) {
+    pub(crate) fn run(&mut self, stage: &mut Stage) {
         self.see_to_completions(stage);
         loop {
-            if self.is_stopped() {
+            if self.is_stopped(stage) {
                 return self.await_room(stage);
             }
             let Some(root) = &mut self.root else { return };
@@ -159,7 +162,10 @@ impl Device {
     }
 
     #[inline]
-    fn is_stopped(&self) -> bool {
+    fn is_stopped(&self, stage: &Stage) -> bool {
+        if let Some(radio) = &self.radio {
+            return !stage.channels[radio.channel()].cell.accepts(radio.from);
+        }
         self.nic.as_ref().is_some_and(|nic| !nic.accepts(self.wire.in_ring()))
     }
 
@@ -206,6 +212,10 @@ impl Device {
 
     /// Without a ring a packet leaves its host at once. [linux-6.12 veth_xmit]
     fn pass_on(&mut self, mut packet: Box<Packet>, stage: &mut Stage) {
+        if let Some(radio) = self.radio {
+            radio.transmit(packet, stage);
+            return self.bury_dropped(stage);
+        }
         stage.orphan(&mut packet);
         if self.wire.is_instant() {
             self.capture_received(&packet, stage);
@@ -243,6 +253,10 @@ impl Device {
 
     /// The queue is stopped; if packets wait for it, the next completion wakes it.
     fn await_room(&mut self, stage: &mut Stage) {
+        if self.radio.is_some() {
+            // The driver wakes the queue when it takes packets again.
+            return;
+        }
         if self.root.as_ref().is_some_and(|root| root.backlog().packets > 0) {
             self.await_completion(self.wire.next_departure, stage);
         }

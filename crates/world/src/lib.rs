@@ -22,6 +22,7 @@ mod host;
 mod journal;
 mod ledger;
 mod nic;
+mod radio;
 mod route;
 mod sample;
 pub mod scenario;

@@ -23,6 +23,10 @@ pub struct Scenario {
     pub hosts: Vec<Host>,
     /// The links; others refer to them by position.
     pub links: Vec<Link>,
+    /// The Wi-Fi cells. Each station's way to its access point counts as a link, numbered after those above, cell by
+    /// cell, with the access point as its first end.
+    #[serde(default)]
+    pub cells: Vec<Cell>,
     /// Disciplines of the devices that do not have the default one.
     pub qdiscs: Vec<AttachedQdisc>,
     /// The flows, one entry each.
@@ -86,6 +90,64 @@ pub struct Link {
     pub ring: u32,
     /// Byte queue limits bound what is in the ring.
     pub bql: bool,
+}
+
+/// Radios on one channel: an access point and its stations.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    /// Host of the access point.
+    pub access_point: u16,
+    /// The stations.
+    pub stations: Vec<Radio>,
+    /// `2.4GHz` or `5GHz`.
+    pub band: String,
+    /// Every PPDU is announced by RTS and CTS.
+    pub rts: bool,
+    /// Bytes that an MPDU has beside its IP packet.
+    pub mpdu_overhead: u32,
+    /// The driver of the access point.
+    pub driver: Driver,
+}
+
+/// One station of a cell.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Radio {
+    /// Its host.
+    pub host: u16,
+    /// How data is sent between it and the access point, in both directions.
+    pub mode: Mode,
+    /// MPDUs lost, of a million.
+    pub loss_ppm: u32,
+    /// Its driver.
+    pub driver: Driver,
+}
+
+/// Format, width, streams, modulation and guard interval of a PPDU.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mode {
+    /// `ht`, `vht` or `he`.
+    pub format: String,
+    /// Width of the channel in MHz.
+    pub width: u32,
+    /// Spatial streams.
+    pub streams: u32,
+    /// MCS index within one stream.
+    pub mcs: u32,
+    /// Guard interval in nanoseconds.
+    pub guard_ns: u32,
+}
+
+/// A driver profile, and what is set differently.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Driver {
+    /// As `ethtool -i` prints it.
+    pub name: String,
+    /// What is set, by name.
+    pub options: BTreeMap<String, u64>,
 }
 
 /// The root discipline of one device.

@@ -9,6 +9,7 @@ use tailback_units::SimTime;
 
 use crate::capture::Captures;
 use crate::journal::Journal;
+use crate::radio::Channel;
 use crate::{Cost, DeviceId, Event, Ledger};
 
 /// Boxes kept for reuse: more would be colder than fresh ones.
@@ -29,6 +30,8 @@ pub(crate) struct Stage {
     boxes: Vec<Box<Packet>>,
     /// Memory that the segments of a cut train cost more than the train: its socket is charged for it.
     pub(crate) segmented: Vec<(SocketId, u32)>,
+    /// The Wi-Fi cells.
+    pub(crate) channels: Vec<Channel>,
     /// What a discipline has just dropped: its desk.
     pub(crate) dropped: Vec<(Box<Packet>, DropReason)>,
     pub(crate) ledger: Ledger,
@@ -46,6 +49,7 @@ impl Stage {
             credits: Vec::new(),
             boxes: Vec::new(),
             segmented: Vec::new(),
+            channels: Vec::new(),
             dropped: Vec::new(),
             ledger: Ledger::default(),
             cost: Cost::default(),

@@ -33,6 +33,8 @@ pub(crate) enum Event {
     Watchdog(DeviceId),
     /// The first packet on its way from this device reached the other end.
     Arrived(DeviceId),
+    /// Something happens on this channel.
+    Air(u16),
     /// The alarm of a socket.
     Timer(SocketId),
     /// A flow connects.
@@ -113,7 +115,9 @@ impl World {
 
     /// Where the packets are.
     pub fn ledger(&self) -> Ledger {
-        let inside = self.devices.iter().map(Device::packets).sum::<usize>() + self.stage.backlog.len();
+        let on_air = self.stage.channels.iter().map(|channel| channel.cell.packets()).sum::<usize>();
+        let inside =
+            self.devices.iter().map(Device::packets).sum::<usize>() + self.stage.backlog.len() + on_air;
         Ledger { inside: inside as u64, ..self.stage.ledger }
     }
 
@@ -144,6 +148,7 @@ impl World {
             Event::Transmitted(device) => self.devices[device.index()].transmitted(&mut self.stage),
             Event::Watchdog(device) => self.devices[device.index()].watchdog_fired(&mut self.stage),
             Event::Arrived(device) => self.receive_from(device),
+            Event::Air(channel) => self.on_air(channel),
             Event::Timer(socket) => return self.timer_event(socket),
             Event::Start(flow) => self.start_flow(flow),
             Event::Stop(flow) => self.stop_flow(flow),

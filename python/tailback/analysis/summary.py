@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tailback.analysis import metrics, queues, rates, sharing
+from tailback.analysis import metrics, queues, rates, sharing, wifi
 from tailback.analysis.warmup import steady_from
 from tailback.analysis.window import Window
 
@@ -20,7 +20,7 @@ DOWN = "down"
 
 CONTRACT = (
     "goodput_mbps", "ping_ms", "tcp_rtt_ms", "tcp_rtt_up_ms", "tcp_rtt_down_ms", "cwnd_segments", "jain", "retransmits",
-    "drops", "marks", "cost",
+    "drops", "marks", "ampdu_mpdus", "airtime_share", "cost",
 )  # fmt: skip
 """What design §4 names comes first, in its order; the other metrics follow."""
 
@@ -45,6 +45,8 @@ class Measure:
     """TCP flows that end after so many bytes."""
     rates_bps: Mapping[str, int] = field(default_factory=dict)
     """Of the devices that have one: of their shaper, else of their link."""
+    radios: tuple[wifi.Pair, ...] = ()
+    """Each station of a Wi-Fi cell, with its access point before it."""
 
     @property
     def flows(self) -> tuple[str, ...]:
@@ -70,6 +72,7 @@ def summarise(frames: Frames, cost: Mapping[str, float], measure: Measure) -> di
         "retransmits": _retransmits(frames, measure),
         **_of_events(frames, measure),
         **_of_queues(frames, measure),
+        **_of_air(frames, measure),
         **_of_sharing(frames, measure),
         "steady_from_s": steady_from(frames, measure.window, measure.bin_ns) or None,
         "cost": {name: cost[name] for name in COST if name in cost} or None,
@@ -179,6 +182,18 @@ def _of_queues(frames: Frames, measure: Measure) -> dict[str, Any]:
     return {
         "utilisation": metrics.rounded_each(used) or None,
         "sojourn_ms": {device: metrics.percentiles(samples) for device, samples in held.items()} or None,
+    }
+
+
+def _of_air(frames: Frames, measure: Measure) -> dict[str, Any]:
+    if "wifi" not in frames:
+        return {}
+    table, window = frames["wifi"], measure.window
+    sizes = wifi.ampdu_samples(table, measure.radios, window)
+    shares = wifi.airtime_share(table, measure.radios, window)
+    return {
+        "ampdu_mpdus": {way: metrics.percentiles(samples) for way, samples in sizes.items()} or None,
+        "airtime_share": metrics.rounded_each(shares) or None,
     }
 
 

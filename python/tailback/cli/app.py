@@ -373,7 +373,7 @@ def import_(
 @app.command("list")
 def list_names(
     kind: Annotated[
-        str, typer.Argument(metavar="cc|qdisc|metric|plot|experiment", help="What to list.", show_default=False)
+        str, typer.Argument(metavar="cc|qdisc|driver|metric|plot|experiment", help="What to list.", show_default=False)
     ],
 ) -> None:
     """List congestion controls, queue disciplines, metrics, plots or ready experiments."""

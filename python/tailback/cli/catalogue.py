@@ -40,6 +40,7 @@ def listed(kind: str) -> Listing:
     listings: Mapping[str, Callable[[], Listing]] = {
         "cc": lambda: [(row.name, row.summary) for row in CoreRegistry().congestion_controls],
         "qdisc": lambda: [(row.name, row.summary) for row in CoreRegistry().qdiscs],
+        "driver": lambda: [(row.name, row.summary) for row in CoreRegistry().drivers],
         "plot": _plots,
         "metric": _metrics,
         "experiment": _experiments,
@@ -58,6 +59,8 @@ def explained(text: str) -> list[Explanation]:
     try:
         if _kind(text) in {row.name for row in registry.congestion_controls}:
             return _chain(words.control(text, registry.congestion_controls), registry.congestion_controls)
+        if _kind(text) in {row.name for row in registry.drivers}:
+            return _chain(words.driver(text, registry.drivers), registry.drivers)
         if _kind(text) not in {row.name for row in registry.qdiscs}:
             raise _unknown(_kind(text), registry)
         return _chain(words.discipline(text, registry.qdiscs), registry.qdiscs)
@@ -78,8 +81,8 @@ def _metric(text: str) -> Explanation | None:
 
 
 def _unknown(name: str, registry: CoreRegistry) -> WordError:
-    known = [row.name for row in (*registry.congestion_controls, *registry.qdiscs)]
-    return WordError(f"`{name}` is neither a congestion control nor a queue discipline", nearest_hint(name, known))
+    known = [row.name for row in (*registry.congestion_controls, *registry.qdiscs, *registry.drivers)]
+    return WordError(f"`{name}` is no congestion control, queue discipline or driver", nearest_hint(name, known))
 
 
 def _kind(text: str) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tailback.scenario import cells
 from tailback.scenario.errors import WordError, nearest_hint
 from tailback.scenario.flows import Bulk, Echo, Flow, flows
-from tailback.scenario.network import Network, Problem, named_hosts
+from tailback.scenario.hops import network_of
+from tailback.scenario.network import Network, Problem
 from tailback.scenario.network import problems as network_problems
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Direction, Keys, Measure, Preset, Tcp, direction
@@ -19,12 +21,6 @@ MOST_HOSTS = 65_535
 #: Bytes of an IPv4 header without options [rfc791 §3.1] and of an ICMP echo header [rfc792].
 IPV4_HEADER = 20
 ICMP_HEADER = 8
-
-
-def network_of(keys: Keys) -> Network:
-    """The graph of an experiment."""
-    ends = tuple((link.ends[0], link.ends[1]) for link in keys.links)
-    return Network(tuple(keys.hosts) if keys.hosts else named_hosts(ends), ends)
 
 
 def window_of(keys: Keys) -> tuple[int, int]:
@@ -42,6 +38,7 @@ def problems(keys: Keys) -> list[Problem]:
     found = [
         *network_problems(network),
         *_hosts(keys, network),
+        *cells.problems(keys),
         *_qdiscs(keys, network),
         *_presets(keys),
         *_traffic(keys, network),
@@ -107,7 +104,7 @@ def _traffic(keys: Keys, network: Network) -> Iterator[Problem]:
         yield from _times(flow, keys.duration)
         if isinstance(flow, Bulk) and flow.bytes == 0:
             yield Problem((*flow.loc, "bytes"), "`0` bytes are nothing to send", "give a size, such as 10mb")
-        yield from _packet_sizes(flow, keys, network)
+        yield from _packet_sizes(flow, network)
         yield from _twice(flow, owners)
 
 
@@ -134,15 +131,15 @@ def _times(flow: Flow, duration: int) -> Iterator[Problem]:
         yield Problem((*flow.loc, "jitter"), message, "give less jitter, such as 10ms")
 
 
-def _packet_sizes(flow: Flow, keys: Keys, network: Network) -> Iterator[Problem]:
+def _packet_sizes(flow: Flow, network: Network) -> Iterator[Problem]:
     """A packet fits all links on its way: neither fragments nor path MTU discovery are modelled."""
-    mtus = {link: keys.links[link].mtu for link, _ in network.links_on(*flow.direction)}
+    mtus = {link: network.hops[link].mtu for link, _ in network.links_on(*flow.direction)}
     if not mtus:
         return
     smallest = min(mtus, key=lambda link: mtus[link])
     if len(set(mtus.values())) > 1:
         message = f"`{mtus[smallest]}` is not the MTU of the other links from {flow.direction}"
-        yield Problem(("links", smallest, "mtu"), message, "give all links on a path the same `mtu`")
+        yield Problem(network.hops[smallest].mtu_place, message, "give all links on a path the same `mtu`")
     most = mtus[smallest] - IPV4_HEADER
     if isinstance(flow, Echo) and not ICMP_HEADER <= flow.size <= most:
         message = f"`{flow.size}b` is not the size of a ping here"

@@ -5,6 +5,8 @@ Algorithms have their own defaults, in the simulator; none of those is here.
 
 from __future__ import annotations
 
+from typing import Final
+
 #: The Linux the project describes.
 STACK = "linux-6.12"
 #: Those of `tailback_tcp::STACKS`, where their differences are listed.
@@ -15,6 +17,22 @@ CC = "cubic"
 
 #: Linux's own setting: pacing shift 10. [linux-6.12 sock.c sock_init_data_uid]
 TSQ = "1ms"
+
+#: What mac80211 asks for on its devices: pacing shift 7, 8 ms, so that aggregates can grow; it came with 4.20, before
+#: which a radio had what everything has. [linux-6.12 net/mac80211/main.c tx_sk_pacing_shift]
+WIFI_TSQ = "8ms"
+STACKS_WITHOUT_WIFI_TSQ = ("linux-4.14",)
+
+#: Where 802.11n and its successors are at home; 2.4 GHz is written where it is meant.
+BAND: Final = "5GHz"
+#: The standard's mandatory guard interval; the short one is an option of both ends.
+GUARD = "800ns"
+#: No hardware in particular.
+DRIVER = "generic"
+#: A clean channel, data without an announcement, an open network: what is added is written.
+LOSS = "0%"
+RTS = False
+ENCRYPTION: Final = "open"
 
 #: A receiving application is woken for any data. [linux-6.12 sock.c sock_init_data_uid]
 RCVLOWAT = 1

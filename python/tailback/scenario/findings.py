@@ -18,6 +18,11 @@ _MISSING = {
     "duration": "say how long a run lasts: duration: 40s",
     "links": "join at least two hosts: links: [{ends: [client, server], rate: 1gbit}]",
     "traffic": "say what is sent: traffic: [{tcp: client -> server}]",
+    "ap": "name the access point: {ap: router, stations: [client]}",
+    "stations": "name the stations: {ap: router, stations: [client]}",
+    "standard": "write 802.11n, 802.11ac or 802.11ax",
+    "width": "write how wide the channel is: width: 40MHz",
+    "mcs": "write an MCS index: mcs: 15",
     "ends": "name the two hosts: ends: [client, router]",
     "hosts": "name the two hosts: hosts: [client, server]",
 }

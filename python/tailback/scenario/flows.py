@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tailback.scenario import units
-from tailback.scenario.defaults import JITTER, PING_SIZE, RCVLOWAT, START
+from tailback.scenario.defaults import JITTER, PING_SIZE, RCVLOWAT, STACK, STACKS_WITHOUT_WIFI_TSQ, START, WIFI_TSQ
+from tailback.scenario.hops import begins_on_air, network_of
 from tailback.scenario.paths import Loc
-from tailback.scenario.schema import Direction, Keys, Ping, Preset, Tcp
+from tailback.scenario.schema import Direction, Keys, Ping, Preset, Tcp, Wifi
+from tailback.scenario.tsq import small_queue
 from tailback.scenario.words import Algorithm
 
 
@@ -109,7 +111,7 @@ def _bulk(keys: Keys, loc: Loc, entry: Tcp | Preset, direction: Direction, names
         jitter_ns=entry.jitter,
         bytes=amount,
         cc=entry.cc or keys.cc,
-        tsq=entry.tsq or _host_tsq(keys, direction.source) or keys.tsq,
+        tsq=entry.tsq or _host_tsq(keys, direction.source) or _file_tsq(keys, direction),
         socket=_socket(entry),
     )
 
@@ -142,6 +144,16 @@ def offloads_of(keys: Keys, host: str) -> str:
     """Where a host's data is cut into segments."""
     found = (keys.hosts or {}).get(host)
     return (found.offloads if found is not None else None) or keys.offloads
+
+
+def _file_tsq(keys: Keys, direction: Direction) -> dict[str, str | int]:
+    """The file's setting; without it that of the sender's device. [linux-6.12 sock.h sk_pacing_shift_update]"""
+    wired = not any(isinstance(link, Wifi) for link in keys.links)
+    if wired or "tsq" in keys.model_fields_set or not begins_on_air(network_of(keys), direction):
+        return keys.tsq
+    sender = (keys.hosts or {}).get(direction.source)
+    stack = STACK if sender is None else sender.stack
+    return keys.tsq if stack in STACKS_WITHOUT_WIFI_TSQ else small_queue(WIFI_TSQ)
 
 
 def _default_name(direction: Direction, first_host: str) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from tailback.scenario.check import network_of, window_of
+from tailback.scenario.check import window_of
 from tailback.scenario.document import nearest
 from tailback.scenario.errors import Where
 from tailback.scenario.experiment import Configuration, Experiment
 from tailback.scenario.flows import Bulk, Echo, Flow, flows, offloads_of
+from tailback.scenario.hops import network_of
 from tailback.scenario.network import Network
 from tailback.scenario.paths import Loc, show
 from tailback.scenario.registry import Registry
@@ -86,7 +87,7 @@ class _Case:
 
     def round_trip(self, flow: Flow) -> int:
         """Propagation delay there and back, ns."""
-        return sum(sum(self.keys.links[link].delay) for link, _ in self.network.links_on(*flow.direction))
+        return sum(self.network.hops[link].round_trip_ns for link, _ in self.network.links_on(*flow.direction))
 
     def through(self, device: str) -> list[Bulk]:
         """The TCP flows whose data passes a device."""
@@ -103,7 +104,7 @@ class _Case:
     def frame(self, device: str) -> int:
         """The longest frame of a device, in bytes."""
         link = self.network.link(*direction(device))
-        return HEADER + (self.keys.links[link].mtu if link is not None else 0)
+        return HEADER + (self.network.hops[link].mtu if link is not None else 0)
 
     def option(self, algorithm: Algorithm, name: str) -> int | None:
         """An option as given, else the registry's default; None if it has none."""
@@ -204,7 +205,7 @@ def _large_skbs(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
 
 def _rate(case: _Case, device: str, root: Algorithm) -> int | None:
     link = case.network.link(*direction(device))
-    rates: Iterable[int | None] = [root.options.get("rate"), case.keys.links[link].rate if link is not None else None]
+    rates: Iterable[int | None] = [root.options.get("rate"), case.network.hops[link].rate if link is not None else None]
     return min((rate for rate in rates if rate is not None), default=None)
 
 

@@ -24,11 +24,32 @@ class Problem(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Hop:
+    """A link as a packet meets it: one of the file, or the way of a station to its access point."""
+
+    ends: tuple[str, str]
+    place: Loc
+    """Its place in the file."""
+    end_places: tuple[Loc, Loc]
+    rate: int | None
+    round_trip_ns: int
+    """Propagation there and back."""
+    mtu: int
+    mtu_place: Loc
+    radio: bool
+
+
+@dataclass(frozen=True)
 class Network:
-    """Hosts in the order of the file, and the two ends of each link."""
+    """Hosts in the order of the file, and the links: those of Wi-Fi cells after all others."""
 
     hosts: tuple[str, ...]
-    ends: tuple[tuple[str, str], ...]
+    hops: tuple[Hop, ...]
+
+    @property
+    def ends(self) -> tuple[tuple[str, str], ...]:
+        """The two hosts of each link."""
+        return tuple(hop.ends for hop in self.hops)
 
     @cached_property
     def links(self) -> dict[frozenset[str], int]:
@@ -64,8 +85,9 @@ def problems(network: Network) -> Iterator[Problem]:
     """Everything that keeps the network from being a tree over its hosts."""
     sound: dict[str, list[str]] = {}
     whole = True
-    for index, ends in enumerate(network.ends):
-        wrong = list(_wrong_ends(network, index, ends)) or list(_cycle(sound, index, ends))
+    for hop in network.hops:
+        ends = hop.ends
+        wrong = list(_wrong_ends(network, hop)) or list(_cycle(sound, hop))
         if wrong:
             whole = False
             yield from wrong
@@ -75,22 +97,23 @@ def problems(network: Network) -> Iterator[Problem]:
         yield from _unreached(network)
 
 
-def _wrong_ends(network: Network, index: int, ends: tuple[str, str]) -> Iterator[Problem]:
-    for end, host in enumerate(ends):
+def _wrong_ends(network: Network, hop: Hop) -> Iterator[Problem]:
+    for place, host in zip(hop.end_places, hop.ends, strict=True):
         if host not in network.hosts:
             message = f"there is no host `{host}`"
-            yield Problem(("links", index, "ends", end), message, nearest_hint(host, network.hosts))
-    if ends[0] == ends[1]:
-        message = f"joins `{ends[0]}` with itself"
-        yield Problem(("links", index, "ends"), message, "name two different hosts: ends: [client, router]")
+            yield Problem(place, message, nearest_hint(host, network.hosts))
+    if hop.ends[0] == hop.ends[1]:
+        message = f"joins `{hop.ends[0]}` with itself"
+        place = hop.end_places[1] if hop.radio else (*hop.place, "ends")
+        yield Problem(place, message, "name two different hosts: ends: [client, router]")
 
 
-def _cycle(sound: dict[str, list[str]], index: int, ends: tuple[str, str]) -> Iterator[Problem]:
-    cycle = _path(sound, *ends)
+def _cycle(sound: dict[str, list[str]], hop: Hop) -> Iterator[Problem]:
+    cycle = _path(sound, *hop.ends)
     if cycle is not None:
         around = " - ".join([*cycle, cycle[0]])
         hint = "the network must be a tree, with one path between any two hosts: remove one of these links"
-        yield Problem(("links", index), f"closes a cycle: {around}", hint)
+        yield Problem(hop.place, f"closes a cycle: {around}", hint)
 
 
 def _unreached(network: Network) -> Iterator[Problem]:
@@ -101,7 +124,7 @@ def _unreached(network: Network) -> Iterator[Problem]:
             message = f"no path of links leads from `{first}` to `{host}`"
             loc: Loc = ("hosts", host)
             if host in network.neighbours:
-                loc = ("links", next(index for index, ends in enumerate(network.ends) if host in ends))
+                loc = next(hop.place for hop in network.hops if host in hop.ends)
             yield Problem(loc, message, "add a link that joins it to the others, or remove it")
 
 

@@ -1,4 +1,4 @@
-"""What the simulator has: queue disciplines and congestion controls, with their parameters.
+"""What the simulator has: queue disciplines, congestion controls and Wi-Fi drivers, with their parameters.
 
 The rows come from the Rust core, one per algorithm file, so that a new algorithm needs no change here. No default
 value of an algorithm is kept in Python: a scenario carries only what the file gave.
@@ -58,6 +58,10 @@ class Registry(Protocol):
     def congestion_controls(self) -> Sequence[Row]:
         """Congestion controls."""
 
+    @property
+    def drivers(self) -> Sequence[Row]:
+        """Wi-Fi drivers."""
+
 
 class CoreRegistry:
     """The registry of the compiled simulator, `tailback._core`."""
@@ -69,6 +73,10 @@ class CoreRegistry:
     @cached_property
     def congestion_controls(self) -> tuple[Row, ...]:
         return rows(_core().congestion_controls())
+
+    @cached_property
+    def drivers(self) -> tuple[Row, ...]:
+        return rows(_core().drivers())
 
 
 def rows(tables: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:

@@ -13,11 +13,11 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from tailback.scenario import defaults
-from tailback.scenario.check import network_of
+from tailback.scenario import defaults, wifi
 from tailback.scenario.flows import Bulk, Flow, flows, offloads_of, way
+from tailback.scenario.hops import network_of
 from tailback.scenario.network import Network
-from tailback.scenario.schema import Keys, direction
+from tailback.scenario.schema import Keys, Wifi, direction
 from tailback.scenario.sysctl import sysctl
 from tailback.scenario.words import Algorithm
 
@@ -33,6 +33,7 @@ def scenario(keys: Keys, title: str, seed: int) -> Scenario:
         "duration_ns": keys.duration,
         "hosts": [_host(keys, name) for name in network.hosts],
         "links": _links(keys, network),
+        **({"cells": cells} if (cells := _cells(keys, network)) else {}),
         "qdiscs": [_qdisc(device, root, network) for device, root in keys.qdiscs.items()],
         "traffic": [
             connection for flow in flows(keys, network.hosts[0]) for connection in _connections(flow, network, seed)
@@ -81,7 +82,38 @@ def _links(keys: Keys, network: Network) -> list[Scenario]:
             "bql": link.bql,
         }
         for link in keys.links
+        if not isinstance(link, Wifi)
     ]
+
+
+def _cells(keys: Keys, network: Network) -> list[Scenario]:
+    return [_cell(link, network) for link in keys.links if isinstance(link, Wifi)]
+
+
+def _cell(cell: Wifi, network: Network) -> Scenario:
+    return {
+        "access_point": network.hosts.index(cell.wifi.ap),
+        "stations": [_station(cell, name, network) for name in cell.wifi.stations],
+        "band": cell.band,
+        "rts": cell.rts,
+        "mpdu_overhead": wifi.MPDU_OVERHEAD + (wifi.CCMP if cell.encryption == "ccmp" else 0),
+        "driver": _driver(cell.driver.of(wifi.ACCESS_POINT, cell.wifi.ap)),
+    }
+
+
+def _station(cell: Wifi, name: str, network: Network) -> Scenario:
+    standard = wifi.STANDARDS[cell.standard]
+    index = cell.mcs[name] if isinstance(cell.mcs, dict) else cell.mcs
+    return {
+        "host": network.hosts.index(name),
+        "mode": wifi.mode(standard, cell.width, index, cell.streams, cell.guard),
+        "loss_ppm": cell.loss,
+        "driver": _driver(cell.driver.of(name)),
+    }
+
+
+def _driver(algorithm: Algorithm) -> Scenario:
+    return {"name": algorithm.kind, "options": dict(algorithm.options)}
 
 
 def _qdisc(device: str, root: Algorithm, network: Network) -> Scenario:

@@ -22,7 +22,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from tailback.scenario import defaults, repeat, tsq, units, words
+from tailback.scenario import defaults, repeat, tsq, units, wifi, words
 from tailback.scenario.errors import WordError, nearest_hint
 from tailback.scenario.paths import canonical
 from tailback.scenario.registry import Registry
@@ -131,6 +131,14 @@ def _read_control(word: object, info: ValidationInfo) -> Algorithm:
     return _algorithm(word, info, "congestion_controls")
 
 
+def _read_drivers(word: object, info: ValidationInfo) -> wifi.Drivers:
+    registry: Registry = (info.context or {})["registry"]
+    try:
+        return wifi.drivers(word, registry.drivers, defaults.DRIVER)
+    except WordError as error:
+        raise _custom(error) from None
+
+
 def _algorithm(word: object, info: ValidationInfo, family: Literal["qdiscs", "congestion_controls"]) -> Algorithm:
     registry: Registry = (info.context or {})["registry"]
     try:
@@ -196,6 +204,21 @@ Repetitions = Annotated[
 Control = Annotated[Algorithm, BeforeValidator(_read_control), _text(".+", "cubic", "bbr")]
 
 
+_DRIVER_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "object"}]}
+_MCS_SCHEMA = {
+    "anyOf": [
+        {"type": "integer", "minimum": 0, "maximum": 31},
+        {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0, "maximum": 31}},
+        {"type": "string", "pattern": f"^{_VARIABLE}$"},
+    ]
+}
+Drivers = Annotated[wifi.Drivers, BeforeValidator(_read_drivers), WithJsonSchema(_DRIVER_SCHEMA)]
+Mcs = Annotated[int | dict[str, int], _read(wifi.mcs), WithJsonSchema(_MCS_SCHEMA)]
+Width = Annotated[int, _read(wifi.width), _text(r"(20|40|80|160) *[mM][hH][zZ]", "40MHz")]
+Guard = Annotated[int, _read(wifi.guard), _text(r"(400|800|1600|3200) *ns", "400ns")]
+Loss = Annotated[int, _read(wifi.loss), _text(r"[0-9.]+ *%", "1%")]
+
+
 class _Keys(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
@@ -239,6 +262,55 @@ class Link(_Keys):
         defaults.RING, description="Descriptors of the transmit ring at each end."
     )
     bql: bool = Field(defaults.BQL, description="Byte queue limits bound what is in the ring.")
+
+
+class CellHosts(_Keys):
+    """Who is in a Wi-Fi cell."""
+
+    ap: Name = Field(description="The access point.", examples=["router"])
+    stations: Annotated[list[Name], Field(min_length=1)] = Field(
+        description="The stations; each has a link to the access point.", examples=[["client"]]
+    )
+
+
+class Wifi(_Keys):
+    """A Wi-Fi cell: an access point and its stations on one channel."""
+
+    wifi: CellHosts = Field(description="The access point and the stations.")
+    standard: Literal["802.11n", "802.11ac", "802.11ax"] = Field(description="Format of what is sent: HT, VHT or HE.")
+    band: Literal["2.4GHz", "5GHz"] = Field(defaults.BAND, description="Where the channel is.")
+    width: Width = Field(description="Width of the channel: 20MHz to 160MHz.")
+    streams: Annotated[int, Field(ge=1, le=8), _number(minimum=1, maximum=8)] | None = Field(
+        None, description="Spatial streams; the MCS of 802.11n tells them by itself."
+    )
+    mcs: Mcs = Field(
+        description="MCS index, up and down: of 802.11n 0 to 31 (streams counted), else that of one stream; one for "
+        "all stations, or one per station: {near: 15, far: 0}."
+    )
+    guard: Guard = Field(defaults.GUARD, validate_default=True, description="Guard interval.")
+    driver: Drivers = Field(
+        defaults.DRIVER,
+        validate_default=True,
+        description="Driver of all radios, `ath9k` or {name: ath9k, slots: 1}, or of each: {ap: ath9k, client: "
+        "ath9k_htc}. `tailback list driver` has them, `tailback explain ath9k` what can be set.",
+    )
+    loss: Loss = Field(defaults.LOSS, validate_default=True, description="Share of MPDUs lost, up and down.")
+    rts: bool = Field(defaults.RTS, description="Every PPDU is announced by RTS and CTS.")
+    encryption: Literal["open", "ccmp"] = Field(defaults.ENCRYPTION, description="CCMP adds 16 bytes to an MPDU.")
+
+
+#: Tags of links, as those of traffic below.
+LINK_TAGS: dict[str, type[_Keys]] = {"<link>": Link, "<wifi>": Wifi}
+
+
+def _kind_of_link(entry: object) -> str:
+    return "<wifi>" if isinstance(entry, Wifi) or (isinstance(entry, dict) and "wifi" in entry) else "<link>"
+
+
+AnyLink = Annotated[
+    Annotated[Link, Tag("<link>")] | Annotated[Wifi, Tag("<wifi>")],
+    Discriminator(_kind_of_link),
+]
 
 
 class Tcp(_Keys):
@@ -389,18 +461,24 @@ class Keys(_Keys):
     hosts: dict[Name, HostEntry] | None = Field(
         None, description="Hosts by name; without it the hosts that the links name."
     )
-    links: Annotated[list[Link], Field(min_length=1)] = Field(description="Links; together they form a tree.")
+    links: Annotated[list[AnyLink], Field(min_length=1)] = Field(
+        description="Links and Wi-Fi cells; together they form a tree."
+    )
     qdiscs: dict[str, Discipline] = Field(
         default_factory=dict,
         description="Root queue discipline by device. `A -> B` is the device of A on its link to B; `|` puts a child "
-        "under a shaper. Devices not named have pfifo_fast if their link has a rate, else none.",
+        "under a shaper. Devices not named have pfifo_fast if their link has a rate, or their driver wants "
+        "one, else none.",
         examples=[{"client -> router": "htb rate 100mbit | fq_codel limit 1000"}],
     )
     traffic: Annotated[list[Traffic], Field(min_length=1)] = Field(description="Flows and pings.")
     duration: Span = Field(description="Simulated length of a run.")
     cc: Control = Field(defaults.CC, validate_default=True, description="Congestion control of flows without one.")
     tsq: SmallQueue = Field(
-        defaults.TSQ, validate_default=True, description="TCP Small Queues setting of flows and hosts without one."
+        defaults.TSQ,
+        validate_default=True,
+        description="TCP Small Queues setting of flows and hosts without one. "
+        "Without it a flow whose first link is Wi-Fi has 8ms, as mac80211 wants it.",
     )
     kernel: KernelName | None = Field(
         None,
@@ -437,15 +515,24 @@ def json_schema() -> dict[str, Any]:
 
 def keys_at(loc: tuple[str | int, ...]) -> tuple[str, ...]:
     """The keys known at a place of the file, given by a path in which pydantic's tags still stand."""
+    model = _model_at(loc)
+    return () if model is None else tuple(model.model_fields)
+
+
+_MODELS: dict[tuple[str | int, ...], type[_Keys]] = {
+    (): Keys,
+    ("hosts",): Host,
+    ("links",): Link,
+    ("measure",): Measure,
+}
+
+
+def _model_at(loc: tuple[str | int, ...]) -> type[_Keys] | None:
     match loc:
-        case ():
-            return tuple(Keys.model_fields)
-        case ("hosts", _):
-            return tuple(Host.model_fields)
-        case ("links", _):
-            return tuple(Link.model_fields)
-        case ("measure",):
-            return tuple(Measure.model_fields)
-        case ("traffic", _, str() as tag) if tag in TRAFFIC_TAGS:
-            return tuple(TRAFFIC_TAGS[tag].model_fields)
-    return ()
+        case ("traffic" | "links", _, str() as tag):
+            return (LINK_TAGS | TRAFFIC_TAGS).get(tag)
+        case ("links", _, "<wifi>", "wifi"):
+            return CellHosts
+        case ("hosts" | "links", _) | ("measure",) | ():
+            return _MODELS[loc[:1]]
+    return None

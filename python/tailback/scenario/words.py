@@ -50,6 +50,14 @@ def control(text: object, rows: Sequence[Row]) -> Algorithm:
     return Algorithm(words[0], _options(words, _known(words[0], rows, "congestion control")))
 
 
+def driver(text: object, rows: Sequence[Row]) -> Algorithm:
+    """A Wi-Fi driver."""
+    if not isinstance(text, str) or not text.split():
+        raise WordError(f"`{shown(text)}` is not a driver", f"there are: {_names(rows)}")
+    words = text.split()
+    return Algorithm(words[0], _options(words, _known(words[0], rows, "driver")))
+
+
 def _stage(words: list[str], rows: Sequence[Row], child: Algorithm | None) -> Algorithm:
     if not words:
         raise WordError("nothing stands on one side of `|`", "write the shaper before the bar and its child after it")

@@ -210,6 +210,17 @@ def measure_of(run: RunPlan) -> Measure:
         directions=run.directions,
         sized_flows=tuple(flow["name"] for flow in traffic if flow.get("bytes") is not None),
         rates_bps=_rates(run.scenario),
+        radios=_radios(run.scenario),
+    )
+
+
+def _radios(scenario: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Each station of a cell, with its access point before it."""
+    hosts = [host["name"] for host in scenario.get("hosts", ())]
+    return tuple(
+        (hosts[cell["access_point"]], hosts[station["host"]])
+        for cell in scenario.get("cells", ())
+        for station in cell["stations"]
     )
 
 

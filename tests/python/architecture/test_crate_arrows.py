@@ -18,15 +18,16 @@ BELOW: dict[str, set[str]] = {
     "record": {"units"},
     "cc": {"units", "packet"},
     "qdisc": {"units", "packet"},
+    "wifi": {"units", "packet", "qdisc"},
     "tcp": {"units", "packet", "cc"},
     "drill": {"units", "packet", "cc", "tcp"},
-    "world": {"units", "packet", "cc", "qdisc", "tcp", "engine", "record"},
-    "python": {"units", "cc", "qdisc", "drill", "world"},
+    "world": {"units", "packet", "cc", "qdisc", "wifi", "tcp", "engine", "record"},
+    "python": {"units", "cc", "qdisc", "wifi", "drill", "world"},
     "agent": set(),
 }
 """What each crate may depend on, in its tests and benches too."""
 
-MACHINES = ("packet", "cc", "qdisc", "tcp", "drill")
+MACHINES = ("packet", "cc", "qdisc", "wifi", "tcp", "drill")
 """The crates that take the time and random draws as arguments."""
 
 FORBIDDEN_METHODS = {

@@ -218,6 +218,8 @@ def test_plot_draws_from_the_folder_alone(file: Path) -> None:
 def test_lists_and_explanations_come_from_the_registries() -> None:
     assert "cubic" in tailback("list", "cc").stdout
     assert "fq_codel" in tailback("list", "qdisc").stdout
+    assert "ath9k_htc" in tailback("list", "driver").stdout
+    assert "slots" in tailback("explain", "ath9k").stdout
     assert "candlestick" in tailback("list", "plot").stdout
     explained = tailback("explain", "htb rate 10mbit | fq_codel limit 180").stdout
     assert "token-bucket" in explained

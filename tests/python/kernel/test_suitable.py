@@ -39,6 +39,7 @@ def test_what_a_kernel_can_run_is_not_refused(scenario: Make, kernel: Kernel) ->
         (lambda s: s["traffic"][0]["cc"].update(options={"beta": 700}), "`cubic` has different options"),
         (lambda s: s["links"].append(s["links"][0] | {"ends": [0, 2]}), "joined in more than one way"),
         (lambda s: s["links"][0].update(rate_bps=5_000_000), "the shaper of client -> router is faster"),
+        (lambda s: s.update(cells=[{"access_point": 1}]), "no radio for the Wi-Fi cell of"),
         (lambda s: s["record"].update(tcp_info="ack"), "after each ACK"),
         (lambda s: s["traffic"][2].update(kind="udp"), "`ping` is of the kind `udp`"),
     ],

@@ -15,6 +15,7 @@ class FixedRegistry:
 
     qdiscs: tuple[Row, ...]
     congestion_controls: tuple[Row, ...]
+    drivers: tuple[Row, ...]
 
 
 LIMIT = Parameter("limit", "packets", 1000, 1, 100_000, "packets held at most")
@@ -49,6 +50,11 @@ REGISTRY = FixedRegistry(
         Row("reno", "", "", ()),
         Row("cubic", "", "", (Parameter("hystart", "flag", 1, 0, 1, "leaves slow start early"),)),
         Row("bbr", "", "", (Parameter("cwnd_gain", "number", None, 1, 1000, "percent of the BDP"),)),
+    ),
+    drivers=(
+        Row("ath9k", "", "", (Parameter("slots", "number", 2, 1, 100, "aggregates in the hardware queue"),)),
+        Row("ath9k_htc", "", "", ()),
+        Row("generic", "", "", ()),
     ),
 )
 

@@ -39,8 +39,15 @@ def stacks(scenario: Scenario, version: str, remedy: str) -> Iterator[Finding]:
 
 def findings(scenario: Scenario) -> Iterator[Finding]:
     """What no kernel can run."""
-    for each in (_paths, _traffic, _shapers, _record):
+    for each in (_cells, _paths, _traffic, _shapers, _record):
         yield from each(scenario)
+
+
+def _cells(scenario: Scenario) -> Iterator[Finding]:
+    for cell in scenario.get("cells", ()):
+        ap = scenario["hosts"][cell["access_point"]]["name"]
+        what = f"there is no radio for the Wi-Fi cell of `{ap}`"
+        yield what, "run it on the simulator, --backend sim, or wire the hosts"
 
 
 def _paths(scenario: Scenario) -> Iterator[Finding]:

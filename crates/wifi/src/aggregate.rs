@@ -1,0 +1,249 @@
+//! What one PPDU carries, and why it carries no more.
+//!
+//! ```text
+//! subframe = delimiter 4 + MPDU, padded to a multiple of 4 (HT: the last one is not)
+//!            + empty delimiters if the MPDU is shorter than the receiver (or the driver) asks for
+//! ```
+//! An aggregate is closed by the first of: frame limit, byte limit, duration limit, block-ack window, empty queue.
+//! Nothing waits for more frames: what is queued when it is formed goes out. A lone frame goes without a delimiter
+//! and is answered by an ACK. [ieee80211-2016 §9.7, §10.13] [linux-6.12 ath9k xmit.c ath_tx_form_aggr]
+
+use std::collections::VecDeque;
+
+use tailback_units::{SimTime, Span};
+
+use crate::StationId;
+use crate::frame::Mpdu;
+use crate::phy::{Band, Mode};
+
+/// Bytes of the delimiter before each MPDU of an aggregate.
+const DELIMITER: u32 = 4;
+
+/// Why an aggregate did not grow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ClosedBy {
+    /// Nothing more was queued.
+    EmptyQueue,
+    /// As many frames as are allowed.
+    FrameLimit,
+    /// The next frame would not have fitted into the bytes allowed.
+    ByteLimit,
+    /// The next frame would have made the PPDU too long in time.
+    Duration,
+    /// The next frame is beyond the block-ack window.
+    Window,
+}
+
+impl ClosedBy {
+    /// The name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ClosedBy::EmptyQueue => "empty_queue",
+            ClosedBy::FrameLimit => "frame_limit",
+            ClosedBy::ByteLimit => "byte_limit",
+            ClosedBy::Duration => "duration",
+            ClosedBy::Window => "window",
+        }
+    }
+}
+
+/// What bounds an aggregate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Frames; 1: no aggregation.
+    pub frames: u32,
+    /// Bytes of the PSDU.
+    pub bytes: u32,
+    /// Duration of the PPDU.
+    pub duration: Span,
+    /// Shorter MPDUs are followed by empty delimiters up to this length, in an aggregate.
+    pub shortest_mpdu: u32,
+}
+
+/// Frames that are sent as one PPDU.
+#[derive(Debug)]
+pub struct Aggregate {
+    /// Whom it is for.
+    pub to: StationId,
+    /// In the order of their sequence numbers, at least one.
+    pub frames: VecDeque<Mpdu>,
+    /// Length of the PSDU.
+    pub bytes: u32,
+    /// How long it lasts.
+    pub duration: Span,
+    /// Why it is not longer.
+    pub closed_by: ClosedBy,
+    /// Transmissions of it that were not answered.
+    pub failures: u32,
+    /// When it came to the head of its hardware queue.
+    pub at_head: SimTime,
+    /// Packets that waited in the host when it was formed.
+    pub left_behind: u32,
+}
+
+impl Aggregate {
+    /// It is answered by a block ack, not by an ACK.
+    pub fn is_aggregate(&self) -> bool {
+        self.frames.len() > 1
+    }
+}
+
+/// An aggregate while it grows.
+#[derive(Debug)]
+pub struct Builder<'a> {
+    limits: &'a Limits,
+    mode: &'a Mode,
+    band: Band,
+    frames: VecDeque<Mpdu>,
+    /// Length with all subframes padded.
+    padded: u32,
+    /// Length without what follows the last MPDU.
+    bytes: u32,
+}
+
+impl<'a> Builder<'a> {
+    /// An empty one.
+    pub fn new(limits: &'a Limits, mode: &'a Mode, band: Band) -> Self {
+        Builder { limits, mode, band, frames: VecDeque::new(), padded: 0, bytes: 0 }
+    }
+
+    /// Frames in it.
+    pub fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Nothing is in it.
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    /// What keeps a frame of `bytes` out.
+    pub fn refuses(&self, bytes: u32) -> Option<ClosedBy> {
+        if self.frames.is_empty() {
+            return None;
+        }
+        if self.frames.len() >= self.limits.frames as usize {
+            return Some(ClosedBy::FrameLimit);
+        }
+        let length = self.padded + DELIMITER + bytes;
+        if length > self.limits.bytes {
+            return Some(ClosedBy::ByteLimit);
+        }
+        (self.mode.ppdu(length, self.band) > self.limits.duration).then_some(ClosedBy::Duration)
+    }
+
+    /// Appends a frame that is not refused.
+    pub fn push(&mut self, frame: Mpdu) {
+        self.bytes = self.padded + DELIMITER + frame.bytes;
+        self.padded += subframe(frame.bytes, self.limits.shortest_mpdu);
+        self.frames.push_back(frame);
+    }
+
+    /// The aggregate, if there is a frame in it.
+    pub fn close(mut self, to: StationId, closed_by: ClosedBy) -> Option<Aggregate> {
+        let lone = self.frames.len() == 1;
+        let last = self.frames.back_mut()?;
+        let bytes =
+            if lone { last.bytes } else { self.bytes.max(self.padded_with_filling(self.frames.len())) };
+        let duration = self.mode.ppdu(bytes, self.band);
+        Some(Aggregate {
+            to,
+            frames: self.frames,
+            bytes,
+            duration,
+            closed_by,
+            failures: 0,
+            at_head: SimTime::ZERO,
+            left_behind: 0,
+        })
+    }
+
+    /// The last subframe keeps its empty delimiters and loses its padding.
+    fn padded_with_filling(&self, frames: usize) -> u32 {
+        let last = self.frames[frames - 1].bytes;
+        self.padded
+            - (subframe(last, self.limits.shortest_mpdu)
+                - DELIMITER
+                - last
+                - filling(last, self.limits.shortest_mpdu))
+    }
+}
+
+/// Bytes of a subframe that is not the last.
+fn subframe(mpdu: u32, shortest: u32) -> u32 {
+    (DELIMITER + mpdu).next_multiple_of(4) + filling(mpdu, shortest)
+}
+
+/// Bytes of empty delimiters behind a short MPDU.
+fn filling(mpdu: u32, shortest: u32) -> u32 {
+    shortest.saturating_sub(mpdu).div_ceil(4) * DELIMITER
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::{Format, Guard};
+    use crate::testing::mpdu;
+
+    const ATH9K: Limits =
+        Limits { frames: 32, bytes: 65_535, duration: Span::from_micros(4_096), shortest_mpdu: 256 };
+
+    fn mode(width: u32, streams: u32, mcs: u32, guard: Guard) -> Mode {
+        Mode::new(Format::Ht, width, streams, mcs, guard).unwrap()
+    }
+
+    fn fill(limits: &Limits, mode: &Mode, bytes: u32, offered: usize) -> Aggregate {
+        let mut builder = Builder::new(limits, mode, Band::Ghz5);
+        for _ in 0..offered {
+            if let Some(closed_by) = builder.refuses(bytes) {
+                return builder.close(StationId(0), closed_by).unwrap();
+            }
+            builder.push(mpdu(bytes));
+        }
+        builder.close(StationId(0), ClosedBy::EmptyQueue).unwrap()
+    }
+
+    #[test]
+    fn thirty_two_full_frames_are_49406_bytes_and_1360_us() {
+        let full = fill(&ATH9K, &mode(40, 2, 7, Guard::Ns400), 1538, 100);
+        assert_eq!((full.frames.len(), full.bytes, full.duration.as_micros()), (32, 49_406, 1360));
+        assert_eq!(full.closed_by, ClosedBy::FrameLimit);
+    }
+
+    #[test]
+    fn acks_in_an_aggregate_of_ath9k_are_filled_to_256_bytes() {
+        let acks = fill(&ATH9K, &mode(40, 2, 7, Guard::Ns400), 90, 32);
+        assert_eq!((acks.bytes, acks.duration.as_micros()), (8_446, 268));
+        let plain = Limits { shortest_mpdu: 0, ..ATH9K };
+        assert_eq!(fill(&plain, &mode(40, 2, 7, Guard::Ns400), 90, 6).bytes, 574);
+    }
+
+    #[test]
+    fn a_lone_frame_has_no_delimiter() {
+        let lone = fill(&ATH9K, &mode(40, 2, 7, Guard::Ns400), 90, 1);
+        assert_eq!((lone.bytes, lone.duration.as_micros(), lone.is_aggregate()), (90, 44, false));
+    }
+
+    #[test]
+    fn slow_modes_are_closed_by_4_096_ms() {
+        let frames = |mode: Mode| {
+            (fill(&ATH9K, &mode, 1538, 100).frames.len(), fill(&ATH9K, &mode, 1538, 100).closed_by)
+        };
+        assert_eq!(frames(mode(20, 1, 0, Guard::Ns800)), (2, ClosedBy::Duration));
+        assert_eq!(frames(mode(20, 1, 7, Guard::Ns800)), (21, ClosedBy::Duration));
+        assert_eq!(frames(mode(40, 1, 7, Guard::Ns800)).0, 32);
+    }
+
+    #[test]
+    fn without_a_frame_limit_65535_bytes_hold_42_frames() {
+        let limits = Limits { frames: 64, ..ATH9K };
+        let full = fill(&limits, &mode(40, 2, 7, Guard::Ns400), 1538, 100);
+        assert_eq!((full.frames.len(), full.closed_by), (42, ClosedBy::ByteLimit));
+    }
+
+    #[test]
+    fn a_voice_txop_of_1504_us_holds_17_frames_at_150_mbit() {
+        let limits = Limits { duration: Span::from_micros(1_504), ..ATH9K };
+        assert_eq!(fill(&limits, &mode(40, 1, 7, Guard::Ns400), 1538, 100).frames.len(), 17);
+    }
+}

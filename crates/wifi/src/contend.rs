@@ -1,0 +1,284 @@
+//! Who may send next, and when: EDCA's back-off for one access category of one station.
+//!
+//! ```text
+//! AIFS    = SIFS + AIFSN · slot                    after a decoded frame
+//! EIFS    = SIFS + ACK at the lowest rate + AIFS   after a frame that could not be decoded
+//! access  = resume + counter · slot                resume: when the medium has been idle for AIFS or EIFS
+//! counter ∈ [0, CW], drawn after every exchange; CW ← CWmin after success, min(2·CW + 1, CWmax) after failure
+//! ```
+//!
+//! The counter stands while the medium is busy and goes on from there; it runs down whether or not a frame waits
+//! (post-back-off), so that a frame which finds it at 0 and the medium idle leaves at the next slot boundary. A frame
+//! that finds it at 0 and the medium busy draws. [ieee80211-2016 §10.22.2]
+//!
+//! Nothing happens per slot: the slots that passed are computed when the medium becomes busy.
+
+use rand_core::Rng;
+use tailback_units::{SimTime, Span};
+
+use crate::phy::Band;
+
+/// Access categories, the most urgent first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum AccessCategory {
+    /// Voice.
+    Voice,
+    /// Video.
+    Video,
+    /// Best effort.
+    BestEffort,
+    /// Background.
+    Background,
+}
+
+impl AccessCategory {
+    /// All, the most urgent first.
+    pub const ALL: [AccessCategory; 4] = [
+        AccessCategory::Voice,
+        AccessCategory::Video,
+        AccessCategory::BestEffort,
+        AccessCategory::Background,
+    ];
+
+    /// The category of a type-of-service octet: its three highest bits are the user priority.
+    /// [linux-6.12 net/wireless/util.c cfg80211_classify8021d] [ieee80211-2016 table 10-1]
+    pub const fn of_tos(tos: u8) -> Self {
+        match tos >> 5 {
+            1 | 2 => AccessCategory::Background,
+            4 | 5 => AccessCategory::Video,
+            6 | 7 => AccessCategory::Voice,
+            _ => AccessCategory::BestEffort,
+        }
+    }
+
+    /// As `iw` and `tc` write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            AccessCategory::Voice => "VO",
+            AccessCategory::Video => "VI",
+            AccessCategory::BestEffort => "BE",
+            AccessCategory::Background => "BK",
+        }
+    }
+
+    pub(crate) const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// Contention parameters of one access category.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Edca {
+    /// Slots after SIFS.
+    pub aifsn: u32,
+    /// Smallest contention window, a power of two less one.
+    pub cw_min: u32,
+    /// Largest contention window.
+    pub cw_max: u32,
+    /// Longest use of the medium per access; zero: one exchange.
+    pub txop: Span,
+}
+
+impl Edca {
+    /// What a station uses before an access point tells it otherwise. [ieee80211-2016 table 9-137, 802.11n's TXOPs]
+    pub const fn station(category: AccessCategory) -> Self {
+        let (aifsn, cw_min, cw_max, txop_us) = match category {
+            AccessCategory::Voice => (2, 3, 7, 1504),
+            AccessCategory::Video => (2, 7, 15, 3008),
+            AccessCategory::BestEffort => (3, 15, 1023, 0),
+            AccessCategory::Background => (7, 15, 1023, 0),
+        };
+        Edca { aifsn, cw_min, cw_max, txop: Span::from_micros(txop_us) }
+    }
+
+    /// Arbitration interframe space.
+    pub fn aifs(&self, band: Band) -> Span {
+        band.sifs() + band.slot() * u64::from(self.aifsn)
+    }
+}
+
+/// How an exchange ended for one who took part in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exchange {
+    /// The response came.
+    Answered,
+    /// No response came: the contention window grows.
+    Failed,
+    /// As failed, and the frame is given up.
+    GivenUp,
+}
+
+/// The back-off function of one access category of one station.
+#[derive(Clone, Debug)]
+pub struct Contender {
+    edca: Edca,
+    slot: Span,
+    window: u32,
+    counter: u32,
+    /// From when slots count.
+    resume: SimTime,
+    /// Since when something waits to be sent.
+    waiting: Option<SimTime>,
+}
+
+impl Contender {
+    /// Nothing waits, the counter is 0.
+    pub fn new(edca: Edca, band: Band) -> Self {
+        Contender {
+            edca,
+            slot: band.slot(),
+            window: edca.cw_min,
+            counter: 0,
+            resume: SimTime::ZERO,
+            waiting: None,
+        }
+    }
+
+    /// Its parameters.
+    pub fn edca(&self) -> &Edca {
+        &self.edca
+    }
+
+    /// The contention window.
+    pub fn window(&self) -> u32 {
+        self.window
+    }
+
+    /// Something waits from now on. `busy`: the medium is in use.
+    pub fn wait(&mut self, now: SimTime, busy: bool, draws: &mut dyn Rng) {
+        if self.waiting.is_some() {
+            return;
+        }
+        self.waiting = Some(now);
+        if self.counter == 0 && (busy || now < self.resume) {
+            self.draw(draws);
+        }
+    }
+
+    /// When it will send if the medium stays idle.
+    #[inline]
+    pub fn access(&self) -> Option<SimTime> {
+        let since = self.waiting?;
+        let earliest = self.resume + self.slot * u64::from(self.counter);
+        if since <= earliest {
+            return Some(earliest);
+        }
+        let slots = since.since(self.resume).as_nanos().div_ceil(self.slot.as_nanos());
+        Some(self.resume + self.slot * slots)
+    }
+
+    /// Somebody else began to send at `now`.
+    #[inline]
+    pub fn medium_busy(&mut self, now: SimTime, draws: &mut dyn Rng) {
+        if now > self.resume {
+            let slots = now.since(self.resume).as_nanos() / self.slot.as_nanos();
+            self.counter = self.counter.saturating_sub(u32::try_from(slots).unwrap_or(u32::MAX));
+        }
+        if self.counter == 0 && self.waiting.is_some() {
+            self.draw(draws);
+        }
+    }
+
+    /// The medium is idle; slots count from `resume` on.
+    #[inline]
+    pub fn medium_idle(&mut self, resume: SimTime) {
+        self.resume = resume;
+    }
+
+    /// An exchange of its own is over; a counter is drawn in any case (post-back-off). `waiting`: since when something
+    /// else waits.
+    pub fn exchanged(&mut self, exchange: Exchange, waiting: Option<SimTime>, draws: &mut dyn Rng) {
+        self.waiting = waiting;
+        self.window = match exchange {
+            Exchange::Failed => (2 * self.window + 1).min(self.edca.cw_max),
+            Exchange::Answered | Exchange::GivenUp => self.edca.cw_min,
+        };
+        self.draw(draws);
+    }
+
+    fn draw(&mut self, draws: &mut dyn Rng) {
+        self.counter = draws.next_u32() % (self.window + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::dice;
+
+    const AIFS: u64 = 43;
+
+    fn best_effort() -> Contender {
+        Contender::new(Edca::station(AccessCategory::BestEffort), Band::Ghz5)
+    }
+
+    const fn us(us: u64) -> SimTime {
+        SimTime::from_nanos(us * 1_000)
+    }
+
+    #[test]
+    fn interframe_spaces_of_5_ghz_are_34_43_and_79_us() {
+        let aifs = |category| Edca::station(category).aifs(Band::Ghz5).as_micros();
+        assert_eq!(AccessCategory::ALL.map(aifs), [34, 34, AIFS, 79]);
+    }
+
+    #[test]
+    fn a_frame_that_finds_the_medium_idle_leaves_at_the_next_slot_boundary() {
+        let (mut contender, mut dice) = (best_effort(), dice(1));
+        contender.medium_idle(us(100));
+        contender.wait(us(120), false, &mut dice);
+        assert_eq!(contender.access(), Some(us(127)));
+    }
+
+    #[test]
+    fn a_frame_that_finds_the_medium_busy_draws() {
+        let mut counters = [0; 16];
+        for seed in 0..2_000 {
+            let (mut contender, mut dice) = (best_effort(), dice(seed));
+            contender.wait(us(1), true, &mut dice);
+            contender.medium_idle(us(10));
+            counters[contender.access().unwrap().since(us(10)).as_micros() as usize / 9] += 1;
+        }
+        assert!(counters.iter().all(|&count| (80..180).contains(&count)), "{counters:?}");
+    }
+
+    #[test]
+    fn the_counter_stands_while_the_medium_is_busy() {
+        let (mut contender, mut dice) = (best_effort(), dice(3));
+        contender.wait(us(1), true, &mut dice);
+        (contender.counter, contender.resume) = (7, us(100));
+        contender.medium_busy(us(100 + 3 * 9), &mut dice);
+        contender.medium_idle(us(1_000));
+        assert_eq!(contender.access(), Some(us(1_000 + 4 * 9)));
+    }
+
+    #[test]
+    fn the_counter_runs_down_while_nothing_waits() {
+        let (mut contender, mut dice) = (best_effort(), dice(3));
+        (contender.counter, contender.resume) = (5, us(0));
+        contender.wait(us(18), false, &mut dice);
+        assert_eq!(contender.access(), Some(us(45)), "three slots are left");
+        contender.waiting = None;
+        contender.wait(us(50), false, &mut dice);
+        assert_eq!(contender.access(), Some(us(54)), "none is left");
+    }
+
+    #[test]
+    fn the_window_doubles_to_1023_and_returns_to_15() {
+        let (mut contender, mut dice) = (best_effort(), dice(1));
+        let mut windows = vec![contender.window()];
+        for _ in 0..7 {
+            contender.exchanged(Exchange::Failed, None, &mut dice);
+            windows.push(contender.window());
+        }
+        assert_eq!(windows, [15, 31, 63, 127, 255, 511, 1023, 1023]);
+        contender.exchanged(Exchange::Answered, None, &mut dice);
+        assert_eq!(contender.window(), 15);
+    }
+
+    #[test]
+    fn dscp_picks_the_category_by_its_class() {
+        let of = |dscp: u8| AccessCategory::of_tos(dscp << 2).name();
+        assert_eq!([of(0), of(8), of(46), of(48), of(34), of(24)], ["BE", "BK", "VI", "VO", "VI", "BE"]);
+    }
+}

@@ -1,0 +1,256 @@
+//! What one driver does differently from another: data.
+//!
+//! | profile | waits in the host | below it | aggregates | airtime fairness |
+//! |---|---|---|---|---|
+//! | `ath9k` | FQ-CoDel per station | 2 aggregates, formed by the host when one is done | 32 frames, 4.096 ms, 65535 B | yes |
+//! | `ath9k_htc` | a qdisc | 246 frames, then the qdisc is stopped | formed by firmware, 20 frames | no |
+//! | `ath10k` | FQ-CoDel per station | 12 ms of air per station (AQL) | formed by firmware, 64 frames | no |
+//! | `generic` | FQ-CoDel per station | as `ath9k` | 64 frames, 5.484 ms, 65535 B | yes |
+//!
+//! [linux-6.12 drivers/net/wireless/ath: ath9k/ath9k.h, ath9k/hif_usb.h, ath9k/htc.h, ath10k/core.h]
+//! Deviations: firmware that forms aggregates does so when it has won the medium; how long those of `ath9k_htc` and
+//! `ath10k` may be is not documented, the frame limits are those of their measurements.
+
+use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, Span};
+
+use crate::aggregate::Limits;
+use crate::block_ack::WINDOW;
+use crate::phy::LONGEST_PPDU;
+use crate::station_queues::QueueLimits;
+
+/// What holds packets between the host's queue and the air.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Below {
+    /// The host forms aggregates, as soon as fewer than so many are queued in hardware.
+    Slots(u32),
+    /// Firmware takes frames and forms aggregates when it may send.
+    Firmware {
+        /// Frames it takes before it refuses.
+        frames: u32,
+        /// Air that the frames of one station may need, at its rate.
+        airtime: Option<Span>,
+    },
+}
+
+/// What waits in the host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Above {
+    /// mac80211's queues per station and access category.
+    StationQueues(QueueLimits),
+    /// The qdisc of the device, which is stopped when the driver takes no more.
+    Qdisc,
+}
+
+/// A driver with its hardware.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Profile {
+    /// As `ethtool -i` prints it.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// What waits in the host.
+    pub above: Above,
+    /// What holds packets between that and the air.
+    pub below: Below,
+    /// What bounds an aggregate.
+    pub limits: Limits,
+    /// Unanswered transmissions of one PPDU before its frames go back to be aggregated anew.
+    pub hardware_tries: u32,
+    /// Transmissions of one frame before it is given up.
+    pub frame_tries: u32,
+    /// The host schedules stations by the air they used.
+    pub airtime_fair: bool,
+}
+
+const ATH9K: Profile = Profile {
+    name: "ath9k",
+    summary: "Atheros 802.11n: FQ-CoDel per station, two aggregates in hardware, airtime fairness",
+    above: Above::StationQueues(QueueLimits::HT),
+    below: Below::Slots(2),
+    limits: Limits { frames: 32, bytes: 65_535, duration: Span::from_micros(4_096), shortest_mpdu: 256 },
+    hardware_tries: 10,
+    frame_tries: 30,
+    airtime_fair: true,
+};
+
+/// All profiles.
+pub const PROFILES: &[Profile] = &[
+    ATH9K,
+    Profile {
+        name: "ath9k_htc",
+        summary: "Atheros 802.11n on USB: a qdisc above 246 frames in firmware that forms the aggregates",
+        above: Above::Qdisc,
+        below: Below::Firmware { frames: 246, airtime: None },
+        limits: Limits { frames: 20, bytes: 65_535, duration: Span::from_micros(4_096), shortest_mpdu: 0 },
+        airtime_fair: false,
+        ..ATH9K
+    },
+    Profile {
+        name: "ath10k",
+        summary: "Atheros 802.11ac: FQ-CoDel per station above firmware that holds 12 ms of air for each",
+        above: Above::StationQueues(QueueLimits::VHT),
+        below: Below::Firmware { frames: 1_424, airtime: Some(Span::from_millis(12)) },
+        limits: Limits { frames: 64, bytes: 1_048_575, duration: LONGEST_PPDU, shortest_mpdu: 0 },
+        airtime_fair: false,
+        ..ATH9K
+    },
+    Profile {
+        name: "generic",
+        summary: "aggregates formed by the host, up to the limits of the standard",
+        limits: Limits { frames: 64, bytes: 65_535, duration: LONGEST_PPDU, shortest_mpdu: 0 },
+        ..ATH9K
+    },
+];
+
+/// The profile called `name`.
+pub fn find(name: &str) -> Option<&'static Profile> {
+    PROFILES.iter().find(|profile| profile.name == name)
+}
+
+/// The head of this file: what the profiles are made of, and their sources.
+pub fn source() -> String {
+    tailback_qdisc::registry::head(include_str!("driver.rs"))
+}
+
+impl Profile {
+    /// What can be set differently, with the profile's own values as defaults.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let mut found = self.limits.parameters();
+        found.push(row("retries", ParameterUnit::Number, u64::from(self.frame_tries), MANY, RETRIES));
+        match self.below {
+            Below::Slots(slots) => {
+                found.push(row("slots", ParameterUnit::Number, u64::from(slots), MANY, SLOTS))
+            }
+            Below::Firmware { frames, airtime } => {
+                found.push(row("frames", ParameterUnit::Number, u64::from(frames), MANY, FRAMES));
+                let own = airtime.map(Span::as_nanos);
+                found.push(Parameter {
+                    default: own,
+                    ..row("airtime", ParameterUnit::Time, 0, SECOND, AIRTIME)
+                });
+            }
+        }
+        if let Above::StationQueues(limits) = self.above {
+            found.push(row("limit", ParameterUnit::Packets, u64::from(limits.packets), MANY, LIMIT));
+            found.push(row("memory_limit", ParameterUnit::Bytes, limits.memory, MOST_MEMORY, MEMORY_LIMIT));
+        }
+        found
+    }
+
+    /// The profile with what is given set differently.
+    pub fn with(&self, given: &Parameters) -> Result<Profile, ParameterError> {
+        given.check(&self.parameters())?;
+        let mut profile = *self;
+        let small = |name: &str, value: &mut u32| {
+            *value = given.given(name).map_or(*value, |given| given as u32);
+        };
+        profile.limits.set(given);
+        small("retries", &mut profile.frame_tries);
+        match &mut profile.below {
+            Below::Slots(slots) => small("slots", slots),
+            Below::Firmware { frames, airtime } => {
+                small("frames", frames);
+                *airtime = given.given("airtime").map(Span::from_nanos).or(*airtime);
+            }
+        }
+        if let Above::StationQueues(limits) = &mut profile.above {
+            small("limit", &mut limits.packets);
+            limits.memory = given.given("memory_limit").unwrap_or(limits.memory);
+        }
+        Ok(profile)
+    }
+}
+
+impl Limits {
+    fn parameters(&self) -> Vec<Parameter> {
+        let [frames, bytes] = [self.frames, self.bytes].map(u64::from);
+        let shortest = Parameter {
+            least: 0,
+            ..row("shortest_mpdu", ParameterUnit::Bytes, u64::from(self.shortest_mpdu), 4095, SHORTEST_MPDU)
+        };
+        let longest = LONGEST_PPDU.as_nanos();
+        vec![
+            row("subframes", ParameterUnit::Number, frames, WINDOW, SUBFRAMES),
+            row("bytes", ParameterUnit::Bytes, bytes, 1_048_575, BYTES),
+            row("duration", ParameterUnit::Time, self.duration.as_nanos(), longest, DURATION),
+            shortest,
+        ]
+    }
+
+    fn set(&mut self, given: &Parameters) {
+        let small = |name: &str, own: u32| given.given(name).map_or(own, |value| value as u32);
+        self.frames = small("subframes", self.frames);
+        self.bytes = small("bytes", self.bytes);
+        self.shortest_mpdu = small("shortest_mpdu", self.shortest_mpdu);
+        self.duration = given.given("duration").map_or(self.duration, Span::from_nanos);
+    }
+}
+
+const MANY: u64 = 100_000;
+const SECOND: u64 = 1_000_000_000;
+const MOST_MEMORY: u64 = 1 << 30;
+
+const SUBFRAMES: &str = "MPDUs of an aggregate at most; 1: no aggregation";
+const BYTES: &str = "bytes of an aggregate at most";
+const DURATION: &str = "time on the air of an aggregate at most";
+const SHORTEST_MPDU: &str = "shorter MPDUs are filled up to this within an aggregate";
+const RETRIES: &str = "transmissions of a frame before it is given up";
+const SLOTS: &str = "aggregates in the hardware queue";
+const FRAMES: &str = "frames that firmware takes before it refuses";
+const AIRTIME: &str = "air that the frames of one station in firmware may need; without it unbounded";
+const LIMIT: &str = "packets in all queues above the radio at most";
+const MEMORY_LIMIT: &str = "kernel memory of the packets in all queues above the radio at most";
+
+fn row(name: &'static str, unit: ParameterUnit, default: u64, most: u64, meaning: &'static str) -> Parameter {
+    Parameter { name, unit, default: Some(default), least: 1, most, meaning }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(name: &str, value: u64) -> Parameters {
+        let mut given = Parameters::default();
+        given.set(name, value);
+        given
+    }
+
+    #[test]
+    fn every_default_is_within_its_range_and_changes_nothing() {
+        for profile in PROFILES {
+            for row in profile.parameters() {
+                let Some(default) = row.default else { continue };
+                assert_eq!(
+                    profile.with(&given(row.name, default)),
+                    Ok(*profile),
+                    "{} {}",
+                    profile.name,
+                    row.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn every_option_changes_the_profile() {
+        for profile in PROFILES {
+            for row in profile.parameters() {
+                let other = if row.default == Some(row.most) { row.least } else { row.most };
+                assert_ne!(
+                    profile.with(&given(row.name, other)),
+                    Ok(*profile),
+                    "{} {}",
+                    profile.name,
+                    row.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_option_of_another_driver_is_refused() {
+        assert!(find("ath9k").unwrap().with(&given("slots", 1)).is_ok());
+        let refused = find("ath9k_htc").unwrap().with(&given("slots", 1)).unwrap_err();
+        assert!(refused.to_string().contains("there are: subframes"), "{refused}");
+    }
+}

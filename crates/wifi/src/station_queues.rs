@@ -1,0 +1,188 @@
+//! mac80211's queues above the radio: FQ-CoDel inside, one queue per station and access category.
+//!
+//! ```text
+//! enqueue:  flow = hash · 4096 / 2³²; a flow that another queue owns → this queue's own overflow flow
+//! dequeue:  DRR++ with quantum 300 among the flows of that queue, CoDel on the one served
+//! over 8192 packets or the memory limit: the longest flow of the radio loses half its packets, at most 32
+//! ```
+//! CoDel: target 20 ms, interval 100 ms, ECN on; a flow is exempt only if nothing remains behind the packet examined.
+//! [linux-6.12 net/mac80211/tx.c ieee80211_txq_enqueue, include/net/fq_impl.h] The law and the round robin are those
+//! of the qdiscs. Deviation: the lengths counted are those of Ethernet frames.
+
+use tailback_packet::{DropReason, Ecn, Packet};
+use tailback_qdisc::Desk;
+use tailback_qdisc::aqm::Verdict;
+use tailback_qdisc::aqm::codel::{Codel, CodelSettings, Head};
+use tailback_qdisc::flow_queues::FlowQueues;
+use tailback_qdisc::round_robin::RoundRobin;
+use tailback_units::Span;
+
+/// Flows of one radio. [linux-6.12 fq_impl.h fq_init]
+const FLOWS: u32 = 4096;
+/// Bytes a flow may send per round.
+const QUANTUM: u32 = 300;
+/// Most packets that one over-limit event drops.
+const DROP_BATCH: u32 = 32;
+/// Nobody's flow.
+const UNOWNED: u16 = u16::MAX;
+
+/// What bounds the queues of one radio.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueueLimits {
+    /// Packets.
+    pub packets: u32,
+    /// Bytes of kernel memory (truesize).
+    pub memory: u64,
+}
+
+impl QueueLimits {
+    /// 8192 packets and 4 MiB: a radio without VHT.
+    pub const HT: QueueLimits = QueueLimits { packets: 8192, memory: 4 << 20 };
+    /// 8192 packets and 16 MiB.
+    pub const VHT: QueueLimits = QueueLimits { packets: 8192, memory: 16 << 20 };
+}
+
+/// The queues of one radio.
+pub struct StationQueues {
+    limits: QueueLimits,
+    codel: CodelSettings,
+    flows: FlowQueues,
+    states: Vec<Codel>,
+    owners: Vec<u16>,
+    queues: Vec<Option<Box<StationQueue>>>,
+    packets: u32,
+    memory: u64,
+}
+
+/// One queue: the turns of its flows, and how much it holds.
+struct StationQueue {
+    turns: RoundRobin,
+    packets: u32,
+}
+
+impl StationQueues {
+    /// `queues` empty queues, numbered from 0.
+    pub fn new(queues: usize, limits: QueueLimits) -> Self {
+        let flows = FLOWS + u32::try_from(queues).unwrap_or(0);
+        StationQueues {
+            limits,
+            codel: CodelSettings::new(Span::from_millis(20), Span::from_millis(100), 0).with_ecn(true),
+            flows: FlowQueues::new(flows),
+            states: vec![Codel::default(); flows as usize],
+            owners: vec![UNOWNED; flows as usize],
+            queues: (0..queues).map(|_| None).collect(),
+            packets: 0,
+            memory: 0,
+        }
+    }
+
+    /// Appends a packet to its flow in `queue`.
+    pub fn enqueue(&mut self, queue: u16, mut packet: Box<Packet>, desk: &mut Desk<'_>) {
+        let flow = self.flow_of(queue, packet.flow_hash);
+        packet.enqueued = desk.now;
+        self.packets += 1;
+        self.memory += u64::from(packet.truesize);
+        self.owners[flow as usize] = queue;
+        self.flows.push(flow, packet);
+        let all = FLOWS + self.queues.len() as u32;
+        let state = self.queues[usize::from(queue)].get_or_insert_with(|| {
+            Box::new(StationQueue { turns: RoundRobin::new(all, QUANTUM), packets: 0 })
+        });
+        state.packets += 1;
+        state.turns.join(flow);
+        self.shrink(desk);
+    }
+
+    /// The next packet of `queue`.
+    pub fn dequeue(&mut self, queue: u16, desk: &mut Desk<'_>) -> Option<Box<Packet>> {
+        loop {
+            let flow = self.queues[usize::from(queue)].as_mut()?.turns.next_flow()?;
+            match self.judged(queue, flow, desk) {
+                Some(packet) => {
+                    let state = self.queues[usize::from(queue)].as_mut()?;
+                    state.turns.charge(flow, packet.frame_length());
+                    return Some(packet);
+                }
+                None => self.emptied(queue, flow),
+            }
+        }
+    }
+
+    /// Packets in `queue`.
+    pub fn packets_of(&self, queue: u16) -> u32 {
+        self.queues[usize::from(queue)].as_ref().map_or(0, |state| state.packets)
+    }
+
+    /// Packets of the radio.
+    pub fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    /// The head of `flow` after CoDel has dropped what it wants to.
+    fn judged(&mut self, queue: u16, flow: u32, desk: &mut Desk<'_>) -> Option<Box<Packet>> {
+        let mut law = std::mem::take(&mut self.states[flow as usize]);
+        let settings = self.codel;
+        let mut dequeue = law.dequeue(&settings, desk.now);
+        let passed = loop {
+            let Some(mut packet) = self.take(queue, flow) else {
+                dequeue.queue_is_empty();
+                break None;
+            };
+            let head = Head {
+                enqueued: packet.enqueued,
+                backlog_behind: self.flows.bytes(flow),
+                markable: packet.ecn != Ecn::NotEct,
+            };
+            match dequeue.judge(&head) {
+                Verdict::Drop => desk.refuse(packet, DropReason::Aqm),
+                Verdict::Mark => {
+                    packet.mark();
+                    break Some(packet);
+                }
+                Verdict::Pass => break Some(packet),
+            }
+        };
+        self.states[flow as usize] = law;
+        passed
+    }
+
+    fn take(&mut self, queue: u16, flow: u32) -> Option<Box<Packet>> {
+        let packet = self.flows.pop(flow)?;
+        self.packets -= 1;
+        self.memory -= u64::from(packet.truesize);
+        if let Some(state) = self.queues[usize::from(queue)].as_mut() {
+            state.packets -= 1;
+        }
+        Some(packet)
+    }
+
+    fn emptied(&mut self, queue: u16, flow: u32) {
+        if let Some(state) = self.queues[usize::from(queue)].as_mut()
+            && state.turns.emptied()
+        {
+            self.owners[flow as usize] = UNOWNED;
+        }
+    }
+
+    fn flow_of(&self, queue: u16, hash: u32) -> u32 {
+        let flow = ((u64::from(hash) * u64::from(FLOWS)) >> 32) as u32;
+        let owner = self.owners[flow as usize];
+        if owner == UNOWNED || owner == queue { flow } else { FLOWS + u32::from(queue) }
+    }
+
+    /// Drops from the longest flow of the radio while it is over a limit.
+    fn shrink(&mut self, desk: &mut Desk<'_>) {
+        while self.packets > self.limits.packets || self.memory > self.limits.memory {
+            let reason =
+                if self.memory > self.limits.memory { DropReason::Overmemory } else { DropReason::Overlimit };
+            let Some(fattest) = self.flows.fattest() else { return };
+            let batch = (self.flows.packets(fattest) / 2).clamp(1, DROP_BATCH);
+            let queue = self.owners[fattest as usize];
+            for _ in 0..batch {
+                if let Some(packet) = self.take(queue, fattest) {
+                    desk.refuse(packet, reason);
+                }
+            }
+        }
+    }
+}
