@@ -91,13 +91,14 @@ def _furnish(folder: Path, machine: Machine, order: Order) -> None:
     process.place(machine.agent, folder)
 
 
-def _command(processor: int, seed: int) -> list[str]:
+def _command(machine: Machine, processor: int, seed: int) -> list[str]:
     guest = [
         "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", f"mem={MEMORY}",
         "time-travel=inf-cpu", f"time-travel-start={START_NS}", f"tailback_seed={seed}", "init=/proc/self/cwd/agent",
         "con=null", "con0=null,fd:1", "con1=null", "loglevel=4", "panic=1", "noreboot",
     ]  # fmt: skip
-    return ["./agent", "launch", str(processor), "./linux", *guest]
+    # From its own place: while another thread starts a process, a copy just written may still be open there (ETXTBSY).
+    return [str(machine.agent), "launch", str(processor), "./linux", *guest]
 
 
 def _environment() -> dict[str, str]:
@@ -116,7 +117,7 @@ def _carry_out(folder: Path, machine: Machine, processor: int, progress: Progres
         return f"{still}, after {passed_s:.1f} s of the run\n  hint: {hint}"
 
     started = time.monotonic()
-    command = process.Command(_command(processor, order.seed), _environment())
+    command = process.Command(_command(machine, processor, order.seed), _environment())
     watch = process.Watch(order.duration_ns, progress, machine.stall_s, stalled)
     status, usage = process.carry_out(command, folder, watch)
     _judge(folder, status)
