@@ -21,7 +21,7 @@ mod _core {
     #[pymodule_export]
     use super::progress::Progress;
     #[pymodule_export]
-    use super::registry::{congestion_controls, qdiscs};
+    use super::registry::{congestion_controls, qdiscs, resolved_qdisc};
     #[pymodule_export]
     use super::run::{check, run};
 

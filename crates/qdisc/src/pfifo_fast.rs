@@ -16,7 +16,7 @@ use tailback_packet::{DropReason, Packet};
 use tailback_units::{ParameterError, Parameters, SimTime};
 
 use crate::ledger::Ledger;
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Qdisc, Row};
+use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row, nothing_derived};
 
 pub(crate) const ROW: Row = Row {
     name: "pfifo_fast",
@@ -24,6 +24,8 @@ pub(crate) const ROW: Row = Row {
     source: include_str!("pfifo_fast.rs"),
     parameters: &[],
     classful: false,
+    classes: None,
+    derive: nothing_derived,
     build,
 };
 
@@ -39,11 +41,7 @@ struct PfifoFast {
     ledger: Ledger,
 }
 
-fn build(
-    _given: &Parameters,
-    device: &Attachment,
-    _child: Option<Box<dyn Qdisc>>,
-) -> Result<Box<dyn Qdisc>, ParameterError> {
+fn build(_given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
     let ring = device.queue_length.max(1) as usize;
     Ok(Box::new(PfifoFast { bands: Default::default(), ring, ledger: Ledger::default() }))
 }

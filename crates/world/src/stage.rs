@@ -28,6 +28,9 @@ pub(crate) struct Stage {
     boxes: Vec<Box<Packet>>,
     /// What a discipline has just dropped: its desk.
     pub(crate) dropped: Vec<(Box<Packet>, DropReason)>,
+    /// Copies that a discipline has just made.
+    #[expect(clippy::vec_box, reason = "packets travel in boxes")]
+    pub(crate) copies: Vec<Box<Packet>>,
     pub(crate) ledger: Ledger,
     pub(crate) cost: Cost,
     pub(crate) journal: Journal,
@@ -42,6 +45,7 @@ impl Stage {
             credits: Vec::new(),
             boxes: Vec::new(),
             dropped: Vec::new(),
+            copies: Vec::new(),
             ledger: Ledger::default(),
             cost: Cost::default(),
             journal,

@@ -2,6 +2,7 @@
 //! stands under a FIFO, under flow queues and under the stations of a Wi-Fi access point.
 
 pub mod codel;
+pub mod pie;
 
 pub use codel::{Codel, CodelSettings};
 
