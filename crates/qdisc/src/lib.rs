@@ -18,10 +18,13 @@ mod index_list;
 mod ledger;
 mod pfifo;
 mod pfifo_fast;
+mod pfifo_head_drop;
 mod pie;
+mod red;
 pub mod registry;
 pub mod round_robin;
 mod series;
+mod tbf;
 #[cfg(test)]
 mod testing;
 

@@ -4,11 +4,24 @@
 use tailback_units::{ParameterError, Parameters};
 use thiserror::Error;
 
-use crate::{Attachment, Inner, Qdisc, Row, bfifo, codel, fq_codel, htb, pfifo, pfifo_fast, pie};
+use crate::{
+    Attachment, Inner, Qdisc, Row, bfifo, codel, fq_codel, htb, pfifo, pfifo_fast, pfifo_head_drop, pie, red,
+    tbf,
+};
 
 /// Every discipline, by name.
-pub static ROWS: &[Row] =
-    &[bfifo::ROW, codel::ROW, fq_codel::ROW, htb::ROW, pfifo::ROW, pfifo_fast::ROW, pie::ROW];
+pub static ROWS: &[Row] = &[
+    bfifo::ROW,
+    codel::ROW,
+    fq_codel::ROW,
+    htb::ROW,
+    pfifo::ROW,
+    pfifo_fast::ROW,
+    pfifo_head_drop::ROW,
+    pie::ROW,
+    red::ROW,
+    tbf::ROW,
+];
 
 /// Why a discipline cannot be built.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]

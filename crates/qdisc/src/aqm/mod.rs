@@ -3,6 +3,7 @@
 
 pub mod codel;
 pub mod pie;
+pub mod red;
 
 pub use codel::{Codel, CodelSettings};
 
