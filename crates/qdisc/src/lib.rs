@@ -16,6 +16,7 @@ mod framing;
 mod htb;
 mod index_list;
 mod ledger;
+mod netem;
 mod pfifo;
 mod pfifo_fast;
 mod pfifo_head_drop;
