@@ -16,6 +16,7 @@ use tailback_packet::{DropReason, Packet};
 use tailback_units::{ParameterError, Parameters, SimTime};
 
 use crate::ledger::Ledger;
+use crate::priority::{self, Priomap};
 use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row, nothing_derived};
 
 pub(crate) const ROW: Row = Row {
@@ -28,11 +29,6 @@ pub(crate) const ROW: Row = Row {
     derive: nothing_derived,
     build,
 };
-
-/// Band of each socket priority.
-const PRIOMAP: [usize; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
-/// Socket priority of the TOS bits 0x18: best effort, bulk, interactive, interactive bulk.
-const TOS_PRIORITY: [usize; 4] = [0, 2, 6, 4];
 
 /// Three rings.
 struct PfifoFast {
@@ -48,7 +44,7 @@ fn build(_given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<
 
 #[inline]
 fn band_of(tos: u8) -> usize {
-    PRIOMAP[TOS_PRIORITY[usize::from(tos & 0x18) >> 3]]
+    Priomap(priority::DEFAULT).band_of(tos)
 }
 
 impl Qdisc for PfifoFast {

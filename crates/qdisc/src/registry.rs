@@ -5,22 +5,27 @@ use tailback_units::{ParameterError, Parameters};
 use thiserror::Error;
 
 use crate::{
-    Attachment, Inner, Qdisc, Row, bfifo, codel, fq_codel, htb, netem, pfifo, pfifo_fast, pfifo_head_drop,
-    pie, red, tbf,
+    Attachment, Inner, Qdisc, Row, bfifo, codel, drr, fq, fq_codel, htb, mq, netem, pfifo, pfifo_fast,
+    pfifo_head_drop, pie, prio, red, sfq, tbf,
 };
 
 /// Every discipline, by name.
 pub static ROWS: &[Row] = &[
     bfifo::ROW,
     codel::ROW,
+    drr::ROW,
+    fq::ROW,
     fq_codel::ROW,
     htb::ROW,
+    mq::ROW,
     netem::ROW,
     pfifo::ROW,
     pfifo_fast::ROW,
     pfifo_head_drop::ROW,
     pie::ROW,
+    prio::ROW,
     red::ROW,
+    sfq::ROW,
     tbf::ROW,
 ];
 
