@@ -127,7 +127,11 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn add_socket(&mut self, endpoint: Endpoint, host: u16, device: DeviceId, name: &str) {
+    fn add_socket(&mut self, mut endpoint: Endpoint, host: u16, device: DeviceId, name: &str) {
+        let root = &self.world.devices[device.index()].root;
+        if root.as_ref().is_some_and(|root| root.takes_over_pacing()) {
+            endpoint.leave_pacing_to_fq();
+        }
         let draws = self.streams.stream(name, "cc");
         let (alarm, timer, woken) = (Alarm::default(), Place::default(), Wakeup::default());
         self.world.sockets.push(TcpSocket {
