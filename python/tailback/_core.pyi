@@ -1,8 +1,20 @@
 """The compiled simulator (`crates/python`)."""
 
-from typing import Literal, TypedDict, final, type_check_only
+from collections.abc import Mapping, Sequence
+from typing import Literal, NotRequired, TypedDict, final, type_check_only
 
-__all__ = ["Cancelled", "Progress", "check", "congestion_controls", "drill", "drivers", "qdiscs", "run", "version"]
+__all__ = [
+    "Cancelled",
+    "Progress",
+    "check",
+    "congestion_controls",
+    "drill",
+    "drivers",
+    "qdiscs",
+    "resolved_qdisc",
+    "run",
+    "version",
+]
 
 @type_check_only
 class Outcome(TypedDict):
@@ -21,12 +33,14 @@ class Parameter(TypedDict):
     """One settable number of an algorithm."""
 
     name: str
-    unit: Literal["number", "packets", "bytes", "time", "rate", "flag"]
+    unit: Literal["number", "packets", "bytes", "time", "rate", "flag", "percent", "fraction", "gain", "choice"]
     default: int | None
     """None where it is derived from others or has to be given, as `meaning` says."""
     least: int
     most: int
     meaning: str
+    words: NotRequired[Sequence[str]]
+    """Of a choice: the words that the numbers from 0 on stand for."""
 
 @type_check_only
 class Algorithm(TypedDict):
@@ -53,6 +67,8 @@ class Qdisc(Algorithm):
 
     classful: bool
     """It holds a child."""
+    class_parameters: list[Parameter] | None
+    """What may be set for each of its classes; None if it has none."""
 
 class Cancelled(Exception):
     """The run ended early because it was asked to."""
@@ -102,6 +118,9 @@ def qdiscs() -> list[Qdisc]:
 
 def drivers() -> list[Algorithm]:
     """The Wi-Fi drivers there are."""
+
+def resolved_qdisc(kind: str, options: Mapping[str, int], mtu: int) -> dict[str, int]:
+    """What a discipline is set to on a device of that MTU, defaults filled in; ValueError if it cannot be."""
 
 def version() -> str:
     """Version of the simulator."""

@@ -55,17 +55,38 @@ pub enum DropReason {
     NoSocket,
     /// Its frame was not acknowledged after as many transmissions as the radio makes.
     RetryLimit,
+    /// Its flow already held all that a flow may.
+    FlowFull,
+    /// Its departure time lay too far in the future.
+    Horizon,
+    /// It is longer than the bucket that would have to let it through.
+    TooLong,
+    /// A random loss, of which the sender is not told (netem).
+    RandomLoss,
+    /// It was damaged on its way: the checksum at its destination is wrong.
+    Corrupted,
+    /// A later acknowledgement of the same flow says all that it said.
+    AckFiltered,
+    /// No class takes it.
+    Unclassified,
 }
 
 impl DropReason {
     /// Every reason, in the order of their numbers.
-    pub const ALL: [DropReason; 6] = [
+    pub const ALL: [DropReason; 13] = [
         DropReason::TailFull,
         DropReason::Overlimit,
         DropReason::Overmemory,
         DropReason::Aqm,
         DropReason::NoSocket,
         DropReason::RetryLimit,
+        DropReason::FlowFull,
+        DropReason::Horizon,
+        DropReason::TooLong,
+        DropReason::RandomLoss,
+        DropReason::Corrupted,
+        DropReason::AckFiltered,
+        DropReason::Unclassified,
     ];
 
     /// The name in tables and in `summary.json`.
@@ -77,6 +98,13 @@ impl DropReason {
             DropReason::Aqm => "aqm",
             DropReason::NoSocket => "no_socket",
             DropReason::RetryLimit => "retry_limit",
+            DropReason::FlowFull => "flow_full",
+            DropReason::Horizon => "horizon",
+            DropReason::TooLong => "too_long",
+            DropReason::RandomLoss => "random_loss",
+            DropReason::Corrupted => "corrupted",
+            DropReason::AckFiltered => "ack_filtered",
+            DropReason::Unclassified => "unclassified",
         }
     }
 }
@@ -96,6 +124,8 @@ pub enum Payload {
         /// Sequence number of the request.
         seq: u32,
     },
+    /// A bit of it was flipped on the way: what it carried can be read no more, and its destination drops it.
+    Damaged,
 }
 
 /// One packet: an skb in Linux's terms.
@@ -141,6 +171,12 @@ impl Packet {
     pub fn wire_length(&self) -> Bytes {
         let per_frame = ETHERNET_WIRE_OVERHEAD * u32::from(self.segments);
         Bytes(u64::from((self.ip_length + per_frame).max(84)))
+    }
+
+    /// True if it can be marked CE. [rfc3168 §5]
+    #[inline]
+    pub fn is_markable(&self) -> bool {
+        self.ecn != Ecn::NotEct
     }
 
     /// Sets CE if the transport is ECN-capable; false if it is not. [rfc3168 §5]

@@ -1,8 +1,13 @@
 //! The algorithms there are, as lists of dicts.
 
+use std::collections::BTreeMap;
+
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tailback_units::{Parameter, ParameterUnit};
+use tailback_packet::ETHERNET_HEADER;
+use tailback_qdisc::Attachment;
+use tailback_units::{Parameter, ParameterUnit, Parameters};
 
 /// The congestion controls, one dict each.
 #[pyfunction]
@@ -24,6 +29,9 @@ pub fn qdiscs(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         let dict = algorithm(py, row.name, row.summary, row.parameters)?;
         dict.set_item("source", tailback_qdisc::registry::head(row.source))?;
         dict.set_item("classful", row.classful)?;
+        let class_parameters =
+            |table: &[Parameter]| table.iter().map(|row| parameter(py, row)).collect::<PyResult<Vec<_>>>();
+        dict.set_item("class_parameters", row.classes.map(class_parameters).transpose()?)?;
         Ok(dict)
     };
     tailback_qdisc::registry::ROWS.iter().map(row).collect()
@@ -38,6 +46,18 @@ pub fn drivers(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         Ok(dict)
     };
     tailback_wifi::driver::PROFILES.iter().map(row).collect()
+}
+
+/// Everything that a discipline is set to on a device with this MTU, queue and rate: its defaults filled in.
+#[pyfunction]
+pub fn resolved_qdisc(
+    kind: &str,
+    options: BTreeMap<String, u64>,
+    mtu: u32,
+) -> PyResult<BTreeMap<String, u64>> {
+    let device = Attachment { mtu: mtu + ETHERNET_HEADER, ..Attachment::default() };
+    let resolved = tailback_qdisc::registry::resolve(kind, &Parameters::new(options), &device);
+    resolved.map(Parameters::into_values).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 fn algorithm<'py>(
@@ -62,6 +82,9 @@ fn parameter<'py>(py: Python<'py>, row: &Parameter) -> PyResult<Bound<'py, PyDic
     dict.set_item("least", row.least)?;
     dict.set_item("most", row.most)?;
     dict.set_item("meaning", row.meaning)?;
+    if let ParameterUnit::Choice(words) = row.unit {
+        dict.set_item("words", words)?;
+    }
     Ok(dict)
 }
 
@@ -73,5 +96,9 @@ fn unit(unit: ParameterUnit) -> &'static str {
         ParameterUnit::Time => "time",
         ParameterUnit::Rate => "rate",
         ParameterUnit::Flag => "flag",
+        ParameterUnit::Percent => "percent",
+        ParameterUnit::Fraction => "fraction",
+        ParameterUnit::Gain => "gain",
+        ParameterUnit::Choice(_) => "choice",
     }
 }

@@ -46,9 +46,14 @@ fn segment(flow: u32) -> Packet {
 
 fn discipline(kind: &str) -> Box<dyn Qdisc> {
     let mut given = Parameters::default();
-    if kind == "htb" {
-        given.set("rate", 10_000_000_000_000);
-    }
+    let values: &[(&str, u64)] = match kind {
+        "htb" => &[("rate", 10_000_000_000_000)],
+        "tbf" => &[("rate", 10_000_000_000_000), ("burst", 100_000_000), ("limit", 100_000_000)],
+        "red" => &[("limit", 100_000_000), ("avpkt", 1_000)],
+        "sfq" => &[("limit", 127_000), ("flows", 1024)],
+        _ => &[],
+    };
+    values.iter().for_each(|(name, value)| given.set(name, *value));
     let device = Attachment { queue_length: 10_000, ..Attachment::default() };
     registry::build(kind, &given, &device, None).expect("every kind has defaults here")
 }
@@ -58,6 +63,8 @@ struct Bench {
     qdisc: Box<dyn Qdisc>,
     draws: Xoshiro256StarStar,
     dropped: Vec<(Box<Packet>, tailback_packet::DropReason)>,
+    credits: Vec<(SocketId, u32)>,
+    copies: Vec<Box<Packet>>,
     now: SimTime,
     flows: u32,
     flow: u32,
@@ -67,19 +74,34 @@ impl Bench {
     fn with_standing_queue(kind: &str, flows: u32) -> Bench {
         let draws = Xoshiro256StarStar::seed_from_u64(1);
         let qdisc = discipline(kind);
-        let mut bench = Bench { qdisc, draws, dropped: Vec::new(), now: SimTime::ZERO, flows, flow: 0 };
+        let (dropped, credits, copies) = Default::default();
+        let mut bench = Bench { qdisc, draws, dropped, credits, copies, now: SimTime::ZERO, flows, flow: 0 };
         (0..flows.max(STANDING_LEAST)).for_each(|_| assert_eq!(bench.enqueue(), Enqueued::Queued));
         bench
     }
 
     fn enqueue(&mut self) -> Enqueued {
         self.flow = (self.flow + 1) % self.flows;
-        let mut desk = Desk { now: self.now, draws: &mut self.draws, dropped: &mut self.dropped };
+        let mut desk = Desk {
+            now: self.now,
+            draws: &mut self.draws,
+            dropped: &mut self.dropped,
+            credits: &mut self.credits,
+            copies: &mut self.copies,
+            is_copy: false,
+        };
         self.qdisc.enqueue(Box::new(segment(self.flow)), &mut desk)
     }
 
     fn dequeue(&mut self) -> Dequeued {
-        let mut desk = Desk { now: self.now, draws: &mut self.draws, dropped: &mut self.dropped };
+        let mut desk = Desk {
+            now: self.now,
+            draws: &mut self.draws,
+            dropped: &mut self.dropped,
+            credits: &mut self.credits,
+            copies: &mut self.copies,
+            is_copy: false,
+        };
         self.qdisc.dequeue(&mut desk)
     }
 

@@ -9,7 +9,7 @@ use tailback_packet::Packet;
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};
 
 use crate::fifo::Fifo;
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Qdisc, Row};
+use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "bfifo",
@@ -17,6 +17,8 @@ pub(crate) const ROW: Row = Row {
     source: include_str!("bfifo.rs"),
     parameters: PARAMETERS,
     classful: false,
+    classes: None,
+    derive: derive,
     build,
 };
 
@@ -30,18 +32,25 @@ const PARAMETERS: &[Parameter] = &[Parameter {
 }];
 
 /// A FIFO that counts bytes.
-struct Bfifo {
+pub(crate) struct Bfifo {
     queue: Fifo,
     limit: u64,
 }
 
-fn build(
-    given: &Parameters,
-    device: &Attachment,
-    _child: Option<Box<dyn Qdisc>>,
-) -> Result<Box<dyn Qdisc>, ParameterError> {
-    let whole_queue = u64::from(device.queue_length.max(1)) * u64::from(device.mtu);
-    Ok(Box::new(Bfifo { queue: Fifo::default(), limit: given.given("limit").unwrap_or(whole_queue) }))
+impl Bfifo {
+    /// Holds at most `limit` frame bytes.
+    pub fn new(limit: u64) -> Self {
+        Bfifo { queue: Fifo::default(), limit }
+    }
+}
+
+fn derive(given: &mut Parameters, device: &Attachment) -> Result<(), ParameterError> {
+    given.set_default("limit", u64::from(device.queue_length.max(1)) * u64::from(device.mtu));
+    Ok(())
+}
+
+fn build(given: &Parameters, _device: &Attachment, _inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
+    Ok(Box::new(Bfifo::new(given.require("limit")?)))
 }
 
 impl Qdisc for Bfifo {

@@ -1,4 +1,4 @@
-//! A first-in first-out queue with its books: the common part of `pfifo` and `bfifo`, which differ in their limit.
+//! A first-in first-out queue with its books: the common part of disciplines with one queue.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use crate::{Backlog, Counters, Dequeued, Desk, Enqueued};
 #[derive(Default)]
 pub(crate) struct Fifo {
     packets: VecDeque<Box<Packet>>,
-    ledger: Ledger,
+    pub ledger: Ledger,
 }
 
 impl Fifo {
@@ -24,10 +24,40 @@ impl Fifo {
     }
 
     pub fn tail_drop(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+        self.refuse(packet, DropReason::TailFull, desk)
+    }
+
+    /// Ends a packet that has just arrived.
+    pub fn refuse(&mut self, packet: Box<Packet>, reason: DropReason, desk: &mut Desk<'_>) -> Enqueued {
         self.ledger.arrive(&packet);
         self.ledger.drop(&packet);
-        desk.refuse(packet, DropReason::TailFull);
+        desk.refuse(packet, reason);
         Enqueued::Dropped
+    }
+
+    /// The oldest packet.
+    #[inline]
+    pub fn head(&self) -> Option<&Packet> {
+        self.packets.front().map(|packet| &**packet)
+    }
+
+    /// Drops the oldest packet.
+    pub fn drop_head(&mut self, reason: DropReason, desk: &mut Desk<'_>) {
+        if let Some(packet) = self.packets.pop_front() {
+            self.ledger.drop(&packet);
+            desk.refuse(packet, reason);
+        }
+    }
+
+    /// Takes the oldest packet, marked if so told.
+    #[inline]
+    pub fn take_marked(&mut self, marked: bool) -> Dequeued {
+        let Some(mut packet) = self.packets.pop_front() else { return Dequeued::Empty };
+        if marked && packet.mark() {
+            self.ledger.marked += 1;
+        }
+        self.ledger.leave(&packet);
+        Dequeued::Packet(packet)
     }
 
     #[inline]

@@ -11,14 +11,15 @@
 //! no filters and no `ce_threshold_selector`; a packet that meets an idle device is queued and taken, not bypassed.
 
 use tailback_packet::{DropReason, Ecn, Packet};
-use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, Span};
+use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};
 
 use crate::aqm::codel::{CodelDequeue, Head};
 use crate::aqm::{Codel, CodelSettings, Verdict};
+use crate::flow_hash::FlowHash;
 use crate::flow_queues::FlowQueues;
 use crate::ledger::Ledger;
 use crate::round_robin::RoundRobin;
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Qdisc, Row};
+use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "fq_codel",
@@ -26,6 +27,8 @@ pub(crate) const ROW: Row = Row {
     source: include_str!("fq_codel.rs"),
     parameters: PARAMETERS,
     classful: false,
+    classes: None,
+    derive: derive,
     build,
 };
 
@@ -133,37 +136,30 @@ struct FqCodel {
     turns: RoundRobin,
     codel: CodelSettings,
     limits: Limits,
-    secret: Option<u32>,
+    hash: FlowHash,
     memory: u64,
     ledger: Ledger,
     own: OwnCounters,
 }
 
-fn build(
-    given: &Parameters,
-    device: &Attachment,
-    _child: Option<Box<dyn Qdisc>>,
-) -> Result<Box<dyn Qdisc>, ParameterError> {
-    let value = |name| given.get(name, PARAMETERS);
-    let flows = value("flows")? as u32;
-    let quantum = given.given("quantum").unwrap_or(u64::from(device.mtu)) as u32;
+fn derive(given: &mut Parameters, device: &Attachment) -> Result<(), ParameterError> {
+    given.set_default("quantum", u64::from(device.mtu));
+    Ok(())
+}
+
+fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
+    let flows = given.require("flows")? as u32;
     Ok(Box::new(FqCodel {
         queues: FlowQueues::new(flows),
         laws: vec![Codel::default(); flows as usize],
-        turns: RoundRobin::new(flows, quantum),
-        codel: CodelSettings::new(
-            Span::from_nanos(value("target")?),
-            Span::from_nanos(value("interval")?),
-            device.mtu,
-        )
-        .with_ecn(value("ecn")? == 1)
-        .with_ce_threshold(given.given("ce_threshold").map(Span::from_nanos)),
+        turns: RoundRobin::new(flows, given.require("quantum")? as u32),
+        codel: CodelSettings::from_parameters(given, device.mtu)?,
         limits: Limits {
-            packets: value("limit")? as u32,
-            memory: value("memory_limit")?,
-            drop_batch: value("drop_batch")? as u32,
+            packets: given.require("limit")? as u32,
+            memory: given.require("memory_limit")?,
+            drop_batch: given.require("drop_batch")? as u32,
         },
-        secret: None,
+        hash: FlowHash::default(),
         memory: 0,
         ledger: Ledger::default(),
         own: OwnCounters::default(),
@@ -227,8 +223,7 @@ impl Qdisc for FqCodel {
 impl FqCodel {
     #[inline]
     fn classify(&mut self, packet: &Packet, desk: &mut Desk<'_>) -> u32 {
-        let secret = *self.secret.get_or_insert_with(|| desk.draws.next_u32());
-        ((u64::from(mix(packet.flow_hash ^ secret)) * self.laws.len() as u64) >> 32) as u32
+        self.hash.queue_of(packet, self.laws.len() as u32, desk)
     }
 
     /// The limit that the last arrival has exceeded.
@@ -325,18 +320,11 @@ impl FqCodel {
     }
 }
 
-/// Spreads every bit of a 32-bit number over all of them; one-to-one.
-#[inline]
-fn mix(hash: u32) -> u32 {
-    let hash = (hash ^ (hash >> 16)).wrapping_mul(0x7feb_352d);
-    let hash = (hash ^ (hash >> 15)).wrapping_mul(0x846c_a68b);
-    hash ^ (hash >> 16)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{Rig, number, numbered, packet};
+    use tailback_units::Span;
 
     const TEN_MBIT: u64 = 10_000_000;
     /// A full frame at 10 Mbit/s.

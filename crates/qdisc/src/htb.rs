@@ -1,110 +1,199 @@
-//! `htb`: a token-bucket shaper over a child discipline.
+//! `htb`: a tree of classes, each with a rate of its own and the right to borrow from its parent up to a ceiling.
 //!
-//! Two buckets, kept as nanoseconds of sending time: T ≤ burst/rate and C ≤ cburst/ceil, full at the start.
+//! Each class has two buckets, kept as ns of sending time: T ≤ burst/rate and C ≤ cburst/ceil, full at the start.
 //! mode:    C + d < 0 → can't send · else T + d < 0 → may borrow · else can send      (d = time since the checkpoint)
-//! charge:  T = min(T + d, burst/rate) − L/rate, and C likewise; the cost is whole ns, debt ends at 60 s
-//! wake:    exactly when the bucket that is in debt reaches 0
+//! dequeue: from the leaves (level 0) up, the first level at which a class can send for a backlogged leaf below it,
+//!          all between them may borrow; there the lowest `prio`, and leaves take turns by `quantum` (DRR)
+//! charge:  C of the leaf and of all above it; T of the lender and of all above it, not of those that borrowed
+//! wake:    exactly when a bucket in debt reaches 0; debt ends at 60 s; a packet's cost is whole ns
 //!
-//! It sends while tokens ≥ 0 and goes into debt by one packet, so burst 1600 lets two full frames through.
-//! Default burst = cburst = rate / 10⁹ s⁻¹ + 1600 B; `tc` hands buckets over in ticks of 64 ns, rounded up.
-//! `overlimits` counts the changes to *can't send*.                [linux-6.12 sch_htb.c] [tc q_htb.c]
+//! A class sends while its tokens are ≥ 0 and goes into debt by one packet, so burst 1600 lets two full frames through.
+//! Default burst = cburst = rate / 10⁹ s⁻¹ + `mtu`; `tc` hands buckets over in ticks of 64 ns, rounded up.
+//! Default quantum = rate / `r2q`, 1000 to 200,000 B. Packets of no class go to the class `default`; without one to the
+//! direct queue, which is not shaped. `overlimits` counts the changes to *can't send*.  [linux-6.12 sch_htb.c] [tc q_htb.c]
 //!
-//! Deviations: one class, always the default one, so nothing goes to the direct queue and there is no parent to
-//! borrow from (`ceil` above `rate` adds nothing); `quantum` and `prio`, which rank siblings, have no effect.
+//! Written `htb rate R | leaf` it has one class, the default one. Deviations: it needs a class (`tc` makes one without,
+//! which shapes nothing); no `offload`; all due changes of mode are seen to at once, where Linux stops after 2 jiffies.
 
 use tailback_packet::Packet;
 use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters, Rate, SimTime, Span};
 
+use crate::fifo::Fifo;
+use crate::framing::{self, Framing};
 use crate::ledger::Ledger;
 use crate::pfifo::Pfifo;
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Qdisc, Row};
+use crate::{
+    Attachment, Backlog, Class, Counters, Dequeued, Desk, Enqueued, Filter, Inner, Qdisc, Row, filtered,
+};
 
 pub(crate) const ROW: Row = Row {
     name: "htb",
-    summary: "token-bucket shaper over a child discipline",
+    summary: "tree of shaped classes that borrow from their parents",
     source: include_str!("htb.rs"),
     parameters: PARAMETERS,
     classful: true,
+    classes: Some(CLASS_PARAMETERS),
+    derive,
     build,
 };
 
-/// Bytes that `tc` adds to a default burst. [tc q_htb.c mtu]
-const BURST_MTU: u64 = 1600;
 /// Ticks per second that the kernel tells `tc` with high-resolution timers.
 const TIMER_HZ: u64 = 1_000_000_000;
 /// `tc` hands buckets over in 32-bit ticks of this many nanoseconds, as a shift.
 const TICK_SHIFT: u32 = 6;
 /// Neither debt nor credit reaches further.
 const HORIZON: i64 = 60_000_000_000;
+/// Least and largest quantum that follows from a rate. [linux-6.12 sch_htb.c htb_change_class]
+const QUANTUM: (u64, u64) = (1000, 200_000);
+/// Levels of the tree: leaves are at 0, classes without a parent but with children at the top.
+const LEVELS: usize = 8;
+const PRIORITIES: usize = 8;
 
 const RATE_MOST: u64 = 10_000_000_000_000;
 
+const RATE: Parameter = Parameter::new(
+    "rate",
+    ParameterUnit::Rate,
+    None,
+    (8, RATE_MOST),
+    "rate of the class, in frame bytes without FCS; must be given",
+);
+const CEIL: Parameter = Parameter::new(
+    "ceil",
+    ParameterUnit::Rate,
+    None,
+    (8, RATE_MOST),
+    "rate the class never exceeds; not given: `rate`",
+);
+const BURST: Parameter = Parameter::new(
+    "burst",
+    ParameterUnit::Bytes,
+    None,
+    (1, u32::MAX as u64),
+    "bytes that may leave at once at `rate`; not given: 1600 below 8 Gbit/s",
+);
+const CBURST: Parameter = Parameter::new(
+    "cburst",
+    ParameterUnit::Bytes,
+    None,
+    (1, u32::MAX as u64),
+    "bytes that may leave at once at `ceil`; not given: 1600 below 8 Gbit/s",
+);
+const QUANTUM_GIVEN: Parameter = Parameter::new(
+    "quantum",
+    ParameterUnit::Bytes,
+    None,
+    (1, u32::MAX as u64),
+    "bytes a class may borrow per turn among its siblings; not given: rate / r2q",
+);
+const PRIO: Parameter = Parameter::new(
+    "prio",
+    ParameterUnit::Number,
+    Some(0),
+    (0, 7),
+    "rank among siblings that borrow, 0 first",
+);
+const MTU: Parameter = Parameter::new(
+    "mtu",
+    ParameterUnit::Bytes,
+    Some(1600),
+    (1, u32::MAX as u64),
+    "bytes added to a burst that is not given",
+);
+const R2Q: Parameter = Parameter::new(
+    "r2q",
+    ParameterUnit::Number,
+    Some(10),
+    (1, u32::MAX as u64),
+    "rate over quantum, of a class without a quantum",
+);
+
 const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "rate",
-        unit: ParameterUnit::Rate,
-        default: None,
-        least: 8,
-        most: RATE_MOST,
-        meaning: "rate of the class, in frame bytes without FCS; must be given",
-    },
-    Parameter {
-        name: "ceil",
-        unit: ParameterUnit::Rate,
-        default: None,
-        least: 8,
-        most: RATE_MOST,
-        meaning: "rate the class never exceeds; not given: `rate`",
-    },
-    Parameter {
-        name: "burst",
-        unit: ParameterUnit::Bytes,
-        default: None,
-        least: 1,
-        most: u32::MAX as u64,
-        meaning: "bytes that may leave at once at `rate`; not given: 1600 below 8 Gbit/s",
-    },
-    Parameter {
-        name: "cburst",
-        unit: ParameterUnit::Bytes,
-        default: None,
-        least: 1,
-        most: u32::MAX as u64,
-        meaning: "bytes that may leave at once at `ceil`; not given: 1600 below 8 Gbit/s",
-    },
-    Parameter {
-        name: "quantum",
-        unit: ParameterUnit::Bytes,
-        default: None,
-        least: 1,
-        most: u32::MAX as u64,
-        meaning: "share among siblings that borrow; without effect on a single class",
-    },
-    Parameter {
-        name: "prio",
-        unit: ParameterUnit::Number,
-        default: Some(0),
-        least: 0,
-        most: 7,
-        meaning: "rank among siblings that borrow, 0 first; without effect on a single class",
-    },
+    RATE,
+    CEIL,
+    BURST,
+    CBURST,
+    QUANTUM_GIVEN,
+    PRIO,
+    MTU,
+    framing::MPU,
+    framing::OVERHEAD,
+    framing::LINKLAYER,
+    R2Q,
+    Parameter::new(
+        "default",
+        ParameterUnit::Number,
+        Some(0),
+        (0, 0xffff),
+        "minor number of the class of packets that no filter chooses; 0: the direct queue",
+    ),
+    Parameter::new(
+        "direct_qlen",
+        ParameterUnit::Packets,
+        None,
+        (1, u32::MAX as u64),
+        "packets that the direct queue holds; not given: `txqueuelen`",
+    ),
+];
+
+const CLASS_PARAMETERS: &[Parameter] = &[
+    RATE,
+    CEIL,
+    BURST,
+    CBURST,
+    QUANTUM_GIVEN,
+    PRIO,
+    MTU,
+    framing::MPU,
+    framing::OVERHEAD,
+    framing::LINKLAYER,
 ];
 
 struct Htb {
-    class: LeafClass,
+    /// Parents before their children, siblings in the order of their numbers.
+    classes: Vec<Node>,
+    filters: Vec<Filter>,
+    /// Place of the class `default`; none: the direct queue.
+    default: Option<usize>,
+    direct: Fifo,
+    direct_limit: u32,
+    direct_packets: u64,
+    /// Whose turn it is among the classes of a level that can send.
+    turns: [[u16; PRIORITIES]; LEVELS],
     ledger: Ledger,
 }
 
-/// A class with a discipline of its own.
-struct LeafClass {
+/// A class.
+struct Node {
+    minor: u16,
+    parent: Option<usize>,
+    children: Vec<usize>,
+    level: usize,
     rate: Bucket,
     ceil: Bucket,
+    framing: Framing,
     checkpoint: SimTime,
     mode: Mode,
     /// When the mode changes next, unless it is [`Mode::CanSend`].
     until: SimTime,
+    /// Bit p: a backlogged leaf of priority p may send through this class.
+    feeds: u8,
+    /// Whose turn it is among the children, by priority.
+    turns: [u16; PRIORITIES],
     lended: u64,
+    borrowed: u64,
+    leaf: Option<Leaf>,
+}
+
+/// What only a leaf has.
+struct Leaf {
+    prio: usize,
+    quantum: i64,
+    /// By the level that lends.
+    deficit: [i64; LEVELS],
     child: Box<dyn Qdisc>,
+    /// Its child had nothing to give, at this call or until a later time.
+    blocked: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,32 +212,113 @@ struct Bucket {
     last: (u32, i64),
 }
 
-fn build(
-    given: &Parameters,
-    device: &Attachment,
-    child: Option<Box<dyn Qdisc>>,
-) -> Result<Box<dyn Qdisc>, ParameterError> {
-    let rate = given.get("rate", PARAMETERS)?;
-    let ceil = given.given("ceil").unwrap_or(rate);
-    let class = LeafClass {
-        rate: Bucket::full(rate, given.given("burst")),
-        ceil: Bucket::full(ceil, given.given("cburst")),
-        checkpoint: SimTime::ZERO,
-        mode: Mode::CanSend,
-        until: SimTime::ZERO,
-        lended: 0,
-        child: child.unwrap_or_else(|| Box::new(Pfifo::new(device.queue_length))),
-    };
-    Ok(Box::new(Htb { class, ledger: Ledger::default() }))
+/// What a leaf gave when it was its turn.
+enum Taken {
+    Packet(Box<Packet>),
+    Waits(SimTime),
+    Nothing,
+}
+
+fn derive(given: &mut Parameters, device: &Attachment) -> Result<(), ParameterError> {
+    given.set_default("direct_qlen", u64::from(device.queue_length.max(1)));
+    if given.given("rate").is_some() {
+        let r2q = given.require("r2q")?;
+        complete_class(given, r2q)?;
+    }
+    Ok(())
+}
+
+/// What follows from the rate of a class.
+fn complete_class(given: &mut Parameters, r2q: u64) -> Result<(), ParameterError> {
+    let rate = given.require("rate")?;
+    given.set_default("ceil", rate);
+    let (ceil, mtu) = (given.require("ceil")?, given.require("mtu")?);
+    given.set_default("burst", rate / 8 / TIMER_HZ + mtu);
+    given.set_default("cburst", ceil / 8 / TIMER_HZ + mtu);
+    given.set_default("quantum", (rate / 8 / r2q).clamp(QUANTUM.0, QUANTUM.1));
+    Ok(())
+}
+
+fn build(given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
+    let mut default = given.require("default")? as u16;
+    let mut classes = inner.classes;
+    if classes.is_empty() {
+        default = 1;
+        classes.push(only_class(given, inner.child)?);
+    }
+    let nodes = tree(classes, given.require("r2q")?, device)?;
+    let default = nodes.iter().position(|node| node.minor == default && node.leaf.is_some());
+    Ok(Box::new(Htb {
+        default,
+        classes: nodes,
+        filters: inner.filters,
+        direct: Fifo::default(),
+        direct_limit: given.require("direct_qlen")? as u32,
+        direct_packets: 0,
+        turns: [[0; PRIORITIES]; LEVELS],
+        ledger: Ledger::default(),
+    }))
+}
+
+/// The class of `htb rate R | child`.
+fn only_class(given: &Parameters, child: Option<Box<dyn Qdisc>>) -> Result<Class, ParameterError> {
+    given.require("rate")?;
+    let mut parameters = Parameters::default();
+    for row in CLASS_PARAMETERS {
+        if let Some(value) = given.given(row.name) {
+            parameters.set(row.name, value);
+        }
+    }
+    Ok(Class { minor: 1, parent: 0, parameters, child })
+}
+
+fn tree(classes: Vec<Class>, r2q: u64, device: &Attachment) -> Result<Vec<Node>, ParameterError> {
+    let parents: Vec<u16> = classes.iter().map(|class| class.parent).collect();
+    let mut nodes: Vec<Node> = Vec::with_capacity(classes.len());
+    for mut class in classes {
+        let parent = nodes.iter().position(|node| node.minor == class.parent);
+        let has_children = parents.contains(&class.minor);
+        complete_class(&mut class.parameters, r2q)?;
+        let level = level_of(has_children, parent.map(|parent| nodes[parent].level))?;
+        let place = nodes.len();
+        nodes.push(Node::new(class, parent, level, device)?);
+        if let Some(parent) = parent {
+            nodes[parent].children.push(place);
+        }
+    }
+    for place in 0..nodes.len() {
+        let mut children = std::mem::take(&mut nodes[place].children);
+        children.sort_by_key(|&child| nodes[child].minor);
+        nodes[place].children = children;
+    }
+    Ok(nodes)
+}
+
+fn level_of(has_children: bool, above: Option<usize>) -> Result<usize, ParameterError> {
+    let level = above.unwrap_or(LEVELS);
+    match has_children {
+        false => Ok(0),
+        true if level > 1 => Ok(level - 1),
+        true => Err(ParameterError::Conflict {
+            name: "parent",
+            why: "makes the tree deeper than 8 levels".into(),
+        }),
+    }
 }
 
 impl Qdisc for Htb {
     #[inline]
     fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+        let Some(place) = self.classify(&packet) else { return self.enqueue_direct(packet, desk) };
         self.ledger.arrive(&packet);
         let before = desk.dropped.len();
-        let answer = self.class.child.enqueue(packet, desk);
+        let leaf = self.classes[place].leaf.as_mut().expect("packets are classified to leaves");
+        let was_idle = leaf.child.backlog().packets == 0;
+        let answer = leaf.child.enqueue(packet, desk);
         self.ledger.drop_all(&desk.dropped[before..]);
+        if was_idle {
+            self.classes[place].refresh_leaf();
+        }
         self.assert_ledger();
         answer
     }
@@ -158,17 +328,11 @@ impl Qdisc for Htb {
         if self.ledger.backlog().packets == 0 {
             return Dequeued::Empty;
         }
-        self.ledger.overlimits += u64::from(self.class.follow_clock(desk.now));
-        if self.class.mode != Mode::CanSend {
-            return Dequeued::NotBefore(self.class.until);
+        if let Dequeued::Packet(packet) = self.direct.take() {
+            self.ledger.leave(&packet);
+            return Dequeued::Packet(packet);
         }
-        let before = desk.dropped.len();
-        let answer = self.class.child.dequeue(desk);
-        self.ledger.drop_all(&desk.dropped[before..]);
-        if let Dequeued::Packet(packet) = &answer {
-            self.ledger.leave(packet);
-            self.ledger.overlimits += u64::from(self.class.charge(packet.frame_length(), desk.now));
-        }
+        let answer = self.dequeue_class(desk);
         self.assert_ledger();
         answer
     }
@@ -182,49 +346,279 @@ impl Qdisc for Htb {
     }
 
     fn own_counters(&self, show: &mut dyn FnMut(&'static str, u64)) {
-        show("lended", self.class.lended);
-        // Nothing to borrow from, no direct queue, and no kernel has counted giants since packets are charged exactly.
-        for name in ["borrowed", "giants", "direct_packets_stat"] {
-            show(name, 0);
-        }
+        let total = |of: fn(&Node) -> u64| self.classes.iter().map(of).sum();
+        show("lended", total(|node| node.lended));
+        show("borrowed", total(|node| node.borrowed));
+        // No kernel has counted giants since packets are charged exactly.
+        show("giants", 0);
+        show("direct_packets_stat", self.direct_packets);
     }
 
     fn own_levels(&self, show: &mut dyn FnMut(&'static str, i64)) {
-        show("tokens", self.class.rate.tokens >> TICK_SHIFT);
-        show("ctokens", self.class.ceil.tokens >> TICK_SHIFT);
+        if let Some(node) = self.classes.first() {
+            show("tokens", node.rate.tokens >> TICK_SHIFT);
+            show("ctokens", node.ceil.tokens >> TICK_SHIFT);
+        }
     }
 
     fn kind(&self) -> &'static str {
         ROW.name
     }
 
-    fn child(&self) -> Option<&dyn Qdisc> {
-        Some(self.class.child.as_ref())
+    fn visit_children(&self, show: &mut dyn FnMut(&dyn Qdisc)) {
+        for leaf in self.classes.iter().filter_map(|node| node.leaf.as_ref()) {
+            show(leaf.child.as_ref());
+        }
     }
 }
 
 impl Htb {
     #[inline]
+    fn classify(&self, packet: &Packet) -> Option<usize> {
+        if self.filters.is_empty() {
+            return self.default;
+        }
+        let chosen = filtered(&self.filters, packet);
+        let leaf = |minor| self.classes.iter().position(|node| node.minor == minor && node.leaf.is_some());
+        chosen.and_then(leaf).or(self.default)
+    }
+
+    #[cold]
+    fn enqueue_direct(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+        self.ledger.arrive(&packet);
+        if self.direct.backlog().packets < self.direct_limit {
+            self.direct_packets += 1;
+            return self.direct.append(packet, desk);
+        }
+        self.ledger.drop(&packet);
+        self.direct.tail_drop(packet, desk)
+    }
+
+    fn dequeue_class(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+        let mut wake = SimTime::NEVER;
+        self.unblock();
+        for level in 0..LEVELS {
+            self.follow_clock(level, desk.now);
+            while let Some((place, prio)) = self.next_leaf(level) {
+                match self.take_from(place, prio, level, desk) {
+                    Taken::Packet(packet) => return Dequeued::Packet(packet),
+                    Taken::Waits(at) => wake = wake.min(at),
+                    Taken::Nothing => {}
+                }
+            }
+        }
+        self.nothing_now(wake)
+    }
+
+    /// Every level was asked in vain.
+    fn nothing_now(&self, wake: SimTime) -> Dequeued {
+        if self.ledger.backlog().packets == 0 {
+            return Dequeued::Empty;
+        }
+        let waiting = self.classes.iter().filter(|node| node.mode != Mode::CanSend && !node.is_idle_leaf());
+        Dequeued::NotBefore(waiting.map(|node| node.until).fold(wake, SimTime::min))
+    }
+
+    /// Lets the changes of mode that are due at a level happen, and sees who may send through whom.
+    fn follow_clock(&mut self, level: usize, now: SimTime) {
+        for place in (0..self.classes.len()).rev() {
+            let node = &mut self.classes[place];
+            if node.level == level && node.mode != Mode::CanSend && node.until <= now {
+                self.ledger.overlimits += u64::from(node.change_mode(now));
+            }
+            if node.level > 0 && node.level >= level {
+                let children = std::mem::take(&mut node.children);
+                let feeds = children.iter().map(|&child| &self.classes[child]);
+                let feeds = feeds
+                    .filter(|child| child.mode == Mode::MayBorrow)
+                    .fold(0, |all, child| all | child.feeds);
+                (self.classes[place].children, self.classes[place].feeds) = (children, feeds);
+            }
+        }
+    }
+
+    /// The leaf whose turn it is among those for which a class of `level` can send, and its priority.
+    #[inline]
+    fn next_leaf(&mut self, level: usize) -> Option<(usize, usize)> {
+        if let [only] = &self.classes[..] {
+            let ready = level == 0 && only.feeds != 0 && only.mode == Mode::CanSend;
+            return ready.then(|| (0, only.feeds.trailing_zeros() as usize));
+        }
+        let can_send = |node: &Node| node.level == level && node.mode == Mode::CanSend;
+        let open = self.classes.iter().filter(|node| can_send(node)).fold(0, |all, node| all | node.feeds);
+        if open == 0 {
+            return None;
+        }
+        let prio = open.trailing_zeros() as usize;
+        let lenders = (0..self.classes.len()).filter(|&place| can_send(&self.classes[place]));
+        let mut place = self.whose_turn(lenders, prio, self.turns[level][prio])?;
+        self.turns[level][prio] = self.classes[place].minor;
+        while self.classes[place].leaf.is_none() {
+            let node = &self.classes[place];
+            let borrowers = node.children.iter().copied();
+            let borrowers = borrowers.filter(|&child| self.classes[child].mode == Mode::MayBorrow);
+            let next = self.whose_turn(borrowers, prio, node.turns[prio])?;
+            self.classes[place].turns[prio] = self.classes[next].minor;
+            place = next;
+        }
+        Some((place, prio))
+    }
+
+    /// Of those that feed `prio`, the first in the order of numbers from `turn` on, round and round.
+    fn whose_turn(&self, places: impl Iterator<Item = usize>, prio: usize, turn: u16) -> Option<usize> {
+        let feeding = places.filter(|&place| self.classes[place].feeds & (1 << prio) != 0);
+        feeding.min_by_key(|&place| (self.classes[place].minor < turn, self.classes[place].minor))
+    }
+
+    fn take_from(&mut self, place: usize, prio: usize, level: usize, desk: &mut Desk<'_>) -> Taken {
+        let before = desk.dropped.len();
+        let leaf = self.classes[place].leaf.as_mut().expect("turns are leaves'");
+        let answer = leaf.child.dequeue(desk);
+        self.ledger.drop_all(&desk.dropped[before..]);
+        match answer {
+            Dequeued::Packet(packet) => {
+                self.ledger.leave(&packet);
+                self.pay(place, prio, level, packet.frame_length());
+                self.charge(place, level, packet.frame_length(), desk.now);
+                self.classes[place].refresh_leaf();
+                Taken::Packet(packet)
+            }
+            Dequeued::NotBefore(at) => {
+                self.block(place);
+                Taken::Waits(at)
+            }
+            Dequeued::Empty => {
+                self.block(place);
+                Taken::Nothing
+            }
+        }
+    }
+
+    /// A leaf that used its quantum up passes its turn on. [linux-6.12 sch_htb.c htb_dequeue_tree]
+    fn pay(&mut self, place: usize, prio: usize, level: usize, length: u32) {
+        let (minor, parent) = (self.classes[place].minor, self.classes[place].parent);
+        let Some(leaf) = &mut self.classes[place].leaf else { return };
+        leaf.deficit[level] -= i64::from(length);
+        if leaf.deficit[level] >= 0 {
+            return;
+        }
+        leaf.deficit[level] += leaf.quantum;
+        let after = minor.wrapping_add(1);
+        match (level, parent) {
+            (0, _) | (_, None) => self.turns[0][prio] = after,
+            (_, Some(parent)) => self.classes[parent].turns[prio] = after,
+        }
+    }
+
+    /// The leaf and all above it pay for a packet that a class of `lender` level lets through.
+    fn charge(&mut self, leaf: usize, lender: usize, length: u32, now: SimTime) {
+        let mut place = Some(leaf);
+        while let Some(at) = place {
+            let node = &mut self.classes[at];
+            self.ledger.overlimits += u64::from(node.charge(lender, length, now));
+            place = node.parent;
+        }
+    }
+
+    fn block(&mut self, place: usize) {
+        let mut at = Some(place);
+        if let Some(leaf) = &mut self.classes[place].leaf {
+            leaf.blocked = true;
+        }
+        self.classes[place].feeds = 0;
+        while let Some(parent) = at.and_then(|at| self.classes[at].parent) {
+            let children = &self.classes[parent].children;
+            let borrowing = children.iter().map(|&child| &self.classes[child]);
+            let borrowing = borrowing.filter(|child| child.mode == Mode::MayBorrow);
+            let feeds = borrowing.fold(0, |all, child| all | child.feeds);
+            self.classes[parent].feeds = feeds;
+            at = Some(parent);
+        }
+    }
+
+    fn unblock(&mut self) {
+        for node in &mut self.classes {
+            if node.leaf.as_ref().is_some_and(|leaf| leaf.blocked) {
+                node.refresh_leaf();
+            }
+        }
+    }
+
+    #[inline]
     fn assert_ledger(&self) {
-        debug_assert_eq!(self.ledger.backlog(), self.class.child.backlog(), "a packet has vanished");
+        debug_assert_eq!(self.ledger.backlog().packets, self.held(), "a packet has vanished");
+    }
+
+    fn held(&self) -> u32 {
+        let leaves = self.classes.iter().filter_map(|node| node.leaf.as_ref());
+        leaves.map(|leaf| leaf.child.backlog().packets).sum::<u32>() + self.direct.backlog().packets
     }
 }
 
-impl LeafClass {
-    /// Lets a change of mode that is due happen; true if the class can't send from now on.
+impl Node {
+    fn new(
+        class: Class,
+        parent: Option<usize>,
+        level: usize,
+        device: &Attachment,
+    ) -> Result<Self, ParameterError> {
+        let value = |name| class.parameters.require(name);
+        let leaf = match level {
+            0 => Some(Leaf {
+                prio: value("prio")? as usize,
+                quantum: value("quantum")? as i64,
+                deficit: [0; LEVELS],
+                child: class.child.unwrap_or_else(|| Box::new(Pfifo::new(device.queue_length))),
+                blocked: false,
+            }),
+            _ => None,
+        };
+        Ok(Node {
+            minor: class.minor,
+            parent,
+            children: Vec::new(),
+            level,
+            rate: Bucket::full(value("rate")?, value("burst")?),
+            ceil: Bucket::full(value("ceil")?, value("cburst")?),
+            framing: Framing::from_parameters(&class.parameters)?,
+            checkpoint: SimTime::ZERO,
+            mode: Mode::CanSend,
+            until: SimTime::ZERO,
+            feeds: 0,
+            turns: [0; PRIORITIES],
+            lended: 0,
+            borrowed: 0,
+            leaf,
+        })
+    }
+
+    /// Whether the leaf has packets that may be asked for.
     #[inline]
-    fn follow_clock(&mut self, now: SimTime) -> bool {
-        self.mode != Mode::CanSend && self.until <= now && self.change_mode(now)
+    fn refresh_leaf(&mut self) {
+        if let Some(leaf) = &mut self.leaf {
+            leaf.blocked = false;
+            self.feeds = if leaf.child.backlog().packets > 0 { 1 << leaf.prio } else { 0 };
+        }
+    }
+
+    fn is_idle_leaf(&self) -> bool {
+        self.leaf.as_ref().is_some_and(|leaf| leaf.child.backlog().packets == 0)
     }
 
     /// Pays for a packet; true if the class can't send from now on.
     #[inline]
-    fn charge(&mut self, length: u32, now: SimTime) -> bool {
+    fn charge(&mut self, lender: usize, length: u32, now: SimTime) -> bool {
         let elapsed = self.elapsed(now);
-        self.rate.charge(elapsed, length);
+        let length = self.framing.charged(length);
+        if self.level >= lender {
+            self.lended += u64::from(self.level == lender);
+            self.rate.charge(elapsed, length);
+        } else {
+            self.borrowed += 1;
+            self.rate.tokens += elapsed;
+        }
         self.ceil.charge(elapsed, length);
         self.checkpoint = now;
-        self.lended += 1;
         self.change_mode(now)
     }
 
@@ -249,10 +643,9 @@ impl LeafClass {
 }
 
 impl Bucket {
-    /// A full bucket of `burst` bytes, or of the default size, at `bits_per_sec`.
-    fn full(bits_per_sec: u64, burst: Option<u64>) -> Bucket {
+    /// A full bucket of `burst` bytes at `bits_per_sec`.
+    fn full(bits_per_sec: u64, burst: u64) -> Bucket {
         let rate = Rate::from_bytes_per_sec(bits_per_sec / 8);
-        let burst = burst.unwrap_or(rate.bytes_per_sec() / TIMER_HZ + BURST_MTU);
         let ticks = sending_time(rate, burst).div_ceil(1 << TICK_SHIFT).min(u64::from(u32::MAX));
         let depth = (ticks << TICK_SHIFT) as i64;
         Bucket { rate, depth, tokens: depth, last: (0, 0) }
@@ -301,6 +694,12 @@ mod tests {
                 Dequeued::Empty => return times,
             }
         }
+    }
+
+    fn kinds_below(rig: &Rig) -> Vec<&'static str> {
+        let mut kinds = Vec::new();
+        rig.qdisc.visit_children(&mut |child| kinds.push(child.kind()));
+        kinds
     }
 
     fn level(rig: &Rig, name: &str) -> i64 {
@@ -379,10 +778,13 @@ mod tests {
     fn the_default_burst_is_1600_bytes_up_to_8_gbit() {
         for rate in [1_000_000, 1_000_000_000, 7_999_999_999] {
             let exact = Rate::from_bytes_per_sec(rate / 8).time_for(Bytes(1600)).as_nanos() as i64;
-            let depth = Bucket::full(rate, None).depth;
+            let depth = Bucket::full(rate, 1600).depth;
             assert!(depth >= exact && depth < exact + 64, "{depth} {exact}");
         }
-        assert_eq!(Bucket::full(80_000_000_000, None).depth, 192, "1610 B are 161 ns: three ticks");
+        let given = Parameters::new([("rate".into(), 80_000_000_000)].into());
+        let resolved = registry::resolve("htb", &given, &Attachment::default()).unwrap();
+        let burst = resolved.given("burst").unwrap();
+        assert_eq!((burst, Bucket::full(80_000_000_000, burst).depth), (1610, 192), "161 ns: three ticks");
     }
 
     #[test]
@@ -423,7 +825,7 @@ mod tests {
         let mut rig = Rig::of("htb", &[("rate", TEN_MBIT)]);
         rig.fill(1001, &packet(0, 1514));
         assert_eq!(rig.qdisc.backlog().packets, 1000);
-        assert_eq!(rig.qdisc.child().map(|child| child.kind()), Some("pfifo"));
+        assert_eq!(kinds_below(&rig), ["pfifo"]);
     }
 
     #[test]
@@ -445,5 +847,121 @@ mod tests {
     fn a_rate_is_required() {
         let error = registry::build("htb", &Parameters::default(), &Attachment::default(), None).err();
         assert_eq!(error.map(|error| error.to_string()), Some("qdisc `htb`: `rate` must be given".into()));
+    }
+
+    const MBIT: u64 = 1_000_000;
+
+    /// A class of a tree: its number, its parent's, and what is given for it.
+    type Given<'a> = (u16, u16, &'a [(&'a str, u64)]);
+
+    /// A tree in which flow n goes to class 10 + n.
+    fn tree_of(classes: &[Given<'_>]) -> Rig {
+        let class = |&(minor, parent, given): &Given<'_>| Class {
+            minor,
+            parent,
+            parameters: Parameters::new(given.iter().map(|(name, value)| ((*name).into(), *value)).collect()),
+            child: None,
+        };
+        let filter = |flow: u16| Filter {
+            fits: crate::Fits::From(vec![tailback_packet::SocketId(flow.into())]),
+            class: 10 + flow,
+        };
+        let inner = Inner {
+            child: None,
+            classes: classes.iter().map(class).collect(),
+            filters: (0..8).map(filter).collect(),
+        };
+        Rig::over_classes("htb", &[], inner)
+    }
+
+    /// Mbit/s of each of `flows` over five seconds, all kept backlogged.
+    fn shares(rig: &mut Rig, flows: u32) -> Vec<f64> {
+        let (mut bits, mut waiting) = (vec![0.0; flows as usize], vec![0; flows as usize]);
+        while rig.now < SimTime::ZERO + Span::from_secs(5) {
+            for flow in 0..flows {
+                while waiting[flow as usize] < 20 {
+                    rig.enqueue(packet(flow, 1514));
+                    waiting[flow as usize] += 1;
+                }
+            }
+            match rig.dequeue() {
+                Dequeued::Packet(sent) => {
+                    waiting[sent.from.0 as usize] -= 1;
+                    bits[sent.from.0 as usize] += f64::from(sent.frame_length() * 8);
+                }
+                Dequeued::NotBefore(t) => rig.now = t,
+                Dequeued::Empty => unreachable!("backlogged"),
+            }
+        }
+        bits.iter().map(|bits| bits / 5e6).collect()
+    }
+
+    fn assert_shares(got: &[f64], expected: &[f64]) {
+        assert!(got.iter().zip(expected).all(|(got, expected)| (got - expected).abs() < 0.15), "{got:?}");
+    }
+
+    #[test]
+    fn siblings_get_their_rates_and_the_idle_one_s_is_borrowed() {
+        let classes: [Given<'_>; 3] = [
+            (1, 0, &[("rate", 10 * MBIT)]),
+            (10, 1, &[("rate", 3 * MBIT), ("ceil", 10 * MBIT)]),
+            (11, 1, &[("rate", 7 * MBIT), ("ceil", 10 * MBIT)]),
+        ];
+        assert_shares(&shares(&mut tree_of(&classes), 2), &[3.0, 7.0]);
+        assert_shares(&shares(&mut tree_of(&classes), 1), &[10.0]);
+    }
+
+    #[test]
+    fn what_is_left_over_is_shared_by_quantum() {
+        let leaf = |quantum| [("rate", MBIT), ("ceil", 10 * MBIT), ("quantum", quantum)];
+        let mut rig = tree_of(&[(1, 0, &[("rate", 10 * MBIT)]), (10, 1, &leaf(3000)), (11, 1, &leaf(9000))]);
+        assert_shares(&shares(&mut rig, 2), &[1.0 + 2.0, 1.0 + 6.0]);
+    }
+
+    #[test]
+    fn what_is_left_over_goes_to_the_lowest_prio_and_rates_are_kept() {
+        let leaf = |prio| [("rate", 2 * MBIT), ("ceil", 10 * MBIT), ("prio", prio)];
+        let mut rig = tree_of(&[(1, 0, &[("rate", 10 * MBIT)]), (10, 1, &leaf(1)), (11, 1, &leaf(0))]);
+        assert_shares(&shares(&mut rig, 2), &[2.0, 8.0]);
+    }
+
+    #[test]
+    fn a_ceiling_bounds_what_is_borrowed() {
+        let leaf = |ceil| [("rate", 2 * MBIT), ("ceil", ceil), ("quantum", 1514)];
+        let mut rig =
+            tree_of(&[(1, 0, &[("rate", 10 * MBIT)]), (10, 1, &leaf(4 * MBIT)), (11, 1, &leaf(10 * MBIT))]);
+        assert_shares(&shares(&mut rig, 2), &[4.0, 6.0]);
+    }
+
+    #[test]
+    fn loans_climb_over_several_levels() {
+        let classes: [Given<'_>; 6] = [
+            (1, 0, &[("rate", 10 * MBIT)]),
+            (2, 1, &[("rate", 6 * MBIT), ("ceil", 10 * MBIT)]),
+            (3, 1, &[("rate", 4 * MBIT), ("ceil", 10 * MBIT)]),
+            (10, 2, &[("rate", 3 * MBIT), ("ceil", 10 * MBIT)]),
+            (11, 2, &[("rate", 3 * MBIT), ("ceil", 10 * MBIT)]),
+            (12, 3, &[("rate", 4 * MBIT), ("ceil", 10 * MBIT)]),
+        ];
+        assert_shares(&shares(&mut tree_of(&classes), 3), &[3.0, 3.0, 4.0]);
+        assert_shares(&shares(&mut tree_of(&classes), 1), &[10.0]);
+        let mut rig = tree_of(&classes);
+        shares(&mut rig, 2);
+        assert!(rig.counter("borrowed") > 0);
+    }
+
+    #[test]
+    fn packets_of_no_class_take_the_direct_queue_and_overtake_all() {
+        let mut rig = tree_of(&[(10, 0, &[("rate", MBIT)])]);
+        rig.fill(5, &packet(0, 1514));
+        rig.fill(3, &packet(7, 1514));
+        let first: Vec<u32> = (0..3).map(|_| rig.serve(1_000_000_000).unwrap().from.0).collect();
+        assert_eq!((first, rig.counter("direct_packets_stat")), (vec![7, 7, 7], 3));
+    }
+
+    #[test]
+    fn overhead_is_charged_as_if_it_was_sent() {
+        let times = departures(&[("rate", TEN_MBIT), ("overhead", 24)], 10);
+        assert_eq!(times[9] - times[8], (1514 + 24) * 800);
     }
 }

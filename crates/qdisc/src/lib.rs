@@ -7,26 +7,43 @@
 
 pub mod aqm;
 mod bfifo;
+mod codel;
+mod drr;
 mod fifo;
+mod flow_hash;
 pub mod flow_queues;
+mod fq;
 mod fq_codel;
+mod framing;
 mod htb;
 mod index_list;
 mod ledger;
+mod mq;
+mod netem;
 mod pfifo;
 mod pfifo_fast;
+mod pfifo_head_drop;
+mod pie;
+mod prio;
+mod priority;
+mod red;
 pub mod registry;
 pub mod round_robin;
+mod series;
+mod sfq;
+mod tbf;
 #[cfg(test)]
 mod testing;
+
+pub use series::Series;
 
 use std::fmt;
 
 use rand_core::Rng;
-use tailback_packet::{DropReason, Packet};
+use tailback_packet::{DropReason, HostId, Packet, SocketId};
 use tailback_units::{Parameter, ParameterError, Parameters, Rate, SimTime};
 
-/// What a discipline may use while it works: the time, dice, and the only two ways to dispose of a packet.
+/// What a discipline may use while it works: the time, dice, and the only ways to dispose of a packet.
 pub struct Desk<'a> {
     /// The instant of this call.
     pub now: SimTime,
@@ -34,12 +51,27 @@ pub struct Desk<'a> {
     pub draws: &'a mut dyn Rng,
     /// Packets refused or dropped, with the reason; the caller returns their credit and counts them.
     pub dropped: &'a mut Vec<(Box<Packet>, DropReason)>,
+    /// Small-queue credits of sockets whose packets were released while they wait on.
+    pub credits: &'a mut Vec<(SocketId, u32)>,
+    /// Copies made of packets, which the caller enqueues at the root.
+    pub copies: &'a mut Vec<Box<Packet>>,
+    /// The packet being enqueued is such a copy: it is not copied again.
+    pub is_copy: bool,
 }
 
 impl Desk<'_> {
     /// Ends a packet.
     pub fn refuse(&mut self, packet: Box<Packet>, reason: DropReason) {
         self.dropped.push((packet, reason));
+    }
+
+    /// The socket that sent `packet` is no longer charged for it, although it has not left.
+    /// [linux-6.12 skb_orphan_partial]
+    pub fn release(&mut self, packet: &mut Packet) {
+        if packet.charged {
+            packet.charged = false;
+            self.credits.push((packet.from, packet.truesize));
+        }
     }
 }
 
@@ -50,8 +82,10 @@ pub enum Enqueued {
     Queued,
     /// This very packet was dropped.
     Dropped,
-    /// Accepted, but another packet of the same flow was dropped to make room.
+    /// A packet of the same flow was dropped, perhaps this one; the sender is to slow down and takes this one for sent.
     Congestion,
+    /// This packet was dropped as a wire would: the sender is not told.
+    Lost,
 }
 
 /// What a discipline answers when the device asks for a packet.
@@ -113,10 +147,25 @@ pub trait Qdisc: Send {
     fn own_levels(&self, _show: &mut dyn FnMut(&'static str, i64)) {}
     /// The kind, as `tc` calls it.
     fn kind(&self) -> &'static str;
-    /// The child, of a discipline that has one.
-    fn child(&self) -> Option<&dyn Qdisc> {
-        None
+    /// Shows the children, of a discipline that has them.
+    fn visit_children(&self, _show: &mut dyn FnMut(&dyn Qdisc)) {}
+    /// It, or a child, spaces packets by their departure times, so that TCP need not.
+    /// [linux-6.12 sch_fq.c sk_pacing_status]
+    fn takes_over_pacing(&self) -> bool {
+        let mut taken = false;
+        self.visit_children(&mut |child| taken |= child.takes_over_pacing());
+        taken
     }
+}
+
+/// Shows a discipline and all below it with their depth, parents first.
+pub fn visit(root: &dyn Qdisc, show: &mut dyn FnMut(u32, &dyn Qdisc)) {
+    visit_below(root, 0, show);
+}
+
+fn visit_below(qdisc: &dyn Qdisc, depth: u32, show: &mut dyn FnMut(u32, &dyn Qdisc)) {
+    show(depth, qdisc);
+    qdisc.visit_children(&mut |child| visit_below(child, depth + 1, show));
 }
 
 /// What the device tells a discipline when it is attached.
@@ -137,9 +186,83 @@ impl Default for Attachment {
     }
 }
 
-/// Builds a discipline from its parameters, its device and (for a classful one) its child.
-pub type Build =
-    fn(&Parameters, &Attachment, Option<Box<dyn Qdisc>>) -> Result<Box<dyn Qdisc>, ParameterError>;
+/// What a discipline holds: one child, or classes with filters that choose between them.
+#[derive(Default)]
+pub struct Inner {
+    /// The child of a discipline with one.
+    pub child: Option<Box<dyn Qdisc>>,
+    /// The classes, in the order they were given; a parent stands before its children.
+    pub classes: Vec<Class>,
+    /// Which packets go to which class; the first that fits decides.
+    pub filters: Vec<Filter>,
+}
+
+impl Inner {
+    /// One child, or the default one.
+    pub fn child(child: Option<Box<dyn Qdisc>>) -> Self {
+        Inner { child, ..Inner::default() }
+    }
+}
+
+/// A class of a classful discipline.
+pub struct Class {
+    /// The minor number of its handle.
+    pub minor: u16,
+    /// The minor number of its parent; 0 is the discipline itself.
+    pub parent: u16,
+    /// What was given for it, and the defaults.
+    pub parameters: Parameters,
+    /// The discipline of a leaf; not given: the default one.
+    pub child: Option<Box<dyn Qdisc>>,
+}
+
+/// Sends the packets that fit to a class.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Filter {
+    /// Which packets fit.
+    pub fits: Fits,
+    /// The minor number of the class.
+    pub class: u16,
+}
+
+/// What a filter looks at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Fits {
+    /// Sent by or to one of these sockets.
+    Sockets(Vec<SocketId>),
+    /// Sent by one of these sockets (those of a host).
+    From(Vec<SocketId>),
+    /// Addressed to this host.
+    To(HostId),
+    /// With this code point in the upper six bits of its type of service.
+    Dscp(u8),
+    /// Every packet.
+    All,
+}
+
+impl Filter {
+    /// True if it sends `packet` to its class.
+    pub fn fits(&self, packet: &Packet) -> bool {
+        match &self.fits {
+            Fits::Sockets(sockets) => sockets.contains(&packet.from) || sockets.contains(&packet.to),
+            Fits::From(sockets) => sockets.contains(&packet.from),
+            Fits::To(host) => packet.destination == *host,
+            Fits::Dscp(code_point) => packet.tos >> 2 == *code_point,
+            Fits::All => true,
+        }
+    }
+}
+
+/// The class that the first fitting filter chooses.
+pub(crate) fn filtered(filters: &[Filter], packet: &Packet) -> Option<u16> {
+    filters.iter().find(|filter| filter.fits(packet)).map(|filter| filter.class)
+}
+
+/// Fills in the parameters that follow from others or from the device.
+pub type Derive = fn(&mut Parameters, &Attachment) -> Result<(), ParameterError>;
+
+/// Builds a discipline from its parameters, all filled in, its device and what it holds.
+pub type Build = fn(&Parameters, &Attachment, Inner) -> Result<Box<dyn Qdisc>, ParameterError>;
 
 /// One row of the registry: a file of this crate.
 pub struct Row {
@@ -151,10 +274,19 @@ pub struct Row {
     pub source: &'static str,
     /// What may be set.
     pub parameters: &'static [Parameter],
-    /// It holds a child discipline.
+    /// It holds one child discipline.
     pub classful: bool,
+    /// What may be set for each of its classes, of a discipline that has them.
+    pub classes: Option<&'static [Parameter]>,
+    /// Fills in what follows from the device and from other parameters.
+    pub derive: Derive,
     /// Makes one.
     pub build: Build,
+}
+
+/// Nothing follows from the device.
+pub(crate) fn nothing_derived(_: &mut Parameters, _: &Attachment) -> Result<(), ParameterError> {
+    Ok(())
 }
 
 impl fmt::Debug for Row {

@@ -10,7 +10,7 @@ use tailback_packet::Packet;
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};
 
 use crate::fifo::Fifo;
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Qdisc, Row};
+use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "pfifo",
@@ -18,6 +18,8 @@ pub(crate) const ROW: Row = Row {
     source: include_str!("pfifo.rs"),
     parameters: PARAMETERS,
     classful: false,
+    classes: None,
+    derive: derive,
     build,
 };
 
@@ -43,13 +45,13 @@ impl Pfifo {
     }
 }
 
-fn build(
-    given: &Parameters,
-    device: &Attachment,
-    _child: Option<Box<dyn Qdisc>>,
-) -> Result<Box<dyn Qdisc>, ParameterError> {
-    let limit = given.given("limit").unwrap_or(u64::from(device.queue_length));
-    Ok(Box::new(Pfifo::new(limit as u32)))
+fn derive(given: &mut Parameters, device: &Attachment) -> Result<(), ParameterError> {
+    given.set_default("limit", u64::from(device.queue_length.max(1)));
+    Ok(())
+}
+
+fn build(given: &Parameters, _device: &Attachment, _inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
+    Ok(Box::new(Pfifo::new(given.require("limit")? as u32)))
 }
 
 impl Qdisc for Pfifo {

@@ -18,7 +18,8 @@ use tailback_packet::{DropReason, Packet};
 use tailback_units::{ParameterError, Parameters, SimTime};
 
 use crate::ledger::Ledger;
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Qdisc, Row};
+use crate::priority::{self, Priomap};
+use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row, nothing_derived};
 
 pub(crate) const ROW: Row = Row {
     name: "pfifo_fast",
@@ -26,13 +27,10 @@ pub(crate) const ROW: Row = Row {
     source: include_str!("pfifo_fast.rs"),
     parameters: &[],
     classful: false,
+    classes: None,
+    derive: nothing_derived,
     build,
 };
-
-/// Band of each socket priority.
-const PRIOMAP: [usize; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
-/// Socket priority of the TOS bits 0x18: best effort, bulk, interactive, interactive bulk.
-const TOS_PRIORITY: [usize; 4] = [0, 2, 6, 4];
 
 /// Slots given back at once: as many pointers as two cache lines of 64 bytes hold. [linux-6.12 ptr_ring.h
 /// __ptr_ring_set_size]
@@ -76,18 +74,14 @@ struct PfifoFast {
     ledger: Ledger,
 }
 
-fn build(
-    _given: &Parameters,
-    device: &Attachment,
-    _child: Option<Box<dyn Qdisc>>,
-) -> Result<Box<dyn Qdisc>, ParameterError> {
+fn build(_given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
     let slots = device.queue_length.max(1) as usize;
     Ok(Box::new(PfifoFast { bands: Default::default(), slots, ledger: Ledger::default() }))
 }
 
 #[inline]
 fn band_of(tos: u8) -> usize {
-    PRIOMAP[TOS_PRIORITY[usize::from(tos & 0x18) >> 3]]
+    Priomap(priority::DEFAULT).band_of(tos)
 }
 
 impl Qdisc for PfifoFast {

@@ -4,10 +4,30 @@
 use tailback_units::{ParameterError, Parameters};
 use thiserror::Error;
 
-use crate::{Attachment, Qdisc, Row, bfifo, fq_codel, htb, pfifo, pfifo_fast};
+use crate::{
+    Attachment, Inner, Qdisc, Row, bfifo, codel, drr, fq, fq_codel, htb, mq, netem, pfifo, pfifo_fast,
+    pfifo_head_drop, pie, prio, red, sfq, tbf,
+};
 
 /// Every discipline, by name.
-pub static ROWS: &[Row] = &[bfifo::ROW, fq_codel::ROW, htb::ROW, pfifo::ROW, pfifo_fast::ROW];
+pub static ROWS: &[Row] = &[
+    bfifo::ROW,
+    codel::ROW,
+    drr::ROW,
+    fq::ROW,
+    fq_codel::ROW,
+    htb::ROW,
+    mq::ROW,
+    netem::ROW,
+    pfifo::ROW,
+    pfifo_fast::ROW,
+    pfifo_head_drop::ROW,
+    pie::ROW,
+    prio::ROW,
+    red::ROW,
+    sfq::ROW,
+    tbf::ROW,
+];
 
 /// Why a discipline cannot be built.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -26,6 +46,12 @@ pub enum BuildError {
         /// The kind.
         kind: &'static str,
     },
+    /// It has no classes.
+    #[error("qdisc `{kind}` has no classes; htb, prio, drr and mq have")]
+    NoClasses {
+        /// The kind.
+        kind: &'static str,
+    },
     /// A parameter it does not take.
     #[error("qdisc `{kind}`: {error}")]
     Parameter {
@@ -41,19 +67,54 @@ pub fn find(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.name == name)
 }
 
-/// Builds the discipline `kind` for a device once its parameters are found to be in its table.
+/// Everything that `kind` is set to on a device: as given, else its default, else what follows from the others.
+pub fn resolve(kind: &str, given: &Parameters, device: &Attachment) -> Result<Parameters, BuildError> {
+    let row = find(kind).ok_or_else(|| unknown(kind))?;
+    let named = |error| BuildError::Parameter { kind: row.name, error };
+    given.check(row.parameters).map_err(named)?;
+    let mut resolved = given.clone();
+    resolved.fill(row.parameters);
+    (row.derive)(&mut resolved, device).map_err(named)?;
+    Ok(resolved)
+}
+
+/// Builds the discipline `kind` over one child.
 pub fn build(
     kind: &str,
     given: &Parameters,
     device: &Attachment,
     child: Option<Box<dyn Qdisc>>,
 ) -> Result<Box<dyn Qdisc>, BuildError> {
+    build_over(kind, given, device, Inner::child(child))
+}
+
+/// Builds the discipline `kind` over a child or classes.
+pub fn build_over(
+    kind: &str,
+    given: &Parameters,
+    device: &Attachment,
+    mut inner: Inner,
+) -> Result<Box<dyn Qdisc>, BuildError> {
     let row = find(kind).ok_or_else(|| unknown(kind))?;
-    if child.is_some() && !row.classful {
+    if inner.child.is_some() && !row.classful {
         return Err(BuildError::NotClassful { kind: row.name });
     }
-    let built = given.check(row.parameters).and_then(|()| (row.build)(given, device, child));
-    built.map_err(|error| BuildError::Parameter { kind: row.name, error })
+    let named = |error| BuildError::Parameter { kind: row.name, error };
+    complete_classes(row, &mut inner)?;
+    let resolved = resolve(kind, given, device)?;
+    (row.build)(&resolved, device, inner).map_err(named)
+}
+
+fn complete_classes(row: &'static Row, inner: &mut Inner) -> Result<(), BuildError> {
+    let Some(table) = row.classes else {
+        return if inner.classes.is_empty() { Ok(()) } else { Err(BuildError::NoClasses { kind: row.name }) };
+    };
+    for class in &mut inner.classes {
+        let named = |error| BuildError::Parameter { kind: row.name, error };
+        class.parameters.check(table).map_err(named)?;
+        class.parameters.fill(table);
+    }
+    Ok(())
 }
 
 /// The head of a file of this crate: its leading `//!` comment without the slashes.
@@ -70,6 +131,7 @@ fn unknown(kind: &str) -> BuildError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::required;
 
     fn refusal(kind: &str, given: &[(&str, u64)], child: Option<Box<dyn Qdisc>>) -> String {
         let values = given.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
@@ -92,11 +154,11 @@ mod tests {
     #[test]
     fn every_row_builds_with_what_it_requires_and_knows_its_name() {
         for row in ROWS {
-            let values =
-                if row.name == "htb" { [("rate".to_owned(), 1_000_000)].into() } else { Default::default() };
-            let built =
-                build(row.name, &Parameters::new(values), &Attachment::default(), None).expect(row.name);
-            assert_eq!((built.kind(), built.child().is_some()), (row.name, row.classful));
+            let built = build(row.name, &required(row), &Attachment::default(), None).expect(row.name);
+            let mut children = 0;
+            built.visit_children(&mut |_| children += 1);
+            assert_eq!(built.kind(), row.name);
+            assert!(children <= usize::from(row.classful) || row.classes.is_some(), "{}", row.name);
         }
     }
 
@@ -107,8 +169,8 @@ mod tests {
 
     #[test]
     fn an_unknown_kind_names_the_known_ones() {
-        let known = "bfifo, fq_codel, htb, pfifo, pfifo_fast";
-        assert_eq!(refusal("fifo", &[], None), format!("`fifo` is not a qdisc here; there are: {known}"));
+        let told = refusal("fifo", &[], None);
+        assert!(told.starts_with("`fifo` is not a qdisc here; there are: bfifo, "), "{told}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use rand_xoshiro::Xoshiro256StarStar;
 use tailback_packet::{DropReason, ETHERNET_HEADER, Ecn, HostId, Packet, Payload, SocketId};
 use tailback_units::{Bytes, Parameters, Rate, SimTime, Span};
 
-use crate::{Attachment, Dequeued, Desk, Enqueued, Qdisc, registry};
+use crate::{Attachment, Dequeued, Desk, Enqueued, Inner, Qdisc, Row, registry};
 
 /// A packet of `flow` whose frame has `length` bytes.
 pub(crate) fn packet(flow: u32, length: u32) -> Packet {
@@ -41,11 +41,24 @@ pub(crate) fn number(packet: &Packet) -> u32 {
     }
 }
 
+/// The least that must be given to build a row.
+pub(crate) fn required(row: &Row) -> Parameters {
+    let given: &[(&str, u64)] = match row.name {
+        "htb" => &[("rate", 1_000_000)],
+        "tbf" => &[("rate", 1_000_000), ("burst", 5_000), ("limit", 100_000)],
+        "red" => &[("limit", 400_000), ("avpkt", 1_000)],
+        _ => &[],
+    };
+    Parameters::new(given.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect())
+}
+
 /// A discipline, a clock, dice and a heap of dropped packets.
 pub(crate) struct Rig {
     pub qdisc: Box<dyn Qdisc>,
     pub now: SimTime,
     pub dropped: Vec<(Box<Packet>, DropReason)>,
+    pub credits: Vec<(SocketId, u32)>,
+    pub copies: Vec<Box<Packet>>,
     draws: Xoshiro256StarStar,
 }
 
@@ -57,19 +70,42 @@ impl Rig {
 
     /// Likewise with a child.
     pub fn over(kind: &str, given: &[(&str, u64)], child: Option<Box<dyn Qdisc>>) -> Rig {
+        Rig::over_classes(kind, given, Inner::child(child))
+    }
+
+    /// Likewise with classes.
+    pub fn over_classes(kind: &str, given: &[(&str, u64)], inner: Inner) -> Rig {
         let values: BTreeMap<_, _> = given.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-        let qdisc = registry::build(kind, &Parameters::new(values), &Attachment::default(), child);
+        let qdisc = registry::build_over(kind, &Parameters::new(values), &Attachment::default(), inner);
         Rig {
             qdisc: qdisc.unwrap_or_else(|error| panic!("{error}")),
             now: SimTime::ZERO,
             dropped: Vec::new(),
+            credits: Vec::new(),
+            copies: Vec::new(),
             draws: Xoshiro256StarStar::seed_from_u64(1),
         }
     }
 
+    /// Hands a packet over, and after it the copies that are made of it.
     pub fn enqueue(&mut self, packet: Packet) -> Enqueued {
-        let mut desk = Desk { now: self.now, draws: &mut self.draws, dropped: &mut self.dropped };
-        self.qdisc.enqueue(Box::new(packet), &mut desk)
+        let answer = self.hand_over(Box::new(packet), false);
+        while let Some(copy) = self.copies.pop() {
+            self.hand_over(copy, true);
+        }
+        answer
+    }
+
+    fn hand_over(&mut self, packet: Box<Packet>, is_copy: bool) -> Enqueued {
+        let mut desk = Desk {
+            now: self.now,
+            draws: &mut self.draws,
+            dropped: &mut self.dropped,
+            credits: &mut self.credits,
+            copies: &mut self.copies,
+            is_copy,
+        };
+        self.qdisc.enqueue(packet, &mut desk)
     }
 
     pub fn fill(&mut self, packets: u32, like: &Packet) {
@@ -79,7 +115,14 @@ impl Rig {
     }
 
     pub fn dequeue(&mut self) -> Dequeued {
-        let mut desk = Desk { now: self.now, draws: &mut self.draws, dropped: &mut self.dropped };
+        let mut desk = Desk {
+            now: self.now,
+            draws: &mut self.draws,
+            dropped: &mut self.dropped,
+            credits: &mut self.credits,
+            copies: &mut self.copies,
+            is_copy: false,
+        };
         self.qdisc.dequeue(&mut desk)
     }
 

@@ -64,14 +64,21 @@ fn build(kind: &str, given: &[(&str, u64)], child: Option<Box<dyn Qdisc>>) -> Bo
 fn overload(kind: &str, given: &[(&str, u64)]) -> Course {
     let mut qdisc = build("htb", &[("rate", 10_000_000)], Some(build(kind, given, None)));
     let mut draws = Xoshiro256StarStar::seed_from_u64(1);
-    let mut dropped = Vec::new();
+    let (mut dropped, mut credits, mut copies) = (Vec::new(), Vec::new(), Vec::new());
     let (mut arrival, mut departure) = (SimTime::ZERO, SimTime::ZERO);
     let (backlog, drops) = (Vec::new(), Vec::new());
     let (peak, last_sojourn) = ((0, SimTime::ZERO), Span::ZERO);
     let mut course = Course { backlog, peak, last_sojourn, drops, arrived: 0 };
     while arrival < SimTime::ZERO + RUN {
         let now = arrival.min(departure);
-        let mut desk = Desk { now, draws: &mut draws, dropped: &mut dropped };
+        let mut desk = Desk {
+            now,
+            draws: &mut draws,
+            dropped: &mut dropped,
+            credits: &mut credits,
+            copies: &mut copies,
+            is_copy: false,
+        };
         if arrival <= departure {
             qdisc.enqueue(Box::new(frame()), &mut desk);
             course.arrived += 1;

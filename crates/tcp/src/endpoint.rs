@@ -103,6 +103,12 @@ impl Endpoint {
         Endpoint::new(config, State::Listen)
     }
 
+    /// The discipline below spaces packets by their departure times: this socket stamps them and sets no timer.
+    /// [linux-6.12 sch_fq.c sk_pacing_status]
+    pub fn leave_pacing_to_fq(&mut self) {
+        self.sender.flow.pacing_status = PacingStatus::Fq;
+    }
+
     fn new(config: EndpointConfig, state: State) -> Self {
         let EndpointConfig { socket, peer, peer_host, flow_hash, settings, small_queue, options, .. } =
             config;

@@ -19,6 +19,14 @@ pub enum ParameterUnit {
     Rate,
     /// 0 or 1, written `NAME` / `noNAME` in `tc`'s words.
     Flag,
+    /// A share of 2³² − 1, written in per cent (`1%`).
+    Percent,
+    /// A share of 2³² − 1, written as a number from 0 to 1 (`0.02`).
+    Fraction,
+    /// 1/256 Hz, written in Hz (`0.16`).
+    Gain,
+    /// The number of one of these words.
+    Choice(&'static [&'static str]),
 }
 
 /// One settable number.
@@ -36,6 +44,30 @@ pub struct Parameter {
     pub most: u64,
     /// One sentence.
     pub meaning: &'static str,
+}
+
+impl Parameter {
+    /// A row of a table; `range` holds the smallest and the largest value accepted.
+    pub const fn new(
+        name: &'static str,
+        unit: ParameterUnit,
+        default: Option<u64>,
+        range: (u64, u64),
+        meaning: &'static str,
+    ) -> Self {
+        Parameter { name, unit, default, least: range.0, most: range.1, meaning }
+    }
+
+    /// 0 or 1.
+    pub const fn flag(name: &'static str, default: bool, meaning: &'static str) -> Self {
+        Parameter::new(name, ParameterUnit::Flag, Some(default as u64), (0, 1), meaning)
+    }
+
+    /// One of `words`, the first unless given.
+    pub const fn choice(name: &'static str, words: &'static [&'static str], meaning: &'static str) -> Self {
+        let last = words.len() as u64 - 1;
+        Parameter::new(name, ParameterUnit::Choice(words), Some(0), (0, last), meaning)
+    }
 }
 
 /// Values given for an algorithm's parameters, by name.
@@ -60,12 +92,24 @@ pub enum ParameterError {
     },
     /// A parameter without a default was not given.
     Missing(&'static str),
+    /// Values that do not go together.
+    Conflict {
+        /// One of them.
+        name: &'static str,
+        /// What is the matter with it.
+        why: String,
+    },
 }
 
 impl Parameters {
     /// Values by name.
     pub fn new(values: BTreeMap<String, u64>) -> Self {
         Parameters(values)
+    }
+
+    /// All values by name.
+    pub fn into_values(self) -> BTreeMap<String, u64> {
+        self.0
     }
 
     /// The value given for `name`, if any.
@@ -82,6 +126,27 @@ impl Parameters {
     pub fn get(&self, name: &'static str, table: &[Parameter]) -> Result<u64, ParameterError> {
         let row = table.iter().find(|row| row.name == name);
         self.given(name).or_else(|| row.and_then(|row| row.default)).ok_or(ParameterError::Missing(name))
+    }
+
+    /// Sets `name` unless it was given.
+    pub fn set_default(&mut self, name: &str, value: u64) {
+        if self.given(name).is_none() {
+            self.set(name, value);
+        }
+    }
+
+    /// Sets what was not given to the defaults of `table`.
+    pub fn fill(&mut self, table: &[Parameter]) {
+        for row in table {
+            if let Some(default) = row.default {
+                self.set_default(row.name, default);
+            }
+        }
+    }
+
+    /// The value of `name`, which must have been given or filled in.
+    pub fn require(&self, name: &'static str) -> Result<u64, ParameterError> {
+        self.given(name).ok_or(ParameterError::Missing(name))
     }
 
     /// Every given name is in `table` and within its range.
@@ -112,6 +177,7 @@ impl fmt::Display for ParameterError {
                 write!(f, "`{name}` is {value}; it must lie between {least} and {most}")
             }
             ParameterError::Missing(name) => write!(f, "`{name}` must be given"),
+            ParameterError::Conflict { name, why } => write!(f, "`{name}` {why}"),
         }
     }
 }

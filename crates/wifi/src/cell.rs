@@ -88,11 +88,22 @@ pub struct Studio<'a> {
     pub draws: &'a mut [Box<dyn Rng + Send>],
     /// Packets dropped, with the reason.
     pub dropped: &'a mut Vec<(Box<Packet>, DropReason)>,
+    /// As on the desk of a discipline.
+    pub credits: &'a mut Vec<(SocketId, u32)>,
+    /// As on the desk of a discipline.
+    pub copies: &'a mut Vec<Box<Packet>>,
 }
 
 impl Studio<'_> {
     fn desk(&mut self, station: usize) -> Desk<'_> {
-        Desk { now: self.now, draws: self.draws[station].as_mut(), dropped: self.dropped }
+        Desk {
+            now: self.now,
+            draws: self.draws[station].as_mut(),
+            dropped: self.dropped,
+            credits: self.credits,
+            copies: self.copies,
+            is_copy: false,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use tailback_engine::{Alarm, Streams};
 use tailback_packet::{DropReason, ETHERNET_HEADER, HostId, IPV4_HEADER, SocketId};
-use tailback_qdisc::{Attachment, Qdisc};
+use tailback_qdisc::{Attachment, Class, Filter, Fits, Inner, Qdisc, Series};
 use tailback_record::{Record, Wifi};
 use tailback_tcp::{
     AckAggregation, Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Wakeup,
@@ -17,7 +17,9 @@ use crate::journal::Journal;
 use crate::nic::Nic;
 use crate::radio::{self, Radio};
 use crate::route::Routes;
-use crate::scenario::{Link, Offloads, PingTraffic, QdiscSpec, Scenario, SmallQueue, TcpTraffic, Traffic};
+use crate::scenario::{
+    FilterSpec, FitsSpec, Link, Offloads, PingTraffic, QdiscSpec, Scenario, SmallQueue, TcpTraffic, Traffic,
+};
 use crate::socket::{Flow, TcpSocket};
 use crate::stage::Stage;
 use crate::timers::{Place, Timers};
@@ -154,7 +156,11 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn add_socket(&mut self, endpoint: Endpoint, host: u16, device: DeviceId, name: &str) {
+    fn add_socket(&mut self, mut endpoint: Endpoint, host: u16, device: DeviceId, name: &str) {
+        let root = &self.world.devices[device.index()].root;
+        if root.as_ref().is_some_and(|root| root.takes_over_pacing()) {
+            endpoint.leave_pacing_to_fq();
+        }
         let draws = self.streams.stream(name, "cc");
         let (alarm, timer, woken) = (Alarm::default(), Place::default(), Wakeup::default());
         self.world.sockets.push(TcpSocket {
@@ -295,10 +301,11 @@ fn root(
     };
     match scenario.qdiscs.iter().position(this) {
         Some(given) => {
-            discipline(&scenario.qdiscs[given].root, &attachment, &format!("qdiscs[{given}].root")).map(Some)
+            let path = format!("qdiscs[{given}].root");
+            discipline(scenario, &scenario.qdiscs[given].root, &attachment, &path).map(Some)
         }
         None if link.rate_bps.is_some() || radio::wants_qdisc(scenario, index, end) => {
-            discipline(&default_qdisc(), &attachment, "qdiscs").map(Some)
+            discipline(scenario, &default_qdisc(), &attachment, "qdiscs").map(Some)
         }
         None => Ok(None),
     }
@@ -306,11 +313,29 @@ fn root(
 
 /// [linux-6.12 net.core.default_qdisc, as compiled]
 fn default_qdisc() -> QdiscSpec {
-    QdiscSpec { kind: "pfifo_fast".into(), options: Default::default(), child: None }
+    QdiscSpec {
+        kind: "pfifo_fast".into(),
+        options: Default::default(),
+        child: None,
+        classes: Vec::new(),
+        filters: Vec::new(),
+    }
 }
 
+/// Disciplines one after another, in the order of the classes of a discipline of this kind.
+const SERIES: &str = "series";
+
 /// A discipline with its children.
-fn discipline(spec: &QdiscSpec, attachment: &Attachment, path: &str) -> Result<Box<dyn Qdisc>, BuildError> {
+fn discipline(
+    scenario: &Scenario,
+    spec: &QdiscSpec,
+    attachment: &Attachment,
+    path: &str,
+) -> Result<Box<dyn Qdisc>, BuildError> {
+    if spec.kind == SERIES {
+        let classes = classes(scenario, spec, attachment, path)?;
+        return Ok(Box::new(Series::new(classes.into_iter().filter_map(|class| class.child).collect())));
+    }
     let Some(row) = tailback_qdisc::registry::find(&spec.kind) else {
         let known = tailback_qdisc::registry::ROWS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
         let problem = format!("no discipline `{}`", spec.kind);
@@ -320,11 +345,77 @@ fn discipline(spec: &QdiscSpec, attachment: &Attachment, path: &str) -> Result<B
         let problem = format!("`{}` holds no other discipline", spec.kind);
         return Err(BuildError::new(format!("{path}.child"), problem, "leave the child out"));
     }
-    let child = spec.child.as_deref().map(|child| discipline(child, attachment, &format!("{path}.child")));
-    let parameters = Parameters::new(spec.options.clone());
-    let refuse = |error| parameter_error(error, &format!("{path}.options"));
-    parameters.check(row.parameters).map_err(refuse)?;
-    (row.build)(&parameters, attachment, child.transpose()?).map_err(refuse)
+    let child = spec.child.as_deref();
+    let child = child.map(|child| discipline(scenario, child, attachment, &format!("{path}.child")));
+    let inner = Inner {
+        child: child.transpose()?,
+        classes: classes(scenario, spec, attachment, path)?,
+        filters: spec.filters.iter().map(|filter| filter_of(scenario, filter)).collect(),
+    };
+    let built = tailback_qdisc::registry::build_over(
+        row.name,
+        &Parameters::new(spec.options.clone()),
+        attachment,
+        inner,
+    );
+    built.map_err(|error| match error {
+        tailback_qdisc::registry::BuildError::Parameter { error, .. } => {
+            parameter_error(error, &format!("{path}.options"))
+        }
+        other => BuildError::new(format!("{path}.classes"), other.to_string(), "leave the classes out"),
+    })
+}
+
+fn classes(
+    scenario: &Scenario,
+    spec: &QdiscSpec,
+    attachment: &Attachment,
+    path: &str,
+) -> Result<Vec<Class>, BuildError> {
+    let class = |(index, class): (usize, &crate::scenario::ClassSpec)| {
+        let path = format!("{path}.classes[{index}].child");
+        let child = class.child.as_ref().map(|child| discipline(scenario, child, attachment, &path));
+        let parameters = Parameters::new(class.options.clone());
+        Ok(Class { minor: class.minor, parent: class.parent, parameters, child: child.transpose()? })
+    };
+    spec.classes.iter().enumerate().map(class).collect()
+}
+
+fn filter_of(scenario: &Scenario, spec: &FilterSpec) -> Filter {
+    let fits = match &spec.fits {
+        FitsSpec::Traffic(name) => {
+            let named = |traffic: &Traffic| traffic.name() == name || is_one_of(traffic.name(), name);
+            Fits::Sockets(
+                sockets(scenario).filter(|(_, traffic)| named(traffic)).flat_map(|(ends, _)| ends).collect(),
+            )
+        }
+        FitsSpec::From(host) => {
+            let of_host = |(ends, traffic): ([SocketId; 2], &Traffic)| {
+                let hosts = traffic.ends();
+                (0..2).filter(|&end| hosts[end] == *host).map(|end| ends[end]).collect::<Vec<_>>()
+            };
+            Fits::From(sockets(scenario).flat_map(of_host).collect())
+        }
+        FitsSpec::To(host) => Fits::To(HostId(*host)),
+        FitsSpec::Dscp(code_point) => Fits::Dscp(*code_point),
+        FitsSpec::All => Fits::All,
+    };
+    Filter { fits, class: spec.class }
+}
+
+/// `upload.2` is one of the flows `upload`.
+fn is_one_of(name: &str, all: &str) -> bool {
+    let number = name.strip_prefix(all).and_then(|rest| rest.strip_prefix('.'));
+    number.is_some_and(|number| number.parse::<u32>().is_ok())
+}
+
+/// The two sockets of each conversation: those of the flows come first, then those of the pings.
+fn sockets(scenario: &Scenario) -> impl Iterator<Item = ([SocketId; 2], &Traffic)> {
+    let flows = scenario.traffic.iter().filter(|traffic| matches!(traffic, Traffic::Tcp(_)));
+    let pings = scenario.traffic.iter().filter(|traffic| matches!(traffic, Traffic::Ping(_)));
+    (0..)
+        .zip(flows.chain(pings))
+        .map(|(index, traffic)| ([SocketId(2 * index), SocketId(2 * index + 1)], traffic))
 }
 
 /// What the flow sets, and what the stack's version of the control has not.
@@ -380,6 +471,7 @@ pub(crate) fn parameter_error(error: ParameterError, options: &str) -> BuildErro
             (name.clone(), format!("write {least} to {most}"))
         }
         ParameterError::Missing(name) => ((*name).to_owned(), "add it".to_owned()),
+        ParameterError::Conflict { name, .. } => ((*name).to_owned(), "change one of the two".to_owned()),
     };
     BuildError::new(format!("{options}.{name}"), error.to_string(), remedy)
 }

@@ -106,6 +106,8 @@ impl Captures {
             Payload::Tcp(segment) => self.tcp(packet, segment, &addresses),
             Payload::EchoRequest { seq } => icmp(8, packet, *seq),
             Payload::EchoReply { seq } => icmp(0, packet, *seq),
+            // What it carried is known no more: the capture ends with the IP header.
+            Payload::Damaged => Vec::new(),
         };
         let mut frame = Vec::with_capacity((ETHERNET_HEADER + IPV4_HEADER) as usize + above.len());
         // A device and its peer are the two ends of a link.
@@ -205,6 +207,7 @@ fn payload_length(packet: &Packet) -> u32 {
     match &packet.payload {
         Payload::Tcp(segment) => segment.length,
         Payload::EchoRequest { .. } | Payload::EchoReply { .. } => packet.ip_length - IPV4_HEADER - 8,
+        Payload::Damaged => packet.ip_length - IPV4_HEADER,
     }
 }
 

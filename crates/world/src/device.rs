@@ -22,7 +22,7 @@
 
 use tailback_engine::Draws;
 use tailback_packet::{DropReason, Ecn, HostId, Packet};
-use tailback_qdisc::{Dequeued, Desk, Enqueued, Qdisc};
+use tailback_qdisc::{Dequeued, Desk, Enqueued, Qdisc, visit};
 use tailback_units::{SimTime, Span};
 
 use crate::nic::Nic;
@@ -79,11 +79,20 @@ impl Device {
             self.hand_to_driver(packet, stage);
             return Enqueued::Queued;
         }
-        let mut desk = Desk { now: stage.now, draws: &mut self.draws, dropped: &mut stage.dropped };
-        let outcome = root.enqueue(packet, &mut desk);
+        let outcome = root.enqueue(packet, &mut desk(stage, &mut self.draws));
+        self.enqueue_copies(stage);
         self.bury_dropped(stage);
         self.run(stage);
         outcome
+    }
+
+    /// Copies that a discipline made enter at the root. [linux-6.12 sch_netem.c netem_enqueue]
+    #[inline]
+    fn enqueue_copies(&mut self, stage: &mut Stage) {
+        while let (Some(copy), Some(root)) = (stage.copies.pop(), &mut self.root) {
+            stage.ledger.created += 1;
+            root.enqueue(copy, &mut Desk { is_copy: true, ..desk(stage, &mut self.draws) });
+        }
     }
 
     /// A frame somebody waits for has left: its sender for the credit, or the discipline for room in the ring.
@@ -150,8 +159,8 @@ impl Device {
                 return self.await_room(stage);
             }
             let Some(root) = &mut self.root else { return };
-            let mut desk = Desk { now: stage.now, draws: &mut self.draws, dropped: &mut stage.dropped };
-            let dequeued = root.dequeue(&mut desk);
+            let dequeued = root.dequeue(&mut desk(stage, &mut self.draws));
+            self.enqueue_copies(stage);
             self.bury_dropped(stage);
             match dequeued {
                 Dequeued::Packet(packet) => self.hand_to_driver(packet, stage),
@@ -313,11 +322,23 @@ impl Device {
     }
 
     fn marked(&self) -> u64 {
-        disciplines(self.root.as_deref()).map(|qdisc| qdisc.counters().marked).sum()
+        let mut marked = 0;
+        if let Some(root) = &self.root {
+            visit(root.as_ref(), &mut |_, qdisc| marked += qdisc.counters().marked);
+        }
+        marked
     }
 }
 
-/// A discipline, its child, its child's child …
-pub(crate) fn disciplines(root: Option<&dyn Qdisc>) -> impl Iterator<Item = &dyn Qdisc> {
-    std::iter::successors(root, |qdisc| qdisc.child())
+/// What a discipline of a device may use.
+#[inline]
+fn desk<'a>(stage: &'a mut Stage, draws: &'a mut Draws) -> Desk<'a> {
+    Desk {
+        now: stage.now,
+        draws,
+        dropped: &mut stage.dropped,
+        credits: &mut stage.credits,
+        copies: &mut stage.copies,
+        is_copy: false,
+    }
 }

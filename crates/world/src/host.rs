@@ -1,6 +1,6 @@
 //! What a host does with packets: forwards them, hands them to sockets, answers echo requests.
 
-use tailback_packet::{HostId, Packet, Payload, SocketId};
+use tailback_packet::{DropReason, HostId, Packet, Payload, SocketId};
 
 use crate::scenario::TcpInfoRows;
 use crate::socket::is_sender;
@@ -26,8 +26,12 @@ impl World {
             self.forward(host, packet);
             return;
         }
+        if packet.payload == Payload::Damaged {
+            return self.discard(host, packet);
+        }
         self.stage.ledger.delivered += 1;
         match packet.payload {
+            Payload::Damaged => {}
             Payload::Tcp(_) => self.receive_segment(packet),
             Payload::EchoRequest { seq } => self.answer_request(*packet, seq),
             Payload::EchoReply { seq } => {
@@ -35,6 +39,13 @@ impl World {
                 self.pings[ping].answered(seq, self.stage.now);
             }
         }
+    }
+
+    /// The checksum is wrong. [linux-6.12 tcp_v4_rcv csum_error]
+    #[cold]
+    fn discard(&mut self, host: HostId, packet: Box<Packet>) {
+        self.stage.ledger.dropped += 1;
+        self.stage.journal.packet_discarded(self.stage.now, host, &packet, DropReason::Corrupted);
     }
 
     /// The next echo request of `ping` leaves.

@@ -33,11 +33,16 @@ impl Journal {
         packet: &Packet,
         reason: DropReason,
     ) {
-        self.packet_row(t, "drop", device, packet, Some(reason.name()));
+        self.packet_row(t, "drop", self.devices[device.index()], packet, Some(reason.name()));
+    }
+
+    /// A host dropped a packet that had reached it.
+    pub(crate) fn packet_discarded(&mut self, t: SimTime, host: HostId, packet: &Packet, reason: DropReason) {
+        self.packet_row(t, "drop", self.hosts[usize::from(host.0)], packet, Some(reason.name()));
     }
 
     pub(crate) fn packet_marked(&mut self, t: SimTime, device: DeviceId, packet: &Packet) {
-        self.packet_row(t, "mark", device, packet, None);
+        self.packet_row(t, "mark", self.devices[device.index()], packet, None);
     }
 
     /// Something a socket told about itself.
@@ -62,12 +67,12 @@ impl Journal {
         &mut self,
         t: SimTime,
         what: &'static str,
-        device: DeviceId,
+        r#where: Name,
         packet: &Packet,
         reason: Option<&'static str>,
     ) {
         if self.packet_rows {
-            let (r#where, flow) = (self.devices[device.index()], Some(self.conversation(packet.from)));
+            let flow = Some(self.conversation(packet.from));
             let value = Some(f64::from(packet.frame_length()));
             self.record.events.push(EventsRow { t, what, r#where, flow, reason, value });
         }

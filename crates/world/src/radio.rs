@@ -65,7 +65,13 @@ impl Radio {
     /// The driver takes a packet. Drops are left on the desk of the stage.
     pub(crate) fn transmit(self, packet: Box<Packet>, stage: &mut Stage) {
         let Channel { cell, draws, .. } = &mut stage.channels[self.channel()];
-        let mut studio = Studio { now: stage.now, draws, dropped: &mut stage.dropped };
+        let mut studio = Studio {
+            now: stage.now,
+            draws,
+            dropped: &mut stage.dropped,
+            credits: &mut stage.credits,
+            copies: &mut stage.copies,
+        };
         cell.transmit(self.from, self.to, packet, &mut studio);
         stage.wake_channel(self.channel);
     }
@@ -92,7 +98,13 @@ impl World {
             return;
         }
         *pending = SimTime::NEVER;
-        cell.advance(&mut Studio { now: self.stage.now, draws, dropped: &mut self.stage.dropped });
+        cell.advance(&mut Studio {
+            now: self.stage.now,
+            draws,
+            dropped: &mut self.stage.dropped,
+            credits: &mut self.stage.credits,
+            copies: &mut self.stage.copies,
+        });
         let outcomes: Vec<Outcome> = cell.outcomes().collect();
         self.bury_on_air(index);
         for outcome in outcomes {

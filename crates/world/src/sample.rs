@@ -1,12 +1,12 @@
 //! Rows of the sampled tables.
 
 use tailback_packet::SocketId;
+use tailback_qdisc::visit;
 use tailback_record::{FlowsRow, PingRow, QdiscRow, TcpInfoRow};
 use tailback_units::{Bytes, Rate, Segs, Span};
 
 use crate::Event;
 use crate::app::Phase;
-use crate::device::disciplines;
 use crate::journal::ca_state_name;
 use crate::socket::{flow_of, sender_of};
 use crate::world::World;
@@ -56,14 +56,16 @@ impl World {
     }
 
     fn note_disciplines(&mut self, device: usize) {
-        let name = self.stage.journal.devices[device];
-        for (depth, qdisc) in (0..).zip(disciplines(self.devices[device].root.as_deref())) {
+        let (t, name) = (self.stage.now, self.stage.journal.devices[device]);
+        let rows = &mut self.stage.journal.record.qdisc;
+        let Some(root) = &self.devices[device].root else { return };
+        visit(root.as_ref(), &mut |depth, qdisc| {
             let (backlog, counters) = (qdisc.backlog(), qdisc.counters());
-            self.stage.journal.record.qdisc.push(QdiscRow {
-                t: self.stage.now,
+            rows.push(QdiscRow {
+                t,
                 device: name,
                 kind: qdisc.kind(),
-                depth,
+                depth: u64::from(depth),
                 backlog_bytes: Bytes(backlog.bytes),
                 backlog_packets: u64::from(backlog.packets),
                 sent_bytes: Bytes(counters.sent_bytes),
@@ -73,7 +75,7 @@ impl World {
                 requeues: counters.requeues,
                 marked: counters.marked,
             });
-        }
+        });
     }
 
     fn tcp_info_row(&self, socket: SocketId) -> TcpInfoRow {

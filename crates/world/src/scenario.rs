@@ -172,6 +172,52 @@ pub struct QdiscSpec {
     pub options: BTreeMap<String, u64>,
     /// What a shaper holds.
     pub child: Option<Box<QdiscSpec>>,
+    /// The classes of a classful discipline, or disciplines in series; none unless given.
+    #[serde(default)]
+    pub classes: Vec<ClassSpec>,
+    /// Which packets go to which class; none unless given.
+    #[serde(default)]
+    pub filters: Vec<FilterSpec>,
+}
+
+/// A class of a discipline.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClassSpec {
+    /// The minor number of its handle.
+    pub minor: u16,
+    /// The minor number of its parent; 0 = the discipline itself.
+    pub parent: u16,
+    /// Only what the file gave.
+    pub options: BTreeMap<String, u64>,
+    /// The discipline of a leaf.
+    pub child: Option<QdiscSpec>,
+}
+
+/// Packets of one kind go to one class.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FilterSpec {
+    /// What is looked at.
+    pub fits: FitsSpec,
+    /// The minor number of the class.
+    pub class: u16,
+}
+
+/// What a filter looks at.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum FitsSpec {
+    /// The traffic of this name, both ways.
+    Traffic(String),
+    /// Packets from this host.
+    From(u16),
+    /// Packets to this host.
+    To(u16),
+    /// Packets with this code point.
+    Dscp(u8),
+    /// Every packet.
+    All,
 }
 
 /// One flow.

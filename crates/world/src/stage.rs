@@ -34,6 +34,9 @@ pub(crate) struct Stage {
     pub(crate) channels: Vec<Channel>,
     /// What a discipline has just dropped: its desk.
     pub(crate) dropped: Vec<(Box<Packet>, DropReason)>,
+    /// Copies that a discipline has just made.
+    #[expect(clippy::vec_box, reason = "packets travel in boxes")]
+    pub(crate) copies: Vec<Box<Packet>>,
     pub(crate) ledger: Ledger,
     pub(crate) cost: Cost,
     pub(crate) journal: Journal,
@@ -51,6 +54,7 @@ impl Stage {
             segmented: Vec::new(),
             channels: Vec::new(),
             dropped: Vec::new(),
+            copies: Vec::new(),
             ledger: Ledger::default(),
             cost: Cost::default(),
             journal,

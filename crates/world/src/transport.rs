@@ -194,7 +194,7 @@ impl World {
 /// What the discipline said, in the socket's words.
 fn transmitted(outcome: Enqueued) -> Transmitted {
     match outcome {
-        Enqueued::Queued => Transmitted::Queued,
+        Enqueued::Queued | Enqueued::Lost => Transmitted::Queued,
         Enqueued::Dropped => Transmitted::Dropped,
         Enqueued::Congestion => Transmitted::Congestion,
     }

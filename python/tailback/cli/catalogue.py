@@ -5,11 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tailback.cli.failures import WrongInput
-from tailback.scenario import units, words
+from tailback.scenario import tc, words
 from tailback.scenario.errors import WordError, nearest_hint
 from tailback.scenario.registry import CoreRegistry, Parameter, Row
 
 Listing = list[tuple[str, str]]
+
+#: The device that `explain` resolves parameters for.
+ETHERNET_MTU = 1500
 
 EXPERIMENTS = "experiments"
 """The folder of ready experiments, in the working directory or in the checkout this package runs from."""
@@ -89,32 +92,52 @@ def _kind(text: str) -> str:
     return (text.split() or [""])[0]
 
 
-def _chain(algorithm: words.Algorithm | None, rows: Sequence[Row]) -> list[Explanation]:
-    found = []
-    while algorithm is not None:
-        row = next(row for row in rows if row.name == algorithm.kind)
-        parameters = [_parameter(parameter, algorithm.options) for parameter in row.parameters]
-        found.append(Explanation(f"{row.name}: {row.summary}", row.source, parameters))
-        algorithm = algorithm.child
-    return found
+def _chain(algorithm: words.Algorithm, rows: Sequence[Row]) -> list[Explanation]:
+    """The algorithm, its classes, and all below it."""
+    found: list[Explanation] = []
+    row = next((row for row in rows if row.name == algorithm.kind), None)
+    if row is not None:
+        values = _resolved(row, algorithm.options)
+        found.append(Explanation(f"{row.name}: {row.summary}", row.source, _parameters(row.parameters, values)))
+        found += [
+            Explanation(f"class 1:{each.minor:x} of {row.name}", "", _parameters(row.classes or (), each.options))
+            for each in algorithm.classes
+            if row.classes
+        ]
+    different = [child for place, child in enumerate(algorithm.children) if child not in algorithm.children[:place]]
+    return found + [one for child in different for one in _chain(child, rows)]
 
 
-def _parameter(parameter: Parameter, given: Mapping[str, int]) -> ParameterRow:
+def _resolved(row: Row, given: Mapping[str, int]) -> Mapping[str, int]:
+    """What a discipline is set to on an Ethernet device; what was given, for a control or where a value is missing."""
+    from tailback import _core
+
+    if row.name not in {qdisc.name for qdisc in CoreRegistry().qdiscs}:
+        return given
+    try:
+        return _core.resolved_qdisc(row.name, dict(given), ETHERNET_MTU)
+    except ValueError as error:
+        if all(parameter.name in given or not parameter.required for parameter in row.parameters):
+            raise WrongInput(f"{error}\n  hint: change one of the values") from None
+        return given
+
+
+def _parameters(table: Sequence[Parameter], values: Mapping[str, int]) -> list[ParameterRow]:
+    return [_parameter(parameter, values) for parameter in table]
+
+
+def _parameter(parameter: Parameter, values: Mapping[str, int]) -> ParameterRow:
     default = "derived" if parameter.default is None else _written(parameter, parameter.default)
-    here = _written(parameter, given[parameter.name]) if parameter.name in given else default
+    here = _written(parameter, values[parameter.name]) if parameter.name in values else default
     bounds = f"{_written(parameter, parameter.least)} – {_written(parameter, parameter.most)}"
     return ParameterRow(parameter.name, here, default, bounds, parameter.meaning)
 
 
 def _written(parameter: Parameter, value: int) -> str:
     """A value as an experiment file would have it."""
-    written: Mapping[str, Callable[[int], str]] = {
-        "rate": units.rate_word,
-        "time": units.time_word,
-        "bytes": units.size_word,
-        "packets": lambda count: f"{count}p",
-    }
-    return written.get(parameter.unit, str)(value)
+    if parameter.name == "priomap":
+        return " ".join(str(value >> (4 * priority) & 15) for priority in range(16))
+    return f"{value}p" if parameter.unit == "packets" else tc.written(parameter, value)
 
 
 def _plots() -> Listing:

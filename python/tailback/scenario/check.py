@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tailback.scenario import cells
 from tailback.scenario.errors import WordError, nearest_hint
@@ -14,6 +14,7 @@ from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Direction, Keys, Measure, Preset, Tcp, direction
 from tailback.scenario.sysctl import sysctl
 from tailback.scenario.units import time_word
+from tailback.scenario.words import Algorithm
 
 #: Hosts and links are numbered in 16 bits. [docs/contracts.md]
 MOST_HOSTS = 65_535
@@ -81,6 +82,26 @@ def _qdiscs(keys: Keys, network: Network) -> Iterator[Problem]:
             near = network.neighbours.get(ends.source, [])
             hint = f"`{ends.source}` has links to: {', '.join(near)}" if near else f"`{ends.source}` has no link"
             yield Problem(loc, f"no link joins `{ends.source}` and `{ends.target}`", hint)
+        yield from _filters(loc, keys.qdiscs[device], keys, network)
+
+
+def _filters(loc: Loc, root: Algorithm, keys: Keys, network: Network) -> Iterator[Problem]:
+    """What filters name exists."""
+    for each in root.filters:
+        known: Sequence[str] = network.hosts
+        if each.fits == "flow":
+            known = _flow_names(keys, network)
+        if each.fits in ("flow", "from", "to") and each.what not in known:
+            noun = "flow" if each.fits == "flow" else "host"
+            yield Problem(loc, f"there is no {noun} `{each.what}` for a filter", nearest_hint(str(each.what), known))
+    for child in root.children:
+        yield from _filters(loc, child, keys, network)
+
+
+def _flow_names(keys: Keys, network: Network) -> list[str]:
+    """Names of flows, and of those that stand for several."""
+    names = [name for flow in flows(keys, network.hosts[0]) for name in flow.names]
+    return list(dict.fromkeys([*names, *(name.rpartition(".")[0] for name in names if "." in name)]))
 
 
 def _presets(keys: Keys) -> Iterator[Problem]:

@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
-Unit = Literal["number", "packets", "bytes", "time", "rate", "flag"]
+Unit = Literal["number", "packets", "bytes", "time", "rate", "flag", "percent", "fraction", "gain", "choice"]
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One settable number. `default` is None where it is derived from other values, or has to be given."""
+    """One settable number. `default` is None where it is derived from other values, or has to be given.
+
+    `words`: what the numbers of a choice stand for.
+    """
 
     name: str
     unit: Unit
@@ -25,6 +28,7 @@ class Parameter:
     least: int
     most: int
     meaning: str
+    words: tuple[str, ...] = ()
 
     @property
     def required(self) -> bool:
@@ -34,13 +38,14 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Row:
-    """One algorithm. `classful`: it holds a child discipline."""
+    """One algorithm. `classful`: it holds a child discipline; `classes`: what each of its classes takes, if it has any."""
 
     name: str
     summary: str
     source: str
     parameters: tuple[Parameter, ...]
     classful: bool = False
+    classes: tuple[Parameter, ...] | None = None
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name."""
@@ -85,8 +90,19 @@ def rows(tables: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
 
 
 def _row(table: Mapping[str, Any]) -> Row:
-    parameters = tuple(Parameter(**parameter) for parameter in table["parameters"])
-    return Row(table["name"], table["summary"], table["source"], parameters, table.get("classful", False))
+    classes = table.get("class_parameters")
+    return Row(
+        table["name"],
+        table["summary"],
+        table["source"],
+        _parameters(table["parameters"]),
+        table.get("classful", False),
+        None if classes is None else _parameters(classes),
+    )
+
+
+def _parameters(tables: Iterable[Mapping[str, Any]]) -> tuple[Parameter, ...]:
+    return tuple(Parameter(**{**table, "words": tuple(table.get("words", ()))}) for table in tables)
 
 
 def _core() -> Any:

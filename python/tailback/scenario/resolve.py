@@ -19,7 +19,7 @@ from tailback.scenario.hops import network_of
 from tailback.scenario.network import Network
 from tailback.scenario.schema import Keys, Wifi, direction
 from tailback.scenario.sysctl import sysctl
-from tailback.scenario.words import Algorithm
+from tailback.scenario.words import Algorithm, Class, Filter
 
 Scenario = dict[str, Any]
 
@@ -118,12 +118,35 @@ def _driver(algorithm: Algorithm) -> Scenario:
 
 def _qdisc(device: str, root: Algorithm, network: Network) -> Scenario:
     ends = direction(device)
-    return {"host": network.hosts.index(ends.source), "link": network.link(*ends), "root": _discipline(root)}
+    found = _discipline(root, network)
+    return {"host": network.hosts.index(ends.source), "link": network.link(*ends), "root": found}
 
 
-def _discipline(algorithm: Algorithm) -> Scenario:
+def _discipline(algorithm: Algorithm, network: Network) -> Scenario:
     found: Scenario = {"kind": algorithm.kind, "options": dict(algorithm.options)}
-    return found if algorithm.child is None else {**found, "child": _discipline(algorithm.child)}
+    if algorithm.child is not None:
+        found["child"] = _discipline(algorithm.child, network)
+    if algorithm.classes:
+        found["classes"] = [_class(each, network) for each in algorithm.classes]
+    if algorithm.filters:
+        found["filters"] = [{"fits": _fits(each, network), "class": each.minor} for each in algorithm.filters]
+    return found
+
+
+def _class(each: Class, network: Network) -> Scenario:
+    found: Scenario = {"minor": each.minor, "parent": each.parent, "options": dict(each.options)}
+    return found if each.child is None else {**found, "child": _discipline(each.child, network)}
+
+
+def _fits(each: Filter, network: Network) -> Scenario | str:
+    match each.fits:
+        case "flow":
+            return {"traffic": each.what}
+        case "from" | "to":
+            return {each.fits: network.hosts.index(str(each.what))}
+        case "dscp":
+            return {"dscp": each.what}
+    return "all"
 
 
 def _connections(flow: Flow, network: Network, seed: int) -> list[Scenario]:

@@ -188,7 +188,6 @@ Arrow = Annotated[Direction, _read(direction), _text(rf"{_WORD} *-> *{_WORD}", "
 Stack = Annotated[str, _read(stack), WithJsonSchema({"enum": list(defaults.STACKS)})]
 SmallQueue = Annotated[dict[str, Any], _read(tsq.small_queue), _text(_TSQ, "1ms", "off", "64kB", "100p")]
 Offloads = Annotated[str, _read(offloads), WithJsonSchema({"enum": list(defaults.OFFLOADS_KNOWN)})]
-Discipline = Annotated[Algorithm, BeforeValidator(_read_discipline), _text(".+", "htb rate 100mbit | pfifo_fast")]
 Repetitions = Annotated[
     repeat.Repeat,
     _read(repeat.repeat),
@@ -201,6 +200,13 @@ Repetitions = Annotated[
         }
     ),
 ]
+_DISCIPLINE_SCHEMA = {
+    "anyOf": [
+        {"type": "string", "examples": ["htb rate 100mbit | pfifo_fast"]},
+        {"type": "array", "items": {"type": "string"}, "minItems": 1},
+    ],
+}
+Discipline = Annotated[Algorithm, BeforeValidator(_read_discipline), WithJsonSchema(_DISCIPLINE_SCHEMA)]
 Control = Annotated[Algorithm, BeforeValidator(_read_control), _text(".+", "cubic", "bbr")]
 
 

@@ -6,7 +6,8 @@ times: nanoseconds; `ns`, `us`, `ms`, `s` and their long forms.
 packets: `180p`.                                              [iproute2 tc(8) PARAMETERS; utils.c get_rate64]
 
 Deviation: `tc` also reads a bare number (bit/s, bytes, microseconds or nanoseconds, depending on the option).
-Here a unit must be written, because nobody remembers which it is. Fractions of a base unit are cut off.
+In an experiment file a unit must be written, because nobody remembers which it is; in a discipline's words
+(`tc.py`) it means what it means to `tc`. Fractions of a base unit are cut off.
 """
 
 from __future__ import annotations

@@ -1,38 +1,100 @@
 """Algorithms in the words of `tc`: `htb rate 100mbit burst 1600 | fq_codel limit 180`, `cubic hystart 0`.
 
     discipline = kind { option } [ "|" discipline ]        a child follows the bar
-    option     = name value | flag | "no" flag
+               | [ discipline, ... ]                       in series on one device, the first one first
+               | kind { option } NEWLINE { class | filter NEWLINE }                                        a tree
+    class      = "class" [ "parent" ID ] [ "classid" ] ID { option } [ "|" discipline ]
+    filter     = "filter" ( "flow" NAME | "from" HOST | "to" HOST | "dscp" WORD | "all" ) "flowid" ID
 
-Names, units and ranges come from the rows of the registry. Bare numbers are taken where `tc` has only one meaning
-for them: packets (`180` and `180p`), sizes (bytes) and plain numbers; a rate and a time need their unit.
+A tree may be written on one line with `;` between its lines. `prio | X` and `mq | X` put an X under each band or
+queue. Options are those of `tc.py`; names, units and ranges come from the rows of the registry.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tailback.scenario import units
+from tailback.scenario import tc
 from tailback.scenario.errors import WordError, nearest_hint
 from tailback.scenario.registry import Parameter, Row
 from tailback.scenario.units import shown
 
 _SAMPLES = {"rate": "100mbit", "time": "5ms", "bytes": "1600b", "packets": "1000p", "number": "1", "flag": ""}
 
+#: Disciplines in series have no kind in `tc`. [docs/contracts.md]
+SERIES = "series"
+
+#: Code points by name. [rfc2474, rfc2597, rfc3246, rfc5865, rfc8622]
+DSCP = {
+    "LE": 1, "EF": 46, "VA": 44,
+    **{f"CS{number}": 8 * number for number in range(8)},
+    **{f"AF{group}{drop}": 8 * group + 2 * drop for group in range(1, 5) for drop in range(1, 4)},
+}  # fmt: skip
+
+#: What a filter looks at, and an example of it.
+_FITS = {"flow": "upload", "from": "client", "to": "server", "dscp": "EF"}
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Sends the packets that fit to a class. `fits`: flow, from, to, dscp or all; `what`: its name or code point."""
+
+    fits: str
+    what: str | int | None
+    minor: int
+
+
+@dataclass(frozen=True)
+class Class:
+    """A class of a tree by its minor number; parent 0 is the discipline itself."""
+
+    minor: int
+    parent: int
+    options: dict[str, int]
+    child: Algorithm | None
+
 
 @dataclass(frozen=True)
 class Algorithm:
-    """A kind with the options that were given, in base units; a discipline may hold a child."""
+    """A kind with the options that were given, in base units; a discipline may hold a child, or classes."""
 
     kind: str
     options: dict[str, int] = field(default_factory=dict)
     child: Algorithm | None = None
+    classes: tuple[Class, ...] = ()
+    filters: tuple[Filter, ...] = ()
+
+    @property
+    def children(self) -> tuple[Algorithm, ...]:
+        """The disciplines directly below."""
+        own = () if self.child is None else (self.child,)
+        return own + tuple(each.child for each in self.classes if each.child is not None)
 
 
 def discipline(text: object, rows: Sequence[Row]) -> Algorithm:
-    """A queue discipline with its children."""
+    """A queue discipline with its children, its classes, or several in series."""
+    if isinstance(text, list):
+        return _series(text, rows)
     if not isinstance(text, str) or not text.strip():
         raise WordError(f"`{shown(text)}` is not a queue discipline", "write it as tc does: fq_codel limit 1000")
+    lines = [line.strip() for line in re.split("[\n;]", text) if line.strip()]
+    if not lines:
+        raise WordError(f"`{shown(text)}` is not a queue discipline", "write it as tc does: fq_codel limit 1000")
+    return _chain(lines[0], rows) if len(lines) == 1 else _tree(lines, rows)
+
+
+def _series(stages: list[object], rows: Sequence[Row]) -> Algorithm:
+    if not stages:
+        raise WordError("an empty list is not a queue discipline", "list what packets pass, the first one first")
+    found = [discipline(stage, rows) for stage in stages]
+    if len(found) == 1:
+        return found[0]
+    return Algorithm(SERIES, classes=tuple(Class(place, 0, {}, stage) for place, stage in enumerate(found, 1)))
+
+
+def _chain(text: str, rows: Sequence[Row]) -> Algorithm:
     stages = [stage.split() for stage in text.split("|")]
     child: Algorithm | None = None
     for words in reversed(stages):
@@ -62,10 +124,145 @@ def _stage(words: list[str], rows: Sequence[Row], child: Algorithm | None) -> Al
     if not words:
         raise WordError("nothing stands on one side of `|`", "write the shaper before the bar and its child after it")
     row = _known(words[0], rows, "queue discipline")
-    if child is not None and not row.classful:
-        holders = ", ".join(other.name for other in rows if other.classful) or "none"
+    options = _options(words, row)
+    if child is None:
+        return Algorithm(row.name, options)
+    copies = _copies(row, options)
+    if copies:
+        return Algorithm(row.name, options, classes=tuple(Class(minor, 0, {}, child) for minor in range(1, copies + 1)))
+    if not row.classful:
+        holders = ", ".join(other.name for other in rows if other.classful or _COPIES.get(other.name)) or "none"
         raise WordError(f"`{row.name}` holds no child", f"only these do: {holders}")
-    return Algorithm(row.name, _options(words, row), child)
+    return Algorithm(row.name, options, child)
+
+
+#: The option that says how many disciplines of a kind lie side by side.
+_COPIES = {"prio": "bands", "mq": "queues"}
+
+
+def _copies(row: Row, options: dict[str, int]) -> int:
+    parameter = row.parameter(_COPIES.get(row.name, ""))
+    return 0 if parameter is None else options.get(parameter.name, parameter.default or 0)
+
+
+def _tree(lines: list[str], rows: Sequence[Row]) -> Algorithm:
+    words = _without(lines[0].split(), ("root", "handle"))
+    row = _known(words[0] if words else "", rows, "queue discipline")
+    if row.classes is None:
+        holders = ", ".join(other.name for other in rows if other.classes is not None) or "none"
+        raise WordError(f"`{row.name}` has no classes", f"only these have: {holders}")
+    options = tc.options(words[1:], tc.Table(row.name, row.parameters))
+    classes: list[Class] = []
+    filters: list[Filter] = []
+    for line in lines[1:]:
+        keyword, *rest = line.split()
+        if keyword == "class":
+            classes.append(_class(" ".join(rest), row, rows))
+        elif keyword == "filter":
+            filters.append(_filter(rest))
+        else:
+            hint = "begin it with `class` or `filter`: class 1:10 parent 1:1 rate 5mbit | fq_codel"
+            raise WordError(f"`{shown(line)}` is no part of a tree", hint)
+    _check_tree(options, classes, filters)
+    return Algorithm(row.name, options, None, tuple(_parents_first(classes)), tuple(filters))
+
+
+def _without(words: list[str], keys: Sequence[str]) -> list[str]:
+    """Drops `qdisc add`, `root` and `handle 1:`, which a tree does not need."""
+    kept: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "handle" and "handle" in keys:
+            next(rest, None)
+        elif word not in ("qdisc", "add", "replace", "root"):
+            kept.append(word)
+    return kept
+
+
+def _class(text: str, row: Row, rows: Sequence[Row]) -> Class:
+    own, bar, below = text.partition("|")
+    words, minor, parent = own.split(), None, 0
+    rest: list[str] = []
+    while words:
+        word = words.pop(0)
+        if word in ("parent", "classid"):
+            value = tc.minor(words.pop(0) if words else "")
+            parent, minor = (value, minor) if word == "parent" else (parent, value)
+        elif word not in ("add", row.name):
+            if minor is None and not rest and row.name not in text.split() and _is_class_number(word):
+                minor = tc.minor(word)
+            else:
+                rest.append(word)
+    if not minor:
+        raise WordError("a class has no number", f"write it after `class`, in hexadecimal: class 1:10 {' '.join(rest)}")
+    table = tc.Table(row.name, row.classes or ())
+    options = tc.options(rest, table)
+    _check_required(table, options)
+    return Class(minor, parent, options, _chain(below, rows) if bar else None)
+
+
+def _is_class_number(word: str) -> bool:
+    try:
+        return tc.minor(word) > 0
+    except WordError:
+        return False
+
+
+def _filter(words: list[str]) -> Filter:
+    *fits, keyword, number = words if len(words) >= 3 else ["", "", ""]
+    sample = "filter flow upload flowid 1:10"
+    if keyword not in ("flowid", "classid", "->"):
+        raise WordError(
+            f"`filter {shown(' '.join(words))}` chooses no class", f"end it with `flowid` and a class: {sample}"
+        )
+    match fits:
+        case ["all"]:
+            return Filter("all", None, tc.minor(number))
+        case ["dscp", word]:
+            return Filter("dscp", _code_point(word), tc.minor(number))
+        case ["flow" | "from" | "to" as kind, name]:
+            return Filter(kind, name, tc.minor(number))
+    hint = f"write one of: {', '.join(f'{kind} {word}' for kind, word in _FITS.items())}, all"
+    raise WordError(f"`{shown(' '.join(fits))}` is nothing a filter looks at", hint)
+
+
+def _code_point(word: str) -> int:
+    if word.upper() in DSCP:
+        return DSCP[word.upper()]
+    if word.isascii() and word.isdigit() and int(word) < 64:
+        return int(word)
+    raise WordError(
+        f"`{shown(word)}` is not a code point", f"write 0 to 63, or {nearest_hint(word.upper(), list(DSCP))}"
+    )
+
+
+def _check_tree(options: dict[str, int], classes: list[Class], filters: list[Filter]) -> None:
+    minors = [each.minor for each in classes]
+    for each in classes:
+        if minors.count(each.minor) > 1:
+            raise WordError(f"class {each.minor:x} is given twice", "give each class a number of its own")
+        if each.parent and each.parent not in minors:
+            raise WordError(
+                f"class {each.minor:x} has no parent {each.parent:x}", "add the parent, or leave `parent` out"
+            )
+    chosen = [(one.minor, "filter") for one in filters]
+    chosen += [(options["default"], "`default`")] if options.get("default") else []
+    for minor, who in chosen:
+        if minor not in minors:
+            known = ", ".join(f"1:{each:x}" for each in minors) or "none"
+            raise WordError(f"there is no class {minor:x} for the {who}", f"there are: {known}")
+
+
+def _parents_first(classes: list[Class]) -> Iterator[Class]:
+    """In an order in which a parent stands before its children."""
+    waiting, known = list(classes), {0}
+    while waiting:
+        ready = [each for each in waiting if each.parent in known]
+        if not ready:
+            raise WordError("classes are each other's parents", "let one of them have the parent 1:")
+        yield from ready
+        known |= {each.minor for each in ready}
+        waiting = [each for each in waiting if each not in ready]
 
 
 def _known(kind: str, rows: Sequence[Row], noun: str) -> Row:
@@ -76,74 +273,21 @@ def _known(kind: str, rows: Sequence[Row], noun: str) -> Row:
 
 
 def _options(words: list[str], row: Row) -> dict[str, int]:
-    options: dict[str, int] = {}
-    rest = iter(words[1:])
-    for word in rest:
-        name, value = _option(word, rest, row)
-        if name in options:
-            raise WordError(f"`{name}` of `{row.name}` is given twice", "remove one of the two")
-        options[name] = value
-    for parameter in row.parameters:
-        if parameter.required and parameter.name not in options:
-            sample = _SAMPLES[parameter.unit]
-            hint = f"{parameter.meaning}: {row.name} {parameter.name} {sample}"
-            raise WordError(f"`{parameter.name}` of `{row.name}` is missing", hint)
+    table = tc.Table(row.name, row.parameters)
+    options = tc.options(words[1:], table)
+    _check_required(table, options)
     return options
 
 
-def _option(word: str, rest: Iterator[str], row: Row) -> tuple[str, int]:
-    parameter = row.parameter(word)
-    if parameter is None:
-        return _switched_off(word, row), 0
-    if parameter.unit == "flag":
-        return parameter.name, 1
-    value = next(rest, None)
-    if value is None:
-        raise WordError(f"`{word}` of `{row.name}` has no value", f"{parameter.meaning}; write `{word}` and a value")
-    return parameter.name, _ranged(parameter, value, row)
+def _check_required(table: tc.Table, options: dict[str, int]) -> None:
+    for parameter in table.parameters:
+        if parameter.required and parameter.name not in options:
+            hint = f"{parameter.meaning}: {table.kind} {parameter.name} {_sample(parameter)}"
+            raise WordError(f"`{parameter.name}` of `{table.kind}` is missing", hint)
 
 
-def _switched_off(word: str, row: Row) -> str:
-    for prefix in ("no_", "no"):
-        parameter = row.parameter(word.removeprefix(prefix)) if word.startswith(prefix) else None
-        if parameter is not None and parameter.unit == "flag":
-            return parameter.name
-    known = [parameter.name for parameter in row.parameters]
-    raise WordError(f"`{shown(word)}` is not an option of `{row.name}`", nearest_hint(word, known))
-
-
-def _ranged(parameter: Parameter, word: str, row: Row) -> int:
-    try:
-        value = _value(parameter, word)
-    except WordError as error:
-        raise WordError(f"`{parameter.name}` of `{row.name}`: {error.message}", error.hint) from None
-    if not parameter.least <= value <= parameter.most:
-        message = f"`{parameter.name}` of `{row.name}`: `{word}` is out of range"
-        least, most = _written(parameter, parameter.least), _written(parameter, parameter.most)
-        raise WordError(message, f"it must lie between {least} and {most}")
-    return value
-
-
-def _value(parameter: Parameter, word: str) -> int:
-    if parameter.unit == "rate":
-        return units.rate(word)
-    if parameter.unit == "time":
-        return units.time(word)
-    if word.isascii() and word.isdigit() and len(word) < 20:
-        return int(word)
-    if parameter.unit == "packets":
-        return units.packets(word)
-    if parameter.unit == "bytes":
-        return units.size(word)
-    raise WordError(f"`{shown(word)}` is not a whole number", "write a whole number without a unit")
-
-
-def _written(parameter: Parameter, value: int) -> str:
-    if parameter.unit == "rate":
-        return units.rate_word(value)
-    if parameter.unit == "time":
-        return units.time_word(value)
-    return units.size_word(value) if parameter.unit == "bytes" else str(value)
+def _sample(parameter: Parameter) -> str:
+    return _SAMPLES.get(parameter.unit, "1")
 
 
 def _names(rows: Sequence[Row]) -> str:

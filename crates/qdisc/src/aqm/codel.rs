@@ -12,7 +12,7 @@
 //! happens after a batch drop has made `count` jump too far for one step to follow.
 //! Deviation: the clock starts a minute before the run, as on a host that has booted before its experiment.
 
-use tailback_units::{SimTime, Span};
+use tailback_units::{ParameterError, Parameters, SimTime, Span};
 
 use super::Verdict;
 
@@ -45,6 +45,14 @@ impl CodelSettings {
             ecn: false,
             ce_threshold: None,
         }
+    }
+
+    /// As `target`, `interval`, `ecn` and `ce_threshold` of a discipline say.
+    pub fn from_parameters(given: &Parameters, mtu: u32) -> Result<Self, ParameterError> {
+        let span = |name| given.require(name).map(Span::from_nanos);
+        Ok(CodelSettings::new(span("target")?, span("interval")?, mtu)
+            .with_ecn(given.require("ecn")? == 1)
+            .with_ce_threshold(given.given("ce_threshold").map(Span::from_nanos)))
     }
 
     /// Marks instead of dropping where the packet allows it.
@@ -117,6 +125,22 @@ impl Codel {
     /// Drops of this episode, as the law counts them.
     pub fn count(&self) -> u32 {
         self.count
+    }
+
+    /// The count at which this episode began.
+    pub fn last_count(&self) -> u32 {
+        self.last_count
+    }
+
+    /// How long the packet judged last had waited.
+    pub fn sojourn(&self) -> Span {
+        Span::from_nanos(u64::from(self.sojourn) << CLOCK_SHIFT)
+    }
+
+    /// Time until the next drop; negative once it is overdue. Zero before the first episode.
+    pub fn until_next_drop(&self, now: SimTime) -> i64 {
+        let ticks = self.drop_next.wrapping_sub(clock(now)) as i32;
+        if self.drop_next == 0 { 0 } else { i64::from(ticks) << CLOCK_SHIFT }
     }
 
     /// True between the first drop of an episode and the first packet below target.
@@ -375,7 +399,7 @@ mod tests {
     fn one_packet_left_behind_the_head_protects_it() {
         let mut queue = Standing::above_target();
         queue.backlog_behind = 1514;
-        assert_eq!(queue.signals(1000), []);
+        assert!(queue.signals(1000).is_empty());
         queue.backlog_behind = 1515;
         assert!(!queue.signals(1000).is_empty());
     }
@@ -383,7 +407,7 @@ mod tests {
     #[test]
     fn one_packet_below_target_restarts_the_wait() {
         let mut queue = Standing::above_target();
-        assert_eq!(queue.signals(90), []);
+        assert!(queue.signals(90).is_empty());
         queue.sojourn = Span::from_micros(4_900);
         queue.dequeue();
         queue.sojourn = Span::from_millis(50);

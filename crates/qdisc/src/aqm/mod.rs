@@ -2,6 +2,8 @@
 //! stands under a FIFO, under flow queues and under the stations of a Wi-Fi access point.
 
 pub mod codel;
+pub mod pie;
+pub mod red;
 
 pub use codel::{Codel, CodelSettings};
 

@@ -124,7 +124,7 @@ impl Rig {
             StationId(from),
             StationId(to),
             Box::new(packet),
-            &mut Studio { now: *now, draws, dropped },
+            &mut Studio { now: *now, draws, dropped, credits: &mut Vec::new(), copies: &mut Vec::new() },
         );
         self.drops += self.dropped.drain(..).count() as u64;
     }
@@ -133,7 +133,13 @@ impl Rig {
     pub(crate) fn step(&mut self) {
         let Rig { cell, draws, dropped, now, .. } = self;
         *now = cell.deadline();
-        cell.advance(&mut Studio { now: *now, draws, dropped });
+        cell.advance(&mut Studio {
+            now: *now,
+            draws,
+            dropped,
+            credits: &mut Vec::new(),
+            copies: &mut Vec::new(),
+        });
         self.drops += self.dropped.drain(..).count() as u64;
         for outcome in self.cell.outcomes() {
             match outcome {

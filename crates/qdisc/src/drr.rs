@@ -1,0 +1,209 @@
+//! `drr`: classes that take turns, each with a quantum of bytes and a discipline of its own.
+//!
+//! enqueue: the filter's class; what no filter chooses is dropped; a class that was empty joins the end of the round
+//!          with deficit = quantum
+//! dequeue: the first class of the round: its head fits its deficit: send it; else + quantum and to the end
+//! [shreedhar96drr §3] [linux-6.12 sch_drr.c]
+
+use std::collections::VecDeque;
+
+use tailback_packet::{DropReason, Packet};
+use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTime};
+
+use crate::ledger::Ledger;
+use crate::pfifo::Pfifo;
+use crate::{
+    Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Filter, Inner, Qdisc, Row, filtered,
+    nothing_derived,
+};
+
+pub(crate) const ROW: Row = Row {
+    name: "drr",
+    summary: "classes that take turns by bytes, with a discipline each",
+    source: include_str!("drr.rs"),
+    parameters: &[],
+    classful: false,
+    classes: Some(CLASS_PARAMETERS),
+    derive: nothing_derived,
+    build,
+};
+
+const CLASS_PARAMETERS: &[Parameter] = &[Parameter::new(
+    "quantum",
+    ParameterUnit::Bytes,
+    None,
+    (1, u32::MAX as u64),
+    "bytes the class may send per turn; not given: MTU + 14",
+)];
+
+struct Drr {
+    classes: Vec<Turn>,
+    filters: Vec<Filter>,
+    round: VecDeque<usize>,
+    ledger: Ledger,
+}
+
+struct Turn {
+    minor: u16,
+    quantum: i64,
+    deficit: i64,
+    listed: bool,
+    /// A packet that waits for its class's deficit.
+    head: Option<Box<Packet>>,
+    child: Box<dyn Qdisc>,
+}
+
+fn build(_given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
+    let turn = |class: crate::Class| Turn {
+        minor: class.minor,
+        quantum: class.parameters.given("quantum").unwrap_or(u64::from(device.mtu)) as i64,
+        deficit: 0,
+        listed: false,
+        head: None,
+        child: class.child.unwrap_or_else(|| Box::new(Pfifo::new(device.queue_length))),
+    };
+    Ok(Box::new(Drr {
+        classes: inner.classes.into_iter().map(turn).collect(),
+        filters: inner.filters,
+        round: VecDeque::new(),
+        ledger: Ledger::default(),
+    }))
+}
+
+impl Qdisc for Drr {
+    fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+        self.ledger.arrive(&packet);
+        let chosen = filtered(&self.filters, &packet);
+        let place = self.classes.iter().position(|class| Some(class.minor) == chosen);
+        let Some(place) = place else {
+            self.ledger.drop(&packet);
+            desk.refuse(packet, DropReason::Unclassified);
+            return Enqueued::Dropped;
+        };
+        let before = desk.dropped.len();
+        let class = &mut self.classes[place];
+        let answer = class.child.enqueue(packet, desk);
+        self.ledger.drop_all(&desk.dropped[before..]);
+        if !class.listed && class.child.backlog().packets > 0 {
+            (class.listed, class.deficit) = (true, class.quantum);
+            self.round.push_back(place);
+        }
+        answer
+    }
+
+    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+        let before = desk.dropped.len();
+        let answer = self.next(desk);
+        self.ledger.drop_all(&desk.dropped[before..]);
+        if let Dequeued::Packet(packet) = &answer {
+            self.ledger.leave(packet);
+        }
+        answer
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.ledger.backlog()
+    }
+
+    fn counters(&self) -> Counters {
+        self.ledger.counters()
+    }
+
+    fn kind(&self) -> &'static str {
+        ROW.name
+    }
+
+    fn visit_children(&self, show: &mut dyn FnMut(&dyn Qdisc)) {
+        self.classes.iter().for_each(|class| show(class.child.as_ref()));
+    }
+}
+
+impl Drr {
+    fn next(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+        let (mut wake, mut blocked) = (SimTime::NEVER, 0);
+        while let Some(&place) = self.round.front() {
+            if blocked == self.round.len() {
+                return Dequeued::NotBefore(wake);
+            }
+            let class = &mut self.classes[place];
+            match class.look(desk) {
+                Dequeued::Packet(packet) if i64::from(packet.frame_length()) <= class.deficit => {
+                    class.deficit -= i64::from(packet.frame_length());
+                    if class.child.backlog().packets == 0 {
+                        class.listed = false;
+                        self.round.pop_front();
+                    }
+                    return Dequeued::Packet(packet);
+                }
+                Dequeued::Packet(packet) => {
+                    class.head = Some(packet);
+                    class.deficit += class.quantum;
+                    self.round.rotate_left(1);
+                }
+                Dequeued::NotBefore(at) => {
+                    (wake, blocked) = (wake.min(at), blocked + 1);
+                    self.round.rotate_left(1);
+                }
+                Dequeued::Empty => {
+                    class.listed = false;
+                    self.round.pop_front();
+                }
+            }
+        }
+        Dequeued::Empty
+    }
+}
+
+impl Turn {
+    /// Its next packet.
+    fn look(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+        match self.head.take() {
+            Some(packet) => Dequeued::Packet(packet),
+            None => self.child.dequeue(desk),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Rig, packet};
+    use crate::{Class, Fits};
+
+    fn two_classes(quanta: [u64; 2]) -> Rig {
+        let class = |(minor, quantum): (u16, u64)| Class {
+            minor,
+            parent: 0,
+            parameters: Parameters::new([("quantum".into(), quantum)].into()),
+            child: None,
+        };
+        let filter = |flow: u32| Filter {
+            fits: Fits::From(vec![tailback_packet::SocketId(flow)]),
+            class: flow as u16 + 1,
+        };
+        let classes = [(1, quanta[0]), (2, quanta[1])].map(class).into();
+        let inner = Inner { child: None, classes, filters: vec![filter(0), filter(1)] };
+        Rig::over_classes("drr", &[], inner)
+    }
+
+    #[test]
+    fn classes_share_bytes_by_their_quanta() {
+        let mut rig = two_classes([1514, 3 * 1514]);
+        rig.fill(200, &packet(0, 1514));
+        rig.fill(800, &packet(1, 700));
+        let mut bytes = [0; 2];
+        for _ in 0..300 {
+            let sent = rig.serve(1_000_000_000).unwrap();
+            bytes[sent.from.0 as usize] += sent.frame_length();
+        }
+        let share = f64::from(bytes[1]) / f64::from(bytes[0]);
+        assert!((share - 3.0).abs() < 0.2, "{share}");
+    }
+
+    #[test]
+    fn what_no_filter_chooses_is_dropped() {
+        let mut rig = two_classes([1514, 1514]);
+        assert_eq!(rig.enqueue(packet(5, 100)), Enqueued::Dropped);
+        assert_eq!(rig.dropped[0].1, DropReason::Unclassified);
+    }
+}

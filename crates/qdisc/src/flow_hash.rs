@@ -1,0 +1,47 @@
+//! Which queue a flow falls into: its hash, mixed with a secret that the discipline draws at its first packet.
+//!
+//! queue = mix(hash ⊕ secret) · queues / 2³²                            [linux-6.12 reciprocal_scale]
+//!
+//! Two flows share a queue with probability 1/queues, other ones with every seed.
+
+use tailback_packet::Packet;
+
+use crate::Desk;
+
+/// The secret of one discipline.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FlowHash {
+    secret: Option<u32>,
+}
+
+impl FlowHash {
+    /// A 32-bit hash of the packet's flow.
+    #[inline]
+    pub fn of(&mut self, packet: &Packet, desk: &mut Desk<'_>) -> u32 {
+        mix(packet.flow_hash ^ self.secret(desk))
+    }
+
+    /// The packet's queue among `queues`.
+    #[inline]
+    pub fn queue_of(&mut self, packet: &Packet, queues: u32, desk: &mut Desk<'_>) -> u32 {
+        ((u64::from(self.of(packet, desk)) * u64::from(queues)) >> 32) as u32
+    }
+
+    /// Draws another secret.
+    pub fn perturb(&mut self, desk: &mut Desk<'_>) {
+        self.secret = Some(desk.draws.next_u32());
+    }
+
+    #[inline]
+    fn secret(&mut self, desk: &mut Desk<'_>) -> u32 {
+        *self.secret.get_or_insert_with(|| desk.draws.next_u32())
+    }
+}
+
+/// Spreads every bit of a 32-bit number over all of them; one-to-one.
+#[inline]
+fn mix(hash: u32) -> u32 {
+    let hash = (hash ^ (hash >> 16)).wrapping_mul(0x7feb_352d);
+    let hash = (hash ^ (hash >> 15)).wrapping_mul(0x846c_a68b);
+    hash ^ (hash >> 16)
+}

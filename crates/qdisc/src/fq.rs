@@ -1,0 +1,671 @@
+//! `fq`: a FIFO per socket, served by DRR++, each packet held back until its departure time.
+//!
+//! classify: the socket of a local packet; others by hash & `orphan_mask`; band by the type of service
+//! enqueue:  drop over `limit` per band, over `flow_limit` per flow, or if due later than `horizon`; else in the order
+//!           of departure times; due now and nobody ready: straight to the fast path
+//! dequeue:  fast path · woken flows join the old ones · bands take turns by `weights` · in a band new flows before old,
+//!           a quantum of credit each · a head that is not due throttles its flow
+//! maxrate:  after a packet its flow waits L / rate; without a stamp and above `low_rate_threshold`, once its credit is
+//!           used up, for max(L, quantum) / rate; lateness earns back at most half
+//!
+//! TCP stamps each packet with its earliest departure; above `fq` it leaves the waiting to this discipline and sets
+//! no timer of its own, whatever its control.                              [linux-6.12 sch_fq.c] [rfc8290 §4.2 DRR++]
+//!
+//! Deviations: local packets that carry no charge (pure ACKs, pings) are told apart by hash; a flow idle for 3 s is
+//! not collected but gets a new flow's credit; sockets have no `SO_MAX_PACING_RATE`; `timer_slack`, `buckets` and
+//! `offload_horizon` are taken and have no effect, and no packet leaves before its time.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use tailback_packet::{DropReason, Packet};
+use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters, Rate, SimTime, Span};
+
+use crate::index_list::{IndexList, NONE};
+use crate::ledger::Ledger;
+use crate::priority::{self, PRIOMAP, Priomap};
+use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row};
+
+pub(crate) const ROW: Row = Row {
+    name: "fq",
+    summary: "a queue per socket, each packet at its departure time",
+    source: include_str!("fq.rs"),
+    parameters: PARAMETERS,
+    classful: false,
+    classes: None,
+    derive,
+    build,
+};
+
+const US: u64 = 1_000;
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1_000_000_000;
+const MOST: u64 = u32::MAX as u64;
+const RATE_MOST: u64 = 10_000_000_000_000;
+const BANDS: usize = 3;
+/// A packet never delays its flow for longer. [linux-6.12 sch_fq.c fq_dequeue]
+const LONGEST_GAP: u64 = SECOND;
+/// The fast path holds fewer than so many.
+const FAST_PATH: usize = 8;
+/// A flow idle for so long starts again as a new one. [linux-6.12 FQ_GC_AGE]
+const FORGOTTEN: Span = Span::from_secs(3);
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::new(
+        "limit",
+        ParameterUnit::Packets,
+        Some(10_000),
+        (0, MOST),
+        "packets held at most in a band",
+    ),
+    Parameter::new(
+        "flow_limit",
+        ParameterUnit::Packets,
+        Some(100),
+        (0, MOST),
+        "packets held at most of a flow",
+    ),
+    Parameter::new(
+        "quantum",
+        ParameterUnit::Bytes,
+        None,
+        (1, 1 << 20),
+        "bytes per turn; not given: 2 · (MTU + 14)",
+    ),
+    Parameter::new(
+        "initial_quantum",
+        ParameterUnit::Bytes,
+        None,
+        (0, i32::MAX as u64),
+        "bytes a new flow may send in its first turn; not given: 10 · (MTU + 14)",
+    ),
+    Parameter::new(
+        "maxrate",
+        ParameterUnit::Rate,
+        None,
+        (8, RATE_MOST),
+        "rate that no flow exceeds; not given: none",
+    ),
+    Parameter::new(
+        "buckets",
+        ParameterUnit::Number,
+        Some(1024),
+        (1, 1 << 18),
+        "without effect: flows are found at once",
+    ),
+    Parameter::flag("pacing", true, "hold flows to the rates of their sockets and `maxrate`"),
+    Parameter::new(
+        "refill_delay",
+        ParameterUnit::Time,
+        Some(40 * MS),
+        (0, 4 * SECOND),
+        "idle time that earns a quantum",
+    ),
+    Parameter::new(
+        "low_rate_threshold",
+        ParameterUnit::Rate,
+        Some(550_000),
+        (0, RATE_MOST),
+        "below this rate packets leave one by one",
+    ),
+    Parameter::new(
+        "orphan_mask",
+        ParameterUnit::Number,
+        Some(1023),
+        (0, MOST),
+        "bits of the hash of packets without a socket",
+    ),
+    Parameter::new(
+        "timer_slack",
+        ParameterUnit::Time,
+        Some(10 * US),
+        (0, SECOND),
+        "without effect: timers are exact",
+    ),
+    Parameter::new(
+        "ce_threshold",
+        ParameterUnit::Time,
+        None,
+        (0, 4 * SECOND),
+        "mark every ECN-capable packet that leaves later; not given: none",
+    ),
+    Parameter::new(
+        "horizon",
+        ParameterUnit::Time,
+        Some(10 * SECOND),
+        (0, 4000 * SECOND),
+        "latest departure accepted, from now",
+    ),
+    Parameter::choice(
+        "horizon_action",
+        &["drop", "cap"],
+        "what is done with a packet due later than `horizon`",
+    ),
+    Parameter::new(
+        "weight_0",
+        ParameterUnit::Bytes,
+        Some(589_824),
+        (1, 1 << 30),
+        "bytes of band 0 per round",
+    ),
+    Parameter::new(
+        "weight_1",
+        ParameterUnit::Bytes,
+        Some(196_608),
+        (1, 1 << 30),
+        "bytes of band 1 per round",
+    ),
+    Parameter::new("weight_2", ParameterUnit::Bytes, Some(65_536), (1, 1 << 30), "bytes of band 2 per round"),
+    PRIOMAP,
+    Parameter::new(
+        "offload_horizon",
+        ParameterUnit::Time,
+        Some(0),
+        (0, 10 * SECOND),
+        "without effect: no NIC here holds packets back",
+    ),
+];
+
+struct Fq {
+    settings: Settings,
+    flows: Vec<Flow>,
+    links: Vec<u32>,
+    /// Flow of each local socket, and of each hash.
+    by_socket: Vec<u32>,
+    by_hash: BTreeMap<u32, u32>,
+    fast: VecDeque<Box<Packet>>,
+    bands: [Band; BANDS],
+    band: usize,
+    throttled: BTreeSet<(SimTime, u32)>,
+    /// Flows on a list of new or old ones.
+    ready: u32,
+    ledger: Ledger,
+    own: OwnCounters,
+}
+
+struct Settings {
+    limit: u32,
+    flow_limit: usize,
+    quantum: i64,
+    initial_quantum: i64,
+    maxrate: Rate,
+    pacing: bool,
+    refill_delay: Span,
+    low_rate: Rate,
+    orphan_mask: u32,
+    ce_threshold: Option<Span>,
+    horizon: Span,
+    caps: bool,
+    priomap: Priomap,
+}
+
+#[derive(Default)]
+struct Band {
+    new: IndexList,
+    old: IndexList,
+    packets: u32,
+    credit: i64,
+    weight: i64,
+}
+
+struct Flow {
+    queue: VecDeque<(SimTime, Box<Packet>)>,
+    credit: i64,
+    next: SimTime,
+    place: Place,
+    band: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Detached { since: SimTime },
+    Listed,
+    Throttled,
+}
+
+#[derive(Clone, Copy, Default)]
+struct OwnCounters {
+    fast_path: u64,
+    throttled: u64,
+    ce_marks: u64,
+    flow_limit_drops: u64,
+    too_long: u64,
+    horizon_drops: u64,
+    horizon_caps: u64,
+    band_drops: [u64; BANDS],
+}
+
+fn derive(given: &mut Parameters, device: &Attachment) -> Result<(), ParameterError> {
+    given.set_default("quantum", 2 * u64::from(device.mtu));
+    given.set_default("initial_quantum", 10 * u64::from(device.mtu));
+    priority::check(given.require("priomap")?, BANDS as u64)
+}
+
+fn build(given: &Parameters, _device: &Attachment, _inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
+    let value = |name| given.require(name);
+    let span = |name| given.require(name).map(Span::from_nanos);
+    let weights = [value("weight_0")?, value("weight_1")?, value("weight_2")?];
+    let orphan_mask = value("orphan_mask")? as u32;
+    Ok(Box::new(Fq {
+        settings: Settings {
+            limit: value("limit")? as u32,
+            flow_limit: value("flow_limit")? as usize,
+            quantum: value("quantum")? as i64,
+            initial_quantum: value("initial_quantum")? as i64,
+            maxrate: given.given("maxrate").map_or(Rate::UNLIMITED, Rate::from_bits_per_sec),
+            pacing: value("pacing")? == 1,
+            refill_delay: span("refill_delay")?,
+            low_rate: Rate::from_bits_per_sec(value("low_rate_threshold")?),
+            orphan_mask,
+            ce_threshold: given.given("ce_threshold").map(Span::from_nanos),
+            horizon: span("horizon")?,
+            caps: value("horizon_action")? == 1,
+            priomap: Priomap(value("priomap")?),
+        },
+        flows: Vec::new(),
+        links: Vec::new(),
+        by_socket: Vec::new(),
+        by_hash: BTreeMap::new(),
+        fast: VecDeque::new(),
+        bands: weights.map(|weight| Band { weight: weight as i64, credit: weight as i64, ..Band::default() }),
+        band: 0,
+        throttled: BTreeSet::new(),
+        ready: 0,
+        ledger: Ledger::default(),
+        own: OwnCounters::default(),
+    }))
+}
+
+impl Qdisc for Fq {
+    #[inline]
+    fn enqueue(&mut self, mut packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+        self.ledger.arrive(&packet);
+        let band = self.settings.priomap.band_of(packet.tos);
+        if self.bands[band].packets >= self.settings.limit {
+            self.own.band_drops[band] += 1;
+            return self.refuse(packet, DropReason::TailFull, desk);
+        }
+        let Some(due) = self.due_time(&packet, desk.now) else {
+            self.own.horizon_drops += 1;
+            return self.refuse(packet, DropReason::Horizon, desk);
+        };
+        if self.may_pass(due, desk.now) {
+            packet.enqueued = desk.now;
+            self.own.fast_path += 1;
+            self.fast.push_back(packet);
+            return Enqueued::Queued;
+        }
+        let flow = self.flow_of(&packet, desk.now);
+        if self.flows[flow as usize].queue.len() >= self.settings.flow_limit {
+            self.own.flow_limit_drops += 1;
+            return self.refuse(packet, DropReason::FlowFull, desk);
+        }
+        packet.enqueued = desk.now;
+        self.append(flow, band, (due, packet), desk.now);
+        Enqueued::Queued
+    }
+
+    #[inline]
+    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+        if let Some(packet) = self.fast.pop_front() {
+            self.ledger.leave(&packet);
+            return Dequeued::Packet(packet);
+        }
+        self.wake_throttled(desk.now);
+        while let Some(band) = self.next_band() {
+            if let Some(packet) = self.take_from(band, desk.now) {
+                self.ledger.leave(&packet);
+                return Dequeued::Packet(packet);
+            }
+        }
+        match self.throttled.first() {
+            Some((at, _)) => Dequeued::NotBefore(*at),
+            None => Dequeued::Empty,
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.ledger.backlog()
+    }
+
+    fn counters(&self) -> Counters {
+        self.ledger.counters()
+    }
+
+    fn own_counters(&self, show: &mut dyn FnMut(&'static str, u64)) {
+        let flows = self.flows.len() as u64;
+        let throttled = self.throttled.len() as u64;
+        show("flows", flows);
+        show("inactive_flows", flows - throttled - u64::from(self.ready));
+        show("throttled_flows", throttled);
+        show("fastpath_packets", self.own.fast_path);
+        show("throttled", self.own.throttled);
+        show("ce_mark", self.own.ce_marks);
+        show("flows_plimit", self.own.flow_limit_drops);
+        show("pkts_too_long", self.own.too_long);
+        show("horizon_drops", self.own.horizon_drops);
+        show("horizon_caps", self.own.horizon_caps);
+        show("band0_drops", self.own.band_drops[0]);
+        show("band1_drops", self.own.band_drops[1]);
+        show("band2_drops", self.own.band_drops[2]);
+    }
+
+    fn kind(&self) -> &'static str {
+        ROW.name
+    }
+
+    fn takes_over_pacing(&self) -> bool {
+        self.settings.pacing
+    }
+}
+
+impl Fq {
+    fn refuse(&mut self, packet: Box<Packet>, reason: DropReason, desk: &mut Desk<'_>) -> Enqueued {
+        self.ledger.drop(&packet);
+        desk.refuse(packet, reason);
+        Enqueued::Dropped
+    }
+
+    /// When the packet may leave; none if that is too far away.
+    fn due_time(&mut self, packet: &Packet, now: SimTime) -> Option<SimTime> {
+        let latest = now + self.settings.horizon;
+        if packet.departure <= latest {
+            return Some(packet.departure.max(now));
+        }
+        if !self.settings.caps {
+            return None;
+        }
+        self.own.horizon_caps += 1;
+        Some(latest)
+    }
+
+    /// Nobody is before this packet, and it need not wait. [linux-6.12 sch_fq.c fq_fastpath_check]
+    #[inline]
+    fn may_pass(&self, due: SimTime, now: SimTime) -> bool {
+        if due > now || !self.settings.maxrate.is_unlimited() {
+            return false;
+        }
+        let nobody_due = self.throttled.first().is_none_or(|(at, _)| *at > now);
+        self.ledger.backlog().packets == 1 || (self.ready == 0 && self.fast.len() < FAST_PATH && nobody_due)
+    }
+
+    fn flow_of(&mut self, packet: &Packet, now: SimTime) -> u32 {
+        let known = if packet.charged {
+            let key = packet.from.0 as usize;
+            if self.by_socket.len() <= key {
+                self.by_socket.resize(key + 1, NONE);
+            }
+            &mut self.by_socket[key]
+        } else {
+            self.by_hash.entry(packet.flow_hash & self.settings.orphan_mask).or_insert(NONE)
+        };
+        if *known == NONE {
+            *known = self.flows.len() as u32;
+            self.links.push(NONE);
+            self.flows.push(Flow {
+                queue: VecDeque::new(),
+                credit: self.settings.initial_quantum,
+                next: SimTime::ZERO,
+                place: Place::Detached { since: now },
+                band: 0,
+            });
+        }
+        *known
+    }
+
+    fn append(&mut self, index: u32, band: usize, item: (SimTime, Box<Packet>), now: SimTime) {
+        let flow = &mut self.flows[index as usize];
+        if let Place::Detached { since } = flow.place {
+            let idle = now.since(since);
+            if idle > FORGOTTEN {
+                (flow.credit, flow.next) = (self.settings.initial_quantum, SimTime::ZERO);
+            } else if idle > self.settings.refill_delay {
+                flow.credit = flow.credit.max(self.settings.quantum);
+            }
+            (flow.place, flow.band) = (Place::Listed, band);
+            self.bands[band].new.push_back(&mut self.links, index);
+            self.ready += 1;
+        }
+        self.bands[flow.band].packets += 1;
+        let place = match flow.queue.back() {
+            Some((last, _)) if *last > item.0 => flow.queue.partition_point(|(other, _)| *other <= item.0),
+            _ => flow.queue.len(),
+        };
+        flow.queue.insert(place, item);
+    }
+
+    fn wake_throttled(&mut self, now: SimTime) {
+        while let Some(&(at, index)) = self.throttled.first().filter(|(at, _)| *at <= now) {
+            self.throttled.remove(&(at, index));
+            let flow = &mut self.flows[index as usize];
+            flow.place = Place::Listed;
+            self.bands[flow.band].old.push_back(&mut self.links, index);
+            self.ready += 1;
+        }
+    }
+
+    /// The band that keeps its turn or gets it. [linux-6.12 sch_fq.c fq_dequeue]
+    fn next_band(&mut self) -> Option<usize> {
+        if self.ready == 0 {
+            return None;
+        }
+        for _ in 0..=2 * BANDS {
+            let band = &mut self.bands[self.band];
+            if band.credit > 0 && !(band.new.is_empty() && band.old.is_empty()) {
+                return Some(self.band);
+            }
+            self.band = (self.band + 1) % BANDS;
+            let band = &mut self.bands[self.band];
+            band.credit = (band.credit + band.weight).min(band.weight);
+        }
+        // Deep in debt after a long train: the first that has flows.
+        (0..BANDS).find(|&band| !(self.bands[band].new.is_empty() && self.bands[band].old.is_empty()))
+    }
+
+    /// A packet of the band that may leave now, if its flows have one.
+    fn take_from(&mut self, band: usize, now: SimTime) -> Option<Box<Packet>> {
+        loop {
+            let from_new = !self.bands[band].new.is_empty();
+            let lists = &mut self.bands[band];
+            let list = if from_new { &mut lists.new } else { &mut lists.old };
+            let index = list.first()?;
+            let flow = &mut self.flows[index as usize];
+            if flow.credit <= 0 {
+                flow.credit += self.settings.quantum;
+                list.pop_front(&self.links);
+                lists.old.push_back(&mut self.links, index);
+                continue;
+            }
+            let Some((due, _)) = flow.queue.front() else {
+                self.emptied(index, band, from_new, now);
+                continue;
+            };
+            let at = flow.next.max(*due);
+            if at > now {
+                list.pop_front(&self.links);
+                self.throttle(index, at);
+                continue;
+            }
+            return self.send(index, band, now);
+        }
+    }
+
+    fn emptied(&mut self, index: u32, band: usize, from_new: bool, now: SimTime) {
+        let lists = &mut self.bands[band];
+        if from_new {
+            lists.new.pop_front(&self.links);
+            lists.old.push_back(&mut self.links, index);
+            return;
+        }
+        lists.old.pop_front(&self.links);
+        self.flows[index as usize].place = Place::Detached { since: now };
+        self.ready -= 1;
+    }
+
+    fn throttle(&mut self, index: u32, at: SimTime) {
+        self.own.throttled += 1;
+        self.ready -= 1;
+        self.flows[index as usize].place = Place::Throttled;
+        self.throttled.insert((at, index));
+    }
+
+    fn send(&mut self, index: u32, band: usize, now: SimTime) -> Option<Box<Packet>> {
+        let flow = &mut self.flows[index as usize];
+        let (due, mut packet) = flow.queue.pop_front()?;
+        let late = now.since(due.max(flow.next));
+        if self.settings.ce_threshold.is_some_and(|threshold| late > threshold) && packet.mark() {
+            self.own.ce_marks += 1;
+            self.ledger.marked += 1;
+        }
+        let length = i64::from(packet.frame_length());
+        flow.credit -= length;
+        self.bands[band].packets -= 1;
+        self.bands[band].credit -= length;
+        self.pace(index, &packet, now);
+        Some(packet)
+    }
+
+    /// Puts the flow's next departure off.
+    fn pace(&mut self, index: u32, packet: &Packet, now: SimTime) {
+        let (settings, flow) = (&self.settings, &mut self.flows[index as usize]);
+        let rate = settings.maxrate;
+        if !settings.pacing || rate.is_unlimited() {
+            return;
+        }
+        let mut charged = u64::from(packet.frame_length());
+        if rate <= settings.low_rate {
+            flow.credit = 0;
+        } else if packet.departure == SimTime::ZERO {
+            charged = charged.max(settings.quantum as u64);
+            if flow.credit > 0 {
+                return;
+            }
+        }
+        let mut gap = rate.time_for(Bytes(charged)).as_nanos();
+        if gap > LONGEST_GAP {
+            (gap, self.own.too_long) = (LONGEST_GAP, self.own.too_long + 1);
+        }
+        if flow.next > SimTime::ZERO {
+            gap -= (gap / 2).min(now.since(flow.next).as_nanos());
+        }
+        flow.next = now + Span::from_nanos(gap);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Rig, numbered, packet};
+
+    fn charged(flow: u32, length: u32) -> Packet {
+        Packet { charged: true, ..packet(flow, length) }
+    }
+
+    fn at(us: u64, packet: Packet) -> Packet {
+        Packet { departure: SimTime::ZERO + Span::from_micros(us), ..packet }
+    }
+
+    /// Everything that leaves, with its instant in µs.
+    fn departures(rig: &mut Rig) -> Vec<(u32, u64)> {
+        let mut left = Vec::new();
+        loop {
+            match rig.dequeue() {
+                Dequeued::Packet(packet) => left.push((packet.from.0, rig.now.as_micros())),
+                Dequeued::NotBefore(t) => rig.now = t,
+                Dequeued::Empty => return left,
+            }
+        }
+    }
+
+    #[test]
+    fn packets_leave_at_their_stamps() {
+        let mut rig = Rig::of("fq", &[]);
+        for n in 1..=20 {
+            rig.enqueue(at(n * 150, charged(0, 1514)));
+        }
+        let expected: Vec<_> = (1..=20).map(|n| (0, n * 150)).collect();
+        assert_eq!(departures(&mut rig), expected);
+    }
+
+    #[test]
+    fn a_stamp_earlier_than_the_one_before_goes_first() {
+        let mut rig = Rig::of("fq", &[]);
+        for (n, us) in [(0, 300), (1, 100), (2, 200)] {
+            rig.enqueue(at(us, Packet { charged: true, ..numbered(0, n) }));
+        }
+        rig.now = SimTime::ZERO + Span::from_millis(1);
+        assert_eq!(rig.drain(), [1, 2, 0]);
+    }
+
+    #[test]
+    fn what_is_due_now_passes_an_idle_queue_at_once() {
+        let mut rig = Rig::of("fq", &[]);
+        rig.enqueue(charged(0, 1514));
+        assert_eq!((rig.counter("fastpath_packets"), rig.counter("flows")), (1, 0));
+    }
+
+    #[test]
+    fn a_new_flow_sends_ten_packets_before_its_turn_ends() {
+        let mut rig = Rig::of("fq", &[("maxrate", 10_000_000_000_000), ("pacing", 0)]);
+        rig.fill(30, &charged(0, 1514));
+        rig.fill(30, &charged(1, 1514));
+        let order: Vec<u32> = departures(&mut rig).iter().map(|(flow, _)| *flow).collect();
+        assert_eq!(order[..22], [[0; 10].as_slice(), &[1; 10], &[0; 2]].concat());
+    }
+
+    #[test]
+    fn sockets_share_bytes_equally() {
+        let mut rig = Rig::of("fq", &[("maxrate", 10_000_000_000_000), ("pacing", 0), ("flow_limit", 1000)]);
+        rig.fill(100, &charged(0, 1514));
+        rig.fill(750, &charged(1, 200));
+        let left = departures(&mut rig);
+        let bytes =
+            |flow, length: usize| left[..400].iter().filter(|(from, _)| *from == flow).count() * length;
+        assert!(bytes(0, 1514).abs_diff(bytes(1, 200)) < 20_000, "{} {}", bytes(0, 1514), bytes(1, 200));
+    }
+
+    #[test]
+    fn maxrate_holds_each_socket_in_bursts_of_a_quantum() {
+        let mut rig = Rig::of("fq", &[("maxrate", 10_000_000), ("initial_quantum", 3028)]);
+        rig.fill(60, &charged(0, 1514));
+        let left = departures(&mut rig);
+        let last = left.last().unwrap().1;
+        assert!(last.abs_diff(29 * 2422) < 300, "{last}");
+        assert!(left.chunks(2).all(|pair| pair[0].1 == pair[1].1), "{left:?}");
+    }
+
+    #[test]
+    fn below_550_kbit_packets_leave_one_by_one() {
+        let mut rig = Rig::of("fq", &[("maxrate", 500_000)]);
+        rig.fill(5, &charged(0, 1514));
+        let left = departures(&mut rig);
+        assert!(left.windows(2).all(|pair| pair[1].1 - pair[0].1 == 24_224), "{left:?}");
+    }
+
+    #[test]
+    fn a_burst_of_200_packets_of_one_flow_loses_100() {
+        let mut rig = Rig::of("fq", &[]);
+        rig.enqueue(charged(1, 100));
+        for _ in 0..200 {
+            rig.enqueue(at(1000, charged(0, 1514)));
+        }
+        assert_eq!((rig.counter("flows_plimit"), rig.dropped[0].1), (100, DropReason::FlowFull));
+    }
+
+    #[test]
+    fn a_packet_due_beyond_the_horizon_is_dropped_or_capped() {
+        let far = at(11_000_000, charged(0, 1514));
+        let mut rig = Rig::of("fq", &[]);
+        assert_eq!(rig.enqueue(far.clone()), Enqueued::Dropped);
+        let mut capping = Rig::of("fq", &[("horizon_action", 1)]);
+        capping.enqueue(far);
+        assert_eq!(departures(&mut capping), [(0, 10_000_000)]);
+    }
+
+    #[test]
+    fn it_takes_pacing_over_unless_told_not_to() {
+        assert!(Rig::of("fq", &[]).qdisc.takes_over_pacing());
+        assert!(!Rig::of("fq", &[("pacing", 0)]).qdisc.takes_over_pacing());
+        let below = Rig::of("fq", &[]).qdisc;
+        assert!(Rig::over("htb", &[("rate", 1_000_000)], Some(below)).qdisc.takes_over_pacing());
+    }
+}

@@ -1,0 +1,141 @@
+//! `mq`: a discipline for each transmit queue of a device; it has no algorithm of its own.
+//!
+//! enqueue: flows are pinned to a queue by their hash: queue = hash · queues / 2³²
+//! dequeue: the queues take turns, a packet each, as the NIC does           [linux-6.12 sch_mq.c, netdev_pick_tx]
+//!
+//! Fairness therefore holds within a queue only: a flow alone on one gets as much as ten on another. Queue n is class
+//! n + 1. Deviations: `queues`, which the device decides in Linux, is an option here; all queues share one ring.
+
+use tailback_packet::Packet;
+use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTime};
+
+use crate::ledger::Ledger;
+use crate::{
+    Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row, nothing_derived, registry,
+};
+
+pub(crate) const ROW: Row = Row {
+    name: "mq",
+    summary: "a discipline for each transmit queue of a device",
+    source: include_str!("mq.rs"),
+    parameters: &[Parameter::new(
+        "queues",
+        ParameterUnit::Number,
+        Some(4),
+        (1, 1024),
+        "transmit queues of the device",
+    )],
+    classful: false,
+    classes: Some(&[]),
+    derive: nothing_derived,
+    build,
+};
+
+struct Mq {
+    queues: Vec<Box<dyn Qdisc>>,
+    turn: usize,
+    ledger: Ledger,
+}
+
+fn build(given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
+    let count = given.require("queues")? as u16;
+    let mut children: Vec<_> = inner.classes.into_iter().collect();
+    let mut queues = Vec::new();
+    for minor in 1..=count {
+        let given =
+            children.iter_mut().find(|class| class.minor == minor).and_then(|class| class.child.take());
+        queues.push(match given {
+            Some(child) => child,
+            // [linux-6.12 net.core.default_qdisc, as compiled]
+            None => registry::build("pfifo_fast", &Parameters::default(), device, None)
+                .expect("it takes no parameter"),
+        });
+    }
+    Ok(Box::new(Mq { queues, turn: 0, ledger: Ledger::default() }))
+}
+
+impl Qdisc for Mq {
+    fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+        let queue = (u64::from(packet.flow_hash) * self.queues.len() as u64) >> 32;
+        self.ledger.arrive(&packet);
+        let before = desk.dropped.len();
+        let answer = self.queues[queue as usize].enqueue(packet, desk);
+        self.ledger.drop_all(&desk.dropped[before..]);
+        answer
+    }
+
+    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+        let (before, mut wake) = (desk.dropped.len(), SimTime::NEVER);
+        let mut taken = None;
+        for step in 0..self.queues.len() {
+            let queue = (self.turn + step) % self.queues.len();
+            match self.queues[queue].dequeue(desk) {
+                Dequeued::Packet(packet) => {
+                    self.turn = queue + 1;
+                    taken = Some(packet);
+                    break;
+                }
+                Dequeued::NotBefore(at) => wake = wake.min(at),
+                Dequeued::Empty => {}
+            }
+        }
+        self.ledger.drop_all(&desk.dropped[before..]);
+        match taken {
+            Some(packet) => {
+                self.ledger.leave(&packet);
+                Dequeued::Packet(packet)
+            }
+            None if wake < SimTime::NEVER => Dequeued::NotBefore(wake),
+            None => Dequeued::Empty,
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.ledger.backlog()
+    }
+
+    fn counters(&self) -> Counters {
+        self.ledger.counters()
+    }
+
+    fn kind(&self) -> &'static str {
+        ROW.name
+    }
+
+    fn visit_children(&self, show: &mut dyn FnMut(&dyn Qdisc)) {
+        self.queues.iter().for_each(|queue| show(queue.as_ref()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Rig, packet};
+
+    fn held(rig: &Rig) -> Vec<u32> {
+        let mut held = Vec::new();
+        rig.qdisc.visit_children(&mut |child| held.push(child.backlog().packets));
+        held
+    }
+
+    #[test]
+    fn one_flow_is_held_by_one_queue_only() {
+        let mut rig = Rig::of("mq", &[("queues", 4)]);
+        rig.fill(50, &packet(3, 1514));
+        let mut queues = held(&rig);
+        queues.sort_unstable();
+        assert_eq!(queues, [0, 0, 0, 50]);
+    }
+
+    #[test]
+    fn a_flow_alone_on_a_queue_gets_as_much_as_many_on_another() {
+        let mut rig = Rig::of("mq", &[("queues", 2)]);
+        let queue = |flow: u32| packet(flow, 100).flow_hash >> 31;
+        let alone = (0..).find(|&flow| queue(flow) == 0).unwrap();
+        let crowd: Vec<u32> = (0..).filter(|&flow| queue(flow) == 1).take(10).collect();
+        rig.fill(100, &packet(alone, 1514));
+        crowd.iter().for_each(|&flow| rig.fill(20, &packet(flow, 1514)));
+        let of_alone =
+            (0..100).filter_map(|_| rig.serve(1_000_000_000)).filter(|sent| sent.from.0 == alone).count();
+        assert_eq!(of_alone, 50);
+    }
+}

@@ -1,0 +1,652 @@
+//! `netem`: an emulated path: delays, loses, duplicates, damages, reorders and slows packets down.
+//!
+//! enqueue, in this order: duplicate? · lost? (`ecn`: marked instead) · release the sender's credit if anything delays ·
+//!          damage? · over `limit` drop · reorder? (leaves at once, before all others) · else it leaves at
+//!          base + delay + L/rate; with `rate`, base = departure of the packet before it, and the time that passes
+//!          until then counts against `delay`
+//! dequeue: the packet that leaves first, once its time and its slot have come; through the child if there is one
+//!
+//! Models of loss are in `netem/loss.rs`, of delay in `netem/delay.rs`. Jitter larger than the gap between packets
+//! reorders them, unless `rate` is set. A packet that waits here is no longer charged to its socket: TCP Small Queues
+//! have no hold on a flow above a local `netem`. A loss is not told to the sender.  [linux-6.12 sch_netem.c] [tc q_netem.c]
+//!
+//! Deviations: a copy enters at the root after its original, not before; `slot` draws its gaps uniformly;
+//! `seed` is taken and has no effect, since all draws come from the seed of the run; a packet damaged is lost at its
+//! destination, whichever bit it was.
+
+mod delay;
+mod loss;
+
+use std::collections::VecDeque;
+
+use tailback_packet::{DropReason, Packet, Payload};
+use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters, Rate, SimTime, Span};
+
+use self::delay::{DISTRIBUTIONS, Spread};
+use self::loss::{Correlated, FourState, Loss, Share, Transitions};
+use crate::ledger::Ledger;
+use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row};
+
+pub(crate) const ROW: Row = Row {
+    name: "netem",
+    summary: "emulated path: delay, jitter, loss, duplication, damage, reordering, rate",
+    source: include_str!("netem.rs"),
+    parameters: PARAMETERS,
+    classful: true,
+    classes: None,
+    derive,
+    build,
+};
+
+const LONGEST: u64 = 1_000_000_000_000;
+const WHOLE: u64 = u32::MAX as u64;
+
+const fn percent(name: &'static str, default: Option<u64>, meaning: &'static str) -> Parameter {
+    Parameter::new(name, ParameterUnit::Percent, default, (0, WHOLE), meaning)
+}
+
+const fn time(name: &'static str, meaning: &'static str) -> Parameter {
+    Parameter::new(name, ParameterUnit::Time, Some(0), (0, LONGEST), meaning)
+}
+
+/// The words of `loss`.
+const MODELS: &[&str] = &["random", "state", "gemodel"];
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::new(
+        "limit",
+        ParameterUnit::Packets,
+        Some(1000),
+        (1, WHOLE),
+        "packets inside at most, those delayed too",
+    ),
+    time("delay", "one-way delay"),
+    time("jitter", "spread of the delay"),
+    percent("delay_correlation", Some(0), "how much a delay resembles the one before"),
+    Parameter::choice("distribution", DISTRIBUTIONS, "shape of the spread"),
+    Parameter::choice("loss_model", MODELS, "which packets are lost"),
+    percent("loss", Some(0), "share of packets lost at random"),
+    percent("loss_correlation", Some(0), "how much a loss resembles the one before"),
+    percent("p13", Some(0), "`loss state`: from the good state into a burst of losses"),
+    percent("p31", None, "`loss state`: out of a burst; not given: 100 % − p13"),
+    percent("p32", Some(0), "`loss state`: from losing to receiving within a burst"),
+    percent("p23", Some(WHOLE), "`loss state`: back to losing within a burst"),
+    percent("p14", Some(0), "`loss state`: a loss alone"),
+    percent("p", Some(0), "`loss gemodel`: from good to bad"),
+    percent("r", None, "`loss gemodel`: from bad to good; not given: 100 % − p"),
+    percent("1-h", Some(WHOLE), "`loss gemodel`: share lost in the bad state"),
+    percent("1-k", Some(0), "`loss gemodel`: share lost in the good state"),
+    Parameter::flag("ecn", false, "mark ECN-capable packets instead of losing them"),
+    percent("corrupt", Some(0), "share of packets damaged"),
+    percent("corrupt_correlation", Some(0), "how much a damage resembles the one before"),
+    percent("duplicate", Some(0), "share of packets duplicated"),
+    percent("duplicate_correlation", Some(0), "how much a duplication resembles the one before"),
+    percent("reorder", Some(0), "share of packets that overtake all others; needs `delay`"),
+    percent("reorder_correlation", Some(0), "how much an overtaking resembles the one before"),
+    Parameter::new(
+        "gap",
+        ParameterUnit::Packets,
+        Some(0),
+        (0, WHOLE),
+        "packets from one overtaking to the next at least",
+    ),
+    Parameter::new(
+        "rate",
+        ParameterUnit::Rate,
+        None,
+        (8, 10_000_000_000_000),
+        "packets leave at this rate; not given: at once",
+    ),
+    Parameter::new(
+        "packet_overhead",
+        ParameterUnit::Number,
+        Some(0),
+        (0, 65_535),
+        "bytes that `rate` counts for each packet beside its frame",
+    ),
+    Parameter::new(
+        "cell_size",
+        ParameterUnit::Number,
+        Some(0),
+        (0, 65_535),
+        "bytes of a packet that a cell carries; 0: no cells",
+    ),
+    Parameter::new(
+        "cell_overhead",
+        ParameterUnit::Number,
+        Some(0),
+        (0, 65_535),
+        "bytes of a cell beside those it carries",
+    ),
+    time("slot_min", "least time from one delivery slot to the next"),
+    time("slot_max", "most time from one delivery slot to the next"),
+    Parameter::new(
+        "slot_packets",
+        ParameterUnit::Packets,
+        Some(0),
+        (0, WHOLE),
+        "packets that leave in a slot at most; 0: any number",
+    ),
+    Parameter::new(
+        "slot_bytes",
+        ParameterUnit::Bytes,
+        Some(0),
+        (0, WHOLE),
+        "bytes that leave in a slot at most; 0: any number",
+    ),
+    Parameter::new("seed", ParameterUnit::Number, None, (0, u64::MAX), "without effect: the run has a seed"),
+];
+
+struct Netem {
+    limit: usize,
+    delay: Spread,
+    loss: Loss,
+    ecn: bool,
+    corrupt: Chance,
+    duplicate: Chance,
+    reorder: Chance,
+    gap: u64,
+    since_reordered: u64,
+    line: Option<Line>,
+    slots: Option<Slots>,
+    /// In the order of departure.
+    waiting: VecDeque<(SimTime, Box<Packet>)>,
+    child: Option<Box<dyn Qdisc>>,
+    ledger: Ledger,
+    own: OwnCounters,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct OwnCounters {
+    delayed: u64,
+    dropped: u64,
+    corrupted: u64,
+    duplicated: u64,
+    reordered: u64,
+    ecn_marked: u64,
+}
+
+/// Something that happens to a share of the packets.
+#[derive(Clone, Copy, Debug)]
+struct Chance {
+    share: Share,
+    stream: Correlated,
+}
+
+/// The emulated transmitter.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    rate: Rate,
+    overhead: u64,
+    cell: u64,
+    cell_overhead: u64,
+}
+
+/// Times at which packets may leave together.
+#[derive(Clone, Copy, Debug)]
+struct Slots {
+    least: u64,
+    most: u64,
+    packets: u64,
+    bytes: u64,
+    next: SimTime,
+    packets_left: i64,
+    bytes_left: i64,
+}
+
+fn derive(given: &mut Parameters, _device: &Attachment) -> Result<(), ParameterError> {
+    let (p13, p) = (given.require("p13")?, given.require("p")?);
+    given.set_default("p31", WHOLE - p13);
+    given.set_default("r", WHOLE - p);
+    let (reorder, gap) = (given.require("reorder")?, given.require("gap")?);
+    if (reorder > 0 || gap > 0) && given.require("delay")? == 0 && given.require("jitter")? == 0 {
+        let why = "needs packets that wait, to be overtaken: give a `delay`".to_owned();
+        return Err(ParameterError::Conflict { name: "reorder", why });
+    }
+    match (reorder, gap) {
+        (0, 1..) => {
+            let why = "says how often packets are reordered, but none is: give `reorder`".to_owned();
+            return Err(ParameterError::Conflict { name: "gap", why });
+        }
+        (1.., 0) => given.set("gap", 1),
+        _ => {}
+    }
+    let least = given.require("slot_min")?;
+    if given.require("slot_max")? < least {
+        given.set("slot_max", least);
+    }
+    Ok(())
+}
+
+fn build(given: &Parameters, _device: &Attachment, inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
+    let value = |name| given.require(name);
+    let chance = |name, correlation| -> Result<Chance, ParameterError> {
+        Ok(Chance { share: value(name)? as Share, stream: Correlated::new(value(correlation)? as Share) })
+    };
+    Ok(Box::new(Netem {
+        limit: value("limit")? as usize,
+        delay: Spread {
+            mean: value("delay")? as i64,
+            jitter: value("jitter")? as i64,
+            stream: Correlated::new(value("delay_correlation")? as Share),
+            table: delay::table(value("distribution")?),
+        },
+        loss: loss_of(given)?,
+        ecn: value("ecn")? == 1,
+        corrupt: chance("corrupt", "corrupt_correlation")?,
+        duplicate: chance("duplicate", "duplicate_correlation")?,
+        reorder: chance("reorder", "reorder_correlation")?,
+        gap: value("gap")?,
+        since_reordered: 0,
+        line: line_of(given)?,
+        slots: slots_of(given)?,
+        waiting: VecDeque::new(),
+        child: inner.child,
+        ledger: Ledger::default(),
+        own: OwnCounters::default(),
+    }))
+}
+
+fn loss_of(given: &Parameters) -> Result<Loss, ParameterError> {
+    let share = |name| given.require(name).map(|value| value as Share);
+    Ok(match given.require("loss_model")? {
+        0 => Loss::Random { share: share("loss")?, stream: Correlated::new(share("loss_correlation")?) },
+        1 => {
+            let (p13, p31, p32) = (share("p13")?, share("p31")?, share("p32")?);
+            let to = Transitions { p13, p31, p32, p23: share("p23")?, p14: share("p14")? };
+            Loss::FourState { to, state: FourState::Gap }
+        }
+        _ => Loss::GilbertElliott {
+            to_bad: share("p")?,
+            to_good: share("r")?,
+            lost_in_bad: share("1-h")?,
+            lost_in_good: share("1-k")?,
+            bad: false,
+        },
+    })
+}
+
+fn line_of(given: &Parameters) -> Result<Option<Line>, ParameterError> {
+    let Some(rate) = given.given("rate") else { return Ok(None) };
+    Ok(Some(Line {
+        rate: Rate::from_bits_per_sec(rate),
+        overhead: given.require("packet_overhead")?,
+        cell: given.require("cell_size")?,
+        cell_overhead: given.require("cell_overhead")?,
+    }))
+}
+
+fn slots_of(given: &Parameters) -> Result<Option<Slots>, ParameterError> {
+    let value = |name| given.require(name);
+    let (least, most) = (value("slot_min")?, value("slot_max")?);
+    let slots = Slots {
+        least,
+        most,
+        packets: value("slot_packets")?,
+        bytes: value("slot_bytes")?,
+        next: SimTime::ZERO,
+        packets_left: 0,
+        bytes_left: 0,
+    };
+    Ok((most > 0).then_some(slots))
+}
+
+impl Qdisc for Netem {
+    fn enqueue(&mut self, mut packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+        self.ledger.arrive(&packet);
+        let copy = !desk.is_copy && self.duplicate.hits(desk);
+        if self.is_lost(&mut packet, desk) {
+            // Two copies were meant to go on: now it is the one packet there was.
+            if !copy {
+                self.own.dropped += 1;
+                self.ledger.drop(&packet);
+                desk.refuse(packet, DropReason::RandomLoss);
+                return Enqueued::Lost;
+            }
+        } else if copy {
+            self.own.duplicated += 1;
+            desk.copies.push(Box::new(Packet { charged: false, ..(*packet).clone() }));
+        }
+        if self.delays() {
+            desk.release(&mut packet);
+        }
+        if self.corrupt.hits(desk) {
+            self.own.corrupted += 1;
+            packet.payload = Payload::Damaged;
+        }
+        if self.held() >= self.limit {
+            self.ledger.drop(&packet);
+            desk.refuse(packet, DropReason::TailFull);
+            return Enqueued::Dropped;
+        }
+        packet.enqueued = desk.now;
+        self.schedule(packet, desk);
+        Enqueued::Queued
+    }
+
+    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+        loop {
+            let wake = match self.take_due(desk) {
+                Ok(packet) if self.child.is_none() => {
+                    self.ledger.leave(&packet);
+                    return Dequeued::Packet(packet);
+                }
+                Ok(packet) => {
+                    self.pass_to_child(packet, desk);
+                    continue;
+                }
+                Err(wake) => wake,
+            };
+            return self.ask_child(wake, desk);
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.ledger.backlog()
+    }
+
+    fn counters(&self) -> Counters {
+        Counters { requeues: self.own.reordered, ..self.ledger.counters() }
+    }
+
+    fn own_counters(&self, show: &mut dyn FnMut(&'static str, u64)) {
+        show("delayed", self.own.delayed);
+        show("dropped", self.own.dropped);
+        show("corrupted", self.own.corrupted);
+        show("duplicated", self.own.duplicated);
+        show("reordered", self.own.reordered);
+        show("ecn_marked", self.own.ecn_marked);
+    }
+
+    fn kind(&self) -> &'static str {
+        ROW.name
+    }
+
+    fn visit_children(&self, show: &mut dyn FnMut(&dyn Qdisc)) {
+        if let Some(child) = &self.child {
+            show(child.as_ref());
+        }
+    }
+}
+
+impl Chance {
+    #[inline]
+    fn hits(&mut self, desk: &mut Desk<'_>) -> bool {
+        self.stream.hits(self.share, desk.draws)
+    }
+}
+
+impl Netem {
+    /// It emulates time, so what it holds is on its way and not in its sender's queue.
+    fn delays(&self) -> bool {
+        self.delay.mean > 0 || self.delay.jitter > 0 || self.line.is_some()
+    }
+
+    fn held(&self) -> usize {
+        self.waiting.len() + self.child.as_ref().map_or(0, |child| child.backlog().packets as usize)
+    }
+
+    fn is_lost(&mut self, packet: &mut Packet, desk: &mut Desk<'_>) -> bool {
+        if !self.loss.next(desk.draws) {
+            return false;
+        }
+        if self.ecn && packet.mark() {
+            self.own.ecn_marked += 1;
+            self.ledger.marked += 1;
+            return false;
+        }
+        true
+    }
+
+    fn schedule(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) {
+        let stays = self.gap == 0
+            || self.since_reordered + 1 < self.gap
+            || self.reorder.stream.next(desk.draws) > self.reorder.share;
+        if !stays {
+            (self.since_reordered, self.own.reordered) = (0, self.own.reordered + 1);
+            return self.waiting.push_front((desk.now, packet));
+        }
+        self.since_reordered += 1;
+        let at = self.departure(&packet, desk);
+        self.own.delayed += u64::from(at > desk.now);
+        let place = match self.waiting.back() {
+            Some((last, _)) if *last > at => self.waiting.partition_point(|(other, _)| *other <= at),
+            _ => self.waiting.len(),
+        };
+        self.waiting.insert(place, (at, packet));
+    }
+
+    fn departure(&mut self, packet: &Packet, desk: &mut Desk<'_>) -> SimTime {
+        let mut delay = self.delay.next(desk.draws);
+        let Some(line) = self.line else { return desk.now + span(delay) };
+        let mut base = desk.now;
+        if let Some((last, _)) = self.waiting.back() {
+            // What passes until the packet before has left is part of the delay.
+            delay -= last.since(desk.now).as_nanos() as i64;
+            base = base.max(*last);
+        }
+        base + span(delay) + line.time_for(packet.frame_length())
+    }
+
+    /// The packet whose time has come, or when the next one's comes.
+    fn take_due(&mut self, desk: &mut Desk<'_>) -> Result<Box<Packet>, SimTime> {
+        let Some((at, _)) = self.waiting.front() else { return Err(SimTime::NEVER) };
+        let slot = self.slots.as_mut().map_or(SimTime::ZERO, |slots| slots.opens(*at, desk));
+        let at = slot.max(*at);
+        if at > desk.now {
+            return Err(at);
+        }
+        let (_, packet) = self.waiting.pop_front().expect("there is a first one");
+        if let Some(slots) = &mut self.slots {
+            slots.use_up(packet.frame_length());
+        }
+        Ok(packet)
+    }
+
+    fn pass_to_child(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) {
+        let before = desk.dropped.len();
+        if let Some(child) = &mut self.child {
+            child.enqueue(packet, desk);
+        }
+        self.ledger.drop_all(&desk.dropped[before..]);
+    }
+
+    fn ask_child(&mut self, wake: SimTime, desk: &mut Desk<'_>) -> Dequeued {
+        let before = desk.dropped.len();
+        let answer = self.child.as_mut().map_or(Dequeued::Empty, |child| child.dequeue(desk));
+        self.ledger.drop_all(&desk.dropped[before..]);
+        match answer {
+            Dequeued::Packet(packet) => {
+                self.ledger.leave(&packet);
+                Dequeued::Packet(packet)
+            }
+            Dequeued::NotBefore(at) => Dequeued::NotBefore(at.min(wake)),
+            Dequeued::Empty if wake < SimTime::NEVER => Dequeued::NotBefore(wake),
+            Dequeued::Empty => Dequeued::Empty,
+        }
+    }
+}
+
+impl Line {
+    fn time_for(&self, length: u32) -> Span {
+        let length = u64::from(length) + self.overhead;
+        let length = if self.cell == 0 {
+            length
+        } else {
+            length.div_ceil(self.cell) * (self.cell + self.cell_overhead)
+        };
+        self.rate.time_for(Bytes(length))
+    }
+}
+
+impl Slots {
+    /// When a packet that may leave at `due` finds a slot.
+    fn opens(&mut self, due: SimTime, desk: &mut Desk<'_>) -> SimTime {
+        let full = self.packets_left <= 0 || self.bytes_left <= 0;
+        if full && due <= desk.now && self.next <= desk.now {
+            self.next = desk.now.max(self.next);
+            self.open_next(desk);
+            return desk.now;
+        }
+        if full { self.next } else { SimTime::ZERO }
+    }
+
+    fn open_next(&mut self, desk: &mut Desk<'_>) {
+        let gap = self.least + u64::from(desk.draws.next_u32()) % (self.most - self.least + 1);
+        self.next += Span::from_nanos(gap.max(1));
+        let room = |limit: u64| if limit == 0 { i64::MAX } else { limit as i64 };
+        (self.packets_left, self.bytes_left) = (room(self.packets), room(self.bytes));
+    }
+
+    fn use_up(&mut self, length: u32) {
+        self.packets_left -= 1;
+        self.bytes_left -= i64::from(length);
+    }
+}
+
+fn span(ns: i64) -> Span {
+    Span::from_nanos(ns.max(0) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Rig, number, numbered, packet};
+
+    const MS: u64 = 1_000_000;
+    const PER_CENT: u64 = WHOLE / 100;
+
+    /// Arrival after `gap`; numbers and instants of the departures in ms.
+    fn through(given: &[(&str, u64)], packets: u32, gap: Span) -> Vec<(u32, f64)> {
+        let mut rig = Rig::of("netem", given);
+        let mut left = Vec::new();
+        for n in 0..packets {
+            let arrival = SimTime::ZERO + gap * u64::from(n);
+            run_until(&mut rig, arrival, &mut left);
+            rig.enqueue(numbered(0, n));
+        }
+        run_until(&mut rig, SimTime::NEVER, &mut left);
+        left
+    }
+
+    fn run_until(rig: &mut Rig, end: SimTime, left: &mut Vec<(u32, f64)>) {
+        loop {
+            match rig.dequeue() {
+                Dequeued::Packet(packet) => left.push((number(&packet), rig.now.as_nanos() as f64 / 1e6)),
+                Dequeued::NotBefore(t) if t <= end => rig.now = t,
+                _ => break,
+            }
+        }
+        if end < SimTime::NEVER {
+            rig.now = end;
+        }
+    }
+
+    #[test]
+    fn a_delay_is_exact_and_keeps_the_order() {
+        let left = through(&[("delay", 10 * MS)], 100, Span::from_micros(100));
+        assert!(
+            left.iter().enumerate().all(|(n, &(number, at))| {
+                number == n as u32 && (at - 10.0 - n as f64 * 0.1).abs() < 1e-9
+            })
+        );
+    }
+
+    #[test]
+    fn the_limit_counts_what_is_delayed() {
+        let left = through(&[("delay", 100 * MS)], 2000, Span::from_micros(10));
+        assert_eq!(left.len(), 1000);
+    }
+
+    #[test]
+    fn a_rate_and_a_delay_space_a_train_and_delay_it_once() {
+        let left = through(&[("delay", 20 * MS), ("rate", 10_000_000)], 10, Span::ZERO);
+        assert!((left[0].1 - 21.2112).abs() < 1e-6, "{left:?}");
+        assert!(left.windows(2).all(|pair| (pair[1].1 - pair[0].1 - 1.2112).abs() < 1e-6), "{left:?}");
+    }
+
+    #[test]
+    fn jitter_reorders_unless_there_is_a_rate() {
+        let jitter = [("delay", 100 * MS), ("jitter", 10 * MS)];
+        let in_order = |left: &[(u32, f64)]| left.is_sorted_by_key(|(number, _)| *number);
+        assert!(!in_order(&through(&jitter, 200, Span::from_millis(1))));
+        let with_rate = [jitter[0], jitter[1], ("rate", 100_000_000)];
+        assert!(in_order(&through(&with_rate, 200, Span::from_millis(1))));
+    }
+
+    #[test]
+    fn every_fifth_packet_overtakes_by_the_delay() {
+        let given = [("delay", 10 * MS), ("reorder", WHOLE), ("gap", 5)];
+        let left = through(&given, 100, Span::from_millis(1));
+        let early: Vec<u32> =
+            left.iter().filter(|(n, at)| (at - f64::from(*n)).abs() < 1e-9).map(|(n, _)| *n).collect();
+        assert_eq!(early[..4], [4, 9, 14, 19]);
+    }
+
+    #[test]
+    fn a_duplicate_goes_the_whole_way_again_and_is_not_duplicated() {
+        let left = through(&[("delay", 10 * MS), ("duplicate", WHOLE)], 10, Span::from_millis(1));
+        assert_eq!(left.len(), 20);
+    }
+
+    #[test]
+    fn a_random_loss_is_not_told_to_the_sender() {
+        let mut rig = Rig::of("netem", &[("loss", 50 * PER_CENT)]);
+        let answers: Vec<_> = (0..100).map(|_| rig.enqueue(packet(0, 1514))).collect();
+        let lost = answers.iter().filter(|&&answer| answer == Enqueued::Lost).count();
+        assert!((30..70).contains(&lost) && rig.dropped.len() == lost);
+        assert!(rig.dropped.iter().all(|(_, why)| *why == DropReason::RandomLoss));
+    }
+
+    #[test]
+    fn a_packet_that_is_delayed_is_no_longer_charged_to_its_socket() {
+        let charged = Packet { charged: true, ..packet(0, 1514) };
+        for (delay, released) in [(10 * MS, 1), (0, 0)] {
+            let mut rig = Rig::of("netem", &[("delay", delay)]);
+            rig.enqueue(charged.clone());
+            assert_eq!(rig.credits.len(), released);
+        }
+    }
+
+    #[test]
+    fn what_is_damaged_cannot_be_read() {
+        let mut rig = Rig::of("netem", &[("corrupt", WHOLE)]);
+        rig.enqueue(packet(0, 1514));
+        assert!(matches!(rig.dequeue(), Dequeued::Packet(packet) if packet.payload == Payload::Damaged));
+    }
+
+    #[test]
+    fn slots_let_packets_leave_together() {
+        let given = [("slot_min", 10 * MS), ("slot_max", 10 * MS), ("slot_packets", 3)];
+        let left = through(&given, 9, Span::from_millis(1));
+        let instants: Vec<u32> = left.iter().map(|(_, at)| *at as u32).collect();
+        assert!(instants.windows(4).all(|four| four[3] > four[0]), "{instants:?}");
+    }
+
+    #[test]
+    fn capable_packets_are_marked_instead_of_lost() {
+        let mut rig = Rig::of("netem", &[("loss", WHOLE), ("ecn", 1)]);
+        assert_eq!(
+            rig.enqueue(Packet { ecn: tailback_packet::Ecn::Ect0, ..packet(0, 1514) }),
+            Enqueued::Queued
+        );
+        assert_eq!(rig.enqueue(packet(0, 1514)), Enqueued::Lost);
+        assert_eq!(rig.counter("ecn_marked"), 1);
+    }
+
+    #[test]
+    fn due_packets_pass_through_the_child() {
+        let child = crate::registry::build(
+            "htb",
+            &Parameters::new([("rate".into(), 10_000_000)].into()),
+            &Attachment::default(),
+            None,
+        );
+        let mut rig = Rig::over("netem", &[("delay", 10 * MS)], child.ok());
+        (0..5).for_each(|n| assert_eq!(rig.enqueue(numbered(0, n)), Enqueued::Queued));
+        let mut left = Vec::new();
+        run_until(&mut rig, SimTime::NEVER, &mut left);
+        assert_eq!(left.len(), 5);
+        assert!((left[0].1, left[4].1) == (10.0, 10.0 + 1.1424 + 2.0 * 1.2112), "{left:?}");
+    }
+}

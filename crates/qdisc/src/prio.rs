@@ -1,0 +1,148 @@
+//! `prio`: bands in strict priority, each a class with a discipline of its own.
+//!
+//! enqueue: a filter's class, else the band of the type of service by `priomap`; into that band's discipline
+//! dequeue: the lowest band that has a packet                                             [linux-6.12 sch_prio.c]
+//!
+//! Band n is class n + 1. Deviation: `SO_PRIORITY` does not exist here.
+
+use tailback_packet::Packet;
+use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTime};
+
+use crate::ledger::Ledger;
+use crate::pfifo::Pfifo;
+use crate::priority::{self, PRIOMAP, Priomap};
+use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Filter, Inner, Qdisc, Row, filtered};
+
+pub(crate) const ROW: Row = Row {
+    name: "prio",
+    summary: "bands in strict priority with a discipline each",
+    source: include_str!("prio.rs"),
+    parameters: &[
+        Parameter::new("bands", ParameterUnit::Number, Some(3), (2, 16), "number of bands"),
+        PRIOMAP,
+    ],
+    classful: false,
+    classes: Some(&[]),
+    derive,
+    build,
+};
+
+struct Prio {
+    bands: Vec<Box<dyn Qdisc>>,
+    priomap: Priomap,
+    filters: Vec<Filter>,
+    ledger: Ledger,
+}
+
+fn derive(given: &mut Parameters, _device: &Attachment) -> Result<(), ParameterError> {
+    priority::check(given.require("priomap")?, given.require("bands")?)
+}
+
+fn build(given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
+    let plain = || Box::new(Pfifo::new(device.queue_length)) as Box<dyn Qdisc>;
+    let mut bands: Vec<Box<dyn Qdisc>> = (0..given.require("bands")?).map(|_| plain()).collect();
+    for class in inner.classes {
+        let place = usize::from(class.minor).checked_sub(1).and_then(|band| bands.get_mut(band));
+        let Some(band) = place else {
+            let why = format!("are too few for class {}", class.minor);
+            return Err(ParameterError::Conflict { name: "bands", why });
+        };
+        *band = class.child.unwrap_or_else(plain);
+    }
+    let priomap = Priomap(given.require("priomap")?);
+    Ok(Box::new(Prio { bands, priomap, filters: inner.filters, ledger: Ledger::default() }))
+}
+
+impl Qdisc for Prio {
+    fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+        let chosen = filtered(&self.filters, &packet).map(|class| usize::from(class).wrapping_sub(1));
+        let band = chosen.filter(|band| *band < self.bands.len());
+        let band = band.unwrap_or_else(|| self.priomap.band_of(packet.tos));
+        self.ledger.arrive(&packet);
+        let before = desk.dropped.len();
+        let answer = self.bands[band].enqueue(packet, desk);
+        self.ledger.drop_all(&desk.dropped[before..]);
+        answer
+    }
+
+    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+        let (before, mut wake) = (desk.dropped.len(), SimTime::NEVER);
+        let mut taken = None;
+        for band in &mut self.bands {
+            match band.dequeue(desk) {
+                Dequeued::Packet(packet) => {
+                    taken = Some(packet);
+                    break;
+                }
+                Dequeued::NotBefore(at) => wake = wake.min(at),
+                Dequeued::Empty => {}
+            }
+        }
+        self.ledger.drop_all(&desk.dropped[before..]);
+        match taken {
+            Some(packet) => {
+                self.ledger.leave(&packet);
+                Dequeued::Packet(packet)
+            }
+            None if wake < SimTime::NEVER => Dequeued::NotBefore(wake),
+            None => Dequeued::Empty,
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.ledger.backlog()
+    }
+
+    fn counters(&self) -> Counters {
+        self.ledger.counters()
+    }
+
+    fn kind(&self) -> &'static str {
+        ROW.name
+    }
+
+    fn visit_children(&self, show: &mut dyn FnMut(&dyn Qdisc)) {
+        self.bands.iter().for_each(|band| show(band.as_ref()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Rig, numbered};
+    use crate::{Class, Fits};
+
+    #[test]
+    fn a_low_band_goes_first() {
+        let mut rig = Rig::of("prio", &[]);
+        rig.enqueue(Packet { tos: 0x08, ..numbered(0, 0) });
+        rig.enqueue(numbered(0, 1));
+        rig.enqueue(Packet { tos: 0x10, ..numbered(0, 2) });
+        assert_eq!(rig.drain(), [2, 1, 0]);
+    }
+
+    #[test]
+    fn a_filter_chooses_the_band_and_a_class_its_discipline() {
+        let short = crate::registry::build(
+            "pfifo",
+            &Parameters::new([("limit".into(), 2)].into()),
+            &Attachment::default(),
+            None,
+        );
+        let class = Class { minor: 1, parent: 0, parameters: Parameters::default(), child: short.ok() };
+        let filters = vec![Filter { fits: Fits::From(vec![tailback_packet::SocketId(7)]), class: 1 }];
+        let mut rig = Rig::over_classes("prio", &[], Inner { child: None, classes: vec![class], filters });
+        rig.enqueue(numbered(0, 0));
+        for n in 1..5 {
+            rig.enqueue(numbered(7, n));
+        }
+        assert_eq!((rig.drain(), rig.dropped.len()), (vec![1, 2, 0], 2));
+    }
+
+    #[test]
+    fn a_map_to_a_band_that_is_not_there_is_refused() {
+        let given = Parameters::new([("bands".into(), 2)].into());
+        let told = crate::registry::resolve("prio", &given, &Attachment::default()).unwrap_err().to_string();
+        assert!(told.contains("names band 2, but the last one is 1"), "{told}");
+    }
+}

@@ -1,0 +1,285 @@
+//! `red`: random early detection over a byte-limited FIFO, adaptive if asked to.
+//!
+//! enqueue: RED judges the average backlog (`aqm/red.rs`); what it hits is marked with `ecn`, else dropped and the
+//!          sender told of congestion; above `max` with `harddrop` dropped always; with `nodrop` queued if not markable
+//! dequeue: the child's; a queue that runs empty begins to idle
+//! defaults: max = 3 · min or limit/4 · min = max/3 · burst = (2 · min + max) / (3 · avpkt) · probability 2 %
+//!
+//! [floyd93red] [linux-6.12 sch_red.c] [tc q_red.c]. The child is `bfifo limit` unless given; what it refuses is
+//! `pdrop`. Deviation: only `bandwidth`, not the speed of the device, stands for the rate of idle times.
+
+use tailback_packet::{DropReason, Packet};
+use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters, Rate};
+
+use crate::aqm::red::{Red, RedSettings, RedVerdict, weight_for};
+use crate::bfifo::Bfifo;
+use crate::ledger::Ledger;
+use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row};
+
+pub(crate) const ROW: Row = Row {
+    name: "red",
+    summary: "random early detection on the average backlog, adaptive if asked to",
+    source: include_str!("red.rs"),
+    parameters: PARAMETERS,
+    classful: true,
+    classes: None,
+    derive,
+    build,
+};
+
+const MOST: u64 = 1 << 30;
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::new("limit", ParameterUnit::Bytes, None, (1, MOST), "frame bytes held at most; must be given"),
+    Parameter::new("avpkt", ParameterUnit::Bytes, None, (1, 65_535), "average packet; must be given"),
+    Parameter::new(
+        "min",
+        ParameterUnit::Bytes,
+        None,
+        (1, MOST),
+        "average backlog below which nothing happens; not given: max / 3",
+    ),
+    Parameter::new(
+        "max",
+        ParameterUnit::Bytes,
+        None,
+        (1, MOST),
+        "average backlog above which every packet is hit; not given: 3 · min, or limit / 4",
+    ),
+    Parameter::new(
+        "burst",
+        ParameterUnit::Packets,
+        None,
+        (1, 1_000_000),
+        "packets that may arrive at an idle queue untouched; not given: (2 · min + max) / (3 · avpkt)",
+    ),
+    Parameter::new(
+        "probability",
+        ParameterUnit::Fraction,
+        Some(85_899_345),
+        (0, u32::MAX as u64),
+        "probability at the upper threshold",
+    ),
+    Parameter::new(
+        "bandwidth",
+        ParameterUnit::Rate,
+        Some(10_000_000),
+        (8, 10_000_000_000_000),
+        "rate at which an idle queue's average decays",
+    ),
+    Parameter::flag("ecn", false, "mark ECN-capable packets instead of dropping them"),
+    Parameter::flag("harddrop", false, "above `max` drop even what could be marked"),
+    Parameter::flag("nodrop", false, "with `ecn`: queue what cannot be marked"),
+    Parameter::flag("adaptive", false, "move the probability so that the average stays in the middle"),
+];
+
+struct RedQueue {
+    law: Red,
+    settings: RedSettings,
+    action: Action,
+    adaptive: bool,
+    child: Box<dyn Qdisc>,
+    ledger: Ledger,
+    marked: u64,
+    early: u64,
+    refused: u64,
+}
+
+/// What is done with a packet that is hit.
+#[derive(Clone, Copy)]
+struct Action {
+    ecn: bool,
+    harddrop: bool,
+    nodrop: bool,
+}
+
+fn derive(given: &mut Parameters, _device: &Attachment) -> Result<(), ParameterError> {
+    let (limit, packet) = (given.require("limit")?, given.require("avpkt")?);
+    let max = given.given("max").unwrap_or_else(|| given.given("min").map_or(limit / 4, |min| 3 * min));
+    let min = given.given("min").unwrap_or(max / 3);
+    let burst = given.given("burst").unwrap_or((2 * min + max) / (3 * packet));
+    if max <= min {
+        let why = format!("({min}) is not below `max` ({max}): give both, min < max < limit");
+        return Err(ParameterError::Conflict { name: "min", why });
+    }
+    if weight_for(min, burst, packet).is_none() {
+        let why = format!(
+            "({burst} packets) does not go with `min` ({min} b): give more packets, or a larger `avpkt`"
+        );
+        return Err(ParameterError::Conflict { name: "burst", why });
+    }
+    [("max", max), ("min", min), ("burst", burst)].iter().for_each(|(name, value)| given.set(name, *value));
+    Ok(())
+}
+
+fn build(given: &Parameters, _device: &Attachment, inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
+    let value = |name| given.require(name);
+    let (min, packet) = (value("min")?, value("avpkt")?);
+    let weight = weight_for(min, value("burst")?, packet).unwrap_or(1);
+    let sample = Rate::from_bits_per_sec(value("bandwidth")?).time_for(Bytes(packet));
+    let child = match inner.child {
+        Some(child) => child,
+        None => Box::new(Bfifo::new(value("limit")?)),
+    };
+    Ok(Box::new(RedQueue {
+        law: Red::new(value("probability")?),
+        settings: RedSettings::new(min, value("max")?, weight, sample),
+        action: Action {
+            ecn: value("ecn")? == 1,
+            harddrop: value("harddrop")? == 1,
+            nodrop: value("nodrop")? == 1,
+        },
+        adaptive: value("adaptive")? == 1,
+        child,
+        ledger: Ledger::default(),
+        marked: 0,
+        early: 0,
+        refused: 0,
+    }))
+}
+
+impl Qdisc for RedQueue {
+    #[inline]
+    fn enqueue(&mut self, mut packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+        if self.adaptive {
+            self.law.adapt(&self.settings, desk.now);
+        }
+        self.ledger.arrive(&packet);
+        let backlog = self.child.backlog().bytes;
+        let verdict = self.law.arrive(backlog, &self.settings, desk.now, desk.draws);
+        if verdict != RedVerdict::Pass && self.hit(verdict, &mut packet) {
+            self.early += 1;
+            self.ledger.drop(&packet);
+            desk.refuse(packet, DropReason::Aqm);
+            return Enqueued::Congestion;
+        }
+        let before = desk.dropped.len();
+        let answer = self.child.enqueue(packet, desk);
+        self.refused += (desk.dropped.len() - before) as u64;
+        self.ledger.drop_all(&desk.dropped[before..]);
+        answer
+    }
+
+    #[inline]
+    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+        let before = desk.dropped.len();
+        let answer = self.child.dequeue(desk);
+        self.ledger.drop_all(&desk.dropped[before..]);
+        match &answer {
+            Dequeued::Packet(packet) => self.ledger.leave(packet),
+            _ => self.law.ran_empty(desk.now),
+        }
+        if self.child.backlog().packets == 0 {
+            self.law.ran_empty(desk.now);
+        }
+        answer
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.ledger.backlog()
+    }
+
+    fn counters(&self) -> Counters {
+        self.ledger.counters()
+    }
+
+    fn own_counters(&self, show: &mut dyn FnMut(&'static str, u64)) {
+        show("marked", self.marked);
+        show("early", self.early);
+        show("pdrop", self.refused);
+        show("other", 0);
+        if self.adaptive {
+            show("max_P", self.law.max_probability());
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        ROW.name
+    }
+
+    fn visit_children(&self, show: &mut dyn FnMut(&dyn Qdisc)) {
+        show(self.child.as_ref());
+    }
+}
+
+impl RedQueue {
+    /// Marks a packet that is hit if it may; true if it must be dropped.
+    fn hit(&mut self, verdict: RedVerdict, packet: &mut Packet) -> bool {
+        self.ledger.overlimits += 1;
+        let spared = self.action.ecn && !(verdict == RedVerdict::Forced && self.action.harddrop);
+        if spared && packet.mark() {
+            self.marked += 1;
+            self.ledger.marked += 1;
+            return false;
+        }
+        !(spared && self.action.nodrop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Rig, packet};
+    use tailback_packet::Ecn;
+
+    /// A queue kept at `held` full frames for so many arrivals.
+    fn arrivals(rig: &mut Rig, held: u32, arrivals: u32, like: &Packet) -> u32 {
+        let mut accepted = 0;
+        for _ in 0..arrivals {
+            accepted += u32::from(rig.enqueue(like.clone()) == Enqueued::Queued);
+            while rig.qdisc.backlog().packets > held {
+                rig.dequeue();
+            }
+        }
+        accepted
+    }
+
+    #[test]
+    fn the_defaults_of_the_worked_example() {
+        let given = Parameters::new([("limit".into(), 400_000), ("avpkt".into(), 1000)].into());
+        let resolved = crate::registry::resolve("red", &given, &Attachment::default()).unwrap();
+        let of = |name| resolved.given(name).unwrap();
+        assert_eq!(["max", "min", "burst", "bandwidth"].map(of), [100_000, 33_333, 55, 10_000_000]);
+    }
+
+    #[test]
+    fn a_sender_that_is_hit_is_told_to_slow_down() {
+        let mut rig = Rig::of("red", &[("limit", 400_000), ("avpkt", 1000)]);
+        let accepted = arrivals(&mut rig, 100, 5000, &packet(0, 1514));
+        assert!(accepted < 5000 && rig.counter("early") == u64::from(5000 - accepted));
+        assert_eq!(rig.qdisc.counters().overlimits, rig.counter("early"));
+    }
+
+    #[test]
+    fn with_ecn_capable_packets_are_only_marked_unless_harddrop() {
+        let capable = Packet { ecn: Ecn::Ect0, ..packet(0, 1514) };
+        let ecn = [("limit", 400_000), ("avpkt", 1000), ("ecn", 1)];
+        let mut rig = Rig::of("red", &ecn);
+        assert_eq!(arrivals(&mut rig, 100, 3000, &capable), 3000);
+        assert!(rig.counter("marked") > 100);
+        let mut hard = Rig::of("red", &[ecn[0], ecn[1], ecn[2], ("harddrop", 1)]);
+        assert!(arrivals(&mut hard, 100, 3000, &capable) < 3000);
+    }
+
+    #[test]
+    fn nodrop_queues_what_cannot_be_marked() {
+        let mut rig = Rig::of("red", &[("limit", 400_000), ("avpkt", 1000), ("ecn", 1), ("nodrop", 1)]);
+        assert_eq!(arrivals(&mut rig, 100, 3000, &packet(0, 1514)), 3000);
+    }
+
+    #[test]
+    fn a_short_limit_is_reached_before_the_average_rises() {
+        let given = [("limit", 30_000), ("avpkt", 1000), ("min", 20_000), ("max", 25_000), ("burst", 500)];
+        let mut rig = Rig::of("red", &given);
+        rig.fill(30, &packet(0, 1514));
+        assert_eq!((rig.counter("pdrop"), rig.counter("early")), (11, 0));
+    }
+
+    #[test]
+    fn thresholds_the_wrong_way_round_are_refused() {
+        let given = [("limit", 400_000), ("avpkt", 1000), ("min", 5000), ("max", 4000)];
+        let given = Parameters::new(given.iter().map(|(name, value)| ((*name).into(), *value)).collect());
+        let told = crate::registry::resolve("red", &given, &Attachment::default()).unwrap_err().to_string();
+        assert!(told.contains("`min` (5000) is not below `max` (4000)"), "{told}");
+    }
+}

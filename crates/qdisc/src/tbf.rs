@@ -1,0 +1,335 @@
+//! `tbf`: a token bucket in front of one queue; a packet leaves once its whole length is in the bucket.
+//!
+//! tokens:  N ≤ burst/rate ns, P ≤ mtu/peakrate ns, both full at the start
+//! dequeue: N' = min(N + d, burst/rate) − L/rate, P' likewise; both ≥ 0: send and keep them, else wait max(−N', −P')
+//! limit:   given, or rate · latency + burst (with a peak rate at most peakrate · latency + mtu), of a `bfifo`
+//!
+//! Unlike `htb` it never goes into debt: with a burst of one frame, frames leave exactly L/rate apart. A packet longer
+//! than the bucket can never leave: it is dropped as it arrives. `overlimits` counts the waits.
+//! [linux-6.12 sch_tbf.c] [tc q_tbf.c]. Deviation: a train longer than the bucket is dropped, not taken apart.
+
+use tailback_packet::{DropReason, Packet};
+use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters, Rate, SimTime, Span};
+
+use crate::bfifo::Bfifo;
+use crate::framing::{self, Framing};
+use crate::ledger::Ledger;
+use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row};
+
+pub(crate) const ROW: Row = Row {
+    name: "tbf",
+    summary: "token bucket without debt over one queue",
+    source: include_str!("tbf.rs"),
+    parameters: PARAMETERS,
+    classful: true,
+    classes: None,
+    derive,
+    build,
+};
+
+const RATE_MOST: u64 = 10_000_000_000_000;
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::new(
+        "rate",
+        ParameterUnit::Rate,
+        None,
+        (8, RATE_MOST),
+        "rate in frame bytes without FCS; must be given",
+    ),
+    Parameter::new(
+        "burst",
+        ParameterUnit::Bytes,
+        None,
+        (1, u32::MAX as u64),
+        "size of the bucket; longer packets are dropped; must be given",
+    ),
+    Parameter::new(
+        "limit",
+        ParameterUnit::Bytes,
+        None,
+        (1, u32::MAX as u64),
+        "frame bytes that wait at most; this or `latency`",
+    ),
+    Parameter::new(
+        "latency",
+        ParameterUnit::Time,
+        None,
+        (1, 1_000_000_000_000),
+        "how long a packet may wait for tokens; gives the limit",
+    ),
+    Parameter::new(
+        "peakrate",
+        ParameterUnit::Rate,
+        None,
+        (8, RATE_MOST),
+        "rate at which the bucket empties; needs `mtu`; not given: at once",
+    ),
+    Parameter::new(
+        "mtu",
+        ParameterUnit::Bytes,
+        None,
+        (1, u32::MAX as u64),
+        "size of the bucket of the peak rate",
+    ),
+    framing::MPU,
+    framing::OVERHEAD,
+    framing::LINKLAYER,
+];
+
+struct Tbf {
+    bucket: Bucket,
+    peak: Option<Bucket>,
+    framing: Framing,
+    checkpoint: SimTime,
+    /// Longer packets cannot pass.
+    longest: u64,
+    /// A packet taken from the child that waits for its tokens.
+    head: Option<Box<Packet>>,
+    child: Box<dyn Qdisc>,
+    ledger: Ledger,
+}
+
+/// Tokens in nanoseconds of sending time.
+struct Bucket {
+    rate: Rate,
+    depth: i64,
+    tokens: i64,
+}
+
+fn derive(given: &mut Parameters, _device: &Attachment) -> Result<(), ParameterError> {
+    let (rate, burst) = (given.require("rate")? / 8, given.require("burst")?);
+    if given.given("peakrate").is_some() != given.given("mtu").is_some() {
+        let why = "and `peakrate` need each other: give both, or none".to_owned();
+        return Err(ParameterError::Conflict { name: "mtu", why });
+    }
+    let (limit, latency) = (given.given("limit"), given.given("latency"));
+    let by_latency = |latency: u64| {
+        let of = |rate: u64, size: u64| bytes_in(rate, latency) + size;
+        let peak =
+            given.given("peakrate").zip(given.given("mtu")).map_or(u64::MAX, |(peak, mtu)| of(peak / 8, mtu));
+        of(rate, burst).min(peak).min(u64::from(u32::MAX))
+    };
+    match (limit, latency) {
+        (Some(_), None) => Ok(()),
+        (None, Some(latency)) => {
+            let limit = by_latency(latency);
+            given.set("limit", limit);
+            Ok(())
+        }
+        (None, None) => Err(ParameterError::Missing("limit")),
+        // The limit that followed from the latency, seen again.
+        (Some(limit), Some(latency)) if limit == by_latency(latency) => Ok(()),
+        (Some(_), Some(_)) => {
+            let why = "and `limit` say the same thing: give one of them".to_owned();
+            Err(ParameterError::Conflict { name: "latency", why })
+        }
+    }
+}
+
+fn bytes_in(bytes_per_sec: u64, ns: u64) -> u64 {
+    (u128::from(bytes_per_sec) * u128::from(ns) / 1_000_000_000).min(u128::from(u32::MAX)) as u64
+}
+
+fn build(given: &Parameters, _device: &Attachment, inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
+    let (burst, mtu) = (given.require("burst")?, given.given("mtu").unwrap_or(u64::MAX));
+    let bucket = Bucket::full(given.require("rate")?, burst);
+    let peak = given.given("peakrate").map(|rate| Bucket::full(rate, mtu));
+    let child = match inner.child {
+        Some(child) => child,
+        None => Box::new(Bfifo::new(given.require("limit")?)),
+    };
+    Ok(Box::new(Tbf {
+        bucket,
+        peak,
+        framing: Framing::from_parameters(given)?,
+        checkpoint: SimTime::ZERO,
+        longest: burst.min(mtu),
+        head: None,
+        child,
+        ledger: Ledger::default(),
+    }))
+}
+
+impl Qdisc for Tbf {
+    #[inline]
+    fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+        self.ledger.arrive(&packet);
+        if u64::from(self.framing.charged(packet.frame_length())) > self.longest {
+            self.ledger.drop(&packet);
+            desk.refuse(packet, DropReason::TooLong);
+            return Enqueued::Dropped;
+        }
+        let before = desk.dropped.len();
+        let answer = self.child.enqueue(packet, desk);
+        self.ledger.drop_all(&desk.dropped[before..]);
+        answer
+    }
+
+    #[inline]
+    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+        if self.head.is_none() {
+            let before = desk.dropped.len();
+            let answer = self.child.dequeue(desk);
+            self.ledger.drop_all(&desk.dropped[before..]);
+            match answer {
+                Dequeued::Packet(packet) => self.head = Some(packet),
+                other => return other,
+            }
+        }
+        let Some(packet) = self.head.take() else { return Dequeued::Empty };
+        match self.pay(self.framing.charged(packet.frame_length()), desk.now) {
+            None => {
+                self.ledger.leave(&packet);
+                Dequeued::Packet(packet)
+            }
+            Some(wait) => {
+                self.head = Some(packet);
+                self.ledger.overlimits += 1;
+                Dequeued::NotBefore(desk.now + wait)
+            }
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.ledger.backlog()
+    }
+
+    fn counters(&self) -> Counters {
+        self.ledger.counters()
+    }
+
+    fn own_levels(&self, show: &mut dyn FnMut(&'static str, i64)) {
+        show("tokens", self.bucket.tokens);
+        show("ptokens", self.peak.as_ref().map_or(0, |peak| peak.tokens));
+    }
+
+    fn kind(&self) -> &'static str {
+        ROW.name
+    }
+
+    fn visit_children(&self, show: &mut dyn FnMut(&dyn Qdisc)) {
+        show(self.child.as_ref());
+    }
+}
+
+impl Tbf {
+    /// Pays for a packet; or says how long to wait.
+    fn pay(&mut self, length: u32, now: SimTime) -> Option<Span> {
+        let elapsed = now.since(self.checkpoint).as_nanos().min(i64::MAX as u64 / 2) as i64;
+        let left = self.bucket.left_after(length, elapsed);
+        let peak_left = self.peak.as_ref().map_or(0, |peak| peak.left_after(length, elapsed));
+        if left < 0 || peak_left < 0 {
+            return Some(Span::from_nanos((-left).max(-peak_left) as u64));
+        }
+        self.checkpoint = now;
+        self.bucket.tokens = left;
+        if let Some(peak) = &mut self.peak {
+            peak.tokens = peak_left;
+        }
+        None
+    }
+}
+
+impl Bucket {
+    fn full(bits_per_sec: u64, size: u64) -> Bucket {
+        let rate = Rate::from_bytes_per_sec(bits_per_sec / 8);
+        let depth = rate.time_for(Bytes(size)).as_nanos().min(i64::MAX as u64 / 2) as i64;
+        Bucket { rate, depth, tokens: depth }
+    }
+
+    fn left_after(&self, length: u32, elapsed: i64) -> i64 {
+        let cost = self.rate.time_for(Bytes(u64::from(length))).as_nanos() as i64;
+        (self.tokens + elapsed).min(self.depth) - cost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Rig, packet};
+
+    const TEN_MBIT: u64 = 10_000_000;
+
+    /// Departures of so many full frames that are all there at the start.
+    fn departures(given: &[(&str, u64)], packets: u32) -> Vec<u64> {
+        let mut rig = Rig::of("tbf", given);
+        rig.fill(packets, &packet(0, 1514));
+        let mut times = Vec::new();
+        loop {
+            match rig.dequeue() {
+                Dequeued::Packet(_) => times.push(rig.now.as_nanos()),
+                Dequeued::NotBefore(t) => rig.now = t,
+                Dequeued::Empty => return times,
+            }
+        }
+    }
+
+    #[test]
+    fn with_a_bucket_of_one_frame_frames_leave_exactly_1_2112_ms_apart() {
+        let times = departures(&[("rate", TEN_MBIT), ("burst", 1514), ("limit", 100_000)], 10);
+        assert!(times.windows(2).all(|pair| pair[1] - pair[0] == 1_211_200), "{times:?}");
+    }
+
+    #[test]
+    fn a_bucket_of_5120_bytes_lets_three_frames_through_at_once() {
+        let times = departures(&[("rate", TEN_MBIT), ("burst", 5120), ("limit", 100_000)], 10);
+        assert_eq!(times.iter().filter(|&&at| at == 0).count(), 3);
+        assert_eq!(times[3], (4 * 1514 - 5120) * 800);
+    }
+
+    #[test]
+    fn a_packet_longer_than_the_bucket_is_dropped() {
+        let mut rig = Rig::of("tbf", &[("rate", TEN_MBIT), ("burst", 1513), ("limit", 100_000)]);
+        assert_eq!(rig.enqueue(packet(0, 1514)), Enqueued::Dropped);
+        assert_eq!(rig.dropped[0].1, DropReason::TooLong);
+    }
+
+    #[test]
+    fn a_latency_of_50_ms_makes_a_limit_of_67620_bytes() {
+        let given = [("rate", TEN_MBIT), ("burst", 5120), ("latency", 50_000_000)];
+        let mut rig = Rig::of("tbf", &given);
+        rig.fill(100, &packet(0, 1514));
+        assert_eq!(rig.qdisc.backlog().packets, 44);
+        let all = Parameters::new(given.iter().map(|(name, value)| ((*name).into(), *value)).collect());
+        let resolved = crate::registry::resolve("tbf", &all, &Attachment::default()).unwrap();
+        assert_eq!(resolved.given("limit"), Some(67_620));
+    }
+
+    #[test]
+    fn a_peak_rate_spreads_the_burst() {
+        let given = [
+            ("rate", TEN_MBIT),
+            ("burst", 15_140),
+            ("limit", 100_000),
+            ("peakrate", 2 * TEN_MBIT),
+            ("mtu", 1540),
+        ];
+        let times = departures(&given, 20);
+        assert!(times[1..8].windows(2).all(|pair| pair[1] - pair[0] == 605_600), "{times:?}");
+        assert!(times[12..].windows(2).all(|pair| pair[1] - pair[0] >= 605_600));
+    }
+
+    #[test]
+    fn an_idle_bucket_fills_to_its_burst() {
+        let mut rig = Rig::of("tbf", &[("rate", TEN_MBIT), ("burst", 3028), ("limit", 100_000)]);
+        for start in [0, 5, 100] {
+            rig.now = SimTime::ZERO + Span::from_secs(start);
+            rig.fill(4, &packet(0, 1514));
+            assert!(rig.serve(u64::MAX).is_some() && rig.serve(u64::MAX).is_some());
+            assert!(
+                matches!(rig.dequeue(), Dequeued::NotBefore(t) if t.since(rig.now) == Span::from_nanos(1_211_200))
+            );
+            rig.now += Span::from_secs(1);
+            (0..2).for_each(|_| drop(rig.dequeue()));
+        }
+    }
+
+    #[test]
+    fn latency_and_limit_together_are_refused() {
+        let given = [("rate", TEN_MBIT), ("burst", 5120), ("latency", 50_000_000), ("limit", 5000)];
+        let all = Parameters::new(given.iter().map(|(name, value)| ((*name).into(), *value)).collect());
+        let told = crate::registry::resolve("tbf", &all, &Attachment::default()).unwrap_err().to_string();
+        assert!(told.contains("give one of them"), "{told}");
+    }
+}
