@@ -110,12 +110,11 @@ def _chain(algorithm: words.Algorithm, rows: Sequence[Row]) -> list[Explanation]
 
 def _resolved(row: Row, given: Mapping[str, int]) -> Mapping[str, int]:
     """What a discipline is set to on an Ethernet device; what was given, for a control or where a value is missing."""
-    from tailback import _core
-
-    if row.name not in {qdisc.name for qdisc in CoreRegistry().qdiscs}:
+    registry = CoreRegistry()
+    if row.name not in {qdisc.name for qdisc in registry.qdiscs}:
         return given
     try:
-        return _core.resolved_qdisc(row.name, dict(given), ETHERNET_MTU)
+        return registry.resolved_qdisc(row.name, given, ETHERNET_MTU)
     except ValueError as error:
         if all(parameter.name in given or not parameter.required for parameter in row.parameters):
             raise WrongInput(f"{error}\n  hint: change one of the values") from None

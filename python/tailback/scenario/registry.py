@@ -38,7 +38,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Row:
-    """One algorithm. `classful`: it holds a child discipline; `classes`: what each of its classes takes, if it has any."""
+    """One algorithm. `classful`: it holds a child; `classes`: what each of its classes takes, if it has any."""
 
     name: str
     summary: str
@@ -78,6 +78,11 @@ class CoreRegistry:
     @cached_property
     def congestion_controls(self) -> tuple[Row, ...]:
         return rows(_core().congestion_controls())
+
+    def resolved_qdisc(self, kind: str, given: Mapping[str, int], mtu: int) -> dict[str, int]:
+        """All that a discipline is set to on a device of that MTU; ValueError if it cannot be so."""
+        resolved: dict[str, int] = _core().resolved_qdisc(kind, dict(given), mtu)
+        return resolved
 
     @cached_property
     def drivers(self) -> tuple[Row, ...]:

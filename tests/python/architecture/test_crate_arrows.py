@@ -22,7 +22,7 @@ BELOW: dict[str, set[str]] = {
     "tcp": {"units", "packet", "cc"},
     "drill": {"units", "packet", "cc", "tcp"},
     "world": {"units", "packet", "cc", "qdisc", "wifi", "tcp", "engine", "record"},
-    "python": {"units", "cc", "qdisc", "wifi", "drill", "world"},
+    "python": {"units", "packet", "cc", "qdisc", "wifi", "drill", "world"},
     "agent": set(),
 }
 """What each crate may depend on, in its tests and benches too."""
