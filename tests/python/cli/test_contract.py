@@ -222,7 +222,7 @@ def test_lists_and_explanations_come_from_the_registries() -> None:
     assert "slots" in tailback("explain", "ath9k").stdout
     assert "candlestick" in tailback("list", "plot").stdout
     explained = tailback("explain", "htb rate 10mbit | fq_codel limit 180").stdout
-    assert "token-bucket" in explained
+    assert "borrow" in explained
     assert "180p" in explained
     assert "rfc8290" in explained
 
