@@ -64,6 +64,7 @@ struct Bench {
     draws: Xoshiro256StarStar,
     dropped: Vec<(Box<Packet>, tailback_packet::DropReason)>,
     credits: Vec<(SocketId, u32)>,
+    #[expect(clippy::vec_box, reason = "packets travel in boxes")]
     copies: Vec<Box<Packet>>,
     now: SimTime,
     flows: u32,

@@ -45,6 +45,7 @@ struct Watched {
     draws: Xoshiro256StarStar,
     dropped: Vec<(Box<Packet>, DropReason)>,
     credits: Vec<(SocketId, u32)>,
+    #[expect(clippy::vec_box, reason = "packets travel in boxes")]
     copies: Vec<Box<Packet>>,
     /// ECN bits of every packet as it arrived, by number.
     arrivals: Vec<Ecn>,
