@@ -13,12 +13,18 @@ def _controls(registry: Registry) -> Sequence[Row]:
     return registry.congestion_controls
 
 
+NOTHING_WITHOUT_CLASSES = ("drr",)
+"""Disciplines that drop what no filter gives to a class."""
+
+
 def _disciplines(registry: Registry) -> list[Row]:
-    """Those that can stand below a shaper: they hold no other, and need no option to be given."""
+    """Those that can stand below a shaper by their name alone: they hold no other, need neither option nor class."""
     return [
         row
         for row in registry.qdiscs
-        if not row.classful and not any(parameter.required for parameter in row.parameters)
+        if not row.classful
+        and row.name not in NOTHING_WITHOUT_CLASSES
+        and not any(parameter.required for parameter in row.parameters)
     ]
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import json
 import threading
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa
 import pytest
 
 from tailback import _core
+from tailback.scenario.registry import Unit
 
 SECOND = 1_000_000_000
 
@@ -135,7 +136,7 @@ def test_every_algorithm_has_a_summary_a_source_and_parameters_within_their_rang
     for row in rows():
         assert row["name"] and row["summary"] and "[" in row["source"]
         for parameter in row["parameters"]:
-            assert parameter["unit"] in ("number", "packets", "bytes", "time", "rate", "flag")
+            assert parameter["unit"] in get_args(Unit)
             assert parameter["least"] <= parameter["most"]
             if parameter["default"] is not None:
                 assert parameter["least"] <= parameter["default"] <= parameter["most"]
