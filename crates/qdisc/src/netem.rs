@@ -204,7 +204,10 @@ fn derive(given: &mut Parameters, _device: &Attachment) -> Result<(), ParameterE
         return Err(ParameterError::Conflict { name: "reorder", why });
     }
     match (reorder, gap) {
-        (0, 1..) => given.set("reorder", WHOLE),
+        (0, 1..) => {
+            let why = "says how often packets are reordered, but none is: give `reorder`".to_owned();
+            return Err(ParameterError::Conflict { name: "gap", why });
+        }
         (1.., 0) => given.set("gap", 1),
         _ => {}
     }

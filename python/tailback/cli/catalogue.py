@@ -85,7 +85,8 @@ def _chain(algorithm: words.Algorithm, rows: Sequence[Row]) -> list[Explanation]
             for each in algorithm.classes
             if row.classes
         ]
-    return found + [one for child in dict.fromkeys(algorithm.children) for one in _chain(child, rows)]
+    different = [child for place, child in enumerate(algorithm.children) if child not in algorithm.children[:place]]
+    return found + [one for child in different for one in _chain(child, rows)]
 
 
 def _resolved(row: Row, given: Mapping[str, int]) -> Mapping[str, int]:

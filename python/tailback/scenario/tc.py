@@ -134,7 +134,7 @@ _WHOLE_NUMBER = re.compile(r"[0-9]{1,20}|0[xX][0-9a-fA-F]{1,16}")
 #: Where `tc` takes bytes as a plain number, without a unit.
 _PLAIN_BYTES = {
     ("fq", "quantum"), ("fq", "initial_quantum"), ("fq_codel", "quantum"), ("htb", "quantum"), ("htb", "mtu"),
-    ("htb", "mpu"), ("tbf", "mpu"),
+    ("htb", "mpu"), ("tbf", "mpu"), ("sfq", "redflowlimit"), ("sfq", "min"), ("sfq", "max"), ("sfq", "avpkt"),
 }  # fmt: skip
 
 #: Where `tc` takes a number of packets as it takes sizes (`10k`).
@@ -327,6 +327,8 @@ def _loss(words: Words, table: Table) -> Options:
 
 
 def _slot(words: Words, table: Table) -> Options:
+    if words.peek() == "distribution":
+        raise WordError("`slot distribution` of `netem` is not modelled", "give the least and the most gap: slot 1ms 2ms")
     found = positional("slot_min", "slot_max")(words, table)
     while words.peek() in ("packets", "bytes"):
         name = f"slot_{words.next()}"
