@@ -130,12 +130,15 @@ def test_checking_leaves_a_good_scenario_alone() -> None:
     assert scenario == before
 
 
+UNITS = ("number", "packets", "bytes", "time", "rate", "flag", "percent", "fraction", "gain", "choice")
+
+
 @pytest.mark.parametrize("rows", [_core.congestion_controls, _core.qdiscs])
 def test_every_algorithm_has_a_summary_a_source_and_parameters_within_their_ranges(rows: Any) -> None:
     for row in rows():
         assert row["name"] and row["summary"] and "[" in row["source"]
         for parameter in row["parameters"]:
-            assert parameter["unit"] in ("number", "packets", "bytes", "time", "rate", "flag")
+            assert parameter["unit"] in UNITS
             assert parameter["least"] <= parameter["most"]
             if parameter["default"] is not None:
                 assert parameter["least"] <= parameter["default"] <= parameter["most"]
