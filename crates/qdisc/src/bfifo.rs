@@ -18,7 +18,7 @@ pub(crate) const ROW: Row = Row {
     parameters: PARAMETERS,
     classful: false,
     classes: None,
-    derive: derive,
+    derive,
     build,
 };
 

@@ -19,7 +19,7 @@ pub(crate) const ROW: Row = Row {
     parameters: PARAMETERS,
     classful: false,
     classes: None,
-    derive: derive,
+    derive,
     build,
 };
 

@@ -59,8 +59,9 @@ pub(crate) struct Rig {
     pub now: SimTime,
     pub dropped: Vec<(Box<Packet>, DropReason)>,
     pub credits: Vec<(SocketId, u32)>,
+    #[expect(clippy::vec_box, reason = "packets travel in boxes")]
     pub copies: Vec<Box<Packet>>,
-    draws: Xoshiro256StarStar,
+    pub draws: Xoshiro256StarStar,
 }
 
 impl Rig {

@@ -7,12 +7,9 @@ from pathlib import Path
 from tailback.cli.failures import WrongInput
 from tailback.scenario import tc, words
 from tailback.scenario.errors import WordError, nearest_hint
-from tailback.scenario.registry import CoreRegistry, Parameter, Row
+from tailback.scenario.registry import CoreRegistry, Parameter, Row, resolved_qdisc
 
 Listing = list[tuple[str, str]]
-
-#: The device that `explain` resolves parameters for.
-ETHERNET_MTU = 1500
 
 EXPERIMENTS = "experiments"
 """The folder of ready experiments, in the working directory or in the checkout this package runs from."""
@@ -91,12 +88,10 @@ def _chain(algorithm: words.Algorithm, rows: Sequence[Row]) -> list[Explanation]
 
 def _resolved(row: Row, given: Mapping[str, int]) -> Mapping[str, int]:
     """What a discipline is set to on an Ethernet device; what was given, for a control or where a value is missing."""
-    from tailback import _core
-
     if row.name not in {qdisc.name for qdisc in CoreRegistry().qdiscs}:
         return given
     try:
-        return _core.resolved_qdisc(row.name, dict(given), ETHERNET_MTU)
+        return resolved_qdisc(row.name, given)
     except ValueError as error:
         if all(parameter.name in given or not parameter.required for parameter in row.parameters):
             raise WrongInput(f"{error}\n  hint: change one of the values") from None
