@@ -38,7 +38,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Row:
-    """One algorithm. `classful`: it holds a child discipline; `classes`: what each of its classes takes, if it has any."""
+    """One algorithm. `classful`: it holds a child; `classes`: what each of its classes takes, if it has any."""
 
     name: str
     summary: str
@@ -81,7 +81,7 @@ ETHERNET_MTU = 1500
 
 
 def resolved_qdisc(kind: str, options: Mapping[str, int], mtu: int = ETHERNET_MTU) -> dict[str, int]:
-    """What a discipline is set to on a device, its defaults filled in; `ValueError` if its values do not go together."""
+    """What a discipline is set to on a device, defaults filled in; `ValueError` if values do not go together."""
     return dict(_core().resolved_qdisc(kind, dict(options), mtu))
 
 

@@ -12,9 +12,8 @@ same option twice and rates in per cent of a device's speed are refused.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -93,7 +92,8 @@ def value_of(parameter: Parameter, word: str, kind: str) -> int:
 
 def written(parameter: Parameter, value: int) -> str:
     """A value as `tc` would take it."""
-    return _WRITERS.get(parameter.unit, lambda _, number: str(number))(parameter, value)
+    writer = _WRITERS.get(parameter.unit)
+    return str(value) if writer is None else writer(parameter, value)
 
 
 def _option(word: str, rest: Words, table: Table) -> Options:
@@ -261,7 +261,9 @@ def positional(*names: str) -> Form:
     """Values one after another, the first required; the next keyword ends them."""
 
     def read(words: Words, table: Table) -> Options:
-        found = {names[0]: value_of(table.require(names[0]), _needed(words, table.require(names[0]), table), table.kind)}
+        found = {
+            names[0]: value_of(table.require(names[0]), _needed(words, table.require(names[0]), table), table.kind)
+        }
         for name in names[1:]:
             word = words.peek()
             if word is None or not word[:1].isdigit():
@@ -293,7 +295,7 @@ def _choices(parameter: str, *words: str) -> dict[str, Form]:
 
 
 def _priomap(words: Words, table: Table) -> Options:
-    bands = []
+    bands: list[int] = []
     while len(bands) < 16 and (word := words.peek()) is not None and word.isdigit():
         bands.append(int(words.next() or ""))
     if len(bands) != 16 or max(bands) > 15:
@@ -304,13 +306,17 @@ def _priomap(words: Words, table: Table) -> Options:
 
 def _three_bands(words: Words, table: Table) -> Options:
     if words.next() != "3":
-        raise WordError(f"`bands` of `{table.kind}` is always 3", "write: bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1")
+        raise WordError(
+            f"`bands` of `{table.kind}` is always 3", "write: bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1"
+        )
     return {}
 
 
 def _weights(words: Words, table: Table) -> Options:
     names = [f"weight_{band}" for band in range(3)]
-    return {name: value_of(table.require(name), _needed(words, table.require(name), table), table.kind) for name in names}
+    return {
+        name: value_of(table.require(name), _needed(words, table.require(name), table), table.kind) for name in names
+    }
 
 
 def _loss(words: Words, table: Table) -> Options:
@@ -328,7 +334,9 @@ def _loss(words: Words, table: Table) -> Options:
 
 def _slot(words: Words, table: Table) -> Options:
     if words.peek() == "distribution":
-        raise WordError("`slot distribution` of `netem` is not modelled", "give the least and the most gap: slot 1ms 2ms")
+        raise WordError(
+            "`slot distribution` of `netem` is not modelled", "give the least and the most gap: slot 1ms 2ms"
+        )
     found = positional("slot_min", "slot_max")(words, table)
     while words.peek() in ("packets", "bytes"):
         name = f"slot_{words.next()}"
@@ -429,7 +437,8 @@ _FORMS: Mapping[str, Mapping[str, Form]] = {
         "flowblind": _set(isolation=1), "srchost": _set(isolation=2), "dsthost": _set(isolation=3),
         "hosts": _set(isolation=4), "flows": _set(isolation=5), "dual-srchost": _set(isolation=6),
         "dual-dsthost": _set(isolation=7), "triple-isolate": _set(isolation=0),
-        "ack-filter": _set(ack_filter=1), "ack-filter-aggressive": _set(ack_filter=2), "no-ack-filter": _set(ack_filter=0),
+        "ack-filter": _set(ack_filter=1), "ack-filter-aggressive": _set(ack_filter=2),
+        "no-ack-filter": _set(ack_filter=0),
         "ingress": _set(ingress=1), "egress": _set(ingress=0),
         "split-gso": _set(split_gso=1), "no-split-gso": _set(split_gso=0),
         "atm": _set(framing=1), "ptm": _set(framing=2), "noatm": _set(framing=0),

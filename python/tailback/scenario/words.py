@@ -155,7 +155,7 @@ def _tree(lines: list[str], rows: Sequence[Row]) -> Algorithm:
         else:
             hint = "begin it with `class` or `filter`: class 1:10 parent 1:1 rate 5mbit | fq_codel"
             raise WordError(f"`{shown(line)}` is no part of a tree", hint)
-    _check_tree(row, options, classes, filters)
+    _check_tree(options, classes, filters)
     return Algorithm(row.name, options, None, tuple(_parents_first(classes)), tuple(filters))
 
 
@@ -204,7 +204,9 @@ def _filter(words: list[str]) -> Filter:
     *fits, keyword, number = words if len(words) >= 3 else ["", "", ""]
     sample = "filter flow upload flowid 1:10"
     if keyword not in ("flowid", "classid", "->"):
-        raise WordError(f"`filter {shown(' '.join(words))}` chooses no class", f"end it with `flowid` and a class: {sample}")
+        raise WordError(
+            f"`filter {shown(' '.join(words))}` chooses no class", f"end it with `flowid` and a class: {sample}"
+        )
     match fits:
         case ["all"]:
             return Filter("all", None, tc.minor(number))
@@ -221,16 +223,20 @@ def _code_point(word: str) -> int:
         return DSCP[word.upper()]
     if word.isascii() and word.isdigit() and int(word) < 64:
         return int(word)
-    raise WordError(f"`{shown(word)}` is not a code point", f"write 0 to 63, or {nearest_hint(word.upper(), list(DSCP))}")
+    raise WordError(
+        f"`{shown(word)}` is not a code point", f"write 0 to 63, or {nearest_hint(word.upper(), list(DSCP))}"
+    )
 
 
-def _check_tree(row: Row, options: dict[str, int], classes: list[Class], filters: list[Filter]) -> None:
+def _check_tree(options: dict[str, int], classes: list[Class], filters: list[Filter]) -> None:
     minors = [each.minor for each in classes]
     for each in classes:
         if minors.count(each.minor) > 1:
             raise WordError(f"class {each.minor:x} is given twice", "give each class a number of its own")
         if each.parent and each.parent not in minors:
-            raise WordError(f"class {each.minor:x} has no parent {each.parent:x}", "add the parent, or leave `parent` out")
+            raise WordError(
+                f"class {each.minor:x} has no parent {each.parent:x}", "add the parent, or leave `parent` out"
+            )
     chosen = [(one.minor, "filter") for one in filters]
     chosen += [(options["default"], "`default`")] if options.get("default") else []
     for minor, who in chosen:

@@ -46,11 +46,17 @@ MS = 10**6
         ("netem rate 1mbit 20 48 5", {"rate": 10**6, "packet_overhead": 20, "cell_size": 48, "cell_overhead": 5}),
         ("netem slot 1ms 2ms packets 5", {"slot_min": MS, "slot_max": 2 * MS, "slot_packets": 5}),
         ("pfifo limit 10k", {"limit": 10_240}),
-        ("codel limit 180 target 5ms interval 100ms ecn", {"limit": 180, "target": 5 * MS, "interval": 100 * MS, "ecn": 1}),
+        (
+            "codel limit 180 target 5ms interval 100ms ecn",
+            {"limit": 180, "target": 5 * MS, "interval": 100 * MS, "ecn": 1},
+        ),
         ("codel target 5000", {"target": 5 * MS}),
         ("pie noecn nobytemode no_dq_rate_estimator", {"ecn": 0, "bytemode": 0, "dq_rate_estimator": 0}),
         ("tbf rate 1mbit buffer 5kb/8 lat 50ms", {"rate": 10**6, "burst": 5120, "latency": 50 * MS}),
-        ("red limit 400k avpkt 1000 probability 0.1", {"limit": 409_600, "avpkt": 1000, "probability": round(0.1 * WHOLE)}),
+        (
+            "red limit 400k avpkt 1000 probability 0.1",
+            {"limit": 409_600, "avpkt": 1000, "probability": round(0.1 * WHOLE)},
+        ),
         ("fq nopacing maxrate 10mbps horizon_cap", {"pacing": 0, "maxrate": 80_000_000, "horizon_action": 1}),
         ("fq weights 3 2 1", {"weight_0": 3, "weight_1": 2, "weight_2": 1}),
         ("prio bands 2 priomap " + "1 " * 16, {"bands": 2, "priomap": 0x1111_1111_1111_1111}),
@@ -119,7 +125,9 @@ def test_a_tree_has_classes_with_leaves_and_filters() -> None:
     assert found.filters == (Filter("flow", "upload", 0x10), Filter("dscp", 46, 0x20))
 
 
-@pytest.mark.parametrize(("text", "count"), [("prio | fq_codel", 3), ("prio bands 5 | codel", 5), ("mq queues 2 | fq", 2)])
+@pytest.mark.parametrize(
+    ("text", "count"), [("prio | fq_codel", 3), ("prio bands 5 | codel", 5), ("mq queues 2 | fq", 2)]
+)
 def test_bands_and_queues_get_a_child_each(text: str, count: int) -> None:
     found = read(text)
     assert [each.minor for each in found.classes] == list(range(1, count + 1))
@@ -135,11 +143,12 @@ def test_every_kind_is_resolved_to_whole_numbers() -> None:
         assert {parameter.name for parameter in row.parameters if parameter.default is not None} <= set(resolved)
 
 
+OTHER_WORDS = """class filter flowid parent classid | ; default 1:1 1:10 0 1 -1 5ms 1% 50% 10mbit 1600b 180p 1e9 0x10 ∞
+state gemodel random uniform normal slot packets bytes weights priomap bands flow dscp EF to from all"""
 VOCABULARY = sorted(
     {row.name for row in QDISCS}
     | {parameter.name for row in QDISCS for parameter in row.parameters}
-    | set("class filter flowid parent classid | ; default 1:1 1:10 0 1 -1 5ms 1% 50% 10mbit 1600b 180p 1e9 0x10 ∞".split())
-    | set("state gemodel random uniform normal slot packets bytes weights priomap bands flow dscp EF to from all".split())
+    | set(OTHER_WORDS.split())
 )
 
 
@@ -172,19 +181,22 @@ SAME: list[str] = [
     "tbf rate 10mbit burst 15k limit 100k peakrate 20mbit mtu 1540", "tbf rate 10mbit burst 5kb",
     "tbf rate 10mbit latency 50ms", "tbf burst 5kb latency 50ms", "tbf rate 10mbit burst 5kb latency 50ms limit 10k",
     "tbf rate 10mbit burst 5kb limit 10k peakrate 20mbit", "tbf rate 1000000 burst 5kb lat 50000",
-    "tbf rate 1gibit burst 64kb latency 1ms", "tbf rate 1mbps burst 5kb latency 1s", "tbf rate fast burst 5kb latency 1s",
+    "tbf rate 1gibit burst 64kb latency 1ms", "tbf rate 1mbps burst 5kb latency 1s",
+    "tbf rate fast burst 5kb latency 1s",
     "codel", "codel limit 180 target 5ms interval 100ms ecn", "codel limit 10k", "codel target 5x", "codel noecn",
     "fq_codel", "fq_codel limit 180 flows 64 quantum 300 target 5ms interval 100ms memory_limit 4mb ecn drop_batch 64",
     "fq_codel quantum 3k", "fq_codel ce_threshold 1ms", "fq_codel flows", "fq_codel memory_limit 4x",
     "pie", "pie limit 180 target 15ms tupdate 15ms alpha 2 beta 20 ecn bytemode", "pie alpha high", "pie nobytemode",
     "fq", "fq limit 100 flow_limit 10 quantum 3028 initial_quantum 15140 maxrate 10mbit nopacing", "fq pace",
     "fq horizon 5s horizon_cap", "fq low_rate_threshold 550kbit refill_delay 40ms orphan_mask 1023 timer_slack 10us",
-    "sfq perturb 10 quantum 1514 limit 127 divisor 1024 depth 127 headdrop", "sfq perturb x", "sfq redflowlimit 100k ecn", "sfq redflowlimit 100000 ecn",
+    "sfq perturb 10 quantum 1514 limit 127 divisor 1024 depth 127 headdrop", "sfq perturb x",
+    "sfq redflowlimit 100k ecn", "sfq redflowlimit 100000 ecn",
     "netem delay 10ms", "netem delay 10ms 2ms 25%", "netem delay 10ms 2ms distribution normal", "netem delay",
     "netem loss 1%", "netem loss random 1% 25%", "netem loss gemodel 1% 25% 100% 0%", "netem loss state 1% 20%",
     "netem loss 101%", "netem rate 10mbit", "netem limit 10k duplicate 1% corrupt 0.1%", "netem reorder 25% delay 10ms",
     "netem reorder 25%", "netem slot 1ms 2ms packets 5", "netem gap 5 delay 10ms", "netem jitter 5ms",
-    "red limit 400000 avpkt 1000", "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 ecn adaptive", "red avpkt 1000",
+    "red limit 400000 avpkt 1000", "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 ecn adaptive",
+    "red avpkt 1000",
     "prio", "prio bands 4 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1", "prio bands x", "drr",
 ]  # fmt: skip
 
