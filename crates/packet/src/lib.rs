@@ -135,6 +135,8 @@ pub struct Packet {
     pub from: SocketId,
     /// The socket it goes to.
     pub to: SocketId,
+    /// The host it comes from.
+    pub source: HostId,
     /// The host it goes to.
     pub destination: HostId,
     /// Length of the IP packet; a train of segments counts the headers of each.

@@ -20,6 +20,7 @@ fn segment(flow: u32) -> Packet {
     Packet {
         from: SocketId(flow),
         to: SocketId(flow),
+        source: HostId(0),
         destination: HostId(1),
         ip_length: 1500,
         segments: 1,

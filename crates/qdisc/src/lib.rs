@@ -7,13 +7,16 @@
 
 pub mod aqm;
 mod bfifo;
+mod cake;
 mod codel;
 mod drr;
+mod dualpi2;
 mod fifo;
 mod flow_hash;
 pub mod flow_queues;
 mod fq;
 mod fq_codel;
+mod fq_pie;
 mod framing;
 mod htb;
 mod index_list;

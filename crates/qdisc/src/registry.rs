@@ -5,17 +5,20 @@ use tailback_units::{ParameterError, Parameters};
 use thiserror::Error;
 
 use crate::{
-    Attachment, Inner, Qdisc, Row, bfifo, codel, drr, fq, fq_codel, htb, mq, netem, pfifo, pfifo_fast,
-    pfifo_head_drop, pie, prio, red, sfq, tbf,
+    Attachment, Inner, Qdisc, Row, bfifo, cake, codel, drr, dualpi2, fq, fq_codel, fq_pie, htb, mq, netem,
+    pfifo, pfifo_fast, pfifo_head_drop, pie, prio, red, sfq, tbf,
 };
 
 /// Every discipline, by name.
 pub static ROWS: &[Row] = &[
     bfifo::ROW,
+    cake::ROW,
     codel::ROW,
     drr::ROW,
+    dualpi2::ROW,
     fq::ROW,
     fq_codel::ROW,
+    fq_pie::ROW,
     htb::ROW,
     mq::ROW,
     netem::ROW,
@@ -147,7 +150,11 @@ mod tests {
         for row in ROWS {
             let head = head(row.source);
             assert!(head.starts_with(&format!("`{}`", row.name)), "{head}");
-            assert!(head.contains("[linux-6.12 sch_"), "{} names no source", row.name);
+            assert!(
+                head.contains("[linux-6.12 sch_") || head.contains("[linux-6.17 sch_"),
+                "{} names no source",
+                row.name
+            );
         }
     }
 

@@ -14,6 +14,7 @@ pub(crate) fn packet(flow: u32, length: u32) -> Packet {
     Packet {
         from: SocketId(flow),
         to: SocketId(flow),
+        source: HostId(0),
         destination: HostId(1),
         ip_length: length - ETHERNET_HEADER,
         segments: 1,

@@ -50,7 +50,7 @@ struct Watched {
     /// ECN bits of every packet as it arrived, by number.
     arrivals: Vec<Ecn>,
     last_number: BTreeMap<SocketId, u32>,
-    /// An emulator of paths delays each packet as it likes.
+    /// An emulator of paths delays each packet as it likes; two queues of a flow that mixes code points part them.
     may_reorder: bool,
     arrived: Tally,
     left: Tally,
@@ -178,7 +178,8 @@ impl Watched {
         Packet {
             from: SocketId(flow),
             to: SocketId(self.arrivals.len() as u32),
-            destination: HostId(1),
+            source: HostId(flow as u16 / 2),
+            destination: HostId(100 + flow as u16 % 2),
             ip_length,
             segments: 1,
             ecn,
@@ -268,7 +269,7 @@ fn row_with_parameters() -> impl Strategy<Value = (&'static Row, Parameters)> {
 fn watched(built: Result<Box<dyn Qdisc>, BuildError>, row: &Row, child: &Row, seed: u64) -> Option<Watched> {
     match built {
         Ok(qdisc) => {
-            let may_reorder = [row.name, child.name].contains(&"netem");
+            let may_reorder = [row.name, child.name].iter().any(|name| ["netem", "dualpi2"].contains(name));
             Some(Watched { may_reorder, ..Watched::new(qdisc, seed) })
         }
         Err(BuildError::Parameter { error: ParameterError::Conflict { .. }, .. }) => None,

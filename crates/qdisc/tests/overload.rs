@@ -15,6 +15,7 @@ fn frame() -> Packet {
     Packet {
         from: SocketId(0),
         to: SocketId(1),
+        source: HostId(0),
         destination: HostId(1),
         ip_length: 1500,
         segments: 1,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rand_core::Rng;
 use tailback_cc::PacingStatus;
-use tailback_packet::{Ecn, IPV4_HEADER, Packet, Payload, SackBlocks, Segment, SegmentFlags};
+use tailback_packet::{Ecn, HostId, IPV4_HEADER, Packet, Payload, SackBlocks, Segment, SegmentFlags};
 use tailback_units::{Bytes, Segs, SimTime, Span};
 
 use crate::info::{HeldBy, Note, TcpInfo};
@@ -547,6 +547,8 @@ impl Endpoint {
         Packet {
             from: self.addresses.socket,
             to: self.addresses.peer,
+            // The host that carries the socket writes its own number in.
+            source: HostId(u16::MAX),
             destination: self.addresses.peer_host,
             ip_length: (IPV4_HEADER + TCP_HEADER + options) * u32::from(segments) + segment.length,
             segments,

@@ -18,6 +18,7 @@ pub(crate) fn datagram(ip_length: u32) -> Packet {
     Packet {
         from: SocketId(0),
         to: SocketId(1),
+        source: HostId(0),
         destination: HostId(1),
         ip_length,
         segments: 1,

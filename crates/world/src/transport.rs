@@ -23,7 +23,9 @@ impl World {
     pub(crate) fn drain(&mut self, id: SocketId) {
         let (index, now) = (id.0 as usize, self.stage.now);
         let device = self.sockets[index].device.index();
-        while let Some(packet) = self.sockets[index].endpoint.next_packet(now) {
+        let host = self.sockets[index].host;
+        while let Some(mut packet) = self.sockets[index].endpoint.next_packet(now) {
+            packet.source = host;
             self.count_made(&packet);
             let packet = self.stage.in_box(packet);
             let outcome = self.devices[device].transmit(packet, &mut self.stage);

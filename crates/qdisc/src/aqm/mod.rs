@@ -1,6 +1,7 @@
 //! Laws of active queue management. A law judges one packet at one moment and owns none, so that the same law
 //! stands under a FIFO, under flow queues and under the stations of a Wi-Fi access point.
 
+pub mod cobalt;
 pub mod codel;
 pub mod pie;
 pub mod red;

@@ -34,6 +34,7 @@ impl Ping {
         Packet {
             from,
             to,
+            source: self.host,
             destination: self.to,
             ip_length: IPV4_HEADER + self.size,
             segments: 1,
@@ -57,7 +58,8 @@ impl Ping {
     pub(crate) fn reply(&self, request: Packet, seq: u32) -> Packet {
         let (from, to) = (request.to, request.from);
         let flow_hash = conversation_hash(from, to);
-        Packet { from, to, destination: self.host, flow_hash, payload: Payload::EchoReply { seq }, ..request }
+        let (source, destination) = (request.destination, request.source);
+        Packet { from, to, source, destination, flow_hash, payload: Payload::EchoReply { seq }, ..request }
     }
 
     /// An answer arrived.

@@ -1,0 +1,212 @@
+//! COBALT, the law of `cake`: CoDel with an exact schedule, and BLUE for those that do not respond.
+//!
+//! over:    sojourn > target and > 4 packet times at the tin's rate (counting drops against it on `ingress`: and
+//!          > 2 packet times of all bulk flows)
+//! CoDel:   the first signal an interval after going over, then interval/√count apart, count growing by one each; below
+//!          target count shrinks on the same schedule as it grew
+//! BLUE:    p_drop + 1/256 when the queue overflows, − 1/4096 when it is found empty, each at most once per target
+//! A marked packet may still be dropped by BLUE, which never marks.        [linux-6.12 sch_cake.c] [hoeiland18cake §3.2]
+
+use rand_core::Rng;
+use tailback_units::{SimTime, Span};
+
+use super::Verdict;
+
+/// Steps of BLUE's probability, as shares of 2³².
+const INCREMENT: u32 = 1 << 24;
+const DECREMENT: u32 = 1 << 20;
+
+/// What is set for a tin.
+#[derive(Clone, Copy, Debug)]
+pub struct CobaltSettings {
+    /// Acceptable sojourn.
+    pub target: Span,
+    /// How long it may be exceeded.
+    pub interval: Span,
+    /// Time of a full packet at the tin's rate.
+    pub packet_time: Span,
+}
+
+/// The state of one queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cobalt {
+    count: u32,
+    drop_next: SimTime,
+    dropping: bool,
+    blue: u32,
+    blue_moved: SimTime,
+    /// 1/√count as a share of 2³², with the count it belongs to.
+    root: (u32, u64),
+}
+
+/// A packet at the head.
+#[derive(Clone, Copy, Debug)]
+pub struct CobaltHead {
+    /// How long it waited.
+    pub sojourn: Span,
+    /// Its transport understands ECN.
+    pub markable: bool,
+    /// Bulk flows that drops count against; 0 where they do not.
+    pub bulk_flows: u32,
+}
+
+impl Cobalt {
+    /// The queue overflowed and lost a packet.
+    pub fn overflowed(&mut self, settings: &CobaltSettings, now: SimTime) {
+        if now.since(self.blue_moved) > settings.target {
+            self.blue = self.blue.saturating_add(INCREMENT);
+            self.blue_moved = now;
+        }
+        self.dropping = true;
+        self.drop_next = now;
+        self.count = self.count.max(1);
+    }
+
+    /// The queue was found empty.
+    pub fn ran_empty(&mut self, settings: &CobaltSettings, now: SimTime) {
+        if self.blue > 0 && now.since(self.blue_moved) > settings.target {
+            self.blue = self.blue.saturating_sub(DECREMENT);
+            self.blue_moved = now;
+        }
+        self.dropping = false;
+        if self.count > 0 && now >= self.drop_next {
+            self.count -= 1;
+            self.drop_next = self.after(self.drop_next, settings);
+        }
+    }
+
+    /// The verdict on the head of a queue.
+    pub fn judge(
+        &mut self,
+        head: &CobaltHead,
+        settings: &CobaltSettings,
+        now: SimTime,
+        draws: &mut dyn Rng,
+    ) -> Verdict {
+        let packets = settings.packet_time.as_nanos();
+        let over = head.sojourn > settings.target
+            && head.sojourn.as_nanos() > packets * 4
+            && head.sojourn.as_nanos() > packets * 2 * u64::from(head.bulk_flows);
+        let due = self.count > 0 && now >= self.drop_next;
+        if over && !self.dropping {
+            self.drop_next = self.after(now, settings);
+            self.count = self.count.max(1);
+        }
+        self.dropping = over;
+        let verdict = if due { self.act(head, settings, now) } else { Verdict::Pass };
+        if self.blue > 0 && draws.next_u32() < self.blue {
+            return Verdict::Drop;
+        }
+        if self.count == 0 {
+            self.drop_next = now + settings.interval;
+        } else if now > self.drop_next && verdict != Verdict::Drop {
+            self.drop_next = now;
+        }
+        verdict
+    }
+
+    /// It may still signal, or drop at random: an empty queue is not forgotten yet.
+    pub fn is_at_rest(&self, now: SimTime) -> bool {
+        self.blue == 0 && (self.count == 0 || now >= self.drop_next)
+    }
+
+    /// Probability of BLUE as a share of 2³².
+    pub fn blue(&self) -> u32 {
+        self.blue
+    }
+
+    /// A signal is due, or the schedule winds down.
+    fn act(&mut self, head: &CobaltHead, settings: &CobaltSettings, now: SimTime) -> Verdict {
+        if self.dropping {
+            self.count = self.count.saturating_add(1);
+            self.drop_next = self.after(self.drop_next, settings);
+            return if head.markable { Verdict::Mark } else { Verdict::Drop };
+        }
+        while self.count > 0 && now >= self.drop_next {
+            self.count -= 1;
+            self.drop_next = self.after(self.drop_next, settings);
+        }
+        Verdict::Pass
+    }
+
+    fn after(&mut self, at: SimTime, settings: &CobaltSettings) -> SimTime {
+        if self.count == 0 {
+            return at + settings.interval;
+        }
+        if self.root.0 != self.count {
+            self.root = (self.count, inverse_root(self.count));
+        }
+        let gap = (u128::from(settings.interval.as_nanos()) * u128::from(self.root.1)) >> 32;
+        at + Span::from_nanos(gap as u64)
+    }
+}
+
+/// 1/√count in 2⁻³²: the integer root of 2⁶⁴ / count.
+fn inverse_root(count: u32) -> u64 {
+    u128::isqrt((1u128 << 64) / u128::from(count.max(1))) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::SeedableRng;
+    use rand_xoshiro::Xoshiro256StarStar;
+
+    const SETTINGS: CobaltSettings = CobaltSettings {
+        target: Span::from_millis(5),
+        interval: Span::from_millis(100),
+        packet_time: Span::from_micros(1211),
+    };
+
+    /// Instants in ms at which a queue that stays at `sojourn` is told something.
+    fn signals(cobalt: &mut Cobalt, sojourn: Span, from_ms: u64, ms: u64) -> Vec<f64> {
+        let mut draws = Xoshiro256StarStar::seed_from_u64(1);
+        let head = CobaltHead { sojourn, markable: false, bulk_flows: 0 };
+        let mut hit = |us: &u64| {
+            let now = SimTime::ZERO + Span::from_micros(*us);
+            cobalt.judge(&head, &SETTINGS, now, &mut draws) == Verdict::Drop
+        };
+        let instants = (from_ms * 100..(from_ms + ms) * 100).map(|tick| tick * 10);
+        instants.filter(|us| hit(us)).map(|us| us as f64 / 1000.0).collect()
+    }
+
+    #[test]
+    fn signals_come_an_interval_after_going_over_and_then_closer_by_the_exact_root() {
+        let told = signals(&mut Cobalt::default(), Span::from_millis(50), 1000, 400);
+        let expected = [1100.0, 1170.7, 1228.4, 1278.4, 1323.2];
+        assert!(told.iter().zip(expected).all(|(told, expected)| (told - expected).abs() < 0.05), "{told:?}");
+    }
+
+    #[test]
+    fn below_target_nothing_happens_and_the_schedule_winds_down() {
+        let mut cobalt = Cobalt::default();
+        signals(&mut cobalt, Span::from_millis(50), 1000, 400);
+        let count = cobalt.count;
+        assert!(signals(&mut cobalt, Span::from_millis(1), 1400, 300).is_empty());
+        assert!(cobalt.count < count);
+    }
+
+    #[test]
+    fn four_packet_times_are_never_too_long() {
+        let slow = CobaltHead { sojourn: Span::from_micros(4800), markable: false, bulk_flows: 0 };
+        let settings = CobaltSettings { target: Span::from_millis(2), ..SETTINGS };
+        let mut draws = Xoshiro256StarStar::seed_from_u64(1);
+        let mut cobalt = Cobalt::default();
+        for ms in 0..1000 {
+            let now = SimTime::ZERO + Span::from_millis(ms);
+            assert_eq!(cobalt.judge(&slow, &settings, now, &mut draws), Verdict::Pass);
+        }
+    }
+
+    #[test]
+    fn overflow_makes_blue_drop_and_calm_makes_it_stop() {
+        let mut cobalt = Cobalt::default();
+        for ms in 0..100 {
+            cobalt.overflowed(&SETTINGS, SimTime::ZERO + Span::from_millis(10 * (ms + 1)));
+        }
+        assert_eq!(cobalt.blue(), 100 << 24);
+        cobalt.ran_empty(&SETTINGS, SimTime::ZERO + Span::from_secs(2));
+        cobalt.ran_empty(&SETTINGS, SimTime::ZERO + Span::from_secs(2));
+        assert_eq!(cobalt.blue(), (100 << 24) - (1 << 20), "once per target");
+    }
+}

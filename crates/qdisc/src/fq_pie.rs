@@ -1,0 +1,273 @@
+//! `fq_pie`: a FIFO per flow, served by DRR++, each under its own PIE law.
+//!
+//! enqueue:  over `limit` drop the arrival; else PIE judges it with its flow's own backlog, delay and probability
+//! dequeue:  DRR++ as in `fq_codel`; the departure tells the flow's PIE its delay
+//!
+//! A flow of less than two full packets is never dropped from, and each new flow has a burst allowance of its own.
+//! A dropped packet's sender is told of congestion.                    [linux-6.12 sch_fq_pie.c] [rfc8033] [rfc8290]
+//! Memory over `memory_limit` is counted and nothing else. Deviations: every flow's law is caught up with when its
+//! flow is next used, so the timer's batches of 2048 flows do not exist; otherwise as `pie` and `fq_codel`.
+
+use tailback_packet::{DropReason, Packet};
+use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};
+
+use crate::aqm::Verdict;
+use crate::aqm::pie::{Arrival, Departure, Generation, Pie, PieSettings};
+use crate::flow_hash::FlowHash;
+use crate::flow_queues::FlowQueues;
+use crate::ledger::Ledger;
+use crate::round_robin::RoundRobin;
+use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row};
+
+pub(crate) const ROW: Row = Row {
+    name: "fq_pie",
+    summary: "fair queueing of flows with PIE on each",
+    source: include_str!("fq_pie.rs"),
+    parameters: PARAMETERS,
+    classful: false,
+    classes: None,
+    derive,
+    build,
+};
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1000 * MS;
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::new(
+        "limit",
+        ParameterUnit::Packets,
+        Some(10_240),
+        (1, u32::MAX as u64),
+        "packets held at most, over all flows",
+    ),
+    Parameter::new(
+        "flows",
+        ParameterUnit::Number,
+        Some(1024),
+        (1, 65_536),
+        "queues that flows are hashed into",
+    ),
+    Parameter::new(
+        "target",
+        ParameterUnit::Time,
+        Some(15 * MS),
+        (0, 1000 * SECOND),
+        "delay that is steered to",
+    ),
+    Parameter::new(
+        "tupdate",
+        ParameterUnit::Time,
+        Some(15 * MS),
+        (0, 1000 * SECOND),
+        "time between updates of the probability",
+    ),
+    Parameter::new(
+        "alpha",
+        ParameterUnit::Number,
+        Some(2),
+        (0, 32),
+        "gain of the delay's distance to target, 1/16 Hz",
+    ),
+    Parameter::new("beta", ParameterUnit::Number, Some(20), (0, 32), "gain of the delay's growth, 1/16 Hz"),
+    Parameter::new(
+        "quantum",
+        ParameterUnit::Bytes,
+        None,
+        (1, 1 << 20),
+        "bytes a queue may send per round; not given: MTU + 14",
+    ),
+    Parameter::new(
+        "memory_limit",
+        ParameterUnit::Bytes,
+        Some(32 << 20),
+        (1, u32::MAX as u64),
+        "truesize above which `overmemory` counts",
+    ),
+    Parameter::new(
+        "ecn_prob",
+        ParameterUnit::Number,
+        Some(10),
+        (0, 100),
+        "per cent up to which packets are marked, not dropped",
+    ),
+    Parameter::flag("ecn", false, "mark ECN-capable packets instead of dropping them"),
+    Parameter::flag("bytemode", false, "drop short packets with less probability"),
+    Parameter::flag(
+        "dq_rate_estimator",
+        false,
+        "delay = backlog / measured departure rate instead of the sojourn time",
+    ),
+];
+
+struct FqPie {
+    queues: FlowQueues,
+    laws: Vec<Pie>,
+    turns: RoundRobin,
+    settings: PieSettings,
+    hash: FlowHash,
+    limit: u32,
+    memory_limit: u64,
+    memory: u64,
+    ledger: Ledger,
+    own: OwnCounters,
+}
+
+#[derive(Clone, Copy, Default)]
+struct OwnCounters {
+    packets_in: u64,
+    overlimit: u64,
+    overmemory: u64,
+    dropped: u64,
+    new_flows: u64,
+}
+
+fn derive(given: &mut Parameters, device: &Attachment) -> Result<(), ParameterError> {
+    given.set_default("quantum", u64::from(device.mtu));
+    Ok(())
+}
+
+fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
+    let value = |name| given.require(name);
+    let flows = value("flows")? as u32;
+    let settings = PieSettings::from_parameters(given, Generation::Rfc8033, device.mtu)?;
+    let settings = settings.with_ecn_up_to(value("ecn_prob")?);
+    Ok(Box::new(FqPie {
+        queues: FlowQueues::new(flows),
+        laws: vec![Pie::new(&settings); flows as usize],
+        turns: RoundRobin::new(flows, value("quantum")? as u32),
+        settings,
+        hash: FlowHash::default(),
+        limit: value("limit")? as u32,
+        memory_limit: value("memory_limit")?,
+        memory: 0,
+        ledger: Ledger::default(),
+        own: OwnCounters::default(),
+    }))
+}
+
+impl Qdisc for FqPie {
+    #[inline]
+    fn enqueue(&mut self, mut packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+        let flow = self.hash.queue_of(&packet, self.laws.len() as u32, desk);
+        let over = self.ledger.backlog().packets >= self.limit;
+        self.ledger.arrive(&packet);
+        self.own.overlimit += u64::from(over);
+        self.own.overmemory += u64::from(self.memory > self.memory_limit + u64::from(packet.truesize));
+        let verdict = if over { Verdict::Drop } else { self.judge(flow, &packet, desk) };
+        match verdict {
+            Verdict::Drop => {
+                self.own.dropped += 1;
+                self.laws[flow as usize].dropped();
+                self.ledger.drop(&packet);
+                desk.refuse(packet, if over { DropReason::TailFull } else { DropReason::Aqm });
+                return Enqueued::Congestion;
+            }
+            Verdict::Mark => self.ledger.marked += u64::from(packet.mark()),
+            Verdict::Pass => {}
+        }
+        self.own.packets_in += 1;
+        self.memory += u64::from(packet.truesize);
+        packet.enqueued = desk.now;
+        self.queues.push(flow, packet);
+        self.own.new_flows += u64::from(self.turns.join(flow));
+        Enqueued::Queued
+    }
+
+    #[inline]
+    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+        while let Some(flow) = self.turns.next_flow() {
+            let backlog = self.queues.bytes(flow);
+            let Some(packet) = self.queues.pop(flow) else {
+                self.turns.emptied();
+                continue;
+            };
+            self.turns.charge(flow, packet.frame_length());
+            self.memory -= u64::from(packet.truesize);
+            self.ledger.leave(&packet);
+            let law = &mut self.laws[flow as usize];
+            law.catch_up(backlog, &self.settings, desk.now);
+            let (enqueued, length) = (packet.enqueued, packet.frame_length());
+            let departure = Departure { enqueued, length, backlog: self.queues.bytes(flow) };
+            law.depart(&departure, &self.settings, desk.now);
+            return Dequeued::Packet(packet);
+        }
+        debug_assert_eq!(self.backlog().packets as usize, self.queues.held(), "a packet has vanished");
+        Dequeued::Empty
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.ledger.backlog()
+    }
+
+    fn counters(&self) -> Counters {
+        self.ledger.counters()
+    }
+
+    fn own_counters(&self, show: &mut dyn FnMut(&'static str, u64)) {
+        show("pkts_in", self.own.packets_in);
+        show("overlimit", self.own.overlimit);
+        show("overmemory", self.own.overmemory);
+        show("dropped", self.own.dropped);
+        show("ecn_mark", self.ledger.marked);
+        show("new_flow_count", self.own.new_flows);
+        show("new_flows_len", self.turns.new_length() as u64);
+        show("old_flows_len", self.turns.old_length() as u64);
+        show("memory_used", self.memory);
+    }
+
+    fn kind(&self) -> &'static str {
+        ROW.name
+    }
+}
+
+impl FqPie {
+    #[inline]
+    fn judge(&mut self, flow: u32, packet: &Packet, desk: &mut Desk<'_>) -> Verdict {
+        let backlog = self.queues.bytes(flow);
+        let law = &mut self.laws[flow as usize];
+        law.catch_up(backlog, &self.settings, desk.now);
+        let arrival = Arrival { length: packet.frame_length(), backlog, markable: packet.is_markable() };
+        law.arrive(&arrival, &self.settings, desk.draws)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Rig, packet};
+    use tailback_units::Span;
+
+    /// Flow 0 sends twice what the drain of 10 Mbit/s takes, flow 1 a packet each 100 ms; drops per flow.
+    fn overload(rig: &mut Rig, secs: u64) -> [usize; 2] {
+        for step in 0..secs * 826 {
+            rig.fill(2, &packet(0, 1514));
+            if step % 82 == 0 {
+                rig.enqueue(packet(1, 200));
+            }
+            rig.dequeue();
+            rig.advance(Span::from_nanos(1_211_200));
+        }
+        [0, 1].map(|flow| rig.dropped.iter().filter(|(lost, _)| lost.from.0 == flow).count())
+    }
+
+    #[test]
+    fn only_the_flow_whose_delay_grows_is_dropped_from() {
+        let mut rig = Rig::of("fq_pie", &[]);
+        let [fat, thin] = overload(&mut rig, 10);
+        assert!(fat > 3000 && thin == 0, "{fat} {thin}");
+        assert_eq!(rig.counter("dropped"), fat as u64);
+    }
+
+    #[test]
+    fn flows_share_bytes_equally() {
+        let mut rig = Rig::of("fq_pie", &[]);
+        rig.fill(60, &packet(0, 1514));
+        rig.fill(400, &packet(1, 200));
+        let mut bytes = [0u32; 2];
+        for _ in 0..200 {
+            let sent = rig.serve(10_000_000).unwrap();
+            bytes[sent.from.0 as usize] += sent.frame_length();
+        }
+        assert!(bytes[0].abs_diff(bytes[1]) <= 2 * 1514, "{bytes:?}");
+    }
+}
