@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tailback_packet::ETHERNET_HEADER;
 use tailback_qdisc::Attachment;
 use tailback_units::{Parameter, ParameterUnit, Parameters};
 
@@ -55,7 +54,7 @@ pub fn resolved_qdisc(
     options: BTreeMap<String, u64>,
     mtu: u32,
 ) -> PyResult<BTreeMap<String, u64>> {
-    let device = Attachment { mtu: mtu + ETHERNET_HEADER, ..Attachment::default() };
+    let device = Attachment::with_mtu(mtu);
     let resolved = tailback_qdisc::registry::resolve(kind, &Parameters::new(options), &device);
     resolved.map(Parameters::into_values).map_err(|error| PyValueError::new_err(error.to_string()))
 }

@@ -1,7 +1,8 @@
 //! What one packet costs in a discipline: an enqueue and a dequeue with a standing queue of a packet per flow, a
 //! hundred at least.
 //!
-//! Goals: at most 60 ns for the FIFOs, at most 120 ns for `fq_codel`, at 1 flow as at 1000.
+//! Goals: at most 60 ns for the FIFOs, at most 120 ns for `fq_codel`, `fq` and `cake`, at 1 flow as at 1000.
+//! `drr` is left out: without filters it takes no packet.
 
 use std::hint::black_box;
 
@@ -116,7 +117,7 @@ impl Bench {
 
 fn disciplines(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("enqueue_dequeue");
-    for row in registry::ROWS {
+    for row in registry::ROWS.iter().filter(|row| row.name != "drr") {
         for flows in [1, 1000] {
             let mut bench = Bench::with_standing_queue(row.name, flows);
             group

@@ -11,7 +11,7 @@
 //! acks:     `ack-filter` drops the oldest pure ACK that two later ones of its flow make superfluous
 //!
 //! Per tin: target = max(1.5 packet times, rtt/20), interval = max(rtt + target − rtt/20, 2 · target).
-//! [hoeiland18cake] [linux-6.12 sch_cake.c] [tc-cake(8)]. Tins: diffserv3 1/16, all, 1/4 of the rate for Bulk, Best
+//! [hoiland2018] [linux-6.12 sch_cake.c] [tc cake(8)]. Tins: diffserv3 1/16, all, 1/4 of the rate for Bulk, Best
 //! Effort, Voice; diffserv4 adds Video at 1/2; the eight of diffserv8 and precedence have 7/8 of the one before.
 //!
 //! Deviations: no `nat`, `wash` clears nothing (there is no DSCP rewriting here); no `autorate-ingress`; trains are not
@@ -288,7 +288,7 @@ impl Sorting {
         }
     }
 
-    /// The tin of a code point. [tc-cake(8)] [rfc4594 §4]
+    /// The tin of a code point. [tc cake(8)] [rfc4594 §4]
     fn tin_of(self, dscp: u8) -> usize {
         const LE: u8 = 1;
         let class = dscp >> 3;

@@ -3,7 +3,7 @@
 //! enqueue: the filter's class; what no filter chooses is dropped; a class that was empty joins the end of the round
 //!          with deficit = quantum
 //! dequeue: the first class of the round: its head fits its deficit: send it; else + quantum and to the end
-//! [shreedhar96drr §3] [linux-6.12 sch_drr.c]
+//! [shreedhar1995 §3] [linux-6.12 sch_drr.c]
 
 use std::collections::VecDeque;
 

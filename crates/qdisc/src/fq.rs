@@ -9,7 +9,7 @@
 //!           used up, for max(L, quantum) / rate; lateness earns back at most half
 //!
 //! TCP stamps each packet with its earliest departure; above `fq` it leaves the waiting to this discipline and sets
-//! no timer of its own, whatever its control.                              [linux-6.12 sch_fq.c] [rfc8290 §4.2 DRR++]
+//! no timer of its own, whatever its control.                              [linux-6.12 sch_fq.c] [rfc8290 §4.2]
 //!
 //! Deviations: local packets that carry no charge (pure ACKs, pings) are told apart by hash; a flow idle for 3 s is
 //! not collected but gets a new flow's credit; sockets have no `SO_MAX_PACING_RATE`; `timer_slack`, `buckets` and

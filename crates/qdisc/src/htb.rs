@@ -1,4 +1,4 @@
-//! `htb`: a tree of classes, each with a rate of its own and the right to borrow from its parent up to a ceiling.
+//! `htb`: a token-bucket shaper: a tree of classes, each with a rate of its own and the right to borrow from its parent up to a ceiling.
 //!
 //! Each class has two buckets, kept as ns of sending time: T ≤ burst/rate and C ≤ cburst/ceil, full at the start.
 //! mode:    C + d < 0 → can't send · else T + d < 0 → may borrow · else can send      (d = time since the checkpoint)
@@ -28,7 +28,7 @@ use crate::{
 
 pub(crate) const ROW: Row = Row {
     name: "htb",
-    summary: "tree of shaped classes that borrow from their parents",
+    summary: "token-bucket shaper: a tree of classes that borrow from their parents",
     source: include_str!("htb.rs"),
     parameters: PARAMETERS,
     classful: true,

@@ -43,7 +43,7 @@ pub use series::Series;
 use std::fmt;
 
 use rand_core::Rng;
-use tailback_packet::{DropReason, HostId, Packet, SocketId};
+use tailback_packet::{DropReason, ETHERNET_HEADER, HostId, Packet, SocketId};
 use tailback_units::{Parameter, ParameterError, Parameters, Rate, SimTime};
 
 /// What a discipline may use while it works: the time, dice, and the only ways to dispose of a packet.
@@ -180,6 +180,13 @@ pub struct Attachment {
     pub queue_length: u32,
     /// Speed of the device; unlimited for a veth.
     pub rate: Rate,
+}
+
+impl Attachment {
+    /// A veth whose IP packets have at most `mtu` bytes.
+    pub fn with_mtu(mtu: u32) -> Self {
+        Attachment { mtu: mtu + ETHERNET_HEADER, ..Attachment::default() }
+    }
 }
 
 impl Default for Attachment {

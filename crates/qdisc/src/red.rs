@@ -5,7 +5,7 @@
 //! dequeue: the child's; a queue that runs empty begins to idle
 //! defaults: max = 3 · min or limit/4 · min = max/3 · burst = (2 · min + max) / (3 · avpkt) · probability 2 %
 //!
-//! [floyd93red] [linux-6.12 sch_red.c] [tc q_red.c]. The child is `bfifo limit` unless given; what it refuses is
+//! [floyd1993] [linux-6.12 sch_red.c] [tc q_red.c]. The child is `bfifo limit` unless given; what it refuses is
 //! `pdrop`. Deviation: only `bandwidth`, not the speed of the device, stands for the rate of idle times.
 
 use tailback_packet::{DropReason, Packet};

@@ -15,6 +15,8 @@ use crate::{Backlog, Counters, Dequeued, Desk, Enqueued, Qdisc};
 /// Disciplines one after another.
 pub struct Series {
     stages: Vec<Box<dyn Qdisc>>,
+    /// Stages whose copies are on their way back.
+    copied_at: Vec<usize>,
     ledger: Ledger,
 }
 
@@ -22,7 +24,7 @@ impl Series {
     /// The first stage first.
     pub fn new(stages: Vec<Box<dyn Qdisc>>) -> Self {
         assert!(!stages.is_empty(), "a series has a stage at least");
-        Series { stages, ledger: Ledger::default() }
+        Series { stages, copied_at: Vec::new(), ledger: Ledger::default() }
     }
 
     /// Moves what may move by now; returns when more may.
@@ -43,31 +45,22 @@ impl Series {
     fn pass_on(&mut self, packet: Box<Packet>, next: usize, desk: &mut Desk<'_>) {
         let copies = desk.copies.len();
         self.stages[next].enqueue(packet, desk);
-        // A copy made by this stage enters this stage again.
-        while desk.copies.len() > copies {
-            let Some(copy) = desk.copies.pop() else { break };
-            self.ledger.arrive(&copy);
-            self.stages[next].enqueue(copy, &mut as_copy(desk));
-        }
+        self.remember_copies(next, copies, desk);
     }
-}
 
-fn as_copy<'a>(desk: &'a mut Desk<'_>) -> Desk<'a> {
-    Desk {
-        now: desk.now,
-        draws: desk.draws,
-        dropped: desk.dropped,
-        credits: desk.credits,
-        copies: desk.copies,
-        is_copy: true,
+    /// Copies come back from the caller, the last one first; each goes to the stage that made it.
+    fn remember_copies(&mut self, stage: usize, before: usize, desk: &Desk<'_>) {
+        self.copied_at.extend(std::iter::repeat_n(stage, desk.copies.len() - before));
     }
 }
 
 impl Qdisc for Series {
     fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
-        let before = desk.dropped.len();
+        let (before, copies) = (desk.dropped.len(), desk.copies.len());
+        let stage = if desk.is_copy { self.copied_at.pop().unwrap_or(0) } else { 0 };
         self.ledger.arrive(&packet);
-        let answer = self.stages[0].enqueue(packet, desk);
+        let answer = self.stages[stage].enqueue(packet, desk);
+        self.remember_copies(stage, copies, desk);
         self.ledger.drop_all(&desk.dropped[before..]);
         answer
     }
@@ -102,5 +95,62 @@ impl Qdisc for Series {
 
     fn visit_children(&self, show: &mut dyn FnMut(&dyn Qdisc)) {
         self.stages.iter().for_each(|stage| show(stage.as_ref()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Rig, numbered};
+    use crate::{Attachment, registry};
+    use tailback_units::{Parameters, Span};
+
+    fn stage(kind: &str, given: &[(&str, u64)]) -> Box<dyn Qdisc> {
+        let values = given.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        registry::build(kind, &Parameters::new(values), &Attachment::default(), None).expect("a stage")
+    }
+
+    const DELAY: [(&str, u64); 1] = [("delay", 10_000_000)];
+    const RATE: [(&str, u64); 3] = [("rate", 10_000_000), ("burst", 1514), ("limit", 1_000_000)];
+
+    /// Instants in µs at which three full frames leave that come together.
+    fn departures(stages: Vec<Box<dyn Qdisc>>) -> Vec<u64> {
+        let mut rig = Rig { qdisc: Box::new(Series::new(stages)), ..Rig::of("pfifo", &[]) };
+        for n in 0..3 {
+            rig.enqueue(numbered(0, n));
+        }
+        let mut left = Vec::new();
+        loop {
+            match rig.dequeue() {
+                Dequeued::Packet(_) => left.push(rig.now.as_micros()),
+                Dequeued::NotBefore(t) => rig.now = t,
+                Dequeued::Empty => return left,
+            }
+        }
+    }
+
+    #[test]
+    fn a_delay_before_a_rate_and_after_it_add_up_to_the_same() {
+        let before = departures(vec![stage("netem", &DELAY), stage("tbf", &RATE)]);
+        let after = departures(vec![stage("tbf", &RATE), stage("netem", &DELAY)]);
+        assert_eq!((&before, &after), (&vec![10_000, 11_211, 12_422], &vec![10_000, 11_211, 12_422]));
+    }
+
+    #[test]
+    fn a_law_in_the_second_stage_sees_the_wait_in_its_own_queue_only() {
+        let shaped = registry::build(
+            "htb",
+            &Parameters::new([("rate".into(), 10_000_000)].into()),
+            &Attachment::default(),
+            Some(stage("codel", &[])),
+        );
+        let stages = vec![stage("netem", &[("delay", 500_000_000)]), shaped.expect("a shaper")];
+        let mut rig = Rig { qdisc: Box::new(Series::new(stages)), ..Rig::of("pfifo", &[]) };
+        for n in 0..400 {
+            rig.enqueue(numbered(0, n));
+            rig.advance(Span::from_millis(2));
+            while let Dequeued::Packet(_) = rig.dequeue() {}
+        }
+        assert!(rig.dropped.is_empty(), "half a second of delay is not a queue");
     }
 }

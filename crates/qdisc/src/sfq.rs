@@ -6,7 +6,7 @@
 //! perturb: every so many seconds another hash, and all that waits is sorted anew
 //! RED:     with `redflowlimit`, RED judges the bytes of each slot (`aqm/red.rs`)
 //!
-//! [mckenney90sfq] [linux-6.12 sch_sfq.c]. Bytes count in units of 8. New flows have no priority, and more than
+//! [mckenney1990] [linux-6.12 sch_sfq.c]. Bytes count in units of 8. New flows have no priority, and more than
 //! `flows` at a time find no slot. The timer of `perturb` is caught up with at the next arrival or departure.
 
 use std::collections::VecDeque;

@@ -61,7 +61,7 @@ pub(crate) struct Rig {
     pub credits: Vec<(SocketId, u32)>,
     #[expect(clippy::vec_box, reason = "packets travel in boxes")]
     pub copies: Vec<Box<Packet>>,
-    draws: Xoshiro256StarStar,
+    pub draws: Xoshiro256StarStar,
 }
 
 impl Rig {

@@ -10,7 +10,9 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256StarStar;
 use tailback_packet::{DropReason, Ecn, HostId, Packet, Payload, SocketId};
 use tailback_qdisc::registry::BuildError;
-use tailback_qdisc::{Attachment, Backlog, Dequeued, Desk, Enqueued, Qdisc, Row, registry};
+use tailback_qdisc::{
+    Attachment, Backlog, Class, Dequeued, Desk, Enqueued, Filter, Fits, Inner, Qdisc, Row, Series, registry,
+};
 use tailback_units::{Parameter, ParameterError, Parameters, SimTime, Span};
 
 const FLOWS: u32 = 6;
@@ -88,6 +90,10 @@ impl Watched {
         let before = self.dropped.len();
         let answer = self.hand_over(Box::new(packet), false);
         self.check_answer(answer, before);
+        self.hand_over_copies();
+    }
+
+    fn hand_over_copies(&mut self) {
         while let Some(copy) = self.copies.pop() {
             self.hand_over(copy, true);
         }
@@ -136,6 +142,7 @@ impl Watched {
                 assert_eq!(self.qdisc.backlog(), Backlog::default(), "empty, but it holds packets")
             }
         }
+        self.hand_over_copies();
         answer
     }
 
@@ -163,7 +170,7 @@ impl Watched {
 
     /// Takes everything out, waiting as often as told to; a queue that never ends fails.
     fn drain(&mut self) {
-        let calls = 3 * self.qdisc.backlog().packets + 1;
+        let calls = 10 * self.qdisc.backlog().packets + 1;
         for _ in 0..=calls {
             match self.depart() {
                 Dequeued::Packet(_) => {}
@@ -311,6 +318,84 @@ proptest! {
             Some((watched.left, watched.last_number, watched.dropped))
         };
         prop_assert_eq!(run(), run());
+    }
+}
+
+/// A row by its name with a few parameters.
+fn made(kind: &str, given: &[(&str, u64)], inner: Inner) -> Box<dyn Qdisc> {
+    let values = given.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+    let device = Attachment { queue_length: 20, ..Attachment::default() };
+    registry::build_over(kind, &Parameters::new(values), &device, inner).expect("a discipline of the list")
+}
+
+fn class(minor: u16, parent: u16, given: &[(&str, u64)], child: Option<Box<dyn Qdisc>>) -> Class {
+    let parameters = given.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+    Class { minor, parent, parameters: Parameters::new(parameters), child }
+}
+
+/// Flows 0 and 1 to class 16, 2 and 3 to class 17, the others to none.
+fn filters() -> Vec<Filter> {
+    let flows = |first: u32| Fits::From(vec![SocketId(first), SocketId(first + 1)]);
+    vec![Filter { fits: flows(0), class: 16 }, Filter { fits: flows(2), class: 17 }]
+}
+
+/// Trees and series, by number.
+fn composition(number: usize) -> Box<dyn Qdisc> {
+    let plain = |kind: &str| made(kind, &[], Inner::default());
+    let rate = |rate: u64, ceil: u64| [("rate", rate), ("ceil", ceil)];
+    match number {
+        0 => {
+            let shaped = made("htb", &[("rate", 8_000_000)], Inner::child(Some(plain("codel"))));
+            Box::new(Series::new(vec![made("netem", &[("delay", 3_000_000)], Inner::default()), shaped]))
+        }
+        1 => {
+            let lossy = [("delay", 1_000_000), ("loss", 1 << 28), ("duplicate", 1 << 28)];
+            let fair =
+                made("tbf", &[("rate", 8_000_000), ("burst", 2000), ("limit", 20_000)], Inner::default());
+            Box::new(Series::new(vec![fair, made("netem", &lossy, Inner::default()), plain("fq")]))
+        }
+        2 => {
+            let classes = vec![
+                class(1, 0, &rate(8_000_000, 8_000_000), None),
+                class(16, 1, &rate(2_000_000, 8_000_000), Some(plain("fq_codel"))),
+                class(17, 1, &rate(100_000, 8_000_000), Some(plain("pie"))),
+            ];
+            made("htb", &[("direct_qlen", 5)], Inner { child: None, classes, filters: filters() })
+        }
+        3 => {
+            let classes =
+                vec![class(16, 0, &[], Some(plain("sfq"))), class(17, 0, &[("quantum", 300)], None)];
+            made("drr", &[], Inner { child: None, classes, filters: filters() })
+        }
+        4 => {
+            let shaper = made("htb", &[("rate", 4_000_000)], Inner::default());
+            let classes = vec![class(1, 0, &[], Some(shaper)), class(2, 0, &[], Some(plain("cake")))];
+            made("prio", &[], Inner { child: None, classes, filters: Vec::new() })
+        }
+        5 => made(
+            "mq",
+            &[("queues", 3)],
+            Inner { classes: vec![class(1, 0, &[], Some(plain("fq")))], ..Inner::default() },
+        ),
+        _ => {
+            let below = made("htb", &[("rate", 8_000_000)], Inner::child(Some(plain("fq_pie"))));
+            made("netem", &[("delay", 2_000_000), ("jitter", 1_000_000)], Inner::child(Some(below)))
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn trees_and_series_keep_their_books_too(
+        number in 0..7usize,
+        steps in proptest::collection::vec(step(), 1..300),
+        seed: u64,
+    ) {
+        let mut watched = Watched { may_reorder: true, ..Watched::new(composition(number), seed) };
+        steps.iter().for_each(|step| watched.take(step));
+        watched.drain();
     }
 }
 

@@ -152,3 +152,100 @@ fn fq_codel_of_1000_packets_drops_in_batches_once_full() {
     let full = batch[0].0.as_secs_f64();
     assert!((full - 1.25).abs() < 0.1, "826·t − 25·t² = 1000 at 1.26 s: {full}");
 }
+
+#[test]
+fn pfifo_head_drop_holds_as_much_as_pfifo_and_loses_it_at_its_head() {
+    let course = overload("pfifo_head_drop", &[("limit", 180)]);
+    assert!(course.backlog[1..].iter().all(|&held| held >= 179), "{:?}", course.backlog);
+    assert_eq!(course.reasons(), [DropReason::Overlimit]);
+}
+
+#[test]
+fn sfq_holds_127_packets_for_154_ms_and_loses_half_at_the_tail_of_its_longest_slot() {
+    let course = overload("sfq", &[]);
+    assert!(course.backlog[1..].iter().all(|&held| held >= 126), "{:?}", course.backlog);
+    let sojourn = course.last_sojourn.as_nanos() as f64 / 1e6;
+    assert!((sojourn - 153.8).abs() < 1.3, "{sojourn}");
+    // The slot is full when the queue is: its depth and the limit are the same 127.
+    assert_eq!(course.reasons(), [DropReason::FlowFull]);
+    assert!((course.loss() - 0.5).abs() < 0.01, "{}", course.loss());
+}
+
+#[test]
+fn codel_of_1000_packets_is_full_from_1_3_s_on_until_its_drops_catch_up() {
+    let course = overload("codel", &[]);
+    assert!(course.backlog[1..15].iter().all(|&held| held >= 990), "{:?}", course.backlog);
+    // 50·T drops per s are 826 at 16.5 s: from then on it drains.
+    assert!(course.backlog[17..22].is_sorted_by(|a, b| a > b), "{:?}", course.backlog);
+    let full = course.drops.iter().find(|(_, reason)| *reason == DropReason::TailFull);
+    let full = full.expect("tail drops").0.as_secs_f64();
+    assert!((full - 1.26).abs() < 0.15, "826·t − 25·t² = 1000 at 1.26 s: {full}");
+    assert_eq!(course.reasons(), [DropReason::TailFull, DropReason::Aqm]);
+}
+
+#[test]
+fn pie_brings_the_delay_to_15_ms_once_it_drops_half() {
+    let course = overload("pie", &[]);
+    let settled = &course.backlog[10..];
+    let mean = settled.iter().sum::<u32>() as f64 / settled.len() as f64 * 1.2112;
+    assert!((8.0..25.0).contains(&mean), "{mean} ms: {:?}", course.backlog);
+    assert_eq!(course.reasons(), [DropReason::Aqm], "{:?}", course.peak);
+}
+
+#[test]
+fn the_pie_of_2013_settles_at_20_ms() {
+    let course = overload("pie", &[("generation", 2), ("limit", 2000)]);
+    let settled = &course.backlog[10..];
+    let mean = settled.iter().sum::<u32>() as f64 / settled.len() as f64 * 1.2112;
+    assert!((12.0..35.0).contains(&mean), "{mean} ms: {:?}", course.backlog);
+}
+
+#[test]
+fn fq_pie_holds_the_one_flow_to_its_target() {
+    let course = overload("fq_pie", &[]);
+    let settled = &course.backlog[10..];
+    let mean = settled.iter().sum::<u32>() as f64 / settled.len() as f64 * 1.2112;
+    assert!((8.0..25.0).contains(&mean), "{mean} ms: {:?}", course.backlog);
+}
+
+#[test]
+fn red_holds_the_average_at_its_upper_threshold() {
+    let course = overload("red", &[("limit", 400_000), ("avpkt", 1000)]);
+    let upper = 100_000 / 1514;
+    assert!(course.backlog[5..].iter().all(|&held| held.abs_diff(upper) < upper / 4), "{:?}", course.backlog);
+    assert_eq!(course.reasons(), [DropReason::Aqm]);
+}
+
+#[test]
+fn cake_fills_its_memory_first_and_then_blue_prunes_the_flood() {
+    let course = overload("cake", &[("bandwidth", 10_000_000)]);
+    let memory = (4 << 20) / 2304;
+    assert!(course.peak.0 <= memory + 1, "{:?}", course.peak);
+    assert!(course.peak.0 > memory * 9 / 10, "{:?}", course.peak);
+    assert!(
+        course.reasons().contains(&DropReason::Aqm) && course.reasons().contains(&DropReason::Overmemory)
+    );
+    assert!(course.backlog[28] < memory, "{:?}", course.backlog);
+}
+
+#[test]
+fn fq_lets_one_flow_hold_100_packets() {
+    let course = overload("fq", &[]);
+    assert!(course.peak.0 <= 101, "{:?}", course.peak);
+    assert_eq!(course.reasons(), [DropReason::FlowFull]);
+}
+
+#[test]
+fn tbf_holds_what_its_latency_allows() {
+    let course = overload("tbf", &[("rate", 10_000_000), ("burst", 5_120), ("latency", 50_000_000)]);
+    assert!(course.backlog[1..].iter().all(|&held| (43..=45).contains(&held)), "{:?}", course.backlog);
+}
+
+#[test]
+fn dualpi2_holds_a_classic_flood_near_its_target() {
+    let course = overload("dualpi2", &[]);
+    let settled = &course.backlog[10..];
+    // It drops at departures: a packet waits while those before it leave or are dropped, as fast as they came.
+    let mean = settled.iter().sum::<u32>() as f64 / settled.len() as f64 * 0.6056;
+    assert!((8.0..25.0).contains(&mean), "{mean} ms: {:?}", course.backlog);
+}

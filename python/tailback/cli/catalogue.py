@@ -7,12 +7,9 @@ from pathlib import Path
 from tailback.cli.failures import WrongInput
 from tailback.scenario import tc, words
 from tailback.scenario.errors import WordError, nearest_hint
-from tailback.scenario.registry import CoreRegistry, Parameter, Row
+from tailback.scenario.registry import CoreRegistry, Parameter, Row, resolved_qdisc
 
 Listing = list[tuple[str, str]]
-
-#: The device that `explain` resolves parameters for.
-ETHERNET_MTU = 1500
 
 EXPERIMENTS = "experiments"
 """The folder of ready experiments, in the working directory or in the checkout this package runs from."""

@@ -131,9 +131,6 @@ def test_checking_leaves_a_good_scenario_alone() -> None:
     assert scenario == before
 
 
-UNITS = ("number", "packets", "bytes", "time", "rate", "flag", "percent", "fraction", "gain", "choice")
-
-
 @pytest.mark.parametrize("rows", [_core.congestion_controls, _core.qdiscs])
 def test_every_algorithm_has_a_summary_a_source_and_parameters_within_their_ranges(rows: Any) -> None:
     for row in rows():

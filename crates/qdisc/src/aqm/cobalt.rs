@@ -5,7 +5,7 @@
 //! CoDel:   the first signal an interval after going over, then interval/√count apart, count growing by one each; below
 //!          target count shrinks on the same schedule as it grew
 //! BLUE:    p_drop + 1/256 when the queue overflows, − 1/4096 when it is found empty, each at most once per target
-//! A marked packet may still be dropped by BLUE, which never marks.        [linux-6.12 sch_cake.c] [hoeiland18cake §3.2]
+//! A marked packet may still be dropped by BLUE, which never marks.        [linux-6.12 sch_cake.c] [hoiland2018 §3.2]
 
 use rand_core::Rng;
 use tailback_units::{SimTime, Span};

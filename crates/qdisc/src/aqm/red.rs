@@ -5,7 +5,7 @@
 //! p:       0 below min; max_P · (avg − min) / (max − min) up to max; above it every packet
 //! gap:     with U uniform in (0, 1), the event comes once count · p ≥ U: gaps uniform in (0, 1/p], mean 1/(2p)
 //! adaptive: every 500 ms max_P + min(1 %, max_P/4) while avg is above the middle fifth of (min, max), · 0.9 below it
-//! [floyd93red §4] [floyd01ared §4] [linux-6.12 red.h]
+//! [floyd1993 §4] [floyd2001 §4] [linux-6.12 red.h]
 //!
 //! The average is kept in 2⁻ʷ bytes and max_P in 2⁻³², as in the kernel. Deviation: the decay of an idle queue is
 //! smooth, where the kernel looks it up in 256 cells of whole halvings.
@@ -168,7 +168,7 @@ impl Red {
 }
 
 /// The smallest w with `burst + 1 − min/avpkt ≤ (1 − (1 − W)^burst) / W`: a burst of so many packets into an idle
-/// queue does not lift the average to `min`. None if `min` is less than a packet. [floyd93red §6.1] [tc tc_red.c]
+/// queue does not lift the average to `min`. None if `min` is less than a packet. [floyd1993 §6.1] [tc tc_red.c]
 pub fn weight_for(min: u64, burst: u64, average_packet: u64) -> Option<u32> {
     let over = burst as f64 + 1.0 - min as f64 / average_packet as f64;
     let enough = |w: &u32| {

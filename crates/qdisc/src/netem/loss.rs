@@ -1,7 +1,7 @@
 //! Which packets an emulated path loses: independently, in a Markov chain of four states, or of two (Gilbert-Elliott).
 //!
 //! random:   lost iff x ≤ p, x uniform or correlated
-//! 4 states: 1 good · 2 received within a burst · 3 lost in a burst · 4 lost alone           [salsano12gi §3]
+//! 4 states: 1 good · 2 received within a burst · 3 lost in a burst · 4 lost alone           [salsano2012 §3]
 //!           1 → 4 (lost) w.p. p14, → 3 (lost) w.p. p13 · 2 → 3 (lost) w.p. p23 · 3 → 2 w.p. p32, → 1 w.p. p31,
 //!           else lost · 4 → 1
 //! gemodel:  good: → bad w.p. p, lost w.p. 1−k · bad: → good w.p. r, lost w.p. 1−h; the state before the step decides
