@@ -164,6 +164,8 @@ struct Tin {
     flows: Vec<Flow>,
     links: Vec<u32>,
     tags: Vec<u32>,
+    /// Apart from the flows: eight of them are looked at for each arrival.
+    sets: Vec<Set>,
     hosts: [Vec<u32>; 2],
     new: IndexList,
     old: IndexList,
@@ -192,7 +194,6 @@ struct Flow {
     queue: VecDeque<Box<Packet>>,
     bytes: u64,
     deficit: i64,
-    set: Set,
     /// Buckets of its two hosts.
     hosts: [u16; 2],
     law: Cobalt,
@@ -336,6 +337,7 @@ impl Tin {
             flows: (0..QUEUES).map(|_| Flow::default()).collect(),
             links: vec![NONE; QUEUES as usize],
             tags: vec![0; QUEUES as usize],
+            sets: vec![Set::None; QUEUES as usize],
             hosts: [vec![0; QUEUES as usize], vec![0; QUEUES as usize]],
             new: IndexList::default(),
             old: IndexList::default(),
@@ -352,7 +354,7 @@ impl Tin {
     fn queue_of(&mut self, hash: u32) -> u32 {
         let (set, first) = (hash % QUEUES / WAYS * WAYS, hash % WAYS);
         let ways = (0..WAYS).map(|way| set + (first + way) % WAYS);
-        let held = |tin: &Tin, queue: u32| tin.flows[queue as usize].set != Set::None;
+        let held = |tin: &Tin, queue: u32| tin.sets[queue as usize] != Set::None;
         if let Some(own) = ways.clone().find(|&queue| self.tags[queue as usize] == hash && held(self, queue))
         {
             self.own.way_hits += u64::from(own != set + first);
@@ -469,9 +471,8 @@ impl Cake {
         };
         let tin = &mut self.tins[tin];
         let queue = tin.queue_of(hash);
-        let flow = &mut tin.flows[queue as usize];
-        if flow.set == Set::None {
-            flow.hosts = hosts;
+        if tin.sets[queue as usize] == Set::None {
+            tin.flows[queue as usize].hosts = hosts;
         }
         queue
     }
@@ -485,20 +486,19 @@ impl Cake {
         let flow = &mut tin.flows[index as usize];
         flow.bytes += u64::from(packet.frame_length());
         flow.queue.push_back(packet);
-        match flow.set {
-            Set::None | Set::Decaying => {
-                let was_listed = flow.set == Set::Decaying;
-                flow.set = Set::Sparse;
+        match tin.sets[index as usize] {
+            set @ (Set::None | Set::Decaying) => {
+                tin.sets[index as usize] = Set::Sparse;
                 let load = tin.host_load(&tin.flows[index as usize], &self.settings.isolation);
                 tin.flows[index as usize].deficit = tin.quantum / load;
-                if was_listed {
+                if set == Set::Decaying {
                     tin.decaying.remove(&mut tin.links, index);
                 }
                 tin.new.push_back(&mut tin.links, index);
             }
             Set::SparseWait => {
                 // It used its quantum up and came back at once: it is bulk.
-                flow.set = Set::Bulk;
+                tin.sets[index as usize] = Set::Bulk;
                 tin.count_bulk(index, true);
             }
             Set::Sparse | Set::Bulk => {}
@@ -579,16 +579,18 @@ impl Cake {
         tin.unlist(list, index);
         if list == Set::Sparse || list == Set::SparseWait {
             let waiting = !tin.flows[index as usize].queue.is_empty();
-            tin.flows[index as usize].set = if waiting { Set::Bulk } else { Set::SparseWait };
+            tin.sets[index as usize] = if waiting { Set::Bulk } else { Set::SparseWait };
             if waiting {
                 tin.count_bulk(index, true);
             }
         }
         let load = tin.host_load(&tin.flows[index as usize], &isolation);
-        // The part below a byte is made up for by chance.
-        let dithered = (tin.quantum << 16) / load + i64::from(desk.draws.next_u32() >> 16);
-        tin.flows[index as usize].deficit += (dithered >> 16).max(1);
-        match tin.flows[index as usize].set {
+        tin.flows[index as usize].deficit += match load {
+            1 => tin.quantum,
+            // The part below a byte is made up for by chance.
+            _ => (((tin.quantum << 16) / load + i64::from(desk.draws.next_u32() >> 16)) >> 16).max(1),
+        };
+        match tin.sets[index as usize] {
             Set::Decaying => tin.decaying.push_back(&mut tin.links, index),
             _ => tin.old.push_back(&mut tin.links, index),
         }
@@ -617,7 +619,7 @@ impl Cake {
             tin.count_bulk(index, false);
         }
         let at_rest = tin.flows[index as usize].law.is_at_rest(now);
-        tin.flows[index as usize].set = if at_rest { Set::None } else { Set::Decaying };
+        tin.sets[index as usize] = if at_rest { Set::None } else { Set::Decaying };
         if !at_rest {
             tin.decaying.push_back(&mut tin.links, index);
         }
@@ -689,7 +691,7 @@ impl Cake {
 
 impl Tin {
     fn set_of(&self, index: u32) -> Set {
-        self.flows[index as usize].set
+        self.sets[index as usize]
     }
 
     /// Takes a flow, which is the first of its list, off it.

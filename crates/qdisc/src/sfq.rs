@@ -358,6 +358,15 @@ impl Sfq {
         if self.slots[slot as usize].packets.is_empty() {
             self.buckets[self.slots[slot as usize].bucket as usize] = NO_SLOT;
             self.free.push(slot);
+            self.leave_round(slot);
+        }
+    }
+
+    /// A slot that has just been served is the first of the round.
+    fn leave_round(&mut self, slot: u32) {
+        if self.round.front() == Some(&slot) {
+            self.round.pop_front();
+        } else {
             self.round.retain(|&other| other != slot);
         }
     }
@@ -374,7 +383,7 @@ impl Sfq {
         let Some(packet) = queue.packets.pop_front() else { return };
         queue.bytes -= u64::from(packet.frame_length());
         if queue.packets.is_empty() {
-            self.round.retain(|&other| other != slot);
+            self.leave_round(slot);
         }
         self.refuse(packet, reason, desk);
     }
