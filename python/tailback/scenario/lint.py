@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,7 +18,7 @@ from tailback.scenario.paths import Loc, show
 from tailback.scenario.registry import Registry
 from tailback.scenario.schema import Keys, direction
 from tailback.scenario.units import rate_word, size_word, time_word
-from tailback.scenario.words import Algorithm
+from tailback.scenario.words import SERIES, Algorithm
 
 #: Bytes of an Ethernet header: what a queue discipline counts beside the IP packet. [linux-6.12 psched_mtu]
 HEADER = 14
@@ -35,6 +36,13 @@ LONG_SKB_NS = 5 * 10**6
 
 #: Disciplines that are one plain queue.
 PLAIN_QUEUES = ("pfifo", "bfifo", "pfifo_fast")
+
+#: Of these, those whose limit is known from their words.
+FIFOS = ("pfifo", "bfifo", "pfifo_head_drop")
+
+#: How titles say where the bottleneck is.
+LOCAL = re.compile(r"\blocal\b.*bottleneck|bottleneck at the (sender|client)")
+REMOTE = re.compile(r"\bremote\b.*bottleneck|bottleneck at the router|router bottleneck")
 
 
 @dataclass(frozen=True)
@@ -108,8 +116,8 @@ class _Case:
 
     def option(self, algorithm: Algorithm, name: str) -> int | None:
         """An option as given, else the registry's default; None if it has none."""
-        row = next(row for row in self.registry.qdiscs if row.name == algorithm.kind)
-        parameter = row.parameter(name)
+        row = next((row for row in self.registry.qdiscs if row.name == algorithm.kind), None)
+        parameter = row.parameter(name) if row is not None else None
         return algorithm.options.get(name, parameter.default if parameter is not None else None)
 
 
@@ -118,10 +126,13 @@ def _doubts(case: _Case) -> Iterator[_Doubt]:
         yield from _short_queue(case, device, root)
         yield from _long_burst(case, device, root)
         yield from _large_skbs(case, device, root)
+        yield from _netem_at_sender(case, device, root)
+        yield from _netem_limit(case, device, root)
     yield from _bbr_on_plain_queue(case)
     yield from _few_pings(case)
     yield from _slow_start(case)
     yield from _alike(case)
+    yield from _bottleneck(case)
 
 
 def _short_queue(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
@@ -144,6 +155,69 @@ def _long_burst(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
     if burst is not None and held is not None and burst > held:
         text = f"a burst of {size_word(burst)} empties all that `{_leaf(root).kind}` holds, {size_word(held)}"
         yield _Doubt("burst-above-queue", "warning", ("qdiscs", device), text, "give a smaller burst, such as 1600b")
+
+
+def _netem_at_sender(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
+    """A packet that netem delays is no longer charged to its socket. [linux-6.12 sch_netem.c skb_orphan_partial]"""
+    sends = any(flow.direction.source == direction(device).source for flow in case.bulk)
+    if sends and any(_delays(stage) for stage in _below(root)):
+        text = "`netem` delays packets of a local sender: TCP Small Queues and the qdisc's feedback are void there"
+        remedy = "give the link a `delay`, or put netem on another host"
+        yield _Doubt("netem-at-sender", "warning", ("qdiscs", device), text, remedy)
+
+
+def _netem_limit(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
+    rate = _path_rate(case, device)
+    for stage in _below(root):
+        delay, limit = stage.options.get("delay", 0), case.option(stage, "limit")
+        if stage.kind != "netem" or not delay or limit is None or rate is None:
+            continue
+        needed = -(-rate * delay // (8 * 10**9 * case.frame(device)))
+        if limit < needed:
+            text = f"`netem` holds {limit} packets, and {time_word(delay)} of {rate_word(rate)} are {needed}"
+            yield _Doubt("netem-limit", "warning", ("qdiscs", device), text, f"give it more: limit {2 * needed}")
+
+
+def _bottleneck(case: _Case) -> Iterator[_Doubt]:
+    """What the title says of the bottleneck, and where it is."""
+    title = (case.keys.title or "").lower()
+    local, remote = LOCAL.search(title) is not None, REMOTE.search(title) is not None
+    if local == remote:
+        return
+    for flow in case.bulk:
+        hops = case.network.links_on(*flow.direction)
+        rates = [_hop_rate(case, index, sender) for index, sender in hops]
+        known = [rate for rate in rates if rate is not None]
+        if not known:
+            continue
+        slowest = [place for place, rate in enumerate(rates) if rate == min(known)]
+        if (0 not in slowest) if local else (slowest == [0]):
+            said = "local" if local else "remote"
+            where = hops[slowest[0]][1]
+            text = f"the title speaks of a {said} bottleneck, but the slowest device on the way is that of `{where}`"
+            remedy = "shape where the bottleneck is meant to be, or change the title"
+            yield _Doubt("bottleneck-elsewhere", "warning", ("title",), text, remedy)
+            return
+
+
+def _hop_rate(case: _Case, link: int, sender: str) -> int | None:
+    ends = case.keys.links[link].ends
+    device = f"{sender} -> {ends[1] if sender == ends[0] else ends[0]}"
+    root = case.keys.qdiscs.get(device)
+    return case.keys.links[link].rate if root is None else _rate(case, device, root)
+
+
+def _path_rate(case: _Case, device: str) -> int | None:
+    """The slowest device on the way of the fastest flow through a device."""
+    slowest = []
+    for flow in case.through(device):
+        rates = [_hop_rate(case, *hop) for hop in case.network.links_on(*flow.direction)]
+        slowest.append(min((rate for rate in rates if rate is not None), default=None))
+    return max((rate for rate in slowest if rate is not None), default=None)
+
+
+def _delays(stage: Algorithm) -> bool:
+    return stage.kind == "netem" and any(stage.options.get(name) for name in ("delay", "jitter", "rate"))
 
 
 def _bbr_on_plain_queue(case: _Case) -> Iterator[_Doubt]:
@@ -185,7 +259,18 @@ def _alike(case: _Case) -> Iterator[_Doubt]:
         yield _Doubt("repetitions-alike", "warning", ("repeat",), text, remedy)
 
 
+def _below(root: Algorithm) -> Iterator[Algorithm]:
+    """A discipline and all below it."""
+    yield root
+    for child in root.children:
+        yield from _below(child)
+
+
 def _leaf(root: Algorithm) -> Algorithm:
+    """The queue under a shaper; of several in series, that of the stage that shapes, else the last."""
+    if root.kind == SERIES:
+        shaping = [stage for stage in root.children if _own_rates(stage)]
+        return _leaf((shaping or list(root.children))[-1])
     return root if root.child is None else _leaf(root.child)
 
 
@@ -203,16 +288,23 @@ def _large_skbs(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
         yield _Doubt("large-skbs", "warning", ("offloads",), f"{text}{round(time / 10**6)}ms", remedy)
 
 
+def _own_rates(root: Algorithm) -> list[int]:
+    """What the shapers of a device, one below or after the other, let through; classes side by side are left out."""
+    own = [root.options[name] for name in ("rate", "bandwidth") if name in root.options]
+    stages = root.children if root.kind == SERIES else [root.child] if root.child is not None else []
+    return own + [rate for stage in stages for rate in _own_rates(stage)]
+
+
 def _rate(case: _Case, device: str, root: Algorithm) -> int | None:
     link = case.network.link(*direction(device))
-    rates: Iterable[int | None] = [root.options.get("rate"), case.network.hops[link].rate if link is not None else None]
-    return min((rate for rate in rates if rate is not None), default=None)
+    on_link = case.network.hops[link].rate if link is not None else None
+    return min((*_own_rates(root), *([on_link] if on_link is not None else [])), default=None)
 
 
 def _buffer(case: _Case, device: str, queue: Algorithm) -> int | None:
     """Bytes that a plain queue can hold, full frames taken; None if it is not plain or its limit is not known."""
     queue = _leaf(queue)
-    limit = case.option(queue, "limit") if queue.kind in ("pfifo", "bfifo") else None
+    limit = case.option(queue, "limit") if queue.kind in FIFOS else None
     if limit is None:
         return None
     return limit if queue.kind == "bfifo" else limit * case.frame(device)

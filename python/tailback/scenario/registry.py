@@ -94,7 +94,7 @@ ETHERNET_MTU = 1500
 
 
 def resolved_qdisc(kind: str, options: Mapping[str, int], mtu: int = ETHERNET_MTU) -> dict[str, int]:
-    """What a discipline is set to on a device, its defaults filled in; `ValueError` if its values do not go together."""
+    """What a discipline is set to on a device, defaults filled in; `ValueError` if values do not go together."""
     return dict(_core().resolved_qdisc(kind, dict(options), mtu))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tailback.scenario import Registry, lint, loads
+from tailback.scenario import CoreRegistry, Registry, lint, loads
 
 SOUND = """\
 links:
@@ -93,3 +93,46 @@ def test_a_queue_in_the_way_of_no_flow_is_not_judged(registry: Registry) -> None
 def test_a_mistake_in_many_configurations_is_told_once(registry: Registry) -> None:
     text = f"{SOUND.replace('limit 1000', 'limit 100')}vary: {{cc: [cubic, reno], tsq: [1ms, off]}}"
     assert len(lint(loads(text, registry=registry))) == 1
+
+
+EMULATED = """\
+title: a local bottleneck
+links:
+  - {ends: [client, router], rate: 1gbit}
+  - {ends: [router, server], rate: 1gbit}
+qdiscs:
+  client -> router: htb rate 100mbit | fq_codel
+  router -> server: netem delay 20ms limit 10000
+traffic:
+  - {tcp: client -> server, name: upload, start: 1s}
+duration: 30s
+measure: {warmup: 5s}
+"""
+
+
+def codes(text: str) -> list[str]:
+    return [warning.code for warning in lint(loads(text, registry=CoreRegistry()))]
+
+
+def test_an_emulated_path_behind_the_sender_is_sound() -> None:
+    assert codes(EMULATED) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("htb rate 100mbit | fq_codel", "netem delay 5ms limit 10000", "netem-at-sender"),
+        (
+            "htb rate 100mbit | fq_codel",
+            "[netem delay 5ms limit 10000, htb rate 100mbit | fq_codel]",
+            "netem-at-sender",
+        ),
+        ("limit 10000", "limit 100", "netem-limit"),
+        ("a local bottleneck", "a remote bottleneck", "bottleneck-elsewhere"),
+        ("htb rate 100mbit | fq_codel", "fq_codel\n  server -> router: pfifo", None),
+        ("netem delay 20ms limit 10000", "tbf rate 10mbit burst 5kb latency 10ms", "bottleneck-elsewhere"),
+    ],
+)
+def test_what_an_emulated_path_gets_wrong_is_pointed_at(old: str, new: str, code: str | None) -> None:
+    assert EMULATED.count(old) == 1
+    assert codes(EMULATED.replace(old, new)) == ([code] if code else [])

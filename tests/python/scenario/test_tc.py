@@ -143,15 +143,12 @@ def test_every_kind_is_resolved_to_whole_numbers() -> None:
         assert {parameter.name for parameter in row.parameters if parameter.default is not None} <= set(resolved)
 
 
+OTHER_WORDS = """class filter flowid parent classid | ; default 1:1 1:10 0 1 -1 5ms 1% 50% 10mbit 1600b 180p 1e9 0x10 ∞
+state gemodel random uniform normal slot packets bytes weights priomap bands flow dscp EF to from all"""
 VOCABULARY = sorted(
     {row.name for row in QDISCS}
     | {parameter.name for row in QDISCS for parameter in row.parameters}
-    | set(
-        "class filter flowid parent classid | ; default 1:1 1:10 0 1 -1 5ms 1% 50% 10mbit 1600b 180p 1e9 0x10 ∞".split()
-    )
-    | set(
-        "state gemodel random uniform normal slot packets bytes weights priomap bands flow dscp EF to from all".split()
-    )
+    | set(OTHER_WORDS.split())
 )
 
 
@@ -184,19 +181,22 @@ SAME: list[str] = [
     "tbf rate 10mbit burst 15k limit 100k peakrate 20mbit mtu 1540", "tbf rate 10mbit burst 5kb",
     "tbf rate 10mbit latency 50ms", "tbf burst 5kb latency 50ms", "tbf rate 10mbit burst 5kb latency 50ms limit 10k",
     "tbf rate 10mbit burst 5kb limit 10k peakrate 20mbit", "tbf rate 1000000 burst 5kb lat 50000",
-    "tbf rate 1gibit burst 64kb latency 1ms", "tbf rate 1mbps burst 5kb latency 1s", "tbf rate fast burst 5kb latency 1s",
+    "tbf rate 1gibit burst 64kb latency 1ms", "tbf rate 1mbps burst 5kb latency 1s",
+    "tbf rate fast burst 5kb latency 1s",
     "codel", "codel limit 180 target 5ms interval 100ms ecn", "codel limit 10k", "codel target 5x", "codel noecn",
     "fq_codel", "fq_codel limit 180 flows 64 quantum 300 target 5ms interval 100ms memory_limit 4mb ecn drop_batch 64",
     "fq_codel quantum 3k", "fq_codel ce_threshold 1ms", "fq_codel flows", "fq_codel memory_limit 4x",
     "pie", "pie limit 180 target 15ms tupdate 15ms alpha 2 beta 20 ecn bytemode", "pie alpha high", "pie nobytemode",
     "fq", "fq limit 100 flow_limit 10 quantum 3028 initial_quantum 15140 maxrate 10mbit nopacing", "fq pace",
     "fq horizon 5s horizon_cap", "fq low_rate_threshold 550kbit refill_delay 40ms orphan_mask 1023 timer_slack 10us",
-    "sfq perturb 10 quantum 1514 limit 127 divisor 1024 depth 127 headdrop", "sfq perturb x", "sfq redflowlimit 100k ecn", "sfq redflowlimit 100000 ecn",
+    "sfq perturb 10 quantum 1514 limit 127 divisor 1024 depth 127 headdrop", "sfq perturb x",
+    "sfq redflowlimit 100k ecn", "sfq redflowlimit 100000 ecn",
     "netem delay 10ms", "netem delay 10ms 2ms 25%", "netem delay 10ms 2ms distribution normal", "netem delay",
     "netem loss 1%", "netem loss random 1% 25%", "netem loss gemodel 1% 25% 100% 0%", "netem loss state 1% 20%",
     "netem loss 101%", "netem rate 10mbit", "netem limit 10k duplicate 1% corrupt 0.1%", "netem reorder 25% delay 10ms",
     "netem reorder 25%", "netem slot 1ms 2ms packets 5", "netem gap 5 delay 10ms", "netem jitter 5ms",
-    "red limit 400000 avpkt 1000", "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 ecn adaptive", "red avpkt 1000",
+    "red limit 400000 avpkt 1000", "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 ecn adaptive",
+    "red avpkt 1000",
     "prio", "prio bands 4 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1", "prio bands x", "drr",
 ]  # fmt: skip
 
