@@ -68,6 +68,7 @@ mod tests {
         Packet {
             from: SocketId(0),
             to: SocketId(1),
+            source: HostId(0),
             destination: HostId(1),
             ip_length: segment.length + 4 * 52,
             segments: segment.count(),

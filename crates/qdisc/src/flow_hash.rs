@@ -21,6 +21,12 @@ impl FlowHash {
         mix(packet.flow_hash ^ self.secret(desk))
     }
 
+    /// A hash of some other property, under the same secret.
+    #[inline]
+    pub fn of_value(&mut self, value: u32, desk: &mut Desk<'_>) -> u32 {
+        mix(value ^ self.secret(desk).rotate_left(16))
+    }
+
     /// The packet's queue among `queues`.
     #[inline]
     pub fn queue_of(&mut self, packet: &Packet, queues: u32, desk: &mut Desk<'_>) -> u32 {

@@ -17,6 +17,7 @@ pub(crate) fn packet(ip_length: u32) -> Box<Packet> {
     Box::new(Packet {
         from: SocketId(0),
         to: SocketId(1),
+        source: HostId(1),
         destination: HostId(0),
         ip_length,
         segments: 1,

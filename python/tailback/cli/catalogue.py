@@ -7,7 +7,7 @@ from pathlib import Path
 from tailback.cli.failures import WrongInput
 from tailback.scenario import tc, words
 from tailback.scenario.errors import WordError, nearest_hint
-from tailback.scenario.registry import CoreRegistry, Parameter, Row, resolved_qdisc
+from tailback.scenario.registry import ETHERNET_MTU, CoreRegistry, Parameter, Row
 
 Listing = list[tuple[str, str]]
 

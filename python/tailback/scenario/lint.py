@@ -201,10 +201,10 @@ def _bottleneck(case: _Case) -> Iterator[_Doubt]:
 
 
 def _hop_rate(case: _Case, link: int, sender: str) -> int | None:
-    ends = case.keys.links[link].ends
+    ends = case.network.hops[link].ends
     device = f"{sender} -> {ends[1] if sender == ends[0] else ends[0]}"
     root = case.keys.qdiscs.get(device)
-    return case.keys.links[link].rate if root is None else _rate(case, device, root)
+    return case.network.hops[link].rate if root is None else _rate(case, device, root)
 
 
 def _path_rate(case: _Case, device: str) -> int | None:

@@ -93,11 +93,6 @@ class CoreRegistry:
 ETHERNET_MTU = 1500
 
 
-def resolved_qdisc(kind: str, options: Mapping[str, int], mtu: int = ETHERNET_MTU) -> dict[str, int]:
-    """What a discipline is set to on a device, defaults filled in; `ValueError` if values do not go together."""
-    return dict(_core().resolved_qdisc(kind, dict(options), mtu))
-
-
 def rows(tables: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
     """Rows from the mappings that `_core` hands out."""
     return tuple(_row(table) for table in tables)

@@ -107,6 +107,7 @@ impl Rig {
         let packet = Packet {
             from: SocketId(u32::from(from)),
             to: SocketId(100),
+            source: HostId(from),
             destination: HostId(to),
             ip_length: 1500,
             segments: 1,
