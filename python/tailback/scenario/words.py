@@ -26,7 +26,7 @@ _SAMPLES = {"rate": "100mbit", "time": "5ms", "bytes": "1600b", "packets": "1000
 #: Disciplines in series have no kind in `tc`. [docs/contracts.md]
 SERIES = "series"
 
-#: Code points by name. [rfc4594 §2.3]
+#: Code points by name. [rfc2474] [rfc2597] [rfc3246] [rfc4594 §2.3] [rfc5865] [rfc8622]
 DSCP = {
     "LE": 1, "EF": 46, "VA": 44,
     **{f"CS{number}": 8 * number for number in range(8)},
