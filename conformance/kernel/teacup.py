@@ -31,7 +31,7 @@ from pathlib import Path
 import pandas as pd
 
 from conformance.kernel.campaign import INFINITE_SSTHRESH, TCP_INFO_COLUMNS, final_drops
-from conformance.kernel.experiment import LEAD_S, NANOSECONDS, Json, Scenario, flow_name
+from conformance.kernel.experiment import LEAD_S, NANOSECONDS, Json, Scenario, flow_name, socket_options
 from conformance.kernel.golden import FOLDER
 from conformance.kernel.measures import Measures, Tables, measure
 from conformance.kernel.simulate import scenario_tables
@@ -80,7 +80,7 @@ def twin(run: Run) -> Scenario:
 
 def host(name: str, rcvbuf: int) -> Json:
     sysctl = {"net.ipv4.tcp_rmem": [4096, 2 * rcvbuf, 2 * rcvbuf]} if rcvbuf and name[0] == "H" else {}
-    return {"name": name, "stack": "linux-6.12", "sysctl": sysctl}
+    return {"name": name, "stack": "linux-6.12", "sysctl": sysctl, "offloads": "off"}
 
 
 def links(delay_ns: int) -> list[Json]:
@@ -112,6 +112,7 @@ def upload(run: Run, index: int) -> Json:
         "bytes": None,
         "cc": {"name": run.cc, "options": {}},
         "tsq": {"kind": "time", "shift": 10},
+        "socket": socket_options(()),
     }
 
 
