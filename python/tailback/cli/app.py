@@ -81,7 +81,7 @@ def run(  # one argument per option of the command line
     repeat: Repeat = None,
     jobs: Jobs = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Results folder.", show_default="results/FILE")
+        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Results folder.", show_default="results/FILE")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -111,7 +111,7 @@ def reproduce(
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", min=1, help="Runs at the same time.", show_default="all cores")
     ] = None,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the results.")] = Path("results"),
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder of the results.")] = Path("results"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")] = False,
 ) -> None:
     """Reproduce what papers report: run their experiments, measure each claim, print the scorecard."""
@@ -192,7 +192,9 @@ def plot(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="png, pdf or svg.", show_default="DIR/plots/NAME.png"),
+        typer.Option(
+            "-o", "--output", "--out", metavar="FILE", help="png, pdf or svg.", show_default="DIR/plots/NAME.png"
+        ),
     ] = None,
     where: Annotated[
         list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Only these runs.", show_default=False)
@@ -238,7 +240,7 @@ def report(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="The page.", show_default="DIR/report.html"),
+        typer.Option("-o", "--output", "--out", metavar="FILE", help="The page.", show_default="DIR/report.html"),
     ] = None,
 ) -> None:
     """Write an interactive report of an experiment: one HTML page that needs no network."""
@@ -297,7 +299,7 @@ def validate(  # one argument per option of the command line
     jobs: Jobs = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Results and report.", show_default="results/FILE-validation"),
+        typer.Option("-o", "--out", metavar="DIR", help="Results and report.", show_default="results/FILE-validation"),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if anything is out of tolerance.")] = False,
     as_json: Json = False,
@@ -337,7 +339,7 @@ def export(
         list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Only these runs.", show_default=False)
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Where to.", show_default="DIR/flent, DIR/csv")
+        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Where to.", show_default="DIR/flent, DIR/csv")
     ] = None,
 ) -> None:
     """Write results as files of other programs."""
@@ -356,7 +358,7 @@ def export(
 def import_(
     kind: Annotated[str, typer.Argument(metavar="flent|pcap", help="What the files are.", show_default=False)],
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The files.", show_default=False)],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the results.")] = Path(
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder of the results.")] = Path(
         "results/imported"
     ),
     axes: Annotated[
