@@ -308,8 +308,9 @@ impl Endpoint {
         }
     }
 
-    /// The application sends `bytes` (one blocking `send()`, or what is left of one). Returns how many fitted the
-    /// send buffer; when fewer, [`Wakeup::writable`] tells when to come back with the rest.
+    /// The application sends `bytes` (one blocking `send()`, or what is left of one). Returns how many the send buffer
+    /// took. With offloads that is one skb at most: what is to leave is asked for before the next call. If fewer,
+    /// [`Endpoint::write_blocked`] tells whether to go on at once or at [`Wakeup::writable`].
     /// [linux-6.12 tcp.c tcp_sendmsg_locked]
     pub fn write(&mut self, bytes: u64, now: SimTime) -> u64 {
         if self.state != State::Established || self.sender.fin_queued {
@@ -324,15 +325,17 @@ impl Endpoint {
         if !self.continuing {
             sender.reopen_tail();
         }
-        let before = sender.write_seq;
         let accepted = sender.fill(bytes);
         self.continuing = accepted < bytes;
-        sender.app_blocked = accepted < bytes;
-        sender.mark_pushes(before);
-        if sender.has_unsent() && (sender.app_blocked || !sender.autocorked()) {
-            sender.agenda.begin(if sender.app_blocked { Pass::Push } else { Pass::Normal });
+        if let Some(pass) = sender.push_after_filling(accepted, bytes) {
+            sender.agenda.begin(pass);
         }
         accepted
+    }
+
+    /// The last write found the send buffer full, or the connection cannot take data.
+    pub fn write_blocked(&self) -> bool {
+        self.sender.app_blocked || self.state != State::Established || self.sender.fin_queued
     }
 
     /// The application reads all there is. Returns the bytes read.

@@ -32,12 +32,25 @@ pub(crate) enum Pass {
     Normal,
     /// A write that filled the send buffer, or a FIN: Nagle does not hold (TCP_NAGLE_PUSH, TCP_NAGLE_OFF).
     Push,
+    /// A write filled an skb and goes on: that one leaves, it does not wait to grow (tcp_push_one).
+    PushOne,
     /// F-RTO tries new data.
     Frto,
     /// Tail loss probe: one segment, cwnd does not count.
     LossProbe,
     /// Window probe: one segment.
     WindowProbe,
+}
+
+impl Pass {
+    /// An skb of several segments may be put off for a larger one.
+    pub(crate) fn defers(self) -> bool {
+        !matches!(self, Pass::LossProbe | Pass::PushOne)
+    }
+
+    fn sends_one(self) -> bool {
+        matches!(self, Pass::LossProbe | Pass::WindowProbe | Pass::PushOne)
+    }
 }
 
 /// Why a segment is retransmitted.
@@ -310,7 +323,7 @@ impl Sender {
         }
         if let Some(progress) = &mut self.agenda.pass {
             progress.sent += segments;
-            progress.stopped = matches!(progress.pass, Pass::LossProbe | Pass::WindowProbe);
+            progress.stopped = progress.pass.sends_one();
         }
     }
 

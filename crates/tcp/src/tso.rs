@@ -12,8 +12,7 @@
 //! [linux-6.12 tcp_output.c tcp_tso_autosize, tcp_cwnd_test, tcp_grow_skb, tcp_mss_split_point, tcp_tso_should_defer]
 //! [linux-6.12 tcp.c tcp_xmit_size_goal, tcp_should_autocork]
 //!
-//! Deviations: `sendmsg` copies all that fits before the loop runs, it does not push each skb that it has filled;
-//! the 17 fragments of an skb are never the limit, since pages of 32 KiB hold its payload.
+//! Deviation: the 17 fragments of an skb are never the limit, since pages of 32 KiB hold its payload.
 
 use tailback_units::Span;
 
@@ -95,7 +94,7 @@ impl Sender {
             if progress.pass == Pass::Normal && self.is_short_tail(head) && self.held_by_nagle() {
                 return Err(HeldBy::Nagle);
             }
-        } else if progress.pass != Pass::LossProbe && self.should_defer(head, max_segs, progress) {
+        } else if progress.pass.defers() && self.should_defer(head, max_segs, progress) {
             return Err(HeldBy::TsoDeferral);
         }
         let length = self.split_point(head, quota, progress.pass);
@@ -218,25 +217,36 @@ impl Sender {
         (bytes / mss).clamp(1, u64::from(self.settings.gso_max_segs)) * mss
     }
 
-    /// Takes as many of `bytes` as the send buffer has room for: the last skb is filled, and another is allocated as
-    /// long as what is queued is below the limit. [linux-6.12 tcp.c tcp_sendmsg_locked, sk_stream_memory_free]
-    pub(crate) fn fill_skbs(&mut self, bytes: u64) -> u64 {
+    /// Takes of `bytes` what fills the last unsent skb, or one more if what is queued is below the limit. A last skb
+    /// that is not full is filled whatever is queued: as long as each full skb leaves at once but for a rest, the
+    /// limit is not looked at. [linux-6.12 tcp.c tcp_sendmsg_locked, sk_stream_memory_free]
+    pub(crate) fn fill_skb(&mut self, bytes: u64) -> u64 {
         let goal = self.size_goal();
-        let mut accepted = (goal.saturating_sub(self.tail_length())).min(bytes);
-        if self.unsent_skbs.is_empty() {
-            accepted = 0;
+        let tail = self.tail_length();
+        let appends = tail > 0 && tail < goal;
+        if !appends && (self.wmem_queued() >= self.sndbuf || self.unsent() >= self.notsent_lowat()) {
+            return 0;
         }
+        let accepted = if appends { goal - tail } else { goal }.min(bytes);
         self.write_seq += accepted;
-        if let Some(tail) = self.unsent_skbs.back_mut() {
-            *tail = self.write_seq;
-        }
-        while accepted < bytes && self.wmem_queued() < self.sndbuf {
-            let more = goal.min(bytes - accepted);
-            self.write_seq += more;
-            self.unsent_skbs.push_back(self.write_seq);
-            accepted += more;
+        match self.unsent_skbs.back_mut() {
+            Some(end) if appends => *end = self.write_seq,
+            _ => self.unsent_skbs.push_back(self.write_seq),
         }
         accepted
+    }
+
+    /// An skb of the application's data is full and more is to come: all leaves if half a window was written since
+    /// the last PSH, the skb alone if it is the first. [linux-6.12 tcp.c tcp_sendmsg_locked, forced_push]
+    pub(crate) fn push_filled_skb(&mut self) -> Option<Pass> {
+        if self.tail_length() < self.size_goal() {
+            return None;
+        }
+        if self.write_seq > self.pushed_seq + self.max_window / 2 {
+            self.mark_push(self.write_seq);
+            return Some(Pass::Push);
+        }
+        (self.unsent_skbs.len() == 1).then_some(Pass::PushOne)
     }
 
     /// Length of the last unsent skb.

@@ -3,6 +3,7 @@
 use tailback_cc::{Control, CwndEvent};
 use tailback_units::{Segs, SimTime, Span};
 
+use crate::output::Pass;
 use crate::sender::{INITIAL_WINDOW, Sender};
 use crate::stack::CwndUse;
 
@@ -218,7 +219,7 @@ impl Sender {
     /// is below the limit. [linux-6.12 tcp.c tcp_sendmsg_locked, sk_stream_memory_free]
     pub(crate) fn fill(&mut self, bytes: u64) -> u64 {
         if self.builds_trains() {
-            return self.fill_skbs(bytes);
+            return self.fill_skb(bytes);
         }
         let mss = u64::from(self.mss());
         let mut accepted = 0;
@@ -242,8 +243,19 @@ impl Sender {
         accepted
     }
 
+    /// Why the loop runs now that `accepted` of `bytes` are queued. [linux-6.12 tcp.c tcp_sendmsg_locked, tcp_push]
+    pub(crate) fn push_after_filling(&mut self, accepted: u64, bytes: u64) -> Option<Pass> {
+        if self.builds_trains() && 0 < accepted && accepted < bytes {
+            return self.push_filled_skb();
+        }
+        self.app_blocked = accepted < bytes;
+        self.mark_pushes(self.write_seq - accepted);
+        let pass = if self.app_blocked { Pass::Push } else { Pass::Normal };
+        (self.has_unsent() && (self.app_blocked || !self.autocorked())).then_some(pass)
+    }
+
     /// [linux-6.12 tcp.h tcp_stream_memory_free, net.ipv4.tcp_notsent_lowat]
-    fn notsent_lowat(&self) -> u64 {
+    pub(crate) fn notsent_lowat(&self) -> u64 {
         self.options.notsent_lowat.unwrap_or(u64::from(u32::MAX))
     }
 
@@ -275,7 +287,7 @@ impl Sender {
         self.mark_push(self.write_seq);
     }
 
-    fn mark_push(&mut self, end: u64) {
+    pub(crate) fn mark_push(&mut self, end: u64) {
         self.push_marks.push_back(end);
         self.pushed_seq = end;
     }

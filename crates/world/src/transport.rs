@@ -130,7 +130,7 @@ impl World {
             let taken = self.sockets[id.0 as usize].endpoint.write(wanted, self.stage.now);
             self.flows[flow].bulk.sent(taken);
             self.drain(id);
-            if taken < wanted {
+            if taken < wanted && self.sockets[id.0 as usize].endpoint.write_blocked() {
                 return;
             }
         }

@@ -298,12 +298,18 @@ impl Pair {
 
     fn write(&mut self, end: End) {
         let now = self.now;
-        let host = side(&mut self.client, &mut self.server, end);
-        host.unwritten -= host.endpoint.write(host.unwritten, now);
-        if host.unwritten == 0 && host.closes {
-            host.endpoint.close(now);
+        loop {
+            let host = side(&mut self.client, &mut self.server, end);
+            host.unwritten -= host.endpoint.write(host.unwritten, now);
+            let (all, blocked) = (host.unwritten == 0, host.endpoint.write_blocked());
+            if all && host.closes {
+                host.endpoint.close(now);
+            }
+            self.drain(end);
+            if all || blocked {
+                return;
+            }
         }
-        self.drain(end);
     }
 
     fn hand_over(&mut self, end: End, packet: Packet) -> Transmitted {

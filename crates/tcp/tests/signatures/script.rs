@@ -224,9 +224,21 @@ impl Script {
     }
 
     pub fn write_bytes(&mut self, bytes: u64) {
-        let accepted = self.endpoint.write(bytes, self.now);
+        let accepted = self.write_what_fits(bytes);
         assert_eq!(accepted, bytes, "the send buffer of the test is too small");
-        self.drain();
+    }
+
+    /// One `send()` until it is done or blocks; what the send buffer took.
+    pub fn write_what_fits(&mut self, bytes: u64) -> u64 {
+        let mut accepted = 0;
+        while accepted < bytes {
+            accepted += self.endpoint.write(bytes - accepted, self.now);
+            self.drain();
+            if self.endpoint.write_blocked() {
+                break;
+            }
+        }
+        accepted
     }
 
     /// Everything before `segment` is acknowledged.

@@ -3,7 +3,7 @@
 
 use tailback_cc::Control;
 use tailback_packet::SegmentFlags;
-use tailback_tcp::{HeldBy, LINUX_5_10, Settings};
+use tailback_tcp::{HeldBy, LINUX_5_10, Settings, SmallQueueLimit};
 use tailback_units::Span;
 
 use crate::control::{control, window_control};
@@ -235,6 +235,27 @@ fn unsent_data_costs_the_send_buffer_one_head_per_64_kb() {
     let info = script.info();
     let heads = (info.wmem_queued.0 - payload) / (TRUESIZE - MSS);
     assert!((1000 / LARGEST..=1000 / LARGEST + 10).contains(&heads), "{heads}");
+}
+
+/// 45 segments fill an skb. Where 45 leave at once the next needs room in the send buffer; where fewer do the rest
+/// of the skb is filled again, for which the kernel does not look at the limit. [linux-6.12 tcp.c tcp_sendmsg_locked]
+#[test]
+fn a_send_buffer_is_overshot_as_long_as_full_skbs_leave_but_for_a_rest() {
+    let most = |cwnd, rtt: Span| {
+        let settings = Settings { wmem: [4096, 1_000_000, 1_000_000], ..offloads_on() };
+        let small_queue = SmallQueueLimit::Off;
+        let setup = Setup::new(window_control(cwnd, 2, REDUCED), rtt);
+        let mut script = Script::connect(Setup { settings, small_queue, ..setup });
+        script.write(1);
+        script.at(rtt);
+        script.ack(1);
+        script.write_what_fits(5_000_000);
+        script.info().wmem_queued.0
+    };
+    let skb = LARGEST * MSS + TRUESIZE - MSS;
+    let (whole, in_parts) = (most(1000, ms(20)), most(1000, ms(50)));
+    assert!((1_000_000..1_000_000 + skb).contains(&whole), "{whole}");
+    assert!(in_parts > 1_000_000 + 5 * skb, "{in_parts}");
 }
 
 /// A train of the peer's.
