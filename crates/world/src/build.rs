@@ -139,6 +139,7 @@ impl<'a> Builder<'a> {
     fn add_flow(&mut self, tcp: &TcpTraffic, path: &str) -> Result<(), BuildError> {
         let device = self.first_hop(tcp.from, tcp.to, path)?;
         let back = self.first_hop(tcp.to, tcp.from, path)?;
+        self.refuse_timeless(tcp, path)?;
         let flow = u32::try_from(self.world.flows.len()).expect("a world has fewer than four billion flows");
         let start = SimTime::from_nanos(tcp.start_ns);
         let sender = Endpoint::connect(self.endpoint_config(tcp, Side::Sender, device, path)?, start);
@@ -244,6 +245,27 @@ impl<'a> Builder<'a> {
             let (from, to) = (&hosts[usize::from(from)].name, &hosts[usize::from(to)].name);
             BuildError::new(path, format!("no path from `{from}` to `{to}`"), "connect them by links")
         })
+    }
+
+    /// On a round trip that takes no time a flow without an end sends for ever at one instant.
+    fn refuse_timeless(&self, tcp: &TcpTraffic, path: &str) -> Result<(), BuildError> {
+        let endless = tcp.bytes.is_none() && tcp.socket.max_pacing_rate_bps.is_none();
+        let mut round_trip = self.way(tcp.from, tcp.to).chain(self.way(tcp.to, tcp.from));
+        if !endless || round_trip.any(|device| device.takes_time()) {
+            return Ok(());
+        }
+        let [from, to] = [tcp.from, tcp.to].map(|host| &self.scenario.hosts[usize::from(host)].name);
+        let problem = format!("no time passes on the way from `{from}` to `{to}` and back");
+        Err(BuildError::new(path, problem, "give a link on it a `rate` or a `delay`, or the flow its `bytes`"))
+    }
+
+    /// The devices on the way.
+    fn way(&self, from: u16, to: u16) -> impl Iterator<Item = &Device> {
+        let device = move |host| {
+            let next = self.world.routes.next(host, HostId(to));
+            next.map(|device: DeviceId| &self.world.devices[device.index()])
+        };
+        std::iter::successors(device(HostId(from)), move |last| device(last.peer))
     }
 
     fn finish(mut self) -> World {

@@ -151,6 +151,11 @@ impl Device {
         self.root.as_ref().map_or(0, |root| root.backlog().packets as usize) + self.wire.packets()
     }
 
+    /// A packet may need time from here to the other end.
+    pub(crate) fn takes_time(&self) -> bool {
+        self.root.is_some() || self.nic.is_some() || self.radio.is_some() || !self.wire.is_instant()
+    }
+
     /// Moves packets from the discipline to the ring until either stops. [linux-6.12 __qdisc_run]
     pub(crate) fn run(&mut self, stage: &mut Stage) {
         self.see_to_completions(stage);

@@ -104,7 +104,7 @@ pub struct World {
 }
 
 /// More than any experiment does at one instant: 10,000 flows that start together take a million.
-const STEPS_AT_ONE_INSTANT: u32 = 50_000_000;
+const STEPS_AT_ONE_INSTANT: u32 = 20_000_000;
 
 impl World {
     /// Runs to the end of the scenario.
@@ -133,6 +133,9 @@ impl World {
                 return Err(RunError::Stopped { at });
             }
             self.happen(event);
+            if self.stands_still() {
+                return Err(RunError::StandsStill { at });
+            }
         }
         self.stage.now = self.end;
         debug_assert!(self.ledger().balances(), "a packet vanished: {:?}", self.ledger());
@@ -167,15 +170,10 @@ impl World {
         }
     }
 
-    /// Counts what is done at one instant: a component that wakes itself for ever is a defect, not a long run.
+    /// More was done at this instant than any experiment does: on a path that takes no time a flow never waits.
     #[inline]
-    fn step(&mut self) {
-        self.steps += 1;
-        assert!(
-            self.steps < STEPS_AT_ONE_INSTANT,
-            "time stands still at {}: the simulator has a defect; please report the experiment",
-            self.stage.now
-        );
+    fn stands_still(&self) -> bool {
+        self.steps >= STEPS_AT_ONE_INSTANT
     }
 
     fn tick(&mut self) {
@@ -196,9 +194,9 @@ impl World {
     }
 
     fn settle_all(&mut self) {
-        loop {
+        while !self.stands_still() {
             self.return_credits();
-            self.step();
+            self.steps += 1;
             if let Some((host, packet)) = self.stage.backlog.pop_front() {
                 self.receive(host, packet);
             } else if !self.small_queues.is_empty() {

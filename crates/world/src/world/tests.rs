@@ -219,3 +219,34 @@ fn without_loss_200_kb_are_139_segments() {
     let world = ran(&chain(TCP_200_KB));
     assert_eq!((world.ledger().dropped, world.stage.cost.segments), (0, 139));
 }
+
+/// The chain with links that hand over at once.
+fn timeless(traffic: &str) -> Scenario {
+    let mut scenario = chain(traffic);
+    for link in &mut scenario.links {
+        (link.rate_bps, link.delay_ns) = (None, [0, 0]);
+    }
+    scenario
+}
+
+#[test]
+fn an_endless_flow_on_a_way_that_takes_no_time_is_refused() {
+    let error = World::build(&timeless(TCP)).err().unwrap();
+    assert_eq!(error.path, "traffic[0]");
+    assert!(error.to_string().contains("no time passes on the way from `client` to `server`"), "{error}");
+    assert!(error.remedy.contains("`rate` or a `delay`"), "{error}");
+}
+
+#[test]
+fn a_flow_that_ends_may_take_no_time() {
+    assert_eq!(bytes_read(&ran(&timeless(TCP_200_KB)), 0), 200_000);
+}
+
+#[test]
+fn a_world_in_which_time_stands_still_ends_with_an_error() {
+    let mut scenario = timeless(TCP);
+    // A discipline might take time, so this is found out only in the run.
+    scenario.qdiscs = attached(r#"{"kind": "pfifo", "options": {"limit": 100}}"#);
+    let error = World::build(&scenario).unwrap().run(&()).unwrap_err();
+    assert!(error.to_string().contains("time stands still"), "{error}");
+}
