@@ -19,6 +19,7 @@ use crate::app::{Phase, Ping};
 use crate::device::Device;
 use crate::route::Routes;
 use crate::scenario::TcpInfoRows;
+use crate::schedule::Change;
 use crate::socket::{Flow, TcpSocket, sender_of};
 use crate::stage::Stage;
 use crate::timers::Timers;
@@ -33,8 +34,12 @@ pub(crate) enum Event {
     Watchdog(DeviceId),
     /// The first packet on its way from this device reached the other end.
     Arrived(DeviceId),
+    /// The first packet on the path behind this device's wire reached its end.
+    Emerged(DeviceId),
     /// Something happens on this channel.
     Air(u16),
+    /// A link changes, by the schedule.
+    Change(u32),
     /// The alarm of a socket.
     Timer(SocketId),
     /// A flow connects.
@@ -89,6 +94,8 @@ pub struct World {
     pub(crate) tcp_info_rows: TcpInfoRows,
     pub(crate) routes: Routes,
     pub(crate) devices: Vec<Device>,
+    /// What changes in the run; `Event::Change` says which.
+    pub(crate) schedule: Vec<Change>,
     /// Two for each flow, the sending one first; pings have the numbers after them.
     pub(crate) sockets: Vec<TcpSocket>,
     pub(crate) flows: Vec<Flow>,
@@ -151,7 +158,9 @@ impl World {
             Event::Transmitted(device) => self.devices[device.index()].transmitted(&mut self.stage),
             Event::Watchdog(device) => self.devices[device.index()].watchdog_fired(&mut self.stage),
             Event::Arrived(device) => self.receive_from(device),
+            Event::Emerged(device) => self.devices[device.index()].emerged(&mut self.stage),
             Event::Air(channel) => self.on_air(channel),
+            Event::Change(change) => self.change_link(change),
             Event::Timer(socket) => return self.timer_event(socket),
             Event::Start(flow) => self.start_flow(flow),
             Event::Stop(flow) => self.stop_flow(flow),
@@ -245,5 +254,7 @@ impl World {
     }
 }
 
+#[cfg(test)]
+mod path_tests;
 #[cfg(test)]
 mod tests;
