@@ -204,7 +204,7 @@ def _hop_rate(case: _Case, link: int, sender: str) -> int | None:
     ends = case.network.hops[link].ends
     device = f"{sender} -> {ends[1] if sender == ends[0] else ends[0]}"
     root = case.keys.qdiscs.get(device)
-    return case.network.hops[link].rate if root is None else _rate(case, device, root)
+    return case.network.hops[link].rate(sender) if root is None else _rate(case, device, root)
 
 
 def _path_rate(case: _Case, device: str) -> int | None:
@@ -296,8 +296,9 @@ def _own_rates(root: Algorithm) -> list[int]:
 
 
 def _rate(case: _Case, device: str, root: Algorithm) -> int | None:
-    link = case.network.link(*direction(device))
-    on_link = case.network.hops[link].rate if link is not None else None
+    ends = direction(device)
+    link = case.network.link(*ends)
+    on_link = case.network.hops[link].rate(ends.source) if link is not None else None
     return min((*_own_rates(root), *([on_link] if on_link is not None else [])), default=None)
 
 
