@@ -4,7 +4,7 @@
 //! bytes takes one opportunity, a longer one several, and several short ones share one. What an opportunity has left
 //! when no packet waits is lost. After its last instant the trace begins again, as much later as that instant says.
 //!
-//! Source: [mahimahi2015 §3.1 link traces]. Deviations: mahimahi counts 4 bytes of its tunnel with each packet, and
+//! Source: [mm-link DESCRIPTION]. Deviations: mahimahi counts 4 bytes of its tunnel with each packet, and
 //! 1504 an opportunity, which is the same for full packets; the next packet to leave waits in the device and not in the
 //! discipline.
 

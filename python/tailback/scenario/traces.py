@@ -2,7 +2,7 @@
 
 Each line is an instant, in whole milliseconds from the start of the trace, at which 1500 bytes of IP packets may leave;
 several lines may say the same. After the last one the trace begins again, as much later as that line says.
-[mahimahi2015 §3.1; mahimahi mm-link(1)]
+[mm-link DESCRIPTION]
 """
 
 from __future__ import annotations
