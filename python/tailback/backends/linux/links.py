@@ -2,11 +2,14 @@
 
     rate       netem adds the time on the wire (length / rate); what holds packets back is an HTB on the device that
                sends (`job.py`)
-    jitter     netem keeps the order of packets where it has a rate. The rate of the link would come after the jitter, and a
-               late packet hold up all behind it for good: such a link has a netem for the time on the wire, and in it
+    jitter     netem keeps the order of packets where it has a rate. The link's would come after the jitter, so that one
+               late packet holds up all behind it for good: such a link has a netem for the time on the wire, and in it
                one for everything else with the highest rate there is
     loss, duplicate, corrupt, reorder       netem's own
     down       netem loses everything
+
+`corrupt` differs from the simulator's: netem flips a bit of the headers, and a fifth of those are Ethernet's, which
+nobody looks at again here. On a link a frame check would find it, as the simulator has it.
 
 A change is `tc qdisc change` of that netem, and `tc class change` of the HTB, at its instant of the run. netem keeps
 what a change does not name, so that each names everything. [linux-6.12 sch_netem.c netem_change]
