@@ -15,6 +15,8 @@ pub struct Job {
     pub hosts: Vec<String>,
     /// What builds the network, in order.
     pub setup: Vec<Step>,
+    /// What changes it in the run, in the order of time.
+    pub changes: Vec<Change>,
     /// Length of the run.
     pub duration_ns: u64,
     /// Between two rows of a sampled table.
@@ -54,6 +56,16 @@ pub enum Step {
         /// Its name there.
         device: String,
     },
+}
+
+/// Steps that are taken in the run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When.
+    pub at_ns: u64,
+    /// What, in order.
+    pub steps: Vec<Step>,
 }
 
 /// A device whose disciplines are sampled.
@@ -140,6 +152,7 @@ mod tests {
     use super::*;
 
     const JOB: &str = r#"{"hosts": ["a", "b"], "duration_ns": 1, "interval_ns": 1, "devices": [], "pings": [],
+        "changes": [{"at_ns": 5, "steps": []}],
         "setup": [{"kind": "write", "host": 0, "path": "/proc/sys/x", "value": "1"},
                   {"kind": "run", "host": null, "argv": ["/sbin/ip"]},
                   {"kind": "segment", "host": 1, "device": "l0"}],

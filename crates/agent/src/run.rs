@@ -19,6 +19,7 @@ const LEAD_NS: u64 = 100_000_000;
 /// A run whose network stands and whose sockets are open; nothing is sent yet.
 pub struct Run {
     job: Job,
+    network: Network,
     traffic: Traffic,
     sampler: Sampler,
 }
@@ -32,7 +33,7 @@ impl Run {
         job.setup.iter().try_for_each(|step| network.take(step))?;
         let traffic = Traffic::prepare(&job, &network)?;
         let sampler = Sampler::prepare(&job, &network)?;
-        Ok(Self { job, traffic, sampler })
+        Ok(Self { job, network, traffic, sampler })
     }
 
     /// Its length.
@@ -48,12 +49,26 @@ impl Run {
     /// Runs to the end and leaves the tables in `folder`.
     pub fn carry_out(mut self, clock: Clock, folder: &Path) -> Result<(), Failure> {
         self.traffic.start(clock, self.job.interval_ns)?;
-        sample::run(&self.job, clock, &self.traffic, &mut self.sampler, |t_ns| {
-            // The host only looks at it: a progress that cannot be written is none of the run's troubles.
-            let _ = fs::write(folder.join("progress"), t_ns.to_string());
+        let (job, network, traffic, sampler) = (&self.job, &self.network, &self.traffic, &mut self.sampler);
+        std::thread::scope(|scope| {
+            let changes = scope.spawn(|| make_changes(job, network, clock));
+            sample::run(job, clock, traffic, sampler, |t_ns| {
+                // The host only looks at it: a progress that cannot be written is none of the run's troubles.
+                let _ = fs::write(folder.join("progress"), t_ns.to_string());
+            })?;
+            changes.join().map_err(|_| Failure::new("changing the network in the run failed"))?
         })?;
         self.sampler.write(folder, &self.job, &self.traffic)
     }
+}
+
+/// Takes each step that changes the network when it is due.
+fn make_changes(job: &Job, network: &Network, clock: Clock) -> Result<(), Failure> {
+    for change in &job.changes {
+        clock.sleep_until(change.at_ns);
+        change.steps.iter().try_for_each(|step| network.take(step))?;
+    }
+    Ok(())
 }
 
 /// Leaves `done` in `folder`, or `failed` with the reason.

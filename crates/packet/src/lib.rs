@@ -69,11 +69,13 @@ pub enum DropReason {
     AckFiltered,
     /// No class takes it.
     Unclassified,
+    /// The link was down when it left.
+    LinkDown,
 }
 
 impl DropReason {
     /// Every reason, in the order of their numbers.
-    pub const ALL: [DropReason; 13] = [
+    pub const ALL: [DropReason; 14] = [
         DropReason::TailFull,
         DropReason::Overlimit,
         DropReason::Overmemory,
@@ -87,6 +89,7 @@ impl DropReason {
         DropReason::Corrupted,
         DropReason::AckFiltered,
         DropReason::Unclassified,
+        DropReason::LinkDown,
     ];
 
     /// The name in tables and in `summary.json`.
@@ -105,6 +108,7 @@ impl DropReason {
             DropReason::Corrupted => "corrupted",
             DropReason::AckFiltered => "ack_filtered",
             DropReason::Unclassified => "unclassified",
+            DropReason::LinkDown => "link_down",
         }
     }
 }

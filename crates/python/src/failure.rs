@@ -39,6 +39,7 @@ pub fn unfinished(error: &RunError) -> PyErr {
     match error {
         RunError::Build(error) => unbuildable(error),
         RunError::Stopped { .. } => Cancelled::new_err(error.to_string()),
+        RunError::StandsStill { .. } => PyValueError::new_err(error.to_string()),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::capture::Captures;
 use crate::check::check;
 use crate::device::{Device, Segmentation};
 use crate::journal::Journal;
-use crate::nic::Nic;
+use crate::link;
 use crate::radio::{self, Radio};
 use crate::route::Routes;
 use crate::scenario::{
@@ -71,8 +71,9 @@ impl<'a> Builder<'a> {
             end: SimTime::from_nanos(scenario.duration_ns),
             interval: Span::from_nanos(scenario.record.interval_ns),
             tcp_info_rows: scenario.record.tcp_info,
-            routes: Routes::new(scenario.hosts.len(), &links)?,
+            routes: Routes::new(scenario.hosts.len(), &links, &scenario.routes),
             devices: Vec::with_capacity(2 * links.len()),
+            schedule: Vec::new(),
             sockets: Vec::with_capacity(2 * scenario.traffic.len()),
             flows: Vec::with_capacity(scenario.traffic.len()),
             pings: Vec::new(),
@@ -91,8 +92,20 @@ impl<'a> Builder<'a> {
                 let device = self.device(index, link, end)?;
                 self.world.devices.push(device);
             }
+            self.add_schedule(link, index)?;
         }
         self.add_channels()
+    }
+
+    /// Changes are the first in the calendar, and so at their instant.
+    fn add_schedule(&mut self, link: &Link, index: usize) -> Result<(), BuildError> {
+        for (at_ns, change) in link::schedule(link, index)? {
+            let number =
+                u32::try_from(self.world.schedule.len()).expect("a schedule has fewer than 2^32 lines");
+            self.world.schedule.push(change);
+            self.world.stage.wake_at(SimTime::from_nanos(at_ns), Event::Change(number));
+        }
+        Ok(())
     }
 
     /// Puts the radios of each cell on their channel, and their devices on these radios.
@@ -118,15 +131,17 @@ impl<'a> Builder<'a> {
     fn device(&mut self, index: usize, link: &Link, end: usize) -> Result<Device, BuildError> {
         let name = device_name(self.scenario, link, end);
         self.world.stage.journal.devices.push(self.world.stage.journal.record.names.give(&name));
-        let rate = link.rate_bps.map(Rate::from_bits_per_sec);
+        let path = link::path(link, (index, end), &name, &mut self.streams)?;
+        let delay = if path.is_some() { 0 } else { link.delay_ns[end] };
         Ok(Device {
             id: DeviceId::of(index, end),
             peer: HostId(link.ends[1 - end]),
             root: root(self.scenario, index, link, end)?,
             radio: None,
-            nic: rate.map(|rate| Nic::new(rate, link.ring, link.bql)),
+            nic: link::nic(self.scenario, link, end),
             segmentation: segmentation(self.scenario, link),
-            wire: Wire::new(Span::from_nanos(link.delay_ns[end])),
+            wire: Wire::new(Span::from_nanos(delay)),
+            path,
             draws: self.streams.stream(&name, "qdisc"),
             watchdog: SimTime::NEVER,
             completion: SimTime::NEVER,
@@ -139,6 +154,7 @@ impl<'a> Builder<'a> {
     fn add_flow(&mut self, tcp: &TcpTraffic, path: &str) -> Result<(), BuildError> {
         let device = self.first_hop(tcp.from, tcp.to, path)?;
         let back = self.first_hop(tcp.to, tcp.from, path)?;
+        self.refuse_timeless(tcp, path)?;
         let flow = u32::try_from(self.world.flows.len()).expect("a world has fewer than four billion flows");
         let start = SimTime::from_nanos(tcp.start_ns);
         let sender = Endpoint::connect(self.endpoint_config(tcp, Side::Sender, device, path)?, start);
@@ -239,11 +255,43 @@ impl<'a> Builder<'a> {
     }
 
     fn first_hop(&self, from: u16, to: u16, path: &str) -> Result<DeviceId, BuildError> {
-        self.world.routes.next(HostId(from), HostId(to)).ok_or_else(|| {
-            let hosts = &self.scenario.hosts;
-            let (from, to) = (&hosts[usize::from(from)].name, &hosts[usize::from(to)].name);
+        let hosts = &self.scenario.hosts;
+        let names = || (&hosts[usize::from(from)].name, &hosts[usize::from(to)].name);
+        let first = self.world.routes.next(HostId(from), HostId(to)).ok_or_else(|| {
+            let (from, to) = names();
             BuildError::new(path, format!("no path from `{from}` to `{to}`"), "connect them by links")
-        })
+        })?;
+        if self.way(from, to).take(hosts.len()).any(|device| device.peer == HostId(to)) {
+            return Ok(first);
+        }
+        let (from, to) = names();
+        let problem = format!("routes do not lead from `{from}` to `{to}`, but in a circle");
+        Err(BuildError::new(path, problem, "change `routes` of the hosts on the way"))
+    }
+
+    /// On a round trip that takes no time a flow without an end sends for ever at one instant.
+    fn refuse_timeless(&self, tcp: &TcpTraffic, path: &str) -> Result<(), BuildError> {
+        let endless = tcp.bytes.is_none() && tcp.socket.max_pacing_rate_bps.is_none();
+        let mut round_trip = self.way(tcp.from, tcp.to).chain(self.way(tcp.to, tcp.from));
+        if !endless || round_trip.any(|device| device.takes_time()) {
+            return Ok(());
+        }
+        let [from, to] = [tcp.from, tcp.to].map(|host| &self.scenario.hosts[usize::from(host)].name);
+        let problem = format!("no time passes on the way from `{from}` to `{to}` and back");
+        Err(BuildError::new(
+            path,
+            problem,
+            "give a link on it a `rate` or a `delay`, or the flow its `bytes`",
+        ))
+    }
+
+    /// The devices on the way.
+    fn way(&self, from: u16, to: u16) -> impl Iterator<Item = &Device> {
+        let device = move |host| {
+            let next = self.world.routes.next(host, HostId(to));
+            next.map(|device: DeviceId| &self.world.devices[device.index()])
+        };
+        std::iter::successors(device(HostId(from)), move |last| device(last.peer))
     }
 
     fn finish(mut self) -> World {
@@ -294,7 +342,7 @@ fn root(
     let attachment = Attachment {
         mtu: link.mtu + ETHERNET_HEADER,
         queue_length: QUEUE_LENGTH,
-        rate: link.rate_bps.map_or(Rate::UNLIMITED, Rate::from_bits_per_sec),
+        rate: link.rate_bps[end].map_or(Rate::UNLIMITED, Rate::from_bits_per_sec),
     };
     let this = |attached: &crate::scenario::AttachedQdisc| {
         usize::from(attached.link) == index && attached.host == link.ends[end]
@@ -304,7 +352,7 @@ fn root(
             let path = format!("qdiscs[{given}].root");
             discipline(scenario, &scenario.qdiscs[given].root, &attachment, &path).map(Some)
         }
-        None if link.rate_bps.is_some() || radio::wants_qdisc(scenario, index, end) => {
+        None if link.serializes(end) || radio::wants_qdisc(scenario, index, end) => {
             discipline(scenario, &default_qdisc(), &attachment, "qdiscs").map(Some)
         }
         None => Ok(None),

@@ -2,7 +2,9 @@
 //! not zero, times in order.
 
 use crate::BuildError;
-use crate::scenario::{Link, PingTraffic, Scenario, SmallQueue, SocketOptions, TcpTraffic, Traffic};
+use crate::scenario::{
+    Change, Link, PingTraffic, Scenario, SmallQueue, SocketOptions, TcpTraffic, Trace, Traffic,
+};
 
 /// Shortest MTU of IPv4. [rfc791 §3.2]
 const LEAST_MTU: u32 = 68;
@@ -23,6 +25,10 @@ pub(crate) fn check(scenario: &Scenario) -> Checked {
     for (index, link) in scenario.links.iter().enumerate() {
         check_link(link, scenario, &format!("links[{index}]"))?;
     }
+    for (index, trace) in scenario.traces.iter().enumerate() {
+        check_trace(trace, &format!("traces[{index}]"))?;
+    }
+    check_routes(scenario)?;
     check_qdiscs(scenario)?;
     for (index, &host) in scenario.record.pcap.iter().enumerate() {
         let there = usize::from(host) < scenario.hosts.len();
@@ -36,13 +42,67 @@ pub(crate) fn check(scenario: &Scenario) -> Checked {
 
 fn check_link(link: &Link, scenario: &Scenario, path: &str) -> Checked {
     two_hosts(link.ends, scenario, &format!("{path}.ends"))?;
-    if let Some(rate) = link.rate_bps {
-        positive(rate, &format!("{path}.rate_bps"))?;
+    for end in 0..2 {
+        check_end(link, end, scenario, path)?;
     }
-    positive(u64::from(link.ring), &format!("{path}.ring"))?;
+    for (number, change) in link.schedule.iter().enumerate() {
+        let before = number.checked_sub(1).map_or(0, |number| link.schedule[number].at_ns);
+        check_change(change, before, link, &format!("{path}.schedule[{number}]"))?;
+    }
     let remedy = format!("write {LEAST_MTU} to {MOST_MTU}");
     let mtu_fits = (LEAST_MTU..=MOST_MTU).contains(&link.mtu);
     ensure(mtu_fits, &format!("{path}.mtu"), &format!("{} is no MTU of IPv4", link.mtu), &remedy)
+}
+
+fn check_end(link: &Link, end: usize, scenario: &Scenario, path: &str) -> Checked {
+    positive(link.rate_bps[end].unwrap_or(1), &format!("{path}.rate_bps"))?;
+    positive(u64::from(link.ring[end]), &format!("{path}.ring"))?;
+    let Some(trace) = link.trace[end] else { return Ok(()) };
+    let path = &format!("{path}.trace[{end}]");
+    ensure(trace < scenario.traces.len(), path, "no such trace", "write the position of a trace")?;
+    ensure(link.rate_bps[end].is_none(), path, "it has a rate too", "leave one of the two out")
+}
+
+fn check_change(change: &Change, before: u64, link: &Link, path: &str) -> Checked {
+    ensure(change.end < 2, &format!("{path}.end"), "a link has two ends", "write 0 or 1")?;
+    ensure(
+        before <= change.at_ns,
+        &format!("{path}.at_ns"),
+        "before the change above it",
+        "write changes in the order of time",
+    )?;
+    let Some(rate) = change.rate_bps else { return Ok(()) };
+    positive(rate, &format!("{path}.rate_bps"))?;
+    let rated = link.rate_bps[change.end].is_some();
+    ensure(
+        rated,
+        &format!("{path}.rate_bps"),
+        "the link has no rate to change",
+        "give the link a rate from the start",
+    )
+}
+
+fn check_trace(trace: &Trace, path: &str) -> Checked {
+    let stamps = &trace.stamps_ms;
+    let lasts = stamps.last().is_some_and(|&last| last > 0);
+    ensure(lasts, path, "it takes no time", "give it an opportunity after 0 ms")?;
+    ensure(stamps.is_sorted(), path, "not in order", "sort its instants")
+}
+
+fn check_routes(scenario: &Scenario) -> Checked {
+    for (index, route) in scenario.routes.iter().enumerate() {
+        let path = format!("routes[{index}]");
+        two_hosts([route.host, route.to], scenario, &path)?;
+        let links = crate::radio::all_links(scenario);
+        let starts = links.get(usize::from(route.link)).is_some_and(|link| link.ends.contains(&route.host));
+        ensure(
+            starts,
+            &format!("{path}.link"),
+            "no link of this host",
+            "write the position of one of its links",
+        )?;
+    }
+    Ok(())
 }
 
 fn check_qdiscs(scenario: &Scenario) -> Checked {

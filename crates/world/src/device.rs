@@ -23,9 +23,10 @@
 use tailback_engine::Draws;
 use tailback_packet::{DropReason, Ecn, HostId, Packet};
 use tailback_qdisc::{Dequeued, Desk, Enqueued, Qdisc, visit};
-use tailback_units::{SimTime, Span};
+use tailback_units::{Rate, SimTime, Span};
 
 use crate::nic::Nic;
+use crate::path::Path;
 use crate::radio::Radio;
 use crate::stage::Stage;
 use crate::wire::Wire;
@@ -40,6 +41,12 @@ pub(crate) enum Segmentation {
     BelowQdisc,
 }
 
+/// A path, and the random numbers of what happens on it.
+pub(crate) struct OnPath {
+    pub(crate) path: Path,
+    pub(crate) draws: Draws,
+}
+
 /// A network device.
 pub(crate) struct Device {
     pub(crate) id: DeviceId,
@@ -51,6 +58,8 @@ pub(crate) struct Device {
     /// Of a Wi-Fi device: its place on the channel. It has neither ring nor wire.
     pub(crate) radio: Option<Radio>,
     pub(crate) wire: Wire,
+    /// What follows the wire, on a link that does more than take time; the wire has no delay then.
+    pub(crate) path: Option<Box<OnPath>>,
     pub(crate) draws: Draws,
     /// When the discipline is asked again; `NEVER` if it does not wait. Other wake-ups are stale.
     pub(crate) watchdog: SimTime,
@@ -125,6 +134,10 @@ impl Device {
     #[inline]
     pub(crate) fn arrived(&mut self, stage: &mut Stage) -> Option<Box<Packet>> {
         self.see_to_completions(stage);
+        if self.path.is_some() {
+            self.leave_wire(stage);
+            return None;
+        }
         let mut last = self.wire.arrived(stage.now)?;
         self.capture_received(&last, stage);
         while let Some(packet) = self.wire.arrived(stage.now) {
@@ -138,6 +151,72 @@ impl Device {
         Some(last)
     }
 
+    /// Packets whose last bit has left go on by the path.
+    fn leave_wire(&mut self, stage: &mut Stage) {
+        while let Some(packet) = self.wire.arrived(stage.now) {
+            self.enter_path(packet, stage);
+        }
+        if let Some(next) = self.wire.next_arrival() {
+            stage.wake_at(next, Event::Arrived(self.id));
+        }
+    }
+
+    fn enter_path(&mut self, packet: Box<Packet>, stage: &mut Stage) {
+        let Some(OnPath { path, draws }) = self.path.as_deref_mut() else { return };
+        path.enter(packet, &mut desk(stage, draws));
+        while let Some(copy) = stage.copies.pop() {
+            stage.ledger.created += 1;
+            path.enter(copy, &mut Desk { is_copy: true, ..desk(stage, draws) });
+        }
+        self.bury_dropped(stage);
+        self.emerge(stage);
+    }
+
+    /// A packet has come to the end of the path.
+    pub(crate) fn emerged(&mut self, stage: &mut Stage) {
+        if let Some(on) = &mut self.path
+            && on.path.next == stage.now
+        {
+            on.path.next = SimTime::NEVER;
+            self.emerge(stage);
+        }
+    }
+
+    fn emerge(&mut self, stage: &mut Stage) {
+        let Some(mut on) = self.path.take() else { return };
+        loop {
+            match on.path.emerge(&mut desk(stage, &mut on.draws)) {
+                Dequeued::Packet(packet) => {
+                    self.capture_received(&packet, stage);
+                    stage.backlog.push_back((self.peer, packet));
+                }
+                Dequeued::NotBefore(at) if at < on.path.next => {
+                    on.path.next = at;
+                    stage.wake_at(at, Event::Emerged(self.id));
+                    break;
+                }
+                Dequeued::NotBefore(_) | Dequeued::Empty => break,
+            }
+        }
+        self.path = Some(on);
+        self.bury_dropped(stage);
+    }
+
+    /// The link gets another rate: the frame whose bits are leaving keeps its time, those behind it get others.
+    pub(crate) fn change_rate(&mut self, rate: Rate, stage: &mut Stage) {
+        self.see_to_completions(stage);
+        let Some(nic) = &mut self.nic else { return };
+        let leaving = (self.wire.in_ring() > 0).then_some(self.wire.next_departure);
+        nic.change_rate(rate, leaving);
+        self.wire.reschedule(|packet| nic.occupy(packet.wire_length(), stage.now));
+        // Whoever waits for a frame behind it waits for another instant now.
+        self.completion = SimTime::NEVER;
+        self.run(stage);
+        if self.awaiting_credit > 0 {
+            self.await_credit(stage);
+        }
+    }
+
     /// What came over this wire is seen by the device at its other end.
     #[inline]
     fn capture_received(&self, packet: &Packet, stage: &mut Stage) {
@@ -148,7 +227,14 @@ impl Device {
 
     /// Packets inside the device and on its wire.
     pub(crate) fn packets(&self) -> usize {
-        self.root.as_ref().map_or(0, |root| root.backlog().packets as usize) + self.wire.packets()
+        let on_path = self.path.as_ref().map_or(0, |on| on.path.packets());
+        self.root.as_ref().map_or(0, |root| root.backlog().packets as usize) + self.wire.packets() + on_path
+    }
+
+    /// A packet may need time from here to the other end.
+    pub(crate) fn takes_time(&self) -> bool {
+        let on_the_way = self.path.is_some() || !self.wire.is_instant();
+        self.root.is_some() || self.nic.is_some() || self.radio.is_some() || on_the_way
     }
 
     /// Moves packets from the discipline to the ring until either stops. [linux-6.12 __qdisc_run]
@@ -210,7 +296,7 @@ impl Device {
             stage.captures.sent(self.id, &packet, stage.now);
         }
         let Some(nic) = &mut self.nic else { return self.pass_on(packet, stage) };
-        let departure = nic.take(packet.frame_length(), packet.wire_length(), stage.now);
+        let departure = nic.take(&packet, stage.now);
         if self.awaiting_credit > 0 && packet.charged {
             self.await_completion(departure, stage);
         }
@@ -226,7 +312,9 @@ impl Device {
             return self.bury_dropped(stage);
         }
         stage.orphan(&mut packet);
-        if self.wire.is_instant() {
+        if self.path.is_some() {
+            self.enter_path(packet, stage);
+        } else if self.wire.is_instant() {
             self.capture_received(&packet, stage);
             stage.backlog.push_back((self.peer, packet));
         } else if let Some(arrival) = self.wire.push(packet, stage.now) {

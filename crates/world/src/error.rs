@@ -27,6 +27,15 @@ pub enum RunError {
         /// Simulated time reached.
         at: SimTime,
     },
+    /// Something goes round without taking any time.
+    #[error(
+        "time stands still at {at}: packets go to and fro without taking any; give a link between their hosts a \
+         `rate` or a `delay`"
+    )]
+    StandsStill {
+        /// Simulated time reached.
+        at: SimTime,
+    },
 }
 
 impl BuildError {

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The path of a packet: `transport` takes it from a socket → `device` (discipline, then
-//! the `nic`'s ring with `bql`, then the `wire`) → the backlog → `host` forwards it
+//! the `nic`'s ring with `bql`, then the `wire`, and a `path` where the link does more than take time) → the backlog → `host` forwards it
 //! or hands it to a socket. `world` holds the main loop and says in which order things happen at one
 //! instant.
 
@@ -21,11 +21,15 @@ mod example;
 mod host;
 mod journal;
 mod ledger;
+mod link;
 mod nic;
+mod opportunities;
+mod path;
 mod radio;
 mod route;
 mod sample;
 pub mod scenario;
+mod schedule;
 mod socket;
 mod stage;
 mod sysctl;

@@ -7,16 +7,20 @@
 //! Source: [linux-5.10 drivers' ndo_start_xmit and TX clean-up], byte queue limits in `bql`.
 //! Deviations: real drivers stop a few descriptors before the ring is full and moderate interrupts.
 
+use tailback_packet::Packet;
 use tailback_units::{Bytes, Rate, SimTime, Span};
 
 use crate::bql::ByteQueueLimit;
+use crate::opportunities::Opportunities;
 
 const NANOS_PER_SEC: u64 = 1_000_000_000;
 
-/// The transmit queue of one device with a rate.
+/// The transmit queue of one device with a rate, or with a trace in its place.
 #[derive(Debug)]
 pub(crate) struct Nic {
     bits_per_sec: u64,
+    /// In the place of the rate.
+    opportunities: Option<Box<Opportunities>>,
     descriptors: usize,
     limit: Option<ByteQueueLimit>,
     /// Numerator of the time below a nanosecond by which the frames in the ring leave later than said.
@@ -49,6 +53,7 @@ impl Nic {
     pub(crate) fn new(rate: Rate, descriptors: u32, byte_limited: bool) -> Self {
         Nic {
             bits_per_sec: rate.bits_per_sec(),
+            opportunities: None,
             descriptors: descriptors as usize,
             limit: byte_limited.then(ByteQueueLimit::default),
             remainder: 0,
@@ -57,18 +62,41 @@ impl Nic {
         }
     }
 
+    /// One that sends by a trace. It holds one packet: what waits, waits in the discipline.
+    pub(crate) fn with_opportunities(opportunities: Opportunities) -> Self {
+        Nic { opportunities: Some(Box::new(opportunities)), ..Nic::new(Rate::UNLIMITED, 1, false) }
+    }
+
     /// The queue is not stopped: neither the ring, which holds `in_ring`, is full, nor the byte limit reached.
     #[inline]
     pub(crate) fn accepts(&self, in_ring: usize) -> bool {
         in_ring < self.descriptors && self.limit.as_ref().is_none_or(ByteQueueLimit::open)
     }
 
-    /// A frame of `length`, which takes `on_wire` bytes of wire, entered the ring. Returns when its last bit leaves.
+    /// A packet entered the ring. Returns when its last bit leaves.
     #[inline]
-    pub(crate) fn take(&mut self, length: u32, on_wire: Bytes, now: SimTime) -> SimTime {
+    pub(crate) fn take(&mut self, packet: &Packet, now: SimTime) -> SimTime {
         if let Some(limit) = &mut self.limit {
-            limit.add(u64::from(length));
+            limit.add(u64::from(packet.frame_length()));
         }
+        match &mut self.opportunities {
+            None => self.occupy(packet.wire_length(), now),
+            Some(opportunities) => opportunities.deliver(packet.ip_length, now),
+        }
+    }
+
+    /// From now on frames are sent at `rate`. The one on the wire, whose last bit leaves at `departure`, keeps its
+    /// own; those behind it get other times, from `occupy`.
+    pub(crate) fn change_rate(&mut self, rate: Rate, departure: Option<SimTime>) {
+        self.bits_per_sec = rate.bits_per_sec();
+        self.frame = FrameTime::default();
+        self.remainder = 0;
+        self.free_at = departure.unwrap_or(SimTime::ZERO);
+    }
+
+    /// A frame takes `on_wire` bytes of wire as soon as it is free. Returns when its last bit leaves.
+    #[inline]
+    pub(crate) fn occupy(&mut self, on_wire: Bytes, now: SimTime) -> SimTime {
         if self.free_at < now {
             (self.free_at, self.remainder) = (now, 0);
         }
@@ -104,8 +132,7 @@ mod tests {
 
     fn departures(bits_per_sec: u64, ip_lengths: &[u32]) -> Vec<u64> {
         let mut nic = nic(bits_per_sec);
-        let on_wire = |&length| datagram(length).wire_length();
-        ip_lengths.iter().map(|length| nic.take(1514, on_wire(length), SimTime::ZERO).as_nanos()).collect()
+        ip_lengths.iter().map(|&length| nic.take(&datagram(length), SimTime::ZERO).as_nanos()).collect()
     }
 
     #[test]
@@ -127,7 +154,7 @@ mod tests {
     fn after_a_pause_the_fraction_is_forgotten() {
         let mut nic = nic(3_000_000_000);
         for start in [0, 10_000, 20_000].map(SimTime::from_nanos) {
-            assert_eq!(nic.take(1514, Bytes(1538), start), start + Span::from_nanos(4_101));
+            assert_eq!(nic.take(&datagram(1500), start), start + Span::from_nanos(4_101));
         }
     }
 

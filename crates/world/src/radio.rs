@@ -175,14 +175,8 @@ impl World {
 
 /// The links of a scenario, then one for each station of its cells.
 pub(crate) fn all_links(scenario: &Scenario) -> Vec<Link> {
-    let of_station = |cell: &scenario::Cell, host| Link {
-        ends: [cell.access_point, host],
-        rate_bps: None,
-        delay_ns: [0, 0],
-        mtu: MTU,
-        ring: 1,
-        bql: false,
-    };
+    let of_station =
+        |cell: &scenario::Cell, host| Link { mtu: MTU, ..Link::between(cell.access_point, host) };
     let of_cell = |cell| scenario::Cell::hosts(cell).map(move |host| of_station(cell, host));
     scenario.links.iter().cloned().chain(scenario.cells.iter().flat_map(of_cell)).collect()
 }

@@ -1,11 +1,12 @@
-//! Static routes on a tree of links: from each host, the device towards each other host.
+//! Static routes: from each host, the device towards each other host. Without one of its own a packet takes the way of
+//! fewest links; of several such, the one whose links come first in the scenario.
 
 use std::collections::VecDeque;
 
 use tailback_packet::HostId;
 
-use crate::scenario::Link;
-use crate::{BuildError, DeviceId};
+use crate::DeviceId;
+use crate::scenario::{Link, RouteSpec};
 
 /// The next hop for every pair of hosts.
 #[derive(Debug)]
@@ -16,9 +17,8 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// Shortest paths over `links`, which form a forest.
-    pub(crate) fn new(hosts: usize, links: &[Link]) -> Result<Self, BuildError> {
-        refuse_cycles(hosts, links)?;
+    /// Shortest ways over `links`, but for those `given`.
+    pub(crate) fn new(hosts: usize, links: &[Link], given: &[RouteSpec]) -> Self {
         let mut neighbours = vec![Vec::new(); hosts];
         for (link, ends) in links.iter().map(|link| link.ends).enumerate() {
             for end in 0..2 {
@@ -29,7 +29,13 @@ impl Routes {
         for from in 0..hosts {
             routes.spread(from, &neighbours);
         }
-        Ok(routes)
+        for route in given {
+            let link = usize::from(route.link);
+            let end = usize::from(links[link].ends[1] == route.host);
+            routes.next[usize::from(route.host) * hosts + usize::from(route.to)] =
+                Some(DeviceId::of(link, end));
+        }
+        routes
     }
 
     /// The device of `host` on the way to `destination`.
@@ -55,50 +61,45 @@ impl Routes {
     }
 }
 
-/// Each link must join two parts that nothing joined before.
-fn refuse_cycles(hosts: usize, links: &[Link]) -> Result<(), BuildError> {
-    let mut part: Vec<usize> = (0..hosts).collect();
-    for (index, link) in links.iter().enumerate() {
-        let [one, other] = link.ends.map(|end| part[usize::from(end)]);
-        if one == other {
-            let path = format!("links[{index}].ends");
-            return Err(BuildError::new(
-                path,
-                "this link closes a cycle",
-                "leave it out: routes are those of a tree",
-            ));
-        }
-        part.iter_mut().filter(|part| **part == other).for_each(|part| *part = one);
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn link(one: u16, other: u16) -> Link {
-        Link { ends: [one, other], rate_bps: None, delay_ns: [0, 0], mtu: 1500, ring: 256, bql: true }
+    fn next(routes: &Routes, host: u16, destination: u16) -> Option<DeviceId> {
+        routes.next(HostId(host), HostId(destination))
     }
 
     #[test]
     fn a_packet_across_a_chain_takes_each_link_in_turn() {
-        let routes = Routes::new(3, &[link(0, 1), link(1, 2)]).unwrap();
-        assert_eq!(routes.next(HostId(0), HostId(2)), Some(DeviceId::of(0, 0)));
-        assert_eq!(routes.next(HostId(1), HostId(2)), Some(DeviceId::of(1, 0)));
-        assert_eq!(routes.next(HostId(2), HostId(0)), Some(DeviceId::of(1, 1)));
-        assert_eq!(routes.next(HostId(1), HostId(1)), None);
+        let routes = Routes::new(3, &[Link::between(0, 1), Link::between(1, 2)], &[]);
+        assert_eq!(next(&routes, 0, 2), Some(DeviceId::of(0, 0)));
+        assert_eq!(next(&routes, 1, 2), Some(DeviceId::of(1, 0)));
+        assert_eq!(next(&routes, 2, 0), Some(DeviceId::of(1, 1)));
+        assert_eq!(next(&routes, 1, 1), None);
     }
 
     #[test]
     fn hosts_without_a_path_have_no_route() {
-        let routes = Routes::new(3, &[link(0, 1)]).unwrap();
-        assert_eq!(routes.next(HostId(0), HostId(2)), None);
+        assert_eq!(next(&Routes::new(3, &[Link::between(0, 1)], &[]), 0, 2), None);
+    }
+
+    /// 0 – 1 – 3 and 0 – 2 – 3.
+    const DIAMOND: [(u16, u16); 4] = [(0, 1), (0, 2), (1, 3), (2, 3)];
+
+    fn diamond(given: &[RouteSpec]) -> Routes {
+        Routes::new(4, &DIAMOND.map(|(one, other)| Link::between(one, other)), given)
     }
 
     #[test]
-    fn a_cycle_is_refused_at_the_link_that_closes_it() {
-        let error = Routes::new(3, &[link(0, 1), link(1, 2), link(2, 0)]).unwrap_err();
-        assert_eq!(error.path, "links[2].ends");
+    fn of_two_ways_as_short_the_one_whose_links_come_first_is_taken() {
+        assert_eq!(next(&diamond(&[]), 0, 3), Some(DeviceId::of(0, 0)));
+    }
+
+    #[test]
+    fn a_route_that_is_given_goes_before_the_shortest_way_and_holds_for_its_host_only() {
+        let routes = diamond(&[RouteSpec { host: 3, to: 0, link: 3 }]);
+        assert_eq!(next(&routes, 3, 0), Some(DeviceId::of(3, 1)));
+        assert_eq!(next(&routes, 3, 1), Some(DeviceId::of(2, 1)));
+        assert_eq!(next(&routes, 0, 3), Some(DeviceId::of(0, 0)));
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::BuildError;
 
@@ -23,6 +23,12 @@ pub struct Scenario {
     pub hosts: Vec<Host>,
     /// The links; others refer to them by position.
     pub links: Vec<Link>,
+    /// Traces of delivery opportunities; links refer to them by position. Absent where there are none.
+    #[serde(default)]
+    pub traces: Vec<Trace>,
+    /// Where packets go that do not take the shortest way; absent where all do.
+    #[serde(default)]
+    pub routes: Vec<RouteSpec>,
     /// The Wi-Fi cells. Each station's way to its access point counts as a link, numbered after those above, cell by
     /// cell, with the access point as its first end.
     #[serde(default)]
@@ -80,16 +86,86 @@ pub enum SysctlValue {
 pub struct Link {
     /// The two hosts.
     pub ends: [u16; 2],
-    /// Serialization rate; `null` = hands over at once (a veth).
-    pub rate_bps: Option<u64>,
+    /// Serialization rate of each end; `null` = hands over at once (a veth). One value stands for both ends.
+    #[serde(deserialize_with = "each_end")]
+    pub rate_bps: [Option<u64>; 2],
     /// Propagation delay from the first end to the second, and back.
     pub delay_ns: [u64; 2],
     /// Longest IP packet.
     pub mtu: u32,
-    /// Descriptors of the transmit ring at each end.
-    pub ring: u32,
-    /// Byte queue limits bound what is in the ring.
-    pub bql: bool,
+    /// Descriptors of the transmit ring of each end; one value stands for both.
+    #[serde(deserialize_with = "each_end")]
+    pub ring: [u32; 2],
+    /// Byte queue limits bound what is in the ring of each end; one value stands for both.
+    #[serde(deserialize_with = "each_end")]
+    pub bql: [bool; 2],
+    /// The trace that each end sends by instead of a rate. What follows is absent where the link has none of it.
+    #[serde(default)]
+    pub trace: [Option<usize>; 2],
+    /// What the link does to the packets of each end beside its delay: options of netem.
+    #[serde(default)]
+    pub netem: [BTreeMap<String, u64>; 2],
+    /// What changes in the run, in the order of time.
+    #[serde(default)]
+    pub schedule: Vec<Change>,
+}
+
+/// One end of a link changes; what is absent stays.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When.
+    pub at_ns: u64,
+    /// The end that sends: 0 or 1.
+    pub end: usize,
+    /// Its serialization rate.
+    #[serde(default)]
+    pub rate_bps: Option<u64>,
+    /// The delay of what it sends.
+    #[serde(default)]
+    pub delay_ns: Option<u64>,
+    /// What the link does to what it sends; it replaces all that was.
+    #[serde(default)]
+    pub netem: Option<BTreeMap<String, u64>>,
+    /// Whether what it sends gets through.
+    #[serde(default)]
+    pub up: Option<bool>,
+}
+
+/// A trace of delivery opportunities.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// Of the file's text.
+    pub sha256: String,
+    /// An opportunity each, in order; the last says how long the trace is.
+    pub stamps_ms: Vec<u32>,
+}
+
+/// A route that is not the shortest.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RouteSpec {
+    /// The host that has it.
+    pub host: u16,
+    /// Where its packets go.
+    pub to: u16,
+    /// The link they take.
+    pub link: u16,
+}
+
+/// One value for both ends, or one for each.
+fn each_end<'de, D: Deserializer<'de>, T: Deserialize<'de> + Copy>(reader: D) -> Result<[T; 2], D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected one value, or one for each end")]
+    enum Ends<T> {
+        Each([T; 2]),
+        Both(T),
+    }
+    Ok(match Ends::deserialize(reader)? {
+        Ends::Each(ends) => ends,
+        Ends::Both(value) => [value; 2],
+    })
 }
 
 /// Radios on one channel: an access point and its stations.
@@ -368,6 +444,28 @@ impl Scenario {
                 "write the resolved scenario as docs/contracts.md lays it out",
             )
         })
+    }
+}
+
+impl Link {
+    /// A link that hands over at once and does nothing else.
+    pub fn between(one: u16, other: u16) -> Self {
+        Link {
+            ends: [one, other],
+            rate_bps: [None; 2],
+            delay_ns: [0; 2],
+            mtu: 1500,
+            ring: [1; 2],
+            bql: [false; 2],
+            trace: [None; 2],
+            netem: Default::default(),
+            schedule: Vec::new(),
+        }
+    }
+
+    /// Packets of this end wait for their time on the wire.
+    pub fn serializes(&self, end: usize) -> bool {
+        self.rate_bps[end].is_some() || self.trace[end].is_some()
     }
 }
 

@@ -56,6 +56,13 @@ impl Wire {
         charged.map(|&(departure, _)| departure)
     }
 
+    /// The packets behind the one whose bits are leaving get other departures, from the packet.
+    pub(crate) fn reschedule(&mut self, mut departure_of: impl FnMut(&Packet) -> SimTime) {
+        for (departure, packet) in self.packets.iter_mut().skip(self.completed + 1) {
+            *departure = departure_of(packet);
+        }
+    }
+
     /// The next packet that has left by `now` and not been completed; it is completed by this.
     #[inline]
     pub(crate) fn complete(&mut self, now: SimTime) -> Option<(SimTime, &mut Packet)> {

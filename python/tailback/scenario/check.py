@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tailback.scenario import cells
+from tailback.scenario import cells, links
 from tailback.scenario.errors import WordError, nearest_hint
 from tailback.scenario.flows import Bulk, Echo, Flow, flows
 from tailback.scenario.hops import network_of
@@ -39,6 +39,7 @@ def problems(keys: Keys) -> list[Problem]:
     found = [
         *network_problems(network),
         *_hosts(keys, network),
+        *links.problems(keys),
         *cells.problems(keys),
         *_qdiscs(keys, network),
         *_presets(keys),
@@ -122,6 +123,7 @@ def _traffic(keys: Keys, network: Network) -> Iterator[Problem]:
         entry = keys.traffic[int(flow.loc[1])]
         key = "hosts" if isinstance(entry, Preset) else "tcp" if isinstance(entry, Tcp) else "ping"
         yield from _unknown_hosts((*flow.loc, key), flow.direction, network)
+        yield from _no_way((*flow.loc, key), flow.direction, network)
         yield from _times(flow, keys.duration)
         if isinstance(flow, Bulk) and flow.bytes == 0:
             yield Problem((*flow.loc, "bytes"), "`0` bytes are nothing to send", "give a size, such as 10mb")
@@ -133,6 +135,16 @@ def _unknown_hosts(loc: Loc, ends: Direction, network: Network) -> Iterator[Prob
     for host in ends:
         if host not in network.hosts:
             yield Problem(loc, f"there is no host `{host}`", nearest_hint(host, network.hosts))
+
+
+def _no_way(loc: Loc, ends: Direction, network: Network) -> Iterator[Problem]:
+    for host in ends:
+        if host in network.switches:
+            yield Problem(loc, f"`{host}` is a switch, which sends nothing of its own", "name one of its hosts")
+    for source, target in (ends, reversed(ends)) if network.routes else ():
+        if {source, target} <= set(network.hosts) and network.path(source, target) is None:
+            message = f"packets from `{source}` do not come to `{target}`: `routes` send them in a circle"
+            yield Problem(loc, message, "change the `routes` on their way")
 
 
 def _times(flow: Flow, duration: int) -> Iterator[Problem]:

@@ -112,7 +112,7 @@ def loads(
     algorithms = registry if registry is not None else CoreRegistry()
     tree = _overridden(_top(read_yaml(text, file)), overrides)
     grid, wrong = axes.axes(tree)
-    reading = _Reading(algorithms, wrong)
+    reading = _Reading(algorithms, Path(file).parent, wrong)
     configurations = tuple(reading.configurations(axes.variants(tree, grid)))
     if reading.findings:
         raise ScenarioError(reading.findings)
@@ -143,8 +143,9 @@ def _overridden(tree: Node, overrides: Iterable[str]) -> Node:
 class _Reading:
     """Reads configurations, keeping what is wrong with each."""
 
-    def __init__(self, registry: Registry, wrong: Iterable[Finding]) -> None:
+    def __init__(self, registry: Registry, folder: Path, wrong: Iterable[Finding]) -> None:
         self.registry = registry
+        self.folder = folder
         self.findings = list(wrong)
 
     def configurations(self, variants: Iterable[Variant]) -> Iterator[Configuration]:
@@ -180,7 +181,7 @@ class _Reading:
         self._note(check.problems(keys), tree)
 
     def _validated(self, tree: Node) -> Keys:
-        return Keys.model_validate(plain(tree), context={"registry": self.registry})
+        return Keys.model_validate(plain(tree), context={"registry": self.registry, "folder": self.folder})
 
     def _note(self, wrong: Iterable[Problem], tree: Node) -> None:
         self.findings.extend(findings.located(problem, tree) for problem in wrong)

@@ -24,6 +24,7 @@ _MISSING = {
     "width": "write how wide the channel is: width: 40MHz",
     "mcs": "write an MCS index: mcs: 15",
     "ends": "name the two hosts: ends: [client, router]",
+    "at": "say when it changes: at: 10s",
     "hosts": "name the two hosts: hosts: [client, server]",
 }
 

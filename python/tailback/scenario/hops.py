@@ -1,40 +1,119 @@
-"""From checked keys to a graph: links as the resolved scenario numbers them (`docs/contracts.md`)."""
+"""From checked keys to a graph: links as the resolved scenario numbers them (`docs/contracts.md`).
+
+A shared segment is a switch with a link to each of its hosts, so that everything after this knows links only.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 
 from tailback.scenario.defaults import MTU
 from tailback.scenario.network import Hop, Network, named_hosts
 from tailback.scenario.paths import Loc
-from tailback.scenario.schema import Direction, Keys, Wifi
+from tailback.scenario.schema import Direction, Keys, Lan, Link, Wifi, direction
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A link with its place in the file."""
+
+    link: Link
+    place: Loc
+    end_places: tuple[Loc, Loc]
 
 
 def network_of(keys: Keys) -> Network:
     """The graph of an experiment."""
-    hops = tuple(_wired_hops(keys)) + tuple(_radio_hops(keys))
-    return Network(tuple(keys.hosts) if keys.hosts else named_hosts(_named(keys)), hops)
+    hops = tuple(_wired_hop(wire) for wire in wires(keys)) + tuple(_radio_hops(keys))
+    hosts = tuple(keys.hosts) if keys.hosts else named_hosts(_named(keys))
+    switches = tuple(name for name in lan_names(keys).values() if name not in hosts)
+    return Network((*hosts, *switches), hops, frozenset(switches), dict(next_hops(keys)))
+
+
+def wires(keys: Keys) -> list[Wire]:
+    """The links of the file and those that its shared segments stand for, in order."""
+    return [wire for index, entry in enumerate(keys.links) for wire in _wires(keys, index, entry)]
+
+
+def lan_names(keys: Keys) -> dict[int, str]:
+    """The name of the switch of each shared segment, by its place in `links`."""
+    places = [index for index, entry in enumerate(keys.links) if isinstance(entry, Lan)]
+    return {place: _lan(keys, place).name or f"lan{number}" for number, place in enumerate(places, 1)}
+
+
+def next_hops(keys: Keys) -> Iterator[tuple[tuple[str, str], str]]:
+    """Of each route of the file: the host, where its packets go, and the neighbour they are given to."""
+    for arrow, via in keys.routes.items():
+        ends = direction(arrow)
+        way = list(_with_switches(keys, [ends.source, *via, ends.target]))
+        yield from (((one, ends.target), other) for one, other in pairwise(way))
+
+
+def _with_switches(keys: Keys, way: list[str]) -> Iterator[str]:
+    """Between two hosts of a shared segment lies its switch; it need not be named."""
+    segments = {name: set(_lan(keys, place).lan) for place, name in lan_names(keys).items()}
+    direct = {frozenset(wire.link.ends) for wire in wires(keys)}
+    yield way[0]
+    for one, other in pairwise(way):
+        shared = [name for name, hosts in segments.items() if {one, other} <= hosts]
+        if shared and frozenset((one, other)) not in direct:
+            yield shared[0]
+        yield other
+
+
+def _lan(keys: Keys, place: int) -> Lan:
+    entry = keys.links[place]
+    assert isinstance(entry, Lan)
+    return entry
 
 
 def _named(keys: Keys) -> list[list[str]]:
     """Hosts as the file names them. A cell names its stations first: who uses the network comes before what it is."""
-    return [[*link.wifi.stations, link.wifi.ap] if isinstance(link, Wifi) else link.ends for link in keys.links]
+    return [_named_by(link) for link in keys.links]
 
 
-def _wired_hops(keys: Keys) -> Iterator[Hop]:
-    for index, link in enumerate(keys.links):
-        if not isinstance(link, Wifi):
-            place: Loc = ("links", index)
-            yield Hop(
-                ends=(link.ends[0], link.ends[1]),
-                place=place,
-                end_places=((*place, "ends", 0), (*place, "ends", 1)),
-                rate=link.rate,
-                round_trip_ns=sum(link.delay),
-                mtu=link.mtu,
-                mtu_place=(*place, "mtu"),
-                radio=False,
-            )
+def _named_by(link: Link | Lan | Wifi) -> list[str]:
+    if isinstance(link, Wifi):
+        return [*link.wifi.stations, link.wifi.ap]
+    return link.lan if isinstance(link, Lan) else link.ends
+
+
+def _wires(keys: Keys, index: int, entry: Link | Lan | Wifi) -> Iterator[Wire]:
+    place: Loc = ("links", index)
+    if isinstance(entry, Link):
+        yield Wire(entry, place, ((*place, "ends", 0), (*place, "ends", 1)))
+    elif isinstance(entry, Lan):
+        switch = lan_names(keys)[index]
+        for number, host in enumerate(entry.lan):
+            port = Link.model_construct(ends=[host, switch], rate=entry.rate, delay=entry.delay, mtu=entry.mtu)
+            yield Wire(port, place, ((*place, "lan", number), place))
+
+
+def _wired_hop(wire: Wire) -> Hop:
+    link = wire.link
+    return Hop(
+        ends=(link.ends[0], link.ends[1]),
+        place=wire.place,
+        end_places=wire.end_places,
+        rates=(_fastest(link, 0), _fastest(link, 1)),
+        round_trip_ns=_longest(link, 0) + _longest(link, 1),
+        mtu=link.mtu,
+        mtu_place=(*wire.place, "mtu"),
+        radio=False,
+    )
+
+
+def _fastest(link: Link, way: int) -> int | None:
+    """The highest rate that a direction ever has; that of a trace is its mean."""
+    trace = link.trace[way]
+    rates = [link.rate[way], *(change.rate[way] for change in link.schedule)]
+    return trace.mean_rate_bps if trace is not None else max((rate for rate in rates if rate is not None), default=None)
+
+
+def _longest(link: Link, way: int) -> int:
+    return max(link.delay[way], *(change.delay[way] for change in link.schedule if change.delay is not None), 0)
 
 
 def _radio_hops(keys: Keys) -> Iterator[Hop]:
@@ -46,7 +125,7 @@ def _radio_hops(keys: Keys) -> Iterator[Hop]:
                     ends=(link.wifi.ap, station),
                     place=place,
                     end_places=((*place, "ap"), (*place, "stations", number)),
-                    rate=None,
+                    rates=(None, None),
                     round_trip_ns=0,
                     mtu=MTU,
                     mtu_place=place,

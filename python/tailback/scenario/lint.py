@@ -12,7 +12,7 @@ from tailback.scenario.document import nearest
 from tailback.scenario.errors import Where
 from tailback.scenario.experiment import Configuration, Experiment
 from tailback.scenario.flows import Bulk, Echo, Flow, flows, offloads_of
-from tailback.scenario.hops import network_of
+from tailback.scenario.hops import Wire, network_of, wires
 from tailback.scenario.network import Network
 from tailback.scenario.paths import Loc, show
 from tailback.scenario.registry import Registry
@@ -133,6 +133,11 @@ def _doubts(case: _Case) -> Iterator[_Doubt]:
     yield from _slow_start(case)
     yield from _alike(case)
     yield from _bottleneck(case)
+    for wire in wires(case.keys):
+        yield from _lost_whole(case, wire)
+        yield from _cut_jitter(wire)
+        yield from _short_trace(case, wire)
+        yield from _late_change(case, wire)
 
 
 def _short_queue(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
@@ -204,7 +209,7 @@ def _hop_rate(case: _Case, link: int, sender: str) -> int | None:
     ends = case.network.hops[link].ends
     device = f"{sender} -> {ends[1] if sender == ends[0] else ends[0]}"
     root = case.keys.qdiscs.get(device)
-    return case.network.hops[link].rate if root is None else _rate(case, device, root)
+    return case.network.hops[link].rate(sender) if root is None else _rate(case, device, root)
 
 
 def _path_rate(case: _Case, device: str) -> int | None:
@@ -227,6 +232,47 @@ def _bbr_on_plain_queue(case: _Case) -> Iterator[_Doubt]:
             text = f"BBR above `{kind}` is paced by TCP's own timer, one per connection"
             remedy = "nothing to do: Linux has needed no `fq` for this since 4.13"
             yield _Doubt("bbr-internal-pacing", "info", flow.loc, text, remedy)
+
+
+def _lost_whole(case: _Case, wire: Wire) -> Iterator[_Doubt]:
+    """A loss takes an skb; between hosts with offloads on, that is a train of segments."""
+    key = next((key for key in ("loss", "corrupt") if any(getattr(wire.link, key))), None)
+    trains = [host not in case.network.switches and offloads_of(case.keys, host) == "on" for host in wire.link.ends]
+    if key is not None and all(trains):
+        text = f"with offloads on, `{key}` strikes skbs of up to 64 KB as a whole, and not single packets"
+        yield _Doubt("skbs-lost-whole", "warning", (*wire.place, key), text, "write `offloads: off` or `offloads: gso`")
+
+
+def _cut_jitter(wire: Wire) -> Iterator[_Doubt]:
+    for end, treatment in enumerate(wire.link.jitter):
+        jitter = treatment["jitter"] if treatment else 0
+        if jitter > wire.link.delay[end]:
+            delay = time_word(wire.link.delay[end])
+            text = (
+                f"a jitter of {time_word(jitter)} would make packets come before they left: below {delay} it is cut off"
+            )
+            remedy = f"give a `delay` of {time_word(jitter)} or more, or less jitter"
+            yield _Doubt("jitter-above-delay", "warning", (*wire.place, "jitter"), text, remedy)
+            return
+
+
+def _short_trace(case: _Case, wire: Wire) -> Iterator[_Doubt]:
+    for trace in wire.link.trace:
+        if trace is not None and trace.length_ns < case.keys.duration:
+            length, times = time_word(trace.length_ns), case.keys.duration / trace.length_ns
+            text = f"the trace lasts {length} and is gone through {times:.1f} times"
+            remedy = f"nothing to do, or make `duration` {length}"
+            yield _Doubt("trace-repeats", "info", (*wire.place, "trace"), text, remedy)
+            return
+
+
+def _late_change(case: _Case, wire: Wire) -> Iterator[_Doubt]:
+    _, stop = window_of(case.keys)
+    for number, change in enumerate(wire.link.schedule):
+        if change.at >= stop:
+            text = f"nothing is measured any more when this happens: the window ends at {time_word(stop)}"
+            remedy = "change it earlier, or measure for longer"
+            yield _Doubt("change-unmeasured", "warning", (*wire.place, "schedule", number, "at"), text, remedy)
 
 
 def _few_pings(case: _Case) -> Iterator[_Doubt]:
@@ -296,8 +342,9 @@ def _own_rates(root: Algorithm) -> list[int]:
 
 
 def _rate(case: _Case, device: str, root: Algorithm) -> int | None:
-    link = case.network.link(*direction(device))
-    on_link = case.network.hops[link].rate if link is not None else None
+    ends = direction(device)
+    link = case.network.link(*ends)
+    on_link = case.network.hops[link].rate(ends.source) if link is not None else None
     return min((*_own_rates(root), *([on_link] if on_link is not None else [])), default=None)
 
 

@@ -1,18 +1,20 @@
-"""Hosts and links as a graph, and what is wrong with it.
+"""Hosts and links as a graph, the ways packets take through it, and what is wrong with it.
 
-A network is a tree for now: between any two hosts there is exactly one path, so no routes are to be chosen.
+A packet takes the way of fewest links; of several such, the one whose links come first in the file. Routes of the file
+go before that.                                                                      [crates/world/src/route.rs]
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
 from tailback.scenario.errors import nearest_hint
-from tailback.scenario.paths import Loc
+from tailback.scenario.paths import Loc, show
 
 
 class Problem(NamedTuple):
@@ -31,12 +33,17 @@ class Hop:
     place: Loc
     """Its place in the file."""
     end_places: tuple[Loc, Loc]
-    rate: int | None
+    rates: tuple[int | None, int | None]
+    """What each end sends at, at most."""
     round_trip_ns: int
-    """Propagation there and back."""
+    """Propagation there and back, at most."""
     mtu: int
     mtu_place: Loc
     radio: bool
+
+    def rate(self, sender: str) -> int | None:
+        """What this end sends at, at most."""
+        return self.rates[self.ends.index(sender)]
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,10 @@ class Network:
 
     hosts: tuple[str, ...]
     hops: tuple[Hop, ...]
+    switches: frozenset[str] = frozenset()
+    """Hosts that are the switch of a shared segment; they come last."""
+    routes: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """By host and destination the neighbour that packets are given to, where the file says so."""
 
     @property
     def ends(self) -> tuple[tuple[str, str], ...]:
@@ -67,7 +78,23 @@ class Network:
 
     def path(self, source: str, target: str) -> list[str] | None:
         """The hosts on the way from one host to another, both included; None if there is no way."""
-        return _path(self.neighbours, source, target)
+        hosts = [source]
+        while hosts[-1] != target:
+            step = self.routes.get((hosts[-1], target)) or self._steps(hosts[-1]).get(target)
+            if step is None or step in hosts:
+                return None
+            hosts.append(step)
+        return hosts
+
+    def _steps(self, host: str) -> dict[str, str]:
+        """The neighbour by which each other host is reached from `host`."""
+        if host not in self._found:
+            self._found[host] = _first_steps(self.neighbours, host)
+        return self._found[host]
+
+    @cached_property
+    def _found(self) -> dict[str, dict[str, str]]:
+        return {}
 
     def links_on(self, source: str, target: str) -> list[tuple[int, str]]:
         """The links on the way, each with the host that sends into it."""
@@ -82,19 +109,12 @@ def named_hosts(ends: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 
 def problems(network: Network) -> Iterator[Problem]:
-    """Everything that keeps the network from being a tree over its hosts."""
-    sound: dict[str, list[str]] = {}
-    whole = True
+    """Everything that keeps the links from joining all hosts."""
+    joined: dict[frozenset[str], Loc] = {}
+    wrong: list[Problem] = []
     for hop in network.hops:
-        ends = hop.ends
-        wrong = list(_wrong_ends(network, hop)) or list(_cycle(sound, hop))
-        if wrong:
-            whole = False
-            yield from wrong
-        else:
-            _join(sound, ends)
-    if whole:
-        yield from _unreached(network)
+        wrong += list(_wrong_ends(network, hop)) or list(_twice(joined, hop))
+    yield from wrong or _unreached(network)
 
 
 def _wrong_ends(network: Network, hop: Hop) -> Iterator[Problem]:
@@ -108,19 +128,19 @@ def _wrong_ends(network: Network, hop: Hop) -> Iterator[Problem]:
         yield Problem(place, message, "name two different hosts: ends: [client, router]")
 
 
-def _cycle(sound: dict[str, list[str]], hop: Hop) -> Iterator[Problem]:
-    cycle = _path(sound, *hop.ends)
-    if cycle is not None:
-        around = " - ".join([*cycle, cycle[0]])
-        hint = "the network must be a tree, with one path between any two hosts: remove one of these links"
-        yield Problem(hop.place, f"closes a cycle: {around}", hint)
+def _twice(joined: dict[frozenset[str], Loc], hop: Hop) -> Iterator[Problem]:
+    """`A -> B` names one device."""
+    first = joined.setdefault(frozenset(hop.ends), hop.place)
+    if first != hop.place:
+        message = f"joins `{hop.ends[0]}` and `{hop.ends[1]}`, as {show(first)} does"
+        yield Problem(hop.place, message, "put a router between them on one of the two, or remove it")
 
 
 def _unreached(network: Network) -> Iterator[Problem]:
     first = network.hosts[0]
-    reached = _came_from(network.neighbours, first)
+    reached = _first_steps(network.neighbours, first)
     for host in network.hosts:
-        if host not in reached:
+        if host not in reached and host != first:
             message = f"no path of links leads from `{first}` to `{host}`"
             loc: Loc = ("hosts", host)
             if host in network.neighbours:
@@ -141,25 +161,14 @@ def _join(neighbours: dict[str, list[str]], ends: tuple[str, str]) -> None:
     neighbours.setdefault(other, []).append(one)
 
 
-def _path(neighbours: dict[str, list[str]], source: str, target: str) -> list[str] | None:
-    came_from = _came_from(neighbours, source)
-    if target not in came_from:
-        return None
-    hosts: list[str] = []
-    step: str | None = target
-    while step is not None:
-        hosts.append(step)
-        step = came_from[step]
-    return hosts[::-1]
-
-
-def _came_from(neighbours: dict[str, list[str]], source: str) -> dict[str, str | None]:
-    came_from: dict[str, str | None] = {source: None}
-    frontier = [source]
+def _first_steps(neighbours: Mapping[str, Sequence[str]], source: str) -> dict[str, str]:
+    """Breadth first from `source`: by which of its neighbours each host is reached."""
+    steps: dict[str, str] = {}
+    frontier = deque([source])
     while frontier:
-        host = frontier.pop()
+        host = frontier.popleft()
         for neighbour in neighbours.get(host, []):
-            if neighbour not in came_from:
-                came_from[neighbour] = host
+            if neighbour != source and neighbour not in steps:
+                steps[neighbour] = steps.get(host, neighbour)
                 frontier.append(neighbour)
-    return came_from
+    return steps

@@ -11,14 +11,17 @@ repetition gives the same offsets in every configuration (common random numbers)
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tailback.scenario import defaults, wifi
 from tailback.scenario.flows import Bulk, Flow, flows, offloads_of, way
-from tailback.scenario.hops import network_of
+from tailback.scenario.hops import network_of, next_hops, wires
 from tailback.scenario.network import Network
-from tailback.scenario.schema import Keys, Wifi, direction
+from tailback.scenario.schema import Change, Host, Keys, Link, Nic, Wifi, direction
 from tailback.scenario.sysctl import sysctl
+from tailback.scenario.traces import Trace
+from tailback.scenario.ways import OPTIONS
 from tailback.scenario.words import Algorithm, Class, Filter
 
 Scenario = dict[str, Any]
@@ -27,12 +30,15 @@ Scenario = dict[str, Any]
 def scenario(keys: Keys, title: str, seed: int) -> Scenario:
     """The resolved scenario."""
     network = network_of(keys)
+    traces = _traces(keys)
     return {
         "title": title,
         "seed": seed,
         "duration_ns": keys.duration,
-        "hosts": [_host(keys, name) for name in network.hosts],
-        "links": _links(keys, network),
+        "hosts": [_host(keys, name, network) for name in network.hosts],
+        "links": [_link(wire.link, keys, network, traces) for wire in wires(keys)],
+        **({"traces": [_trace(each) for each in traces]} if traces else {}),
+        **({"routes": [_route(*route, network) for route in next_hops(keys)]} if keys.routes else {}),
         **({"cells": cells} if (cells := _cells(keys, network)) else {}),
         "qdiscs": [_qdisc(device, root, network) for device, root in keys.qdiscs.items()],
         "traffic": [
@@ -58,7 +64,10 @@ def start_offset(seed: int, name: str, jitter_ns: int) -> int:
     return draw * jitter_ns >> 64
 
 
-def _host(keys: Keys, name: str) -> Scenario:
+def _host(keys: Keys, name: str, network: Network) -> Scenario:
+    if name in network.switches:
+        # It passes trains of segments on as they come.
+        return {"name": name, "stack": defaults.STACK, "sysctl": {}, "offloads": "on"}
     settings = (keys.hosts or {}).get(name)
     stack = settings.stack if settings is not None else defaults.STACK
     given = settings.sysctl if settings is not None else {}
@@ -70,20 +79,80 @@ def _host(keys: Keys, name: str) -> Scenario:
     }
 
 
-def _links(keys: Keys, network: Network) -> list[Scenario]:
-    number = {host: index for index, host in enumerate(network.hosts)}
-    return [
-        {
-            "ends": [number[end] for end in link.ends],
-            "rate_bps": link.rate,
-            "delay_ns": link.delay,
-            "mtu": link.mtu,
-            "ring": link.ring,
-            "bql": link.bql,
-        }
-        for link in keys.links
-        if not isinstance(link, Wifi)
-    ]
+def _link(link: Link, keys: Keys, network: Network, traces: Sequence[Trace]) -> Scenario:
+    nics = [_nic(keys, host) for host in link.ends]
+    found: Scenario = {
+        "ends": [network.hosts.index(end) for end in link.ends],
+        "rate_bps": _one_if_equal(link.rate),
+        "delay_ns": link.delay,
+        "mtu": link.mtu,
+        "ring": _one_if_equal(link.ring or [nic.ring for nic in nics]),
+        "bql": _one_if_equal(link.bql or [nic.bql for nic in nics]),
+    }
+    if any(link.trace):
+        found["trace"] = [None if each is None else traces.index(each) for each in link.trace]
+    if any(netem := [_netem(link, end) for end in range(2)]):
+        found["netem"] = netem
+    if link.schedule:
+        found["schedule"] = list(_schedule(link))
+    return found
+
+
+def _one_if_equal(ends: Sequence[Any]) -> Any:
+    """One value stands for both ends."""
+    return ends[0] if ends[0] == ends[1] else list(ends)
+
+
+def _nic(keys: Keys, name: str) -> Nic:
+    return ((keys.hosts or {}).get(name) or Host.model_validate({})).nic
+
+
+def _netem(link: Link, end: int) -> dict[str, int]:
+    """All that netem does to the packets that one end sends."""
+    options: dict[str, int] = {}
+    for key in OPTIONS:
+        options |= getattr(link, key)[end] or {}
+    return options
+
+
+def _schedule(link: Link) -> Iterator[Scenario]:
+    """Changes, a line for each way; what netem does is given whole where a part of it changes."""
+    given = [{key: getattr(link, key)[end] or {} for key in OPTIONS} for end in range(2)]
+    for change in link.schedule:
+        for end in range(2):
+            new = {key: found for key in OPTIONS if (found := getattr(change, key)[end]) is not None}
+            given[end] |= new
+            line = _changed(change, end)
+            if new:
+                line["netem"] = {name: value for options in given[end].values() for name, value in options.items()}
+            if line:
+                yield {"at_ns": change.at, "end": end, **line}
+
+
+def _changed(change: Change, end: int) -> Scenario:
+    line: Scenario = {}
+    if change.rate[end] is not None:
+        line["rate_bps"] = change.rate[end]
+    if change.delay is not None:
+        line["delay_ns"] = change.delay[end]
+    if change.state[end] is not None:
+        line["up"] = change.state[end] == "up"
+    return line
+
+
+def _traces(keys: Keys) -> list[Trace]:
+    """Each trace once, by its content."""
+    found = [each for wire in wires(keys) for each in wire.link.trace if each is not None]
+    return list({each.sha256: each for each in found}.values())
+
+
+def _trace(trace: Trace) -> Scenario:
+    return {"sha256": trace.sha256, "stamps_ms": list(trace.stamps_ms)}
+
+
+def _route(hop: tuple[str, str], neighbour: str, network: Network) -> Scenario:
+    host, target = (network.hosts.index(name) for name in hop)
+    return {"host": host, "to": target, "link": network.link(hop[0], neighbour)}
 
 
 def _cells(keys: Keys, network: Network) -> list[Scenario]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
@@ -22,7 +23,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from tailback.scenario import defaults, repeat, tsq, units, wifi, words
+from tailback.scenario import defaults, repeat, traces, tsq, units, ways, wifi, words
 from tailback.scenario.errors import WordError, nearest_hint
 from tailback.scenario.paths import canonical
 from tailback.scenario.registry import Registry
@@ -72,15 +73,6 @@ def direction(word: object) -> Direction:
     if source == target:
         raise WordError(f"`{shown(word)}` leads from a host to itself", DIRECTION_HINT)
     return Direction(source, target)
-
-
-def delays(word: object) -> list[int]:
-    """One delay for both ways, or `[there, back]`."""
-    if not isinstance(word, list):
-        return [units.time(word)] * 2
-    if len(word) != 2:
-        raise WordError(f"a list of {len(word)} is not a delay", "write one time, or two: [there, back]")
-    return [units.time(way) for way in word]
 
 
 def socket_size(word: object) -> int:
@@ -139,6 +131,25 @@ def _read_drivers(word: object, info: ValidationInfo) -> wifi.Drivers:
         raise _custom(error) from None
 
 
+def _reads_treatment(key: str) -> BeforeValidator:
+    def validate(word: object, info: ValidationInfo) -> list[ways.Options | None]:
+        registry: Registry = (info.context or {})["registry"]
+        try:
+            return ways.treatments(word, key, registry.qdiscs)
+        except WordError as error:
+            raise _custom(error) from None
+
+    return BeforeValidator(validate)
+
+
+def _read_traces(word: object, info: ValidationInfo) -> list[traces.Trace | None]:
+    folder: Path = (info.context or {})["folder"]
+    try:
+        return ways.each_way_or_none(word, lambda way: traces.trace(way, folder))
+    except WordError as error:
+        raise _custom(error) from None
+
+
 def _algorithm(word: object, info: ValidationInfo, family: Literal["qdiscs", "congestion_controls"]) -> Algorithm:
     registry: Registry = (info.context or {})["registry"]
     try:
@@ -177,11 +188,35 @@ SocketSize = Annotated[int, _read(socket_size), _text(_SIZE, "32kb", "600kb")]
 PositiveRate = Annotated[int, _read(positive_rate), _text(_RATE, "100mbit", "100gbit")]
 Time = Annotated[int, _read(units.time), WithJsonSchema(_TIME_SCHEMA)]
 Span = Annotated[int, _read(units.span), WithJsonSchema(_TIME_SCHEMA)]
-Delay = Annotated[
-    list[int],
-    _read(delays),
-    WithJsonSchema({"anyOf": [_TIME_SCHEMA, {"type": "array", "items": _TIME_SCHEMA, "minItems": 2, "maxItems": 2}]}),
-]
+
+
+def _each_way(one: dict[str, Any], *, may_lack: bool = False) -> WithJsonSchema:
+    """One value, or `[there, back]`."""
+    way = {"anyOf": [one, {"type": "null"}]} if may_lack else one
+    return WithJsonSchema({"anyOf": [one, {"type": "array", "items": way, "minItems": 2, "maxItems": 2}]})
+
+
+def _words_schema(*examples: str) -> WithJsonSchema:
+    return _each_way({"type": "string", "examples": list(examples)}, may_lack=True)
+
+
+_RATE_SCHEMA = {"type": "string", "pattern": f"^(?:{_RATE}|.*{_VARIABLE}.*)$", "examples": ["100mbit", "1gbit"]}
+_RING_SCHEMA = {"type": "integer", "minimum": 1, "maximum": 65536}
+_SWITCH_SCHEMA = {"enum": ["on", "off", True, False]}
+
+Delay = Annotated[list[int], _read(ways.delays), _each_way(_TIME_SCHEMA)]
+Rates = Annotated[list[int | None], _read(ways.rates), _each_way(_RATE_SCHEMA, may_lack=True)]
+Ring = Annotated[int, _read(ways.ring), WithJsonSchema(_RING_SCHEMA)]
+Rings = Annotated[list[int], _read(ways.rings), _each_way(_RING_SCHEMA)]
+Switch = Annotated[bool, _read(ways.switch), WithJsonSchema(_SWITCH_SCHEMA)]
+Switches = Annotated[list[bool], _read(ways.switches), _each_way(_SWITCH_SCHEMA)]
+States = Annotated[list[str | None], _read(ways.states), _each_way({"enum": ["up", "down"]}, may_lack=True)]
+Traces = Annotated[list[traces.Trace | None], BeforeValidator(_read_traces), _words_schema("uplink.trace")]
+Jitter = Annotated[list[ways.Options | None], _reads_treatment("jitter"), _words_schema("2ms", "2ms 25%")]
+LinkLoss = Annotated[list[ways.Options | None], _reads_treatment("loss"), _words_schema("1%", "gemodel 1% 10%")]
+Duplicate = Annotated[list[ways.Options | None], _reads_treatment("duplicate"), _words_schema("0.1%")]
+Corrupt = Annotated[list[ways.Options | None], _reads_treatment("corrupt"), _words_schema("0.1%")]
+Reorder = Annotated[list[ways.Options | None], _reads_treatment("reorder"), _words_schema("25% 50%")]
 Name = Annotated[str, _read(name), _text(_WORD, "client", "upload")]
 KernelName = Annotated[str, _read(kernel), _text(_KERNEL, "stock", "mine")]
 Arrow = Annotated[Direction, _read(direction), _text(rf"{_WORD} *-> *{_WORD}", "client -> server")]
@@ -229,6 +264,13 @@ class _Keys(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
 
+class Nic(_Keys):
+    """Network cards of a host."""
+
+    ring: Ring = Field(defaults.RING, description="Descriptors of the transmit ring (ethtool -G DEV tx N).")
+    bql: Switch = Field(defaults.BQL, description="Byte queue limits bound what is in the ring: on or off.")
+
+
 class Host(_Keys):
     """A host or a router."""
 
@@ -240,6 +282,9 @@ class Host(_Keys):
     )
     tsq: SmallQueue | None = Field(None, description="TCP Small Queues setting of the flows this host sends.")
     offloads: Offloads | None = Field(None, description="Segmentation offloads of this host; without it the file's.")
+    nic: Nic = Field(
+        default_factory=lambda: Nic.model_validate({}), description="Its network cards, where links say nothing else."
+    )
 
 
 def _bare_host(entry: object) -> object:
@@ -249,25 +294,69 @@ def _bare_host(entry: object) -> object:
 HostEntry = Annotated[Host, BeforeValidator(_bare_host, json_schema_input_type=Host | None)]
 
 
-class Link(_Keys):
+class _Treatment(_Keys):
+    """What a link does to packets beside taking time, in netem's words; each [there, back], or one for both."""
+
+    loss: LinkLoss = Field([None, None], description="Share of packets lost, or a model of loss as netem has it.")
+    jitter: Jitter = Field([None, None], description="Spread of the delay; it keeps the order of packets.")
+    duplicate: Duplicate = Field([None, None], description="Share of packets that arrive twice.")
+    corrupt: Corrupt = Field([None, None], description="Share of packets damaged: their destination drops them.")
+    reorder: Reorder = Field([None, None], description="Share of packets that skip the delay, overtaking all others.")
+
+
+class Change(_Treatment):
+    """What changes on a link at an instant; what is not named stays."""
+
+    at: Time = Field(description="When, in time of the run.")
+    rate: Rates = Field([None, None], description="Rate from then on; the frame on the wire keeps its own.")
+    delay: Delay | None = Field(None, description="Delay of packets that leave from then on.")
+    state: States = Field([None, None], description="down: packets that leave are lost; up: they get through again.")
+
+
+Mtu = Annotated[int, Field(ge=576, le=65535), _number(minimum=576, maximum=65535)]
+
+
+class Link(_Treatment):
     """A full-duplex link between two hosts, with the devices at its ends."""
 
     ends: Annotated[list[Name], Field(min_length=2, max_length=2)] = Field(
         description="The two hosts it joins.", examples=[["client", "router"]]
     )
-    rate: Rate | None = Field(
-        None, description="Serialization rate both ways; without it packets are handed over at once, as by a veth pair."
+    rate: Rates = Field(
+        [None, None],
+        description="Serialization rate, one or [there, back]; without it packets are handed over at once, as by a "
+        "veth pair.",
+    )
+    trace: Traces = Field(
+        [None, None],
+        description="In place of a rate: a file of delivery opportunities, one millisecond stamp per line, beside this "
+        "one; one or [there, back].",
     )
     delay: Delay = Field(
         defaults.DELAY, validate_default=True, description="Propagation delay one way: one time, or [there, back]."
     )
-    mtu: Annotated[int, Field(ge=576, le=65535), _number(minimum=576, maximum=65535)] = Field(
-        defaults.MTU, description="Longest IP packet in bytes."
+    mtu: Mtu = Field(defaults.MTU, description="Longest IP packet in bytes.")
+    ring: Rings | None = Field(
+        None, description="Descriptors of the transmit ring at each end; without it as `nic` of the hosts says."
     )
-    ring: Annotated[int, Field(ge=1, le=65536), _number(minimum=1, maximum=65536)] = Field(
-        defaults.RING, description="Descriptors of the transmit ring at each end."
+    bql: Switches | None = Field(
+        None, description="Byte queue limits bound what is in the ring: on or off; without it as `nic` of the hosts."
     )
-    bql: bool = Field(defaults.BQL, description="Byte queue limits bound what is in the ring.")
+    schedule: list[Change] = Field([], description="What changes in the run, in the order of time.")
+
+
+class Lan(_Keys):
+    """A shared segment: hosts attached to a switch, which stores packets and forwards them by a queue per port."""
+
+    lan: Annotated[list[Name], Field(min_length=2)] = Field(
+        description="The hosts attached.", examples=[["router", "h4", "h5", "h6"]]
+    )
+    name: Name | None = Field(None, description="What the switch is called in `qdiscs` and tables; without it lanN.")
+    rate: Rates = Field([None, None], description="Rate of each port, one or [to the switch, from it].")
+    delay: Delay = Field(
+        defaults.DELAY, validate_default=True, description="Delay of each cable, one or [to the switch, from it]."
+    )
+    mtu: Mtu = Field(defaults.MTU, description="Longest IP packet in bytes.")
 
 
 class CellHosts(_Keys):
@@ -306,16 +395,31 @@ class Wifi(_Keys):
 
 
 #: Tags of links, as those of traffic below.
-LINK_TAGS: dict[str, type[_Keys]] = {"<link>": Link, "<wifi>": Wifi}
+LINK_TAGS: dict[str, type[_Keys]] = {"<link>": Link, "<lan>": Lan, "<wifi>": Wifi}
 
 
 def _kind_of_link(entry: object) -> str:
-    return "<wifi>" if isinstance(entry, Wifi) or (isinstance(entry, dict) and "wifi" in entry) else "<link>"
+    if isinstance(entry, _Keys):
+        return next(tag for tag, model in LINK_TAGS.items() if isinstance(entry, model))
+    special = (tag for tag in ("<wifi>", "<lan>") if isinstance(entry, dict) and tag.strip("<>") in entry)
+    return next(special, "<link>")
 
 
 AnyLink = Annotated[
-    Annotated[Link, Tag("<link>")] | Annotated[Wifi, Tag("<wifi>")],
+    Annotated[Link, Tag("<link>")] | Annotated[Lan, Tag("<lan>")] | Annotated[Wifi, Tag("<wifi>")],
     Discriminator(_kind_of_link),
+]
+
+
+RouteKey = Annotated[str, _read(lambda word: str(direction(word))), _text(rf"{_WORD} *-> *{_WORD}", "client -> server")]
+
+
+def _read_via(word: object) -> object:
+    return [word] if isinstance(word, str) else word
+
+
+Via = Annotated[
+    Annotated[list[Name], Field(min_length=1)], BeforeValidator(_read_via, json_schema_input_type=str | list[str])
 ]
 
 
@@ -468,7 +572,12 @@ class Keys(_Keys):
         None, description="Hosts by name; without it the hosts that the links name."
     )
     links: Annotated[list[AnyLink], Field(min_length=1)] = Field(
-        description="Links and Wi-Fi cells; together they form a tree."
+        description="Links, shared segments and Wi-Fi cells; together they join all hosts."
+    )
+    routes: dict[RouteKey, Via] = Field(
+        default_factory=dict,
+        description="Ways that are not the shortest: the hosts between, in order. One direction each.",
+        examples=[{"client -> server": ["r1", "r2"]}],
     )
     qdiscs: dict[str, Discipline] = Field(
         default_factory=dict,
@@ -539,6 +648,10 @@ def _model_at(loc: tuple[str | int, ...]) -> type[_Keys] | None:
             return (LINK_TAGS | TRAFFIC_TAGS).get(tag)
         case ("links", _, "<wifi>", "wifi"):
             return CellHosts
+        case ("hosts", _, "nic"):
+            return Nic
+        case ("links", _, *_, "schedule", int()):
+            return Change
         case ("hosts" | "links", _) | ("measure",) | ():
             return _MODELS[loc[:1]]
     return None

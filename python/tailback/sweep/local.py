@@ -230,8 +230,9 @@ def _rates(scenario: Mapping[str, Any]) -> dict[str, int]:
     shaped = {(entry["host"], entry["link"]): entry["root"]["options"] for entry in scenario.get("qdiscs", ())}
     found = {}
     for number, link in enumerate(scenario.get("links", ())):
-        for here, there in (link["ends"], link["ends"][::-1]):
-            rate = shaped.get((here, number), {}).get("rate") or link["rate_bps"]
+        rates = link["rate_bps"] if isinstance(link["rate_bps"], list) else [link["rate_bps"]] * 2
+        for (here, there), own in zip((link["ends"], link["ends"][::-1]), rates, strict=True):
+            rate = shaped.get((here, number), {}).get("rate") or own
             if rate:
                 found[f"{hosts[here]} -> {hosts[there]}"] = int(rate)
     return found

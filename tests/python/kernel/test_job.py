@@ -116,3 +116,74 @@ def test_a_device_cuts_where_either_end_of_its_link_does_not_take_whole_skbs(sce
     assert cut(job_of(scenario(hosts=hosts("gso", "gso", "gso")))) == [(0, "l0"), (1, "l0"), (1, "l1"), (2, "l1")]
     # The host without offloads cuts by its device's limit.
     assert cut(job_of(scenario(hosts=hosts("on", "on", "off")))) == [(1, "l1")]
+
+
+PERCENT = (2**32 - 1) // 100
+
+
+def behind(job: dict[str, Any], host: int, device: str) -> list[str]:
+    """The netems behind a link, on the host that receives."""
+    start = f"/sbin/tc qdisc add dev {device} "
+    return [line.removeprefix(start) for line in commands(job, host) if line.startswith(start)]
+
+
+def test_what_a_link_does_to_packets_is_done_by_the_netem_behind_it(scenario: Make) -> None:
+    near, far = links(None, [5_000_000, 0])
+    near["netem"] = [{"loss": PERCENT, "loss_correlation": 25 * PERCENT, "duplicate": PERCENT}, {}]
+    far["netem"] = [{}, {"loss_model": 2, "p": PERCENT, "r": 10 * PERCENT}]
+    job = job_of(scenario(qdiscs=[], links=[near, far]))
+    assert behind(job, 1, "i0") == [
+        "root netem limit 1000000 delay 5000.000us loss random 0.999999978% 24.999999447% "
+        "duplicate 0.999999978% 0.000000000%"
+    ]
+    assert behind(job, 1, "i1") == ["root netem limit 1000000 delay 0.000us loss gemodel 0.999999978% 9.999999779%"]
+
+
+def test_jitter_comes_after_the_time_on_the_wire_and_keeps_the_order(scenario: Make) -> None:
+    near, far = links(10_000_000, [5_000_000, 0])
+    near["netem"] = [{"jitter": 2_000_000, "distribution": 1}, {}]
+    far |= {"rate_bps": None, "netem": [{"jitter": 1_000_000}, {}]}
+    job = job_of(scenario(qdiscs=[], links=[near, far]))
+    jitter = "delay 5000.000us 2000.000us 0.000000000% distribution normal rate 10000000000000bit"
+    assert behind(job, 1, "i0") == [
+        "root handle 1: netem limit 1000000 rate 10000000bit",
+        f"parent 1:1 handle 2: netem limit 1000000 {jitter}",
+    ]
+    assert "rate 10000000000000bit" in behind(job, 2, "i1")[0]
+
+
+def test_each_direction_has_the_rate_of_its_end(scenario: Make) -> None:
+    near, far = links(None, [0, 0])
+    near["rate_bps"] = [10_000_000, None]
+    job = job_of(scenario(qdiscs=[], links=[near, far]))
+    assert any("htb rate 10000000bit" in line for line in commands(job, 0))
+    assert not any("htb" in line for line in commands(job, 1))
+    assert [device["hidden"] for device in job["devices"]] == [1, 0, 0, 0]
+
+
+def test_a_schedule_changes_the_netem_and_the_shaper_of_the_link(scenario: Make) -> None:
+    near, far = links(10_000_000, [5_000_000, 0])
+    near["schedule"] = [
+        {"at_ns": 3 * 10**9, "end": 0, "rate_bps": 5_000_000},
+        {"at_ns": 4 * 10**9, "end": 0, "up": False},
+    ]
+    far["schedule"] = [{"at_ns": 10**9, "end": 1, "delay_ns": 1_000_000}]
+    changes = job_of(scenario(qdiscs=[], links=[near, far]))["changes"]
+    assert [change["at_ns"] for change in changes] == [10**9, 3 * 10**9, 4 * 10**9]
+    slower, down = ([" ".join(step["argv"]) for step in change["steps"]] for change in changes[1:])
+    nothing = "duplicate 0.000000000% 0.000000000% corrupt 0.000000000% 0.000000000%"
+    netem = "/sbin/tc qdisc change dev i0 root netem limit 1000000 delay 5000.000us rate 5000000bit"
+    assert slower == [
+        f"{netem} {nothing}",
+        "/sbin/tc class change dev l0 parent 1: classid 1:1 htb rate 5000000bit burst 1606 cburst 1606 quantum 1514",
+    ]
+    assert down == [f"{netem} loss 100% {nothing}"]
+
+
+def test_in_a_loop_every_address_has_its_own_route(scenario: Make) -> None:
+    near, far = links(None, [0, 0])
+    around = near | {"ends": [0, 2]}
+    routes = [{"host": 0, "to": 2, "link": 0}]
+    job = job_of(scenario(qdiscs=[], links=[near, far, around], routes=routes))
+    to_server = [line for line in commands(job, 0) if "route add 10.0.2.2/32" in line or "10.0.1.2/32" in line]
+    assert to_server == [f"/sbin/ip route add {address}/32 via 10.0.0.2 dev l0" for address in ("10.0.1.2", "10.0.2.2")]

@@ -3,6 +3,7 @@
 import csv
 import ctypes
 import json
+import math
 import os
 import shutil
 import signal
@@ -173,6 +174,25 @@ def test_a_link_has_its_delay_and_its_rate(uml: Uml, scenario: Make) -> None:
     assert idle == pytest.approx([7.0 + 4 * 98 * 8 / 10_000] * len(idle), rel=0.02)
     busy = rows(found.tables["flows"], 1.6, 3.0)
     assert sum(busy["bytes"]) * 8 / 1.4 == pytest.approx(10e6 * 1448 / 1514, rel=0.02)
+
+
+def test_a_link_changes_by_its_schedule(uml: Uml, scenario: Make) -> None:
+    plain = {"mtu": 1500, "ring": 256, "bql": True, "delay_ns": [5_000_000, 5_000_000]}
+    schedule = [
+        {"at_ns": 500_000_000, "end": 0, "delay_ns": 20_000_000},
+        {"at_ns": 2_000_000_000, "end": 0, "rate_bps": 5_000_000},
+        {"at_ns": 3_100_000_000, "end": 1, "up": False},
+    ]
+    links = [{"ends": [0, 1], "rate_bps": None, **plain, "schedule": schedule[:1]}]
+    links += [{"ends": [1, 2], "rate_bps": [10_000_000, None], **plain, "schedule": schedule[1:]}]
+    found = run(uml, scenario(links=links, qdiscs=[]))
+    assert rows(found.tables["ping"], 0, 0.45)["rtt_ms"] == pytest.approx([20.0] * 3, abs=0.5)
+    assert rows(found.tables["ping"], 0.55, 0.9)["rtt_ms"] == pytest.approx([35.0] * 2, abs=0.5)
+    fast, slow = (sum(rows(found.tables["flows"], *when)["bytes"]) * 8 for when in ((1.4, 2.0), (2.3, 3.0)))
+    assert fast / 0.6 == pytest.approx(10e6 * 1448 / 1514, rel=0.05)
+    assert slow / 0.7 == pytest.approx(5e6 * 1448 / 1514, rel=0.05)
+    lost = rows(found.tables["ping"], 3.15, 4.0)["rtt_ms"]
+    assert len(lost) == 4 and all(math.isnan(each) for each in lost)
 
 
 def test_an_ordinary_user_without_any_capability_gets_the_same_bytes(uml: Uml, scenario: Make) -> None:

@@ -60,7 +60,8 @@ CASES: dict[str, tuple[str, str, str]] = {
     "a list of three delays": (
         SECOND,
         "  - {ends: [router, server], delay: [1ms, 2ms, 3ms]}",
-        "access21.yaml:8: links[1].delay: a list of 3 is not a delay\n  hint: write one time, or two: [there, back]",
+        "access21.yaml:8: links[1].delay: a list of 3 is not a value of a link\n"
+        "  hint: write one value, or two: [there, back]",
     ),
     "an unknown key at the top": (
         "duration: 40s",
@@ -81,7 +82,7 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  router:",
         "  router: {colour: red}",
         "access21.yaml:4: hosts.router.colour: there is no key `colour` here\n"
-        "  hint: there are: stack, sysctl, tsq, offloads",
+        "  hint: there are: stack, sysctl, tsq, offloads, nic",
     ),
     "no duration": (
         "duration: 40s\n",
@@ -256,17 +257,11 @@ CASES: dict[str, tuple[str, str, str]] = {
         "access21.yaml:9: links[2].ends: joins `router` with itself\n"
         "  hint: name two different hosts: ends: [client, router]",
     ),
-    "a cycle": (
-        SECOND,
-        f"{SECOND}\n  - {{ends: [server, client]}}",
-        "access21.yaml:9: links[2]: closes a cycle: server - router - client - server\n"
-        "  hint: the network must be a tree, with one path between any two hosts: remove one of these links",
-    ),
     "two links side by side": (
         SECOND,
         f"{SECOND}\n  - {{ends: [server, router]}}",
-        "access21.yaml:9: links[2]: closes a cycle: server - router - server\n"
-        "  hint: the network must be a tree, with one path between any two hosts: remove one of these links",
+        "access21.yaml:9: links[2]: joins `server` and `router`, as links[1] does\n"
+        "  hint: put a router between them on one of the two, or remove it",
     ),
     "a host without a path": (
         "  server: {}",
@@ -287,8 +282,8 @@ CASES: dict[str, tuple[str, str, str]] = {
     ),
     "queue limits that are a word": (
         SECOND,
-        "  - {ends: [router, server], bql: on}",
-        "access21.yaml:8: links[1].bql: `on` is not true or false\n  hint: write true or false",
+        "  - {ends: [router, server], bql: some}",
+        "access21.yaml:8: links[1].bql: `some` is neither on nor off\n  hint: write on or off",
     ),
     "a device between hosts that are not neighbours": (
         DEVICE,

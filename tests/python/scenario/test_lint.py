@@ -1,5 +1,7 @@
 """Classic mistakes are pointed at, and a sound file is left alone."""
 
+from pathlib import Path
+
 import pytest
 
 from tailback.scenario import CoreRegistry, Registry, lint, loads
@@ -136,3 +138,51 @@ def test_an_emulated_path_behind_the_sender_is_sound() -> None:
 def test_what_an_emulated_path_gets_wrong_is_pointed_at(old: str, new: str, code: str | None) -> None:
     assert EMULATED.count(old) == 1
     assert codes(EMULATED.replace(old, new)) == ([code] if code else [])
+
+
+PATH = """\
+links:
+  - {ends: [client, router], rate: 1gbit, delay: 5ms}
+  - {ends: [router, server], rate: 10mbit, delay: 5ms, KEYS}
+traffic:
+  - {tcp: client -> server, name: upload, start: 1s, jitter: 10ms}
+duration: 30s
+measure: {window: [7s, 25s]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("keys", "code"),
+    [
+        ("loss: 1%", None),
+        ("jitter: 5ms", None),
+        ("jitter: 6ms", "jitter-above-delay"),
+        ("schedule: [{at: 20s, rate: 5mbit}]", None),
+        ("schedule: [{at: 26s, rate: 5mbit}]", "change-unmeasured"),
+    ],
+)
+def test_links_that_do_more_are_looked_at(keys: str, code: str | None) -> None:
+    found = [warning.code for warning in lint(loads(PATH.replace("KEYS", keys)))]
+    assert found == [code] * (code is not None)
+
+
+def test_a_loss_takes_whole_skbs_where_they_travel_whole() -> None:
+    lossy = PATH.replace("KEYS", "loss: 1%")
+    assert lint(loads(lossy)) == []
+    assert [warning.code for warning in lint(loads(lossy, ["offloads=on"]))] == ["skbs-lost-whole"]
+    assert lint(loads(lossy, ["offloads=gso"])) == []
+
+
+def test_the_product_of_rate_and_delay_is_the_largest_of_the_run() -> None:
+    queue = PATH.replace("traffic:", "qdiscs: {router -> server: pfifo limit 50}\ntraffic:")
+    assert lint(loads(queue.replace(", KEYS", ""))) == []
+    faster = queue.replace("KEYS", "schedule: [{at: 10s, rate: 50mbit}]")
+    assert [warning.code for warning in lint(loads(faster))] == ["queue-below-bdp"]
+
+
+def test_a_trace_shorter_than_the_run_is_told(tmp_path: Path) -> None:
+    (tmp_path / "short.trace").write_text("1\n10000\n")
+    text = PATH.replace("rate: 10mbit", "trace: [short.trace, null]").replace(", KEYS", "")
+    found = lint(loads(text, file=str(tmp_path / "x.yaml")))
+    assert [(warning.code, warning.severity) for warning in found] == [("trace-repeats", "info")]
+    assert "gone through 3.0 times" in found[0].text

@@ -115,7 +115,7 @@ def test_an_experiment_with_a_cell_has_no_warnings(registry: Registry) -> None:
         ("encryption: ccmp", "rate: 1gbit", "links[0].rate: there is no key `rate` here"),
         ("stations: [client, phone]", "stations: []", "links[0].wifi.stations: is empty"),
         ("stations: [client, phone]", "station: client", "links[0].wifi.station: there is no key `station` here"),
-        ("[client, phone]", "[client, phone, server]", "links[0].wifi: closes a cycle"),
+        ("[client, phone]", "[client, phone, server]", "links[0].wifi: joins `router` and `server`, as links[1] does"),
         ("[client, phone]", "[client, phone, router]", "links[0].wifi.stations[2]: joins `router` with itself"),
     ],
 )

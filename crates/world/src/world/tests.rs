@@ -7,20 +7,20 @@ use crate::Scenario;
 use crate::app::Phase;
 use crate::example::{chain, contract};
 
-const PING: &str = r#"{"kind": "ping", "name": "ping", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 2000000000,
+pub(super) const PING: &str = r#"{"kind": "ping", "name": "ping", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 2000000000,
     "interval_ns": 200000000, "size": 64}"#;
 /// 1500-byte packets, two at a time.
 const TWO_LARGE_PINGS: &str = r#"
     {"kind": "ping", "name": "first", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 1000, "interval_ns": 1000, "size": 1480},
     {"kind": "ping", "name": "second", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 1000, "interval_ns": 1000, "size": 1480}"#;
 
-fn ran(scenario: &Scenario) -> World {
+pub(super) fn ran(scenario: &Scenario) -> World {
     let mut world = World::build(scenario).unwrap();
     world.advance(&()).unwrap();
     world
 }
 
-fn round_trips(world: &World, ping: usize) -> Vec<Option<u64>> {
+pub(super) fn round_trips(world: &World, ping: usize) -> Vec<Option<u64>> {
     world.pings[ping].requests.iter().map(|(_, round_trip)| round_trip.map(Span::as_nanos)).collect()
 }
 
@@ -44,7 +44,7 @@ fn the_second_of_two_packets_waits_for_the_first_at_the_slow_link_only() {
 fn without_rate_and_delay_a_ping_takes_no_time() {
     let mut scenario = chain(PING);
     for link in &mut scenario.links {
-        (link.rate_bps, link.delay_ns) = (None, [0, 0]);
+        (link.rate_bps, link.delay_ns) = ([None; 2], [0, 0]);
     }
     assert_eq!(round_trips(&ran(&scenario), 0), [Some(0); 10]);
 }
@@ -75,7 +75,7 @@ fn packets_still_on_their_way_at_the_end_are_in_the_ledger() {
 fn a_shaper_on_a_veth_spaces_packets_at_its_rate() {
     let mut scenario = chain(TWO_LARGE_PINGS);
     for link in &mut scenario.links {
-        (link.rate_bps, link.delay_ns) = (None, [0, 0]);
+        (link.rate_bps, link.delay_ns) = ([None; 2], [0, 0]);
     }
     scenario.traffic = (0..3).flat_map(|_| scenario.traffic.clone()).collect();
     scenario.qdiscs = attached(
@@ -140,7 +140,7 @@ fn references_that_point_nowhere_are_refused() {
     assert_eq!(broken(|scenario| scenario.links[0].ends = [1, 1]), "links[0].ends");
     assert_eq!(broken(|scenario| scenario.links.truncate(1)), "traffic[0]");
     assert_eq!(broken(|scenario| scenario.duration_ns = 0), "duration_ns");
-    assert_eq!(broken(|scenario| scenario.links[0].rate_bps = Some(0)), "links[0].rate_bps");
+    assert_eq!(broken(|scenario| scenario.links[0].rate_bps = [Some(0); 2]), "links[0].rate_bps");
     assert_eq!(broken(|scenario| scenario.hosts[2].stack = "bsd".into()), "hosts[2].stack");
 }
 
@@ -158,14 +158,14 @@ fn attached(root: &str) -> Vec<crate::scenario::AttachedQdisc> {
     vec![serde_json::from_str(&format!(r#"{{"host": 0, "link": 0, "root": {root}}}"#)).unwrap()]
 }
 
-const TCP: &str = r#"{"kind": "tcp", "name": "upload", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 12000000000,
+pub(super) const TCP: &str = r#"{"kind": "tcp", "name": "upload", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 12000000000,
     "bytes": null, "cc": {"name": "reno", "options": {}}, "tsq": {"kind": "time", "shift": 10},
     "socket": {"max_pacing_rate_bps": null, "sndbuf": null, "rcvbuf": null, "rcvlowat": 1, "notsent_lowat": null, "mss": null}}"#;
-const TCP_200_KB: &str = r#"{"kind": "tcp", "name": "upload", "from": 0, "to": 2, "start_ns": 0, "stop_ns": null,
+pub(super) const TCP_200_KB: &str = r#"{"kind": "tcp", "name": "upload", "from": 0, "to": 2, "start_ns": 0, "stop_ns": null,
     "bytes": 200000, "cc": {"name": "cubic", "options": {}}, "tsq": {"kind": "time", "shift": 10},
     "socket": {"max_pacing_rate_bps": null, "sndbuf": null, "rcvbuf": null, "rcvlowat": 1, "notsent_lowat": null, "mss": null}}"#;
 
-fn bytes_read(world: &World, flow: usize) -> u64 {
+pub(super) fn bytes_read(world: &World, flow: usize) -> u64 {
     world.flows[flow].read.get()
 }
 
@@ -192,7 +192,7 @@ fn one_flow_fills_a_10_mbit_link_with_9_41_mbit_of_payload() {
 fn behind_a_shaper_of_10_mbit_a_flow_gets_9_56_mbit() {
     let mut scenario = chain(TCP);
     scenario.duration_ns = 12_000_000_000;
-    scenario.links[0].rate_bps = Some(1_000_000_000);
+    scenario.links[0].rate_bps = [Some(1_000_000_000); 2];
     scenario.qdiscs = attached(
         r#"{"kind": "htb", "options": {"rate": 10000000}, "child": {"kind": "fq_codel", "options": {}}}"#,
     );
@@ -218,4 +218,35 @@ fn with_drops_everywhere_every_byte_still_arrives_and_every_packet_is_accounted_
 fn without_loss_200_kb_are_139_segments() {
     let world = ran(&chain(TCP_200_KB));
     assert_eq!((world.ledger().dropped, world.stage.cost.segments), (0, 139));
+}
+
+/// The chain with links that hand over at once.
+fn timeless(traffic: &str) -> Scenario {
+    let mut scenario = chain(traffic);
+    for link in &mut scenario.links {
+        (link.rate_bps, link.delay_ns) = ([None; 2], [0, 0]);
+    }
+    scenario
+}
+
+#[test]
+fn an_endless_flow_on_a_way_that_takes_no_time_is_refused() {
+    let error = World::build(&timeless(TCP)).err().unwrap();
+    assert_eq!(error.path, "traffic[0]");
+    assert!(error.to_string().contains("no time passes on the way from `client` to `server`"), "{error}");
+    assert!(error.remedy.contains("`rate` or a `delay`"), "{error}");
+}
+
+#[test]
+fn a_flow_that_ends_may_take_no_time() {
+    assert_eq!(bytes_read(&ran(&timeless(TCP_200_KB)), 0), 200_000);
+}
+
+#[test]
+fn a_world_in_which_time_stands_still_ends_with_an_error() {
+    let mut scenario = timeless(TCP);
+    // A discipline might take time, so this is found out only in the run.
+    scenario.qdiscs = attached(r#"{"kind": "pfifo", "options": {"limit": 100}}"#);
+    let error = World::build(&scenario).unwrap().run(&()).unwrap_err();
+    assert!(error.to_string().contains("time stands still"), "{error}");
 }

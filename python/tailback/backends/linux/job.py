@@ -5,8 +5,8 @@ queue's credit comes back as a packet enters the link. What a veth cannot do is 
 
     rate       on the sending device an HTB of the link's rate holds the discipline of the scenario, unless that is
                itself a shaper; on the receiving side netem adds the time on the wire (length / rate)
-    delay      netem on the receiving side: an ifb device behind the ingress of the veth. On the sender it would give
-               the credit back too early
+    delay      netem on the receiving side: an ifb device behind the ingress of the veth (`links.py`). On the sender it
+               would give the credit back too early
     offloads   a veth passes skbs of several segments to its peer whole, which is `on`. `off`: `gso_max_segs 1`, every
                packet one MSS; skbs that come from elsewhere are cut below the discipline. `gso`: TCP builds such skbs
                and they are cut there, as on a link to a host that is not `on`
@@ -19,23 +19,13 @@ Neighbours are static and nothing is remembered between connections (`tcp_no_met
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from tailback.backends import Scenario
-
-Json: TypeAlias = dict[str, Any]
-Words: TypeAlias = list[str]
-
-IP = "/sbin/ip"
-TC = "/sbin/tc"
-PROGRAMS = (IP, TC)
-"""What the agent runs of its host: iproute2."""
+from tailback.backends.linux.links import Hop, rate_of, rewire, states, wire
+from tailback.backends.linux.steps import IP, TC, Json, Words, run, time_word, write
 
 FIRST_PORT = 5001
-LARGEST_LIMIT = 1_000_000
-"""Packets of a netem that must never drop."""
-
 SHAPERS = {"htb": "rate", "tbf": "rate", "cake": "bandwidth", "netem": "rate"}
 """The option by which a discipline is a shaper."""
 
@@ -49,21 +39,6 @@ FLAGS = {"fq_codel": ("ecn",), "codel": ("ecn",), "pie": ("ecn",), "fq_pie": ("e
 """Options that `tc` takes as a word or its opposite, `ecn` or `noecn`."""
 
 
-@dataclass(frozen=True)
-class Hop:
-    """One direction of a link, seen by who sends."""
-
-    link: int
-    end: int
-    host: int
-    neighbour: int
-
-    @property
-    def device(self) -> str:
-        """The device that sends, and on the other host the one that receives."""
-        return f"l{self.link}"
-
-
 def job_of(scenario: Scenario) -> Json:
     """What the agent is told to do."""
     hops = hops_of(scenario)
@@ -75,6 +50,7 @@ def job_of(scenario: Scenario) -> Json:
             *_routes(scenario, hops),
             *_qdiscs(scenario, hops),
         ],
+        "changes": sorted(_changes(scenario, hops), key=lambda change: int(change["at_ns"])),
         "duration_ns": scenario["duration_ns"],
         "interval_ns": scenario["record"]["interval_ns"],
         "devices": [_device(scenario, hop) for hop in hops],
@@ -105,6 +81,17 @@ def first_hops(hops: Sequence[Hop], source: int) -> dict[int, Hop]:
     return found
 
 
+def next_hops(scenario: Scenario, hops: Sequence[Hop], source: int) -> dict[int, Hop]:
+    """For each host the hop by which `source` sends to it: as the file says, else the shortest way."""
+    given = {
+        route["to"]: hop
+        for route in scenario.get("routes", ())
+        for hop in hops
+        if (route["host"], route["link"]) == (hop.host, hop.link) and route["host"] == source
+    }
+    return {**first_hops(hops, source), **given}
+
+
 def shaper_of(root: Mapping[str, Any] | None) -> int | None:
     """The rate a chain of disciplines sends at, if it has one of its own."""
     while root is not None:
@@ -121,18 +108,8 @@ def root_of(scenario: Scenario, hop: Hop) -> Mapping[str, Any] | None:
         if (attached["host"], attached["link"]) == (hop.host, hop.link):
             given: Mapping[str, Any] = attached["root"]
             return given
-    rated = scenario["links"][hop.link]["rate_bps"] is not None
+    rated = rate_of(scenario["links"][hop.link], hop.end) is not None
     return {"kind": "pfifo_fast", "options": {}, "child": None} if rated else None
-
-
-def run(host: int | None, *argv: object) -> Json:
-    """A step: a program is run."""
-    return {"kind": "run", "host": host, "argv": [str(word) for word in argv]}
-
-
-def write(host: int | None, path: str, value: object) -> Json:
-    """A step: a file of the kernel is written."""
-    return {"kind": "write", "host": host, "path": path, "value": str(value)}
 
 
 def _hosts(scenario: Scenario) -> Iterator[Json]:
@@ -186,7 +163,23 @@ def _offloads(scenario: Scenario, host: int) -> str:
 
 
 def _routes(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
-    """To the network of each link that is not one's own, by the nearer of its ends."""
+    """In a tree to the network of each link that is not one's own, by the nearer of its ends; else to each address."""
+    if has_one_way(scenario):
+        yield from _routes_of_tree(scenario, hops)
+        return
+    for source in range(len(scenario["hosts"])):
+        # Answers may come back by another device than the one they would be sent to.
+        yield write(source, "/proc/sys/net/ipv4/conf/all/rp_filter", 0)
+        ways = next_hops(scenario, hops, source)
+        for end in hops:
+            way = ways.get(end.host)
+            if way is not None and not (end.link == way.link and end.host == way.neighbour):
+                gateway = _address(way.link, 1 - way.end)
+                address = f"{_address(end.link, end.end)}/32"
+                yield run(source, IP, "route", "add", address, "via", gateway, "dev", way.device)
+
+
+def _routes_of_tree(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
     for source in range(len(scenario["hosts"])):
         ways = first_hops(hops, source)
         for number, link in enumerate(scenario["links"]):
@@ -198,13 +191,37 @@ def _routes(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
                 yield run(source, IP, "route", "add", f"10.{number >> 8}.{number & 255}.0/24", "via", gateway)
 
 
+def has_one_way(scenario: Scenario) -> bool:
+    """Between any two hosts there is one way, and no route of the file."""
+    hops, left, islands = hops_of(scenario), set(range(len(scenario["hosts"]))), 0
+    while left:
+        here = left.pop()
+        left -= set(first_hops(hops, here))
+        islands += 1
+    return not scenario.get("routes") and len(scenario["links"]) == len(scenario["hosts"]) - islands
+
+
 def _qdiscs(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
     for hop in hops:
         link = scenario["links"][hop.link]
-        kinds = chain(root_of(scenario, hop), link["rate_bps"])
+        kinds = chain(root_of(scenario, hop), rate_of(link, hop.end))
         for depth, (kind, options) in enumerate(kinds):
             yield from attach(hop, depth, kind, options)
-        yield from wire(hop, link["delay_ns"][hop.end], link["rate_bps"])
+        yield from wire(hop, link)
+
+
+def _changes(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
+    """Steps that are taken in the run."""
+    for hop in hops:
+        rate_bps = rate_of(scenario["links"][hop.link], hop.end)
+        hidden = _is_hidden(root_of(scenario, hop), rate_bps)
+        for at_ns, state in states(scenario["links"][hop.link], hop.end)[1:]:
+            steps = [*rewire(hop, state)]
+            if hidden and state.rate_bps is not None and state.rate_bps != rate_bps:
+                place = ["parent", "1:", "classid", "1:1", "htb", *_options("htb", _link_shaper(state.rate_bps))]
+                steps.append(run(hop.host, TC, "class", "change", "dev", hop.device, *place))
+            rate_bps = state.rate_bps
+            yield {"at_ns": at_ns, "steps": steps}
 
 
 def _is_hidden(root: Mapping[str, Any] | None, rate_bps: int | None) -> bool:
@@ -216,13 +233,17 @@ def chain(root: Mapping[str, Any] | None, rate_bps: int | None) -> list[tuple[st
     """What a device gets on a link of that rate: kinds and options from the root down."""
     kinds: list[tuple[str, Mapping[str, int]]] = []
     if rate_bps is not None and _is_hidden(root, rate_bps):
-        # A frame, and what the rate carries in 10 µs, for the timer may be a little late.
-        burst = 1600 + rate_bps // 800_000
-        kinds.append(("htb", {"rate": rate_bps, "burst": burst, "cburst": burst, "quantum": 1514}))
+        kinds.append(("htb", _link_shaper(rate_bps)))
     while root is not None:
         kinds.append((root["kind"], root["options"]))
         root = root.get("child")
     return kinds
+
+
+def _link_shaper(rate_bps: int) -> dict[str, int]:
+    # A frame, and what the rate carries in 10 µs, for the timer may be a little late.
+    burst = 1600 + rate_bps // 800_000
+    return {"rate": rate_bps, "burst": burst, "cburst": burst, "quantum": 1514}
 
 
 def attach(hop: Hop, depth: int, kind: str, options: Mapping[str, int]) -> Iterator[Json]:
@@ -250,26 +271,7 @@ def _options(kind: str, options: Mapping[str, int]) -> Iterator[str]:
 
 def _word(value: int, unit: str) -> str:
     # Not every `tc` knows `ns`, and not every option takes a unit of size.
-    return _time(value) if unit == "time" else f"{value}bit" if unit == "rate" else str(value)
-
-
-def _time(nanoseconds: int) -> str:
-    return f"{nanoseconds // 1000}.{nanoseconds % 1000:03}us"
-
-
-def wire(hop: Hop, delay_ns: int, rate_bps: int | None) -> Iterator[Json]:
-    """What lies between the two ends, on the receiving host."""
-    if delay_ns == 0 and rate_bps is None:
-        return
-    receiver, device = hop.neighbour, f"i{hop.link}"
-    yield run(receiver, IP, "link", "add", device, "type", "ifb")
-    yield run(receiver, IP, "link", "set", device, "up")
-    yield run(receiver, TC, "qdisc", "add", "dev", hop.device, "handle", "ffff:", "ingress")
-    redirect = ["matchall", "action", "mirred", "egress", "redirect", "dev", device]
-    yield run(receiver, TC, "filter", "add", "dev", hop.device, "parent", "ffff:", *redirect)
-    time_on_wire = [] if rate_bps is None else ["rate", f"{rate_bps}bit"]
-    netem = ["netem", "limit", LARGEST_LIMIT, "delay", _time(delay_ns), *time_on_wire]
-    yield run(receiver, TC, "qdisc", "add", "dev", device, "root", *netem)
+    return time_word(value) if unit == "time" else f"{value}bit" if unit == "rate" else str(value)
 
 
 def flows_of(scenario: Scenario) -> list[Mapping[str, Any]]:
@@ -314,7 +316,7 @@ def _ping(scenario: Scenario, hops: Sequence[Hop], entry: Mapping[str, Any]) -> 
 
 def _device(scenario: Scenario, hop: Hop) -> Json:
     names = [host["name"] for host in scenario["hosts"]]
-    rate_bps = scenario["links"][hop.link]["rate_bps"]
+    rate_bps = rate_of(scenario["links"][hop.link], hop.end)
     return {
         "host": hop.host,
         "interface": hop.device,

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from tailback.backends import Scenario, Unsuitable
-from tailback.backends.linux.job import PROGRAMS, first_hops, hops_of, root_of, shaper_of
+from tailback.backends.linux.job import hops_of, root_of, shaper_of
+from tailback.backends.linux.links import lowest_rate, states
+from tailback.backends.linux.steps import PROGRAMS
 
 DEFAULT_STACK = "linux-6.12"
 """What hosts have that name none."""
@@ -39,7 +41,7 @@ def stacks(scenario: Scenario, version: str, remedy: str) -> Iterator[Finding]:
 
 def findings(scenario: Scenario) -> Iterator[Finding]:
     """What no kernel can run."""
-    for each in (_cells, _paths, _traffic, _shapers, _record):
+    for each in (_cells, _traces, _copies, _side_by_side, _traffic, _shapers, _record):
         yield from each(scenario)
 
 
@@ -50,18 +52,33 @@ def _cells(scenario: Scenario) -> Iterator[Finding]:
         yield what, "run it on the simulator, --backend sim, or wire the hosts"
 
 
-def _paths(scenario: Scenario) -> Iterator[Finding]:
-    """Between two hosts there is one way, or routes would have to be chosen as the simulator does."""
-    hops, left, islands = hops_of(scenario), set(range(len(scenario["hosts"]))), 0
-    while left:
-        here = left.pop()
-        left -= set(first_hops(hops, here))
-        islands += 1
-    if len(scenario["links"]) != len(scenario["hosts"]) - islands:
-        yield (
-            "two hosts are joined in more than one way",
-            "leave one way between any two hosts",
-        )
+def _traces(scenario: Scenario) -> Iterator[Finding]:
+    for link in scenario["links"]:
+        if any(trace is not None for trace in link.get("trace", ())):
+            ends = " - ".join(scenario["hosts"][end]["name"] for end in link["ends"])
+            what = f"no discipline of Linux sends by a trace, as the link {ends} does"
+            yield what, "run it on the simulator, --backend sim, or give the link a `rate` with a `schedule`"
+
+
+def _copies(scenario: Scenario) -> Iterator[Finding]:
+    """A netem that duplicates may have no other in its tree. [linux-6.12 sch_netem.c check_netem_in_tree]"""
+    for hop in hops_of(scenario):
+        link = scenario["links"][hop.link]
+        found = [state for _, state in states(link, hop.end)]
+        if found[0].rate_bps and found[0].keeps_order and any(state.netem.get("duplicate") for state in found):
+            name = f"{scenario['hosts'][hop.host]['name']} -> {scenario['hosts'][hop.neighbour]['name']}"
+            what = (
+                f"{name} has a rate, `jitter` and `duplicate`: that takes two netems, and no kernel lets one duplicate"
+            )
+            yield what, "leave one of the three away, or run it on the simulator, --backend sim"
+
+
+def _side_by_side(scenario: Scenario) -> Iterator[Finding]:
+    joined = [frozenset(link["ends"]) for link in scenario["links"]]
+    for place, ends in enumerate(joined):
+        if ends in joined[:place]:
+            names = " and ".join(sorted(scenario["hosts"][end]["name"] for end in ends))
+            yield f"{names} are joined by two links", "put a router on one of them, or leave it out"
 
 
 def _traffic(scenario: Scenario) -> Iterator[Finding]:
@@ -72,7 +89,7 @@ def _traffic(scenario: Scenario) -> Iterator[Finding]:
 
 def _shapers(scenario: Scenario) -> Iterator[Finding]:
     for hop in hops_of(scenario):
-        link_bps, own_bps = scenario["links"][hop.link]["rate_bps"], shaper_of(root_of(scenario, hop))
+        link_bps, own_bps = lowest_rate(scenario["links"][hop.link], hop.end), shaper_of(root_of(scenario, hop))
         if link_bps is not None and own_bps is not None and own_bps > link_bps:
             name = f"{scenario['hosts'][hop.host]['name']} -> {scenario['hosts'][hop.neighbour]['name']}"
             what = f"the shaper of {name} is faster than its link ({own_bps} > {link_bps} bit/s)"

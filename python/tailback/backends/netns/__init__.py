@@ -21,7 +21,8 @@ from pyarrow import csv
 
 from tailback.backends import Clock, Progress, RunFailed, RunInvalid, RunResult, Scenario
 from tailback.backends.linux import process
-from tailback.backends.linux.job import PROGRAMS, job_of
+from tailback.backends.linux.job import job_of
+from tailback.backends.linux.steps import PROGRAMS
 from tailback.backends.linux.tables import read_segments, read_tables
 from tailback.backends.netns import emulation, suitable
 from tailback.backends.netns.probe import Probe

@@ -13,7 +13,9 @@ from typing import Any
 
 from tailback.backends import RunFailed, Scenario, Unsuitable
 from tailback.backends.linux import job, process
-from tailback.backends.linux.job import Hop, Json, flows_of, hops_of, root_of, run
+from tailback.backends.linux.job import flows_of, hops_of, root_of
+from tailback.backends.linux.links import Hop, rate_of, wire
+from tailback.backends.linux.steps import IP, Json, run
 from tailback.backends.linux.suitable import Finding
 
 FOLDER = "tailback-probe-"
@@ -101,13 +103,13 @@ def _trials(scenario: Scenario) -> Iterator[Trial]:
     yield from _sysctls(scenario)
     for hop in hops_of(scenario):
         link = scenario["links"][hop.link]
-        for kind, options in job.chain(root_of(scenario, hop), link["rate_bps"]):
+        for kind, options in job.chain(root_of(scenario, hop), rate_of(link, hop.end)):
             yield _discipline(kind, options)
         yield from _wire(scenario, hop)
 
 
 def _veth() -> Json:
-    return run(0, job.IP, "link", "add", "name", "l0", "type", "veth", "peer", "name", "p0")
+    return run(0, IP, "link", "add", "name", "l0", "type", "veth", "peer", "name", "p0")
 
 
 def _sysctls(scenario: Scenario) -> Iterator[Trial]:
@@ -128,7 +130,7 @@ def _discipline(kind: str, options: Mapping[str, int]) -> Trial:
 def _wire(scenario: Scenario, hop: Hop) -> Iterator[Trial]:
     """The rate and the delay of a link need more than a veth."""
     link = scenario["links"][hop.link]
-    steps = list(job.wire(Hop(link=0, end=0, host=0, neighbour=0), link["delay_ns"][hop.end], link["rate_bps"]))
+    steps = list(wire(Hop(link=0, end=hop.end, host=0, neighbour=0), link))
     if not steps:
         return
     ends = " - ".join(scenario["hosts"][end]["name"] for end in link["ends"])

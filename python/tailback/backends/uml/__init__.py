@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tailback.backends import Clock, Progress, RunResult, Scenario, Unsuitable
 from tailback.backends.linux import process
-from tailback.backends.linux.job import PROGRAMS
+from tailback.backends.linux.steps import PROGRAMS
 from tailback.backends.linux.tables import read_segments, read_tables
 from tailback.backends.uml import instance, suitable
 from tailback.backends.uml.settings import job_of

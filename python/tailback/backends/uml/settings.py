@@ -8,7 +8,8 @@ from typing import Any
 
 from tailback.backends import Scenario
 from tailback.backends.linux import job
-from tailback.backends.linux.job import Json, flows_of, write
+from tailback.backends.linux.job import flows_of
+from tailback.backends.linux.steps import Json, write
 
 UNCAPPED = 1 << 40
 """Bytes of a small queue that caps nothing."""

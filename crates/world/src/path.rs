@@ -1,0 +1,110 @@
+//! What a link does to packets between the last bit's departure and their arrival: delay, jitter, loss, duplication,
+//! damage, reordering, and being down.
+//!
+//! The work is done by `netem` with the link's options, as on a real testbed it is done by a netem behind the receiving
+//! device; here it has room for any number of packets. **A link keeps the order of packets**: jitter and a shorter
+//! delay let none overtake another; only `reorder` does. (netem keeps the order where it has a `rate`, so that jitter
+//! gives it one that takes no time: a nanosecond for a full frame.)
+//!
+//! When a link changes, packets on their way keep what they have: they arrive as if nothing had changed, and those
+//! behind them not before them. While a link is down, packets still leave the device, and are lost.
+//!
+//! Source: [linux-6.12 sch_netem.c netem_enqueue]. Deviation: a correlated loss or jitter starts anew with a change.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use tailback_packet::{DropReason, ETHERNET_HEADER, Packet};
+use tailback_qdisc::registry::{BuildError as QdiscError, build_over};
+use tailback_qdisc::{Attachment, Dequeued, Desk, Inner, Qdisc};
+use tailback_units::{ParameterError, Parameters, Rate, SimTime};
+
+/// Packets that netem holds at most: more than there are.
+const LIMIT: u64 = u32::MAX as u64;
+/// 10 Tbit/s, netem's fastest: no time, but in order.
+const IN_ORDER: u64 = 10_000_000_000_000;
+
+/// Whether packets get through a link at all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Carrier {
+    /// They do.
+    Up,
+    /// They are lost.
+    Down,
+}
+
+/// How a link treats packets: its delay, and options under netem's names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Treatment {
+    pub(crate) delay_ns: u64,
+    pub(crate) netem: BTreeMap<String, u64>,
+    pub(crate) mtu: u32,
+}
+
+/// One direction of a link that does more than take time.
+pub(crate) struct Path {
+    treatment: Treatment,
+    pub(crate) carrier: Carrier,
+    /// Packets on their way, by what held when they left: the newest treatment is last.
+    on_the_way: VecDeque<Box<dyn Qdisc>>,
+    /// When the first of them arrives, as the calendar has it; other arrivals are stale.
+    pub(crate) next: SimTime,
+}
+
+impl Path {
+    pub(crate) fn new(treatment: Treatment) -> Result<Self, ParameterError> {
+        let first = netem(&treatment)?;
+        let on_the_way = VecDeque::from([first]);
+        Ok(Path { treatment, carrier: Carrier::Up, on_the_way, next: SimTime::NEVER })
+    }
+
+    /// Treats those that leave from now on so; it was checked.
+    pub(crate) fn change(&mut self, treatment: Treatment) {
+        if treatment != self.treatment {
+            self.on_the_way
+                .push_back(netem(&treatment).expect("changes were tried when the world was built"));
+            self.treatment = treatment;
+        }
+    }
+
+    /// A packet has left the device.
+    pub(crate) fn enter(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) {
+        if self.carrier == Carrier::Down {
+            return desk.refuse(packet, DropReason::LinkDown);
+        }
+        if let Some(newest) = self.on_the_way.back_mut() {
+            newest.enqueue(packet, desk);
+        }
+    }
+
+    /// The next packet that has arrived, or when to ask again.
+    pub(crate) fn emerge(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+        loop {
+            let Some(oldest) = self.on_the_way.front_mut() else { return Dequeued::Empty };
+            match oldest.dequeue(desk) {
+                Dequeued::Empty if self.on_the_way.len() > 1 => drop(self.on_the_way.pop_front()),
+                arrived => return arrived,
+            }
+        }
+    }
+
+    /// Packets on their way.
+    pub(crate) fn packets(&self) -> usize {
+        self.on_the_way.iter().map(|stage| stage.backlog().packets as usize).sum()
+    }
+}
+
+/// The netem of a link.
+fn netem(treatment: &Treatment) -> Result<Box<dyn Qdisc>, ParameterError> {
+    let mut options = Parameters::new(treatment.netem.clone());
+    options.set("limit", LIMIT);
+    options.set("delay", treatment.delay_ns);
+    if treatment.netem.get("jitter").is_some_and(|&jitter| jitter > 0) {
+        options.set("rate", IN_ORDER);
+    }
+    let device =
+        Attachment { mtu: treatment.mtu + ETHERNET_HEADER, rate: Rate::UNLIMITED, ..Attachment::default() };
+    build_over("netem", &options, &device, Inner::default()).map_err(|error| match error {
+        QdiscError::Parameter { error, .. } => error,
+        other => unreachable!("netem is a discipline without classes: {other}"),
+    })
+}

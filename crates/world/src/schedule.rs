@@ -1,0 +1,37 @@
+//! Links that change in the run.
+//!
+//! A change happens before everything else of its instant. Its rate holds for frames that begin to leave from then on,
+//! the frame on the wire keeping its own; its delay and what else the link does hold for packets whose last bit leaves
+//! from then on (`path`).
+
+use tailback_units::Rate;
+
+use crate::DeviceId;
+use crate::path::{Carrier, Treatment};
+use crate::world::World;
+
+/// One device's link changes; what is absent stays.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub(crate) device: DeviceId,
+    pub(crate) rate: Option<Rate>,
+    pub(crate) treatment: Option<Treatment>,
+    pub(crate) carrier: Option<Carrier>,
+}
+
+impl World {
+    /// The change of this number happens.
+    pub(crate) fn change_link(&mut self, number: u32) {
+        let Change { device, rate, treatment, carrier } = self.schedule[number as usize].clone();
+        let device = &mut self.devices[device.index()];
+        if let Some(rate) = rate {
+            device.change_rate(rate, &mut self.stage);
+        }
+        if let Some(on) = &mut device.path {
+            on.path.carrier = carrier.unwrap_or(on.path.carrier);
+            if let Some(treatment) = treatment {
+                on.path.change(treatment);
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+"""What lies between the two ends of a link: a netem behind an ifb on the host that receives, and its changes.
+
+    rate       netem adds the time on the wire (length / rate); what holds packets back is an HTB on the device that
+               sends (`job.py`)
+    jitter     netem keeps the order of packets where it has a rate. The link's would come after the jitter, so that one
+               late packet holds up all behind it for good: such a link has a netem for the time on the wire, and in it
+               one for everything else with the highest rate there is
+    loss, duplicate, corrupt, reorder       netem's own
+    down       netem loses everything
+
+`corrupt` differs from the simulator's: netem flips a bit of the headers, and a fifth of those are Ethernet's, which
+nobody looks at again here. On a link a frame check would find it, as the simulator has it.
+
+A change is `tc qdisc change` of that netem, and `tc class change` of the HTB, at its instant of the run. netem keeps
+what a change does not name, so that each names everything. [linux-6.12 sch_netem.c netem_change]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tailback.backends.linux.steps import IP, TC, Json, Words, run, time_word
+
+Link = Mapping[str, Any]
+
+LARGEST_LIMIT = 1_000_000
+"""Packets of a netem that must never drop."""
+
+IN_ORDER_BPS = 10**13
+"""A rate that takes no time, and has netem keep the order."""
+
+WHOLE = 2**32 - 1
+DISTRIBUTIONS = ("uniform", "normal", "pareto", "paretonormal")
+"""Of the registry's row of netem, `distribution`."""
+
+
+@dataclass(frozen=True)
+class Hop:
+    """One direction of a link, seen by who sends."""
+
+    link: int
+    end: int
+    host: int
+    neighbour: int
+
+    @property
+    def device(self) -> str:
+        """The device that sends, and on the other host the one that receives."""
+        return f"l{self.link}"
+
+    @property
+    def behind(self) -> str:
+        """The ifb behind the device that receives."""
+        return f"i{self.link}"
+
+
+@dataclass(frozen=True)
+class State:
+    """One direction of a link at a moment."""
+
+    rate_bps: int | None
+    delay_ns: int
+    netem: Mapping[str, int]
+    up: bool
+    keeps_order: bool
+    """It has jitter at some time of the run."""
+
+
+def rate_of(link: Link, end: int) -> int | None:
+    """The rate at which one end sends at first."""
+    rate = link["rate_bps"]
+    found: int | None = rate[end] if isinstance(rate, list) else rate
+    return found
+
+
+def lowest_rate(link: Link, end: int) -> int | None:
+    """The lowest it ever sends at."""
+    rates = [rate_of(link, end), *(change.get("rate_bps") for change in changes_of(link, end))]
+    return min((rate for rate in rates if rate is not None), default=None)
+
+
+def changes_of(link: Link, end: int) -> list[Mapping[str, Any]]:
+    """What its schedule has for one end."""
+    return [change for change in link.get("schedule", ()) if change["end"] == end]
+
+
+def states(link: Link, end: int) -> list[tuple[int, State]]:
+    """How one end's packets fare from which ns of the run on; the first from its start."""
+    changes = changes_of(link, end)
+    treatments = [netem_of(link, end), *(change.get("netem", {}) for change in changes)]
+    keeps_order = any(treatment.get("jitter") for treatment in treatments)
+    now = State(rate_of(link, end), link["delay_ns"][end], treatments[0], up=True, keeps_order=keeps_order)
+    found = [(0, now)]
+    for change in changes:
+        new = {key: value for key, value in change.items() if key not in ("at_ns", "end")}
+        now = replace(now, **new)
+        found.append((change["at_ns"], now))
+    return found
+
+
+def netem_of(link: Link, end: int) -> Mapping[str, int]:
+    """What the link does to the packets of one end at first."""
+    given: Mapping[str, int] = link.get("netem", ({}, {}))[end]
+    return given
+
+
+def wire(hop: Hop, link: Link) -> Iterator[Json]:
+    """What lies between the two ends, on the receiving host; nothing behind a link that never does anything."""
+    found = [state for _, state in states(link, hop.end)]
+    if len(found) == 1 and found[0].delay_ns == 0 and found[0].rate_bps is None and not found[0].netem:
+        return
+    receiver, device = hop.neighbour, hop.behind
+    yield run(receiver, IP, "link", "add", device, "type", "ifb")
+    yield run(receiver, IP, "link", "set", device, "up")
+    yield run(receiver, TC, "qdisc", "add", "dev", hop.device, "handle", "ffff:", "ingress")
+    redirect = ["matchall", "action", "mirred", "egress", "redirect", "dev", device]
+    yield run(receiver, TC, "filter", "add", "dev", hop.device, "parent", "ffff:", *redirect)
+    for place, words in netems(found[0]):
+        yield run(receiver, TC, "qdisc", "add", "dev", device, *place, *words)
+
+
+def rewire(hop: Hop, state: State) -> Iterator[Json]:
+    """The steps that put a link into another state."""
+    for place, words in netems(state, whole=True):
+        yield run(hop.neighbour, TC, "qdisc", "change", "dev", hop.behind, *place, *words)
+
+
+def netems(state: State, *, whole: bool = False) -> Iterator[tuple[Words, Words]]:
+    """The disciplines behind a link, each with its place; `whole` names also what is not the case, to undo what was."""
+    if state.rate_bps is None or not state.keeps_order:
+        rate = IN_ORDER_BPS if state.keeps_order else state.rate_bps
+        yield ["root"], _netem_words(state, rate, whole=whole)
+        return
+    yield ["root", "handle", "1:"], ["netem", "limit", str(LARGEST_LIMIT), "rate", f"{state.rate_bps}bit"]
+    yield ["parent", "1:1", "handle", "2:"], _netem_words(state, IN_ORDER_BPS, whole=whole)
+
+
+def _netem_words(state: State, rate_bps: int | None, *, whole: bool) -> Words:
+    given = state.netem
+    words = ["netem", "limit", str(LARGEST_LIMIT), *_delay_words(state)]
+    words += [] if rate_bps is None else ["rate", f"{rate_bps}bit"]
+    words += _loss_words(given) if state.up else ["loss", "100%"]
+    for name in ("duplicate", "corrupt", "reorder"):
+        if name in given or (whole and name != "reorder"):
+            words += [name, _share(given.get(name, 0)), _share(given.get(f"{name}_correlation", 0))]
+    return words + (["gap", str(given["gap"])] if "gap" in given else [])
+
+
+def _delay_words(state: State) -> Words:
+    given = state.netem
+    if not given.get("jitter"):
+        return ["delay", time_word(state.delay_ns)]
+    words = ["delay", time_word(state.delay_ns), time_word(given["jitter"]), _share(given.get("delay_correlation", 0))]
+    shape = DISTRIBUTIONS[given.get("distribution", 0)]
+    return words if shape == DISTRIBUTIONS[0] else [*words, "distribution", shape]
+
+
+def _loss_words(given: Mapping[str, int]) -> Words:
+    model = given.get("loss_model", 0)
+    ecn = ["ecn"] if given.get("ecn") else []
+    if model == 0:
+        own = [_share(given[name]) for name in ("loss", "loss_correlation") if name in given]
+        return ["loss", "random", *own, *ecn] if own else []
+    names = ("p13", "p31", "p32", "p23", "p14") if model == 1 else ("p", "r", "1-h", "1-k")
+    own = [_share(given[name]) for name in names if name in given]
+    return ["loss", "state" if model == 1 else "gemodel", *own, *ecn]
+
+
+def _share(value: int) -> str:
+    return f"{value / WHOLE * 100:.9f}%"

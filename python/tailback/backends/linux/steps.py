@@ -1,0 +1,28 @@
+"""Steps by which the agent builds a network and changes it: programs of iproute2, and files of the kernel."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+Json: TypeAlias = dict[str, Any]
+Words: TypeAlias = list[str]
+
+IP = "/sbin/ip"
+TC = "/sbin/tc"
+PROGRAMS = (IP, TC)
+"""What the agent runs of its host: iproute2."""
+
+
+def run(host: int | None, *argv: object) -> Json:
+    """A step: a program is run."""
+    return {"kind": "run", "host": host, "argv": [str(word) for word in argv]}
+
+
+def write(host: int | None, path: str, value: object) -> Json:
+    """A step: a file of the kernel is written."""
+    return {"kind": "write", "host": host, "path": path, "value": str(value)}
+
+
+def time_word(nanoseconds: int) -> str:
+    """A time as every `tc` takes it; not each knows `ns`."""
+    return f"{nanoseconds // 1000}.{nanoseconds % 1000:03}us"

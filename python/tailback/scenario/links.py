@@ -1,0 +1,111 @@
+"""What spans several keys of a link: a rate or a trace, changes in order, names of segments, routes that lead on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tailback.scenario.errors import nearest_hint
+from tailback.scenario.hops import lan_names, network_of, next_hops
+from tailback.scenario.network import Network, Problem
+from tailback.scenario.paths import Loc
+from tailback.scenario.schema import Change, Keys, Lan, Link, direction
+from tailback.scenario.units import time_word
+
+WAYS = ("there", "back")
+
+
+def problems(keys: Keys) -> Iterator[Problem]:
+    """Everything wrong with the links of an experiment that single values do not show."""
+    for index, link in enumerate(keys.links):
+        if isinstance(link, Link):
+            yield from _link(("links", index), link, keys.duration)
+        elif isinstance(link, Lan):
+            yield from _lan(("links", index), link, lan_names(keys)[index], keys)
+    yield from _routes(keys, network_of(keys))
+
+
+def _link(loc: Loc, link: Link, duration: int) -> Iterator[Problem]:
+    for way in range(2):
+        if link.trace[way] is not None and link.rate[way] is not None:
+            message = f"is given for the way {WAYS[way]}, which has a rate"
+            yield Problem((*loc, "trace"), message, "leave `rate` out, or give each way one of the two: [A, null]")
+        if link.reorder[way] and not link.delay[way] and not link.jitter[way]:
+            message = "has no packets that wait, to be overtaken"
+            yield Problem((*loc, "reorder"), message, "give the link a `delay`")
+    before = 0
+    for number, change in enumerate(link.schedule):
+        yield from _change((*loc, "schedule", number), change, before, duration)
+        yield from _changed_rate((*loc, "schedule", number, "rate"), change, link)
+        before = max(before, change.at)
+
+
+def _change(loc: Loc, change: Change, before: int, duration: int) -> Iterator[Problem]:
+    at = time_word(change.at)
+    if change.at >= duration:
+        hint = f"the run ends at {time_word(duration)}: change it earlier or make `duration` longer"
+        yield Problem((*loc, "at"), f"`{at}` is not within the run", hint)
+    elif change.at < before:
+        message = f"`{at}` is before the change above it, at {time_word(before)}"
+        yield Problem((*loc, "at"), message, "write the changes in the order of time")
+    if not change.model_fields_set - {"at"}:
+        yield Problem(loc, "changes nothing", "name what changes: {at: 10s, rate: 20mbit}")
+
+
+def _changed_rate(loc: Loc, change: Change, link: Link) -> Iterator[Problem]:
+    for way, rate in enumerate(change.rate):
+        if rate is not None and link.rate[way] is None:
+            what = "a trace instead of a rate" if link.trace[way] is not None else "no rate to be changed"
+            yield Problem(loc, f"the link has {what} on the way {WAYS[way]}", "give the link a `rate` from the start")
+
+
+def _lan(loc: Loc, lan: Lan, name: str, keys: Keys) -> Iterator[Problem]:
+    names = list(lan_names(keys).values())
+    if name in lan.lan or name in (keys.hosts or {}) or names.count(name) > 1:
+        message = f"`{name}` is the name of the switch of a segment and of something else"
+        yield Problem((*loc, "name"), message, "give the segment another `name`")
+    for place, host in enumerate(lan.lan):
+        if host in lan.lan[:place]:
+            yield Problem((*loc, "lan", place), f"`{host}` is named twice", "name each host once")
+
+
+def _routes(keys: Keys, network: Network) -> Iterator[Problem]:
+    whole = True
+    for arrow, via in keys.routes.items():
+        wrong = list(_named_hosts(("routes", arrow), arrow, via, network))
+        yield from wrong
+        whole = whole and not wrong
+    if whole:
+        yield from _unlinked(keys, network)
+        yield from _disagreeing(keys)
+
+
+def _named_hosts(loc: Loc, arrow: str, via: list[str], network: Network) -> Iterator[Problem]:
+    ends = direction(arrow)
+    for host in (*ends, *via):
+        if host not in network.hosts:
+            yield Problem(loc, f"there is no host `{host}`", nearest_hint(host, network.hosts))
+    way = [ends.source, *via, ends.target]
+    if len(set(way)) < len(way):
+        yield Problem(loc, "passes a host twice", "name each host between the two ends once, in order")
+
+
+def _unlinked(keys: Keys, network: Network) -> Iterator[Problem]:
+    for arrow in keys.routes:
+        only: Mapping[str, list[str]] = {arrow: keys.routes[arrow]}
+        for (host, _), neighbour in next_hops(keys.model_copy(update={"routes": only})):
+            if network.link(host, neighbour) is None:
+                near = ", ".join(network.neighbours.get(host, []))
+                message = f"no link joins `{host}` and `{neighbour}`"
+                yield Problem(("routes", arrow), message, f"`{host}` has links to: {near}")
+
+
+def _disagreeing(keys: Keys) -> Iterator[Problem]:
+    """A host has one route to each destination, whoever sent the packet."""
+    given: dict[tuple[str, str], str] = {}
+    for arrow in keys.routes:
+        only: Mapping[str, list[str]] = {arrow: keys.routes[arrow]}
+        for (host, target), neighbour in next_hops(keys.model_copy(update={"routes": only})):
+            other = given.setdefault((host, target), neighbour)
+            if other != neighbour:
+                message = f"`{host}` would send to `{target}` by `{neighbour}`, and by `{other}` for another route"
+                yield Problem(("routes", arrow), message, "let the two ways part elsewhere, or remove one")
