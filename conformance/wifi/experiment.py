@@ -25,6 +25,10 @@ NANOSECONDS = 1_000_000_000
 WAKE_UP_NS = 51_000
 """Sleeping processes wake up this late: by the default timer slack of 50 µs."""
 ACCESS_POINT = 0
+SATURATING_BPS = 900_000_000
+"""More than any radio of the campaign takes."""
+SEND_BUFFER = 1_500_000
+"""Of a saturating sender: some thousand datagrams, which always fill an aggregate."""
 STACK = "linux-6.12"
 FAST_BPS = 1_000_000_000
 
@@ -239,7 +243,7 @@ def traffic(run: Experiment, end_ns: int) -> list[Json]:
     downloads = [
         tcp(run, download_name(index), (run.server, station(run, index)), end_ns) for index in range(run.downloads)
     ]
-    return uploads + downloads
+    return uploads + downloads + (floods(run, end_ns) if run.udp else [])
 
 
 def upload_name(index: int) -> str:
@@ -273,6 +277,31 @@ def tcp(run: Experiment, name: str, ends: tuple[int, int], end_ns: int) -> Json:
             "notsent_lowat": None,
             "mss": None,
         },
+    }
+
+
+def floods(run: Experiment, end_ns: int) -> list[Json]:
+    """Datagrams from each station, and towards it; without a rate more than the radio takes."""
+    ways = [(upload_name(index), (station(run, index), run.server)) for index in range(run.stations)]
+    if run.udp == "bidi":
+        ways += [(download_name(index), (run.server, station(run, index))) for index in range(run.stations)]
+    megabits = run.environment.get("UDPRATE")
+    return [
+        udp(name, ends, end_ns, SATURATING_BPS if megabits is None else int(megabits) * 10**6) for name, ends in ways
+    ]
+
+
+def udp(name: str, ends: tuple[int, int], end_ns: int, rate_bps: int) -> Json:
+    return {
+        "kind": "udp",
+        "name": name,
+        "from": ends[0],
+        "to": ends[1],
+        "start_ns": LEAD_S * NANOSECONDS + WAKE_UP_NS,
+        "stop_ns": end_ns,
+        "rate_bps": rate_bps,
+        "size": 1472,
+        "sndbuf": SEND_BUFFER,
     }
 
 

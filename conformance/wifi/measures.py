@@ -81,20 +81,14 @@ class Window:
 
     def inside(self, table: pd.DataFrame) -> pd.DataFrame:
         """Samples within; that of the end itself is of sockets that are being closed."""
-        return table[
-            (table["t"] > self.start_s - HALF_SAMPLE_S) & (table["t"] < self.end_s - HALF_SAMPLE_S)
-        ]
+        return table[(table["t"] > self.start_s - HALF_SAMPLE_S) & (table["t"] < self.end_s - HALF_SAMPLE_S)]
 
     def bins(self, table: pd.DataFrame) -> pd.DataFrame:
         """Bins that end within."""
-        return table[
-            (table["t"] > self.start_s + HALF_SAMPLE_S) & (table["t"] < self.end_s + HALF_SAMPLE_S)
-        ]
+        return table[(table["t"] > self.start_s + HALF_SAMPLE_S) & (table["t"] < self.end_s + HALF_SAMPLE_S)]
 
 
-NO_SAMPLES = pd.DataFrame(
-    {"t": pd.Series(dtype=float), "flow": pd.Series(dtype=str), "rtt": pd.Series(dtype=float)}
-)
+NO_SAMPLES = pd.DataFrame({"t": pd.Series(dtype=float), "flow": pd.Series(dtype=str), "rtt": pd.Series(dtype=float)})
 
 
 def measure(tables: Tables, window: Window) -> Measures:
