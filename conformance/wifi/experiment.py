@@ -233,6 +233,9 @@ def driver(run: Experiment, profile: str) -> Json:
     if "maxus" in run.cell:
         options["duration"] = int(run.cell["maxus"]) * 1000
     options["slots"] = int(run.cell.get("slots", SLOTS))
+    if profile != WITHOUT_QUEUES:
+        # The kernel's cell has no airtime fairness: stations with packets take turns.
+        options["airtime_flags"] = 0
     if "fq_mem" in run.cell and profile != WITHOUT_QUEUES:
         options["memory_limit"] = int(run.cell["fq_mem"])
     return {"name": DRIVERS[profile], "options": options}

@@ -71,9 +71,15 @@ pub struct Profile {
     pub hardware_tries: u32,
     /// Transmissions of one frame before it is given up.
     pub frame_tries: u32,
-    /// The host schedules stations by the air they used.
-    pub airtime_fair: bool,
+    /// Which air is charged to a station when the host chooses whom to serve; 0: stations take turns.
+    /// [linux-6.12 mac80211 debugfs airtime_flags]
+    pub airtime_flags: u32,
 }
+
+/// Air that was used to send to a station, and by it to send here, is charged to it. [linux-6.12 ieee80211_i.h]
+pub const AIRTIME_USE_TX: u32 = 1;
+/// The second.
+pub const AIRTIME_USE_RX: u32 = 2;
 
 const ATH9K: Profile = Profile {
     name: "ath9k",
@@ -83,7 +89,7 @@ const ATH9K: Profile = Profile {
     limits: Limits { frames: 32, bytes: 65_535, duration: Span::from_micros(4_096), shortest_mpdu: 256 },
     hardware_tries: 10,
     frame_tries: 30,
-    airtime_fair: true,
+    airtime_flags: AIRTIME_USE_TX | AIRTIME_USE_RX,
 };
 
 /// All profiles.
@@ -95,7 +101,7 @@ pub const PROFILES: &[Profile] = &[
         above: Above::Qdisc,
         below: Below::Firmware { slots: 2, frames: 246, airtime: None },
         limits: Limits { frames: 20, bytes: 65_535, duration: Span::from_micros(4_096), shortest_mpdu: 0 },
-        airtime_fair: false,
+        airtime_flags: 0,
         ..ATH9K
     },
     Profile {
@@ -104,7 +110,7 @@ pub const PROFILES: &[Profile] = &[
         above: Above::StationQueues(QueueLimits::VHT),
         below: Below::Firmware { slots: 1, frames: 1_424, airtime: Some(Span::from_millis(12)) },
         limits: Limits { frames: 64, bytes: 1_048_575, duration: LONGEST_PPDU, shortest_mpdu: 0 },
-        airtime_fair: false,
+        airtime_flags: 0,
         ..ATH9K
     },
     Profile {
@@ -137,6 +143,9 @@ impl Profile {
             found.push(Parameter { default: own, ..row("airtime", ParameterUnit::Time, 0, SECOND, AIRTIME) });
         }
         if let Above::StationQueues(limits) = self.above {
+            let flags = u64::from(self.airtime_flags);
+            let own = row("airtime_flags", ParameterUnit::Number, flags, 3, AIRTIME_FLAGS);
+            found.push(Parameter { least: 0, ..own });
             found.push(row("limit", ParameterUnit::Packets, u64::from(limits.packets), MANY, LIMIT));
             found.push(row("memory_limit", ParameterUnit::Bytes, limits.memory, MOST_MEMORY, MEMORY_LIMIT));
         }
@@ -161,6 +170,7 @@ impl Profile {
             }
         }
         if let Above::StationQueues(limits) = &mut profile.above {
+            small("airtime_flags", &mut profile.airtime_flags);
             small("limit", &mut limits.packets);
             limits.memory = given.given("memory_limit").unwrap_or(limits.memory);
         }
@@ -205,6 +215,8 @@ const RETRIES: &str = "transmissions of a frame before it is given up";
 const SLOTS: &str = "aggregates in the hardware queue";
 const FRAMES: &str = "frames that firmware takes before it refuses";
 const AIRTIME: &str = "air that the frames of one station in firmware may need; without it unbounded";
+const AIRTIME_FLAGS: &str =
+    "air that counts when stations are scheduled: 1 sent to them, 2 used by them, 3 both, 0 they take turns";
 const LIMIT: &str = "packets in all queues above the radio at most";
 const MEMORY_LIMIT: &str = "kernel memory of the packets in all queues above the radio at most";
 

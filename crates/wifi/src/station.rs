@@ -16,7 +16,7 @@ use crate::aggregate::{Aggregate, Builder, ClosedBy};
 use crate::airtime::AirtimeScheduler;
 use crate::block_ack::{Originator, Recipient};
 use crate::contend::{AccessCategory, Contender, Edca};
-use crate::driver::{Above, Below, Profile};
+use crate::driver::{AIRTIME_USE_RX, AIRTIME_USE_TX, Above, Below, Profile};
 use crate::frame::Mpdu;
 use crate::phy::{Band, Mode};
 use crate::station_queues::StationQueues;
@@ -103,7 +103,7 @@ impl Station {
             Above::Qdisc => None,
         };
         let lane = || Lane {
-            turns: AirtimeScheduler::new(stations, profile.airtime_fair),
+            turns: AirtimeScheduler::new(stations, profile.airtime_flags != 0),
             hardware: VecDeque::new(),
             sessions: (0..stations).map(|_| Session::default()).collect(),
             firmware_turns: VecDeque::new(),
@@ -184,7 +184,9 @@ impl Station {
                 desk.refuse(frame.packet, DropReason::RetryLimit);
             }
         }
-        self.lanes[category].turns.charge(to.0, airtime);
+        if self.profile.airtime_flags & AIRTIME_USE_TX != 0 {
+            self.lanes[category].turns.charge(to.0, airtime);
+        }
         if self.has_more(category, to) {
             self.lanes[category].turns.activate(to.0);
         }
@@ -215,7 +217,9 @@ impl Station {
 
     /// A station used the air to send to this one: it counts as its airtime. [linux-6.12 AIRTIME_USE_RX]
     pub fn charge_received(&mut self, category: usize, from: StationId, span: Span) {
-        self.lanes[category].turns.charge(from.0, span);
+        if self.profile.airtime_flags & AIRTIME_USE_RX != 0 {
+            self.lanes[category].turns.charge(from.0, span);
+        }
     }
 
     /// How `to` is reached.
