@@ -30,19 +30,19 @@ def run_folders(root: Path) -> Iterator[Path]:
 
 def read_experiment(folder: Path) -> Experiment:
     environment = {key: str(value) for key, value in json.loads((folder / "meta.json").read_text())["env"].items()}
-    words = (word.split("=") for word in environment.pop(DRIVER, "").split())
-    return Experiment(folder.parent.name, folder.name, environment, {key: value for key, value in words})
+    words = ((word.split("=")[0], word.split("=")[1]) for word in environment.pop(DRIVER, "").split())
+    return Experiment(folder.parent.name, folder.name, environment, dict(words))
 
 
 def read_measures(folder: Path, run: Experiment) -> Measures:
-    return measure(read_tables(folder, run), Window(run.warmup_s, run.duration_s))
+    return measure(read_tables(folder), Window(run.warmup_s, run.duration_s))
 
 
-def read_tables(folder: Path, run: Experiment) -> Tables:
+def read_tables(folder: Path) -> Tables:
     info = read_csv(folder / "tcpinfo.csv.gz")
     return Tables(
-        flows=named(pd.read_csv(folder / "flows.csv.gz"), run),
-        tcp_info=None if info is None else named(info.rename(columns=TCP_INFO_COLUMNS), run),
+        flows=named(pd.read_csv(folder / "flows.csv.gz")),
+        tcp_info=None if info is None else named(info.rename(columns=TCP_INFO_COLUMNS)),
         ping=read_csv(folder / "ping.csv.gz"),
         ppdus=ppdus(json.loads((folder / "wifi.json").read_text())),
     )
@@ -52,7 +52,7 @@ def read_csv(path: Path) -> pd.DataFrame | None:
     return pd.read_csv(path) if path.exists() else None
 
 
-def named(table: pd.DataFrame, run: Experiment) -> pd.DataFrame:
+def named(table: pd.DataFrame) -> pd.DataFrame:
     """Flows by the names they have in the twin."""
     names = {number: upload_name(number) for number in range(FIRST_DOWNLOAD)}
     names |= {FIRST_DOWNLOAD + number: download_name(number) for number in range(FIRST_DOWNLOAD)}

@@ -5,8 +5,8 @@
     python -m conformance.wifi.compare --truth FOLDER htc             # a campaign's folder instead of the golden table
     python -m conformance.wifi.compare wifi/htc-150-cubic-u1d0-tsqstd-fq --truth FOLDER --air 40
 
-PATTERN is a regular expression for `family/name`. `--air N`: the first N PPDUs from 10 s on, both sides, of one run whose
-folder holds `wifi.csv.gz`. Exit status: 0 when every judged cell is within tolerance, 1 when one is not.
+PATTERN is a regular expression for `family/name`. `--air N`: the first N PPDUs from 10 s on, both sides, of one run
+whose folder holds `wifi.csv.gz`. Exit status: 0 when every judged cell is within tolerance, 1 when one is not.
 """
 
 from __future__ import annotations

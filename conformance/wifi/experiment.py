@@ -4,8 +4,8 @@ Topology: stations C1 … Cn ~ air ~ access point R `rs`–`s0` S. Hosts 0 = R, 
 veth. The base RTT is netem on the egress of R, with a rate of 1 Gbit/s; the egress of S is HTB of 1 Gbit/s above a
 FIFO of 1000 packets. Flow i runs from or to station i modulo their number, ping from C1 to S.
 
-The kernel's cell has no radio: its driver models one, with the parameters of `Experiment.cell` (the words of its module's
-command line, empty = default). Flows start at `LEAD_S`, because the kernel's ping began before them.
+The kernel's cell has no radio: its driver models one, with the parameters of `Experiment.cell` (the words of its
+module's command line, empty = default). Flows start at `LEAD_S`, because the kernel's ping began before them.
 
 Source: the campaign's notes (`tests/data/wifi/README.md`), its `meta.json` and its `tc -s -d qdisc` output.
 """
@@ -271,7 +271,7 @@ def tcp(run: Experiment, name: str, ends: tuple[int, int], end_ns: int) -> Json:
         "stop_ns": end_ns,
         "bytes": None,
         "cc": {"name": run.environment["CC"], "options": {}},
-        "tsq": small_queue(run, ends[0] == run.server),
+        "tsq": small_queue(run, ends[0]),
         "socket": {
             "max_pacing_rate_bps": None,
             "sndbuf": None,
@@ -308,11 +308,11 @@ def udp(name: str, ends: tuple[int, int], end_ns: int, rate_bps: int) -> Json:
     }
 
 
-def small_queue(run: Experiment, is_wired: bool) -> Json:
+def small_queue(run: Experiment, sender: int) -> Json:
     """`TSQSHIFT` changes the check of every socket, `pshift` the pacing shift of those whose first hop is the radio."""
     if "TSQSHIFT" in run.environment:
         return {"kind": "check", "shift": int(run.environment["TSQSHIFT"])}
-    return {"kind": "time", "shift": 10 if is_wired else int(run.cell.get("pshift", 10))}
+    return {"kind": "time", "shift": 10 if sender == run.server else int(run.cell.get("pshift", 10))}
 
 
 def pings(run: Experiment, end_ns: int) -> list[Json]:

@@ -1,7 +1,7 @@
 """What chance makes of a run: its figures over several seeds of the simulator.
 
-A run of the kernel is one draw of its back-offs, its losses and its phases. A figure that is out of tolerance although the
-kernel's value lies among those of our seeds (within the tolerance) shows chance; one outside shows a mechanism.
+A run of the kernel is one draw of its back-offs, its losses and its phases. A figure that is out of tolerance although
+the kernel's value lies among those of our seeds (within the tolerance) shows chance; one outside shows a mechanism.
 
     python -m conformance.wifi.spread PATTERN [--seeds N]     # the cells that are off in PATTERN, with their ranges
 """
