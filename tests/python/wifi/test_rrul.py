@@ -34,14 +34,13 @@ def tables(*entries: str) -> dict[str, pd.DataFrame]:
     return {name: table.to_pandas() for name, table in sim.run(scenario, sim.new_progress()).tables.items()}
 
 
-def test_in_rrul_voice_waits_least_and_background_longest() -> None:
+def test_in_rrul_voice_is_answered_and_background_is_not() -> None:
     found = tables("{preset: rrul, hosts: [client, server]}")
     ping = found["ping"][found["ping"]["t"] > 2]
-    median = ping.groupby(ping["ping"].astype(str))["rtt_ms"].median()
-    assert median["udp-ping.EF"] < median["udp-ping.BE"]
-    # Background hardly gets the medium: few of its echoes come back, and late.
-    answered = ping.groupby(ping["ping"].astype(str))["rtt_ms"].count()
-    assert answered["udp-ping.BK"] < answered["udp-ping.EF"] or median["udp-ping.BK"] > median["udp-ping.BE"]
+    share = ping["rtt_ms"].notna().groupby(ping["ping"].astype(str)).mean()
+    # Saturated voice and video of both radios leave best effort and background next to nothing.
+    assert share["udp-ping.EF"] > 0.9
+    assert share["udp-ping.BK"] <= share["udp-ping.BE"] < share["udp-ping.EF"]
 
 
 def test_a_flood_fills_aggregates_and_what_is_too_much_is_lost() -> None:
