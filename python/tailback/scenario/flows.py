@@ -163,7 +163,7 @@ def _rrul(keys: Keys, loc: Loc, entry: Preset) -> Iterator[Flow]:
 
 
 def _datagrams(keys: Keys, loc: Loc, entry: Udp | Preset, direction: Direction, names: tuple[str, ...]) -> Datagrams:
-    own = isinstance(entry, Udp)
+    own = entry if isinstance(entry, Udp) else None
     return Datagrams(
         loc=loc,
         names=names,
@@ -172,9 +172,9 @@ def _datagrams(keys: Keys, loc: Loc, entry: Udp | Preset, direction: Direction, 
         stop_ns=keys.duration if entry.stop is None else entry.stop,
         jitter_ns=entry.jitter,
         rate_bps=units.rate(FLOOD) if entry.rate is None else entry.rate,
-        size=entry.size if own else units.size(DATAGRAM),
-        sndbuf=entry.sndbuf if own else None,
-        dscp=entry.dscp if own else DSCP,
+        size=own.size if own else units.size(DATAGRAM),
+        sndbuf=own.sndbuf if own else None,
+        dscp=own.dscp if own else DSCP,
     )
 
 
