@@ -22,7 +22,7 @@ pub const ETHERNET_WIRE_OVERHEAD: u32 = 38;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct HostId(pub u16);
 
-/// One end of a transport conversation: a TCP socket or a ping. Stands for the address and port it is bound to.
+/// One end of a transport conversation: a TCP or UDP socket, or a ping. Stands for the address and port it is bound to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct SocketId(pub u32);
 
@@ -128,6 +128,13 @@ pub enum Payload {
         /// Sequence number of the request.
         seq: u32,
     },
+    /// A UDP datagram.
+    Datagram {
+        /// Its number within its flow.
+        seq: u32,
+        /// When the application sent it.
+        sent: SimTime,
+    },
     /// A bit of it was flipped on the way: what it carried can be read no more, and its destination drops it.
     Damaged,
 }
@@ -149,7 +156,8 @@ pub struct Packet {
     pub segments: u16,
     /// ECN bits.
     pub ecn: Ecn,
-    /// Type-of-service octet without the ECN bits; picks the band of `pfifo_fast`.
+    /// Type-of-service octet (the code point times 4) without the ECN bits; picks the band of `pfifo_fast` and the access
+    /// category of a radio.
     pub tos: u8,
     /// Hash of the flow's addresses, ports and protocol; equal for all packets of one direction of a flow.
     pub flow_hash: u32,

@@ -1,4 +1,4 @@
-//! The facts a run notes: six tables, each a file of [`tables`], their columns and units declared once.
+//! The facts a run notes: seven tables, each a file of [`tables`], their columns and units declared once.
 //!
 //! A row is a plain struct in the units of the simulation (`SimTime`, `Span`, `Bytes`, `Segs`, `Rate`); pushing
 //! it appends one cell to each column and does nothing else. [`Record::finish`] turns the columns into Arrow IPC
@@ -31,7 +31,8 @@ pub use names::{Name, Names};
 pub use pcapng::{Passage, Pcapng};
 pub use table::{ColumnSpec, TableSpec};
 pub use tables::{
-    Events, EventsRow, Flows, FlowsRow, Ping, PingRow, Qdisc, QdiscRow, TcpInfo, TcpInfoRow, Wifi, WifiRow,
+    Events, EventsRow, Flows, FlowsRow, Ping, PingRow, Qdisc, QdiscRow, TcpInfo, TcpInfoRow, Udp, UdpRow,
+    Wifi, WifiRow,
 };
 
 /// Everything noted during one run.
@@ -49,14 +50,24 @@ pub struct Record {
     pub qdisc: Qdisc,
     /// What happened to packets and flows.
     pub events: Events,
+    /// UDP flows; `None` without any.
+    pub udp: Option<Udp>,
     /// What was on the air; `None` without a Wi-Fi cell.
     pub wifi: Option<Wifi>,
 }
 
 impl Record {
     /// The tables there can be, in the order of [`Record::finish`].
-    pub fn specs() -> [TableSpec; 6] {
-        [Flows::spec(), TcpInfo::spec(), Ping::spec(), Qdisc::spec(), Events::spec(), Wifi::spec()]
+    pub fn specs() -> [TableSpec; 7] {
+        [
+            Flows::spec(),
+            TcpInfo::spec(),
+            Ping::spec(),
+            Qdisc::spec(),
+            Events::spec(),
+            Udp::spec(),
+            Wifi::spec(),
+        ]
     }
 
     /// Every table there is as an Arrow IPC stream, by name; a table without rows still has its columns.
@@ -69,6 +80,7 @@ impl Record {
             (Qdisc::NAME, self.qdisc.finish(names)),
             (Events::NAME, self.events.finish(names)),
         ];
+        tables.extend(self.udp.map(|udp| (Udp::NAME, udp.finish(names))));
         tables.extend(self.wifi.map(|wifi| (Wifi::NAME, wifi.finish(names))));
         tables
     }

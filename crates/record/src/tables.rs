@@ -5,6 +5,7 @@ mod flows;
 mod ping;
 mod qdisc;
 mod tcp_info;
+mod udp;
 mod wifi;
 
 pub use events::{Events, EventsRow};
@@ -12,4 +13,5 @@ pub use flows::{Flows, FlowsRow};
 pub use ping::{Ping, PingRow};
 pub use qdisc::{Qdisc, QdiscRow};
 pub use tcp_info::{TcpInfo, TcpInfoRow};
+pub use udp::{Udp, UdpRow};
 pub use wifi::{Wifi, WifiRow};

@@ -387,7 +387,7 @@ impl Sender {
         let could_send = self.has_unsent() && self.flow.snd_nxt + u64::from(self.mss()) <= self.window_end();
         let last = self.queue.end().checked_sub(1).filter(|&last| self.queue.contains(last));
         match last {
-            Some(last) if !could_send && !self.in_host_queue(last) => self.retransmit(last, 1, Role::Probe),
+            Some(last) if !could_send && !self.waits_in_host(last) => self.retransmit(last, 1, Role::Probe),
             _ => {
                 self.rearm_rto();
                 None
@@ -447,10 +447,14 @@ impl Sender {
         }
     }
 
-    /// Sends `count` segments of one skb again, unless their last transmission is still in this host.
-    /// [linux-6.12 tcp_output.c __tcp_retransmit_skb]
+    /// Sends `count` segments of one skb again, unless their last transmission is still in this host: then the next
+    /// credit runs the transmit loop. [linux-6.12 tcp_output.c __tcp_retransmit_skb]
     fn retransmit(&mut self, index: Index, count: u32, role: Role) -> Option<Outgoing> {
-        if !self.queue.contains(index) || self.in_host_queue(index) {
+        if !self.queue.contains(index) {
+            return None;
+        }
+        if self.waits_in_host(index) {
+            self.attempted(index, count);
             return None;
         }
         let seq = self.queue.get(index).seq;
@@ -492,12 +496,18 @@ impl Sender {
         }
     }
 
-    /// [linux-6.12 tcp_output.c tcp_retransmit_skb]
-    fn count_retransmission(&mut self, run: Range<Index>, role: Role, refused: bool) {
-        let (index, count) = (run.start, (run.end - run.start) as u32);
+    /// What is remembered of a retransmission, tried or done. One that was only tried leaves the stamp of the first
+    /// transmission, which no echo is older than: a timeout that came while the data was still in this host is not
+    /// undone by timestamps, and DSACKs are one short of undoing it. [linux-6.12 tcp_output.c tcp_retransmit_skb]
+    fn attempted(&mut self, index: Index, count: u32) {
         let stamp = crate::undo::timestamp(self.queue.get(index).sent_at);
         self.reduction.retrans_stamp.get_or_insert(stamp);
         self.reduction.undo_retrans = Some(self.reduction.undo_retrans.unwrap_or(0) + count);
+    }
+
+    fn count_retransmission(&mut self, run: Range<Index>, role: Role, refused: bool) {
+        let (index, count) = (run.start, (run.end - run.start) as u32);
+        self.attempted(index, count);
         for index in run {
             // After an undone timeout the head may carry the tag still.
             if !refused && !self.queue.get(index).tags.has(Tags::RETRANS) {

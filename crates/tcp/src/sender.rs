@@ -366,9 +366,12 @@ impl Sender {
         self.window.ssthresh.max(Segs((cwnd >> 1) + (cwnd >> 2)))
     }
 
-    /// A segment is still in the qdisc or the NIC of this host.
-    pub(crate) fn in_host_queue(&self, index: Index) -> bool {
-        self.queue.get(index).transmission as i64 > self.released
+    /// A segment is still in the qdisc or the NIC of this host; the next credit will then run the small-queue handler.
+    /// [linux-6.12 tcp_output.c skb_still_in_host_queue]
+    pub(crate) fn waits_in_host(&mut self, index: Index) -> bool {
+        let waits = self.queue.get(index).transmission as i64 > self.released;
+        self.throttled |= waits;
+        waits
     }
 
     pub(crate) fn rto(&self) -> Span {

@@ -218,7 +218,7 @@ impl Cell {
             senders.extend(won.map(|category| Sender { station: index, category, ends: now }));
         }
         for sender in &mut senders {
-            sender.ends = now + self.time_on_air(*sender, now);
+            sender.ends = now + self.time_on_air(*sender);
         }
         let mut until = senders.iter().map(|sender| sender.ends).max().unwrap_or(now);
         if self.settings.rts && senders.len() > 1 {
@@ -229,7 +229,7 @@ impl Cell {
     }
 
     /// How long the data of a sender needs, with what announces it.
-    fn time_on_air(&mut self, sender: Sender, now: SimTime) -> Span {
+    fn time_on_air(&mut self, sender: Sender) -> Span {
         let announced = if self.settings.rts {
             let band = self.settings.band;
             band.legacy_frame(RTS, 96) + band.sifs() * 2 + band.legacy_frame(ACK, 96)
@@ -238,7 +238,7 @@ impl Cell {
         };
         let station = &mut self.stations[sender.station];
         let queued = station.queued();
-        let duration = station.head(sender.category, now).map_or(Span::ZERO, |aggregate| {
+        let duration = station.head(sender.category).map_or(Span::ZERO, |aggregate| {
             aggregate.left_behind = queued;
             aggregate.duration
         });
@@ -249,7 +249,7 @@ impl Cell {
     fn sent(&mut self, sender: Sender, studio: &mut Studio<'_>) {
         let Sender { station, category, ends } = sender;
         let from = StationId(station as u16);
-        let Some(aggregate) = self.stations[station].head(category, ends) else { return };
+        let Some(aggregate) = self.stations[station].head(category) else { return };
         let (to, aggregated) = (aggregate.to, aggregate.is_aggregate());
         let mut row = row_of(aggregate, from, ends);
         let frames = std::mem::take(&mut aggregate.frames);
@@ -269,7 +269,7 @@ impl Cell {
             self.stations[to.index()].receive(category, from, (frame.sequence, frame.packet), &mut up);
         }
         row.received = status.acknowledged.len() as u32;
-        self.stations[station].head(category, ends).expect("it is on the air").frames = lost;
+        self.stations[station].head(category).expect("it is on the air").frames = lost;
         self.stations[to.index()].charge_received(category, from, row.duration);
         self.outcomes.push(Outcome::Sent(row));
         self.outcomes.extend(up.into_iter().map(|packet| Outcome::Received(to, packet)));
@@ -307,7 +307,7 @@ impl Cell {
     fn collided(&mut self, until: SimTime, senders: &[Sender], studio: &mut Studio<'_>) {
         for &sender in senders {
             let station = &mut self.stations[sender.station];
-            if let Some(aggregate) = station.head(sender.category, until) {
+            if let Some(aggregate) = station.head(sender.category) {
                 let row = row_of(aggregate, StationId(sender.station as u16), sender.ends);
                 self.outcomes.push(Outcome::Sent(Ppdu { colliders: senders.len() as u32, ..row }));
             }

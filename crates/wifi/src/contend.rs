@@ -40,14 +40,23 @@ impl AccessCategory {
         AccessCategory::Background,
     ];
 
-    /// The category of a type-of-service octet: its three highest bits are the user priority.
-    /// [linux-6.12 net/wireless/util.c cfg80211_classify8021d] [ieee80211-2016 table 10-1]
+    /// The category of a type-of-service octet: its three highest bits are the user priority, except for code points
+    /// whose use is another. [rfc8325 §4] [linux-6.8 net/wireless/util.c cfg80211_classify8021d]
+    /// [ieee80211-2016 table 10-1] Before 6.8 there were no exceptions: EF was video.
     pub const fn of_tos(tos: u8) -> Self {
-        match tos >> 5 {
-            1 | 2 => AccessCategory::Background,
-            4 | 5 => AccessCategory::Video,
-            6 | 7 => AccessCategory::Voice,
-            _ => AccessCategory::BestEffort,
+        match tos >> 2 {
+            // AF1x, CS2, AF2x: data that wants throughput, management, data that wants low latency.
+            10 | 12 | 14 | 16 | 18 | 20 | 22 => AccessCategory::BestEffort,
+            // CS3, AF3x: broadcast and streamed video.
+            24 | 26 | 28 | 30 => AccessCategory::Video,
+            // VA, EF: telephony.
+            44 | 46 => AccessCategory::Voice,
+            code_point => match code_point >> 3 {
+                1 | 2 => AccessCategory::Background,
+                4 | 5 => AccessCategory::Video,
+                6 | 7 => AccessCategory::Voice,
+                _ => AccessCategory::BestEffort,
+            },
         }
     }
 
@@ -277,8 +286,9 @@ mod tests {
     }
 
     #[test]
-    fn dscp_picks_the_category_by_its_class() {
+    fn dscp_picks_the_category_by_its_class_or_its_use() {
         let of = |dscp: u8| AccessCategory::of_tos(dscp << 2).name();
-        assert_eq!([of(0), of(8), of(46), of(48), of(34), of(24)], ["BE", "BK", "VI", "VO", "VI", "BE"]);
+        assert_eq!([of(0), of(8), of(40), of(46), of(48), of(34)], ["BE", "BK", "VI", "VO", "VO", "VI"]);
+        assert_eq!([of(10), of(16), of(18), of(24), of(26), of(44)], ["BE", "BE", "BE", "VI", "VI", "VO"]);
     }
 }

@@ -3,13 +3,15 @@
 //! | profile | waits in the host | below it | aggregates | airtime fairness |
 //! |---|---|---|---|---|
 //! | `ath9k` | FQ-CoDel per station | 2 aggregates, formed by the host when one is done | 32 frames, 4.096 ms, 65535 B | yes |
-//! | `ath9k_htc` | a qdisc | 246 frames, then the qdisc is stopped | formed by firmware, 20 frames | no |
-//! | `ath10k` | FQ-CoDel per station | 12 ms of air per station (AQL) | formed by firmware, 64 frames | no |
+//! | `ath9k_htc` | a qdisc | 246 frames, then the qdisc is stopped | formed by firmware for 2 slots, 20 frames | no |
+//! | `ath10k` | FQ-CoDel per station | 12 ms of air per station (AQL) | formed by firmware for 1 slot, 64 frames | no |
 //! | `generic` | FQ-CoDel per station | as `ath9k` | 64 frames, 5.484 ms, 65535 B | yes |
 //!
 //! [linux-6.12 drivers/net/wireless/ath: ath9k/ath9k.h, ath9k/hif_usb.h, ath9k/htc.h, ath10k/core.h]
-//! Deviations: firmware that forms aggregates does so when it has won the medium; how long those of `ath9k_htc` and
-//! `ath10k` may be is not documented, the frame limits are those of their measurements.
+//! Firmware forms an aggregate as a host does: as soon as a slot of the hardware is free and a frame is there, of what is
+//! there. The first frame of a burst therefore leaves alone.
+//! Deviations: how long aggregates of `ath9k_htc` and `ath10k` may be, and how many slots their firmware fills ahead, is
+//! not documented; the frame limits are those of their measurements.
 
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, Span};
 
@@ -23,13 +25,24 @@ use crate::station_queues::QueueLimits;
 pub enum Below {
     /// The host forms aggregates, as soon as fewer than so many are queued in hardware.
     Slots(u32),
-    /// Firmware takes frames and forms aggregates when it may send.
+    /// Firmware takes frames and forms aggregates.
     Firmware {
+        /// Aggregates it has queued in hardware, the one on the air included.
+        slots: u32,
         /// Frames it takes before it refuses.
         frames: u32,
         /// Air that the frames of one station may need, at its rate.
         airtime: Option<Span>,
     },
+}
+
+impl Below {
+    /// Aggregates in the hardware queue.
+    pub const fn slots(self) -> u32 {
+        match self {
+            Below::Slots(slots) | Below::Firmware { slots, .. } => slots,
+        }
+    }
 }
 
 /// What waits in the host.
@@ -58,9 +71,15 @@ pub struct Profile {
     pub hardware_tries: u32,
     /// Transmissions of one frame before it is given up.
     pub frame_tries: u32,
-    /// The host schedules stations by the air they used.
-    pub airtime_fair: bool,
+    /// Which air is charged to a station when the host chooses whom to serve; 0: stations take turns.
+    /// [linux-6.12 mac80211 debugfs airtime_flags]
+    pub airtime_flags: u32,
 }
+
+/// Air that was used to send to a station, and by it to send here, is charged to it. [linux-6.12 ieee80211_i.h]
+pub const AIRTIME_USE_TX: u32 = 1;
+/// The second.
+pub const AIRTIME_USE_RX: u32 = 2;
 
 const ATH9K: Profile = Profile {
     name: "ath9k",
@@ -70,7 +89,7 @@ const ATH9K: Profile = Profile {
     limits: Limits { frames: 32, bytes: 65_535, duration: Span::from_micros(4_096), shortest_mpdu: 256 },
     hardware_tries: 10,
     frame_tries: 30,
-    airtime_fair: true,
+    airtime_flags: AIRTIME_USE_TX | AIRTIME_USE_RX,
 };
 
 /// All profiles.
@@ -80,18 +99,18 @@ pub const PROFILES: &[Profile] = &[
         name: "ath9k_htc",
         summary: "Atheros 802.11n on USB: a qdisc above 246 frames in firmware that forms the aggregates",
         above: Above::Qdisc,
-        below: Below::Firmware { frames: 246, airtime: None },
+        below: Below::Firmware { slots: 2, frames: 246, airtime: None },
         limits: Limits { frames: 20, bytes: 65_535, duration: Span::from_micros(4_096), shortest_mpdu: 0 },
-        airtime_fair: false,
+        airtime_flags: 0,
         ..ATH9K
     },
     Profile {
         name: "ath10k",
         summary: "Atheros 802.11ac: FQ-CoDel per station above firmware that holds 12 ms of air for each",
         above: Above::StationQueues(QueueLimits::VHT),
-        below: Below::Firmware { frames: 1_424, airtime: Some(Span::from_millis(12)) },
+        below: Below::Firmware { slots: 1, frames: 1_424, airtime: Some(Span::from_millis(12)) },
         limits: Limits { frames: 64, bytes: 1_048_575, duration: LONGEST_PPDU, shortest_mpdu: 0 },
-        airtime_fair: false,
+        airtime_flags: 0,
         ..ATH9K
     },
     Profile {
@@ -117,20 +136,16 @@ impl Profile {
     pub fn parameters(&self) -> Vec<Parameter> {
         let mut found = self.limits.parameters();
         found.push(row("retries", ParameterUnit::Number, u64::from(self.frame_tries), MANY, RETRIES));
-        match self.below {
-            Below::Slots(slots) => {
-                found.push(row("slots", ParameterUnit::Number, u64::from(slots), MANY, SLOTS))
-            }
-            Below::Firmware { frames, airtime } => {
-                found.push(row("frames", ParameterUnit::Number, u64::from(frames), MANY, FRAMES));
-                let own = airtime.map(Span::as_nanos);
-                found.push(Parameter {
-                    default: own,
-                    ..row("airtime", ParameterUnit::Time, 0, SECOND, AIRTIME)
-                });
-            }
+        found.push(row("slots", ParameterUnit::Number, u64::from(self.below.slots()), MANY, SLOTS));
+        if let Below::Firmware { frames, airtime, .. } = self.below {
+            found.push(row("frames", ParameterUnit::Number, u64::from(frames), MANY, FRAMES));
+            let own = airtime.map(Span::as_nanos);
+            found.push(Parameter { default: own, ..row("airtime", ParameterUnit::Time, 0, SECOND, AIRTIME) });
         }
         if let Above::StationQueues(limits) = self.above {
+            let flags = u64::from(self.airtime_flags);
+            let own = row("airtime_flags", ParameterUnit::Number, flags, 3, AIRTIME_FLAGS);
+            found.push(Parameter { least: 0, ..own });
             found.push(row("limit", ParameterUnit::Packets, u64::from(limits.packets), MANY, LIMIT));
             found.push(row("memory_limit", ParameterUnit::Bytes, limits.memory, MOST_MEMORY, MEMORY_LIMIT));
         }
@@ -148,12 +163,14 @@ impl Profile {
         small("retries", &mut profile.frame_tries);
         match &mut profile.below {
             Below::Slots(slots) => small("slots", slots),
-            Below::Firmware { frames, airtime } => {
+            Below::Firmware { slots, frames, airtime } => {
+                small("slots", slots);
                 small("frames", frames);
                 *airtime = given.given("airtime").map(Span::from_nanos).or(*airtime);
             }
         }
         if let Above::StationQueues(limits) = &mut profile.above {
+            small("airtime_flags", &mut profile.airtime_flags);
             small("limit", &mut limits.packets);
             limits.memory = given.given("memory_limit").unwrap_or(limits.memory);
         }
@@ -198,6 +215,8 @@ const RETRIES: &str = "transmissions of a frame before it is given up";
 const SLOTS: &str = "aggregates in the hardware queue";
 const FRAMES: &str = "frames that firmware takes before it refuses";
 const AIRTIME: &str = "air that the frames of one station in firmware may need; without it unbounded";
+const AIRTIME_FLAGS: &str =
+    "air that counts when stations are scheduled: 1 sent to them, 2 used by them, 3 both, 0 they take turns";
 const LIMIT: &str = "packets in all queues above the radio at most";
 const MEMORY_LIMIT: &str = "kernel memory of the packets in all queues above the radio at most";
 
@@ -249,8 +268,8 @@ mod tests {
 
     #[test]
     fn an_option_of_another_driver_is_refused() {
-        assert!(find("ath9k").unwrap().with(&given("slots", 1)).is_ok());
-        let refused = find("ath9k_htc").unwrap().with(&given("slots", 1)).unwrap_err();
+        assert!(find("ath9k_htc").unwrap().with(&given("frames", 100)).is_ok());
+        let refused = find("ath9k").unwrap().with(&given("frames", 100)).unwrap_err();
         assert!(refused.to_string().contains("there are: subframes"), "{refused}");
     }
 }

@@ -16,7 +16,7 @@ use crate::aggregate::{Aggregate, Builder, ClosedBy};
 use crate::airtime::AirtimeScheduler;
 use crate::block_ack::{Originator, Recipient};
 use crate::contend::{AccessCategory, Contender, Edca};
-use crate::driver::{Above, Below, Profile};
+use crate::driver::{AIRTIME_USE_RX, AIRTIME_USE_TX, Above, Below, Profile};
 use crate::frame::Mpdu;
 use crate::phy::{Band, Mode};
 use crate::station_queues::StationQueues;
@@ -52,7 +52,7 @@ pub struct Station {
 struct Lane {
     /// Stations with packets above.
     turns: AirtimeScheduler,
-    /// Aggregates in the order of transmission; with firmware at most the one being sent.
+    /// Aggregates in the order of transmission.
     hardware: VecDeque<Aggregate>,
     sessions: Vec<Session>,
     /// Stations with frames in firmware, in turn.
@@ -103,7 +103,7 @@ impl Station {
             Above::Qdisc => None,
         };
         let lane = || Lane {
-            turns: AirtimeScheduler::new(stations, profile.airtime_fair),
+            turns: AirtimeScheduler::new(stations, profile.airtime_flags != 0),
             hardware: VecDeque::new(),
             sessions: (0..stations).map(|_| Session::default()).collect(),
             firmware_turns: VecDeque::new(),
@@ -135,28 +135,19 @@ impl Station {
             Some(queues) => {
                 queues.enqueue(queue_number(to, category), packet, desk);
                 self.lanes[category].turns.activate(to.0);
-                self.pull(category, desk);
             }
             None => self.hand_to_firmware(category, to, packet, desk.now),
         }
+        self.pull(category, desk);
     }
 
     /// Something waits for the air in this category.
     pub fn has_frames(&self, category: usize) -> bool {
-        !self.lanes[category].hardware.is_empty() || !self.lanes[category].firmware_turns.is_empty()
+        !self.lanes[category].hardware.is_empty()
     }
 
-    /// What is sent when the medium is won. Firmware forms it only now.
-    pub fn head(&mut self, category: usize, now: SimTime) -> Option<&mut Aggregate> {
-        if self.lanes[category].hardware.is_empty() {
-            let turn = self.lanes[category].firmware_turns.pop_front()?;
-            let aggregate =
-                self.form(category, StationId(turn), &mut |session, _| session.firmware.pop_front(), now);
-            if !self.lanes[category].sessions[usize::from(turn)].is_idle() {
-                self.lanes[category].firmware_turns.push_back(turn);
-            }
-            self.lanes[category].hardware.extend(aggregate);
-        }
+    /// What is sent when the medium is won.
+    pub fn head(&mut self, category: usize) -> Option<&mut Aggregate> {
         self.lanes[category].hardware.front_mut()
     }
 
@@ -193,10 +184,13 @@ impl Station {
                 desk.refuse(frame.packet, DropReason::RetryLimit);
             }
         }
-        self.lanes[category].turns.charge(to.0, airtime);
+        if self.profile.airtime_flags & AIRTIME_USE_TX != 0 {
+            self.lanes[category].turns.charge(to.0, airtime);
+        }
         if self.has_more(category, to) {
             self.lanes[category].turns.activate(to.0);
         }
+        self.turn_in_firmware(category, to);
         self.pull(category, desk);
         if let Some(next) = self.lanes[category].hardware.front_mut() {
             next.at_head = desk.now;
@@ -223,7 +217,9 @@ impl Station {
 
     /// A station used the air to send to this one: it counts as its airtime. [linux-6.12 AIRTIME_USE_RX]
     pub fn charge_received(&mut self, category: usize, from: StationId, span: Span) {
-        self.lanes[category].turns.charge(from.0, span);
+        if self.profile.airtime_flags & AIRTIME_USE_RX != 0 {
+            self.lanes[category].turns.charge(from.0, span);
+        }
     }
 
     /// How `to` is reached.
@@ -256,7 +252,10 @@ impl Station {
     fn pull(&mut self, category: usize, desk: &mut Desk<'_>) {
         match self.profile.below {
             Below::Slots(slots) => self.fill_slots(category, slots, desk),
-            Below::Firmware { frames, airtime } => self.fill_firmware(category, frames, airtime, desk),
+            Below::Firmware { slots, frames, airtime } => {
+                self.fill_firmware(category, frames, airtime, desk);
+                self.form_in_firmware(category, slots, desk.now);
+            }
         }
     }
 
@@ -313,8 +312,29 @@ impl Station {
         session.firmware_bytes += u64::from(frame.bytes);
         session.firmware.push_back(frame);
         self.in_firmware += 1;
-        if !lane.firmware_turns.contains(&to.0) {
+        self.turn_in_firmware(category, to);
+    }
+
+    /// A station with frames in firmware has its turn.
+    fn turn_in_firmware(&mut self, category: usize, to: StationId) {
+        let lane = &mut self.lanes[category];
+        let idle = lane.sessions[to.index()].firmware.is_empty();
+        if !idle && !lane.firmware_turns.contains(&to.0) {
             lane.firmware_turns.push_back(to.0);
+        }
+    }
+
+    fn form_in_firmware(&mut self, category: usize, slots: u32, now: SimTime) {
+        while self.lanes[category].hardware.len() < slots as usize {
+            let Some(turn) = self.lanes[category].firmware_turns.pop_front() else { break };
+            let to = StationId(turn);
+            let formed = self.form(category, to, &mut |session, _| session.firmware.pop_front(), now);
+            // A station whose window is full comes back when frames of it are settled.
+            let Some(aggregate) = formed else { continue };
+            if !self.lanes[category].sessions[to.index()].is_idle() {
+                self.lanes[category].firmware_turns.push_back(turn);
+            }
+            self.lanes[category].hardware.push_back(aggregate);
         }
     }
 

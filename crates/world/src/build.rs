@@ -9,7 +9,7 @@ use tailback_tcp::{
 };
 use tailback_units::{Bytes, ParameterError, Parameters, Rate, SimTime, Span};
 
-use crate::app::{Bulk, Ping};
+use crate::app::{Bulk, Ping, Udp, udp};
 use crate::capture::Captures;
 use crate::check::check;
 use crate::device::{Device, Segmentation};
@@ -19,6 +19,7 @@ use crate::radio::{self, Radio};
 use crate::route::Routes;
 use crate::scenario::{
     FilterSpec, FitsSpec, Link, Offloads, PingTraffic, QdiscSpec, Scenario, SmallQueue, TcpTraffic, Traffic,
+    UdpTraffic,
 };
 use crate::socket::{Flow, TcpSocket};
 use crate::stage::Stage;
@@ -46,6 +47,11 @@ impl World {
         for (index, traffic) in scenario.traffic.iter().enumerate() {
             if let Traffic::Ping(ping) = traffic {
                 builder.add_ping(ping, &format!("traffic[{index}]"))?;
+            }
+        }
+        for (index, traffic) in scenario.traffic.iter().enumerate() {
+            if let Traffic::Udp(udp) = traffic {
+                builder.add_udp(udp, &format!("traffic[{index}]"))?;
             }
         }
         Ok(builder.finish())
@@ -77,6 +83,7 @@ impl<'a> Builder<'a> {
             sockets: Vec::with_capacity(2 * scenario.traffic.len()),
             flows: Vec::with_capacity(scenario.traffic.len()),
             pings: Vec::new(),
+            udp: Vec::new(),
             stage: Stage::new(journal(scenario), Captures::new(scenario)),
             small_queues: Vec::new(),
             timers: Timers::default(),
@@ -159,8 +166,9 @@ impl<'a> Builder<'a> {
         let start = SimTime::from_nanos(tcp.start_ns);
         let sender = Endpoint::connect(self.endpoint_config(tcp, Side::Sender, device, path)?, start);
         let receiver = Endpoint::listen(self.endpoint_config(tcp, Side::Receiver, back, path)?);
-        self.add_socket(sender, tcp.from, device, &tcp.name);
-        self.add_socket(receiver, tcp.to, back, &format!("{}/receiver", tcp.name));
+        let tos = tos(tcp.dscp);
+        self.add_socket(sender, (tcp.from, tos), device, &tcp.name);
+        self.add_socket(receiver, (tcp.to, tos), back, &format!("{}/receiver", tcp.name));
         let name = self.world.stage.journal.record.names.give(&tcp.name);
         let bulk = Bulk::new(tcp.bytes);
         self.world.flows.push(Flow { name, bulk, read: Bytes::ZERO, recorded: Bytes::ZERO });
@@ -172,7 +180,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn add_socket(&mut self, mut endpoint: Endpoint, host: u16, device: DeviceId, name: &str) {
+    fn add_socket(&mut self, mut endpoint: Endpoint, (host, tos): (u16, u8), device: DeviceId, name: &str) {
         let root = &self.world.devices[device.index()].root;
         if root.as_ref().is_some_and(|root| root.takes_over_pacing()) {
             endpoint.leave_pacing_to_fq();
@@ -188,6 +196,7 @@ impl<'a> Builder<'a> {
             draws,
             woken,
             awaits_credit: false,
+            tos,
         });
     }
 
@@ -248,8 +257,46 @@ impl<'a> Builder<'a> {
             interval: Span::from_nanos(ping.interval_ns),
             stop: SimTime::from_nanos(ping.stop_ns),
             size: ping.size,
+            tos: tos(ping.dscp),
             socket,
             requests: Vec::new(),
+        });
+        Ok(())
+    }
+
+    fn add_udp(&mut self, udp: &UdpTraffic, path: &str) -> Result<(), BuildError> {
+        let device = self.first_hop(udp.from, udp.to, path)?;
+        let mtu = self.links[device.index() / 2].mtu;
+        let most = mtu - IPV4_HEADER - udp::HEADER;
+        if udp.size > most {
+            let problem = format!("{} bytes do not fit", udp.size);
+            return Err(BuildError::new(
+                format!("{path}.size"),
+                problem,
+                format!("write 1 to {most}: no fragments"),
+            ));
+        }
+        let index = self.world.udp.len();
+        let name = self.world.stage.journal.record.names.give(&udp.name);
+        let conversation = self.world.flows.len() + self.world.pings.len() + index;
+        self.world.stage.journal.conversations.push(name);
+        self.world.stage.wake_at(SimTime::from_nanos(udp.start_ns), Event::Datagram(index as u32));
+        let gap = u128::from(udp.size) * 8_000_000_000 / u128::from(udp.rate_bps);
+        self.world.udp.push(Udp {
+            name,
+            host: HostId(udp.from),
+            to: HostId(udp.to),
+            device,
+            socket: SocketId(2 * conversation as u32),
+            tos: tos(udp.dscp),
+            gap: Span::from_nanos(u64::try_from(gap).unwrap_or(u64::MAX).max(1)),
+            stop: SimTime::from_nanos(udp.stop_ns),
+            size: udp.size,
+            send_buffer: udp.sndbuf.map_or(udp::SEND_BUFFER, |asked| 2 * asked),
+            unsent: 0,
+            blocked: false,
+            sent: 0,
+            interval: Default::default(),
         });
         Ok(())
     }
@@ -311,6 +358,11 @@ impl<'a> Builder<'a> {
 enum Side {
     Sender,
     Receiver,
+}
+
+/// The type-of-service octet of a code point.
+fn tos(dscp: u8) -> u8 {
+    dscp << 2
 }
 
 fn journal(scenario: &Scenario) -> Journal {
@@ -457,12 +509,10 @@ fn is_one_of(name: &str, all: &str) -> bool {
     number.is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
-/// The two sockets of each conversation: those of the flows come first, then those of the pings.
+/// The two sockets of each conversation.
 fn sockets(scenario: &Scenario) -> impl Iterator<Item = ([SocketId; 2], &Traffic)> {
-    let flows = scenario.traffic.iter().filter(|traffic| matches!(traffic, Traffic::Tcp(_)));
-    let pings = scenario.traffic.iter().filter(|traffic| matches!(traffic, Traffic::Ping(_)));
     (0..)
-        .zip(flows.chain(pings))
+        .zip(scenario.conversations())
         .map(|(index, traffic)| ([SocketId(2 * index), SocketId(2 * index + 1)], traffic))
 }
 

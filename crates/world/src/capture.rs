@@ -21,6 +21,7 @@ use crate::scenario::{Scenario, SysctlValue, Traffic};
 /// Bytes kept of a packet: the longest headers.
 const SNAP_LENGTH: u32 = 128;
 const TCP: u8 = 6;
+const UDP: u8 = 17;
 const ICMP: u8 = 1;
 const TTL: u8 = 64;
 const DONT_FRAGMENT: u16 = 0x4000;
@@ -106,6 +107,7 @@ impl Captures {
             Payload::Tcp(segment) => self.tcp(packet, segment, &addresses),
             Payload::EchoRequest { seq } => icmp(8, packet, *seq),
             Payload::EchoReply { seq } => icmp(0, packet, *seq),
+            Payload::Datagram { .. } => udp(packet),
             // What it carried is known no more: the capture ends with the IP header.
             Payload::Damaged => Vec::new(),
         };
@@ -150,11 +152,8 @@ impl Captures {
 
 /// Host and window scale of each socket, in the order of their numbers.
 fn sockets(scenario: &Scenario) -> Vec<(HostId, u8)> {
-    let is_tcp = |traffic: &&Traffic| matches!(traffic, Traffic::Tcp(_));
-    let flows = scenario.traffic.iter().filter(is_tcp);
-    let others = scenario.traffic.iter().filter(|traffic| !is_tcp(traffic));
     let of_host = |host: u16| (HostId(host), window_scale(scenario, host));
-    flows.chain(others).flat_map(|traffic| traffic.ends()).map(of_host).collect()
+    scenario.conversations().flat_map(Traffic::ends).map(of_host).collect()
 }
 
 /// The shift with which the largest receive buffer fits into 16 bits.
@@ -180,8 +179,12 @@ fn ipv4(packet: &Packet, above: u32, addresses: &[[u8; 4]; 2]) -> Vec<u8> {
         Ecn::Ce => 3,
     };
     let length = IPV4_HEADER + above + payload_length(packet);
-    let protocol = if matches!(packet.payload, Payload::Tcp(_)) { TCP } else { ICMP };
-    let mut header = vec![0x45, packet.tos << 2 | ecn];
+    let protocol = match packet.payload {
+        Payload::Tcp(_) => TCP,
+        Payload::Datagram { .. } => UDP,
+        _ => ICMP,
+    };
+    let mut header = vec![0x45, packet.tos | ecn];
     header.extend((length.min(65535) as u16).to_be_bytes());
     header.extend([0, 0]);
     header.extend(DONT_FRAGMENT.to_be_bytes());
@@ -190,6 +193,13 @@ fn ipv4(packet: &Packet, above: u32, addresses: &[[u8; 4]; 2]) -> Vec<u8> {
     let sum = checksum(&[&header]);
     header[10..12].copy_from_slice(&sum.to_be_bytes());
     header
+}
+
+/// Without a checksum, as IPv4 allows. [rfc768]
+fn udp(packet: &Packet) -> Vec<u8> {
+    let (source, target) = ports(packet.from, packet.to);
+    let length = (packet.ip_length - IPV4_HEADER) as u16;
+    [source.to_be_bytes(), target.to_be_bytes(), length.to_be_bytes(), [0, 0]].concat()
 }
 
 fn icmp(kind: u8, packet: &Packet, seq: u32) -> Vec<u8> {
@@ -206,7 +216,9 @@ fn icmp(kind: u8, packet: &Packet, seq: u32) -> Vec<u8> {
 fn payload_length(packet: &Packet) -> u32 {
     match &packet.payload {
         Payload::Tcp(segment) => segment.length,
-        Payload::EchoRequest { .. } | Payload::EchoReply { .. } => packet.ip_length - IPV4_HEADER - 8,
+        Payload::EchoRequest { .. } | Payload::EchoReply { .. } | Payload::Datagram { .. } => {
+            packet.ip_length - IPV4_HEADER - 8
+        }
         Payload::Damaged => packet.ip_length - IPV4_HEADER,
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::BuildError;
 use crate::scenario::{
-    Change, Link, PingTraffic, Scenario, SmallQueue, SocketOptions, TcpTraffic, Trace, Traffic,
+    Change, Link, PingTraffic, Scenario, SmallQueue, SocketOptions, TcpTraffic, Trace, Traffic, UdpTraffic,
 };
 
 /// Shortest MTU of IPv4. [rfc791 §3.2]
@@ -15,6 +15,8 @@ const MOST_MSS: u32 = 32_767;
 const MOST_OPTION: u64 = 1 << 30;
 /// Longest IPv4 packet.
 const MOST_MTU: u32 = 65_535;
+/// Values of DSCP. [rfc2474 §3]
+const CODE_POINTS: u8 = 64;
 
 type Checked = Result<(), BuildError>;
 
@@ -124,9 +126,12 @@ fn check_qdiscs(scenario: &Scenario) -> Checked {
 
 fn check_traffic(traffic: &Traffic, scenario: &Scenario, path: &str) -> Checked {
     two_hosts(traffic.ends(), scenario, path)?;
+    let code_point = traffic.dscp() < CODE_POINTS;
+    ensure(code_point, &format!("{path}.dscp"), "not a code point", "write 0 to 63")?;
     match traffic {
         Traffic::Tcp(tcp) => check_tcp(tcp, path),
         Traffic::Ping(ping) => check_ping(ping, path),
+        Traffic::Udp(udp) => check_udp(udp, path),
     }
 }
 
@@ -159,6 +164,15 @@ fn check_socket(socket: &SocketOptions, path: &str) -> Checked {
     let segment = socket.mss.is_none_or(|mss| (LEAST_MSS..=MOST_MSS).contains(&mss));
     let remedy = format!("write {LEAST_MSS} to {MOST_MSS}");
     ensure(segment, &format!("{path}.mss"), "not a segment size", &remedy)
+}
+
+fn check_udp(udp: &UdpTraffic, path: &str) -> Checked {
+    positive(udp.rate_bps, &format!("{path}.rate_bps"))?;
+    positive(u64::from(udp.size), &format!("{path}.size"))?;
+    let fits = udp.sndbuf.is_none_or(|bytes| (1..=MOST_OPTION).contains(&bytes));
+    ensure(fits, &format!("{path}.sndbuf"), "not a size of a socket", "write 1 to 1 GiB")?;
+    let in_order = udp.start_ns < udp.stop_ns;
+    ensure(in_order, &format!("{path}.stop_ns"), "not after start_ns", "write a later instant")
 }
 
 fn check_ping(ping: &PingTraffic, path: &str) -> Checked {

@@ -38,6 +38,10 @@ impl World {
                 let ping = self.ping_of(packet.to);
                 self.pings[ping].answered(seq, self.stage.now);
             }
+            Payload::Datagram { sent, .. } => {
+                let udp = self.udp_of(packet.to);
+                self.udp[udp].arrived(sent, self.stage.now);
+            }
         }
     }
 
@@ -57,6 +61,31 @@ impl World {
             self.stage.wake_at(next, Event::Echo(ping));
         }
         self.originate(host, Box::new(request));
+    }
+
+    /// A datagram is due. [linux-6.12 udp.c udp_sendmsg]
+    pub(crate) fn send_datagram(&mut self, udp: u32) {
+        let now = self.stage.now;
+        let sender = &mut self.udp[udp as usize];
+        if now >= sender.stop {
+            return;
+        }
+        let device = sender.device.index();
+        if sender.is_full() {
+            // What has left by now is seen to first: completions are not events by themselves.
+            self.devices[device].see_to_earlier_completions(&mut self.stage);
+            self.return_credits();
+        }
+        let sender = &mut self.udp[udp as usize];
+        if sender.is_full() {
+            sender.blocked = true;
+            return self.devices[device].add_waiting_socket(&mut self.stage);
+        }
+        let (host, datagram, next) = (sender.host, sender.datagram(now), now + sender.gap);
+        if next < sender.stop {
+            self.stage.wake_at(next, Event::Datagram(udp));
+        }
+        self.originate(host, Box::new(datagram));
     }
 
     fn forward(&mut self, host: HostId, packet: Box<Packet>) {
@@ -80,6 +109,11 @@ impl World {
         let (host, ping) = (request.destination, self.ping_of(request.from));
         let reply = self.pings[ping].reply(request, seq);
         self.originate(host, Box::new(reply));
+    }
+
+    /// The UDP flow that has the end `socket`; they come after the pings.
+    pub(crate) fn udp_of(&self, socket: SocketId) -> usize {
+        socket.0 as usize / 2 - self.flows.len() - self.pings.len()
     }
 
     /// A packet of no TCP socket leaves `host`.

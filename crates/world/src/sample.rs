@@ -2,7 +2,7 @@
 
 use tailback_packet::SocketId;
 use tailback_qdisc::visit;
-use tailback_record::{FlowsRow, PingRow, QdiscRow, TcpInfoRow};
+use tailback_record::{FlowsRow, PingRow, QdiscRow, TcpInfoRow, UdpRow};
 use tailback_units::{Bytes, Rate, Segs, Span};
 
 use crate::Event;
@@ -39,8 +39,28 @@ impl World {
         for flow in 0..self.flows.len() {
             self.note_flow(flow);
         }
+        for index in 0..self.udp.len() {
+            self.note_udp(index);
+        }
         for device in 0..self.devices.len() {
             self.note_disciplines(device);
+        }
+    }
+
+    fn note_udp(&mut self, index: usize) {
+        let udp = &mut self.udp[index];
+        let counts = std::mem::take(&mut udp.interval);
+        let (t, flow, bytes) = (self.stage.now, udp.name, Bytes(counts.received * u64::from(udp.size)));
+        let record = &mut self.stage.journal.record;
+        if bytes > Bytes::ZERO {
+            record.flows.push(FlowsRow { t, flow, bytes });
+        }
+        if counts.sent + counts.received > 0 {
+            let delay_ms = counts.mean_delay();
+            let longest_ms = delay_ms.map(|_| counts.longest);
+            let (sent, received) = (counts.sent, counts.received);
+            let rows = record.udp.get_or_insert_default();
+            rows.push(UdpRow { t, flow, sent, received, delay_ms, longest_ms });
         }
     }
 

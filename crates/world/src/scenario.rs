@@ -302,8 +302,10 @@ pub enum FitsSpec {
 pub enum Traffic {
     /// Bulk data over TCP.
     Tcp(TcpTraffic),
-    /// ICMP echo.
+    /// ICMP or UDP echo.
     Ping(PingTraffic),
+    /// UDP datagrams at a rate.
+    Udp(UdpTraffic),
 }
 
 /// One TCP connection that carries bulk data.
@@ -328,6 +330,9 @@ pub struct TcpTraffic {
     pub tsq: SmallQueue,
     /// What the two applications ask of their sockets.
     pub socket: SocketOptions,
+    /// Code point of its packets, both ways; 0 unless given.
+    #[serde(default)]
+    pub dscp: u8,
 }
 
 /// Socket options of a flow: `rcvbuf` and `rcvlowat` are the receiver's, the others the sender's.
@@ -402,8 +407,50 @@ pub struct PingTraffic {
     pub stop_ns: u64,
     /// From one request to the next.
     pub interval_ns: u64,
-    /// ICMP bytes, header included.
+    /// Bytes of ICMP or UDP, header included.
     pub size: u32,
+    /// Code point of requests and answers; 0 unless given.
+    #[serde(default)]
+    pub dscp: u8,
+    /// What carries it; ICMP unless given.
+    #[serde(default)]
+    pub protocol: EchoProtocol,
+}
+
+/// What carries an echo request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EchoProtocol {
+    /// An echo request of ICMP: `ping`.
+    #[default]
+    Icmp,
+    /// A datagram that a server answers: `irtt`.
+    Udp,
+}
+
+/// Datagrams offered at a rate.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UdpTraffic {
+    /// Its name in tables.
+    pub name: String,
+    /// Sending host.
+    pub from: u16,
+    /// Receiving host.
+    pub to: u16,
+    /// The first datagram.
+    pub start_ns: u64,
+    /// No datagram at or after this.
+    pub stop_ns: u64,
+    /// Data offered, without headers.
+    pub rate_bps: u64,
+    /// Bytes of data in a datagram.
+    pub size: u32,
+    /// `SO_SNDBUF`, as asked.
+    pub sndbuf: Option<u64>,
+    /// Code point of its packets; 0 unless given.
+    #[serde(default)]
+    pub dscp: u8,
 }
 
 /// What is written down.
@@ -433,6 +480,16 @@ pub enum TcpInfoRows {
 }
 
 impl Scenario {
+    /// The traffic in the order in which its sockets are numbered, two each: TCP, echoes, UDP.
+    pub fn conversations(&self) -> impl Iterator<Item = &Traffic> {
+        let kinds: [fn(&&Traffic) -> bool; 3] = [
+            |traffic| matches!(traffic, Traffic::Tcp(_)),
+            |traffic| matches!(traffic, Traffic::Ping(_)),
+            |traffic| matches!(traffic, Traffic::Udp(_)),
+        ];
+        kinds.into_iter().flat_map(|is_of_kind| self.traffic.iter().filter(is_of_kind))
+    }
+
     /// Reads a scenario; the error names the path of the key.
     pub fn from_json(json: &str) -> Result<Self, BuildError> {
         let reader = &mut serde_json::Deserializer::from_str(json);
@@ -475,6 +532,7 @@ impl Traffic {
         match self {
             Traffic::Tcp(tcp) => &tcp.name,
             Traffic::Ping(ping) => &ping.name,
+            Traffic::Udp(udp) => &udp.name,
         }
     }
 
@@ -483,6 +541,16 @@ impl Traffic {
         match self {
             Traffic::Tcp(tcp) => [tcp.from, tcp.to],
             Traffic::Ping(ping) => [ping.from, ping.to],
+            Traffic::Udp(udp) => [udp.from, udp.to],
+        }
+    }
+
+    /// Code point of its packets.
+    pub fn dscp(&self) -> u8 {
+        match self {
+            Traffic::Tcp(tcp) => tcp.dscp,
+            Traffic::Ping(ping) => ping.dscp,
+            Traffic::Udp(udp) => udp.dscp,
         }
     }
 }

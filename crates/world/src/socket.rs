@@ -25,6 +25,8 @@ pub(crate) struct TcpSocket {
     pub(crate) woken: Wakeup,
     /// Its small queue is full, and its device has been told.
     pub(crate) awaits_credit: bool,
+    /// Type-of-service octet of its packets.
+    pub(crate) tos: u8,
 }
 
 /// A bulk transfer: the sending socket has number `2 · flow`, the receiving one the next.

@@ -7,7 +7,7 @@ use tailback_tcp::{Transmitted, Wakeup};
 
 use crate::Event;
 use crate::app::Phase;
-use crate::socket::{flow_of, is_sender, sender_of};
+use crate::socket::{TcpSocket, flow_of, is_sender, sender_of};
 use crate::world::World;
 
 impl World {
@@ -23,9 +23,9 @@ impl World {
     pub(crate) fn drain(&mut self, id: SocketId) {
         let (index, now) = (id.0 as usize, self.stage.now);
         let device = self.sockets[index].device.index();
-        let host = self.sockets[index].host;
+        let TcpSocket { host, tos, .. } = self.sockets[index];
         while let Some(mut packet) = self.sockets[index].endpoint.next_packet(now) {
-            packet.source = host;
+            (packet.source, packet.tos) = (host, tos);
             self.count_made(&packet);
             let packet = self.stage.in_box(packet);
             let outcome = self.devices[device].transmit(packet, &mut self.stage);
@@ -49,7 +49,15 @@ impl World {
     fn return_all_credits(&mut self) {
         self.charge_for_segments();
         for (id, truesize) in self.stage.credits.drain(..) {
-            let socket = &mut self.sockets[id.0 as usize];
+            let Some(socket) = self.sockets.get_mut(id.0 as usize) else {
+                let first = self.sockets.len() / 2 + self.pings.len();
+                let udp = &mut self.udp[id.0 as usize / 2 - first];
+                if udp.credit(truesize) {
+                    self.devices[udp.device.index()].awaiting_credit -= 1;
+                    self.runnable.push_back(id);
+                }
+                continue;
+            };
             if socket.endpoint.credit(truesize) {
                 self.devices[socket.device.index()].awaiting_credit -= u32::from(socket.awaits_credit);
                 socket.awaits_credit = false;
@@ -90,6 +98,9 @@ impl World {
 
     /// The application of a socket runs: reads, writes, or learns that all is done.
     pub(crate) fn run_application(&mut self, id: SocketId) {
+        if id.0 as usize >= self.sockets.len() {
+            return self.send_datagram(self.udp_of(id) as u32);
+        }
         self.settle_credits(id);
         let woken = std::mem::take(&mut self.sockets[id.0 as usize].woken);
         if woken.readable {

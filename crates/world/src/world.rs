@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use tailback_packet::SocketId;
 use tailback_units::{SimTime, Span};
 
-use crate::app::{Phase, Ping};
+use crate::app::{Phase, Ping, Udp};
 use crate::device::Device;
 use crate::route::Routes;
 use crate::scenario::TcpInfoRows;
@@ -48,6 +48,8 @@ pub(crate) enum Event {
     Stop(u32),
     /// A ping sends a request.
     Echo(u32),
+    /// A datagram is due.
+    Datagram(u32),
     /// The sampled tables get their rows.
     Sample,
     /// A hundredth of the run is over.
@@ -96,10 +98,11 @@ pub struct World {
     pub(crate) devices: Vec<Device>,
     /// What changes in the run; `Event::Change` says which.
     pub(crate) schedule: Vec<Change>,
-    /// Two for each flow, the sending one first; pings have the numbers after them.
+    /// Two for each flow, the sending one first; pings have the numbers after them, UDP those after pings.
     pub(crate) sockets: Vec<TcpSocket>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) pings: Vec<Ping>,
+    pub(crate) udp: Vec<Udp>,
     pub(crate) stage: Stage,
     /// Sockets whose small queue drained.
     pub(crate) small_queues: Vec<SocketId>,
@@ -165,6 +168,7 @@ impl World {
             Event::Start(flow) => self.start_flow(flow),
             Event::Stop(flow) => self.stop_flow(flow),
             Event::Echo(ping) => self.send_request(ping),
+            Event::Datagram(udp) => self.send_datagram(udp),
             Event::Sample => self.sample(),
             Event::Progress => {}
         }

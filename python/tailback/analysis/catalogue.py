@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tailback.analysis import metrics, passive, queues, rates, sharing, warmup, wifi
+from tailback.analysis import metrics, passive, queues, rates, sharing, udp, warmup, wifi
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,8 @@ DESCRIBED: Mapping[str, Described] = {
         Described("one-way delay", "one_way_delay_ms", "ms", ("one_way_delay",), passive.one_way_delay),
         Described("goodput of captures", None, "B", ("flows",), passive.goodput),
         Described("retransmissions of captures", None, "segments", ("flows",), passive.retransmissions),
+        Described("UDP loss", "udp_loss", "", ("udp",), udp.udp_loss),
+        Described("UDP one-way delay", "udp_delay_ms", "ms", ("udp",), udp.udp_delay_samples),
         Described("MPDUs per PPDU", "ampdu_mpdus", "MPDUs", ("wifi",), wifi.ampdu_samples),
         Described("airtime share", "airtime_share", "", ("wifi",), wifi.airtime_share),
         Described("steady from", "steady_from_s", "s", ("flows", "tcp_info"), warmup.steady_from),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tailback.analysis import metrics, queues, rates, sharing, wifi
+from tailback.analysis import metrics, queues, rates, sharing, udp, wifi
 from tailback.analysis.warmup import steady_from
 from tailback.analysis.window import Window
 
@@ -72,6 +72,7 @@ def summarise(frames: Frames, cost: Mapping[str, float], measure: Measure) -> di
         "retransmits": _retransmits(frames, measure),
         **_of_events(frames, measure),
         **_of_queues(frames, measure),
+        **_of_udp(frames, measure.window),
         **_of_air(frames, measure),
         **_of_sharing(frames, measure),
         "steady_from_s": steady_from(frames, measure.window, measure.bin_ns) or None,
@@ -182,6 +183,16 @@ def _of_queues(frames: Frames, measure: Measure) -> dict[str, Any]:
     return {
         "utilisation": metrics.rounded_each(used) or None,
         "sojourn_ms": {device: metrics.percentiles(samples) for device, samples in held.items()} or None,
+    }
+
+
+def _of_udp(frames: Frames, window: Window) -> dict[str, Any]:
+    if "udp" not in frames:
+        return {}
+    delays = udp.udp_delay_samples(frames["udp"], window)
+    return {
+        "udp_loss": metrics.rounded_each(udp.udp_loss(frames["udp"], window)) or None,
+        "udp_delay_ms": {flow: metrics.percentiles(samples) for flow, samples in delays.items()} or None,
     }
 
 

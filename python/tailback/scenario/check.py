@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from tailback.scenario import cells, links
 from tailback.scenario.errors import WordError, nearest_hint
-from tailback.scenario.flows import Bulk, Echo, Flow, flows
+from tailback.scenario.flows import Bulk, Datagrams, Echo, Flow, flows
 from tailback.scenario.hops import network_of
 from tailback.scenario.network import Network, Problem
 from tailback.scenario.network import problems as network_problems
 from tailback.scenario.paths import Loc
-from tailback.scenario.schema import Direction, Keys, Measure, Preset, Tcp, direction
+from tailback.scenario.schema import Direction, Keys, Measure, Preset, direction
 from tailback.scenario.sysctl import sysctl
 from tailback.scenario.units import time_word
 from tailback.scenario.words import Algorithm
@@ -22,6 +22,7 @@ MOST_HOSTS = 65_535
 #: Bytes of an IPv4 header without options [rfc791 §3.1] and of an ICMP echo header [rfc792].
 IPV4_HEADER = 20
 ICMP_HEADER = 8
+UDP_HEADER = 8
 
 
 def window_of(keys: Keys) -> tuple[int, int]:
@@ -115,13 +116,16 @@ def _presets(keys: Keys) -> Iterator[Problem]:
         if "flows" in entry.model_fields_set and entry.preset not in ("tcp_nup", "tcp_ndown"):
             message = f"`{entry.preset}` does not take a number of flows"
             yield Problem(("traffic", index, "flows"), message, "use tcp_nup or tcp_ndown, or remove `flows`")
+        if entry.rate is not None and entry.preset != "udp_flood":
+            message = f"`{entry.preset}` does not take a rate"
+            yield Problem(("traffic", index, "rate"), message, "use udp_flood, or remove `rate`")
 
 
 def _traffic(keys: Keys, network: Network) -> Iterator[Problem]:
     owners: dict[str, Loc] = {}
     for flow in flows(keys, network.hosts[0]):
         entry = keys.traffic[int(flow.loc[1])]
-        key = "hosts" if isinstance(entry, Preset) else "tcp" if isinstance(entry, Tcp) else "ping"
+        key = "hosts" if isinstance(entry, Preset) else type(entry).__name__.lower()
         yield from _unknown_hosts((*flow.loc, key), flow.direction, network)
         yield from _no_way((*flow.loc, key), flow.direction, network)
         yield from _times(flow, keys.duration)
@@ -174,6 +178,10 @@ def _packet_sizes(flow: Flow, network: Network) -> Iterator[Problem]:
         message = f"`{mtus[smallest]}` is not the MTU of the other links from {flow.direction}"
         yield Problem(network.hops[smallest].mtu_place, message, "give all links on a path the same `mtu`")
     most = mtus[smallest] - IPV4_HEADER
+    most_data = most - UDP_HEADER
+    if isinstance(flow, Datagrams) and not 1 <= flow.size <= most_data:
+        message = f"`{flow.size}b` does not fit into a datagram here"
+        yield Problem((*flow.loc, "size"), message, f"give 1b to {most_data}b: datagrams are not fragmented")
     if isinstance(flow, Echo) and not ICMP_HEADER <= flow.size <= most:
         message = f"`{flow.size}b` is not the size of a ping here"
         hint = f"give {ICMP_HEADER}b (the ICMP header alone) to {most}b (the MTU without the IP header)"
@@ -223,4 +231,4 @@ def _window_in_warmup(keys: Keys, measure: Measure, start: int) -> Iterator[Prob
 
 def _measured(keys: Keys) -> list[Flow]:
     found = flows(keys, network_of(keys).hosts[0])
-    return [flow for flow in found if isinstance(flow, Bulk)] or found
+    return [flow for flow in found if not isinstance(flow, Echo)] or found

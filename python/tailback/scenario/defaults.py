@@ -62,6 +62,20 @@ PING_INTERVAL = "200ms"
 #: 56 bytes of data and the 8 of the ICMP header, what ping sends by itself.
 PING_SIZE = "64b"
 
+PING_PROTOCOL: Final = "icmp"
+
+#: The pings over UDP of Flent's tests: the smallest datagram of irtt, which carries sequence number and stamps.
+UDP_PING_SIZE = "68b"
+
+#: What fills the MTU of Ethernet.
+DATAGRAM = "1472b"
+
+#: What Flent's udp_flood offers.
+FLOOD = "100mbit"
+
+#: Packets carry no code point unless one is given: default forwarding. [rfc2474 §4.1]
+DSCP = 0
+
 #: Everything begins with the run.
 START = "0s"
 

@@ -1,19 +1,36 @@
 """Traffic entries with presets and defaults replaced: what starts where, under which name.
 
-`flows: 4` stays one entry here (`Bulk.names` has the four names); presets with Flent's names become `Bulk` and
-`Echo` entries like any other.   [flent tests/tcp_nup.conf, tcp_ndown.conf, tcp_bidirectional.conf, ping.conf]
+`flows: 4` stays one entry here (`Bulk.names` has the four names); presets with Flent's names become `Bulk`, `Echo` and
+`Datagrams` entries like any other.   [flent tests/tcp_nup.conf, tcp_ndown.conf, tcp_bidirectional.conf, rrul.conf,
+rrul_be.conf, udp_flood.conf, ping.conf]
+
+RRUL, realtime response under load: four TCP flows each way, marked BE, BK (CS1), CS5 and EF, a ping, and pings over UDP
+marked EF, BK and BE; `rrul_be` has the same without marks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tailback.scenario import units
-from tailback.scenario.defaults import JITTER, PING_SIZE, RCVLOWAT, STACK, STACKS_WITHOUT_WIFI_TSQ, START, WIFI_TSQ
+from tailback.scenario.defaults import (
+    DATAGRAM,
+    DSCP,
+    FLOOD,
+    JITTER,
+    PING_PROTOCOL,
+    PING_SIZE,
+    RCVLOWAT,
+    STACK,
+    STACKS_WITHOUT_WIFI_TSQ,
+    START,
+    UDP_PING_SIZE,
+    WIFI_TSQ,
+)
 from tailback.scenario.hops import begins_on_air, network_of
 from tailback.scenario.paths import Loc
-from tailback.scenario.schema import Direction, Keys, Ping, Preset, Tcp, Wifi
+from tailback.scenario.schema import Direction, Keys, Ping, Preset, Tcp, Udp, Wifi
 from tailback.scenario.tsq import small_queue
 from tailback.scenario.words import Algorithm
 
@@ -32,6 +49,23 @@ class Bulk:
     cc: Algorithm
     tsq: dict[str, str | int]
     socket: dict[str, int | None]
+    dscp: int
+
+
+@dataclass(frozen=True)
+class Datagrams:
+    """UDP flows, each at a rate."""
+
+    loc: Loc
+    names: tuple[str, ...]
+    direction: Direction
+    start_ns: int
+    stop_ns: int
+    jitter_ns: int
+    rate_bps: int
+    size: int
+    sndbuf: int | None
+    dscp: int
 
 
 @dataclass(frozen=True)
@@ -46,6 +80,8 @@ class Echo:
     jitter_ns: int
     interval_ns: int
     size: int
+    protocol: str = PING_PROTOCOL
+    dscp: int = DSCP
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -53,7 +89,7 @@ class Echo:
         return (self.name,)
 
 
-Flow = Bulk | Echo
+Flow = Bulk | Datagrams | Echo
 
 PLAIN_SOCKET: dict[str, int | None] = {
     "max_pacing_rate_bps": None,
@@ -74,6 +110,9 @@ def flows(keys: Keys, first_host: str) -> list[Flow]:
         if isinstance(entry, Tcp):
             name = entry.name or _default_name(entry.tcp, first_host)
             found.append(_bulk(keys, loc, entry, entry.tcp, _numbered(name, entry.flows)))
+        elif isinstance(entry, Udp):
+            name = entry.name or _default_udp_name(entry.udp, first_host)
+            found.append(_datagrams(keys, loc, entry, entry.udp, _numbered(name, entry.flows)))
         elif isinstance(entry, Ping):
             found.append(_echo(keys, loc, entry))
         else:
@@ -95,8 +134,48 @@ def _preset(keys: Keys, loc: Loc, entry: Preset) -> Iterator[Flow]:
         yield _bulk(keys, loc, entry, up, _numbered("upload", entry.flows))
     if entry.preset in ("tcp_download", "tcp_ndown", "tcp_bidirectional"):
         yield _bulk(keys, loc, entry, down, _numbered("download", entry.flows))
+    if entry.preset in ("rrul", "rrul_be"):
+        yield from _rrul(keys, loc, entry)
+    if entry.preset == "udp_flood":
+        yield _datagrams(keys, loc, entry, up, ("udp",))
     start, jitter, size = units.time(START), units.time(JITTER), units.size(PING_SIZE)
-    yield Echo(loc, "ping", up, start, keys.duration, jitter, entry.interval, size)
+    ping = Echo(loc, "ping", up, start, keys.duration, jitter, entry.interval, size)
+    yield ping
+    for mark in _UDP_PINGS.get(entry.preset, ()):
+        dscp = _MARKS.get(mark, DSCP)
+        yield replace(ping, name=f"udp-ping.{mark}", size=units.size(UDP_PING_SIZE), protocol="udp", dscp=dscp)
+
+
+#: Flent's marks in RRUL, and the code points that netperf gives them.
+_MARKS = {"BE": 0, "BK": 8, "CS5": 40, "EF": 46}
+_UDP_PINGS = {"rrul": ("EF", "BK", "BE"), "rrul_be": ("BE1", "BE2", "BE3")}
+
+
+def _rrul(keys: Keys, loc: Loc, entry: Preset) -> Iterator[Flow]:
+    """Flows of `rrul` are called by their marks, those of `rrul_be` are numbered."""
+    here, there = entry.hosts
+    for name, ends in (("upload", Direction(here, there)), ("download", Direction(there, here))):
+        if entry.preset == "rrul_be":
+            yield _bulk(keys, loc, entry, ends, _numbered(name, len(_MARKS)))
+            continue
+        for mark, dscp in _MARKS.items():
+            yield replace(_bulk(keys, loc, entry, ends, (f"{name}.{mark}",)), dscp=dscp)
+
+
+def _datagrams(keys: Keys, loc: Loc, entry: Udp | Preset, direction: Direction, names: tuple[str, ...]) -> Datagrams:
+    own = entry if isinstance(entry, Udp) else None
+    return Datagrams(
+        loc=loc,
+        names=names,
+        direction=direction,
+        start_ns=entry.start,
+        stop_ns=keys.duration if entry.stop is None else entry.stop,
+        jitter_ns=entry.jitter,
+        rate_bps=units.rate(FLOOD) if entry.rate is None else entry.rate,
+        size=own.size if own else units.size(DATAGRAM),
+        sndbuf=own.sndbuf if own else None,
+        dscp=own.dscp if own else DSCP,
+    )
 
 
 def _bulk(keys: Keys, loc: Loc, entry: Tcp | Preset, direction: Direction, names: tuple[str, ...]) -> Bulk:
@@ -113,6 +192,7 @@ def _bulk(keys: Keys, loc: Loc, entry: Tcp | Preset, direction: Direction, names
         cc=entry.cc or keys.cc,
         tsq=entry.tsq or _host_tsq(keys, direction.source) or _file_tsq(keys, direction),
         socket=_socket(entry),
+        dscp=entry.dscp if isinstance(entry, Tcp) else DSCP,
     )
 
 
@@ -132,7 +212,8 @@ def _socket(entry: Tcp | Preset) -> dict[str, int | None]:
 
 def _echo(keys: Keys, loc: Loc, entry: Ping) -> Echo:
     stop = keys.duration if entry.stop is None else entry.stop
-    return Echo(loc, entry.name, entry.ping, entry.start, stop, entry.jitter, entry.interval, entry.size)
+    own = (entry.interval, entry.size, entry.protocol, entry.dscp)
+    return Echo(loc, entry.name, entry.ping, entry.start, stop, entry.jitter, *own)
 
 
 def _host_tsq(keys: Keys, host: str) -> dict[str, str | int] | None:
@@ -159,6 +240,10 @@ def _file_tsq(keys: Keys, direction: Direction) -> dict[str, str | int]:
 def _default_name(direction: Direction, first_host: str) -> str:
     names = {"up": "upload", "down": "download"}
     return names.get(way(direction, first_host) or "", f"{direction.source}-{direction.target}")
+
+
+def _default_udp_name(direction: Direction, first_host: str) -> str:
+    return "udp" if way(direction, first_host) == "up" else f"udp-{direction.source}-{direction.target}"
 
 
 def _numbered(name: str, count: int) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tailback.scenario import defaults, wifi
-from tailback.scenario.flows import Bulk, Flow, flows, offloads_of, way
+from tailback.scenario.flows import Bulk, Datagrams, Echo, Flow, flows, offloads_of, way
 from tailback.scenario.hops import network_of, next_hops, wires
 from tailback.scenario.network import Network
 from tailback.scenario.schema import Change, Host, Keys, Link, Nic, Wifi, direction
@@ -50,10 +50,13 @@ def scenario(keys: Keys, title: str, seed: int) -> Scenario:
 
 
 def directions(keys: Keys) -> dict[str, str]:
-    """`up` or `down` by TCP flow, as seen from the first host; a flow that is neither is absent."""
+    """`up` or `down` by flow of TCP or UDP, as seen from the first host; a flow that is neither is absent."""
     first = network_of(keys).hosts[0]
     found = {
-        name: way(flow.direction, first) for flow in flows(keys, first) if isinstance(flow, Bulk) for name in flow.names
+        name: way(flow.direction, first)
+        for flow in flows(keys, first)
+        if not isinstance(flow, Echo)
+        for name in flow.names
     }
     return {name: direction for name, direction in found.items() if direction is not None}
 
@@ -235,10 +238,17 @@ def _connections(flow: Flow, network: Network, seed: int) -> list[Scenario]:
 
 
 def _own_keys(flow: Flow) -> Scenario:
+    own: Scenario
     if isinstance(flow, Bulk):
         control = {"name": flow.cc.kind, "options": dict(flow.cc.options)}
-        return {"kind": "tcp", "bytes": flow.bytes, "cc": control, "tsq": dict(flow.tsq), "socket": dict(flow.socket)}
-    return {"kind": "ping", "interval_ns": flow.interval_ns, "size": flow.size}
+        own = {"kind": "tcp", "bytes": flow.bytes, "cc": control, "tsq": dict(flow.tsq), "socket": dict(flow.socket)}
+    elif isinstance(flow, Datagrams):
+        own = {"kind": "udp", "rate_bps": flow.rate_bps, "size": flow.size, "sndbuf": flow.sndbuf}
+    else:
+        own = {"kind": "ping", "interval_ns": flow.interval_ns, "size": flow.size}
+        own |= {} if flow.protocol == defaults.PING_PROTOCOL else {"protocol": flow.protocol}
+    # Without a code point a run has the identity it had before there were any.
+    return own if flow.dscp == defaults.DSCP else {**own, "dscp": flow.dscp}
 
 
 def _record(keys: Keys, network: Network) -> Scenario:

@@ -220,6 +220,18 @@ Reorder = Annotated[list[ways.Options | None], _reads_treatment("reorder"), _wor
 Name = Annotated[str, _read(name), _text(_WORD, "client", "upload")]
 KernelName = Annotated[str, _read(kernel), _text(_KERNEL, "stock", "mine")]
 Arrow = Annotated[Direction, _read(direction), _text(rf"{_WORD} *-> *{_WORD}", "client -> server")]
+CodePoint = Annotated[
+    int,
+    _read(words.code_point),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 0, "maximum": 63},
+                {"type": "string", "pattern": f"^(?:{_WORD}|[0-9]+|{_VARIABLE})$", "examples": ["EF", "CS1", "BE"]},
+            ]
+        }
+    ),
+]
 Stack = Annotated[str, _read(stack), WithJsonSchema({"enum": list(defaults.STACKS)})]
 SmallQueue = Annotated[dict[str, Any], _read(tsq.small_queue), _text(_TSQ, "1ms", "off", "64kB", "100p")]
 Offloads = Annotated[str, _read(offloads), WithJsonSchema({"enum": list(defaults.OFFLOADS_KNOWN)})]
@@ -455,6 +467,9 @@ class Tcp(_Keys):
     mss: Annotated[int, Field(ge=88, le=32_767), _number(minimum=88, maximum=32_767)] | None = Field(
         None, description="TCP_MAXSEG of the sender: bytes of a segment at most, 12 of timestamps included."
     )
+    dscp: CodePoint = Field(
+        defaults.DSCP, description="Code point of its packets, both ways: EF, CS1, AF41 or a number."
+    )
     start: Time = Field(defaults.START, validate_default=True, description="When it connects.")
     stop: Time | None = Field(None, description="When it closes; without it and `bytes`, the end of the run.")
     bytes: Size | None = Field(None, description="How much each connection sends; it ends when that is acknowledged.")
@@ -465,13 +480,41 @@ class Tcp(_Keys):
     )
 
 
+class Udp(_Keys):
+    """Datagrams offered at a rate: UDP flooding, or a call."""
+
+    udp: Arrow = Field(description="Sender and receiver.")
+    name: Name | None = Field(
+        None,
+        description="Name in tables; several flows become NAME.1, NAME.2, ... Without it: udp, for A -> B udp-A-B.",
+    )
+    flows: Annotated[int, Field(ge=1, le=100_000), _number(minimum=1, maximum=100_000)] = Field(
+        defaults.FLOWS, description="Number of flows, each at this rate."
+    )
+    rate: PositiveRate = Field(description="Data offered by each flow, without headers.")
+    size: Size = Field(defaults.DATAGRAM, validate_default=True, description="Bytes of data in a datagram.")
+    sndbuf: SocketSize | None = Field(
+        None, description="SO_SNDBUF of the sender: the buffer is twice this, and a full one holds the sender back."
+    )
+    dscp: CodePoint = Field(defaults.DSCP, description="Code point of its packets.")
+    start: Time = Field(defaults.START, validate_default=True, description="The first datagram.")
+    stop: Time | None = Field(None, description="No datagram at or after this; without it the end of the run.")
+    jitter: Time = Field(defaults.JITTER, validate_default=True, description="As for `tcp`.")
+
+
 class Ping(_Keys):
-    """ICMP echo requests at a fixed interval."""
+    """Echo requests at a fixed interval."""
 
     ping: Arrow = Field(description="Host that asks and host that answers.")
     name: Name = Field("ping", description="Name in tables.")
     interval: Span = Field(defaults.PING_INTERVAL, validate_default=True, description="From one request to the next.")
-    size: Size = Field(defaults.PING_SIZE, validate_default=True, description="ICMP bytes, its 8-byte header included.")
+    size: Size = Field(
+        defaults.PING_SIZE, validate_default=True, description="Bytes of ICMP or UDP, the 8 of its header included."
+    )
+    protocol: Literal["icmp", "udp"] = Field(
+        defaults.PING_PROTOCOL, description="icmp as ping, or udp as irtt: datagrams that a server answers."
+    )
+    dscp: CodePoint = Field(defaults.DSCP, description="Code point of requests and answers.")
     start: Time = Field(defaults.START, validate_default=True, description="The first request.")
     stop: Time | None = Field(None, description="No request at or after this; without it the end of the run.")
     jitter: Time = Field(
@@ -479,11 +522,21 @@ class Ping(_Keys):
     )
 
 
-PresetName = Literal["tcp_upload", "tcp_nup", "tcp_download", "tcp_ndown", "tcp_bidirectional", "ping"]
+PresetName = Literal[
+    "tcp_upload",
+    "tcp_nup",
+    "tcp_download",
+    "tcp_ndown",
+    "tcp_bidirectional",
+    "rrul",
+    "rrul_be",
+    "udp_flood",
+    "ping",
+]
 
 
 class Preset(_Keys):
-    """A test by Flent's name: its TCP flows between two hosts, and a ping over the whole run."""
+    """A test by Flent's name: its flows between two hosts, and its pings over the whole run."""
 
     preset: PresetName = Field(description="Flent's name of the test.")
     hosts: Annotated[list[Name], Field(min_length=2, max_length=2)] = Field(
@@ -493,12 +546,13 @@ class Preset(_Keys):
     flows: Annotated[int, Field(ge=1, le=100_000), _number(minimum=1, maximum=100_000)] = Field(
         defaults.FLOWS, description="Connections of tcp_nup and tcp_ndown."
     )
+    rate: PositiveRate | None = Field(None, description="Data that udp_flood offers.")
     cc: Control | None = Field(None, description="Congestion control of the senders.")
     tsq: SmallQueue | None = Field(None, description="TCP Small Queues setting of the flows.")
-    start: Time = Field(defaults.START, validate_default=True, description="When the TCP flows connect.")
-    stop: Time | None = Field(None, description="When the TCP flows close.")
+    start: Time = Field(defaults.START, validate_default=True, description="When the flows begin.")
+    stop: Time | None = Field(None, description="When the flows end.")
     jitter: Time = Field(defaults.JITTER, validate_default=True, description="As for `tcp`.")
-    interval: Span = Field(defaults.PING_INTERVAL, validate_default=True, description="Interval of the ping.")
+    interval: Span = Field(defaults.PING_INTERVAL, validate_default=True, description="Interval of the pings.")
 
 
 class Measure(_Keys):
@@ -521,7 +575,7 @@ class Measure(_Keys):
 
 
 #: Tags of the union; they begin with `<` so that they can be told from keys in the path of an error.
-TRAFFIC_TAGS: dict[str, type[_Keys]] = {"<tcp>": Tcp, "<ping>": Ping, "<preset>": Preset}
+TRAFFIC_TAGS: dict[str, type[_Keys]] = {"<tcp>": Tcp, "<udp>": Udp, "<ping>": Ping, "<preset>": Preset}
 
 
 def _kind_of_traffic(entry: object) -> str | None:
@@ -532,14 +586,17 @@ def _kind_of_traffic(entry: object) -> str | None:
 
 
 Traffic = Annotated[
-    Annotated[Tcp, Tag("<tcp>")] | Annotated[Ping, Tag("<ping>")] | Annotated[Preset, Tag("<preset>")],
+    Annotated[Tcp, Tag("<tcp>")]
+    | Annotated[Udp, Tag("<udp>")]
+    | Annotated[Ping, Tag("<ping>")]
+    | Annotated[Preset, Tag("<preset>")],
     Discriminator(
         _kind_of_traffic,
         custom_error_type="word",
         custom_error_message="{message}",
         custom_error_context={
             "message": "is not one kind of traffic",
-            "hint": "give it exactly one of the keys tcp, ping and preset: {tcp: client -> server}",
+            "hint": "give it exactly one of the keys tcp, udp, ping and preset: {tcp: client -> server}",
         },
     ),
 ]

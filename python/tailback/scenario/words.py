@@ -28,7 +28,7 @@ SERIES = "series"
 
 #: Code points by name. [rfc2474] [rfc2597] [rfc3246] [rfc4594 §2.3] [rfc5865] [rfc8622]
 DSCP = {
-    "LE": 1, "EF": 46, "VA": 44,
+    "BE": 0, "LE": 1, "EF": 46, "VA": 44,
     **{f"CS{number}": 8 * number for number in range(8)},
     **{f"AF{group}{drop}": 8 * group + 2 * drop for group in range(1, 5) for drop in range(1, 4)},
 }  # fmt: skip
@@ -219,14 +219,16 @@ def _filter(words: list[str]) -> Filter:
         case ["all"]:
             return Filter("all", None, tc.minor(number))
         case ["dscp", word]:
-            return Filter("dscp", _code_point(word), tc.minor(number))
+            return Filter("dscp", code_point(word), tc.minor(number))
         case ["flow" | "from" | "to" as kind, name]:
             return Filter(kind, name, tc.minor(number))
     hint = f"write one of: {', '.join(f'{kind} {word}' for kind, word in _FITS.items())}, all"
     raise WordError(f"`{shown(' '.join(fits))}` is nothing a filter looks at", hint)
 
 
-def _code_point(word: str) -> int:
+def code_point(word: object) -> int:
+    """A value of DSCP by its name or number."""
+    word = str(word)
     if word.upper() in DSCP:
         return DSCP[word.upper()]
     if word.isascii() and word.isdigit() and int(word) < 64:

@@ -155,3 +155,29 @@ fn a_device_that_refuses_what_a_completion_released_is_tried_again_at_the_next_c
     script.complete(1);
     assert_eq!(script.sent()[0], 4);
 }
+
+#[test]
+fn a_timeout_of_data_that_is_still_in_the_host_sends_at_the_next_completion_and_is_not_undone() {
+    let mut script = held(100);
+    script.write(2);
+    script.forget();
+    script.at(ms(1_000));
+    assert_eq!((script.sent().len(), script.cwnd()), (0, 1), "the timer has fired, nothing could leave");
+    script.complete(1);
+    assert_eq!(script.sent(), [0]);
+    script.at(ms(1_050));
+    script.sack_of_original(1, &[]);
+    assert!(script.cwnd() < 10, "the first transmission is acknowledged: {}", script.cwnd());
+}
+
+#[test]
+fn a_timeout_of_data_that_has_left_the_host_is_undone() {
+    let mut script = held(100);
+    script.device = Device::Sends;
+    script.write(2);
+    script.forget();
+    script.at(ms(1_000));
+    assert_eq!((script.sent().contains(&0), script.cwnd()), (true, 1));
+    script.sack_of_original(1, &[]);
+    assert_eq!(script.cwnd(), 100);
+}

@@ -1,4 +1,4 @@
-//! ICMP echo: a request each interval, answered by the destination host's stack. [rfc792]
+//! Echo: a request each interval, answered at once by the destination: by its stack (ICMP) or by a server (UDP). [rfc792]
 
 use tailback_packet::{Ecn, HostId, IPV4_HEADER, Packet, Payload, SocketId};
 use tailback_record::Name;
@@ -17,8 +17,9 @@ pub(crate) struct Ping {
     pub(crate) to: HostId,
     pub(crate) interval: Span,
     pub(crate) stop: SimTime,
-    /// ICMP bytes, header included.
+    /// Bytes of ICMP or UDP, header included; both headers have 8.
     pub(crate) size: u32,
+    pub(crate) tos: u8,
     /// The requesting end; the answering end has the next number.
     pub(crate) socket: SocketId,
     /// By sequence number: when the request was sent, and the round trip if it was answered.
@@ -39,7 +40,7 @@ impl Ping {
             ip_length: IPV4_HEADER + self.size,
             segments: 1,
             ecn: Ecn::NotEct,
-            tos: 0,
+            tos: self.tos,
             flow_hash: conversation_hash(from, to),
             truesize: TRUESIZE,
             charged: false,

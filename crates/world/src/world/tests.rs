@@ -250,3 +250,37 @@ fn a_world_in_which_time_stands_still_ends_with_an_error() {
     let error = World::build(&scenario).unwrap().run(&()).unwrap_err();
     assert!(error.to_string().contains("time stands still"), "{error}");
 }
+
+const FLOOD: &str = r#"{"kind": "udp", "name": "udp", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 1000000000,
+    "rate_bps": 20000000, "size": 1472, "sndbuf": null}"#;
+
+#[test]
+fn udp_above_the_rate_of_a_local_bottleneck_is_held_back_by_its_send_buffer() {
+    let world = ran(&chain(FLOOD));
+    let udp = &world.udp[0];
+    // 10 Mbit/s carry 812.7 frames of 1538 bytes per second; 212,992 bytes hold 93 datagrams of 2304.
+    assert_eq!(world.devices[0].drops.iter().sum::<u64>(), 0);
+    assert!((812..=906).contains(&udp.sent), "{}", udp.sent);
+    assert!(udp.unsent <= udp.send_buffer + 2_304, "{}", udp.unsent);
+}
+
+#[test]
+fn udp_below_the_rate_arrives_after_delay_and_serialization() {
+    let mut scenario = chain(&FLOOD.replace("20000000,", "5000000,"));
+    scenario.record.interval_ns = 10_000_000_000;
+    let counts = ran(&scenario).udp[0].interval;
+    assert_eq!((counts.sent, counts.received), (425, 425));
+    let one_way = Span::from_nanos(1_230_400 + 1_000_000 + 123_040 + 2_000_000);
+    assert_eq!((counts.mean_delay(), counts.longest), (Some(one_way), one_way));
+}
+
+#[test]
+fn a_code_point_is_in_every_packet_of_both_ways() {
+    let marked = PING.replace("\"size\": 64", "\"size\": 64, \"dscp\": 46, \"protocol\": \"udp\"");
+    let mut scenario = chain(&marked);
+    scenario.qdiscs = attached(r#"{"kind": "pfifo", "options": {"limit": 5}}"#);
+    let mut world = ran(&scenario);
+    assert_eq!(round_trips(&world, 0).iter().flatten().count(), 10);
+    let request = world.pings[0].request(SimTime::ZERO);
+    assert_eq!((request.tos, world.pings[0].reply(request, 0).tos), (184, 184));
+}

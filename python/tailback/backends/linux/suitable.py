@@ -85,6 +85,8 @@ def _traffic(scenario: Scenario) -> Iterator[Finding]:
     for entry in scenario["traffic"]:
         if entry["kind"] not in ("tcp", "ping"):
             yield f"the traffic `{entry['name']}` is of the kind `{entry['kind']}`", "use tcp and ping"
+        if entry.get("dscp") or entry.get("protocol"):
+            yield f"the traffic `{entry['name']}` has a code point or a ping over UDP", "leave both out, or use `sim`"
 
 
 def _shapers(scenario: Scenario) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 """Which Flent test a run is, and what its flows are called there [flent flent/tests].
 
 Flent draws only series that the test of the file's `NAME` knows, so a run becomes the test that has its flows. A test
-of four flows each way is `rrul_be`; `rrul` has the same flows in other traffic classes and is chosen by hand.
+of four flows each way is `rrul_be`, or `rrul` if its flows carry code points.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,10 @@ def named(traffic: Sequence[Mapping[str, Any]], directions: Mapping[str, str], w
     kinds = {str(flow["name"]): str(flow["kind"]) for flow in traffic}
     pings = [name for name, kind in kinds.items() if kind == "ping"]
     udp = [name for name, kind in kinds.items() if kind not in ("tcp", "ping")]
+    marked = any(flow.get("dscp") for flow in traffic if flow["kind"] == "tcp")
     test = wanted or _test(len(up), len(down), len(udp))
+    if wanted is None and marked and test == "rrul_be":
+        test = "rrul"
     if test not in TESTS:
         raise NotExportable(f"`{test}` is not a Flent test here\n  hint: there are {', '.join(TESTS)}")
     ways = (udp[:1], []) if test == "udp_flood" else (up, down)

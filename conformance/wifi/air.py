@@ -1,0 +1,65 @@
+"""The air of one run, PPDU by PPDU: the kernel's cell on the left, the simulator's on the right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from conformance.wifi.experiment import Experiment
+from conformance.wifi.simulate import simulated_tables
+
+FROM_S = 10.0
+"""From here on the kernel's cell noted every PPDU."""
+
+
+class Ppdu(NamedTuple):
+    """A line: when, by which radio (0 = access point), and what."""
+
+    t: float
+    radio: int
+    mpdus: int
+    received: int
+    duration_us: float
+    tries: int
+    colliders: int
+    access_us: float
+    queued: int
+
+
+def lines(run: Experiment, truth: Path, count: int) -> Iterator[str]:
+    """`count` PPDUs of each side; times in ms since 10 s."""
+    path = truth / run.family / run.name / "wifi.csv.gz"
+    if not path.exists():
+        raise SystemExit(f"{path}: this run kept no PPDUs; choose one that did")
+    kernel, simulator = kernel_air(path), simulated_air(run)
+    title = f"{'ms':>9} dev {'MPDUs':>7} {'µs':>5} try col {'access':>7} {'queue':>6}"
+    yield f"{title}   {title}"
+    for pair in islice(zip_longest(kernel, simulator), count):
+        yield "   ".join(text(ppdu) for ppdu in pair)
+
+
+def kernel_air(path: Path) -> Iterator[Ppdu]:
+    table = pd.read_csv(path)
+    columns = ["t", "dev", "mpdus", "mpdus_ok", "dur_us", "tries", "colliders", "access_us", "queued"]
+    return (Ppdu(*row) for row in table[table["t"] >= FROM_S][columns].itertuples(index=False))
+
+
+def simulated_air(run: Experiment) -> Iterator[Ppdu]:
+    table = simulated_tables(run)[0]["wifi"]
+    table = table[table["t"] >= FROM_S]
+    radios = {"R": 0} | {f"C{index + 1}": index + 1 for index in range(run.stations)}
+    table = table.assign(dev=table["from"].astype(str).map(radios))
+    columns = ["t", "dev", "mpdus", "received", "duration_us", "tries", "colliders", "access_us", "queued"]
+    return (Ppdu(*row) for row in table[columns].itertuples(index=False))
+
+
+def text(ppdu: Ppdu | None) -> str:
+    if ppdu is None:
+        return ""
+    counts = f"{ppdu.received:>3}/{ppdu.mpdus:<3}"
+    times = f"{1000 * (ppdu.t - FROM_S):9.3f} {ppdu.radio:3d} {counts} {ppdu.duration_us:5.0f}"
+    return f"{times} {ppdu.tries:3d} {ppdu.colliders:3d} {ppdu.access_us:7.0f} {ppdu.queued:6d}"

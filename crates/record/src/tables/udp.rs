@@ -1,0 +1,24 @@
+//! UDP datagrams: offered, received, and how long they took.
+
+use tailback_units::{SimTime, Span};
+
+use crate::Name;
+use crate::table::table;
+
+table! {
+    ///
+    /// What one UDP flow did in one bin; a bin in which it did nothing has no row.
+    Udp of UdpRow, "udp":
+    /// End of the bin.
+    t: SimTime as Seconds,
+    /// The flow.
+    flow: Name as Named,
+    /// Datagrams that its application sent within the bin.
+    sent: u64 as Packets,
+    /// Datagrams that arrived within the bin.
+    received: u64 as Packets,
+    /// Mean one-way delay of those that arrived; null if none did.
+    delay_ms: Option<Span> as Milliseconds,
+    /// Longest one-way delay of those that arrived.
+    longest_ms: Option<Span> as Milliseconds,
+}

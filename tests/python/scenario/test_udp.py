@@ -1,0 +1,77 @@
+"""UDP, code points and RRUL in the experiment file."""
+
+from typing import Any
+
+import pytest
+
+from tailback.scenario import ScenarioError
+
+FILE = """\
+links:
+  - {ends: [client, server], rate: 1gbit, delay: 1ms}
+traffic:
+%s
+duration: 20s
+"""
+
+
+def traffic(scenario: Any, *entries: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = scenario(FILE % "\n".join(f"  - {entry}" for entry in entries))["traffic"]
+    return found
+
+
+def test_a_flood_becomes_that_of_the_contract(scenario: Any) -> None:
+    (flood,) = traffic(scenario, "{udp: client -> server, rate: 300mbit, start: 1s}")
+    assert flood == {
+        "kind": "udp",
+        "name": "udp",
+        "from": 0,
+        "to": 1,
+        "start_ns": 10**9,
+        "stop_ns": 20 * 10**9,
+        "rate_bps": 300_000_000,
+        "size": 1472,
+        "sndbuf": None,
+    }
+
+
+def test_code_points_are_named_or_numbered_and_absent_where_they_are_zero(scenario: Any) -> None:
+    entries = [f"{{tcp: client -> server, name: f{word}, dscp: {word}}}" for word in ("EF", "CS1", "40", "BE")]
+    assert [flow.get("dscp") for flow in traffic(scenario, *entries)] == [46, 8, 40, None]
+
+
+def test_rrul_is_four_marked_flows_each_way_with_three_pings_over_udp_and_one_over_icmp(scenario: Any) -> None:
+    found = traffic(scenario, "{preset: rrul, hosts: [client, server], start: 5s, stop: 15s}")
+    marks = {flow["name"]: flow.get("dscp", 0) for flow in found}
+    flows = {"BE": 0, "BK": 8, "CS5": 40, "EF": 46}
+    assert marks == {
+        **{f"upload.{mark}": dscp for mark, dscp in flows.items()},
+        **{f"download.{mark}": dscp for mark, dscp in flows.items()},
+        "ping": 0,
+        **{f"udp-ping.{mark}": flows[mark] for mark in ("EF", "BK", "BE")},
+    }
+    assert {flow["name"]: flow.get("protocol") for flow in found if flow["kind"] == "ping"} == {
+        "ping": None,
+        **dict.fromkeys(("udp-ping.EF", "udp-ping.BK", "udp-ping.BE"), "udp"),
+    }
+
+
+def test_rrul_be_has_no_marks(scenario: Any) -> None:
+    found = traffic(scenario, "{preset: rrul_be, hosts: [client, server]}")
+    assert len(found) == 12
+    assert not any("dscp" in flow for flow in found)
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("{udp: client -> server, rate: 1mbit, size: 1473b}", "`1473b` does not fit into a datagram here"),
+        ("{udp: client -> server, rate: 1mbit, dscp: XX}", "`XX` is not a code point"),
+        ("{udp: client -> server}", "rate"),
+        ("{preset: rrul, hosts: [client, server], rate: 1mbit}", "`rrul` does not take a rate"),
+    ],
+)
+def test_what_is_wrong_is_named(scenario: Any, entry: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match="traffic") as refused:
+        traffic(scenario, entry)
+    assert message in str(refused.value)

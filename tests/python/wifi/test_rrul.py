@@ -1,0 +1,58 @@
+"""RRUL and UDP over a cell: what a code point is worth on the air, and what becomes of too many datagrams."""
+
+import functools
+from typing import Any
+
+import pandas as pd
+
+from tailback.analysis.udp import udp_delay_samples, udp_loss
+from tailback.analysis.window import Window
+from tailback.backends.sim import Sim
+from tailback.scenario import loads
+
+CELL = """\
+links:
+  - wifi: {ap: router, stations: [client]}
+    standard: 802.11n
+    width: 40MHz
+    mcs: 15
+    guard: 400ns
+    driver: ath9k
+  - {ends: [router, server], rate: 1gbit, delay: 1ms}
+traffic:
+%s
+duration: 6s
+"""
+WINDOW = Window(2 * 10**9, 6 * 10**9)
+
+
+@functools.cache
+def tables(*entries: str) -> dict[str, pd.DataFrame]:
+    sim = Sim()
+    text = CELL % "\n".join(f"  - {entry}" for entry in entries)
+    scenario: dict[str, Any] = dict(loads(text).runs()[0].scenario)
+    return {name: table.to_pandas() for name, table in sim.run(scenario, sim.new_progress()).tables.items()}
+
+
+def test_in_rrul_voice_is_answered_and_background_is_not() -> None:
+    found = tables("{preset: rrul, hosts: [client, server]}")
+    ping = found["ping"][found["ping"]["t"] > 2]
+    share = ping["rtt_ms"].notna().groupby(ping["ping"].astype(str)).mean()
+    # Saturated voice and video of both radios leave best effort and background next to nothing.
+    assert share["udp-ping.EF"] > 0.9
+    assert share["udp-ping.BK"] <= share["udp-ping.BE"] < share["udp-ping.EF"]
+
+
+def test_a_flood_fills_aggregates_and_what_is_too_much_is_lost() -> None:
+    found = tables("{udp: client -> server, rate: 300mbit, sndbuf: 100mb}")
+    loss = udp_loss(found["udp"], WINDOW)["udp"]
+    # 248 of 300 Mbit/s get through (32 frames per aggregate), the rest is dropped above the radio.
+    assert 0.15 < loss < 0.2
+    assert found["wifi"][found["wifi"]["t"] > 2]["mpdus"].median() == 32
+
+
+def test_a_call_waits_for_the_access_point_and_loses_nothing() -> None:
+    found = tables("{udp: server -> client, rate: 1mbit, size: 160b, name: call, dscp: EF}")
+    assert udp_loss(found["udp"], WINDOW)["call"] < 0.01
+    delays = udp_delay_samples(found["udp"], WINDOW)["call"]
+    assert 1.0 < delays.mean() < 1.3
