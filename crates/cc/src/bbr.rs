@@ -22,6 +22,11 @@
 pub(crate) mod aggregation;
 pub(crate) mod bandwidth;
 mod policer;
+/// Slow flows send one segment per skb.
+fn least_tso_segs(window: &Window) -> u32 {
+    if window.pacing_rate.bytes_per_sec() < SLOW_RATE { 1 } else { 2 }
+}
+
 #[cfg(test)]
 mod tests;
 
@@ -232,8 +237,8 @@ impl Moments for Bbr {
         }
     }
 
-    fn min_tso_segs(&self, window: &Window) -> u32 {
-        if window.pacing_rate.bytes_per_sec() < SLOW_RATE { 1 } else { 2 }
+    fn min_tso_segs(&self, window: &Window) -> Option<u32> {
+        Some(least_tso_segs(window))
     }
 
     fn gauges(&self, flow: &Flow, show: &mut dyn FnMut(&'static str, f64)) {
@@ -594,7 +599,7 @@ impl Bbr {
     /// Segments of an skb at the present pacing rate.
     fn tso_segs_goal(&self, flow: &Flow, window: &Window) -> u64 {
         let bytes = (window.pacing_rate.bytes_per_sec() >> flow.pacing_shift).min(LARGEST_SKB);
-        let least = u64::from(self.min_tso_segs(window));
+        let least = u64::from(least_tso_segs(window));
         (bytes / u64::from(flow.mss)).max(least).min(MOST_TSO_SEGS)
     }
 

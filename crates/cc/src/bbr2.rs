@@ -21,6 +21,11 @@
 //! Deviations: no ECN (off by default there), no shortcut for ACKs that change nothing. [`bbr3`](crate::bbr3) is the
 //! same machine with another [`Profile`].
 
+/// Slow flows send one segment per skb.
+fn least_tso_segs(window: &Window) -> u32 {
+    if window.pacing_rate.bytes_per_sec() < SLOW_RATE { 1 } else { 2 }
+}
+
 #[cfg(test)]
 mod tests;
 
@@ -364,8 +369,8 @@ impl Moments for Bbr2 {
         }
     }
 
-    fn min_tso_segs(&self, window: &Window) -> u32 {
-        if window.pacing_rate.bytes_per_sec() < SLOW_RATE { 1 } else { 2 }
+    fn min_tso_segs(&self, window: &Window) -> Option<u32> {
+        Some(least_tso_segs(window))
     }
 
     fn gauges(&self, flow: &Flow, show: &mut dyn FnMut(&'static str, f64)) {
@@ -997,7 +1002,7 @@ impl Bbr2 {
         let near = LARGEST_SKB.checked_shr(u32::try_from(halvings).unwrap_or(u32::MAX)).unwrap_or(0);
         let paced = window.pacing_rate.bytes_per_sec() >> flow.pacing_shift;
         let bytes = paced.saturating_add(near).min(u64::from(flow.gso_max_size));
-        let least = u64::from(self.min_tso_segs(window));
+        let least = u64::from(least_tso_segs(window));
         (bytes / u64::from(flow.mss)).max(least).min(MOST_TSO_SEGS)
     }
 

@@ -30,9 +30,9 @@ pub trait Moments: Send {
     fn pkts_acked(&mut self, _sample: &AckSample, _flow: &Flow, _window: &mut Window) {}
     /// A segment was marked lost; one that was sent again and is lost again counts again.
     fn segment_lost(&mut self, _segment: &LostSegment, _flow: &Flow, _window: &mut Window) {}
-    /// Fewest segments of one skb that TSO autosizing may choose.
-    fn min_tso_segs(&self, _window: &Window) -> u32 {
-        2
+    /// Fewest segments of one skb that TSO autosizing may choose; `None` = `net.ipv4.tcp_min_tso_segs`.
+    fn min_tso_segs(&self, _window: &Window) -> Option<u32> {
+        None
     }
     /// Numbers of its own, under the names of `struct tcp_cc_info` where it has some.
     fn gauges(&self, _flow: &Flow, _show: &mut dyn FnMut(&'static str, f64)) {}

@@ -18,7 +18,7 @@
 use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs, Span};
 
-use crate::hystart::{HyStart, Settings};
+use crate::hystart::{HyStart, RoundStart, Settings};
 use crate::module_param::{flag, number, packets};
 use crate::{AckSample, CaState, Control, CwndEvent, Flow, Moments, Row, Window, WindowControl};
 
@@ -52,6 +52,13 @@ const PARAMETERS: &[Parameter] = &[
     number("hystart_detect", 3, 0, 3, "detectors: 1 = ACK train, 2 = delay, 3 = both"),
     packets("hystart_low_window", 16, 2, "hystart leaves smaller windows alone"),
     number("hystart_ack_delta_us", 2_000, 1, 1_000_000, "ACKs further apart (µs) are not of one train"),
+    number(
+        "hystart_rounds",
+        2,
+        0,
+        2,
+        "rounds begin 0 = after judging an ACK, 1 = from the low window on, 2 = always",
+    ),
 ];
 
 /// The registry row.
@@ -78,6 +85,8 @@ fn tuning(given: &Parameters) -> Result<Tuning, ParameterError> {
         delay: detect & 2 != 0,
         low_window: Segs(get("hystart_low_window")? as u32),
         ack_delta_us: get("hystart_ack_delta_us")?,
+        rounds: [RoundStart::AfterJudging, RoundStart::FromLowWindow, RoundStart::Always]
+            [get("hystart_rounds")? as usize],
     };
     Ok(Tuning {
         fast_convergence: get("fast_convergence")? != 0,

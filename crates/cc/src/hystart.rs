@@ -12,7 +12,8 @@
 //!
 //! Rounds are counted as in stable 6.12 kernels that carry the round-start fix of early 2025: also below the low
 //! window, in the same ACK before its RTT is judged. From 5.16 until that fix rounds began only at the low window,
-//! before 5.16 after judging the ACK. Our kernel runs have the fix: 10 Mbit/s and 0.2 ms end slow start at 21 segments.
+//! before 5.16 after judging the ACK ([`RoundStart`]). Our kernel runs have the fix: 10 Mbit/s and 0.2 ms end slow start
+//! at 21 segments.
 
 use tailback_units::{Segs, SimTime};
 
@@ -40,6 +41,19 @@ pub struct Settings {
     pub low_window: Segs,
     /// ACKs further apart than this, in µs, are not of one train.
     pub ack_delta_us: u64,
+    /// When a round begins.
+    pub rounds: RoundStart,
+}
+
+/// When a round is found to have ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RoundStart {
+    /// After the ACK has been judged. [linux-5.10 tcp_cubic.c bictcp_cong_avoid]
+    AfterJudging,
+    /// Before that, from the low window on. [linux-5.16 tcp_cubic.c hystart_update]
+    FromLowWindow,
+    /// Before that, at any window. [linux-6.12 tcp_cubic.c hystart_update]
+    Always,
 }
 
 /// Why slow start ended.
@@ -102,12 +116,29 @@ impl HyStart {
         if self.exit.is_some() || !window.in_slow_start() {
             return;
         }
+        let rounds = self.settings.rounds;
+        if rounds == RoundStart::Always {
+            self.begin_round(flow);
+        }
+        if window.cwnd >= self.settings.low_window {
+            if rounds == RoundStart::FromLowWindow {
+                self.begin_round(flow);
+            }
+            self.judge(rtt_us, min_rtt_us, flow, window);
+        }
+        if rounds == RoundStart::AfterJudging {
+            self.begin_round(flow);
+        }
+    }
+
+    /// What was unsent when the round began is acknowledged.
+    fn begin_round(&mut self, flow: &Flow) {
         if flow.snd_una > self.round.ends_after {
             self.round = Round::starting(flow);
         }
-        if window.cwnd < self.settings.low_window {
-            return;
-        }
+    }
+
+    fn judge(&mut self, rtt_us: u64, min_rtt_us: u64, flow: &Flow, window: &mut Window) {
         let train =
             self.settings.ack_train && self.train_fills_the_pipe(pipe_us(min_rtt_us, flow, window), flow);
         let delay = self.settings.delay && self.delay_has_grown(rtt_us, min_rtt_us);
@@ -163,8 +194,13 @@ mod tests {
 
     use super::*;
 
-    const SETTINGS: Settings =
-        Settings { ack_train: true, delay: true, low_window: Segs(16), ack_delta_us: 2_000 };
+    const SETTINGS: Settings = Settings {
+        ack_train: true,
+        delay: true,
+        low_window: Segs(16),
+        ack_delta_us: 2_000,
+        rounds: RoundStart::Always,
+    };
     const MSS: u64 = 1000;
 
     /// A slow start that acknowledges `per_ack` segments at each given moment; what it learns it learns from HyStart.

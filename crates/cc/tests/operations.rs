@@ -233,7 +233,7 @@ impl Sender {
             // A cut leaves two; Vegas and Westwood move the threshold with a window of one.
             assert!(self.window.ssthresh >= Segs::ONE, "{}: ssthresh {}", row.name, self.window.ssthresh);
         }
-        assert!(self.control.read().min_tso_segs(&self.window) >= 1, "{}", row.name);
+        assert!(self.control.read().min_tso_segs(&self.window) != Some(0), "{}", row.name);
         self.control.read().gauges(&self.flow, &mut |name, value| {
             assert!(value.is_finite() && value >= 0.0, "{}: {name} is {value}", row.name);
         });

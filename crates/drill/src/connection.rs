@@ -19,8 +19,10 @@ use crate::sockets::SocketOptions;
 const MSS_DEFAULT: u32 = 536;
 /// Largest shift of a window. [rfc7323 §2.3]
 const SCALE_MAX: u8 = 14;
-/// Bytes of IPv4 and TCP headers without options.
-const HEADERS: u32 = 40;
+/// Bytes of a TCP header without options.
+const TCP_HEADER: u32 = 20;
+/// Segments of an skb at most. [linux-6.12 netdevice.h GSO_MAX_SEGS]
+const GSO_MAX_SEGS: u32 = 65_535;
 /// The machine keeps its own send buffer out of the way: writes are bounded by the buffers of [`Skbs`].
 const SNDBUF_UNBOUNDED: u64 = 1 << 40;
 
@@ -47,7 +49,15 @@ pub(crate) struct Connection {
     pub(crate) orphaned: bool,
     /// The application has closed its sending side.
     pub(crate) shut: bool,
+    /// The application has closed its receiving side.
+    pub(crate) deaf: bool,
     pub(crate) accepted: bool,
+    /// `TCP_CORK`: short segments wait for more.
+    pub(crate) corked: bool,
+    /// Bytes of the last short segment that wait for more, and that the machine does not know of.
+    pub(crate) held: u64,
+    /// `TCP_NOTSENT_LOWAT`.
+    pub(crate) notsent_lowat: u64,
     /// Its next call fails with this.
     pub(crate) error: Option<&'static str>,
     pub(crate) segments: Counted,
@@ -129,13 +139,17 @@ impl Connection {
         Connection {
             endpoint,
             phase,
-            skbs: Skbs::new(u64::from(MSS_DEFAULT), host.segmentation_offload),
+            skbs: Skbs::new(u64::from(MSS_DEFAULT), host.builds_trains()),
             agreement,
             peer_scale: 0,
             sndbuf: options.sndbuf,
             orphaned: false,
             shut: false,
+            deaf: false,
             accepted: false,
+            corked: false,
+            held: 0,
+            notsent_lowat: host.notsent_lowat,
             error: None,
             segments: Counted::default(),
             finished: false,
@@ -147,7 +161,6 @@ impl Connection {
 
     /// Reads the options of the peer's SYN or SYN-ACK.
     pub(crate) fn synchronise(&mut self, syn: &SegmentSpec, host: &Host) -> Result<(), NotInjectable> {
-        self.refuse_ecn(syn, host)?;
         self.origin.remote = syn.seq;
         let options = listed(syn);
         let has = |wanted: fn(&TcpOption) -> bool| options.iter().any(wanted);
@@ -169,44 +182,34 @@ impl Connection {
         self.peer_scale = scale.filter(|_| self.agreement.window_scaling).unwrap_or(0);
         self.endpoint.agree(self.agreement);
         let mss = u64::from(self.endpoint.tcp_info(SimTime::ZERO).snd_mss);
-        self.skbs = Skbs::new(mss, host.segmentation_offload);
+        self.skbs = Skbs::new(mss, host.builds_trains());
         Ok(())
-    }
-
-    fn refuse_ecn(&self, syn: &SegmentSpec, host: &Host) -> Result<(), NotInjectable> {
-        let asked = syn.flags.has(Flags::ECE) && (syn.flags.has(Flags::ACK) || syn.flags.has(Flags::CWR));
-        let agrees = match self.phase {
-            Phase::SynSent => host.ecn == EcnPolicy::Requests,
-            _ => host.ecn != EcnPolicy::Off,
-        };
-        match asked && agrees {
-            true => Err(NotInjectable("ECN would be negotiated here and is not modelled".to_owned())),
-            false => Ok(()),
-        }
     }
 }
 
 fn config(host: &Host, options: &SocketOptions) -> EndpointConfig {
     let mut settings = host.tcp.clone();
+    settings.gso_max_segs = if host.builds_trains() { GSO_MAX_SEGS } else { 1 };
     settings.ecn = match host.ecn {
         EcnPolicy::Off => EcnUse::Never,
         EcnPolicy::Requests => EcnUse::Always,
         EcnPolicy::Accepts => EcnUse::WhenAsked,
     };
     if let Some(mss) = options.mss {
-        settings.mtu = settings.mtu.min(mss + HEADERS);
-    }
-    if let Some(rcvbuf) = options.rcvbuf {
-        // A buffer that was chosen does not grow.
-        settings.rmem = [settings.rmem[0], rcvbuf, rcvbuf / 2];
+        settings.mtu = settings.mtu.min(mss + settings.ip.header() + TCP_HEADER);
     }
     let name = options.congestion_control.as_deref().unwrap_or(&host.congestion_control);
-    let parameters = host.parameters.get(name).cloned().unwrap_or_default();
+    let mut parameters = host.parameters.get(name).cloned().unwrap_or_default();
     let row = tailback_cc::registry::find(name).expect("names of controls are checked when they are set");
+    host.tcp.stack.adapt(row, &mut parameters);
     let control =
         tailback_cc::registry::build(name, &parameters).expect("parameters are checked when they are set");
     EndpointConfig {
-        options: tailback_tcp::SocketOptions::default(),
+        options: tailback_tcp::SocketOptions {
+            // The machine doubles it again.
+            rcvbuf: options.rcvbuf.map(|bytes| bytes / 2),
+            ..tailback_tcp::SocketOptions::default()
+        },
         socket: SocketId(0),
         peer: SocketId(1),
         peer_host: HostId(1),

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use tailback_tcp::Settings;
+use tailback_tcp::{Settings, TimerRounding};
 use tailback_units::Parameters;
 
 /// Bytes of a receive and of a send buffer in the production settings that `defaults.sh` of packetdrill makes.
@@ -47,15 +47,17 @@ pub(crate) struct Host {
     /// Module parameters by control.
     pub(crate) parameters: BTreeMap<String, Parameters>,
     pub(crate) discipline: Discipline,
+    /// `net.ipv4.tcp_notsent_lowat`.
+    pub(crate) notsent_lowat: u64,
     /// Several segments may leave as one packet (TSO, GSO).
     pub(crate) segmentation_offload: bool,
-    pub(crate) min_tso_segs: u32,
-    pub(crate) tso_rtt_log: u32,
 }
 
 impl Host {
     /// A Linux that nobody has set up.
     pub(crate) fn new(tcp: Settings) -> Self {
+        // A script cannot know where on the kernel's timer wheel it runs, and its times are those of one level.
+        let tcp = Settings { timer_rounding: TimerRounding::Jiffy, ..tcp };
         Host {
             tcp,
             timestamps: true,
@@ -65,10 +67,16 @@ impl Host {
             congestion_control: "cubic".to_owned(),
             parameters: BTreeMap::new(),
             discipline: Discipline::Fifo,
+            notsent_lowat: u64::from(u32::MAX),
             segmentation_offload: true,
-            min_tso_segs: 2,
-            tso_rtt_log: 9,
         }
+    }
+
+    /// TCP makes buffers of several segments: since Linux 4.17 always, and below the discipline they are cut if the
+    /// device cannot. [linux-4.17 tcp_output.c]
+    pub(crate) fn builds_trains(&self) -> bool {
+        let obeys_device = ["linux-4.14", "freebsd-9"].contains(&self.tcp.stack.name);
+        self.segmentation_offload || !obeys_device
     }
 
     /// `defaults.sh` of packetdrill: what it sets that is not the kernel's own default.
@@ -112,8 +120,10 @@ impl Host {
             "tcp_pacing_ss_ratio" => self.tcp.pacing_ss_ratio = number(value, 1_000)?,
             "tcp_pacing_ca_ratio" => self.tcp.pacing_ca_ratio = number(value, 1_000)?,
             "tcp_limit_output_bytes" => self.tcp.limit_output_bytes = number(value, i32::MAX as u32)?.into(),
-            "tcp_min_tso_segs" => self.min_tso_segs = number(value, 64)?.max(1),
-            "tcp_tso_rtt_log" => self.tso_rtt_log = number(value, 31)?,
+            "tcp_min_tso_segs" => self.tcp.min_tso_segs = number(value, 64)?.max(1),
+            "tcp_tso_rtt_log" => self.tcp.stack.tso_rtt_log = Some(number(value, 31)?).filter(|log| *log > 0),
+            "tcp_notsent_lowat" if value == "-1" => self.notsent_lowat = u64::from(u32::MAX),
+            "tcp_notsent_lowat" => self.notsent_lowat = number(value, u32::MAX)?.into(),
             "tcp_ecn" => self.ecn = ecn(value)?,
             "tcp_congestion_control" => {
                 tailback_cc::registry::find(value)?;
@@ -167,7 +177,6 @@ const USUAL_ONLY: &[(&str, &[&str])] = &[
     ("tcp_recovery", &["1"]),
     ("tcp_reordering", &["3"]),
     ("tcp_moderate_rcvbuf", &["1"]),
-    ("tcp_notsent_lowat", &["4294967295", "-1"]),
     ("tcp_app_win", &["31"]),
     ("tcp_thin_linear_timeouts", &["0"]),
     ("tcp_mtu_probing", &["0"]),

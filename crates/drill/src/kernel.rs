@@ -9,12 +9,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_packet::{Ecn, Packet, Payload, Segment, SegmentFlags};
 use tailback_tcp::Transmitted;
-use tailback_units::{SimTime, Span};
+use tailback_units::SimTime;
 
 use crate::connection::{Connection, Departed, NotInjectable, Phase};
-use crate::host::{Discipline, EcnPolicy, Host};
-use crate::script::{Flags, SegmentSpec};
-use crate::skbs::{Quota, autosize};
+use crate::host::{Discipline, Host};
+use crate::script::{EcnSpec, Flags, SegmentSpec};
 use crate::sockets::SocketOptions;
 
 /// A script's time 0: well after the machine's, and a quarter into a jiffy, as packetdrill starts. [packetdrill]
@@ -51,6 +50,15 @@ pub(crate) struct Kernel {
     held: Vec<(SimTime, usize, Packet)>,
     draws: Xoshiro256PlusPlus,
     steps: u64,
+}
+
+/// How a write ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ending {
+    /// Its last byte is pushed.
+    Pushed,
+    /// More follows (`MSG_MORE`): a short segment waits.
+    More,
 }
 
 /// A machine acts again and again at one instant, or a script waits for ever.
@@ -176,34 +184,45 @@ impl Kernel {
         handler_due
     }
 
-    /// Packets leave together: what is contiguous is sent as the kernel would have cut it.
+    /// Packets leave, cut below the device if it has no segmentation of its own.
     fn depart(&mut self, index: usize, packets: Vec<Packet>) {
-        let now = self.now;
-        let connection = &mut self.connections[index];
-        connection.segments.sent += packets.len() as u64;
-        let mut quota = quota(connection, &self.host, packets.len(), now);
-        let segments = packets.into_iter().filter_map(|packet| match packet.payload {
-            Payload::Tcp(segment) => Some((segment, packet.ecn)),
-            _ => None,
-        });
-        for run in runs(segments) {
-            for departed in cut(connection, run, &mut quota) {
-                self.wire.push_back(OnWire { at: now, connection: index, departed });
+        for packet in packets {
+            let connection = &mut self.connections[index];
+            connection.segments.sent += u64::from(packet.segments);
+            let Payload::Tcp(segment) = &packet.payload else { continue };
+            let mut flags = segment.flags;
+            if segment.length > 0 {
+                let push = connection.skbs.leave(segment.seq, segment.seq + u64::from(segment.length));
+                flags = flags.without(SegmentFlags::PSH);
+                flags = if push { flags.with(SegmentFlags::PSH) } else { flags };
             }
+            let whole = Packet { payload: Payload::Tcp(Segment { flags, ..segment.clone() }), ..packet };
+            let cut = if self.host.segmentation_offload || whole.segments == 1 {
+                vec![whole]
+            } else {
+                whole.into_segments()
+            };
+            self.wire.extend(cut.iter().filter_map(|packet| {
+                let Payload::Tcp(segment) = &packet.payload else { return None };
+                Some(OnWire { at: self.now, connection: index, departed: departed(segment, packet.ecn) })
+            }));
         }
     }
 
     /// The host sends a RST of its own.
     pub(crate) fn send_reset(&mut self, index: usize, seq: u64, ack: Option<u64>) {
         let flags = ack.map_or(Flags::RST, |_| Flags::RST.with(Flags::ACK));
+        // Only a socket's own reset has options; one without a socket does not know of any.
+        let of_socket = self.connections[index].phase == Phase::Established && ack.is_some();
+        let stamps = self.connections[index].endpoint.timestamps(self.now).filter(|_| of_socket);
         let departed = Departed {
             flags,
             seq,
             length: 0,
             ack: ack.unwrap_or(0),
             window: 0,
-            tsval: None,
-            tsecr: None,
+            tsval: stamps.map(|(val, _)| val),
+            tsecr: stamps.map(|(_, echo)| echo),
             sack: Vec::new(),
             mss: 0,
             ecn: Ecn::NotEct,
@@ -211,60 +230,6 @@ impl Kernel {
         self.connections[index].phase = Phase::Reset;
         self.wire.push_back(OnWire { at: self.now, connection: index, departed });
     }
-}
-
-fn quota(connection: &Connection, host: &Host, leaving: usize, now: SimTime) -> Quota {
-    let info = connection.endpoint.tcp_info(now);
-    let in_flight = (info.unacked.0 + info.retrans.0).saturating_sub(info.sacked.0 + info.lost.0);
-    let min_rtt = info.min_rtt.map_or(u64::MAX, Span::as_micros);
-    let rate = info.pacing_rate.bytes_per_sec();
-    let size = autosize(rate, min_rtt, u64::from(info.snd_mss), host.tso_rtt_log);
-    Quota {
-        cwnd: info.snd_cwnd.0,
-        in_flight: in_flight.saturating_sub(leaving as u32),
-        autosize: size.max(u64::from(host.min_tso_segs)) as u32,
-    }
-}
-
-/// Segments that follow each other without a gap.
-fn runs(segments: impl Iterator<Item = (Segment, Ecn)>) -> Vec<Vec<(Segment, Ecn)>> {
-    let mut runs: Vec<Vec<(Segment, Ecn)>> = Vec::new();
-    for (segment, ecn) in segments {
-        let joins = runs.last().and_then(|run| run.last()).is_some_and(|(last, mark)| {
-            last.length > 0 && segment.length > 0 && last.end() == segment.seq && *mark == ecn
-        });
-        match runs.last_mut() {
-            Some(run) if joins => run.push((segment, ecn)),
-            _ => runs.push(vec![(segment, ecn)]),
-        }
-    }
-    runs
-}
-
-/// A run as the packets that the kernel makes of it.
-fn cut(connection: &mut Connection, run: Vec<(Segment, Ecn)>, quota: &mut Quota) -> Vec<Departed> {
-    let (Some((first, ecn)), Some((last, _))) = (run.first(), run.last()) else { return Vec::new() };
-    let whole = departed(first, *ecn);
-    if first.length == 0 {
-        return vec![whole];
-    }
-    let end = last.seq + u64::from(last.length);
-    let trains = connection.skbs.leave(first.seq, end, *quota);
-    quota.in_flight += run.len() as u32;
-    let fin = last.flags.contains(SegmentFlags::FIN);
-    let cut = |train: &crate::skbs::Train| {
-        let mut part =
-            Departed { seq: train.start, length: (train.end - train.start) as u32, ..whole.clone() };
-        part.flags = part.flags.without(Flags::PSH).without(Flags::FIN);
-        if train.push {
-            part.flags = part.flags.with(Flags::PSH);
-        }
-        if fin && train.end == end {
-            part.flags = part.flags.with(Flags::FIN);
-        }
-        part
-    };
-    trains.iter().map(cut).collect()
 }
 
 fn departed(segment: &Segment, ecn: Ecn) -> Departed {
@@ -286,9 +251,6 @@ fn departed(segment: &Segment, ecn: Ecn) -> Departed {
 impl Kernel {
     /// A socket connects: its SYN leaves.
     pub(crate) fn connect(&mut self, options: &SocketOptions) -> Result<usize, NotInjectable> {
-        if self.host.ecn == EcnPolicy::Requests {
-            return Err(NotInjectable("net.ipv4.tcp_ecn=1 asks for ECN, which is not modelled".to_owned()));
-        }
         self.connections.push(Connection::connect(&self.host, options, self.now));
         let index = self.connections.len() - 1;
         self.drain(index);
@@ -404,6 +366,10 @@ impl Kernel {
         let segment = connection.arriving(spec, gso_size)?;
         let has_ack = segment.flags.contains(SegmentFlags::ACK);
         let has_syn = segment.flags.contains(SegmentFlags::SYN);
+        if connection.phase == Phase::Established && !has_ack && !has_syn {
+            // [rfc9293 §3.10.7.4] [linux-6.12 tcp_input.c tcp_rcv_established]
+            return Ok(());
+        }
         if connection.phase == Phase::SynReceived && !has_syn {
             if !has_ack {
                 return Ok(());
@@ -415,7 +381,8 @@ impl Kernel {
             connection.phase = Phase::Established;
         }
         let (rcv_nxt, snd_nxt) = connection.endpoint.positions();
-        if connection.orphaned && segment.length > 0 && segment.end() > rcv_nxt {
+        let nobody_reads = connection.orphaned || (connection.shut && connection.deaf);
+        if nobody_reads && segment.length > 0 && segment.end() > rcv_nxt {
             // Nobody will read it. [linux-6.12 tcp_input.c tcp_rcv_state_process]
             self.refuse(index, &segment);
             return Ok(());
@@ -431,43 +398,82 @@ impl Kernel {
             connection.skbs.split(block.end);
         }
         let truesize = segment.length + self.host.tcp.stack.skb_overhead;
-        connection.endpoint.take(segment, Ecn::NotEct, truesize, now, &mut self.draws);
+        connection.endpoint.take(segment, mark(spec.ecn), truesize, now, &mut self.draws);
         self.drain(index);
         Ok(())
+    }
+}
+
+/// The mark of a packet; those of a script that say nothing have none. [packetdrill]
+fn mark(ecn: EcnSpec) -> Ecn {
+    match ecn {
+        EcnSpec::Unchecked | EcnSpec::NotEct => Ecn::NotEct,
+        EcnSpec::Ect0 | EcnSpec::Ect01 => Ecn::Ect0,
+        EcnSpec::Ect1 => Ecn::Ect1,
+        EcnSpec::Ce => Ecn::Ce,
     }
 }
 
 /// The send buffer.
 impl Kernel {
     /// Bytes that a socket takes from a write of `bytes` now.
-    pub(crate) fn write(&mut self, index: usize, bytes: u64) -> u64 {
+    pub(crate) fn write(&mut self, index: usize, bytes: u64, ending: Ending) -> u64 {
         let mut accepted = 0;
         while accepted < bytes {
             let limit = self.sndbuf(index);
-            let connection = &mut self.connections[index];
-            let room = connection.skbs.room(bytes - accepted, limit, SKB_OVERHEAD);
-            let taken = if room > 0 { connection.endpoint.write(room, self.now) } else { 0 };
-            if taken == 0 {
+            if self.unsent(index) >= self.connections[index].notsent_lowat {
                 break;
             }
-            accepted += taken;
-            connection.skbs.append(taken);
-            if accepted == bytes {
+            let connection = &mut self.connections[index];
+            let room = connection.skbs.room(bytes - accepted, limit, SKB_OVERHEAD);
+            if room == 0 {
+                break;
+            }
+            accepted += room;
+            connection.skbs.append(room);
+            let holds = accepted == bytes && (ending == Ending::More || connection.corked);
+            if accepted == bytes && ending == Ending::Pushed {
                 connection.skbs.push_last();
             }
-            // The kernel sends while it copies: a buffer whose front has left takes more.
-            self.drain(index);
+            self.hand_in(index, room, holds);
         }
-        if accepted > 0 {
+        if accepted > 0 && ending == Ending::Pushed {
             self.connections[index].skbs.push_last();
         }
         accepted
     }
 
-    /// A third of the buffer is free again. [linux-6.12 stream.c sk_stream_write_space]
+    /// Bytes go to the machine, which sends while the application still copies: a buffer whose front has left takes
+    /// more. A short end may be held back.
+    fn hand_in(&mut self, index: usize, bytes: u64, holds_short_end: bool) {
+        let unsent = self.unsent(index);
+        let connection = &mut self.connections[index];
+        let mss = u64::from(connection.endpoint.tcp_info(self.now).snd_mss);
+        let short = if holds_short_end { (unsent + bytes) % mss } else { 0 };
+        let whole = connection.held + bytes;
+        connection.held = short.min(whole);
+        if whole > connection.held {
+            connection.endpoint.write(whole - connection.held, self.now);
+        }
+        self.drain(index);
+    }
+
+    /// What waited for more waits no longer.
+    pub(crate) fn release_short_end(&mut self, index: usize) {
+        self.hand_in(index, 0, false);
+    }
+
+    /// Written and not sent, held back or not.
+    fn unsent(&self, index: usize) -> u64 {
+        let connection = &self.connections[index];
+        connection.endpoint.tcp_info(self.now).notsent_bytes.0 + connection.held
+    }
+
+    /// A third of the buffer is free again. [linux-6.12 stream.c sk_stream_write_space, tcp_ipv4.c tcp_stream_memory_free]
     pub(crate) fn writable(&self, index: usize) -> bool {
         let (limit, queued) = (self.sndbuf(index), self.connections[index].skbs.memory(SKB_OVERHEAD));
-        queued < limit && limit - queued >= queued / 2
+        let few_unsent = 2 * self.unsent(index) < self.connections[index].notsent_lowat;
+        few_unsent && queued < limit && limit - queued >= queued / 2
     }
 
     /// What the application chose, or room for cwnd twice over.

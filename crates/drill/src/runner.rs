@@ -10,6 +10,7 @@
 //! compared, as in packetdrill. [packetdrill]
 
 use tailback_cc::CaState;
+use tailback_packet::IpVersion;
 use tailback_tcp::{Settings, Stack};
 use tailback_units::{Rate, SimTime, Span};
 
@@ -17,7 +18,7 @@ use crate::connection::{Departed, NotInjectable, Phase};
 use crate::host::Host;
 use crate::kernel::{Kernel, Restless, START};
 use crate::notation::difference;
-use crate::script::{Action, Call, EcnSpec, Event, Flags, OptionLine, Script, SegmentSpec, Time, Value};
+use crate::script::{Action, Call, Event, OptionLine, Script, SegmentSpec, Time, Value};
 use crate::shell;
 use crate::sockets::{CallError, Progress, RESULT_AS_NAMED, Returned, Sockets, Waiting};
 use crate::{Finding, LineNumber, Report, Snippet, Verdict};
@@ -90,6 +91,9 @@ impl RunSettings {
             "mss" => self.gso_size = Some(number(65_535)? as u16),
             "mtu" => host.tcp.mtu = number(65_535).ok().filter(|mtu| *mtu >= 576).ok_or_else(refused)? as u32,
             "ip_version" if option.value == "ipv4" => {}
+            "ip_version" if option.value == "ipv6" => host.tcp.ip = IpVersion::V6,
+            // The clock of timestamps that is modelled.
+            "tcp_ts_tick_usecs" if matches!(option.value.as_str(), "0" | "1000") => {}
             name if ADDRESSING.contains(&name) => {}
             _ => return Err(refused()),
         }
@@ -243,9 +247,6 @@ fn restless(line: LineNumber) -> Stop {
 /// Segments.
 impl Runner {
     fn arrives(&mut self, line: LineNumber, spec: &SegmentSpec) -> Done {
-        if spec.flags.has(Flags::ACK) && spec.ecn == EcnSpec::Ce {
-            return Err(Stop::unsupported(line, "a mark of congestion (CE) without ECN is not modelled"));
-        }
         let arrived = self.kernel.arrives(spec, self.sockets.listener());
         arrived.map_err(|NotInjectable(why)| Stop::unsupported(line, why))
     }
@@ -468,7 +469,10 @@ impl Runner {
         let info = connection.endpoint.tcp_info(self.kernel.now);
         let agreed = &connection.agreement;
         let scaled = u64::from(agreed.window_scaling);
-        let options = u64::from(agreed.timestamps) | u64::from(agreed.sack) << 1 | scaled << 2;
+        let options = u64::from(agreed.timestamps)
+            | u64::from(agreed.sack) << 1
+            | scaled << 2
+            | u64::from(connection.endpoint.uses_ecn()) << 3;
         let scale = if agreed.window_scaling { connection.endpoint.window_scale() } else { 0 };
         let rate = |rate: Rate| if rate.is_unlimited() { u64::MAX } else { rate.bytes_per_sec() };
         let mut found = CONSTANTS.to_vec();
@@ -508,10 +512,13 @@ impl Runner {
             ("tcpi_busy_time", info.busy_time.as_micros()),
             ("tcpi_rwnd_limited", info.rwnd_limited.as_micros()),
             ("tcpi_delivered", info.delivered),
-            ("tcpi_delivered_ce", 0),
+            ("tcpi_delivered_ce", info.delivered_ce),
             ("tcpi_bytes_sent", info.bytes_sent.0),
             ("tcpi_bytes_retrans", info.bytes_retrans.0),
             ("tcpi_dsack_dups", u64::from(info.dsack_dups)),
+            ("tcpi_snd_wnd", info.snd_wnd.0),
+            ("tcpi_last_data_sent", info.last_data_sent.as_millis()),
+            ("tcpi_last_data_recv", info.last_data_recv.as_millis()),
             ("tcpi_reord_seen", u64::from(info.reord_seen)),
         ]);
         found

@@ -109,10 +109,6 @@ impl Flags {
     pub(crate) fn with(self, flag: Flags) -> Flags {
         Flags(self.0 | flag.0)
     }
-
-    pub(crate) fn without(self, flag: Flags) -> Flags {
-        Flags(self.0 & !flag.0)
-    }
 }
 
 /// The options of a segment.

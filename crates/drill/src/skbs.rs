@@ -1,17 +1,13 @@
-//! The send queue as the kernel cuts it into buffers, and the packets that segmentation offload makes of them.
-//!
-//! The TCP machine sends single segments; a script sees packets of several, with PSH where the kernel sets it. Nothing
-//! here decides what is sent or when: only where packets begin and end.
+//! The send queue as the application's writes fill it: where buffers end, what they cost, and which bytes carry PSH.
+//! What leaves, when, and how many segments at once is decided by the TCP machine.
 //!
 //! ```text
 //! write:    appended to the last unsent buffer up to the size goal, then to new ones;
 //!           size goal = largest multiple of mss in min(64 kB, max_window/2)
 //!           PSH on the last buffer of a write, and on a full one that is more than max_window/2 past the last PSH
-//! packet:   at most min(max(cwnd/2, 1), cwnd − in_flight, autosize) segments of one buffer; PSH if more than one
-//! autosize: max((pacing_rate >> 10 + 64 kB >> (min_rtt >> tso_rtt_log)) / mss, min_tso_segs)
+//! packet:   PSH if more than one segment, or if it ends a buffer that has it
 //! ```
-//! [linux-6.12 tcp.c tcp_sendmsg_locked, tcp_push] [linux-6.12 tcp_output.c tcp_tso_autosize, tcp_cwnd_test,
-//! tcp_mss_split_point, __tcp_transmit_skb, tcp_xmit_size_goal]
+//! [linux-6.12 tcp.c tcp_sendmsg_locked, tcp_push] [linux-6.12 tcp_output.c __tcp_transmit_skb, tcp_xmit_size_goal]
 
 use std::collections::VecDeque;
 
@@ -28,23 +24,6 @@ struct Skb {
     start: u64,
     end: u64,
     push: bool,
-}
-
-/// What bounds a packet when it is sent.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Quota {
-    pub(crate) cwnd: u32,
-    /// Segments in flight before the packet.
-    pub(crate) in_flight: u32,
-    pub(crate) autosize: u32,
-}
-
-/// Bytes `start..end` that leave as one packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Train {
-    pub(crate) start: u64,
-    pub(crate) end: u64,
-    pub(crate) push: bool,
 }
 
 /// The send queue.
@@ -128,50 +107,31 @@ impl Skbs {
         }
     }
 
-    /// The packets of the bytes `start..end`, which leave now, new or again.
-    pub(crate) fn leave(&mut self, start: u64, end: u64, quota: Quota) -> Vec<Train> {
+    /// The bytes `start..end` leave as one packet, new or again; true if it carries PSH.
+    pub(crate) fn leave(&mut self, start: u64, end: u64) -> bool {
         let first_new = self.unsent.front().map_or(self.write_seq, |skb| skb.start);
-        let mut trains = Vec::new();
-        if start < first_new {
-            self.leave_again(start, end.min(first_new), &mut trains);
-        }
-        let mut quota = quota;
-        let mut at = start.max(first_new);
-        while at < end {
-            let Some(train) = self.leave_new(at, end, &quota) else { break };
-            quota.in_flight += (train.end - train.start).div_ceil(self.mss) as u32;
-            at = train.end;
-            trains.push(train);
-        }
-        trains
+        let push = if start < first_new { self.leave_again(start, end) } else { self.leave_new(start, end) };
+        push || end - start > self.mss
     }
 
-    fn leave_new(&mut self, at: u64, end: u64, quota: &Quota) -> Option<Train> {
-        let skb = self.unsent.front_mut()?;
-        let share = (quota.cwnd / 2).max(1).min(quota.cwnd.saturating_sub(quota.in_flight).max(1));
-        let segments = if self.offload { share.min(quota.autosize.max(1)) } else { 1 };
-        let to = (at + u64::from(segments) * self.mss).min(skb.end).min(end);
-        let mut part = Skb { start: at, end: to, push: false };
-        if to == skb.end {
-            part.push = skb.push;
+    fn leave_new(&mut self, start: u64, end: u64) -> bool {
+        let mut push = false;
+        while let Some(skb) = self.unsent.front_mut().filter(|skb| skb.start < end) {
+            if skb.end > end {
+                skb.start = end;
+                break;
+            }
+            push = skb.end == end && skb.push;
             self.unsent.pop_front();
-        } else {
-            skb.start = to;
         }
-        self.sent.push_back(part);
-        Some(self.train(part))
+        self.sent.push_back(Skb { start, end, push });
+        push
     }
 
-    fn leave_again(&mut self, start: u64, end: u64, trains: &mut Vec<Train>) {
+    fn leave_again(&mut self, start: u64, end: u64) -> bool {
         self.split(start);
         self.split(end);
-        let again = self.sent.iter().filter(|skb| skb.start >= start && skb.end <= end);
-        trains.extend(again.map(|skb| self.train(*skb)));
-    }
-
-    fn train(&self, skb: Skb) -> Train {
-        let several = skb.end - skb.start > self.mss;
-        Train { start: skb.start, end: skb.end, push: skb.push || several }
+        self.sent.iter().any(|skb| skb.end == end && skb.push)
     }
 
     /// A buffer that has been sent is cut here, by a SACK or because only a part of it is sent again.
@@ -192,13 +152,6 @@ impl Skbs {
     }
 }
 
-/// Segments of a packet by the pacing rate (bytes per second) and the least RTT (µs).
-pub(crate) fn autosize(rate: u64, min_rtt_us: u64, mss: u64, rtt_log: u32) -> u64 {
-    let distance = if rtt_log == 0 { u64::MAX } else { min_rtt_us >> rtt_log };
-    let near = if distance < 32 { GSO_MAX >> distance } else { 0 };
-    ((rate >> 10) + near).min(GSO_MAX) / mss.max(1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,67 +162,57 @@ mod tests {
         skbs
     }
 
-    fn quota(cwnd: u32, in_flight: u32) -> Quota {
-        Quota { cwnd, in_flight, autosize: 2 }
-    }
-
-    fn ends(trains: &[Train]) -> Vec<(u64, bool)> {
-        trains.iter().map(|train| (train.end, train.push)).collect()
-    }
-
-    /// Writes `bytes`, of which everything up to `sent_to` leaves while they are copied.
-    fn write(skbs: &mut Skbs, bytes: u64, sent_to: u64, quota: Quota) -> Vec<Train> {
-        let mut trains = Vec::new();
+    /// A write of `bytes` in one go.
+    fn write(skbs: &mut Skbs, bytes: u64) {
         let mut left = bytes;
         while left > 0 {
             let room = skbs.room(left, u64::MAX, 960);
             skbs.append(room);
             left -= room;
-            if left == 0 {
-                skbs.push_last();
-            }
-            let start = skbs.unsent.front().map_or(sent_to, |skb| skb.start);
-            trains.extend(skbs.leave(start, sent_to.min(skbs.write_seq).max(start), quota));
         }
-        trains
+        skbs.push_last();
     }
 
     #[test]
-    fn a_window_of_ten_leaves_as_pairs_with_push() {
-        let left = write(&mut queue(), 10_000, 10_001, quota(10, 0));
-        assert_eq!(ends(&left), [(2001, true), (4001, true), (6001, true), (8001, true), (10_001, true)]);
-    }
-
-    #[test]
-    fn half_of_a_window_of_two_is_one_segment_without_push() {
-        let left = write(&mut queue(), 200_000, 2001, quota(2, 0));
-        assert_eq!(ends(&left), [(1001, false), (2001, false)]);
-    }
-
-    #[test]
-    fn a_buffer_whose_front_has_left_takes_more_and_is_pushed_when_full() {
+    fn packets_of_several_segments_and_the_end_of_a_write_carry_push() {
         let mut skbs = queue();
-        write(&mut skbs, 200_000, 2001, quota(2, 0));
-        // The first buffer took 16000, of which 2000 left, and then 2000 more: it ends at 18001.
-        let single = Quota { cwnd: 99, in_flight: 0, autosize: 1 };
-        assert_eq!(ends(&skbs.leave(2001, 18_001, single)).last(), Some(&(18_001, true)));
-        assert_eq!(ends(&skbs.leave(18_001, 19_001, single)), [(19_001, false)]);
+        write(&mut skbs, 4000);
+        assert!(skbs.leave(1, 2001));
+        assert!(!skbs.leave(2001, 3001));
+        assert!(skbs.leave(3001, 4001));
     }
 
     #[test]
-    fn what_leaves_again_keeps_its_buffers_unless_a_sack_has_cut_them() {
+    fn a_full_buffer_is_pushed_if_half_a_window_has_passed() {
         let mut skbs = queue();
-        write(&mut skbs, 4000, 4001, quota(10, 0));
-        skbs.split(3001);
-        assert_eq!(ends(&skbs.leave(1, 3001, quota(10, 4))), [(2001, true), (3001, false)]);
-        assert_eq!(ends(&skbs.leave(3001, 4001, quota(10, 4))), [(4001, true)]);
+        write(&mut skbs, 200_000);
+        assert!(!skbs.leave(1, 1001));
+        // The size goal is 16 segments; the second buffer ends more than 16448 bytes past the first byte.
+        for start in (1001..31_001).step_by(1000) {
+            assert!(!skbs.leave(start, start + 1000));
+        }
+        assert!(skbs.leave(31_001, 32_001));
     }
 
     #[test]
-    fn near_peers_get_large_packets() {
-        assert_eq!(autosize(2_000_000, 100_000, 1000, 9), 1);
-        assert_eq!(autosize(2_000_000, 100, 1000, 9), 65);
-        assert_eq!(autosize(20_000_000, 100_000, 1000, 9), 19);
+    fn a_buffer_may_leave_with_part_of_the_next_one() {
+        let mut skbs = queue();
+        write(&mut skbs, 1000);
+        write(&mut skbs, 1000);
+        assert!(!Skbs::new(1000, true).leave(1, 1));
+        assert!(skbs.leave(1, 2001));
+        assert_eq!(skbs.memory(960), 2960);
+    }
+
+    #[test]
+    fn what_leaves_again_carries_push_where_it_did() {
+        let mut skbs = queue();
+        write(&mut skbs, 4000);
+        skbs.leave(1, 2001);
+        skbs.leave(2001, 4001);
+        assert!(!skbs.leave(2001, 3001));
+        assert!(skbs.leave(3001, 4001));
+        assert!(skbs.leave(1, 2001));
     }
 
     #[test]

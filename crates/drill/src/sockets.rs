@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use tailback_units::Bytes;
+use tailback_units::{Bytes, Rate};
 
 use crate::connection::Phase;
-use crate::kernel::Kernel;
+use crate::kernel::{Ending, Kernel};
 use crate::script::{Call, Value};
 
 /// `net.core.rmem_max` and `wmem_max`: what an application may ask for. [linux-6.12 sock.c]
@@ -84,7 +84,7 @@ impl Returned {
 pub(crate) enum Waiting {
     Accept { listener: i64, non_blocking: bool },
     Connect(usize),
-    Write { index: usize, done: u64, left: u64 },
+    Write { index: usize, done: u64, left: u64, ending: Ending },
     Read { index: usize, most: u64 },
 }
 
@@ -274,7 +274,8 @@ impl Sockets {
         let (length, flags) = transfer(arguments)?;
         let non_blocking = self.descriptor(arguments)?.non_blocking || take_flag(&flags, WRITE_FLAGS)?;
         let Some(index) = self.connection(arguments)? else { return failed("EPIPE") };
-        self.begin(Waiting::Write { index, done: 0, left: length }, non_blocking, kernel)
+        let ending = if flags.iter().any(|flag| flag == "MSG_MORE") { Ending::More } else { Ending::Pushed };
+        self.begin(Waiting::Write { index, done: 0, left: length, ending }, non_blocking, kernel)
     }
 
     fn read(&mut self, arguments: &Arguments<'_>, kernel: &mut Kernel) -> Outcome {
@@ -300,7 +301,7 @@ impl Sockets {
                 self.go_on_accepting(listener, non_blocking, kernel)
             }
             Waiting::Connect(index) => go_on_connecting(index, kernel),
-            Waiting::Write { index, done, left } => return go_on_writing(index, done, left, kernel),
+            Waiting::Write { .. } => return go_on_writing(waiting, kernel),
             Waiting::Read { index, most } => go_on_reading(index, most, kernel),
         };
         done.map_or(Progress::Waits(waiting), Progress::Returned)
@@ -334,13 +335,15 @@ impl Sockets {
         let how = arguments.words(1)?;
         let Some(index) = self.connection(arguments)? else { return failed("ENOTCONN") };
         match how[0].as_str() {
-            "SHUT_WR" | "SHUT_RDWR" | "1" | "2" => {
-                kernel.connections[index].shut = true;
-                kernel.connections[index].endpoint.close(kernel.now);
-                kernel.drain(index);
+            "SHUT_RD" | "0" => {
+                kernel.connections[index].deaf = true;
                 returned(0)
             }
-            "SHUT_RD" | "0" => unsupported("shutdown(SHUT_RD) is not modelled"),
+            "SHUT_WR" | "SHUT_RDWR" | "1" | "2" => {
+                kernel.connections[index].deaf |= how[0] == "SHUT_RDWR" || how[0] == "2";
+                shut(index, kernel);
+                returned(0)
+            }
             _ => failed("EINVAL"),
         }
     }
@@ -384,7 +387,7 @@ impl Sockets {
 pub(crate) const RESULT_AS_NAMED: i64 = i64::MAX;
 
 /// Flags that change nothing here, beside `MSG_DONTWAIT`.
-const WRITE_FLAGS: &[&str] = &["0", "...", "MSG_NOSIGNAL"];
+const WRITE_FLAGS: &[&str] = &["0", "...", "MSG_NOSIGNAL", "MSG_MORE"];
 const READ_FLAGS: &[&str] = &["0", "...", "MSG_NOSIGNAL"];
 
 /// True if the flags ask not to wait; refuses those that are not modelled.
@@ -431,6 +434,14 @@ fn vectors(value: &Value) -> Result<u64, CallError> {
     items.iter().map(length).sum()
 }
 
+/// The sending side ends: what was held back leaves, and a FIN.
+fn shut(index: usize, kernel: &mut Kernel) {
+    kernel.release_short_end(index);
+    kernel.connections[index].shut = true;
+    kernel.connections[index].endpoint.close(kernel.now);
+    kernel.drain(index);
+}
+
 fn go_on_connecting(index: usize, kernel: &mut Kernel) -> Option<Returned> {
     let connection = &mut kernel.connections[index];
     match connection.phase {
@@ -440,7 +451,8 @@ fn go_on_connecting(index: usize, kernel: &mut Kernel) -> Option<Returned> {
     }
 }
 
-fn go_on_writing(index: usize, done: u64, left: u64, kernel: &mut Kernel) -> Progress {
+fn go_on_writing(waiting: Waiting, kernel: &mut Kernel) -> Progress {
+    let Waiting::Write { index, done, left, ending } = waiting else { return Progress::Waits(waiting) };
     let connection = &mut kernel.connections[index];
     if connection.phase == Phase::Reset || connection.shut {
         let errno = connection.error.take().unwrap_or("EPIPE");
@@ -453,12 +465,12 @@ fn go_on_writing(index: usize, done: u64, left: u64, kernel: &mut Kernel) -> Pro
     let connected = connection.phase == Phase::Established;
     let mut taken = 0;
     if connected && (done == 0 || kernel.writable(index)) {
-        taken = kernel.write(index, left);
+        taken = kernel.write(index, left, ending);
     }
     let (done, left) = (done + taken, left - taken);
     match left {
         0 => Progress::Returned(Returned::value(done as i64)),
-        left => Progress::Waits(Waiting::Write { index, done, left }),
+        left => Progress::Waits(Waiting::Write { index, done, left, ending }),
     }
 }
 
@@ -475,7 +487,7 @@ fn go_on_reading(index: usize, most: u64, kernel: &mut Kernel) -> Option<Returne
     if let Some(errno) = connection.error.take() {
         return Some(if errno == "EPIPE" { Returned::value(0) } else { Returned::error(errno) });
     }
-    let over = connection.endpoint.at_end() || connection.phase == Phase::Reset;
+    let over = connection.endpoint.at_end() || connection.deaf || connection.phase == Phase::Reset;
     over.then(|| Returned::value(0))
 }
 
@@ -490,10 +502,7 @@ fn close_connection(index: usize, options: &SocketOptions, kernel: &mut Kernel) 
             let (rcv_nxt, snd_nxt) = connection.endpoint.positions();
             kernel.send_reset(index, snd_nxt, Some(rcv_nxt));
         }
-        Phase::Established => {
-            connection.endpoint.close(kernel.now);
-            kernel.drain(index);
-        }
+        Phase::Established => shut(index, kernel),
         // The SYN is not sent again; what answers it is refused.
         Phase::SynSent => connection.phase = Phase::Reset,
         Phase::SynReceived | Phase::Reset => {}
@@ -530,6 +539,25 @@ impl Sockets {
             || CallError::Unsupported(format!("setsockopt({name}) with this value is not modelled"));
         match name.as_str() {
             "SO_REUSEADDR" | "SO_REUSEPORT" | "SO_PRIORITY" | "SO_MARK" | "SO_INCOMING_CPU" => {}
+            // The first keep-alive is due after two hours.
+            "SO_KEEPALIVE" => {}
+            "TCP_CORK" => {
+                let index = connected.ok_or_else(refused)?;
+                kernel.connections[index].corked = number.ok_or_else(refused)? != 0;
+                if !kernel.connections[index].corked {
+                    kernel.release_short_end(index);
+                }
+            }
+            "TCP_NOTSENT_LOWAT" => {
+                let (index, bytes) = (connected.ok_or_else(refused)?, number.ok_or_else(refused)?);
+                let unset = if bytes == 0 { kernel.host.notsent_lowat } else { u64::from(bytes as u32) };
+                kernel.connections[index].notsent_lowat = unset;
+            }
+            "SO_MAX_PACING_RATE" => {
+                let (index, rate) = (connected.ok_or_else(refused)?, number.ok_or_else(refused)?);
+                let rate = Rate::from_bytes_per_sec(u64::from(rate as u32));
+                kernel.connections[index].endpoint.set_max_pacing_rate(rate);
+            }
             "SO_LINGER" => {
                 descriptor.options.resets_on_close = linger(arguments.get(3)?).ok_or_else(refused)?
             }
@@ -593,6 +621,8 @@ impl Sockets {
                 i64::from(kernel.connections[index].endpoint.tcp_info(kernel.now).snd_mss)
             }
             ("TCP_NODELAY", _) => i64::from(options.no_delay),
+            ("TCP_CORK", Some(index)) => i64::from(kernel.connections[index].corked),
+            ("TCP_NOTSENT_LOWAT", Some(index)) => kernel.connections[index].notsent_lowat as i64,
             _ => return Err(unknown()),
         };
         expect_value(arguments, 3, actual)?;
@@ -643,6 +673,7 @@ fn set_no_delay(descriptor: &mut Descriptor, value: i64, kernel: &mut Kernel) ->
     }
     descriptor.options.no_delay = true;
     if let Role::Connected(index) = descriptor.role {
+        kernel.release_short_end(index);
         kernel.connections[index].endpoint.set_no_delay(kernel.now);
         kernel.drain(index);
     }
@@ -706,7 +737,7 @@ impl Sockets {
             return if listening && waiting { vec!["POLLIN"] } else { Vec::new() };
         };
         let connection = &kernel.connections[index];
-        let over = connection.endpoint.at_end() || connection.phase == Phase::Reset;
+        let over = connection.endpoint.at_end() || connection.deaf || connection.phase == Phase::Reset;
         let mut found = Vec::new();
         if over || connection.endpoint.readable_bytes().0 > 0 {
             found.push("POLLIN");

@@ -15,6 +15,26 @@ use tailback_units::{Bytes, SimTime};
 pub const ETHERNET_HEADER: u32 = 14;
 /// Bytes of an IPv4 header without options.
 pub const IPV4_HEADER: u32 = 20;
+
+/// The Internet protocol that carries a conversation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum IpVersion {
+    /// [rfc791]
+    #[default]
+    V4,
+    /// [rfc8200]
+    V6,
+}
+
+impl IpVersion {
+    /// Bytes of its header, without options or extensions.
+    pub const fn header(self) -> u32 {
+        match self {
+            IpVersion::V4 => IPV4_HEADER,
+            IpVersion::V6 => 40,
+        }
+    }
+}
 /// Bytes of an Ethernet frame on the wire beside its IP packet: preamble 8, header 14, FCS 4, gap 12.
 pub const ETHERNET_WIRE_OVERHEAD: u32 = 38;
 

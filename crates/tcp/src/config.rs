@@ -1,10 +1,10 @@
 //! What a socket is configured with: addresses, sysctls, socket options.
 
 use tailback_cc::Control;
-use tailback_packet::{HostId, SocketId};
+use tailback_packet::{HostId, IpVersion, SocketId};
 use tailback_units::{Rate, Span};
 
-use crate::sender::{HEADERS, TIMESTAMP_OPTION};
+use crate::sender::{TCP_HEADER, TIMESTAMP_OPTION};
 use crate::stack::{LINUX_6_12, Stack};
 
 /// How much of a socket's data may sit below TCP (in the qdisc, the driver and the NIC).
@@ -72,6 +72,8 @@ pub struct Settings {
     pub stack: Stack,
     /// Bytes of an IP packet at most.
     pub mtu: u32,
+    /// What carries the segments: its header is part of the MTU.
+    pub ip: IpVersion,
     /// Length of a jiffy: 1/HZ.
     pub jiffy: Span,
     /// `net.ipv4.tcp_pacing_ss_ratio`, percent.
@@ -90,15 +92,33 @@ pub struct Settings {
     pub tail_loss_probe: bool,
     /// `net.ipv4.tcp_ecn`.
     pub ecn: EcnUse,
+    /// `net.ipv4.tcp_min_tso_segs`: fewest segments of an skb that TSO autosizing chooses.
+    pub min_tso_segs: u32,
+    /// When a timer fires that is far away.
+    pub timer_rounding: TimerRounding,
     /// Most segments of one skb (`gso_max_segs` of the device): 1 with offloads off, 65,535 with them on.
     pub gso_max_segs: u32,
 }
 
+/// How a timer of many jiffies is rounded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TimerRounding {
+    /// As the kernel's timer wheel: up to a multiple of 8, 64 … jiffies, the later the farther.
+    Wheel,
+    /// Up to a jiffy, as if the wheel had one level.
+    Jiffy,
+}
+
 impl Settings {
+    /// Payload bytes of a segment without options: the MSS of the SYN. [rfc9293 §3.7.1]
+    pub(crate) fn full_mss(&self) -> u32 {
+        self.mtu - self.ip.header() - TCP_HEADER
+    }
+
     /// Payload bytes of a segment at most.
     pub(crate) fn mss(&self, options: &SocketOptions) -> u32 {
         let asked = options.mss.map_or(u32::MAX, |mss| mss - TIMESTAMP_OPTION);
-        asked.min(self.mtu - HEADERS)
+        asked.min(self.full_mss() - TIMESTAMP_OPTION)
     }
 }
 
@@ -108,6 +128,7 @@ impl Default for Settings {
         Settings {
             stack: LINUX_6_12,
             mtu: 1500,
+            ip: IpVersion::V4,
             jiffy: Span::from_millis(1),
             pacing_ss_ratio: 200,
             pacing_ca_ratio: 120,
@@ -117,6 +138,8 @@ impl Default for Settings {
             slow_start_after_idle: true,
             tail_loss_probe: true,
             ecn: EcnUse::WhenAsked,
+            min_tso_segs: 2,
+            timer_rounding: TimerRounding::Wheel,
             gso_max_segs: 1,
         }
     }

@@ -4,21 +4,19 @@ use std::collections::VecDeque;
 
 use rand_core::Rng;
 use tailback_cc::PacingStatus;
-use tailback_packet::{Ecn, HostId, IPV4_HEADER, Packet, Payload, SackBlocks, Segment, SegmentFlags};
-use tailback_units::{Bytes, Segs, SimTime, Span};
+use tailback_packet::{Ecn, HostId, Packet, Payload, SackBlocks, Segment, SegmentFlags};
+use tailback_units::{Bytes, Rate, Segs, SimTime, Span};
 
 use crate::info::{HeldBy, Note, TcpInfo};
 use crate::output::{Outgoing, Pass};
 use crate::receiver::Receiver;
 use crate::rtt::RTO_INITIAL;
-use crate::sender::{Sender, SenderConfig, TIMESTAMP_OPTION};
-use crate::timers::wheel_expiry;
+use crate::sender::{Sender, SenderConfig, TCP_HEADER, TIMESTAMP_OPTION};
+use crate::timers::expiry;
 use crate::undo::timestamp;
 use crate::window::Chrono;
 use crate::{Agreement, EndpointConfig, SmallQueueLimit};
 
-/// Bytes of a TCP header without options.
-const TCP_HEADER: u32 = 20;
 /// Shortest receive or send buffer of `setsockopt`. [linux-6.12 sock.h SOCK_MIN_SNDBUF]
 const SNDBUF_MIN: u64 = 4608;
 /// Bytes of the options of a SYN: MSS 4, SACK permitted 2, timestamps 10, window scale 3, padding 1.
@@ -140,7 +138,7 @@ impl Endpoint {
 
     /// The options of both SYNs are known: call it before the peer's SYN is taken.
     pub fn agree(&mut self, agreement: Agreement) {
-        let own_mss = self.sender.settings.mtu - IPV4_HEADER - TCP_HEADER;
+        let own_mss = self.sender.settings.full_mss();
         let options = if agreement.timestamps { TIMESTAMP_OPTION } else { 0 };
         self.sender.flow.mss = agreement.peer_mss.min(own_mss).saturating_sub(options).max(1);
         self.sender.agreement = agreement;
@@ -170,6 +168,26 @@ impl Endpoint {
     pub fn set_send_buffer(&mut self, bytes: u64) {
         self.sender.sndbuf = bytes.max(SNDBUF_MIN);
         self.sender.sndbuf_locked = true;
+    }
+
+    /// `SO_MAX_PACING_RATE`: TCP spaces packets from now on. [linux-6.12 sock.c sk_setsockopt]
+    pub fn set_max_pacing_rate(&mut self, rate: Rate) {
+        self.sender.options.max_pacing_rate = Some(rate);
+        if self.sender.flow.pacing_status == PacingStatus::None {
+            self.sender.flow.pacing_status = PacingStatus::Needed;
+        }
+        self.sender.cap_pacing_rate();
+    }
+
+    /// ECN was negotiated.
+    pub fn uses_ecn(&self) -> bool {
+        self.sender.ecn.agreed()
+    }
+
+    /// Value and echo of the timestamp that a segment carries now; `None` without the option.
+    pub fn timestamps(&self, now: SimTime) -> Option<(SimTime, SimTime)> {
+        let echo = self.receiver.timestamp_echo().unwrap_or_default();
+        self.sender.agreement.timestamps.then(|| (timestamp(now), echo))
     }
 
     /// `TCP_QUICKACK`: what waits is acknowledged now, and the next segments at once.
@@ -230,6 +248,7 @@ impl Endpoint {
         sender.flow.delivered = 1;
         sender.flow.delivered_at = now;
         sender.usage.stamp = now;
+        self.receiver.begin_receiving(now);
         if self.handshake.timeouts == 0 {
             let rtt = crate::rate_sample::micros_since(now, self.handshake.sent_at);
             sender.rtt.sample(rtt, 1, 1, sender.flow.jiffy);
@@ -481,7 +500,8 @@ impl Endpoint {
         }
         let doublings = self.handshake.timeouts.saturating_sub(SYN_LINEAR_TIMEOUTS).min(6);
         let timeout = Span::from_nanos(RTO_INITIAL.as_nanos() << doublings);
-        self.handshake.deadline = Some(wheel_expiry(now, timeout, self.sender.flow.jiffy));
+        self.handshake.deadline =
+            Some(expiry(now, timeout, (self.sender.flow.jiffy, self.sender.settings.timer_rounding)));
         let answers = self.state == State::SynReceived;
         let flags = if answers { SegmentFlags::SYN.with(SegmentFlags::ACK) } else { SegmentFlags::SYN };
         let flags = self.sender.ecn.handshake_flags(flags);
@@ -491,7 +511,7 @@ impl Endpoint {
             ack: if answers { self.receiver.rcv_nxt } else { 0 },
             window: self.receiver.window.carried(flags),
             flags,
-            mss: (self.sender.settings.mtu - IPV4_HEADER - TCP_HEADER) as u16,
+            mss: self.sender.settings.full_mss() as u16,
             tsval: Some(timestamp(now)),
             tsecr: self.receiver.timestamp_echo(),
             sack: SackBlocks::NONE,
@@ -547,13 +567,14 @@ impl Endpoint {
             false => self.timestamp_option() + sack_option(segment.sack.as_slice().len() as u32),
         };
         let segments = segment.count();
+        let headers = self.sender.settings.ip.header() + TCP_HEADER;
         Packet {
             from: self.addresses.socket,
             to: self.addresses.peer,
             // The host that carries the socket writes its own number in.
             source: HostId(u16::MAX),
             destination: self.addresses.peer_host,
-            ip_length: (IPV4_HEADER + TCP_HEADER + options) * u32::from(segments) + segment.length,
+            ip_length: (headers + options) * u32::from(segments) + segment.length,
             segments,
             ecn: self.sender.ecn.code_point(false),
             tos: 0,
@@ -602,6 +623,9 @@ impl Endpoint {
             notsent_bytes: Bytes(sender.unsent()),
             snd_wnd: Bytes(sender.snd_wnd),
             delivered: sender.flow.delivered,
+            delivered_ce: sender.flow.delivered_ce,
+            last_data_sent: now.since(sender.flow.last_sent),
+            last_data_recv: now.since(self.receiver.last_received()),
             busy_time: sender.clocks.total(now),
             rwnd_limited: sender.clocks.spent(Chrono::ReceiveWindow, now),
             sndbuf_limited: sender.clocks.spent(Chrono::SendBuffer, now),

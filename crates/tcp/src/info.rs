@@ -113,6 +113,12 @@ pub struct TcpInfo {
     pub snd_wnd: Bytes,
     /// Segments delivered.
     pub delivered: u64,
+    /// Of them, reported as marked.
+    pub delivered_ce: u64,
+    /// Time since data was last sent.
+    pub last_data_sent: Span,
+    /// Time since data last arrived.
+    pub last_data_recv: Span,
     /// Time with data outstanding or waiting.
     pub busy_time: Span,
     /// Of it, held by the peer's window.

@@ -44,7 +44,9 @@ mod tso;
 mod undo;
 mod window;
 
-pub use config::{Agreement, EcnUse, EndpointConfig, Settings, SmallQueueLimit, SocketOptions};
+pub use config::{
+    Agreement, EcnUse, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, TimerRounding,
+};
 pub use endpoint::{Endpoint, Transmitted, Wakeup};
 pub use info::{HeldBy, Note, TcpInfo};
-pub use stack::{AckAggregation, FREEBSD_9, LINUX_4_14, LINUX_5_10, LINUX_6_12, STACKS, Stack};
+pub use stack::{FREEBSD_9, LINUX_4_14, LINUX_5_10, LINUX_6_6, LINUX_6_12, STACKS, Stack};

@@ -8,13 +8,13 @@
 use tailback_packet::{SackBlock, SackBlocks, Segment, SegmentFlags};
 use tailback_units::{SimTime, Span};
 
-use crate::config::{Agreement, Settings, SocketOptions};
+use crate::config::{Agreement, Settings, SocketOptions, TimerRounding};
 use crate::ecn::Reaction;
 use crate::reassembly::{Reassembly, Skb};
 use crate::receive_window::ReceiveWindow;
 use crate::rtt::RTO_INITIAL;
 use crate::stack::DelayedAck;
-use crate::timers::wheel_expiry;
+use crate::timers::expiry;
 
 /// Least and usual delayed-ACK time. [linux-6.12 tcp.h TCP_ATO_MIN, TCP_DELACK_MIN]
 const ATO_MIN: Span = Span::from_millis(40);
@@ -82,6 +82,7 @@ pub(crate) struct Receiver {
     pub(crate) srtt_us8: u32,
     pub(crate) rto: Span,
     jiffy: Span,
+    timer_rounding: TimerRounding,
     rcvlowat: u64,
     delayed_ack: DelayedAck,
     pub(crate) ack_due: bool,
@@ -104,6 +105,7 @@ impl Receiver {
             srtt_us8: 0,
             rto: RTO_INITIAL,
             jiffy: settings.jiffy,
+            timer_rounding: settings.timer_rounding,
             rcvlowat: options.rcvlowat,
             delayed_ack: settings.stack.delayed_ack,
             ack_due: false,
@@ -126,6 +128,16 @@ impl Receiver {
         self.rcv_nxt = syn.end();
         self.ts_recent = syn.tsval;
         self.window.establish(self.rcv_nxt, now);
+    }
+
+    /// The connection is established: the first pause counts from here.
+    pub(crate) fn begin_receiving(&mut self, now: SimTime) {
+        self.ack.last_received = now;
+    }
+
+    /// When data last arrived.
+    pub(crate) fn last_received(&self) -> SimTime {
+        self.ack.last_received
     }
 
     /// Timestamp to echo: of the segment that is next in order. [rfc7323 §4.3]
@@ -410,7 +422,7 @@ impl Receiver {
             DelayedAck::Adaptive => ato.min(DELACK_MAX),
             DelayedAck::EverySecond => DELACK_FREEBSD,
         };
-        let timeout = wheel_expiry(now, ato, self.jiffy);
+        let timeout = expiry(now, ato, (self.jiffy, self.timer_rounding));
         match self.ack.timeout {
             Some(pending) if pending <= now + ato / 4 => self.ack_due = true,
             Some(pending) => self.ack.timeout = Some(pending.min(timeout)),

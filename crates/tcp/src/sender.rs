@@ -18,7 +18,7 @@ use crate::timers::RetransmitTimer;
 /// Initial window in segments. [rfc6928] [linux-6.12 tcp.h TCP_INIT_CWND]
 pub(crate) const INITIAL_WINDOW: u32 = 10;
 /// Bytes of a TCP segment that are not payload: IPv4 and TCP headers with the timestamp option.
-pub(crate) const HEADERS: u32 = 20 + 20 + TIMESTAMP_OPTION;
+pub(crate) const TCP_HEADER: u32 = 20;
 /// Bytes of the timestamp option, aligned. [rfc7323 §3.2]
 pub(crate) const TIMESTAMP_OPTION: u32 = 12;
 /// `sk_pacing_shift` of a new socket. [linux-6.12 sock.c sock_init_data_uid]

@@ -12,6 +12,11 @@
 //! | segments per skb | by the pacing rate | also by min RTT: `tcp_tso_rtt_log` 9 [linux-5.18 tcp_output.c] |
 //! | unsent skb shorter than cwnd allows | leaves so | takes from the next one [linux-6.10 tcp_output.c] |
 //! | TSO deferral | awaits an ACK within srtt/2 | and within 1 ms [linux-6.12 tcp_output.c] |
+//! | HyStart's rounds begin | after the ACK is judged | before, at any window [linux-6.12 tcp_cubic.c hystart_update] |
+//!
+//! `linux-6.6` is 6.12 but for what came later: it lets through with nothing unacknowledged, an echo within a tick is an
+//! RTT of one tick, skbs stay as filled, TSO deferral awaits srtt/2, HyStart's rounds begin from its low window on
+//! [linux-5.16 tcp_cubic.c hystart_update].
 //!
 //! | | 4.14 | 5.0, 5.4 | freebsd-9 |
 //! |---|---|---|---|
@@ -22,7 +27,9 @@
 //! | initial window | | | 3 segments [rfc3390] |
 //! | delayed ACK | | | each second segment, 100 ms, none quick, no compression [freebsd-9 tcp(4)] |
 //!
-//! What else changed between them (HyStart's rounds, autotuning past 6.12) is not told apart.
+//! What else changed between them (HyStart's clock before 5.6, autotuning past 6.12) is not told apart.
+
+use tailback_units::Parameters;
 
 /// Which flight the small queue never holds back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,6 +114,17 @@ pub enum QueuedSkb {
     Grows,
 }
 
+/// When CUBIC's HyStart finds that a round has ended; the value of its parameter `hystart_rounds`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HyStartRounds {
+    /// After an ACK has been judged.
+    AfterJudging = 0,
+    /// From its low window on.
+    FromLowWindow = 1,
+    /// At any window.
+    Always = 2,
+}
+
 /// How near an ACK must be for an skb to wait for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TsoDeferral {
@@ -147,6 +165,22 @@ pub struct Stack {
     pub queued_skb: QueuedSkb,
     /// How near an ACK must be for an skb to wait for it.
     pub tso_deferral: TsoDeferral,
+    /// When HyStart's rounds begin.
+    pub hystart_rounds: HyStartRounds,
+}
+
+impl Stack {
+    /// Gives a control of the registry those parameters in which this stack's version differs; what an experiment
+    /// says stays.
+    pub fn adapt(&self, row: &tailback_cc::Row, parameters: &mut Parameters) {
+        let bursts = u64::from(self.ack_aggregation == AckAggregation::Compensated);
+        for (name, value) in [("ack_aggregation", bursts), ("hystart_rounds", self.hystart_rounds as u64)] {
+            let has = row.parameters.iter().any(|parameter| parameter.name == name);
+            if has && parameters.given(name).is_none() {
+                parameters.set(name, value);
+            }
+        }
+    }
 }
 
 /// The Linux that is modelled.
@@ -165,6 +199,18 @@ pub const LINUX_6_12: Stack = Stack {
     tso_rtt_log: Some(9),
     queued_skb: QueuedSkb::Grows,
     tso_deferral: TsoDeferral::HalfRttAtMostOneMs,
+    hystart_rounds: HyStartRounds::Always,
+};
+
+/// The long-term Linux before it, and the one that most packetdrill scripts were written for.
+pub const LINUX_6_6: Stack = Stack {
+    name: "linux-6.6",
+    always_sends: AlwaysSends::Nothing,
+    same_tick_echo: SameTickEcho::OneTick,
+    queued_skb: QueuedSkb::StaysAsFilled,
+    tso_deferral: TsoDeferral::HalfRtt,
+    hystart_rounds: HyStartRounds::FromLowWindow,
+    ..LINUX_6_12
 };
 
 /// The Linux of the `access21` paper.
@@ -183,6 +229,7 @@ pub const LINUX_5_10: Stack = Stack {
     tso_rtt_log: None,
     queued_skb: QueuedSkb::StaysAsFilled,
     tso_deferral: TsoDeferral::HalfRtt,
+    hystart_rounds: HyStartRounds::AfterJudging,
 };
 
 /// The Linux of the `ton22` paper.
@@ -211,4 +258,5 @@ pub const FREEBSD_9: Stack = Stack {
 };
 
 /// Every stack that an experiment may name.
-pub const STACKS: &[Stack] = &[LINUX_6_12, LINUX_5_10, LINUX_5_4, LINUX_5_0, LINUX_4_14, FREEBSD_9];
+pub const STACKS: &[Stack] =
+    &[LINUX_6_12, LINUX_6_6, LINUX_5_10, LINUX_5_4, LINUX_5_0, LINUX_4_14, FREEBSD_9];

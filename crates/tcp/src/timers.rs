@@ -11,6 +11,7 @@
 use tailback_cc::CaState;
 use tailback_units::{SimTime, Span};
 
+use crate::config::TimerRounding;
 use crate::info::Note;
 use crate::output::{Pass, Role};
 use crate::rate_sample::micros_since;
@@ -46,11 +47,11 @@ pub(crate) struct RetransmitTimer {
 }
 
 /// When a kernel timer of `span` that is armed now fires.
-pub(crate) fn wheel_expiry(now: SimTime, span: Span, jiffy: Span) -> SimTime {
+pub(crate) fn expiry(now: SimTime, span: Span, (jiffy, rounding): (Span, TimerRounding)) -> SimTime {
     let delta = span.as_nanos().div_ceil(jiffy.as_nanos()).max(1);
     let expires = now.ticks(jiffy) + delta;
     let mut level = 0;
-    while level < 8 && delta >= 63 << (3 * level) {
+    while rounding == TimerRounding::Wheel && level < 8 && delta >= 63 << (3 * level) {
         level += 1;
     }
     let shift = 3 * level;
@@ -60,7 +61,8 @@ pub(crate) fn wheel_expiry(now: SimTime, span: Span, jiffy: Span) -> SimTime {
 
 impl Sender {
     pub(crate) fn arm(&mut self, kind: TimerKind, span: Span) {
-        self.timer.armed = Some((kind, wheel_expiry(self.flow.now, span, self.flow.jiffy)));
+        self.timer.armed =
+            Some((kind, expiry(self.flow.now, span, (self.flow.jiffy, self.settings.timer_rounding))));
     }
 
     /// Arms and adds the time that pacing holds the last packet back. [linux-6.12 tcp.h tcp_reset_xmit_timer]
@@ -267,13 +269,18 @@ mod tests {
     fn a_timer_of_n_jiffies_fires_at_the_tick_after_them() {
         let jiffy = Span::from_millis(1);
         let now = SimTime::from_nanos(10_400_000);
-        assert_eq!(wheel_expiry(now, Span::from_millis(40), jiffy), SimTime::from_nanos(51_000_000));
+        assert_eq!(
+            expiry(now, Span::from_millis(40), (jiffy, TimerRounding::Wheel)),
+            SimTime::from_nanos(51_000_000)
+        );
     }
 
     #[test]
     fn a_timer_of_200_ms_fires_at_a_multiple_of_8_ms() {
         let jiffy = Span::from_millis(1);
         let now = SimTime::from_nanos(10_400_000);
-        assert_eq!(wheel_expiry(now, Span::from_millis(201), jiffy), SimTime::from_nanos(216_000_000));
+        let expires = |rounding| expiry(now, Span::from_millis(201), (jiffy, rounding));
+        assert_eq!(expires(TimerRounding::Wheel), SimTime::from_nanos(216_000_000));
+        assert_eq!(expires(TimerRounding::Jiffy), SimTime::from_nanos(212_000_000));
     }
 }

@@ -65,7 +65,7 @@ impl Sender {
         };
         let by_rate = self.window.pacing_rate.bytes_per_sec() >> shift;
         let bytes = by_rate.saturating_add(self.bytes_by_rtt()).min(u64::from(GSO_MAX_SIZE));
-        let least = self.control.read().min_tso_segs(&self.window);
+        let least = self.control.read().min_tso_segs(&self.window).unwrap_or(self.settings.min_tso_segs);
         ((bytes / u64::from(self.mss())) as u32).max(least).min(self.settings.gso_max_segs)
     }
 

@@ -96,8 +96,11 @@ impl Sender {
             || (seq == self.window_seq && (window > self.snd_wnd || window == 0));
         if newer {
             self.window_seq = seq;
-            self.snd_wnd = window;
             self.max_window = self.max_window.max(window);
+            if std::mem::replace(&mut self.snd_wnd, window) != window && self.unsent() > 0 {
+                // A window that opens after a pause is not filled at once.
+                self.restart_after_idle();
+            }
         }
         newer
     }

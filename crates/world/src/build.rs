@@ -4,9 +4,7 @@ use tailback_engine::{Alarm, Streams};
 use tailback_packet::{DropReason, ETHERNET_HEADER, HostId, IPV4_HEADER, SocketId};
 use tailback_qdisc::{Attachment, Class, Filter, Fits, Inner, Qdisc, Series};
 use tailback_record::{Record, Wifi};
-use tailback_tcp::{
-    AckAggregation, Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Wakeup,
-};
+use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Wakeup};
 use tailback_units::{Bytes, ParameterError, Parameters, Rate, SimTime, Span};
 
 use crate::app::{Bulk, Ping, Udp, udp};
@@ -519,11 +517,7 @@ fn sockets(scenario: &Scenario) -> impl Iterator<Item = ([SocketId; 2], &Traffic
 /// What the flow sets, and what the stack's version of the control has not.
 fn control_parameters(row: &tailback_cc::Row, tcp: &TcpTraffic, settings: &Settings) -> Parameters {
     let mut parameters = Parameters::new(tcp.cc.options.clone());
-    let (name, ignored) = ("ack_aggregation", AckAggregation::Ignored);
-    let has = row.parameters.iter().any(|parameter| parameter.name == name);
-    if has && settings.stack.ack_aggregation == ignored && parameters.given(name).is_none() {
-        parameters.set(name, 0);
-    }
+    settings.stack.adapt(row, &mut parameters);
     parameters
 }
 

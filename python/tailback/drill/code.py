@@ -99,7 +99,7 @@ class Evaluation:
         self._first_line = line
         self._steps = 0
         try:
-            tree = ast.parse(code.strip(" \t"))
+            tree = ast.parse(code.strip(" \t") + "\n")
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             at = line + max((getattr(error, "lineno", None) or 1) - 1, 0)
             raise CodeUnsupported(at, f"the code is not Python 3: {error}") from error

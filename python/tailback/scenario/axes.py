@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tailback.scenario import paths
-from tailback.scenario.document import Node, at, put, without
+from tailback.scenario.document import NAMED, Node, at, put, without, words
 from tailback.scenario.errors import Finding, WordError, nearest_hint
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Keys
@@ -159,6 +159,9 @@ def _labelled(name: str, values: Node, *, by_name: bool, tree: Node) -> list[tup
         raise _refused(
             name, values, "has no values", "give a list, [cubic, bbr], or labels with values, {A: ..., B: ...}"
         )
+    if paths.parse(name)[-1] in NAMED and "name" in values.entries():
+        hint = f"in a list it is one of the values: {name}: [{{name: {values.entries()['name'].text}, ...}}]"
+        raise _refused(name, values, f"`{words(values)}` is one value and not a set of labels", hint)
     if isinstance(values.value, dict):
         return list(values.value.items())
     if by_name:
@@ -172,9 +175,10 @@ def _labelled(name: str, values: Node, *, by_name: bool, tree: Node) -> list[tup
 
 
 def _label(name: str, value: Node) -> str:
-    if not value.text:
+    label = words(value)
+    if not label:
         raise _refused(name, value, "has a value that is not a single word", "give it a label: {LABEL: value}")
-    return value.text
+    return label
 
 
 def _named(name: str, label: str, value: Node) -> Choice:

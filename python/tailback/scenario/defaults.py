@@ -10,7 +10,7 @@ from typing import Final
 #: The Linux the project describes.
 STACK = "linux-6.12"
 #: Those of `tailback_tcp::STACKS`, where their differences are listed.
-STACKS = (STACK, "linux-5.10", "linux-5.4", "linux-5.0", "linux-4.14", "freebsd-9")
+STACKS = (STACK, "linux-6.6", "linux-5.10", "linux-5.4", "linux-5.0", "linux-4.14", "freebsd-9")
 
 #: Linux's own choice, `net.ipv4.tcp_congestion_control`. [linux-6.12 Kconfig DEFAULT_TCP_CONG]
 CC = "cubic"

@@ -2,7 +2,8 @@
 
 Patches (`vary`, `--set`) are merged into the tree and keep their own place, so that a wrong value in a patch is
 reported at the line of the patch. Merging follows the rules of a JSON merge patch [rfc7396 §2]: mappings merge key
-by key, `null` removes a key, anything else (a list too) replaces what was there.
+by key, `null` removes a key, anything else (a list too) replaces what was there. A control or a driver with its
+options, `cc: {name: cubic, hystart: 0}`, is one value: the options of one are not those of another.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from tailback.scenario.errors import Where, WordError
 from tailback.scenario.paths import Loc, show
 
 Scalar = str | int | float | bool | None
+
+#: Keys below which a mapping with a `name` is one value.
+NAMED = ("cc", "driver")
 
 
 @dataclass(frozen=True)
@@ -71,8 +75,20 @@ def merge(base: Node | None, patch: Node) -> Node:
         if child.value is None:
             merged.pop(key, None)
         else:
-            merged[key] = merge(merged.get(key), child)
+            merged[key] = _laid(key, merged.get(key), child)
     return replace(base if base is not None else patch, value=merged)
+
+
+def words(node: Node) -> str:
+    """A value in words, as labels show it: the text of a scalar, `cubic hystart 0` of a named mapping."""
+    if "name" not in node.entries():
+        return node.text
+    options = [f"{key} {child.text}" for key, child in node.entries().items() if key != "name"]
+    return " ".join([node.entries()["name"].text, *options])
+
+
+def _laid(key: str, base: Node | None, patch: Node) -> Node:
+    return patch if key in NAMED and "name" in patch.entries() else merge(base, patch)
 
 
 def put(base: Node, loc: Loc, patch: Node) -> Node:
@@ -91,7 +107,7 @@ def without(base: Node, loc: Loc) -> Node:
 
 def _put(base: Node, loc: Loc, depth: int, patch: Node) -> Node:
     if depth == len(loc):
-        return merge(base, patch)
+        return _laid(str(loc[-1]) if loc else "", base, patch)
     step = loc[depth]
     if isinstance(step, int):
         return _put_element(base, loc, depth, patch)

@@ -254,7 +254,19 @@ _DISCIPLINE_SCHEMA = {
     ],
 }
 Discipline = Annotated[Algorithm, BeforeValidator(_read_discipline), WithJsonSchema(_DISCIPLINE_SCHEMA)]
-Control = Annotated[Algorithm, BeforeValidator(_read_control), _text(".+", "cubic", "bbr")]
+_CONTROL_SCHEMA = {
+    "anyOf": [
+        {"type": "string", "pattern": "^.+$"},
+        {
+            "type": "object",
+            "properties": {"name": {"type": "string", "description": "Its name; `tailback list cc` has them."}},
+            "required": ["name"],
+            "additionalProperties": {"type": ["integer", "boolean", "string"]},
+        },
+    ],
+    "examples": ["cubic", "bbr", {"name": "cubic", "hystart": 0}],
+}
+Control = Annotated[Algorithm, BeforeValidator(_read_control), WithJsonSchema(_CONTROL_SCHEMA)]
 
 
 _DRIVER_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "object"}]}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tailback.scenario import axes, paths
-from tailback.scenario.document import Node, at
+from tailback.scenario.document import Node, at, words
 from tailback.scenario.errors import Finding, ScenarioError, Where, WordError, nearest_hint
 from tailback.scenario.reader import OVERRIDE, read_value
 
@@ -25,7 +25,7 @@ def apply(tree: Node, override: str) -> Node:
         raise ScenarioError([Finding(where, "", "has no `=`", _HINT)])
     value = read_value(text, override)
     if not value.text:
-        value = replace(value, text=text.strip())
+        value = replace(value, text=words(value) or text.strip())
     try:
         return _applied(tree, paths.canonical(key), value)
     except WordError as error:
@@ -46,8 +46,8 @@ def _applied(tree: Node, key: str, value: Node) -> Node:
 
 
 def _ruled(axis: Node, key: str, value: Node, *, is_key: bool) -> Node:
-    by_label = dict(axis.entries()) or {element.text: element for element in axis.items()}
-    wanted = [element.text for element in value.items()] or [value.text]
+    by_label = dict(axis.entries()) or {words(element): element for element in axis.items()}
+    wanted = [words(element) for element in value.items()] or [value.text]
     if all(label in by_label for label in wanted):
         chosen = {label: by_label[label] for label in wanted}
         return replace(axis, value=chosen)

@@ -83,6 +83,11 @@ def value_of(parameter: Parameter, word: str, kind: str) -> int:
         value = _READERS[parameter.unit](parameter, word, kind)
     except WordError as error:
         raise WordError(f"`{parameter.name}` of `{kind}`: {error.message}", error.hint) from None
+    return within(parameter, value, word, kind)
+
+
+def within(parameter: Parameter, value: int, word: str, kind: str) -> int:
+    """A value in its base unit, if it lies within the parameter's range; `word` is how it was written."""
     if not parameter.least <= value <= parameter.most:
         least, most = written(parameter, parameter.least), written(parameter, parameter.most)
         message = f"`{parameter.name}` of `{kind}`: `{shown(word)}` is out of range"

@@ -13,7 +13,7 @@ queue. Options are those of `tc.py`; names, units and ranges come from the rows 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tailback.scenario import tc
@@ -104,12 +104,41 @@ def _chain(text: str, rows: Sequence[Row]) -> Algorithm:
 
 
 def control(text: object, rows: Sequence[Row]) -> Algorithm:
-    """A congestion control."""
+    """A congestion control: `cubic hystart 0` or `{name: cubic, hystart: 0}`."""
+    if isinstance(text, Mapping):
+        return _mapped_control(text, rows)
     if not isinstance(text, str) or not text.split():
         hint = f"there are: {_names(rows)}"
         raise WordError(f"`{shown(text)}` is not a congestion control", hint)
     words = text.split()
     return Algorithm(words[0], _options(words, _known(words[0], rows, "congestion control")))
+
+
+_CONTROL_HINT = "write its name and its module parameters: {name: cubic, hystart: 0}"
+
+
+def _mapped_control(entry: Mapping[object, object], rows: Sequence[Row]) -> Algorithm:
+    if not isinstance(entry.get("name"), str):
+        raise WordError("a congestion control here has no name", _CONTROL_HINT)
+    row = _known(str(entry["name"]), rows, "congestion control")
+    table = tc.Table(row.name, row.parameters)
+    given = [(str(option), value) for option, value in entry.items() if option != "name"]
+    options = {option: _mapped_value(option, value, table) for option, value in given}
+    _check_required(table, options)
+    return Algorithm(row.name, options)
+
+
+def _mapped_value(option: str, value: object, table: tc.Table) -> int:
+    parameter = table.parameter(option)
+    if parameter is None:
+        hint = nearest_hint(option, [each.name for each in table.parameters])
+        raise WordError(f"`{shown(option)}` is not an option of `{table.kind}`", hint)
+    if value in (0, 1) and (isinstance(value, bool) or parameter.unit == "flag"):
+        return tc.within(parameter, int(value), shown(value), table.kind)
+    if isinstance(value, bool | float) or not isinstance(value, int | str) or parameter.unit == "flag":
+        hint = f"{parameter.meaning}; write {option}: {_sample(parameter) or 1}"
+        raise WordError(f"`{option}` of `{table.kind}`: `{shown(value)}` is not its value", hint)
+    return tc.value_of(parameter, str(value), table.kind)
 
 
 def driver(text: object, rows: Sequence[Row]) -> Algorithm:

@@ -92,7 +92,7 @@ def test_json_is_one_document(tmp_path: Path) -> None:
         "`sysctl -q net.ipv4.tcp_recovery=0`",
         "+0 `nstat > /tmp/x`",
         "+0 epoll_create(1) = 5",
-        "+0 setsockopt(4, SOL_TCP, TCP_CORK, [1], 4) = 0",
+        "+0 setsockopt(4, SOL_TCP, TCP_USER_TIMEOUT, [3000], 4) = 0",
         "+0 getsockopt(4, SOL_TCP, TCP_INFO, ..., ...) = 0",
         "+0 send(4, ..., 10, MSG_ZEROCOPY) = 10",
         "+0 %{ import os }%",
@@ -110,9 +110,10 @@ def test_all_that_the_language_lacks_is_told_at_once_and_nothing_is_run() -> Non
     assert ([finding.line for finding in found.findings], found.events) == ([8, 10], 0)
 
 
-def test_ecn_that_would_be_negotiated_is_told_as_unsupported() -> None:
-    found = report(OPENING.replace("< S 0", "< SEW 0"))
-    assert (found.verdict, found.findings[0].line) == ("unsupported", 4)
+def test_ecn_is_agreed_on_unless_the_host_has_it_off() -> None:
+    asked = OPENING.replace("< S 0", "< SEW 0")
+    assert (report(asked).verdict, report(asked).findings[0].line) == ("failed", 5)
+    assert report(asked.replace("> S. 0", "> SE. 0")).verdict == "passed"
     off = "`sysctl -q net.ipv4.tcp_ecn=0`\n" + OPENING.replace("< S 0", "< SEW 0")
     assert report(off).verdict == "passed"
 
@@ -120,6 +121,11 @@ def test_ecn_that_would_be_negotiated_is_told_as_unsupported() -> None:
 def test_an_unknown_stack_is_wrong_input() -> None:
     with pytest.raises(drill.WrongDrill, match=r"there are: linux-6\.12"):
         drill.run_text(OPENING, Path("x.pkt"), drill.Settings(stack="linux-0.01"))
+
+
+def test_segments_carried_by_ipv6_have_twenty_bytes_less() -> None:
+    text = "--ip_version=ipv6\n" + OPENING.replace("<...>", "<mss 1440,nop,nop,sackOK,nop,wscale 7>")
+    assert report(text).verdict == "passed"
 
 
 def test_the_other_stack_runs_too() -> None:

@@ -76,6 +76,39 @@ def test_a_variable_alone_keeps_its_type(runs: Any) -> None:
     assert [len(run.scenario["traffic"]) for run in found] == [1, 3]
 
 
+NAMED = "vary: {cc: [cubic, {name: cubic, hystart: 0}, {name: bbr, cwnd_gain: 200}]}"
+
+
+def controls(runs: list[Run]) -> list[dict[str, Any]]:
+    return [run.scenario["traffic"][0]["cc"] for run in runs]
+
+
+def test_a_control_with_options_is_one_value_of_an_axis(runs: Any) -> None:
+    found = runs(NAMED)
+    assert labels(found) == [("cubic",), ("cubic hystart 0",), ("bbr cwnd_gain 200",)]
+    assert controls(found)[1] == {"name": "cubic", "options": {"hystart": 0}}
+
+
+@pytest.mark.parametrize("word", ["cubic hystart 0", "{name: cubic, hystart: 0}", "[{name: cubic, hystart: 0}]"])
+def test_set_chooses_a_control_with_options_on_an_axis(runs: Any, word: str) -> None:
+    assert controls(runs(NAMED, f"cc={word}")) == [{"name": "cubic", "options": {"hystart": 0}}]
+
+
+def test_a_control_displaces_another_with_its_options(runs: Any) -> None:
+    file = "cc: {name: bbr, cwnd_gain: 200}\n"
+    assert controls(runs(file, "cc={name: cubic, hystart: 0}")) == [{"name": "cubic", "options": {"hystart": 0}}]
+    found = runs(file + "vary: {A: {low: {cc: {name: cubic, hystart: 0}}, high: {cc.cwnd_gain: 300}}}")
+    assert controls(found) == [
+        {"name": "cubic", "options": {"hystart": 0}},
+        {"name": "bbr", "options": {"cwnd_gain": 300}},
+    ]
+
+
+def test_one_option_of_a_control_may_vary_by_its_path(runs: Any) -> None:
+    found = runs("cc: {name: cubic}\nvary: {cc.hystart: [0, 1]}\n")
+    assert [control["options"] for control in controls(found)] == [{"hystart": 0}, {"hystart": 1}]
+
+
 PATCHES = """\
 vary:
   bottleneck:

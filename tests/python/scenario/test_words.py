@@ -37,6 +37,62 @@ def test_a_control_takes_its_module_parameters(registry: Registry) -> None:
 
 
 @pytest.mark.parametrize(
+    ("entry", "options"),
+    [
+        ({"name": "cubic"}, {}),
+        ({"name": "cubic", "hystart": 0}, {"hystart": 0}),
+        ({"name": "cubic", "hystart": True}, {"hystart": 1}),
+        ({"name": "bbr", "cwnd_gain": 200}, {"cwnd_gain": 200}),
+        ({"name": "bbr", "cwnd_gain": "200"}, {"cwnd_gain": 200}),
+    ],
+)
+def test_a_control_may_be_a_mapping_with_its_name(
+    registry: Registry, entry: dict[str, object], options: dict[str, int]
+) -> None:
+    assert words.control(entry, registry.congestion_controls) == Algorithm(str(entry["name"]), options)
+
+
+@pytest.mark.parametrize(
+    ("entry", "message", "hint"),
+    [
+        (
+            {"hystart": 0},
+            "a congestion control here has no name",
+            "write its name and its module parameters: {name: cubic, hystart: 0}",
+        ),
+        ({"name": "cubci"}, "`cubci` is not a congestion control", "did you mean `cubic`?"),
+        ({"name": "cubic", "hystat": 0}, "`hystat` is not an option of `cubic`", "did you mean `hystart`?"),
+        (
+            {"name": "cubic", "hystart": 3},
+            "`hystart` of `cubic`: `3` is not its value",
+            "leaves slow start early; write hystart: 1",
+        ),
+        (
+            {"name": "bbr", "cwnd_gain": 2.5},
+            "`cwnd_gain` of `bbr`: `2.5` is not its value",
+            "percent of the BDP; write cwnd_gain: 1",
+        ),
+        (
+            {"name": "bbr", "cwnd_gain": 0},
+            "`cwnd_gain` of `bbr`: `0` is out of range",
+            "it must lie between 1 and 1000",
+        ),
+        (
+            {"name": "bbr", "cwnd_gain": ["1"]},
+            "`cwnd_gain` of `bbr`: `['1']` is not its value",
+            "percent of the BDP; write cwnd_gain: 1",
+        ),
+    ],
+)
+def test_a_wrong_mapping_of_a_control_is_refused_with_the_remedy(
+    registry: Registry, entry: dict[str, object], message: str, hint: str
+) -> None:
+    with pytest.raises(WordError) as caught:
+        words.control(entry, registry.congestion_controls)
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+@pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
         ("fq_codle", "`fq_codle` is not a queue discipline", "did you mean `fq_codel`?"),

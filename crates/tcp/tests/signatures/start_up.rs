@@ -153,7 +153,9 @@ fn a_short_segment_waits_for_the_acknowledgement_of_another_short_one() {
 
 #[test]
 fn a_closed_window_is_probed_at_the_rto_and_ever_slower_and_cwnd_stays() {
-    let mut script = Script::connect(Setup::new(window_control(10, 10, |cwnd| cwnd / 2), ms(100)));
+    let setup = Setup::new(window_control(10, 10, |cwnd| cwnd / 2), ms(100));
+    let settings = Settings { slow_start_after_idle: false, ..setup.settings };
+    let mut script = Script::connect(Setup { settings, ..setup });
     script.write(100);
     script.at(ms(100));
     script.window = 0;
@@ -173,6 +175,19 @@ fn a_closed_window_is_probed_at_the_rto_and_ever_slower_and_cwnd_stays() {
     script.window = 100 * MSS;
     script.ack(10);
     assert_eq!((script.sent().len(), script.cwnd()), (cwnd as usize, cwnd));
+}
+
+#[test]
+fn a_window_that_opens_after_a_pause_is_not_filled_at_once() {
+    let mut script = used_once(36, Settings::default());
+    script.window = 0;
+    script.ack(5);
+    script.write(50);
+    script.at(ms(2100));
+    script.forget();
+    script.window = 100 * MSS;
+    script.ack(5);
+    assert_eq!((script.sent().len(), script.cwnd()), (10, 10));
 }
 
 #[test]
