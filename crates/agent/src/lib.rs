@@ -16,9 +16,9 @@ mod clock;
 #[cfg(target_os = "linux")]
 mod failure;
 #[cfg(target_os = "linux")]
-mod guest;
-#[cfg(target_os = "linux")]
 mod guard;
+#[cfg(target_os = "linux")]
+mod guest;
 #[cfg(target_os = "linux")]
 mod host;
 #[cfg_attr(

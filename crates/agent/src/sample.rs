@@ -128,10 +128,8 @@ pub fn run(
 fn watched(job: &Job, network: &Network, host: usize) -> Result<Watched, Failure> {
     let devices = network.within(host, || {
         let mine = job.devices.iter().filter(|device| device.host == host);
-        mine.map(|device| {
-            Ok((sys::interface_index(&device.interface)?, device.clone()))
-        })
-        .collect::<std::io::Result<_>>()
+        mine.map(|device| Ok((sys::interface_index(&device.interface)?, device.clone())))
+            .collect::<std::io::Result<_>>()
     })?;
     let netlink = network.within(host, Netlink::open)?.doing("opening netlink")?;
     Ok(Watched { netlink, devices: devices.doing(format!("finding the devices of {}", job.hosts[host]))? })

@@ -48,7 +48,7 @@ enum What {
     /// CLOCK_MONOTONIC, for the offset of the clocks.
     Clock,
     /// A program that changes nothing is run; it may fail.
-    Run { argv: Vec<String> },
+    Run { argv: Vec<String>, input: Option<String> },
     /// Files are read; one that cannot be is null.
     Read { paths: Vec<String> },
     /// The names in a folder.
@@ -155,7 +155,7 @@ impl Host {
         match what {
             What::Hello => Ok(json!({"protocol": PROTOCOL, "left": self.left})),
             What::Clock => Ok(json!(sys::monotonic_ns())),
-            What::Run { argv } => run(&argv),
+            What::Run { argv, input } => run(&argv, input.unwrap_or_default()),
             What::Read { paths } => Ok(json!(read(paths))),
             What::List { path } => names(&path),
             What::Change { argv, undo } => self.change(&argv, undo),
@@ -212,10 +212,18 @@ impl Host {
     }
 }
 
-fn run(argv: &[String]) -> Result<Value, Failure> {
-    let (program, arguments) = argv.split_first().ok_or_else(|| Failure::new("a request without a program"))?;
-    let ended = Command::new(program).args(arguments).env("LC_ALL", "C").stdin(Stdio::null()).output();
-    let ended = ended.doing(format!("starting `{program}`"))?;
+fn run(argv: &[String], input: String) -> Result<Value, Failure> {
+    let (program, arguments) =
+        argv.split_first().ok_or_else(|| Failure::new("a request without a program"))?;
+    let mut command = Command::new(program);
+    command.args(arguments).env("LC_ALL", "C");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().doing(format!("starting `{program}`"))?;
+    if let Some(mut to) = child.stdin.take() {
+        // It may end without reading; what it says then tells why.
+        thread::spawn(move || to.write_all(input.as_bytes()));
+    }
+    let ended = child.wait_with_output().doing(format!("waiting for `{program}`"))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ok(json!({
         "status": ended.status.code().unwrap_or(-1),
@@ -270,7 +278,11 @@ fn live(t_ns: u64, traffic: &Traffic) -> Value {
     let bytes: BTreeMap<_, u64> =
         here.map(|flow| (flow.flow.name.clone(), flow.bins().iter().sum())).collect();
     let answered = |ping: &crate::traffic::RunningPing| {
-        ping.requests().iter().rev().find_map(|request| request.rtt_ns).map(|rtt_ns| (ping.ping.name.clone(), rtt_ns))
+        ping.requests()
+            .iter()
+            .rev()
+            .find_map(|request| request.rtt_ns)
+            .map(|rtt_ns| (ping.ping.name.clone(), rtt_ns))
     };
     let rtts: BTreeMap<_, u64> = traffic.pings.iter().filter_map(answered).collect();
     json!({"event": "live", "t_ns": t_ns, "bytes": bytes, "rtt_ns": rtts})
@@ -303,7 +315,7 @@ mod tests {
 
     #[test]
     fn a_program_is_given_its_arguments_as_they_are() {
-        let said = run(&["/bin/echo".into(), "a b; touch /nowhere $(id)".into()]).unwrap();
+        let said = run(&["/bin/echo".into(), "a b; touch /nowhere $(id)".into()], String::new()).unwrap();
         assert_eq!(said["stdout"], "a b; touch /nowhere $(id)\n");
     }
 }

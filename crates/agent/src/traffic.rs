@@ -117,7 +117,9 @@ impl RunningFlow {
     fn start(&self, clock: Clock, interval_ns: u64) -> Result<(), Failure> {
         if let Some(listener) = self.listener.clone() {
             let (flow, bins, accepted) = (self.flow.clone(), self.bins.clone(), self.accepted.clone());
-            spawn(move || receive(&flow, &listener, &accepted, |read| count(read, &bins, clock, interval_ns)))?;
+            spawn(move || {
+                receive(&flow, &listener, &accepted, |read| count(read, &bins, clock, interval_ns))
+            })?;
         }
         let Some(sender) = self.sender.clone() else { return Ok(()) };
         let (flow, failure) = (self.flow.clone(), self.failure.clone());
