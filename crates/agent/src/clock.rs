@@ -23,6 +23,11 @@ impl Clock {
         Self { origin_ns: jiffies_ns.next_multiple_of(PERIOD_NS) - INITIAL_JIFFIES_NS }
     }
 
+    /// A clock whose zero is when CLOCK_MONOTONIC shows `origin_ns`.
+    pub fn starting_at(origin_ns: u64) -> Self {
+        Self { origin_ns }
+    }
+
     /// Now; 0 before the start.
     pub fn now_ns(self) -> u64 {
         sys::monotonic_ns().saturating_sub(self.origin_ns)

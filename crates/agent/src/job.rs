@@ -80,6 +80,9 @@ pub struct Device {
     pub name: String,
     /// Disciplines above those of the scenario (a shaper that stands for a link's rate); they are not reported.
     pub hidden: u32,
+    /// Disciplines of the scenario above those of this device, which is one of several in series.
+    #[serde(default)]
+    pub below: u32,
 }
 
 /// One TCP flow of bulk data.
@@ -118,6 +121,12 @@ pub struct Flow {
     pub notsent_lowat: Option<i32>,
     /// `TCP_MAXSEG` of the sender.
     pub mss: Option<i32>,
+    /// Differentiated services code point of what the sender sends.
+    #[serde(default)]
+    pub dscp: Option<u8>,
+    /// What the sender says first and the receiver waits for, where anybody might connect.
+    #[serde(default)]
+    pub token: Option<String>,
 }
 
 /// Echo requests at a fixed interval.
@@ -138,6 +147,9 @@ pub struct Ping {
     pub interval_ns: u64,
     /// ICMP bytes, header included.
     pub size: usize,
+    /// Differentiated services code point.
+    #[serde(default)]
+    pub dscp: Option<u8>,
 }
 
 impl Job {

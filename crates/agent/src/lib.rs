@@ -6,12 +6,17 @@
 //!                                           randomisation, and dies with whoever called
 //! host PARENT                               on the host: the job.json of the current folder in namespaces, in real time
 //! probe                                     on the host: tries what is asked on stdin in namespaces
+//! serve SILENCE                             on a machine of a testbed: does what its controller says over SSH
+//! guard FOLDER                              beside it: undoes every change when it ends
+//! tether AT PROGRAM ARGUMENT...             there too: a program that ends with the connection
 //! ```
 
 #[cfg(target_os = "linux")]
 mod clock;
 #[cfg(target_os = "linux")]
 mod failure;
+#[cfg(target_os = "linux")]
+mod guard;
 #[cfg(target_os = "linux")]
 mod guest;
 #[cfg(target_os = "linux")]
@@ -36,11 +41,15 @@ mod run;
 #[cfg(target_os = "linux")]
 mod sample;
 #[cfg(target_os = "linux")]
+mod serve;
+#[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
 mod table;
 #[cfg(target_os = "linux")]
 mod tcp_info;
+#[cfg(target_os = "linux")]
+mod tether;
 #[cfg(target_os = "linux")]
 mod traffic;
 
@@ -55,8 +64,14 @@ pub fn main() -> std::process::ExitCode {
         Some((word, rest)) if word == "launch" => launch::main(rest),
         Some((word, rest)) if word == "host" => host::main(rest),
         Some((word, [])) if word == "probe" => probe::main(),
+        Some((word, rest)) if word == "serve" => serve::main(rest),
+        Some((word, rest)) if word == "guard" => guard::main(rest),
+        Some((word, rest)) if word == "tether" => tether::main(rest),
         _ => {
-            eprintln!("usage: tailback-agent launch CPU PROGRAM ARGUMENT... | host PARENT | probe");
+            eprintln!(
+                "usage: tailback-agent launch CPU PROGRAM ARGUMENT... | host PARENT | probe | serve SILENCE | \
+                 guard FOLDER | tether AT PROGRAM ARGUMENT..."
+            );
             std::process::ExitCode::from(2)
         }
     }

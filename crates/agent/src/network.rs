@@ -1,4 +1,4 @@
-//! The network of a job: a namespace per host, and the steps that build it.
+//! The network of a job: a namespace per host, and the steps that build it; or one real host, the machine itself.
 
 use std::fs::{self, File};
 use std::process::{Command, Stdio};
@@ -13,8 +13,14 @@ const NAMESPACES: &str = "/run/netns";
 /// The hosts of a job.
 pub struct Network {
     names: Vec<String>,
-    namespaces: Vec<File>,
-    home: File,
+    hosts: Hosts,
+}
+
+enum Hosts {
+    /// All of them are here, each in a namespace.
+    Namespaces { each: Vec<File>, home: File },
+    /// One of them is this machine; the others are elsewhere.
+    Machine { number: usize },
 }
 
 impl Network {
@@ -24,14 +30,37 @@ impl Network {
         let home = current()?;
         let namespaces = names.iter().map(|name| namespace(name)).collect::<Result<_, _>>()?;
         sys::enter_network(&home).doing("going back to the first namespace")?;
-        Ok(Self { names: names.to_vec(), namespaces, home })
+        Ok(Self { names: names.to_vec(), hosts: Hosts::Namespaces { each: namespaces, home } })
     }
 
-    /// Does something as a host, in the calling thread.
+    /// This machine is the host of that number, and nothing is made.
+    pub fn of_machine(names: &[String], number: usize) -> Result<Self, Failure> {
+        if number >= names.len() {
+            return Err(Failure::new(format!("there is no host {number} among {}", names.len())));
+        }
+        Ok(Self { names: names.to_vec(), hosts: Hosts::Machine { number } })
+    }
+
+    /// Whether that host is here.
+    pub fn has(&self, host: usize) -> bool {
+        match &self.hosts {
+            Hosts::Namespaces { each, .. } => host < each.len(),
+            Hosts::Machine { number } => host == *number,
+        }
+    }
+
+    /// Does something as a host that is here, in the calling thread.
     pub fn within<T>(&self, host: usize, act: impl FnOnce() -> T) -> Result<T, Failure> {
-        sys::enter_network(&self.namespaces[host]).doing(format!("becoming {}", self.names[host]))?;
+        let (each, home) = match &self.hosts {
+            Hosts::Namespaces { each, home } => (each, home),
+            Hosts::Machine { number } if *number == host => return Ok(act()),
+            Hosts::Machine { .. } => {
+                return Err(Failure::new(format!("{} is another machine", self.names[host])));
+            }
+        };
+        sys::enter_network(&each[host]).doing(format!("becoming {}", self.names[host]))?;
         let done = act();
-        sys::enter_network(&self.home).doing("going back to the first namespace")?;
+        sys::enter_network(home).doing("going back to the first namespace")?;
         Ok(done)
     }
 
@@ -73,7 +102,8 @@ fn namespace(name: &str) -> Result<File, Failure> {
     current()
 }
 
-fn run(argv: &[String]) -> Result<(), Failure> {
+/// Runs a program, which must end with status 0.
+pub fn run(argv: &[String]) -> Result<(), Failure> {
     let words = argv.join(" ");
     let (program, arguments) = argv.split_first().ok_or_else(|| Failure::new("a step without a program"))?;
     let ended = Command::new(program)

@@ -1,11 +1,11 @@
-//! The samplers: every interval each sending socket and each discipline, by one thread at exact times.
+//! The samplers: every interval each socket and each discipline, by one thread at exact times.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::clock::Clock;
 use crate::failure::{Failure, While};
-use crate::job::Job;
+use crate::job::{Device, Job};
 use crate::netlink::{Discipline, Netlink, ROOT};
 use crate::network::Network;
 use crate::sys;
@@ -31,36 +31,50 @@ const QDISC_COLUMNS: [&str; 12] = [
 /// Kinds that hold no packets.
 const NOT_QUEUES: [&str; 3] = ["noqueue", "ingress", "clsact"];
 
-/// Devices of one host by their number, each with its name in tables and how many of its disciplines are hidden.
+/// Devices of one host by their number.
 struct Watched {
     netlink: Netlink,
-    devices: BTreeMap<u32, (String, u32)>,
+    devices: BTreeMap<u32, Device>,
 }
 
 /// Takes the samples and holds the tables.
 pub struct Sampler {
     hosts: Vec<Watched>,
     tcp_info: Table,
+    receivers: Option<Table>,
     qdisc: Table,
 }
 
 impl Sampler {
     /// Opens what the samples are asked through.
     pub fn prepare(job: &Job, network: &Network) -> Result<Self, Failure> {
-        let hosts = (0..job.hosts.len()).map(|host| watched(job, network, host)).collect::<Result<_, _>>()?;
+        let here = (0..job.hosts.len()).filter(|&host| network.has(host));
+        let hosts = here.map(|host| watched(job, network, host)).collect::<Result<_, _>>()?;
         Ok(Self {
             hosts,
             tcp_info: Table::new("tcp_info", &tcp_info::COLUMNS),
+            receivers: None,
             qdisc: Table::new("qdisc", &QDISC_COLUMNS),
         })
+    }
+
+    /// Samples the sockets that receive, too.
+    pub fn with_receivers(self) -> Self {
+        Self { receivers: Some(Table::new("tcp_info_receiver", &tcp_info::RECEIVER_COLUMNS)), ..self }
     }
 
     /// Takes the samples of one moment.
     pub fn sample(&mut self, t_ns: u64, traffic: &Traffic) -> Result<(), Failure> {
         for flow in traffic.flows.iter().filter(|flow| flow.flow.start_ns < t_ns) {
-            let sample = asked(flow)?;
-            if sample.is_sending() {
+            if let Some(sample) = asked(flow)?
+                && sample.is_sending()
+            {
                 sample.row(t_ns, &flow.flow.name, &mut self.tcp_info);
+            }
+            if let (Some(table), Some(socket)) = (&mut self.receivers, flow.receiver()) {
+                let sample = Sample::of(&socket, "")
+                    .doing(format!("reading TCP_INFO of the receiver of {}", flow.flow.name))?;
+                sample.receiver_row(t_ns, &flow.flow.name, table);
             }
         }
         for host in &mut self.hosts {
@@ -70,6 +84,12 @@ impl Sampler {
             }
         }
         Ok(())
+    }
+
+    /// The rows of samples since the last time, by table.
+    pub fn take(&mut self) -> Vec<(&'static str, String)> {
+        let tables = [Some(&mut self.tcp_info), self.receivers.as_mut(), Some(&mut self.qdisc)];
+        tables.into_iter().flatten().map(|table| (table.name(), table.take())).collect()
     }
 
     /// Writes the tables of samples, and of what the applications saw.
@@ -108,30 +128,36 @@ pub fn run(
 fn watched(job: &Job, network: &Network, host: usize) -> Result<Watched, Failure> {
     let devices = network.within(host, || {
         let mine = job.devices.iter().filter(|device| device.host == host);
-        mine.map(|device| {
-            Ok((sys::interface_index(&device.interface)?, (device.name.clone(), device.hidden)))
-        })
-        .collect::<std::io::Result<_>>()
+        mine.map(|device| Ok((sys::interface_index(&device.interface)?, device.clone())))
+            .collect::<std::io::Result<_>>()
     })?;
     let netlink = network.within(host, Netlink::open)?.doing("opening netlink")?;
     Ok(Watched { netlink, devices: devices.doing(format!("finding the devices of {}", job.hosts[host]))? })
 }
 
-fn asked(flow: &RunningFlow) -> Result<Sample, Failure> {
-    Sample::of(&flow.sender, &flow.flow.congestion_control)
-        .doing(format!("reading TCP_INFO of {}", flow.flow.name))
+/// What applications saw, as tables: bytes read, pings, segments sent.
+pub fn seen(job: &Job, traffic: &Traffic) -> Result<Vec<Table>, Failure> {
+    Ok(vec![flows(job, traffic), pings(traffic), segments(traffic)?])
 }
 
-fn note(discipline: &Discipline, t_ns: u64, devices: &BTreeMap<u32, (String, u32)>, table: &mut Table) {
+/// `None` where the sender is elsewhere.
+fn asked(flow: &RunningFlow) -> Result<Option<Sample>, Failure> {
+    let Some(sender) = &flow.sender else { return Ok(None) };
+    Sample::of(sender, &flow.flow.congestion_control)
+        .doing(format!("reading TCP_INFO of {}", flow.flow.name))
+        .map(Some)
+}
+
+fn note(discipline: &Discipline, t_ns: u64, devices: &BTreeMap<u32, Device>, table: &mut Table) {
     if NOT_QUEUES.contains(&discipline.kind.as_str()) {
         return;
     }
-    let Some((name, hidden)) = devices.get(&discipline.interface) else { return };
+    let Some(device) = devices.get(&discipline.interface) else { return };
     // Handles are given out by depth from 1: on; a discipline hangs on a class of the one above it.
     let depth = if discipline.parent == ROOT { 0 } else { discipline.parent >> 16 };
-    let Some(depth) = depth.checked_sub(*hidden) else { return };
+    let Some(depth) = depth.checked_sub(device.hidden) else { return };
     let mut row = table.row();
-    row.cell(t_ns).name(name).cell(&discipline.kind).cell(depth);
+    row.cell(t_ns).name(&device.name).cell(&discipline.kind).cell(depth + device.below);
     row.cell(discipline.backlog_bytes).cell(discipline.backlog_packets);
     row.cell(discipline.sent_bytes).cell(discipline.sent_packets).cell(discipline.dropped);
     row.cell(discipline.overlimits).cell(discipline.requeues).maybe(discipline.marked);
@@ -139,7 +165,8 @@ fn note(discipline: &Discipline, t_ns: u64, devices: &BTreeMap<u32, (String, u32
 
 fn flows(job: &Job, traffic: &Traffic) -> Table {
     let mut table = Table::new("flows", &["t_ns", "flow", "bytes"]);
-    let counted: Vec<_> = traffic.flows.iter().map(|flow| (&flow.flow.name, flow.bins().clone())).collect();
+    let here = traffic.flows.iter().filter(|flow| flow.receives());
+    let counted: Vec<_> = here.map(|flow| (&flow.flow.name, flow.bins().clone())).collect();
     let bins = counted.iter().map(|(_, bins)| bins.len()).max().unwrap_or(0);
     for bin in 0..bins {
         for (name, bytes) in
@@ -172,8 +199,9 @@ fn pings(traffic: &Traffic) -> Table {
 fn segments(traffic: &Traffic) -> Result<Table, Failure> {
     let mut table = Table::new("segments", &["flow", "data_segs_out"]);
     for flow in &traffic.flows {
-        let sent = asked(flow)?.data_segments();
-        table.row().name(&flow.flow.name).cell(sent);
+        if let Some(sample) = asked(flow)? {
+            table.row().name(&flow.flow.name).cell(sample.data_segments());
+        }
     }
     Ok(table)
 }

@@ -5,7 +5,7 @@ use std::ffi::{CString, c_int, c_void};
 use std::fs::File;
 use std::io;
 use std::mem::{MaybeUninit, size_of};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::SocketAddrV4;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 use std::ptr;
@@ -178,10 +178,10 @@ pub fn connect(socket: &OwnedFd, address: SocketAddrV4) -> io::Result<()> {
     checked(done).map(drop)
 }
 
-/// Listens on a port of all addresses.
-pub fn listen(port: u16) -> io::Result<OwnedFd> {
+/// Listens at an address.
+pub fn listen(address: SocketAddrV4) -> io::Result<OwnedFd> {
     let listener = socket(libc::AF_INET, libc::SOCK_STREAM, 0)?;
-    let address = address_of(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port));
+    let address = address_of(address);
     // SAFETY: a sockaddr_in of its own length.
     checked(unsafe { libc::bind(listener.as_raw_fd(), (&raw const address).cast(), ADDRESS_LENGTH) })?;
     // SAFETY: no pointers.
@@ -227,6 +227,12 @@ pub fn shut_down_sending(socket: &OwnedFd) {
     unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_WR) };
 }
 
+/// Reading from this socket fails after so many seconds of silence; 0 is never.
+pub fn limit_waiting(socket: &OwnedFd, seconds: i64) -> io::Result<()> {
+    let limit = libc::timeval { tv_sec: seconds as libc::time_t, tv_usec: 0 };
+    set_option(socket, libc::SOL_SOCKET, libc::SO_RCVTIMEO, limit)
+}
+
 /// `getsockopt(2)`; the part of `buffer` that was filled.
 pub fn option<'a>(socket: &OwnedFd, level: c_int, name: c_int, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
     let mut length = libc::socklen_t::try_from(buffer.len()).map_err(io::Error::other)?;
@@ -262,6 +268,34 @@ pub fn turn_off_segmentation(device: &str) -> io::Result<()> {
         checked(unsafe { libc::ioctl(any.as_raw_fd(), SIOCETHTOOL as libc::Ioctl, &mut request) })?;
     }
     Ok(())
+}
+
+/// The calling process leads a session of its own.
+pub fn new_session() {
+    // SAFETY: no pointers. A process that leads one already stays as it is.
+    unsafe { libc::setsid() };
+}
+
+/// Locks an open file against other processes; false if one of them has it.
+pub fn lock(file: &File) -> io::Result<bool> {
+    // SAFETY: an open descriptor.
+    match checked(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) }) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// SIGINT for a child.
+pub fn interrupt(process: i32) {
+    // SAFETY: no pointers. One that has ended needs no signal.
+    unsafe { libc::kill(process, libc::SIGINT) };
+}
+
+/// SIGKILL for a child.
+pub fn kill(process: i32) {
+    // SAFETY: no pointers. One that has ended needs no signal.
+    unsafe { libc::kill(process, libc::SIGKILL) };
 }
 
 /// SIGKILL for the calling process when the thread that started it ends.

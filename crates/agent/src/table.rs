@@ -24,6 +24,16 @@ impl Table {
         Row { text: &mut self.text, started: false }
     }
 
+    /// What has been written since the last time it was asked, the heading first of all.
+    pub fn take(&mut self) -> String {
+        std::mem::take(&mut self.text)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// Writes the table into `folder`.
     pub fn write(&self, folder: &Path) -> Result<(), Failure> {
         let path = folder.join(format!("{}.csv", self.name));

@@ -1,4 +1,4 @@
-//! What the kernel tells of a sending socket: `TCP_INFO`, `SO_MEMINFO` and, of BBR, `TCP_CC_INFO`.
+//! What the kernel tells of a socket: `TCP_INFO`, `SO_MEMINFO` and, of BBR, `TCP_CC_INFO`.
 //!
 //! [linux-6.12 include/uapi/linux/tcp.h struct tcp_info, inet_diag.h struct tcp_bbr_info, sock_diag.h SK_MEMINFO_*]
 //! Fields are read by their offset, which the kernel never changes; a kernel that is too old to have a field leaves the
@@ -46,6 +46,20 @@ pub const COLUMNS: [&str; 34] = [
     "bbr_pacing_gain",
     "bbr_cwnd_gain",
     "data_segs_out",
+];
+
+/// Columns of the table of receivers, in order.
+pub const RECEIVER_COLUMNS: [&str; 10] = [
+    "t_ns",
+    "flow",
+    "rcv_mss",
+    "rcv_rtt",
+    "rcv_space",
+    "rcv_ssthresh",
+    "rcv_wnd",
+    "bytes_received",
+    "data_segs_in",
+    "rcv_ooopack",
 ];
 
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
@@ -113,6 +127,15 @@ impl Sample {
         row.cell(self.data_segments());
     }
 
+    /// Appends the row of this moment as the receiver sees it.
+    pub fn receiver_row(&self, t_ns: u64, flow: &str, table: &mut Table) {
+        let small = |offset| word(&self.info, offset);
+        let mut row = table.row();
+        row.cell(t_ns).name(flow).maybe(small(20));
+        row.maybe(small(92).filter(|&rtt| rtt > 0)).maybe(small(96)).maybe(small(64)).maybe(small(232));
+        row.maybe(double(&self.info, 128)).maybe(small(152)).maybe(small(224));
+    }
+
     fn ca_state(&self) -> Option<&'static str> {
         let names = ["open", "disorder", "cwr", "recovery", "loss"];
         self.info.get(1).and_then(|&state| names.get(usize::from(state)).copied())
@@ -141,6 +164,10 @@ mod tests {
         let mut table = Table::new("tcp_info", &COLUMNS);
         let sample = Sample { info: vec![0; 232], memory: vec![0; 36], bbr: vec![0; 20] };
         sample.row(0, "f", &mut table);
+        let mut receivers = Table::new("receivers", &RECEIVER_COLUMNS);
+        sample.receiver_row(0, "f", &mut receivers);
+        let cells: Vec<_> = receivers.take().lines().map(|line| line.split(',').count()).collect();
+        assert_eq!(cells, [RECEIVER_COLUMNS.len(); 2]);
         let folder = std::env::temp_dir().join(format!("tailback-agent-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         table.write(&folder).unwrap();

@@ -2,8 +2,11 @@
 //!
 //! A sender writes 128 KiB at a time; at its stop the sending side is shut down and what is queued drains. A receiver
 //! throws away what it reads and counts it per bin. Ping is an ICMP datagram socket [ping(7) of Linux, rfc792].
+//!
+//! On a machine that others reach too, a receiver listens at the address of its flow only, and a connection counts once
+//! it has begun with the token of the run; any other is closed.
 
-use std::net::SocketAddrV4;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
@@ -31,9 +34,10 @@ const ICMP_HEADER: usize = 8;
 pub struct RunningFlow {
     /// What it is.
     pub flow: Flow,
-    /// The sending socket.
-    pub sender: Arc<OwnedFd>,
-    listener: Arc<OwnedFd>,
+    /// The sending socket, where the sender is here.
+    pub sender: Option<Arc<OwnedFd>>,
+    listener: Option<Arc<OwnedFd>>,
+    accepted: Arc<Mutex<Option<Arc<OwnedFd>>>>,
     bins: Arc<Mutex<Vec<u64>>>,
     failure: Arc<Mutex<Option<String>>>,
 }
@@ -64,7 +68,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Opens every socket on its host.
+    /// Opens every socket on its host, of those that are here.
     pub fn prepare(job: &Job, network: &Network) -> Result<Self, Failure> {
         let bins = usize::try_from(job.duration_ns.div_ceil(job.interval_ns)).unwrap_or(usize::MAX);
         let flows = job
@@ -72,8 +76,8 @@ impl Traffic {
             .iter()
             .map(|flow| RunningFlow::prepare(flow, bins, network))
             .collect::<Result<_, _>>()?;
-        let pings =
-            job.pings.iter().map(|ping| RunningPing::prepare(ping, network)).collect::<Result<_, _>>()?;
+        let pings = job.pings.iter().filter(|ping| network.has(ping.from));
+        let pings = pings.map(|ping| RunningPing::prepare(ping, network)).collect::<Result<_, _>>()?;
         Ok(Self { flows, pings })
     }
 
@@ -98,46 +102,48 @@ impl Traffic {
 
 impl RunningFlow {
     fn prepare(flow: &Flow, bins: usize, network: &Network) -> Result<Self, Failure> {
-        if let Some(shift) = flow.pacing_shift {
-            fs::write(PACING_SHIFT, shift.to_string()).doing(format!("writing {PACING_SHIFT}"))?;
-        }
-        let name = &flow.name;
-        let sender = network.within(flow.from, || sys::socket(libc::AF_INET, libc::SOCK_STREAM, 0))?;
-        let sender = sender.doing(format!("opening the sender of {name}"))?;
-        sys::set_congestion_control(&sender, &flow.congestion_control)
-            .doing(format!("giving {name} the congestion control {}", flow.congestion_control))?;
-        set_sender_options(&sender, flow).doing(format!("setting socket options of {name}"))?;
-        let listener = network.within(flow.to, || sys::listen(flow.port))?;
-        let listener = listener.doing(format!("opening the receiver of {name}"))?;
-        set_receiver_options(&listener, flow).doing(format!("setting socket options of {name}"))?;
-        // The receiver inherits it: DCTCP needs a receiver that echoes each mark.
-        sys::set_congestion_control(&listener, &flow.congestion_control)
-            .doing(format!("giving the receiver of {name} {}", flow.congestion_control))?;
+        let sender = network.has(flow.from).then(|| open_sender(flow, network)).transpose()?;
+        let listener = network.has(flow.to).then(|| open_receiver(flow, network)).transpose()?;
         Ok(Self {
             flow: flow.clone(),
-            sender: Arc::new(sender),
-            listener: Arc::new(listener),
+            sender: sender.map(Arc::new),
+            listener: listener.map(Arc::new),
+            accepted: Arc::default(),
             bins: Arc::new(Mutex::new(vec![0; bins])),
             failure: Arc::default(),
         })
     }
 
     fn start(&self, clock: Clock, interval_ns: u64) -> Result<(), Failure> {
-        let (listener, bins) = (self.listener.clone(), self.bins.clone());
-        spawn(move || receive(&listener, &bins, clock, interval_ns).unwrap_or(()))?;
-        let (flow, sender, failure) = (self.flow.clone(), self.sender.clone(), self.failure.clone());
+        if let Some(listener) = self.listener.clone() {
+            let (flow, bins, accepted) = (self.flow.clone(), self.bins.clone(), self.accepted.clone());
+            spawn(move || {
+                receive(&flow, &listener, &accepted, |read| count(read, &bins, clock, interval_ns))
+            })?;
+        }
+        let Some(sender) = self.sender.clone() else { return Ok(()) };
+        let (flow, failure) = (self.flow.clone(), self.failure.clone());
         spawn(move || {
             clock.sleep_until(flow.start_ns);
             if let Err(error) = send(&flow, &sender) {
                 *locked(&failure) = Some(error.to_string());
             }
         })?;
-        let (stop, sender) = (self.flow.stop_ns, self.sender.clone());
-        let Some(stop_ns) = stop else { return Ok(()) };
+        let (Some(stop_ns), Some(sender)) = (self.flow.stop_ns, self.sender.clone()) else { return Ok(()) };
         spawn(move || {
             clock.sleep_until(stop_ns);
             sys::shut_down_sending(&sender);
         })
+    }
+
+    /// The connected socket of the receiver, once there is one.
+    pub fn receiver(&self) -> Option<Arc<OwnedFd>> {
+        locked(&self.accepted).clone()
+    }
+
+    /// Whether the receiver is here.
+    pub fn receives(&self) -> bool {
+        self.listener.is_some()
     }
 
     /// Bytes read in each bin.
@@ -146,8 +152,34 @@ impl RunningFlow {
     }
 }
 
+fn open_sender(flow: &Flow, network: &Network) -> Result<OwnedFd, Failure> {
+    if let Some(shift) = flow.pacing_shift {
+        fs::write(PACING_SHIFT, shift.to_string()).doing(format!("writing {PACING_SHIFT}"))?;
+    }
+    let name = &flow.name;
+    let sender = network.within(flow.from, || sys::socket(libc::AF_INET, libc::SOCK_STREAM, 0))?;
+    let sender = sender.doing(format!("opening the sender of {name}"))?;
+    sys::set_congestion_control(&sender, &flow.congestion_control)
+        .doing(format!("giving {name} the congestion control {}", flow.congestion_control))?;
+    set_sender_options(&sender, flow).doing(format!("setting socket options of {name}"))?;
+    Ok(sender)
+}
+
+fn open_receiver(flow: &Flow, network: &Network) -> Result<OwnedFd, Failure> {
+    let name = &flow.name;
+    let address = if flow.token.is_some() { flow.address } else { Ipv4Addr::UNSPECIFIED };
+    let listener = network.within(flow.to, || sys::listen(SocketAddrV4::new(address, flow.port)))?;
+    let listener = listener.doing(format!("opening the receiver of {name} at {address}:{}", flow.port))?;
+    set_receiver_options(&listener, flow).doing(format!("setting socket options of {name}"))?;
+    // The receiver inherits it: DCTCP needs a receiver that echoes each mark.
+    sys::set_congestion_control(&listener, &flow.congestion_control)
+        .doing(format!("giving the receiver of {name} {}", flow.congestion_control))?;
+    Ok(listener)
+}
+
 /// Buffers by force: `net.core.wmem_max` is the limit of ordinary users.
 fn set_sender_options(socket: &OwnedFd, flow: &Flow) -> io::Result<()> {
+    mark(socket, flow.dscp)?;
     if let Some(rate_bps) = flow.max_pacing_rate_bps {
         sys::set_option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate_bps / 8)?;
     }
@@ -171,8 +203,18 @@ fn set_receiver_options(socket: &OwnedFd, flow: &Flow) -> io::Result<()> {
     Ok(())
 }
 
+/// The code point is the upper six bits of the byte; the lower two are ECN's.
+fn mark(socket: &OwnedFd, dscp: Option<u8>) -> io::Result<()> {
+    dscp.map_or(Ok(()), |dscp| {
+        sys::set_option(socket, libc::IPPROTO_IP, libc::IP_TOS, libc::c_int::from(dscp) << 2)
+    })
+}
+
 fn send(flow: &Flow, socket: &OwnedFd) -> io::Result<()> {
     sys::connect(socket, SocketAddrV4::new(flow.address, flow.port))?;
+    if let Some(token) = &flow.token {
+        sys::send(socket, token.as_bytes())?;
+    }
     let data = vec![0; WRITE];
     let mut left = flow.bytes.unwrap_or(u64::MAX);
     while left > 0 {
@@ -188,17 +230,58 @@ fn send(flow: &Flow, socket: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-fn receive(listener: &OwnedFd, bins: &Mutex<Vec<u64>>, clock: Clock, interval_ns: u64) -> io::Result<()> {
-    let socket = sys::accept(listener)?;
-    loop {
-        let read = sys::discard(&socket, READ)?;
+fn receive(
+    flow: &Flow,
+    listener: &OwnedFd,
+    accepted: &Mutex<Option<Arc<OwnedFd>>>,
+    mut counted: impl FnMut(u64),
+) {
+    let Ok(socket) = accept(flow, listener).map(Arc::new) else { return };
+    *locked(accepted) = Some(socket.clone());
+    while let Ok(read) = sys::discard(&socket, READ) {
         if read == 0 {
-            return Ok(());
+            return;
         }
-        let bin = usize::try_from(clock.now_ns() / interval_ns).unwrap_or(usize::MAX);
-        if let Some(count) = locked(bins).get_mut(bin) {
-            *count += read as u64;
+        counted(read as u64);
+    }
+}
+
+/// The first connection that begins with the token.
+fn accept(flow: &Flow, listener: &OwnedFd) -> io::Result<OwnedFd> {
+    loop {
+        let socket = sys::accept(listener)?;
+        match &flow.token {
+            Some(token) if !has_token(&socket, token.as_bytes()) => {}
+            _ => return Ok(socket),
         }
+    }
+}
+
+/// A stranger who says nothing is waited for no longer than this.
+const PATIENCE_S: i64 = 2;
+
+fn has_token(socket: &OwnedFd, token: &[u8]) -> bool {
+    let said = || -> io::Result<Vec<u8>> {
+        sys::limit_waiting(socket, PATIENCE_S)?;
+        let mut said = Vec::new();
+        while said.len() < token.len() {
+            let mut more = vec![0; token.len() - said.len()];
+            let read = sys::receive(socket, &mut more)?;
+            if read == 0 {
+                break;
+            }
+            said.extend(&more[..read]);
+        }
+        sys::limit_waiting(socket, 0)?;
+        Ok(said)
+    };
+    said().is_ok_and(|said| said == token)
+}
+
+fn count(read: u64, bins: &Mutex<Vec<u64>>, clock: Clock, interval_ns: u64) {
+    let bin = usize::try_from(clock.now_ns() / interval_ns).unwrap_or(usize::MAX);
+    if let Some(count) = locked(bins).get_mut(bin) {
+        *count += read;
     }
 }
 
@@ -207,6 +290,7 @@ impl RunningPing {
         let socket =
             network.within(ping.from, || sys::socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_ICMP))?;
         let socket = socket.doing(format!("opening {}", ping.name))?;
+        mark(&socket, ping.dscp).doing(format!("marking {}", ping.name))?;
         sys::connect(&socket, SocketAddrV4::new(ping.address, 0)).doing(format!("aiming {}", ping.name))?;
         Ok(Self { ping: ping.clone(), socket: Arc::new(socket), requests: Arc::default() })
     }

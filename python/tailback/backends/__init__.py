@@ -55,6 +55,8 @@ class RunResult:
     cost: Cost
     captures: Mapping[str, bytes] = field(default_factory=dict)
     """pcapng by host, where they were asked for."""
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    """What a backend has to say of where it ran, for the manifest."""
 
 
 class Clock(enum.Enum):
@@ -129,9 +131,18 @@ def _netns() -> Backend:
     return Netns.of_this_machine()
 
 
-_BACKENDS: Mapping[str, Callable[..., Backend]] = {"sim": _sim, "uml": _uml, "netns": _netns}
-_WITH_KERNEL = ("uml",)
-"""Backends that take the name of a kernel behind a colon."""
+def _ssh(file: str | None = None) -> Backend:
+    from tailback.backends.ssh import Ssh
+
+    if file is None:
+        hint = "name the file that says which machine each host is: --testbed testbed.yaml, or ssh:testbed.yaml"
+        raise UnknownBackend(f"`ssh` needs a testbed\n  hint: {hint}")
+    return Ssh.of_file(file)
+
+
+_BACKENDS: Mapping[str, Callable[..., Backend]] = {"sim": _sim, "uml": _uml, "netns": _netns, "ssh": _ssh}
+_WITH_NAME = ("uml", "ssh")
+"""Backends that take a name behind a colon: of a kernel, of a testbed file."""
 
 
 def backend_names() -> list[str]:
@@ -141,10 +152,10 @@ def backend_names() -> list[str]:
 
 def open_backend(name: str) -> Backend:
     """The backend called `name`."""
-    kind, colon, kernel = name.partition(":")
+    kind, colon, own = name.partition(":")
     build = _BACKENDS.get(kind)
-    if build is None or (colon and (kind not in _WITH_KERNEL or not kernel)):
+    if build is None or (colon and (kind not in _WITH_NAME or not own)):
         known = ", ".join(f"`{known}`" for known in _BACKENDS)
-        hint = f"there are {known}; a kernel of your own is `uml:NAME`"
+        hint = f"there are {known}; a kernel of your own is `uml:NAME`, a testbed `ssh:FILE`"
         raise UnknownBackend(f"`{name}` is not a backend\n  hint: {hint}")
-    return build(kernel) if colon else build()
+    return build(own) if colon else build()

@@ -70,6 +70,8 @@ class Finished:
     duration_s: float
     captures: Mapping[str, bytes] = field(default_factory=dict)
     """pcapng by host."""
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    """What the backend noted of where it ran."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,7 @@ class Store:
             "started": finished.started,
             "duration_s": finished.duration_s,
             "cost": dict(finished.cost),
+            **finished.notes,
         }
 
     def _of(self, run: RunPlan) -> dict[str, Any]:

@@ -74,7 +74,12 @@ SCALED = {"t": ("t_ns", 1e9), "rtt_ms": ("rtt_ns", 1e6)}
 
 def read_tables(folder: Path) -> dict[str, pa.Table]:
     """All tables of a run."""
-    return {name: _read(folder / f"{name}.csv", columns) for name, columns in COLUMNS.items()}
+    return {name: read_table(folder, name, columns) for name, columns in COLUMNS.items()}
+
+
+def read_table(folder: Path, name: str, columns: Mapping[str, tuple[pa.DataType, str]]) -> pa.Table:
+    """One table of a run."""
+    return _read(folder / f"{name}.csv", columns)
 
 
 def read_segments(folder: Path) -> int:

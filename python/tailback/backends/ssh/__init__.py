@@ -1,0 +1,104 @@
+"""Machines of one's own, over SSH: the same experiment file, the same tables (`docs/testbed.md`).
+
+What is run where is planned from the scenario and the machines as they are (`plan.py`), and looked at before
+(`suitable.py`). A small agent does it on each machine and undoes it (`crates/agent/src/serve.rs`, `guard.rs`): at the end,
+on an error, when the connection is lost, when it is killed.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from tailback import testbed as testbeds
+from tailback.backends import Clock, Progress, RunResult, Scenario, Unsuitable
+from tailback.backends.ssh import run, suitable
+from tailback.backends.ssh.connection import HostFailed, local_agent
+from tailback.backends.ssh.plan import Plan, plan_of
+from tailback.backends.ssh.suitable import Finding
+from tailback.kernel import build_agent
+from tailback.kernel.checkout import digest
+from tailback.testbed import Testbed
+
+
+class Ssh:
+    """A testbed as a backend."""
+
+    name = "ssh"
+    clock = Clock.REAL
+
+    def __init__(self, testbed: Testbed, agent: Path) -> None:
+        self.testbed = testbed
+        self._agent = local_agent(agent)
+
+    @classmethod
+    def of_file(cls, path: str) -> Ssh:
+        """The testbed in a file."""
+        return cls(testbeds.load(path), build_agent())
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """Digest of what the testbed file says and of the agent. The kernels are in the manifest of each run."""
+        said = json.dumps(self.testbed.document(), sort_keys=True).encode()
+        return digest([("testbed", said), ("agent", self._agent.content)])[:16]
+
+    def new_progress(self) -> Progress:
+        """Progress of one run, by the clock on the wall."""
+        return run.TestbedProgress()
+
+    def check(self, scenario: Scenario) -> None:
+        """Looks for what the machines cannot do; nothing is changed."""
+        failed = [finding for finding in self.findings(scenario) if finding.verdict == "fail"]
+        if failed:
+            lines = [f"{_where(finding)}{finding.says}\n  hint: {finding.remedy}" for finding in failed]
+            raise Unsuitable(f"the testbed `{self.testbed.path}` cannot run this:\n" + "\n".join(lines))
+
+    def findings(self, scenario: Scenario) -> Iterator[Finding]:
+        """Everything that is looked at before a run."""
+        wrong = list(suitable.written(scenario, self.testbed))
+        yield from wrong
+        if wrong:
+            return
+        try:
+            with run.sessions(scenario, self.testbed, self._agent) as opened:
+                layout = run.layout_of(scenario, self.testbed, opened)
+                fatal = False
+                for session in opened.values():
+                    facts = layout.facts[session.host]
+                    for finding in (*suitable.of_machine(facts), *suitable.of_devices(facts, self.testbed)):
+                        fatal |= finding.verdict == "fail"
+                        yield finding
+                    yield suitable.of_clock(session.host, session.offset())
+                if fatal:
+                    return
+                yield from suitable.of_scenario(layout)
+                for session in opened.values():
+                    yield from suitable.tried(layout, session)
+        except HostFailed as failure:
+            yield Finding(failure.host, "reachable", "fail", str(failure).splitlines()[0], failure.hint)
+
+    def plan(self, scenario: Scenario) -> Plan:
+        """What would be run where; the machines are looked at and nothing is changed."""
+        wrong = next(suitable.written(scenario, self.testbed), None)
+        if wrong is not None:
+            raise Unsuitable(f"{wrong.says}\n  hint: {wrong.remedy}")
+        try:
+            with run.sessions(scenario, self.testbed, self._agent) as opened:
+                return plan_of(run.layout_of(scenario, self.testbed, opened), "TOKEN")
+        except HostFailed as failure:
+            raise Unsuitable(str(failure)) from failure
+
+    def run(self, scenario: Scenario, progress: Progress) -> RunResult:
+        """Has the machines do it, and restores them."""
+        if not isinstance(progress, run.TestbedProgress):
+            raise TypeError("a run on a testbed is watched through its own `new_progress()`")
+        return run.carry_out(scenario, self.testbed, self._agent, progress)
+
+
+def _where(finding: Finding) -> str:
+    return f"host `{finding.host}`, {finding.what}: " if finding.host else ""
+
+
+__all__ = ["Finding", "Plan", "Ssh"]

@@ -1,0 +1,209 @@
+"""One connection to a machine: the system's `ssh`, and over it the agent, which is put there if it is not.
+
+`ssh` and not a library: what a user's `~/.ssh/config` says of jump hosts, keys, certificates, agents, security tokens
+and known hosts holds here as it does in a terminal. Host keys are verified, always; nothing is asked for. What is run
+there is one fixed line (`LAUNCH`), quoted word by word; everything after it is the protocol of the agent
+(`crates/agent/src/serve.rs`), in which a program has a list of arguments and there is no shell.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from tailback.backends import Unsuitable
+from tailback.testbed import Machine
+
+SSH = "ssh"
+CONNECT_S = 10
+OPTIONS = (
+    "BatchMode=yes", "StrictHostKeyChecking=yes", f"ConnectTimeout={CONNECT_S}", "ConnectionAttempts=1",
+    "ServerAliveInterval=5", "ServerAliveCountMax=3", "ForwardAgent=no", "ForwardX11=no", "ClearAllForwardings=yes",
+    "PermitLocalCommand=no", "LogLevel=ERROR", "RequestTTY=no",
+)  # fmt: skip
+
+LAUNCH = """\
+set -e
+PATH="$PATH:/usr/sbin:/sbin"
+export PATH
+folder="${HOME:-/root}/.cache/tailback"
+agent="$folder/agent-$1"
+if [ -x "$agent" ]; then echo "have $SSH_CONNECTION"; else
+  umask 077
+  mkdir -p "$folder"
+  new="$agent.$$"
+  echo "need $SSH_CONNECTION"
+  head -c "$2" > "$new"
+  [ "$(wc -c < "$new")" -eq "$2" ] || { rm -f "$new"; exit 90; }
+  chmod 700 "$new"
+  mv "$new" "$agent"
+  echo put
+fi
+shift 2
+if [ "$1" = sudo ]; then shift; exec sudo -n -- "$agent" "$@"; fi
+exec "$agent" "$@"
+"""
+"""Digest and size of the agent, `sudo` or nothing, and what the agent is to be."""
+
+REMEDIES = (
+    ("host key verification failed", "its key is not known: connect once by hand and compare the fingerprint, or name "
+     "a file with `known_hosts`; a key that has changed is a reason to ask who changed it"),
+    ("remote host identification has changed", "find out why; if the machine is new: ssh-keygen -R ADDRESS"),
+    ("permission denied", "give it your key (ssh-copy-id), name it with `key`, or load it (ssh-add)"),
+    ("could not resolve", "check `address`; ssh -G ADDRESS shows what ssh makes of it"),
+    ("timed out", "is the machine on, and is `address` on the management network?"),
+    ("no route to host", "is the machine on, and is `address` on the management network?"),
+    ("connection refused", "start sshd there, or name its `port`"),
+    ("password is required", "let the user run the agent with sudo and no password (docs/testbed.md), or log in as "
+     "root"),
+    ("sudo: not found", "install sudo there, or log in as root"),
+    ("not root", "set `sudo: true`, or log in as root"),
+    ("busy", "wait for the other run, or end it"),
+)  # fmt: skip
+
+
+class HostFailed(Exception):
+    """Something went wrong on one machine; the message names it and the step."""
+
+    def __init__(self, host: str, step: str, reason: str, hint: str = "") -> None:
+        remedy = hint or remedy_for(reason)
+        super().__init__(f"host `{host}`, {step}: {reason}" + (f"\n  hint: {remedy}" if remedy else ""))
+        self.host = host
+        self.reason = reason
+        self.hint = remedy
+
+
+def remedy_for(reason: str) -> str:
+    """What to do about a message of ssh, sudo or the agent; nothing if nobody knows."""
+    said = reason.lower()
+    return next((remedy for words, remedy in REMEDIES if words in said), "")
+
+
+@dataclass(frozen=True)
+class Agent:
+    """The program that is put on each machine."""
+
+    content: bytes
+
+    @property
+    def digest(self) -> str:
+        """What it is called there."""
+        return hashlib.sha256(self.content).hexdigest()[:16]
+
+
+def ssh_words(machine: Machine) -> list[str]:
+    """`ssh` and its options, up to the command: what the testbed file says goes before the user's configuration."""
+    words = [SSH, *(word for option in OPTIONS for word in ("-o", option))]
+    if machine.config is not None:
+        words += ["-F", str(Path(machine.config).expanduser())]
+    if machine.user is not None:
+        words += ["-l", machine.user]
+    if machine.port is not None:
+        words += ["-p", str(machine.port)]
+    if machine.key is not None:
+        words += ["-i", str(Path(machine.key).expanduser()), "-o", "IdentitiesOnly=yes"]
+    if machine.known_hosts is not None:
+        # As a word of ssh's configuration: in quotes, for a path may have spaces.
+        path = str(Path(machine.known_hosts).expanduser()).replace("\\", "\\\\").replace('"', '\\"')
+        words += ["-o", f'UserKnownHostsFile="{path}"', "-o", "GlobalKnownHostsFile=none"]
+    if machine.jump is not None:
+        words += ["-J", machine.jump]
+    return [*words, "--", machine.address]
+
+
+def command_words(machine: Machine, agent: Agent, role: Sequence[str]) -> list[str]:
+    """The whole command that has the agent play a role on a machine."""
+    sudo = ["sudo"] if machine.sudo else []
+    remote = ["sh", "-c", LAUNCH, "sh", agent.digest, str(len(agent.content)), *sudo, *role]
+    return [*ssh_words(machine), shlex.join(remote)]
+
+
+class Connection:
+    """The agent in a role on a machine. Closing it ends the agent."""
+
+    def __init__(self, host: str, machine: Machine, agent: Agent, role: Sequence[str]) -> None:
+        self.host = host
+        self.management = ""
+        """Address of the machine on the management network, as its sshd sees it."""
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it ends with the connection
+        try:
+            self._process = subprocess.Popen(
+                command_words(machine, agent, role),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._said,
+                # A Ctrl-C is for the controller, which has something to clear up first.
+                start_new_session=True,
+            )
+        except FileNotFoundError:
+            self._said.close()
+            hint = "install it: apt-get install openssh-client"
+            raise Unsuitable(f"missing: ssh, which reaches the machines of a testbed\n  hint: {hint}") from None
+        try:
+            self._put(agent)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def output(self) -> IO[bytes]:
+        """What the agent says."""
+        assert self._process.stdout is not None
+        return self._process.stdout
+
+    def send(self, data: bytes) -> None:
+        """To the agent; one that is gone is noticed by its silence."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError, ValueError):
+            self._process.stdin.write(data)
+            self._process.stdin.flush()
+
+    def reason(self, otherwise: str) -> str:
+        """Why it ended, in the words of ssh."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(2)
+        self._said.seek(0)
+        said = self._said.read().decode(errors="replace").strip()
+        lines = [line.strip() for line in said.splitlines() if line.strip(" @")]
+        return lines[-1] if lines else otherwise
+
+    def close(self, patience_s: float = 5.0) -> None:
+        """Ends it: the agent sees the end of its input and leaves."""
+        with contextlib.suppress(OSError, ValueError):
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+        try:
+            self._process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._said.close()
+
+    def _put(self, agent: Agent) -> None:
+        answer, _, rest = self._line().partition(" ")
+        if answer == "need":
+            self.send(agent.content)
+            if self._line() != "put":
+                reason = self.reason("the agent could not be put there")
+                raise HostFailed(self.host, "putting the agent", reason, "is its disk full?")
+        elif answer != "have":
+            raise HostFailed(self.host, "connecting", self.reason(f"it answered `{answer[:60]}`"))
+        words = rest.split()
+        self.management = words[2] if len(words) >= 3 else ""
+
+    def _line(self) -> str:
+        return self.output.readline().decode(errors="replace").strip()
+
+
+def local_agent(path: Path) -> Agent:
+    """The agent of this installation."""
+    return Agent(path.read_bytes())
+
+

@@ -1,0 +1,137 @@
+"""Where the hosts, links and devices of a scenario are in a testbed.
+
+A host is a machine, or a switch that only joins others; a device of a machine leads to one neighbour. The address of a
+host as seen from another is that of the device by which the way arrives, as on any Linux.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tailback.backends import Scenario, Unsuitable
+from tailback.backends.linux.job import Hop, first_hops, hops_of
+from tailback.backends.ssh.facts import Device, Facts
+from tailback.testbed import Interface, Machine, Testbed
+
+
+@dataclass(frozen=True)
+class Port(Hop):
+    """A hop that leaves by a device of a machine."""
+
+    name: str
+    owner: str
+
+    @property
+    def device(self) -> str:
+        """As the machine calls it."""
+        return self.name
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A scenario on a testbed."""
+
+    scenario: Scenario
+    testbed: Testbed
+    facts: Mapping[str, Facts]
+    """Of the machines that take part."""
+
+    @property
+    def hops(self) -> list[Hop]:
+        """Every direction of every link."""
+        return hops_of(self.scenario)
+
+    def name(self, host: int) -> str:
+        """Name of a host of the scenario."""
+        return str(self.scenario["hosts"][host]["name"])
+
+    @property
+    def ports(self) -> list[Port]:
+        """Every device that sends on a link."""
+        return [self._port(hop) for hop in self.hops if self.name(hop.host) in self.facts]
+
+    def port(self, hop: Hop) -> Port | None:
+        """The device that sends on a hop; `None` at a switch."""
+        return self._port(hop) if self.name(hop.host) in self.facts else None
+
+    def interface(self, hop: Hop) -> Interface:
+        """What the testbed says of the device that sends on a hop."""
+        return self.testbed.machines[self.name(hop.host)].interfaces[self.name(hop.neighbour)]
+
+    def device(self, port: Port) -> Device:
+        """The facts of a device."""
+        return self.facts[port.owner].devices[port.name]
+
+    def address(self, hop: Hop) -> ipaddress.IPv4Interface:
+        """Address of the device that sends on a hop."""
+        given = self.interface(hop).address
+        if given is not None:
+            return ipaddress.IPv4Interface(given)
+        found = self.facts[self.name(hop.host)].devices[self.interface(hop).device].addresses
+        if not found:
+            hint = f"give it one, or write it: {{device: {self.interface(hop).device}, address: 10.0.1.1/24}}"
+            place = f"`{self.interface(hop).device}` of host `{self.name(hop.host)}`"
+            raise Unsuitable(f"{place} has no IPv4 address\n  hint: {hint}")
+        return found[0]
+
+    def target(self, source: int, target: int) -> ipaddress.IPv4Address:
+        """Address of `target` by which the way from `source` arrives."""
+        return self.address(first_hops(self.hops, target)[source]).ip
+
+    def gateway(self, source: int, target: int) -> tuple[Hop, Hop | None]:
+        """The hop a way begins with, and the one that the next router beyond switches would answer by; `None` if there
+        is no router in between."""
+        hops = self.hops
+        first = first_hops(hops, source)[target]
+        here = first
+        while self.name(here.neighbour) in self.testbed.switches and here.neighbour != target:
+            here = first_hops(hops, here.neighbour)[target]
+        if here.neighbour == target:
+            return first, None
+        return first, first_hops(hops, here.neighbour)[source]
+
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """Who talks to whom, both ways."""
+        seen: dict[tuple[int, int], None] = {}
+        for entry in self.scenario["traffic"]:
+            seen[entry["from"], entry["to"]] = None
+            seen[entry["to"], entry["from"]] = None
+        yield from seen
+
+    def forwarders(self) -> list[str]:
+        """Machines with more than one link."""
+        counts: dict[str, int] = {}
+        for port in self.ports:
+            counts[port.owner] = counts.get(port.owner, 0) + 1
+        return [name for name, count in counts.items() if count > 1]
+
+    def _port(self, hop: Hop) -> Port:
+        return Port(hop.link, hop.end, hop.host, hop.neighbour, self.interface(hop).device, self.name(hop.host))
+
+
+def missing(scenario: Scenario, testbed: Testbed) -> Iterator[tuple[str, str]]:
+    """What the testbed does not have of the scenario."""
+    names = [host["name"] for host in scenario["hosts"]]
+    for name in names:
+        if name not in testbed.keys.hosts:
+            yield f"`{testbed.path}` has no host `{name}`", f"it has {', '.join(testbed.keys.hosts)}"
+    for hop in hops_of(scenario):
+        here, there = names[hop.host], names[hop.neighbour]
+        machine = testbed.machines.get(here)
+        if machine is not None and there not in machine.interfaces:
+            yield (
+                f"`{testbed.path}` does not say by which device `{here}` reaches `{there}`",
+                f"add it: hosts.{here}.interfaces: {{{there}: eth1}}",
+            )
+    for entry in scenario["traffic"]:
+        for end in (entry["from"], entry["to"]):
+            if names[end] in testbed.switches:
+                yield f"`{entry['name']}` begins or ends at `{names[end]}`, a switch", "name a machine"
+
+
+def taking_part(scenario: Scenario, testbed: Testbed) -> dict[str, Machine]:
+    """The machines of a scenario, in its order."""
+    machines = testbed.machines
+    return {host["name"]: machines[host["name"]] for host in scenario["hosts"] if host["name"] in machines}

@@ -1,0 +1,341 @@
+"""An experiment on a testbed as the commands for each machine, in order, each with what undoes it.
+
+    devices      ip link, ip address: up, the MTU of the link, an address where the testbed file gives one
+    routes       ip route to each network a flow goes to, where the way of the machine is not that of the experiment
+    sysctls      those of the hosts, forwarding on routers, nothing remembered between connections
+    offloads     ethtool -K; with `off` also one segment per skb, for since Linux 4.17 TCP builds larger ones whatever the
+                 device does [linux-4.17 commit 0a6b2a1dc2a2]
+    disciplines  tc, as the file has them. A list is what TEACUP builds: the first stage on an ifb, to which the packets
+                 of the device are redirected and from which they come back to its own root, the second stage
+
+What undoes a command goes to the machine before the command (`crates/agent/src/guard.rs`).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tailback.backends.linux import job
+from tailback.backends.linux.job import first_hops, flows_of, root_of
+from tailback.backends.ssh.facts import PACING_SHIFT, SMALL_QUEUE, Facts, sysctl_path
+from tailback.backends.ssh.layout import Layout, Port
+from tailback.backends.uml.settings import small_queue
+
+SERIES = "series"
+MOST_STAGES = 2
+PROC_SYS = "/proc/sys/"
+Words = tuple[str, ...]
+
+EVERY_MACHINE = {"net.ipv4.tcp_no_metrics_save": "1", "net.ipv4.ping_group_range": "0 2147483647"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command on one machine."""
+
+    host: str
+    what: str
+    """What an error calls it."""
+    argv: Words = ()
+    undo: Words | None = None
+    path: str = ""
+    """Instead of a command: a file of the kernel that is written."""
+    value: str = ""
+
+    @property
+    def words(self) -> str:
+        """As one would type it."""
+        if self.path.startswith(PROC_SYS):
+            name = self.path.removeprefix(PROC_SYS).replace("/", ".")
+            return shlex.join(["sysctl", "-w", f"{name}={self.value}"])
+        if self.path:
+            return f"echo {shlex.quote(self.value)} > {shlex.quote(self.path)}"
+        return shlex.join(self.argv)
+
+    @property
+    def undo_words(self) -> str:
+        """What undoes it, as one would type it; nothing if nothing has to."""
+        return "put back what it held" if self.path else shlex.join(self.undo or ())
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All of it."""
+
+    steps: Sequence[Step]
+    job: Mapping[str, Any]
+    """What the agents are told; each takes its own part."""
+
+
+def plan_of(layout: Layout, token: str) -> Plan:
+    """The plan of a scenario on a testbed."""
+    steps = [
+        step
+        for each in (_modules, _devices, routes, _sysctls, _offloads, _small_queues, _disciplines)
+        for step in each(layout)
+    ]
+    return Plan(steps, job_of(layout, token))
+
+
+def job_of(layout: Layout, token: str) -> dict[str, Any]:
+    """What the agents are told: the job of the other kernels, with the addresses of this network."""
+    scenario = layout.scenario
+    plain = job.job_of(scenario | {"qdiscs": []})
+    flows = zip(plain["flows"], flows_of(scenario), strict=True)
+    pings = zip(plain["pings"], (each for each in scenario["traffic"] if each["kind"] == "ping"), strict=True)
+    return plain | {
+        "hosts": [host["name"] for host in scenario["hosts"]],
+        "setup": [],
+        "devices": [device for port in layout.ports for device in _watched(layout, port)],
+        "flows": [
+            flow | _addressed(layout, entry) | {"token": token, "pacing_shift": _pacing_shift(entry)}
+            for flow, entry in flows
+        ],
+        "pings": [ping | _addressed(layout, entry) for ping, entry in pings],
+    }
+
+
+def stages(root: Mapping[str, Any] | None) -> list[Mapping[str, Any] | None]:
+    """What packets pass, the first one first."""
+    if root is not None and root["kind"] == SERIES:
+        return [stage["child"] for stage in root["classes"]]
+    return [root]
+
+
+def rate_to_make(layout: Layout, port: Port) -> int | None:
+    """The rate of a link that the device does not have by itself."""
+    rate: int | None = layout.scenario["links"][port.link]["rate_bps"]
+    speed = layout.device(port).speed_mbit
+    if layout.testbed.keys.links == "cabled" or rate is None or (speed is not None and speed * 1_000_000 == rate):
+        return None
+    return rate
+
+
+def _addressed(layout: Layout, entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {"address": str(layout.target(entry["from"], entry["to"])), "dscp": entry.get("dscp")}
+
+
+def _pacing_shift(entry: Mapping[str, Any]) -> int | None:
+    tsq = entry["tsq"]
+    return tsq["shift"] if tsq["kind"] == "time" and tsq["shift"] != STOCK_SHIFT else None
+
+
+STOCK_SHIFT = 10
+"""`sk_pacing_shift` of a socket: the millisecond. [linux-6.12 sock.c sock_init_data_uid]"""
+
+MODULES = {"htb": "sch_htb", "pfifo": "", "bfifo": "", "pfifo_fast": "", "prio": "sch_prio"}
+"""Of disciplines that are not `sch_KIND`; nothing: every kernel has it."""
+
+
+def _modules(layout: Layout) -> Iterator[Step]:
+    """Those that the kernel has as files and has not loaded. They stay: loading changes nothing by itself."""
+    for host, wanted in _wanted_modules(layout).items():
+        facts = layout.facts[host]
+        absent = [name for name in dict.fromkeys(wanted) if name and name not in facts.modules]
+        if absent and facts.loadable:
+            yield Step(host, "loading modules", ("modprobe", "-a", *absent))
+
+
+def _wanted_modules(layout: Layout) -> dict[str, list[str]]:
+    wanted: dict[str, list[str]] = {name: [] for name in layout.facts}
+    for port in layout.ports:
+        root = root_of(layout.scenario, port)
+        found = stages(root)
+        kinds = [kind for stage in found for kind, _ in job.chain(stage, None)]
+        wanted[port.owner] += [MODULES.get(kind, f"sch_{kind}") for kind in kinds]
+        if len(found) > 1 or _delay_of(layout, port):
+            wanted[port.owner] += ["ifb", "cls_u32", "act_mirred"]
+    for flow in flows_of(layout.scenario):
+        name = flow["cc"]["name"]
+        for end in (flow["from"], flow["to"]):
+            if name not in layout.facts[layout.name(end)].controls:
+                wanted[layout.name(end)].append(f"tcp_{name}")
+    return wanted
+
+
+def _devices(layout: Layout) -> Iterator[Step]:
+    for port in _each_device(layout):
+        device, mtu = layout.device(port), layout.scenario["links"][port.link]["mtu"]
+        given = layout.interface(port).address
+        if device.mtu != mtu:
+            change = ("ip", "link", "set", port.name, "mtu")
+            yield Step(port.owner, f"the MTU of {port.name}", (*change, str(mtu)), (*change, str(device.mtu)))
+        if given is not None and ipaddress.IPv4Interface(given) not in device.addresses:
+            words = ("address", "add", given, "dev", port.name)
+            undo = ("ip", "address", "del", given, "dev", port.name)
+            yield Step(port.owner, f"the address of {port.name}", ("ip", *words), undo)
+        if not device.up:
+            change = ("ip", "link", "set", port.name)
+            yield Step(port.owner, f"{port.name} up", (*change, "up"), (*change, "down"))
+
+
+def _each_device(layout: Layout) -> Iterator[Port]:
+    """A device is on one link."""
+    yield from {(port.owner, port.name): port for port in layout.ports}.values()
+
+
+def routes(layout: Layout) -> Iterator[Step]:
+    done: set[tuple[str, ipaddress.IPv4Network]] = set()
+    for source, target in layout.pairs():
+        network = layout.address(first_hops(layout.hops, target)[source]).network
+        here = source
+        while here != target:
+            name = layout.name(here)
+            if name in layout.facts and (name, network) not in done:
+                done.add((name, network))
+                yield from _route(layout, (here, target), network)
+            here = first_hops(layout.hops, here)[target].neighbour
+
+
+def _route(layout: Layout, way: tuple[int, int], network: ipaddress.IPv4Network) -> Iterator[Step]:
+    first, beyond = layout.gateway(*way)
+    port = layout.port(first)
+    if beyond is None or port is None or network == layout.address(first).network:
+        return
+    gateway = str(layout.address(beyond).ip)
+    if routed(layout.facts[port.owner], network) == (port.name, gateway):
+        return
+    words = (str(network), "via", gateway, "dev", port.name)
+    yield Step(port.owner, f"the route to {network}", ("ip", "route", "add", *words), ("ip", "route", "del", *words))
+
+
+def routed(facts: Facts, network: ipaddress.IPv4Network) -> tuple[str, str | None] | None:
+    """Device and gateway by which a machine reaches just this network; `None` if it has no route of its own for it."""
+    for route in facts.routes:
+        if route.get("dst") == str(network):
+            return str(route.get("dev")), route.get("gateway")
+    return None
+
+
+def _sysctls(layout: Layout) -> Iterator[Step]:
+    for host in layout.scenario["hosts"]:
+        name = host["name"]
+        if name not in layout.facts:
+            continue
+        wanted = EVERY_MACHINE | ({"net.ipv4.ip_forward": "1"} if name in layout.forwarders() else {})
+        for key, value in host["sysctl"].items():
+            wanted[key] = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+        held = layout.facts[name].sysctls
+        for key, value in wanted.items():
+            if held.get(key) != value:
+                yield Step(name, f"the sysctl {key}", path=sysctl_path(key), value=value)
+
+
+def _offloads(layout: Layout) -> Iterator[Step]:
+    for port in _each_device(layout):
+        device = layout.device(port)
+        wanted = layout.scenario["hosts"][port.host].get("offloads", "off")
+        words = {"off": ("tso", "gso", "gro", "lro"), "gso": ("tso", "gso", "gro", "lro")}.get(wanted, ())
+        on = [word for word in words if device.offloads.get(word)]
+        off = [word for word in ("tso", "gso", "gro") if wanted == "on" and device.offloads.get(word) is False]
+        for changed, state, before in ((on, "off", "on"), (off, "on", "off")):
+            if changed:
+                do, undo = (tuple(x for word in changed for x in (word, state)) for state in (state, before))
+                tool = ("ethtool", "-K", port.name)
+                yield Step(port.owner, f"the offloads of {port.name}", (*tool, *do), (*tool, *undo))
+        if wanted == "off" and device.gso_max_segs != 1:
+            change = ("ip", "link", "set", port.name, "gso_max_segs")
+            undo = (*change, str(device.gso_max_segs))
+            yield Step(port.owner, f"the segments of {port.name}", (*change, "1"), undo)
+
+
+def _small_queues(layout: Layout) -> Iterator[Step]:
+    """Of a kernel with our changes, and parameters of controls: one for the whole of a machine."""
+    for host, flows in senders(layout).items():
+        for name, value in small_queue(flows[0]["tsq"]).items():
+            yield Step(host, "TCP Small Queues", path=f"{SMALL_QUEUE}/small_queue_{name}", value=str(value))
+        shifts = {_pacing_shift(flow) for flow in flows} - {None}
+        if shifts:
+            # The sockets are born with it (`crates/agent/src/traffic.rs`); this is so that it is put back.
+            yield Step(host, "TCP Small Queues", path=PACING_SHIFT, value=str(STOCK_SHIFT))
+        written = {
+            f"/sys/module/tcp_{flow['cc']['name']}/parameters/{name}": value
+            for flow in flows
+            for name, value in flow["cc"]["options"].items()
+        }
+        for path, value in written.items():
+            yield Step(host, f"the parameter {path.rsplit('/', 1)[-1]}", path=path, value=str(value))
+
+
+def senders(layout: Layout) -> dict[str, list[Mapping[str, Any]]]:
+    """The flows of each machine that sends."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for flow in flows_of(layout.scenario):
+        found.setdefault(layout.name(flow["from"]), []).append(flow)
+    return found
+
+
+def _disciplines(layout: Layout) -> Iterator[Step]:
+    redirected: set[tuple[str, str]] = set()
+    for port in layout.ports:
+        found = stages(root_of(layout.scenario, port))
+        rate_bps = rate_to_make(layout, port)
+        delay_ns = _delay_of(layout, port)
+        if (len(found) > 1 or delay_ns) and (port.owner, port.name) not in redirected:
+            redirected.add((port.owner, port.name))
+            yield _tc(port, "the hook", ["qdisc", "add", "dev", port.name, "clsact"], port.name, "clsact")
+        if len(found) > 1:
+            yield from on_ifb(port, "egress", job.chain(found[0], None))
+        own = job.chain(found[-1], rate_bps)
+        yield from _chain(port, port.name, own)
+        if delay_ns:
+            netem = {"limit": job.LARGEST_LIMIT, "delay": delay_ns}
+            yield from on_ifb(port, "ingress", [("netem", netem)])
+
+
+def _delay_of(layout: Layout, port: Port) -> int:
+    """What has to be made of the delay of the packets that arrive by a device; on the way in, for a sender's small queue
+    must not see it."""
+    delays = layout.scenario["links"][port.link]["delay_ns"]
+    return int(delays[1 - port.end]) if layout.testbed.keys.links == "emulated" else 0
+
+
+Chain = Sequence[tuple[str, Mapping[str, int]]]
+
+
+def on_ifb(port: Port, way: str, chain: Chain) -> Iterator[Step]:
+    """Packets of a device go through an ifb and come back: on egress to its root discipline, on ingress to its host."""
+    ifb = ifb_of(port, way)
+    what = f"the {way} stage of {port.name}"
+    yield Step(port.owner, what, ("ip", "link", "add", "name", ifb, "type", "ifb"), ("ip", "link", "del", ifb))
+    yield Step(port.owner, what, ("ip", "link", "set", ifb, "up"))
+    yield from _chain(port, ifb, chain)
+    match = ("protocol", "ip", "u32", "match", "u32", "0", "0")
+    redirect = ("action", "mirred", "egress", "redirect", "dev", ifb)
+    yield Step(port.owner, what, ("tc", "filter", "add", "dev", port.name, way, *match, *redirect))
+
+
+def ifb_of(port: Port, way: str) -> str:
+    """An ifb of ours, by the device it serves; at most 15 letters."""
+    return f"tb{'o' if way == 'egress' else 'i'}-{port.name}"[:15]
+
+
+def _chain(port: Port, device: str, chain: Chain) -> Iterator[Step]:
+    named = Port(port.link, port.end, port.host, port.neighbour, device, port.owner)
+    for depth, (kind, options) in enumerate(chain):
+        for number, step in enumerate(job.attach(named, depth, kind, options)):
+            _, *words = step["argv"]
+            # An ifb takes its disciplines with it.
+            undone = "root" if depth == 0 and number == 0 and device == port.name else ""
+            yield _tc(port, f"the discipline {kind}", words, device, undone)
+
+
+def _tc(port: Port, what: str, words: Iterable[str], device: str, undone: str) -> Step:
+    """`undone`: what of the device is deleted again."""
+    undo = ("tc", "qdisc", "del", "dev", device, undone) if undone else None
+    return Step(port.owner, f"{what} of {device}", ("tc", *words), undo)
+
+
+def _watched(layout: Layout, port: Port) -> Iterator[dict[str, Any]]:
+    """A discipline of the second stage stands below the list, as the simulator has it."""
+    found = stages(root_of(layout.scenario, port))
+    neighbours = f"{layout.name(port.host)} -> {layout.name(port.neighbour)}"
+    hidden = int(rate_to_make(layout, port) is not None and job.shaper_of(found[-1]) is None)
+    below = int(len(found) > 1)
+    if below:
+        yield {"host": port.host, "interface": ifb_of(port, "egress"), "name": neighbours, "hidden": 0, "below": 1}
+    yield {"host": port.host, "interface": port.name, "name": neighbours, "hidden": hidden, "below": below}

@@ -1,0 +1,209 @@
+"""The agent of one machine as an object: requests and answers, events, and a heartbeat.
+
+An answer that does not come, or a connection that ends, is `HostFailed` with the host and the step.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from tailback.backends.ssh.connection import Agent, Connection, HostFailed
+from tailback.testbed import Machine
+
+PROTOCOL = 1
+ANSWER_S = 30.0
+BEAT_S = 3.0
+BUSY_S = 10.0
+"""For how long a machine may be busy restoring itself after a run that was killed."""
+
+CLOCK_SAMPLES = 15
+
+Event = Mapping[str, Any]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Offset:
+    """How far the monotonic clock of a machine is from ours, and how sure that is: half the shortest round trip."""
+
+    ns: int
+    uncertainty_ns: int
+
+
+class Session:
+    """A machine whose agent serves us. It restores itself when this is closed, or when it hears nothing more."""
+
+    def __init__(self, host: str, machine: Machine, agent: Agent, silence_s: int) -> None:
+        self.host = host
+        self.machine = machine
+        self.events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._connection = _serving(host, machine, agent, silence_s)
+        self._answers: dict[int, queue.SimpleQueue[Event]] = {}
+        self._lock = threading.Lock()
+        self._number = 0
+        self._ended = threading.Event()
+        self._restored = False
+        threading.Thread(target=self._listen, name=f"hear {host}", daemon=True).start()
+        self._greet()
+        threading.Thread(target=self._beat, name=f"beat {host}", daemon=True).start()
+
+    @property
+    def management(self) -> str:
+        """Address of the machine on the management network."""
+        return self._connection.management
+
+    def ask(self, step: str, do: str, timeout_s: float = ANSWER_S, **what: Any) -> Any:
+        """The answer to a request; `step` is what an error calls it."""
+        number, answers = self._request(do, what)
+        try:
+            answer = answers.get(timeout=timeout_s)
+        except queue.Empty:
+            raise HostFailed(self.host, step, f"no answer for {timeout_s:g} s", "is the machine overloaded?") from None
+        finally:
+            with self._lock:
+                self._answers.pop(number, None)
+        if answer.get("lost"):
+            raise HostFailed(self.host, step, self._connection.reason("the connection was lost"), LOST)
+        if "error" in answer:
+            raise HostFailed(self.host, step, str(answer["error"]))
+        return answer["ok"]
+
+    def run(self, step: str, *argv: str) -> str:
+        """What a program that changes nothing prints; it must end well."""
+        done = self.ask(step, "run", argv=list(argv))
+        if done["status"] != 0:
+            raise HostFailed(self.host, step, f"`{' '.join(argv)}`: {done['stderr'].strip()}")
+        return str(done["stdout"])
+
+    def tried(self, *argv: str, given: str | None = None) -> str | None:
+        """What a program prints; `None` if it is not there or fails."""
+        try:
+            done = self.ask("looking", "run", argv=list(argv), input=given)
+        except HostFailed:
+            if self._ended.is_set():
+                raise
+            return None
+        return str(done["stdout"]) if done["status"] == 0 else None
+
+    def read(self, paths: Iterable[str]) -> dict[str, str | None]:
+        """Files; `None` for one that cannot be read."""
+        found: dict[str, str | None] = self.ask("reading", "read", paths=list(paths))
+        return found
+
+    def offset(self) -> Offset:
+        """Of its clock: the sample with the shortest round trip, as NTP does. [rfc5905 §8]"""
+        samples = []
+        for _ in range(CLOCK_SAMPLES):
+            sent = time.monotonic_ns()
+            there = int(self.ask("comparing clocks", "clock"))
+            back = time.monotonic_ns()
+            samples.append(Offset(there - (sent + back) // 2, (back - sent) // 2))
+        return min(samples, key=lambda sample: sample.uncertainty_ns)
+
+    def restore(self) -> list[str]:
+        """Undoes all changes; what could not be undone."""
+        failed: list[str] = self.ask("restoring", "restore")
+        self._restored = True
+        return failed
+
+    def close(self) -> None:
+        """Ends the agent, which restores the machine if that has not been done."""
+        self._ended.set()
+        self._connection.close()
+
+    def _greet(self) -> None:
+        try:
+            said = self.ask("greeting the agent", "hello")
+        except HostFailed:
+            self.close()
+            raise
+        self.left: list[str] = said["left"]
+        """What had to be undone here of a run that was killed."""
+        if said["protocol"] != PROTOCOL:
+            self.close()
+            raise HostFailed(self.host, "greeting the agent", f"it speaks protocol {said['protocol']}, not {PROTOCOL}")
+
+    def _request(self, do: str, what: Mapping[str, Any]) -> tuple[int, queue.SimpleQueue[Event]]:
+        answers: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        with self._lock:
+            self._number += 1
+            number = self._number
+            self._answers[number] = answers
+            if self._ended.is_set():
+                answers.put({"lost": True})
+            self._connection.send(json.dumps({"id": number, "do": do, **what}).encode() + b"\n")
+        return number, answers
+
+    def _listen(self) -> None:
+        try:
+            for line in self._connection.output:
+                self._heard(line)
+        except (OSError, ValueError):
+            pass
+        self._ended.set()
+        with self._lock:
+            for answers in self._answers.values():
+                answers.put({"lost": True})
+        self.events.put({"event": "lost"})
+
+    def _heard(self, line: bytes) -> None:
+        message = json.loads(line)
+        number = message.get("id")
+        if number is None:
+            self.events.put(message)
+            return
+        with self._lock:
+            answers = self._answers.get(number)
+        if answers is not None:
+            answers.put(message)
+
+    def _beat(self) -> None:
+        while not self._ended.wait(BEAT_S):
+            number, _ = self._request("beat", {})
+            with self._lock:
+                self._answers.pop(number, None)
+
+    def lost(self) -> str:
+        """Why the connection ended."""
+        return self._connection.reason("the connection was lost")
+
+
+LOST = "the machine restores itself within seconds; look at its sshd, then `run` again: finished runs are kept"
+
+
+def _serving(host: str, machine: Machine, agent: Agent, silence_s: int) -> Connection:
+    """A connection whose agent serves; one that is restoring the machine still is waited for."""
+    patience = time.monotonic() + BUSY_S
+    while True:
+        connection = Connection(host, machine, agent, ["serve", str(silence_s)])
+        connection.send(b'{"id": 0, "do": "beat"}\n')
+        first = connection.output.readline()
+        try:
+            message = json.loads(first)
+        except ValueError:
+            said = first.decode(errors="replace").strip()
+            reason = connection.reason(said or "the agent did not start")
+            connection.close()
+            raise HostFailed(host, "starting the agent", reason) from None
+        if message.get("event") != "refused":
+            return connection
+        connection.close()
+        reason = str(message["error"])
+        if not reason.startswith("busy") or time.monotonic() > patience:
+            raise HostFailed(host, "starting the agent", reason)
+        time.sleep(0.3)
+
+
+def at_once(work: Callable[[T], Any], items: Sequence[T]) -> list[Any]:
+    """`work` for each at the same time, in their order; all are waited for, then the first error is raised."""
+    if not items:
+        return []
+    with ThreadPoolExecutor(len(items)) as pool:
+        return [future.result() for future in [pool.submit(work, item) for item in items]]

@@ -1,0 +1,289 @@
+"""Whether the machines of a testbed can run a scenario: what is found before anything is done to them.
+
+Each finding is one line of `tailback testbed check`; one that fails keeps a run from starting.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from tailback.backends import Scenario
+from tailback.backends.linux import job
+from tailback.backends.linux import suitable as any_kernel
+from tailback.backends.linux.job import Hop, flows_of, root_of
+from tailback.backends.ssh import plan as plans
+from tailback.backends.ssh.facts import CORE_SYSCTLS, Facts
+from tailback.backends.ssh.layout import Layout, Port, missing
+from tailback.backends.ssh.session import Offset, Session
+from tailback.testbed import Testbed
+
+Verdict: TypeAlias = Literal["pass", "warn", "fail"]
+
+LEAST_FREE_KB = 16 * 1024
+UNSURE_NS = 1_000_000
+STOCK = plans.STOCK_SHIFT
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at."""
+
+    host: str
+    what: str
+    verdict: Verdict
+    says: str = ""
+    remedy: str = ""
+
+
+def written(scenario: Scenario, testbed: Testbed) -> Iterator[Finding]:
+    """What is wrong with the files alone."""
+    found = [*missing(scenario, testbed), *any_kernel.findings(_without_captures(scenario)), *_disciplines(scenario)]
+    yield from (Finding("", "experiment", "fail", what, remedy) for what, remedy in found)
+
+
+def _without_captures(scenario: Scenario) -> Scenario:
+    record = {key: value for key, value in scenario["record"].items() if key != "pcap"}
+    return {**scenario, "record": record}
+
+
+def _disciplines(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    names = [host["name"] for host in scenario["hosts"]]
+    for attached in scenario["qdiscs"]:
+        ends = scenario["links"][attached["link"]]["ends"]
+        other = ends[1] if ends[0] == attached["host"] else ends[0]
+        place = f"the discipline of {names[attached['host']]} -> {names[other]}"
+        found = plans.stages(attached["root"])
+        if len(found) > plans.MOST_STAGES:
+            yield f"{place} has {len(found)} stages", "a device and its ifb make two: put the others on another device"
+        if any(_is_tree(stage) for stage in found):
+            yield f"{place} has classes", "a testbed takes chains, `htb rate 10mbit | fq_codel`, and lists of two"
+
+
+def _is_tree(stage: Mapping[str, Any] | None) -> bool:
+    while stage is not None:
+        if stage.get("classes") or stage.get("filters"):
+            return True
+        stage = stage.get("child")
+    return False
+
+
+def of_machine(facts: Facts) -> Iterator[Finding]:
+    """What holds for any experiment."""
+    host = facts.host
+    yield Finding(host, "reachable", "pass", f"Linux {facts.release} at {facts.management or 'its address'}")
+    for left in facts.left:
+        yield Finding(host, "left behind", "warn", left, "nothing: it has been restored")
+    absent = [name for name in ("ip", "tc") if name not in facts.programs]
+    yield _judged(host, "iproute2", not absent, f"no {', '.join(absent)}", "apt-get install iproute2")
+    for program, package in (("ss", "iproute2"), ("ethtool", "ethtool"), ("ping", "iputils-ping")):
+        if program not in facts.programs:
+            worst: Verdict = "fail" if program == "ethtool" else "warn"
+            yield Finding(host, program, worst, "is not there", f"apt-get install {package}")
+    if facts.free_kb is not None:
+        free = f"{facts.free_kb // 1024} MB free"
+        yield _judged(host, "disk", facts.free_kb >= LEAST_FREE_KB, free, "free some space", free)
+
+
+def of_clock(host: str, offset: Offset) -> Finding:
+    """How well its clock is known."""
+    says = f"known to ±{offset.uncertainty_ns / 1e3:.0f} µs"
+    if offset.uncertainty_ns <= UNSURE_NS:
+        return Finding(host, "clock", "pass", says)
+    remedy = "start times and one-way delays are no better than this: a shorter or idler way to it helps"
+    return Finding(host, "clock", "warn", says, remedy)
+
+
+def of_devices(facts: Facts, testbed: Testbed) -> Iterator[Finding]:
+    """Its test devices, whatever is run."""
+    for interface in testbed.machines[facts.host].interfaces.values():
+        name = interface.device
+        device = facts.devices.get(name)
+        if device is None:
+            yield Finding(facts.host, name, "fail", "there is no such device", "`ip link` there shows them")
+            continue
+        if any(str(address.ip) == facts.management for address in device.addresses):
+            what = "is on the management network: the experiment would cut its own connection"
+            yield Finding(facts.host, name, "fail", what, "name the device of the test network")
+        if device.root is not None:
+            what = f"has the discipline {device.root['kind']} of somebody, which could not be put back"
+            yield Finding(facts.host, name, "fail", what, f"take it away: tc qdisc del dev {name} root")
+        if not device.addresses and interface.address is None:
+            what = f"write it: {{device: {name}, address: 10.0.1.1/24}}"
+            yield Finding(facts.host, name, "fail", "has no IPv4 address", what)
+        if device.wireless:
+            what = "is wireless: mac80211 sets the small queue of its sockets to 8 ms, or what its driver wants"
+            yield Finding(facts.host, name, "warn", what, "nothing: say `tsq: 8ms` in the simulation of it")
+        on = [word for word, state in device.offloads.items() if state]
+        speed = f"{device.speed_mbit} Mbit/s" if device.speed_mbit else "speed unknown"
+        says = f"{device.driver or 'no driver'}, {speed}, MTU {device.mtu}, {'up' if device.up else 'down'}, "
+        yield Finding(facts.host, name, "pass", says + (f"offloads {' '.join(on)}" if on else "no offloads"))
+
+
+def of_scenario(layout: Layout) -> Iterator[Finding]:
+    """What an experiment asks of its machines, as far as it can be read."""
+    for each in (_stacks, _links, _routes, _sysctls, _small_queues):
+        yield from each(layout)
+
+
+def tried(layout: Layout, session: Session) -> Iterator[Finding]:
+    """What a kernel has is found by trying it there, in a network namespace that is gone afterwards."""
+    disciplines = list(_trials(layout, session.host))
+    controls = sorted({flow["cc"]["name"] for flow in _flows_at(layout, session.host)})
+    if not disciplines and not controls:
+        return
+    questions = {"trials": [steps for _, steps in disciplines], "controls": controls}
+    said = session.tried("/proc/self/exe", "probe", given=json.dumps(questions))
+    if said is None:
+        remedy = "it goes on without: what the kernel does not have is found when it is used"
+        yield Finding(session.host, "kernel", "warn", "cannot be tried in a namespace", remedy)
+        return
+    answers = json.loads(said)
+    for (what, _), refusal in zip(disciplines, answers["trials"], strict=True):
+        module = "modprobe -a ifb cls_u32 act_mirred" if what == "ifb" else f"modprobe sch_{what}"
+        remedy = f"load it ({module}), or boot a kernel that has it"
+        yield _judged(session.host, f"discipline {what}", refusal is None, _short(refusal), remedy)
+    for name, refusal in zip(controls, answers["controls"], strict=True):
+        yield _judged(session.host, f"control {name}", refusal is None, str(refusal), f"load it: modprobe tcp_{name}")
+
+
+def _short(refusal: str | None) -> str:
+    return (refusal or "").rsplit(": ", 1)[-1].splitlines()[0] if refusal else ""
+
+
+def _judged(host: str, what: str, good: bool, says: str, remedy: str, well: str = "") -> Finding:  # noqa: FBT001
+    return Finding(host, what, "pass", well) if good else Finding(host, what, "fail", says, remedy)
+
+
+def _flows_at(layout: Layout, host: str) -> list[Mapping[str, Any]]:
+    ends = ("from", "to")
+    return [flow for flow in flows_of(layout.scenario) if host in {layout.name(flow[end]) for end in ends}]
+
+
+def _trials(layout: Layout, host: str) -> Iterator[tuple[str, Sequence[job.Json]]]:
+    """Each discipline on a veth; the redirection of a list, with all that it needs."""
+    seen: set[str] = set()
+    number = 0
+    for port in (port for port in layout.ports if port.owner == host):
+        found = plans.stages(root_of(layout.scenario, port))
+        chain = [link for stage in found for link in job.chain(stage, None)]
+        if layout.testbed.keys.links == "emulated" and layout.scenario["links"][port.link]["delay_ns"] != [0, 0]:
+            chain.append(("netem", {}))
+        for kind, options in chain:
+            if kind not in seen:
+                seen.add(kind)
+                # In `PATH` there, and not where Debian has them here.
+                steps = [_veth(number), *job.attach(Hop(0, 0, number, number), 0, kind, options)]
+                yield kind, [step | {"argv": [_bare(step["argv"][0]), *step["argv"][1:]]} for step in steps]
+                number += 1
+        if len(found) > 1 and "ifb" not in seen:
+            seen.add("ifb")
+            yield "ifb", _redirection(number)
+            number += 1
+
+
+def _bare(program: str) -> str:
+    return program.rsplit("/", 1)[-1]
+
+
+def _veth(host: int) -> job.Json:
+    return job.run(host, "ip", "link", "add", "name", "l0", "type", "veth", "peer", "name", "p0")
+
+
+def _redirection(host: int) -> list[job.Json]:
+    port = Port(0, 0, host, host, "l0", "")
+    steps = [step.argv for step in plans.on_ifb(port, "egress", [])]
+    hook = ("tc", "qdisc", "add", "dev", "l0", "clsact")
+    return [_veth(host), *(job.run(host, *argv) for argv in (hook, *steps))]
+
+
+def _stacks(layout: Layout) -> Iterator[Finding]:
+    for host in layout.scenario["hosts"]:
+        facts = layout.facts.get(host["name"])
+        if facts is None or host["stack"] == any_kernel.DEFAULT_STACK:
+            continue
+        version = ".".join(facts.release.split(".")[:2])
+        if host["stack"] != f"linux-{version}":
+            what = f"the experiment has the stack {host['stack']}, and this is Linux {facts.release}"
+            yield Finding(facts.host, "kernel", "fail", what, "leave `stack` away, or boot that kernel")
+
+
+def _links(layout: Layout) -> Iterator[Finding]:
+    cabled = layout.testbed.keys.links == "cabled"
+    for port in layout.ports:
+        rate = layout.scenario["links"][port.link]["rate_bps"]
+        speed = layout.device(port).speed_mbit
+        if rate is None or speed is None or speed * 1_000_000 == rate:
+            continue
+        what = f"is a link of {rate / 1e6:g} Mbit/s in the experiment, and the device has {speed} Mbit/s"
+        if cabled:
+            remedy = f"ethtool -s {port.name} speed {rate // 1_000_000}, change `rate`, or say `links: emulated`"
+            yield Finding(port.owner, port.name, "fail", what, remedy)
+        elif speed * 1_000_000 < rate:
+            yield Finding(port.owner, port.name, "fail", what, "change `rate`: no discipline makes a device faster")
+    for hop in layout.hops:
+        link = layout.scenario["links"][hop.link]
+        if not cabled and layout.name(hop.host) in layout.testbed.switches and (
+            link["rate_bps"] is not None or link["delay_ns"] != [0, 0]
+        ):
+            what = f"the link of the switch `{layout.name(hop.host)}` has a rate or a delay that nobody can make there"
+            yield Finding("", "experiment", "fail", what, "give it to a link between machines")
+
+
+def _routes(layout: Layout) -> Iterator[Finding]:
+    for step in plans.routes(layout):
+        network = step.argv[3]
+        other = next((route for route in layout.facts[step.host].routes if route.get("dst") == network), None)
+        if other is not None:
+            what = f"{network} goes by {other.get('dev')} via {other.get('gateway', 'no gateway')}, not by the experiment"
+            remedy = f"take the route away: ip route del {network}"
+            yield Finding(step.host, "route", "fail", what, remedy)
+
+
+def _sysctls(layout: Layout) -> Iterator[Finding]:
+    for host in layout.scenario["hosts"]:
+        facts = layout.facts.get(host["name"])
+        for name in host["sysctl"] if facts is not None else ():
+            if facts is not None and name not in facts.sysctls and name not in CORE_SYSCTLS:
+                yield Finding(facts.host, "sysctl", "fail", f"its kernel has no {name}", "leave it away")
+
+
+PATCHED = "a kernel with Tailback's changes (kernel/README.md; `tailback kernel build --source DIR` shows how)"
+
+
+def _small_queues(layout: Layout) -> Iterator[Finding]:
+    """A stock kernel has the millisecond of the socket, and `net.ipv4.tcp_limit_output_bytes` as a cap above it."""
+    for host, flows in plans.senders(layout).items():
+        tunable = layout.facts[host].tunable
+        for flow in flows:
+            needs = _needed(flow["tsq"])
+            if needs and not needs <= tunable:
+                yield Finding(host, "tsq", "fail", *_refused(flow))
+        if len({json.dumps(flow["tsq"], sort_keys=True) for flow in flows if flow["tsq"]["kind"] != "time"}) > 1:
+            what = "its flows differ in `tsq` by more than a time"
+            yield Finding(host, "tsq", "fail", what, "off, bytes and packets hold for the whole kernel: give one")
+
+
+def _needed(tsq: Mapping[str, Any]) -> frozenset[str]:
+    if tsq["kind"] == "time":
+        return frozenset() if tsq["shift"] == STOCK else frozenset({"pacing_shift"})
+    return frozenset(plans.small_queue(tsq))
+
+
+def _refused(flow: Mapping[str, Any]) -> tuple[str, str]:
+    tsq = flow["tsq"]
+    asked = {
+        "time": f"{1 << max(STOCK - tsq.get('shift', STOCK), 0)} ms (sk_pacing_shift {tsq.get('shift')})",
+        "off": "no small queue",
+        "check": f"a pacing shift of {tsq.get('shift')} for the check alone",
+        "bytes": f"a fixed {tsq.get('bytes')} bytes",
+        "packets": f"{tsq.get('packets')} packets",
+    }[tsq["kind"]]
+    what = f"`{flow['name']}` wants {asked}; nothing sets that from outside in a stock kernel"
+    remedy = {
+        "bytes": "a cap above the millisecond is the sysctl net.ipv4.tcp_limit_output_bytes; a fixed number needs ",
+        "time": "mac80211 sets 8 ms for its own sockets; elsewhere leave `tsq` away, or boot ",
+    }.get(tsq["kind"], "leave `tsq` away, or boot ")
+    return what, remedy + PATCHED

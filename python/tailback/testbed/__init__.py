@@ -1,0 +1,6 @@
+"""The testbed file: which machine each host of an experiment is (`docs/testbed.md`). Read and checked, never contacted."""
+
+from tailback.testbed.file import Testbed, load, loads
+from tailback.testbed.schema import Interface, Machine, json_schema
+
+__all__ = ["Interface", "Machine", "Testbed", "json_schema", "load", "loads"]

@@ -1,0 +1,151 @@
+"""The keys of a testbed file, as pydantic models.
+
+Whatever of it becomes an argument of a program is held to what such a thing can look like: an address that begins with
+`-` would be an option of `ssh`. A password has no key: it would stand in a file and on a command line.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic_core import PydanticCustomError
+
+SWITCH = "switch"
+
+_DESTINATION = r"[A-Za-z0-9_](?:[A-Za-z0-9._:%-]{0,252}[A-Za-z0-9])?"
+_USER = r"[A-Za-z_][A-Za-z0-9_.-]{0,31}"
+_JUMP = rf"(?:{_USER}@)?[A-Za-z0-9_](?:[A-Za-z0-9._-]{{0,252}}[A-Za-z0-9])?(?::[0-9]{{1,5}})?"
+_DEVICE = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}"
+_NAME = r"[A-Za-z][A-Za-z0-9_.-]{0,59}"
+
+
+def wrong(message: str, hint: str) -> PydanticCustomError:
+    """A value that cannot be used, with the remedy."""
+    return PydanticCustomError("word", "{message}", {"message": message, "hint": hint})
+
+
+def _matching(pattern: str, noun: str, sample: str) -> BeforeValidator:
+    def validate(word: object) -> object:
+        if not isinstance(word, str) or not re.fullmatch(pattern, word):
+            raise wrong(f"`{str(word)[:60]}` is not {noun}", f"write it as {sample}")
+        return word
+
+    return BeforeValidator(validate)
+
+
+def _path(word: object) -> object:
+    if not isinstance(word, str) or not word or "\0" in word or "\n" in word:
+        raise wrong(f"`{str(word)[:60]}` is not the name of a file", "write a path: ~/.ssh/id_testbed")
+    return word
+
+
+def _network(word: object) -> object:
+    try:
+        ipaddress.IPv4Interface(str(word))
+    except ValueError:
+        word = None
+    if not isinstance(word, str) or "/" not in word:
+        raise wrong("is not an IPv4 address with its prefix", "write it as ip does: 10.0.1.1/24")
+    return word
+
+
+def _seconds(word: object) -> object:
+    found = re.fullmatch(r"([0-9]{1,4})s", word) if isinstance(word, str) else None
+    if found is None or not 5 <= int(found[1]) <= 3600:
+        raise wrong(f"`{str(word)[:60]}` is not a time from 5s to 3600s", "write seconds: 15s")
+    return int(found[1])
+
+
+Address = Annotated[str, _matching(_DESTINATION, "a host to connect to", "a name or an address: 192.0.2.7")]
+User = Annotated[str, _matching(_USER, "a user", "a login name: root")]
+Jump = Annotated[str, _matching(_JUMP, "a jump host", "ssh -J does: user@gateway:22")]
+Device = Annotated[str, _matching(_DEVICE, "a network device", "ip link shows it: eth1")]
+Name = Annotated[str, _matching(_NAME, "a name of a host", "a letter, then letters, digits, `_`, `-` or `.`: h1")]
+File = Annotated[str, BeforeValidator(_path)]
+Network = Annotated[str, BeforeValidator(_network)]
+Seconds = Annotated[int, BeforeValidator(_seconds)]
+
+
+class _Keys(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class Access(_Keys):
+    """How `ssh` gets to a machine; what is not given is what `~/.ssh/config` says."""
+
+    user: User | None = Field(None, description="Login name.")
+    port: Annotated[int, Field(ge=1, le=65535)] | None = Field(None, description="Port of its sshd.")
+    key: File | None = Field(None, description="Private key; without it those of the agent and the configuration.")
+    jump: Jump | None = Field(None, description="Host to go through, as `ssh -J` has it.")
+    known_hosts: File | None = Field(None, description="File of host keys; without it the usual ones.")
+    config: File | None = Field(None, description="Configuration of ssh; without it ~/.ssh/config.")
+    sudo: bool | None = Field(None, description="The user is not root and may use `sudo` without a password.")
+
+
+class Interface(_Keys):
+    """A network device of the test network."""
+
+    device: Device = Field(description="As `ip link` shows it.", examples=["eth1"])
+    address: Network | None = Field(
+        None, description="Address it is given for the length of a run; without it, it has one."
+    )
+
+
+def _bare_device(entry: object) -> object:
+    return {"device": entry} if isinstance(entry, str) else entry
+
+
+class Machine(Access):
+    """A host of the experiment."""
+
+    address: Address = Field(description="Where its sshd is, on the management network.", examples=["192.0.2.7"])
+    interfaces: Annotated[
+        dict[Name, Annotated[Interface, BeforeValidator(_bare_device, json_schema_input_type=Interface | str)]],
+        Field(min_length=1),
+    ] = Field(description="By neighbour in the experiment: the device on the link to it.", examples=[{"router": "eth1"}])
+
+
+def _kind(entry: object) -> str:
+    return "<switch>" if isinstance(entry, str) else "<machine>"
+
+
+HostEntry = Annotated[
+    Annotated[Literal["switch"], Tag("<switch>")] | Annotated[Machine, Tag("<machine>")], Discriminator(_kind)
+]
+
+
+class Keys(_Keys):
+    """Which machine each host of an experiment is."""
+
+    model_config = ConfigDict(title="Tailback testbed")
+
+    title: str | None = Field(None, description="What it is called.")
+    ssh: Access = Field(Access(), description="For every machine that does not say otherwise.")
+    hosts: Annotated[dict[Name, HostEntry], Field(min_length=1)] = Field(
+        description="By name in the experiment: a machine, or `switch` for what only joins others."
+    )
+    links: Literal["cabled", "emulated"] = Field(
+        "cabled",
+        description="Whether rate and delay of the experiment's links are those of the cables, which is checked, or are "
+        "made by HTB and netem.",
+    )
+    silence: Seconds = Field(
+        15, description="A machine that hears nothing for so long restores itself.", validate_default=False
+    )
+
+
+PLACES: dict[str, Callable[[], tuple[str, ...]]] = {
+    "": lambda: tuple(Keys.model_fields),
+    "ssh": lambda: tuple(Access.model_fields),
+    "host": lambda: tuple(Machine.model_fields),
+    "interface": lambda: tuple(Interface.model_fields),
+}
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a testbed file (2020-12), for editors."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Keys.model_json_schema()}
