@@ -83,17 +83,35 @@ def run(  # one argument per option of the command line
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Results folder.", show_default="results/FILE")
     ] = None,
+    reuse: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR",
+            help="Take complete runs over from these results too.",
+            show_default="the others in results, without --out",
+        ),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: tcp://scheduler:8786.", show_default=False),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List the runs, which are complete, and how long the others take.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Run an experiment: every configuration, every repetition; complete runs are not run again."""
     from tailback import scenario, sweep
-    from tailback.cli import show
+    from tailback.cli import live, show
 
     settings = _settings(sets, seed, repeat)
     experiment = scenario.load(file, settings)
     show.warnings(scenario.lint(experiment))
-    request = sweep.Request(backend=backend, jobs=jobs, out=out, settings=settings)
-    with failures.interruptible(), show.progress() as watch:
+    request = sweep.Request(backend, jobs, out, settings, cluster, reuse or ())
+    if dry_run:
+        show.ahead(sweep.look_ahead(experiment, request), as_json=as_json)
+        return
+    with failures.interruptible(), live.board() as watch:
         carried = sweep.carry_out(experiment, request, watch)
     if as_json:
         show.document(sweep.report(carried))

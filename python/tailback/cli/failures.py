@@ -87,9 +87,10 @@ def _status(error: Exception) -> int | None:
     from tailback.plots.errors import NotDrawable
     from tailback.results import FolderTaken, NotComparable, NotResults, ResultsUnwritable
     from tailback.scenario import ScenarioError
+    from tailback.sweep import SweepEnded
     from tailback.validation import NoRegistry, WrongValidation
 
-    if isinstance(error, ResultsUnwritable | BuildFailed | CacheUnwritable):
+    if isinstance(error, ResultsUnwritable | BuildFailed | CacheUnwritable | SweepEnded):
         return 1
     wrong = (
         WrongInput, KernelMissing, ScenarioError, UnknownBackend, Unsuitable, FolderTaken, NotResults, NotDrawable,
