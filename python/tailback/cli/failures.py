@@ -78,6 +78,8 @@ def _close_stdout() -> None:
 
 def _status(error: Exception) -> int | None:
     """The exit status for `error`; `None` if it is a bug."""
+    from tailback.advice import WrongQuestion
+    from tailback.analysis.bounds import WrongBound
     from tailback.analysis.tolerances import WrongTolerance
     from tailback.backends import UnknownBackend, Unsuitable
     from tailback.drill import WrongDrill
@@ -95,6 +97,6 @@ def _status(error: Exception) -> int | None:
     wrong = (
         WrongInput, KernelMissing, ScenarioError, UnknownBackend, Unsuitable, FolderTaken, NotResults, NotDrawable,
         NotComparable, NoRegistry, WrongTolerance, WrongValidation, UnknownPaper, WrongDrill, NotExportable,
-        NotReadable,
+        NotReadable, WrongBound, WrongQuestion,
     )  # fmt: skip
     return 2 if isinstance(error, wrong) else None

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tailback.analysis.repetitions import HEADLINE, configurations
-from tailback.cli.console import counted, stderr
+from tailback.cli.console import stderr
 from tailback.cli.show import duration
 from tailback.results import RunPlan
 from tailback.sweep import Audience, Outcome
@@ -22,7 +22,7 @@ from tailback.sweep import Audience, Outcome
 SHOWN = HEADLINE[:5]
 """Columns of the table while a sweep runs."""
 
-OTHER_LINES = 8
+OTHER_LINES = 10
 """Lines of the terminal that are not rows: heading, remark, bar, prompt."""
 
 REFRESH_HZ = 4
@@ -79,16 +79,18 @@ class Board(Audience):
         """The table above the bar."""
         places = list(self._ended)[-self._rows :]
         hidden = len(self._wanted) - len(places)
-        remark = Text(f"and {counted(hidden, 'configuration')} more", style="dim") if hidden > 0 else Text("")
+        more = "configuration" if hidden == 1 else "configurations"
+        remark = Text(f"and {hidden} more {more}" if hidden > 0 else "", style="dim")
         return Group(self._table(places), remark, self._bar) if places else Group(self._bar)
 
     def _table(self, places: Sequence[Place]) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         for axis, _ in places[0]:
-            table.add_column(axis, no_wrap=True)
-        table.add_column("runs", justify="right", no_wrap=True)
+            table.add_column(axis, no_wrap=True, vertical="bottom")
+        table.add_column("runs", justify="right", no_wrap=True, vertical="bottom")
         for column in SHOWN:
-            table.add_column(f"{column.title} ({column.unit})", justify="right", no_wrap=True)
+            heading = "\n".join((*column.title.rsplit(" ", 1), column.unit))
+            table.add_column(heading, justify="right", no_wrap=True, vertical="bottom")
         for place in places:
             table.add_row(*map(Text, self._cells(place)))
         return table
