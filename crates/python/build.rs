@@ -1,6 +1,10 @@
 //! What the wheel carries beside the extension, for `--backend uml`: our changes to the kernel, and the agent as a
 //! static program. maturin takes them out of `OUT_DIR` (pyproject.toml). Where a release is not built for Linux, or
 //! cannot be, the wheel has no agent and the package says so when it is asked for; a clone builds its own.
+//!
+//! And the engine version: a digest of the sources of all crates that a run goes through and of the locked versions of
+//! what they stand on. The same sources give the same bytes whoever compiled them and for whichever machine, so results
+//! are known by it (docs/sweeps.md).
 
 use std::env;
 use std::fs;
@@ -10,12 +14,17 @@ use std::process::Command;
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
+/// The crates that a run goes through: not the agent, which other kernels run, nor the packetdrill scripts.
+const ENGINE: [&str; 10] =
+    ["cc", "engine", "packet", "python", "qdisc", "record", "tcp", "units", "wifi", "world"];
+
 fn main() -> io::Result<()> {
     let root = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../..");
     let origin = PathBuf::from(variable("OUT_DIR")).join("origin");
     for part in ["kernel", "crates/agent"] {
         println!("cargo::rerun-if-changed={}", root.join(part).display());
     }
+    println!("cargo::rustc-env=TAILBACK_ENGINE={:032x}", engine_version(&root)?);
     if origin.exists() {
         fs::remove_dir_all(&origin)?;
     }
@@ -71,6 +80,45 @@ fn add_agent(root: &Path, origin: &Path) -> io::Result<()> {
         println!(
             "cargo::warning=the agent of `--backend uml` could not be built as a static program: left out"
         );
+    }
+    Ok(())
+}
+
+/// FNV-1a of 128 bits over path and content of every source, in the order of their paths. It tells builds apart; it
+/// guards against nobody. [draft-eastlake-fnv §2, §5]
+fn engine_version(root: &Path) -> io::Result<u128> {
+    const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0100_0000_0000_0000_0000_013b;
+    let mut sources = vec![root.join("Cargo.lock")];
+    for name in ENGINE {
+        let folder = root.join("crates").join(name).join("src");
+        println!("cargo::rerun-if-changed={}", folder.display());
+        add_sources(&folder, &mut sources)?;
+    }
+    println!("cargo::rerun-if-changed={}", sources[0].display());
+    let mut digest = OFFSET;
+    for source in sources {
+        let path = source.strip_prefix(root).unwrap_or(&source).to_string_lossy().replace('\\', "/");
+        let content = fs::read(&source)?;
+        let size = content.len().to_le_bytes();
+        for byte in path.bytes().chain(size).chain(content) {
+            digest = (digest ^ u128::from(byte)).wrapping_mul(PRIME);
+        }
+    }
+    Ok(digest)
+}
+
+/// The Rust files below `folder`, in the order of their names.
+fn add_sources(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    let mut entries =
+        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
+    entries.sort();
+    for entry in entries {
+        if entry.is_dir() {
+            add_sources(&entry, found)?;
+        } else if entry.extension().is_some_and(|ending| ending == "rs") {
+            found.push(entry);
+        }
     }
     Ok(())
 }

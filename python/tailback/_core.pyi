@@ -10,6 +10,7 @@ __all__ = [
     "congestion_controls",
     "drill",
     "drivers",
+    "engine",
     "qdiscs",
     "resolved_qdisc",
     "run",
@@ -124,3 +125,6 @@ def resolved_qdisc(kind: str, options: Mapping[str, int], mtu: int) -> dict[str,
 
 def version() -> str:
     """Version of the simulator."""
+
+def engine() -> str:
+    """Digest of the simulator's sources: what was compiled of the same ones gives the same tables."""

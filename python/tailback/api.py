@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from tailback import drill, results, scenario, sweep, validation
+from tailback import advice, drill, results, scenario, sweep, validation
 from tailback.analysis import configurations
 from tailback.analysis.tolerances import FIDELITY, NONE, tolerances
 
@@ -51,13 +51,15 @@ def run(
 
     `settings` change the file as `--set` does (`repeat=5` too); `out` is the folder of the results, `results/FILE`
     if not given; `jobs` is how many runs go at the same time, all cores if not given. Complete runs that are there
-    already are not run again. Raises `RunsFailed` if a run failed; the others are complete then.
+    already are not run again. Raises `RunsFailed` if a run failed; the others are complete then. With the address of a
+    Dask scheduler behind it (`backend="sim@tcp://scheduler:8786"`) its workers do the runs.
     """
     if not isinstance(experiment, scenario.Experiment):
         experiment = load(experiment, settings)
     elif settings:
         raise ValueError("`settings` change a file: give its path, or load the experiment with them")
-    request = sweep.Request(backend, jobs, None if out is None else Path(out), tuple(settings))
+    backend, _, cluster = backend.partition("@")
+    request = sweep.Request(backend, jobs, None if out is None else Path(out), tuple(settings), cluster or None)
     carried = sweep.carry_out(experiment, request, _Nobody())
     if carried.failed:
         raise RunsFailed(carried)
@@ -89,6 +91,29 @@ def plot(found: results.Results | Path | str, name: str | None = None, choice: "
     opened, wanted = _opened(found), choice or plots.AUTOMATIC
     chosen = plots.find_plot(name) if name else plots.default_plot(opened)
     return chosen.draw(chosen.data(opened, wanted), wanted)
+
+
+def sensitivity(found: results.Results | Path | str, metric: str = "goodput", *, log: bool = False) -> pd.DataFrame:
+    """Which axis matters how much for `metric` (`ping p99`, `tcp_rtt_up_ms.p90`): a row per axis with its Sobol'
+    indices `first` and `total` and their 95 % intervals, as `tailback sensitivity` shows them.
+    """
+    return advice.sensitivities(_opened(found), metric, logarithmic=log).indices
+
+
+def pareto(
+    found: results.Results | Path | str, latency: str | None = None, given: Sequence[str] = ()
+) -> list[advice.Front]:
+    """The trade-off of goodput against latency under each condition, as `tailback pareto` shows it; `table` of each is
+    a pandas frame with a row per configuration.
+    """
+    return advice.fronts(_opened(found), latency, given)
+
+
+def recommend(
+    found: results.Results | Path | str, bounds: str, best: str = "goodput", given: Sequence[str] = ()
+) -> list[advice.Recommendation]:
+    """The setting with the most of `best` for which `bounds` hold (`"ping p99 < 10ms"`), under each condition."""
+    return advice.recommend(_opened(found), bounds, best, given)
 
 
 def write_report(found: results.Results | Path | str, target: Path | str) -> Path:

@@ -34,6 +34,12 @@ mod _core {
         env!("CARGO_PKG_VERSION")
     }
 
+    /// Digest of the sources that the tables of a run depend on (`build.rs`).
+    #[pyfunction]
+    fn engine() -> &'static str {
+        env!("TAILBACK_ENGINE")
+    }
+
     #[pymodule_init]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::failure::keep_panics_for_python();

@@ -1,9 +1,6 @@
 """The simulator: `tailback._core`, compiled from `crates/`. It runs without the interpreter's lock."""
 
-import functools
-import hashlib
 import json
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -17,10 +14,10 @@ class Sim:
     name = "sim"
     clock = Clock.VIRTUAL
 
-    @functools.cached_property
+    @property
     def fingerprint(self) -> str:
-        """Digest of the compiled simulator: another build may give other tables."""
-        return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:16]
+        """The engine version: a digest of the sources it was compiled from (`crates/python/build.rs`)."""
+        return _core.engine()
 
     def new_progress(self) -> Progress:
         """Progress of one run, kept by the simulator."""

@@ -83,17 +83,35 @@ def run(  # one argument per option of the command line
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="DIR", help="Results folder.", show_default="results/FILE")
     ] = None,
+    reuse: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR",
+            help="Take complete runs over from these results too.",
+            show_default="the others in results, without --out",
+        ),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: tcp://scheduler:8786.", show_default=False),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List the runs, which are complete, and how long the others take.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Run an experiment: every configuration, every repetition; complete runs are not run again."""
     from tailback import scenario, sweep
-    from tailback.cli import show
+    from tailback.cli import live, show
 
     settings = _settings(sets, seed, repeat)
     experiment = scenario.load(file, settings)
     show.warnings(scenario.lint(experiment))
-    request = sweep.Request(backend=backend, jobs=jobs, out=out, settings=settings)
-    with failures.interruptible(), show.progress() as watch:
+    request = sweep.Request(backend, jobs, out, settings, cluster, reuse or ())
+    if dry_run:
+        show.ahead(sweep.look_ahead(experiment, request), as_json=as_json)
+        return
+    with failures.interruptible(), live.board() as watch:
         carried = sweep.carry_out(experiment, request, watch)
     if as_json:
         show.document(sweep.report(carried))
@@ -280,6 +298,99 @@ def compare(
     else:
         verdicts.comparison(compared)
     verdicts.written(report)
+
+
+Given = Annotated[
+    list[str] | None,
+    typer.Option(metavar="AXIS", help="An axis one cannot choose: an answer for each value.", show_default=False),
+]
+Where = Annotated[list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Only these runs.", show_default=False)]
+
+
+@app.command()
+def sensitivity(
+    folder: Folder,
+    metric: Annotated[str, typer.Option(metavar="NAME", help="goodput, ping p99, tcp_rtt_up_ms.p90, ...")] = "goodput",
+    where: Where = None,
+    log: Annotated[bool, typer.Option("--log", help="Of its logarithm: for what spans decades.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Say which axis of a sweep matters how much: Sobol' indices with 95 % intervals."""
+    from tailback import advice, results
+    from tailback.cli import advised, show
+
+    found = results.open_results(folder).select(**failures.pairs(where or [], "--where"))
+    indices = advice.sensitivities(found, metric, logarithmic=log)
+    if as_json:
+        show.document(advice.sensitivity_document(indices))
+    else:
+        advised.sensitivity(indices)
+
+
+@app.command()
+def pareto(
+    folder: Folder,
+    metric: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The latency: ping p99, rtt p50, ...", show_default="ping p99"),
+    ] = None,
+    where: Where = None,
+    given: Given = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="The figure.", show_default="DIR/plots/pareto.png"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show the settings that no other beats in goodput and latency, and draw them."""
+    from tailback import advice, plots, results
+    from tailback.cli import advised, show
+
+    found = results.open_results(folder).select(**failures.pairs(where or [], "--where"))
+    fronts = advice.fronts(found, metric, given or ())
+    if as_json:
+        show.document(advice.front_document(fronts))
+        return
+    advised.fronts(fronts)
+    target = plots.Output(out if out is not None else folder / "plots" / "pareto.png", show.command())
+    choice = plots.Choice(metric=metric, facet=tuple(given or ()))
+    show.paths(plots.draw_to(plots.find_plot("pareto"), found, target, choice))
+
+
+@app.command()
+def recommend(
+    source: Annotated[
+        Path, typer.Argument(metavar="FILE|DIR", help="An experiment to run, or its results.", show_default=False)
+    ],
+    asked: Annotated[
+        str, typer.Option("--for", metavar="BOUNDS", help='"ping p99 < 10ms and jain > 0.9"', show_default=False)
+    ],
+    best: Annotated[str, typer.Option(metavar="NAME", help="What to have most of.")] = "goodput",
+    sets: Set = None,
+    where: Where = None,
+    given: Given = None,
+    repeat: Repeat = None,
+    jobs: Jobs = None,
+    as_json: Json = False,
+) -> None:
+    """Say which settings give the most goodput under a bound on latency, from a sweep."""
+    from tailback import advice, results, scenario, sweep
+    from tailback.cli import advised, live, show
+
+    folder = source
+    if source.is_file():
+        settings = _settings(sets, None, repeat)
+        experiment = scenario.load(source, settings)
+        with failures.interruptible(), live.board() as watch:
+            carried = sweep.carry_out(experiment, sweep.Request(jobs=jobs, settings=settings), watch)
+        show.failed(carried)
+        folder = carried.folder
+    found = results.open_results(folder).select(**failures.pairs(where or [], "--where"))
+    answers = advice.recommend(found, asked, best, given or ())
+    if as_json:
+        show.document(advice.recommendation_document(answers))
+    else:
+        advised.recommendations(answers)
 
 
 @app.command()

@@ -78,6 +78,8 @@ def _close_stdout() -> None:
 
 def _status(error: Exception) -> int | None:
     """The exit status for `error`; `None` if it is a bug."""
+    from tailback.advice import WrongQuestion
+    from tailback.analysis.bounds import WrongBound
     from tailback.analysis.tolerances import WrongTolerance
     from tailback.backends import UnknownBackend, Unsuitable
     from tailback.drill import WrongDrill
@@ -87,13 +89,14 @@ def _status(error: Exception) -> int | None:
     from tailback.plots.errors import NotDrawable
     from tailback.results import FolderTaken, NotComparable, NotResults, ResultsUnwritable
     from tailback.scenario import ScenarioError
+    from tailback.sweep import SweepEnded
     from tailback.validation import NoRegistry, WrongValidation
 
-    if isinstance(error, ResultsUnwritable | BuildFailed | CacheUnwritable):
+    if isinstance(error, ResultsUnwritable | BuildFailed | CacheUnwritable | SweepEnded):
         return 1
     wrong = (
         WrongInput, KernelMissing, ScenarioError, UnknownBackend, Unsuitable, FolderTaken, NotResults, NotDrawable,
         NotComparable, NoRegistry, WrongTolerance, WrongValidation, UnknownPaper, WrongDrill, NotExportable,
-        NotReadable,
+        NotReadable, WrongBound, WrongQuestion,
     )  # fmt: skip
     return 2 if isinstance(error, wrong) else None

@@ -22,7 +22,8 @@ from tailback.cli.catalogue import Explanation
 from tailback.cli.console import PIPE_WIDTH, counted, emit, stderr, stdout
 from tailback.papers import Row
 from tailback.scenario import LintWarning
-from tailback.sweep import Carried
+from tailback.sweep import Carried, Preview
+from tailback.sweep.preview import document as as_document
 
 
 def document(content: Mapping[str, Any]) -> None:
@@ -132,6 +133,50 @@ def errors(found: Iterable[str]) -> None:
     """What went wrong, one line each, on stderr."""
     for error in found:
         stderr().print(error, markup=False)
+
+
+def ahead(found: Preview, *, as_json: bool) -> None:
+    """What a sweep would do."""
+    if as_json:
+        document(as_document(found))
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=found.plan.title, title_justify="left")
+    for heading in ("run", "seed", "state", "seconds"):
+        table.add_column(heading, no_wrap=True, justify="right" if heading in {"seed", "seconds"} else "left")
+    for planned in found.runs:
+        seconds = "–" if planned.seconds is None else f"{planned.seconds:.2f}"
+        table.add_row(*map(Text, (planned.run.name, str(planned.run.seed), STATES[planned.state], seconds)))
+    emit(table, *map(Text, _totals(found)))
+
+
+STATES = {"complete": "complete", "elsewhere": "complete elsewhere", "missing": "to be run"}
+BASES = {
+    "measured": "by what such runs have taken before",
+    "trial": "by trials of some configurations",
+    "duration": "their duration, for they pass in real time",
+}
+
+
+def _totals(found: Preview) -> list[str]:
+    configurations_ = len({tuple(planned.run.axes.items()) for planned in found.runs})
+    there = {state: found.count(state) for state in ("complete", "elsewhere", "missing")}
+    runs = f"{counted(len(found.runs), 'run')} of {counted(configurations_, 'configuration')} in {found.folder}: "
+    states = f"{there['complete']} complete, {there['elsewhere']} complete elsewhere, {there['missing']} to be run"
+    if not there["missing"]:
+        return [runs + states]
+    if found.seconds is None or found.basis is None:
+        return [runs + states, "time: not known, no such run has been measured"]
+    return [runs + states, f"time: about {duration(found.seconds)}, {found.jobs} at a time, {BASES[found.basis]}"]
+
+
+def duration(seconds: float) -> str:
+    """`0.3 s`, `42 s`, `3 min 20 s`, `2 h 5 min`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes = round(seconds / 60) if seconds >= 3600 else int(seconds // 60)
+    if seconds >= 3600:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes} min {seconds % 60:.0f} s"
 
 
 def checked(file: Path, runs: int) -> None:

@@ -15,7 +15,28 @@ Axes_ = Mapping[str, Sequence[str]]
 Line = Literal["-", "--", ":", "-."]
 
 RESERVED = frozenset(
-    ("panel", "unit", "n", "mean", "low", "high", "x", "y", "share", "t", "value", "measured", "series", "repetition")
+    (
+        "panel",
+        "unit",
+        "n",
+        "mean",
+        "low",
+        "high",
+        "x",
+        "y",
+        "share",
+        "t",
+        "value",
+        "measured",
+        "series",
+        "repetition",
+        "x low",
+        "x high",
+        "y low",
+        "y high",
+        "pareto",
+        "on front",
+    )
 )
 """Columns of tables that are not axes; percentiles (`p50`) are not either."""
 

@@ -10,7 +10,7 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
 
-from tailback.plots import band, bar, box, candlestick, cdf, cwnd, heatmap, scatter, style, timeseries
+from tailback.plots import band, bar, box, candlestick, cdf, cwnd, heatmap, pareto, scatter, style, timeseries
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.results import Results
@@ -60,6 +60,12 @@ PLOTS: Mapping[str, Plot] = {
         Plot("bar", "means of goodput, median TCP RTT and ping, with 95 % intervals; --metric", bar.data, bar.draw),
         Plot("cdf", "distribution of TCP RTT, with 95 % bands; --metric ping, throughput", cdf.data, cdf.draw),
         Plot("scatter", "goodput against ping, a point per repetition, with ellipses", scatter.data, scatter.draw),
+        Plot(
+            "pareto",
+            "goodput against ping p99, or --metric, and the front of what no other beats",
+            pareto.data,
+            pareto.draw,
+        ),
         Plot("heatmap", "TCP RTT, or --metric, over two axes", heatmap.data, heatmap.draw),
         Plot("band", "goodput over time as mean with 95 % bands; --metric rtt, cwnd", band.data, band.draw),
         Plot("cwnd", "congestion windows over time, one panel per configuration", cwnd.data, cwnd.draw),

@@ -15,9 +15,10 @@ machine. So is `summary.json` but for `cost`. Facts of one occasion (when, where
 """
 
 from tailback.results.errors import FolderTaken, NotComparable, NotResults, ResultsUnwritable
-from tailback.results.identity import RunPlan, run_name
+from tailback.results.identity import RunPlan, digest, run_name
 from tailback.results.pairing import Pairing, RunPair, pair
 from tailback.results.reading import Results, RunFolder, combined, open_results
+from tailback.results.shelf import Shelf, beside, shelf
 from tailback.results.store import ExperimentPlan, Store, claim, default_folder
 
 __all__ = [
@@ -31,11 +32,15 @@ __all__ = [
     "RunFolder",
     "RunPair",
     "RunPlan",
+    "Shelf",
     "Store",
+    "beside",
     "claim",
     "combined",
     "default_folder",
+    "digest",
     "open_results",
     "pair",
     "run_name",
+    "shelf",
 ]

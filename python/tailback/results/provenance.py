@@ -1,15 +1,30 @@
 """The circumstances of a run that its tables do not depend on: versions, host, kernel, time."""
 
 import datetime
+import functools
+import hashlib
 import os
 import platform
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
+
+PACKAGE = Path(__file__).parents[1]
 
 
 def tailback_version() -> str:
     """The version of the installed package."""
     return version("tailback")
+
+
+@functools.cache
+def package_digest() -> str:
+    """Of all Python sources of the package: two installations with the same one do the same with a table."""
+    found = hashlib.sha256()
+    for file in sorted(PACKAGE.rglob("*.py")):
+        content = file.read_bytes()
+        found.update(f"{file.relative_to(PACKAGE).as_posix()} {len(content)}\n".encode() + content)
+    return found.hexdigest()
 
 
 def versions() -> dict[str, str]:

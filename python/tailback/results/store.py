@@ -19,15 +19,12 @@ import pyarrow as pa
 from tailback.results import durable, provenance, tables
 from tailback.results.errors import FolderTaken, ResultsUnwritable
 from tailback.results.identity import RunPlan, digest
+from tailback.results.layout import CAPTURE, EXPERIMENT, FAILURES, MANIFEST, RUNS, SOURCE, SUMMARY, read_json
 
-EXPERIMENT = "experiment.json"
-SOURCE = "experiment.yaml"
-RUNS = "runs"
-FAILURES = "failures"
-MANIFEST = "manifest.json"
-SUMMARY = "summary.json"
-CAPTURE = ".pcapng"
-
+__all__ = [
+    "CAPTURE", "EXPERIMENT", "FAILURES", "MANIFEST", "RUNS", "SOURCE", "SUMMARY", "ExperimentPlan", "Finished",
+    "Status", "Store", "claim", "default_folder",
+]  # fmt: skip
 
 Status: TypeAlias = Literal["ok", "failed", "invalid"]
 """How a run ended: with a result, badly, or with one that is not what it says."""
@@ -88,10 +85,10 @@ class Store:
 
     def complete(self, run: RunPlan) -> dict[str, Any] | None:
         """The summary of `run` if it is there already, whole and from the same scenario."""
-        manifest = _read_json(self.folder(run) / MANIFEST)
+        manifest = read_json(self.folder(run) / MANIFEST)
         if manifest is None or manifest.get("identity") != self.identities[run.name]:
             return None
-        return _read_json(self.folder(run) / SUMMARY)
+        return read_json(self.folder(run) / SUMMARY)
 
     def write(self, run: RunPlan, finished: Finished) -> Path:
         """Makes the folder of `run`; returns its path."""
@@ -101,15 +98,45 @@ class Store:
         manifest = self._manifest(run, finished)
         manifest["tables"] = {name: {"rows": table.num_rows} for name, table in finished.tables.items()}
         contents[MANIFEST] = _json(manifest)
-        durable.write_folder(self.folder(run), contents)
-        (self.path / FAILURES / f"{run.name}.json").unlink(missing_ok=True)
-        return self.folder(run)
+        return self._keep(run, contents)
 
-    def write_failure(self, run: RunPlan, status: Status, error: str) -> None:
+    def take_over(self, run: RunPlan, there: Path) -> dict[str, Any] | None:
+        """Makes the folder of `run` from that of the same run of another experiment; returns its summary, or `None` if
+        it cannot be read.
+        """
+        manifest, summary = read_json(there / MANIFEST), read_json(there / SUMMARY)
+        if manifest is None or summary is None:
+            return None
+        try:
+            contents = {file.name: file.read_bytes() for file in sorted(there.iterdir()) if file.name != MANIFEST}
+        except OSError:
+            return None
+        contents[MANIFEST] = _json({**manifest, **self._of(run), "taken_from": str(there.resolve())})
+        self._keep(run, contents)
+        return summary
+
+    def write_failure(self, run: RunPlan, status: Status, error: str, trace: str | None = None) -> None:
         """Notes that `run` gave no result. It has no folder, so the next attempt does it again."""
         durable.make_folder(self.path / FAILURES)
         note = {"status": status, "error": error, "at": provenance.utc_now(), **self._of(run)}
-        durable.write_file(self.path / FAILURES / f"{run.name}.json", _json(note))
+        if trace is not None:
+            note["traceback"] = trace.splitlines()
+        durable.write_file(self._failure(run.name), _json(note))
+
+    def _keep(self, run: RunPlan, contents: Mapping[str, bytes]) -> Path:
+        durable.write_folder(self.folder(run), contents)
+        self._failure(run.name).unlink(missing_ok=True)
+        return self.folder(run)
+
+    def _failure(self, name: str) -> Path:
+        return self.path / FAILURES / f"{name}.json"
+
+    def forget_overcome_failures(self) -> None:
+        """Removes notes on runs that are complete: a process was killed between the two."""
+        for run in self.plan.runs:
+            note = self._failure(run.name)
+            if note.is_file() and self.complete(run) is not None:
+                note.unlink(missing_ok=True)
 
     def _manifest(self, run: RunPlan, finished: Finished) -> dict[str, Any]:
         return {
@@ -155,6 +182,8 @@ def claim(path: Path, plan: ExperimentPlan) -> Iterator[Store]:
         _write_head(store)
         durable.make_folder(path / RUNS)
         durable.sweep_partials(path / RUNS)
+        if (path / FAILURES).is_dir():
+            store.forget_overcome_failures()
         yield store
 
 
@@ -174,7 +203,7 @@ def _fits(path: Path, identities: Mapping[str, str]) -> bool:
         return False
     except OSError as error:
         raise ResultsUnwritable.because(path, error) from error
-    head = _read_json(path / EXPERIMENT)
+    head = read_json(path / EXPERIMENT)
     if head is None:
         return _only_claimed(path)
     there = {(run["name"], run["identity"]) for run in head.get("runs", [])}
@@ -190,7 +219,7 @@ def _only_claimed(path: Path) -> bool:
 
 def _write_head(store: Store) -> None:
     """Notes what was asked, unless the folder knows of at least these runs."""
-    head = _read_json(store.path / EXPERIMENT)
+    head = read_json(store.path / EXPERIMENT)
     known = {run["name"] for run in head["runs"]} if head else set()
     if head and set(store.identities) <= known:
         return
@@ -238,15 +267,6 @@ def _locked(path: Path) -> Iterator[None]:
     finally:
         with contextlib.suppress(OSError):
             os.close(descriptor)
-
-
-def _read_json(path: Path) -> dict[str, Any] | None:
-    """The JSON object in `path`; `None` if there is no such file or it is not one."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return document if isinstance(document, dict) else None
 
 
 def _json(document: Mapping[str, Any]) -> bytes:

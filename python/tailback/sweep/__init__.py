@@ -1,7 +1,27 @@
-"""From an experiment to its results: which runs there are, and running them side by side."""
+"""From an experiment to its results: which runs there are, and running them side by side, here or on a cluster."""
 
-from tailback.sweep.local import Outcome, Sweep, Watch, run_all
+from tailback.sweep.local import Audience, Outcome, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of
-from tailback.sweep.session import Carried, Request, carry_out, check, report
+from tailback.sweep.preview import Planned, Preview
+from tailback.sweep.session import Carried, Request, carry_out, check, look_ahead, report
+from tailback.sweep.work import Here, SweepEnded, Worker
 
-__all__ = ["Carried", "Outcome", "Request", "Sweep", "Watch", "carry_out", "check", "plan_of", "report", "run_all"]
+__all__ = [
+    "Audience",
+    "Carried",
+    "Here",
+    "Outcome",
+    "Planned",
+    "Preview",
+    "Request",
+    "Sweep",
+    "SweepEnded",
+    "Watch",
+    "Worker",
+    "carry_out",
+    "check",
+    "look_ahead",
+    "plan_of",
+    "report",
+    "run_all",
+]

@@ -1,4 +1,4 @@
-"""Runs side by side on this machine: a pool of threads, for a backend does its work outside Python.
+"""Runs side by side: a pool of threads, for a backend does its work outside Python, or on another machine.
 
 Each run is one thread from start to end, so that results do not depend on how many run at once. A run that fails is
 noted and the others go on. A disk that cannot be written ends the sweep: the others would fail alike.
@@ -10,20 +10,17 @@ own repetitions have shown, so how many it gets does not depend on how many run 
 import concurrent.futures
 import contextlib
 import threading
-import time
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
-import pyarrow as pa
-
-from tailback.analysis import Measure, Stopping, Window, summarise
-from tailback.backends import Backend, Progress, RunCancelled, RunFailed, RunInvalid, RunResult, backend_for
-from tailback.results import RunPlan, Store
-from tailback.results.provenance import utc_now
-from tailback.results.store import Finished, Status
-from tailback.results.tables import plain_text
+from tailback.analysis import Stopping
+from tailback.backends import Backend, Progress, RunCancelled, RunFailed, RunInvalid
+from tailback.results import RunPlan, Shelf, Store
+from tailback.results.store import Status
+from tailback.sweep.work import Here, SweepEnded, Worker
 
 REFRESH_S = 0.1
 """Between two looks at the progress of the runs."""
@@ -48,6 +45,17 @@ class Watch(Protocol):
         """`done` of `total` runs have ended; `fraction` of the whole is done, runs under way included."""
 
 
+@runtime_checkable
+class Audience(Watch, Protocol):
+    """A watch that also wants to know how each run ended."""
+
+    def begun(self, runs: Sequence[RunPlan]) -> None:
+        """These are all runs there may be."""
+
+    def ended(self, outcome: Outcome) -> None:
+        """A run has ended, or was there already."""
+
+
 @dataclass(frozen=True)
 class Sweep:
     """What carries out a plan: where results go, what runs them, how many at once."""
@@ -57,6 +65,15 @@ class Sweep:
     jobs: int
     stopping: Stopping | None = None
     """When a configuration has been repeated often enough; without it after all repetitions of the plan."""
+    shelf: Shelf | None = None
+    """Complete runs of other folders, taken over instead of done again."""
+    elsewhere: Worker | None = None
+    """Who does the runs; without it this process."""
+
+    @property
+    def worker(self) -> Worker:
+        """Who does the runs."""
+        return self.elsewhere or Here(self.backend)
 
 
 def run_all(sweep: Sweep, watch: Watch) -> list[Outcome]:
@@ -67,13 +84,18 @@ def run_all(sweep: Sweep, watch: Watch) -> list[Outcome]:
     error is raised.
     """
     found: dict[str, Outcome] = {}
+    audience: Audience = watch if isinstance(watch, Audience) else _Deaf(watch)
+    audience.begun(sweep.store.plan.runs)
     with _pool(sweep.jobs) as (pool, under_way):
         ended = 0
         while wanted := _wanted(sweep, found):
-            found |= {run.name: outcome for run in wanted if (outcome := _reuse(sweep.store, run)) is not None}
+            found |= {run.name: outcome for run in wanted if (outcome := _reuse(sweep, run)) is not None}
             missing = [run for run in wanted if run.name not in found]
+            for run in wanted:
+                if run.name in found:
+                    audience.ended(found[run.name])
             futures = {pool.submit(_run_one, sweep, run, under_way): run for run in missing}
-            _wait(list(futures), under_way, _Later(watch, ended))
+            _wait(list(futures), under_way, _Later(audience, ended))
             ended += len(missing)
             found |= {run.name: future.result() for future, run in futures.items()}
     return [found[run.name] for run in sweep.store.plan.runs if run.name in found]
@@ -99,15 +121,31 @@ def _more(runs: Sequence[RunPlan], found: Mapping[str, Outcome], stopping: Stopp
 
 
 @dataclass(frozen=True)
-class _Later:
-    """A watch of a round that comes after `ended` runs."""
+class _Deaf:
+    """An audience made of a watch."""
 
     watch: Watch
-    ended: int
+
+    def begun(self, runs: Sequence[RunPlan]) -> None:
+        pass
+
+    def ended(self, outcome: Outcome) -> None:
+        pass
 
     def update(self, done: int, total: int, fraction: float) -> None:
-        whole = self.ended + total
-        self.watch.update(self.ended + done, whole, (self.ended + fraction * total) / whole)
+        self.watch.update(done, total, fraction)
+
+
+@dataclass(frozen=True)
+class _Later:
+    """The audience of a round that comes after `before` runs."""
+
+    audience: Audience
+    before: int
+
+    def update(self, done: int, total: int, fraction: float) -> None:
+        whole = self.before + total
+        self.audience.update(self.before + done, whole, (self.before + fraction * total) / whole)
 
 
 class _UnderWay:
@@ -158,7 +196,7 @@ def _pool(jobs: int) -> Iterator[_Pool]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _wait(futures: list[concurrent.futures.Future[Outcome]], under_way: _UnderWay, watch: Watch) -> None:
+def _wait(futures: list[concurrent.futures.Future[Outcome]], under_way: _UnderWay, watch: _Later) -> None:
     """Until all have ended or one has raised."""
     total = len(futures)
     pending = set(futures)
@@ -167,76 +205,40 @@ def _wait(futures: list[concurrent.futures.Future[Outcome]], under_way: _UnderWa
             pending, timeout=REFRESH_S, return_when=concurrent.futures.FIRST_EXCEPTION
         )
         for future in ended:
-            future.result()
+            watch.audience.ended(future.result())
         done = total - len(pending)
         watch.update(done, total, (done + under_way.fractions()) / total)
 
 
-def _reuse(store: Store, run: RunPlan) -> Outcome | None:
-    summary = store.complete(run)
+def _reuse(sweep: Sweep, run: RunPlan) -> Outcome | None:
+    """The run if it is there already, or lies in another folder from where it can be taken over."""
+    store, summary = sweep.store, sweep.store.complete(run)
+    there = sweep.shelf.find(run, store.plan.backend) if summary is None and sweep.shelf is not None else None
+    if there is not None:
+        summary = store.take_over(run, there)
     return None if summary is None else Outcome(run, "ok", store.folder(run), summary, reused=True)
 
 
 def _run_one(sweep: Sweep, run: RunPlan, under_way: _UnderWay) -> Outcome:
-    backend = backend_for(sweep.backend, run.scenario)
-    progress = backend.new_progress()
+    progress = sweep.worker.new_progress(run)
     with under_way.run(run.name, progress):
         try:
-            finished = _finish(backend, run, progress)
+            finished = sweep.worker.finish(run, progress)
+        except (RunCancelled, SweepEnded):
+            raise
         except RunFailed as failure:
             status: Status = "invalid" if isinstance(failure, RunInvalid) else "failed"
-            sweep.store.write_failure(run, status, str(failure))
-            return Outcome(run, status, None, error=str(failure))
+            return _noted(sweep.store, run, status, str(failure))
+        except Exception as defect:  # of ours: it costs this run, not the others
+            return _noted(sweep.store, run, "failed", _told(defect), "".join(traceback.format_exception(defect)))
         return Outcome(run, "ok", sweep.store.write(run, finished), finished.summary)
 
 
-def _finish(backend: Backend, run: RunPlan, progress: Progress) -> Finished:
-    started, clock = utc_now(), time.monotonic()
-    result = backend.run(run.scenario, progress)
-    frames = {name: plain_text(table.to_pandas()) for name, table in result.tables.items()}
-    summary = summarise(frames, result.cost, measure_of(run))
-    duration = time.monotonic() - clock
-    return Finished(_sorted(result), summary, result.cost, started, duration, result.captures, result.notes)
+def _noted(store: Store, run: RunPlan, status: Status, error: str, trace: str | None = None) -> Outcome:
+    store.write_failure(run, status, error, trace)
+    return Outcome(run, status, None, error=error)
 
 
-def measure_of(run: RunPlan) -> Measure:
-    """What the summary of `run` is taken over."""
-    traffic = run.scenario["traffic"]
-    return Measure(
-        window=Window(*run.window_ns),
-        bin_ns=run.scenario["record"]["interval_ns"],
-        tcp_flows=tuple(flow["name"] for flow in traffic if flow["kind"] == "tcp"),
-        other_flows=tuple(flow["name"] for flow in traffic if flow["kind"] not in ("tcp", "ping")),
-        directions=run.directions,
-        sized_flows=tuple(flow["name"] for flow in traffic if flow.get("bytes") is not None),
-        rates_bps=_rates(run.scenario),
-        radios=_radios(run.scenario),
-    )
-
-
-def _radios(scenario: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Each station of a cell, with its access point before it."""
-    hosts = [host["name"] for host in scenario.get("hosts", ())]
-    return tuple(
-        (hosts[cell["access_point"]], hosts[station["host"]])
-        for cell in scenario.get("cells", ())
-        for station in cell["stations"]
-    )
-
-
-def _rates(scenario: Mapping[str, Any]) -> dict[str, int]:
-    """The rate of each device that has one: of its shaper, else of its link."""
-    hosts = [host["name"] for host in scenario.get("hosts", ())]
-    shaped = {(entry["host"], entry["link"]): entry["root"]["options"] for entry in scenario.get("qdiscs", ())}
-    found = {}
-    for number, link in enumerate(scenario.get("links", ())):
-        rates = link["rate_bps"] if isinstance(link["rate_bps"], list) else [link["rate_bps"]] * 2
-        for (here, there), own in zip((link["ends"], link["ends"][::-1]), rates, strict=True):
-            rate = shaped.get((here, number), {}).get("rate") or own
-            if rate:
-                found[f"{hosts[here]} -> {hosts[there]}"] = int(rate)
-    return found
-
-
-def _sorted(result: RunResult) -> Mapping[str, pa.Table]:
-    return dict(sorted(result.tables.items()))
+def _told(defect: Exception) -> str:
+    hint = "this is a defect of Tailback: please report it with the note in `failures`"
+    return f"{type(defect).__name__}: {defect}\n  hint: {hint}"

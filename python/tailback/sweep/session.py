@@ -1,18 +1,22 @@
 """One call from an experiment to its folder: open the backend, claim the folder, run what is missing."""
 
+import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tailback.analysis import Stopping
 from tailback.backends import Backend, Clock, backend_for, open_backend
-from tailback.results import RunPlan, claim, default_folder
+from tailback.results import ExperimentPlan, RunPlan, Shelf, Store, beside, claim, default_folder, shelf
 from tailback.results.provenance import tailback_version
 from tailback.scenario import Experiment
+from tailback.sweep.cluster import IN_FLIGHT, connected
 from tailback.sweep.local import Outcome, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of, stopping_of
+from tailback.sweep.preview import Preview, preview
+from tailback.sweep.work import Worker
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,10 @@ class Request:
     """Folder of the results; without it `results/STEM` beside the others."""
     settings: Sequence[str] = ()
     """What was changed in the file, for the record."""
+    cluster: str | None = None
+    """Address of a Dask scheduler whose workers do the runs; without it this machine does."""
+    reuse: Sequence[Path] = ()
+    """Folders of results from which complete runs are taken over."""
 
 
 @dataclass(frozen=True)
@@ -50,15 +58,50 @@ class Carried:
 
 
 def carry_out(experiment: Experiment, request: Request, watch: Watch) -> Carried:
-    """Runs `experiment`; complete runs that are in its folder already are not run again."""
+    """Runs `experiment`; complete runs that are in its folder already are not run again, nor are those of other
+    experiments in `results` if its own is there.
+    """
     backend = open_backend(request.backend)
     plan = plan_of(experiment, backend, request.settings)
     check_all(plan.runs, backend)
-    folder = request.out if request.out is not None else default_folder(Path(experiment.path).stem, plan)
+    folder, there = _places(experiment, request, plan)
     stopping = stopping_of(experiment)
-    with claim(folder, plan) as store:
-        outcomes = run_all(Sweep(store, backend, request.jobs or side_by_side(backend), stopping), watch)
+    with _worker(request, backend) as worker, claim(folder, plan) as store:
+        sweep = Sweep(store, backend, _jobs(request, backend), stopping, there, worker)
+        outcomes = run_all(sweep, watch)
     return Carried(folder, backend.name, outcomes, _wide(outcomes, stopping))
+
+
+def look_ahead(experiment: Experiment, request: Request) -> Preview:
+    """What `carry_out` would do; nothing is written."""
+    backend = open_backend(request.backend)
+    plan = plan_of(experiment, backend, request.settings)
+    check_all(plan.runs, backend)
+    folder, there = _places(experiment, request, plan)
+    return preview(Store(folder, plan, plan.identities()), backend, there, _jobs(request, backend))
+
+
+def _places(experiment: Experiment, request: Request, plan: ExperimentPlan) -> tuple[Path, Shelf]:
+    """The folder of the results, and the runs that may be taken over."""
+    if request.out is not None:
+        return request.out, shelf(request.reuse)
+    folder = default_folder(Path(experiment.path).stem, plan)
+    return folder, shelf([*request.reuse, *beside(folder)])
+
+
+def _jobs(request: Request, backend: Backend) -> int:
+    if request.jobs is not None:
+        return request.jobs
+    return side_by_side(backend) if request.cluster is None else IN_FLIGHT
+
+
+@contextlib.contextmanager
+def _worker(request: Request, backend: Backend) -> Iterator[Worker | None]:
+    if request.cluster is None:
+        yield None
+        return
+    with connected(request.cluster, request.backend, backend) as elsewhere:
+        yield elsewhere
 
 
 def _wide(outcomes: Sequence[Outcome], stopping: Stopping | None) -> list[Mapping[str, str]]:

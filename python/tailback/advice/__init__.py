@@ -1,0 +1,16 @@
+"""What a sweep says of its axes: which of them matter, what the trade-off is, what to choose under a bound."""
+
+from tailback.advice.documents import front_document, recommendation_document, sensitivity_document
+from tailback.advice.questions import Front, Recommendation, WrongQuestion, fronts, recommend, sensitivities
+
+__all__ = [
+    "Front",
+    "Recommendation",
+    "WrongQuestion",
+    "front_document",
+    "fronts",
+    "recommend",
+    "recommendation_document",
+    "sensitivities",
+    "sensitivity_document",
+]

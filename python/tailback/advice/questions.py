@@ -1,0 +1,99 @@
+"""Questions to the results of a sweep, answered once under each condition (`analysis.conditions`)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from tailback.analysis import bounds as words
+from tailback.analysis import conditions, sensitivity, tradeoffs
+from tailback.analysis.repetitions import Column
+from tailback.results import Results
+
+GOODPUT = "goodput"
+LATENCIES = ("ping p99", "tcp rtt p99")
+"""What stands for latency where nothing else is named: the first that there is."""
+
+
+class WrongQuestion(Exception):
+    """A question these results cannot answer; the message says why."""
+
+
+@dataclass(frozen=True)
+class Front:
+    """The trade-off under one condition."""
+
+    given: Mapping[str, str]
+    cost: Column
+    gain: Column
+    table: pd.DataFrame
+    """`analysis.tradeoffs.front`."""
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What to choose under one condition."""
+
+    given: Mapping[str, str]
+    answer: tradeoffs.Answer
+
+
+def sensitivities(results: Results, metric: str, *, logarithmic: bool = False) -> sensitivity.Sensitivity:
+    """How much each axis matters for `metric` (words or a path of `summary.json`)."""
+    column = words.quantity(metric)
+    runs = [(run.axes, run.summary) for run in results.runs]
+    known = [value for value in (column.read(summary) for _, summary in runs) if value is not None]
+    if not known:
+        raise _unknown(results, column)
+    if not any(len(values) > 1 for values in results.axes.values()):
+        raise WrongQuestion(f"no axis of `{results.path}` has more than one value\n  hint: vary something in the file")
+    if logarithmic and min(known) <= 0:
+        raise WrongQuestion(f"{column.title} is 0 somewhere, which has no logarithm\n  hint: leave out --log")
+    return sensitivity.sensitivity(results.axes, runs, column, logarithmic=logarithmic)
+
+
+def fronts(results: Results, latency: str | None = None, given: Sequence[str] = ()) -> list[Front]:
+    """The Pareto front of goodput against `latency` under each condition; `given` are more axes to be conditions."""
+    choices = list(map(words.quantity, LATENCIES if latency is None else (latency,)))
+    known = (column for column in choices if any(column.read(run.summary) is not None for run in results.runs))
+    cost, gain = next(known, choices[0]), words.quantity(GOODPUT)
+    found = [
+        Front(place, cost, gain, tradeoffs.front([(run.axes, run.summary) for run in part.runs], cost, gain))
+        for place, part in _parts(results, given)
+        if any(cost.read(run.summary) is not None for run in part.runs)
+    ]
+    if not found:
+        raise _unknown(results, cost)
+    return found
+
+
+def recommend(results: Results, asked: str, best: str = GOODPUT, given: Sequence[str] = ()) -> list[Recommendation]:
+    """The setting with the most of `best` under each condition, of those for which `asked` holds."""
+    limits, wanted = words.bounds(asked), words.quantity(best)
+    for column in (*(limit.column for limit in limits), wanted):
+        if all(column.read(run.summary) is None for run in results.runs):
+            raise _unknown(results, column)
+    return [
+        Recommendation(place, tradeoffs.best_under([(run.axes, run.summary) for run in part.runs], limits, wanted))
+        for place, part in _parts(results, given)
+    ]
+
+
+def _parts(results: Results, given: Sequence[str]) -> list[tuple[dict[str, str], Results]]:
+    """The results under each condition; an axis with one value is one."""
+    unknown = next((axis for axis in given if axis not in results.axes), None)
+    if unknown is not None:
+        known = ", ".join(f"`{axis}`" for axis in results.axes) or "none"
+        raise WrongQuestion(f"`{unknown}` is not an axis of `{results.path}`\n  hint: there is {known}")
+    varied = [axis for axis, values in results.axes.items() if len(values) > 1]
+    # Imported results have no scenario: then nothing is known of their axes, and all of them are settings.
+    runs = [(run.axes, run.scenario) for run in results.runs if run.repetition == 1 and "traffic" in run.scenario]
+    found = conditions.conditions(varied, runs)
+    apart = [axis for axis in results.axes if axis in found or axis in given or axis not in varied]
+    places = list(dict.fromkeys(tuple((axis, run.axes[axis]) for axis in apart) for run in results.runs))
+    return [(dict(place), results.select(**dict(place))) for place in places]
+
+
+def _unknown(results: Results, column: Column) -> WrongQuestion:
+    hint = "look into a `summary.json` for what there is, and name its path: ping_ms.p99"
+    return WrongQuestion(f"no run of `{results.path}` has {column.title}\n  hint: {hint}")

@@ -1,0 +1,189 @@
+"""Goodput against latency over the configurations of a grid: the front, and what to choose under a bound.
+
+The Pareto front are the configurations that no other beats: none has at least as much of one and as little of the
+other, and more or less of either. Which ones those are depends on chance too: `on front` is the share of bootstrap
+samples (the repetitions of each configuration drawn anew [efron1993 §13.3]) in which a configuration is on it.
+
+Under bounds, a configuration meets them *surely* if the whole 95 % interval of each mean does (`analysis.intervals`),
+*likely* if the means do and an interval does not, or there is none, with one repetition. Of the surely ones, or the
+likely ones if there is none, those with the largest mean of what is wanted count as alike: all that are less than half
+a percent below it, or cannot be told from it (Welch's test [welch1947], two-sided, p ≥ 0.05). The best of these is the
+one that stays farthest from the bounds.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tailback.analysis.bounds import Bound
+from tailback.analysis.intervals import t_interval
+from tailback.analysis.repetitions import Column, Summary, configurations
+
+RESAMPLES = 999
+SEED = 1
+SIGNIFICANT = 0.05
+RELEVANT = 0.005
+"""Differences of what is wanted below this share of it matter to nobody."""
+
+Values = npt.NDArray[np.float64]
+Runs = Sequence[tuple[Mapping[str, str], Summary]]
+Met = Literal["surely", "likely", "not"]
+
+RANKS: Mapping[Met, int] = {"surely": 2, "likely": 1, "not": 0}
+
+
+def front(runs: Runs, cost: Column, gain: Column) -> pd.DataFrame:
+    """The configurations with both numbers (`repetitions.configurations`), `pareto` (whether on the front by their
+    means) and `on front` (in how many bootstrap samples; unknown with one repetition), by growing cost.
+    """
+    table = configurations(runs, (cost, gain))
+    table = table[table[cost.title].notna() & table[gain.title].notna()].reset_index(drop=True)
+    table["pareto"] = undominated(table[cost.title].to_numpy(np.float64), table[gain.title].to_numpy(np.float64))
+    table["on front"] = _shares(_samples(runs, cost, gain), len(table))
+    return table.sort_values([cost.title, gain.title], ascending=[True, False], kind="stable", ignore_index=True)
+
+
+def undominated(cost: Values, gain: Values) -> npt.NDArray[np.bool_]:
+    """Which points no other beats; equal points do not beat each other."""
+    no_worse = (cost[:, None] <= cost[None, :]) & (gain[:, None] >= gain[None, :])
+    better = (cost[:, None] < cost[None, :]) | (gain[:, None] > gain[None, :])
+    return np.asarray(~(no_worse & better).any(axis=0))
+
+
+def _samples(runs: Runs, cost: Column, gain: Column) -> list[tuple[Values, Values]]:
+    """Both numbers of the repetitions of each configuration that has them."""
+    groups: dict[tuple[tuple[str, str], ...], list[tuple[float, float]]] = {}
+    for axes, summary in runs:
+        pair = (cost.read(summary), gain.read(summary))
+        if pair[0] is not None and pair[1] is not None:
+            groups.setdefault(tuple(axes.items()), []).append((pair[0], pair[1]))
+    pairs = [np.array(group, dtype=np.float64) for group in groups.values()]
+    return [(pair[:, 0], pair[:, 1]) for pair in pairs]
+
+
+def _shares(samples: Sequence[tuple[Values, Values]], count: int) -> Values:
+    if len(samples) != count or not any(len(cost) > 1 for cost, _ in samples):
+        return np.full(count, np.nan)
+    draws = np.random.default_rng(SEED)
+    hits = np.zeros(count)
+    for _ in range(RESAMPLES):
+        chosen = [draws.integers(0, len(cost), len(cost)) for cost, _ in samples]
+        cost = np.array([each[0][rows].mean() for each, rows in zip(samples, chosen, strict=True)])
+        gain = np.array([each[1][rows].mean() for each, rows in zip(samples, chosen, strict=True)])
+        hits += undominated(cost, gain)
+    return hits / RESAMPLES
+
+
+@dataclass(frozen=True)
+class Number:
+    """A mean over repetitions with its interval, ends unknown for one."""
+
+    column: Column
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One configuration, judged."""
+
+    axes: Mapping[str, str]
+    repetitions: int
+    wanted: Number
+    bounded: Sequence[Number]
+    """In the order of the bounds."""
+    met: Met
+    samples: Values
+    """Of what is wanted."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What to choose under the bounds."""
+
+    bounds: Sequence[Bound]
+    wanted: Column
+    best: Candidate | None
+    """`None` if no configuration meets the bounds."""
+    alike: Sequence[Candidate]
+    """Others that meet them as surely and have as much, the farthest from the bounds first."""
+    nearest: Candidate | None
+    """Where none meets them, the one that comes nearest."""
+    counts: Mapping[Met, int]
+
+
+def best_under(runs: Runs, bounds: Sequence[Bound], wanted: Column) -> Answer:
+    """The configuration with the most of `wanted` of those that meet all bounds."""
+    groups: dict[tuple[tuple[str, str], ...], list[Summary]] = {}
+    for axes, summary in runs:
+        groups.setdefault(tuple(axes.items()), []).append(summary)
+    judged = [_judged(dict(axes), group, (bounds, wanted)) for axes, group in groups.items()]
+    candidates = [candidate for candidate in judged if candidate is not None]
+    meeting = [candidate for candidate in candidates if candidate.met != "not"]
+    counts: dict[Met, int] = {met: sum(each.met == met for each in candidates) for met in RANKS}
+    if not meeting:
+        nearest = min(candidates, key=lambda each: _excess(each, bounds), default=None)
+        return Answer(bounds, wanted, None, [], nearest, counts)
+    most = max(meeting, key=lambda each: (RANKS[each.met], each.wanted.mean))
+    alike = [each for each in meeting if each.met == most.met and (each is most or not told_apart(most, each))]
+    best, *others = sorted(alike, key=lambda each: _excess(each, bounds))
+    return Answer(bounds, wanted, best, others, None, counts)
+
+
+def told_apart(one: Candidate, other: Candidate) -> bool:
+    """Whether their means differ by what matters and by more than chance; one repetition says nothing of chance."""
+    if abs(one.wanted.mean - other.wanted.mean) <= RELEVANT * abs(one.wanted.mean):
+        return False
+    sides = [(each.wanted.mean, float(each.samples.std(ddof=1)), len(each.samples))
+             for each in (one, other) if len(each.samples) > 1]  # fmt: skip
+    if len(sides) < 2 or not any(spread for _, spread, _ in sides):
+        return True
+    # On demand: most commands test nothing and should not wait for scipy.
+    from scipy import stats
+
+    return bool(stats.ttest_ind_from_stats(*sides[0], *sides[1], equal_var=False).pvalue < SIGNIFICANT)
+
+
+def _judged(
+    axes: Mapping[str, str], group: Sequence[Summary], asked: tuple[Sequence[Bound], Column]
+) -> Candidate | None:
+    """`None` if a number is not known."""
+    bounds, column = asked
+    wanted = _values(group, column)
+    samples = [_values(group, bound.column) for bound in bounds]
+    if not len(wanted) or not all(map(len, samples)):
+        return None
+    bounded = [_number(bound.column, values) for bound, values in zip(bounds, samples, strict=True)]
+    return Candidate(axes, len(group), _number(column, wanted), bounded, _met(bounds, bounded), wanted)
+
+
+def _met(bounds: Sequence[Bound], bounded: Sequence[Number]) -> Met:
+    pairs = list(zip(bounds, bounded, strict=True))
+    if not all(bound.holds(number.mean) for bound, number in pairs):
+        return "not"
+    sure = all(bound.holds(number.high if bound.sign == "<" else number.low) for bound, number in pairs)
+    return "surely" if sure else "likely"
+
+
+def _values(group: Sequence[Summary], column: Column) -> Values:
+    return np.array([value for value in map(column.read, group) if value is not None], dtype=np.float64)
+
+
+def _number(column: Column, values: Values) -> Number:
+    low, high = t_interval(values)
+    return Number(column, float(values.mean()), low, high)
+
+
+def _excess(candidate: Candidate, bounds: Sequence[Bound]) -> float:
+    """By how much it misses the bounds, as a share of each, the largest counting."""
+    ratios = [
+        number.mean / bound.value if bound.sign == "<" else bound.value / max(number.mean, 1e-9)
+        for bound, number in zip(bounds, candidate.bounded, strict=True)
+        if bound.value
+    ]
+    return max(ratios, default=0.0)

@@ -1,0 +1,136 @@
+"""What is printed of sensitivities, fronts and recommendations."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from tailback.advice import Front, Recommendation
+from tailback.analysis.repetitions import Column
+from tailback.analysis.rows import records
+from tailback.analysis.sensitivity import Sensitivity
+from tailback.analysis.tradeoffs import Answer, Candidate, Number
+from tailback.cli.console import counted, emit
+
+MOST_ALIKE = 8
+"""Settings that cannot be told from the best, by name."""
+
+
+def sensitivity(found: Sensitivity) -> None:
+    """A row per axis, the one that matters most first."""
+    unit = f" ({found.column.unit})" if found.column.unit else ""
+    table = _table(f"what moves {found.column.title}{unit}")
+    for heading in ("axis", "values", "by itself", "in all", "lowest mean", "highest mean"):
+        table.add_column(heading, no_wrap=True, justify="left" if heading == "axis" else "right")
+    for row in records(found.indices):
+        shares = [_share(row, name) for name in ("first", "total")]
+        ends = [f"{row[end]}: {row[f'{end} mean']:.4g}" for end in ("least", "most")]
+        table.add_row(*map(Text, (row["axis"], str(row["values"]), *shares, *ends)))
+    emit(table, Text(_remark(found)))
+
+
+def _share(row: Mapping[str, Any], name: str) -> str:
+    """`62 % [60, 64]`."""
+    text = f"{100 * row[name]:.1f} %"
+    low, high = row[f"{name} low"], row[f"{name} high"]
+    return text if math.isnan(low) else f"{text} [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def _remark(found: Sensitivity) -> str:
+    parts = [f"shares of its variance; between repetitions: {100 * found.between:.1f} %"]
+    if math.isnan(found.indices["first low"].iloc[0]):
+        parts.append("one repetition: no intervals; `--repeat 5` gives them")
+    if found.missing:
+        parts.append(f"{counted(found.missing, 'configuration')} without a value")
+    return "; ".join(parts)
+
+
+def fronts(found: Sequence[Front]) -> None:
+    """The configurations on each front, by growing latency."""
+    for front in found:
+        table = _table(_under(front.given, "Pareto front"))
+        axes = [name for name in map(str, front.table) if _is_axis(name, front)]
+        shown = [axis for axis in axes if axis not in front.given]
+        for axis in shown:
+            table.add_column(str(axis), no_wrap=True)
+        for column in (front.cost, front.gain):
+            table.add_column(f"{column.title} ({column.unit})", justify="right", no_wrap=True)
+        table.add_column("on front", justify="right", no_wrap=True)
+        for row in records(front.table[front.table["pareto"].to_numpy(bool)]):
+            numbers = [_mean(_number(row, column)) for column in (front.cost, front.gain)]
+            share = "–" if math.isnan(row["on front"]) else f"{100 * row['on front']:.0f} %"
+            table.add_row(*map(Text, (*(str(row[axis]) for axis in shown), *numbers, share)))
+        beaten = int((~front.table["pareto"]).sum())
+        emit(table, Text(f"{counted(beaten, 'other configuration')} beaten"))
+
+
+def recommendations(found: Sequence[Recommendation]) -> None:
+    """A sentence for each condition, and the numbers behind it."""
+    for each in found:
+        emit(Text(_under(each.given, "")), *map(Text, _sentences(each)), Text(""))
+
+
+def _sentences(each: Recommendation) -> list[str]:
+    answer, given = each.answer, each.given
+    asked = " and ".join(map(str, answer.bounds))
+    total = sum(answer.counts.values())
+    if answer.best is None:
+        told = [f"no setting has {asked}: none of {counted(total, 'configuration')}"]
+        if answer.nearest is not None:
+            told.append(f"nearest: {_told(answer.nearest, given)}")
+        return told
+    share = f"{answer.counts['surely']} surely and {answer.counts['likely']} likely of {total}"
+    lines = [
+        f"most {answer.wanted.title} with {asked} (met by {share}):",
+        f"  {_told(answer.best, given)}",
+        _how_sure(answer),
+    ]
+    if answer.alike:
+        alike = [f"    {_told(other, given)}" for other in answer.alike[:MOST_ALIKE]]
+        more = [f"    and {len(answer.alike) - MOST_ALIKE} more"] if len(answer.alike) > MOST_ALIKE else []
+        lines += ["  as much as it, but for chance or half a percent:", *alike, *more]
+    return lines
+
+
+def _how_sure(answer: Answer) -> str:
+    best = answer.best
+    if best is None or best.met == "surely":
+        return "  surely: the 95 % intervals keep to the bounds"
+    if best.repetitions < 2:
+        return "  by one repetition alone; `--repeat 5` says how sure that is"
+    return "  likely: the means keep to the bounds, their 95 % intervals do not"
+
+
+def _told(candidate: Candidate, given: Mapping[str, str]) -> str:
+    chosen = [f"{axis} {value}" for axis, value in candidate.axes.items() if axis not in given]
+    settings = ", ".join(chosen) or "the only configuration"
+    numbers = [f"{number.column.title} {_mean(number)} {number.column.unit}".rstrip()
+               for number in (candidate.wanted, *candidate.bounded)]  # fmt: skip
+    return f"{settings}: {', '.join(dict.fromkeys(numbers))}"
+
+
+def _under(given: Mapping[str, str], otherwise: str) -> str:
+    return ", ".join(f"{axis} {value}" for axis, value in given.items()) or otherwise
+
+
+def _is_axis(name: str, front: Front) -> bool:
+    numbers = {f"{column.title}{end}" for column in (front.cost, front.gain) for end in ("", " low", " high")}
+    return name not in numbers | {"runs", "pareto", "on front"}
+
+
+def _number(row: Mapping[str, Any], column: Column) -> Number:
+    name = column.title
+    return Number(column, float(row[name]), float(row[f"{name} low"]), float(row[f"{name} high"]))
+
+
+def _mean(number: Number) -> str:
+    """`95.6 ±0.1`."""
+    text = f"{number.mean:.4g}"
+    return text if math.isnan(number.high) else f"{text} ±{number.high - number.mean:.2g}"
+
+
+def _table(title: str) -> Table:
+    return Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, padding=(0, 1, 0, 0))

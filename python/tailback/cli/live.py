@@ -1,0 +1,134 @@
+"""A sweep while it runs, on stderr if that is a terminal: a table that fills up, a bar, the time left."""
+
+import contextlib
+import math
+import sys
+import time
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.console import Group
+from rich.live import Live
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from tailback.analysis.repetitions import HEADLINE, configurations
+from tailback.cli.console import stderr
+from tailback.cli.show import duration
+from tailback.results import RunPlan
+from tailback.sweep import Audience, Outcome
+
+SHOWN = HEADLINE[:5]
+"""Columns of the table while a sweep runs."""
+
+OTHER_LINES = 10
+"""Lines of the terminal that are not rows: heading, remark, bar, prompt."""
+
+REFRESH_HZ = 4
+
+EARLIEST_S = 1.0
+"""Before that the time left is anybody's guess."""
+
+Place = tuple[tuple[str, str], ...]
+
+
+class Board(Audience):
+    """The state of a sweep, and how it looks."""
+
+    def __init__(self, height: int) -> None:
+        self._rows = max(1, height - OTHER_LINES)
+        self._wanted: dict[Place, int] = {}
+        self._ended: dict[Place, list[Outcome]] = {}
+        self._began = time.monotonic()
+        self._reused = self._failed = 0
+        columns = (
+            TextColumn("{task.description}"), BarColumn(bar_width=40), TaskProgressColumn(), TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
+        )  # fmt: skip
+        self._bar = Progress(*columns)
+        self._task = self._bar.add_task("runs", total=1.0, left="")
+
+    def begun(self, runs: Sequence[RunPlan]) -> None:
+        """These are all runs there may be."""
+        self._wanted, self._ended, self._reused, self._failed = {}, {}, 0, 0
+        self._began = time.monotonic()
+        for run in runs:
+            place = tuple(run.axes.items())
+            self._wanted[place] = self._wanted.get(place, 0) + 1
+
+    def ended(self, outcome: Outcome) -> None:
+        """A run has ended; its configuration is now the last that something happened to."""
+        place = tuple(outcome.run.axes.items())
+        self._ended[place] = [*self._ended.pop(place, []), outcome]
+        self._reused += outcome.reused
+        self._failed += outcome.status != "ok"
+
+    def update(self, done: int, total: int, fraction: float) -> None:
+        """Moves the bar."""
+        told = f"runs {done}/{total}" + (f", {self._failed} failed" if self._failed else "")
+        self._bar.update(self._task, completed=fraction, description=told, left=self._left(fraction))
+
+    def _left(self, fraction: float) -> str:
+        passed = time.monotonic() - self._began
+        if fraction <= 0 or passed < EARLIEST_S:
+            return ""
+        return f"{duration(passed * (1 - fraction) / fraction)} left"
+
+    def __rich__(self) -> Group:
+        """The table above the bar."""
+        places = list(self._ended)[-self._rows :]
+        hidden = len(self._wanted) - len(places)
+        more = "configuration" if hidden == 1 else "configurations"
+        remark = Text(f"and {hidden} more {more}" if hidden > 0 else "", style="dim")
+        return Group(self._table(places), remark, self._bar) if places else Group(self._bar)
+
+    def _table(self, places: Sequence[Place]) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        for axis, _ in places[0]:
+            table.add_column(axis, no_wrap=True, vertical="bottom")
+        table.add_column("runs", justify="right", no_wrap=True, vertical="bottom")
+        for column in SHOWN:
+            heading = "\n".join((*column.title.rsplit(" ", 1), column.unit))
+            table.add_column(heading, justify="right", no_wrap=True, vertical="bottom")
+        for place in places:
+            table.add_row(*map(Text, self._cells(place)))
+        return table
+
+    def _cells(self, place: Place) -> list[str]:
+        ended = self._ended[place]
+        runs = [(outcome.run.axes, outcome.summary) for outcome in ended if outcome.summary is not None]
+        numbers = ["–"] * len(SHOWN)
+        if runs:
+            means = configurations(runs, SHOWN).iloc[0]
+            numbers = [_number(float(means[column.title])) for column in SHOWN]
+        return [*(value for _, value in place), f"{len(ended)}/{self._wanted.get(place, len(ended))}", *numbers]
+
+
+def _number(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.3g}"
+
+
+@contextlib.contextmanager
+def board() -> Iterator[Audience]:
+    """A board on stderr if that is a terminal; else an audience that looks away."""
+    if not sys.stderr.isatty():
+        yield _Nobody()
+        return
+    console = stderr()
+    shown = Board(console.height)
+    with Live(shown, console=console, transient=True, refresh_per_second=REFRESH_HZ):
+        yield shown
+
+
+class _Nobody(Audience):
+    """Looks away."""
+
+    def begun(self, runs: Sequence[RunPlan]) -> None:
+        pass
+
+    def ended(self, outcome: Outcome) -> None:
+        pass
+
+    def update(self, done: int, total: int, fraction: float) -> None:
+        pass

@@ -1,0 +1,151 @@
+"""Goodput against latency, a point per configuration with the 95 % intervals of both, and the front through those that
+no other beats (`analysis.tradeoffs`). One panel per condition; up and to the left is better.
+
+The front is drawn as stairs: between two of its points nothing is known to be better than the corner.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from tailback.advice import Front, fronts
+from tailback.plots import layout, style
+from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.results import Results
+
+ACROSS = 3
+MOST_NAMED = 6
+"""Points of a front that are named beside them."""
+
+
+def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
+    """One row per configuration: axes, panel (the condition), unit (of the latency), n, x (latency) and y (goodput,
+    Mbit/s) with the ends of their intervals, pareto, on front.
+    """
+    table = pd.concat([_rows(front) for front in fronts(results, choice.metric, choice.facet)], ignore_index=True)
+    # In the order of the file, which is that of all figures of it.
+    place = {tuple(axes.values()): number for number, (axes, _) in enumerate(results.configurations)}
+    order = [place[tuple(map(str, row))] for row in table[list(results.axes)].itertuples(index=False)]
+    return table.iloc[np.argsort(order, kind="stable")].reset_index(drop=True)
+
+
+def _rows(front: Front) -> pd.DataFrame:
+    named = {f"{front.cost.title}{end}": f"x{end}" for end in ("", " low", " high")}
+    named |= {f"{front.gain.title}{end}": f"y{end}" for end in ("", " low", " high")}
+    table = front.table.rename(columns={**named, "runs": "n"})
+    table["panel"] = ", ".join(style.label(axis, value) for axis, value in front.given.items())
+    table["unit"] = f"{front.cost.title} ({front.cost.unit})"
+    return table
+
+
+def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
+    """The figure of a table made by `data`."""
+    panels = list(table["panel"].unique())
+    across = min(ACROSS, len(panels))
+    down = math.ceil(len(panels) / across)
+    told = _told(table, choice)
+    width = style.COLUMN_WIDTH if across == 1 else style.PAGE_WIDTH
+    with mpl.rc_context({**style.STYLE, "axes.grid.axis": "both"}):
+        figure = Figure(figsize=(width, 0.8 + down * (2.6 if across == 1 else 2.1)), layout="constrained")
+        grid = figure.subplots(down, across, squeeze=False).ravel()
+        for axes, panel in zip(grid, panels, strict=False):
+            on(axes, table[table["panel"] == panel], told)
+            axes.set_title(panel)
+            axes.set_xlabel(str(table["unit"].iloc[0]))
+        for axes in grid[len(panels) :]:
+            axes.set_visible(False)
+        for axes in grid[::across]:
+            axes.set_ylabel("Goodput (Mbit/s)")
+        _legend(figure, table, told)
+    return figure
+
+
+Told = tuple[str | None, str | None, list[str]]
+"""The axes shown by colour, by marker, and by name."""
+
+
+def _told(table: pd.DataFrame, choice: Choice) -> Told:
+    """Conditions have panels; of the settings two are shown by look."""
+    values = layout.axes_of(table)
+    apart = [axis for axis in values if (table.groupby("panel")[axis].nunique() > 1).any()]
+    shown = layout.line_roles({axis: values[axis] for axis in apart}, Choice(colour=choice.colour))
+    left = [axis for axis in apart if axis != shown.colour]
+    marker = shown.hatch or next(iter(left), None)
+    return shown.colour, marker, [axis for axis in left if axis != marker]
+
+
+def on(axes: Axes, rows: pd.DataFrame, told: Told | None = None) -> None:
+    """The points and the front of one panel on `axes`."""
+    colour, marker, names = told or _told(rows, AUTOMATIC)
+    values = layout.axes_of(rows)
+    shown = layout.Roles(None, colour, marker, ())
+    if bool(rows["pareto"].any()):
+        _stairs(axes, rows[rows["pareto"].astype(bool)])
+    for (first, second), look in layout.looks(values, shown).items():
+        _points(axes, layout.find(rows, {colour: first, marker: second}), look)
+    front = rows[rows["pareto"].astype(bool)]
+    if names and len(front) <= MOST_NAMED:
+        _name(axes, front, names)
+    _scale(axes, rows)
+
+
+def _stairs(axes: Axes, front: pd.DataFrame) -> None:
+    ordered = front.sort_values(["x", "y"])
+    axes.step(ordered["x"], ordered["y"], where="post", color=style.GREY, linewidth=1.0, zorder=1)
+
+
+def _points(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
+    for row in rows.to_dict("records"):
+        bars: dict[str, Any] = {
+            f"{name}err": _whisker(row, name) for name in ("x", "y") if not math.isnan(row[f"{name} low"])
+        }
+        kind: dict[str, Any] = {"markersize": 5 if row["pareto"] else 3.5, "alpha": 1.0 if row["pareto"] else 0.6}
+        face = look.colour if row["pareto"] else "white"
+        axes.errorbar(
+            row["x"], row["y"], fmt=look.marker, color=look.colour, markerfacecolor=face, elinewidth=0.7, zorder=3,
+            **bars, **kind,
+        )  # fmt: skip
+
+
+def _whisker(row: Mapping[Any, Any], name: str) -> list[list[float]]:
+    return [[row[name] - row[f"{name} low"]], [row[f"{name} high"] - row[name]]]
+
+
+def _name(axes: Axes, front: pd.DataFrame, names: Sequence[str]) -> None:
+    named = {", ".join(str(row[axis]) for axis in names): row for row in front.sort_values("x").to_dict("records")}
+    for place, (text, row) in enumerate(named.items()):
+        below = -9 - 8 * (place % 2)
+        axes.annotate(text, (row["x"], row["y"]), (4, below), textcoords="offset points", fontsize=6, color=style.GREY)
+
+
+def _scale(axes: Axes, rows: pd.DataFrame) -> None:
+    x, y = rows["x"].to_numpy(np.float64), rows["y"].to_numpy(np.float64)
+    if style.spans_decades(x):
+        style.logarithmic_x(axes, (float(x.min()) / 1.7, float(x.max()) * 1.7))
+    else:
+        axes.set_xlim(0, float(x.max()) * 1.15)
+    spread = max(float(y.max() - y.min()), 0.02 * float(y.max()))
+    axes.set_ylim(max(0.0, float(y.min()) - spread * 0.6), float(y.max()) + spread * 0.3)
+
+
+def _legend(figure: Figure, table: pd.DataFrame, told: Told) -> None:
+    colour, marker, _ = told
+    values, handles = layout.axes_of(table), []
+    for value, paint in style.colours(values[colour]).items() if colour else ():
+        handles.append(Line2D([], [], color=paint, linewidth=2, label=style.label(colour or "", value)))
+    for place, value in enumerate(values[marker] if marker else []):
+        look: dict[str, Any] = {
+            "linestyle": "none",
+            "marker": style.MARKERS[place % len(style.MARKERS)],
+            "markersize": 4,
+        }
+        handles.append(Line2D([], [], color=style.GREY, label=style.label(marker or "", value), **look))
+    handles.append(Line2D([], [], color=style.GREY, linewidth=1.0, label="Pareto front"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 6))

@@ -1,0 +1,56 @@
+"""Complete runs of other folders: a run that lies there already is copied and not done again.
+
+What a run must have in common with another to be the same data: the resolved scenario (seed included), what its summary
+is taken over, the backend and the version of its engine. Its place in a grid may differ: the axes are not part of it.
+"""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tailback.results import layout
+from tailback.results.identity import HASH_LENGTH, RunPlan, digest
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Folders to look in, by the digest that ends the names of their runs."""
+
+    places: Mapping[str, Sequence[Path]]
+
+    def find(self, run: RunPlan, backend: str) -> Path | None:
+        """The folder of a complete run with the same data as `run`."""
+        places = self.places.get(run.name[-HASH_LENGTH:], ())
+        return next((place for place in places if _same(place, run, backend)), None)
+
+
+def shelf(folders: Iterable[Path]) -> Shelf:
+    """The runs of all experiments in `folders`; what holds no results is passed over."""
+    places: dict[str, list[Path]] = {}
+    for run in itertools.chain.from_iterable(_runs(folder) for folder in folders):
+        places.setdefault(run.name[-HASH_LENGTH:], []).append(run)
+    return Shelf(places)
+
+
+def beside(folder: Path) -> list[Path]:
+    """The experiments that lie in the same folder as `folder`, without itself."""
+    try:
+        return sorted(other for other in folder.parent.iterdir() if other != folder and other.is_dir())
+    except OSError:
+        return []
+
+
+def _runs(folder: Path) -> list[Path]:
+    try:
+        return sorted(run for run in (folder / layout.RUNS).iterdir() if not run.name.startswith("."))
+    except OSError:
+        return []
+
+
+def _same(place: Path, run: RunPlan, backend: str) -> bool:
+    manifest = layout.read_json(place / layout.MANIFEST)
+    if manifest is None or not (place / layout.SUMMARY).is_file():
+        return False
+    there = (manifest.get("scenario"), manifest.get("measure"), manifest.get("backend"), manifest.get("fingerprint"))
+    return digest(there) == digest((run.scenario, run.measure, backend, run.fingerprint))

@@ -1,0 +1,176 @@
+"""What a sweep would do, before it does it: which runs there are, which are there already, how long the others take.
+
+The time of a run is the mean of what its own configuration has taken before, in this folder or in those it may take
+runs over from; else what others have taken per simulated second; else, for the simulator, what a trial of a few
+configurations gives: the run is begun and cancelled after a fraction of a second, and how far it came tells the rest.
+Where runs pass in real time it is their duration. Divided by how many go at once it is the time of the sweep.
+"""
+
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from tailback.backends import Backend, Clock, RunCancelled, RunFailed, backend_for
+from tailback.results import ExperimentPlan, RunPlan, Shelf, Store
+from tailback.results.layout import MANIFEST, read_json
+
+State = Literal["complete", "elsewhere", "missing"]
+Basis = Literal["measured", "trial", "duration"]
+
+TRIAL_S = 0.4
+"""How long a trial lasts."""
+
+TRIALS = 6
+"""Configurations that are tried, evenly spread over the grid."""
+
+NANOSECONDS = 1e9
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One run of the plan."""
+
+    run: RunPlan
+    state: State
+    seconds: float | None
+    """How long it will take, or took; `None` if nothing is known."""
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A sweep that has not begun."""
+
+    folder: Path
+    plan: ExperimentPlan
+    runs: Sequence[Planned]
+    jobs: int
+    basis: Basis | None
+    """Where the seconds are from; `None` if nothing is known."""
+
+    def count(self, state: State) -> int:
+        """How many runs are so."""
+        return sum(planned.state == state for planned in self.runs)
+
+    @property
+    def seconds(self) -> float | None:
+        """What is missing, `jobs` at a time: at least as long as its longest run."""
+        missing = [planned.seconds for planned in self.runs if planned.state == "missing"]
+        known = [seconds for seconds in missing if seconds is not None]
+        if len(known) < len(missing):
+            return None
+        return max(sum(known) / self.jobs, *known) if known else 0.0
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds that runs have taken."""
+
+    by_place: Mapping[tuple[tuple[str, str], ...], float]
+    """Mean of a configuration."""
+    per_second: float | None
+    """Mean per simulated second, over all."""
+
+    def of(self, run: RunPlan) -> float | None:
+        """What `run` will take."""
+        known = self.by_place.get(tuple(run.axes.items()))
+        if known is not None or self.per_second is None:
+            return known
+        return self.per_second * _simulated(run.scenario)
+
+
+def preview(store: Store, backend: Backend, shelf: Shelf, jobs: int) -> Preview:
+    """The plan of `store` as it stands; `store` need not be claimed."""
+    plan = store.plan
+    places = {run.name: _place(run, store, shelf) for run in plan.runs}
+    taken = {name: place for name, place in places.items() if place is not None}
+    basis: Basis | None = None
+    costs = _measured((run, taken[run.name]) for run in plan.runs if run.name in taken)
+    missing = [run for run in plan.runs if run.name not in taken]
+    if backend.clock is Clock.REAL:
+        costs, basis = Costs({}, 1.0), "duration"
+    elif costs.per_second is not None:
+        basis = "measured"
+    elif backend.name == "sim" and missing:
+        costs, basis = _tried(missing, backend), "trial"
+    runs = [Planned(run, _state(places[run.name], store), costs.of(run)) for run in plan.runs]
+    return Preview(store.path, plan, runs, jobs, basis)
+
+
+def document(found: Preview) -> dict[str, Any]:
+    """What `--dry-run --json` prints; unknown = absent."""
+    estimate = {"wall_s": found.seconds, "jobs": found.jobs, "basis": found.basis}
+    return {
+        "dir": str(found.folder.resolve()),
+        "counts": {state: found.count(state) for state in ("complete", "elsewhere", "missing")},
+        "estimate": {key: value for key, value in estimate.items() if value is not None},
+        "runs": [_entry(planned) for planned in found.runs],
+    }
+
+
+def _entry(planned: Planned) -> dict[str, Any]:
+    run = planned.run
+    entry = {
+        "name": run.name, "axes": dict(run.axes), "repetition": run.repetition, "seed": run.seed,
+        "state": planned.state, "wall_s": planned.seconds,
+    }  # fmt: skip
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+def _place(run: RunPlan, store: Store, shelf: Shelf) -> Path | None:
+    return store.folder(run) if store.complete(run) is not None else shelf.find(run, store.plan.backend)
+
+
+def _state(place: Path | None, store: Store) -> State:
+    if place is None:
+        return "missing"
+    return "complete" if place.is_relative_to(store.path) else "elsewhere"
+
+
+def _measured(there: Iterable[tuple[RunPlan, Path]]) -> Costs:
+    groups: dict[tuple[tuple[str, str], ...], list[float]] = {}
+    spent = simulated = 0.0
+    for run, place in there:
+        seconds = float((read_json(place / MANIFEST) or {}).get("duration_s", 0.0))
+        groups.setdefault(tuple(run.axes.items()), []).append(seconds)
+        spent += seconds
+        simulated += _simulated(run.scenario)
+    means = {axes: float(np.mean(each)) for axes, each in groups.items()}
+    return Costs(means, spent / simulated if simulated else None)
+
+
+def _tried(missing: Sequence[RunPlan], backend: Backend) -> Costs:
+    """By trials one after the other, as nothing else runs."""
+    firsts = list({tuple(run.axes.items()): run for run in reversed(missing)}.values())[::-1]
+    chosen = [firsts[int(place)] for place in np.linspace(0, len(firsts) - 1, min(TRIALS, len(firsts)))]
+    found = {tuple(run.axes.items()): _trial(run, backend) for run in chosen}
+    known = {axes: seconds for axes, seconds in found.items() if seconds is not None}
+    simulated = sum(_simulated(run.scenario) for run in chosen if tuple(run.axes.items()) in known)
+    return Costs(known, sum(known.values()) / simulated if simulated else None)
+
+
+def _trial(run: RunPlan, backend: Backend) -> float | None:
+    """How long `run` would take by how far it comes; `None` if it fails."""
+    one = backend_for(backend, run.scenario)
+    progress, reached = one.new_progress(), 0.0
+    stop = threading.Timer(TRIAL_S, progress.cancel)
+    begun = time.monotonic()
+    stop.start()
+    try:
+        one.run(run.scenario, progress)
+        reached = 1.0
+    except RunCancelled:
+        reached = progress.fraction
+    except RunFailed:
+        return None
+    finally:
+        stop.cancel()
+    return (time.monotonic() - begun) / reached if reached > 0 else None
+
+
+def _simulated(scenario: Mapping[str, Any]) -> float:
+    return float(scenario["duration_ns"]) / NANOSECONDS

@@ -1,0 +1,171 @@
+"""Pareto fronts, bounds in words, what is best under them, and which axes may be chosen."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tailback import scenario
+from tailback.analysis.bounds import WrongBound, bounds, quantity
+from tailback.analysis.conditions import conditions
+from tailback.analysis.repetitions import Column, at
+from tailback.analysis.tradeoffs import Answer, best_under, front, undominated
+
+PING, GOODPUT = Column("ping p99", "ms", at("ping_ms", "p99")), Column("goodput", "Mbit/s", at("goodput_mbps", "total"))
+
+Runs = list[tuple[Mapping[str, str], dict[str, Any]]]
+
+
+def runs(points: Mapping[str, Sequence[tuple[float, float]]]) -> Runs:
+    """For each setting the (ping, goodput) of its repetitions."""
+    return [
+        ({"cc": name}, {"ping_ms": {"p99": ping}, "goodput_mbps": {"total": goodput}})
+        for name, repetitions in points.items()
+        for ping, goodput in repetitions
+    ]
+
+
+def answer(points: Mapping[str, Sequence[tuple[float, float]]], words: str = "ping p99 < 10ms") -> Answer:
+    return best_under(runs(points), bounds(words), GOODPUT)
+
+
+def test_a_front_is_what_nothing_beats() -> None:
+    cost, gain = np.array([1.0, 2.0, 3.0, 3.0]), np.array([10.0, 30.0, 20.0, 30.0])
+    assert list(undominated(cost, gain)) == [True, True, False, False]
+    assert list(undominated(np.array([1.0, 1.0]), np.array([5.0, 5.0]))) == [True, True]
+
+
+def test_a_front_says_how_sure_each_of_its_points_is() -> None:
+    table = front(
+        runs({"low": [(1, 10), (1.1, 10)], "high": [(9, 90), (9.1, 91)], "near": [(1.05, 10.5), (1.06, 9.4)],
+              "bad": [(20, 5), (21, 5)]}), PING, GOODPUT,
+    )  # fmt: skip
+    shares = dict(zip(table["cc"], table["on front"], strict=True))
+    assert shares["high"] == 1
+    assert shares["bad"] == 0
+    assert 0 < shares["near"] < 1
+    assert list(shares)[-1] == "bad"
+
+
+def test_with_one_repetition_it_does_not() -> None:
+    assert front(runs({"low": [(1, 10)]}), PING, GOODPUT)["on front"].isna().all()
+
+
+def test_the_most_goodput_under_the_bound_wins() -> None:
+    found = answer({"slow": [(2, 50), (2.1, 51)], "fast": [(5, 90), (5.1, 91)], "late": [(50, 99), (51, 99)]})
+    assert found.best is not None
+    assert (found.best.axes, found.best.met, found.alike) == ({"cc": "fast"}, "surely", [])
+    assert found.counts == {"surely": 2, "likely": 0, "not": 1}
+
+
+def test_one_that_surely_keeps_the_bound_is_better_than_one_that_likely_does() -> None:
+    found = answer({"sure": [(2, 50), (2.1, 51)], "lucky": [(2, 90), (17, 91)]})
+    assert found.best is not None
+    assert (found.best.axes["cc"], found.counts["likely"]) == ("sure", 1)
+
+
+def test_of_settings_that_give_alike_the_one_farthest_from_the_bound_is_named() -> None:
+    found = answer({"late": [(8, 95.6), (8, 95.6)], "early": [(1, 95.5), (1, 95.5)], "noisy": [(2, 90), (2, 97)]})
+    assert found.best is not None
+    assert found.best.axes["cc"] == "early"
+    assert [other.axes["cc"] for other in found.alike] == ["noisy", "late"]
+
+
+def test_where_none_keeps_the_bound_the_nearest_is_told() -> None:
+    found = answer({"far": [(100, 95), (101, 95)], "near": [(11, 20), (12, 20)]})
+    assert found.best is None
+    assert found.nearest is not None
+    assert found.nearest.axes["cc"] == "near"
+
+
+def test_one_repetition_is_never_sure() -> None:
+    found = answer({"only": [(1, 95)]})
+    assert found.best is not None
+    assert found.best.met == "likely"
+
+
+def test_several_bounds_hold_together() -> None:
+    found = answer(
+        {"one": [(1, 40), (1, 40)], "two": [(5, 60), (5, 60)], "three": [(20, 90), (20, 90)]},
+        "ping p99 < 10ms and goodput > 50mbit",
+    )
+    assert found.best is not None
+    assert found.best.axes["cc"] == "two"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("ping p99 < 10ms", "ping p99 < 10 ms"),
+        ("tcp rtt p50 < 0.5s", "TCP RTT p50 < 500 ms"),
+        ("RTT < 800us", "TCP RTT p50 < 0.8 ms"),
+        ("goodput up > 1gbit", "goodput up > 1000 Mbit/s"),
+        ("jain > 90%", "jain > 0.9"),
+        ("drops < 10", "drops < 10 packets"),
+        ("tcp_rtt_up_ms.p90 < 5", "tcp_rtt_up_ms.p90 < 5 ms"),
+    ],
+)
+def test_bounds_are_read_with_their_units(words: str, told: str) -> None:
+    assert [str(bound) for bound in bounds(words)] == [told]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("pong < 1ms", "`pong` is not a quantity\n  hint: there are ping"),
+        ("ping p42 < 1ms", "`ping p42` is not a quantity"),
+        ("ping p99 < 1 mbit", "`mbit` is not a unit of ping p99\n  hint: there are us"),
+        ("ping p99 10ms", "is not a bound\n  hint: write a quantity"),
+        ("", "is not a bound"),
+    ],
+)
+def test_words_that_mean_nothing_are_refused_with_what_there_is(words: str, message: str) -> None:
+    with pytest.raises(WrongBound, match=message):
+        bounds(words)
+
+
+def test_a_quantity_is_read_from_where_it_is() -> None:
+    assert quantity("goodput down").read({"goodput_mbps": {"down": 3}}) == 3
+    assert quantity("sojourn_ms.x.p50").unit == "ms"
+    assert quantity("ping").title == "ping p50"
+
+
+PATHS = """\
+let: {qdisc: htb rate 10mbit | pfifo_fast, path: netem delay 1ms limit 1000, ratio: 120, n: 1}
+hosts:
+  client: {sysctl: {net.ipv4.tcp_pacing_ca_ratio: "${ratio}"}}
+  router:
+  server:
+links:
+  - {ends: [client, router], rate: 1gbit, delay: 250us}
+  - {ends: [router, server], rate: 1gbit, delay: 250us}
+qdiscs:
+  client -> router: ${qdisc}
+  router -> server: ${path}
+traffic:
+  - {tcp: client -> server, name: upload, flows: "${n}"}
+duration: 2s
+vary:
+"""
+
+
+@pytest.mark.parametrize(
+    ("axis", "given"),
+    [
+        ("cc: [cubic, bbr]", False),
+        ("tsq: [1ms, off]", False),
+        ("ratio: [110, 130]", False),
+        ("qdisc: [htb rate 10mbit | fq_codel, htb rate 10mbit | pfifo limit 9]", False),
+        ("qdisc: [htb rate 10mbit | fq_codel, htb rate 20mbit | fq_codel]", True),
+        ("path: [netem delay 1ms limit 1000, netem delay 9ms limit 1000]", True),
+        ("path: [netem delay 1ms limit 1000, netem delay 1ms limit 99]", False),
+        ("'links[0].delay': [1ms, 2ms]", True),
+        ("n: [1, 2]", True),
+    ],
+)
+def test_what_the_path_is_made_of_is_given_and_the_rest_may_be_chosen(axis: str, given: bool) -> None:
+    experiment = scenario.loads(f"{PATHS}  {axis}\n  offloads: [off, gso]\n")
+    varied = list(experiment.axes)
+    found = conditions(varied, [(run.axes, run.scenario) for run in experiment.runs()])
+    assert found == ([varied[0]] if given else [])

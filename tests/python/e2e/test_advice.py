@@ -1,0 +1,69 @@
+"""`tailback sensitivity`, `pareto` and `recommend` over a sweep."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from e2e.conftest import Run
+
+LINES = {
+    "ping p99 < 1000ms": "most goodput with ping p99 < 1000 ms",
+    "ping p99 < 1us": "no setting has ping p99 < 0.001 ms",
+}
+
+
+@pytest.fixture
+def swept(tailback: Run) -> Run:
+    tailback("run", "two.yaml", "--repeat", "2", "--set", "vary.tsq=[1ms, off]", "--out", "out")
+    return tailback
+
+
+def test_a_sweep_answers_questions(swept: Run, tmp_path: Path) -> None:
+    told = swept("sensitivity", "out", "--metric", "ping p99").stdout
+    assert "what moves ping p99 (ms)" in told
+    document = json.loads(swept("sensitivity", "out", "--json").stdout)
+    assert {row["axis"] for row in document["axes"]} == {"cc", "tsq"}
+    assert all(0 <= row["first"]["index"] <= row["total"]["high"] for row in document["axes"])
+
+    told = swept("pareto", "out").stdout
+    assert "Pareto front" in told
+    assert told.endswith("out/plots/pareto.png\nout/plots/pareto.csv\n")
+    assert (tmp_path / "out" / "plots" / "pareto.png").stat().st_size > 10_000
+    [front] = json.loads(swept("pareto", "out", "--metric", "rtt p50", "--json").stdout)["fronts"]
+    assert len(front["configurations"]) == 4
+    assert any(each["pareto"] for each in front["configurations"])
+
+    for bound, line in LINES.items():
+        assert line in swept("recommend", "out", "--for", bound).stdout
+    [one] = json.loads(swept("recommend", "out", "--for", "ping p99 < 1s", "--json").stdout)["recommendations"]
+    assert one["met"] == "surely"
+    assert one["best"]["goodput"]["low"] <= one["best"]["goodput"]["mean"] <= one["best"]["goodput"]["high"]
+    by_cc = json.loads(swept("recommend", "out", "--for", "ping < 1s", "--given", "cc", "--json").stdout)
+    assert [each["given"] for each in by_cc["recommendations"]] == [{"cc": "cubic"}, {"cc": "reno"}]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("recommend", "out", "--for", "pong < 1ms"), "`pong` is not a quantity"),
+        (("recommend", "out", "--for", "ping < 1ms", "--given", "colour"), "`colour` is not an axis of `out`"),
+        (("sensitivity", "out", "--metric", "ping_ms.p98"), "no run of `out` has ping_ms.p98"),
+        (
+            ("sensitivity", "out", "--where", "cc=reno", "--where", "tsq=off"),
+            "no axis of `out` has more than one value",
+        ),
+        (("pareto", "two.yaml"), "holds no results"),
+    ],
+)
+def test_what_cannot_be_answered_is_told(tailback: Run, words: tuple[str, ...], told: str) -> None:
+    tailback("run", "two.yaml", "--repeat", "1", "--set", "vary.tsq=[1ms, off]", "--out", "out")
+    done = tailback(*words, status=2)
+    assert told in done.stderr
+    assert "\n  hint: " in done.stderr
+
+
+def test_a_file_is_run_before_it_is_asked(tailback: Run, tmp_path: Path) -> None:
+    done = tailback("recommend", "two.yaml", "--for", "ping p99 < 1s", "--repeat", "1")
+    assert "by one repetition alone" in done.stdout
+    assert (tmp_path / "results" / "two" / "experiment.json").is_file()

@@ -1,0 +1,75 @@
+"""Complete runs of other folders are taken over, if they are the same data."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fake_backend import FakeBackend, Nobody, experiment, planned, scenario
+from sweep.same import lasting
+from tailback.results import RunPlan, beside, claim, open_results, shelf
+from tailback.sweep import Outcome, Sweep, run_all
+
+
+def carry_out(folder: Path, runs: Sequence[RunPlan], sources: Sequence[Path] = ()) -> tuple[list[Outcome], FakeBackend]:
+    backend = FakeBackend()
+    with claim(folder, experiment(list(runs))) as store:
+        return run_all(Sweep(store, backend, 2, shelf=shelf(sources)), Nobody()), backend
+
+
+def test_a_run_that_lies_elsewhere_is_not_done_again_and_is_the_same_data(tmp_path: Path) -> None:
+    resolved = scenario("alike")
+    carry_out(tmp_path / "old", [planned({"cc": "cubic"}, resolved)])
+    grown = [planned({"cc": cc, "flows": "2"}, resolved if cc == "cubic" else scenario(cc)) for cc in ("cubic", "bbr")]
+    outcomes, backend = carry_out(tmp_path / "new", grown, [tmp_path / "old"])
+    assert [outcome.reused for outcome in outcomes] == [True, False]
+    assert len(backend.given) == 1
+    carry_out(tmp_path / "again", grown)
+    assert lasting(tmp_path / "new") == lasting(tmp_path / "again")
+    first = open_results(tmp_path / "new").runs[0]
+    assert first.axes == {"cc": "cubic", "flows": "2"}
+    assert first.manifest["taken_from"] == str(tmp_path / "old" / "runs" / planned({"cc": "cubic"}, resolved).name)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"fingerprint": "another engine"}, {"window_ns": (1, 2)}, {"directions": {}}],
+    ids=["engine", "window", "directions"],
+)
+def test_what_would_give_other_numbers_is_not_taken(tmp_path: Path, change: dict[str, Any]) -> None:
+    run = planned({}, scenario("alike"))
+    carry_out(tmp_path / "old", [run])
+    other = dataclasses.replace(run, **change)
+    assert shelf([tmp_path / "old"]).find(run, FakeBackend.name) is not None
+    assert shelf([tmp_path / "old"]).find(other, FakeBackend.name) is None
+    assert shelf([tmp_path / "old"]).find(run, "uml") is None
+
+
+def test_a_damaged_run_is_not_taken(tmp_path: Path) -> None:
+    run = planned({}, scenario("alike"))
+    carry_out(tmp_path / "old", [run])
+    (tmp_path / "old" / "runs" / run.name / "summary.json").unlink()
+    assert shelf([tmp_path / "old"]).find(run, FakeBackend.name) is None
+
+
+def test_beside_a_folder_are_all_others_and_what_holds_no_results_is_passed_over(tmp_path: Path) -> None:
+    run = planned({}, scenario("alike"))
+    carry_out(tmp_path / "old", [run])
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "file").write_text("")
+    assert beside(tmp_path / "new") == [tmp_path / "notes", tmp_path / "old"]
+    assert shelf(beside(tmp_path / "new")).find(run, FakeBackend.name) is not None
+    assert beside(tmp_path / "nowhere" / "new") == []
+
+
+def test_a_note_on_a_failure_that_was_overcome_goes(tmp_path: Path) -> None:
+    run = planned({}, scenario("alike"))
+    carry_out(tmp_path / "old", [run])
+    note = tmp_path / "old" / "failures" / f"{run.name}.json"
+    note.parent.mkdir(exist_ok=True)
+    note.write_text(json.dumps({"status": "failed"}))
+    carry_out(tmp_path / "old", [run])
+    assert not note.exists()

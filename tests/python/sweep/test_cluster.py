@@ -1,0 +1,166 @@
+"""A sweep on a Dask cluster of real processes: the same bytes as here, workers lost, workers of another build."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from sweep.same import lasting
+from tailback import scenario
+from tailback.results import open_results
+from tailback.sweep import Audience, Carried, Outcome, Request, carry_out, cluster
+
+EXPERIMENT = """\
+title: two controls at a local bottleneck
+links:
+  - {ends: [client, server], rate: 100mbit, delay: 500us}
+qdiscs:
+  client -> server: htb rate 20mbit | pfifo_fast
+traffic:
+  - {tcp: client -> server, name: upload, flows: 2, jitter: 10ms}
+  - {ping: client -> server, interval: 100ms}
+duration: 20s
+measure: {warmup: 1s}
+vary:
+  cc: [cubic, reno]
+repeat: 6
+"""
+
+ADDRESS = re.compile(r"tcp://127\.0\.0\.1:\d+")
+
+
+class Cluster:
+    """A scheduler and its workers, each a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.address = self._scheduler()
+
+    def worker(self, **environment: str) -> subprocess.Popen[bytes]:
+        """One more worker."""
+        words = ["worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1"]
+        return self._start([*words, "--local-directory", str(self.folder)], "worker", environment)
+
+    def stop(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+    def _scheduler(self) -> str:
+        self._start(["scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-show"], "scheduler", {})
+        for _ in range(600):
+            found = ADDRESS.search((self.folder / "scheduler.log").read_text())
+            if found:
+                return found[0]
+            time.sleep(0.05)
+        raise AssertionError((self.folder / "scheduler.log").read_text())
+
+    def _start(self, words: Sequence[str], name: str, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+        with (self.folder / f"{name}.log").open("ab") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "dask", *words], cwd=self.folder, stdout=log, stderr=log,
+                env={**os.environ, **environment},
+            )  # fmt: skip
+        self.processes.append(process)
+        return process
+
+
+@pytest.fixture
+def dask(tmp_path: Path) -> Iterator[Cluster]:
+    folder = tmp_path / "dask"
+    folder.mkdir()
+    started = Cluster(folder)
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "two.yaml"
+    path.write_text(EXPERIMENT)
+    return path
+
+
+class Kills(Audience):
+    """Kills a worker after the first run has come back."""
+
+    def __init__(self, victim: subprocess.Popen[bytes]) -> None:
+        self.victim = victim
+
+    def begun(self, runs: Sequence[object]) -> None:
+        pass
+
+    def update(self, done: int, total: int, fraction: float) -> None:
+        pass
+
+    def ended(self, outcome: Outcome) -> None:
+        assert outcome.status == "ok"
+        self.victim.send_signal(signal.SIGKILL)
+
+
+def swept(file: Path, out: Path, address: str | None = None, watch: Audience | None = None) -> Carried:
+    request = Request(out=out, cluster=address)
+    return carry_out(scenario.load(file), request, watch or Looks())
+
+
+class Looks(Kills):
+    """Looks on."""
+
+    def __init__(self) -> None:
+        pass
+
+    def ended(self, outcome: Outcome) -> None:
+        assert outcome.status == "ok"
+
+
+def test_a_sweep_that_loses_a_worker_is_the_same_bytes_as_one_here(dask: Cluster, file: Path, tmp_path: Path) -> None:
+    victim, _ = dask.worker(), dask.worker()
+    there = swept(file, tmp_path / "there", dask.address, Kills(victim))
+    assert victim.wait(10) == -signal.SIGKILL
+    assert [outcome.status for outcome in there.outcomes] == ["ok"] * 12
+    swept(file, tmp_path / "here")
+    assert lasting(tmp_path / "there") == lasting(tmp_path / "here")
+    assert len(open_results(tmp_path / "there").runs) == 12
+
+
+def test_a_worker_of_another_build_is_refused(
+    dask: Cluster, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dask.worker()
+    monkeypatch.setattr(cluster, "package_digest", lambda: "of yesterday")
+    with pytest.raises(
+        cluster.ClusterUnfit, match=r"another package of Tailback, .*of yesterday\n  hint: .*same build"
+    ):
+        swept(file, tmp_path / "there", dask.address)
+    assert not (tmp_path / "there").exists()
+
+
+def test_a_scheduler_that_is_not_there_is_told(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "PATIENCE_S", 1)
+    with pytest.raises(cluster.ClusterUnfit, match=r"no scheduler answers at `tcp://127.0.0.1:9`.*\n  hint: "):
+        swept(file, tmp_path / "there", "tcp://127.0.0.1:9")
+
+
+def test_a_scheduler_without_workers_is_told(
+    dask: Cluster, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "PATIENCE_S", 2)
+    with pytest.raises(cluster.ClusterUnfit, match=r"has no workers\n  hint: start some with `dask worker tcp://"):
+        swept(file, tmp_path / "there", dask.address)
+
+
+def test_a_scheduler_that_is_lost_ends_the_sweep_and_keeps_what_is_complete(
+    dask: Cluster, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "PATIENCE_S", 5)
+    dask.worker()
+    with pytest.raises(cluster.ClusterUnfit, match=r"the scheduler is gone\n  hint: complete runs are kept"):
+        swept(file, tmp_path / "there", dask.address, Kills(dask.processes[0]))
+    assert 1 <= len(open_results(tmp_path / "there").runs) < 12
