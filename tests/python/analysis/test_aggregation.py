@@ -53,7 +53,12 @@ def test_a_fit_finds_the_share_that_made_the_data() -> None:
     made = Cell(share=0.65)
     packets = backlog(limits, ratios, made)
     sweep = pd.DataFrame(
-        {"limit": limits, "pacing": ratios, "goodput_mbps": bandwidth_mbps(packets, made), "rtt_ms": rtt_ms(packets, made)}
+        {
+            "limit": limits,
+            "pacing": ratios,
+            "goodput_mbps": bandwidth_mbps(packets, made),
+            "rtt_ms": rtt_ms(packets, made),
+        }
     )
     found = fit(sweep, TABLE_1)
     assert found.cell.share == pytest.approx(0.65, abs=0.003)
