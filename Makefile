@@ -61,6 +61,9 @@ notebook: $(VENV)/.tools $(VENV)/.package ## run docs/notebook.ipynb anew
 metrics: $(VENV)/.package ## write docs/metrics.md anew from the docstrings of the metrics
 	$(BIN)/python -m tailback.analysis.catalogue > docs/metrics.md
 
+papers: $(VENV)/.package ## reproduce the papers; write docs/papers.md, its pictures and the line in README.md anew
+	$(BIN)/python -m tailback.papers.document results
+
 pictures: demo $(VENV)/.tools ## draw the pictures of README.md anew
 	cp $(DEMO)/plots/candlestick.png docs/pictures/demo.png
 	$(BIN)/tailback run experiments/papers/access21/fig5.yaml --out $(FIG5)
@@ -84,7 +87,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
 
-.PHONY: demo test lint style clippy types test-rust test-python golden notebook metrics pictures bench clean help
+.PHONY: demo test lint style clippy types test-rust test-python golden notebook metrics papers pictures bench clean help
 
 ##@ What they stand on; each is a file that is as old as what it stands for
 

@@ -123,9 +123,11 @@ def run(  # one argument per option of the command line
 
 @app.command()
 def reproduce(
-    paper: Annotated[str | None, typer.Argument(metavar="PAPER", help="access21; all if not given.")] = None,
-    figure: Annotated[str | None, typer.Argument(metavar="FIGURE", help="5, 5a, …; all if not given.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="One repetition of each configuration.")] = False,
+    paper: Annotated[
+        str | None, typer.Argument(metavar="PAPER", help="access21, wlan18, ton22, teacup14; all if not given.")
+    ] = None,
+    figure: Annotated[str | None, typer.Argument(metavar="FIGURE", help="5, 5a, fig5, …; all if not given.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="One repetition of each configuration, shorter ones.")] = False,
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", min=1, help="Runs at the same time.", show_default="all cores")
     ] = None,
@@ -141,10 +143,12 @@ def reproduce(
     with failures.interruptible(), show.progress() as watch:
         found = [papers.reproduce(one, watch) for one in wanted]
     rows = [row for reproduction in found for row in reproduction.rows]
+    page = papers.write_page(found, out)
     if as_json:
         show.document(papers.as_document(rows))
     else:
-        show.scorecard(rows)
+        show.scorecard(rows, papers.in_one_line(rows))
+        show.remark(f"figures beside the claims: {page}")
     errors = [error for reproduction in found for error in reproduction.errors]
     show.errors(errors)
     raise typer.Exit(1 if errors else 0)

@@ -117,16 +117,15 @@ def failed(done: Carried) -> None:
         stderr().print(f"{status}: run {names_[0]}{others}: {error}", markup=False)
 
 
-def scorecard(rows: Sequence[Row]) -> None:
+def scorecard(rows: Sequence[Row], line: str) -> None:
     """The claims of papers, each with its verdict; then why some are missed or were skipped."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("claim", "figure", "verdict", "measured", "expected"):
         table.add_column(heading, no_wrap=heading in {"claim", "figure", "verdict"})
     for row in rows:
         table.add_row(*map(Text, (row.claim.id, row.claim.figure, row.status, row.measured or "–", row.expected)))
-    passed = sum(row.status == "pass" for row in rows)
     notes = [Text(f"{row.claim.id}: {row.claim.says}\n  {row.status}: {row.note}") for row in rows if row.note]
-    emit(table, *notes, Text(f"claims that hold: {passed} of {len(rows)}"))
+    emit(table, *notes, Text(line))
 
 
 def errors(found: Iterable[str]) -> None:

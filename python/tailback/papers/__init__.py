@@ -2,8 +2,9 @@
 
 from tailback.papers.claims import Claim, Paper, load_paper, papers
 from tailback.papers.errors import UnknownPaper
+from tailback.papers.page import write_page
 from tailback.papers.reproduction import Reproduction, Wanted, reproduce
-from tailback.papers.scorecard import Row, as_document, score
+from tailback.papers.scorecard import Row, as_document, in_full, in_one_line, score
 
 __all__ = [
     "Claim",
@@ -13,8 +14,11 @@ __all__ = [
     "UnknownPaper",
     "Wanted",
     "as_document",
+    "in_full",
+    "in_one_line",
     "load_paper",
     "papers",
     "reproduce",
     "score",
+    "write_page",
 ]

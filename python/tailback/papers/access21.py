@@ -7,6 +7,7 @@ percentiles of `summary.json`, over the measurement window.
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
+from tailback.papers.measuring import compared, goodput_mbps, ping_ms, ratio
 from tailback.papers.sample import Evaluator, Sample
 from tailback.results import Results, RunFolder
 
@@ -110,6 +111,21 @@ def dropped_packets(run: RunFolder) -> int:
     return int((run.events["what"] == "drop").sum())
 
 
+def raised_by_pacing(results: Results) -> Iterator[Sample]:
+    for tsq in ("1ms", "2ms"):
+        for lower, upper in pairwise(results.axes["pacing"]):
+            pair = ({"tsq": tsq, "pacing": upper}, {"tsq": tsq, "pacing": lower})
+            case = f"TSQ {tsq}, {upper} : {lower}"
+            yield Sample("goodput ratio", case, compared(results, pair, ratio(goodput_mbps)))
+            yield Sample("ping ratio", case, compared(results, pair, ratio(ping_ms)))
+
+
+def lowered_by_base_rtt(results: Results) -> Iterator[Sample]:
+    for tsq in results.axes["tsq"]:
+        pair = ({"tsq": tsq, "rtt": "10ms"}, {"tsq": tsq, "rtt": "1ms"})
+        yield Sample("goodput ratio", f"TSQ {tsq}", compared(results, pair, ratio(goodput_mbps)))
+
+
 EVALUATORS: Mapping[str, Evaluator] = {
     "access21-f4-thr": full_queue_throughput,
     "access21-f4-ping-local": ping_ratio("L100M"),
@@ -121,4 +137,6 @@ EVALUATORS: Mapping[str, Evaluator] = {
     "access21-f6-saw": saw_tooth,
     "access21-f6-probertt": probe_rtt_intervals,
     "access21-f7-tsq": ruled_by_small_queue,
+    "access21-f8a-up": raised_by_pacing,
+    "access21-f8b-10": lowered_by_base_rtt,
 }

@@ -5,11 +5,12 @@ reports and how it is measured, and where each of its quantities is expected to 
 """
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from ruamel.yaml import YAML
 
 from tailback.papers.errors import UnknownPaper
@@ -42,10 +43,12 @@ class Expected(_Model):
 
     def __str__(self) -> str:
         if self.low is None:
-            return f"≤ {self.high:g} {self.unit}"
-        if self.high is None:
-            return f"≥ {self.low:g} {self.unit}"
-        return f"{self.low:g} … {self.high:g} {self.unit}"
+            words = f"≤ {self.high:g}"
+        elif self.high is None:
+            words = f"≥ {self.low:g}"
+        else:
+            words = f"{self.low:g} … {self.high:g}"
+        return f"{words} {self.unit}".rstrip()
 
 
 class Claim(_Model):
@@ -54,12 +57,18 @@ class Claim(_Model):
     id: str
     figure: str
     kind: Kind
-    experiment: str
+    experiments: Sequence[str] = Field(alias="experiment")
+    """Whose results its evaluator takes, in this order; `experiment: NAME` in the file where it is one."""
     says: str
     measure: str
     expected: Mapping[str, Expected]
     note: str | None = None
     """Why it is missed, if it is."""
+
+    @field_validator("experiments", mode="before")
+    @classmethod
+    def _several(cls, value: object) -> object:
+        return [value] if isinstance(value, str) else value
 
 
 class Paper(_Model):
@@ -67,6 +76,10 @@ class Paper(_Model):
 
     paper: str
     title: str
+    setup: str
+    """What of the experiments is the paper's, and what ours."""
+    quick: Mapping[str, Sequence[str]]
+    """What `--quick` sets in the files of the experiments, by name; `default` for those without an entry."""
     claims: list[Claim]
 
     @property
@@ -74,16 +87,41 @@ class Paper(_Model):
         """Its figures, as the claims number them."""
         return list(dict.fromkeys(claim.figure for claim in self.claims))
 
+    def quick_settings(self, experiment: str) -> list[str]:
+        """What `--quick` sets in the file of an experiment."""
+        return list(self.quick.get(experiment, self.quick["default"]))
+
     def of_figure(self, figure: str | None) -> list[Claim]:
         """The claims of `figure` (`5` means 5a, 5b and 5c too), or all."""
-        if figure is None:
-            return list(self.claims)
-        wanted = figure.removeprefix("fig")
-        found = [claim for claim in self.claims if wanted in {claim.figure, claim.figure.rstrip("abcdef")}]
-        if not found:
-            there = ", ".join(f"`{name}`" for name in self.figures)
-            raise UnknownPaper(f"`{self.paper}` has no claim about figure `{figure}`\n  hint: there is {there}")
-        return found
+        return [claim for claim in self.claims if figure is None or is_part(claim.figure, figure)]
+
+
+def is_part(figures: str, wanted: str) -> bool:
+    """Whether a claim about `figures` (`5a`, `4a-b`, `5, 12`, `10-14`) is one about figure `wanted` (`fig5`, `5b`)."""
+    asked = _PART.fullmatch(wanted.removeprefix("fig"))
+    if asked is None:
+        return False
+    number, letter = int(asked["number"]), asked["letter"]
+    return any(
+        number in numbers and not (letter and letters and letter not in letters) for numbers, letters in _parts(figures)
+    )
+
+
+_PART = re.compile(r"(?P<number>\d+)(?P<letter>[a-z]?)(?:-(?P<last>\d*)(?P<last_letter>[a-z]?))?")
+
+
+def _parts(figures: str) -> list[tuple[range, str]]:
+    """Numbers and letters of each part; no letters are all letters."""
+    found = []
+    for words in figures.split(", "):
+        part = _PART.fullmatch(words)
+        if part is None:
+            raise ValueError(f"`{figures}` names no figures")
+        number = int(part["number"])
+        first, last = part["letter"], part["last_letter"] or part["letter"]
+        letters = "".join(map(chr, range(ord(first), ord(last) + 1))) if first else ""
+        found.append((range(number, int(part["last"] or number) + 1), letters))
+    return found
 
 
 def papers() -> list[str]:

@@ -1,4 +1,4 @@
-"""Runs the experiments of a paper, or takes the complete runs that are there, and scores its claims."""
+"""Runs the experiments of a paper, or takes the complete runs that are there; scores its claims, draws its figures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from pathlib import Path
 
 from tailback import scenario, sweep
 from tailback.backends import open_backend
-from tailback.papers.claims import Claim, Paper, load_paper
+from tailback.papers.claims import Paper, is_part, load_paper
+from tailback.papers.drawing import Drawing
 from tailback.papers.errors import UnknownPaper
+from tailback.papers.figures import DRAWINGS
 from tailback.papers.scorecard import Row, score
 from tailback.results import NotResults, Results, default_folder, open_results
 from tailback.sweep import Watch
 
 EXPERIMENTS = Path("experiments") / "papers"
 CHECKOUT = Path(__file__).resolve().parents[3]
-QUICK = ("repeat=1",)
-"""Shorter runs would not show what happens each 10 s."""
 
 
 @dataclass(frozen=True)
@@ -25,47 +25,60 @@ class Wanted:
     paper: str
     figure: str | None = None
     quick: bool = False
-    """One repetition of each configuration instead of those of the file."""
+    """One shorter repetition of each configuration instead of those of the file."""
     jobs: int | None = None
     out: Path = Path("results")
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The scorecard of a paper, and the folders it was measured from."""
+    """The scorecard of a paper, its figures, and the folders both are from."""
 
     paper: Paper
     rows: Sequence[Row]
+    drawings: Sequence[Drawing]
     folders: Mapping[str, Path]
     """By the name of the experiment."""
     errors: Sequence[str]
     """Runs that failed."""
+
+    @property
+    def results(self) -> Mapping[str, Results]:
+        """Of the experiments that have any."""
+        opened = ((name, opened_if_any(folder)) for name, folder in self.folders.items())
+        return {name: found for name, found in opened if found is not None}
 
 
 def reproduce(wanted: Wanted, watch: Watch) -> Reproduction:
     """Runs what is missing and scores the claims."""
     paper = load_paper(wanted.paper)
     claims = paper.of_figure(wanted.figure)
-    files = {claim.experiment: experiment_file(paper.paper, claim) for claim in claims}
-    carried = {name: carry_out(wanted, file, watch) for name, file in files.items()}
+    drawings = [one for one in DRAWINGS[paper.paper] if wanted.figure is None or is_part(one.figure, wanted.figure)]
+    experiments = [*(claim.experiments for claim in claims), *(drawing.experiments for drawing in drawings)]
+    names = list(dict.fromkeys(name for each in experiments for name in each))
+    if not names:
+        there = ", ".join(f"`{name}`" for name in dict.fromkeys(one.figure for one in DRAWINGS[paper.paper]))
+        raise UnknownPaper(f"`{paper.paper}` has no figure `{wanted.figure}` here\n  hint: there is {there}")
+    carried = {name: carry_out(wanted, paper, name, watch) for name in names}
     folders = {name: done.folder for name, done in carried.items()}
     errors = [f"{name}: run {run.run.name}: {run.error}" for name, done in carried.items() for run in done.failed]
-    found = {name: opened for name, folder in folders.items() if (opened := opened_if_any(folder)) is not None}
-    return Reproduction(paper, score(paper, claims, found), folders, errors)
+    found = Reproduction(paper, [], drawings, folders, errors)
+    return Reproduction(paper, score(paper, claims, found.results), drawings, folders, errors)
 
 
-def experiment_file(paper: str, claim: Claim) -> Path:
-    """The file of a claim's experiment, here or in the checkout this package runs from."""
-    places = [parent / EXPERIMENTS / paper / f"{claim.experiment}.yaml" for parent in (Path(), CHECKOUT)]
+def experiment_file(paper: str, experiment: str) -> Path:
+    """The file of an experiment, here or in the checkout this package runs from."""
+    places = [parent / EXPERIMENTS / paper / f"{experiment}.yaml" for parent in (Path(), CHECKOUT)]
     found = next((place for place in places if place.is_file()), None)
     if found is None:
         raise UnknownPaper(f"no file `{places[0]}`\n  hint: it is part of the repository; run in a clone of it")
     return found
 
 
-def carry_out(wanted: Wanted, file: Path, watch: Watch) -> sweep.Carried:
+def carry_out(wanted: Wanted, paper: Paper, name: str, watch: Watch) -> sweep.Carried:
     """Runs one experiment in the folder it has among the results of the paper."""
-    settings = list(QUICK) if wanted.quick else []
+    file = experiment_file(paper.paper, name)
+    settings = paper.quick_settings(name) if wanted.quick else []
     experiment = scenario.load(file, settings)
     plan = sweep.plan_of(experiment, open_backend("sim"), settings)
     folder = default_folder(file.stem, plan, wanted.out / wanted.paper)

@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tailback.results import Results
+import numpy as np
+
+from tailback.analysis import half_width
 
 
 @dataclass(frozen=True)
@@ -17,9 +19,15 @@ class Sample:
     values: Sequence[float]
 
     @property
+    def half_width(self) -> float:
+        """Half the 95 % interval of the mean over the repetitions; 0 if there is but one."""
+        return half_width(np.array(self.values, dtype=np.float64)) if len(self.values) > 1 else 0.0
+
+    @property
     def median(self) -> float:
         """Over the repetitions."""
         return statistics.median(self.values)
 
 
-Evaluator: TypeAlias = Callable[[Results], Iterator[Sample]]
+Evaluator: TypeAlias = Callable[..., Iterator[Sample]]
+"""Takes the `Results` of each experiment of its claim."""

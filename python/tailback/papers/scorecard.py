@@ -1,22 +1,29 @@
 """The scorecard: each claim with what was measured, what was expected and the verdict.
 
-The median over repetitions of every quantity must lie where it is expected, in every case. The range over repetitions
-is told beside it. A claim whose results are not there is skipped, never passed.
+The median over repetitions of every quantity must lie where it is expected, in every case. Half the 95 % interval of
+the mean over repetitions is told beside it. A claim whose results are not there is skipped, never passed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from tailback.papers import access21
+from tailback.papers import access21, teacup14, ton22, wlan18
 from tailback.papers.claims import Claim, Paper
 from tailback.papers.sample import Evaluator, Sample
 from tailback.results import NotResults, Results
 from tailback.results.provenance import tailback_version
 
 Status = Literal["pass", "fail", "skipped"]
-EVALUATORS: Mapping[str, Mapping[str, Evaluator]] = {"access21": access21.EVALUATORS}
-UNEXPLAINED = "the reason is not known"
+EVALUATORS: Mapping[str, Mapping[str, Evaluator]] = {
+    "access21": access21.EVALUATORS,
+    "teacup14": teacup14.EVALUATORS,
+    "ton22": ton22.EVALUATORS,
+    "wlan18": wlan18.EVALUATORS,
+}
+UNEXPLAINED = "unexplained"
+MOST_CASES = 4
+"""Of a quantity, told one by one."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +38,23 @@ class Row:
 
     @property
     def measured(self) -> str:
-        """What was measured, in words."""
-        return "; ".join(self._told(sample) for sample in self.samples)
+        """What was measured, in words: of many cases the least and the most, and those that lie elsewhere."""
+        parts: list[str] = []
+        for quantity in dict.fromkeys(sample.quantity for sample in self.samples):
+            samples = [sample for sample in self.samples if sample.quantity == quantity]
+            parts += self._in_short(quantity, samples) if len(samples) > MOST_CASES else map(self._marked, samples)
+        return "; ".join(parts)
+
+    def _in_short(self, quantity: str, samples: Sequence[Sample]) -> list[str]:
+        medians = [sample.median for sample in samples]
+        name = [quantity] if len(self.claim.expected) > 1 else []
+        span = f"{min(medians):.4g} … {max(medians):.4g} {self.claim.expected[quantity].unit}".rstrip()
+        off = [self._marked(sample) for sample in samples if sample in self.misses]
+        shown = off if len(off) <= MOST_CASES else [f"{len(off)} cases (!)"]
+        return [" ".join([*name, f"{span} in {len(samples)} cases"]), *shown]
+
+    def _marked(self, sample: Sample) -> str:
+        return self._told(sample) + (" (!)" if sample in self.misses else "")
 
     @property
     def expected(self) -> str:
@@ -40,38 +62,51 @@ class Row:
         several = len(self.claim.expected) > 1
         return "; ".join(f"{name} {bound}" if several else str(bound) for name, bound in self.claim.expected.items())
 
+    @property
+    def told(self) -> Sequence[tuple[str, bool]]:
+        """Each quantity in words, and whether it lies where it is expected."""
+        return [
+            (self._told(sample), self.claim.expected[sample.quantity].holds(sample.median)) for sample in self.samples
+        ]
+
     def _told(self, sample: Sample) -> str:
-        alone = len(self.samples) == 1
-        named = sample.quantity if len(self.claim.expected) > 1 else sample.case
-        unit = self.claim.expected[sample.quantity].unit
-        value = f"{sample.median:.3g} {unit}" + spread(sample)
-        return value if alone else f"{named} {value}"
+        bound = self.claim.expected[sample.quantity]
+        value = f"{sample.median:.4g}" + spread(sample)
+        words = f"{value} {bound.unit}".rstrip()
+        names = [sample.quantity] if len(self.claim.expected) > 1 else []
+        several = sum(other.quantity == sample.quantity for other in self.samples) > 1
+        names += [sample.case] if several and sample.case else []
+        return " ".join([", ".join(names), words]) if names else words
+
+    @property
+    def misses(self) -> Sequence[Sample]:
+        """What lies elsewhere than expected."""
+        return [sample for sample in self.samples if not self.claim.expected[sample.quantity].holds(sample.median)]
 
 
 def spread(sample: Sample) -> str:
-    """The range over repetitions, where they differ."""
-    low, high = f"{min(sample.values):.3g}", f"{max(sample.values):.3g}"
-    return "" if low == high else f" ({low} … {high})"
+    """Half the interval over repetitions, where they differ."""
+    return f" ± {sample.half_width:.2g}" if sample.half_width else ""
 
 
 def score(paper: Paper, claims: Iterable[Claim], results: Mapping[str, Results]) -> list[Row]:
     """The claims measured from the results of the experiments, by name."""
-    return [_row(paper.paper, claim, results.get(claim.experiment)) for claim in claims]
+    return [_row(paper.paper, claim, results) for claim in claims]
 
 
-def _row(paper: str, claim: Claim, results: Results | None) -> Row:
-    if results is None:
-        return _skipped(paper, claim, f"experiment `{claim.experiment}` was not run")
+def _row(paper: str, claim: Claim, results: Mapping[str, Results]) -> Row:
+    for name in claim.experiments:
+        if name not in results:
+            return _skipped(paper, claim, f"experiment `{name}` was not run")
     try:
-        samples = list(EVALUATORS[paper][claim.id](results))
+        samples = list(EVALUATORS[paper][claim.id](*(results[name] for name in claim.experiments)))
     except (NotResults, KeyError) as missing:
         return _skipped(paper, claim, f"results are missing: {missing}".splitlines()[0])
     if not all(sample.values for sample in samples):
         empty = next(sample for sample in samples if not sample.values)
         return _skipped(paper, claim, f"no complete run to measure {empty.quantity} ({empty.case})")
-    if all(claim.expected[sample.quantity].holds(sample.median) for sample in samples):
-        return Row(claim, paper, "pass", samples, "")
-    return Row(claim, paper, "fail", samples, claim.note or UNEXPLAINED)
+    measured = Row(claim, paper, "pass", samples, "")
+    return measured if not measured.misses else replace(measured, status="fail", note=claim.note or UNEXPLAINED)
 
 
 def _skipped(paper: str, claim: Claim, why: str) -> Row:
@@ -79,8 +114,8 @@ def _skipped(paper: str, claim: Claim, why: str) -> Row:
 
 
 def as_document(rows: Iterable[Row]) -> dict[str, Any]:
-    """The scorecard as JSON: `measured` and `expected` in words, `quantities` in numbers."""
-    return {"tailback": tailback_version(), "claims": [_entry(row) for row in rows]}
+    """The scorecard as `--json` prints it."""
+    return {"claims": [_entry(row) for row in rows]}
 
 
 def _entry(row: Row) -> dict[str, Any]:
@@ -92,9 +127,16 @@ def _entry(row: Row) -> dict[str, Any]:
         "measured": row.measured or None,
         "expected": row.expected,
         "note": row.note,
-        "says": row.claim.says,
-        "quantities": [_quantity(row.claim, sample) for sample in row.samples],
     }
+
+
+def in_full(rows: Iterable[Row]) -> dict[str, Any]:
+    """The scorecard with what each claim says, and each quantity in numbers."""
+    claims = [
+        {**_entry(row), "says": row.claim.says, "quantities": [_quantity(row.claim, sample) for sample in row.samples]}
+        for row in rows
+    ]
+    return {"tailback": tailback_version(), "claims": claims}
 
 
 def _quantity(claim: Claim, sample: Sample) -> dict[str, Any]:
@@ -105,8 +147,23 @@ def _quantity(claim: Claim, sample: Sample) -> dict[str, Any]:
         "case": sample.case,
         "unit": bound.unit,
         "median": sample.median,
-        "min": min(sample.values),
-        "max": max(sample.values),
+        "half_width": sample.half_width,
         "repetitions": len(sample.values),
+        "holds": bound.holds(sample.median),
         **{name: value for name, value in known.items() if value is not None},
     }
+
+
+def in_one_line(rows: Iterable[Row]) -> str:
+    """How many claims hold, of each paper and of all."""
+    papers: dict[str, list[Row]] = {}
+    for row in rows:
+        papers.setdefault(row.paper, []).append(row)
+    each = [f"{held(of_paper)} of {len(of_paper)} of {paper}" for paper, of_paper in papers.items()]
+    everything = [row for of_paper in papers.values() for row in of_paper]
+    return f"{held(everything)} of {len(everything)} claims hold: {', '.join(each)}"
+
+
+def held(rows: Sequence[Row]) -> int:
+    """How many passed."""
+    return sum(row.status == "pass" for row in rows)

@@ -43,10 +43,11 @@ def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
     mean: dict[str, Any] = {"markersize": 6, "markerfacecolor": "white", "markeredgewidth": 1.3, "zorder": 4}
     axes.plot(x.mean(), y.mean(), marker=look.marker, markeredgecolor=look.colour, **mean)
     if len(x) >= FEWEST:
-        axes.add_patch(_ellipse(x, y, look))
+        axes.add_patch(ellipse(x, y, look))
 
 
-def _ellipse(x: Samples, y: Samples, look: Look) -> Ellipse:
+def ellipse(x: Samples, y: Samples, look: Look) -> Ellipse:
+    """What holds about 95 % of the points."""
     variances, directions = np.linalg.eigh(np.cov(x, y))
     long, short = RADIUS * np.sqrt(np.maximum(variances[::-1], 0))
     angle = math.degrees(math.atan2(directions[1, 1], directions[0, 1]))

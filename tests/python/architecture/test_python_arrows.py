@@ -22,7 +22,7 @@ BELOW: dict[str, set[str]] = {
     "plots": {"results", "analysis", "advice"},
     "report": {"scenario", "results", "analysis", "plots"},
     "formats": {"results", "analysis"},
-    "papers": {"scenario", "backends", "results", "sweep"},
+    "papers": {"scenario", "backends", "results", "analysis", "sweep", "plots", "formats"},
     "validation": {"scenario", "backends", "results", "analysis", "sweep", "plots"},
     "api": {"scenario", "results", "analysis", "sweep", "advice", "plots", "report", "validation", "drill"},
     "cli": {

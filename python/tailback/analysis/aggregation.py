@@ -1,0 +1,133 @@
+"""The analytic model of aggregation under TCP Small Queues: from packets let below TCP to throughput and RTT.
+
+    k = t · p · c                          packets backlogged at the radio
+    TxTime(k) = 8 (k l + h) / r + T_oh     time of one aggregate with its overhead
+    Thr(k) = 8 k l / TxTime(k)
+    RTT(k) = RTT_0 + 2 TxTime(k)           k ≤ M: one aggregate forms while one is on the air
+    RTT(k) = RTT_0 + ⌈k/M⌉ TxTime(M)       k > M: whole aggregates wait before it
+    BW(k) = Thr(min(k, M))
+
+t: small-queue limit in packets; p: pacing ratio; c: share of t·p that is at the radio; M: packets of the longest
+aggregate. Sources: equations 1 to 5, defaults of Table I [ton22 §IV].
+
+Deviations: the overhead h is taken in bytes (the paper's equation 2 prints it without the factor 8: 1.6 µs).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+BITS = 8
+KILO = 1e3
+
+SHARES = (0.05, 1.0, 0.0025)
+"""Least, most and step of the values of c that a fit looks at."""
+
+Values = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What of the model a cell decides; the defaults are those of Table I."""
+
+    packet_bytes: float = 1500
+    overhead_bytes: float = 48
+    """Of each aggregate."""
+    rate_mbps: float = 216
+    overhead_ms: float = 0.5
+    """Of each transmission: access, preamble, block ack, the way back of the TCP ACKs."""
+    base_rtt_ms: float = 2.5
+    longest_ms: float = 4
+    """Time on the air of the longest aggregate."""
+    most_packets: int | None = None
+    """Packets of the longest aggregate; without it what fits into `longest_ms`, 72."""
+    share: float = 0.8
+    """c"""
+
+    @property
+    def most(self) -> int:
+        """M"""
+        fitting = int(self.longest_ms * self.rate_mbps * KILO / (BITS * self.packet_bytes))
+        return fitting if self.most_packets is None else self.most_packets
+
+
+def backlog(limit_packets: Values, pacing_ratio: Values, cell: Cell) -> Values:
+    """k: packets at the radio."""
+    return np.asarray(limit_packets * pacing_ratio * cell.share, dtype=np.float64)
+
+
+def transmission_ms(packets: Values, cell: Cell) -> Values:
+    """TxTime(k) in ms."""
+    bits = BITS * (packets * cell.packet_bytes + cell.overhead_bytes)
+    return np.asarray(bits / (cell.rate_mbps * KILO) + cell.overhead_ms, dtype=np.float64)
+
+
+def throughput_mbps(packets: Values, cell: Cell) -> Values:
+    """Thr(k) in Mbit/s, without a longest aggregate."""
+    return np.asarray(BITS * packets * cell.packet_bytes / transmission_ms(packets, cell) / KILO, dtype=np.float64)
+
+
+def bandwidth_mbps(packets: Values, cell: Cell) -> Values:
+    """BW(k) in Mbit/s."""
+    return throughput_mbps(np.minimum(packets, cell.most), cell)
+
+
+def rtt_ms(packets: Values, cell: Cell) -> Values:
+    """RTT(k) in ms."""
+    whole = transmission_ms(np.full_like(packets, cell.most), cell)
+    waiting = np.ceil(packets / cell.most) * whole
+    return np.asarray(
+        cell.base_rtt_ms + np.where(packets <= cell.most, 2 * transmission_ms(packets, cell), waiting),
+        dtype=np.float64,
+    )
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The model fitted to a sweep."""
+
+    cell: Cell
+    r2_throughput: float
+    r2_rtt: float
+
+
+def fit(sweep: pd.DataFrame, cell: Cell) -> Fit:
+    """c by least squares over both curves, each in units of its own spread; the rest of `cell` stays.
+
+    `sweep` has a row per measurement: `limit` (packets), `pacing` (ratio), `goodput_mbps`, `rtt_ms`. The RTT of
+    the model has steps, so c is searched for on a grid.
+    """
+    # On demand: scipy takes longer to load than most commands to run.
+    from scipy.optimize import brute
+
+    low, high, step = SHARES
+
+    def missed(share: Sequence[float]) -> float:
+        found = judged(sweep, replace(cell, share=float(np.asarray(share).ravel()[0])))
+        return -(found.r2_throughput + found.r2_rtt)
+
+    best = brute(missed, (slice(low, high + step / 2, step),), finish=None)
+    return judged(sweep, replace(cell, share=round(float(best), 6)))
+
+
+def judged(sweep: pd.DataFrame, cell: Cell) -> Fit:
+    """How well the model of `cell` describes a sweep, with nothing fitted."""
+    packets = backlog(_column(sweep, "limit"), _column(sweep, "pacing"), cell)
+    return Fit(
+        cell,
+        r_squared(_column(sweep, "goodput_mbps"), bandwidth_mbps(packets, cell)),
+        r_squared(_column(sweep, "rtt_ms"), rtt_ms(packets, cell)),
+    )
+
+
+def r_squared(measured: Values, model: Values) -> float:
+    """Coefficient of determination 1 − Σ(y − ŷ)² / Σ(y − ȳ)²: 1 is perfect, 0 no better than the mean."""
+    spread = float(np.sum((measured - measured.mean()) ** 2))
+    return 1 - float(np.sum((measured - model) ** 2)) / spread if spread else float("nan")
+
+
+def _column(table: pd.DataFrame, name: str) -> Values:
+    return table[name].to_numpy(dtype=np.float64)

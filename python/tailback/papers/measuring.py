@@ -1,0 +1,108 @@
+"""How claims are measured: numbers of single runs, and samples of them by case.
+
+A case is a place in the grid; two cases compared are compared repetition by repetition (they share seeds).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TypeAlias
+
+from tailback.papers.sample import Sample
+from tailback.results import Results, RunFolder
+
+Reader: TypeAlias = Callable[[RunFolder], float]
+"""One number of a run. A `KeyError` says that the run does not have it."""
+
+Place: TypeAlias = Mapping[str, str]
+"""Values of some axes."""
+
+
+def goodput_mbps(run: RunFolder) -> float:
+    """Of all TCP flows together."""
+    return float(run.summary["goodput_mbps"]["total"])
+
+
+def goodput_up_mbps(run: RunFolder) -> float:
+    """Of the uploads together."""
+    return float(run.summary["goodput_mbps"]["up"])
+
+
+def goodput_down_mbps(run: RunFolder) -> float:
+    """Of the downloads together."""
+    return float(run.summary["goodput_mbps"]["down"])
+
+
+def down_over_up(run: RunFolder) -> float:
+    """How much more the downloads got than the uploads."""
+    return goodput_down_mbps(run) / goodput_up_mbps(run)
+
+
+def ping_ms(run: RunFolder) -> float:
+    """Median ping."""
+    return float(run.summary["ping_ms"]["p50"])
+
+
+def tcp_rtt_ms(run: RunFolder) -> float:
+    """Median TCP RTT of all flows."""
+    return float(run.summary["tcp_rtt_ms"]["p50"])
+
+
+def mpdus_up(run: RunFolder) -> float:
+    """Mean size of the aggregates that stations sent."""
+    return float(run.summary["ampdu_mpdus"]["up"]["mean"])
+
+
+def by_repetition(results: Results, place: Place) -> dict[int, RunFolder]:
+    """The run of each repetition at a place that is one configuration."""
+    return {run.repetition: run for run in results.select(**place).runs}
+
+
+def values(results: Results, place: Place, reader: Reader) -> list[float]:
+    """A number of each repetition."""
+    return [reader(run) for run in by_repetition(results, place).values()]
+
+
+def compared(
+    results: Results, places: tuple[Place, Place], how: Callable[[RunFolder, RunFolder], float]
+) -> list[float]:
+    """Two places compared, repetition by repetition."""
+    one, other = (by_repetition(results, place) for place in places)
+    return [how(one[number], other[number]) for number in sorted(one.keys() & other.keys())]
+
+
+def ratio(reader: Reader) -> Callable[[RunFolder, RunFolder], float]:
+    """The first over the second."""
+    return lambda one, other: reader(one) / reader(other)
+
+
+def difference(reader: Reader) -> Callable[[RunFolder, RunFolder], float]:
+    """The first minus the second."""
+    return lambda one, other: reader(one) - reader(other)
+
+
+def named(place: Place) -> str:
+    """A place by the axis that comes first in it, which is the one that tells it from its neighbours."""
+    axis, value = next(iter(place.items()))
+    return f"TSQ {value}" if axis == "tsq" else value
+
+
+def each(quantity: str, results: Results, places: Iterable[Place], reader: Reader) -> Iterator[Sample]:
+    """One sample for each place."""
+    for place in places:
+        yield Sample(quantity, named(place), values(results, place, reader))
+
+
+def places(axis: str, names: str, **fixed: str) -> list[Place]:
+    """The places with these values of `axis`, written side by side, and the fixed ones."""
+    return [{axis: name, **fixed} for name in names.split()]
+
+
+def steps(quantity: str, results: Results, ladder: Sequence[Place], reader: Reader) -> Iterator[Sample]:
+    """How much a number grows from each place of a ladder to the next: a ratio."""
+    whose = ", ".join(value for axis, value in ladder[0].items() if axis == "cc")
+    for lower, upper in pairwise(ladder):
+        yield Sample(
+            quantity,
+            f"{whose} {named(lower)} to {named(upper)}".strip(),
+            compared(results, (upper, lower), ratio(reader)),
+        )

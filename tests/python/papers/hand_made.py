@@ -1,0 +1,42 @@
+"""Runs and results that were never on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from tailback.results import Results, RunFolder
+
+
+@dataclass(frozen=True)
+class HandMade(RunFolder):
+    """A run with the tables it is given."""
+
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+
+    def table(self, name: str) -> pd.DataFrame:
+        return self.tables[name]
+
+
+def run(axes: dict[str, str], summary: dict[str, Any], repetition: int = 1, **tables: pd.DataFrame) -> HandMade:
+    """A run measured from 0 to 10 s."""
+    manifest = {"axes": axes, "repetition": repetition, "measure": {"window_ns": [0, 10_000_000_000]}}
+    return HandMade(Path(), manifest, summary, tables)
+
+
+def wireless(axes: dict[str, str], goodput: float, ping: float, repetition: int = 1) -> HandMade:
+    """A run with goodput in Mbit/s and median ping in ms."""
+    return run(axes, {"goodput_mbps": {"total": goodput}, "ping_ms": {"p50": ping}}, repetition)
+
+
+def results(*runs: RunFolder) -> Results:
+    """These runs as one experiment."""
+    axes: dict[str, list[str]] = {}
+    for one in runs:
+        for axis, value in one.axes.items():
+            axes[axis] = list(dict.fromkeys([*axes.get(axis, []), value]))
+    return Results(Path("hand-made"), "hand-made", axes, runs)

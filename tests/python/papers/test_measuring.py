@@ -1,0 +1,89 @@
+"""The functions that measure claims, on tables small enough to see the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import pytest
+
+from papers.hand_made import results, run, wireless
+from tailback.papers import load_paper, score
+from tailback.papers.measuring import compared, goodput_mbps, places, ratio, steps, values
+from tailback.papers.scorecard import Row
+from tailback.papers.teacup14 import first_cut, median_jain
+from tailback.papers.ton22 import longest_standstill_s, slow_start_exit_cwnd
+from tailback.results import Results, RunFolder
+
+
+def scored(claim: str, *found: Results) -> Row:
+    paper = load_paper(claim.split("-", maxsplit=1)[0])
+    wanted = [one for one in paper.claims if one.id == claim]
+    (row,) = score(paper, wanted, dict(zip(wanted[0].experiments, found, strict=True)))
+    return row
+
+
+def test_cases_are_compared_repetition_by_repetition() -> None:
+    found = results(
+        *(
+            wireless({"tsq": tsq}, mbps, 1, number)
+            for tsq, mbps, number in [("1ms", 50, 1), ("1ms", 40, 2), ("off", 100, 2)]
+        )
+    )
+    assert values(found, {"tsq": "1ms"}, goodput_mbps) == [50, 40]
+    assert compared(found, ({"tsq": "off"}, {"tsq": "1ms"}), ratio(goodput_mbps)) == [2.5]
+
+
+def test_steps_are_named_by_what_changes() -> None:
+    found = results(*(wireless({"cc": "reno", "tsq": f"{ms}ms"}, 10.0 * ms, 1) for ms in (1, 2, 4)))
+    ladder = list(steps("growth", found, places("tsq", "1ms 2ms 4ms", cc="reno"), goodput_mbps))
+    assert [(step.case, step.median) for step in ladder] == [
+        ("reno TSQ 1ms to TSQ 2ms", 2),
+        ("reno TSQ 2ms to TSQ 4ms", 2),
+    ]
+
+
+def test_disciplines_are_held_against_fifo() -> None:
+    pings = {"pfifo_fast": 100, "pfifo": 110, "pie": 90, "codel": 25, "sfq": 25, "fq": 25, "fq_codel": 25}
+    good = results(*(wireless({"qdisc": name}, 95, ping) for name, ping in pings.items()))
+    assert scored("wlan18-f6", good).status == "pass"
+    bad = results(*(wireless({"qdisc": name}, 95, ping) for name, ping in {**pings, "pie": 27}.items()))
+    row = scored("wlan18-f6", bad)
+    assert [sample.quantity for sample in row.misses] == ["PIE of FIFO"]
+    assert "PIE of FIFO 0.27 of FIFO's (!)" in row.measured
+
+
+def test_many_cases_are_told_by_their_least_and_most() -> None:
+    names = ["cubic", "highspeed", "hybla", "illinois", "reno", "scalable", "westwood", "yeah"]
+    found = results(*(wireless({"flows": "1", "cc": name}, 90.0 + place, 80) for place, name in enumerate(names)))
+    assert scored("wlan18-f3-sat", found).measured == "90 … 97 Mbit/s in 8 cases"
+
+
+def cwnd_run(samples: Sequence[tuple[float, float, float | None]]) -> RunFolder:
+    return run({}, {}, tcp_info=pd.DataFrame(samples, columns=["t", "snd_cwnd", "snd_ssthresh"]))
+
+
+def test_a_window_that_stands_still_does_so_from_its_last_change_to_the_next() -> None:
+    steady = [(float(second), 20.0 if second < 3 else 30.0, None) for second in range(9)]
+    assert longest_standstill_s(cwnd_run(steady)) == 5
+    assert longest_standstill_s(cwnd_run([(0.0, 1.0, None), (1.0, 2.0, None), (2.0, 3.0, None)])) == 1
+
+
+def test_slow_start_ends_where_ssthresh_is_first_known() -> None:
+    assert slow_start_exit_cwnd(cwnd_run([(0.0, 10.0, None), (1.0, 40.0, 40.0), (2.0, 50.0, 40.0)])) == 40
+    assert slow_start_exit_cwnd(cwnd_run([(0.0, 10.0, None), (1.0, 80.0, None)])) == 80
+
+
+def test_the_first_cut_is_from_the_peak_to_what_recovery_leaves() -> None:
+    rows = [(0.0, 100, "open"), (1.0, 200, "disorder"), (1.1, 150, "recovery"), (2.0, 100, "open"), (3.0, 300, "open")]
+    info = pd.DataFrame(rows, columns=["t", "snd_cwnd", "ca_state"]).assign(flow="flow1")
+    assert first_cut(run({}, {}, tcp_info=info)) == pytest.approx((200 * 1.448, 100 * 1.448))
+
+
+def test_sharing_is_judged_in_windows_of_two_seconds() -> None:
+    bins = [
+        {"t": tick / 10, "flow": flow, "bytes": size}
+        for tick in range(1, 101)
+        for flow, size in (("flow1", 3000), ("flow2", 1000))
+    ]
+    assert median_jain(run({}, {}, flows=pd.DataFrame(bins)), (2, 8)) == pytest.approx(0.8)
