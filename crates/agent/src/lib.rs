@@ -36,6 +36,8 @@ mod run;
 #[cfg(target_os = "linux")]
 mod sample;
 #[cfg(target_os = "linux")]
+mod standing;
+#[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
 mod table;

@@ -10,6 +10,7 @@ use crate::failure::{Failure, While};
 use crate::job::Job;
 use crate::network::Network;
 use crate::sample::{self, Sampler};
+use crate::standing;
 use crate::sys;
 use crate::traffic::Traffic;
 
@@ -19,6 +20,7 @@ const LEAD_NS: u64 = 100_000_000;
 /// A run whose network stands and whose sockets are open; nothing is sent yet.
 pub struct Run {
     job: Job,
+    network: Network,
     traffic: Traffic,
     sampler: Sampler,
 }
@@ -32,7 +34,7 @@ impl Run {
         job.setup.iter().try_for_each(|step| network.take(step))?;
         let traffic = Traffic::prepare(&job, &network)?;
         let sampler = Sampler::prepare(&job, &network)?;
-        Ok(Self { job, traffic, sampler })
+        Ok(Self { job, network, traffic, sampler })
     }
 
     /// Its length.
@@ -52,7 +54,8 @@ impl Run {
             // The host only looks at it: a progress that cannot be written is none of the run's troubles.
             let _ = fs::write(folder.join("progress"), t_ns.to_string());
         })?;
-        self.sampler.write(folder, &self.job, &self.traffic)
+        self.sampler.write(folder, &self.job, &self.traffic)?;
+        standing::write(folder, &self.network)
     }
 }
 

@@ -28,6 +28,7 @@ mod sample;
 pub mod scenario;
 mod socket;
 mod stage;
+mod standing;
 mod sysctl;
 mod timers;
 mod transport;

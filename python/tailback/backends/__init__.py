@@ -5,7 +5,7 @@ backend cannot see is absent from its tables; nothing is made up for it.
 """
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -55,6 +55,8 @@ class RunResult:
     cost: Cost
     captures: Mapping[str, bytes] = field(default_factory=dict)
     """pcapng by host, where they were asked for."""
+    qdiscs: Sequence[Mapping[str, Any]] = ()
+    """The disciplines at the end, as `tc -s -j qdisc show` has them (`backends/standing.py`)."""
 
 
 class Clock(enum.Enum):

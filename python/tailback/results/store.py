@@ -27,6 +27,7 @@ FAILURES = "failures"
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
 CAPTURE = ".pcapng"
+QDISCS = "qdiscs.json"
 
 
 Status: TypeAlias = Literal["ok", "failed", "invalid"]
@@ -70,6 +71,8 @@ class Finished:
     duration_s: float
     captures: Mapping[str, bytes] = field(default_factory=dict)
     """pcapng by host."""
+    qdiscs: Sequence[Mapping[str, Any]] = ()
+    """The disciplines at the end, as `tc -s -j qdisc show` has them."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,8 @@ class Store:
         contents = {name + tables.SUFFIX: tables.to_parquet(table) for name, table in finished.tables.items()}
         contents |= {f"{host}{CAPTURE}": capture for host, capture in finished.captures.items()}
         contents[SUMMARY] = _json(finished.summary)
+        if finished.qdiscs:
+            contents[QDISCS] = _json(finished.qdiscs)
         manifest = self._manifest(run, finished)
         manifest["tables"] = {name: {"rows": table.num_rows} for name, table in finished.tables.items()}
         contents[MANIFEST] = _json(manifest)
@@ -246,5 +251,5 @@ def _read_json(path: Path) -> dict[str, Any] | None:
     return document if isinstance(document, dict) else None
 
 
-def _json(document: Mapping[str, Any]) -> bytes:
+def _json(document: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> bytes:
     return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()

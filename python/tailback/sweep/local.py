@@ -196,7 +196,7 @@ def _finish(backend: Backend, run: RunPlan, progress: Progress) -> Finished:
     frames = {name: plain_text(table.to_pandas()) for name, table in result.tables.items()}
     summary = summarise(frames, result.cost, measure_of(run))
     duration = time.monotonic() - clock
-    return Finished(_sorted(result), summary, result.cost, started, duration, result.captures)
+    return Finished(_sorted(result), summary, result.cost, started, duration, result.captures, result.qdiscs)
 
 
 def measure_of(run: RunPlan) -> Measure:

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tailback.backends import Scenario
+from tailback.backends.linux.tc_words import time_word, words_of
 
 Json: TypeAlias = dict[str, Any]
 Words: TypeAlias = list[str]
@@ -45,8 +46,8 @@ EVERY_HOST = {
     # A user namespace knows no other group.
     "net/ipv4/ping_group_range": "0 0",
 }
-FLAGS = {"fq_codel": ("ecn",), "codel": ("ecn",), "pie": ("ecn",), "fq_pie": ("ecn",)}
-"""Options that `tc` takes as a word or its opposite, `ecn` or `noecn`."""
+HTB_QDISC = ("default", "r2q", "direct_qlen")
+"""Options of the discipline itself; all others are those of its class."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +213,11 @@ def _is_hidden(root: Mapping[str, Any] | None, rate_bps: int | None) -> bool:
     return rate_bps is not None and shaper_of(root) is None
 
 
+def hidden_of(scenario: Scenario, hop: Hop) -> int:
+    """How many disciplines stand above those of the scenario on a device."""
+    return int(_is_hidden(root_of(scenario, hop), scenario["links"][hop.link]["rate_bps"]))
+
+
 def chain(root: Mapping[str, Any] | None, rate_bps: int | None) -> list[tuple[str, Mapping[str, int]]]:
     """What a device gets on a link of that rate: kinds and options from the root down."""
     kinds: list[tuple[str, Mapping[str, int]]] = []
@@ -230,31 +236,13 @@ def attach(hop: Hop, depth: int, kind: str, options: Mapping[str, int]) -> Itera
     place = ["root"] if depth == 0 else ["parent", f"{depth}:1"]
     own = [*place, "handle", f"{depth + 1}:", kind]
     if kind != "htb":
-        yield run(hop.host, TC, "qdisc", "add", "dev", hop.device, *own, *_options(kind, options))
+        yield run(hop.host, TC, "qdisc", "add", "dev", hop.device, *own, *words_of(kind, options))
         return
-    yield run(hop.host, TC, "qdisc", "add", "dev", hop.device, *own, "default", 1)
+    of_qdisc = {name: options[name] for name in HTB_QDISC if name in options and name != "default"}
+    of_class = {name: value for name, value in options.items() if name not in HTB_QDISC}
+    yield run(hop.host, TC, "qdisc", "add", "dev", hop.device, *own, "default", 1, *words_of(kind, of_qdisc))
     place = ["parent", f"{depth + 1}:", "classid", f"{depth + 1}:1", kind]
-    yield run(hop.host, TC, "class", "add", "dev", hop.device, *place, *_options(kind, options))
-
-
-def _options(kind: str, options: Mapping[str, int]) -> Iterator[str]:
-    from tailback import _core
-
-    units = {row["name"]: {one["name"]: one["unit"] for one in row["parameters"]} for row in _core.qdiscs()}
-    for name, value in options.items():
-        if name in FLAGS.get(kind, ()):
-            yield name if value else f"no{name}"
-        else:
-            yield from (name, _word(value, units[kind][name]))
-
-
-def _word(value: int, unit: str) -> str:
-    # Not every `tc` knows `ns`, and not every option takes a unit of size.
-    return _time(value) if unit == "time" else f"{value}bit" if unit == "rate" else str(value)
-
-
-def _time(nanoseconds: int) -> str:
-    return f"{nanoseconds // 1000}.{nanoseconds % 1000:03}us"
+    yield run(hop.host, TC, "class", "add", "dev", hop.device, *place, *words_of(kind, of_class))
 
 
 def wire(hop: Hop, delay_ns: int, rate_bps: int | None) -> Iterator[Json]:
@@ -268,7 +256,7 @@ def wire(hop: Hop, delay_ns: int, rate_bps: int | None) -> Iterator[Json]:
     redirect = ["matchall", "action", "mirred", "egress", "redirect", "dev", device]
     yield run(receiver, TC, "filter", "add", "dev", hop.device, "parent", "ffff:", *redirect)
     time_on_wire = [] if rate_bps is None else ["rate", f"{rate_bps}bit"]
-    netem = ["netem", "limit", LARGEST_LIMIT, "delay", _time(delay_ns), *time_on_wire]
+    netem = ["netem", "limit", LARGEST_LIMIT, "delay", time_word(delay_ns), *time_on_wire]
     yield run(receiver, TC, "qdisc", "add", "dev", device, "root", *netem)
 
 
@@ -314,10 +302,9 @@ def _ping(scenario: Scenario, hops: Sequence[Hop], entry: Mapping[str, Any]) -> 
 
 def _device(scenario: Scenario, hop: Hop) -> Json:
     names = [host["name"] for host in scenario["hosts"]]
-    rate_bps = scenario["links"][hop.link]["rate_bps"]
     return {
         "host": hop.host,
         "interface": hop.device,
         "name": f"{names[hop.host]} -> {names[hop.neighbour]}",
-        "hidden": int(_is_hidden(root_of(scenario, hop), rate_bps)),
+        "hidden": hidden_of(scenario, hop),
     }
