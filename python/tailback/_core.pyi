@@ -25,6 +25,8 @@ class Outcome(TypedDict):
     """Arrow IPC streams by name; units are in the field metadata under `unit`."""
     captures: dict[str, bytes]
     """pcapng by name of the host, of those that `record.pcap` lists."""
+    qdiscs: str
+    """A JSON array of the disciplines at the end: place, counters, those of the kind (`own`), `parts`."""
     cost: dict[str, float]
     """What the run took: `wall_s`, `cpu_s` of its thread, `sim_s`, `events`, `packets` (hand-overs to a device) and
     `segments` (TCP data segments sent, retransmissions included)."""

@@ -64,6 +64,11 @@ impl Network {
         Ok(done)
     }
 
+    /// How many hosts there are.
+    pub fn hosts(&self) -> usize {
+        self.names.len()
+    }
+
     /// Takes one step of the construction.
     pub fn take(&self, step: &Step) -> Result<(), Failure> {
         match step {
@@ -104,6 +109,11 @@ fn namespace(name: &str) -> Result<File, Failure> {
 
 /// Runs a program, which must end with status 0.
 pub fn run(argv: &[String]) -> Result<(), Failure> {
+    said(argv).map(drop)
+}
+
+/// What a program writes to its standard output; it must end with status 0.
+pub fn said(argv: &[String]) -> Result<String, Failure> {
     let words = argv.join(" ");
     let (program, arguments) = argv.split_first().ok_or_else(|| Failure::new("a step without a program"))?;
     let ended = Command::new(program)
@@ -112,7 +122,7 @@ pub fn run(argv: &[String]) -> Result<(), Failure> {
         .output()
         .doing(format!("starting `{words}`"))?;
     if ended.status.success() {
-        return Ok(());
+        return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&ended.stderr);
     Err(Failure::new(format!("`{words}` ended with {}: {}", ended.status, said.trim())))

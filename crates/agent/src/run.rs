@@ -10,6 +10,7 @@ use crate::failure::{Failure, While};
 use crate::job::Job;
 use crate::network::Network;
 use crate::sample::{self, Sampler};
+use crate::standing;
 use crate::sys;
 use crate::traffic::Traffic;
 
@@ -58,7 +59,8 @@ impl Run {
             })?;
             changes.join().map_err(|_| Failure::new("changing the network in the run failed"))?
         })?;
-        self.sampler.write(folder, &self.job, &self.traffic)
+        self.sampler.write(folder, &self.job, &self.traffic)?;
+        standing::write(folder, &self.network)
     }
 }
 

@@ -49,6 +49,7 @@ fn result<'py>(py: Python<'py>, outcome: &Outcome, spent: &Clocks) -> PyResult<B
         captures.set_item(host, PyBytes::new(py, bytes))?;
     }
     result.set_item("captures", captures)?;
+    result.set_item("qdiscs", &outcome.disciplines)?;
     result.set_item("cost", cost(py, &outcome.cost, spent)?)?;
     Ok(result)
 }

@@ -26,7 +26,7 @@ const PARAMETERS: &[Parameter] = &[Parameter {
     name: "limit",
     unit: ParameterUnit::Bytes,
     default: None,
-    least: 1,
+    least: 0,
     most: u32::MAX as u64,
     meaning: "frame bytes held at most; not given: `txqueuelen` · (MTU + 14)",
 }];

@@ -14,20 +14,21 @@
 //! [hoiland2018] [linux-6.12 sch_cake.c] [tc cake(8)]. Tins: diffserv3 1/16, all, 1/4 of the rate for Bulk, Best
 //! Effort, Voice; diffserv4 adds Video at 1/2; the eight of diffserv8 and precedence have 7/8 of the one before.
 //!
-//! Deviations: no `nat`, `wash` clears nothing (there is no DSCP rewriting here); no `autorate-ingress`; trains are not
-//! split; a negative overhead cannot be given; the tins of diffserv8 follow RFC 4594's classes.
+//! Deviations: no `nat`; no `autorate-ingress`; no firewall marks (`fwmark`); trains are not split; the tins of
+//! diffserv8 follow RFC 4594's classes.
 
 use std::collections::VecDeque;
 
-use tailback_packet::{DropReason, Packet, Payload, Segment, SegmentFlags};
+use tailback_packet::{DropReason, ETHERNET_HEADER, Packet, Payload, Segment, SegmentFlags};
 use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters, Rate, SimTime, Span};
 
 use crate::aqm::Verdict;
 use crate::aqm::cobalt::{Cobalt, CobaltHead, CobaltSettings};
 use crate::flow_hash::FlowHash;
+use crate::framing;
 use crate::index_list::{IndexList, NONE};
 use crate::ledger::Ledger;
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row};
+use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Part, PartKind, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "cake",
@@ -83,8 +84,15 @@ const PARAMETERS: &[Parameter] = &[
         "count dropped packets as sent: the bottleneck lies before this shaper",
     ),
     Parameter::flag("nat", false, "without effect: there is no address translation here"),
-    Parameter::flag("wash", false, "without effect: code points are not rewritten here"),
+    Parameter::flag("wash", false, "clear the code point of each packet after its tin was chosen"),
     Parameter::flag("split_gso", true, "without effect"),
+    Parameter::new(
+        "fwmark",
+        ParameterUnit::Number,
+        Some(0),
+        (0, u32::MAX as u64),
+        "without effect: packets have no firewall marks here",
+    ),
     Parameter::new(
         "memlimit",
         ParameterUnit::Bytes,
@@ -99,6 +107,7 @@ const PARAMETERS: &[Parameter] = &[
         (0, 256),
         "bytes charged for each packet beside its IP length",
     ),
+    framing::undercharge("undercharge"),
     Parameter::flag("raw", false, "charge the frame as the kernel sees it; so unless `overhead` is given"),
     Parameter::new("mpu", ParameterUnit::Number, Some(0), (0, 256), "bytes charged at least"),
     Parameter::choice("framing", &["noatm", "atm", "ptm"], "atm: whole cells; ptm: 65 bytes for 64"),
@@ -114,7 +123,25 @@ struct Cake {
     failsafe: SimTime,
     memory: u64,
     longest_memory: u64,
+    sizes: Sizes,
     ledger: Ledger,
+}
+
+/// Shortest and longest packets met, as they came and as they were charged for.
+struct Sizes {
+    network: [u32; 2],
+    adjusted: [u32; 2],
+}
+
+impl Sizes {
+    /// None met yet. [linux-6.12 sch_cake.c cake_init]
+    const NONE: Sizes = Sizes { network: [u16::MAX as u32, 0], adjusted: [u16::MAX as u32, 0] };
+
+    #[inline]
+    fn meet(&mut self, network: u32, adjusted: u32) {
+        self.network = [self.network[0].min(network), self.network[1].max(network)];
+        self.adjusted = [self.adjusted[0].min(adjusted), self.adjusted[1].max(adjusted)];
+    }
 }
 
 struct Settings {
@@ -125,6 +152,8 @@ struct Settings {
     ingress: bool,
     memory: u64,
     overhead: u32,
+    undercharge: u32,
+    wash: bool,
     raw: bool,
     mpu: u32,
     framing: u64,
@@ -187,6 +216,27 @@ struct TinCounters {
     way_hits: u64,
     way_misses: u64,
     collisions: u64,
+    longest: u32,
+    delays: Delays,
+}
+
+/// Moving averages of the sojourn time in ns: of the highest, of all, of the lowest.
+#[derive(Clone, Copy, Default)]
+struct Delays {
+    peak: u64,
+    average: u64,
+    base: u64,
+}
+
+impl Delays {
+    /// A sample weighs 1/256, but 1/4 where it moves the peak up or the base down. [linux-6.12 sch_cake.c cake_dequeue]
+    #[inline]
+    fn sample(&mut self, sojourn: u64) {
+        let towards = |level: u64, shift: u32| level - (level >> shift) + (sojourn >> shift);
+        self.average = towards(self.average, 8);
+        self.peak = towards(self.peak, if sojourn > self.peak { 2 } else { 8 });
+        self.base = towards(self.base, if sojourn < self.base { 2 } else { 8 });
+    }
 }
 
 #[derive(Default)]
@@ -212,7 +262,7 @@ enum Set {
 fn derive(given: &mut Parameters, device: &Attachment) -> Result<(), ParameterError> {
     if given.given("overhead").is_none() {
         given.set("overhead", 0);
-        given.set("raw", 1);
+        given.set("raw", u64::from(given.given("undercharge").unwrap_or(0) == 0));
     }
     let most = MOST_PACKETS * u64::from(device.mtu);
     let shaped = given.given("bandwidth").zip(given.given("rtt")).map(|(rate, rtt)| {
@@ -236,6 +286,8 @@ fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<d
         ingress: value("ingress")? == 1,
         memory: value("memlimit")?,
         overhead: value("overhead")? as u32,
+        undercharge: value("undercharge")? as u32,
+        wash: value("wash")? == 1,
         raw: value("raw")? == 1,
         mpu: value("mpu")? as u32,
         framing: value("framing")?,
@@ -251,6 +303,7 @@ fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<d
         failsafe: SimTime::ZERO,
         memory: 0,
         longest_memory: 0,
+        sizes: Sizes::NONE,
         ledger: Ledger::default(),
     }))
 }
@@ -394,6 +447,9 @@ impl Qdisc for Cake {
         self.start_clocks(desk.now);
         self.ledger.arrive(&packet);
         let tin = self.settings.sorting.tin_of(packet.tos >> 2);
+        if self.settings.wash {
+            packet.tos = 0;
+        }
         let flow = self.flow_of(tin, &packet, desk);
         self.memory += u64::from(packet.truesize);
         packet.enqueued = desk.now;
@@ -430,23 +486,65 @@ impl Qdisc for Cake {
         self.ledger.counters()
     }
 
+    fn parts(&self) -> Vec<Part> {
+        // The order of the ranks, lowest first: Bulk comes before Best Effort, which is the first tin.
+        let bulk_first = matches!(self.settings.sorting, Sorting::Three | Sorting::Four);
+        let order = |rank: usize| if bulk_first && rank < 2 { 1 - rank } else { rank };
+        (0..self.tins.len()).map(|rank| self.tins[order(rank)].part()).collect()
+    }
+
     fn own_counters(&self, show: &mut dyn FnMut(&'static str, u64)) {
+        let [smallest, largest] = self.sizes.network;
+        let [smallest_adjusted, largest_adjusted] = self.sizes.adjusted;
         let total = |of: fn(&TinCounters) -> u64| self.tins.iter().map(|tin| of(&tin.own)).sum::<u64>();
         show("memory_used", self.longest_memory);
         show("memory_limit", self.settings.memory);
-        show("sent_packets", total(|own| own.packets));
-        show("sent_bytes", total(|own| own.bytes));
-        show("drops", total(|own| own.drops));
+        show("capacity_estimate", 0);
+        show("min_network_size", u64::from(smallest));
+        show("max_network_size", u64::from(largest));
+        show("min_adj_size", u64::from(smallest_adjusted));
+        show("max_adj_size", u64::from(largest_adjusted));
+        show("avg_hdr_offset", if largest > 0 { u64::from(ETHERNET_HEADER) } else { 0 });
         show("ecn_mark", total(|own| own.marks));
         show("ack_drops", total(|own| own.ack_drops));
-        show("way_indirect_hits", total(|own| own.way_hits));
-        show("way_misses", total(|own| own.way_misses));
-        show("way_collisions", total(|own| own.collisions));
         show("bulk_flows", self.tins.iter().map(|tin| u64::from(tin.bulk_flows)).sum());
     }
 
     fn kind(&self) -> &'static str {
         ROW.name
+    }
+}
+
+impl Tin {
+    /// The tin as `tc -s -j` shows it.
+    fn part(&self) -> Part {
+        let rate = if self.rate.is_unlimited() { 0 } else { self.rate.bytes_per_sec() };
+        let sets = |wanted: &[Set]| self.sets.iter().filter(|set| wanted.contains(set)).count() as i64;
+        let unresponsive = self.flows.iter().filter(|flow| flow.law.blue() > 0).count() as i64;
+        let own = &self.own;
+        let counters = [
+            ("threshold_rate", rate as i64),
+            ("sent_bytes", own.bytes as i64),
+            ("backlog_bytes", self.flows.iter().map(|flow| flow.bytes as i64).sum()),
+            ("target_us", self.law.target.as_micros() as i64),
+            ("interval_us", self.law.interval.as_micros() as i64),
+            ("peak_delay_us", (own.delays.peak / 1000) as i64),
+            ("avg_delay_us", (own.delays.average / 1000) as i64),
+            ("base_delay_us", (own.delays.base / 1000) as i64),
+            ("sent_packets", own.packets as i64),
+            ("way_indirect_hits", own.way_hits as i64),
+            ("way_misses", own.way_misses as i64),
+            ("way_collisions", own.collisions as i64),
+            ("drops", own.drops as i64),
+            ("ecn_mark", own.marks as i64),
+            ("ack_drops", own.ack_drops as i64),
+            ("sparse_flows", sets(&[Set::Sparse, Set::SparseWait, Set::Decaying])),
+            ("bulk_flows", i64::from(self.bulk_flows)),
+            ("unresponsive_flows", unresponsive),
+            ("max_pkt_len", i64::from(own.longest)),
+            ("flow_quantum", self.quantum),
+        ];
+        Part { kind: PartKind::Tin, counters: counters.to_vec() }
     }
 }
 
@@ -478,10 +576,12 @@ impl Cake {
     }
 
     fn append(&mut self, tin: usize, index: u32, packet: Box<Packet>, now: SimTime) {
+        self.sizes.meet(self.settings.counted(&packet), self.settings.charged(&packet));
         let tin = &mut self.tins[tin];
         if tin.packets == 0 && tin.next < now {
             tin.next = now;
         }
+        tin.own.longest = tin.own.longest.max(packet.frame_length());
         tin.packets += 1;
         let flow = &mut tin.flows[index as usize];
         flow.bytes += u64::from(packet.frame_length());
@@ -565,6 +665,7 @@ impl Cake {
             }
             self.pay(place, index, &packet);
             let own = &mut self.tins[place].own;
+            own.delays.sample(desk.now.since(packet.enqueued).as_nanos());
             own.packets += u64::from(packet.segments);
             own.bytes += u64::from(packet.frame_length());
             return Some(packet);
@@ -706,10 +807,15 @@ impl Tin {
 }
 
 impl Settings {
+    /// The length before anything is added.
+    #[inline]
+    fn counted(&self, packet: &Packet) -> u32 {
+        if self.raw { packet.frame_length() } else { packet.ip_length }
+    }
+
     /// Bytes that a packet is charged for. [linux-6.12 sch_cake.c cake_calc_overhead]
     fn charged(&self, packet: &Packet) -> u32 {
-        let length = if self.raw { packet.frame_length() } else { packet.ip_length };
-        let length = (length + self.overhead).max(self.mpu);
+        let length = (self.counted(packet) + self.overhead).saturating_sub(self.undercharge).max(self.mpu);
         match self.framing {
             1 => length.div_ceil(48) * 53,
             2 => length + length.div_ceil(64),
@@ -936,5 +1042,20 @@ mod tests {
         rig.fill(2, &packet(0, 1514));
         assert!(matches!(rig.dequeue(), Dequeued::Packet(_)));
         assert!(matches!(rig.dequeue(), Dequeued::NotBefore(t) if t.as_nanos() == 33 * 53 * 800));
+    }
+
+    #[test]
+    fn a_negative_overhead_charges_less_than_the_ip_packet() {
+        let mut rig = Rig::of("cake", &[TEN_MBIT, ("undercharge", 50)]);
+        rig.fill(2, &packet(0, 1514));
+        assert!(matches!(rig.dequeue(), Dequeued::Packet(_)));
+        assert!(matches!(rig.dequeue(), Dequeued::NotBefore(t) if t.as_nanos() == (1500 - 50) * 800));
+    }
+
+    #[test]
+    fn wash_clears_the_code_point_after_the_tin_was_chosen() {
+        let mut rig = Rig::of("cake", &[TEN_MBIT, ("wash", 1)]);
+        rig.enqueue(Packet { tos: 46 << 2, ..packet(0, 1514) });
+        assert!(matches!(rig.dequeue(), Dequeued::Packet(packet) if packet.tos == 0));
     }
 }

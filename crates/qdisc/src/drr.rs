@@ -13,8 +13,8 @@ use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTi
 use crate::ledger::Ledger;
 use crate::pfifo::Pfifo;
 use crate::{
-    Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Filter, Inner, Qdisc, Row, filtered,
-    nothing_derived,
+    Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Filter, Inner, Part, PartKind, Qdisc, Row,
+    filtered, nothing_derived,
 };
 
 pub(crate) const ROW: Row = Row {
@@ -111,6 +111,15 @@ impl Qdisc for Drr {
 
     fn kind(&self) -> &'static str {
         ROW.name
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let part = |class: &Turn| {
+            let (sent, backlog) = (class.child.counters(), class.child.backlog());
+            let kind = PartKind::Class { minor: class.minor, parent: 0, leaf: true };
+            Part { kind, counters: crate::class_counters(&sent, &backlog).to_vec() }
+        };
+        self.classes.iter().map(part).collect()
     }
 
     fn visit_children(&self, show: &mut dyn FnMut(&dyn Qdisc)) {

@@ -41,6 +41,8 @@ const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
 const MOST: u64 = u32::MAX as u64;
 const RATE_MOST: u64 = 10_000_000_000_000;
+/// The kernel takes it in 32 bits of bytes per second.
+const MAXRATE_MOST: u64 = (u32::MAX as u64 - 1) * 8;
 const BANDS: usize = 3;
 /// A packet never delays its flow for longer. [linux-6.12 sch_fq.c fq_dequeue]
 const LONGEST_GAP: u64 = SECOND;
@@ -82,14 +84,14 @@ const PARAMETERS: &[Parameter] = &[
         "maxrate",
         ParameterUnit::Rate,
         None,
-        (8, RATE_MOST),
+        (8, MAXRATE_MOST),
         "rate that no flow exceeds; not given: none",
     ),
     Parameter::new(
         "buckets",
         ParameterUnit::Number,
         Some(1024),
-        (1, 1 << 18),
+        (2, 1 << 18),
         "without effect: flows are found at once",
     ),
     Parameter::flag("pacing", true, "hold flows to the rates of their sockets and `maxrate`"),
@@ -235,6 +237,7 @@ struct OwnCounters {
 }
 
 fn derive(given: &mut Parameters, device: &Attachment) -> Result<(), ParameterError> {
+    given.set("buckets", given.require("buckets")?.next_power_of_two());
     given.set_default("quantum", 2 * u64::from(device.mtu));
     given.set_default("initial_quantum", 10 * u64::from(device.mtu));
     priority::check(given.require("priomap")?, BANDS as u64)
@@ -335,9 +338,10 @@ impl Qdisc for Fq {
         let flows = self.flows.len() as u64;
         let throttled = self.throttled.len() as u64;
         show("flows", flows);
-        show("inactive_flows", flows - throttled - u64::from(self.ready));
+        show("inactive", flows - throttled - u64::from(self.ready));
         show("throttled_flows", throttled);
-        show("fastpath_packets", self.own.fast_path);
+        show("gc", 0);
+        show("fastpath", self.own.fast_path);
         show("throttled", self.own.throttled);
         show("ce_mark", self.own.ce_marks);
         show("flows_plimit", self.own.flow_limit_drops);
@@ -600,12 +604,12 @@ mod tests {
     fn what_is_due_now_passes_an_idle_queue_at_once() {
         let mut rig = Rig::of("fq", &[]);
         rig.enqueue(charged(0, 1514));
-        assert_eq!((rig.counter("fastpath_packets"), rig.counter("flows")), (1, 0));
+        assert_eq!((rig.counter("fastpath"), rig.counter("flows")), (1, 0));
     }
 
     #[test]
     fn a_new_flow_sends_ten_packets_before_its_turn_ends() {
-        let mut rig = Rig::of("fq", &[("maxrate", 10_000_000_000_000), ("pacing", 0)]);
+        let mut rig = Rig::of("fq", &[("maxrate", 30_000_000_000), ("pacing", 0)]);
         rig.fill(30, &charged(0, 1514));
         rig.fill(30, &charged(1, 1514));
         let order: Vec<u32> = departures(&mut rig).iter().map(|(flow, _)| *flow).collect();
@@ -614,7 +618,7 @@ mod tests {
 
     #[test]
     fn sockets_share_bytes_equally() {
-        let mut rig = Rig::of("fq", &[("maxrate", 10_000_000_000_000), ("pacing", 0), ("flow_limit", 1000)]);
+        let mut rig = Rig::of("fq", &[("maxrate", 30_000_000_000), ("pacing", 0), ("flow_limit", 1000)]);
         rig.fill(100, &charged(0, 1514));
         rig.fill(750, &charged(1, 200));
         let left = departures(&mut rig);

@@ -81,7 +81,7 @@ const PARAMETERS: &[Parameter] = &[
         name: "memory_limit",
         unit: ParameterUnit::Bytes,
         default: Some(32 << 20),
-        least: 1,
+        least: 0,
         most: u32::MAX as u64,
         meaning: "bytes of kernel memory (truesize) held at most",
     },

@@ -88,7 +88,7 @@ const PARAMETERS: &[Parameter] = &[
         "ecn_prob",
         ParameterUnit::Number,
         Some(10),
-        (0, 100),
+        (0, 99),
         "per cent up to which packets are marked, not dropped",
     ),
     Parameter::flag("ecn", false, "mark ECN-capable packets instead of dropping them"),

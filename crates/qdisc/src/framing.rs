@@ -11,6 +11,12 @@ pub(crate) const OVERHEAD: Parameter = Parameter::new(
     (0, 65_535),
     "bytes charged for each packet beside its frame",
 );
+/// What a link has less than the packet that is charged: a negative `overhead` in `tc`.
+pub(crate) const fn undercharge(name: &'static str) -> Parameter {
+    let meaning = "bytes of each packet not charged: a negative overhead";
+    Parameter::new(name, ParameterUnit::Number, Some(0), (0, 64), meaning)
+}
+
 pub(crate) const MPU: Parameter =
     Parameter::new("mpu", ParameterUnit::Bytes, Some(0), (0, 65_535), "bytes charged at least");
 pub(crate) const LINKLAYER: Parameter =

@@ -23,7 +23,8 @@ use crate::framing::{self, Framing};
 use crate::ledger::Ledger;
 use crate::pfifo::Pfifo;
 use crate::{
-    Attachment, Backlog, Class, Counters, Dequeued, Desk, Enqueued, Filter, Inner, Qdisc, Row, filtered,
+    Attachment, Backlog, Class, Counters, Dequeued, Desk, Enqueued, Filter, Inner, Part, PartKind, Qdisc,
+    Row, filtered,
 };
 
 pub(crate) const ROW: Row = Row {
@@ -345,6 +346,10 @@ impl Qdisc for Htb {
         self.ledger.counters()
     }
 
+    fn parts(&self) -> Vec<Part> {
+        (0..self.classes.len()).map(|place| self.part(place)).collect()
+    }
+
     fn own_counters(&self, show: &mut dyn FnMut(&'static str, u64)) {
         let total = |of: fn(&Node) -> u64| self.classes.iter().map(of).sum();
         show("lended", total(|node| node.lended));
@@ -373,6 +378,38 @@ impl Qdisc for Htb {
 }
 
 impl Htb {
+    fn part(&self, place: usize) -> Part {
+        let node = &self.classes[place];
+        let parent = node.parent.map_or(0, |parent| self.classes[parent].minor);
+        let (sent, backlog) = self.passed(place);
+        let mut counters = crate::class_counters(&sent, &backlog).to_vec();
+        counters.extend([
+            ("lended", node.lended as i64),
+            ("borrowed", node.borrowed as i64),
+            ("giants", 0),
+            ("tokens", node.rate.tokens >> TICK_SHIFT),
+            ("ctokens", node.ceil.tokens >> TICK_SHIFT),
+        ]);
+        Part { kind: PartKind::Class { minor: node.minor, parent, leaf: node.leaf.is_some() }, counters }
+    }
+
+    /// What the leaves below a class counted, and what they hold.
+    fn passed(&self, place: usize) -> (Counters, Backlog) {
+        let node = &self.classes[place];
+        if let Some(leaf) = &node.leaf {
+            return (leaf.child.counters(), leaf.child.backlog());
+        }
+        let mut sum = (Counters::default(), Backlog::default());
+        for (sent, backlog) in node.children.iter().map(|&child| self.passed(child)) {
+            sum.0.sent_bytes += sent.sent_bytes;
+            sum.0.sent_packets += sent.sent_packets;
+            sum.0.dropped += sent.dropped;
+            sum.1.packets += backlog.packets;
+            sum.1.bytes += backlog.bytes;
+        }
+        sum
+    }
+
     #[inline]
     fn classify(&self, packet: &Packet) -> Option<usize> {
         if self.filters.is_empty() {

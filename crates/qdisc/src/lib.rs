@@ -128,6 +128,31 @@ pub struct Counters {
     pub marked: u64,
 }
 
+/// A part of a discipline with counters of its own, under the names of `tc -s -j`: a tin or a class.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// What it is.
+    pub kind: PartKind,
+    /// Its counters and levels.
+    pub counters: Vec<(&'static str, i64)>,
+}
+
+/// What a part is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PartKind {
+    /// A tin of `cake`.
+    Tin,
+    /// A class by its minor number and that of its parent, 0 being the discipline itself.
+    Class {
+        /// Its number.
+        minor: u16,
+        /// Its parent's.
+        parent: u16,
+        /// It holds a discipline.
+        leaf: bool,
+    },
+}
+
 /// A queueing discipline. The device calls `dequeue` whenever it can send; a shaper answers
 /// [`Dequeued::NotBefore`] and the device asks again then.
 pub trait Qdisc: Send {
@@ -148,6 +173,10 @@ pub trait Qdisc: Send {
     fn own_counters(&self, _show: &mut dyn FnMut(&'static str, u64)) {}
     /// The levels of this kind only that may be negative (tokens), likewise.
     fn own_levels(&self, _show: &mut dyn FnMut(&'static str, i64)) {}
+    /// Its parts that have counters of their own, in the order in which `tc -s` shows them.
+    fn parts(&self) -> Vec<Part> {
+        Vec::new()
+    }
     /// The kind, as `tc` calls it.
     fn kind(&self) -> &'static str;
     /// Shows the children, of a discipline that has them.
@@ -169,6 +198,19 @@ pub fn visit(root: &dyn Qdisc, show: &mut dyn FnMut(u32, &dyn Qdisc)) {
 fn visit_below(qdisc: &dyn Qdisc, depth: u32, show: &mut dyn FnMut(u32, &dyn Qdisc)) {
     show(depth, qdisc);
     qdisc.visit_children(&mut |child| visit_below(child, depth + 1, show));
+}
+
+/// What `tc -s class` shows of every class.
+pub(crate) fn class_counters(sent: &Counters, backlog: &Backlog) -> [(&'static str, i64); 7] {
+    [
+        ("bytes", sent.sent_bytes as i64),
+        ("packets", sent.sent_packets as i64),
+        ("drops", sent.dropped as i64),
+        ("overlimits", sent.overlimits as i64),
+        ("requeues", sent.requeues as i64),
+        ("backlog", backlog.bytes as i64),
+        ("qlen", i64::from(backlog.packets)),
+    ]
 }
 
 /// What the device tells a discipline when it is attached.

@@ -24,6 +24,7 @@ use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters
 
 use self::delay::{DISTRIBUTIONS, Spread};
 use self::loss::{Correlated, FourState, Loss, Share, Transitions};
+use crate::framing;
 use crate::ledger::Ledger;
 use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row};
 
@@ -57,7 +58,7 @@ const PARAMETERS: &[Parameter] = &[
         "limit",
         ParameterUnit::Packets,
         Some(1000),
-        (1, WHOLE),
+        (0, WHOLE),
         "packets inside at most, those delayed too",
     ),
     time("delay", "one-way delay"),
@@ -104,6 +105,7 @@ const PARAMETERS: &[Parameter] = &[
         (0, 65_535),
         "bytes that `rate` counts for each packet beside its frame",
     ),
+    framing::undercharge("packet_undercharge"),
     Parameter::new(
         "cell_size",
         ParameterUnit::Number,
@@ -178,6 +180,7 @@ struct Chance {
 struct Line {
     rate: Rate,
     overhead: u64,
+    undercharge: u64,
     cell: u64,
     cell_overhead: u64,
 }
@@ -271,6 +274,7 @@ fn line_of(given: &Parameters) -> Result<Option<Line>, ParameterError> {
     Ok(Some(Line {
         rate: Rate::from_bits_per_sec(rate),
         overhead: given.require("packet_overhead")?,
+        undercharge: given.require("packet_undercharge")?,
         cell: given.require("cell_size")?,
         cell_overhead: given.require("cell_overhead")?,
     }))
@@ -469,7 +473,7 @@ impl Netem {
 
 impl Line {
     fn time_for(&self, length: u32) -> Span {
-        let length = u64::from(length) + self.overhead;
+        let length = (u64::from(length) + self.overhead).saturating_sub(self.undercharge);
         let length = if self.cell == 0 {
             length
         } else {

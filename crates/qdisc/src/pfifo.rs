@@ -27,7 +27,7 @@ const PARAMETERS: &[Parameter] = &[Parameter {
     name: "limit",
     unit: ParameterUnit::Packets,
     default: None,
-    least: 1,
+    least: 0,
     most: u32::MAX as u64,
     meaning: "packets held at most; not given: `txqueuelen` of the device",
 }];
@@ -41,7 +41,7 @@ pub(crate) struct Pfifo {
 impl Pfifo {
     /// Holds at most `limit` packets.
     pub fn new(limit: u32) -> Self {
-        Pfifo { queue: Fifo::default(), limit: limit.max(1) }
+        Pfifo { queue: Fifo::default(), limit }
     }
 }
 

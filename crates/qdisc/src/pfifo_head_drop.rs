@@ -19,7 +19,7 @@ pub(crate) const ROW: Row = Row {
         "limit",
         ParameterUnit::Packets,
         None,
-        (1, u32::MAX as u64),
+        (0, u32::MAX as u64),
         "packets held at most; not given: `txqueuelen` of the device",
     )],
     classful: false,
@@ -47,6 +47,9 @@ impl Qdisc for PfifoHeadDrop {
     fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
         if self.queue.backlog().packets < self.limit {
             return self.queue.append(packet, desk);
+        }
+        if self.limit == 0 {
+            return self.queue.tail_drop(packet, desk);
         }
         self.queue.drop_head(DropReason::Overlimit, desk);
         self.queue.append(packet, desk);
@@ -82,5 +85,12 @@ mod tests {
         let answers: Vec<_> = (0..5).map(|n| rig.enqueue(numbered(0, n))).collect();
         assert_eq!(answers[2..], [Enqueued::Queued, Enqueued::Congestion, Enqueued::Congestion]);
         assert_eq!(rig.drain(), [2, 3, 4]);
+    }
+
+    #[test]
+    fn a_limit_of_nothing_lets_nothing_in() {
+        let mut rig = Rig::of("pfifo_head_drop", &[("limit", 0)]);
+        assert_eq!(rig.enqueue(numbered(0, 0)), Enqueued::Dropped);
+        assert!(rig.drain().is_empty());
     }
 }

@@ -57,7 +57,7 @@ const PARAMETERS: &[Parameter] = &[
         "probability",
         ParameterUnit::Fraction,
         Some(85_899_345),
-        (0, u32::MAX as u64),
+        (1, u32::MAX as u64),
         "probability at the upper threshold",
     ),
     Parameter::new(
@@ -98,8 +98,12 @@ fn derive(given: &mut Parameters, _device: &Attachment) -> Result<(), ParameterE
     let max = given.given("max").unwrap_or_else(|| given.given("min").map_or(limit / 4, |min| 3 * min));
     let min = given.given("min").unwrap_or(max / 3);
     let burst = given.given("burst").unwrap_or((2 * min + max) / (3 * packet));
-    if max <= min {
-        let why = format!("({min}) is not below `max` ({max}): give both, min < max < limit");
+    if given.given("nodrop") == Some(1) && given.given("ecn") != Some(1) {
+        let why = "means something with `ecn` only: write `ecn nodrop`".to_owned();
+        return Err(ParameterError::Conflict { name: "nodrop", why });
+    }
+    if max < min {
+        let why = format!("({min}) is above `max` ({max}): give both, min < max < limit");
         return Err(ParameterError::Conflict { name: "min", why });
     }
     if weight_for(min, burst, packet).is_none() {
@@ -280,6 +284,6 @@ mod tests {
         let given = [("limit", 400_000), ("avpkt", 1000), ("min", 5000), ("max", 4000)];
         let given = Parameters::new(given.iter().map(|(name, value)| ((*name).into(), *value)).collect());
         let told = crate::registry::resolve("red", &given, &Attachment::default()).unwrap_err().to_string();
-        assert!(told.contains("`min` (5000) is not below `max` (4000)"), "{told}");
+        assert!(told.contains("`min` (5000) is above `max` (4000)"), "{told}");
     }
 }

@@ -42,7 +42,7 @@ const PARAMETERS: &[Parameter] = &[
         "limit",
         ParameterUnit::Packets,
         Some(127),
-        (1, MOST),
+        (2, MOST),
         "packets held at most, over all slots",
     ),
     Parameter::new(

@@ -90,6 +90,9 @@ struct Tbf {
     ledger: Ledger,
 }
 
+/// Sizes above are charged as they are.
+const LARGEST_FRAMED: u64 = 1 << 30;
+
 /// Tokens in nanoseconds of sending time.
 struct Bucket {
     rate: Rate,
@@ -99,9 +102,9 @@ struct Bucket {
 
 fn derive(given: &mut Parameters, _device: &Attachment) -> Result<(), ParameterError> {
     let (rate, burst) = (given.require("rate")? / 8, given.require("burst")?);
-    if given.given("peakrate").is_some() != given.given("mtu").is_some() {
-        let why = "and `peakrate` need each other: give both, or none".to_owned();
-        return Err(ParameterError::Conflict { name: "mtu", why });
+    if given.given("peakrate").is_some() && given.given("mtu").is_none() {
+        let why = "needs `mtu`, the size of its bucket: give both, or none".to_owned();
+        return Err(ParameterError::Conflict { name: "peakrate", why });
     }
     let (limit, latency) = (given.given("limit"), given.given("latency"));
     let by_latency = |latency: u64| {
@@ -132,9 +135,13 @@ fn bytes_in(bytes_per_sec: u64, ns: u64) -> u64 {
 }
 
 fn build(given: &Parameters, _device: &Attachment, inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
-    let (burst, mtu) = (given.require("burst")?, given.given("mtu").unwrap_or(u64::MAX));
-    let bucket = Bucket::full(given.require("rate")?, burst);
-    let peak = given.given("peakrate").map(|rate| Bucket::full(rate, mtu));
+    let framing = Framing::from_parameters(given)?;
+    let burst = given.require("burst")?;
+    let mtu = given.given("peakrate").and_then(|_| given.given("mtu")).unwrap_or(u64::from(u32::MAX));
+    // A bucket holds what the largest packet is charged for. [linux-6.12 sch_tbf.c tbf_change]
+    let charged = |size: u64| u64::from(framing.charged(size.min(LARGEST_FRAMED) as u32)).max(size);
+    let bucket = Bucket::full(given.require("rate")?, charged(burst));
+    let peak = given.given("peakrate").map(|rate| Bucket::full(rate, charged(mtu)));
     let child = match inner.child {
         Some(child) => child,
         None => Box::new(Bfifo::new(given.require("limit")?)),
@@ -142,7 +149,7 @@ fn build(given: &Parameters, _device: &Attachment, inner: Inner) -> Result<Box<d
     Ok(Box::new(Tbf {
         bucket,
         peak,
-        framing: Framing::from_parameters(given)?,
+        framing,
         checkpoint: SimTime::ZERO,
         longest: burst.min(mtu),
         head: None,
@@ -155,7 +162,7 @@ impl Qdisc for Tbf {
     #[inline]
     fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
         self.ledger.arrive(&packet);
-        if u64::from(self.framing.charged(packet.frame_length())) > self.longest {
+        if u64::from(packet.frame_length()) > self.longest {
             self.ledger.drop(&packet);
             desk.refuse(packet, DropReason::TooLong);
             return Enqueued::Dropped;

@@ -32,6 +32,7 @@ pub mod scenario;
 mod schedule;
 mod socket;
 mod stage;
+mod standing;
 mod sysctl;
 mod timers;
 mod transport;

@@ -83,6 +83,8 @@ impl Watch for () {
 pub struct Outcome {
     /// Each table as an Arrow IPC stream.
     pub tables: Vec<(&'static str, Vec<u8>)>,
+    /// The disciplines as they stand at the end, as JSON: see [`crate::standing`].
+    pub disciplines: String,
     /// The capture of each host that was to have one, as pcapng.
     pub captures: Vec<(String, Vec<u8>)>,
     /// What it took.
@@ -253,8 +255,9 @@ impl World {
     fn finish(mut self) -> Outcome {
         self.stage.cost.sim_ns = self.stage.now.as_nanos();
         self.sample_last();
+        let disciplines = self.standing();
         let Stage { journal, captures, cost, .. } = self.stage;
-        Outcome { tables: journal.record.finish(), captures: captures.finish(), cost }
+        Outcome { tables: journal.record.finish(), disciplines, captures: captures.finish(), cost }
     }
 }
 

@@ -5,7 +5,7 @@ backend cannot see is absent from its tables; nothing is made up for it.
 """
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -57,6 +57,8 @@ class RunResult:
     """pcapng by host, where they were asked for."""
     notes: Mapping[str, Any] = field(default_factory=dict)
     """What a backend has to say of where it ran, for the manifest."""
+    qdiscs: Sequence[Mapping[str, Any]] = ()
+    """The disciplines at the end, as `tc -s -j qdisc show` has them (`backends/standing.py`)."""
 
 
 class Clock(enum.Enum):

@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from tailback import _core
 from tailback.backends import Clock, Progress, RunCancelled, RunFailed, RunResult, Scenario, Unsuitable
+from tailback.backends.standing import of_simulator
 
 
 class Sim:
@@ -42,4 +43,5 @@ class Sim:
         except (ValueError, RuntimeError) as error:
             raise RunFailed(str(error)) from error
         tables = {name: pa.ipc.open_stream(stream).read_all() for name, stream in found["tables"].items()}
-        return RunResult(tables, found["cost"], found["captures"])
+        standing = of_simulator(scenario, json.loads(found["qdiscs"]))
+        return RunResult(tables, found["cost"], found["captures"], qdiscs=standing)

@@ -99,9 +99,12 @@ def run(  # one argument per option of the command line
         bool, typer.Option("--dry-run", help="List the runs, which are complete, and how long the others take.")
     ] = False,
     as_json: Json = False,
+    show_qdiscs: Annotated[
+        bool, typer.Option("--show-qdiscs", help="Print the disciplines of each run at its end, as `tc -s qdisc` does.")
+    ] = False,
 ) -> None:
     """Run an experiment: every configuration, every repetition; complete runs are not run again."""
-    from tailback import scenario, sweep
+    from tailback import results, scenario, sweep
     from tailback.cli import live, show
 
     settings = _settings(sets, seed, repeat)
@@ -117,6 +120,8 @@ def run(  # one argument per option of the command line
         show.document(sweep.report(carried))
     else:
         show.carried(carried, experiment.title)
+        if show_qdiscs:
+            show.standing(results.open_results(carried.folder), carried)
     show.failed(carried)
     raise typer.Exit(1 if carried.failed else 0)
 

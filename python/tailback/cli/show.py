@@ -18,9 +18,11 @@ from rich.text import Text
 
 from tailback.analysis.repetitions import HEADLINE, Column, configurations
 from tailback.analysis.warmup import warming_up
+from tailback.cli import qdiscs
 from tailback.cli.catalogue import Explanation
 from tailback.cli.console import PIPE_WIDTH, counted, emit, stderr, stdout
 from tailback.papers import Row
+from tailback.results import Results
 from tailback.scenario import LintWarning
 from tailback.sweep import Carried, Preview
 from tailback.sweep.preview import document as as_document
@@ -105,6 +107,14 @@ def _unsteady(done: Carried) -> None:
             f"up to {latest:g} s: see `steady_from_s` in their summaries",
             markup=False,
         )
+
+
+def standing(found: Results, done: Carried) -> None:
+    """The disciplines of each run of this experiment at its end."""
+    of_these = {outcome.run.name for outcome in done.outcomes if outcome.status == "ok"}
+    for run in found.runs:
+        if run.name in of_these:
+            print(f"\n# {run.name}\n{qdiscs.text(run.qdiscs)}")
 
 
 def failed(done: Carried) -> None:

@@ -6,6 +6,7 @@
       runs/<axes>-r<repetition>-<hash>/   a run, complete by construction: it was renamed into place
         manifest.json               the resolved scenario and all that is needed to repeat it
         summary.json                the numbers of design §4, over the measurement window
+        qdiscs.json                 the disciplines at the end, as `tc -s -j qdisc show` has them
         client.pcapng …             captures, where they were asked for
         flows.parquet tcp_info.parquet …  the tables of `docs/contracts.md`, units in the column metadata
       failures/<run>.json           runs that ended badly, with their message

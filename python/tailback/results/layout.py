@@ -11,6 +11,7 @@ FAILURES = "failures"
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
 CAPTURE = ".pcapng"
+QDISCS = "qdiscs.json"
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

@@ -86,6 +86,13 @@ class RunFolder:
         return tables.to_polars(self.table(name))
 
     @property
+    def qdiscs(self) -> list[dict[str, Any]]:
+        """The disciplines at the end, as `tc -s -j qdisc show` has them; none in results of before there were any."""
+        file = self.path / store.QDISCS
+        found: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
+        return found
+
+    @property
     def captures(self) -> dict[str, Path]:
         """The pcapng files of the run, by host."""
         return {file.stem: file for file in sorted(self.path.glob(f"*{store.CAPTURE}"))}

@@ -19,11 +19,11 @@ import pyarrow as pa
 from tailback.results import durable, provenance, tables
 from tailback.results.errors import FolderTaken, ResultsUnwritable
 from tailback.results.identity import RunPlan, digest
-from tailback.results.layout import CAPTURE, EXPERIMENT, FAILURES, MANIFEST, RUNS, SOURCE, SUMMARY, read_json
+from tailback.results.layout import CAPTURE, EXPERIMENT, FAILURES, MANIFEST, QDISCS, RUNS, SOURCE, SUMMARY, read_json
 
 __all__ = [
-    "CAPTURE", "EXPERIMENT", "FAILURES", "MANIFEST", "RUNS", "SOURCE", "SUMMARY", "ExperimentPlan", "Finished",
-    "Status", "Store", "claim", "default_folder",
+    "CAPTURE", "EXPERIMENT", "FAILURES", "MANIFEST", "QDISCS", "RUNS", "SOURCE", "SUMMARY", "ExperimentPlan",
+    "Finished", "Status", "Store", "claim", "default_folder",
 ]  # fmt: skip
 
 Status: TypeAlias = Literal["ok", "failed", "invalid"]
@@ -69,6 +69,8 @@ class Finished:
     """pcapng by host."""
     notes: Mapping[str, Any] = field(default_factory=dict)
     """What the backend noted of where it ran."""
+    qdiscs: Sequence[Mapping[str, Any]] = ()
+    """The disciplines at the end, as `tc -s -j qdisc show` has them."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,8 @@ class Store:
         contents = {name + tables.SUFFIX: tables.to_parquet(table) for name, table in finished.tables.items()}
         contents |= {f"{host}{CAPTURE}": capture for host, capture in finished.captures.items()}
         contents[SUMMARY] = _json(finished.summary)
+        if finished.qdiscs:
+            contents[QDISCS] = _json(finished.qdiscs)
         manifest = self._manifest(run, finished)
         manifest["tables"] = {name: {"rows": table.num_rows} for name, table in finished.tables.items()}
         contents[MANIFEST] = _json(manifest)
@@ -269,5 +273,5 @@ def _locked(path: Path) -> Iterator[None]:
             os.close(descriptor)
 
 
-def _json(document: Mapping[str, Any]) -> bytes:
+def _json(document: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> bytes:
     return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()

@@ -6,8 +6,11 @@ shape in `tc` (`delay 10ms 2ms 25%`, `loss gemodel 1% 25%`, `bands 3 priomap 1 2
 units: rates, sizes and times as in `units.py`; a bare number is bit/s, bytes, microseconds (nanoseconds for netem) or
 per cent.                                                   [iproute2 tc(8), tc_util.c, q_*.c; linux-6.12 pkt_sched.h]
 
-Deviations: `180p` is taken for a number of packets, which `tc` prints and does not read; `tc`'s abbreviations, the
-same option twice and rates in per cent of a device's speed are refused.
+As in `tc`, of an option given twice the last counts, an option of 0 is often one not given, and what the kernel cuts to
+its range is cut here. `python -m conformance.tc` holds all this against a real `tc` on a real kernel.
+
+Deviations: `180p` is taken for a number of packets, which `tc` prints and does not read; `tc`'s abbreviations and rates
+in per cent of a device's speed are refused; so are values below zero that `tc` lets wrap around.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from fractions import Fraction
 from tailback.scenario import units
 from tailback.scenario.errors import WordError, nearest_hint
 from tailback.scenario.registry import Parameter
-from tailback.scenario.units import shown
+from tailback.scenario.units import LARGEST, shown
 
 #: All of something, as the kernel holds shares: 2^32 - 1.
 WHOLE = 2**32 - 1
@@ -70,11 +73,27 @@ def options(words: Sequence[str], table: Table) -> Options:
     rest, found = Words(words), Options()
     while (word := rest.next()) is not None:
         given = _option(word, rest, table)
-        for name in given:
-            if name in found:
-                raise WordError(f"`{name}` of `{table.kind}` is given twice", "remove one of the two")
-        found.update(given)
-    return found
+        for name in given.keys() & found.keys() & set(_ONCE.get(table.kind, ())):
+            raise WordError(f"`{name}` of `{table.kind}` is given twice", "remove one of the two")
+        found.update(_added(found, given) if table.kind == "cake" else given)
+    _check_companions(words, found, table.kind)
+    return {name: value for name, value in found.items() if value or (table.kind, name) not in _ZERO_IS_NOT_GIVEN}
+
+
+def _added(found: Options, given: Options) -> Options:
+    """The overheads of two of `cake`'s links add up, and `raw` ends when there is one."""
+    if _LINK_OVERHEAD not in given:
+        return given
+    rest = {name: value for name, value in given.items() if name != _LINK_OVERHEAD}
+    return {**rest, "overhead": found.get("overhead", 0) + given[_LINK_OVERHEAD], "raw": 0}
+
+
+def _check_companions(words: Sequence[str], found: Options, kind: str) -> None:
+    """Options that say something only beside others."""
+    for names, needed in _COMPANIONS.get(kind, ()):
+        for word in names:
+            if word in words and not any(name in found for name in needed):
+                raise WordError(f"`{word}` of `{kind}` needs `{needed[0]}`", f"give `{needed[0]}` too, or leave it out")
 
 
 def value_of(parameter: Parameter, word: str, kind: str) -> int:
@@ -83,7 +102,10 @@ def value_of(parameter: Parameter, word: str, kind: str) -> int:
         value = _READERS[parameter.unit](parameter, word, kind)
     except WordError as error:
         raise WordError(f"`{parameter.name}` of `{kind}`: {error.message}", error.hint) from None
-    return within(parameter, value, word, kind)
+    value = _cut(value, _CUT.get((kind, parameter.name), (0, LARGEST)))
+    if value == 0 and (kind, parameter.name) in _ZERO_IS_NOT_GIVEN:
+        return 0
+    return within(parameter, max(value, _LEAST.get((kind, parameter.name), 0)), word, kind)
 
 
 def within(parameter: Parameter, value: int, word: str, kind: str) -> int:
@@ -93,6 +115,10 @@ def within(parameter: Parameter, value: int, word: str, kind: str) -> int:
         message = f"`{parameter.name}` of `{kind}`: `{shown(word)}` is out of range"
         raise WordError(message, f"it must lie between {least} and {most}")
     return value
+
+
+def _cut(value: int, within: tuple[int, int]) -> int:
+    return min(max(value, within[0]), within[1])
 
 
 def written(parameter: Parameter, value: int) -> str:
@@ -133,7 +159,8 @@ def _switched_off(word: str, table: Table) -> str:
 # -- values
 
 
-_BARE_TIME_NS = {"netem": 1}
+#: Where a time without a unit is in ns and not in µs.
+_BARE_TIMES_NS = {("fq", "timer_slack"), *(("netem", name) for name in ("delay", "jitter", "slot_min", "slot_max"))}
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,20}|0[xX][0-9a-fA-F]{1,16}")
 
 #: Where `tc` takes bytes as a plain number, without a unit.
@@ -144,6 +171,40 @@ _PLAIN_BYTES = {
 
 #: Where `tc` takes a number of packets as it takes sizes (`10k`).
 _SIZED_PACKETS = {("pfifo", "limit"), ("pfifo_head_drop", "limit"), ("netem", "limit")}
+
+#: What is not given if it is 0.                                                    [iproute2 q_*.c] [conformance.tc]
+_ZERO_IS_NOT_GIVEN = {
+    *((kind, name) for kind in ("codel", "fq_codel") for name in ("limit", "target", "interval")),
+    *((kind, name) for kind in ("pie", "fq_pie") for name in ("limit", "target", "tupdate", "alpha", "beta")),
+    *(("fq_codel", name) for name in ("flows", "quantum", "drop_batch")),
+    *(("fq_pie", name) for name in ("flows", "quantum")),
+    *(("sfq", name) for name in ("quantum", "flows", "depth", "divisor", "burst")),
+    *(("cake", name) for name in ("bandwidth", "rtt", "memlimit")),
+    ("fq", "buckets"), ("red", "burst"), ("red", "min"), ("red", "max"), ("htb", "quantum"),
+}  # fmt: skip
+
+#: What the kernel, or `tc`, cuts to a range without a word.
+_CUT: Mapping[tuple[str, str], tuple[int, int]] = {
+    ("sfq", "flows"): (0, 65_408), ("fq", "quantum"): (256, 1 << 20),
+    ("htb", "prio"): (0, 7), ("htb", "r2q"): (1, LARGEST),
+}  # fmt: skip
+
+#: What is raised to this least by the kernel, unless it is 0 and so not given.
+_LEAST: Mapping[tuple[str, str], int] = {("fq_codel", "quantum"): 256, ("sfq", "quantum"): 256}
+
+#: What `tc` lets nobody say twice.
+_ONCE: Mapping[str, Sequence[str]] = {
+    "tbf": ("rate", "burst", "limit", "latency", "peakrate", "mtu", "mpu"),
+    "htb": ("rate", "ceil"),
+}
+
+#: Words that say something only beside one of these options.
+_COMPANIONS: Mapping[str, Sequence[tuple[Sequence[str], Sequence[str]]]] = {
+    "netem": ((("distribution",), ("jitter",)), (("ecn",), ("loss", "p13", "p"))),
+    "sfq": (
+        (("min", "max", "avpkt", "burst", "probability", "ecn", "harddrop"), ("redflowlimit",)),
+    ),
+}  # fmt: skip
 
 #: Written in hexadecimal, as all numbers of classes.
 _HEXADECIMAL = {("htb", "default")}
@@ -178,18 +239,20 @@ def _bytes(parameter: Parameter, word: str, kind: str) -> int:
     return units.size(word)
 
 
-def _time(_parameter: Parameter, word: str, kind: str) -> int:
+def _time(parameter: Parameter, word: str, kind: str) -> int:
     bare = _decimal(word)
     if bare is not None:
-        return int(bare * _BARE_TIME_NS.get(kind, 1000))
+        return int(bare * (1 if (kind, parameter.name) in _BARE_TIMES_NS else 1000))
     return units.time(word)
 
 
-def _rate(_parameter: Parameter, word: str, _kind: str) -> int:
+def _rate(_parameter: Parameter, word: str, kind: str) -> int:
     if word.endswith("%"):
         raise WordError(f"`{shown(word)}` is a share of a device's speed", "write the rate itself: 100mbit")
     bare = _decimal(word)
     bits = units.rate(word) if bare is None else int(bare)
+    if bits == 0 and kind == "cake":
+        return 0
     if bits == 0:
         raise WordError(f"`{word}` is a rate at which nothing moves", "give a rate above zero, such as 100mbit")
     return bits
@@ -253,6 +316,7 @@ _WRITERS: Mapping[str, Callable[[Parameter, int], str]] = {
 def minor(word: str) -> int:
     """The number of a class: `1:10`, `:10` or `10`, in hexadecimal."""
     major, colon, number = word.rpartition(":")
+    number = number.removeprefix("0x") if not colon else number
     digits = (number or "0") + (major if colon else "")
     if not re.fullmatch(r"[0-9a-fA-F]+", digits) or len(number) > 4 or len(major) > 4:
         raise WordError(f"`{shown(word)}` is not the number of a class", "write it as tc does, in hexadecimal: 1:10")
@@ -271,12 +335,20 @@ def positional(*names: str) -> Form:
         }
         for name in names[1:]:
             word = words.peek()
+            below = _BELOW_ZERO.get(name)
+            if word is not None and below is not None and re.fullmatch("-[0-9]{1,9}", word):
+                found[below] = value_of(table.require(below), (words.next() or "")[1:], table.kind)
+                continue
             if word is None or not word[:1].isdigit():
                 break
             found[name] = value_of(table.require(name), words.next() or "", table.kind)
         return found
 
     return read
+
+
+#: Where a number below zero is kept.
+_BELOW_ZERO = {"packet_overhead": "packet_undercharge"}
 
 
 def _needed(words: Words, parameter: Parameter, table: Table) -> str:
@@ -303,9 +375,12 @@ def _priomap(words: Words, table: Table) -> Options:
     bands: list[int] = []
     while len(bands) < 16 and (word := words.peek()) is not None and word.isdigit():
         bands.append(int(words.next() or ""))
-    if len(bands) != 16 or max(bands) > 15:
-        hint = "write the band of each of the 16 priorities: priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1"
-        raise WordError(f"`priomap` of `{table.kind}` names {len(bands)} bands", hint)
+    if any(band > 15 for band in bands):
+        hint = "write the bands of up to 16 priorities: priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1"
+        raise WordError(f"`priomap` of `{table.kind}` names a band {max(bands)}", hint)
+    # Of the priorities that are not named the map stays as it is.
+    usual = table.require("priomap").default or 0
+    bands += [usual >> 4 * priority & 15 for priority in range(len(bands), 16)]
     return {"priomap": sum(band << (4 * priority) for priority, band in enumerate(bands))}
 
 
@@ -343,6 +418,10 @@ def _slot(words: Words, table: Table) -> Options:
             "`slot distribution` of `netem` is not modelled", "give the least and the most gap: slot 1ms 2ms"
         )
     found = positional("slot_min", "slot_max")(words, table)
+    if found.get("slot_max", found["slot_min"]) < found["slot_min"]:
+        raise WordError(
+            "the most gap of `slot` of `netem` is less than the least", "write the least first: slot 1ms 2ms"
+        )
     while words.peek() in ("packets", "bytes"):
         name = f"slot_{words.next()}"
         found[name] = value_of(table.require(name), _needed(words, table.require(name), table), table.kind)
@@ -366,6 +445,20 @@ def _rtt(nanoseconds: int) -> Form:
     return _set(rtt=nanoseconds)
 
 
+def _cake_overhead(words: Words, table: Table) -> Options:
+    """A number, which may be below zero; what links have added is gone."""
+    word = words.next() or ""
+    if re.fullmatch("-[0-9]{1,9}", word):
+        return {"undercharge": value_of(table.require("undercharge"), word[1:], table.kind), "overhead": 0, "raw": 0}
+    return {"overhead": value_of(table.require("overhead"), word, table.kind), "undercharge": 0, "raw": 0}
+
+
+def _ignored(words: Words, _table: Table) -> Options:
+    """A rate that no kernel looks at any more."""
+    units.rate(words.next() or "")
+    return {}
+
+
 _MS = 10**6
 
 #: An interplanetary round trip is given with its own target in the kernel. [linux-6.12 sch_cake.c]
@@ -374,23 +467,27 @@ _CAKE_RTT = {
     "oceanic": 300 * _MS, "satellite": 1000 * _MS, "interplanetary": 1000 * 1000 * _MS,
 }  # fmt: skip
 
+#: What a link adds to the overhead there is.
+_LINK_OVERHEAD = "added overhead"
+
 #: Overhead, cells and smallest packet of known links. [tc-cake(8)]
 _CAKE_LINKS: dict[str, Options] = {
-    "raw": {"raw": 1, "overhead": 0, "framing": 0},
-    "conservative": {"overhead": 48, "framing": 1},
-    "ipoa-vcmux": {"overhead": 8, "framing": 1},
-    "ipoa-llcsnap": {"overhead": 16, "framing": 1},
-    "bridged-vcmux": {"overhead": 24, "framing": 1},
-    "bridged-llcsnap": {"overhead": 32, "framing": 1},
-    "pppoa-vcmux": {"overhead": 10, "framing": 1},
-    "pppoa-llc": {"overhead": 14, "framing": 1},
-    "pppoe-vcmux": {"overhead": 32, "framing": 1},
-    "pppoe-llcsnap": {"overhead": 40, "framing": 1},
-    "pppoe-ptm": {"overhead": 30, "framing": 2},
-    "bridged-ptm": {"overhead": 22, "framing": 2},
-    "docsis": {"overhead": 18, "mpu": 64, "framing": 0},
-    "ethernet": {"overhead": 38, "mpu": 84},
-    "ether-vlan": {"overhead": 4},
+    "raw": {"raw": 1, "overhead": 0, "undercharge": 0, "framing": 0},
+    "conservative": {"overhead": 48, "undercharge": 0, "raw": 0, "framing": 1},
+    "ipoa-vcmux": {_LINK_OVERHEAD: 8, "framing": 1},
+    "ipoa-llcsnap": {_LINK_OVERHEAD: 16, "framing": 1},
+    "bridged-vcmux": {_LINK_OVERHEAD: 24, "framing": 1},
+    "bridged-llcsnap": {_LINK_OVERHEAD: 32, "framing": 1},
+    "pppoa-vcmux": {_LINK_OVERHEAD: 10, "framing": 1},
+    "pppoa-llc": {_LINK_OVERHEAD: 14, "framing": 1},
+    "pppoe-vcmux": {_LINK_OVERHEAD: 32, "framing": 1},
+    "pppoe-llcsnap": {_LINK_OVERHEAD: 40, "framing": 1},
+    "pppoe-ptm": {_LINK_OVERHEAD: 30, "framing": 2},
+    "bridged-ptm": {_LINK_OVERHEAD: 22, "framing": 2},
+    "docsis": {_LINK_OVERHEAD: 18, "mpu": 64, "framing": 0},
+    "ethernet": {_LINK_OVERHEAD: 38, "mpu": 84},
+    "ether-vlan": {_LINK_OVERHEAD: 4},
+    "via-ethernet": {},
 }
 
 _SHAPER_ALIASES = {"buffer": "burst", "maxburst": "burst", "cbuffer": "cburst", "cmaxburst": "cburst"}
@@ -407,9 +504,9 @@ _HIDDEN: Mapping[str, Sequence[str]] = {
     "netem": (
         "jitter", "delay_correlation", "loss_model", "loss_correlation", "p13", "p31", "p32", "p23", "p14", "p", "r",
         "1-h", "1-k", "corrupt_correlation", "duplicate_correlation", "reorder_correlation", "packet_overhead",
-        "cell_size", "cell_overhead", "slot_min", "slot_max", "slot_packets", "slot_bytes",
+        "cell_size", "cell_overhead", "slot_min", "slot_max", "slot_packets", "slot_bytes", "packet_undercharge",
     ),
-    "cake": ("tins", "isolation", "ack_filter", "framing", "raw", "split_gso"),
+    "cake": ("tins", "isolation", "ack_filter", "framing", "raw", "split_gso", "undercharge"),
     "dualpi2": ("step_packets", "drop_on_overload", "drop_enqueue", "split_gso"),
 }  # fmt: skip
 
@@ -420,6 +517,7 @@ _FORMS: Mapping[str, Mapping[str, Form]] = {
         "weights": _weights,
         "horizon_drop": _set(horizon_action=0),
         "horizon_cap": _set(horizon_action=1),
+        "defrate": _ignored,
     },
     "prio": {"priomap": _priomap},
     "htb": {"linklayer": _linklayer},
@@ -436,7 +534,8 @@ _FORMS: Mapping[str, Mapping[str, Form]] = {
         "slot": _slot,
     },
     "cake": {
-        "unlimited": _set(),
+        "unlimited": _set(bandwidth=0),
+        "overhead": _cake_overhead,
         "besteffort": _set(tins=1), "precedence": _set(tins=4), "diffserv3": _set(tins=0),
         "diffserv4": _set(tins=2), "diffserv8": _set(tins=3),
         "flowblind": _set(isolation=1), "srchost": _set(isolation=2), "dsthost": _set(isolation=3),
@@ -461,6 +560,5 @@ _FORMS: Mapping[str, Mapping[str, Form]] = {
 _NOT_MODELLED: Mapping[tuple[str, str], str] = {
     ("fq_codel", "ce_threshold_selector"): "leave it out: `ce_threshold` holds for all packets here",
     ("cake", "autorate-ingress"): "leave it out and give the `bandwidth`",
-    ("cake", "fwmark"): "leave it out: packets have no firewall marks here",
     ("htb", "offload"): "leave it out: no device here shapes by itself",
 }

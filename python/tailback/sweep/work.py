@@ -51,7 +51,9 @@ def finish(backend: Backend, scenario: Mapping[str, Any], measure: Measure, prog
     frames = {name: plain_text(table.to_pandas()) for name, table in result.tables.items()}
     summary = summarise(frames, result.cost, measure)
     duration = time.monotonic() - clock
-    return Finished(_sorted(result), summary, result.cost, started, duration, result.captures, result.notes)
+    return Finished(
+        _sorted(result), summary, result.cost, started, duration, result.captures, result.notes, result.qdiscs
+    )
 
 
 def measure_of(run: RunPlan) -> Measure:

@@ -59,6 +59,11 @@ MS = 10**6
         ),
         ("fq nopacing maxrate 10mbps horizon_cap", {"pacing": 0, "maxrate": 80_000_000, "horizon_action": 1}),
         ("fq weights 3 2 1", {"weight_0": 3, "weight_1": 2, "weight_2": 1}),
+        ("codel limit 5 limit 6", {"limit": 6}),
+        ("fq_codel limit 0 quantum 100", {"quantum": 256}),
+        ("cake pppoe-ptm ether-vlan", {"overhead": 34, "framing": 2, "raw": 0}),
+        ("cake overhead -4", {"overhead": 0, "undercharge": 4, "raw": 0}),
+        ("netem rate 1mbit -20 48", {"rate": 10**6, "packet_undercharge": 20, "cell_size": 48}),
         ("prio bands 2 priomap " + "1 " * 16, {"bands": 2, "priomap": 0x1111_1111_1111_1111}),
         ("sfq perturb 10 headdrop", {"perturb": 10, "headdrop": 1}),
         ("htb rate 1mbit linklayer adsl overhead 24", {"rate": 10**6, "linklayer": 1, "overhead": 24}),
@@ -74,7 +79,12 @@ def test_words_mean_what_they_mean_to_tc(text: str, expected: dict[str, int]) ->
         ("netem delay", "`delay` of `netem` has no value"),
         ("netem loss 101%", "is not a share in per cent"),
         ("netem jitter 5ms", "`jitter` is not an option of `netem`"),
-        ("prio priomap 1 2", "names 2 bands"),
+        ("prio priomap 1 20", "names a band 20"),
+        ("tbf rate 1mbit rate 2mbit burst 5kb latency 1s", "is given twice"),
+        ("netem delay 10ms distribution normal", "`distribution` of `netem` needs `jitter`"),
+        ("netem ecn", "`ecn` of `netem` needs `loss`"),
+        ("netem slot 2ms 1ms", "is less than the least"),
+        ("sfq min 1000", "`min` of `sfq` needs `redflowlimit`"),
         ("htb rate 50%", "is a share of a device's speed"),
         ("fq quantum 3k", "is not a whole number"),
         ("fq_codel ce_threshold_selector 1/3", "is not modelled"),
@@ -204,7 +214,6 @@ SAME: list[str] = [
 APART: dict[str, str] = {
     "pfifo limit 180p": "`180p` is `tc`'s own way to write a number of packets, and ours to read one",
     "fq_codel limit 180p": "likewise",
-    "codel limit 5 limit 6": "we ask which of the two is meant; `tc` takes the last",
     "fq_codel ce_threshold_selector 1/3": "not modelled",
 }
 

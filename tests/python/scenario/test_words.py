@@ -108,8 +108,12 @@ def test_a_wrong_mapping_of_a_control_is_refused_with_the_remedy(
         ("fq_codel limits 5", "`limits` is not an option of `fq_codel`", "did you mean `limit`?"),
         ("fq_codel nolimit", "`nolimit` is not an option of `fq_codel`", "did you mean `limit`?"),
         ("fq_codel limit", "`limit` of `fq_codel` has no value", "packets held at most; write `limit` and a value"),
-        ("fq_codel limit 5 limit 6", "`limit` of `fq_codel` is given twice", "remove one of the two"),
-        ("fq_codel limit 0", "`limit` of `fq_codel`: `0` is out of range", "it must lie between 1 and 100000"),
+        ("htb rate 1mbit rate 2mbit", "`rate` of `htb` is given twice", "remove one of the two"),
+        (
+            "fq_codel limit 1000000",
+            "`limit` of `fq_codel`: `1000000` is out of range",
+            "it must lie between 1 and 100000",
+        ),
         (
             "fq_codel limit 10kb",
             "`limit` of `fq_codel`: `10kb` is not a number of packets",

@@ -23,7 +23,8 @@ from typing import Any
 
 from tailback.backends import Scenario
 from tailback.backends.linux.links import Hop, rate_of, rewire, states, wire
-from tailback.backends.linux.steps import IP, TC, Json, Words, run, time_word, write
+from tailback.backends.linux.steps import IP, TC, Json, Words, run, write
+from tailback.backends.linux.tc_words import words_of
 
 FIRST_PORT = 5001
 SHAPERS = {"htb": "rate", "tbf": "rate", "cake": "bandwidth", "netem": "rate"}
@@ -35,8 +36,8 @@ EVERY_HOST = {
     # A user namespace knows no other group.
     "net/ipv4/ping_group_range": "0 0",
 }
-FLAGS = {"fq_codel": ("ecn",), "codel": ("ecn",), "pie": ("ecn",), "fq_pie": ("ecn",)}
-"""Options that `tc` takes as a word or its opposite, `ecn` or `noecn`."""
+HTB_QDISC = ("default", "r2q", "direct_qlen")
+"""Options of the discipline itself; all others are those of its class."""
 
 
 def job_of(scenario: Scenario) -> Json:
@@ -218,7 +219,7 @@ def _changes(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
         for at_ns, state in states(scenario["links"][hop.link], hop.end)[1:]:
             steps = [*rewire(hop, state)]
             if hidden and state.rate_bps is not None and state.rate_bps != rate_bps:
-                place = ["parent", "1:", "classid", "1:1", "htb", *_options("htb", _link_shaper(state.rate_bps))]
+                place = ["parent", "1:", "classid", "1:1", "htb", *words_of("htb", _link_shaper(state.rate_bps))]
                 steps.append(run(hop.host, TC, "class", "change", "dev", hop.device, *place))
             rate_bps = state.rate_bps
             yield {"at_ns": at_ns, "steps": steps}
@@ -227,6 +228,11 @@ def _changes(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
 def _is_hidden(root: Mapping[str, Any] | None, rate_bps: int | None) -> bool:
     """A link's rate needs a shaper that the scenario does not have."""
     return rate_bps is not None and shaper_of(root) is None
+
+
+def hidden_of(scenario: Scenario, hop: Hop) -> int:
+    """How many disciplines stand above those of the scenario on a device."""
+    return int(_is_hidden(root_of(scenario, hop), scenario["links"][hop.link]["rate_bps"]))
 
 
 def chain(root: Mapping[str, Any] | None, rate_bps: int | None) -> list[tuple[str, Mapping[str, int]]]:
@@ -251,27 +257,13 @@ def attach(hop: Hop, depth: int, kind: str, options: Mapping[str, int]) -> Itera
     place = ["root"] if depth == 0 else ["parent", f"{depth}:1"]
     own = [*place, "handle", f"{depth + 1}:", kind]
     if kind != "htb":
-        yield run(hop.host, TC, "qdisc", "add", "dev", hop.device, *own, *_options(kind, options))
+        yield run(hop.host, TC, "qdisc", "add", "dev", hop.device, *own, *words_of(kind, options))
         return
-    yield run(hop.host, TC, "qdisc", "add", "dev", hop.device, *own, "default", 1)
+    of_qdisc = {name: options[name] for name in HTB_QDISC if name in options and name != "default"}
+    of_class = {name: value for name, value in options.items() if name not in HTB_QDISC}
+    yield run(hop.host, TC, "qdisc", "add", "dev", hop.device, *own, "default", 1, *words_of(kind, of_qdisc))
     place = ["parent", f"{depth + 1}:", "classid", f"{depth + 1}:1", kind]
-    yield run(hop.host, TC, "class", "add", "dev", hop.device, *place, *_options(kind, options))
-
-
-def _options(kind: str, options: Mapping[str, int]) -> Iterator[str]:
-    from tailback import _core
-
-    units = {row["name"]: {one["name"]: one["unit"] for one in row["parameters"]} for row in _core.qdiscs()}
-    for name, value in options.items():
-        if name in FLAGS.get(kind, ()):
-            yield name if value else f"no{name}"
-        else:
-            yield from (name, _word(value, units[kind][name]))
-
-
-def _word(value: int, unit: str) -> str:
-    # Not every `tc` knows `ns`, and not every option takes a unit of size.
-    return time_word(value) if unit == "time" else f"{value}bit" if unit == "rate" else str(value)
+    yield run(hop.host, TC, "class", "add", "dev", hop.device, *place, *words_of(kind, of_class))
 
 
 def flows_of(scenario: Scenario) -> list[Mapping[str, Any]]:
@@ -316,10 +308,9 @@ def _ping(scenario: Scenario, hops: Sequence[Hop], entry: Mapping[str, Any]) -> 
 
 def _device(scenario: Scenario, hop: Hop) -> Json:
     names = [host["name"] for host in scenario["hosts"]]
-    rate_bps = rate_of(scenario["links"][hop.link], hop.end)
     return {
         "host": hop.host,
         "interface": hop.device,
         "name": f"{names[hop.host]} -> {names[hop.neighbour]}",
-        "hidden": int(_is_hidden(root_of(scenario, hop), rate_bps)),
+        "hidden": hidden_of(scenario, hop),
     }

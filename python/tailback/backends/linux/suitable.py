@@ -41,7 +41,7 @@ def stacks(scenario: Scenario, version: str, remedy: str) -> Iterator[Finding]:
 
 def findings(scenario: Scenario) -> Iterator[Finding]:
     """What no kernel can run."""
-    for each in (_cells, _traces, _copies, _side_by_side, _traffic, _shapers, _record):
+    for each in (_cells, _traces, _copies, _side_by_side, _traffic, _qdiscs, _shapers, _record):
         yield from each(scenario)
 
 
@@ -87,6 +87,31 @@ def _traffic(scenario: Scenario) -> Iterator[Finding]:
             yield f"the traffic `{entry['name']}` is of the kind `{entry['kind']}`", "use tcp and ping"
         if entry.get("dscp") or entry.get("protocol"):
             yield f"the traffic `{entry['name']}` has a code point or a ping over UDP", "leave both out, or use `sim`"
+
+
+NO_WORDS = {
+    ("pie", "generation"): "the PIE is that of the kernel: leave `generation` away",
+    **{
+        ("fq", f"weight_{band}"): "leave `weights` away: the `tc` of most machines has no word for them"
+        for band in "012"
+    },
+    ("fq", "priomap"): "leave `bands` and `priomap` away: the `tc` of most machines has no word for them",
+    ("netem", "seed"): "leave `seed` away: the run has one",
+}
+"""Options that a kernel cannot be given."""
+
+
+def _qdiscs(scenario: Scenario) -> Iterator[Finding]:
+    for attached in scenario["qdiscs"]:
+        root = attached["root"]
+        while root is not None:
+            if root["kind"] == "series" or root.get("filters") or len(root.get("classes", ())) > 0:
+                what = f"`{root['kind']}` holds several disciplines"
+                yield what, "on a kernel a discipline holds one: write a chain, such as htb rate 10mbit | fq_codel"
+            for name in root["options"]:
+                if (root["kind"], name) in NO_WORDS:
+                    yield f"`{name}` of `{root['kind']}` cannot be given to it", NO_WORDS[root["kind"], name]
+            root = root.get("child")
 
 
 def _shapers(scenario: Scenario) -> Iterator[Finding]:

@@ -27,6 +27,7 @@ from tailback.backends.linux.tables import read_segments, read_tables
 from tailback.backends.netns import emulation, suitable
 from tailback.backends.netns.probe import Probe
 from tailback.backends.netns.turn import Turn
+from tailback.backends.standing import of_kernel
 from tailback.kernel import build_agent
 from tailback.kernel.checkout import digest
 
@@ -76,7 +77,8 @@ class Netns:
             process.place(self.agent, folder)
             (folder / "job.json").write_text(json.dumps(job_of(scenario)), encoding="utf-8")
             cost = self._carry_out(folder, scenario["duration_ns"], progress)
-            return RunResult(read_tables(folder), {**cost, "segments": read_segments(folder)})
+            standing = of_kernel(scenario, folder)
+            return RunResult(read_tables(folder), {**cost, "segments": read_segments(folder)}, qdiscs=standing)
 
     def _carry_out(self, folder: Path, duration_ns: int, progress: process.Progress) -> dict[str, float]:
         looks, started = emulation.Looks(), time.monotonic()

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tailback.backends import Scenario, Unsuitable
-from tailback.backends.linux.job import Hop, first_hops, hops_of
+from tailback.backends.linux.job import first_hops, hops_of
+from tailback.backends.linux.links import Hop
 from tailback.backends.ssh.facts import Device, Facts
 from tailback.testbed import Interface, Machine, Testbed
 

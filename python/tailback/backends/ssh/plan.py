@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tailback.backends.linux import job
+from tailback.backends.linux import job, links
 from tailback.backends.linux.job import first_hops, flows_of, root_of
 from tailback.backends.ssh.facts import PACING_SHIFT, SMALL_QUEUE, Facts, sysctl_path
 from tailback.backends.ssh.layout import Layout, Port
@@ -283,7 +283,7 @@ def _disciplines(layout: Layout) -> Iterator[Step]:
         own = job.chain(found[-1], rate_bps)
         yield from _chain(port, port.name, own)
         if delay_ns:
-            netem = {"limit": job.LARGEST_LIMIT, "delay": delay_ns}
+            netem = {"limit": links.LARGEST_LIMIT, "delay": delay_ns}
             yield from on_ifb(port, "ingress", [("netem", netem)])
 
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from tailback.backends import Scenario
-from tailback.backends.linux import job
+from tailback.backends.linux import job, steps
 from tailback.backends.linux import suitable as any_kernel
-from tailback.backends.linux.job import Hop, flows_of, root_of
+from tailback.backends.linux.job import flows_of, root_of
+from tailback.backends.linux.links import Hop
 from tailback.backends.ssh import plan as plans
 from tailback.backends.ssh.facts import CORE_SYSCTLS, Facts
 from tailback.backends.ssh.layout import Layout, Port, missing
@@ -162,7 +163,7 @@ def _flows_at(layout: Layout, host: str) -> list[Mapping[str, Any]]:
     return [flow for flow in flows_of(layout.scenario) if host in {layout.name(flow[end]) for end in ends}]
 
 
-def _trials(layout: Layout, host: str) -> Iterator[tuple[str, Sequence[job.Json]]]:
+def _trials(layout: Layout, host: str) -> Iterator[tuple[str, Sequence[steps.Json]]]:
     """Each discipline on a veth; the redirection of a list, with all that it needs."""
     seen: set[str] = set()
     number = 0
@@ -188,15 +189,15 @@ def _bare(program: str) -> str:
     return program.rsplit("/", 1)[-1]
 
 
-def _veth(host: int) -> job.Json:
-    return job.run(host, "ip", "link", "add", "name", "l0", "type", "veth", "peer", "name", "p0")
+def _veth(host: int) -> steps.Json:
+    return steps.run(host, "ip", "link", "add", "name", "l0", "type", "veth", "peer", "name", "p0")
 
 
-def _redirection(host: int) -> list[job.Json]:
+def _redirection(host: int) -> list[steps.Json]:
     port = Port(0, 0, host, host, "l0", "")
     steps = [step.argv for step in plans.on_ifb(port, "egress", [])]
     hook = ("tc", "qdisc", "add", "dev", "l0", "clsact")
-    return [_veth(host), *(job.run(host, *argv) for argv in (hook, *steps))]
+    return [_veth(host), *(steps.run(host, *argv) for argv in (hook, *steps))]
 
 
 def _stacks(layout: Layout) -> Iterator[Finding]:

@@ -1,0 +1,72 @@
+"""All strings in one guest: a kernel in virtual time on which `tc` is asked and the kernel's answer is read back.
+
+The guest sees the host's files, its `tc` among them. What that says comes back as one file of blocks: the exit status,
+what `tc` said, the disciplines as `tc -s -d -j qdisc show` has them, the classes as text, for `tc -j class show` is no
+JSON for all kinds.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.tc.strings import commands
+from tailback.backends.linux import process
+from tailback.backends.linux.steps import IP, TC, run
+from tailback.backends.uml import instance
+from tailback.kernel import STOCK, find_agent, find_kernel
+
+DEVICE = "d0"
+OUT = "/tmp/run/tc.out"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of one string. `status` is `tc`'s: 1 = it did not understand, 2 = the kernel refused."""
+
+    text: str
+    status: int
+    said: str
+    discipline: dict[str, Any] | None
+    classes: list[str]
+
+
+def answers(texts: Sequence[str]) -> list[Answer]:
+    """What a `tc` and a kernel make of each string."""
+    machine = instance.Machine(find_kernel(STOCK).binary, find_agent())
+    order = instance.Order(json.dumps(_job(texts)), 1, 10**6)
+    with instance.finished(machine, order, process.Progress()) as (folder, _):
+        blocks = (folder / "tc.out").read_text(encoding="utf-8").split("\x1e\n")[1:]
+    return [_answer(text, block) for text, block in zip(texts, blocks, strict=True)]
+
+
+def _job(texts: Sequence[str]) -> dict[str, Any]:
+    setup = [run(None, IP, "link", "add", DEVICE, "type", "veth", "peer", "name", "d1")]
+    setup += [run(None, "/bin/sh", "-c", f"exec >>{OUT}\n{_script(text)}\nexit 0") for text in texts]
+    nothing: dict[str, Any] = {key: [] for key in ("hosts", "devices", "flows", "pings")}
+    return {**nothing, "setup": setup, "duration_ns": 10**6, "interval_ns": 10**6}
+
+
+def _script(text: str) -> str:
+    """Quiet about what went before; classes only once the discipline is there."""
+    chained = " && ".join(shlex.join([TC, *command]) for command in commands(text, DEVICE))
+    return "\n".join(
+        (
+            f"{TC} qdisc del dev {DEVICE} root 2>/dev/null",
+            r"printf '\036\n'",
+            f"said=$( {{ {chained}; }} 2>&1 ); echo $?",
+            r"""printf '%s\n' "$said" | tr '\n' ' ' | cut -c 1-200""",
+            f"{TC} -s -d -j qdisc show dev {DEVICE}; echo",
+            f"{TC} -d class show dev {DEVICE}",
+        )
+    )
+
+
+def _answer(text: str, block: str) -> Answer:
+    status, said, *rest = block.splitlines()
+    shown = json.loads(next(line for line in rest if line.startswith("[")))
+    root = next((each for each in shown if each.get("root") and not int(status)), None)
+    return Answer(text, int(status), said.strip(), root, [line for line in rest if line.startswith("class ")])

@@ -1,0 +1,70 @@
+"""Where we and `tc` part, and why. A test asserts that each still does."""
+
+from __future__ import annotations
+
+_WRAPS = "`tc` lets it wrap around, or the kernel's 32 bits do"
+_NEWER = "the `tc` of Debian 12 (6.1) does not know it; that of today does"
+_NO_CONNTRACK = "`nat` looks at connections, which the kernel of the uml backend does not track; here it has no effect"
+_NO_CLASS = "an htb without a class shapes nothing: we ask for the rate of the one that a bare `htb` stands for"
+
+APART: dict[str, str] = {
+    "tbf rate 100tbit burst 1mb latency 1s": "above 10 tbit no bucket holds a packet in the kernel's ticks",
+    "tbf rate -1mbit burst 5kb latency 1s": _WRAPS,
+    "tbf rate 10mbit burst 5kb latency -5ms": _WRAPS,
+    "tbf rate 10mbit burst 5kb latency 500000nsec": "we read ns wherever there is a time",
+    "htb": _NO_CLASS,
+    "htb default 10": _NO_CLASS,
+    "htb default 0x10": _NO_CLASS,
+    "htb r2q 20": _NO_CLASS,
+    "htb r2q 0": _NO_CLASS,
+    "htb default 1 r2q 100 direct_qlen 50": _NO_CLASS,
+    "codel target -5ms": _WRAPS,
+    "codel interval 5000s": _WRAPS,
+    "pie tupdate -1": _WRAPS,
+    "sfq redflowlimit 100000 probability 1.5": "more than certain: the kernel's 32 bits wrap around",
+    "red limit 400000 min 30000 max 90000 avpkt 1000 probability 1.5": "likewise",
+    "netem delay 10ms 2ms distribution uniform": "the manual names it, and no table of it is installed",
+    "netem seed 42": _NEWER,
+    "cake autorate-ingress": "not modelled",
+    "cake bandwidth 20mbit autorate-ingress": "not modelled",
+    "cake nat": _NO_CONNTRACK,
+    "cake nonat": _NO_CONNTRACK,
+    "cake bandwidth 20mbit besteffort nat wash ack-filter ingress docsis memlimit 32mb rtt 30ms": _NO_CONNTRACK,
+    "noqueue": "a link without a rate has none; nothing else can be without",
+    "mq": "a veth of that kernel has one transmit queue",
+}
+"""Strings that one side accepts and the other refuses."""
+
+ONLY_TC_SHOWS: dict[str, tuple[str, ...]] = {
+    "red": ("ewma", "Scell_log"),
+    "sfq": (
+        "ewma", "prob_mark", "prob_mark_head", "prob_drop", "forced_mark", "forced_mark_head", "forced_drop",
+    ),
+    "htb": ("direct_packets_stat", "ver"),
+    "cake": ("memlimit",),
+}  # fmt: skip
+"""Among the options: what follows from them, and counters."""
+
+_BURST = ("burst", "lat")
+
+
+PRINTED_OTHERWISE: dict[str, tuple[str, ...]] = {
+    # An older `tc` hands buckets over in whole µs; with cells it prints the bytes that fit on the wire.
+    "tbf rate 1gibit burst 64kb latency 1ms": _BURST,
+    "tbf rate 10mbit burst 5kb latency 50ms linklayer atm": _BURST,
+    "tbf rate 10mbit burst 5kb latency 50ms linklayer adsl overhead 24": _BURST,
+    # A second of sending time is more than 32 bits of ticks hold.
+    "htb default 1; class 1:1 rate 8bit": ("burst", "cburst"),
+    # A limit that is given cuts the slots too, of which no more are of use.
+    "sfq limit 2": ("flows",),
+    # Kept in jiffies.
+    "fq refill_delay 10": ("refill_delay",),
+    # Printed with an error of its own.
+    "red limit 400000 min 30000 max 90000 avpkt 1000 probability 1": ("probability",),
+    # A bare time of netem: ns to the `tc` of today and to us, µs to that of Debian 12.
+    "netem delay 10": ("delay",),
+    "netem delay 1000": ("delay",),
+    # That `tc` forgets the correlation of duplicates unless another one is given.
+    "netem duplicate 1% 25%": ("duplicate",),
+}
+"""Options that agree and are shown differently."""

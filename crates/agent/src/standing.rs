@@ -1,0 +1,27 @@
+//! The disciplines as they stand at the end of a run, as `tc -s -j` shows them: `qdiscs-N.json` of host N.
+
+use std::fs;
+use std::path::Path;
+
+use crate::failure::{Failure, While};
+use crate::network::{self, Network};
+
+const TC: &str = "/sbin/tc";
+
+/// Asks `tc` in every namespace.
+pub fn write(folder: &Path, network: &Network) -> Result<(), Failure> {
+    for host in 0..network.hosts() {
+        let qdiscs = network.within(host, || ask(&["-s", "-j", "qdisc", "show"]))??;
+        keep(folder, &format!("qdiscs-{host}.json"), &qdiscs)?;
+    }
+    Ok(())
+}
+
+fn ask(words: &[&str]) -> Result<String, Failure> {
+    let argv: Vec<String> = std::iter::once(TC).chain(words.iter().copied()).map(str::to_owned).collect();
+    network::said(&argv)
+}
+
+fn keep(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
+    fs::write(folder.join(name), text).doing(format!("writing {name}"))
+}
