@@ -19,8 +19,8 @@ WRONG: dict[str, tuple[str, str, str, str, str]] = {
     ),
     "unknown host": ("[router, server]", "[router, sever]", "8: links[1].ends[1]", "sever", "did you mean `server`?"),
     "start after stop": ("start: 100ms", "start: 2950ms", "12: traffic[0].stop", "2900ms", "stop after"),
-    "cycle": (
-        SECOND, f"{SECOND}\n  - {{ends: [server, client], rate: 1gbit}}", "9: links[2]", "client", "remove one of",
+    "two links side by side": (
+        SECOND, f"{SECOND}\n  - {{ends: [server, router], rate: 1gbit}}", "9: links[2]", "router", "remove it",
     ),
     "unknown control": ("cc: [cubic, reno]", "cc: [cubic, rено]", "17: cc", "rено", "reno"),
     "unknown discipline": ("| pfifo_fast", "| fifo_past", "10: qdiscs.client -> router", "fifo_past", "pfifo_fast"),

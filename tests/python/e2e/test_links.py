@@ -1,0 +1,86 @@
+"""Links of an experiment file, all the way through: what the file takes, the simulator runs."""
+
+import json
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tailback import _core
+from tailback.scenario import loads
+
+FILE = """\
+links:
+  - {{ends: [client, router], rate: 1gbit}}
+  - {{ends: [router, server], delay: 10ms, {keys}}}
+traffic:
+  - {{tcp: client -> server, name: upload}}
+  - {{ping: client -> server, interval: 50ms}}
+duration: 2s
+"""
+
+PERCENT = st.floats(0, 20).map(lambda share: f"{share:.3f}%")
+TREATMENTS = {
+    "loss": st.one_of(
+        PERCENT,
+        st.tuples(PERCENT, PERCENT).map(" ".join),
+        st.tuples(PERCENT, PERCENT).map(lambda shares: f"gemodel {shares[0]} {shares[1]}"),
+    ),
+    "jitter": st.tuples(
+        st.integers(0, 10).map("{}ms".format),
+        PERCENT,
+        st.sampled_from(["", "distribution normal", "distribution pareto"]),
+    ).map(" ".join),
+    "duplicate": PERCENT,
+    "corrupt": PERCENT,
+    "reorder": PERCENT,
+}
+
+
+def each_way(value: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
+    return st.one_of(value, st.lists(st.one_of(st.none(), value), min_size=2, max_size=2))
+
+
+TREATED = {key: each_way(value) for key, value in TREATMENTS.items()}
+RATE = st.integers(1, 50).map("{}mbit".format)
+CHANGES = st.fixed_dictionaries(
+    {"at": st.integers(0, 1999).map("{}ms".format), "rate": each_way(RATE)},
+    optional={
+        "delay": st.integers(0, 30).map("{}ms".format),
+        "state": each_way(st.sampled_from(["up", "down"])),
+        **{key: value for key, value in TREATED.items() if key != "reorder"},
+    },
+)
+LINKS = st.fixed_dictionaries(
+    {"rate": RATE},
+    optional={
+        **TREATED,
+        "ring": st.integers(1, 300),
+        "bql": st.sampled_from(["on", "off", ["on", "off"]]),
+        "schedule": st.lists(CHANGES, max_size=4).map(
+            lambda found: sorted(found, key=lambda each: int(each["at"][:-2]))
+        ),
+    },
+)
+
+
+def ran(keys: str) -> dict[str, Any]:
+    scenario = dict(loads(FILE.format(keys=keys)).runs()[0].scenario)
+    found: dict[str, Any] = _core.run(json.dumps(scenario), _core.Progress())["tables"]
+    return found
+
+
+@settings(max_examples=30, deadline=None)
+@given(LINKS)
+def test_every_link_that_the_file_takes_runs_and_repeats(link: dict[str, Any]) -> None:
+    keys = json.dumps(link)[1:-1]
+    assert ran(keys) == ran(keys)
+
+
+def test_what_is_lost_is_told_by_device_and_reason() -> None:
+    tables = ran("rate: 20mbit, loss: [2%, null], corrupt: [null, 2%], schedule: [{at: 1500ms, state: [null, down]}]")
+    events = pa.ipc.open_stream(tables["events"]).read_pandas()
+    drops = events[events["what"] == "drop"]
+    found = {(str(where), str(reason)) for where, reason in zip(drops["where"], drops["reason"], strict=True)}
+    assert found == {("router -> server", "random_loss"), ("client", "corrupted"), ("server -> router", "link_down")}
