@@ -92,10 +92,10 @@ fn check_trace(trace: &Trace, path: &str) -> Checked {
 }
 
 fn check_routes(scenario: &Scenario) -> Checked {
+    let links = crate::radio::all_links(scenario);
     for (index, route) in scenario.routes.iter().enumerate() {
         let path = format!("routes[{index}]");
         two_hosts([route.host, route.to], scenario, &path)?;
-        let links = crate::radio::all_links(scenario);
         let starts = links.get(usize::from(route.link)).is_some_and(|link| link.ends.contains(&route.host));
         ensure(
             starts,
@@ -108,9 +108,9 @@ fn check_routes(scenario: &Scenario) -> Checked {
 }
 
 fn check_qdiscs(scenario: &Scenario) -> Checked {
+    let links = crate::radio::all_links(scenario);
     for (index, attached) in scenario.qdiscs.iter().enumerate() {
         let path = format!("qdiscs[{index}]");
-        let links = crate::radio::all_links(scenario);
         let link = links.get(usize::from(attached.link));
         ensure(link.is_some(), &format!("{path}.link"), "no such link", "write the position of a link")?;
         let there = link.is_some_and(|link| link.ends.contains(&attached.host));

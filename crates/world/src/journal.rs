@@ -45,6 +45,19 @@ impl Journal {
         self.packet_row(t, "mark", self.devices[device.index()], packet, None);
     }
 
+    /// A link changed by the schedule: what of it, and to what.
+    pub(crate) fn link_changed(
+        &mut self,
+        t: SimTime,
+        device: DeviceId,
+        reason: &'static str,
+        value: Option<f64>,
+    ) {
+        let r#where = self.devices[device.index()];
+        let row = EventsRow { t, what: "link", r#where, flow: None, reason: Some(reason), value };
+        self.record.events.push(row);
+    }
+
     /// Something a socket told about itself.
     pub(crate) fn socket_noted(&mut self, t: SimTime, host: HostId, socket: SocketId, note: Note) {
         let (what, reason) = words(note);

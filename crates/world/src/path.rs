@@ -57,6 +57,11 @@ impl Path {
         Ok(Path { treatment, carrier: Carrier::Up, on_the_way, next: SimTime::NEVER })
     }
 
+    /// How packets are treated that leave now.
+    pub(crate) fn treatment(&self) -> &Treatment {
+        &self.treatment
+    }
+
     /// Treats those that leave from now on so; it was checked.
     pub(crate) fn change(&mut self, treatment: Treatment) {
         if treatment != self.treatment {

@@ -22,7 +22,9 @@ pub(crate) struct Change {
 impl World {
     /// The change of this number happens.
     pub(crate) fn change_link(&mut self, number: u32) {
-        let Change { device, rate, treatment, carrier } = self.schedule[number as usize].clone();
+        let change = self.schedule[number as usize].clone();
+        self.note_change(&change);
+        let Change { device, rate, treatment, carrier } = change;
         let device = &mut self.devices[device.index()];
         if let Some(rate) = rate {
             device.change_rate(rate, &mut self.stage);
@@ -32,6 +34,27 @@ impl World {
             if let Some(treatment) = treatment {
                 on.path.change(treatment);
             }
+        }
+    }
+
+    fn note_change(&mut self, change: &Change) {
+        let (now, journal) = (self.stage.now, &mut self.stage.journal);
+        if let Some(rate) = change.rate {
+            journal.link_changed(now, change.device, "rate", Some(rate.bits_per_sec() as f64));
+        }
+        let path = self.devices[change.device.index()].path.as_ref().map(|on| on.path.treatment());
+        if let (Some(after), Some(before)) = (&change.treatment, path) {
+            if after.delay_ns != before.delay_ns {
+                journal.link_changed(now, change.device, "delay", Some(after.delay_ns as f64 * 1e-9));
+            }
+            if after.netem != before.netem {
+                journal.link_changed(now, change.device, "netem", None);
+            }
+        }
+        match change.carrier {
+            Some(Carrier::Up) => journal.link_changed(now, change.device, "up", None),
+            Some(Carrier::Down) => journal.link_changed(now, change.device, "down", None),
+            None => {}
         }
     }
 }

@@ -5,7 +5,7 @@ A shared segment is a switch with a link to each of its hosts, so that everythin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -24,12 +24,24 @@ class Wire:
     end_places: tuple[Loc, Loc]
 
 
+@dataclass(frozen=True)
+class RouteHop:
+    """One step of a route: what `host` sends on to `target` it gives to `neighbour`."""
+
+    arrow: str
+    """The route's key in the file."""
+    host: str
+    target: str
+    neighbour: str
+
+
 def network_of(keys: Keys) -> Network:
     """The graph of an experiment."""
     hops = tuple(_wired_hop(wire) for wire in wires(keys)) + tuple(_radio_hops(keys))
     hosts = tuple(keys.hosts) if keys.hosts else named_hosts(_named(keys))
     switches = tuple(name for name in lan_names(keys).values() if name not in hosts)
-    return Network((*hosts, *switches), hops, frozenset(switches), dict(next_hops(keys)))
+    routes = {(hop.host, hop.target): hop.neighbour for hop in route_hops(keys)}
+    return Network((*hosts, *switches), hops, frozenset(switches), routes)
 
 
 def wires(keys: Keys) -> list[Wire]:
@@ -43,18 +55,24 @@ def lan_names(keys: Keys) -> dict[int, str]:
     return {place: _lan(keys, place).name or f"lan{number}" for number, place in enumerate(places, 1)}
 
 
-def next_hops(keys: Keys) -> Iterator[tuple[tuple[str, str], str]]:
-    """Of each route of the file: the host, where its packets go, and the neighbour they are given to."""
+def route_hops(keys: Keys) -> list[RouteHop]:
+    """Where the routes of the file send packets, host by host."""
+    if not keys.routes:
+        return []
+    segments = {name: frozenset(_lan(keys, place).lan) for place, name in lan_names(keys).items()}
+    direct = {frozenset(wire.link.ends) for wire in wires(keys)}
+    found = []
     for arrow, via in keys.routes.items():
         ends = direction(arrow)
-        way = list(_with_switches(keys, [ends.source, *via, ends.target]))
-        yield from (((one, ends.target), other) for one, other in pairwise(way))
+        way = list(_with_switches([ends.source, *via, ends.target], segments, direct))
+        found += [RouteHop(arrow, one, ends.target, other) for one, other in pairwise(way)]
+    return found
 
 
-def _with_switches(keys: Keys, way: list[str]) -> Iterator[str]:
+def _with_switches(
+    way: list[str], segments: Mapping[str, frozenset[str]], direct: Container[frozenset[str]]
+) -> Iterator[str]:
     """Between two hosts of a shared segment lies its switch; it need not be named."""
-    segments = {name: set(_lan(keys, place).lan) for place, name in lan_names(keys).items()}
-    direct = {frozenset(wire.link.ends) for wire in wires(keys)}
     yield way[0]
     for one, other in pairwise(way):
         shared = [name for name, hosts in segments.items() if {one, other} <= hosts]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from tailback.scenario.errors import nearest_hint
-from tailback.scenario.hops import lan_names, network_of, next_hops
+from tailback.scenario.hops import lan_names, network_of, route_hops
 from tailback.scenario.network import Network, Problem
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Change, Keys, Lan, Link, direction
@@ -69,14 +69,12 @@ def _lan(loc: Loc, lan: Lan, name: str, keys: Keys) -> Iterator[Problem]:
 
 
 def _routes(keys: Keys, network: Network) -> Iterator[Problem]:
-    whole = True
-    for arrow, via in keys.routes.items():
-        wrong = list(_named_hosts(("routes", arrow), arrow, via, network))
-        yield from wrong
-        whole = whole and not wrong
-    if whole:
-        yield from _unlinked(keys, network)
-        yield from _disagreeing(keys)
+    wrong = [
+        problem
+        for arrow, via in keys.routes.items()
+        for problem in _named_hosts(("routes", arrow), arrow, via, network)
+    ]
+    yield from wrong or _unlinked(keys, network) or _disagreeing(keys)
 
 
 def _named_hosts(loc: Loc, arrow: str, via: list[str], network: Network) -> Iterator[Problem]:
@@ -89,23 +87,25 @@ def _named_hosts(loc: Loc, arrow: str, via: list[str], network: Network) -> Iter
         yield Problem(loc, "passes a host twice", "name each host between the two ends once, in order")
 
 
-def _unlinked(keys: Keys, network: Network) -> Iterator[Problem]:
-    for arrow in keys.routes:
-        only: Mapping[str, list[str]] = {arrow: keys.routes[arrow]}
-        for (host, _), neighbour in next_hops(keys.model_copy(update={"routes": only})):
-            if network.link(host, neighbour) is None:
-                near = ", ".join(network.neighbours.get(host, []))
-                message = f"no link joins `{host}` and `{neighbour}`"
-                yield Problem(("routes", arrow), message, f"`{host}` has links to: {near}")
+def _unlinked(keys: Keys, network: Network) -> list[Problem]:
+    found = []
+    for hop in route_hops(keys):
+        if network.link(hop.host, hop.neighbour) is None:
+            message = f"no link joins `{hop.host}` and `{hop.neighbour}`"
+            near = ", ".join(network.neighbours.get(hop.host, []))
+            found.append(Problem(("routes", hop.arrow), message, f"`{hop.host}` has links to: {near}"))
+    return found
 
 
-def _disagreeing(keys: Keys) -> Iterator[Problem]:
+def _disagreeing(keys: Keys) -> list[Problem]:
     """A host has one route to each destination, whoever sent the packet."""
+    found = []
     given: dict[tuple[str, str], str] = {}
-    for arrow in keys.routes:
-        only: Mapping[str, list[str]] = {arrow: keys.routes[arrow]}
-        for (host, target), neighbour in next_hops(keys.model_copy(update={"routes": only})):
-            other = given.setdefault((host, target), neighbour)
-            if other != neighbour:
-                message = f"`{host}` would send to `{target}` by `{neighbour}`, and by `{other}` for another route"
-                yield Problem(("routes", arrow), message, "let the two ways part elsewhere, or remove one")
+    for hop in route_hops(keys):
+        other = given.setdefault((hop.host, hop.target), hop.neighbour)
+        if other != hop.neighbour:
+            message = (
+                f"`{hop.host}` would send to `{hop.target}` by `{hop.neighbour}`, and by `{other}` for another route"
+            )
+            found.append(Problem(("routes", hop.arrow), message, "let the two ways part elsewhere, or remove one"))
+    return found

@@ -16,7 +16,7 @@ from typing import Any
 
 from tailback.scenario import defaults, wifi
 from tailback.scenario.flows import Bulk, Datagrams, Echo, Flow, flows, offloads_of, way
-from tailback.scenario.hops import network_of, next_hops, wires
+from tailback.scenario.hops import network_of, wires
 from tailback.scenario.network import Network
 from tailback.scenario.schema import Change, Host, Keys, Link, Nic, Wifi, direction
 from tailback.scenario.sysctl import sysctl
@@ -38,7 +38,7 @@ def scenario(keys: Keys, title: str, seed: int) -> Scenario:
         "hosts": [_host(keys, name, network) for name in network.hosts],
         "links": [_link(wire.link, keys, network, traces) for wire in wires(keys)],
         **({"traces": [_trace(each) for each in traces]} if traces else {}),
-        **({"routes": [_route(*route, network) for route in next_hops(keys)]} if keys.routes else {}),
+        **({"routes": list(_routes(network))} if network.routes else {}),
         **({"cells": cells} if (cells := _cells(keys, network)) else {}),
         "qdiscs": [_qdisc(device, root, network) for device, root in keys.qdiscs.items()],
         "traffic": [
@@ -153,9 +153,10 @@ def _trace(trace: Trace) -> Scenario:
     return {"sha256": trace.sha256, "stamps_ms": list(trace.stamps_ms)}
 
 
-def _route(hop: tuple[str, str], neighbour: str, network: Network) -> Scenario:
-    host, target = (network.hosts.index(name) for name in hop)
-    return {"host": host, "to": target, "link": network.link(hop[0], neighbour)}
+def _routes(network: Network) -> Iterator[Scenario]:
+    for (host, target), neighbour in network.routes.items():
+        places = {"host": network.hosts.index(host), "to": network.hosts.index(target)}
+        yield {**places, "link": network.link(host, neighbour)}
 
 
 def _cells(keys: Keys, network: Network) -> list[Scenario]:

@@ -84,3 +84,20 @@ def test_what_is_lost_is_told_by_device_and_reason() -> None:
     drops = events[events["what"] == "drop"]
     found = {(str(where), str(reason)) for where, reason in zip(drops["where"], drops["reason"], strict=True)}
     assert found == {("router -> server", "random_loss"), ("client", "corrupted"), ("server -> router", "link_down")}
+
+
+def test_what_changes_on_a_link_is_an_event_of_its_device() -> None:
+    tables = ran(
+        "rate: 20mbit, schedule: [{at: 1s, rate: [5mbit, null]}, {at: 1500ms, delay: 5ms, state: [null, down]}]"
+    )
+    events = pa.ipc.open_stream(tables["events"]).read_pandas()
+    changes = events[events["what"] == "link"]
+    rows = zip(changes["t"], changes["where"].astype(str), changes["reason"].astype(str), changes["value"], strict=True)
+    there, back = "router -> server", "server -> router"
+    expected = [
+        (1.0, there, "rate", 5e6),
+        (1.5, there, "delay", 0.005),
+        (1.5, back, "delay", 0.005),
+        (1.5, back, "down"),
+    ]
+    assert [row if row[2] != "down" else row[:3] for row in rows] == expected
