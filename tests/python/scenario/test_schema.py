@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from tailback.scenario import Experiment, Registry, ScenarioError, json_schema, lint, loads
+from tailback.scenario import Experiment, Registry, ScenarioError, json_schema, lint, load, loads
 from tailback.scenario.schema import TRAFFIC_TAGS, Keys, keys_at
 
 EXPERIMENTS = Path(__file__).parents[3] / "experiments"
@@ -40,8 +40,8 @@ def test_hints_know_the_keys_of_every_place() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(EXPERIMENTS.rglob("*.yaml")), ids=lambda path: path.stem)
-def test_the_experiments_of_the_library_are_sound(path: Path, registry: Registry) -> None:
-    experiment = loads(path.read_text(), registry=registry, file=str(path))
+def test_the_experiments_of_the_library_are_sound(path: Path) -> None:
+    experiment = load(path)
     assert experiment.runs()
     assert [str(warning) for warning in lint(experiment) if warning.severity == "warning"] == []
 
