@@ -153,8 +153,9 @@ fn note(discipline: &Discipline, t_ns: u64, devices: &BTreeMap<u32, Device>, tab
         return;
     }
     let Some(device) = devices.get(&discipline.interface) else { return };
-    // Handles are given out by depth from 1: on; a discipline hangs on a class of the one above it.
-    let depth = if discipline.parent == ROOT { 0 } else { discipline.parent >> 16 };
+    // The lower eight bits of a handle's major number are the depth from 1 on (`linux/trees.py`); a discipline hangs on
+    // a class of the one above it.
+    let depth = if discipline.parent == ROOT { 0 } else { discipline.parent >> 16 & 0xff };
     let Some(depth) = depth.checked_sub(device.hidden) else { return };
     let mut row = table.row();
     row.cell(t_ns).name(&device.name).cell(&discipline.kind).cell(depth + device.below);

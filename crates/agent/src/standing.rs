@@ -1,4 +1,4 @@
-//! The disciplines as they stand at the end of a run, as `tc -s -j` shows them: `qdiscs-N.json` of host N.
+//! The disciplines as they stand at the end of a run, as `tc -s -d -j` shows them: `qdiscs-N.json` of host N.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ const TC: &str = "/sbin/tc";
 /// Asks `tc` in every namespace.
 pub fn write(folder: &Path, network: &Network) -> Result<(), Failure> {
     for host in 0..network.hosts() {
-        let qdiscs = network.within(host, || ask(&["-s", "-j", "qdisc", "show"]))??;
+        let qdiscs = network.within(host, || ask(&["-s", "-d", "-j", "qdisc", "show"]))??;
         keep(folder, &format!("qdiscs-{host}.json"), &qdiscs)?;
     }
     Ok(())

@@ -408,8 +408,8 @@ impl Tin {
         let (set, first) = (hash % QUEUES / WAYS * WAYS, hash % WAYS);
         let ways = (0..WAYS).map(|way| set + (first + way) % WAYS);
         let held = |tin: &Tin, queue: u32| tin.sets[queue as usize] != Set::None;
-        if let Some(own) = ways.clone().find(|&queue| self.tags[queue as usize] == hash && held(self, queue))
-        {
+        // Its own stays reserved for it when it has run empty, until another flow needs it.
+        if let Some(own) = ways.clone().find(|&queue| self.tags[queue as usize] == hash) {
             self.own.way_hits += u64::from(own != set + first);
             return own;
         }
@@ -499,7 +499,8 @@ impl Qdisc for Cake {
         let total = |of: fn(&TinCounters) -> u64| self.tins.iter().map(|tin| of(&tin.own)).sum::<u64>();
         show("memory_used", self.longest_memory);
         show("memory_limit", self.settings.memory);
-        show("capacity_estimate", 0);
+        let rate = self.settings.rate;
+        show("capacity_estimate", if rate.is_unlimited() { 0 } else { rate.bytes_per_sec() });
         show("min_network_size", u64::from(smallest));
         show("max_network_size", u64::from(largest));
         show("min_adj_size", u64::from(smallest_adjusted));
@@ -582,6 +583,9 @@ impl Cake {
             tin.next = now;
         }
         tin.own.longest = tin.own.longest.max(packet.frame_length());
+        // What arrived, although `tc` calls it sent. [linux-6.12 sch_cake.c cake_enqueue]
+        tin.own.packets += u64::from(packet.segments);
+        tin.own.bytes += u64::from(packet.frame_length());
         tin.packets += 1;
         let flow = &mut tin.flows[index as usize];
         flow.bytes += u64::from(packet.frame_length());
@@ -649,12 +653,14 @@ impl Cake {
             let mut packet = self.pop(place, index)?;
             if verdict == Verdict::Drop {
                 self.tins[place].own.drops += 1;
-                let length = packet.frame_length();
                 if self.settings.ingress {
-                    self.pay(place, index, &packet);
+                    // It has come through the bottleneck, but does not put off the latest departure of the next one.
+                    let failsafe = self.failsafe;
+                    self.pay(place, index, &packet, desk.now);
+                    self.failsafe = failsafe;
                 }
                 self.dispose(packet, DropReason::Aqm, desk);
-                if self.settings.ingress && length > 0 {
+                if self.tins[place].packets == 0 {
                     return None;
                 }
                 continue;
@@ -663,11 +669,9 @@ impl Cake {
                 self.tins[place].own.marks += 1;
                 self.ledger.marked += 1;
             }
-            self.pay(place, index, &packet);
+            self.pay(place, index, &packet, desk.now);
             let own = &mut self.tins[place].own;
             own.delays.sample(desk.now.since(packet.enqueued).as_nanos());
-            own.packets += u64::from(packet.segments);
-            own.bytes += u64::from(packet.frame_length());
             return Some(packet);
         }
     }
@@ -737,7 +741,7 @@ impl Cake {
     }
 
     /// The shaper, the tin and the flow pay for a packet.
-    fn pay(&mut self, place: usize, index: u32, packet: &Packet) {
+    fn pay(&mut self, place: usize, index: u32, packet: &Packet, now: SimTime) {
         let charged = Bytes(u64::from(self.settings.charged(packet)));
         let tin = &mut self.tins[place];
         let length = i64::from(packet.frame_length());
@@ -746,7 +750,9 @@ impl Cake {
         if self.settings.rate.is_unlimited() {
             return;
         }
-        tin.next += tin.rate.time_for(charged);
+        // The tin's clock never runs ahead by more than this packet. [linux-6.12 sch_cake.c cake_advance_shaper]
+        let time = tin.rate.time_for(charged);
+        tin.next = if tin.next < now { tin.next + time } else { tin.next.max(now + time) };
         let time = self.settings.rate.time_for(charged);
         self.next += time;
         self.failsafe += time + Span::from_nanos(time.as_nanos() / 2);

@@ -137,7 +137,9 @@ impl Qdisc for CodelQueue {
     }
 
     fn own_levels(&self, show: &mut dyn FnMut(&'static str, i64)) {
-        show("drop_next", self.law.until_next_drop(self.last_departure) / 1000);
+        // Only within an episode. [linux-6.12 sch_codel.c codel_dump_stats]
+        let next = if self.law.is_dropping() { self.law.until_next_drop(self.last_departure) } else { 0 };
+        show("drop_next", next / 1000);
     }
 
     fn kind(&self) -> &'static str {

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 from tailback import _core
 from tailback.backends import Scenario
 from tailback.backends.linux.job import hidden_of, hops_of
+from tailback.backends.linux.trees import DEPTH_BITS
 
 Options: TypeAlias = dict[str, Any]
 Json: TypeAlias = dict[str, Any]
@@ -80,7 +81,7 @@ def _children(handle: str, spec: Mapping[str, Any]) -> Iterable[tuple[str, Mappi
     if spec.get("child"):
         yield f"{handle}1", spec["child"]
     for each in spec.get("classes", ()):
-        if each["child"]:
+        if each.get("child"):
             yield f"{handle}{each['minor']:x}", each["child"]
 
 
@@ -138,15 +139,23 @@ def of_kernel(scenario: Scenario, folder: Path) -> list[Json]:
     return found
 
 
+def _major(handle: object) -> int:
+    return int(str(handle).partition(":")[0], 16)
+
+
 def _depth(row: Mapping[str, Any]) -> int:
-    return int(str(row["handle"]).rstrip(":"), 16) - 1
+    """As handles tell it (`linux/trees.py`)."""
+    return (_major(row["handle"]) & (1 << DEPTH_BITS) - 1) - 1
 
 
 def _seen(row: Mapping[str, Any], device: str, hidden: int) -> Json:
-    """Handles count from the first discipline of the scenario; that is its device's root."""
-    number = _depth(row) - hidden + 1
-    place: Json = {"dev": device, "kind": row["kind"], "handle": f"{number:x}:"}
-    place |= {"root": True} if number == 1 else {"parent": f"{number - 1:x}:{str(row['parent']).split(':')[1]}"}
+    """Depths count from the first discipline of the scenario; that is its device's root."""
+    place: Json = {"dev": device, "kind": row["kind"], "handle": f"{_major(row['handle']) - hidden:x}:"}
+    if _depth(row) == hidden:
+        place["root"] = True
+    else:
+        minor = str(row["parent"]).partition(":")[2]
+        place["parent"] = f"{_major(row['parent']) - hidden:x}:{minor}"
     return {**place, **{name: row[name] for name in row if name not in (*place, "root", "parent", "refcnt")}}
 
 
@@ -254,7 +263,8 @@ def _tbf(resolved: Resolved) -> Options:
 
 
 def _htb(resolved: Resolved) -> Options:
-    default = resolved.get("default", 0)
+    # With a rate of its own it stands for one class, the default one.
+    default = resolved.get("default", 0) or int("rate" in resolved)
     return {
         "r2q": resolved.get("r2q", 10),
         "default": f"{default:#x}" if default else "0",

@@ -48,7 +48,7 @@ _LINES: Mapping[str, Sequence[Sequence[str]]] = {
 _TIN_LINES: Mapping[str, tuple[str, ...]] = {
     "thresh": ("threshold_rate",), "target": ("target_us",), "interval": ("interval_us",),
     "pk_delay": ("peak_delay_us",), "av_delay": ("avg_delay_us",), "sp_delay": ("base_delay_us",),
-    "backlog": ("backlog_bytes",), "pkts": ("sent_packets", "drops", "ack_drops"), "bytes": ("sent_bytes",),
+    "backlog": ("backlog_bytes",), "pkts": ("sent_packets",), "bytes": ("sent_bytes",),
     "way_inds": ("way_indirect_hits",), "way_miss": ("way_misses",), "way_cols": ("way_collisions",),
     "drops": ("drops",), "marks": ("ecn_mark",), "ack_drop": ("ack_drops",), "sp_flows": ("sparse_flows",),
     "bk_flows": ("bulk_flows",), "un_flows": ("unresponsive_flows",), "max_len": ("max_pkt_len",),

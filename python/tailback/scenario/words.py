@@ -7,7 +7,8 @@
     filter     = "filter" ( "flow" NAME | "from" HOST | "to" HOST | "dscp" WORD | "all" ) "flowid" ID
 
 A tree may be written on one line with `;` between its lines. `prio | X` and `mq | X` put an X under each band or
-queue. Options are those of `tc.py`; names, units and ranges come from the rows of the registry.
+queue, `drr | X` one under the only class, to which all packets go. Options are those of `tc.py`; names, units and
+ranges come from the rows of the registry.
 """
 
 from __future__ import annotations
@@ -159,11 +160,16 @@ def _stage(words: list[str], rows: Sequence[Row], child: Algorithm | None) -> Al
     copies = _copies(row, options)
     if copies:
         return Algorithm(row.name, options, classes=tuple(Class(minor, 0, {}, child) for minor in range(1, copies + 1)))
+    if row.name == _FILTERED:
+        return Algorithm(row.name, options, classes=(Class(1, 0, {}, child),), filters=(Filter("all", None, 1),))
     if not row.classful:
-        holders = ", ".join(other.name for other in rows if other.classful or _COPIES.get(other.name)) or "none"
+        holders = ", ".join(other.name for other in rows if other.classful or other.classes is not None) or "none"
         raise WordError(f"`{row.name}` holds no child", f"only these do: {holders}")
     return Algorithm(row.name, options, child)
 
+
+#: It takes no packet that no filter gives to a class.
+_FILTERED = "drr"
 
 #: The option that says how many disciplines of a kind lie side by side.
 _COPIES = {"prio": "bands", "mq": "queues"}

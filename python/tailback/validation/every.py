@@ -6,29 +6,27 @@ one of the two backends cannot run is left out of a validation with its reason.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tailback.scenario import CoreRegistry, Registry, Row
+from tailback.scenario import CoreRegistry, Registry
 
 
-def _controls(registry: Registry) -> Sequence[Row]:
-    return registry.congestion_controls
+def _controls(registry: Registry) -> list[str]:
+    return [row.name for row in registry.congestion_controls]
 
 
-NOTHING_WITHOUT_CLASSES = ("drr",)
-"""Disciplines that drop what no filter gives to a class."""
+WITH_A_CLASS = {"drr": "drr | pfifo"}
+"""Disciplines that drop what no filter gives to a class, with one."""
 
 
-def _disciplines(registry: Registry) -> list[Row]:
-    """Those that can stand below a shaper by their name alone: they hold no other, need neither option nor class."""
+def _disciplines(registry: Registry) -> list[str]:
+    """Those that can stand below a shaper: they hold no other and need no option. `drr` gets the class it needs."""
     return [
-        row
+        WITH_A_CLASS.get(row.name, row.name)
         for row in registry.qdiscs
-        if not row.classful
-        and row.name not in NOTHING_WITHOUT_CLASSES
-        and not any(parameter.required for parameter in row.parameters)
+        if not row.classful and not any(parameter.required for parameter in row.parameters)
     ]
 
 
-AXES: Mapping[str, Callable[[Registry], Sequence[Row]]] = {"cc": _controls, "qdisc": _disciplines}
+AXES: Mapping[str, Callable[[Registry], Sequence[str]]] = {"cc": _controls, "qdisc": _disciplines}
 """The axes that can walk, as experiment files call them."""
 
 
@@ -39,10 +37,10 @@ class NoRegistry(Exception):
 def every(axes: Sequence[str], registry: Registry | None = None) -> list[str]:
     """Settings, as of `--set`, that give each of these axes all the values there are."""
     algorithms = registry if registry is not None else CoreRegistry()
-    return [f"vary.{axis}=[{', '.join(row.name for row in _walk(axis)(algorithms))}]" for axis in axes]
+    return [f"vary.{axis}=[{', '.join(_walk(axis)(algorithms))}]" for axis in axes]
 
 
-def _walk(axis: str) -> Callable[[Registry], Sequence[Row]]:
+def _walk(axis: str) -> Callable[[Registry], Sequence[str]]:
     if axis not in AXES:
         known = ", ".join(f"`{known}`" for known in AXES)
         raise NoRegistry(f"`{axis}` has no registry to walk\n  hint: there are {known}")

@@ -25,6 +25,7 @@ from tailback.backends import Scenario
 from tailback.backends.linux.links import Hop, rate_of, rewire, states, wire
 from tailback.backends.linux.steps import IP, TC, Json, Words, run, write
 from tailback.backends.linux.tc_words import words_of
+from tailback.backends.linux.trees import NOTHING, Matches, Tree
 
 FIRST_PORT = 5001
 SHAPERS = {"htb": "rate", "tbf": "rate", "cake": "bandwidth", "netem": "rate"}
@@ -36,8 +37,6 @@ EVERY_HOST = {
     # A user namespace knows no other group.
     "net/ipv4/ping_group_range": "0 0",
 }
-HTB_QDISC = ("default", "r2q", "direct_qlen")
-"""Options of the discipline itself; all others are those of its class."""
 
 
 def job_of(scenario: Scenario) -> Json:
@@ -99,6 +98,9 @@ def shaper_of(root: Mapping[str, Any] | None) -> int | None:
         rate = root["options"].get(SHAPERS.get(root["kind"], ""))
         if rate is not None:
             return int(rate)
+        if root["kind"] == "htb":
+            top = [each["options"] for each in root.get("classes", ()) if not each["parent"]]
+            return max((int(options.get("ceil", options["rate"])) for options in top), default=None)
         root = root.get("child")
     return None
 
@@ -203,11 +205,12 @@ def has_one_way(scenario: Scenario) -> bool:
 
 
 def _qdiscs(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
+    matches = matches_of(scenario)
     for hop in hops:
         link = scenario["links"][hop.link]
-        kinds = chain(root_of(scenario, hop), rate_of(link, hop.end))
-        for depth, (kind, options) in enumerate(kinds):
-            yield from attach(hop, depth, kind, options)
+        root = tree_of(root_of(scenario, hop), rate_of(link, hop.end))
+        if root is not None:
+            yield from attach(hop, root, matches)
         yield from wire(hop, link)
 
 
@@ -232,18 +235,7 @@ def _is_hidden(root: Mapping[str, Any] | None, rate_bps: int | None) -> bool:
 
 def hidden_of(scenario: Scenario, hop: Hop) -> int:
     """How many disciplines stand above those of the scenario on a device."""
-    return int(_is_hidden(root_of(scenario, hop), scenario["links"][hop.link]["rate_bps"]))
-
-
-def chain(root: Mapping[str, Any] | None, rate_bps: int | None) -> list[tuple[str, Mapping[str, int]]]:
-    """What a device gets on a link of that rate: kinds and options from the root down."""
-    kinds: list[tuple[str, Mapping[str, int]]] = []
-    if rate_bps is not None and _is_hidden(root, rate_bps):
-        kinds.append(("htb", _link_shaper(rate_bps)))
-    while root is not None:
-        kinds.append((root["kind"], root["options"]))
-        root = root.get("child")
-    return kinds
+    return int(_is_hidden(root_of(scenario, hop), rate_of(scenario["links"][hop.link], hop.end)))
 
 
 def _link_shaper(rate_bps: int) -> dict[str, int]:
@@ -252,18 +244,30 @@ def _link_shaper(rate_bps: int) -> dict[str, int]:
     return {"rate": rate_bps, "burst": burst, "cburst": burst, "quantum": 1514}
 
 
-def attach(hop: Hop, depth: int, kind: str, options: Mapping[str, int]) -> Iterator[Json]:
-    """A discipline `depth` below the root has the handle `depth + 1`; a shaper's only class is its :1."""
-    place = ["root"] if depth == 0 else ["parent", f"{depth}:1"]
-    own = [*place, "handle", f"{depth + 1}:", kind]
-    if kind != "htb":
-        yield run(hop.host, TC, "qdisc", "add", "dev", hop.device, *own, *words_of(kind, options))
-        return
-    of_qdisc = {name: options[name] for name in HTB_QDISC if name in options and name != "default"}
-    of_class = {name: value for name, value in options.items() if name not in HTB_QDISC}
-    yield run(hop.host, TC, "qdisc", "add", "dev", hop.device, *own, "default", 1, *words_of(kind, of_qdisc))
-    place = ["parent", f"{depth + 1}:", "classid", f"{depth + 1}:1", kind]
-    yield run(hop.host, TC, "class", "add", "dev", hop.device, *place, *words_of(kind, of_class))
+def tree_of(root: Mapping[str, Any] | None, rate_bps: int | None) -> Mapping[str, Any] | None:
+    """What a device gets on a link of that rate: its discipline, below a shaper if it has none of its own."""
+    if rate_bps is None or not _is_hidden(root, rate_bps):
+        return root
+    return {"kind": "htb", "options": _link_shaper(rate_bps), "child": root}
+
+
+def attach(hop: Hop, root: Mapping[str, Any], matches: Matches = NOTHING) -> Iterator[Json]:
+    """A discipline with all below it."""
+    for command in Tree(hop.device, matches).commands(root):
+        yield run(hop.host, TC, *command)
+
+
+def matches_of(scenario: Scenario) -> Matches:
+    """What filters of this scenario may look for."""
+    addresses: dict[int, list[str]] = {}
+    for number, link in enumerate(scenario["links"]):
+        for end, host in enumerate(link["ends"]):
+            addresses.setdefault(host, []).append(_address(number, end))
+    ports: dict[str, list[int]] = {}
+    for port, flow in enumerate(flows_of(scenario), FIRST_PORT):
+        for name in {flow["name"], flow["name"].rpartition(".")[0] or flow["name"]}:
+            ports.setdefault(name, []).append(port)
+    return Matches(addresses, ports)
 
 
 def flows_of(scenario: Scenario) -> list[Mapping[str, Any]]:

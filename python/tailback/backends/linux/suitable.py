@@ -9,6 +9,7 @@ from tailback.backends import Scenario, Unsuitable
 from tailback.backends.linux.job import hops_of, root_of, shaper_of
 from tailback.backends.linux.links import lowest_rate, states
 from tailback.backends.linux.steps import PROGRAMS
+from tailback.backends.linux.trees import children
 
 DEFAULT_STACK = "linux-6.12"
 """What hosts have that name none."""
@@ -100,18 +101,25 @@ NO_WORDS = {
 }
 """Options that a kernel cannot be given."""
 
+NO_DEVICE: Mapping[str, Finding] = {
+    "series": (
+        "a device of a kernel has one discipline, and here stand several in series",
+        "put one of them on the next hop, or one below the other: htb rate 10mbit | fq_codel",
+    ),
+    "mq": ("the veth that stands for a link has one transmit queue", "leave `mq` away: its child alone does the same"),
+}
+"""Kinds that have no place there."""
+
 
 def _qdiscs(scenario: Scenario) -> Iterator[Finding]:
     for attached in scenario["qdiscs"]:
-        root = attached["root"]
-        while root is not None:
-            if root["kind"] == "series" or root.get("filters") or len(root.get("classes", ())) > 0:
-                what = f"`{root['kind']}` holds several disciplines"
-                yield what, "on a kernel a discipline holds one: write a chain, such as htb rate 10mbit | fq_codel"
-            for name in root["options"]:
-                if (root["kind"], name) in NO_WORDS:
-                    yield f"`{name}` of `{root['kind']}` cannot be given to it", NO_WORDS[root["kind"], name]
-            root = root.get("child")
+        for node in nodes_of(attached["root"]):
+            kind = node["kind"]
+            if kind in NO_DEVICE:
+                yield NO_DEVICE[kind]
+            for name in node["options"]:
+                if (kind, name) in NO_WORDS:
+                    yield f"`{name}` of `{kind}` cannot be given to it", NO_WORDS[kind, name]
 
 
 def _shapers(scenario: Scenario) -> Iterator[Finding]:
@@ -130,8 +138,14 @@ def _record(scenario: Scenario) -> Iterator[Finding]:
         yield "`tcp_info` after each ACK cannot be read from outside the kernel", "record it each interval"
 
 
-def kinds_of(root: Mapping[str, Any] | None) -> Iterator[str]:
+def nodes_of(root: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
     """The disciplines from `root` down."""
-    while root is not None:
-        yield root["kind"]
-        root = root.get("child")
+    if root is not None:
+        yield root
+        for _, child in children(root):
+            yield from nodes_of(child)
+
+
+def kinds_of(root: Mapping[str, Any] | None) -> Iterator[str]:
+    """Their kinds."""
+    return (node["kind"] for node in nodes_of(root))

@@ -16,7 +16,7 @@ from tailback.backends.linux import job, process
 from tailback.backends.linux.job import flows_of, hops_of, root_of
 from tailback.backends.linux.links import Hop, rate_of, wire
 from tailback.backends.linux.steps import IP, Json, run
-from tailback.backends.linux.suitable import Finding
+from tailback.backends.linux.suitable import Finding, nodes_of
 
 FOLDER = "tailback-probe-"
 TIMEOUT_S = 60.0
@@ -103,8 +103,8 @@ def _trials(scenario: Scenario) -> Iterator[Trial]:
     yield from _sysctls(scenario)
     for hop in hops_of(scenario):
         link = scenario["links"][hop.link]
-        for kind, options in job.chain(root_of(scenario, hop), rate_of(link, hop.end)):
-            yield _discipline(kind, options)
+        for node in nodes_of(job.tree_of(root_of(scenario, hop), rate_of(link, hop.end))):
+            yield _discipline(node)
         yield from _wire(scenario, hop)
 
 
@@ -121,9 +121,11 @@ def _sysctls(scenario: Scenario) -> Iterator[Trial]:
             yield Trial(what, remedy, [step | {"host": 0}])
 
 
-def _discipline(kind: str, options: Mapping[str, int]) -> Trial:
+def _discipline(node: Mapping[str, Any]) -> Trial:
+    kind = node["kind"]
     remedy = f"load it as root (modprobe sch_{kind}), or {VIRTUAL_TIME}"
-    steps = [_veth(), *job.attach(Hop(link=0, end=0, host=0, neighbour=0), 0, kind, options)]
+    alone = {"kind": kind, "options": node["options"], "child": None}
+    steps = [_veth(), *job.attach(Hop(link=0, end=0, host=0, neighbour=0), alone)]
     return Trial(f"this kernel does not take the discipline `{kind}`:", remedy, steps)
 
 

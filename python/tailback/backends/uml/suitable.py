@@ -8,7 +8,7 @@ from tailback.backends.linux.job import flows_of
 from tailback.backends.linux.suitable import Finding, kinds_of
 from tailback.kernel import Kernel
 
-BUILT_IN = ("pfifo", "bfifo", "pfifo_head_drop", "pfifo_fast", "mq", "reno")
+BUILT_IN = ("pfifo", "bfifo", "pfifo_head_drop", "pfifo_fast", "reno")
 """What every kernel has; it has no symbol of its own."""
 
 CONTROL_SYMBOLS = {"highspeed": "TCP_CONG_HSTCP"}

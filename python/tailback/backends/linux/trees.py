@@ -1,0 +1,111 @@
+"""A discipline with all below it as steps for `tc`: chains, bands, trees of classes and the filters that choose.
+
+Handles tell the depth: the lower eight bits of a major number are the depth from 1 on, those above number the
+disciplines of one depth. So the agent and `standing.py` know a discipline's depth by what it hangs on.
+
+A filter of the experiment file is a classifier of the kernel's: `all` is matchall, the others are flower on addresses,
+ports or the code point.                                                             [tc flower(8)] [tc matchall(8)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from tailback.backends.linux.tc_words import words_of
+
+Node: TypeAlias = Mapping[str, Any]
+Command: TypeAlias = list[str]
+
+DEPTH_BITS = 8
+OF_QDISC = {"htb": ("default", "r2q", "direct_qlen")}
+"""Options of the discipline itself, where all others are those of its class."""
+WITH_BANDS = ("prio",)
+"""Kinds whose classes are there with the discipline."""
+
+
+@dataclass(frozen=True)
+class Matches:
+    """What filters can look for: the addresses of each host, the ports of each traffic."""
+
+    addresses: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    ports: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+
+NOTHING = Matches()
+
+
+class Tree:
+    """The commands for one device, without `tc` and with the device's name."""
+
+    def __init__(self, device: str, matches: Matches) -> None:
+        self._device = device
+        self._matches = matches
+        self._used: dict[int, int] = {}
+
+    def commands(self, root: Node, depth: int = 0, place: Sequence[str] = ("root",)) -> Iterator[Command]:
+        """A discipline `depth` below the root of the device."""
+        number = self._used.get(depth, 0)
+        self._used[depth] = number + 1
+        handle = f"{number << DEPTH_BITS | depth + 1:x}:"
+        yield ["qdisc", "add", "dev", self._device, *place, "handle", handle, *_discipline(root)]
+        for command in self._classes(root, handle):
+            yield ["class", "add", "dev", self._device, *command]
+        for command in self._filters(root, handle):
+            yield ["filter", "add", "dev", self._device, "parent", handle, *command]
+        for minor, child in children(root):
+            yield from self.commands(child, depth + 1, ["parent", f"{handle}{minor:x}"])
+
+    def _classes(self, root: Node, handle: str) -> Iterator[Command]:
+        kind = root["kind"]
+        if kind in WITH_BANDS:
+            return
+        for each in root.get("classes", ()):
+            parent = f"{handle}{each['parent']:x}" if each["parent"] else handle
+            own = words_of(kind, each["options"])
+            yield ["parent", parent, "classid", f"{handle}{each['minor']:x}", kind, *own]
+        if kind == "htb" and not root.get("classes"):
+            of_class = {name: value for name, value in root["options"].items() if name not in OF_QDISC[kind]}
+            yield ["parent", handle, "classid", f"{handle}1", kind, *words_of(kind, of_class)]
+
+    def _filters(self, root: Node, handle: str) -> Iterator[Command]:
+        for priority, each in enumerate(root.get("filters", ()), 1):
+            for key in self._keys(each["fits"]):
+                classifier = ["flower", *key] if key else ["matchall"]
+                protocol = "ip" if key else "all"
+                head = ["protocol", protocol, "prio", str(priority)]
+                yield [*head, *classifier, "classid", f"{handle}{each['class']:x}"]
+
+    def _keys(self, fits: str | Mapping[str, Any]) -> Iterator[Command]:
+        if isinstance(fits, str):
+            yield []
+            return
+        ((what, value),) = fits.items()
+        if what == "dscp":
+            yield ["ip_tos", f"{value << 2:#x}/0xfc"]
+        elif what == "traffic":
+            for port in self._matches.ports[value]:
+                yield ["ip_proto", "tcp", "dst_port", str(port)]
+                yield ["ip_proto", "tcp", "src_port", str(port)]
+        else:
+            for address in self._matches.addresses[value]:
+                yield [{"from": "src_ip", "to": "dst_ip"}[what], address]
+
+
+def children(root: Node) -> Iterator[tuple[int, Node]]:
+    """What hangs on which class."""
+    if root.get("child"):
+        yield 1, root["child"]
+    for each in root.get("classes", ()):
+        if each.get("child"):
+            yield each["minor"], each["child"]
+
+
+def _discipline(root: Node) -> Command:
+    kind, options = root["kind"], root["options"]
+    if kind not in OF_QDISC:
+        return [kind, *words_of(kind, options)]
+    own = {name: options[name] for name in OF_QDISC[kind] if name in options and name != "default"}
+    default = options.get("default", 0 if root.get("classes") else 1)
+    return [kind, *(["default", f"{default:x}"] if default else []), *words_of(kind, own)]

@@ -1,0 +1,94 @@
+"""What the words for a kernel's `tc` say is what was meant: our own reading of them gives the options back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from conformance.tc.strings import strings
+from tailback import _core
+from tailback.backends.linux.suitable import NO_WORDS
+from tailback.backends.linux.tc_words import words_of
+from tailback.backends.linux.trees import Matches, Tree
+from tailback.scenario import CoreRegistry, words
+from tailback.scenario.errors import WordError
+
+QDISCS = CoreRegistry().qdiscs
+
+
+def read(text: str) -> words.Algorithm | None:
+    """A discipline without classes."""
+    try:
+        found = words.discipline(text, QDISCS)
+        _core.resolved_qdisc(found.kind, found.options, 1500)
+        return found if not found.classes else None
+    except (WordError, ValueError):
+        return None
+
+
+READ = {text: found for text in strings() if (found := read(text)) is not None}
+
+
+def settled(found: words.Algorithm, options: Mapping[str, int]) -> dict[str, int]:
+    """All it is set to, but for shares, which go through a decimal."""
+    resolved = _core.resolved_qdisc(found.kind, dict(options), 1500)
+    shares = [one["name"] for row in _core.qdiscs() for one in row["parameters"] if one["unit"] in SHARES]
+    return {name: value >> 2 if name in shares else value for name, value in resolved.items()}
+
+
+SHARES = ("percent", "fraction")
+
+
+def test_every_string_of_tc_goes_to_options_and_back() -> None:
+    assert len(READ) > 250
+    for text, found in READ.items():
+        if any((found.kind, name) in NO_WORDS for name in found.options):
+            continue
+        again = read(" ".join([found.kind, *words_of(found.kind, found.options)]))
+        assert again is not None, text
+        assert settled(again, again.options) == settled(found, found.options), text
+
+
+TREE: dict[str, Any] = {
+    "kind": "htb",
+    "options": {"default": 0x20},
+    "classes": [
+        {"minor": 1, "parent": 0, "options": {"rate": 10**7}, "child": None},
+        {"minor": 16, "parent": 1, "options": {"rate": 10**6}, "child": {"kind": "fq_codel", "options": {}}},
+        {"minor": 32, "parent": 1, "options": {"rate": 10**6, "prio": 1}, "child": {"kind": "codel", "options": {}}},
+    ],
+    "filters": [
+        {"fits": {"traffic": "upload"}, "class": 16},
+        {"fits": {"to": 2}, "class": 16},
+        {"fits": {"dscp": 46}, "class": 32},
+        {"fits": "all", "class": 32},
+    ],
+}
+
+
+def test_a_tree_is_classes_filters_and_leaves_in_the_order_tc_needs() -> None:
+    matches = Matches({2: ["10.0.1.2"]}, {"upload": [5001]})
+    lines = [" ".join(command) for command in Tree("l0", matches).commands(TREE)]
+    assert lines == [
+        "qdisc add dev l0 root handle 1: htb default 20",
+        "class add dev l0 parent 1: classid 1:1 htb rate 10000000bit",
+        "class add dev l0 parent 1:1 classid 1:10 htb rate 1000000bit",
+        "class add dev l0 parent 1:1 classid 1:20 htb rate 1000000bit prio 1",
+        "filter add dev l0 parent 1: protocol ip prio 1 flower ip_proto tcp dst_port 5001 classid 1:10",
+        "filter add dev l0 parent 1: protocol ip prio 1 flower ip_proto tcp src_port 5001 classid 1:10",
+        "filter add dev l0 parent 1: protocol ip prio 2 flower dst_ip 10.0.1.2 classid 1:10",
+        "filter add dev l0 parent 1: protocol ip prio 3 flower ip_tos 0xb8/0xfc classid 1:20",
+        "filter add dev l0 parent 1: protocol all prio 4 matchall classid 1:20",
+        "qdisc add dev l0 parent 1:10 handle 2: fq_codel",
+        "qdisc add dev l0 parent 1:20 handle 102: codel",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["series", "mq"])
+def test_what_a_kernel_s_device_cannot_hold_is_refused_by_name(kind: str) -> None:
+    from tailback.backends.linux.suitable import NO_DEVICE
+
+    what, remedy = NO_DEVICE[kind]
+    assert what and remedy
