@@ -3,7 +3,7 @@
 //! slow start: cwnd += what is acknowledged, at most 2 segments per ACK; 1 after a timeout, until it is repaired
 //! avoidance:  one segment per cwnd bytes acknowledged
 //! cut:        ssthresh = max(cwnd/2, 2 segments)
-//! recovery:   ends with cwnd = ssthresh, or what is in flight and one segment if that is less
+//! recovery:   ends with cwnd = ssthresh, or what is unacknowledged (SACKed or not) and one segment if that is less
 //!
 //! Sources: [rfc3465], [rfc5681], [rfc6582], [freebsd-9 cc_newreno.c], [freebsd-9 tcp_input.c cc_ack_received].
 //!
@@ -60,8 +60,9 @@ impl Moments for NewReno {
     }
 
     fn cwnd_event(&mut self, event: CwndEvent, flow: &Flow, window: &mut Window) {
-        if event == CwndEvent::CompleteCwr && flow.in_flight < window.ssthresh {
-            window.cwnd = window.cwnd.min(flow.in_flight + Segs::ONE);
+        // From the highest number sent, so what SACK has reported counts as in flight.
+        if event == CwndEvent::CompleteCwr && flow.packets_out < window.ssthresh {
+            window.cwnd = window.cwnd.min(flow.packets_out + Segs::ONE);
         }
     }
 }
@@ -122,8 +123,17 @@ mod tests {
     fn recovery_ends_without_a_burst() {
         let mut acks = Acks::in_avoidance(40, NEWRENO);
         (acks.window.ssthresh, acks.window.cwnd) = (Segs(20), Segs(20));
-        acks.flow.in_flight = Segs(5);
+        acks.flow.packets_out = Segs(5);
         acks.control.cwnd_event(CwndEvent::CompleteCwr, &acks.flow, &mut acks.window);
         assert_eq!(acks.cwnd(), 6);
+    }
+
+    #[test]
+    fn a_second_hole_does_not_make_the_end_of_recovery_another_cut() {
+        let mut acks = Acks::in_avoidance(40, NEWRENO);
+        (acks.window.ssthresh, acks.window.cwnd) = (Segs(20), Segs(20));
+        (acks.flow.packets_out, acks.flow.in_flight) = (Segs(30), Segs(2));
+        acks.control.cwnd_event(CwndEvent::CompleteCwr, &acks.flow, &mut acks.window);
+        assert_eq!(acks.cwnd(), 20);
     }
 }
