@@ -64,6 +64,9 @@ metrics: $(VENV)/.package ## write docs/metrics.md anew from the docstrings of t
 papers: $(VENV)/.package ## reproduce the papers; write docs/papers.md, its pictures and the line in README.md anew
 	$(BIN)/python -m tailback.papers.document results
 
+docs: $(VENV)/.tools $(VENV)/.package ## build the documentation into site/, without a network; broken links are errors
+	NO_MKDOCS_2_WARNING=1 PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/mkdocs build --quiet --strict
+
 pictures: demo $(VENV)/.tools ## draw the pictures of README.md anew
 	cp $(DEMO)/plots/candlestick.png docs/pictures/demo.png
 	$(BIN)/tailback run experiments/papers/access21/fig5.yaml --out $(FIG5)
@@ -80,14 +83,14 @@ kernel: $(VENV)/.package ## build the Linux kernel of --backend uml; as root, in
 	$(BIN)/tailback kernel build
 
 clean: ## remove what was built and installed; results stay
-	rm -rf $(VENV) target python/tailback/_core.*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) target site python/tailback/_core.*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find $(PYTHON_CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
 
-.PHONY: demo test lint style clippy types test-rust test-python golden notebook metrics papers pictures bench clean help
+.PHONY: demo test lint style clippy types test-rust test-python golden notebook metrics docs papers pictures bench clean help
 
 ##@ What they stand on; each is a file that is as old as what it stands for
 
