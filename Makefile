@@ -13,6 +13,7 @@ BIN := $(VENV)/bin
 PIP := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip --disable-pip-version-check --quiet
 DEMO := results/make-demo
 FIG5 := results/make-fig5
+TRADEOFF := results/make-tradeoff
 
 # The extension is one for all Pythons; it is told which one it is built beside, so that nothing is rebuilt when
 # another happens to be first on the PATH.
@@ -67,11 +68,13 @@ papers: $(VENV)/.package ## reproduce the papers; write docs/papers.md, its pict
 docs: $(VENV)/.tools $(VENV)/.package ## build the documentation into site/, without a network; broken links are errors
 	NO_MKDOCS_2_WARNING=1 PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/mkdocs build --quiet --strict
 
-pictures: demo $(VENV)/.tools ## draw the pictures of README.md anew
+pictures: demo $(VENV)/.tools ## draw the pictures of README.md and the documentation anew
 	cp $(DEMO)/plots/candlestick.png docs/pictures/demo.png
 	$(BIN)/tailback run experiments/papers/access21/fig5.yaml --out $(FIG5)
 	$(BIN)/tailback plot $(FIG5) -o docs/pictures/fig5.png && rm docs/pictures/fig5.csv
 	$(BIN)/tailback report $(FIG5)
+	$(BIN)/tailback run experiments/wifi-tradeoff.yaml --out $(TRADEOFF)
+	$(BIN)/tailback pareto $(TRADEOFF) -o docs/pictures/pareto.png && rm docs/pictures/pareto.csv
 	$(BIN)/python scripts/screenshot.py $(FIG5)/report.html docs/pictures/report.png R10M L100M R100M LR1000M
 
 bench: ## benchmarks of the parts, and the cost of whole runs
