@@ -13,6 +13,7 @@ BIN := $(VENV)/bin
 PIP := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip --disable-pip-version-check --quiet
 DEMO := results/make-demo
 FIG5 := results/make-fig5
+TRADEOFF := results/make-tradeoff
 
 # The extension is one for all Pythons; it is told which one it is built beside, so that nothing is rebuilt when
 # another happens to be first on the PATH.
@@ -64,11 +65,16 @@ metrics: $(VENV)/.package ## write docs/metrics.md anew from the docstrings of t
 papers: $(VENV)/.package ## reproduce the papers; write docs/papers.md, its pictures and the line in README.md anew
 	$(BIN)/python -m tailback.papers.document results
 
-pictures: demo $(VENV)/.tools ## draw the pictures of README.md anew
+docs: $(VENV)/.tools $(VENV)/.package ## build the documentation into site/, without a network; broken links are errors
+	NO_MKDOCS_2_WARNING=1 PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/mkdocs build --quiet --strict
+
+pictures: demo $(VENV)/.tools ## draw the pictures of README.md and the documentation anew
 	cp $(DEMO)/plots/candlestick.png docs/pictures/demo.png
 	$(BIN)/tailback run experiments/papers/access21/fig5.yaml --out $(FIG5)
 	$(BIN)/tailback plot $(FIG5) -o docs/pictures/fig5.png && rm docs/pictures/fig5.csv
 	$(BIN)/tailback report $(FIG5)
+	$(BIN)/tailback run experiments/wifi-tradeoff.yaml --out $(TRADEOFF)
+	$(BIN)/tailback pareto $(TRADEOFF) -o docs/pictures/pareto.png && rm docs/pictures/pareto.csv
 	$(BIN)/python scripts/screenshot.py $(FIG5)/report.html docs/pictures/report.png R10M L100M R100M LR1000M
 
 bench: ## benchmarks of the parts, and the cost of whole runs
@@ -80,14 +86,14 @@ kernel: $(VENV)/.package ## build the Linux kernel of --backend uml; as root, in
 	$(BIN)/tailback kernel build
 
 clean: ## remove what was built and installed; results stay
-	rm -rf $(VENV) target python/tailback/_core.*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) target site python/tailback/_core.*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find $(PYTHON_CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
 
-.PHONY: demo test lint style clippy types test-rust test-python golden notebook metrics papers pictures bench clean help
+.PHONY: demo test lint style clippy types test-rust test-python golden notebook metrics docs papers pictures bench clean help
 
 ##@ What they stand on; each is a file that is as old as what it stands for
 

@@ -80,8 +80,23 @@ def tables(scenario: Scenario) -> dict[str, pa.Table]:
             {"t": "s", "flow": "", "snd_cwnd": "segments", "rtt": "µs", "total_retrans": "segments"}, info
         ),
         "ping": table({"t": "s", "ping": "", "seq": "", "rtt_ms": "ms"}, pings),
+        "wifi": air(len(times), tsq=tcp[0]["tsq"]["kind"]),
         "events": events([(6.0, "drop", "client -> router", "tail_full"), (7.0, "mark", "client -> router", "ecn")]),
     }
+
+
+def air(ticks: int, tsq: str) -> pa.Table:
+    """A station and its access point by turns, 20 PPDUs each 100 ms; without small queues longer ones."""
+    units = {"t": "s", "from": "", "to": "", "mpdus": "", "received": "", "duration_us": "µs", "tries": "",
+             "colliders": "", "access_us": "µs", "closed_by": ""}  # fmt: skip
+    rows = []
+    for number in range(20 * ticks):
+        up, again = number % 2 == 0, number % 7 == 0
+        ends = ("client", "router") if up else ("router", "client")
+        mpdus = (30 if tsq == "off" else 6) + number % 3 if up else 2
+        shape = (mpdus, mpdus - int(number % 5 == 0), 40.0 * mpdus, int(again), 2 * int(again), 100.0, "frame_limit")
+        rows.append((number / 200, *ends, *shape))
+    return table(units, rows)
 
 
 def events(rows: list[tuple[float, str, str, str]]) -> pa.Table:
@@ -110,6 +125,8 @@ def scenario(title: str = "test", *, seed: int = 1, flows: int = 2, tsq: str = "
         "title": title,
         "seed": seed,
         "duration_ns": 20 * SECOND,
+        "hosts": [{"name": "client"}, {"name": "router"}],
+        "cells": [{"access_point": 1, "stations": [{"host": 0}]}],
         "traffic": [*tcp, {"kind": "ping", "name": "ping", "from": 0, "to": 1}],
         "record": {"interval_ns": SECOND // 10, "tcp_info": "interval", "events": True},
     }

@@ -15,6 +15,8 @@ from tailback.analysis.sensitivity import Sensitivity
 from tailback.analysis.tradeoffs import Answer, Candidate, Number
 from tailback.cli.console import counted, emit
 
+NEGLIGIBLE = 1e-9
+
 MOST_ALIKE = 8
 """Settings that cannot be told from the best, by name."""
 
@@ -128,8 +130,11 @@ def _number(row: Mapping[str, Any], column: Column) -> Number:
 
 def _mean(number: Number) -> str:
     """`95.6 ±0.1`."""
-    text = f"{number.mean:.4g}"
-    return text if math.isnan(number.high) else f"{text} ±{number.high - number.mean:.2g}"
+    text, half = f"{number.mean:.4g}", number.high - number.mean
+    if math.isnan(half):
+        return text
+    # Repetitions that do not differ leave what the sum of their mean rounds to.
+    return f"{text} ±{half:.2g}" if half > NEGLIGIBLE * abs(number.mean) else f"{text} ±0"
 
 
 def _table(title: str) -> Table:

@@ -68,6 +68,12 @@ def explained(text: str) -> list[Explanation]:
         raise WrongInput(f"{error.message}\n  hint: {error.hint}") from None
 
 
+def documented(row: Row) -> list[Explanation]:
+    """An algorithm as it is without options, and its classes if it has any."""
+    classes = [Explanation(f"a class of {row.name}", "", _parameters(row.classes, {}))] if row.classes else []
+    return [Explanation(f"{row.name}: {row.summary}", row.source, _parameters(row.parameters, {})), *classes]
+
+
 def _metric(text: str) -> Explanation | None:
     """The metric called `text`, or that has this key in a summary."""
     from tailback.analysis.catalogue import DESCRIBED

@@ -25,6 +25,9 @@ APART = 5.0
 LEGEND_TOP = 8
 """Entries side by side."""
 
+LEGEND_NARROW = 3
+"""Those of a figure that is one column wide."""
+
 
 @dataclass(frozen=True)
 class Panels:
@@ -129,4 +132,5 @@ def _legend(figure: Figure, values: Axes_, told: tuple[Roles, str]) -> None:
             look = {"linestyle": "none", "marker": style.MARKERS[place % len(style.MARKERS)], "markersize": 4}
         handles.append(Line2D([], [], color=style.GREY, label=style.label(shown.hatch or "", value), **look))
     if handles:
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), LEGEND_TOP))
+        most = LEGEND_NARROW if figure.get_figwidth() <= style.COLUMN_WIDTH and len(handles) > 4 else LEGEND_TOP
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), most))

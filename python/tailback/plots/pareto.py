@@ -148,4 +148,5 @@ def _legend(figure: Figure, table: pd.DataFrame, told: Told) -> None:
         }
         handles.append(Line2D([], [], color=style.GREY, label=style.label(marker or "", value), **look))
     handles.append(Line2D([], [], color=style.GREY, linewidth=1.0, label="Pareto front"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 6))
+    beside = 3 if figure.get_figwidth() <= style.COLUMN_WIDTH else 6
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), beside))

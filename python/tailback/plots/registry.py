@@ -10,7 +10,21 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
 
-from tailback.plots import band, bar, box, candlestick, cdf, cwnd, heatmap, pareto, scatter, style, timeseries
+from tailback.plots import (
+    aggregates,
+    air,
+    band,
+    bar,
+    box,
+    candlestick,
+    cdf,
+    cwnd,
+    heatmap,
+    pareto,
+    scatter,
+    style,
+    timeseries,
+)
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.results import Results
@@ -68,6 +82,15 @@ PLOTS: Mapping[str, Plot] = {
         ),
         Plot("heatmap", "TCP RTT, or --metric, over two axes", heatmap.data, heatmap.draw),
         Plot("band", "goodput over time as mean with 95 % bands; --metric rtt, cwnd", band.data, band.draw),
+        Plot("aggregates", "how many MPDUs a PPDU carries, up or --metric down", aggregates.data, aggregates.draw),
+        Plot(
+            "aggregate_rtt",
+            "mean aggregate against median TCP RTT, a point per repetition",
+            aggregates.data_of_rtt,
+            aggregates.draw_rtt,
+        ),
+        Plot("airtime", "share of each Wi-Fi station in the time on the air", aggregates.data_of_airtime, bar.draw),
+        Plot("air", "each PPDU on the air over 20 ms, or --metric MS", air.data, air.draw),
         Plot("cwnd", "congestion windows over time, one panel per configuration", cwnd.data, cwnd.draw),
         Plot("timeseries", "RTT, cwnd and throughput over time, one column per run", timeseries.data, timeseries.draw),
     )

@@ -36,7 +36,8 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     return both.rename(columns={"value": "x", "value goodput": "y"})
 
 
-def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
+def paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
+    """The points of one configuration, their mean, their ellipse."""
     x, y = rows["x"].to_numpy(dtype=np.float64), rows["y"].to_numpy(dtype=np.float64)
     points: dict[str, Any] = {"linestyle": "none", "markersize": 3, "alpha": 0.55, "markeredgewidth": 0}
     axes.plot(x, y, marker=look.marker, color=look.colour, **points)
@@ -61,7 +62,7 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     label = f"{table['panel'].iloc[0]} ({table['unit'].iloc[0]})"
     scale = partial(_scale, delays=table["x"].to_numpy(np.float64))
-    panels = lines.Panels(_paint, scale, label, "Goodput (Mbit/s)", height="y", key="marker")
+    panels = lines.Panels(paint, scale, label, "Goodput (Mbit/s)", height="y", key="marker")
     return lines.draw(table, panels, choice)
 
 
@@ -76,4 +77,4 @@ def _scale(axes: Axes, table: pd.DataFrame, delays: Samples) -> None:
 
 def on(axes: Axes, table: pd.DataFrame) -> None:
     """The points and ellipses on `axes`."""
-    lines.on(axes, table, _paint)
+    lines.on(axes, table, paint)

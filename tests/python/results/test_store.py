@@ -46,6 +46,7 @@ def test_a_run_folder_holds_manifest_summary_and_tables(tmp_path: Path) -> None:
         folder = store.write(RUN, finished())
     assert names(folder) == [
         "events.parquet", "flows.parquet", "manifest.json", "ping.parquet", "summary.json", "tcp_info.parquet",
+            "wifi.parquet",
     ]  # fmt: skip
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["scenario"] == RUN.scenario

@@ -1,0 +1,133 @@
+"""How long the aggregates of a Wi-Fi cell are: their distribution, and the TCP RTT they go with.
+
+`aggregates` shows the share of PPDUs that carry so many MPDUs, up unless `--metric down`
+(`analysis.wifi.ampdu_samples`): the mean over the repetitions with the 95 % interval of that mean. `aggregate_rtt` has
+a point per repetition: the mean size of an aggregate against the median TCP RTT; down and to the right is better, and
+where more RTT buys no longer aggregates, data only waits.
+"""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tailback.analysis import Window, t_interval
+from tailback.analysis.metrics import Samples
+from tailback.analysis.wifi import DOWN, UP, Pair, ampdu_samples
+from tailback.plots import layout, lines, quantity, scatter, style
+from tailback.plots.errors import NotDrawable
+from tailback.plots.layout import AUTOMATIC, Choice, Look
+from tailback.results import Results, RunFolder
+
+
+def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
+    """One row per configuration and size: axes, panel, unit, n (repetitions), x (MPDUs), value (share), low, high."""
+    way = choice.metric or UP
+    if way not in (UP, DOWN):
+        raise NotDrawable(f"`{way}` is not a direction\n  hint: --metric is one of {UP}, {DOWN}")
+    parts = [part for axes, runs in results.configurations if (part := _of(axes, runs, way)) is not None]
+    if not parts:
+        hint = "choose results of a Wi-Fi cell, or the other direction: --metric down"
+        raise NotDrawable(f"`{results.path}` has no Wi-Fi station that sent {way}\n  hint: {hint}")
+    return pd.concat(parts, ignore_index=True)
+
+
+def pairs_of(run: RunFolder) -> list[Pair]:
+    """Each station of the cells of a run, behind its access point."""
+    hosts = [host["name"] for host in run.scenario.get("hosts", ())]
+    return [
+        (hosts[cell["access_point"]], hosts[station["host"]])
+        for cell in run.scenario.get("cells", ())
+        for station in cell["stations"]
+    ]
+
+
+def _of(axes: dict[str, str], runs: list[RunFolder], way: str) -> pd.DataFrame | None:
+    samples = [found for run in runs if run.has("wifi") and len(found := _sizes(run, way))]
+    if not samples:
+        return None
+    sizes = np.arange(1, int(max(each.max() for each in samples)) + 1)
+    shares = np.array([np.bincount(each.astype(int), minlength=len(sizes) + 1)[1:] / len(each) for each in samples])
+    ends = np.array([t_interval(column) for column in shares.T])
+    columns = {"x": sizes, "value": shares.mean(axis=0), "low": ends[:, 0], "high": ends[:, 1]}
+    head = {**axes, "panel": f"Aggregates {way}", "unit": "MPDUs", "n": len(samples)}
+    return pd.DataFrame({**head, **columns})
+
+
+def _sizes(run: RunFolder, way: str) -> Samples:
+    found = ampdu_samples(run.table("wifi"), pairs_of(run), Window(*run.window_ns))
+    return found.get(way, np.array([], dtype=np.float64))
+
+
+def _paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
+    x = rows["x"].to_numpy(dtype=np.float64)
+    if rows["low"].notna().all():
+        ends = (rows["low"].clip(lower=0).to_numpy(), rows["high"].to_numpy())
+        axes.fill_between(x, *ends, step="mid", color=look.colour, alpha=0.2, linewidth=0)
+    axes.step(x, rows["value"].to_numpy(), where="mid", color=look.colour, linestyle=look.line, linewidth=1.0)
+
+
+def _scale(axes: Axes, table: pd.DataFrame) -> None:
+    axes.set_xlim(0, float(table["x"].max()) + 1)
+    axes.set_ylim(0, float(table["value"].max()) * 1.08)
+
+
+def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
+    """The figure of a table made by `data`."""
+    way = str(table["panel"].iloc[0]).rpartition(" ")[2]
+    panels = lines.Panels(_paint, _scale, f"MPDUs of a PPDU, {way}", "Share of PPDUs", height="value")
+    return lines.draw(table, panels, _told_apart(table, choice))
+
+
+def _told_apart(table: pd.DataFrame, choice: Choice) -> Choice:
+    """Where there are more values than kinds of lines, each has a panel."""
+    values = layout.axes_of(table)
+    by_line = layout.line_roles(values, choice).hatch
+    if by_line is None or len(values[by_line]) <= len(style.LINES):
+        return choice
+    return replace(choice, facet=(*choice.facet, by_line))
+
+
+def on(axes: Axes, table: pd.DataFrame) -> None:
+    """The distributions on `axes`."""
+    lines.on(axes, table, _paint)
+
+
+def data_of_rtt(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
+    """One row per run: axes, repetition, panel, unit, x (mean MPDUs of a PPDU, up or `--metric down`), y (ms)."""
+    way = choice.metric or UP
+    size = quantity.Quantity(f"ampdu_mpdus.{way}.mean", f"Mean MPDUs of a PPDU, {way}", "")
+    sizes, rtts = quantity.values(results, size), quantity.values(results, quantity.TCP_RTT)
+    if not len(sizes) or not len(rtts):
+        raise NotDrawable(f"`{results.path}` has no TCP over Wi-Fi\n  hint: choose results of a Wi-Fi cell")
+    places = [*results.axes, "repetition"]
+    both = sizes.merge(rtts[[*places, "value"]], on=places, suffixes=("", " rtt"))
+    return both.rename(columns={"value": "x", "value rtt": "y"})
+
+
+def draw_rtt(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
+    """The figure of a table made by `data_of_rtt`."""
+    scale = partial(_scale_rtt, widest=float(table["x"].max()))
+    label = str(table["panel"].iloc[0])
+    panels = lines.Panels(scatter.paint, scale, label, "Median TCP RTT (ms)", height="y", key="marker")
+    return lines.draw(table, panels, choice)
+
+
+def _scale_rtt(axes: Axes, table: pd.DataFrame, widest: float) -> None:
+    values: Any = table["y"].to_numpy(dtype=np.float64)
+    axes.set_xlim(0, widest * 1.1)
+    style.scale(axes, values, float(values.max()))
+
+
+def data_of_airtime(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFrame:
+    """One row per configuration and station (`quantity.means`): its share of the time that PPDUs were on the air."""
+    shares = (run.summary.get("airtime_share", {}) for run in results.runs)
+    stations = list(dict.fromkeys(station for each in shares for station in each))
+    if not stations:
+        raise NotDrawable(f"`{results.path}` has no Wi-Fi station\n  hint: choose results of a Wi-Fi cell")
+    wanted = [quantity.Quantity(f"airtime_share.{station}", f"Airtime of {station}", "") for station in stations]
+    return quantity.means(results, wanted)

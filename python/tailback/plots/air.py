@@ -1,0 +1,113 @@
+"""What is on the air of a Wi-Fi cell, PPDU by PPDU, over a few milliseconds in the middle of the measurement window.
+
+A row per sender, a box per PPDU from when it began to when it ended, with the number of its MPDUs where there is room.
+Filled: sent for the first time; hatched: sent again; outlined in black: something in it was lost; grey: it collided.
+The line before a box is how long it was first in its hardware queue: deferring, backing off, waiting for others.
+Responses (block acks) are in the gaps. The first repetition of each configuration; `--metric 50` shows 50 ms.
+"""
+
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from tailback.analysis.window import NANOSECONDS
+from tailback.plots import style
+from tailback.plots.errors import NotDrawable
+from tailback.plots.layout import AUTOMATIC, Choice
+from tailback.results import Results, RunFolder
+
+SPAN_MS = 20.0
+MOST_PANELS = 12
+HEIGHT = 0.62
+"""Of a box, in rows."""
+
+ROOM = 0.018
+"""Share of the span that a number needs."""
+
+COLUMNS = ("from", "to", "mpdus", "received", "duration_us", "tries", "colliders", "access_us", "closed_by")
+
+
+def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
+    """One row per PPDU: axes, panel, unit, t (s), x (ms since the beginning of the span), share (the span, ms), and
+    columns of the table `wifi`.
+    """
+    try:
+        span = float(choice.metric) if choice.metric is not None else SPAN_MS
+    except ValueError:
+        raise NotDrawable(f"`{choice.metric}` is not a number of milliseconds\n  hint: --metric 50") from None
+    parts = [_of(runs[0], span) for _, runs in results.configurations if runs[0].has("wifi")]
+    if not parts or not any(len(part) for part in parts):
+        raise NotDrawable(f"`{results.path}` has nothing on the air\n  hint: choose results of a Wi-Fi cell")
+    return pd.concat(parts, ignore_index=True)
+
+
+def _of(run: RunFolder, span: float) -> pd.DataFrame:
+    wifi = run.table("wifi")
+    middle = sum(run.window_ns) / 2 / NANOSECONDS
+    rows = wifi[(wifi["t"] >= middle) & (wifi["t"] < middle + span / 1e3)]
+    told = {f"ppdu.{name}": rows[name] for name in COLUMNS}
+    label = ", ".join(style.label(axis, value) for axis, value in run.axes.items())
+    times = {"t": rows["t"], "x": (rows["t"] - middle) * 1e3, "share": span}
+    return pd.DataFrame({**run.axes, "panel": label, "unit": "ms", **times, **told})
+
+
+def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
+    """The figure of a table made by `data`."""
+    panels = list(table["panel"].unique())
+    if len(panels) > MOST_PANELS:
+        hint = "choose some with `--where AXIS=VALUE`"
+        raise NotDrawable(f"{len(panels)} configurations are too many, at most {MOST_PANELS} fit\n  hint: {hint}")
+    senders = list(dict.fromkeys(table["ppdu.from"]))
+    with mpl.rc_context({**style.STYLE, "axes.grid.axis": "x"}):
+        size = (style.PAGE_WIDTH, 0.9 + len(panels) * (0.35 + 0.3 * len(senders)))
+        figure = Figure(figsize=size, layout="constrained")
+        grid = figure.subplots(len(panels), 1, squeeze=False, sharex=True)[:, 0]
+        for axes, panel in zip(grid, panels, strict=True):
+            on(axes, table[table["panel"] == panel], senders)
+            axes.set_title(panel, loc="left")
+        start = float(table["t"].iloc[0] - table["x"].iloc[0] / 1e3)
+        grid[-1].set_xlabel(f"Time (ms after {start:g} s)")
+        figure.legend(handles=_handles(), loc="outside lower center", ncols=4)
+    return figure
+
+
+def on(axes: Axes, rows: pd.DataFrame, senders: list[str] | None = None) -> None:
+    """The PPDUs of one configuration on `axes`."""
+    names = senders or list(dict.fromkeys(rows["ppdu.from"]))
+    looks = style.colours(names)
+    for row in rows.to_dict("records"):
+        _box(axes, row, (names.index(row["ppdu.from"]), looks[row["ppdu.from"]]))
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_xlim(0, float(rows["share"].iloc[0]) if len(rows) else 1)
+
+
+def _box(axes: Axes, row: dict[Any, Any], place: tuple[int, str]) -> None:
+    height, colour = place
+    start, length = row["x"], row["ppdu.duration_us"] / 1e3
+    collided, lost = row["ppdu.colliders"] > 0, row["ppdu.received"] < row["ppdu.mpdus"]
+    again = row["ppdu.tries"] > 0
+    paint = style.GREY if collided else colour
+    axes.plot([start - row["ppdu.access_us"] / 1e3, start], [height, height], color=paint, linewidth=0.5, zorder=1)
+    look: dict[str, Any] = {"facecolor": "white" if again else paint, "hatch": "//////" if again else None}
+    edge = style.BLACK if lost else paint
+    axes.barh(height, length, HEIGHT, left=start, edgecolor=edge, linewidth=0.7, zorder=2, **look)
+    if length > ROOM * row["share"]:
+        ink = style.BLACK if again else "white"
+        middle = start + length / 2
+        where: dict[str, Any] = {"ha": "center", "va": "center", "clip_on": True, "zorder": 3}
+        axes.text(middle, height, str(row["ppdu.mpdus"]), color=ink, fontsize=6, **where)
+
+
+def _handles() -> list[Patch]:
+    colour = style.PALETTE[3]
+    return [
+        Patch(facecolor=colour, edgecolor=colour, label="first time"),
+        Patch(facecolor="white", edgecolor=colour, hatch="//////", label="again"),
+        Patch(facecolor=colour, edgecolor=style.BLACK, label="some MPDUs lost"),
+        Patch(facecolor=style.GREY, edgecolor=style.GREY, label="collided"),
+    ]

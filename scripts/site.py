@@ -1,0 +1,314 @@
+"""Hooks of mkdocs.yml: the pages of the site that are made and not written.
+
+One page per congestion control, queue discipline and driver from the registries of the simulator; every key of an
+experiment file from its models; every command from the command line; the sources and deviations from `references/`; the
+notebook as it was run. In written pages, citations (`[rfc9438 §4.2]`) become links to the sources, links to files outside
+`docs` their names, for they are not part of the site.
+"""
+
+import base64
+import json
+import posixpath
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer.main
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+from typer.cli import get_docs_for_click
+
+from tailback import scenario
+from tailback.cli import catalogue
+from tailback.cli.app import app
+from tailback.scenario.registry import CoreRegistry, Row
+
+ROOT = Path(__file__).parents[1]
+SOURCES: Mapping[str, Mapping[str, Any]] = tomllib.loads((ROOT / "references" / "sources.toml").read_text("utf-8"))
+
+CITATION = re.compile(r"(?<![\w`\]!])\[(?P<words>(?P<key>[a-z][a-z0-9.-]*)[^][`]*)\](?![(\[:])")
+LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^][]*(?:\[[^][]*\][^][]*)*)\]\((?P<target>[^)\s]+)\)")
+FENCE = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
+
+FAMILIES = {
+    "controls": ("Congestion controls", "crates/cc/src", "cc"),
+    "disciplines": ("Queue disciplines", "crates/qdisc/src", "qdisc"),
+    "drivers": ("Wi-Fi drivers", "crates/wifi/src", "driver"),
+}
+
+COMPARED = {"controls": "congestion-controls.md"}
+"""Written pages about a family."""
+
+PLACED = {
+    "ARCHITECTURE.md": "architecture.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md",
+    "docs/notebook.ipynb": "notebook.md",
+}  # fmt: skip
+"""Pages that are files of the repository, by their place in it."""
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Names the pages that the registries make in the navigation."""
+    for entry in config.nav or []:
+        for title, value in list(entry.items()):
+            if isinstance(value, str) and value in FAMILIES:
+                written = [{"Compared": COMPARED[value]}] if value in COMPARED else []
+                pages = [{row.name: f"{value}/{row.name}.md"} for row in _rows(value)]
+                entry[title] = [f"{value}/index.md", *written, *pages]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds the pages that are made."""
+    for path, content in _made().items():
+        files.append(File.generated(config, path, content=content))
+    return files
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """The search index as a script as well: a page that is opened from the disk cannot read it otherwise."""
+    folder = Path(config.site_dir) / "search"
+    index = (folder / "search_index.json").read_text("utf-8")
+    (folder / "search_index.js").write_text(f"var __index = {index}", "utf-8")
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Links that lead somewhere, citations that lead to their source; code stays as it is."""
+    del config
+    here = posixpath.dirname(page.file.src_uri)
+    made = next((place for place, uri in PLACED.items() if uri == page.file.src_uri), None)
+    # Where a link of this page is counted from, in the repository.
+    base = posixpath.join("docs", here) if made is None else posixpath.dirname(made)
+
+    def linked(match: re.Match[str]) -> str:
+        return _linked(match, (base, here), files)
+
+    parts = FENCE.split(markdown)
+    return "".join(part if part.startswith("```") else _cited(LINK.sub(linked, part), here) for part in parts)
+
+
+def _linked(match: re.Match[str], places: tuple[str, str], files: Files) -> str:
+    base, here = places
+    target, hash_, anchor = match["target"].partition("#")
+    if not target or re.match(r"[a-z]+:", match["target"]):
+        return match[0]
+    path = posixpath.normpath(posixpath.join(base, target))
+    uri = PLACED.get(path, path.removeprefix("docs/") if path.startswith("docs/") else None)
+    if uri is not None and files.get_file_from_path(uri) is not None:
+        return f"{match['image']}[{match['text']}]({posixpath.relpath(uri, here or '.')}{hash_}{anchor})"
+    if base.startswith("docs") and not path.startswith("docs/") or uri is None:
+        return match["text"] if match["text"].strip("`") != path else f"`{path}`"
+    return match[0]
+
+
+def _cited(text: str, here: str) -> str:
+    """`[rfc9438 §4.2]` as a link to its source."""
+
+    def linked(match: re.Match[str]) -> str:
+        if match["key"] not in SOURCES:
+            return match[0]
+        target = posixpath.relpath("reference/sources.md", here or ".")
+        return f"[\\[{match['words']}\\]]({target}#{_anchor(match['key'])})"
+
+    return CITATION.sub(linked, text)
+
+
+def _made() -> dict[str, str | bytes]:
+    pages: dict[str, str | bytes] = {
+        "reference/keys.md": _keys(),
+        "reference/commands.md": _commands(),
+        "reference/sources.md": _sources(),
+        "reference/deviations.md": _deviations(),
+        **_notebook(),
+    }
+    for family in FAMILIES:
+        rows = _rows(family)
+        pages[f"{family}/index.md"] = _list(family, rows)
+        pages |= {f"{family}/{row.name}.md": _algorithm(family, row) for row in rows}
+    for file, uri in PLACED.items():
+        if file.endswith(".md"):
+            pages[uri] = (ROOT / file).read_text("utf-8")
+    return pages
+
+
+def _rows(family: str) -> Sequence[Row]:
+    registry = CoreRegistry()
+    return {
+        "controls": registry.congestion_controls, "disciplines": registry.qdiscs, "drivers": registry.drivers
+    }[family]  # fmt: skip
+
+
+def _list(family: str, rows: Sequence[Row]) -> str:
+    title, _, word = FAMILIES[family]
+    table = "".join(f"| [`{row.name}`]({row.name}.md) | {_escaped(row.summary)} |\n" for row in rows)
+    return (
+        f"# {title}\n\n`tailback list {word}` lists them; each page is the head of its file in the simulator.\n\n"
+        f"| name | |\n|---|---|\n{table}"
+    )
+
+
+def _algorithm(family: str, row: Row) -> str:
+    place = f"{FAMILIES[family][1]}/{row.name}.rs"
+    code = f"\n\nIts code: `{place}`." if (ROOT / place).is_file() else ""
+    parts = [f"# {row.name}\n\n{_escaped(row.summary[0].upper() + row.summary[1:])}.", _prose(row.source) + code, _use(family, row.name)]
+    for title, explanation in zip(("Parameters", "Of its classes"), catalogue.documented(row), strict=False):
+        cells = (
+            f"| `{each.name}` | {each.default} | {each.range} | {_escaped(each.meaning)} |"
+            for each in explanation.parameters
+        )
+        if explanation.parameters:
+            parts.append(f"## {title}\n\n| name | default | range | |\n|---|---|---|---|\n" + "\n".join(cells))
+    return "\n\n".join(parts) + "\n"
+
+
+def _use(family: str, name: str) -> str:
+    examples = {
+        "controls": f"cc: {name}                     # of the file, or of one flow",
+        "disciplines": f"qdiscs:\n  client -> router: {name}      # root of that device; | puts a child under a shaper",
+        "drivers": f"links:\n  - {{wifi: {{ap: router, stations: [client]}}, driver: {name}, ...}}",
+    }
+    return f"## In an experiment\n\n```yaml\n{examples[family]}\n```\n\n`tailback explain {name}` shows this page."
+
+
+def _prose(source: str) -> str:
+    """A head of a file: formulas and aligned lines as they stand, sentences as text."""
+    text = re.sub(r"^\[`[^\]]*`\]: .*$", "", source, flags=re.MULTILINE)
+    text = re.sub(r"\[(`[^\]`]*`)\](?!\()", r"\1", text)
+    return "\n\n".join(_paragraph(part) for part in re.split(r"\n\s*\n", text.strip("\n")) if part.strip())
+
+
+def _paragraph(part: str) -> str:
+    if part.lstrip().startswith(("|", "```", "- ", "* ")):
+        return part
+    aligned = any(re.search(r"\S {3,}\S|^ {2,}\S|^\w[\w ]*: {2,}\S", line) for line in part.splitlines())
+    return f"```text\n{part}\n```" if aligned else _escaped(part)
+
+
+def _escaped(text: str) -> str:
+    """Text in which only code is marked up."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(part if part.startswith("`") else re.sub(r"([_<|])", r"\\\1", part) for part in parts)
+
+
+def _keys() -> str:
+    schema = scenario.json_schema()
+    models = {"": schema, **schema.get("$defs", {})}
+    head = (
+        "# All keys of an experiment file\n\nMade from the models that check it; `tailback schema` prints them as a "
+        "JSON Schema for the editor. [The experiment file](../experiment-file.md) explains the words.\n"
+    )
+    return head + "".join(_model(name, model) for name, model in models.items() if "properties" in model)
+
+
+def _model(name: str, model: Mapping[str, Any]) -> str:
+    required = set(model.get("required", ()))
+    title = f"## {name}" if name else "## The file"
+    rows = (
+        f"| `{key}` | {_type(field)} | {'**required**' if key in required else _default(field)} "
+        f"| {_escaped(' '.join(field.get('description', '').split()))}{_examples(field)} |"
+        for key, field in model["properties"].items()
+    )
+    text = " ".join(model.get("description", "").split())
+    return f"\n{title}\n\n{text}\n\n| key | takes | default | |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
+
+
+def _type(field: Mapping[str, Any]) -> str:
+    if "$ref" in field:
+        name = field["$ref"].rsplit("/", 1)[-1]
+        return f"[{name}](#{name.lower()})"
+    if "enum" in field:
+        return ", ".join(f"`{value}`" for value in field["enum"])
+    for union in ("anyOf", "oneOf"):
+        if union in field:
+            return " or ".join(dict.fromkeys(found for each in field[union] if (found := _type(each)) != "null"))
+    if field.get("type") == "array":
+        return f"list of {_type(field['items'])}" if "items" in field else "list"
+    if field.get("type") == "object":
+        inside = field.get("additionalProperties")
+        return f"mapping to {_type(inside)}" if isinstance(inside, Mapping) else "mapping"
+    kinds = {"string": "text", "integer": "number", "boolean": "true, false"}
+    kind = field.get("const", field.get("type", "anything"))
+    return kinds.get(str(kind), ", ".join(kind) if isinstance(kind, list) else str(kind))
+
+
+def _default(field: Mapping[str, Any]) -> str:
+    default = field.get("default")
+    return f"`{json.dumps(default)}`" if isinstance(default, str | int | bool) else ""
+
+
+def _examples(field: Mapping[str, Any]) -> str:
+    found = field.get("examples", ())
+    written = ", ".join(f"`{each if isinstance(each, str) else json.dumps(each)}`" for each in found)
+    return f" Such as {written}." if written else ""
+
+
+def _commands() -> str:
+    command = typer.main.get_command(app)
+    context = typer.Context(command, info_name="tailback")
+    text = get_docs_for_click(obj=command, ctx=context, name="tailback", title="Commands")
+    # Their list cuts the sentences short.
+    for name, each in getattr(command, "commands", {}).items():
+        text = re.sub(rf"^\* `{name}`:.*$", f"* [`{name}`](#tailback-{name}): {each.help}", text, flags=re.MULTILINE)
+    return text + (
+        "\nExit status: 0 done; 1 a run failed or something cannot be written; 2 the input is wrong; 130 interrupted.\n"
+    )
+
+
+def _sources() -> str:
+    head = "# Sources\n\nWhere numbers and steps come from; citations begin with a key of this list.\n"
+    return head + "".join(
+        f'\n<a id="{_anchor(key)}"></a>**`{key}`** {_escaped(str(entry["title"]))}. <{entry["url"]}>\n'
+        for key, entry in SOURCES.items()
+    )
+
+
+def _anchor(key: str) -> str:
+    return key.replace(".", "-")
+
+
+def _deviations() -> str:
+    text = (
+        "# Deviations\n\nWhere the simulator does otherwise than its source on purpose: what, why, and what it does to "
+        "results. [Against the kernel](../fidelity.md) has the numbers.\n"
+    )
+    for file in sorted((ROOT / "references" / "deviations").glob("*.toml")):
+        entry = tomllib.loads(file.read_text("utf-8"))
+        facts = {"Why": entry.get("why"), "Effect": entry.get("effect"), "From": entry.get("from")}
+        told = " ".join(f"**{name}:** {_escaped(str(value))}" for name, value in facts.items() if value)
+        text += f"\n## {file.stem.replace('_', ' ').replace('-', ' ')}\n\n{_escaped(str(entry.get('what', '')))}\n\n{told}\n"
+    return text
+
+
+def _notebook() -> dict[str, str | bytes]:
+    document = json.loads((ROOT / "docs" / "notebook.ipynb").read_text("utf-8"))
+    pages: dict[str, str | bytes] = {}
+    parts = []
+    for number, cell in enumerate(document["cells"]):
+        text = "".join(cell["source"])
+        parts.append(text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```")
+        parts += [_output(output, (number, pages)) for output in cell.get("outputs", ())]
+    pages["notebook.md"] = "\n\n".join(filter(None, parts)) + "\n"
+    return pages
+
+
+def _output(output: Mapping[str, Any], place: tuple[int, dict[str, str | bytes]]) -> str:
+    number, pages = place
+    data = output.get("data", {})
+    if "image/png" in data:
+        uri = f"pictures/notebook-{number}.png"
+        pages[uri] = base64.b64decode("".join(data["image/png"]))
+        return f"![Output of the cell above]({uri})"
+    if "text/html" in data:
+        html = re.sub(r"<style.*?</style>", "", "".join(data["text/html"]), flags=re.DOTALL)
+        return f'<div class="notebook-output">{"".join(_lines(html))}</div>'
+    text = "".join(data.get("text/plain", output.get("text", ())))
+    return f"```text\n{text.rstrip()}\n```" if text else ""
+
+
+def _lines(html: str) -> Iterator[str]:
+    """Without indentation and empty lines, which Markdown would take for its own."""
+    for line in html.splitlines():
+        if line.strip():
+            yield line.strip()

@@ -1,0 +1,61 @@
+"""The documentation as a site: it builds strictly, without a network, and has a page for everything there is."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tailback.cli.app import app
+from tailback.scenario import CoreRegistry
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    # A proxy that is not there: what needs a network fails.
+    offline = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
+    environment = {**os.environ, **offline, "NO_MKDOCS_2_WARNING": "1"}
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def page(site: Path, name: str) -> str:
+    return (site / f"{name}.html").read_text(encoding="utf-8")
+
+
+def test_every_algorithm_has_its_page(site: Path) -> None:
+    registry = CoreRegistry()
+    families = {
+        "controls": registry.congestion_controls, "disciplines": registry.qdiscs, "drivers": registry.drivers,
+    }  # fmt: skip
+    for family, rows in families.items():
+        for row in rows:
+            text = page(site, f"{family}/{row.name}")
+            assert all(f"<code>{parameter.name}</code>" in text for parameter in row.parameters), row.name
+            assert f"<code>{row.name}</code>" in page(site, f"{family}/index")
+
+
+def test_every_command_and_every_key_is_told(site: Path) -> None:
+    commands = page(site, "reference/commands")
+    assert all(f'id="tailback-{name}"' in commands for name in ("run", "recommend", "kernel-build"))
+    assert len(app.registered_commands) <= commands.count('id="tailback-')
+    keys = page(site, "reference/keys")
+    assert all(f"<code>{key}</code>" in keys for key in ("links", "ends", "ap", "rcvlowat", "tcp_info", "repeat"))
+
+
+def test_citations_lead_to_their_source(site: Path) -> None:
+    assert 'href="../reference/sources.html#rfc9438"' in page(site, "controls/cubic")
+    assert 'id="rfc9438"' in page(site, "reference/sources")
+
+
+def test_nothing_is_loaded_from_a_network(site: Path) -> None:
+    loads = re.compile(r"<(?:script|img|iframe|link)\b[^>]*(?:src|href)=\"?(https?:[^\" >]*)")
+    found = {name for file in site.rglob("*.html") for name in loads.findall(file.read_text(encoding="utf-8"))}
+    assert found == set()

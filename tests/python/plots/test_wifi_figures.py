@@ -1,0 +1,61 @@
+"""Figures of what is on the air: their data, and what they refuse."""
+
+import pandas as pd
+import pytest
+
+from fake_backend import FakeBackend, Nobody, grid
+from tailback.plots import PLOTS, Choice, NotDrawable
+from tailback.results import Results, claim, open_results
+from tailback.sweep import Sweep, run_all
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    folder = tmp_path_factory.mktemp("results") / "x"
+    with claim(folder, grid()) as store:
+        run_all(Sweep(store, FakeBackend(), 2), Nobody())
+    return open_results(folder)
+
+
+def of(table: pd.DataFrame, **axes: str) -> pd.DataFrame:
+    for axis, value in axes.items():
+        table = table[table[axis] == value]
+    return table
+
+
+def test_aggregates_are_shares_of_ppdus_that_add_up(found: Results) -> None:
+    table = PLOTS["aggregates"].data(found)
+    short = of(table, cc="cubic", tsq="1ms")
+    assert short["value"].sum() == pytest.approx(1)
+    assert set(short.loc[short["value"] > 0, "x"]) == {6, 7, 8}
+    down = PLOTS["aggregates"].data(found, Choice(metric="down"))
+    assert set(down.loc[down["value"] > 0, "x"]) == {2}
+
+
+def test_each_repetition_is_a_point_of_size_and_rtt(found: Results) -> None:
+    table = PLOTS["aggregate_rtt"].data(found)
+    assert len(table) == len(found.runs)
+    assert of(table, tsq="off")["x"].min() > of(table, tsq="1ms")["x"].max()
+    assert of(table, tsq="off")["y"].min() > of(table, tsq="1ms")["y"].max()
+
+
+def test_the_air_is_shown_in_the_middle_of_the_window(found: Results) -> None:
+    table = PLOTS["air"].data(found, Choice(metric="50"))
+    one = of(table, cc="cubic", tsq="1ms")
+    assert (one["t"].min(), one["t"].max()) == (10.0, 10.045)
+    assert list(one["ppdu.from"][:2]) == ["client", "router"]
+
+
+def test_airtime_is_of_each_station(found: Results) -> None:
+    table = PLOTS["airtime"].data(found)
+    assert set(table["panel"]) == {"Airtime of client"}
+    assert (table["mean"] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "metric", "told"),
+    [("aggregates", "sideways", "not a direction"), ("air", "soon", "not a number of milliseconds")],
+)
+def test_words_that_mean_nothing_are_refused(found: Results, name: str, metric: str, told: str) -> None:
+    with pytest.raises(NotDrawable, match=told):
+        PLOTS[name].data(found, Choice(metric=metric))
