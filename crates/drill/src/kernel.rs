@@ -120,6 +120,11 @@ impl Kernel {
                 self.connections[index].endpoint.deadline().is_some_and(|deadline| deadline <= self.now);
             if due && self.connections[index].phase != Phase::Reset {
                 self.connections[index].endpoint.expire(self.now, &mut self.draws);
+                if self.connections[index].endpoint.is_aborted() {
+                    self.connections[index].phase = Phase::Reset;
+                    self.connections[index].error = Some("ETIMEDOUT");
+                    continue;
+                }
                 self.drain(index);
             }
         }

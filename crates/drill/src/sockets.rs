@@ -685,6 +685,7 @@ fn errno_number(name: Option<&str>) -> i64 {
     match name {
         Some("ECONNREFUSED") => 111,
         Some("ECONNRESET") => 104,
+        Some("ETIMEDOUT") => 110,
         Some("EPIPE") => 32,
         _ => 0,
     }

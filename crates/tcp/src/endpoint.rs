@@ -44,7 +44,7 @@ pub struct Wakeup {
     pub writable: bool,
     /// Data arrived: call [`Endpoint::read`].
     pub readable: bool,
-    /// All data was acknowledged after `close`.
+    /// All data was acknowledged after `close`, or the connection was given up.
     pub finished: bool,
 }
 
@@ -177,6 +177,11 @@ impl Endpoint {
             self.sender.flow.pacing_status = PacingStatus::Needed;
         }
         self.sender.cap_pacing_rate();
+    }
+
+    /// The connection was given up after timeouts in vain (`ETIMEDOUT`).
+    pub fn is_aborted(&self) -> bool {
+        self.sender.aborted
     }
 
     /// ECN was negotiated.
@@ -400,7 +405,7 @@ impl Endpoint {
         {
             return Some(self.packet(segment, ACK_TRUESIZE, now));
         }
-        if self.state != State::Established {
+        if self.state != State::Established || self.sender.aborted {
             return None;
         }
         if let Some(outgoing) = self.sender.next() {
@@ -478,7 +483,8 @@ impl Endpoint {
 
     /// What application and host should do; clears it.
     pub fn wakeup(&mut self) -> Wakeup {
-        let finished = self.closed && !self.finished_told && self.all_acknowledged();
+        let over = self.sender.aborted || (self.closed && self.all_acknowledged());
+        let finished = over && !self.finished_told;
         self.finished_told |= finished;
         let writable = std::mem::take(&mut self.sender.writable);
         let readable = std::mem::take(&mut self.receiver.readable);

@@ -48,6 +48,8 @@ pub enum Note {
     CaState(CaState),
     /// The retransmission timer fired.
     RetransmissionTimeout,
+    /// The connection was given up after timeouts in vain.
+    Aborted,
     /// A tail loss probe was sent.
     TailLossProbe,
     /// A wrong reduction was taken back.

@@ -112,6 +112,8 @@ pub(crate) struct Sender {
     /// That probe was a retransmission.
     pub(crate) tlp_retrans: bool,
     pub(crate) fin_queued: bool,
+    /// The connection was given up.
+    pub(crate) aborted: bool,
     /// `TCP_NODELAY`.
     pub(crate) no_delay: bool,
     pub(crate) app_blocked: bool,
@@ -244,6 +246,7 @@ impl Sender {
             pushed_seq: 0,
             unsent_skbs: VecDeque::new(),
             fin_queued: false,
+            aborted: false,
             no_delay: false,
             app_blocked: false,
             writable: false,

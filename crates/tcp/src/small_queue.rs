@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! limit = max(2 · truesize, pacing_rate >> shift)           shift 10: about 1 ms of the pacing rate
-//! limit = min(limit, tcp_limit_output_bytes)                unless the socket is paced
+//! limit = min(limit, tcp_limit_output_bytes)                unless the socket is paced (before Linux 5.0 always)
 //! limit × 2 for retransmissions
 //! refused:  wmem_alloc > limit,  unless at most one skb is unacknowledged
 //! ```
@@ -16,6 +16,7 @@ use tailback_cc::PacingStatus;
 use crate::config::SmallQueueLimit;
 use crate::sender::Sender;
 use crate::stack::AlwaysSends;
+use crate::stack::OutputLimit;
 
 /// New data, or a retransmission with its doubled limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +36,8 @@ impl Sender {
         let limit = match self.small_queue {
             SmallQueueLimit::Shift(shift) | SmallQueueLimit::Check(shift) => {
                 let limit = (2 * truesize).max(rate >> shift);
-                let capped = self.flow.pacing_status == PacingStatus::None;
+                let all = self.settings.stack.output_limit == OutputLimit::All;
+                let capped = all || self.flow.pacing_status == PacingStatus::None;
                 if capped { limit.min(self.settings.limit_output_bytes) } else { limit }
             }
             SmallQueueLimit::Off => (2 * truesize).max(rate),

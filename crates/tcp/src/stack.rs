@@ -23,6 +23,7 @@
 //! | otherwise as | 5.10 | 5.10 | 5.10 |
 //! | memory of an skb beside its payload | 856 B: a linear skb | | |
 //! | small queue lets through | with at most one segment unacknowledged [linux-4.14 tcp_output.c] | | everything |
+//! | `tcp_limit_output_bytes` | 256 KiB, for all [linux-4.14 tcp.c] | 1 MiB, unless paced [linux-5.0 tcp.c] | |
 //! | `bbr` makes room for bursts of ACKs | no | no until 5.1 [linux-5.1 tcp_bbr.c] | |
 //! | initial window | | | 3 segments [rfc3390] |
 //! | delayed ACK | | | each second segment, 100 ms, none quick, no compression [freebsd-9 tcp(4)] |
@@ -40,6 +41,25 @@ pub enum AlwaysSends {
     AtMostOne,
     /// Any: there is no small queue.
     Everything,
+}
+
+/// Which sockets `net.ipv4.tcp_limit_output_bytes` bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OutputLimit {
+    /// All, 256 KiB by default.
+    All,
+    /// Those that are not paced, 1 MiB by default.
+    Unpaced,
+}
+
+impl OutputLimit {
+    /// The default of the sysctl, bytes.
+    pub const fn bytes(self) -> u64 {
+        match self {
+            OutputLimit::All => 262_144,
+            OutputLimit::Unpaced => 1_048_576,
+        }
+    }
 }
 
 /// How the use of cwnd is remembered.
@@ -143,6 +163,8 @@ pub struct Stack {
     pub skb_overhead: u32,
     /// What the small queue never holds back.
     pub always_sends: AlwaysSends,
+    /// Which sockets `net.ipv4.tcp_limit_output_bytes` bounds.
+    pub output_limit: OutputLimit,
     /// How the use of cwnd is remembered.
     pub cwnd_use: CwndUse,
     /// When PRR sends one segment more.
@@ -188,6 +210,7 @@ pub const LINUX_6_12: Stack = Stack {
     name: "linux-6.12",
     skb_overhead: 960,
     always_sends: AlwaysSends::AtMostOne,
+    output_limit: OutputLimit::Unpaced,
     cwnd_use: CwndUse::Limit,
     prr_progress: PrrProgress::UnaAdvanced,
     receive_ratio: ReceiveRatio::Measured,
@@ -218,6 +241,7 @@ pub const LINUX_5_10: Stack = Stack {
     name: "linux-5.10",
     skb_overhead: 1280,
     always_sends: AlwaysSends::Nothing,
+    output_limit: OutputLimit::Unpaced,
     cwnd_use: CwndUse::LargestFlight,
     prr_progress: PrrProgress::RetransmissionAcked,
     receive_ratio: ReceiveRatio::Half,
@@ -244,6 +268,7 @@ pub const LINUX_4_14: Stack = Stack {
     name: "linux-4.14",
     skb_overhead: 856,
     always_sends: AlwaysSends::AtMostOne,
+    output_limit: OutputLimit::All,
     ack_aggregation: AckAggregation::Ignored,
     ..LINUX_5_10
 };

@@ -27,6 +27,15 @@ pub(crate) const RESOURCE_PROBE_INTERVAL: Span = Span::from_millis(500);
 /// Doublings of a window probe's timer at most: beyond them it is [`RTO_MAX`] anyhow. [linux-6.12 tcp.h tcp_probe0_when]
 const PROBE_BACKOFF_MAX: u32 = 10;
 
+/// `net.ipv4.tcp_retries2`: timeouts after which a connection is given up.
+const RETRIES: u32 = 15;
+
+/// Time of so many timeouts that double from the least RTO up to the longest: 924.6 s.
+fn patience() -> Span {
+    let doublings = (RTO_MAX.as_nanos() / RTO_MIN.as_nanos()).ilog2();
+    RTO_MIN * ((2 << doublings.min(RETRIES)) - 1) + RTO_MAX * u64::from(RETRIES.saturating_sub(doublings))
+}
+
 /// What the timer is armed for. [linux-6.12 inet_connection_sock.h ICSK_TIME_*]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TimerKind {
@@ -214,9 +223,28 @@ impl Sender {
             return;
         }
         self.notes.push(Note::RetransmissionTimeout);
+        if self.has_tried_too_long() {
+            return self.abort();
+        }
         self.enter_loss();
         self.retransmits += 1;
         self.agenda.head = Some(Role::AfterTimeout);
+    }
+
+    /// `net.ipv4.tcp_retries2` timeouts of a connection whose RTO began at its minimum would have passed since the first
+    /// retransmission. [linux-6.12 tcp_timer.c retransmits_timed_out]
+    fn has_tried_too_long(&self) -> bool {
+        let Some(first) = self.reduction.retrans_stamp else { return false };
+        self.retransmits > 0 && crate::undo::timestamp(self.flow.now).since(first) >= patience()
+    }
+
+    /// The connection is given up: nothing is sent any more. [linux-6.12 tcp_timer.c tcp_write_err]
+    fn abort(&mut self) {
+        self.notes.push(Note::Aborted);
+        self.aborted = true;
+        self.timer.armed = None;
+        self.pacing_timer = None;
+        self.agenda = Default::default();
     }
 
     /// The head went out (or was refused) after a timeout: back off and start again.
@@ -273,6 +301,11 @@ mod tests {
             expiry(now, Span::from_millis(40), (jiffy, TimerRounding::Wheel)),
             SimTime::from_nanos(51_000_000)
         );
+    }
+
+    #[test]
+    fn fifteen_timeouts_from_200_ms_take_924_seconds() {
+        assert_eq!(patience(), Span::from_millis(924_600));
     }
 
     #[test]

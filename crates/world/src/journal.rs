@@ -97,6 +97,7 @@ fn words(note: Note) -> (&'static str, Option<&'static str>) {
     match note {
         Note::CaState(state) => ("ca_state", Some(ca_state_name(state))),
         Note::RetransmissionTimeout => ("rto", None),
+        Note::Aborted => ("abort", None),
         Note::TailLossProbe => ("tlp", None),
         Note::Undo => ("undo", None),
         Note::ControlState(state) => ("cc_state", Some(state)),

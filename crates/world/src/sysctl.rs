@@ -73,7 +73,8 @@ pub(crate) fn settings(host: &Host, path: &str) -> Result<Settings, BuildError> 
         return Err(BuildError::new(format!("{path}.stack"), format!("no stack `{}`", host.stack), remedy));
     };
     let gso_max_segs = if host.offloads == Offloads::Off { 1 } else { GSO_MAX_SEGS };
-    let settings = Settings { stack, gso_max_segs, ..Settings::default() };
+    let limit_output_bytes = stack.output_limit.bytes();
+    let settings = Settings { stack, gso_max_segs, limit_output_bytes, ..Settings::default() };
     apply(settings, &host.sysctl, &format!("{path}.sysctl"))
 }
 

@@ -1,7 +1,7 @@
 //! What tells linux-5.10 from linux-6.12.
 
 use tailback_packet::SegmentFlags;
-use tailback_tcp::{LINUX_5_10, LINUX_6_12, Settings, Stack};
+use tailback_tcp::{LINUX_4_14, LINUX_5_10, LINUX_6_12, Settings, Stack};
 use tailback_units::Segs;
 
 use crate::control::{control, window_control};
@@ -33,6 +33,28 @@ fn late_completions_hold_the_second_segment_back_in_5_10_and_the_third_in_6_12()
         script.forget();
         script.write(5);
         assert_eq!(script.sent().len(), through, "{}", stack.name);
+    }
+}
+
+#[test]
+fn before_5_0_the_limit_of_256_kib_holds_paced_sockets_too() {
+    // A millisecond of the rate, 1.2 windows of 500, is 848 kB.
+    for (stack, paced, most) in [(LINUX_4_14, false, 114), (LINUX_4_14, true, 114), (LINUX_6_12, true, 353)] {
+        let setup = Setup::new(window_control(500, 500, |cwnd| cwnd / 2), ms(1));
+        let limit_output_bytes = stack.output_limit.bytes();
+        let wmem = [4096, 1 << 24, 1 << 24];
+        let settings = Settings { stack, limit_output_bytes, wmem, ..setup.settings };
+        let mut script = Script::connect(Setup { settings, wants_pacing: paced, ..setup });
+        if paced {
+            script.endpoint.leave_pacing_to_fq();
+        }
+        script.write(10);
+        script.at(ms(1));
+        script.ack(10);
+        script.forget();
+        script.device = Device::Holds;
+        script.write(500);
+        assert_eq!(script.sent().len(), most, "{} {paced}", stack.name);
     }
 }
 

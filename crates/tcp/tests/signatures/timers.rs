@@ -33,6 +33,19 @@ fn when_all_is_lost_a_probe_comes_first_then_timeouts_that_double_to_two_minutes
 }
 
 #[test]
+fn after_fifteen_timeouts_in_vain_the_connection_is_given_up() {
+    let mut script = flight_of_ten(ms(1));
+    script.at(ms(920_000));
+    assert!(!script.notes().contains(&Note::Aborted));
+    script.at(ms(990_000));
+    assert!(script.notes().contains(&Note::Aborted) && script.endpoint.is_aborted());
+    script.transmissions();
+    script.at(ms(2_000_000));
+    assert!(script.transmissions().is_empty());
+    assert!(script.endpoint.wakeup().finished);
+}
+
+#[test]
 fn a_lone_packet_is_probed_no_earlier_than_its_ack_may_be_delayed() {
     let mut script = Script::connect(Setup::new(control("reno"), ms(50)));
     script.write(1);
