@@ -178,9 +178,21 @@ pub fn connect(socket: &OwnedFd, address: SocketAddrV4) -> io::Result<()> {
     checked(done).map(drop)
 }
 
+/// Whether connections to a port may be remembered from before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Port {
+    /// In a kernel or namespace of one's own there are none.
+    Fresh,
+    /// They are no obstacle.
+    Reused,
+}
+
 /// Listens at an address.
-pub fn listen(address: SocketAddrV4) -> io::Result<OwnedFd> {
+pub fn listen(address: SocketAddrV4, port: Port) -> io::Result<OwnedFd> {
     let listener = socket(libc::AF_INET, libc::SOCK_STREAM, 0)?;
+    if port == Port::Reused {
+        set_option(&listener, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1 as c_int)?;
+    }
     let address = address_of(address);
     // SAFETY: a sockaddr_in of its own length.
     checked(unsafe { libc::bind(listener.as_raw_fd(), (&raw const address).cast(), ADDRESS_LENGTH) })?;

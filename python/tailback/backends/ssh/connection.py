@@ -69,13 +69,18 @@ REMEDIES = (
 )  # fmt: skip
 
 
+GETTING_THERE = ("connecting", "starting the agent")
+"""The steps whose errors are those of ssh and sudo."""
+
+
 class HostFailed(Exception):
     """Something went wrong on one machine; the message names it and the step."""
 
     def __init__(self, host: str, step: str, reason: str, hint: str = "") -> None:
-        remedy = hint or remedy_for(reason)
+        remedy = hint or (remedy_for(reason) if step in GETTING_THERE else "")
         super().__init__(f"host `{host}`, {step}: {reason}" + (f"\n  hint: {remedy}" if remedy else ""))
         self.host = host
+        self.step = step
         self.reason = reason
         self.hint = remedy
 
@@ -174,8 +179,14 @@ class Connection:
         lines = [line.strip() for line in said.splitlines() if line.strip(" @")]
         return lines[-1] if lines else otherwise
 
-    def close(self, patience_s: float = 5.0) -> None:
-        """Ends it: the agent sees the end of its input and leaves."""
+    def close(self) -> None:
+        """Ends it, and lets go of all that was open."""
+        self.end()
+        self.output.close()
+        self._said.close()
+
+    def end(self, patience_s: float = 5.0) -> None:
+        """The agent sees the end of its input and leaves."""
         with contextlib.suppress(OSError, ValueError):
             if self._process.stdin is not None:
                 self._process.stdin.close()
@@ -184,7 +195,6 @@ class Connection:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._said.close()
 
     def _put(self, agent: Agent) -> None:
         answer, _, rest = self._line().partition(" ")
@@ -205,5 +215,3 @@ class Connection:
 def local_agent(path: Path) -> Agent:
     """The agent of this installation."""
     return Agent(path.read_bytes())
-
-

@@ -26,13 +26,14 @@ from tailback.backends.ssh.connection import Agent, HostFailed
 from tailback.backends.ssh.facts import Facts
 from tailback.backends.ssh.layout import Layout, taking_part
 from tailback.backends.ssh.plan import Plan, Step, plan_of
-from tailback.backends.ssh.session import Offset, Session, at_once
-from tailback.testbed import Testbed
+from tailback.backends.ssh.session import LOST, Offset, Session, at_once
+from tailback.testbed import Machine, Testbed
 
 LEAD_S = 0.5
 """From the order to start until the start."""
 OVERTIME_S = 15.0
 LOOK_S = 0.1
+AFTERMATH_S = 1.0
 TOKEN_BYTES = 16
 SECOND_NS = 1_000_000_000
 
@@ -72,9 +73,8 @@ class Measured:
 
 
 @contextlib.contextmanager
-def sessions(scenario: Scenario, testbed: Testbed, agent: Agent) -> Iterator[dict[str, Session]]:
-    """A session with each machine of a scenario, for the length of the block; each is restored at its end."""
-    machines = taking_part(scenario, testbed)
+def sessions(machines: Mapping[str, Machine], testbed: Testbed, agent: Agent) -> Iterator[dict[str, Session]]:
+    """A session with each machine, for the length of the block; each is restored at its end."""
     opened: dict[str, Session] = {}
 
     def connect(host: str) -> None:
@@ -88,18 +88,18 @@ def sessions(scenario: Scenario, testbed: Testbed, agent: Agent) -> Iterator[dic
         at_once(lambda session: session.close(), list(opened.values()))
 
 
-def layout_of(scenario: Scenario, testbed: Testbed, opened: Mapping[str, Session]) -> Layout:
-    """The scenario on the machines as they are now."""
+def facts_of(opened: Mapping[str, Session]) -> dict[str, Facts]:
+    """The machines as they are now."""
     found: Sequence[Facts] = at_once(facts_of_machines.gather, list(opened.values()))
-    return Layout(scenario, testbed, {facts.host: facts for facts in found})
+    return {facts.host: facts for facts in found}
 
 
 def carry_out(scenario: Scenario, testbed: Testbed, agent: Agent, progress: TestbedProgress) -> RunResult:
     """Runs `scenario`; raises `RunFailed` or `RunCancelled`, with all machines restored."""
     started = time.monotonic()
     try:
-        with sessions(scenario, testbed, agent) as opened:
-            layout = layout_of(scenario, testbed, opened)
+        with sessions(taking_part(scenario, testbed), testbed, agent) as opened:
+            layout = Layout(scenario, testbed, facts_of(opened))
             plan = plan_of(layout, secrets.token_hex(TOKEN_BYTES))
             result = _measured(layout, plan, opened, progress)
     except HostFailed as failure:
@@ -189,9 +189,7 @@ def _start(opened: Mapping[str, Session], offsets: Mapping[str, Offset]) -> None
     at_once(start, list(opened.values()))
 
 
-def _follow(
-    layout: Layout, opened: Mapping[str, Session], measured: Measured, progress: TestbedProgress
-) -> None:
+def _follow(layout: Layout, opened: Mapping[str, Session], measured: Measured, progress: TestbedProgress) -> None:
     """Until every machine has measured to the end."""
     duration_ns = layout.scenario["duration_ns"]
     patience = time.monotonic() + LEAD_S + duration_ns / 1e9 + OVERTIME_S
@@ -203,8 +201,11 @@ def _follow(
             names = ", ".join(running)
             raise HostFailed(next(iter(running)), "measuring", f"no end is heard of {names}", "is it overloaded?")
         for host, session in list(running.items()):
-            if _heard(session, measured, live):
-                del running[host]
+            try:
+                if _heard(session, measured, live):
+                    del running[host]
+            except HostFailed as failure:
+                raise _cause(failure, running) from failure
         time.sleep(LOOK_S)
 
 
@@ -220,11 +221,25 @@ def _heard(session: Session, measured: Measured, live: _Live) -> bool:
             case "live":
                 live.note(event)
             case "lost":
-                hint = "the machine restores itself; look at its sshd, then `run` again: finished runs are kept"
-                raise HostFailed(session.host, "measuring", session.lost(), hint)
+                raise _lost(session)
             case _:
                 raise HostFailed(session.host, "measuring", str(event.get("error")))
     return False
+
+
+def _lost(session: Session) -> HostFailed:
+    return HostFailed(session.host, "measuring", session.lost(), LOST)
+
+
+def _cause(failure: HostFailed, running: Mapping[str, Session]) -> HostFailed:
+    """A connection is reset because a machine is gone that we may hear of a little later."""
+    end = time.monotonic() + AFTERMATH_S
+    while time.monotonic() < end:
+        gone = next((session for session in running.values() if session.gone), None)
+        if gone is not None:
+            return _lost(gone)
+        time.sleep(LOOK_S)
+    return failure
 
 
 class _Live:
@@ -283,5 +298,8 @@ def _tables(folder: Path, measured: Measured) -> tuple[dict[str, Any], int]:
     """The rows of all machines as one table each, in the order of time."""
     for name, texts in measured.texts.items():
         (folder / f"{name}.csv").write_text("".join(texts), encoding="utf-8")
-    found = {**tables.read_tables(folder), "tcp_info_receiver": tables.read_table(folder, "tcp_info_receiver", RECEIVER)}
+    found = {
+        **tables.read_tables(folder),
+        "tcp_info_receiver": tables.read_table(folder, "tcp_info_receiver", RECEIVER),
+    }
     return {name: table.sort_by("t") for name, table in found.items()}, tables.read_segments(folder)

@@ -50,7 +50,8 @@ class Session:
         self._number = 0
         self._ended = threading.Event()
         self._restored = False
-        threading.Thread(target=self._listen, name=f"hear {host}", daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, name=f"hear {host}", daemon=True)
+        self._listener.start()
         self._greet()
         threading.Thread(target=self._beat, name=f"beat {host}", daemon=True).start()
 
@@ -116,6 +117,8 @@ class Session:
     def close(self) -> None:
         """Ends the agent, which restores the machine if that has not been done."""
         self._ended.set()
+        self._connection.end()
+        self._listener.join()
         self._connection.close()
 
     def _greet(self) -> None:
@@ -169,6 +172,11 @@ class Session:
             number, _ = self._request("beat", {})
             with self._lock:
                 self._answers.pop(number, None)
+
+    @property
+    def gone(self) -> bool:
+        """Whether the connection has ended."""
+        return self._ended.is_set()
 
     def lost(self) -> str:
         """Why the connection ended."""

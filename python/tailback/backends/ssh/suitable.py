@@ -19,6 +19,7 @@ from tailback.backends.ssh import plan as plans
 from tailback.backends.ssh.facts import CORE_SYSCTLS, Facts
 from tailback.backends.ssh.layout import Layout, Port, missing
 from tailback.backends.ssh.session import Offset, Session
+from tailback.backends.uml.settings import small_queue
 from tailback.testbed import Testbed
 
 Verdict: TypeAlias = Literal["pass", "warn", "fail"]
@@ -78,14 +79,15 @@ def of_machine(facts: Facts) -> Iterator[Finding]:
     for left in facts.left:
         yield Finding(host, "left behind", "warn", left, "nothing: it has been restored")
     absent = [name for name in ("ip", "tc") if name not in facts.programs]
-    yield _judged(host, "iproute2", not absent, f"no {', '.join(absent)}", "apt-get install iproute2")
+    yield _judged(host, "iproute2", f"no {', '.join(absent)}" if absent else "", "apt-get install iproute2")
     for program, package in (("ss", "iproute2"), ("ethtool", "ethtool"), ("ping", "iputils-ping")):
         if program not in facts.programs:
             worst: Verdict = "fail" if program == "ethtool" else "warn"
             yield Finding(host, program, worst, "is not there", f"apt-get install {package}")
     if facts.free_kb is not None:
         free = f"{facts.free_kb // 1024} MB free"
-        yield _judged(host, "disk", facts.free_kb >= LEAST_FREE_KB, free, "free some space", free)
+        enough = facts.free_kb >= LEAST_FREE_KB
+        yield Finding(host, "disk", "pass" if enough else "fail", free, "" if enough else "free some space")
 
 
 def of_clock(host: str, offset: Offset) -> Finding:
@@ -99,12 +101,14 @@ def of_clock(host: str, offset: Offset) -> Finding:
 
 def of_devices(facts: Facts, testbed: Testbed) -> Iterator[Finding]:
     """Its test devices, whatever is run."""
-    for interface in testbed.machines[facts.host].interfaces.values():
-        name = interface.device
-        device = facts.devices.get(name)
-        if device is None:
-            yield Finding(facts.host, name, "fail", "there is no such device", "`ip link` there shows them")
+    for neighbour, interface in testbed.machines[facts.host].interfaces.items():
+        name = facts.interfaces.get(neighbour)
+        if name is None:
+            asked = interface.device or f"one with the address {interface.address}"
+            what = f"there is no device {asked}, the way to `{neighbour}`"
+            yield Finding(facts.host, interface.device or "device", "fail", what, "`ip address` there shows them")
             continue
+        device = facts.devices[name]
         if any(str(address.ip) == facts.management for address in device.addresses):
             what = "is on the management network: the experiment would cut its own connection"
             yield Finding(facts.host, name, "fail", what, "name the device of the test network")
@@ -145,17 +149,20 @@ def tried(layout: Layout, session: Session) -> Iterator[Finding]:
     for (what, _), refusal in zip(disciplines, answers["trials"], strict=True):
         module = "modprobe -a ifb cls_u32 act_mirred" if what == "ifb" else f"modprobe sch_{what}"
         remedy = f"load it ({module}), or boot a kernel that has it"
-        yield _judged(session.host, f"discipline {what}", refusal is None, _short(refusal), remedy)
+        yield _judged(session.host, f"discipline {what}", _short(refusal), remedy)
     for name, refusal in zip(controls, answers["controls"], strict=True):
-        yield _judged(session.host, f"control {name}", refusal is None, str(refusal), f"load it: modprobe tcp_{name}")
+        yield _judged(session.host, f"control {name}", refusal or "", f"load it: modprobe tcp_{name}")
 
 
 def _short(refusal: str | None) -> str:
-    return (refusal or "").rsplit(": ", 1)[-1].splitlines()[0] if refusal else ""
+    """The last words of a refusal, which are the kernel's."""
+    lines = (refusal or "").strip().splitlines()
+    return lines[0].rsplit(": ", 1)[-1] if lines else ""
 
 
-def _judged(host: str, what: str, good: bool, says: str, remedy: str, well: str = "") -> Finding:  # noqa: FBT001
-    return Finding(host, what, "pass", well) if good else Finding(host, what, "fail", says, remedy)
+def _judged(host: str, what: str, wrong: str, remedy: str) -> Finding:
+    """It passes where nothing is wrong."""
+    return Finding(host, what, "fail", wrong, remedy) if wrong else Finding(host, what, "pass")
 
 
 def _flows_at(layout: Layout, host: str) -> list[Mapping[str, Any]]:
@@ -226,8 +233,10 @@ def _links(layout: Layout) -> Iterator[Finding]:
             yield Finding(port.owner, port.name, "fail", what, "change `rate`: no discipline makes a device faster")
     for hop in layout.hops:
         link = layout.scenario["links"][hop.link]
-        if not cabled and layout.name(hop.host) in layout.testbed.switches and (
-            link["rate_bps"] is not None or link["delay_ns"] != [0, 0]
+        if (
+            not cabled
+            and layout.name(hop.host) in layout.testbed.switches
+            and (link["rate_bps"] is not None or link["delay_ns"] != [0, 0])
         ):
             what = f"the link of the switch `{layout.name(hop.host)}` has a rate or a delay that nobody can make there"
             yield Finding("", "experiment", "fail", what, "give it to a link between machines")
@@ -238,7 +247,9 @@ def _routes(layout: Layout) -> Iterator[Finding]:
         network = step.argv[3]
         other = next((route for route in layout.facts[step.host].routes if route.get("dst") == network), None)
         if other is not None:
-            what = f"{network} goes by {other.get('dev')} via {other.get('gateway', 'no gateway')}, not by the experiment"
+            what = (
+                f"{network} goes by {other.get('dev')} via {other.get('gateway', 'no gateway')}, not by the experiment"
+            )
             remedy = f"take the route away: ip route del {network}"
             yield Finding(step.host, "route", "fail", what, remedy)
 
@@ -270,7 +281,7 @@ def _small_queues(layout: Layout) -> Iterator[Finding]:
 def _needed(tsq: Mapping[str, Any]) -> frozenset[str]:
     if tsq["kind"] == "time":
         return frozenset() if tsq["shift"] == STOCK else frozenset({"pacing_shift"})
-    return frozenset(plans.small_queue(tsq))
+    return frozenset(small_queue(tsq))
 
 
 def _refused(flow: Mapping[str, Any]) -> tuple[str, str]:
