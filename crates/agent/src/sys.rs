@@ -33,9 +33,18 @@ fn text(value: impl AsRef<std::ffi::OsStr>) -> io::Result<CString> {
 
 /// CLOCK_MONOTONIC.
 pub fn monotonic_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC)
+}
+
+/// CLOCK_REALTIME.
+pub fn realtime_ns() -> u64 {
+    clock_ns(libc::CLOCK_REALTIME)
+}
+
+fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a timespec to be written; the clock exists on every Linux.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    // SAFETY: `time` is a timespec to be written; both clocks exist on every Linux.
+    unsafe { libc::clock_gettime(clock, &mut time) };
     time.tv_sec.unsigned_abs() * NANOSECONDS + time.tv_nsec.unsigned_abs()
 }
 

@@ -147,6 +147,9 @@ class Keys(_Keys):
         description="Whether rate and delay of the experiment's links are those of the cables, which is checked, or "
         "are made by HTB and netem.",
     )
+    engine: Literal["agent", "iperf3"] = Field(
+        "agent", description="What sends and receives the flows; pings and samples are always the agent's."
+    )
     silence: Seconds = Field(
         15, description="A machine that hears nothing for so long restores itself.", validate_default=False
     )

@@ -87,6 +87,7 @@ def job_of(layout: Layout, token: str) -> dict[str, Any]:
     plain = job.job_of({**scenario, "qdiscs": []})
     flows = zip(plain["flows"], flows_of(scenario), strict=True)
     pings = zip(plain["pings"], (each for each in scenario["traffic"] if each["kind"] == "ping"), strict=True)
+    by_agent = layout.testbed.keys.engine == "agent"
     return plain | {
         "hosts": [host["name"] for host in scenario["hosts"]],
         "setup": [],
@@ -94,6 +95,7 @@ def job_of(layout: Layout, token: str) -> dict[str, Any]:
         "flows": [
             flow | _addressed(layout, entry) | {"token": token, "pacing_shift": _pacing_shift(entry)}
             for flow, entry in flows
+            if by_agent
         ],
         "pings": [ping | _addressed(layout, entry) for ping, entry in pings],
     }

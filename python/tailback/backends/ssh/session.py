@@ -27,6 +27,7 @@ CLOCK_SAMPLES = 15
 
 Event = Mapping[str, Any]
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,7 @@ def _serving(host: str, machine: Machine, agent: Agent, silence_s: int) -> Conne
         time.sleep(0.3)
 
 
-def at_once(work: Callable[[T], Any], items: Sequence[T]) -> list[Any]:
+def at_once(work: Callable[[T], U], items: Sequence[T]) -> list[U]:
     """`work` for each at the same time, in their order; all are waited for, then the first error is raised."""
     if not items:
         return []

@@ -15,6 +15,7 @@ from tailback.backends.linux import job, steps
 from tailback.backends.linux import suitable as any_kernel
 from tailback.backends.linux.job import flows_of, root_of
 from tailback.backends.linux.links import Hop
+from tailback.backends.ssh import iperf3
 from tailback.backends.ssh import plan as plans
 from tailback.backends.ssh.facts import CORE_SYSCTLS, Facts
 from tailback.backends.ssh.layout import Layout, Port, missing
@@ -43,6 +44,7 @@ class Finding:
 def written(scenario: Scenario, testbed: Testbed) -> Iterator[Finding]:
     """What is wrong with the files alone."""
     found = [*missing(scenario, testbed), *any_kernel.findings(_without_captures(scenario)), *_disciplines(scenario)]
+    found += iperf3.findings(scenario) if testbed.keys.engine == iperf3.NAME else []
     yield from (Finding("", "experiment", "fail", what, remedy) for what, remedy in found)
 
 

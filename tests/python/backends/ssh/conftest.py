@@ -20,7 +20,7 @@ from tailback.kernel import build_agent
 ROOT = Path(__file__).parents[4]
 SCRIPT = ROOT / "scripts" / "testbed-lab.sh"
 NEEDED = {"ip": "iproute2", "tc": "iproute2", "ethtool": "ethtool", "ping": "iputils-ping", "ssh": "openssh-client",
-          "sshd": "openssh-server", "sysctl": "procps"}  # fmt: skip
+          "sshd": "openssh-server", "sysctl": "procps", "tcpdump": "tcpdump", "iperf3": "iperf3"}  # fmt: skip
 
 EXPERIMENT = """\
 title: three staggered flows
