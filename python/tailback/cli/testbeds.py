@@ -1,5 +1,7 @@
 """`tailback testbed`: whether machines can run an experiment, and what would be done to them."""
 
+import contextlib
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -72,11 +74,32 @@ def backend_name(backend: str, testbed: Path | None) -> str:
     return f"ssh:{testbed}"
 
 
+def is_testbed(backend: str) -> bool:
+    """Whether a backend's name is that of machines."""
+    return backend.startswith("ssh:")
+
+
 def dry_run(backend: str, experiment: "Experiment") -> None:
     """The commands of a run on a testbed."""
-    if not backend.startswith("ssh:"):
-        raise WrongInput("--dry-run shows what machines would be told\n  hint: name them: --testbed testbed.yaml")
     commands(_opened(Path(backend.removeprefix("ssh:"))), experiment)
+
+
+@contextlib.contextmanager
+def live_lines() -> Iterator[None]:
+    """A line a second on stderr while machines measure."""
+    from tailback.cli.console import stderr
+
+    class Shown(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            stderr().print(record.getMessage(), markup=False, highlight=False)
+
+    live, shown = logging.getLogger("tailback.live"), Shown()
+    live.setLevel(logging.INFO)
+    live.addHandler(shown)
+    try:
+        yield
+    finally:
+        live.removeHandler(shown)
 
 
 def commands(backend: "Ssh", experiment: "Experiment") -> None:

@@ -18,8 +18,8 @@ from tailback.backends.ssh import run, suitable
 from tailback.backends.ssh.connection import HostFailed, local_agent
 from tailback.backends.ssh.layout import Layout, taking_part
 from tailback.backends.ssh.plan import Plan, Step, plan_of
-from tailback.backends.ssh.session import Session
 from tailback.backends.ssh.suitable import Finding
+from tailback.backends.ssh.visit import Known, Visit
 from tailback.kernel import build_agent
 from tailback.kernel.checkout import digest
 from tailback.testbed import Machine, Testbed
@@ -34,6 +34,7 @@ class Ssh:
     def __init__(self, testbed: Testbed, agent: Path) -> None:
         self.testbed = testbed
         self._agent = local_agent(agent)
+        self._known = Known()
 
     @classmethod
     def of_file(cls, path: str) -> Ssh:
@@ -64,26 +65,24 @@ class Ssh:
         if wrong:
             return
         try:
-            with run.sessions(self._machines(scenario), self.testbed, self._agent) as opened:
-                yield from self._looked_at(scenario, opened)
+            with Visit(self.testbed, self._agent, self._known) as visit:
+                yield from self._looked_at(scenario, visit)
         except HostFailed as failure:
             yield Finding(failure.host, failure.step, "fail", failure.reason, failure.hint)
 
-    def _looked_at(self, scenario: Scenario | None, opened: Mapping[str, Session]) -> Iterator[Finding]:
-        facts = run.facts_of(opened)
+    def _looked_at(self, scenario: Scenario | None, visit: Visit) -> Iterator[Finding]:
+        facts = visit.facts(self._machines(scenario))
         fatal = False
-        for session in opened.values():
-            own = facts[session.host]
+        for host, own in facts.items():
             for finding in (*suitable.of_machine(own), *suitable.of_devices(own, self.testbed)):
                 fatal |= finding.verdict == "fail"
                 yield finding
-            yield suitable.of_clock(session.host, session.offset())
+            yield suitable.of_clock(host, visit.offset(host))
         if scenario is None or fatal:
             return
         layout = Layout(scenario, self.testbed, facts)
         yield from suitable.of_scenario(layout)
-        for session in opened.values():
-            yield from suitable.tried(layout, session)
+        yield from suitable.tried(layout, visit)
 
     def _machines(self, scenario: Scenario | None) -> Mapping[str, Machine]:
         return self.testbed.machines if scenario is None else taking_part(scenario, self.testbed)
@@ -94,10 +93,15 @@ class Ssh:
         if wrong is not None:
             raise Unsuitable(f"{wrong.says}\n  hint: {wrong.remedy}")
         try:
-            with run.sessions(self._machines(scenario), self.testbed, self._agent) as opened:
-                return plan_of(Layout(scenario, self.testbed, run.facts_of(opened)), "TOKEN")
+            with Visit(self.testbed, self._agent, self._known) as visit:
+                facts = visit.facts(self._machines(scenario))
         except HostFailed as failure:
             raise Unsuitable(str(failure)) from failure
+        fatal = [each for own in facts.values() for each in suitable.of_devices(own, self.testbed)]
+        for each in fatal:
+            if each.verdict == "fail":
+                raise Unsuitable(f"{_where(each)}{each.says}\n  hint: {each.remedy}")
+        return plan_of(Layout(scenario, self.testbed, facts), "TOKEN")
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
         """Has the machines do it, and restores them."""

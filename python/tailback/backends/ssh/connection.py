@@ -35,11 +35,11 @@ PATH="$PATH:/usr/sbin:/sbin"
 export PATH
 folder="${HOME:-/root}/.cache/tailback"
 agent="$folder/agent-$1"
-if [ -x "$agent" ]; then echo "have $SSH_CONNECTION"; else
+if [ -x "$agent" ]; then echo "have $(uname -sm) $SSH_CONNECTION"; else
   umask 077
   mkdir -p "$folder"
   new="$agent.$$"
-  echo "need $SSH_CONNECTION"
+  echo "need $(uname -sm) $SSH_CONNECTION"
   head -c "$2" > "$new"
   [ "$(wc -c < "$new")" -eq "$2" ] || { rm -f "$new"; exit 90; }
   chmod 700 "$new"
@@ -68,6 +68,8 @@ REMEDIES = (
     ("busy", "wait for the other run, or end it"),
 )  # fmt: skip
 
+
+RUNS_ON = ["Linux", "x86_64"]
 
 GETTING_THERE = ("connecting", "starting the agent")
 """The steps whose errors are those of ssh and sudo."""
@@ -198,6 +200,12 @@ class Connection:
 
     def _put(self, agent: Agent) -> None:
         answer, _, rest = self._line().partition(" ")
+        system, connection = rest.split()[:2], rest.split()[2:]
+        if answer in ("have", "need") and system != RUNS_ON:
+            hint = (
+                "the agent is a program for Linux on x86_64; other machines can be switches and routers of the network"
+            )
+            raise HostFailed(self.host, "connecting", f"it is {' '.join(system)}", hint)
         if answer == "need":
             self.send(agent.content)
             if self._line() != "put":
@@ -205,8 +213,7 @@ class Connection:
                 raise HostFailed(self.host, "putting the agent", reason, "is its disk full?")
         elif answer != "have":
             raise HostFailed(self.host, "connecting", self.reason(f"it answered `{answer[:60]}`"))
-        words = rest.split()
-        self.management = words[2] if len(words) >= 3 else ""
+        self.management = connection[2] if len(connection) >= 3 else ""
 
     def _line(self) -> str:
         return self.output.readline().decode(errors="replace").strip()

@@ -149,7 +149,7 @@ def _wanted_modules(layout: Layout) -> dict[str, list[str]]:
         found = stages(root)
         kinds = [kind for stage in found for kind, _ in job.chain(stage, None)]
         wanted[port.owner] += [MODULES.get(kind, f"sch_{kind}") for kind in kinds]
-        if len(found) > 1 or _delay_of(layout, port):
+        if len(found) > 1 or delay_of(layout, port):
             wanted[port.owner] += ["ifb", "cls_u32", "act_mirred"]
     for flow in flows_of(layout.scenario):
         name = flow["cc"]["name"]
@@ -276,7 +276,7 @@ def _disciplines(layout: Layout) -> Iterator[Step]:
     for port in layout.ports:
         found = stages(root_of(layout.scenario, port))
         rate_bps = rate_to_make(layout, port)
-        delay_ns = _delay_of(layout, port)
+        delay_ns = delay_of(layout, port)
         if (len(found) > 1 or delay_ns) and (port.owner, port.name) not in redirected:
             redirected.add((port.owner, port.name))
             yield _tc(port, "the hook", ["qdisc", "add", "dev", port.name, "clsact"], port.name, "clsact")
@@ -289,7 +289,7 @@ def _disciplines(layout: Layout) -> Iterator[Step]:
             yield from on_ifb(port, "ingress", [("netem", netem)])
 
 
-def _delay_of(layout: Layout, port: Port) -> int:
+def delay_of(layout: Layout, port: Port) -> int:
     """Of the packets that arrive by a device; made on the way in, for a sender's small queue must not see it."""
     delays = layout.scenario["links"][port.link]["delay_ns"]
     return int(delays[1 - port.end]) if layout.testbed.keys.links == "emulated" else 0

@@ -9,6 +9,7 @@ is told in its own. So the tables of all of them have one time axis, as sure as 
 from __future__ import annotations
 
 import contextlib
+import logging
 import secrets
 import tempfile
 import time
@@ -29,6 +30,9 @@ from tailback.backends.ssh.layout import Layout, taking_part
 from tailback.backends.ssh.plan import Step, plan_of
 from tailback.backends.ssh.session import LOST, Offset, Session, at_once
 from tailback.testbed import Machine, Testbed
+
+LIVE = logging.getLogger("tailback.live")
+"""Throughput and round-trip times, a line a second; whoever wants them listens."""
 
 LEAD_S = 0.5
 """From the order to start until the start."""
@@ -290,6 +294,7 @@ class _Live:
         self._bytes: dict[str, tuple[int, int]] = {}
         self._rates: dict[str, float] = {}
         self._rtts: dict[str, float] = {}
+        self._told_ns = 0
 
     def note(self, event: Mapping[str, Any]) -> None:
         """Bytes so far and newest round-trip times of a machine."""
@@ -302,6 +307,11 @@ class _Live:
         self._progress.fraction = max(self._progress.fraction, min(t_ns / self._duration_ns, 1.0))
         rates = [f"{flow} {rate:.2f} Mbit/s" for flow, rate in self._rates.items()]
         rtts = [f"{name} {rtt:.2f} ms" for name, rtt in self._rtts.items()]
+        if t_ns > self._told_ns:
+            # The second before is complete: every machine has told of it.
+            if self._progress.words:
+                LIVE.info(self._progress.words)
+            self._told_ns = t_ns
         self._progress.words = f"{t_ns / 1e9:.0f} s: " + ", ".join([*rates, *rtts])
 
 

@@ -19,7 +19,8 @@ from tailback.backends.ssh import iperf3
 from tailback.backends.ssh import plan as plans
 from tailback.backends.ssh.facts import CORE_SYSCTLS, Facts
 from tailback.backends.ssh.layout import Layout, Port, missing
-from tailback.backends.ssh.session import Offset, Session
+from tailback.backends.ssh.session import Offset
+from tailback.backends.ssh.visit import Visit
 from tailback.backends.uml.settings import small_queue
 from tailback.testbed import Testbed
 
@@ -135,25 +136,23 @@ def of_scenario(layout: Layout) -> Iterator[Finding]:
         yield from each(layout)
 
 
-def tried(layout: Layout, session: Session) -> Iterator[Finding]:
+def tried(layout: Layout, visit: Visit) -> Iterator[Finding]:
     """What a kernel has is found by trying it there, in a network namespace that is gone afterwards."""
-    disciplines = list(_trials(layout, session.host))
-    controls = sorted({flow["cc"]["name"] for flow in _flows_at(layout, session.host)})
-    if not disciplines and not controls:
-        return
-    questions = {"trials": [steps for _, steps in disciplines], "controls": controls}
-    said = session.tried("/proc/self/exe", "probe", given=json.dumps(questions))
-    if said is None:
-        remedy = "it goes on without: what the kernel does not have is found when it is used"
-        yield Finding(session.host, "kernel", "warn", "cannot be tried in a namespace", remedy)
-        return
-    answers = json.loads(said)
-    for (what, _), refusal in zip(disciplines, answers["trials"], strict=True):
-        module = "modprobe -a ifb cls_u32 act_mirred" if what == "ifb" else f"modprobe sch_{what}"
-        remedy = f"load it ({module}), or boot a kernel that has it"
-        yield _judged(session.host, f"discipline {what}", _short(refusal), remedy)
-    for name, refusal in zip(controls, answers["controls"], strict=True):
-        yield _judged(session.host, f"control {name}", refusal or "", f"load it: modprobe tcp_{name}")
+    questions = {host: _questions(layout, host) for host in layout.facts}
+    answered = visit.tried({host: each for host, each in questions.items() if each})
+    for host, each in questions.items():
+        if each and host not in answered:
+            remedy = "it goes on without: what the kernel does not have is found when it is used"
+            yield Finding(host, "kernel", "warn", "cannot be tried in a namespace", remedy)
+            continue
+        for name, steps in each.items():
+            refusal = answered[host][name]
+            if steps is None:
+                yield _judged(host, f"control {name}", refusal or "", f"load it: modprobe tcp_{name}")
+            else:
+                module = "modprobe -a ifb cls_u32 act_mirred" if name == "ifb" else f"modprobe sch_{name}"
+                remedy = f"load it ({module}), or boot a kernel that has it"
+                yield _judged(host, f"discipline {name}", _short(refusal), remedy)
 
 
 def _short(refusal: str | None) -> str:
@@ -172,41 +171,35 @@ def _flows_at(layout: Layout, host: str) -> list[Mapping[str, Any]]:
     return [flow for flow in flows_of(layout.scenario) if host in {layout.name(flow[end]) for end in ends}]
 
 
-def _trials(layout: Layout, host: str) -> Iterator[tuple[str, Sequence[steps.Json]]]:
-    """Each discipline on a veth; the redirection of a list, with all that it needs."""
-    seen: set[str] = set()
-    number = 0
+def _questions(layout: Layout, host: str) -> dict[str, Sequence[steps.Json] | None]:
+    """Each discipline on a veth, the redirection of a list with all that it needs, and controls."""
+    asked: dict[str, Sequence[steps.Json] | None] = {}
     for port in (port for port in layout.ports if port.owner == host):
         found = plans.stages(root_of(layout.scenario, port))
         chain = [link for stage in found for link in job.chain(stage, None)]
-        if layout.testbed.keys.links == "emulated" and layout.scenario["links"][port.link]["delay_ns"] != [0, 0]:
+        if plans.delay_of(layout, port):
             chain.append(("netem", {}))
         for kind, options in chain:
-            if kind not in seen:
-                seen.add(kind)
-                # In `PATH` there, and not where Debian has them here.
-                steps = [_veth(number), *job.attach(Hop(0, 0, number, number), 0, kind, options)]
-                yield kind, [step | {"argv": [_bare(step["argv"][0]), *step["argv"][1:]]} for step in steps]
-                number += 1
-        if len(found) > 1 and "ifb" not in seen:
-            seen.add("ifb")
-            yield "ifb", _redirection(number)
-            number += 1
+            # In `PATH` there, and not where Debian has them here.
+            steps = [_veth(), *job.attach(Hop(0, 0, 0, 0), 0, kind, options)]
+            asked.setdefault(kind, [step | {"argv": [_bare(step["argv"][0]), *step["argv"][1:]]} for step in steps])
+        if len(found) > 1 or plans.delay_of(layout, port):
+            asked.setdefault("ifb", _redirection())
+    return asked | dict.fromkeys(sorted({flow["cc"]["name"] for flow in _flows_at(layout, host)}))
 
 
 def _bare(program: str) -> str:
     return program.rsplit("/", 1)[-1]
 
 
-def _veth(host: int) -> steps.Json:
-    return steps.run(host, "ip", "link", "add", "name", "l0", "type", "veth", "peer", "name", "p0")
+def _veth() -> steps.Json:
+    return steps.run(0, "ip", "link", "add", "name", "l0", "type", "veth", "peer", "name", "p0")
 
 
-def _redirection(host: int) -> list[steps.Json]:
-    port = Port(0, 0, host, host, "l0", "")
-    steps = [step.argv for step in plans.on_ifb(port, "egress", [])]
+def _redirection() -> list[steps.Json]:
+    commands = [step.argv for step in plans.on_ifb(Port(0, 0, 0, 0, "l0", ""), "egress", [])]
     hook = ("tc", "qdisc", "add", "dev", "l0", "clsact")
-    return [_veth(host), *(steps.run(host, *argv) for argv in (hook, *steps))]
+    return [_veth(), *(steps.run(0, *argv) for argv in (hook, *commands))]
 
 
 def _stacks(layout: Layout) -> Iterator[Finding]:
