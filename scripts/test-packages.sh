@@ -5,12 +5,21 @@
 # chromium    shows reports (tests/python/validation/test_report.py, tests/python/report)
 # flent       opens what `tailback export --flent` writes (tests/python/formats/test_flent.py)
 # tshark      opens the captures of a run (tests/python/formats/test_captures.py)
+# openssh-server, iproute2, ethtool, iputils-ping, tcpdump, iperf3, procps
+#             are the testbed of namespaces (scripts/testbed-lab.sh, tests/python/backends/ssh)
 
 missing=
 has() { command -v "$1" >/dev/null 2>&1; }
 has chromium || has chromium-browser || has google-chrome || missing="$missing chromium"
 has flent && has python3 && python3 -c 'import matplotlib' 2>/dev/null || missing="$missing flent python3-matplotlib"
 has tshark && has capinfos || missing="$missing tshark"
+PATH=$PATH:/usr/sbin:/sbin
+has sshd || missing="$missing openssh-server"
+has ssh || missing="$missing openssh-client"
+has ip && has tc && has ss || missing="$missing iproute2"
+has ping || missing="$missing iputils-ping"
+has sysctl || missing="$missing procps"
+for program in ethtool tcpdump iperf3; do has "$program" || missing="$missing $program"; done
 [ -z "$missing" ] && exit 0
 
 if ! has apt-get || [ "$(id -u)" -ne 0 ]; then

@@ -47,6 +47,8 @@ enum What {
     Hello,
     /// CLOCK_MONOTONIC, for the offset of the clocks.
     Clock,
+    /// How far the wall clock is ahead of it, for the stamps of captures.
+    Ahead,
     /// A program that changes nothing is run; it may fail.
     Run { argv: Vec<String>, input: Option<String> },
     /// Files are read; one that cannot be is null.
@@ -155,6 +157,7 @@ impl Host {
         match what {
             What::Hello => Ok(json!({"protocol": PROTOCOL, "left": self.left})),
             What::Clock => Ok(json!(sys::monotonic_ns())),
+            What::Ahead => Ok(json!(sys::realtime_ns().saturating_sub(sys::monotonic_ns()))),
             What::Run { argv, input } => run(&argv, input.unwrap_or_default()),
             What::Read { paths } => Ok(json!(read(paths))),
             What::List { path } => names(&path),

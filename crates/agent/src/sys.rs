@@ -33,9 +33,18 @@ fn text(value: impl AsRef<std::ffi::OsStr>) -> io::Result<CString> {
 
 /// CLOCK_MONOTONIC.
 pub fn monotonic_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC)
+}
+
+/// CLOCK_REALTIME.
+pub fn realtime_ns() -> u64 {
+    clock_ns(libc::CLOCK_REALTIME)
+}
+
+fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a timespec to be written; the clock exists on every Linux.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    // SAFETY: `time` is a timespec to be written; both clocks exist on every Linux.
+    unsafe { libc::clock_gettime(clock, &mut time) };
     time.tv_sec.unsigned_abs() * NANOSECONDS + time.tv_nsec.unsigned_abs()
 }
 
@@ -178,9 +187,21 @@ pub fn connect(socket: &OwnedFd, address: SocketAddrV4) -> io::Result<()> {
     checked(done).map(drop)
 }
 
+/// Whether connections to a port may be remembered from before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Port {
+    /// In a kernel or namespace of one's own there are none.
+    Fresh,
+    /// They are no obstacle.
+    Reused,
+}
+
 /// Listens at an address.
-pub fn listen(address: SocketAddrV4) -> io::Result<OwnedFd> {
+pub fn listen(address: SocketAddrV4, port: Port) -> io::Result<OwnedFd> {
     let listener = socket(libc::AF_INET, libc::SOCK_STREAM, 0)?;
+    if port == Port::Reused {
+        set_option(&listener, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1 as c_int)?;
+    }
     let address = address_of(address);
     // SAFETY: a sockaddr_in of its own length.
     checked(unsafe { libc::bind(listener.as_raw_fd(), (&raw const address).cast(), ADDRESS_LENGTH) })?;

@@ -8,7 +8,7 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::thread;
 use std::{fs, io};
 
@@ -167,8 +167,12 @@ fn open_sender(flow: &Flow, network: &Network) -> Result<OwnedFd, Failure> {
 
 fn open_receiver(flow: &Flow, network: &Network) -> Result<OwnedFd, Failure> {
     let name = &flow.name;
-    let address = if flow.token.is_some() { flow.address } else { Ipv4Addr::UNSPECIFIED };
-    let listener = network.within(flow.to, || sys::listen(SocketAddrV4::new(address, flow.port)))?;
+    // A kernel that other runs used before remembers their connections.
+    let (address, port) = match flow.token {
+        Some(_) => (flow.address, sys::Port::Reused),
+        None => (Ipv4Addr::UNSPECIFIED, sys::Port::Fresh),
+    };
+    let listener = network.within(flow.to, || sys::listen(SocketAddrV4::new(address, flow.port), port))?;
     let listener = listener.doing(format!("opening the receiver of {name} at {address}:{}", flow.port))?;
     set_receiver_options(&listener, flow).doing(format!("setting socket options of {name}"))?;
     // The receiver inherits it: DCTCP needs a receiver that echoes each mark.
@@ -232,7 +236,7 @@ fn send(flow: &Flow, socket: &OwnedFd) -> io::Result<()> {
 
 fn receive(
     flow: &Flow,
-    listener: &OwnedFd,
+    listener: &Arc<OwnedFd>,
     accepted: &Mutex<Option<Arc<OwnedFd>>>,
     mut counted: impl FnMut(u64),
 ) {
@@ -246,19 +250,25 @@ fn receive(
     }
 }
 
-/// The first connection that begins with the token.
-fn accept(flow: &Flow, listener: &OwnedFd) -> io::Result<OwnedFd> {
-    loop {
-        let socket = sys::accept(listener)?;
-        match &flow.token {
-            Some(token) if !has_token(&socket, token.as_bytes()) => {}
-            _ => return Ok(socket),
+/// The first connection that begins with the token, where there is one.
+fn accept(flow: &Flow, listener: &Arc<OwnedFd>) -> io::Result<OwnedFd> {
+    let Some(token) = flow.token.clone() else { return sys::accept(listener) };
+    let (found, first) = mpsc::channel();
+    let listener = listener.clone();
+    thread::spawn(move || {
+        while let Ok(socket) = sys::accept(&listener) {
+            let (found, token) = (found.clone(), token.clone());
+            // Each by itself: who says nothing must not keep the sender waiting.
+            thread::spawn(
+                move || if has_token(&socket, token.as_bytes()) { found.send(socket) } else { Ok(()) },
+            );
         }
-    }
+    });
+    first.recv().map_err(io::Error::other)
 }
 
-/// A stranger who says nothing is waited for no longer than this.
-const PATIENCE_S: i64 = 2;
+/// For how long a connection may say nothing; the segment with the token may be lost several times.
+const PATIENCE_S: i64 = 60;
 
 fn has_token(socket: &OwnedFd, token: &[u8]) -> bool {
     let said = || -> io::Result<Vec<u8>> {
@@ -360,7 +370,27 @@ fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
+
+    #[test]
+    fn only_the_token_of_the_run_opens_a_receiver() {
+        let job = r#"{"name": "f", "from": 0, "to": 0, "address": "127.0.0.1", "port": 0, "start_ns": 0, "stop_ns": null,
+            "bytes": null, "congestion_control": "cubic", "pacing_shift": null, "max_pacing_rate_bps": null,
+            "sndbuf": null, "rcvbuf": null, "rcvlowat": 1, "notsent_lowat": null, "mss": null, "token": "abcd"}"#;
+        let flow: Flow = serde_json::from_str(job).unwrap();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let listener = Arc::new(OwnedFd::from(listener));
+        let mut strangers: Vec<_> = (0..3).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
+        strangers[1].write_all(b"abcx").unwrap();
+        strangers[2].write_all(b"abcdefgh").unwrap();
+        let accepted = accept(&flow, &listener).unwrap();
+        let mut rest = [0; 4];
+        assert_eq!(sys::receive(&accepted, &mut rest).unwrap(), 4);
+        assert_eq!(&rest, b"efgh");
+    }
 
     #[test]
     fn a_reply_belongs_to_the_newest_request_of_its_sequence_number() {

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tailback.cli import failures, kernel
+from tailback.cli import failures, kernel, testbeds
 
 app = typer.Typer(
     name="tailback",
@@ -18,6 +18,7 @@ app = typer.Typer(
 )
 
 app.add_typer(kernel.app, name="kernel")
+app.add_typer(testbeds.app, name="testbed")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The experiment file (YAML).", show_default=False)]
 Folder = Annotated[
@@ -76,7 +77,12 @@ def _options(
 def run(  # one argument per option of the command line
     file: File,
     sets: Set = None,
-    backend: Annotated[str, typer.Option(metavar="NAME", help="What runs it: sim, uml, uml:KERNEL, netns.")] = "sim",
+    backend: Annotated[
+        str, typer.Option(metavar="NAME", help="What runs it: sim, uml, uml:KERNEL, netns, ssh.")
+    ] = "sim",
+    testbed: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The machines of --backend ssh.", show_default=False)
+    ] = None,
     seed: Seed = None,
     repeat: Repeat = None,
     jobs: Jobs = None,
@@ -96,7 +102,11 @@ def run(  # one argument per option of the command line
         typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: tcp://scheduler:8786.", show_default=False),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="List the runs, which are complete, and how long the others take.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="List the runs, which are complete, and how long the others take; on a testbed, every command.",
+        ),
     ] = False,
     as_json: Json = False,
     show_qdiscs: Annotated[
@@ -110,11 +120,15 @@ def run(  # one argument per option of the command line
     settings = _settings(sets, seed, repeat)
     experiment = scenario.load(file, settings)
     show.warnings(scenario.lint(experiment))
+    backend = testbeds.backend_name(backend, testbed)
     request = sweep.Request(backend, jobs, out, settings, cluster, reuse or ())
+    if dry_run and testbeds.is_testbed(backend):
+        testbeds.dry_run(backend, experiment)
+        return
     if dry_run:
         show.ahead(sweep.look_ahead(experiment, request), as_json=as_json)
         return
-    with failures.interruptible(), live.board() as watch:
+    with failures.interruptible(), testbeds.live_lines(), live.board() as watch:
         carried = sweep.carry_out(experiment, request, watch)
     if as_json:
         show.document(sweep.report(carried))
@@ -476,7 +490,7 @@ def export(
 
 @app.command("import")
 def import_(
-    kind: Annotated[str, typer.Argument(metavar="flent|pcap", help="What the files are.", show_default=False)],
+    kind: Annotated[str, typer.Argument(metavar="flent|pcap|teacup", help="What the files are.", show_default=False)],
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The files.", show_default=False)],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder of the results.")] = Path(
         "results/imported"
@@ -485,10 +499,13 @@ def import_(
         list[str] | None, typer.Option("--axis", metavar="AXIS=VALUE", help="What to call them.", show_default=False)
     ] = None,
 ) -> None:
-    """Read files of other programs into a folder of results, for the same tables and figures."""
+    """Read files of other programs: data into a folder of results, TEACUP's configuration into an experiment."""
     from tailback import formats
-    from tailback.cli import show
+    from tailback.cli import imports, show
 
+    if kind == "teacup":
+        imports.teacup(files, out)
+        return
     show.paths([formats.import_files(kind, files, out, failures.pairs(axes or [], "--axis"))])
 
 

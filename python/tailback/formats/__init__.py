@@ -1,6 +1,6 @@
 """Other programs' files: Flent's data files, packet captures, CSV. Written from our results, read into our tables."""
 
-from tailback.formats.convert import export_csv, export_flent, import_files
+from tailback.formats.convert import export_csv, export_flent, import_files, import_teacup
 from tailback.formats.errors import NotExportable, NotReadable
 
-__all__ = ["NotExportable", "NotReadable", "export_csv", "export_flent", "import_files"]
+__all__ = ["NotExportable", "NotReadable", "export_csv", "export_flent", "import_files", "import_teacup"]

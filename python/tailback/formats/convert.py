@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from tailback.formats import flent, pcap
+from tailback.formats import flent, pcap, teacup
 from tailback.formats.errors import NotReadable
 from tailback.results import Results
 from tailback.results.durable import make_folder, write_file
@@ -21,6 +21,24 @@ def import_files(kind: str, files: Sequence[Path], folder: Path, axes: Mapping[s
     if kind not in IMPORTS:
         raise NotReadable(f"`{kind}` cannot be imported\n  hint: there are {', '.join(IMPORTS)}")
     return IMPORTS[kind](files, folder, axes)
+
+
+def import_teacup(file: Path, folder: Path) -> tuple[list[Path], list[str]]:
+    """Makes an experiment file and a testbed file of a TEACUP configuration; their paths, and what was not imported."""
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise NotReadable(f"`{file}` cannot be read: {error.strerror}\n  hint: check the name") from None
+    if len(text) > LARGEST_CONFIGURATION:
+        raise NotReadable(f"`{file}` has {len(text)} characters\n  hint: a configuration of TEACUP is a small file")
+    try:
+        found = teacup.convert(text)
+    except NotReadable as reason:
+        raise NotReadable(f"`{file}`: {reason}") from None
+    return teacup.write(found, folder, file.name), [f"{file}:{note.line}: {note.what}" for note in found.notes]
+
+
+LARGEST_CONFIGURATION = 1_000_000
 
 
 def export_flent(results: Results, folder: Path, test: str | None = None) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The testbed file: which machine each host of an experiment is (`docs/testbed.md`). Read and checked, never contacted."""
+"""The testbed file: which machine each host of an experiment is (`docs/testbed.md`). Only read, nobody is contacted."""
 
 from tailback.testbed.file import Testbed, load, loads
 from tailback.testbed.schema import Interface, Machine, json_schema

@@ -88,9 +88,10 @@ def _shared_devices(keys: Keys) -> list[Problem]:
     for name, entry in keys.hosts.items():
         seen: dict[str, str] = {}
         for neighbour, interface in entry.interfaces.items() if isinstance(entry, Machine) else ():
-            other = seen.setdefault(interface.device, neighbour)
+            device = interface.device or str(interface.address)
+            other = seen.setdefault(device, neighbour)
             if other != neighbour:
-                message = f"`{interface.device}` leads to `{other}` already"
+                message = f"`{device}` leads to `{other}` already"
                 hint = "name the switch in between as a host of the experiment and of the testbed: lan1: switch"
                 problems.append((("hosts", name, "interfaces", neighbour), message, hint))
     return problems
@@ -98,7 +99,7 @@ def _shared_devices(keys: Keys) -> list[Problem]:
 
 def _finding(details: ErrorDetails) -> Problem:
     tagged = details["loc"]
-    loc: Loc = tuple(step for step in tagged if not (isinstance(step, str) and step.startswith(("<", "[")) ))
+    loc: Loc = tuple(step for step in tagged if not (isinstance(step, str) and step.startswith(("<", "["))))
     match details["type"]:
         case "word":
             context = details.get("ctx", {})

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 SWITCH = "switch"
@@ -86,13 +86,25 @@ class Access(_Keys):
     sudo: bool | None = Field(None, description="The user is not root and may use `sudo` without a password.")
 
 
+def _nothing_said() -> Access:
+    return Access.model_validate({})
+
+
 class Interface(_Keys):
     """A network device of the test network."""
 
-    device: Device = Field(description="As `ip link` shows it.", examples=["eth1"])
-    address: Network | None = Field(
-        None, description="Address it is given for the length of a run; without it, it has one."
+    device: Device | None = Field(
+        None, description="As `ip link` shows it; without it the one that has `address`.", examples=["eth1"]
     )
+    address: Network | None = Field(
+        None, description="Address it is given for the length of a run if it has not got it; without it, it has one."
+    )
+
+    @model_validator(mode="after")
+    def _named(self) -> Interface:
+        if self.device is None and self.address is None:
+            raise wrong("names neither a device nor an address", "write eth1, or {address: 10.0.1.1/24}")
+        return self
 
 
 def _bare_device(entry: object) -> object:
@@ -106,7 +118,9 @@ class Machine(Access):
     interfaces: Annotated[
         dict[Name, Annotated[Interface, BeforeValidator(_bare_device, json_schema_input_type=Interface | str)]],
         Field(min_length=1),
-    ] = Field(description="By neighbour in the experiment: the device on the link to it.", examples=[{"router": "eth1"}])
+    ] = Field(
+        description="By neighbour in the experiment: the device on the link to it.", examples=[{"router": "eth1"}]
+    )
 
 
 def _kind(entry: object) -> str:
@@ -124,14 +138,17 @@ class Keys(_Keys):
     model_config = ConfigDict(title="Tailback testbed")
 
     title: str | None = Field(None, description="What it is called.")
-    ssh: Access = Field(Access(), description="For every machine that does not say otherwise.")
+    ssh: Access = Field(default_factory=_nothing_said, description="For every machine that does not say otherwise.")
     hosts: Annotated[dict[Name, HostEntry], Field(min_length=1)] = Field(
         description="By name in the experiment: a machine, or `switch` for what only joins others."
     )
     links: Literal["cabled", "emulated"] = Field(
         "cabled",
-        description="Whether rate and delay of the experiment's links are those of the cables, which is checked, or are "
-        "made by HTB and netem.",
+        description="Whether rate and delay of the experiment's links are those of the cables, which is checked, or "
+        "are made by HTB and netem.",
+    )
+    engine: Literal["agent", "iperf3"] = Field(
+        "agent", description="What sends and receives the flows; pings and samples are always the agent's."
     )
     silence: Seconds = Field(
         15, description="A machine that hears nothing for so long restores itself.", validate_default=False

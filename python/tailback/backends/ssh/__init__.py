@@ -1,26 +1,28 @@
 """Machines of one's own, over SSH: the same experiment file, the same tables (`docs/testbed.md`).
 
 What is run where is planned from the scenario and the machines as they are (`plan.py`), and looked at before
-(`suitable.py`). A small agent does it on each machine and undoes it (`crates/agent/src/serve.rs`, `guard.rs`): at the end,
-on an error, when the connection is lost, when it is killed.
+(`suitable.py`). A small agent does it on each machine and undoes it (`crates/agent/src/serve.rs`, `guard.rs`): at the
+end, on an error, when the connection is lost, when it is killed.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tailback import testbed as testbeds
 from tailback.backends import Clock, Progress, RunResult, Scenario, Unsuitable
 from tailback.backends.ssh import run, suitable
 from tailback.backends.ssh.connection import HostFailed, local_agent
-from tailback.backends.ssh.plan import Plan, plan_of
+from tailback.backends.ssh.layout import Layout, taking_part
+from tailback.backends.ssh.plan import Plan, Step, plan_of
 from tailback.backends.ssh.suitable import Finding
+from tailback.backends.ssh.visit import Known, Visit
 from tailback.kernel import build_agent
 from tailback.kernel.checkout import digest
-from tailback.testbed import Testbed
+from tailback.testbed import Machine, Testbed
 
 
 class Ssh:
@@ -32,6 +34,7 @@ class Ssh:
     def __init__(self, testbed: Testbed, agent: Path) -> None:
         self.testbed = testbed
         self._agent = local_agent(agent)
+        self._known = Known()
 
     @classmethod
     def of_file(cls, path: str) -> Ssh:
@@ -55,29 +58,34 @@ class Ssh:
             lines = [f"{_where(finding)}{finding.says}\n  hint: {finding.remedy}" for finding in failed]
             raise Unsuitable(f"the testbed `{self.testbed.path}` cannot run this:\n" + "\n".join(lines))
 
-    def findings(self, scenario: Scenario) -> Iterator[Finding]:
-        """Everything that is looked at before a run."""
-        wrong = list(suitable.written(scenario, self.testbed))
+    def findings(self, scenario: Scenario | None = None) -> Iterator[Finding]:
+        """Everything that is looked at before a run; without a scenario, what holds for any on all machines."""
+        wrong = [] if scenario is None else list(suitable.written(scenario, self.testbed))
         yield from wrong
         if wrong:
             return
         try:
-            with run.sessions(scenario, self.testbed, self._agent) as opened:
-                layout = run.layout_of(scenario, self.testbed, opened)
-                fatal = False
-                for session in opened.values():
-                    facts = layout.facts[session.host]
-                    for finding in (*suitable.of_machine(facts), *suitable.of_devices(facts, self.testbed)):
-                        fatal |= finding.verdict == "fail"
-                        yield finding
-                    yield suitable.of_clock(session.host, session.offset())
-                if fatal:
-                    return
-                yield from suitable.of_scenario(layout)
-                for session in opened.values():
-                    yield from suitable.tried(layout, session)
+            with Visit(self.testbed, self._agent, self._known) as visit:
+                yield from self._looked_at(scenario, visit)
         except HostFailed as failure:
-            yield Finding(failure.host, "reachable", "fail", str(failure).splitlines()[0], failure.hint)
+            yield Finding(failure.host, failure.step, "fail", failure.reason, failure.hint)
+
+    def _looked_at(self, scenario: Scenario | None, visit: Visit) -> Iterator[Finding]:
+        facts = visit.facts(self._machines(scenario))
+        fatal = False
+        for host, own in facts.items():
+            for finding in (*suitable.of_machine(own), *suitable.of_devices(own, self.testbed)):
+                fatal |= finding.verdict == "fail"
+                yield finding
+            yield suitable.of_clock(host, visit.offset(host))
+        if scenario is None or fatal:
+            return
+        layout = Layout(scenario, self.testbed, facts)
+        yield from suitable.of_scenario(layout)
+        yield from suitable.tried(layout, visit)
+
+    def _machines(self, scenario: Scenario | None) -> Mapping[str, Machine]:
+        return self.testbed.machines if scenario is None else taking_part(scenario, self.testbed)
 
     def plan(self, scenario: Scenario) -> Plan:
         """What would be run where; the machines are looked at and nothing is changed."""
@@ -85,10 +93,15 @@ class Ssh:
         if wrong is not None:
             raise Unsuitable(f"{wrong.says}\n  hint: {wrong.remedy}")
         try:
-            with run.sessions(scenario, self.testbed, self._agent) as opened:
-                return plan_of(run.layout_of(scenario, self.testbed, opened), "TOKEN")
+            with Visit(self.testbed, self._agent, self._known) as visit:
+                facts = visit.facts(self._machines(scenario))
         except HostFailed as failure:
             raise Unsuitable(str(failure)) from failure
+        fatal = [each for own in facts.values() for each in suitable.of_devices(own, self.testbed)]
+        for each in fatal:
+            if each.verdict == "fail":
+                raise Unsuitable(f"{_where(each)}{each.says}\n  hint: {each.remedy}")
+        return plan_of(Layout(scenario, self.testbed, facts), "TOKEN")
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
         """Has the machines do it, and restores them."""
@@ -101,4 +114,4 @@ def _where(finding: Finding) -> str:
     return f"host `{finding.host}`, {finding.what}: " if finding.host else ""
 
 
-__all__ = ["Finding", "Plan", "Ssh"]
+__all__ = ["Finding", "Plan", "Ssh", "Step"]

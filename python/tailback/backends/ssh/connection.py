@@ -35,11 +35,11 @@ PATH="$PATH:/usr/sbin:/sbin"
 export PATH
 folder="${HOME:-/root}/.cache/tailback"
 agent="$folder/agent-$1"
-if [ -x "$agent" ]; then echo "have $SSH_CONNECTION"; else
+if [ -x "$agent" ]; then echo "have $(uname -sm) $SSH_CONNECTION"; else
   umask 077
   mkdir -p "$folder"
   new="$agent.$$"
-  echo "need $SSH_CONNECTION"
+  echo "need $(uname -sm) $SSH_CONNECTION"
   head -c "$2" > "$new"
   [ "$(wc -c < "$new")" -eq "$2" ] || { rm -f "$new"; exit 90; }
   chmod 700 "$new"
@@ -69,13 +69,20 @@ REMEDIES = (
 )  # fmt: skip
 
 
+RUNS_ON = ["Linux", "x86_64"]
+
+GETTING_THERE = ("connecting", "starting the agent")
+"""The steps whose errors are those of ssh and sudo."""
+
+
 class HostFailed(Exception):
     """Something went wrong on one machine; the message names it and the step."""
 
     def __init__(self, host: str, step: str, reason: str, hint: str = "") -> None:
-        remedy = hint or remedy_for(reason)
+        remedy = hint or (remedy_for(reason) if step in GETTING_THERE else "")
         super().__init__(f"host `{host}`, {step}: {reason}" + (f"\n  hint: {remedy}" if remedy else ""))
         self.host = host
+        self.step = step
         self.reason = reason
         self.hint = remedy
 
@@ -174,8 +181,14 @@ class Connection:
         lines = [line.strip() for line in said.splitlines() if line.strip(" @")]
         return lines[-1] if lines else otherwise
 
-    def close(self, patience_s: float = 5.0) -> None:
-        """Ends it: the agent sees the end of its input and leaves."""
+    def close(self) -> None:
+        """Ends it, and lets go of all that was open."""
+        self.end()
+        self.output.close()
+        self._said.close()
+
+    def end(self, patience_s: float = 5.0) -> None:
+        """The agent sees the end of its input and leaves."""
         with contextlib.suppress(OSError, ValueError):
             if self._process.stdin is not None:
                 self._process.stdin.close()
@@ -184,10 +197,15 @@ class Connection:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._said.close()
 
     def _put(self, agent: Agent) -> None:
         answer, _, rest = self._line().partition(" ")
+        system, connection = rest.split()[:2], rest.split()[2:]
+        if answer in ("have", "need") and system != RUNS_ON:
+            hint = (
+                "the agent is a program for Linux on x86_64; other machines can be switches and routers of the network"
+            )
+            raise HostFailed(self.host, "connecting", f"it is {' '.join(system)}", hint)
         if answer == "need":
             self.send(agent.content)
             if self._line() != "put":
@@ -195,8 +213,7 @@ class Connection:
                 raise HostFailed(self.host, "putting the agent", reason, "is its disk full?")
         elif answer != "have":
             raise HostFailed(self.host, "connecting", self.reason(f"it answered `{answer[:60]}`"))
-        words = rest.split()
-        self.management = words[2] if len(words) >= 3 else ""
+        self.management = connection[2] if len(connection) >= 3 else ""
 
     def _line(self) -> str:
         return self.output.readline().decode(errors="replace").strip()
@@ -205,5 +222,3 @@ class Connection:
 def local_agent(path: Path) -> Agent:
     """The agent of this installation."""
     return Agent(path.read_bytes())
-
-

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tailback.backends.ssh.session import Session
+from tailback.testbed import Interface
 
 TCP_SYSCTLS = "/proc/sys/net/ipv4"
 CORE_SYSCTLS = (
@@ -73,6 +74,8 @@ class Facts:
     free_kb: int | None
     left: Sequence[str] = field(default=())
     """What had to be undone of a run that was killed."""
+    interfaces: Mapping[str, str] = field(default_factory=dict)
+    """The device to each neighbour, of those that were found."""
     tunable: frozenset[str] = frozenset()
     """Which parts of TCP's small queue the kernel lets one set: our changes (`kernel/README.md`)."""
 
@@ -105,10 +108,13 @@ def sysctl_path(name: str) -> str:
 
 def gather(session: Session) -> Facts:
     """The facts of a machine, in a dozen questions."""
-    wanted = [interface.device for interface in session.machine.interfaces.values()]
     links = {link["ifname"]: link for link in _json(session.tried("ip", "-j", "-d", "address", "show"))}
+    found = {neighbour: _found(each, links) for neighbour, each in session.machine.interfaces.items()}
+    wanted = [name for name in found.values() if name is not None]
     disciplines = qdiscs(session)
-    files = session.read(["/proc/sys/kernel/osrelease", "/proc/modules", f"{TCP_SYSCTLS}/tcp_available_congestion_control"])
+    files = session.read(
+        ["/proc/sys/kernel/osrelease", "/proc/modules", f"{TCP_SYSCTLS}/tcp_available_congestion_control"]
+    )
     release = (files["/proc/sys/kernel/osrelease"] or "").strip()
     builtin = f"/lib/modules/{release}/modules.builtin"
     built = session.read([builtin])[builtin]
@@ -126,8 +132,18 @@ def gather(session: Session) -> Facts:
         programs=frozenset(program for program in PROGRAMS if session.tried("which", program) is not None),
         free_kb=_free_kb(session.tried("df", "-Pk", "/")),
         left=tuple(session.left),
+        interfaces={neighbour: name for neighbour, name in found.items() if name is not None},
         tunable=_tunable(session),
     )
+
+
+def _found(interface: Interface, links: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """The device the testbed file means: by its name, or by the address it has."""
+    if interface.device is not None:
+        return interface.device if interface.device in links else None
+    wanted = ipaddress.IPv4Interface(str(interface.address)).ip
+    held = (name for name, link in links.items() if str(wanted) in {each["local"] for each in _ipv4(link)})
+    return next(held, None)
 
 
 def qdiscs(session: Session) -> Sequence[Mapping[str, Any]]:
@@ -166,7 +182,9 @@ def _device(session: Session, link: Mapping[str, Any], disciplines: Sequence[Map
 
 
 def _ipv4(link: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    return [each for each in link.get("addr_info", ()) if each.get("family") == "inet" and each.get("scope") == "global"]
+    return [
+        each for each in link.get("addr_info", ()) if each.get("family") == "inet" and each.get("scope") == "global"
+    ]
 
 
 def offloads_of(text: str) -> dict[str, bool]:

@@ -70,10 +70,12 @@ class Layout:
         given = self.interface(hop).address
         if given is not None:
             return ipaddress.IPv4Interface(given)
-        found = self.facts[self.name(hop.host)].devices[self.interface(hop).device].addresses
+        facts = self.facts[self.name(hop.host)]
+        name = facts.interfaces[self.name(hop.neighbour)]
+        found = facts.devices[name].addresses
         if not found:
-            hint = f"give it one, or write it: {{device: {self.interface(hop).device}, address: 10.0.1.1/24}}"
-            place = f"`{self.interface(hop).device}` of host `{self.name(hop.host)}`"
+            hint = f"give it one, or write it: {{device: {name}, address: 10.0.1.1/24}}"
+            place = f"`{name}` of host `{facts.host}`"
             raise Unsuitable(f"{place} has no IPv4 address\n  hint: {hint}")
         return found[0]
 
@@ -109,7 +111,9 @@ class Layout:
         return [name for name, count in counts.items() if count > 1]
 
     def _port(self, hop: Hop) -> Port:
-        return Port(hop.link, hop.end, hop.host, hop.neighbour, self.interface(hop).device, self.name(hop.host))
+        owner = self.name(hop.host)
+        device = self.facts[owner].interfaces[self.name(hop.neighbour)]
+        return Port(hop.link, hop.end, hop.host, hop.neighbour, device, owner)
 
 
 def missing(scenario: Scenario, testbed: Testbed) -> Iterator[tuple[str, str]]:

@@ -3,8 +3,8 @@
     devices      ip link, ip address: up, the MTU of the link, an address where the testbed file gives one
     routes       ip route to each network a flow goes to, where the way of the machine is not that of the experiment
     sysctls      those of the hosts, forwarding on routers, nothing remembered between connections
-    offloads     ethtool -K; with `off` also one segment per skb, for since Linux 4.17 TCP builds larger ones whatever the
-                 device does [linux-4.17 commit 0a6b2a1dc2a2]
+    offloads     ethtool -K; with `off` also one segment per skb, for since Linux 4.17 TCP builds larger ones whatever
+                 the device does (`docs/experiment-file.md`)
     disciplines  tc, as the file has them. A list is what TEACUP builds: the first stage on an ifb, to which the packets
                  of the device are redirected and from which they come back to its own root, the second stage
 
@@ -84,9 +84,10 @@ def plan_of(layout: Layout, token: str) -> Plan:
 def job_of(layout: Layout, token: str) -> dict[str, Any]:
     """What the agents are told: the job of the other kernels, with the addresses of this network."""
     scenario = layout.scenario
-    plain = job.job_of(scenario | {"qdiscs": []})
+    plain = job.job_of({**scenario, "qdiscs": []})
     flows = zip(plain["flows"], flows_of(scenario), strict=True)
     pings = zip(plain["pings"], (each for each in scenario["traffic"] if each["kind"] == "ping"), strict=True)
+    by_agent = layout.testbed.keys.engine == "agent"
     return plain | {
         "hosts": [host["name"] for host in scenario["hosts"]],
         "setup": [],
@@ -94,6 +95,7 @@ def job_of(layout: Layout, token: str) -> dict[str, Any]:
         "flows": [
             flow | _addressed(layout, entry) | {"token": token, "pacing_shift": _pacing_shift(entry)}
             for flow, entry in flows
+            if by_agent
         ],
         "pings": [ping | _addressed(layout, entry) for ping, entry in pings],
     }
@@ -147,7 +149,7 @@ def _wanted_modules(layout: Layout) -> dict[str, list[str]]:
         found = stages(root)
         kinds = [kind for stage in found for kind, _ in job.chain(stage, None)]
         wanted[port.owner] += [MODULES.get(kind, f"sch_{kind}") for kind in kinds]
-        if len(found) > 1 or _delay_of(layout, port):
+        if len(found) > 1 or delay_of(layout, port):
             wanted[port.owner] += ["ifb", "cls_u32", "act_mirred"]
     for flow in flows_of(layout.scenario):
         name = flow["cc"]["name"]
@@ -161,16 +163,16 @@ def _devices(layout: Layout) -> Iterator[Step]:
     for port in _each_device(layout):
         device, mtu = layout.device(port), layout.scenario["links"][port.link]["mtu"]
         given = layout.interface(port).address
+        link = ("ip", "link", "set", port.name)
         if device.mtu != mtu:
-            change = ("ip", "link", "set", port.name, "mtu")
-            yield Step(port.owner, f"the MTU of {port.name}", (*change, str(mtu)), (*change, str(device.mtu)))
+            undo = (*link, "mtu", str(device.mtu))
+            yield Step(port.owner, f"the MTU of {port.name}", (*link, "mtu", str(mtu)), undo)
         if given is not None and ipaddress.IPv4Interface(given) not in device.addresses:
             words = ("address", "add", given, "dev", port.name)
             undo = ("ip", "address", "del", given, "dev", port.name)
             yield Step(port.owner, f"the address of {port.name}", ("ip", *words), undo)
         if not device.up:
-            change = ("ip", "link", "set", port.name)
-            yield Step(port.owner, f"{port.name} up", (*change, "up"), (*change, "down"))
+            yield Step(port.owner, f"{port.name} up", (*link, "up"), (*link, "down"))
 
 
 def _each_device(layout: Layout) -> Iterator[Port]:
@@ -274,7 +276,7 @@ def _disciplines(layout: Layout) -> Iterator[Step]:
     for port in layout.ports:
         found = stages(root_of(layout.scenario, port))
         rate_bps = rate_to_make(layout, port)
-        delay_ns = _delay_of(layout, port)
+        delay_ns = delay_of(layout, port)
         if (len(found) > 1 or delay_ns) and (port.owner, port.name) not in redirected:
             redirected.add((port.owner, port.name))
             yield _tc(port, "the hook", ["qdisc", "add", "dev", port.name, "clsact"], port.name, "clsact")
@@ -287,9 +289,8 @@ def _disciplines(layout: Layout) -> Iterator[Step]:
             yield from on_ifb(port, "ingress", [("netem", netem)])
 
 
-def _delay_of(layout: Layout, port: Port) -> int:
-    """What has to be made of the delay of the packets that arrive by a device; on the way in, for a sender's small queue
-    must not see it."""
+def delay_of(layout: Layout, port: Port) -> int:
+    """Of the packets that arrive by a device; made on the way in, for a sender's small queue must not see it."""
     delays = layout.scenario["links"][port.link]["delay_ns"]
     return int(delays[1 - port.end]) if layout.testbed.keys.links == "emulated" else 0
 

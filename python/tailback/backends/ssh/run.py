@@ -9,32 +9,41 @@ is told in its own. So the tables of all of them have one time axis, as sure as 
 from __future__ import annotations
 
 import contextlib
+import logging
 import secrets
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tailback.backends import RunCancelled, RunFailed, RunResult, Scenario
 from tailback.backends.linux import tables
 from tailback.backends.linux.job import first_hops
 from tailback.backends.linux.process import Progress
+from tailback.backends.ssh import capture, iperf3, programs
 from tailback.backends.ssh import facts as facts_of_machines
 from tailback.backends.ssh.connection import Agent, HostFailed
 from tailback.backends.ssh.facts import Facts
 from tailback.backends.ssh.layout import Layout, taking_part
-from tailback.backends.ssh.plan import Plan, Step, plan_of
-from tailback.backends.ssh.session import Offset, Session, at_once
-from tailback.testbed import Testbed
+from tailback.backends.ssh.plan import Step, plan_of
+from tailback.backends.ssh.session import LOST, Offset, Session, at_once
+from tailback.testbed import Machine, Testbed
+
+LIVE = logging.getLogger("tailback.live")
+"""Throughput and round-trip times, a line a second; whoever wants them listens."""
 
 LEAD_S = 0.5
 """From the order to start until the start."""
 OVERTIME_S = 15.0
+PROGRAMS_LEAD_S = 4.0
+"""The same where programs are started beside the agents, each over a connection of its own."""
 LOOK_S = 0.1
+AFTERMATH_S = 1.0
 TOKEN_BYTES = 16
 SECOND_NS = 1_000_000_000
+T = TypeVar("T")
 
 
 class TestbedProgress(Progress):
@@ -72,9 +81,8 @@ class Measured:
 
 
 @contextlib.contextmanager
-def sessions(scenario: Scenario, testbed: Testbed, agent: Agent) -> Iterator[dict[str, Session]]:
-    """A session with each machine of a scenario, for the length of the block; each is restored at its end."""
-    machines = taking_part(scenario, testbed)
+def sessions(machines: Mapping[str, Machine], testbed: Testbed, agent: Agent) -> Iterator[dict[str, Session]]:
+    """A session with each machine, for the length of the block; each is restored at its end."""
     opened: dict[str, Session] = {}
 
     def connect(host: str) -> None:
@@ -88,63 +96,107 @@ def sessions(scenario: Scenario, testbed: Testbed, agent: Agent) -> Iterator[dic
         at_once(lambda session: session.close(), list(opened.values()))
 
 
-def layout_of(scenario: Scenario, testbed: Testbed, opened: Mapping[str, Session]) -> Layout:
-    """The scenario on the machines as they are now."""
+def facts_of(opened: Mapping[str, Session]) -> dict[str, Facts]:
+    """The machines as they are now."""
     found: Sequence[Facts] = at_once(facts_of_machines.gather, list(opened.values()))
-    return Layout(scenario, testbed, {facts.host: facts for facts in found})
+    return {facts.host: facts for facts in found}
 
 
 def carry_out(scenario: Scenario, testbed: Testbed, agent: Agent, progress: TestbedProgress) -> RunResult:
     """Runs `scenario`; raises `RunFailed` or `RunCancelled`, with all machines restored."""
     started = time.monotonic()
     try:
-        with sessions(scenario, testbed, agent) as opened:
-            layout = layout_of(scenario, testbed, opened)
-            plan = plan_of(layout, secrets.token_hex(TOKEN_BYTES))
-            result = _measured(layout, plan, opened, progress)
+        with sessions(taking_part(scenario, testbed), testbed, agent) as opened:
+            layout = Layout(scenario, testbed, facts_of(opened))
+            result = _Run(layout, opened, agent, progress).result()
     except HostFailed as failure:
         raise RunFailed(str(failure)) from failure
     cost = {"wall_s": time.monotonic() - started, "sim_s": scenario["duration_ns"] / 1e9}
     return RunResult(result.tables, {**cost, **result.cost}, result.captures, result.notes)
 
 
-def _measured(layout: Layout, plan: Plan, opened: Mapping[str, Session], progress: TestbedProgress) -> RunResult:
-    for step in plan.steps:
-        _cancelled(progress)
-        take(opened[step.host], step)
-    _try_paths(layout, opened)
-    machines = list(opened.values())
-    names = [host["name"] for host in layout.scenario["hosts"]]
-    at_once(lambda each: each.ask("opening sockets", "prepare", job=plan.job, me=names.index(each.host)), machines)
-    before = dict(zip(opened, at_once(Session.offset, machines), strict=True))
-    counters = dict(zip(opened, at_once(facts_of_machines.qdiscs, machines), strict=True))
-    measured = Measured()
-    _start(opened, before)
-    _follow(layout, opened, measured, progress)
-    after = dict(zip(opened, at_once(Session.offset, machines), strict=True))
-    counted = dict(zip(opened, at_once(facts_of_machines.qdiscs, machines), strict=True))
-    not_restored = {each.host: failed for each in machines if (failed := each.restore())}
-    notes = {
-        "testbed": {
-            "file": layout.testbed.path,
-            "says": layout.testbed.document(),
-            "machines": {
-                name: {
-                    **layout.facts[name].document(),
-                    "clock": _clock(before[name], after[name]),
-                    "commands": [step.words for step in plan.steps if step.host == name],
-                    "qdiscs_at_start": list(counters[name]),
-                    "qdiscs_at_end": list(counted[name]),
-                    **({"not_restored": not_restored[name]} if name in not_restored else {}),
-                }
-                for name in opened
-            },
+class _Run:
+    """A run whose machines are there."""
+
+    def __init__(self, layout: Layout, opened: dict[str, Session], agent: Agent, progress: TestbedProgress) -> None:
+        self._layout = layout
+        self._opened = opened
+        self._agent = agent
+        self._progress = progress
+        self._plan = plan_of(layout, secrets.token_hex(TOKEN_BYTES))
+        self._measured = Measured()
+
+    def result(self) -> RunResult:
+        """Makes the machines ready, measures, and puts them back."""
+        for step in self._plan.steps:
+            _cancelled(self._progress)
+            take(self._opened[step.host], step)
+        _try_paths(self._layout, self._opened)
+        names = [host["name"] for host in self._layout.scenario["hosts"]]
+        self._each(lambda each: each.ask("opening sockets", "prepare", job=self._plan.job, me=names.index(each.host)))
+        before, counters = self._each(Session.offset), self._each(facts_of_machines.qdiscs)
+        captures = self._measure(before)
+        after, counted = self._each(Session.offset), self._each(facts_of_machines.qdiscs)
+        not_restored = self._each(Session.restore)
+        notes = {
+            name: {
+                **self._layout.facts[name].document(),
+                "clock": _clock(before[name], after[name]),
+                "commands": [step.words for step in self._plan.steps if step.host == name],
+                "qdiscs_at_start": list(counters[name]),
+                "qdiscs_at_end": list(counted[name]),
+                **({"not_restored": not_restored[name]} if not_restored[name] else {}),
+            }
+            for name in self._opened
         }
-    }
-    with tempfile.TemporaryDirectory(prefix="tailback-ssh-") as folder:
-        found, segments = _tables(Path(folder), measured)
-    unsure = max(offset.uncertainty_ns for offset in before.values()) / 1e3
-    return RunResult(found, {"segments": segments, "clock_uncertainty_us": unsure}, {}, notes)
+        testbed = self._layout.testbed
+        with tempfile.TemporaryDirectory(prefix="tailback-ssh-") as folder:
+            found, cost = _tables(Path(folder), self._measured)
+        unsure = max(offset.uncertainty_ns for offset in before.values()) / 1e3
+        said = {"testbed": {"file": testbed.path, "says": testbed.document(), "machines": notes}}
+        return RunResult(found, {**cost, "clock_uncertainty_us": unsure}, captures, said)
+
+    def _measure(self, offsets: Mapping[str, Offset]) -> dict[str, bytes]:
+        """Starts all machines at one time and follows them; the captures by machine."""
+        dumps = capture.orders(self._layout)
+        by_iperf3 = self._layout.testbed.keys.engine == iperf3.NAME
+        servers = iperf3.servers(self._layout) if by_iperf3 else []
+        with programs.running([*dumps, *servers], self._opened, self._agent) as beside:
+            lead_s = PROGRAMS_LEAD_S if beside else LEAD_S
+            start_ns = time.monotonic_ns() + int(lead_s * SECOND_NS)
+            zero_ns = {host: start_ns + offset.ns for host, offset in offsets.items()}
+            clients = iperf3.clients(self._layout, zero_ns) if by_iperf3 else []
+            with programs.running(clients, self._opened, self._agent) as sending:
+                if time.monotonic_ns() > start_ns:
+                    raise HostFailed(
+                        next(iter(self._opened)), "starting", "connecting took longer than the time until the start"
+                    )
+                self._each(lambda each: each.ask("starting", "start", zero_ns=zero_ns[each.host]))
+                _follow(self._layout, self._opened, self._measured, self._progress)
+                if by_iperf3:
+                    served = [each.output(OVERTIME_S) for each in beside[len(dumps) :]]
+                    sent = [each.output(OVERTIME_S) for each in sending]
+                    for table, text in iperf3.texts(self._layout, served, sent).items():
+                        self._measured.add(iperf3.NAME, table, text)
+            contents = [each.stopped() for each in beside[: len(dumps)]]
+        return self._captures(dumps, contents, zero_ns)
+
+    def _captures(
+        self, dumps: Sequence[programs.Order], contents: Sequence[bytes], zero_ns: Mapping[str, int]
+    ) -> dict[str, bytes]:
+        found: dict[str, dict[str, bytes]] = {}
+        for order, content in zip(dumps, contents, strict=True):
+            if not content:
+                hint = "is it there, and may root capture? apt-get install tcpdump"
+                raise HostFailed(order.host, order.what, "tcpdump captured nothing", hint)
+            found.setdefault(order.host, {})[order.what.rsplit(" ", 1)[-1]] = content
+        ahead = {host: int(self._opened[host].ask("comparing clocks", "ahead")) for host in found}
+        return {host: capture.joined(each, zero_ns[host] + ahead[host]) for host, each in found.items()}
+
+    def _each(self, ask: Callable[[Session], T]) -> dict[str, T]:
+        """The answers of all machines at the same time."""
+        machines = list(self._opened.values())
+        return dict(zip(self._opened, at_once(ask, machines), strict=True))
 
 
 def take(session: Session, step: Step) -> None:
@@ -180,18 +232,7 @@ def _try_paths(layout: Layout, opened: Mapping[str, Session]) -> None:
     at_once(try_those_of, list(opened.values()))
 
 
-def _start(opened: Mapping[str, Session], offsets: Mapping[str, Offset]) -> None:
-    zero_ns = time.monotonic_ns() + int(LEAD_S * SECOND_NS)
-
-    def start(session: Session) -> None:
-        session.ask("starting", "start", zero_ns=zero_ns + offsets[session.host].ns)
-
-    at_once(start, list(opened.values()))
-
-
-def _follow(
-    layout: Layout, opened: Mapping[str, Session], measured: Measured, progress: TestbedProgress
-) -> None:
+def _follow(layout: Layout, opened: Mapping[str, Session], measured: Measured, progress: TestbedProgress) -> None:
     """Until every machine has measured to the end."""
     duration_ns = layout.scenario["duration_ns"]
     patience = time.monotonic() + LEAD_S + duration_ns / 1e9 + OVERTIME_S
@@ -203,8 +244,11 @@ def _follow(
             names = ", ".join(running)
             raise HostFailed(next(iter(running)), "measuring", f"no end is heard of {names}", "is it overloaded?")
         for host, session in list(running.items()):
-            if _heard(session, measured, live):
-                del running[host]
+            try:
+                if _heard(session, measured, live):
+                    del running[host]
+            except HostFailed as failure:
+                raise _cause(failure, running) from failure
         time.sleep(LOOK_S)
 
 
@@ -220,11 +264,25 @@ def _heard(session: Session, measured: Measured, live: _Live) -> bool:
             case "live":
                 live.note(event)
             case "lost":
-                hint = "the machine restores itself; look at its sshd, then `run` again: finished runs are kept"
-                raise HostFailed(session.host, "measuring", session.lost(), hint)
+                raise _lost(session)
             case _:
                 raise HostFailed(session.host, "measuring", str(event.get("error")))
     return False
+
+
+def _lost(session: Session) -> HostFailed:
+    return HostFailed(session.host, "measuring", session.lost(), LOST)
+
+
+def _cause(failure: HostFailed, running: Mapping[str, Session]) -> HostFailed:
+    """A connection is reset because a machine is gone that we may hear of a little later."""
+    end = time.monotonic() + AFTERMATH_S
+    while time.monotonic() < end:
+        gone = next((session for session in running.values() if session.gone), None)
+        if gone is not None:
+            return _lost(gone)
+        time.sleep(LOOK_S)
+    return failure
 
 
 class _Live:
@@ -236,6 +294,7 @@ class _Live:
         self._bytes: dict[str, tuple[int, int]] = {}
         self._rates: dict[str, float] = {}
         self._rtts: dict[str, float] = {}
+        self._told_ns = 0
 
     def note(self, event: Mapping[str, Any]) -> None:
         """Bytes so far and newest round-trip times of a machine."""
@@ -248,6 +307,11 @@ class _Live:
         self._progress.fraction = max(self._progress.fraction, min(t_ns / self._duration_ns, 1.0))
         rates = [f"{flow} {rate:.2f} Mbit/s" for flow, rate in self._rates.items()]
         rtts = [f"{name} {rtt:.2f} ms" for name, rtt in self._rtts.items()]
+        if t_ns > self._told_ns:
+            # The second before is complete: every machine has told of it.
+            if self._progress.words:
+                LIVE.info(self._progress.words)
+            self._told_ns = t_ns
         self._progress.words = f"{t_ns / 1e9:.0f} s: " + ", ".join([*rates, *rtts])
 
 
@@ -279,9 +343,13 @@ RECEIVER = {
 """What a receiving socket shows; only here, for the other kernels are asked at the sender."""
 
 
-def _tables(folder: Path, measured: Measured) -> tuple[dict[str, Any], int]:
+def _tables(folder: Path, measured: Measured) -> tuple[dict[str, Any], dict[str, float]]:
     """The rows of all machines as one table each, in the order of time."""
     for name, texts in measured.texts.items():
         (folder / f"{name}.csv").write_text("".join(texts), encoding="utf-8")
-    found = {**tables.read_tables(folder), "tcp_info_receiver": tables.read_table(folder, "tcp_info_receiver", RECEIVER)}
-    return {name: table.sort_by("t") for name, table in found.items()}, tables.read_segments(folder)
+    found = {
+        **tables.read_tables(folder),
+        "tcp_info_receiver": tables.read_table(folder, "tcp_info_receiver", RECEIVER),
+    }
+    segments = tables.read_segments(folder)
+    return {name: table.sort_by("t") for name, table in found.items()}, {"segments": segments} if segments else {}

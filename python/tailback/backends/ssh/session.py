@@ -27,6 +27,7 @@ CLOCK_SAMPLES = 15
 
 Event = Mapping[str, Any]
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ class Session:
         self._number = 0
         self._ended = threading.Event()
         self._restored = False
-        threading.Thread(target=self._listen, name=f"hear {host}", daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, name=f"hear {host}", daemon=True)
+        self._listener.start()
         self._greet()
         threading.Thread(target=self._beat, name=f"beat {host}", daemon=True).start()
 
@@ -116,6 +118,8 @@ class Session:
     def close(self) -> None:
         """Ends the agent, which restores the machine if that has not been done."""
         self._ended.set()
+        self._connection.end()
+        self._listener.join()
         self._connection.close()
 
     def _greet(self) -> None:
@@ -170,6 +174,11 @@ class Session:
             with self._lock:
                 self._answers.pop(number, None)
 
+    @property
+    def gone(self) -> bool:
+        """Whether the connection has ended."""
+        return self._ended.is_set()
+
     def lost(self) -> str:
         """Why the connection ended."""
         return self._connection.reason("the connection was lost")
@@ -201,7 +210,7 @@ def _serving(host: str, machine: Machine, agent: Agent, silence_s: int) -> Conne
         time.sleep(0.3)
 
 
-def at_once(work: Callable[[T], Any], items: Sequence[T]) -> list[Any]:
+def at_once(work: Callable[[T], U], items: Sequence[T]) -> list[U]:
     """`work` for each at the same time, in their order; all are waited for, then the first error is raised."""
     if not items:
         return []

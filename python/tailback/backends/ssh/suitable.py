@@ -15,10 +15,13 @@ from tailback.backends.linux import job, steps
 from tailback.backends.linux import suitable as any_kernel
 from tailback.backends.linux.job import flows_of, root_of
 from tailback.backends.linux.links import Hop
+from tailback.backends.ssh import iperf3
 from tailback.backends.ssh import plan as plans
 from tailback.backends.ssh.facts import CORE_SYSCTLS, Facts
 from tailback.backends.ssh.layout import Layout, Port, missing
-from tailback.backends.ssh.session import Offset, Session
+from tailback.backends.ssh.session import Offset
+from tailback.backends.ssh.visit import Visit
+from tailback.backends.uml.settings import small_queue
 from tailback.testbed import Testbed
 
 Verdict: TypeAlias = Literal["pass", "warn", "fail"]
@@ -42,6 +45,7 @@ class Finding:
 def written(scenario: Scenario, testbed: Testbed) -> Iterator[Finding]:
     """What is wrong with the files alone."""
     found = [*missing(scenario, testbed), *any_kernel.findings(_without_captures(scenario)), *_disciplines(scenario)]
+    found += iperf3.findings(scenario) if testbed.keys.engine == iperf3.NAME else []
     yield from (Finding("", "experiment", "fail", what, remedy) for what, remedy in found)
 
 
@@ -78,14 +82,15 @@ def of_machine(facts: Facts) -> Iterator[Finding]:
     for left in facts.left:
         yield Finding(host, "left behind", "warn", left, "nothing: it has been restored")
     absent = [name for name in ("ip", "tc") if name not in facts.programs]
-    yield _judged(host, "iproute2", not absent, f"no {', '.join(absent)}", "apt-get install iproute2")
+    yield _judged(host, "iproute2", f"no {', '.join(absent)}" if absent else "", "apt-get install iproute2")
     for program, package in (("ss", "iproute2"), ("ethtool", "ethtool"), ("ping", "iputils-ping")):
         if program not in facts.programs:
             worst: Verdict = "fail" if program == "ethtool" else "warn"
             yield Finding(host, program, worst, "is not there", f"apt-get install {package}")
     if facts.free_kb is not None:
         free = f"{facts.free_kb // 1024} MB free"
-        yield _judged(host, "disk", facts.free_kb >= LEAST_FREE_KB, free, "free some space", free)
+        enough = facts.free_kb >= LEAST_FREE_KB
+        yield Finding(host, "disk", "pass" if enough else "fail", free, "" if enough else "free some space")
 
 
 def of_clock(host: str, offset: Offset) -> Finding:
@@ -99,12 +104,14 @@ def of_clock(host: str, offset: Offset) -> Finding:
 
 def of_devices(facts: Facts, testbed: Testbed) -> Iterator[Finding]:
     """Its test devices, whatever is run."""
-    for interface in testbed.machines[facts.host].interfaces.values():
-        name = interface.device
-        device = facts.devices.get(name)
-        if device is None:
-            yield Finding(facts.host, name, "fail", "there is no such device", "`ip link` there shows them")
+    for neighbour, interface in testbed.machines[facts.host].interfaces.items():
+        name = facts.interfaces.get(neighbour)
+        if name is None:
+            asked = interface.device or f"one with the address {interface.address}"
+            what = f"there is no device {asked}, the way to `{neighbour}`"
+            yield Finding(facts.host, interface.device or "device", "fail", what, "`ip address` there shows them")
             continue
+        device = facts.devices[name]
         if any(str(address.ip) == facts.management for address in device.addresses):
             what = "is on the management network: the experiment would cut its own connection"
             yield Finding(facts.host, name, "fail", what, "name the device of the test network")
@@ -129,33 +136,34 @@ def of_scenario(layout: Layout) -> Iterator[Finding]:
         yield from each(layout)
 
 
-def tried(layout: Layout, session: Session) -> Iterator[Finding]:
+def tried(layout: Layout, visit: Visit) -> Iterator[Finding]:
     """What a kernel has is found by trying it there, in a network namespace that is gone afterwards."""
-    disciplines = list(_trials(layout, session.host))
-    controls = sorted({flow["cc"]["name"] for flow in _flows_at(layout, session.host)})
-    if not disciplines and not controls:
-        return
-    questions = {"trials": [steps for _, steps in disciplines], "controls": controls}
-    said = session.tried("/proc/self/exe", "probe", given=json.dumps(questions))
-    if said is None:
-        remedy = "it goes on without: what the kernel does not have is found when it is used"
-        yield Finding(session.host, "kernel", "warn", "cannot be tried in a namespace", remedy)
-        return
-    answers = json.loads(said)
-    for (what, _), refusal in zip(disciplines, answers["trials"], strict=True):
-        module = "modprobe -a ifb cls_u32 act_mirred" if what == "ifb" else f"modprobe sch_{what}"
-        remedy = f"load it ({module}), or boot a kernel that has it"
-        yield _judged(session.host, f"discipline {what}", refusal is None, _short(refusal), remedy)
-    for name, refusal in zip(controls, answers["controls"], strict=True):
-        yield _judged(session.host, f"control {name}", refusal is None, str(refusal), f"load it: modprobe tcp_{name}")
+    questions = {host: _questions(layout, host) for host in layout.facts}
+    answered = visit.tried({host: each for host, each in questions.items() if each})
+    for host, each in questions.items():
+        if each and host not in answered:
+            remedy = "it goes on without: what the kernel does not have is found when it is used"
+            yield Finding(host, "kernel", "warn", "cannot be tried in a namespace", remedy)
+            continue
+        for name, steps in each.items():
+            refusal = answered[host][name]
+            if steps is None:
+                yield _judged(host, f"control {name}", refusal or "", f"load it: modprobe tcp_{name}")
+            else:
+                module = "modprobe -a ifb cls_u32 act_mirred" if name == "ifb" else f"modprobe sch_{name}"
+                remedy = f"load it ({module}), or boot a kernel that has it"
+                yield _judged(host, f"discipline {name}", _short(refusal), remedy)
 
 
 def _short(refusal: str | None) -> str:
-    return (refusal or "").rsplit(": ", 1)[-1].splitlines()[0] if refusal else ""
+    """The last words of a refusal, which are the kernel's."""
+    lines = (refusal or "").strip().splitlines()
+    return lines[0].rsplit(": ", 1)[-1] if lines else ""
 
 
-def _judged(host: str, what: str, good: bool, says: str, remedy: str, well: str = "") -> Finding:  # noqa: FBT001
-    return Finding(host, what, "pass", well) if good else Finding(host, what, "fail", says, remedy)
+def _judged(host: str, what: str, wrong: str, remedy: str) -> Finding:
+    """It passes where nothing is wrong."""
+    return Finding(host, what, "fail", wrong, remedy) if wrong else Finding(host, what, "pass")
 
 
 def _flows_at(layout: Layout, host: str) -> list[Mapping[str, Any]]:
@@ -163,41 +171,35 @@ def _flows_at(layout: Layout, host: str) -> list[Mapping[str, Any]]:
     return [flow for flow in flows_of(layout.scenario) if host in {layout.name(flow[end]) for end in ends}]
 
 
-def _trials(layout: Layout, host: str) -> Iterator[tuple[str, Sequence[steps.Json]]]:
-    """Each discipline on a veth; the redirection of a list, with all that it needs."""
-    seen: set[str] = set()
-    number = 0
+def _questions(layout: Layout, host: str) -> dict[str, Sequence[steps.Json] | None]:
+    """Each discipline on a veth, the redirection of a list with all that it needs, and controls."""
+    asked: dict[str, Sequence[steps.Json] | None] = {}
     for port in (port for port in layout.ports if port.owner == host):
         found = plans.stages(root_of(layout.scenario, port))
         chain = [link for stage in found for link in job.chain(stage, None)]
-        if layout.testbed.keys.links == "emulated" and layout.scenario["links"][port.link]["delay_ns"] != [0, 0]:
+        if plans.delay_of(layout, port):
             chain.append(("netem", {}))
         for kind, options in chain:
-            if kind not in seen:
-                seen.add(kind)
-                # In `PATH` there, and not where Debian has them here.
-                steps = [_veth(number), *job.attach(Hop(0, 0, number, number), 0, kind, options)]
-                yield kind, [step | {"argv": [_bare(step["argv"][0]), *step["argv"][1:]]} for step in steps]
-                number += 1
-        if len(found) > 1 and "ifb" not in seen:
-            seen.add("ifb")
-            yield "ifb", _redirection(number)
-            number += 1
+            # In `PATH` there, and not where Debian has them here.
+            steps = [_veth(), *job.attach(Hop(0, 0, 0, 0), 0, kind, options)]
+            asked.setdefault(kind, [step | {"argv": [_bare(step["argv"][0]), *step["argv"][1:]]} for step in steps])
+        if len(found) > 1 or plans.delay_of(layout, port):
+            asked.setdefault("ifb", _redirection())
+    return asked | dict.fromkeys(sorted({flow["cc"]["name"] for flow in _flows_at(layout, host)}))
 
 
 def _bare(program: str) -> str:
     return program.rsplit("/", 1)[-1]
 
 
-def _veth(host: int) -> steps.Json:
-    return steps.run(host, "ip", "link", "add", "name", "l0", "type", "veth", "peer", "name", "p0")
+def _veth() -> steps.Json:
+    return steps.run(0, "ip", "link", "add", "name", "l0", "type", "veth", "peer", "name", "p0")
 
 
-def _redirection(host: int) -> list[steps.Json]:
-    port = Port(0, 0, host, host, "l0", "")
-    steps = [step.argv for step in plans.on_ifb(port, "egress", [])]
+def _redirection() -> list[steps.Json]:
+    commands = [step.argv for step in plans.on_ifb(Port(0, 0, 0, 0, "l0", ""), "egress", [])]
     hook = ("tc", "qdisc", "add", "dev", "l0", "clsact")
-    return [_veth(host), *(steps.run(host, *argv) for argv in (hook, *steps))]
+    return [_veth(), *(steps.run(0, *argv) for argv in (hook, *commands))]
 
 
 def _stacks(layout: Layout) -> Iterator[Finding]:
@@ -226,8 +228,10 @@ def _links(layout: Layout) -> Iterator[Finding]:
             yield Finding(port.owner, port.name, "fail", what, "change `rate`: no discipline makes a device faster")
     for hop in layout.hops:
         link = layout.scenario["links"][hop.link]
-        if not cabled and layout.name(hop.host) in layout.testbed.switches and (
-            link["rate_bps"] is not None or link["delay_ns"] != [0, 0]
+        if (
+            not cabled
+            and layout.name(hop.host) in layout.testbed.switches
+            and (link["rate_bps"] is not None or link["delay_ns"] != [0, 0])
         ):
             what = f"the link of the switch `{layout.name(hop.host)}` has a rate or a delay that nobody can make there"
             yield Finding("", "experiment", "fail", what, "give it to a link between machines")
@@ -238,7 +242,9 @@ def _routes(layout: Layout) -> Iterator[Finding]:
         network = step.argv[3]
         other = next((route for route in layout.facts[step.host].routes if route.get("dst") == network), None)
         if other is not None:
-            what = f"{network} goes by {other.get('dev')} via {other.get('gateway', 'no gateway')}, not by the experiment"
+            what = (
+                f"{network} goes by {other.get('dev')} via {other.get('gateway', 'no gateway')}, not by the experiment"
+            )
             remedy = f"take the route away: ip route del {network}"
             yield Finding(step.host, "route", "fail", what, remedy)
 
@@ -270,7 +276,7 @@ def _small_queues(layout: Layout) -> Iterator[Finding]:
 def _needed(tsq: Mapping[str, Any]) -> frozenset[str]:
     if tsq["kind"] == "time":
         return frozenset() if tsq["shift"] == STOCK else frozenset({"pacing_shift"})
-    return frozenset(plans.small_queue(tsq))
+    return frozenset(small_queue(tsq))
 
 
 def _refused(flow: Mapping[str, Any]) -> tuple[str, str]:

@@ -1,0 +1,157 @@
+"""`tailback testbed`: whether machines can run an experiment, and what would be done to them."""
+
+import contextlib
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tailback.cli.failures import WrongInput
+
+if TYPE_CHECKING:
+    from tailback.backends.ssh import Finding, Plan, Ssh
+    from tailback.scenario import Experiment
+
+app = typer.Typer(help="Look at the machines that `--backend ssh` runs on.", no_args_is_help=True)
+
+File = Annotated[Path, typer.Argument(metavar="TESTBED", help="The testbed file (YAML).", show_default=False)]
+Sets = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the experiment.")]
+STYLES = {"pass": "green", "warn": "yellow", "fail": "red"}
+
+
+@app.command()
+def check(
+    testbed: File,
+    experiment: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="An experiment that is to run there.", show_default=False)
+    ] = None,
+    sets: Sets = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")] = False,
+) -> None:
+    """Look at the machines of a testbed before anything runs: pass, warn, fail, and what to do. Nothing is changed."""
+    from dataclasses import asdict
+
+    from tailback import scenario
+    from tailback.cli import show
+
+    backend = _opened(testbed)
+    if experiment is None:
+        found = list(backend.findings())
+    else:
+        found = _distinct(backend, scenario.load(experiment, sets or []))
+    if as_json:
+        show.document({"findings": [asdict(finding) for finding in found]})
+    else:
+        _show(found)
+    raise typer.Exit(1 if any(finding.verdict == "fail" for finding in found) else 0)
+
+
+@app.command()
+def plan(testbed: File, experiment: Annotated[Path, typer.Argument(metavar="FILE")], sets: Sets = None) -> None:
+    """Print every command that a run would give to each machine; nothing is changed."""
+    from tailback import scenario
+
+    commands(_opened(testbed), scenario.load(experiment, sets or []))
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of testbed files, for editors."""
+    from tailback import testbed as testbeds
+    from tailback.cli import show
+
+    show.document(testbeds.json_schema())
+
+
+def backend_name(backend: str, testbed: Path | None) -> str:
+    """The backend that `--backend` and `--testbed` mean together: a testbed is that of `ssh`."""
+    if testbed is None:
+        return backend
+    if backend not in ("ssh", "sim"):
+        raise WrongInput(f"--testbed is for --backend ssh, not {backend}\n  hint: leave one of the two away")
+    return f"ssh:{testbed}"
+
+
+def is_testbed(backend: str) -> bool:
+    """Whether a backend's name is that of machines."""
+    return backend.startswith("ssh:")
+
+
+def dry_run(backend: str, experiment: "Experiment") -> None:
+    """The commands of a run on a testbed."""
+    commands(_opened(Path(backend.removeprefix("ssh:"))), experiment)
+
+
+@contextlib.contextmanager
+def live_lines() -> Iterator[None]:
+    """A line a second on stderr while machines measure."""
+    from tailback.cli.console import stderr
+
+    class Shown(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            stderr().print(record.getMessage(), markup=False, highlight=False)
+
+    live, shown = logging.getLogger("tailback.live"), Shown()
+    live.setLevel(logging.INFO)
+    live.addHandler(shown)
+    try:
+        yield
+    finally:
+        live.removeHandler(shown)
+
+
+def commands(backend: "Ssh", experiment: "Experiment") -> None:
+    """The commands of each configuration, machine by machine, as one would type them."""
+    for labels, scenario in _configurations(experiment):
+        if labels:
+            print(f"# == {', '.join(f'{axis}={value}' for axis, value in labels.items())}")
+        for line in _lines(backend.plan(scenario)):
+            print(line)
+
+
+def _lines(plan: "Plan") -> Iterator[str]:
+    for host in dict.fromkeys(step.host for step in plan.steps):
+        own = [step for step in plan.steps if step.host == host]
+        yield f"# {host}"
+        yield from (step.words for step in own)
+        undone = [step.undo_words for step in reversed(own) if step.undo_words]
+        yield from (f"#   undone: {words}" for words in undone)
+        yield ""
+
+
+def _configurations(experiment: "Experiment") -> Iterator[tuple[Mapping[str, str], Mapping[str, Any]]]:
+    """Repetitions differ in seeds only."""
+    for run in experiment.runs():
+        if run.repetition == 1:
+            yield run.axes, run.scenario
+
+
+def _distinct(backend: "Ssh", experiment: "Experiment") -> "list[Finding]":
+    """What several configurations have in common once."""
+    found = (finding for _, scenario in _configurations(experiment) for finding in backend.findings(scenario))
+    return list({(each.host, each.what, each.verdict, each.remedy): each for each in found}.values())
+
+
+def _opened(testbed: Path) -> "Ssh":
+    from tailback.backends.ssh import Ssh
+
+    return Ssh.of_file(str(testbed))
+
+
+def _show(found: "Iterable[Finding]") -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from tailback.cli.console import emit
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("host", "what", "", "says"):
+        table.add_column(heading, no_wrap=heading != "says")
+    for finding in found:
+        says = finding.says if finding.verdict == "pass" else f"{finding.says}\n  hint: {finding.remedy}"
+        verdict = Text(finding.verdict, style=STYLES[finding.verdict])
+        table.add_row(Text(finding.host), Text(finding.what), verdict, Text(says))
+    emit(table)

@@ -1,0 +1,560 @@
+"""A TEACUP configuration as an experiment and a testbed.
+
+TEACUP's words become ours as it builds them on Linux (Zander and Armitage, TEACUP v1.0, CAIA technical report 150529A):
+
+    subnets /24 of TPCONF_host_internal_ip   a switch each, lan1, lan2, ..., which hosts and routers join
+    TPCONF_router_queues                     on the router's device towards `dest`: htb with the queue, then netem with
+                                             delay and loss: they come after the bottleneck
+    TPCONF_traffic_gens                      start_iperf and start_ping; all begin 5 s later, and the run ends 5 s after
+    TPCONF_vary_parameters                   axes, the first the outermost; values of one axis turn together; `runs`
+                                             are repetitions
+
+What has no counterpart is noted, line by line, and in the head of the experiment file. A password is never taken over.
+"""
+
+from __future__ import annotations
+
+import copy
+import ipaddress
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tailback.formats.errors import NotReadable
+from tailback.formats.teacup.evaluate import Module, Note, NotEvaluated, Value, arguments, names_in, read, value_of
+
+CONTROLS = {"newreno": "reno", "reno": "reno", "cubic": "cubic", "htcp": "htcp", "vegas": "vegas", "bbr": "bbr",
+            "cdg": "cdg", "scalable": "scalable", "illinois": "illinois", "westwood": "westwood", "bic": "bic",
+            "yeah": "yeah", "veno": "veno", "hybla": "hybla", "highspeed": "highspeed", "dctcp": "dctcp"}  # fmt: skip
+"""Ours by TEACUP's; FreeBSD's `hd` and `chd` and Windows' `compound` are not Linux's."""
+
+SYSTEMS = {"Linux": "cubic", "FreeBSD": "newreno", "Darwin": "newreno", "CYGWIN": "compound"}
+"""What `default` means."""
+
+IN_BYTES = ("bfifo", "red")
+LEAD_S = 5
+LATEST_S = 1e6
+MOST_RUNS = 1000
+PACKET_BYTES = 600
+"""TEACUP's mean packet, with which it sizes `bdp`."""
+
+SILENT = {
+    "TPCONF_script_path", "TPCONF_tftpserver", "TPCONF_tftpboot_dir", "TPCONF_force_reboot", "TPCONF_boot_timeout",
+    "TPCONF_do_power_cycle", "TPCONF_host_power_ctrlport", "TPCONF_power_admin_name", "TPCONF_power_admin_pw",
+    "TPCONF_os_partition", "TPCONF_linux_kern_router", "TPCONF_linux_kern_hosts", "TPCONF_check_config",
+    "TPCONF_check_connectivity", "TPCONF_debug_level", "TPCONF_config_topology", "TPCONF_topology_switch",
+    "TPCONF_topology_switch_port_prefix", "TPCONF_topology_switch_port_offset", "TPCONF_linkspeed",
+    "TPCONF_max_time_diff", "TPCONF_test_id", "TPCONF_web10g_poll_interval", "TPCONF_linux_tcp_logger",
+    "TPCONF_pcap_snaplen", "TPCONF_bc_ping_enable", "TPCONF_bc_ping_rate", "TPCONF_bc_ping_address",
+}  # fmt: skip
+"""Of the laboratory, or of how TEACUP measures."""
+
+READ = {
+    "TPCONF_router", "TPCONF_hosts", "TPCONF_host_internal_ip", "TPCONF_host_os", "TPCONF_router_queues",
+    "TPCONF_traffic_gens", "TPCONF_duration", "TPCONF_runs", "TPCONF_ECN", "TPCONF_TCP_algos",
+    "TPCONF_host_TCP_algos", "TPCONF_parameter_list", "TPCONF_variable_defaults", "TPCONF_variables",
+    "TPCONF_variable_list", "TPCONF_vary_parameters", "TPCONF_delays", "TPCONF_loss_rates", "TPCONF_bandwidths",
+    "TPCONF_aqms", "TPCONF_buffer_sizes", "TPCONF_durations",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What a configuration comes to."""
+
+    experiment: Mapping[str, Any]
+    testbed: Mapping[str, Any]
+    notes: Sequence[Note]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One varied parameter: its labels, each with the values it gives to V_ variables."""
+
+    name: str
+    values: Mapping[str, Mapping[str, Value]]
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """The V_ variables it turns."""
+        return frozenset(name for each in self.values.values() for name in each)
+
+
+@dataclass
+class _Reading:
+    module: Module
+    notes: list[Note]
+    axes: list[Axis] = field(default_factory=list)
+    repeat: int = 1
+    let: dict[str, str] = field(default_factory=dict)
+    patches: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
+    """By axis and label: the variables of ours that it sets."""
+
+    def get(self, name: str, kind: type | tuple[type, ...]) -> Any:
+        """A value of the file if it is of this kind; else an empty one."""
+        empty = kind[0]() if isinstance(kind, tuple) else kind()
+        if name not in self.module.values:
+            return empty
+        value = self.module.values[name]
+        if not isinstance(value, kind):
+            self.note(name, f"`{name}` is not what TEACUP wants there")
+            return empty
+        return value
+
+    def note(self, name: str, what: str) -> None:
+        """With the line where `name` was set."""
+        self.notes.append(Note(self.module.lines.get(name, 1), what))
+
+
+def convert(text: str) -> Imported:
+    """The experiment and the testbed of a configuration."""
+    module = read(text)
+    reading = _Reading(module, module.notes)
+    hosts = _hosts(reading)
+    reading.axes = _axes(reading)
+    queues = _queues(reading, hosts)
+    flows, end = _traffic(reading, hosts)
+    if not flows:
+        raise NotReadable(
+            "it has no start_iperf and no start_ping that can be read\n  hint: TPCONF_traffic_gens lists them"
+        )
+    _unread(reading)
+    experiment: dict[str, Any] = {"title": "imported from TEACUP"}
+    experiment |= {"let": reading.let} if reading.let else {}
+    experiment |= {"hosts": _host_entries(reading, hosts), "links": _links(hosts)}
+    experiment |= {"qdiscs": queues} if queues else {}
+    experiment |= {"traffic": flows, "duration": f"{end}s"}
+    vary = {
+        axis.name: {label: {"let": values} for label, values in reading.patches[axis.name].items()}
+        for axis in reading.axes
+        if axis.name in reading.patches
+    }
+    experiment |= {"vary": vary} if vary else {}
+    experiment |= {"repeat": reading.repeat} if reading.repeat > 1 else {}
+    return Imported(experiment, _testbed(reading, hosts), sorted(set(reading.notes), key=lambda note: note.line))
+
+
+# -- hosts and networks
+
+
+@dataclass(frozen=True)
+class _Hosts:
+    """Hosts by our name, with TEACUP's, their addresses, and the switch of each subnet."""
+
+    names: Mapping[str, str]
+    addresses: Mapping[str, Sequence[ipaddress.IPv4Interface]]
+    routers: Sequence[str]
+    switches: Mapping[ipaddress.IPv4Network, str]
+
+    def of_address(self, word: str) -> str | None:
+        """Our name of who is called so, or has this address."""
+        if word in self.names:
+            return self.names[word]
+        held = {str(address.ip): host for host, addresses in self.addresses.items() for address in addresses}
+        return held.get(word)
+
+    def switch_of(self, word: str) -> str | None:
+        """The switch of a host, an address or a network."""
+        host = self.of_address(word)
+        if host is not None:
+            return self.switches[self.addresses[host][0].network]
+        try:
+            network = ipaddress.IPv4Network(word, strict=False)
+        except ValueError:
+            return None
+        inside = (switch for own, switch in self.switches.items() if own.overlaps(network))
+        return next(inside, None)
+
+
+def _hosts(reading: _Reading) -> _Hosts:
+    internal = reading.get("TPCONF_host_internal_ip", dict)
+    routers = reading.get("TPCONF_router", (list, tuple, str))
+    router_names = [str(name) for name in ([routers] if isinstance(routers, str) else routers)]
+    wanted = [*(str(name) for name in reading.get("TPCONF_hosts", (list, tuple))), *router_names]
+    names: dict[str, str] = {}
+    addresses: dict[str, list[ipaddress.IPv4Interface]] = {}
+    for word in dict.fromkeys(wanted):
+        found = _interfaces(internal.get(word))
+        if not found:
+            reading.note("TPCONF_host_internal_ip", f"`{word[:60]}` has no address on the test network: left out")
+            continue
+        names[word] = _our_name(word, set(names.values()))
+        addresses[names[word]] = found
+    networks = sorted({address.network for own in addresses.values() for address in own})
+    if len(addresses) < 2:
+        hint = "is it a configuration of TEACUP? Lists that code makes cannot be read"
+        raise NotReadable(f"TPCONF_hosts and TPCONF_host_internal_ip name fewer than two hosts\n  hint: {hint}")
+    switches = {network: f"lan{number}" for number, network in enumerate(networks, 1)}
+    routers = [names[word] for word in router_names if word in names]
+    return _Hosts(names, addresses, routers, switches)
+
+
+def _interfaces(value: Value) -> list[ipaddress.IPv4Interface]:
+    """/24, as TEACUP takes all test networks to be."""
+    found = []
+    for word in value if isinstance(value, list | tuple) else [value]:
+        try:
+            found.append(ipaddress.IPv4Interface(f"{word}/24"))
+        except ValueError:
+            continue
+    return found
+
+
+def _our_name(word: str, taken: set[str]) -> str:
+    plain = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "_-.") else "-" for letter in word)[
+        :50
+    ]
+    name = plain if plain[:1].isalpha() else f"h{plain}"
+    while name in taken or name.startswith("lan"):
+        name = f"h-{name}"
+    return name
+
+
+def _links(hosts: _Hosts) -> list[dict[str, Any]]:
+    ends = dict.fromkeys(
+        (host, hosts.switches[address.network]) for host, own in hosts.addresses.items() for address in own
+    )
+    return [{"ends": list(each)} for each in ends]
+
+
+def _host_entries(reading: _Reading, hosts: _Hosts) -> dict[str, Any]:
+    """The buffers that TEACUP gives to Linux; the kernel of FreeBSD hosts."""
+    systems = reading.get("TPCONF_host_os", dict)
+    common: dict[str, Any] = {"net.ipv4.tcp_rmem": [4096, 87380, 6291456], "net.ipv4.tcp_wmem": [4096, 65535, 4194304]}
+    ecn = _varied(reading, "ecn", "V_ecn", lambda value: str(int(str(value))))
+    common |= {} if ecn is None else {"net.ipv4.tcp_ecn": int(ecn) if ecn.isdigit() else ecn}
+    entries: dict[str, Any] = {}
+    for word, name in hosts.names.items():
+        system = systems.get(word, "Linux")
+        if name in hosts.routers:
+            entries[name] = {}
+        elif system == "Linux":
+            entries[name] = {"sysctl": copy.deepcopy(common)}
+        elif system == "FreeBSD":
+            entries[name] = {"stack": "freebsd-9"}
+        else:
+            reading.note(
+                "TPCONF_host_os", f"`{name}` has {str(system)[:30]}, which is not modelled: it is a Linux here"
+            )
+            entries[name] = {}
+    return entries | {switch: {} for switch in hosts.switches.values()}
+
+
+def _testbed(reading: _Reading, hosts: _Hosts) -> dict[str, Any]:
+    """The names of TEACUP's hosts are those of their management network."""
+    user = reading.module.values.get("env.user")
+    access = {"user": user} if isinstance(user, str) and user.isidentifier() else {}
+    machines = {
+        name: {
+            "address": word,
+            "interfaces": {hosts.switches[each.network]: {"address": str(each)} for each in hosts.addresses[name]},
+        }
+        for word, name in hosts.names.items()
+    }
+    switches = dict.fromkeys(hosts.switches.values(), "switch")
+    return {"title": "imported from TEACUP", **({"ssh": access} if access else {}), "hosts": {**machines, **switches}}
+
+
+# -- axes
+
+
+def _axes(reading: _Reading) -> list[Axis]:
+    known = reading.get("TPCONF_parameter_list", dict)
+    axes = []
+    for name in reading.get("TPCONF_vary_parameters", (list, tuple)):
+        axis = _axis(str(name), known.get(str(name)))
+        if name == "runs":
+            values = known["runs"][2] if axis is not None else range(reading.get("TPCONF_runs", int))
+            reading.repeat = min(max(1, len(values)), MOST_RUNS)
+        elif axis is None:
+            reading.note("TPCONF_vary_parameters", f"the parameter `{str(name)[:60]}` cannot be read: it is not varied")
+        else:
+            axes.append(axis)
+    return axes
+
+
+def _axis(name: str, entry: Value) -> Axis | None:
+    if (
+        not isinstance(entry, tuple | list)
+        or len(entry) < 3
+        or not all(isinstance(part, list | tuple) for part in entry[:3])
+    ):
+        return None
+    variables, _, values = entry[:3]
+    labels: dict[str, dict[str, Value]] = {}
+    for value in values:
+        parts = value if isinstance(value, tuple | list) else (value,)
+        if len(parts) != len(variables) or not all(isinstance(part, str | int | float) for part in parts):
+            return None
+        labels["_".join(map(str, parts))] = dict(zip(map(str, variables), parts, strict=True))
+    return Axis(_our_name(name, set()), labels) if labels else None
+
+
+def _defaults(reading: _Reading) -> dict[str, Value]:
+    """Where a V_ variable is not varied."""
+    found: dict[str, Value] = {"V_duration": reading.get("TPCONF_duration", (int, float)) or 60}
+    for name in ("TPCONF_variables", "TPCONF_variable_list", "TPCONF_variable_defaults"):
+        found |= {str(key): value for key, value in reading.get(name, dict).items()}
+    return found
+
+
+def _varied(reading: _Reading, ours: str, expression: Any, shown: Any) -> str | None:
+    """The words for an expression of V_ variables: a constant, or a variable of ours that an axis sets.
+
+    `expression` is a tree, or the name of a variable; `shown` makes our word of a value. None where it has no value.
+    """
+    tree = expression if not isinstance(expression, str) else next(iter(arguments(expression).values()))
+    defaults = _defaults(reading)
+    used = set(names_in(tree))
+    turning = [axis for axis in reading.axes if axis.variables & used]
+    first = {name: value for axis in reading.axes for name, value in next(iter(axis.values.values())).items()}
+
+    def word(values: Mapping[str, Value]) -> str | None:
+        try:
+            return str(shown(value_of(tree, {**defaults, **first, **values})))
+        except (NotEvaluated, ValueError, TypeError, ArithmeticError):
+            return None
+
+    if len(turning) != 1:
+        if turning:
+            names = ", ".join(axis.name for axis in turning)
+            reading.note(
+                "TPCONF_vary_parameters", f"`{ours}` depends on {names} at once: it has the first value of each"
+            )
+        return word({})
+    axis = turning[0]
+    words = {label: word(values) for label, values in axis.values.items()}
+    if None in words.values():
+        return None
+    for label, each in words.items():
+        reading.let.setdefault(ours, str(each))
+        reading.patches.setdefault(axis.name, {}).setdefault(label, {})[ours] = str(each)
+    return f"${{{ours}}}"
+
+
+# -- queues
+
+
+def _queues(reading: _Reading, hosts: _Hosts) -> dict[str, Any]:
+    entries = reading.get("TPCONF_router_queues", (list, tuple, dict))
+    if isinstance(entries, dict):
+        per_router = {str(router): list(each) for router, each in entries.items() if isinstance(each, list | tuple)}
+    else:
+        per_router = {word: list(entries) for word, name in hosts.names.items() if name in hosts.routers[:1]}
+    found: dict[str, Any] = {}
+    for router, each in per_router.items():
+        for entry in each:
+            found |= _queue(reading, hosts, (router, entry), found)
+    return found
+
+
+def _queue(reading: _Reading, hosts: _Hosts, place: tuple[str, Value], found: Mapping[str, Any]) -> dict[str, Any]:
+    router, entry = place
+    try:
+        number, words = entry
+        given = arguments(str(words))
+        target = hosts.switch_of(str(value_of(given["dest"], {})))
+    except (NotEvaluated, KeyError, ValueError, TypeError) as reason:
+        reading.note("TPCONF_router_queues", f"the queue `{str(entry)[:60]}` cannot be read ({reason})")
+        return {}
+    ours = hosts.names.get(router)
+    if target is None or ours is None:
+        reading.note("TPCONF_router_queues", f"queue {number} leads to no host or network that is known: left out")
+        return {}
+    device = f"{ours} -> {target}"
+    if device in found:
+        what = f"queue {number} is another one on {device}: flows of its own queue are not imported, the first holds"
+        reading.note("TPCONF_router_queues", what)
+        return {}
+    for name in ("attach_to_queue", "bidir"):
+        if name in given:
+            reading.note("TPCONF_router_queues", f"`{name}` of queue {number} is not taken over")
+    stages = _stages(reading, f"q{str(number)[:8]}", given)
+    return {device: stages[0] if len(stages) == 1 else stages}
+
+
+def _stages(reading: _Reading, label: str, given: Mapping[str, Any]) -> list[str]:
+    """The shaper with its queue, then delay and loss."""
+    label = "".join(letter if letter.isalnum() else "_" for letter in label)
+
+    def word(name: str, shown: Any) -> str | None:
+        return _varied(reading, f"{label}_{name}", given[name], shown) if name in given else None
+
+    rate = word("rate", _rate) or "1000mbit"
+    queue = word("queue_disc", _discipline) or "pfifo"
+    size = _size(reading, label, given)
+    raw = word("queue_disc_params", _plain) or ""
+    stages = [" ".join(f"htb rate {rate} | {queue} {size} {raw}".split())]
+    delay, loss = word("delay", _milliseconds), word("loss", _percent)
+    parts = [f"delay {delay}"] * (delay not in (None, "0ms")) + [f"loss {loss}"] * (loss not in (None, "0%"))
+    return [*stages, " ".join(["netem", *parts, "limit 1000"])] if parts else stages
+
+
+def _size(reading: _Reading, label: str, given: Mapping[str, Any]) -> str:
+    if "queue_size" not in given:
+        return "limit 1000"
+    kind = _constant(reading, given.get("queue_disc"))
+    found = _constant(reading, given["queue_size"])
+    if isinstance(found, str) and found.lower() == "bdp":
+        return f"limit {_bdp(reading, given, str(kind))}"
+    return f"limit {_varied(reading, f'{label}_size', given['queue_size'], _count) or 1000}"
+
+
+def _constant(reading: _Reading, tree: Any) -> Value:
+    """The value with the first of each axis."""
+    if tree is None:
+        return None
+    first = {name: value for axis in reading.axes for name, value in next(iter(axis.values.values())).items()}
+    try:
+        return value_of(tree, {**_defaults(reading), **first})
+    except NotEvaluated:
+        return None
+
+
+def _bdp(reading: _Reading, given: Mapping[str, Any], kind: str) -> int:
+    """Rate times round-trip time, as TEACUP meant it: it turned `1.4mbit` into 1.4 bit/s."""
+    rate = _bits(_constant(reading, given.get("rate")) or "1000mbit")
+    rtt = _constant(reading, given.get("rtt"))
+    delay = _constant(reading, given.get("delay"))
+    rtt_ms = float(rtt) if rtt is not None else 2 * float(delay or 0)
+    times = float(_constant(reading, given.get("queue_size_mult")) or 1)
+    size = rate * rtt_ms / 8000 * times
+    what = "`bdp` was sized with the first value of each axis, and of the rate that is written"
+    reading.note("TPCONF_router_queues", what)
+    return max(2048, int(size)) if kind in IN_BYTES else max(1, int(size / PACKET_BYTES))
+
+
+def _plain(value: Value) -> str:
+    return " ".join(str(value).split())
+
+
+def _rate(value: Value) -> str:
+    text = str(value).strip().lower()
+    _bits(text)
+    return text if not text.replace(".", "").isdigit() else f"{text}bit"
+
+
+def _bits(value: Value) -> float:
+    text = str(value).strip().lower()
+    for unit, size in (("kbit", 1e3), ("mbit", 1e6), ("gbit", 1e9), ("bit", 1.0)):
+        if text.endswith(unit):
+            return float(text.removesuffix(unit)) * size
+    return float(text)
+
+
+def _discipline(value: Value) -> str:
+    word = str(value).strip()
+    if not word.replace("_", "").isalnum():
+        raise ValueError(word)
+    return {"fifo": "pfifo"}.get(word, word)
+
+
+def _milliseconds(value: Value) -> str:
+    return f"{float(value):g}ms"
+
+
+def _percent(value: Value) -> str:
+    return f"{float(value) * 100:g}%"
+
+
+def _count(value: Value) -> str:
+    return str(int(value))
+
+
+# -- traffic
+
+
+def _traffic(reading: _Reading, hosts: _Hosts) -> tuple[list[dict[str, Any]], int]:
+    """The entries, and when the run ends."""
+    flows: list[dict[str, Any]] = []
+    try:
+        duration = float(_defaults(reading)["V_duration"])
+    except (TypeError, ValueError):
+        reading.note("TPCONF_duration", "the duration is no number: 60 s stand for it")
+        duration = 60.0
+    end = duration
+    for entry in reading.get("TPCONF_traffic_gens", (list, tuple)):
+        try:
+            start, number, words = entry
+            begin = float(str(start))
+            if not 0 <= begin < LATEST_S:
+                raise ValueError(f"it starts at {begin:g} s")
+            task, _, rest = str(words).strip().partition(",")
+            given = arguments(rest)
+        except (NotEvaluated, ValueError, TypeError) as reason:
+            reading.note("TPCONF_traffic_gens", f"the traffic `{str(entry)[:60]}` cannot be read ({reason})")
+            continue
+        for flow in _flow(reading, hosts, (task.strip(), str(number)), given, begin):
+            flows.append(flow)
+            end = max(end, begin + duration)
+    return flows, int(end + 2 * LEAD_S)
+
+
+def _flow(
+    reading: _Reading, hosts: _Hosts, place: tuple[str, str], given: Mapping[str, Any], begin: float
+) -> Iterator[dict[str, Any]]:
+    task, number = place
+    source, target = (
+        _host(hosts, given.get(name)) for name in ("client", "dest" if task == "start_ping" else "server")
+    )
+    if task not in ("start_iperf", "start_ping"):
+        reading.note("TPCONF_traffic_gens", f"`{task[:60]}` (generator {number}) has no counterpart")
+        return
+    if source is None or target is None:
+        reading.note("TPCONF_traffic_gens", f"generator {number} is not between two hosts that are known: left out")
+        return
+    name = f"{task.removeprefix('start_')}-{''.join(filter(str.isalnum, number))[:20]}"
+    lasts = _constant(reading, given.get("duration"))
+    times: dict[str, Any] = {"start": f"{begin + LEAD_S:g}s"}
+    if isinstance(lasts, int | float):
+        times["stop"] = f"{begin + LEAD_S + lasts:g}s"
+    if task == "start_ping":
+        rate = _constant(reading, given.get("rate")) or 1
+        yield {"ping": f"{source} -> {target}", "name": name, "interval": f"{1000 / float(rate):g}ms", **times}
+        return
+    if _constant(reading, given.get("proto")) == "udp":
+        reading.note("TPCONF_traffic_gens", f"generator {number} is UDP: left out")
+        return
+    for key in ("extra_params_client", "extra_params_server", "condition", "rate", "mss"):
+        if key in given:
+            reading.note("TPCONF_traffic_gens", f"`{key}` of generator {number} is not taken over")
+    control = _control(reading, source, hosts, given.get("congestion_algo"))
+    yield {"tcp": f"{source} -> {target}", "name": name, **({"cc": control} if control else {}), **times}
+
+
+def _host(hosts: _Hosts, tree: Any) -> str | None:
+    try:
+        return hosts.of_address(str(value_of(tree, {}))) if tree is not None else None
+    except NotEvaluated:
+        return None
+
+
+def _control(reading: _Reading, source: str, hosts: _Hosts, tree: Any) -> str | None:
+    """That of the connection, else of all hosts, else what its system has."""
+    systems = reading.get("TPCONF_host_os", dict)
+    own = next((word for word, name in hosts.names.items() if name == source), "")
+
+    def shown(value: Value) -> str:
+        word = str(value)
+        if word.startswith("host") and word[4:].isdigit():
+            listed = reading.get("TPCONF_host_TCP_algos", dict).get(own, ())
+            word = str(listed[int(word[4:]) if int(word[4:]) < len(listed) else 0]) if listed else "default"
+        if word == "default":
+            word = SYSTEMS.get(str(systems.get(own, "Linux")), "cubic")
+        if word not in CONTROLS:
+            reading.note("TPCONF_TCP_algos", f"the control `{word[:30]}` is not Linux's: reno stands for it")
+        return CONTROLS.get(word, "reno")
+
+    if tree is not None:
+        return _varied(reading, f"cc_{source}".replace("-", "_").replace(".", "_"), tree, shown)
+    known = "V_tcp_cc_algo" in _defaults(reading) or any("V_tcp_cc_algo" in axis.variables for axis in reading.axes)
+    variable = f"cc_{source}".replace("-", "_").replace(".", "_")
+    return _varied(reading, variable, "V_tcp_cc_algo", shown) if known else shown("default")
+
+
+def _unread(reading: _Reading) -> None:
+    for name in reading.module.values:
+        if name == "env.password":
+            reading.note(name, "the password was not taken over: use a key")
+        elif name.startswith("TPCONF_") and name not in READ | SILENT:
+            reading.note(name, f"`{name}` is not taken over")

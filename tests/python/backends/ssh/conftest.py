@@ -1,0 +1,187 @@
+"""The lab of `scripts/testbed-lab.sh`: six hosts and a router, namespaces of this machine, each with an sshd."""
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tailback import scenario
+from tailback.backends.ssh import Ssh, run
+from tailback.backends.ssh.connection import local_agent
+from tailback.backends.ssh.facts import Facts
+from tailback.kernel import build_agent
+
+ROOT = Path(__file__).parents[4]
+SCRIPT = ROOT / "scripts" / "testbed-lab.sh"
+NEEDED = {"ip": "iproute2", "tc": "iproute2", "ethtool": "ethtool", "ping": "iputils-ping", "ssh": "openssh-client",
+          "sshd": "openssh-server", "sysctl": "procps", "tcpdump": "tcpdump", "iperf3": "iperf3"}  # fmt: skip
+
+EXPERIMENT = """\
+title: three staggered flows
+links:
+  - {ends: [h1, lan1]}
+  - {ends: [h2, lan1]}
+  - {ends: [h3, lan1]}
+  - {ends: [router, lan1]}
+  - {ends: [router, lan2]}
+  - {ends: [h4, lan2]}
+  - {ends: [h5, lan2]}
+  - {ends: [h6, lan2]}
+qdiscs:
+  router -> lan2: htb rate 10mbit burst 1600 cburst 1600 | pfifo limit 50
+  router -> lan1: htb rate 10mbit burst 1600 cburst 1600 | pfifo limit 50
+hosts:
+  h1: {sysctl: {net.ipv4.tcp_pacing_ca_ratio: 150}}
+  h2:
+  h3:
+  router:
+  lan1:
+  lan2:
+  h4:
+  h5:
+  h6:
+traffic:
+  - {tcp: h1 -> h4, name: first, start: 0s}
+  - {tcp: h2 -> h5, name: second, start: 1s, stop: 4s}
+  - {tcp: h3 -> h6, name: third, start: 2s, stop: 3s}
+  - {ping: h1 -> h4, interval: 50ms}
+cc: reno
+duration: 5s
+measure: {window: [1s, 5s]}
+"""
+
+
+SMALL = """\
+title: one flow
+links:
+  - {ends: [h1, lan1]}
+  - {ends: [router, lan1]}
+  - {ends: [router, lan2]}
+  - {ends: [h4, lan2]}
+hosts:
+  h1: {sysctl: {net.ipv4.tcp_pacing_ca_ratio: 150}}
+  router:
+  lan1:
+  lan2:
+  h4:
+qdiscs:
+  router -> lan2: htb rate 10mbit burst 1600 cburst 1600 | pfifo limit 50
+traffic:
+  - {tcp: h1 -> h4, name: first}
+  - {ping: h4 -> h1}
+duration: 60s
+"""
+"""Three of the machines, for tests in which something is killed."""
+
+TAKING_PART = ("h1", "router", "h4")
+
+
+def absent() -> list[str]:
+    """Packages that are not there; root, where it is not."""
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
+    packages = [package for program, package in NEEDED.items() if shutil.which(program, path=path) is None]
+    return sorted({*packages, *([] if os.geteuid() == 0 else ["root"])})
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A lab that stands."""
+
+    folder: Path
+    prefix: str
+
+    @property
+    def testbed(self) -> Path:
+        return self.folder / "testbed.yaml"
+
+    def within(self, host: str, *words: str) -> str:
+        """What a program prints that runs on a host."""
+        command = ["ip", "netns", "exec", f"{self.prefix}-{host}", *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    def processes(self, host: str) -> dict[int, str]:
+        """Processes of a host with their command lines, its listening sshd apart."""
+        listening = int((self.folder / f"sshd_{host}.pid").read_text())
+        said = subprocess.run(
+            ["ip", "netns", "pids", f"{self.prefix}-{host}"], capture_output=True, text=True, check=True
+        )
+        found = {}
+        for number in map(int, said.stdout.split()):
+            try:
+                words = Path(f"/proc/{number}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+            if number != listening and words:
+                found[number] = words
+        return found
+
+    def state(self) -> dict[str, tuple[str, ...]]:
+        """All that a run of the small experiment changes."""
+        return {host: self._state(host) for host in TAKING_PART}
+
+    def _state(self, host: str) -> tuple[str, ...]:
+        devices = ["eth1", "eth2"] if host == "router" else ["eth1"]
+        return (
+            self.within(host, "tc", "qdisc", "show"),
+            self.within(host, "ip", "route", "show"),
+            self.within(host, "ip", "-br", "address", "show"),
+            self.within(host, "sysctl", "net.ipv4.ip_forward", "net.ipv4.tcp_no_metrics_save",
+                        "net.ipv4.ping_group_range", "net.ipv4.tcp_pacing_ca_ratio"),
+            *(self.within(host, "ethtool", "-k", device) for device in devices),
+            *(self.within(host, "ip", "-d", "link", "show", device) for device in devices),
+            *(words for words in self.processes(host).values() if "agent-" in words),
+        )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """The lab, for all tests that need one."""
+    if absent():
+        reason = f"needs {', '.join(absent())}: scripts/test-packages.sh, as root"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    made = Lab(tmp_path_factory.mktemp("lab"), f"t{os.getpid() % 100_000}")
+    words = [str(SCRIPT), "up", str(made.folder), made.prefix]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    try:
+        if done.returncode and os.environ.get("CI") != "true":
+            pytest.skip(f"no namespaces here: {done.stderr.strip()}")
+        assert done.returncode == 0, done.stderr
+        yield made
+    finally:
+        subprocess.run([str(SCRIPT), "down", str(made.folder), made.prefix], check=True)
+
+
+@pytest.fixture(scope="session")
+def ssh(lab: Lab) -> Ssh:
+    """The lab as a backend."""
+    return Ssh.of_file(str(lab.testbed))
+
+
+@pytest.fixture(scope="session")
+def facts(ssh: Ssh) -> Mapping[str, Facts]:
+    """What the machines of the lab are."""
+    with run.sessions(ssh.testbed.machines, ssh.testbed, local_agent(build_agent())) as opened:
+        return run.facts_of(opened)
+
+
+def resolved(*settings: str, text: str = EXPERIMENT) -> Mapping[str, Any]:
+    """The scenario of the first run."""
+    return scenario.loads(text, settings).runs()[0].scenario
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+    """Whether `holds` soon."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True

@@ -1,0 +1,150 @@
+"""What is in a file, or answers at an address, runs no command and gets no secret."""
+
+import json
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backends.ssh.conftest import SMALL, Lab, eventually, resolved
+from tailback import testbed
+from tailback.backends.ssh import Ssh, run
+from tailback.backends.ssh.connection import Agent, HostFailed, command_words, local_agent, ssh_words
+from tailback.backends.ssh.facts import Facts
+from tailback.backends.ssh.layout import Layout
+from tailback.backends.ssh.plan import plan_of
+from tailback.backends.ssh.session import Session
+from tailback.kernel import build_agent
+from tailback.scenario import ScenarioError
+from tailback.testbed import Machine
+
+HOSTILE = ["-oProxyCommand=touch X", "a;touch X", "$(touch X)", "`touch X`", "a b", "a\nb", "a'b", '"', "|x", "&", ""]
+FILE = "hosts: {a: {address: 192.0.2.1, interfaces: {b: eth1}}, b: {address: 192.0.2.2, interfaces: {a: eth1}}}"
+
+
+def machine(**keys: object) -> Machine:
+    return Machine.model_construct(**dict.fromkeys(Machine.model_fields) | {"address": "h"} | keys)
+
+
+@pytest.mark.parametrize("word", HOSTILE)
+@pytest.mark.parametrize("key", ["address", "user", "jump", "device"])
+def test_a_hostile_word_is_refused_where_it_would_become_an_argument(key: str, word: str) -> None:
+    own = {"address": "192.0.2.1", "user": "root", "jump": "gate", "device": "eth1", key: word}
+    quoted = {name: "'" + value.replace("'", "''").replace("\n", "\n\n") + "'" for name, value in own.items()}
+    text = (
+        f"hosts:\n  a:\n    address: {quoted['address']}\n    user: {quoted['user']}\n    jump: {quoted['jump']}\n"
+        f"    interfaces: {{b: {{device: {quoted['device']}}}}}\n"
+    )
+    with pytest.raises(ScenarioError, match=r"\n  hint: ") as refused:
+        testbed.loads(text)
+    assert key in str(refused.value)
+
+
+@pytest.mark.parametrize("key", ["password", "passphrase"])
+def test_a_password_has_no_place(key: str) -> None:
+    with pytest.raises(ScenarioError, match="hint: passwords are not taken"):
+        testbed.loads(FILE.replace("address: 192.0.2.1", f"address: 192.0.2.1, {key}: geheim"))
+
+
+def test_what_goes_to_the_login_shell_is_quoted_word_by_word() -> None:
+    words = command_words(machine(sudo=True), Agent(b"agent"), ["serve", "15; touch X"])
+    assert words[-3:-1] == ["--", "h"]
+    remote = shlex.split(words[-1])
+    assert remote[:2] == ["sh", "-c"]
+    assert remote[3:] == ["sh", Agent(b"agent").digest, "5", "sudo", "serve", "15; touch X"]
+
+
+def test_a_file_name_cannot_become_another_option_of_ssh(tmp_path: Path) -> None:
+    if shutil.which("ssh") is None:
+        # Then nothing of this can be run either.
+        return
+    path = f'{tmp_path}/a" b\nProxyCommand touch X'
+    words = ssh_words(machine(known_hosts=path.replace("\n", " "), config="/dev/null"))
+    done = subprocess.run([words[0], "-G", *words[1:]], capture_output=True, text=True, check=True)
+    said = done.stdout.splitlines()
+    assert "stricthostkeychecking true" in said or "stricthostkeychecking yes" in said
+    assert not any(line.startswith("proxycommand") for line in said)
+    assert "forwardagent no" in said
+    assert "batchmode yes" in said
+
+
+ANYTHING = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=20), st.sampled_from(HOSTILE)),
+    lambda below: st.one_of(
+        st.lists(below, max_size=3),
+        st.dictionaries(
+            st.sampled_from(["hosts", "ssh", "a", "b", "address", "interfaces", "device", "user", "links", "silence"]),
+            below,
+            max_size=4,
+        ),
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(ANYTHING)
+def test_any_testbed_file_is_read_or_refused_with_place_and_remedy(content: object) -> None:
+    try:
+        found = testbed.loads(json.dumps(content))
+    except ScenarioError as refused:
+        assert all(finding.hint and finding.where.file == "testbed" for finding in refused.findings)
+        return
+    assert all(ssh_words(each)[-2] == "--" for each in found.machines.values())
+
+
+@settings(max_examples=80, deadline=None)
+@given(start=st.integers(0, 100), length=st.integers(0, 9), scrap=st.text(max_size=9))
+def test_a_mangled_testbed_file_is_read_or_refused(start: int, length: int, scrap: str) -> None:
+    try:
+        testbed.loads(FILE[:start] + scrap + FILE[start + length :])
+    except ScenarioError as refused:
+        assert all(finding.hint for finding in refused.findings)
+
+
+def test_a_host_key_that_is_not_known_is_refused_with_the_remedy(lab: Lab, tmp_path: Path) -> None:
+    (tmp_path / "none").write_text("")
+    text = lab.testbed.read_text().replace(str(lab.folder / "known_hosts"), str(tmp_path / "none"))
+    found = testbed.loads(text)
+    with pytest.raises(HostFailed, match=r"(?s)host `h1`, connecting: .*verif.*\n  hint: its key is not known"):
+        Session("h1", found.machines["h1"], Agent(b"never sent"), 15)
+
+
+def test_a_key_that_is_not_taken_is_refused_with_the_remedy(lab: Lab, tmp_path: Path) -> None:
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / "key")], check=True)
+    found = testbed.loads(lab.testbed.read_text().replace(str(lab.folder / "key,"), str(tmp_path / "key,")))
+    with pytest.raises(HostFailed, match=r"(?s)host `h1`, connecting: .*Permission denied.*\n  hint: give it your key"):
+        Session("h1", found.machines["h1"], Agent(b"never sent"), 15)
+
+
+def test_a_machine_that_hears_nothing_restores_itself(lab: Lab) -> None:
+    """The dead man's timer: the connection stays open and nobody speaks."""
+    words = ["ip", "netns", "exec", f"{lab.prefix}-h6", str(build_agent()), "serve", "1"]
+    before = lab.within("h6", "sysctl", "net.ipv4.tcp_no_metrics_save")
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
+        assert agent.stdin is not None
+        assert agent.stdout is not None
+        path = "/proc/sys/net/ipv4/tcp_no_metrics_save"
+        agent.stdin.write(f'{{"id": 1, "do": "set", "path": "{path}", "value": "1"}}\n'.encode())
+        agent.stdin.flush()
+        assert agent.stdout.readline() == b'{"id":1,"ok":"0"}\n'
+        assert lab.within("h6", "sysctl", "net.ipv4.tcp_no_metrics_save") != before
+        assert agent.wait(10) == 1
+    assert eventually(lambda: lab.within("h6", "sysctl", "net.ipv4.tcp_no_metrics_save") == before)
+
+
+def test_the_agent_listens_at_the_test_address_only(ssh: Ssh, lab: Lab, facts: Mapping[str, Facts]) -> None:
+    """That only the token of the run opens it is tested beside it (`crates/agent/src/traffic.rs`)."""
+    given = resolved("duration=2s", text=SMALL)
+    job = {**plan_of(Layout(given, ssh.testbed, facts), "geheim").job, "pings": []}
+    names = [host["name"] for host in given["hosts"]]
+    with run.sessions({"h4": ssh.testbed.machines["h4"]}, ssh.testbed, local_agent(build_agent())) as opened:
+        before = set(lab.within("h4", "ss", "-lntuH").split())
+        opened["h4"].ask("opening sockets", "prepare", job=job, me=names.index("h4"))
+        new = set(lab.within("h4", "ss", "-lntuH").split()) - before
+        assert [word for word in new if ":" in word] == ["10.1.2.14:5001"]
