@@ -162,8 +162,8 @@ impl<'a> Builder<'a> {
         self.refuse_timeless(tcp, path)?;
         let flow = u32::try_from(self.world.flows.len()).expect("a world has fewer than four billion flows");
         let start = SimTime::from_nanos(tcp.start_ns);
-        let sender = Endpoint::connect(self.endpoint_config(tcp, Side::Sender, device, path)?, start);
-        let receiver = Endpoint::listen(self.endpoint_config(tcp, Side::Receiver, back, path)?);
+        let sender = Endpoint::connect(self.endpoint_config(tcp, Side::Sender, path)?, start);
+        let receiver = Endpoint::listen(self.endpoint_config(tcp, Side::Receiver, path)?);
         let tos = tos(tcp.dscp);
         self.add_socket(sender, (tcp.from, tos), device, &tcp.name);
         self.add_socket(receiver, (tcp.to, tos), back, &format!("{}/receiver", tcp.name));
@@ -202,7 +202,6 @@ impl<'a> Builder<'a> {
         &self,
         tcp: &TcpTraffic,
         side: Side,
-        device: DeviceId,
         path: &str,
     ) -> Result<EndpointConfig, BuildError> {
         let sender = SocketId(2 * self.world.flows.len() as u32);
@@ -215,7 +214,7 @@ impl<'a> Builder<'a> {
         let parameters = control_parameters(row, tcp, &self.settings[usize::from(host)]);
         let control = parameters.check(row.parameters).and_then(|()| (row.build)(&parameters));
         let control = control.map_err(|error| parameter_error(error, &format!("{path}.cc.options")))?;
-        let mtu = self.links[device.index() / 2].mtu;
+        let mtu = self.path_mtu(tcp.from, tcp.to).min(self.path_mtu(tcp.to, tcp.from));
         Ok(EndpointConfig {
             socket,
             peer,
@@ -232,9 +231,9 @@ impl<'a> Builder<'a> {
     }
 
     fn add_ping(&mut self, ping: &PingTraffic, path: &str) -> Result<(), BuildError> {
-        let device = self.first_hop(ping.from, ping.to, path)?;
+        self.first_hop(ping.from, ping.to, path)?;
         self.first_hop(ping.to, ping.from, path)?;
-        let mtu = self.links[device.index() / 2].mtu;
+        let mtu = self.path_mtu(ping.from, ping.to).min(self.path_mtu(ping.to, ping.from));
         if ping.size > mtu - IPV4_HEADER || ping.size < 8 {
             let remedy = format!("write 8 to {}: an ICMP header, and no fragments", mtu - IPV4_HEADER);
             return Err(BuildError::new(
@@ -264,7 +263,7 @@ impl<'a> Builder<'a> {
 
     fn add_udp(&mut self, udp: &UdpTraffic, path: &str) -> Result<(), BuildError> {
         let device = self.first_hop(udp.from, udp.to, path)?;
-        let mtu = self.links[device.index() / 2].mtu;
+        let mtu = self.path_mtu(udp.from, udp.to);
         let most = mtu - IPV4_HEADER - udp::HEADER;
         if udp.size > most {
             let problem = format!("{} bytes do not fit", udp.size);
@@ -312,6 +311,12 @@ impl<'a> Builder<'a> {
         let (from, to) = names();
         let problem = format!("routes do not lead from `{from}` to `{to}`, but in a circle");
         Err(BuildError::new(path, problem, "change `routes` of the hosts on the way"))
+    }
+
+    /// The longest packet that fits all links on the way: what path MTU discovery finds.
+    fn path_mtu(&self, from: u16, to: u16) -> u32 {
+        let mtus = self.way(from, to).map(|device| self.links[device.id.index() / 2].mtu);
+        mtus.min().expect("a way has a link")
     }
 
     /// On a round trip that takes no time a flow without an end sends for ever at one instant.

@@ -169,15 +169,14 @@ def _times(flow: Flow, duration: int) -> Iterator[Problem]:
 
 
 def _packet_sizes(flow: Flow, network: Network) -> Iterator[Problem]:
-    """A packet fits all links on its way: neither fragments nor path MTU discovery are modelled."""
-    mtus = {link: network.hops[link].mtu for link, _ in network.links_on(*flow.direction)}
-    if not mtus:
+    """A packet fits all links on its way, there and for an echo back: fragments are not modelled."""
+    way = [
+        *network.links_on(*flow.direction),
+        *(network.links_on(*flow.direction[::-1]) if isinstance(flow, Echo) else []),
+    ]
+    if not way:
         return
-    smallest = min(mtus, key=lambda link: mtus[link])
-    if len(set(mtus.values())) > 1:
-        message = f"`{mtus[smallest]}` is not the MTU of the other links from {flow.direction}"
-        yield Problem(network.hops[smallest].mtu_place, message, "give all links on a path the same `mtu`")
-    most = mtus[smallest] - IPV4_HEADER
+    most = min(network.hops[link].mtu for link, _ in way) - IPV4_HEADER
     most_data = most - UDP_HEADER
     if isinstance(flow, Datagrams) and not 1 <= flow.size <= most_data:
         message = f"`{flow.size}b` does not fit into a datagram here"

@@ -118,7 +118,6 @@ def _wired_hop(wire: Wire) -> Hop:
         rates=(_fastest(link, 0), _fastest(link, 1)),
         round_trip_ns=_longest(link, 0) + _longest(link, 1),
         mtu=link.mtu,
-        mtu_place=(*wire.place, "mtu"),
         radio=False,
     )
 
@@ -146,7 +145,6 @@ def _radio_hops(keys: Keys) -> Iterator[Hop]:
                     rates=(None, None),
                     round_trip_ns=0,
                     mtu=MTU,
-                    mtu_place=place,
                     radio=True,
                 )
 

@@ -38,7 +38,6 @@ class Hop:
     round_trip_ns: int
     """Propagation there and back, at most."""
     mtu: int
-    mtu_place: Loc
     radio: bool
 
     def rate(self, sender: str) -> int | None:

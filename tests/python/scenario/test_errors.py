@@ -212,12 +212,6 @@ CASES: dict[str, tuple[str, str, str]] = {
         "access21.yaml:13: traffic[1].size: `1481b` is not the size of a ping here\n"
         "  hint: give 8b (the ICMP header alone) to 1480b (the MTU without the IP header)",
     ),
-    "links of two MTUs on a path": (
-        SECOND,
-        "  - {ends: [router, server], mtu: 1400}",
-        "access21.yaml:8: links[1].mtu: `1400` is not the MTU of the other links from client -> server\n"
-        "  hint: give all links on a path the same `mtu`",
-    ),
     "two flows of one name": (
         PING,
         "  - {tcp: client -> server, name: upload.3}",

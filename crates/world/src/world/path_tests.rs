@@ -143,6 +143,15 @@ fn a_flow_fills_a_trace_of_12_mbit() {
     assert!(read <= most && read > most * 98 / 100, "{read} of {most}");
 }
 
+#[test]
+fn segments_fit_the_smallest_link_on_the_way() {
+    let mut scenario = chain(TCP_200_KB);
+    scenario.links[0].mtu = 9000;
+    assert_eq!(ran(&scenario).stage.cost.segments, 139);
+    scenario.links[1].mtu = 9000;
+    assert_eq!(ran(&scenario).stage.cost.segments, 23);
+}
+
 /// client, two routers side by side, server.
 fn diamond(traffic: &str) -> Scenario {
     let mut scenario = chain(traffic);
