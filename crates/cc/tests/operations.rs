@@ -1,8 +1,8 @@
 //! Operations model: whatever a sender may do to a control, in any order, at any rate and time, no row of the
-//! registry panics, overflows, or breaks what every sender relies on.
+//! registry panics, overflows, or breaks what every sender relies on. `cargo test` draws sequences at random, `fuzz/` has
+//! them found.
 
 use proptest::prelude::*;
-use proptest::sample::Index;
 use proptest::test_runner::FileFailurePersistence;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -35,13 +35,13 @@ struct Ack {
 enum Operation {
     Ack(Ack),
     Wait(Span),
-    State(Index),
-    Event(Index),
+    State(usize),
+    Event(usize),
     Cut,
     Undo,
     Timeout,
     PacingRate(Rate),
-    Pacing(Index),
+    Pacing(usize),
     AppLimited,
     Clamp(u32),
     CwndLimited(bool),
@@ -77,14 +77,14 @@ fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
         20 => ack().prop_map(Operation::Ack),
         6 => wait.prop_map(|ns| Operation::Wait(Span::from_nanos(ns))),
-        3 => any::<Index>().prop_map(Operation::State),
-        3 => any::<Index>().prop_map(Operation::Event),
+        3 => any::<usize>().prop_map(Operation::State),
+        3 => any::<usize>().prop_map(Operation::Event),
         1 => Just(Operation::Cut),
         1 => Just(Operation::Undo),
         1 => Just(Operation::Timeout),
         1 => (0u64..=100_000_000_000).prop_map(|bits| Operation::PacingRate(Rate::from_bits_per_sec(bits))),
         1 => Just(Operation::PacingRate(Rate::UNLIMITED)),
-        1 => any::<Index>().prop_map(Operation::Pacing),
+        1 => any::<usize>().prop_map(Operation::Pacing),
         1 => Just(Operation::AppLimited),
         1 => (1u32..100_000).prop_map(Operation::Clamp),
         1 => any::<bool>().prop_map(Operation::CwndLimited),
@@ -92,11 +92,11 @@ fn operation() -> impl Strategy<Value = Operation> {
 }
 
 /// Values a row accepts: its defaults, and its extremes.
-fn parameters(row: &Row, choices: &[Index]) -> Parameters {
+fn parameters(row: &Row, choices: &[usize]) -> Parameters {
     let mut given = Parameters::default();
     for (parameter, choice) in row.parameters.iter().zip(choices) {
         let values = [parameter.default.unwrap_or(parameter.least), parameter.least, parameter.most];
-        given.set(parameter.name, *choice.get(&values));
+        given.set(parameter.name, values[choice % values.len()]);
     }
     given
 }
@@ -123,16 +123,16 @@ impl Sender {
         match operation {
             Operation::Ack(ack) => self.ack(ack),
             Operation::Wait(span) => self.flow.now += *span,
-            Operation::State(index) => self.set_state(*index.get(&STATES)),
+            Operation::State(index) => self.set_state(STATES[index % STATES.len()]),
             Operation::Event(index) => {
-                self.control.moments().cwnd_event(*index.get(&EVENTS), &self.flow, &mut self.window);
+                self.control.moments().cwnd_event(EVENTS[index % EVENTS.len()], &self.flow, &mut self.window);
                 self.flow.last_sent = self.flow.now;
             }
             Operation::Cut => self.cut(),
             Operation::Undo => self.undo(),
             Operation::Timeout => self.time_out(),
             Operation::PacingRate(rate) => self.window.pacing_rate = *rate,
-            Operation::Pacing(index) => self.flow.pacing_status = *index.get(&PACING),
+            Operation::Pacing(index) => self.flow.pacing_status = PACING[index % PACING.len()],
             Operation::AppLimited => self.flow.app_limited = self.flow.delivered.max(1),
             Operation::Clamp(segments) => self.window.cwnd_clamp = Segs(*segments),
             Operation::CwndLimited(limited) => self.flow.cwnd_limited = *limited,
@@ -240,6 +240,107 @@ impl Sender {
     }
 }
 
+/// A sender, and what happens to it.
+#[derive(Clone, Debug)]
+struct Case {
+    choices: Vec<usize>,
+    mss: u32,
+    hz: u64,
+    operations: Vec<Operation>,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let choices = proptest::collection::vec(any::<usize>(), 16);
+    let hz = prop_oneof![Just(100u64), Just(250), Just(1_000)];
+    let operations = proptest::collection::vec(operation(), 1..300);
+    (choices, 1u32..9_000, hz, operations).prop_map(|(choices, mss, hz, operations)| Case {
+        choices,
+        mss,
+        hz,
+        operations,
+    })
+}
+
+fn play(case: &Case) {
+    for row in ROWS {
+        let jiffy = Span::from_nanos(1_000_000_000 / case.hz);
+        let mut sender = Sender::new(row, &parameters(row, &case.choices), case.mss, jiffy);
+        sender.flow.now = SimTime::ZERO + Span::from_millis(3);
+        for operation in &case.operations {
+            sender.perform(operation);
+            sender.check(row);
+        }
+    }
+}
+
+/// Numbers out of bytes; zeros at their end.
+struct Numbers<'a>(&'a [u8]);
+
+impl Numbers<'_> {
+    /// A number up to `most`, of as many bytes as that has.
+    fn up_to(&mut self, most: u64) -> u64 {
+        let bytes = (8 - most.leading_zeros() as usize / 8).min(self.0.len());
+        let (own, rest) = self.0.split_at(bytes);
+        self.0 = rest;
+        own.iter().fold(0u64, |number, &byte| number << 8 | u64::from(byte)) % (most + 1)
+    }
+
+    fn span(&mut self) -> Span {
+        let most = [10_000, 100_000_000, 20_000_000_000_000][self.up_to(2) as usize];
+        Span::from_nanos(self.up_to(most))
+    }
+
+    fn count(&mut self) -> u32 {
+        let most = [3, 99, 1_999_999][self.up_to(2) as usize];
+        self.up_to(most) as u32
+    }
+
+    fn operation(&mut self) -> Operation {
+        match self.up_to(15) {
+            0 => Operation::Wait(self.span()),
+            1 => Operation::State(self.up_to(4) as usize),
+            2 => Operation::Event(self.up_to(3) as usize),
+            3 => Operation::Cut,
+            4 => Operation::Undo,
+            5 => Operation::Timeout,
+            6 => Operation::PacingRate(Rate::from_bits_per_sec(self.up_to(100_000_000_000))),
+            7 => Operation::Pacing(self.up_to(2) as usize),
+            8 => Operation::AppLimited,
+            9 => Operation::Clamp(1 + self.up_to(100_000) as u32),
+            10 => Operation::CwndLimited(self.up_to(1) == 1),
+            11 => Operation::PacingRate(Rate::UNLIMITED),
+            _ => Operation::Ack(self.ack()),
+        }
+    }
+
+    fn ack(&mut self) -> Ack {
+        Ack {
+            segments: self.count(),
+            rtt: (self.up_to(3) > 0).then(|| self.span()),
+            interval: (self.up_to(3) > 0).then(|| self.span()),
+            losses: self.count(),
+            in_flight: self.count(),
+            app_limited: self.up_to(1) == 1,
+            delayed: self.up_to(1) == 1,
+        }
+    }
+}
+
+/// Plays the sequence that `bytes` stand for, on the control that the first of them names.
+pub fn fuzz(bytes: &[u8]) {
+    let mut numbers = Numbers(bytes);
+    let row = &ROWS[numbers.up_to(ROWS.len() as u64 - 1) as usize];
+    let choices: Vec<usize> = (0..16).map(|_| numbers.up_to(2) as usize).collect();
+    let jiffy = Span::from_millis([1, 4, 10][numbers.up_to(2) as usize]);
+    let mss = 1 + numbers.up_to(9_000) as u32;
+    let mut sender = Sender::new(row, &parameters(row, &choices), mss, jiffy);
+    sender.flow.now = SimTime::ZERO + Span::from_millis(3);
+    while !numbers.0.is_empty() {
+        sender.perform(&numbers.operation());
+        sender.check(row);
+    }
+}
+
 /// Failing cases are kept beside this file.
 fn config() -> ProptestConfig {
     let kept = FileFailurePersistence::WithSource("regressions");
@@ -250,21 +351,13 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn no_sequence_of_operations_breaks_a_control(
-        operations in proptest::collection::vec(operation(), 1..300),
-        choices in proptest::collection::vec(any::<Index>(), 16),
-        mss in 1u32..9_000,
-        hz in prop_oneof![Just(100u64), Just(250), Just(1_000)],
-    ) {
-        for row in ROWS {
-            let jiffy = Span::from_nanos(1_000_000_000 / hz);
-            let mut sender = Sender::new(row, &parameters(row, &choices), mss, jiffy);
-            sender.flow.now = SimTime::ZERO + Span::from_millis(3);
-            for operation in &operations {
-                sender.perform(operation);
-                sender.check(row);
-            }
-        }
+    fn no_sequence_of_operations_breaks_a_control(case in case()) {
+        play(&case);
+    }
+
+    #[test]
+    fn any_bytes_are_a_sequence_of_operations(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fuzz(&bytes);
     }
 
     #[test]

@@ -673,5 +673,5 @@ fn sack_option(blocks: u32) -> u32 {
     if blocks == 0 { 0 } else { 4 + 8 * blocks }
 }
 
-#[cfg(test)]
-mod tests;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod operations;

@@ -47,6 +47,8 @@ mod window;
 pub use config::{
     Agreement, EcnUse, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, TimerRounding,
 };
+#[cfg(feature = "fuzzing")]
+pub use endpoint::operations::fuzz;
 pub use endpoint::{Endpoint, Transmitted, Wakeup};
 pub use info::{HeldBy, Note, TcpInfo};
 pub use stack::{FREEBSD_9, LINUX_4_14, LINUX_5_10, LINUX_6_6, LINUX_6_12, STACKS, Stack};

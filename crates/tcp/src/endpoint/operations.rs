@@ -1,9 +1,11 @@
 //! Operations model: whatever an application, a peer, a device and a clock may do, in any order, the socket neither
 //! panics nor loses count. The peer need not be honest: it acknowledges what it likes, and forgets it again.
+//! `cargo test` draws sequences at random, `fuzz/` has them found (feature `fuzzing`).
 
+#[cfg(test)]
 use proptest::collection::vec;
+#[cfg(test)]
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_cc::ROWS;
@@ -47,6 +49,7 @@ enum Operation {
     PacingRate(Rate),
 }
 
+#[cfg(test)]
 fn operation() -> impl Strategy<Value = Operation> {
     let blocks = || vec((0..1000u64, 1..400u64).prop_map(|(start, length)| (start, start + length)), 0..4);
     let span =
@@ -320,6 +323,7 @@ impl Model {
     }
 }
 
+#[cfg(test)]
 fn small_queue() -> impl Strategy<Value = SmallQueueLimit> {
     prop_oneof![
         (5..=10u32).prop_map(SmallQueueLimit::Shift),
@@ -329,25 +333,133 @@ fn small_queue() -> impl Strategy<Value = SmallQueueLimit> {
     ]
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig {
-        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
-        ..ProptestConfig::with_cases(200)
-    })]
+/// A socket, and what happens to it.
+#[cfg(test)]
+#[derive(Clone, Debug)]
+struct Case {
+    control: usize,
+    wants_pacing: bool,
+    small_queue: SmallQueueLimit,
+    cuts: bool,
+    gso_max_segs: u32,
+    operations: Vec<Operation>,
+}
 
-    #[test]
-    fn no_sequence_of_events_breaks_the_scoreboard(
-        control in 0..ROWS.len(),
-        wants_pacing: bool,
-        small_queue in small_queue(),
-        cuts: bool,
-        gso_max_segs in prop_oneof![Just(1u32), Just(3), Just(65_535)],
-        operations in vec(operation(), 1..150),
-    ) {
-        let mut model = Model::new(control, wants_pacing, small_queue, gso_max_segs);
-        model.cuts = cuts;
-        for operation in operations {
-            model.apply(operation);
+#[cfg(test)]
+fn case() -> impl Strategy<Value = Case> {
+    let gso_max_segs = prop_oneof![Just(1u32), Just(3), Just(65_535)];
+    let socket = (0..ROWS.len(), any::<bool>(), small_queue(), any::<bool>(), gso_max_segs);
+    (socket, vec(operation(), 1..150)).prop_map(|(socket, operations)| {
+        let (control, wants_pacing, small_queue, cuts, gso_max_segs) = socket;
+        Case { control, wants_pacing, small_queue, cuts, gso_max_segs, operations }
+    })
+}
+
+#[cfg(test)]
+fn play(case: Case) {
+    let mut model = Model::new(case.control, case.wants_pacing, case.small_queue, case.gso_max_segs);
+    model.cuts = case.cuts;
+    for operation in case.operations {
+        model.apply(operation);
+    }
+}
+
+/// Numbers out of bytes; zeros at their end.
+struct Numbers<'a>(&'a [u8]);
+
+impl Numbers<'_> {
+    /// A number up to `most`, of as many bytes as that has.
+    fn up_to(&mut self, most: u64) -> u64 {
+        let bytes = (8 - most.leading_zeros() as usize / 8).min(self.0.len());
+        let (own, rest) = self.0.split_at(bytes);
+        self.0 = rest;
+        let number = own.iter().fold(0u64, |number, &byte| number << 8 | u64::from(byte));
+        if most == u64::MAX { number } else { number % (most + 1) }
+    }
+
+    fn span(&mut self) -> Span {
+        let most = [1_000_000, 1_000_000_000, 400_000_000_000][self.up_to(2) as usize];
+        Span::from_nanos(self.up_to(most))
+    }
+
+    fn blocks(&mut self) -> Vec<(Share, Share)> {
+        let count = self.up_to(3);
+        (0..count)
+            .map(|_| {
+                let start = self.up_to(999);
+                (start, start + 1 + self.up_to(399))
+            })
+            .collect()
+    }
+
+    fn operation(&mut self) -> Operation {
+        match self.up_to(15) {
+            0 => Operation::Write(1 + self.up_to(300_000)),
+            1 => Operation::Close,
+            2 => Operation::OldAck { back: self.up_to(200_000), blocks: self.blocks() },
+            3 => Operation::AnyBlock(self.up_to(500_000), self.up_to(500_000)),
+            4 => Operation::Data { seq: 1 + self.up_to(100_000), length: self.up_to(65_159) as u32 },
+            5 => Operation::Read,
+            6 => Operation::Wait(self.span()),
+            7 => Operation::Deadline,
+            8 => Operation::Device(
+                [Transmitted::Queued, Transmitted::Dropped, Transmitted::Congestion][self.up_to(2) as usize],
+            ),
+            9 => Operation::Hold(self.up_to(1) == 1),
+            10 => Operation::Credit(self.up_to(50) as usize),
+            11 => Operation::PacingRate(Rate::from_bits_per_sec(1 << self.up_to(36))),
+            _ => Operation::Ack {
+                advance: self.up_to(1000),
+                blocks: self.blocks(),
+                window: self.up_to(6_000_000),
+                echo_age: Span::from_millis(self.up_to(300)),
+            },
+        }
+    }
+}
+
+/// Plays the sequence that `bytes` stand for.
+pub fn fuzz(bytes: &[u8]) {
+    let mut numbers = Numbers(bytes);
+    let small_queue = match numbers.up_to(3) {
+        0 => SmallQueueLimit::Off,
+        1 => SmallQueueLimit::Bytes(1 + numbers.up_to(1_000_000)),
+        2 => SmallQueueLimit::Packets(1 + numbers.up_to(200) as u32),
+        _ => SmallQueueLimit::Shift(5 + numbers.up_to(5) as u32),
+    };
+    let control = numbers.up_to(ROWS.len() as u64 - 1) as usize;
+    let gso_max_segs = [1, 3, 65_535][numbers.up_to(2) as usize];
+    let mut model = Model::new(control, numbers.up_to(1) == 1, small_queue, gso_max_segs);
+    model.cuts = numbers.up_to(1) == 1;
+    while !numbers.0.is_empty() {
+        model.apply(numbers.operation());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::test_runner::FileFailurePersistence;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+            ..ProptestConfig::with_cases(200)
+        })]
+
+        #[test]
+        fn no_sequence_of_events_breaks_the_scoreboard(case in case()) {
+            play(case);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20))]
+
+        #[test]
+        fn any_bytes_are_a_sequence_of_events(bytes in vec(any::<u8>(), 0..400)) {
+            fuzz(&bytes);
         }
     }
 }
