@@ -1,6 +1,6 @@
 """Writes `docs/papers.md` with its pictures, and the line of the scorecard in README.md, from results that are there.
 
-python -m tailback.papers.document [RESULTS]        # after `tailback reproduce`; runs what is missing
+python -m tailback.papers.document RESULTS [--quick]    # after `tailback reproduce`; runs what is missing
 """
 
 import re
@@ -45,9 +45,9 @@ class _Nobody:
         pass
 
 
-def main(results: Path) -> None:
+def main(results: Path, *, quick: bool) -> None:
     """Writes the page, the pictures and the line."""
-    found = [reproduce(Wanted(name, out=results), _Nobody()) for name in papers()]
+    found = [reproduce(Wanted(name, quick=quick, out=results), _Nobody()) for name in papers()]
     make_folder(CHECKOUT / PICTURES)
     for one in found:
         for name, picture in pictures(one):
@@ -68,8 +68,21 @@ def pictures(found: Reproduction) -> Iterator[tuple[str, bytes]]:
 def page(found: Sequence[Reproduction]) -> str:
     """The text of the page."""
     rows = [row for one in found for row in one.rows]
-    parts = [INTRODUCTION, f"{in_one_line(rows)}.\n", *(part for one in found for part in chapter(one))]
+    parts = [
+        INTRODUCTION,
+        f"{in_one_line(rows)}. {repetitions(rows)}\n",
+        *(part for one in found for part in chapter(one)),
+    ]
     return "\n".join(parts)
+
+
+def repetitions(rows: Sequence[Row]) -> str:
+    """How many there were of each configuration."""
+    counts = {len(sample.values) for row in rows for sample in row.samples}
+    if counts == {1}:
+        return "This is `--quick`: one repetition of each configuration, shorter ones on Wi-Fi."
+    number = " to ".join(str(count) for count in sorted({min(counts), max(counts)}))
+    return f"There were {number} repetitions of each configuration."
 
 
 def chapter(found: Reproduction) -> Iterator[str]:
@@ -98,4 +111,4 @@ def line(row: Row) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("results"))
+    main(Path(sys.argv[1]), quick="--quick" in sys.argv[2:])

@@ -14,6 +14,7 @@ from tailback.papers import teacup14, ton22
 from tailback.papers.drawing import (
     AGGREGATE,
     TCP_RTT,
+    Bars,
     Drawing,
     Line,
     Scale,
@@ -197,6 +198,7 @@ DRAWINGS: Mapping[str, tuple[Drawing, ...]] = {
     "wlan18": (
         Drawing("3", ("uploads",), "one upload, no TSQ", of_controls(flows="1")),
         Drawing("4", ("uploads",), "four uploads, no TSQ", of_controls(flows="4")),
+        Drawing("5", ("rrul",), "RRUL, no TSQ", Bars("cc", UP_AND_DOWN)),
         Drawing("6", ("qdiscs",), "a download through disciplines of the access point", Scatter("qdisc")),
         Drawing(
             "9", ("static-tsq",), "one CUBIC upload, static TSQ", lambda found: Scatter("tsq")(found.select(flows="1"))
@@ -207,6 +209,7 @@ DRAWINGS: Mapping[str, tuple[Drawing, ...]] = {
             "four CUBIC uploads, static TSQ",
             lambda found: Scatter("tsq")(found.select(flows="4")),
         ),
+        Drawing("11", ("rrul-tsq",), "RRUL, CUBIC, static TSQ", Bars("tsq", UP_AND_DOWN)),
         Drawing("13", ("fq_codel",), "one upload over FQ-CoDel, standard TSQ", of_controls()),
     ),
     "ton22": (
@@ -216,6 +219,7 @@ DRAWINGS: Mapping[str, tuple[Drawing, ...]] = {
             "one CUBIC flow up or down",
             plotted("band", Choice(colour="direction", facet=("driver",))),
         ),
+        Drawing("4e", ("udp", "both-ways"), "aggregates of UDP and TCP", by_load),
         Drawing("5a", ("tsq",), "ath9k, standard TSQ", of_controls(tsq="1ms")),
         Drawing("6", ("model",), "model and simulator over the static limit", model),
         Drawing("7", ("tsq",), "ath9k, TSQ from 1 to 16 ms", along("tsq")),
@@ -225,6 +229,7 @@ DRAWINGS: Mapping[str, tuple[Drawing, ...]] = {
         Drawing("11", ("pacing",), "ath9k, TSQ 4 ms, pacing 1p to 3p", along("pacing", tsq="4ms")),
         Drawing("12", ("cwnd",), "ath9k, congestion windows", plotted("cwnd", pacing="1p")),
         Drawing("14", ("ath10k-pacing",), "ath10k, TSQ 8 ms, pacing 1p to 3p", along("pacing")),
+        Drawing("15", ("rrul",), "RRUL above ath9k, TSQ 1 and 32 ms", Bars("cc", UP_AND_DOWN, "tsq")),
     ),
     "teacup14": (*of_teacup("newreno", "2 3 4 5 6 7"), *of_teacup("cubic", "8 9 11 12 13 14"), DEEP_FIFO),
 }

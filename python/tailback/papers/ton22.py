@@ -241,6 +241,7 @@ def gap_mbps(run: RunFolder) -> float:
 EVALUATORS: Mapping[str, Evaluator] = {
     "ton22-f4-htc": both_ways("ath9k_htc"),
     "ton22-f4-9k": both_ways("ath9k"),
+    "ton22-f4-udp": udp_against_tcp,
     "ton22-f5a-low": goodput_and_ping(TIMID),
     "ton22-f5a-high": goodput_and_ping(BOLD),
     "ton22-f6-model": model_fits,
@@ -256,4 +257,6 @@ EVALUATORS: Mapping[str, Evaluator] = {
     "ton22-f12": standing_windows,
     "ton22-f14": ath10k_paced,
     "ton22-drv": drivers,
+    "ton22-f15-std": unfair_under_rrul,
+    "ton22-f15-32": fairer_with_more,
 }

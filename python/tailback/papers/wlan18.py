@@ -110,8 +110,11 @@ EVALUATORS: Mapping[str, Evaluator] = {
     "wlan18-f3-lat": latency_of_one,
     "wlan18-f3-yeah": yeah_of_one,
     "wlan18-f4-lat": order_of_latency,
+    "wlan18-f5-fair": fairness,
+    "wlan18-f5-lat": order_under_rrul,
     "wlan18-f6": disciplines,
     "wlan18-f9-max": static_limits,
     "wlan18-f10": static_limits_of_four,
+    "wlan18-f11": fairness_by_limit,
     "wlan18-f13": order_over_fq_codel,
 }

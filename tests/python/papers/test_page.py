@@ -8,6 +8,7 @@ import pytest
 
 from papers.hand_made import results, wireless
 from tailback.papers import Reproduction, in_full, in_one_line, load_paper, score, write_page
+from tailback.papers.document import page
 from tailback.papers.drawing import Drawing, Scatter
 from tailback.papers.figures import DRAWINGS
 from tailback.results import Results
@@ -42,15 +43,15 @@ def found() -> Held:
 
 
 def test_the_page_has_figures_claims_and_the_reasons_of_misses(found: Held, tmp_path: Path) -> None:
-    page = write_page([found], tmp_path).read_text()
-    assert page.count("<svg") == 1
-    assert "Figure 6" in page
-    assert "not drawn, for results are missing" in page
+    text = write_page([found], tmp_path).read_text()
+    assert text.count("<svg") == 1
+    assert "Figure 6" in text
+    assert "not drawn, for results are missing" in text
     missed = [row for row in found.rows if row.status == "fail"]
     assert missed
-    assert all(row.claim.id in page and row.note.split("<")[0][:40] in page for row in missed)
+    assert all(row.claim.id in text and row.note.split("<")[0][:40] in text for row in missed)
     assert (tmp_path / "wlan18" / "figures" / "fig3.svg").is_file()
-    assert "<script" not in page
+    assert "<script" not in text
 
 
 def test_the_line_counts_claims_of_each_paper(found: Held) -> None:
@@ -67,3 +68,11 @@ def test_the_full_scorecard_has_numbers(found: Held) -> None:
 def test_a_scatter_has_a_series_for_each_value() -> None:
     figure = Drawing("3", ("uploads",), "", Scatter("cc")).draw(uploads().select(flows="1"))
     assert [text.get_text() for text in figure.legends[0].get_texts()] == CONTROLS
+
+
+def test_the_document_has_each_claim_its_verdict_and_the_figures(found: Held) -> None:
+    text = page([found])
+    assert "| `f3-sat` | 3 | one upload without TSQ" in text
+    assert "![one upload, no TSQ](pictures/papers/wlan18-fig3.svg)" in text
+    assert "There were 3 repetitions" in text
+    assert text.count("**missed**") == sum(row.status == "fail" for row in found.rows)
