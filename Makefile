@@ -66,7 +66,7 @@ papers: $(VENV)/.package ## reproduce the papers; write docs/papers.md, its pict
 	$(BIN)/python -m tailback.papers.document results
 
 docs: $(VENV)/.tools $(VENV)/.package ## build the documentation into site/, without a network; broken links are errors
-	NO_MKDOCS_2_WARNING=1 PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/mkdocs build --strict
 
 pictures: demo $(VENV)/.tools ## draw the pictures of README.md and the documentation anew
 	cp $(DEMO)/plots/candlestick.png docs/pictures/demo.png

@@ -50,14 +50,28 @@ PLACED = {
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Names the pages that the registries make in the navigation."""
+    """Names the pages that the registries make in the navigation, and those it forgot under `How to`."""
+    known = {*_named(config.nav), *COMPARED.values()}
+    others = [path.name for path in sorted(Path(config.docs_dir).glob("*.md")) if path.name not in known]
     for entry in config.nav or []:
+        if "How to" in entry:
+            entry["How to"] += others
         for title, value in list(entry.items()):
             if isinstance(value, str) and value in FAMILIES:
                 written = [{"Compared": COMPARED[value]}] if value in COMPARED else []
                 pages = [{row.name: f"{value}/{row.name}.md"} for row in _rows(value)]
                 entry[title] = [f"{value}/index.md", *written, *pages]
     return config
+
+
+def _named(nav: Any) -> Iterator[str]:
+    """The pages that a navigation names."""
+    if isinstance(nav, str):
+        yield nav
+    elif isinstance(nav, dict):
+        yield from (name for value in nav.values() for name in _named(value))
+    elif isinstance(nav, list):
+        yield from (name for value in nav for name in _named(value))
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

@@ -26,8 +26,14 @@ from tailback.sweep.work import SweepEnded, finish, measure_of
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-PATIENCE_S = 30
-"""How long a scheduler may take to answer, and its first worker to come."""
+ANSWER_S = 30
+"""How long a scheduler may take to answer."""
+
+WORKER_S = 60
+"""How long its first worker may take to come."""
+
+LOOK_S = 5
+"""Between two looks whether the scheduler is still there."""
 
 IN_FLIGHT = 256
 """Runs handed to a cluster at a time unless `--jobs` says otherwise: more than it has threads, so that none waits."""
@@ -96,7 +102,7 @@ class Elsewhere:
         key = "tailback-" + digest([task.backend, run.scenario, run.measure, task.build.package, task.build.engine])
         future = self.client.submit(carry_out, task, key=key)
         future.add_done_callback(lambda _: progress.over.set())
-        while not progress.over.wait(PATIENCE_S) and self.client.status == "running":
+        while not progress.over.wait(LOOK_S) and self.client.status == "running":
             pass
         try:
             return _result(future, progress)
@@ -112,7 +118,7 @@ def connected(address: str, words: str, backend: Backend) -> Iterator[Elsewhere]
     except ImportError as error:
         raise ClusterUnfit("dask.distributed is not installed\n  hint: pip install 'tailback[cluster]'") from error
     try:
-        client = Client(address, timeout=PATIENCE_S, set_as_default=False, name="tailback")
+        client = Client(address, timeout=ANSWER_S, set_as_default=False, name="tailback")
     except (OSError, ValueError, TimeoutError) as error:
         hint = "start one with `dask scheduler`, and give the address it prints"
         raise ClusterUnfit(f"no scheduler answers at `{address}`: {error}\n  hint: {hint}") from error
@@ -136,7 +142,7 @@ def build_of(words: str) -> Build:
 def _agree(client: "Client", address: str, words: str, here: Build) -> None:
     """Asks all workers what they are."""
     try:
-        client.wait_for_workers(1, timeout=PATIENCE_S)
+        client.wait_for_workers(1, timeout=WORKER_S)
         found: Mapping[str, Build] = client.run(build_of, words)
     except TimeoutError as error:
         hint = f"start some with `dask worker {address}`"

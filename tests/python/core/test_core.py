@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import threading
 from typing import Any, get_args
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from tailback import _core
+from tailback.backends.sim import Sim
 from tailback.scenario.registry import Unit
 
 SECOND = 1_000_000_000
@@ -147,3 +149,8 @@ def test_the_flags_of_a_kind_are_there() -> None:
     assert classful["htb"] and not classful["pfifo"]
     paced = {row["name"]: row["wants_pacing"] for row in _core.congestion_controls()}
     assert paced["bbr"] and not paced["reno"]
+
+
+def test_the_engine_has_a_version_made_of_its_sources_and_runs_are_known_by_it() -> None:
+    assert re.fullmatch(r"[0-9a-f]{32}", _core.engine())
+    assert Sim().fingerprint == _core.engine()
