@@ -27,6 +27,9 @@ pub struct Job {
     pub flows: Vec<Flow>,
     /// Series of echo requests.
     pub pings: Vec<Ping>,
+    /// Flows of datagrams, between machines only.
+    #[serde(default)]
+    pub datagrams: Vec<Datagrams>,
 }
 
 /// One step of building the network.
@@ -127,6 +130,37 @@ pub struct Flow {
     /// What the sender says first and the receiver waits for, where anybody might connect.
     #[serde(default)]
     pub token: Option<String>,
+}
+
+/// Datagrams at a fixed rate.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Datagrams {
+    /// Its name in tables.
+    pub name: String,
+    /// The host that sends.
+    pub from: usize,
+    /// The host that receives.
+    pub to: usize,
+    /// Address of the receiver.
+    pub address: Ipv4Addr,
+    /// Port of the receiver.
+    pub port: u16,
+    /// The first datagram.
+    pub start_ns: u64,
+    /// No datagram at or after this.
+    pub stop_ns: u64,
+    /// Bits of data per second.
+    pub rate_bps: u64,
+    /// Bytes of data of each.
+    pub size: usize,
+    /// `SO_SNDBUF` of the sender.
+    pub sndbuf: Option<i32>,
+    /// Differentiated services code point.
+    #[serde(default)]
+    pub dscp: Option<u8>,
+    /// What each begins with.
+    pub token: String,
 }
 
 /// Echo requests at a fixed interval.

@@ -14,6 +14,8 @@
 #[cfg(target_os = "linux")]
 mod clock;
 #[cfg(target_os = "linux")]
+mod datagrams;
+#[cfg(target_os = "linux")]
 mod failure;
 #[cfg(target_os = "linux")]
 mod guard;

@@ -210,6 +210,15 @@ pub fn listen(address: SocketAddrV4, port: Port) -> io::Result<OwnedFd> {
     Ok(listener)
 }
 
+/// A socket for datagrams to this address.
+pub fn bound(address: SocketAddrV4) -> io::Result<OwnedFd> {
+    let bound = socket(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
+    let address = address_of(address);
+    // SAFETY: a sockaddr_in of its own length.
+    checked(unsafe { libc::bind(bound.as_raw_fd(), (&raw const address).cast(), ADDRESS_LENGTH) })?;
+    Ok(bound)
+}
+
 /// Waits for a connection.
 pub fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
     // SAFETY: the address of the peer is not asked for.

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tailback.backends import Scenario
 from tailback.backends.linux import job, links
 from tailback.backends.linux.job import first_hops, flows_of, root_of
 from tailback.backends.ssh.facts import PACING_SHIFT, SMALL_QUEUE, Facts, sysctl_path
@@ -98,7 +99,22 @@ def job_of(layout: Layout, token: str) -> dict[str, Any]:
             if by_agent
         ],
         "pings": [ping | _addressed(layout, entry) for ping, entry in pings],
+        "datagrams": [
+            {
+                **{key: entry[key] for key in ("name", "from", "to", "start_ns", "rate_bps", "size", "sndbuf")},
+                **_addressed(layout, entry),
+                "stop_ns": min(entry["stop_ns"] or scenario["duration_ns"], scenario["duration_ns"]),
+                "port": port,
+                "token": token,
+            }
+            for port, entry in enumerate(datagrams_of(scenario), job.FIRST_PORT)
+        ],
     }
+
+
+def datagrams_of(scenario: Scenario) -> list[Mapping[str, Any]]:
+    """The flows of UDP."""
+    return [entry for entry in scenario["traffic"] if entry["kind"] == "udp"]
 
 
 def stages(root: Mapping[str, Any] | None) -> list[Mapping[str, Any] | None]:
@@ -110,7 +126,7 @@ def stages(root: Mapping[str, Any] | None) -> list[Mapping[str, Any] | None]:
 
 def rate_to_make(layout: Layout, port: Port) -> int | None:
     """The rate of a link that the device does not have by itself."""
-    rate: int | None = layout.scenario["links"][port.link]["rate_bps"]
+    rate = links.rate_of(layout.scenario["links"][port.link], port.end)
     speed = layout.device(port).speed_mbit
     if layout.testbed.keys.links == "cabled" or rate is None or (speed is not None and speed * 1_000_000 == rate):
         return None

@@ -9,6 +9,7 @@ is told in its own. So the tables of all of them have one time axis, as sure as 
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
 import secrets
 import tempfile
@@ -17,6 +18,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
+
+import pandas as pd
+import pyarrow as pa
 
 from tailback.backends import RunCancelled, RunFailed, RunResult, Scenario
 from tailback.backends.linux import tables
@@ -37,8 +41,6 @@ LIVE = logging.getLogger("tailback.live")
 LEAD_S = 0.5
 """From the order to start until the start."""
 OVERTIME_S = 15.0
-PROGRAMS_LEAD_S = 4.0
-"""The same where programs are started beside the agents, each over a connection of its own."""
 LOOK_S = 0.1
 AFTERMATH_S = 1.0
 TOKEN_BYTES = 16
@@ -161,8 +163,9 @@ class _Run:
         dumps = capture.orders(self._layout)
         by_iperf3 = self._layout.testbed.keys.engine == iperf3.NAME
         servers = iperf3.servers(self._layout) if by_iperf3 else []
+        asked = time.monotonic()
         with programs.running([*dumps, *servers], self._opened, self._agent) as beside:
-            lead_s = PROGRAMS_LEAD_S if beside else LEAD_S
+            lead_s = max(3 * (time.monotonic() - asked), 2 * LEAD_S) if by_iperf3 else LEAD_S
             start_ns = time.monotonic_ns() + int(lead_s * SECOND_NS)
             zero_ns = {host: start_ns + offset.ns for host, offset in offsets.items()}
             clients = iperf3.clients(self._layout, zero_ns) if by_iperf3 else []
@@ -343,13 +346,51 @@ RECEIVER = {
 """What a receiving socket shows; only here, for the other kernels are asked at the sender."""
 
 
+UDP = {
+    "t": (tables.NUMBER, "s"),
+    "flow": (tables.TEXT, ""),
+    "sent": (tables.COUNT, "packets"),
+    "received": (tables.COUNT, "packets"),
+    "delay_ms": (tables.NUMBER, "ms"),
+    "longest_ms": (tables.NUMBER, "ms"),
+}
+
+
 def _tables(folder: Path, measured: Measured) -> tuple[dict[str, Any], dict[str, float]]:
     """The rows of all machines as one table each, in the order of time."""
+    datagrams = pd.read_csv(io.StringIO("".join(measured.texts.pop("datagrams", [NO_DATAGRAMS]))))
+    received = datagrams[datagrams["bytes"] > 0]
+    bins = "".join(f'{row.t_ns},"{row.flow}",{row.bytes}\n' for row in received.itertuples())
+    measured.texts["flows"].append(bins)
     for name, texts in measured.texts.items():
         (folder / f"{name}.csv").write_text("".join(texts), encoding="utf-8")
     found = {
         **tables.read_tables(folder),
         "tcp_info_receiver": tables.read_table(folder, "tcp_info_receiver", RECEIVER),
     }
+    if len(datagrams):
+        found["udp"] = _udp(datagrams)
     segments = tables.read_segments(folder)
     return {name: table.sort_by("t") for name, table in found.items()}, {"segments": segments} if segments else {}
+
+
+NO_DATAGRAMS = "t_ns,flow,sent,received,bytes,delay_sum_ns,longest_ns\n"
+
+
+def _udp(datagrams: pd.DataFrame) -> pa.Table:
+    """What the two ends saw of a bin, together; the mean delay is that of the packets received in it."""
+    sums = datagrams.groupby(["t_ns", "flow"], as_index=False).agg(
+        {"sent": "sum", "received": "sum", "delay_sum_ns": "sum", "longest_ns": "max"}
+    )
+    seen = pd.DataFrame(
+        {
+            "t": sums["t_ns"] / 1e9,
+            "flow": sums["flow"],
+            "sent": sums["sent"],
+            "received": sums["received"],
+            "delay_ms": (sums["delay_sum_ns"] / sums["received"]).where(sums["received"] > 0) / 1e6,
+            "longest_ms": sums["longest_ns"] / 1e6,
+        }
+    )
+    fields = [pa.field(name, kind, metadata={"unit": unit}) for name, (kind, unit) in UDP.items()]
+    return pa.Table.from_pandas(seen, schema=pa.schema(fields), preserve_index=False).replace_schema_metadata(None)

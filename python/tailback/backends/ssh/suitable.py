@@ -14,7 +14,7 @@ from tailback.backends import Scenario
 from tailback.backends.linux import job, steps
 from tailback.backends.linux import suitable as any_kernel
 from tailback.backends.linux.job import flows_of, root_of
-from tailback.backends.linux.links import Hop
+from tailback.backends.linux.links import Hop, rate_of
 from tailback.backends.ssh import iperf3
 from tailback.backends.ssh import plan as plans
 from tailback.backends.ssh.facts import CORE_SYSCTLS, Facts
@@ -28,6 +28,7 @@ Verdict: TypeAlias = Literal["pass", "warn", "fail"]
 
 LEAST_FREE_KB = 16 * 1024
 UNSURE_NS = 1_000_000
+LEAST_DATAGRAM = 16
 STOCK = plans.STOCK_SHIFT
 
 
@@ -44,14 +45,36 @@ class Finding:
 
 def written(scenario: Scenario, testbed: Testbed) -> Iterator[Finding]:
     """What is wrong with the files alone."""
-    found = [*missing(scenario, testbed), *any_kernel.findings(_without_captures(scenario)), *_disciplines(scenario)]
+    found = [*missing(scenario, testbed), *any_kernel.findings(_for_any_kernel(scenario)), *_disciplines(scenario)]
+    found += _ways(scenario)
     found += iperf3.findings(scenario) if testbed.keys.engine == iperf3.NAME else []
     yield from (Finding("", "experiment", "fail", what, remedy) for what, remedy in found)
 
 
-def _without_captures(scenario: Scenario) -> Scenario:
+def _for_any_kernel(scenario: Scenario) -> Scenario:
+    """Without what machines can and the other kernels cannot: captures, UDP, code points, two stages on a device."""
     record = {key: value for key, value in scenario["record"].items() if key != "pcap"}
-    return {**scenario, "record": record}
+    others = [entry for entry in scenario["traffic"] if entry["kind"] != "udp"]
+    traffic = [{key: value for key, value in entry.items() if key != "dscp"} for entry in others]
+    qdiscs = [
+        {**attached, "root": stage} for attached in scenario["qdiscs"] for stage in plans.stages(attached["root"])
+    ]
+    return {**scenario, "record": record, "traffic": traffic, "qdiscs": qdiscs}
+
+
+def _ways(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    if not job.has_one_way(scenario):
+        yield "there are several ways between two hosts, or routes of the file", "leave one way between any two hosts"
+    for flow in plans.datagrams_of(scenario):
+        if flow["size"] < LEAST_DATAGRAM:
+            what = f"the datagrams of `{flow['name']}` are too short to carry when they were sent"
+            yield what, f"give them {LEAST_DATAGRAM}b at least"
+    for link in scenario["links"]:
+        special = [key for key in ("netem", "schedule", "trace") if any(link.get(key, ()))]
+        if special:
+            ends = " - ".join(scenario["hosts"][end]["name"] for end in link["ends"])
+            what = f"the link {ends} does more to packets than to delay them (`{special[0]}` of the resolved scenario)"
+            yield what, "give the router's device a netem: qdiscs: {router -> lan2: [netem loss 1%, htb rate 10mbit]}"
 
 
 def _disciplines(scenario: Scenario) -> Iterator[tuple[str, str]]:
@@ -145,9 +168,9 @@ def tried(layout: Layout, visit: Visit) -> Iterator[Finding]:
             remedy = "it goes on without: what the kernel does not have is found when it is used"
             yield Finding(host, "kernel", "warn", "cannot be tried in a namespace", remedy)
             continue
-        for name, steps in each.items():
+        for name, trial in each.items():
             refusal = answered[host][name]
-            if steps is None:
+            if trial is None:
                 yield _judged(host, f"control {name}", refusal or "", f"load it: modprobe tcp_{name}")
             else:
                 module = "modprobe -a ifb cls_u32 act_mirred" if name == "ifb" else f"modprobe sch_{name}"
@@ -181,8 +204,8 @@ def _questions(layout: Layout, host: str) -> dict[str, Sequence[steps.Json] | No
             chain.append(("netem", {}))
         for kind, options in chain:
             # In `PATH` there, and not where Debian has them here.
-            steps = [_veth(), *job.attach(Hop(0, 0, 0, 0), 0, kind, options)]
-            asked.setdefault(kind, [step | {"argv": [_bare(step["argv"][0]), *step["argv"][1:]]} for step in steps])
+            own = [_veth(), *job.attach(Hop(0, 0, 0, 0), 0, kind, options)]
+            asked.setdefault(kind, [step | {"argv": [_bare(step["argv"][0]), *step["argv"][1:]]} for step in own])
         if len(found) > 1 or plans.delay_of(layout, port):
             asked.setdefault("ifb", _redirection())
     return asked | dict.fromkeys(sorted({flow["cc"]["name"] for flow in _flows_at(layout, host)}))
@@ -216,7 +239,7 @@ def _stacks(layout: Layout) -> Iterator[Finding]:
 def _links(layout: Layout) -> Iterator[Finding]:
     cabled = layout.testbed.keys.links == "cabled"
     for port in layout.ports:
-        rate = layout.scenario["links"][port.link]["rate_bps"]
+        rate = rate_of(layout.scenario["links"][port.link], port.end)
         speed = layout.device(port).speed_mbit
         if rate is None or speed is None or speed * 1_000_000 == rate:
             continue

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from tailback.backends.linux.job import Json
+from tailback.backends.linux.steps import Json
 from tailback.backends.ssh import facts as facts_of_machines
 from tailback.backends.ssh.connection import Agent
 from tailback.backends.ssh.facts import Facts

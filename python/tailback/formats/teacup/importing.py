@@ -211,10 +211,10 @@ def _our_name(word: str, taken: set[str]) -> str:
 
 
 def _links(hosts: _Hosts) -> list[dict[str, Any]]:
-    ends = dict.fromkeys(
-        (host, hosts.switches[address.network]) for host, own in hosts.addresses.items() for address in own
-    )
-    return [{"ends": list(each)} for each in ends]
+    members: dict[str, dict[str, None]] = {switch: {} for switch in hosts.switches.values()}
+    for host, own in hosts.addresses.items():
+        members |= {hosts.switches[each.network]: {**members[hosts.switches[each.network]], host: None} for each in own}
+    return [{"lan": list(each), "name": switch} for switch, each in members.items() if len(each) > 1]
 
 
 def _host_entries(reading: _Reading, hosts: _Hosts) -> dict[str, Any]:
@@ -237,7 +237,7 @@ def _host_entries(reading: _Reading, hosts: _Hosts) -> dict[str, Any]:
                 "TPCONF_host_os", f"`{name}` has {str(system)[:30]}, which is not modelled: it is a Linux here"
             )
             entries[name] = {}
-    return entries | {switch: {} for switch in hosts.switches.values()}
+    return entries
 
 
 def _testbed(reading: _Reading, hosts: _Hosts) -> dict[str, Any]:

@@ -25,14 +25,8 @@ NEEDED = {"ip": "iproute2", "tc": "iproute2", "ethtool": "ethtool", "ping": "ipu
 EXPERIMENT = """\
 title: three staggered flows
 links:
-  - {ends: [h1, lan1]}
-  - {ends: [h2, lan1]}
-  - {ends: [h3, lan1]}
-  - {ends: [router, lan1]}
-  - {ends: [router, lan2]}
-  - {ends: [h4, lan2]}
-  - {ends: [h5, lan2]}
-  - {ends: [h6, lan2]}
+  - {lan: [h1, h2, h3, router]}
+  - {lan: [router, h4, h5, h6]}
 qdiscs:
   router -> lan2: htb rate 10mbit burst 1600 cburst 1600 | pfifo limit 50
   router -> lan1: htb rate 10mbit burst 1600 cburst 1600 | pfifo limit 50
@@ -41,8 +35,6 @@ hosts:
   h2:
   h3:
   router:
-  lan1:
-  lan2:
   h4:
   h5:
   h6:
@@ -60,15 +52,11 @@ measure: {window: [1s, 5s]}
 SMALL = """\
 title: one flow
 links:
-  - {ends: [h1, lan1]}
-  - {ends: [router, lan1]}
-  - {ends: [router, lan2]}
-  - {ends: [h4, lan2]}
+  - {lan: [h1, router]}
+  - {lan: [router, h4]}
 hosts:
   h1: {sysctl: {net.ipv4.tcp_pacing_ca_ratio: 150}}
   router:
-  lan1:
-  lan2:
   h4:
 qdiscs:
   router -> lan2: htb rate 10mbit burst 1600 cburst 1600 | pfifo limit 50

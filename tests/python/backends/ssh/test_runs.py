@@ -94,7 +94,7 @@ def test_what_it_runs_is_what_an_expert_would_type(ssh: Ssh, facts: Mapping[str,
         "tc qdisc add dev eth2 clsact",
         "ip link add name tbo-eth2 type ifb",
         "ip link set tbo-eth2 up",
-        "tc qdisc add dev tbo-eth2 root handle 1: netem delay 10000.000us limit 1000",
+        "tc qdisc add dev tbo-eth2 root handle 1: netem limit 1000 delay 10000.000us",
         "tc filter add dev eth2 egress protocol ip u32 match u32 0 0 action mirred egress redirect dev tbo-eth2",
         "tc qdisc add dev eth2 root handle 1: htb default 1",
         "tc class add dev eth2 parent 1: classid 1:1 htb rate 10000000bit",
@@ -145,9 +145,25 @@ def test_a_list_of_disciplines_is_passed_through_in_its_order(ssh: Ssh, lab: Lab
     assert abs(float(last.loc[("tbf", 1)].sent_packets) - float(last.loc[("htb", 1)].sent_packets)) < 20
     captured = delays(found.captures, tmp_path)
     # The clocks agree well enough to tell how long a packet took, and nothing took less than no time.
-    assert len(captured) > 300
+    assert len(captured) > 200
     assert -0.1 < captured.min() < 20 < captured.quantile(0.9) < 200
     assert eventually(lambda: lab.state() == before)
+
+
+def test_datagrams_are_sent_at_their_rate_and_their_delay_is_known(lab: Lab, ssh: Ssh, tmp_path: Path) -> None:
+    text = SMALL.replace("- {tcp: h1 -> h4, name: first}", "- {udp: h1 -> h4, name: first, rate: 12mbit, size: 1000b}")
+    given = resolved("duration=2s", text=text)
+    ssh.check(given)
+    found = ssh.run(given, ssh.new_progress())
+    (tmp_path / "e.yaml").write_text(text)
+    simulated = tailback.run(tmp_path / "e.yaml", settings=["duration=2s"], out=tmp_path / "sim").runs[0]
+    seen, expected = found.tables["udp"].to_pandas(), simulated.table("udp")
+    assert list(seen.columns) == list(expected.columns)
+    assert seen["sent"].sum() == pytest.approx(int(expected["sent"].sum()), rel=0.01)
+    assert seen["received"].sum() == pytest.approx(int(expected["received"].sum()), rel=0.05)
+    # The queue of 50 packets is full: each waits for all before it.
+    assert seen["delay_ms"].iloc[-2] == pytest.approx(float(expected["delay_ms"].iloc[-2]), rel=0.1)
+    assert found.tables["flows"]["bytes"].to_numpy().sum() == seen["received"].sum() * 1000
 
 
 def test_the_flows_can_be_those_of_iperf3(lab: Lab) -> None:
@@ -227,7 +243,8 @@ def test_what_is_left_when_all_is_killed_at_once_is_undone_by_the_next(ssh: Ssh,
     killed(lab, "h1", lambda words: " serve " in words or " guard " in words)
     assert "host `h1`" in str(running.end())
     assert lab.state() != before
-    found = {(each.host, each.what): each for each in ssh.findings(resolved(text=SMALL))}
+    fresh = Ssh(ssh.testbed, build_agent())
+    found = {(each.host, each.what): each for each in fresh.findings(resolved(text=SMALL))}
     assert "of a run that was killed were undone" in found["h1", "left behind"].says
     assert eventually(lambda: lab.state() == before)
 
@@ -282,8 +299,6 @@ def test_a_step_that_a_machine_refuses_is_named_and_undone(ssh: Ssh, lab: Lab) -
         (["tsq=100p"], "`first` wants 100 packets"),
         (["tsq=4ms"], "`first` wants 4 ms (sk_pacing_shift 8)"),
         (["hosts.h1.stack=linux-4.14"], "the experiment has the stack linux-4.14, and this is Linux"),
-        (["traffic[0].tcp=h1 -> lan2"], "begins or ends at `lan2`, a switch"),
-        (["links[0].ends=[h1, router]"], "does not say by which device `h1` reaches `router`"),
         (["qdiscs.router -> lan2=[pfifo, pfifo, pfifo]"], "has 3 stages"),
     ],
 )
@@ -298,13 +313,23 @@ def test_what_the_machines_cannot_run_is_found_with_the_remedy(
     assert all(finding.remedy for finding in found)
 
 
+def test_what_the_testbed_file_lacks_is_found_before_anybody_is_connected_to() -> None:
+    hosts = (
+        "hosts: {h1: {address: 192.0.2.1, interfaces: {lan1: eth1}}, router: {address: 192.0.2.2, interfaces: {lan1: "
+    )
+    found = testbed.loads(f"{hosts}eth1}}}}, lan1: switch, lan2: switch}}")
+    said = "\n".join(finding.says for finding in suitable.written(resolved(text=SMALL), found))
+    assert "has no host `h4`" in said
+    assert "does not say by which device `router` reaches `lan2`" in said
+
+
 def test_a_discipline_of_somebody_is_not_taken_away(ssh: Ssh, lab: Lab) -> None:
     lab.within("h4", "tc", "qdisc", "add", "dev", "eth1", "root", "handle", "7:", "pfifo", "limit", "7")
     try:
         with pytest.raises(
             Unsuitable, match=r"has the discipline pfifo of somebody.*\n  hint: take it away: tc qdisc del"
         ):
-            ssh.check(resolved(text=SMALL))
+            Ssh(ssh.testbed, build_agent()).check(resolved(text=SMALL))
     finally:
         lab.within("h4", "tc", "qdisc", "del", "dev", "eth1", "root")
 

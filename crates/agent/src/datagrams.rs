@@ -1,0 +1,249 @@
+//! UDP at a fixed rate between machines: a sender and a receiver, each with its count per bin.
+//!
+//! A datagram begins with the first half of the run's token, which the receiver looks at, and with when it was sent, in
+//! ns of the run: all machines have one time, so that the receiver knows how long it took.
+
+use std::net::SocketAddrV4;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+
+use crate::clock::Clock;
+use crate::failure::{Failure, While};
+use crate::job::Datagrams;
+use crate::network::Network;
+use crate::sys;
+use crate::table::Table;
+
+const TOKEN: usize = 8;
+/// The shortest datagram.
+const HEADER: usize = TOKEN + 8;
+const STACK: usize = 128 * 1024;
+const COLUMNS: [&str; 7] = ["t_ns", "flow", "sent", "received", "bytes", "delay_sum_ns", "longest_ns"];
+
+/// What happened in one bin at one end.
+#[derive(Clone, Copy, Default)]
+struct Bin {
+    sent: u64,
+    received: u64,
+    bytes: u64,
+    delay_sum_ns: i64,
+    longest_ns: Option<i64>,
+}
+
+/// A flow of datagrams under way, as far as it is here.
+pub struct RunningDatagrams {
+    /// What it is.
+    pub flow: Datagrams,
+    sender: Option<OwnedFd>,
+    receiver: Option<OwnedFd>,
+    bins: Arc<Mutex<Vec<Bin>>>,
+}
+
+impl RunningDatagrams {
+    /// Opens the sockets that are here.
+    pub fn prepare(flow: &Datagrams, bins: usize, network: &Network) -> Result<Self, Failure> {
+        if flow.size < HEADER || flow.rate_bps == 0 {
+            return Err(Failure::new(format!(
+                "{}: datagrams have at least {HEADER} bytes and a rate",
+                flow.name
+            )));
+        }
+        let sender = network.has(flow.from).then(|| open_sender(flow, network)).transpose()?;
+        let receiver = network.has(flow.to).then(|| open_receiver(flow, network)).transpose()?;
+        Ok(Self {
+            flow: flow.clone(),
+            sender,
+            receiver,
+            bins: Arc::new(Mutex::new(vec![Bin::default(); bins])),
+        })
+    }
+
+    /// Starts the threads, which wait for their time.
+    pub fn start(&mut self, clock: Clock, interval_ns: u64) -> Result<(), Failure> {
+        if let Some(socket) = self.receiver.take() {
+            let (token, bins) = (half(&self.flow), self.bins.clone());
+            spawn(move || {
+                receive(&socket, token, clock, |now_ns, seen| seen(&mut bin(&bins, now_ns, interval_ns)))
+            })?;
+        }
+        if let Some(socket) = self.sender.take() {
+            let (flow, bins) = (self.flow.clone(), self.bins.clone());
+            spawn(move || {
+                send(&flow, &socket, clock, |now_ns| {
+                    bin(&bins, now_ns, interval_ns).note(|bin| bin.sent += 1)
+                })
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Data bytes received so far.
+    pub fn received_bytes(&self) -> u64 {
+        locked(&self.bins).iter().map(|bin| bin.bytes).sum()
+    }
+
+    /// Appends the bins in which something happened here.
+    fn rows(&self, interval_ns: u64, table: &mut Table) {
+        for (number, bin) in
+            locked(&self.bins).iter().enumerate().filter(|(_, bin)| bin.sent + bin.received > 0)
+        {
+            let mut row = table.row();
+            row.cell((number as u64 + 1) * interval_ns)
+                .name(&self.flow.name)
+                .cell(bin.sent)
+                .cell(bin.received);
+            row.cell(bin.bytes).cell(bin.delay_sum_ns).maybe(bin.longest_ns);
+        }
+    }
+}
+
+/// The bins of all flows as a table.
+pub fn table(flows: &[RunningDatagrams], interval_ns: u64) -> Table {
+    let mut table = Table::new("datagrams", &COLUMNS);
+    flows.iter().for_each(|flow| flow.rows(interval_ns, &mut table));
+    table
+}
+
+fn open_sender(flow: &Datagrams, network: &Network) -> Result<OwnedFd, Failure> {
+    let name = &flow.name;
+    let socket = network.within(flow.from, || sys::socket(libc::AF_INET, libc::SOCK_DGRAM, 0))?;
+    let socket = socket.doing(format!("opening the sender of {name}"))?;
+    sys::connect(&socket, SocketAddrV4::new(flow.address, flow.port)).doing(format!("aiming {name}"))?;
+    if let Some(bytes) = flow.sndbuf {
+        sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes)
+            .doing(format!("setting socket options of {name}"))?;
+    }
+    if let Some(dscp) = flow.dscp {
+        sys::set_option(&socket, libc::IPPROTO_IP, libc::IP_TOS, libc::c_int::from(dscp) << 2)
+            .doing(format!("marking {name}"))?;
+    }
+    Ok(socket)
+}
+
+fn open_receiver(flow: &Datagrams, network: &Network) -> Result<OwnedFd, Failure> {
+    let bound = network.within(flow.to, || sys::bound(SocketAddrV4::new(flow.address, flow.port)))?;
+    bound.doing(format!("opening the receiver of {} at {}:{}", flow.name, flow.address, flow.port))
+}
+
+fn half(flow: &Datagrams) -> [u8; TOKEN] {
+    let mut half = [0; TOKEN];
+    half.iter_mut().zip(flow.token.bytes()).for_each(|(place, byte)| *place = byte);
+    half
+}
+
+/// Each datagram at its own instant; those that are due when the thread wakes late go out at once.
+fn send(flow: &Datagrams, socket: &OwnedFd, clock: Clock, mut sent: impl FnMut(u64)) {
+    let mut data = vec![0; flow.size];
+    data[..TOKEN].copy_from_slice(&half(flow));
+    for number in 0_u64.. {
+        let after_ns = u128::from(number) * flow.size as u128 * 8 * 1_000_000_000 / u128::from(flow.rate_bps);
+        let due_ns = flow.start_ns + u64::try_from(after_ns).unwrap_or(u64::MAX);
+        if due_ns >= flow.stop_ns {
+            return;
+        }
+        clock.sleep_until(due_ns);
+        let now_ns = clock.now_ns();
+        data[TOKEN..HEADER].copy_from_slice(&now_ns.to_be_bytes());
+        // One that the own host has no room for is lost like any other.
+        let _ = sys::send(socket, &data);
+        sent(now_ns);
+    }
+}
+
+fn receive(
+    socket: &OwnedFd,
+    token: [u8; TOKEN],
+    clock: Clock,
+    mut count: impl FnMut(u64, &dyn Fn(&mut Noted<'_>)),
+) {
+    let mut data = vec![0; 1 << 16];
+    loop {
+        // An ICMP error is reported once by the call that meets it; the next one waits again.
+        let Ok(length) = sys::receive(socket, &mut data) else { continue };
+        if length < HEADER || data[..TOKEN] != token {
+            continue;
+        }
+        let mut stamp = [0; 8];
+        stamp.copy_from_slice(&data[TOKEN..HEADER]);
+        let now_ns = clock.now_ns();
+        let delay_ns = now_ns.cast_signed().saturating_sub(u64::from_be_bytes(stamp).cast_signed());
+        count(now_ns, &|noted| {
+            noted.note(|bin| {
+                bin.received += 1;
+                bin.bytes += length as u64;
+                bin.delay_sum_ns = bin.delay_sum_ns.saturating_add(delay_ns);
+                bin.longest_ns = Some(bin.longest_ns.map_or(delay_ns, |longest| longest.max(delay_ns)));
+            });
+        });
+    }
+}
+
+/// The bin of an instant, held; none after the end of the run.
+struct Noted<'a> {
+    bins: MutexGuard<'a, Vec<Bin>>,
+    number: usize,
+}
+
+impl Noted<'_> {
+    fn note(&mut self, note: impl FnOnce(&mut Bin)) {
+        if let Some(bin) = self.bins.get_mut(self.number) {
+            note(bin);
+        }
+    }
+}
+
+fn bin(bins: &Mutex<Vec<Bin>>, now_ns: u64, interval_ns: u64) -> Noted<'_> {
+    Noted { bins: locked(bins), number: usize::try_from(now_ns / interval_ns).unwrap_or(usize::MAX) }
+}
+
+fn spawn(work: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
+    thread::Builder::new().stack_size(STACK).spawn(work).map(drop).doing("starting a thread")
+}
+
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datagrams_keep_their_rate_and_strangers_are_not_counted() {
+        let names = ["here".to_owned()];
+        let network = Network::of_machine(&names, 0).unwrap();
+        let port = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let flow = Datagrams {
+            name: "f".into(),
+            from: 0,
+            to: 0,
+            address: [127, 0, 0, 1].into(),
+            port,
+            start_ns: 0,
+            stop_ns: 100_000_000,
+            rate_bps: 800_000,
+            size: 100,
+            sndbuf: None,
+            dscp: Some(46),
+            token: "geheimgeheim".into(),
+        };
+        let mut running = RunningDatagrams::prepare(&flow, 100, &network).unwrap();
+        let stranger = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        stranger.send_to(&[b'x'; 50], (flow.address, port)).unwrap();
+        let clock = Clock::starting_at(sys::monotonic_ns());
+        running.start(clock, 10_000_000).unwrap();
+        clock.sleep_until(300_000_000);
+        // 100 bytes each millisecond for a tenth of a second.
+        assert_eq!(running.received_bytes(), 10_000);
+        let text = table(std::slice::from_ref(&running), 10_000_000).take();
+        assert!(text.lines().count() > 5, "{text}");
+        assert_eq!(
+            text.lines()
+                .skip(1)
+                .map(|line| line.split(',').nth(2).unwrap().parse::<u64>().unwrap())
+                .sum::<u64>(),
+            100
+        );
+    }
+}
