@@ -75,6 +75,8 @@ pub enum DropReason {
     NoSocket,
     /// Its frame was not acknowledged after as many transmissions as the radio makes.
     RetryLimit,
+    /// It came after the receiver had ceased to wait for it.
+    ReorderTimeout,
     /// Its flow already held all that a flow may.
     FlowFull,
     /// Its departure time lay too far in the future.
@@ -95,13 +97,14 @@ pub enum DropReason {
 
 impl DropReason {
     /// Every reason, in the order of their numbers.
-    pub const ALL: [DropReason; 14] = [
+    pub const ALL: [DropReason; 15] = [
         DropReason::TailFull,
         DropReason::Overlimit,
         DropReason::Overmemory,
         DropReason::Aqm,
         DropReason::NoSocket,
         DropReason::RetryLimit,
+        DropReason::ReorderTimeout,
         DropReason::FlowFull,
         DropReason::Horizon,
         DropReason::TooLong,
@@ -121,6 +124,7 @@ impl DropReason {
             DropReason::Aqm => "aqm",
             DropReason::NoSocket => "no_socket",
             DropReason::RetryLimit => "retry_limit",
+            DropReason::ReorderTimeout => "reorder_timeout",
             DropReason::FlowFull => "flow_full",
             DropReason::Horizon => "horizon",
             DropReason::TooLong => "too_long",

@@ -6,7 +6,8 @@
 //! ```
 //! An aggregate is closed by the first of: frame limit, byte limit, duration limit, block-ack window, empty queue.
 //! Nothing waits for more frames: what is queued when it is formed goes out. A lone frame goes without a delimiter
-//! and is answered by an ACK. [ieee80211-2016 §9.7, §10.13] [linux-6.12 ath9k xmit.c ath_tx_form_aggr]
+//! and is answered by an ACK. The duration limit holds for each mode of the retry chain.
+//! [ieee80211-2016 §9.7, §10.13] [linux-6.12 ath9k xmit.c ath_tx_form_aggr, ath_lookup_rate]
 
 use std::collections::VecDeque;
 
@@ -15,6 +16,7 @@ use tailback_units::{SimTime, Span};
 use crate::StationId;
 use crate::frame::Mpdu;
 use crate::phy::{Band, Mode};
+use crate::rate::Chain;
 
 /// Bytes of the delimiter before each MPDU of an aggregate.
 const DELIMITER: u32 = 4;
@@ -69,8 +71,12 @@ pub struct Aggregate {
     pub frames: VecDeque<Mpdu>,
     /// Length of the PSDU.
     pub bytes: u32,
-    /// How long it lasts.
+    /// How long it lasts in the mode of the next transmission.
     pub duration: Span,
+    /// How long transmissions of it that had no answer lasted together.
+    pub used: Span,
+    /// The modes of its transmissions.
+    pub chain: Chain,
     /// Why it is not longer.
     pub closed_by: ClosedBy,
     /// Transmissions of it that were not answered.
@@ -86,25 +92,41 @@ impl Aggregate {
     pub fn is_aggregate(&self) -> bool {
         self.frames.len() > 1
     }
+
+    /// The mode of the next transmission.
+    pub fn mode(&self) -> Mode {
+        self.chain.after(self.failures).mode
+    }
+
+    /// A transmission of it had no answer; the next one may be in another mode.
+    pub fn failed(&mut self, band: Band) {
+        self.failures += 1;
+        self.used += self.duration;
+        self.duration = self.mode().ppdu(self.bytes, band);
+    }
 }
 
 /// An aggregate while it grows.
 #[derive(Debug)]
-pub struct Builder<'a> {
-    limits: &'a Limits,
-    mode: &'a Mode,
-    band: Band,
+pub struct Builder {
     frames: VecDeque<Mpdu>,
+    limits: Limits,
+    chain: Chain,
+    band: Band,
+    /// Bytes that fit the duration limit.
+    in_time: u32,
     /// Length with all subframes padded.
     padded: u32,
-    /// Length without what follows the last MPDU.
+    /// Length without the padding of the last MPDU.
     bytes: u32,
 }
 
-impl<'a> Builder<'a> {
-    /// An empty one.
-    pub fn new(limits: &'a Limits, mode: &'a Mode, band: Band) -> Self {
-        Builder { limits, mode, band, frames: VecDeque::new(), padded: 0, bytes: 0 }
+impl Builder {
+    /// An empty one; `frames`: where to keep them, emptied.
+    pub fn new(limits: Limits, chain: Chain, band: Band, frames: VecDeque<Mpdu>) -> Self {
+        debug_assert!(frames.is_empty(), "frames of another aggregate");
+        let in_time = chain.slowest().psdu_within(limits.duration, band);
+        Builder { frames, limits, chain, band, in_time, padded: 0, bytes: 0 }
     }
 
     /// Frames in it.
@@ -118,6 +140,7 @@ impl<'a> Builder<'a> {
     }
 
     /// What keeps a frame of `bytes` out.
+    #[inline]
     pub fn refuses(&self, bytes: u32) -> Option<ClosedBy> {
         if self.frames.is_empty() {
             return None;
@@ -129,43 +152,37 @@ impl<'a> Builder<'a> {
         if length > self.limits.bytes {
             return Some(ClosedBy::ByteLimit);
         }
-        (self.mode.ppdu(length, self.band) > self.limits.duration).then_some(ClosedBy::Duration)
+        (length > self.in_time).then_some(ClosedBy::Duration)
     }
 
     /// Appends a frame that is not refused.
+    #[inline]
     pub fn push(&mut self, frame: Mpdu) {
-        self.bytes = self.padded + DELIMITER + frame.bytes;
+        // The last subframe keeps its empty delimiters and loses its padding.
+        self.bytes = self.padded + DELIMITER + frame.bytes + filling(frame.bytes, self.limits.shortest_mpdu);
         self.padded += subframe(frame.bytes, self.limits.shortest_mpdu);
         self.frames.push_back(frame);
     }
 
-    /// The aggregate, if there is a frame in it.
-    pub fn close(mut self, to: StationId, closed_by: ClosedBy) -> Option<Aggregate> {
-        let lone = self.frames.len() == 1;
-        let last = self.frames.back_mut()?;
-        let bytes =
-            if lone { last.bytes } else { self.bytes.max(self.padded_with_filling(self.frames.len())) };
-        let duration = self.mode.ppdu(bytes, self.band);
-        Some(Aggregate {
+    /// The aggregate, or what its frames were to be kept in if there are none.
+    pub fn close(self, to: StationId, closed_by: ClosedBy) -> Result<Aggregate, VecDeque<Mpdu>> {
+        let bytes = match self.frames.front() {
+            None => return Err(self.frames),
+            Some(lone) if self.frames.len() == 1 => lone.bytes,
+            Some(_) => self.bytes,
+        };
+        Ok(Aggregate {
             to,
-            frames: self.frames,
             bytes,
-            duration,
+            duration: self.chain.after(0).mode.ppdu(bytes, self.band),
+            used: Span::ZERO,
+            chain: self.chain,
             closed_by,
             failures: 0,
             at_head: SimTime::ZERO,
             left_behind: 0,
+            frames: self.frames,
         })
-    }
-
-    /// The last subframe keeps its empty delimiters and loses its padding.
-    fn padded_with_filling(&self, frames: usize) -> u32 {
-        let last = self.frames[frames - 1].bytes;
-        self.padded
-            - (subframe(last, self.limits.shortest_mpdu)
-                - DELIMITER
-                - last
-                - filling(last, self.limits.shortest_mpdu))
     }
 }
 
@@ -193,7 +210,7 @@ mod tests {
     }
 
     fn fill(limits: &Limits, mode: &Mode, bytes: u32, offered: usize) -> Aggregate {
-        let mut builder = Builder::new(limits, mode, Band::Ghz5);
+        let mut builder = Builder::new(*limits, Chain::fixed(*mode, 10), Band::Ghz5, VecDeque::new());
         for _ in 0..offered {
             if let Some(closed_by) = builder.refuses(bytes) {
                 return builder.close(StationId(0), closed_by).unwrap();

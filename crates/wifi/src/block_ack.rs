@@ -7,15 +7,20 @@
 //! A frame is settled when it is acknowledged or given up. Lost frames are sent again in later aggregates, before new
 //! ones and in their order. [ieee80211-2016 §10.24] [linux-6.12 ath9k xmit.c ath_tx_complete_aggr]
 //!
-//! Deviations: sessions exist from the start; the BlockAckReq that moves the window takes no air and is not lost; the
-//! receiver waits for a hole as long as the sender tries (mac80211: at most 100 ms).
+//! After 100 ms the receiver waits no longer for a hole; what fills it later is too late and dropped.
+//! [linux-6.12 net/mac80211/rx.c HT_RX_REORDER_BUF_TIMEOUT]
+//!
+//! Deviations: sessions exist from the start; the BlockAckReq that moves the window takes no air and is not lost.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
-use tailback_packet::Packet;
+use tailback_units::{SimTime, Span};
 
 use crate::PacketBoxes;
 use crate::frame::Mpdu;
+
+/// How long the receiver waits for a hole.
+pub const REORDER_TIMEOUT: Span = Span::from_millis(100);
 
 /// Sequence numbers that may be outstanding: a compressed block ack's bitmap.
 pub const WINDOW: u64 = 64;
@@ -76,48 +81,105 @@ impl Originator {
     pub fn waiting(&self) -> usize {
         self.retries.len()
     }
+
+    /// Packets in them.
+    pub fn waiting_packets(&self) -> usize {
+        self.retries.iter().map(Mpdu::packets).sum()
+    }
 }
 
 /// The receiving side of a session: the reorder buffer.
 #[derive(Debug, Default)]
 pub struct Recipient {
+    /// The number of the next frame to be passed up.
     expected: u64,
-    held: BTreeMap<u64, Box<Packet>>,
+    /// What came of `expected` and the numbers after it, and when.
+    held: VecDeque<Option<(SimTime, Mpdu)>>,
+    frames: usize,
 }
 
 impl Recipient {
-    /// A frame came; what can be passed up now is appended to `up`, in order.
-    pub fn take(&mut self, sequence: u64, packet: Box<Packet>, up: &mut PacketBoxes) {
-        self.held.insert(sequence, packet);
+    /// A frame came; what can be passed up now is appended to `up`, in order. A frame that was given up for lost is
+    /// returned.
+    #[inline]
+    pub fn take(&mut self, frame: Mpdu, now: SimTime, up: &mut PacketBoxes) -> Option<Mpdu> {
+        let Some(place) = frame.sequence.checked_sub(self.expected) else { return Some(frame) };
+        if place == 0 && self.frames == 0 {
+            self.held.clear();
+            self.expected += 1;
+            pass(frame, up);
+            return None;
+        }
+        let place = place as usize;
+        if self.held.len() <= place {
+            self.held.resize_with(place + 1, || None);
+        }
+        self.frames += usize::from(self.held[place].replace((now, frame)).is_none());
         self.pass_up(up);
+        None
     }
 
     /// Everything before `start` has come or never will.
     pub fn move_to(&mut self, start: u64, up: &mut PacketBoxes) {
         while self.expected < start {
-            up.extend(self.held.remove(&self.expected));
-            self.expected += 1;
+            self.skip(up);
         }
         self.pass_up(up);
     }
 
-    /// Frames that wait for others.
+    /// When the oldest frame that waits for others has waited long enough.
+    pub fn overdue_at(&self) -> Option<SimTime> {
+        if self.frames == 0 {
+            return None;
+        }
+        self.held.iter().flatten().map(|(came, _)| *came + REORDER_TIMEOUT).min()
+    }
+
+    /// Gives up the holes before frames that have waited long enough.
+    pub fn release_overdue(&mut self, now: SimTime, up: &mut PacketBoxes) {
+        let overdue = |held: &Option<(SimTime, Mpdu)>| {
+            held.as_ref().is_some_and(|(came, _)| *came + REORDER_TIMEOUT <= now)
+        };
+        while let Some(last) = self.held.iter().rposition(overdue) {
+            (0..=last).for_each(|_| self.skip(up));
+            self.pass_up(up);
+        }
+    }
+
+    /// Packets that wait for others.
     pub fn held(&self) -> usize {
-        self.held.len()
+        self.held.iter().flatten().map(|(_, frame)| frame.packets()).sum()
+    }
+
+    /// Goes on to the next number, whether or not its frame is here.
+    fn skip(&mut self, up: &mut PacketBoxes) {
+        self.expected += 1;
+        if let Some((_, frame)) = self.held.pop_front().flatten() {
+            self.frames -= 1;
+            pass(frame, up);
+        }
     }
 
     fn pass_up(&mut self, up: &mut PacketBoxes) {
-        while let Some(packet) = self.held.remove(&self.expected) {
-            up.push(packet);
-            self.expected += 1;
+        while matches!(self.held.front(), Some(Some(_))) {
+            self.skip(up);
         }
     }
+}
+
+fn pass(frame: Mpdu, up: &mut PacketBoxes) {
+    up.push(frame.packet);
+    up.extend(frame.more);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{mpdu, packet};
+    use crate::testing::mpdu;
+
+    fn numbered(sequence: u64) -> Mpdu {
+        Mpdu { sequence, ..mpdu(1538) }
+    }
 
     #[test]
     fn no_number_is_sent_beyond_63_past_the_oldest_outstanding() {
@@ -138,7 +200,7 @@ mod tests {
     fn lost_frames_are_sent_again_in_order() {
         let mut session = Originator::default();
         for sequence in [5, 2, 9, 3] {
-            session.send_again(Mpdu { sequence, ..mpdu(1538) });
+            session.send_again(numbered(sequence));
         }
         let order: Vec<u64> =
             std::iter::from_fn(|| session.take_retry()).map(|frame| frame.sequence).collect();
@@ -149,12 +211,27 @@ mod tests {
     fn a_hole_delays_what_is_behind_it_until_it_is_filled_or_given_up() {
         let (mut receiver, mut up) = (Recipient::default(), Vec::new());
         for sequence in [0, 2, 3, 5] {
-            receiver.take(sequence, packet(1500), &mut up);
+            receiver.take(numbered(sequence), SimTime::ZERO, &mut up);
         }
         assert_eq!((up.len(), receiver.held()), (1, 3));
-        receiver.take(1, packet(1500), &mut up);
+        receiver.take(numbered(1), SimTime::ZERO, &mut up);
         assert_eq!((up.len(), receiver.held()), (4, 1));
         receiver.move_to(5, &mut up);
         assert_eq!((up.len(), receiver.held()), (5, 0));
+    }
+
+    #[test]
+    fn after_100_ms_a_hole_is_given_up_and_what_fills_it_is_too_late() {
+        let (mut receiver, mut up) = (Recipient::default(), Vec::new());
+        let at = |ms| SimTime::ZERO + Span::from_millis(ms);
+        assert_eq!(receiver.overdue_at(), None);
+        receiver.take(numbered(1), at(10), &mut up);
+        receiver.take(numbered(3), at(50), &mut up);
+        assert_eq!(receiver.overdue_at(), Some(at(110)));
+        receiver.release_overdue(at(110), &mut up);
+        assert_eq!((up.len(), receiver.held(), receiver.overdue_at()), (1, 1, Some(at(150))));
+        assert!(receiver.take(numbered(0), at(120), &mut up).is_some());
+        receiver.take(numbered(2), at(130), &mut up);
+        assert_eq!((up.len(), receiver.held()), (3, 0));
     }
 }

@@ -1,39 +1,39 @@
-//! The cell: radios that share one channel, one exchange after the other.
+//! The cell: radios that share one channel.
 //!
 //! ```text
-//! idle ─ access ─▶ sending ─ end of the PPDU ─▶ answering ─ end of the response ─▶ idle
-//!                     └─ two at the same instant, or every MPDU lost: no response, time-out ─▶ idle
+//! idle ─ access ─▶ [RTS] ─▶ PPDU ─ end ─▶ response ─ end ─▶ idle, or within the TXOP the next PPDU a SIFS later
+//!                            └─ others on the air at the receiver, or every MPDU lost: no response ─▶ idle
 //! ```
 //! After a collision the medium is busy until the longer PPDU ends; from then on who took part waits a time-out and
-//! AIFS, who did not waits EIFS. One event per contention outcome and two per exchange, none per slot.
-//! [ieee80211-2016 §10.22.2] Deviations: all radios hear each other and decode every response; a PPDU that collides
-//! is lost whole (no capture).
+//! AIFS, who did not waits EIFS. One event per contention outcome and two per exchange, none per slot; what each radio
+//! senses meanwhile is in [`medium`](crate::medium). [ieee80211-2016 §10.22.2]
+//!
+//! Within a TXOP the next PPDU of the same category follows if it and its response end in time. Deviation: if that
+//! gets no response, the radio contends anew (the standard lets it go on after PIFS).
 
 use rand_core::Rng;
 use tailback_packet::{DropReason, Packet, SocketId};
 use tailback_qdisc::Desk;
 use tailback_units::{SimTime, Span};
 
-use crate::StationId;
-use crate::aggregate::ClosedBy;
-use crate::contend::Exchange;
+use crate::aggregate::{Aggregate, ClosedBy};
+use crate::contend::{Attempt, Contender};
+use crate::frame::Mpdu;
+use crate::medium::{ACK, BLOCK_ACK, CTS, Exchange, FAST_CONTROL, Hearing, Phase, RTS, Sender, Sensed};
 use crate::phy::Band;
-use crate::station::{Acknowledged, Station, Status};
+use crate::station::{Acknowledged, CATEGORIES, Station, Status};
+use crate::{PacketBoxes, StationId};
 
-/// Bytes of an ACK, a CTS, an RTS and a compressed block ack.
-const ACK: u32 = 14;
-const RTS: u32 = 20;
-const BLOCK_ACK: u32 = 32;
-/// From the end of a PPDU until a response that has not begun will not come, beyond SIFS and a slot: the PHY's delay.
-const PHY_START: Span = Span::from_micros(20);
+/// What beacons contend as, after the access categories.
+const BEACON: usize = CATEGORIES;
 
-/// What all radios of a cell share.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What all radios of a channel share.
+#[derive(Clone, Debug)]
 pub struct CellSettings {
     /// Where the channel is.
     pub band: Band,
-    /// Every PPDU is announced by RTS and CTS.
-    pub rts: bool,
+    /// Who hears whom.
+    pub hearing: Hearing,
 }
 
 /// What came out of the cell.
@@ -47,6 +47,8 @@ pub enum Outcome {
     Accepts(StationId),
     /// A PPDU was on the air.
     Sent(Ppdu),
+    /// A packet ended at a radio.
+    Dropped(StationId, Box<Packet>, DropReason),
 }
 
 /// A PPDU, as the `wifi` table shows it.
@@ -70,7 +72,7 @@ pub struct Ppdu {
     pub duration: Span,
     /// Transmissions of it before.
     pub tries: u32,
-    /// Radios that sent at the same instant, this one included; 0 without a collision.
+    /// Radios that its receiver heard at the same time, this one included; 0 without a collision.
     pub colliders: u32,
     /// From when it was first in its hardware queue and the medium was its own to contend for.
     pub access_delay: Span,
@@ -107,35 +109,44 @@ impl Studio<'_> {
     }
 }
 
-/// What the medium is used for.
-enum Air {
-    Idle,
-    Sending { until: SimTime, senders: Vec<Sender> },
-    Answering { until: SimTime, sender: Sender, status: Status },
-}
-
-/// Who sends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Sender {
-    station: usize,
-    category: usize,
-    ends: SimTime,
-}
-
 /// Radios on one channel.
 pub struct Cell {
     settings: CellSettings,
     stations: Vec<Station>,
-    air: Air,
-    /// When the first of the waiting radios sends, while the medium is idle.
+    /// What is on the air.
+    exchanges: Vec<Exchange>,
+    /// When the first of the waiting radios sends.
     access: SimTime,
+    /// When the first beacon is due.
+    beacon: SimTime,
+    /// When the first reorder buffer has waited long enough.
+    reordering: SimTime,
     outcomes: Vec<Outcome>,
+    /// Packets that a reorder buffer has just given up to its host.
+    up: PacketBoxes,
+    /// Who has just won the medium.
+    winners: Vec<Sender>,
+    /// A status to be used again.
+    spare: Status,
 }
 
 impl Cell {
     /// A silent cell.
     pub fn new(settings: CellSettings, stations: Vec<Station>) -> Self {
-        Cell { settings, stations, air: Air::Idle, access: SimTime::NEVER, outcomes: Vec::new() }
+        let mut cell = Cell {
+            settings,
+            stations,
+            exchanges: Vec::new(),
+            access: SimTime::NEVER,
+            beacon: SimTime::NEVER,
+            reordering: SimTime::NEVER,
+            outcomes: Vec::new(),
+            up: Vec::new(),
+            winners: Vec::new(),
+            spare: Status::default(),
+        };
+        cell.find_beacon();
+        cell
     }
 
     /// The driver of a radio takes packets.
@@ -146,34 +157,42 @@ impl Cell {
     /// The host of radio `from` has a packet for radio `to`.
     pub fn transmit(&mut self, from: StationId, to: StationId, packet: Box<Packet>, studio: &mut Studio<'_>) {
         let station = &mut self.stations[from.index()];
-        station.transmit(to, packet, &mut studio.desk(from.index()));
-        self.contend(from.index(), studio);
+        let category = station.transmit(to, packet, &mut studio.desk(from.index()));
+        self.contend(from.index(), category, studio);
     }
 
     /// When something happens next.
     pub fn deadline(&self) -> SimTime {
-        match &self.air {
-            Air::Idle => self.access,
-            Air::Sending { until, .. } | Air::Answering { until, .. } => *until,
-        }
+        let ends = self.exchanges.iter().map(|exchange| exchange.until).min().unwrap_or(SimTime::NEVER);
+        ends.min(self.access).min(self.beacon).min(self.reordering)
     }
 
-    /// Does what is due.
+    /// Does what is due: what ends ends before what begins.
     pub fn advance(&mut self, studio: &mut Studio<'_>) {
-        if self.deadline() != studio.now {
-            return;
+        let now = studio.now;
+        while let Some(at) = self.exchanges.iter().position(|exchange| exchange.until == now) {
+            let exchange = self.exchanges.remove(at);
+            self.go_on(exchange, studio);
         }
-        match std::mem::replace(&mut self.air, Air::Idle) {
-            Air::Idle => self.send(studio),
-            Air::Sending { senders, .. } if senders.len() == 1 => self.sent(senders[0], studio),
-            Air::Sending { until, senders } => self.collided(until, &senders, studio),
-            Air::Answering { sender, status, .. } => self.answered(sender, status, studio),
+        if self.reordering == now {
+            self.release_overdue(now);
+        }
+        if self.beacon == now {
+            self.due_beacons(studio);
+        }
+        if self.access == now {
+            self.win(studio);
         }
     }
 
     /// What came out since the last call.
     pub fn outcomes(&mut self) -> impl Iterator<Item = Outcome> + '_ {
         self.outcomes.drain(..)
+    }
+
+    /// Takes what came out since the last call, and leaves an empty list in its place.
+    pub fn swap_outcomes(&mut self, empty: &mut Vec<Outcome>) {
+        std::mem::swap(&mut self.outcomes, empty);
     }
 
     /// Packets inside.
@@ -187,208 +206,342 @@ impl Cell {
     }
 
     /// A radio may have got something to send.
-    fn contend(&mut self, index: usize, studio: &mut Studio<'_>) {
-        let busy = !matches!(self.air, Air::Idle);
+    fn contend(&mut self, index: usize, category: usize, studio: &mut Studio<'_>) {
         let station = &mut self.stations[index];
-        for category in 0..station.contenders.len() {
-            if station.has_frames(category) {
-                station.contenders[category].wait(studio.now, busy, studio.draws[index].as_mut());
-                if !busy && let Some(access) = station.contenders[category].access() {
-                    self.access = self.access.min(access);
-                }
-            }
+        if !station.has_frames(category) {
+            return;
+        }
+        let busy = station.sense.is_busy();
+        let contender = &mut station.contenders[category];
+        contender.wait(studio.now, busy, studio.draws[index].as_mut());
+        if !busy && let Some(access) = contender.access() {
+            self.access = self.access.min(access);
         }
     }
 
     /// The medium is won: by one radio, or by several at once.
-    fn send(&mut self, studio: &mut Studio<'_>) {
+    fn win(&mut self, studio: &mut Studio<'_>) {
         let now = studio.now;
-        let mut senders = Vec::new();
+        let mut winners = std::mem::take(&mut self.winners);
         for (index, station) in self.stations.iter_mut().enumerate() {
-            let mut won = None;
-            for category in 0..station.contenders.len() {
-                let contender = &mut station.contenders[category];
-                let draws = studio.draws[index].as_mut();
-                match (contender.access() == Some(now), won) {
-                    (true, None) => won = Some(category),
-                    (true, Some(_)) => contender.exchanged(Exchange::Failed, Some(now), draws),
-                    (false, _) => contender.medium_busy(now, draws),
-                }
+            if !station.sense.is_busy() {
+                station.sending = won_by(station, now, studio.draws[index].as_mut());
+                winners.extend(station.sending.map(|category| Sender { station: index, category }));
             }
-            senders.extend(won.map(|category| Sender { station: index, category, ends: now }));
         }
-        for sender in &mut senders {
-            sender.ends = now + self.time_on_air(*sender);
+        for &sender in &winners {
+            self.begin(sender, now, now, studio);
         }
-        let mut until = senders.iter().map(|sender| sender.ends).max().unwrap_or(now);
-        if self.settings.rts && senders.len() > 1 {
-            until = now + self.settings.band.legacy_frame(RTS, 96);
-            senders.iter_mut().for_each(|sender| sender.ends = until);
-        }
-        self.air = Air::Sending { until, senders };
+        winners.clear();
+        self.winners = winners;
+        self.find_access();
     }
 
-    /// How long the data of a sender needs, with what announces it.
-    fn time_on_air(&mut self, sender: Sender) -> Span {
-        let announced = if self.settings.rts {
-            let band = self.settings.band;
-            band.legacy_frame(RTS, 96) + band.sifs() * 2 + band.legacy_frame(ACK, 96)
-        } else {
-            Span::ZERO
+    /// A radio that has won the medium sends, from `at` on.
+    fn begin(&mut self, sender: Sender, at: SimTime, won: SimTime, studio: &mut Studio<'_>) {
+        let Some(mut exchange) = self.exchange(sender, at, won) else {
+            self.stations[sender.station].sending = None;
+            self.stations[sender.station].contenders[sender.category].done();
+            return;
         };
+        for other in &mut self.exchanges {
+            exchange.meet(other, &self.settings.hearing);
+        }
+        self.exchanges.push(exchange);
+        if at > won {
+            // Within a TXOP all who hear it defer already.
+            return;
+        }
+        for (index, station) in self.stations.iter_mut().enumerate() {
+            if self.settings.hearing.between(index, sender.station) && station.sense.begin() {
+                station.defer(studio.now, studio.draws[index].as_mut());
+            }
+        }
+    }
+
+    /// What a radio sends from `at` on.
+    fn exchange(&mut self, sender: Sender, at: SimTime, won: SimTime) -> Option<Exchange> {
         let station = &mut self.stations[sender.station];
-        let queued = station.queued();
-        let duration = station.head(sender.category).map_or(Span::ZERO, |aggregate| {
-            aggregate.left_behind = queued;
-            aggregate.duration
-        });
-        announced + duration
+        let (phase, to, length) = match &station.beacon {
+            Some(beacon) if sender.category == BEACON => (Phase::Beacon, None, beacon.duration),
+            _ => {
+                let queued = station.queued();
+                let announces = station.announces(sender.category);
+                let aggregate = station.head(sender.category)?;
+                aggregate.left_behind = queued;
+                let (to, length) = (Some(aggregate.to.index()), aggregate.duration);
+                match announces {
+                    true => (Phase::Announcing, to, self.settings.band.legacy_frame(RTS, FAST_CONTROL)),
+                    false => (Phase::Data, to, length),
+                }
+            }
+        };
+        let status = std::mem::take(&mut self.spare);
+        let until = at + length;
+        Some(Exchange { sender, to, phase, until, won, colliders: 0, answered: false, status })
+    }
+
+    /// The end of what an exchange was at.
+    fn go_on(&mut self, mut exchange: Exchange, studio: &mut Studio<'_>) {
+        match exchange.phase {
+            Phase::Announcing if exchange.colliders == 0 => {
+                let band = self.settings.band;
+                let announced = band.sifs() * 2 + band.legacy_frame(CTS, FAST_CONTROL);
+                self.answered_by_receiver(&mut exchange, studio);
+                let station = &mut self.stations[exchange.sender.station];
+                let data = station.head(exchange.sender.category).map(|aggregate| aggregate.duration);
+                exchange.until += announced + data.unwrap_or(Span::ZERO);
+                exchange.phase = Phase::Data;
+                self.exchanges.push(exchange);
+            }
+            Phase::Announcing | Phase::Data if exchange.colliders > 0 => self.collided(exchange, studio),
+            Phase::Announcing | Phase::Data => self.sent(exchange, studio),
+            Phase::Answering => self.answered(exchange, studio),
+            Phase::Beacon => self.beacon_sent(&exchange, studio.now),
+        }
+    }
+
+    /// Several were on the air at once and the receiver understood nothing.
+    fn collided(&mut self, exchange: Exchange, studio: &mut Studio<'_>) {
+        let Sender { station, category } = exchange.sender;
+        if let Some(aggregate) = self.stations[station].head(category) {
+            let row = row_of(aggregate, StationId(station as u16), &exchange);
+            self.outcomes.push(Outcome::Sent(Ppdu { colliders: exchange.colliders, ..row }));
+        }
+        self.unanswered(exchange, studio);
     }
 
     /// A PPDU that did not collide has ended: the receiver has what was not lost.
-    fn sent(&mut self, sender: Sender, studio: &mut Studio<'_>) {
-        let Sender { station, category, ends } = sender;
+    fn sent(&mut self, mut exchange: Exchange, studio: &mut Studio<'_>) {
+        let Sender { station, category } = exchange.sender;
         let from = StationId(station as u16);
         let Some(aggregate) = self.stations[station].head(category) else { return };
-        let (to, aggregated) = (aggregate.to, aggregate.is_aggregate());
-        let mut row = row_of(aggregate, from, ends);
-        let frames = std::mem::take(&mut aggregate.frames);
-        let link = *self.stations[station].link(to).expect("an aggregate is for a station that is reached");
-        let mut status = Status::default();
-        let mut up = Vec::new();
-        let mut lost = std::collections::VecDeque::new();
-        for mut frame in frames {
-            if link.loss > 0 && studio.draws[station].next_u32() < link.loss {
-                lost.push_back(frame);
+        let (to, mode, aggregated) = (aggregate.to, aggregate.mode(), aggregate.is_aggregate());
+        let mut row = row_of(aggregate, from, &exchange);
+        let mut frames = std::mem::take(&mut aggregate.frames);
+        let status = &mut exchange.status;
+        for _ in 0..frames.len() {
+            let Some(mut frame) = frames.pop_front() else { break };
+            let loss = self.stations[station].loss(to, &mode, frame.bytes);
+            if loss > 0 && studio.draws[station].next_u32() < loss {
+                frames.push_back(frame);
                 continue;
             }
-            let credit = frame.packet.charged.then_some((frame.packet.from, frame.packet.truesize));
-            frame.packet.charged = false;
-            let (sequence, bytes) = (frame.sequence, frame.bytes);
-            status.acknowledged.push(Acknowledged { sequence, bytes, credit });
-            self.stations[to.index()].receive(category, from, (frame.sequence, frame.packet), &mut up);
+            frame.uncharge(&mut status.credits);
+            status.acknowledged.push(Acknowledged::of(&frame));
+            let receiver = &mut self.stations[to.index()];
+            if let Some(late) = receiver.receive(category, from, (frame, studio.now), &mut self.up) {
+                let packets = std::iter::once(late.packet).chain(late.more);
+                let dropped = |packet| Outcome::Dropped(from, packet, DropReason::ReorderTimeout);
+                self.outcomes.extend(packets.map(dropped));
+            }
+        }
+        if let Some(due) = self.stations[to.index()].reordering_until(category, from) {
+            self.reordering = self.reordering.min(due);
         }
         row.received = status.acknowledged.len() as u32;
-        self.stations[station].head(category).expect("it is on the air").frames = lost;
+        if let Some(aggregate) = self.stations[station].head(category) {
+            aggregate.frames = frames;
+        }
         self.stations[to.index()].charge_received(category, from, row.duration);
         self.outcomes.push(Outcome::Sent(row));
-        self.outcomes.extend(up.into_iter().map(|packet| Outcome::Received(to, packet)));
+        self.outcomes.extend(self.up.drain(..).map(|packet| Outcome::Received(to, packet)));
         if row.received == 0 {
-            return self.unanswered(sender, studio);
+            return self.unanswered(exchange, studio);
         }
         let response = if aggregated { BLOCK_ACK } else { ACK };
         let band = self.settings.band;
-        let until = ends + band.sifs() + band.legacy_frame(response, link.mode.response_bits());
-        self.air = Air::Answering { until, sender, status };
+        exchange.until += band.sifs() + band.legacy_frame(response, mode.response_bits());
+        exchange.phase = Phase::Answering;
+        self.answered_by_receiver(&mut exchange, studio);
+        self.exchanges.push(exchange);
     }
 
     /// The response has ended.
-    fn answered(&mut self, sender: Sender, status: Status, studio: &mut Studio<'_>) {
-        self.settle(sender, Exchange::Answered, &status, studio);
-        self.outcomes.extend(
-            status
-                .acknowledged
-                .iter()
-                .filter_map(|frame| frame.credit)
-                .map(|(id, size)| Outcome::Credit(id, size)),
-        );
-        let band = self.settings.band;
-        self.idle_from(studio.now, |contender| contender.edca().aifs(band));
-    }
-
-    /// Every MPDU was lost: the sender waits for a response in vain, the others heard noise.
-    fn unanswered(&mut self, sender: Sender, studio: &mut Studio<'_>) {
-        let ends = studio.now;
-        self.failed(sender, ends, studio);
-        self.idle_after_noise(ends, &[sender]);
-    }
-
-    /// Several sent at once and nobody understood.
-    fn collided(&mut self, until: SimTime, senders: &[Sender], studio: &mut Studio<'_>) {
-        for &sender in senders {
-            let station = &mut self.stations[sender.station];
-            if let Some(aggregate) = station.head(sender.category) {
-                let row = row_of(aggregate, StationId(sender.station as u16), sender.ends);
-                self.outcomes.push(Outcome::Sent(Ppdu { colliders: senders.len() as u32, ..row }));
-            }
-            self.failed(sender, until, studio);
+    fn answered(&mut self, mut exchange: Exchange, studio: &mut Studio<'_>) {
+        let mut status = std::mem::take(&mut exchange.status);
+        self.settle(exchange.sender, Attempt::Answered, &status, studio);
+        self.outcomes.extend(status.credits.drain(..).map(|(id, size)| Outcome::Credit(id, size)));
+        status.acknowledged.clear();
+        self.spare = status;
+        if let Some(at) = self.next_in_txop(&exchange, studio.now) {
+            self.free_receiver(&exchange, Sensed::Whole, studio.now);
+            return self.begin(exchange.sender, at, exchange.won, studio);
         }
-        self.idle_after_noise(until, senders);
+        self.end(&exchange, Sensed::Whole, studio.now);
     }
 
-    /// A transmission had no response.
-    fn failed(&mut self, sender: Sender, now: SimTime, studio: &mut Studio<'_>) {
-        if self.stations[sender.station].unanswered(sender.category, now) {
-            self.settle(sender, Exchange::GivenUp, &Status::default(), studio);
+    /// When the next PPDU of the same TXOP begins, if there is one and it fits.
+    fn next_in_txop(&mut self, exchange: &Exchange, now: SimTime) -> Option<SimTime> {
+        let Sender { station: index, category } = exchange.sender;
+        let station = &mut self.stations[index];
+        let limit = station.contenders[category].edca().txop;
+        if limit.is_zero() || !station.has_frames(category) {
+            return None;
+        }
+        let band = self.settings.band;
+        let aggregate = station.head(category)?;
+        let response = if aggregate.is_aggregate() { BLOCK_ACK } else { ACK };
+        let response = band.legacy_frame(response, aggregate.mode().response_bits());
+        let at = now + band.sifs();
+        (at + aggregate.duration + band.sifs() + response <= exchange.won + limit).then_some(at)
+    }
+
+    /// No response came, or none will: the sender waits for it in vain, the others heard noise.
+    fn unanswered(&mut self, exchange: Exchange, studio: &mut Studio<'_>) {
+        let sender = exchange.sender;
+        if self.stations[sender.station].unanswered(sender.category, studio.now) {
+            self.settle(sender, Attempt::GivenUp, &Status::default(), studio);
         } else {
             let contender = &mut self.stations[sender.station].contenders[sender.category];
-            contender.exchanged(Exchange::Failed, Some(now), studio.draws[sender.station].as_mut());
+            contender.exchanged(Attempt::Failed, Some(studio.now), studio.draws[sender.station].as_mut());
         }
+        self.end(&exchange, Sensed::Noise, studio.now);
+    }
+
+    fn beacon_sent(&mut self, exchange: &Exchange, now: SimTime) {
+        if let Some(beacon) = &mut self.stations[exchange.sender.station].beacon {
+            beacon.contender.done();
+        }
+        self.end(exchange, Sensed::Whole, now);
     }
 
     /// The frames of the PPDU at the head are settled or sent again, and the next one comes to the head.
-    fn settle(&mut self, sender: Sender, exchange: Exchange, status: &Status, studio: &mut Studio<'_>) {
-        let Sender { station: index, category, .. } = sender;
+    fn settle(&mut self, sender: Sender, attempt: Attempt, status: &Status, studio: &mut Studio<'_>) {
+        let Sender { station: index, category } = sender;
+        let from = StationId(index as u16);
         let station = &mut self.stations[index];
         let accepted = station.accepts();
         let moved = station.complete(category, status, &mut studio.desk(index));
+        self.outcomes
+            .extend(studio.dropped.drain(..).map(|(packet, reason)| Outcome::Dropped(from, packet, reason)));
         if !accepted && station.accepts() {
-            self.outcomes.push(Outcome::Accepts(StationId(index as u16)));
+            self.outcomes.push(Outcome::Accepts(from));
         }
         let next = station.has_frames(category).then_some(studio.now);
-        station.contenders[category].exchanged(exchange, next, studio.draws[index].as_mut());
+        station.contenders[category].exchanged(attempt, next, studio.draws[index].as_mut());
+        // Room in firmware is for all categories.
+        (0..CATEGORIES).for_each(|category| self.contend(index, category, studio));
         if let Some((to, start)) = moved {
-            let mut up = Vec::new();
-            self.stations[to.index()].move_window(category, StationId(index as u16), start, &mut up);
-            self.outcomes.extend(up.into_iter().map(|packet| Outcome::Received(to, packet)));
+            self.stations[to.index()].move_window(category, from, start, &mut self.up);
+            self.outcomes.extend(self.up.drain(..).map(|packet| Outcome::Received(to, packet)));
         }
     }
 
-    /// The medium was used by PPDUs that were not answered: EIFS for those who heard them, the time-out for those who
-    /// sent them.
-    fn idle_after_noise(&mut self, until: SimTime, senders: &[Sender]) {
-        let band = self.settings.band;
-        let extended = band.sifs() + band.legacy_frame(ACK, 24);
-        self.idle_from(until, |contender| extended + contender.edca().aifs(band));
-        let timeout = band.sifs() + band.slot() + PHY_START;
-        for sender in senders {
-            for contender in &mut self.stations[sender.station].contenders {
-                let resume = until + timeout + contender.edca().aifs(band);
-                contender.medium_idle(resume);
+    /// The receiver begins to answer: who hears it and not the sender defers, too.
+    fn answered_by_receiver(&mut self, exchange: &mut Exchange, studio: &mut Studio<'_>) {
+        if std::mem::replace(&mut exchange.answered, true) {
+            return;
+        }
+        for index in 0..self.stations.len() {
+            if self.hears_only_receiver(index, exchange) && self.stations[index].sense.begin() {
+                self.stations[index].defer(studio.now, studio.draws[index].as_mut());
             }
         }
         self.find_access();
     }
 
-    /// The medium is idle from `now` on.
-    fn idle_from(&mut self, now: SimTime, space: impl Fn(&crate::contend::Contender) -> Span) {
-        self.air = Air::Idle;
-        for station in &mut self.stations {
-            for contender in &mut station.contenders {
-                let resume = now + space(contender);
-                contender.medium_idle(resume);
+    fn hears_only_receiver(&self, index: usize, exchange: &Exchange) -> bool {
+        let hearing = &self.settings.hearing;
+        !hearing.between(index, exchange.sender.station)
+            && exchange.to.is_some_and(|to| hearing.between(index, to))
+    }
+
+    /// Who heard only the receiver does no longer defer.
+    fn free_receiver(&mut self, exchange: &Exchange, sensed: Sensed, now: SimTime) {
+        for index in 0..self.stations.len() {
+            if exchange.answered && self.hears_only_receiver(index, exchange) {
+                self.stations[index].released(sensed, now);
+            }
+        }
+    }
+
+    /// An exchange is over for all who sensed it.
+    fn end(&mut self, exchange: &Exchange, sensed: Sensed, now: SimTime) {
+        self.free_receiver(exchange, sensed, now);
+        let sender = exchange.sender.station;
+        self.stations[sender].sending = None;
+        for (index, station) in self.stations.iter_mut().enumerate() {
+            if index == sender {
+                station.released(if sensed == Sensed::Noise { Sensed::Silence } else { sensed }, now);
+            } else if self.settings.hearing.between(index, sender) {
+                station.released(sensed, now);
             }
         }
         self.find_access();
     }
 
     fn find_access(&mut self) {
-        let contenders = self.stations.iter().flat_map(|station| &station.contenders);
-        self.access = contenders.filter_map(|contender| contender.access()).min().unwrap_or(SimTime::NEVER);
+        let idle = self.stations.iter().filter(|station| !station.sense.is_busy());
+        self.access = idle
+            .flat_map(Station::all_contenders)
+            .filter_map(Contender::access)
+            .min()
+            .unwrap_or(SimTime::NEVER);
+    }
+
+    /// Beacons that are due contend.
+    fn due_beacons(&mut self, studio: &mut Studio<'_>) {
+        for (index, station) in self.stations.iter_mut().enumerate() {
+            let busy = station.sense.is_busy();
+            if let Some(beacon) = station.beacon.as_mut().filter(|beacon| beacon.due == studio.now) {
+                beacon.contender.wait(studio.now, busy, studio.draws[index].as_mut());
+                beacon.next();
+            }
+        }
+        self.find_beacon();
+        self.find_access();
+    }
+
+    fn find_beacon(&mut self) {
+        let due = self.stations.iter().filter_map(|station| station.beacon.as_ref()).map(|beacon| beacon.due);
+        self.beacon = due.min().unwrap_or(SimTime::NEVER);
+    }
+
+    /// Reorder buffers that have waited long enough pass up what they hold.
+    fn release_overdue(&mut self, now: SimTime) {
+        self.reordering = SimTime::NEVER;
+        for (index, station) in self.stations.iter_mut().enumerate() {
+            let next = station.release_overdue(now, &mut self.up);
+            self.reordering = self.reordering.min(next);
+            let to = StationId(index as u16);
+            self.outcomes.extend(self.up.drain(..).map(|packet| Outcome::Received(to, packet)));
+        }
     }
 }
 
-fn row_of(aggregate: &crate::aggregate::Aggregate, from: StationId, ends: SimTime) -> Ppdu {
-    let began = ends - aggregate.duration;
+/// The most urgent of what a station sends now; the others behave as after a collision.
+fn won_by(station: &mut Station, now: SimTime, draws: &mut (dyn Rng + Send)) -> Option<usize> {
+    let beacon = station.beacon.as_ref().is_some_and(|beacon| beacon.contender.access() == Some(now));
+    let mut won = beacon.then_some(BEACON);
+    for (category, contender) in station.contenders.iter_mut().enumerate() {
+        if contender.access() != Some(now) {
+            continue;
+        }
+        match won {
+            None => won = Some(category),
+            Some(_) => contender.exchanged(Attempt::Failed, Some(now), draws),
+        }
+    }
+    won
+}
+
+/// A PPDU, or the RTS that announced it in vain, at its end.
+fn row_of(aggregate: &Aggregate, from: StationId, exchange: &Exchange) -> Ppdu {
+    let duration = match exchange.phase {
+        Phase::Announcing => exchange.until.since(exchange.won),
+        _ => aggregate.duration,
+    };
+    let began = exchange.until - duration;
     Ppdu {
         began,
         from,
         to: aggregate.to,
         mpdus: aggregate.frames.len() as u32,
         received: 0,
-        ip_bytes: aggregate.frames.iter().map(|frame| frame.packet.ip_length).sum(),
+        ip_bytes: aggregate.frames.iter().map(Mpdu::ip_bytes).sum(),
         psdu_bytes: aggregate.bytes,
-        duration: aggregate.duration,
+        duration,
         tries: aggregate.failures,
         colliders: 0,
         access_delay: began.since(aggregate.at_head),

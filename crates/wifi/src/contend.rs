@@ -100,6 +100,17 @@ impl Edca {
         Edca { aifsn, cw_min, cw_max, txop: Span::from_micros(txop_us) }
     }
 
+    /// What hostapd sets for an access point's own frames. [hostapd hostapd.conf tx_queue_data]
+    pub const fn access_point(category: AccessCategory) -> Self {
+        let (aifsn, cw_min, cw_max, txop_us) = match category {
+            AccessCategory::Voice => (1, 3, 7, 1504),
+            AccessCategory::Video => (1, 7, 15, 3008),
+            AccessCategory::BestEffort => (3, 15, 63, 0),
+            AccessCategory::Background => (7, 15, 1023, 0),
+        };
+        Edca { aifsn, cw_min, cw_max, txop: Span::from_micros(txop_us) }
+    }
+
     /// Arbitration interframe space.
     pub fn aifs(&self, band: Band) -> Span {
         band.sifs() + band.slot() * u64::from(self.aifsn)
@@ -108,7 +119,7 @@ impl Edca {
 
 /// How an exchange ended for one who took part in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Exchange {
+pub enum Attempt {
     /// The response came.
     Answered,
     /// No response came: the contention window grows.
@@ -196,13 +207,18 @@ impl Contender {
 
     /// An exchange of its own is over; a counter is drawn in any case (post-back-off). `waiting`: since when something
     /// else waits.
-    pub fn exchanged(&mut self, exchange: Exchange, waiting: Option<SimTime>, draws: &mut dyn Rng) {
+    pub fn exchanged(&mut self, attempt: Attempt, waiting: Option<SimTime>, draws: &mut dyn Rng) {
         self.waiting = waiting;
-        self.window = match exchange {
-            Exchange::Failed => (2 * self.window + 1).min(self.edca.cw_max),
-            Exchange::Answered | Exchange::GivenUp => self.edca.cw_min,
+        self.window = match attempt {
+            Attempt::Failed => (2 * self.window + 1).min(self.edca.cw_max),
+            Attempt::Answered | Attempt::GivenUp => self.edca.cw_min,
         };
         self.draw(draws);
+    }
+
+    /// What waited has been sent, and no counter is drawn.
+    pub(crate) fn done(&mut self) {
+        self.waiting = None;
     }
 
     fn draw(&mut self, draws: &mut dyn Rng) {
@@ -277,11 +293,11 @@ mod tests {
         let (mut contender, mut dice) = (best_effort(), dice(1));
         let mut windows = vec![contender.window()];
         for _ in 0..7 {
-            contender.exchanged(Exchange::Failed, None, &mut dice);
+            contender.exchanged(Attempt::Failed, None, &mut dice);
             windows.push(contender.window());
         }
         assert_eq!(windows, [15, 31, 63, 127, 255, 511, 1023, 1023]);
-        contender.exchanged(Exchange::Answered, None, &mut dice);
+        contender.exchanged(Attempt::Answered, None, &mut dice);
         assert_eq!(contender.window(), 15);
     }
 

@@ -4,7 +4,7 @@
 //! |---|---|---|---|---|
 //! | `ath9k` | FQ-CoDel per station | 2 aggregates, formed by the host when one is done | 32 frames, 4.096 ms, 65535 B | yes |
 //! | `ath9k_htc` | a qdisc | 246 frames, then the qdisc is stopped | formed by firmware for 2 slots, 20 frames | no |
-//! | `ath10k` | FQ-CoDel per station | 12 ms of air per station (AQL) | formed by firmware for 1 slot, 64 frames | no |
+//! | `ath10k` | FQ-CoDel per station | AQL: 12 ms of air per station, 5 ms each above 24 ms in all; 1424 frames | formed by firmware for 1 slot, 64 frames | no |
 //! | `generic` | FQ-CoDel per station | as `ath9k` | 64 frames, 5.484 ms, 65535 B | yes |
 //!
 //! [linux-6.12 drivers/net/wireless/ath: ath9k/ath9k.h, ath9k/hif_usb.h, ath9k/htc.h, ath10k/core.h]
@@ -31,8 +31,8 @@ pub enum Below {
         slots: u32,
         /// Frames it takes before it refuses.
         frames: u32,
-        /// Air that the frames of one station may need, at its rate.
-        airtime: Option<Span>,
+        /// Air that the frames in it may need.
+        airtime: Option<AirtimeLimits>,
     },
 }
 
@@ -43,6 +43,43 @@ impl Below {
             Below::Slots(slots) | Below::Firmware { slots, .. } => slots,
         }
     }
+}
+
+/// Airtime queue limits: how much air the frames in firmware may need, at the usual rate of each station.
+/// [linux-6.12 net/mac80211/tx.c ieee80211_txq_airtime_check]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AirtimeLimits {
+    /// Those of one station and category, whatever the others have.
+    pub low: Span,
+    /// Those of one station and category while all together are below `device`.
+    pub high: Span,
+    /// All together.
+    pub device: Span,
+}
+
+impl AirtimeLimits {
+    /// A station with so much pending, of so much in all, gets no more.
+    pub fn refuse(&self, pending: Span, all: Span) -> bool {
+        pending >= self.low && (all >= self.device || pending >= self.high)
+    }
+}
+
+/// What bounds an A-MSDU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Amsdu {
+    /// Packets in one MPDU; 1: none are formed.
+    pub packets: u32,
+    /// Bytes of the MPDU.
+    pub bytes: u32,
+}
+
+/// Where the mode of a PPDU is chosen: the host's rate control tells mac80211 what to expect of a station.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RateControlIn {
+    /// mac80211.
+    Host,
+    /// The device.
+    Firmware,
 }
 
 /// What waits in the host.
@@ -74,12 +111,24 @@ pub struct Profile {
     /// Which air is charged to a station when the host chooses whom to serve; 0: stations take turns.
     /// [linux-6.12 mac80211 debugfs airtime_flags]
     pub airtime_flags: u32,
+    /// Where the mode is chosen.
+    pub rate_control: RateControlIn,
+    /// Firmware puts several packets into one MPDU.
+    pub amsdu: Option<Amsdu>,
+    /// Longer PSDUs are announced by RTS and CTS.
+    pub rts_threshold: Option<u32>,
 }
 
 /// Air that was used to send to a station, and by it to send here, is charged to it. [linux-6.12 ieee80211_i.h]
 pub const AIRTIME_USE_TX: u32 = 1;
 /// The second.
 pub const AIRTIME_USE_RX: u32 = 2;
+
+/// Longest PSDU there is: as a threshold, off. [linux-6.12 include/net/cfg80211.h wiphy rts_threshold]
+const RTS_OFF: u32 = 1_048_575;
+/// What mac80211 sets. [linux-6.12 include/net/cfg80211.h IEEE80211_DEFAULT_AQL_TXQ_LIMIT_L, _H, IEEE80211_AQL_THRESHOLD]
+const AQL: AirtimeLimits =
+    AirtimeLimits { low: Span::from_millis(5), high: Span::from_millis(12), device: Span::from_millis(24) };
 
 const ATH9K: Profile = Profile {
     name: "ath9k",
@@ -90,6 +139,9 @@ const ATH9K: Profile = Profile {
     hardware_tries: 10,
     frame_tries: 30,
     airtime_flags: AIRTIME_USE_TX | AIRTIME_USE_RX,
+    rate_control: RateControlIn::Host,
+    amsdu: None,
+    rts_threshold: None,
 };
 
 /// All profiles.
@@ -102,15 +154,18 @@ pub const PROFILES: &[Profile] = &[
         below: Below::Firmware { slots: 2, frames: 246, airtime: None },
         limits: Limits { frames: 20, bytes: 65_535, duration: Span::from_micros(4_096), shortest_mpdu: 0 },
         airtime_flags: 0,
+        rate_control: RateControlIn::Firmware,
         ..ATH9K
     },
     Profile {
         name: "ath10k",
         summary: "Atheros 802.11ac: FQ-CoDel per station above firmware that holds 12 ms of air for each",
         above: Above::StationQueues(QueueLimits::VHT),
-        below: Below::Firmware { slots: 1, frames: 1_424, airtime: Some(Span::from_millis(12)) },
+        below: Below::Firmware { slots: 1, frames: 1_424, airtime: Some(AQL) },
+        amsdu: Some(Amsdu { packets: 1, bytes: 7_991 }),
         limits: Limits { frames: 64, bytes: 1_048_575, duration: LONGEST_PPDU, shortest_mpdu: 0 },
         airtime_flags: 0,
+        rate_control: RateControlIn::Firmware,
         ..ATH9K
     },
     Profile {
@@ -139,9 +194,23 @@ impl Profile {
         found.push(row("slots", ParameterUnit::Number, u64::from(self.below.slots()), MANY, SLOTS));
         if let Below::Firmware { frames, airtime, .. } = self.below {
             found.push(row("frames", ParameterUnit::Number, u64::from(frames), MANY, FRAMES));
-            let own = airtime.map(Span::as_nanos);
-            found.push(Parameter { default: own, ..row("airtime", ParameterUnit::Time, 0, SECOND, AIRTIME) });
+            let of = |limit: fn(&AirtimeLimits) -> Span| airtime.as_ref().map(|own| limit(own).as_nanos());
+            let limits = [
+                ("airtime", of(|own| own.high), AIRTIME),
+                ("airtime_low", of(|own| own.low), AIRTIME_LOW),
+                ("airtime_device", of(|own| own.device), AIRTIME_DEVICE),
+            ];
+            found.extend(limits.map(|(name, default, meaning)| Parameter {
+                default,
+                ..row(name, ParameterUnit::Time, 0, SECOND, meaning)
+            }));
         }
+        if let Some(amsdu) = self.amsdu {
+            found.push(row("amsdu", ParameterUnit::Number, u64::from(amsdu.packets), MOST_MSDUS, AMSDU));
+        }
+        let off = u64::from(RTS_OFF);
+        let threshold = self.rts_threshold.map_or(off, u64::from);
+        found.push(Parameter { least: 0, ..row("rts", ParameterUnit::Bytes, threshold, off, RTS) });
         if let Above::StationQueues(limits) = self.above {
             let flags = u64::from(self.airtime_flags);
             let own = row("airtime_flags", ParameterUnit::Number, flags, 3, AIRTIME_FLAGS);
@@ -150,6 +219,14 @@ impl Profile {
             found.push(row("memory_limit", ParameterUnit::Bytes, limits.memory, MOST_MEMORY, MEMORY_LIMIT));
         }
         found
+    }
+
+    /// As before Linux 5.5: firmware takes as many frames as it has descriptors for.
+    pub fn before_aql(mut self) -> Profile {
+        if let Below::Firmware { airtime, .. } = &mut self.below {
+            *airtime = None;
+        }
+        self
     }
 
     /// The profile with what is given set differently.
@@ -166,8 +243,14 @@ impl Profile {
             Below::Firmware { slots, frames, airtime } => {
                 small("slots", slots);
                 small("frames", frames);
-                *airtime = given.given("airtime").map(Span::from_nanos).or(*airtime);
+                *airtime = given_airtime(*airtime, given);
             }
+        }
+        if let Some(amsdu) = &mut profile.amsdu {
+            small("amsdu", &mut amsdu.packets);
+        }
+        if let Some(bytes) = given.given("rts") {
+            profile.rts_threshold = u32::try_from(bytes).ok().filter(|&bytes| bytes < RTS_OFF);
         }
         if let Above::StationQueues(limits) = &mut profile.above {
             small("airtime_flags", &mut profile.airtime_flags);
@@ -176,6 +259,22 @@ impl Profile {
         }
         Ok(profile)
     }
+}
+
+/// The limits with what is given set differently; what none was given for is not limited.
+fn given_airtime(own: Option<AirtimeLimits>, given: &Parameters) -> Option<AirtimeLimits> {
+    let names = ["airtime", "airtime_low", "airtime_device"];
+    let [high, low, device] = names.map(|name| given.given(name).map(Span::from_nanos));
+    if own.is_none() && high.is_none() && low.is_none() && device.is_none() {
+        return None;
+    }
+    let unlimited = AirtimeLimits { low: Span::ZERO, high: Span::MAX, device: Span::MAX };
+    let own = own.unwrap_or(unlimited);
+    Some(AirtimeLimits {
+        low: low.unwrap_or(own.low),
+        high: high.unwrap_or(own.high),
+        device: device.unwrap_or(own.device),
+    })
 }
 
 impl Limits {
@@ -204,6 +303,7 @@ impl Limits {
 }
 
 const MANY: u64 = 100_000;
+const MOST_MSDUS: u64 = 5;
 const SECOND: u64 = 1_000_000_000;
 const MOST_MEMORY: u64 = 1 << 30;
 
@@ -214,9 +314,15 @@ const SHORTEST_MPDU: &str = "shorter MPDUs are filled up to this within an aggre
 const RETRIES: &str = "transmissions of a frame before it is given up";
 const SLOTS: &str = "aggregates in the hardware queue";
 const FRAMES: &str = "frames that firmware takes before it refuses";
-const AIRTIME: &str = "air that the frames of one station in firmware may need; without it unbounded";
 const AIRTIME_FLAGS: &str =
     "air that counts when stations are scheduled: 1 sent to them, 2 used by them, 3 both, 0 they take turns";
+const AIRTIME: &str =
+    "air that the frames of one station in firmware may need while those of all are below airtime_device";
+const AIRTIME_LOW: &str = "air that they may need in any case";
+const AIRTIME_DEVICE: &str =
+    "air that the frames of all stations in firmware may need before each has airtime_low only";
+const AMSDU: &str = "packets in one MPDU at most; 1: no A-MSDU";
+const RTS: &str = "longer PSDUs are announced by RTS and CTS";
 const LIMIT: &str = "packets in all queues above the radio at most";
 const MEMORY_LIMIT: &str = "kernel memory of the packets in all queues above the radio at most";
 

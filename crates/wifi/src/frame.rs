@@ -1,29 +1,103 @@
-//! One MPDU: a packet with the MAC's header, and what the MAC remembers of it.
+//! One MPDU: a packet with the MAC's header, or several of them as an A-MSDU, and what the MAC remembers of it.
 //!
 //! ```text
-//! MPDU = 26 (QoS header) + 8 (LLC/SNAP) + IP packet + 4 (FCS)   [+ 16 with CCMP]
+//! MPDU   = 26 (QoS header) + 8 (LLC/SNAP) + IP packet + 4 (FCS)   [+ 16 with CCMP]
+//! A-MSDU = 26 + Σ (14 + 8 + IP packet, padded to 4 but the last) + 4   [+ 16 with CCMP]
 //! ```
-//! [ieee80211-2016 §9.2.4, §12.5.3]
+//! [ieee80211-2016 §9.2.4, §9.3.2.2, §12.5.3]
 
-use tailback_packet::Packet;
-use tailback_units::SimTime;
+use tailback_packet::{Packet, SocketId};
+use tailback_units::Span;
 
 /// QoS data header, LLC/SNAP and FCS.
 pub const MPDU_OVERHEAD: u32 = 26 + 8 + 4;
 /// Header and message integrity code of CCMP.
 pub const CCMP: u32 = 16;
+/// LLC/SNAP, which every packet of an A-MSDU has for itself.
+const LLC: u32 = 8;
+/// Addresses and length before each packet of an A-MSDU.
+const SUBFRAME_HEADER: u32 = 14;
 
 /// A frame between the queue above the radio and the receiving host.
 #[derive(Debug)]
 pub struct Mpdu {
     /// What it carries; its credit stays with the sender until the status of the frame is known.
     pub packet: Box<Packet>,
+    /// What else it carries, as an A-MSDU.
+    pub more: Vec<Box<Packet>>,
     /// Sequence number within its block-ack session, from the first transmission on.
     pub sequence: u64,
     /// Bytes on the air.
     pub bytes: u32,
     /// Transmissions so far.
     pub tries: u32,
-    /// When it left the queue above the radio.
-    pub pulled: SimTime,
+    /// Air that the host expects it to need, while firmware holds it.
+    pub estimate: Span,
+}
+
+impl Mpdu {
+    /// A frame of one packet with `overhead` bytes around it.
+    pub fn new(packet: Box<Packet>, overhead: u32) -> Self {
+        let bytes = packet.ip_length + overhead;
+        Mpdu { packet, more: Vec::new(), sequence: 0, bytes, tries: 0, estimate: Span::ZERO }
+    }
+
+    /// Its length with `packet` in it, too.
+    pub fn bytes_with(&self, packet: &Packet) -> u32 {
+        let first = if self.more.is_empty() { SUBFRAME_HEADER } else { 0 };
+        self.bytes + first + self.padding() + SUBFRAME_HEADER + LLC + packet.ip_length
+    }
+
+    /// Puts `packet` into it, too.
+    pub fn append(&mut self, packet: Box<Packet>) {
+        self.bytes = self.bytes_with(&packet);
+        self.more.push(packet);
+    }
+
+    /// Packets in it.
+    pub fn packets(&self) -> usize {
+        1 + self.more.len()
+    }
+
+    /// Bytes of its IP packets.
+    pub fn ip_bytes(&self) -> u32 {
+        self.packet.ip_length + self.more.iter().map(|packet| packet.ip_length).sum::<u32>()
+    }
+
+    /// Its packets are no longer charged to their sockets; whom to credit is appended to `credits`,
+    /// one entry for neighbours of one socket.
+    pub fn uncharge(&mut self, credits: &mut Vec<(SocketId, u32)>) {
+        for packet in std::iter::once(&mut self.packet).chain(&mut self.more) {
+            if packet.charged {
+                packet.charged = false;
+                match credits.last_mut() {
+                    Some((socket, truesize)) if *socket == packet.from => *truesize += packet.truesize,
+                    _ => credits.push((packet.from, packet.truesize)),
+                }
+            }
+        }
+    }
+
+    /// What follows the last packet if another one comes.
+    fn padding(&self) -> u32 {
+        let last = self.more.last().unwrap_or(&self.packet);
+        (SUBFRAME_HEADER + LLC + last.ip_length).next_multiple_of(4)
+            - (SUBFRAME_HEADER + LLC + last.ip_length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::packet;
+
+    #[test]
+    fn two_full_packets_are_an_mpdu_of_3076_bytes() {
+        let mut frame = Mpdu::new(packet(1500), MPDU_OVERHEAD);
+        assert_eq!(frame.bytes, 1538);
+        frame.append(packet(1500));
+        assert_eq!((frame.bytes, frame.packets(), frame.ip_bytes()), (3076, 2, 3000));
+        frame.append(packet(1500));
+        assert_eq!(frame.bytes, 3076 + 2 + 1522);
+    }
 }

@@ -11,12 +11,16 @@
 
 pub mod aggregate;
 pub mod airtime;
+mod beacon;
 pub mod block_ack;
 pub mod cell;
 pub mod contend;
 pub mod driver;
 pub mod frame;
+pub mod loss;
+pub mod medium;
 pub mod phy;
+pub mod rate;
 pub mod station;
 pub mod station_queues;
 #[cfg(test)]
@@ -25,7 +29,10 @@ mod testing;
 pub use cell::{Cell, CellSettings, Outcome, Ppdu, Studio};
 pub use contend::{AccessCategory, Edca};
 pub use driver::Profile;
+pub use loss::{CentiDecibels, Loss};
+pub use medium::Hearing;
 pub use phy::{Band, Mode};
+pub use rate::RateControl;
 pub use station::{Link, Station};
 
 /// Packets on their way to a host, in order.

@@ -66,6 +66,36 @@ impl Band {
     }
 }
 
+/// A rate of before 802.11n: of control frames, beacons and broadcasts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LegacyRate {
+    /// 802.11a/g, by the bits of one symbol of 4 µs: 24 is 6 Mbit/s, 216 is 54 Mbit/s. [ieee80211-2016 table 17-4]
+    Ofdm(u32),
+    /// 802.11b with the long preamble, in units of 100 kbit/s: 10, 20, 55 or 110. [ieee80211-2016 §16.3.4]
+    Dsss(u32),
+}
+
+impl LegacyRate {
+    /// The rate of so many bits per second, if there is one in `band`.
+    pub fn of(bits_per_sec: u64, band: Band) -> Option<Self> {
+        match u32::try_from(bits_per_sec / 100_000).ok()? {
+            dsss @ (10 | 20 | 55 | 110) => (band == Band::Ghz2).then_some(LegacyRate::Dsss(dsss)),
+            ofdm @ (60 | 90 | 120 | 180 | 240 | 360 | 480 | 540) => Some(LegacyRate::Ofdm(ofdm * 4 / 10)),
+            _ => None,
+        }
+    }
+
+    /// How long a frame of `bytes` lasts.
+    pub fn frame(self, bytes: u32, band: Band) -> Span {
+        match self {
+            LegacyRate::Ofdm(bits) => band.legacy_frame(bytes, bits),
+            LegacyRate::Dsss(rate) => {
+                Span::from_micros(192 + (80 * u64::from(bytes)).div_ceil(u64::from(rate)))
+            }
+        }
+    }
+}
+
 /// Generation of the PHY.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
@@ -150,6 +180,21 @@ impl Mode {
     /// Bits per second, as printed on boxes.
     pub fn bits_per_sec(&self) -> u64 {
         self.bits_per_symbol * 1_000_000_000 / self.symbol_nanos()
+    }
+
+    /// Generation of the PHY.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Spatial streams.
+    pub fn streams(&self) -> u32 {
+        self.streams
+    }
+
+    /// Index within one stream.
+    pub fn mcs(&self) -> u32 {
+        self.mcs
     }
 
     /// Bits of data in one symbol (`N_dbps`).

@@ -8,44 +8,58 @@
 
 use std::collections::VecDeque;
 
+use rand_core::Rng;
 use tailback_packet::{DropReason, Packet, SocketId};
 use tailback_qdisc::Desk;
 use tailback_units::{SimTime, Span};
 
 use crate::aggregate::{Aggregate, Builder, ClosedBy};
 use crate::airtime::AirtimeScheduler;
+use crate::beacon::Beacon;
 use crate::block_ack::{Originator, Recipient};
 use crate::contend::{AccessCategory, Contender, Edca};
-use crate::driver::{AIRTIME_USE_RX, AIRTIME_USE_TX, Above, Below, Profile};
+use crate::driver::{
+    AIRTIME_USE_RX, AIRTIME_USE_TX, Above, AirtimeLimits, Amsdu, Below, Profile, RateControlIn,
+};
 use crate::frame::Mpdu;
-use crate::phy::{Band, Mode};
+use crate::loss::Loss;
+use crate::medium::{CarrierSense, Sensed};
+use crate::phy::{Band, LegacyRate, Mode};
+use crate::rate::RateControl;
 use crate::station_queues::StationQueues;
 use crate::{PacketBoxes, StationId};
 
 /// Access categories.
-const CATEGORIES: usize = AccessCategory::ALL.len();
+pub(crate) const CATEGORIES: usize = AccessCategory::ALL.len();
 
 /// How a station reaches another.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Link {
     /// How its data is sent.
-    pub mode: Mode,
-    /// Chance that an MPDU is lost, as a fraction of 2³².
-    pub loss: u32,
+    pub rates: RateControl,
+    /// What of it is lost.
+    pub loss: Loss,
 }
 
 /// A radio.
 pub struct Station {
     pub(crate) profile: Profile,
     pub(crate) contenders: [Contender; CATEGORIES],
+    pub(crate) beacon: Option<Beacon>,
+    pub(crate) sense: CarrierSense,
+    /// What it has on the air: a category, or a beacon.
+    pub(crate) sending: Option<usize>,
     band: Band,
     /// Bytes that each MPDU has beside its IP packet.
     overhead: u32,
     queues: Option<StationQueues>,
     lanes: [Lane; CATEGORIES],
     links: Vec<Option<Link>>,
-    /// Frames that firmware holds, of all lanes.
+    /// Packets that firmware holds, of all lanes, and the air that they may need.
     in_firmware: u32,
+    pending: Span,
+    /// Lists of frames to be used again.
+    spare: Vec<VecDeque<Mpdu>>,
 }
 
 /// What one access category of a radio has to send.
@@ -66,8 +80,8 @@ struct Session {
     recipient: Recipient,
     /// Frames in firmware that are not on the air.
     firmware: VecDeque<Mpdu>,
-    /// Bytes of frames that firmware holds, until their status is known.
-    firmware_bytes: u64,
+    /// Air that the packets in firmware may need, until their status is known.
+    pending: Span,
 }
 
 /// What became of the frames of an aggregate.
@@ -75,6 +89,8 @@ struct Session {
 pub struct Status {
     /// Those that were acknowledged.
     pub acknowledged: Vec<Acknowledged>,
+    /// The sockets to credit, and with how much truesize.
+    pub credits: Vec<(SocketId, u32)>,
 }
 
 /// A frame that was acknowledged.
@@ -82,10 +98,17 @@ pub struct Status {
 pub struct Acknowledged {
     /// Its sequence number.
     pub sequence: u64,
-    /// Its length.
-    pub bytes: u32,
-    /// The socket to credit, and with how much truesize.
-    pub credit: Option<(SocketId, u32)>,
+    /// Packets in it.
+    pub packets: u32,
+    /// Air it was expected to need.
+    pub estimate: Span,
+}
+
+impl Acknowledged {
+    /// What is to be remembered of a frame.
+    pub fn of(frame: &Mpdu) -> Self {
+        Acknowledged { sequence: frame.sequence, packets: frame.packets() as u32, estimate: frame.estimate }
+    }
 }
 
 impl Station {
@@ -111,12 +134,47 @@ impl Station {
         Station {
             profile,
             contenders: edca.map(|edca| Contender::new(edca, band)),
+            beacon: None,
+            sense: CarrierSense::default(),
+            sending: None,
             band,
             overhead,
             queues,
             lanes: std::array::from_fn(|_| lane()),
             links,
             in_firmware: 0,
+            pending: Span::ZERO,
+            spare: Vec::new(),
+        }
+    }
+
+    /// It sends beacons, the first one at `first`.
+    pub fn with_beacons(mut self, rate: LegacyRate, first: SimTime) -> Self {
+        self.beacon = Some(Beacon::new(rate, self.band, first));
+        self
+    }
+
+    /// All that contend for it.
+    pub(crate) fn all_contenders(&self) -> impl Iterator<Item = &Contender> {
+        self.contenders.iter().chain(self.beacon.as_ref().map(|beacon| &beacon.contender))
+    }
+
+    /// The medium has become busy: who is not sending stops counting.
+    pub(crate) fn defer(&mut self, now: SimTime, draws: &mut dyn Rng) {
+        for (category, contender) in self.contenders.iter_mut().enumerate() {
+            if self.sending != Some(category) {
+                contender.medium_busy(now, draws);
+            }
+        }
+    }
+
+    /// An exchange that it deferred to is over.
+    pub(crate) fn released(&mut self, sensed: Sensed, now: SimTime) {
+        let Some(extra) = self.sense.end(sensed, self.band) else { return };
+        let beacon = self.beacon.as_mut().map(|beacon| &mut beacon.contender);
+        for contender in self.contenders.iter_mut().chain(beacon) {
+            let aifs = contender.edca().aifs(self.band);
+            contender.medium_idle(now + extra + aifs);
         }
     }
 
@@ -128,62 +186,79 @@ impl Station {
         }
     }
 
-    /// A packet of the host for another station.
-    pub fn transmit(&mut self, to: StationId, packet: Box<Packet>, desk: &mut Desk<'_>) {
+    /// A packet of the host for another station. Returns its access category.
+    pub fn transmit(&mut self, to: StationId, packet: Box<Packet>, desk: &mut Desk<'_>) -> usize {
         let category = AccessCategory::of_tos(packet.tos).index();
         match &mut self.queues {
             Some(queues) => {
                 queues.enqueue(queue_number(to, category), packet, desk);
                 self.lanes[category].turns.activate(to.0);
             }
-            None => self.hand_to_firmware(category, to, packet, desk.now),
+            None => self.hand_to_firmware(category, to, packet),
         }
         self.pull(category, desk);
+        category
     }
 
     /// Something waits for the air in this category.
     pub fn has_frames(&self, category: usize) -> bool {
-        !self.lanes[category].hardware.is_empty()
+        self.lanes.get(category).is_some_and(|lane| !lane.hardware.is_empty())
     }
 
     /// What is sent when the medium is won.
-    pub fn head(&mut self, category: usize) -> Option<&mut Aggregate> {
+    pub(crate) fn head(&mut self, category: usize) -> Option<&mut Aggregate> {
         self.lanes[category].hardware.front_mut()
+    }
+
+    /// What it would send next is announced by RTS.
+    pub(crate) fn announces(&mut self, category: usize) -> bool {
+        let Some(threshold) = self.profile.rts_threshold else { return false };
+        self.head(category).is_some_and(|aggregate| aggregate.bytes > threshold)
+    }
+
+    /// The chance that an MPDU towards `to` is lost, as a fraction of 2³².
+    #[inline]
+    pub(crate) fn loss(&self, to: StationId, mode: &Mode, bytes: u32) -> u32 {
+        self.links[to.index()].as_ref().map_or(0, |link| link.loss.of(mode, bytes))
     }
 
     /// The aggregate on the air has no answer; true if it is given up, and its frames go back to be aggregated anew.
     pub fn unanswered(&mut self, category: usize, now: SimTime) -> bool {
-        let tries = self.profile.hardware_tries;
+        let (tries, band) = (self.profile.hardware_tries, self.band);
         let Some(aggregate) = self.lanes[category].hardware.front_mut() else { return false };
-        aggregate.failures += 1;
+        aggregate.failed(band);
         aggregate.at_head = now;
         aggregate.failures >= tries
     }
 
     /// The status of the aggregate on the air is known: its frames are settled or sent again, the slot is filled.
-    /// `delivered`: what the receiver has acknowledged. Returns the oldest number outstanding with that station.
+    /// Returns the oldest number outstanding with that station.
     pub fn complete(
         &mut self,
         category: usize,
         status: &Status,
         desk: &mut Desk<'_>,
     ) -> Option<(StationId, u64)> {
-        let aggregate = self.lanes[category].hardware.pop_front()?;
-        let (to, tries) = (aggregate.to, aggregate.failures + 1);
-        let airtime = aggregate.duration * u64::from(tries);
+        let mut aggregate = self.lanes[category].hardware.pop_front()?;
+        let (to, answered) = (aggregate.to, u32::from(!status.acknowledged.is_empty()));
+        let tries = aggregate.failures + answered;
+        let airtime = aggregate.used + aggregate.duration * u64::from(answered);
+        self.report(&aggregate, status);
         let mut start = 0;
-        for &Acknowledged { sequence, bytes, .. } in &status.acknowledged {
-            start = self.settle(category, to, sequence, bytes);
+        for settled in &status.acknowledged {
+            start = self.settle(category, to, settled);
         }
-        for mut frame in aggregate.frames {
+        while let Some(mut frame) = aggregate.frames.pop_front() {
             frame.tries += tries;
             if frame.tries < self.profile.frame_tries {
                 self.send_again(category, to, frame);
             } else {
-                start = self.settle(category, to, frame.sequence, frame.bytes);
-                desk.refuse(frame.packet, DropReason::RetryLimit);
+                start = self.settle(category, to, &Acknowledged::of(&frame));
+                let packets = std::iter::once(frame.packet).chain(frame.more);
+                packets.for_each(|packet| desk.refuse(packet, DropReason::RetryLimit));
             }
         }
+        self.spare.push(aggregate.frames);
         if self.profile.airtime_flags & AIRTIME_USE_TX != 0 {
             self.lanes[category].turns.charge(to.0, airtime);
         }
@@ -191,23 +266,49 @@ impl Station {
             self.lanes[category].turns.activate(to.0);
         }
         self.turn_in_firmware(category, to);
-        self.pull(category, desk);
+        self.pull_what_fits(category, desk);
         if let Some(next) = self.lanes[category].hardware.front_mut() {
             next.at_head = desk.now;
         }
         Some((to, start))
     }
 
-    /// A frame came from another station; what can be passed up is appended to `up`.
+    /// The rate control learns what became of an aggregate.
+    fn report(&mut self, aggregate: &Aggregate, status: &Status) {
+        let acknowledged = status.acknowledged.len() as u32;
+        let sent = acknowledged + aggregate.frames.len() as u32;
+        let failures = aggregate.failures - u32::from(acknowledged == 0);
+        if let Some(link) = self.links[aggregate.to.index()].as_mut() {
+            link.rates.report(&aggregate.chain, failures, sent, acknowledged);
+        }
+    }
+
+    /// A frame came from another station; what can be passed up is appended to `up`. What comes too late is returned.
+    #[inline]
     pub fn receive(
         &mut self,
         category: usize,
         from: StationId,
-        frame: (u64, Box<Packet>),
+        frame: (Mpdu, SimTime),
         up: &mut PacketBoxes,
-    ) {
-        let recipient = &mut self.lanes[category].sessions[from.index()].recipient;
-        recipient.take(frame.0, frame.1, up);
+    ) -> Option<Mpdu> {
+        self.lanes[category].sessions[from.index()].recipient.take(frame.0, frame.1, up)
+    }
+
+    /// When the reorder buffer of a session has waited long enough for a hole.
+    pub(crate) fn reordering_until(&self, category: usize, from: StationId) -> Option<SimTime> {
+        self.lanes[category].sessions[from.index()].recipient.overdue_at()
+    }
+
+    /// Reorder buffers that have waited long enough pass up what they hold. Returns when the next one will have.
+    pub(crate) fn release_overdue(&mut self, now: SimTime, up: &mut PacketBoxes) -> SimTime {
+        let sessions = self.lanes.iter_mut().flat_map(|lane| &mut lane.sessions);
+        let recipients = sessions.map(|session| &mut session.recipient);
+        let released = recipients.filter_map(|recipient| {
+            recipient.release_overdue(now, up);
+            recipient.overdue_at()
+        });
+        released.min().unwrap_or(SimTime::NEVER)
     }
 
     /// Another station will not send again what is below `start`.
@@ -227,6 +328,13 @@ impl Station {
         self.links[to.index()].as_ref()
     }
 
+    /// What is lost towards `to` changes.
+    pub fn set_loss(&mut self, to: StationId, loss: Loss) {
+        if let Some(link) = self.links[to.index()].as_mut() {
+            link.loss = loss;
+        }
+    }
+
     /// Packets that wait in the host for the air, above the hardware.
     pub fn queued(&self) -> u32 {
         self.queues.as_ref().map_or(self.in_firmware, StationQueues::packets)
@@ -236,7 +344,8 @@ impl Station {
     pub fn packets(&self) -> usize {
         let lane = |lane: &Lane| -> usize {
             let sessions: usize = lane.sessions.iter().map(Session::packets).sum();
-            sessions + lane.hardware.iter().map(|aggregate| aggregate.frames.len()).sum::<usize>()
+            let frames = lane.hardware.iter().flat_map(|aggregate| &aggregate.frames);
+            sessions + frames.map(Mpdu::packets).sum::<usize>()
         };
         self.queues.as_ref().map_or(0, |queues| queues.packets() as usize)
             + self.lanes.iter().map(lane).sum::<usize>()
@@ -246,6 +355,14 @@ impl Station {
     fn has_more(&self, category: usize, to: StationId) -> bool {
         let above = self.queues.as_ref().map_or(0, |queues| queues.packets_of(queue_number(to, category)));
         above > 0 || self.lanes[category].sessions[to.index()].originator.waiting() > 0
+    }
+
+    /// Room has come free below. What firmware holds is limited over all categories.
+    fn pull_what_fits(&mut self, category: usize, desk: &mut Desk<'_>) {
+        match self.profile.below {
+            Below::Slots(_) => self.pull(category, desk),
+            Below::Firmware { .. } => (0..CATEGORIES).for_each(|category| self.pull(category, desk)),
+        }
     }
 
     /// Moves packets from above to where there is room below.
@@ -260,16 +377,20 @@ impl Station {
     }
 
     fn fill_slots(&mut self, category: usize, slots: u32, desk: &mut Desk<'_>) {
+        if self.lanes[category].hardware.len() >= slots as usize {
+            return;
+        }
         let Some(mut queues) = self.queues.take() else { return };
         while self.lanes[category].hardware.len() < slots as usize {
             let Some(turn) = self.lanes[category].turns.take_turn() else { break };
             let to = StationId(turn);
             let number = queue_number(to, category);
+            self.expect(&mut queues, number, to);
             let now = desk.now;
             let formed = self.form(
                 category,
                 to,
-                &mut |_, overhead| mpdu(queues.dequeue(number, desk)?, overhead, now),
+                &mut |_, overhead| Some(Mpdu::new(queues.dequeue(number, desk)?, overhead)),
                 now,
             );
             // A station whose window is full comes back when frames of it are settled.
@@ -284,18 +405,35 @@ impl Station {
         self.queues = Some(queues);
     }
 
-    fn fill_firmware(&mut self, category: usize, frames: u32, airtime: Option<Span>, desk: &mut Desk<'_>) {
+    /// The host knows what its rate control expects of a station.
+    fn expect(&self, queues: &mut StationQueues, number: u16, to: StationId) {
+        if self.profile.rate_control == RateControlIn::Host
+            && let Some(link) = &self.links[to.index()]
+        {
+            let stations = self.links.iter().flatten().count() as u64;
+            queues.expect(number, link.rates.expected_throughput(), stations);
+        }
+    }
+
+    fn fill_firmware(
+        &mut self,
+        category: usize,
+        frames: u32,
+        airtime: Option<AirtimeLimits>,
+        desk: &mut Desk<'_>,
+    ) {
         let Some(mut queues) = self.queues.take() else { return };
         let mut full = Vec::new();
         while self.in_firmware < frames {
             let Some(turn) = self.lanes[category].turns.take_turn() else { break };
             let to = StationId(turn);
-            if airtime.is_some_and(|most| self.firmware_airtime(category, to) >= most) {
+            let pending = self.lanes[category].sessions[to.index()].pending;
+            if airtime.is_some_and(|limits| limits.refuse(pending, self.pending)) {
                 full.push(turn);
                 continue;
             }
             if let Some(packet) = queues.dequeue(queue_number(to, category), desk) {
-                self.hand_to_firmware(category, to, packet, desk.now);
+                self.hand_to_firmware(category, to, packet);
             }
             if queues.packets_of(queue_number(to, category)) > 0 {
                 self.lanes[category].turns.served(turn);
@@ -305,11 +443,14 @@ impl Station {
         self.queues = Some(queues);
     }
 
-    fn hand_to_firmware(&mut self, category: usize, to: StationId, packet: Box<Packet>, now: SimTime) {
+    fn hand_to_firmware(&mut self, category: usize, to: StationId, packet: Box<Packet>) {
+        let mut frame = Mpdu::new(packet, self.overhead);
+        let rate = self.links[to.index()].as_ref().map_or(1, |link| link.rates.usual().bits_per_sec());
+        frame.estimate = Span::from_nanos(8 * u64::from(frame.bytes) * 1_000_000_000 / rate);
         let lane = &mut self.lanes[category];
         let session = &mut lane.sessions[to.index()];
-        let Some(frame) = mpdu(packet, self.overhead, now) else { return };
-        session.firmware_bytes += u64::from(frame.bytes);
+        session.pending += frame.estimate;
+        self.pending += frame.estimate;
         session.firmware.push_back(frame);
         self.in_firmware += 1;
         self.turn_in_firmware(category, to);
@@ -325,23 +466,18 @@ impl Station {
     }
 
     fn form_in_firmware(&mut self, category: usize, slots: u32, now: SimTime) {
+        let amsdu = self.profile.amsdu;
         while self.lanes[category].hardware.len() < slots as usize {
             let Some(turn) = self.lanes[category].firmware_turns.pop_front() else { break };
             let to = StationId(turn);
-            let formed = self.form(category, to, &mut |session, _| session.firmware.pop_front(), now);
+            let source = &mut |session: &mut Session, _| next_of_firmware(&mut session.firmware, amsdu);
             // A station whose window is full comes back when frames of it are settled.
-            let Some(aggregate) = formed else { continue };
+            let Some(aggregate) = self.form(category, to, source, now) else { continue };
             if !self.lanes[category].sessions[to.index()].is_idle() {
                 self.lanes[category].firmware_turns.push_back(turn);
             }
             self.lanes[category].hardware.push_back(aggregate);
         }
-    }
-
-    fn firmware_airtime(&self, category: usize, to: StationId) -> Span {
-        let bits = 8 * self.lanes[category].sessions[to.index()].firmware_bytes;
-        let rate = self.links[to.index()].map_or(1, |link| link.mode.bits_per_sec());
-        Span::from_nanos(bits * 1_000_000_000 / rate)
     }
 
     /// An aggregate for `to`: frames to be sent again, then new ones from `source`.
@@ -352,14 +488,18 @@ impl Station {
         source: &mut dyn FnMut(&mut Session, u32) -> Option<Mpdu>,
         now: SimTime,
     ) -> Option<Aggregate> {
-        let link = self.links[to.index()]?;
+        let chain = self.links[to.index()].as_mut()?.rates.chain(now, self.profile.hardware_tries);
         let mut limits = self.profile.limits;
         let txop = self.contenders[category].edca().txop;
         if !txop.is_zero() {
             limits.duration = limits.duration.min(txop);
         }
+        if chain.probes {
+            limits.frames = 1;
+        }
         let session = &mut self.lanes[category].sessions[to.index()];
-        let mut builder = Builder::new(&limits, &link.mode, self.band);
+        let frames = self.spare.pop().unwrap_or_default();
+        let mut builder = Builder::new(limits, chain, self.band, frames);
         let closed_by = loop {
             if builder.len() >= limits.frames as usize {
                 break ClosedBy::FrameLimit;
@@ -368,7 +508,10 @@ impl Station {
                 Some(frame) => frame,
                 None if !session.originator.window_open() => break ClosedBy::Window,
                 None => match source(session, self.overhead) {
-                    Some(frame) => Mpdu { sequence: session.originator.number(), ..frame },
+                    Some(mut frame) => {
+                        frame.sequence = session.originator.number();
+                        frame
+                    }
                     None => break ClosedBy::EmptyQueue,
                 },
             };
@@ -378,9 +521,13 @@ impl Station {
             }
             builder.push(frame);
         };
-        let mut aggregate = builder.close(to, closed_by)?;
-        aggregate.at_head = now;
-        Some(aggregate)
+        match builder.close(to, closed_by) {
+            Ok(aggregate) => Some(Aggregate { at_head: now, ..aggregate }),
+            Err(frames) => {
+                self.spare.push(frames);
+                None
+            }
+        }
     }
 
     fn send_again(&mut self, category: usize, to: StationId, frame: Mpdu) {
@@ -395,13 +542,14 @@ impl Station {
         }
     }
 
-    fn settle(&mut self, category: usize, to: StationId, sequence: u64, bytes: u32) -> u64 {
+    fn settle(&mut self, category: usize, to: StationId, settled: &Acknowledged) -> u64 {
         let session = &mut self.lanes[category].sessions[to.index()];
         if matches!(self.profile.below, Below::Firmware { .. }) {
-            session.firmware_bytes -= u64::from(bytes);
-            self.in_firmware -= 1;
+            session.pending = session.pending.saturating_sub(settled.estimate);
+            self.pending = self.pending.saturating_sub(settled.estimate);
+            self.in_firmware -= settled.packets;
         }
-        session.originator.settle(sequence)
+        session.originator.settle(settled.sequence)
     }
 }
 
@@ -411,13 +559,24 @@ impl Session {
     }
 
     fn packets(&self) -> usize {
-        self.firmware.len() + self.originator.waiting() + self.recipient.held()
+        let firmware: usize = self.firmware.iter().map(Mpdu::packets).sum();
+        firmware + self.originator.waiting_packets() + self.recipient.held()
     }
 }
 
-fn mpdu(packet: Box<Packet>, overhead: u32, now: SimTime) -> Option<Mpdu> {
-    let bytes = packet.ip_length + overhead;
-    Some(Mpdu { packet, sequence: 0, bytes, tries: 0, pulled: now })
+/// The next frame of those in firmware, as many packets as fit one A-MSDU.
+fn next_of_firmware(frames: &mut VecDeque<Mpdu>, amsdu: Option<Amsdu>) -> Option<Mpdu> {
+    let mut frame = frames.pop_front()?;
+    let Some(amsdu) = amsdu else { return Some(frame) };
+    while frame.packets() < amsdu.packets as usize
+        && let Some(next) = frames.front()
+        && frame.bytes_with(&next.packet) <= amsdu.bytes
+        && let Some(next) = frames.pop_front()
+    {
+        frame.estimate += next.estimate;
+        frame.append(next.packet);
+    }
+    Some(frame)
 }
 
 fn queue_number(to: StationId, category: usize) -> u16 {

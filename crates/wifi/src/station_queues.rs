@@ -5,9 +5,10 @@
 //! dequeue:  DRR++ with quantum 300 among the flows of that queue, CoDel on the one served
 //! over 8192 packets or the memory limit: the longest flow of the radio loses half its packets, at most 32
 //! ```
-//! CoDel: target 20 ms, interval 100 ms, ECN on; a flow is exempt only if nothing remains behind the packet examined.
-//! [linux-6.12 net/mac80211/tx.c ieee80211_txq_enqueue, include/net/fq_impl.h] The law and the round robin are those
-//! of the qdiscs. Deviation: the lengths counted are those of Ethernet frames.
+//! CoDel: target 20 ms, interval 100 ms, ECN on; towards a station with an expected throughput below 6 Mbit/s times the
+//! number of stations 50 ms, 300 ms, ECN off. A flow is exempt only if nothing remains behind the packet examined.
+//! [linux-6.12 net/mac80211/tx.c ieee80211_txq_enqueue, sta_info.c sta_update_codel_params, include/net/fq_impl.h] The
+//! law and the round robin are those of the qdiscs. Deviation: the lengths counted are those of Ethernet frames.
 
 use tailback_packet::{DropReason, Ecn, Packet};
 use tailback_qdisc::Desk;
@@ -23,6 +24,8 @@ const FLOWS: u32 = 4096;
 const QUANTUM: u32 = 300;
 /// Most packets that one over-limit event drops.
 const DROP_BATCH: u32 = 32;
+/// Bits per second for each station of the radio below which a station is a slow one.
+const SLOW: u64 = 6_000_000;
 /// Nobody's flow.
 const UNOWNED: u16 = u16::MAX;
 
@@ -45,7 +48,6 @@ impl QueueLimits {
 /// The queues of one radio.
 pub struct StationQueues {
     limits: QueueLimits,
-    codel: CodelSettings,
     flows: FlowQueues,
     states: Vec<Codel>,
     owners: Vec<u16>,
@@ -58,6 +60,21 @@ pub struct StationQueues {
 struct StationQueue {
     turns: RoundRobin,
     packets: u32,
+    codel: CodelSettings,
+}
+
+/// How fast a station is.
+enum Pace {
+    Usual,
+    Slow,
+}
+
+fn patient(pace: Pace) -> CodelSettings {
+    let (target_ms, interval_ms, ecn) = match pace {
+        Pace::Usual => (20, 100, true),
+        Pace::Slow => (50, 300, false),
+    };
+    CodelSettings::new(Span::from_millis(target_ms), Span::from_millis(interval_ms), 0).with_ecn(ecn)
 }
 
 impl StationQueues {
@@ -66,7 +83,6 @@ impl StationQueues {
         let flows = FLOWS + u32::try_from(queues).unwrap_or(0);
         StationQueues {
             limits,
-            codel: CodelSettings::new(Span::from_millis(20), Span::from_millis(100), 0).with_ecn(true),
             flows: FlowQueues::new(flows),
             states: vec![Codel::default(); flows as usize],
             owners: vec![UNOWNED; flows as usize],
@@ -86,11 +102,23 @@ impl StationQueues {
         self.flows.push(flow, packet);
         let all = FLOWS + self.queues.len() as u32;
         let state = self.queues[usize::from(queue)].get_or_insert_with(|| {
-            Box::new(StationQueue { turns: RoundRobin::new(all, QUANTUM), packets: 0 })
+            Box::new(StationQueue {
+                turns: RoundRobin::new(all, QUANTUM),
+                packets: 0,
+                codel: patient(Pace::Usual),
+            })
         });
         state.packets += 1;
         state.turns.join(flow);
         self.shrink(desk);
+    }
+
+    /// What can be expected of a station, and how many there are, decide how patient CoDel is with it.
+    pub fn expect(&mut self, queue: u16, bits_per_sec: u64, stations: u64) {
+        let slow = bits_per_sec > 0 && bits_per_sec < SLOW * stations;
+        if let Some(state) = self.queues[usize::from(queue)].as_mut() {
+            state.codel = patient(if slow { Pace::Slow } else { Pace::Usual });
+        }
     }
 
     /// The next packet of `queue`.
@@ -121,7 +149,7 @@ impl StationQueues {
     /// The head of `flow` after CoDel has dropped what it wants to.
     fn judged(&mut self, queue: u16, flow: u32, desk: &mut Desk<'_>) -> Option<Box<Packet>> {
         let mut law = std::mem::take(&mut self.states[flow as usize]);
-        let settings = self.codel;
+        let settings = self.queues[usize::from(queue)].as_ref()?.codel;
         let mut dequeue = law.dequeue(&settings, desk.now);
         let passed = loop {
             let Some(mut packet) = self.take(queue, flow) else {

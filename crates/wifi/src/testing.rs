@@ -34,5 +34,5 @@ pub(crate) fn packet(ip_length: u32) -> Box<Packet> {
 
 /// A frame of `bytes` on the air.
 pub(crate) fn mpdu(bytes: u32) -> Mpdu {
-    Mpdu { packet: packet(bytes - 38), sequence: 0, bytes, tries: 0, pulled: SimTime::ZERO }
+    Mpdu::new(packet(bytes - 38), 38)
 }

@@ -116,11 +116,11 @@ impl<'a> Builder<'a> {
     /// Puts the radios of each cell on their channel, and their devices on these radios.
     fn add_channels(&mut self) -> Result<(), BuildError> {
         let mut link = self.scenario.links.len();
-        for (index, cell) in self.scenario.cells.iter().enumerate() {
-            let channel = radio::channel(cell, index, &mut self.streams)?;
+        self.world.stage.channels = radio::channels(self.scenario, &mut self.streams)?;
+        for (cell, berth) in self.scenario.cells.iter().zip(radio::berths(self.scenario)) {
             for place in 0..cell.stations.len() {
                 for end in 0..2 {
-                    let radio = Radio::of(index, place, end);
+                    let radio = Radio::of(berth, place, end);
                     let device = &mut self.world.devices[DeviceId::of(link, end).index()];
                     device.radio = Some(radio);
                     // A radio takes no skb of several segments: the kernel cuts it before the driver sees it.
@@ -128,7 +128,6 @@ impl<'a> Builder<'a> {
                 }
                 link += 1;
             }
-            self.world.stage.channels.push(channel);
         }
         Ok(())
     }

@@ -178,12 +178,41 @@ pub struct Cell {
     pub stations: Vec<Radio>,
     /// `2.4GHz` or `5GHz`.
     pub band: String,
-    /// Every PPDU is announced by RTS and CTS.
+    /// Cells that give the same name share the air.
+    #[serde(default)]
+    pub channel: Option<String>,
+    /// Pairs of hosts on this channel that do not hear each other.
+    #[serde(default)]
+    pub hidden: Vec<[u16; 2]>,
+    /// Every PPDU is announced by RTS and CTS, whatever the drivers say.
     pub rts: bool,
+    /// Rate of the beacons; none without it.
+    #[serde(default)]
+    pub beacon_bps: Option<u64>,
+    /// Contention parameters of the access point, of voice, video, best effort and background.
+    #[serde(default)]
+    pub access_point_edca: Option<[Edca; 4]>,
+    /// Those of the stations.
+    #[serde(default)]
+    pub station_edca: Option<[Edca; 4]>,
     /// Bytes that an MPDU has beside its IP packet.
     pub mpdu_overhead: u32,
     /// The driver of the access point.
     pub driver: Driver,
+}
+
+/// How one access category contends.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Edca {
+    /// Slots after SIFS.
+    pub aifsn: u32,
+    /// Smallest contention window, a power of two less one.
+    pub cw_min: u32,
+    /// Largest contention window.
+    pub cw_max: u32,
+    /// Longest use of the medium per access; 0: one exchange.
+    pub txop_ns: u64,
 }
 
 /// One station of a cell.
@@ -192,12 +221,22 @@ pub struct Cell {
 pub struct Radio {
     /// Its host.
     pub host: u16,
-    /// How data is sent between it and the access point, in both directions.
+    /// How data is sent between it and the access point, in both directions; with rate control the most it may use.
     pub mode: Mode,
-    /// MPDUs lost, of a million.
+    /// `fixed` or `minstrel`.
+    #[serde(default = "fixed")]
+    pub rate: String,
+    /// MPDUs lost, of a million, in each mode.
     pub loss_ppm: u32,
+    /// Signal over noise in hundredths of a decibel, which decides what is lost in which mode; none: nothing is.
+    #[serde(default)]
+    pub snr_cdb: Option<i32>,
     /// Its driver.
     pub driver: Driver,
+}
+
+fn fixed() -> String {
+    "fixed".to_owned()
 }
 
 /// Format, width, streams, modulation and guard interval of a PPDU.

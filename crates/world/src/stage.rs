@@ -32,6 +32,8 @@ pub(crate) struct Stage {
     pub(crate) segmented: Vec<(SocketId, u32)>,
     /// The Wi-Fi cells.
     pub(crate) channels: Vec<Channel>,
+    /// What has just come out of a cell.
+    pub(crate) outcomes: Vec<tailback_wifi::Outcome>,
     /// What a discipline has just dropped: its desk.
     pub(crate) dropped: Vec<(Box<Packet>, DropReason)>,
     /// Copies that a discipline has just made.
@@ -53,6 +55,7 @@ impl Stage {
             boxes: Vec::new(),
             segmented: Vec::new(),
             channels: Vec::new(),
+            outcomes: Vec::new(),
             dropped: Vec::new(),
             copies: Vec::new(),
             ledger: Ledger::default(),

@@ -10,6 +10,10 @@ from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Keys, Wifi
 from tailback.scenario.wifi import ACCESS_POINT, STANDARDS, mcs_problem
 
+#: Mbit/s of 802.11a/g, and of 802.11b.
+LEGACY_MBIT = (6, 9, 12, 18, 24, 36, 48, 54)
+DSSS_MBIT = (1, 2, 5.5, 11)
+
 #: MHz of the widest channel at 2.4 GHz.
 WIDEST_24 = 40
 
@@ -23,6 +27,10 @@ def problems(keys: Keys) -> Iterator[Problem]:
             yield from _streams(loc, cell)
             yield from _named_in_cell((*loc, "driver"), cell.driver.by_host, [ACCESS_POINT, cell.wifi.ap], cell)
             yield from _station_modes(loc, cell)
+            yield from _by_station(loc, cell)
+            yield from _signal(loc, cell)
+            yield from _hidden(loc, cell, keys)
+            yield from _beacons(loc, cell)
 
 
 def _channel(loc: Loc, cell: Wifi) -> Iterator[Problem]:
@@ -40,7 +48,9 @@ def _channel(loc: Loc, cell: Wifi) -> Iterator[Problem]:
 
 
 def _streams(loc: Loc, cell: Wifi) -> Iterator[Problem]:
-    if cell.streams is None and not STANDARDS[cell.standard].counts_streams:
+    if STANDARDS[cell.standard].counts_streams:
+        return
+    if any(cell.streams.of(station) is None for station in cell.wifi.stations):
         message = f"is missing: the MCS of {cell.standard} does not tell it"
         yield Problem((*loc, "streams"), message, "write the number of spatial streams: streams: 2")
 
@@ -52,11 +62,57 @@ def _station_modes(loc: Loc, cell: Wifi) -> Iterator[Problem]:
     if missing:
         message = f"`{missing[0]}` has no MCS index"
         yield Problem((*loc, "mcs"), message, "give one for each station, or one number for all")
-    indices = by_host if isinstance(cell.mcs, dict) else {None: cell.mcs}
+    indices = dict(by_host) if isinstance(cell.mcs, dict) else dict.fromkeys(cell.wifi.stations, cell.mcs)
+    said = set()
     for host, index in indices.items():
-        problem = mcs_problem(cell.standard, index, cell.streams)
-        if problem is not None:
-            yield Problem((*loc, "mcs") if host is None else (*loc, "mcs", host), *problem)
+        problem = mcs_problem(cell.standard, index, cell.streams.of(host))
+        if problem is not None and problem not in said:
+            said.add(problem)
+            yield Problem((*loc, "mcs", host) if isinstance(cell.mcs, dict) else (*loc, "mcs"), *problem)
+
+
+def _by_station(loc: Loc, cell: Wifi) -> Iterator[Problem]:
+    """What is given by station is given for stations."""
+    named: dict[str, Iterable[str]] = {
+        "streams": cell.streams.by_host,
+        "rate": cell.rate.by_host,
+        "loss": cell.loss.by_host,
+        "snr": cell.snr.by_host,
+        "distance": cell.distance.by_host,
+    }
+    for key, hosts in named.items():
+        yield from _named_in_cell((*loc, key), hosts, [], cell)
+
+
+def _signal(loc: Loc, cell: Wifi) -> Iterator[Problem]:
+    """A signal is given once, and rate control needs one."""
+    for station in cell.wifi.stations:
+        if cell.snr.of(station) is not None and cell.distance.of(station) is not None:
+            message = f"is given for `{station}`, and so is its `snr`"
+            yield Problem((*loc, "distance"), message, "give one of them: the distance is there for the snr")
+            return
+
+
+def _hidden(loc: Loc, cell: Wifi, keys: Keys) -> Iterator[Problem]:
+    """Who does not hear each other shares a channel."""
+    cells = [other for other in keys.links if isinstance(other, Wifi) and _shares(cell, other)]
+    known = [host for other in cells for host in (other.wifi.ap, *other.wifi.stations)]
+    for number, pair in enumerate(cell.hidden):
+        for host in pair:
+            if host not in known:
+                message = f"`{host}` has no radio on this channel"
+                yield Problem((*loc, "hidden", number), message, nearest_hint(host, known))
+
+
+def _shares(one: Wifi, other: Wifi) -> bool:
+    return one is other or (one.channel is not None and one.channel == other.channel)
+
+
+def _beacons(loc: Loc, cell: Wifi) -> Iterator[Problem]:
+    known = [*LEGACY_MBIT, *(DSSS_MBIT if cell.band == "2.4GHz" else ())]
+    if cell.beacons is not None and cell.beacons not in {int(mbit * 1_000_000) for mbit in known}:
+        message = f"no legacy rate of {cell.beacons / 1e6:g} Mbit/s at {cell.band}"
+        yield Problem((*loc, "beacons"), message, f"write {_or(known, 'mbit')}")
 
 
 def _named_in_cell(loc: Loc, by_host: Iterable[str], also: list[str], cell: Wifi) -> Iterator[Problem]:
@@ -66,5 +122,5 @@ def _named_in_cell(loc: Loc, by_host: Iterable[str], also: list[str], cell: Wifi
             yield Problem((*loc, host), f"`{host}` is not in this cell", nearest_hint(host, known))
 
 
-def _or(numbers: Sequence[int], unit: str) -> str:
+def _or(numbers: Sequence[float], unit: str) -> str:
     return " or ".join(f"{number}{unit}" for number in numbers)

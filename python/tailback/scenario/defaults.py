@@ -31,6 +31,10 @@ GUARD = "800ns"
 DRIVER = "generic"
 #: A clean channel, data without an announcement, an open network: what is added is written.
 LOSS = "0%"
+STREAMS = None
+SNR = None
+DISTANCE = None
+RATE_CONTROL = "fixed"
 RTS = False
 ENCRYPTION: Final = "open"
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from tailback.scenario import defaults, wifi
@@ -168,10 +169,19 @@ def _cell(cell: Wifi, network: Network) -> Scenario:
         "access_point": network.hosts.index(cell.wifi.ap),
         "stations": [_station(cell, name, network) for name in cell.wifi.stations],
         "band": cell.band,
+        "channel": cell.channel,
+        "hidden": [[network.hosts.index(name) for name in pair] for pair in cell.hidden],
         "rts": cell.rts,
+        "beacon_bps": cell.beacons,
+        "access_point_edca": _edca(cell, wifi.ACCESS_POINT),
+        "station_edca": _edca(cell, "stations"),
         "mpdu_overhead": wifi.MPDU_OVERHEAD + (wifi.CCMP if cell.encryption == "ccmp" else 0),
         "driver": _driver(cell.driver.of(wifi.ACCESS_POINT, cell.wifi.ap)),
     }
+
+
+def _edca(cell: Wifi, side: str) -> list[Scenario]:
+    return [asdict(category) for category in cell.edca.get(side, wifi.STATION_EDCA)]
 
 
 def _station(cell: Wifi, name: str, network: Network) -> Scenario:
@@ -179,10 +189,19 @@ def _station(cell: Wifi, name: str, network: Network) -> Scenario:
     index = cell.mcs[name] if isinstance(cell.mcs, dict) else cell.mcs
     return {
         "host": network.hosts.index(name),
-        "mode": wifi.mode(standard, cell.width, index, cell.streams, cell.guard),
-        "loss_ppm": cell.loss,
+        "mode": wifi.mode(standard, cell.width, index, cell.streams.of(name), cell.guard),
+        "rate": cell.rate.of(name),
+        "loss_ppm": cell.loss.of(name),
+        "snr_cdb": _snr_cdb(cell, name),
         "driver": _driver(cell.driver.of(name)),
     }
+
+
+def _snr_cdb(cell: Wifi, name: str) -> int | None:
+    snr, distance = cell.snr.of(name), cell.distance.of(name)
+    if snr is None and distance is not None:
+        snr = wifi.snr_at(distance, cell.band, cell.width)
+    return None if snr is None else round(100 * snr)
 
 
 def _driver(algorithm: Algorithm) -> Scenario:

@@ -281,7 +281,33 @@ Drivers = Annotated[wifi.Drivers, BeforeValidator(_read_drivers), WithJsonSchema
 Mcs = Annotated[int | dict[str, int], _read(wifi.mcs), WithJsonSchema(_MCS_SCHEMA)]
 Width = Annotated[int, _read(wifi.width), _text(r"(20|40|80|160) *[mM][hH][zZ]", "40MHz")]
 Guard = Annotated[int, _read(wifi.guard), _text(r"(400|800|1600|3200) *ns", "400ns")]
-Loss = Annotated[int, _read(wifi.loss), _text(r"[0-9.]+ *%", "1%")]
+_EDCA_SCHEMA = {"anyOf": [{"enum": ["station", "hostapd"]}, {"type": "object"}]}
+
+
+def _by_station(one: dict[str, Any]) -> WithJsonSchema:
+    return WithJsonSchema({"anyOf": [one, {"type": "object", "additionalProperties": one}]})
+
+
+_SNR_TEXT = {"type": "string", "examples": ["25dB"]}
+_DISTANCE_TEXT = {"type": "string", "examples": ["10m"]}
+_STREAMS_NUMBER = {"type": "integer", "minimum": 1, "maximum": 8}
+Loss = Annotated[
+    wifi.ByStation[int], _read(wifi.by_station(wifi.loss, 0)), _by_station({"type": "string", "examples": ["1%"]})
+]
+Streams = Annotated[
+    wifi.ByStation[int | None], _read(wifi.by_station(wifi.streams, None)), _by_station(_STREAMS_NUMBER)
+]
+RateControl = Annotated[
+    wifi.ByStation[str],
+    _read(wifi.by_station(wifi.rate, defaults.RATE_CONTROL)),
+    _by_station({"enum": ["fixed", "minstrel"]}),
+]
+Snr = Annotated[wifi.ByStation[float | None], _read(wifi.by_station(wifi.snr, None)), _by_station(_SNR_TEXT)]
+Distance = Annotated[
+    wifi.ByStation[float | None], _read(wifi.by_station(wifi.distance, None)), _by_station(_DISTANCE_TEXT)
+]
+Beacons = Annotated[int | None, _read(wifi.beacons), _text(_RATE, "6mbit")]
+EdcaBySide = Annotated[dict[str, tuple[wifi.Edca, ...]], _read(wifi.edca_by_side), WithJsonSchema(_EDCA_SCHEMA)]
 
 
 class _Keys(BaseModel):
@@ -399,8 +425,10 @@ class Wifi(_Keys):
     standard: Literal["802.11n", "802.11ac", "802.11ax"] = Field(description="Format of what is sent: HT, VHT or HE.")
     band: Literal["2.4GHz", "5GHz"] = Field(defaults.BAND, description="Where the channel is.")
     width: Width = Field(description="Width of the channel: 20MHz to 160MHz.")
-    streams: Annotated[int, Field(ge=1, le=8), _number(minimum=1, maximum=8)] | None = Field(
-        None, description="Spatial streams; the MCS of 802.11n tells them by itself."
+    streams: Streams = Field(
+        defaults.STREAMS,
+        validate_default=True,
+        description="Spatial streams, one number or one per station; the MCS of 802.11n tells them by itself.",
     )
     mcs: Mcs = Field(
         description="MCS index, up and down: of 802.11n 0 to 31 (streams counted), else that of one stream; one for "
@@ -413,7 +441,36 @@ class Wifi(_Keys):
         description="Driver of all radios, `ath9k` or {name: ath9k, slots: 1}, or of each: {ap: ath9k, client: "
         "ath9k_htc}. `tailback list driver` has them, `tailback explain ath9k` what can be set.",
     )
-    loss: Loss = Field(defaults.LOSS, validate_default=True, description="Share of MPDUs lost, up and down.")
+    rate: RateControl = Field(
+        defaults.RATE_CONTROL,
+        validate_default=True,
+        description="Rate control: `fixed` keeps the MCS given, `minstrel` uses it as the highest; or one per station.",
+    )
+    loss: Loss = Field(
+        defaults.LOSS, validate_default=True, description="Share of MPDUs lost, up and down; or one per station."
+    )
+    snr: Snr = Field(
+        defaults.SNR,
+        validate_default=True,
+        description="Signal over noise, 25dB, by which MPDUs are lost in each mode; or one per station.",
+    )
+    distance: Distance = Field(
+        defaults.DISTANCE,
+        validate_default=True,
+        description="Distance to the access point, 10m, which gives the signal over noise; or one per station.",
+    )
+    channel: Name | None = Field(None, description="Cells that give the same name share the air.")
+    hidden: list[Annotated[list[Name], Field(min_length=2, max_length=2)]] = Field(
+        default_factory=list,
+        description="Pairs of hosts on this channel that do not hear each other.",
+        examples=[[["near", "far"]]],
+    )
+    beacons: Beacons = Field(None, description="Rate at which the access point sends beacons; without it none.")
+    edca: EdcaBySide = Field(
+        default_factory=dict,
+        description="Contention: `hostapd` for what it sets for an access point, or by category, {be: {cwmax: 63}}; "
+        "{ap: hostapd} for one side.",
+    )
     rts: bool = Field(defaults.RTS, description="Every PPDU is announced by RTS and CTS.")
     encryption: Literal["open", "ccmp"] = Field(defaults.ENCRYPTION, description="CCMP adds 16 bytes to an MPDU.")
 

@@ -1,23 +1,31 @@
-"""Words of a Wi-Fi cell: standard, band, width, MCS, guard interval, drivers, loss.
+"""Words of a Wi-Fi cell: standard, band, width, MCS, guard interval, drivers, loss, signal, contention.
 
 HT counts streams in its MCS index: 8 · (streams - 1) + index within one stream, 0 to 31. VHT (0 to 9) and HE (0 to 11)
 do not. An MPDU has 38 bytes beside its IP packet: QoS header 26, LLC/SNAP 8, FCS 4; CCMP adds 16.
 [ieee80211-2016 §9.2.4, §12.5.3, §19.5, §21.5] [ieee80211ax §27.5]
+
+SNR = sent - path loss - noise        dB, over the whole channel
+path loss = 20 · log10(4 · pi · f / c) up to 1 m, from there on 10 · 3 · log10(distance) more   (log-distance, indoors)
+noise = -174 dBm/Hz + 10 · log10(width) + 7 (noise figure); sent: 20 dBm, 100 mW
+[rappaport2002 §4.9] The antennas add nothing, and nothing fades.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from tailback.scenario import words
+from tailback.scenario import units, words
 from tailback.scenario.errors import WordError, nearest_hint
 from tailback.scenario.registry import Row
 from tailback.scenario.units import shown
 from tailback.scenario.words import Algorithm
+
+T = TypeVar("T")
 
 MPDU_OVERHEAD = 26 + 8 + 4
 CCMP = 16
@@ -29,6 +37,18 @@ MILLION = 1_000_000
 
 _DRIVER_HINT = "name one, {name: ath9k, slots: 1} with options, or one per host: {ap: ath9k, client: ath9k_htc}"
 _MCS_HINT = "write one index for all stations, or one per station: {near: 15, far: 0}"
+_SNR_HINT = "write decibels: 25dB"
+_DISTANCE_HINT = "write metres: 10m"
+_EDCA_HINT = "write hostapd, or settings by category: {be: {aifsn: 3, cwmin: 15, cwmax: 63, txop: 2528us}}"
+
+SENT_DBM = 20.0
+NOISE_DBM_HZ = -174.0
+NOISE_FIGURE_DB = 7.0
+PATH_LOSS_EXPONENT = 3.0
+#: Hz of the middle of each band.
+FREQUENCY = {"2.4GHz": 2.437e9, "5GHz": 5.25e9}
+LIGHT = 299_792_458.0
+
 _PERCENT = re.compile(r"(?P<number>[0-9]{1,3}(?:\.[0-9]{0,9})?)\s*%")
 
 
@@ -62,6 +82,145 @@ class Drivers:
     def of(self, *names: str) -> Algorithm:
         """The driver of the host that goes by these names."""
         return next((self.by_host[name] for name in names if name in self.by_host), self.every)
+
+
+@dataclass(frozen=True)
+class ByStation(Generic[T]):
+    """One value for all stations of a cell, and those of single ones."""
+
+    every: T
+    by_host: Mapping[str, T] = field(default_factory=dict)
+
+    def of(self, name: str) -> T:
+        """The value of a station."""
+        return self.by_host.get(name, self.every)
+
+
+@dataclass(frozen=True)
+class Edca:
+    """How an access category contends."""
+
+    aifsn: int
+    cw_min: int
+    cw_max: int
+    txop_ns: int
+
+
+#: Categories in the order of the contract: voice, video, best effort, background.
+CATEGORIES = ("vo", "vi", "be", "bk")
+
+#: What a station uses by itself, and what hostapd sets for an access point. [ieee80211-2016 table 9-137] [hostapd]
+STATION_EDCA = (Edca(2, 3, 7, 1_504_000), Edca(2, 7, 15, 3_008_000), Edca(3, 15, 1023, 0), Edca(7, 15, 1023, 0))
+HOSTAPD_EDCA = (Edca(1, 3, 7, 1_504_000), Edca(1, 7, 15, 3_008_000), Edca(3, 15, 63, 0), Edca(7, 15, 1023, 0))
+
+
+def by_station(read: Callable[[object], T], fallback: T) -> Callable[[object], ByStation[T]]:
+    """A reader of one value for all stations, or of one for each by name; `fallback` is that of the others."""
+
+    def reader(word: object) -> ByStation[T]:
+        if isinstance(word, dict) and word:
+            return ByStation(fallback, {str(host): read(value) for host, value in word.items()})
+        return ByStation(read(word))
+
+    return reader
+
+
+def streams(word: object) -> int | None:
+    """Spatial streams."""
+    if word is None:
+        return None
+    if isinstance(word, bool) or not isinstance(word, int) or not 1 <= word <= 8:
+        raise WordError(f"`{shown(word)}` is not a number of streams", "write 1 to 8")
+    return word
+
+
+def rate(word: object) -> str:
+    """How the mode is chosen."""
+    if word not in ("fixed", "minstrel"):
+        raise WordError(f"`{shown(word)}` is not a rate control", "write fixed or minstrel")
+    return str(word)
+
+
+def snr(word: object) -> float | None:
+    """Signal over noise in dB."""
+    return None if word is None else _number_of(word, r"dB", "a signal over noise", _SNR_HINT)
+
+
+def distance(word: object) -> float | None:
+    """Metres from the access point."""
+    if word is None:
+        return None
+    metres = _number_of(word, r"m", "a distance", _DISTANCE_HINT)
+    if metres <= 0:
+        raise WordError(f"`{shown(word)}` is not a distance", _DISTANCE_HINT)
+    return metres
+
+
+def snr_at(metres: float, band: str, width_mhz: int) -> float:
+    """Signal over noise in dB at a distance."""
+    first_metre = 20 * math.log10(4 * math.pi * FREQUENCY[band] / LIGHT)
+    path_loss = first_metre + 10 * PATH_LOSS_EXPONENT * math.log10(max(metres, 1.0))
+    noise = NOISE_DBM_HZ + 10 * math.log10(width_mhz * 1e6) + NOISE_FIGURE_DB
+    return SENT_DBM - path_loss - noise
+
+
+def beacons(word: object) -> int | None:
+    """Bits per second of the beacons."""
+    return None if word is None else units.rate(word)
+
+
+def edca(word: object) -> tuple[Edca, ...]:
+    """How the categories of a radio contend, in the order of `CATEGORIES`."""
+    if word in ("station", "hostapd"):
+        return STATION_EDCA if word == "station" else HOSTAPD_EDCA
+    if not isinstance(word, dict) or not all(isinstance(settings, dict) for settings in word.values()):
+        raise WordError(f"`{shown(word)}` does not say how to contend", _EDCA_HINT)
+    unknown = [str(name) for name in word if name not in CATEGORIES]
+    if unknown:
+        raise WordError(f"`{unknown[0]}` is not an access category", nearest_hint(unknown[0], CATEGORIES))
+    return tuple(_category(own, word.get(name, {})) for name, own in zip(CATEGORIES, STATION_EDCA, strict=True))
+
+
+def edca_by_side(word: object) -> dict[str, tuple[Edca, ...]]:
+    """Contention of the access point and of the stations."""
+    if isinstance(word, dict) and word and set(word) <= {ACCESS_POINT, "stations"}:
+        return {str(side): edca(value) for side, value in word.items()}
+    if isinstance(word, dict) and not word:
+        return {}
+    return dict.fromkeys((ACCESS_POINT, "stations"), edca(word))
+
+
+def _category(own: Edca, given: Mapping[str, object]) -> Edca:
+    unknown = [str(name) for name in given if name not in ("aifsn", "cwmin", "cwmax", "txop")]
+    if unknown:
+        raise WordError(f"`{unknown[0]}` is not a setting of a category", _EDCA_HINT)
+    return Edca(
+        _slots(given.get("aifsn", own.aifsn), 15),
+        _window(given.get("cwmin", own.cw_min)),
+        _window(given.get("cwmax", own.cw_max)),
+        units.time(given["txop"]) if "txop" in given else own.txop_ns,
+    )
+
+
+def _slots(word: object, most: int) -> int:
+    if isinstance(word, bool) or not isinstance(word, int) or not 1 <= word <= most:
+        raise WordError(f"`{shown(word)}` is not a number of slots", f"write 1 to {most}")
+    return word
+
+
+def _window(word: object) -> int:
+    if isinstance(word, bool) or not isinstance(word, int) or word not in {2**bits - 1 for bits in range(16)}:
+        raise WordError(f"`{shown(word)}` is not a contention window", "write a power of two less one: 15")
+    return word
+
+
+def _number_of(word: object, unit: str, noun: str, hint: str) -> float:
+    match = (
+        re.fullmatch(rf"(-?[0-9]{{1,6}}(?:\.[0-9]{{1,6}})?)\s*{unit}", word.strip()) if isinstance(word, str) else None
+    )
+    if match is None:
+        raise WordError(f"`{shown(word)}` is not {noun}", hint)
+    return float(match[1])
 
 
 def width(word: object) -> int:

@@ -28,6 +28,15 @@ measure: {warmup: 5s}
 """
 
 
+AS_EVER = {"rate": "fixed", "loss_ppm": 10_000, "snr_cdb": None}
+STATION_EDCA = [
+    {"aifsn": 2, "cw_min": 3, "cw_max": 7, "txop_ns": 1_504_000},
+    {"aifsn": 2, "cw_min": 7, "cw_max": 15, "txop_ns": 3_008_000},
+    {"aifsn": 3, "cw_min": 15, "cw_max": 1023, "txop_ns": 0},
+    {"aifsn": 7, "cw_min": 15, "cw_max": 1023, "txop_ns": 0},
+]
+
+
 def mode(streams: int, mcs: int) -> dict[str, Any]:
     return {"format": "ht", "width": 40, "streams": streams, "mcs": mcs, "guard_ns": 400}
 
@@ -42,11 +51,16 @@ def test_a_cell_becomes_that_of_the_contract(scenario: Any) -> None:
         {
             "access_point": 2,
             "stations": [
-                {"host": 0, "mode": mode(2, 7), "loss_ppm": 10_000, "driver": generic},
-                {"host": 1, "mode": mode(1, 0), "loss_ppm": 10_000, "driver": htc},
+                {"host": 0, "mode": mode(2, 7), **AS_EVER, "driver": generic},
+                {"host": 1, "mode": mode(1, 0), **AS_EVER, "driver": htc},
             ],
             "band": "5GHz",
+            "channel": None,
+            "hidden": [],
             "rts": False,
+            "beacon_bps": None,
+            "access_point_edca": STATION_EDCA,
+            "station_edca": STATION_EDCA,
             "mpdu_overhead": 54,
             "driver": {"name": "ath9k", "options": {"slots": 1}},
         }
@@ -69,6 +83,13 @@ def test_a_flow_that_begins_on_air_has_the_small_queue_of_mac80211(scenario: Any
     assert download["tsq"] == {"kind": "time", "shift": 10}
 
 
+@pytest.mark.parametrize(("stack", "shift"), [("linux-4.14", 10), ("linux-5.4", 7), ("linux-6.12", 7)])
+def test_the_small_queue_of_the_radio_is_that_of_the_kernel(stack: str, shift: int, scenario: Any) -> None:
+    hosts = f"hosts: {{client: {{stack: {stack}}}, phone: , router: , server: {{stack: {stack}}}}}\n"
+    upload, download = scenario(hosts + CELL)["traffic"]
+    assert (upload["tsq"]["shift"], download["tsq"]["shift"]) == (shift, 10)
+
+
 @pytest.mark.parametrize("override", ["tsq=1ms", "hosts.client.tsq=1ms", "traffic[0].tsq=1ms"])
 def test_a_small_queue_that_is_given_goes_before_that_of_the_radio(override: str, scenario: Any) -> None:
     hosts = "hosts: {client: {}, phone: {}, router: {}, server: {}}\n"
@@ -87,6 +108,36 @@ def test_every_standard_has_its_format(standard: str, expected: tuple[Any, ...],
     cell = standard.replace("{", "{wifi: {ap: ap, stations: [client]}, ")
     found = scenario(f"links: [{cell}]\ntraffic: [{{tcp: client -> ap}}]\nduration: 2s\n")
     assert tuple(found["cells"][0]["stations"][0]["mode"].values()) == expected
+
+
+def cell_with(scenario: Any, *lines: str) -> Any:
+    return scenario(CELL.replace("    loss: 1%\n", "".join(f"    {line}\n" for line in lines)))["cells"][0]
+
+
+def test_what_a_station_has_is_one_for_all_or_one_for_each(scenario: Any) -> None:
+    near, far = cell_with(scenario, "loss: {client: 5%}", "rate: {phone: minstrel}", "snr: {client: 20.5dB}")[
+        "stations"
+    ]
+    assert (near["loss_ppm"], near["rate"], near["snr_cdb"]) == (50_000, "fixed", 2050)
+    assert (far["loss_ppm"], far["rate"], far["snr_cdb"]) == (0, "minstrel", None)
+
+
+def test_the_signal_falls_with_the_distance_by_30_db_per_decade(scenario: Any) -> None:
+    near, far = (
+        station["snr_cdb"] for station in cell_with(scenario, "distance: {client: 3m, phone: 30m}")["stations"]
+    )
+    assert near - far == 3000
+    # 20 dBm - 46.8 dB at 1 m - 14.3 dB; noise -174 + 76 + 7 dBm.
+    assert near == pytest.approx(4980, abs=30)
+
+
+def test_contention_is_that_of_a_station_until_said_otherwise(scenario: Any) -> None:
+    hostapd = cell_with(scenario, "edca: {ap: hostapd}")
+    assert hostapd["station_edca"] == STATION_EDCA
+    assert hostapd["access_point_edca"][2] == {"aifsn": 3, "cw_min": 15, "cw_max": 63, "txop_ns": 0}
+    both = cell_with(scenario, "edca: {be: {txop: 2528us}}")
+    assert both["access_point_edca"] == both["station_edca"]
+    assert both["station_edca"][2] == {"aifsn": 3, "cw_min": 15, "cw_max": 1023, "txop_ns": 2_528_000}
 
 
 def test_an_experiment_with_a_cell_has_no_warnings(registry: Registry) -> None:
@@ -112,7 +163,18 @@ def test_an_experiment_with_a_cell_has_no_warnings(registry: Registry) -> None:
         ("phone: ath9k_htc", "server: ath9k_htc", "links[0].driver.server: `server` is not in this cell"),
         ("loss: 1%", "loss: 0.01", "links[0].loss: `0.01` is not a share of MPDUs"),
         ("loss: 1%", "loss: 101%", "links[0].loss: `101%` is not a share of MPDUs"),
-        ("encryption: ccmp", "rate: 1gbit", "links[0].rate: there is no key `rate` here"),
+        ("encryption: ccmp", "mtu: 1500", "links[0].mtu: there is no key `mtu` here"),
+        ("encryption: ccmp", "rate: 1gbit", "links[0].rate: `1gbit` is not a rate control"),
+        ("loss: 1%", "loss: {laptop: 1%}", "links[0].loss.laptop: `laptop` is not in this cell"),
+        ("loss: 1%", "snr: 25", "links[0].snr: `25` is not a signal over noise"),
+        ("loss: 1%", "distance: 0m", "links[0].distance: `0m` is not a distance"),
+        ("loss: 1%", "snr: 25dB\n    distance: 5m", "links[0].distance: is given for `client`, and so is its `snr`"),
+        ("loss: 1%", "streams: 9", "links[0].streams: `9` is not a number of streams"),
+        ("loss: 1%", "beacons: 1mbit", "links[0].beacons: no legacy rate of 1 Mbit/s at 5GHz"),
+        ("loss: 1%", "hidden: [[client, server]]", "links[0].hidden[0]: `server` has no radio on this channel"),
+        ("loss: 1%", "edca: {ap: fast}", "links[0].edca: `fast` does not say how to contend"),
+        ("loss: 1%", "edca: {be: {cwmin: 14}}", "links[0].edca: `14` is not a contention window"),
+        ("loss: 1%", "edca: {xx: {}}", "links[0].edca: `xx` is not an access category"),
         ("stations: [client, phone]", "stations: []", "links[0].wifi.stations: is empty"),
         ("stations: [client, phone]", "station: client", "links[0].wifi.station: there is no key `station` here"),
         ("[client, phone]", "[client, phone, server]", "links[0].wifi: joins `router` and `server`, as links[1] does"),

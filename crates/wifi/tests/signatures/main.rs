@@ -1,12 +1,16 @@
 //! The signatures of a saturated cell: numbers that follow from the standard, computed elsewhere.
 
+mod books;
+mod queues;
+mod rates;
 mod rig;
 
 use rig::{Plan, ht, vht};
 use tailback_units::{SimTime, Span};
 use tailback_wifi::aggregate::Limits;
 use tailback_wifi::driver::Below;
-use tailback_wifi::phy::Guard;
+use tailback_wifi::phy::{Guard, LegacyRate};
+use tailback_wifi::{Band, StationId};
 
 fn within(measured: f64, expected: f64, share: f64) {
     assert!((measured - expected).abs() <= share * expected, "{measured:.2} instead of {expected}");
@@ -63,7 +67,8 @@ fn many_senders_carry_what_bianchi_says() {
 #[test]
 fn rts_makes_ten_senders_carry_as_much_as_one() {
     for (senders, expected) in [(1, 234.6), (10, 237.2)] {
-        let plan = Plan { rts: true, ..Plan::uplink(senders) };
+        let mut plan = Plan::uplink(senders);
+        plan.profile.rts_threshold = Some(0);
         within(plan.build().saturate(10).total_mbps(), expected, 0.015);
     }
 }
@@ -132,7 +137,7 @@ fn ccmp_costs_less_than_a_percent() {
 
 #[test]
 fn both_bands_carry_the_same() {
-    let plan = Plan { band: tailback_wifi::Band::Ghz2, ..Plan::uplink(1) };
+    let plan = Plan { band: Band::Ghz2, ..Plan::uplink(1) };
     within(plan.build().saturate(5).total_mbps(), 248.2, 0.005);
 }
 
@@ -158,4 +163,203 @@ fn nothing_waits_for_an_aggregate_to_fill() {
     }
     let mpdus: Vec<u32> = rig.ppdus.iter().map(|ppdu| ppdu.mpdus).collect();
     assert_eq!(mpdus, [1, 1, 32, 6], "two slots take the first two packets as they come");
+}
+
+#[test]
+fn a_frame_that_finds_the_medium_long_idle_leaves_at_the_next_slot() {
+    for micros in [1_000, 1_003, 1_008] {
+        let mut rig = Plan::uplink(1).build();
+        rig.now = SimTime::ZERO + Span::from_micros(micros);
+        rig.offer(1, 0, 0);
+        rig.drain();
+        let waited = rig.ppdus[0].began.since(SimTime::ZERO + Span::from_micros(micros));
+        assert!(waited < Span::from_micros(9), "{waited}");
+    }
+}
+
+#[test]
+fn one_frame_per_access_carries_hardly_more_at_higher_rates() {
+    for (mode, expected) in [(ht(40, 23, Guard::Ns400), 50.2), (vht(80, 2, 9), 54.9), (vht(80, 3, 9), 53.9)] {
+        let plan = Plan { modes: vec![mode], ..Plan::uplink(1).frames(1) };
+        within(plan.build().saturate(3).total_mbps(), expected, 0.007);
+    }
+}
+
+#[test]
+fn no_ppdu_is_longer_than_its_driver_or_the_standard_lets_it() {
+    for (driver, longest) in [("ath9k", 4_096), ("ath9k_htc", 4_096), ("ath10k", 5_484), ("generic", 5_484)] {
+        let profile = *tailback_wifi::driver::find(driver).unwrap();
+        let modes = vec![ht(20, 1, Guard::Ns800)];
+        let rig = Plan { profile, modes, ..Plan::uplink(1) }.build().saturate(2);
+        let most = rig.ppdus.iter().map(|ppdu| ppdu.duration.as_micros()).max().unwrap();
+        assert!(most <= longest && most + 1_900 > longest, "{driver}: {most} us");
+    }
+}
+
+#[test]
+fn a_larger_first_window_makes_fewer_collisions() {
+    for (senders, expected) in [(2, 0.059), (5, 0.179), (10, 0.287)] {
+        let mut plan = Plan::uplink(senders);
+        plan.edca[2].cw_min = 31;
+        let measured = plan.build().saturate(20).collisions();
+        assert!((measured - expected).abs() < 0.01, "{senders} senders: {measured:.3} instead of {expected}");
+    }
+}
+
+#[test]
+fn idle_slots_between_exchanges_are_7_5_for_one_sender_and_2_2_for_ten() {
+    for (senders, expected) in [(1, 7.5), (2, 4.53), (5, 2.82), (10, 2.22)] {
+        within(Plan::uplink(senders).build().saturate(20).idle_slots(), expected, 0.05);
+    }
+}
+
+#[test]
+fn voice_needs_47_5_us_for_an_access_and_beats_best_effort() {
+    let mut plan = Plan::uplink(1).frames(1);
+    plan.edca[0].txop = Span::ZERO;
+    let alone = plan.build().saturate_as(&[0xe0], 3);
+    within(alone.mean_access_us(1), 47.5, 0.02);
+    let mut plan = Plan::uplink(2).frames(1);
+    plan.edca[0].txop = Span::ZERO;
+    let both = plan.build().saturate_as(&[0xe0, 0], 5);
+    let sent = |radio: u16| both.ppdus.iter().filter(|ppdu| ppdu.from == StationId(radio)).count();
+    assert!(sent(1) > 6 * sent(2), "{} and {}", sent(1), sent(2));
+}
+
+#[test]
+fn a_voice_txop_holds_several_ppdus_a_sifs_apart() {
+    let rig = Plan::uplink(1).frames(1).build().saturate_as(&[0xe0], 2);
+    let apart =
+        |pair: &[tailback_wifi::Ppdu]| pair[1].began.since(pair[0].began + pair[0].duration).as_micros();
+    let gaps: Vec<u64> = rig.ppdus.windows(2).map(apart).collect();
+    let within_txop = gaps.iter().filter(|&&gap| gap == 16 + 28 + 16).count() as f64;
+    // 1504 us hold 10 exchanges of 84 + 16 + 28 us with 16 between: nine gaps of ten.
+    within(within_txop / gaps.len() as f64, 0.9, 0.01);
+}
+
+#[test]
+fn two_saturated_senders_get_as_many_accesses() {
+    let rig = Plan::uplink(2).build().saturate(10);
+    let sent = |radio: u16| rig.ppdus.iter().filter(|ppdu| ppdu.from == StationId(radio)).count() as f64;
+    within(sent(1) / (sent(1) + sent(2)), 0.5, 0.02);
+    let (one, other) = (rig.mbps(1), rig.mbps(2));
+    assert!((one + other).powi(2) / (2.0 * (one * one + other * other)) > 0.99);
+}
+
+#[test]
+fn airtime_fairness_gives_a_slow_station_half_of_the_air_and_not_most_of_it() {
+    let mut plan =
+        Plan { modes: vec![ht(40, 15, Guard::Ns400), ht(20, 0, Guard::Ns800)], ..Plan::downlink(2) };
+    plan.profile.limits.duration = Span::from_micros(2_500);
+    let fair = plan.build().saturate_downlink(&[1, 2], 20);
+    within(fair.mbps_to(1), 124.1, 0.03);
+    within(fair.mbps_to(2), 2.82, 0.03);
+    within(fair.airtime(1) / (fair.airtime(1) + fair.airtime(2)), 0.5, 0.03);
+    plan.profile.airtime_flags = 0;
+    let unfair = plan.build().saturate_downlink(&[1, 2], 20);
+    within(unfair.mbps_to(1), 104.4, 0.03);
+    within(unfair.mbps_to(2), 3.26, 0.03);
+}
+
+#[test]
+fn single_frames_that_are_lost_are_sent_again_after_a_longer_back_off() {
+    let rig = Plan { loss: 0.1, ..Plan::uplink(1).frames(1) }.build().saturate(10);
+    let received: u64 = rig.received.iter().sum();
+    within(rig.ppdus.len() as f64 / received as f64, 1.11, 0.01);
+    let again: Vec<f64> = rig
+        .ppdus
+        .iter()
+        .filter(|ppdu| ppdu.tries == 1)
+        .map(|ppdu| ppdu.access_delay.as_micros() as f64)
+        .collect();
+    // From the end of the PPDU: time-out 45, AIFS 43, 15.5 slots.
+    within(again.iter().sum::<f64>() / again.len() as f64, 45.0 + 43.0 + 15.5 * 9.0, 0.03);
+}
+
+#[test]
+fn thirty_transmissions_lose_nothing_at_a_loss_of_30_percent() {
+    let rig = Plan { loss: 0.3, ..Plan::uplink(1) }.build().saturate(5);
+    assert_eq!(rig.drops, 0);
+}
+
+#[test]
+fn a_frame_is_given_up_after_as_many_transmissions_as_the_driver_makes() {
+    let mut plan = Plan { loss: 1.0, ..Plan::uplink(1) };
+    plan.profile.frame_tries = 3;
+    plan.profile.hardware_tries = 1;
+    let mut rig = plan.build();
+    (0..5).for_each(|_| rig.offer(1, 0, 0));
+    rig.drain();
+    let sent: u32 = rig.ppdus.iter().map(|ppdu| ppdu.mpdus).sum();
+    assert_eq!((rig.drops, sent), (5, 15));
+}
+
+#[test]
+fn a_hole_delays_what_is_behind_it_by_one_cycle() {
+    let mut plan = Plan { loss: 0.002, ..Plan::uplink(1) };
+    plan.profile.below = Below::Slots(1);
+    let rig = plan.build().saturate(5);
+    assert!(rig.arrivals.is_sorted_by_key(|&(_, offered)| offered), "in the order of sending");
+    let at = |instant: SimTime| rig.arrivals.iter().filter(|(came, _)| *came == instant).count() as u32;
+    let delayed: Vec<f64> = rig
+        .ppdus
+        .windows(2)
+        .filter(|pair| pair[0].received < pair[0].mpdus && pair[1].received == pair[1].mpdus)
+        .filter(|pair| at(pair[0].began + pair[0].duration) < pair[0].received)
+        .map(|pair| pair[1].began.since(pair[0].began).as_micros() as f64)
+        .collect();
+    assert!(delayed.len() > 50);
+    within(delayed.iter().sum::<f64>() / delayed.len() as f64, 1518.5, 0.03);
+}
+
+#[test]
+fn beacons_cost_0_4_percent_at_6_mbit_and_2_4_percent_at_1_mbit() {
+    for (band, rate, share) in
+        [(Band::Ghz5, LegacyRate::Ofdm(24), 0.004), (Band::Ghz2, LegacyRate::Dsss(10), 0.024)]
+    {
+        let quiet = Plan { band, ..Plan::uplink(1) }.build().saturate(10).total_mbps();
+        let loud = Plan { band, beacons: Some(rate), ..Plan::uplink(1) }.build().saturate(10).total_mbps();
+        let cost = 1.0 - loud / quiet;
+        assert!((cost - share).abs() < 0.0015, "{cost:.4} instead of {share}");
+    }
+}
+
+#[test]
+fn the_credits_of_one_aggregate_return_together_when_its_block_ack_is_over() {
+    let mut rig = Plan::uplink(1).build();
+    (0..200).for_each(|_| rig.offer(1, 0, 0));
+    let mut bursts = Vec::new();
+    while rig.cell.deadline() != SimTime::NEVER {
+        let before = rig.credits;
+        rig.step();
+        bursts.push(rig.credits - before);
+    }
+    bursts.retain(|&burst| burst > 0);
+    let sizes: Vec<u64> = rig.ppdus.iter().map(|ppdu| u64::from(ppdu.received)).collect();
+    assert_eq!(bursts, sizes);
+}
+
+#[test]
+fn three_packets_in_an_mpdu_carry_more_at_866_7_mbit() {
+    for (packets, expected) in [(1, 673.8), (2, 744.0), (3, 773.0)] {
+        let mut plan = Plan { modes: vec![vht(80, 2, 9)], ..Plan::uplink(1) };
+        plan.profile = *tailback_wifi::driver::find("ath10k").unwrap();
+        plan.profile.amsdu.as_mut().unwrap().packets = packets;
+        // Enough is in firmware for 64 MPDUs of three packets.
+        plan.profile.below = Below::Firmware { slots: 1, frames: 1_424, airtime: None };
+        within(plan.build().saturate(3).total_mbps(), expected, 0.006);
+    }
+}
+
+#[test]
+fn hidden_senders_collide_and_rts_helps() {
+    let mut plan = Plan::uplink(2);
+    let open = plan.build().saturate(10).total_mbps();
+    plan.hearing.hide(StationId(1), StationId(2));
+    let hidden = plan.build().saturate(10);
+    assert!(hidden.total_mbps() < 0.5 * open, "{} and {open}", hidden.total_mbps());
+    assert!(hidden.collisions() > 0.4);
+    plan.profile.rts_threshold = Some(500);
+    let protected = plan.build().saturate(10).total_mbps();
+    assert!(protected > 0.85 * open, "{protected} and {open}");
 }

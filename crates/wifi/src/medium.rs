@@ -1,0 +1,205 @@
+//! What is on the air, and who notices.
+//!
+//! ```text
+//! exchange = [RTS, CTS], PPDU, response    a radio that hears the sender defers for all of it,
+//!                                          one that hears only the receiver from its CTS or response on
+//! ```
+//! Whoever hears a frame decodes its header and defers to the end of the response (the duration field). A PPDU is lost
+//! whole if its receiver hears, or itself sends, anything else meanwhile. [ieee80211-2016 §10.3.2]
+//!
+//! Deviations: hearing is mutual, and what is heard can be decoded; no capture. Who hears only the receiver defers from
+//! the end of the PPDU on, a SIFS early. Responses are never lost.
+
+use tailback_units::{SimTime, Span};
+
+use crate::StationId;
+use crate::phy::Band;
+use crate::station::Status;
+
+/// From the end of a PPDU until a response that has not begun will not come, beyond SIFS and a slot: the PHY's delay.
+const PHY_START: Span = Span::from_micros(20);
+/// Bytes of an ACK, a CTS, an RTS, a compressed block ack.
+pub(crate) const ACK: u32 = 14;
+pub(crate) const CTS: u32 = 14;
+pub(crate) const RTS: u32 = 20;
+pub(crate) const BLOCK_ACK: u32 = 32;
+/// Bits per symbol of 24 and of 6 Mbit/s.
+pub(crate) const FAST_CONTROL: u32 = 96;
+const SLOW_CONTROL: u32 = 24;
+
+/// Who hears whom.
+#[derive(Clone, Debug, Default)]
+pub struct Hearing {
+    /// Pairs that do not hear each other, the smaller number first, in order.
+    deaf: Vec<(u16, u16)>,
+}
+
+impl Hearing {
+    /// Two radios do not hear each other.
+    pub fn hide(&mut self, one: StationId, other: StationId) {
+        let pair = (one.0.min(other.0), one.0.max(other.0));
+        if let Err(at) = self.deaf.binary_search(&pair) {
+            self.deaf.insert(at, pair);
+        }
+    }
+
+    /// They hear each other.
+    #[inline]
+    pub fn between(&self, one: usize, other: usize) -> bool {
+        self.deaf.is_empty()
+            || self.deaf.binary_search(&(one.min(other) as u16, one.max(other) as u16)).is_err()
+    }
+}
+
+/// Who sends: a radio, and the access category or the beacon.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Sender {
+    pub(crate) station: usize,
+    pub(crate) category: usize,
+}
+
+/// What an exchange is at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Phase {
+    /// RTS.
+    Announcing,
+    /// The PPDU, with the CTS before it if there is one.
+    Data,
+    /// The response.
+    Answering,
+    /// A beacon, which has no response.
+    Beacon,
+}
+
+/// One use of the medium.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) sender: Sender,
+    /// For whom; a beacon is for nobody in particular.
+    pub(crate) to: Option<usize>,
+    pub(crate) phase: Phase,
+    /// When that ends.
+    pub(crate) until: SimTime,
+    /// When the medium was won.
+    pub(crate) won: SimTime,
+    /// Radios that the receiver heard at once; 0: this one alone.
+    pub(crate) colliders: u32,
+    /// Who hears only the receiver defers as well.
+    pub(crate) answered: bool,
+    pub(crate) status: Status,
+}
+
+impl Exchange {
+    /// Who is on the air.
+    fn transmitter(&self) -> Option<usize> {
+        match self.phase {
+            Phase::Answering => self.to,
+            _ => Some(self.sender.station),
+        }
+    }
+
+    /// It can still be lost.
+    fn is_vulnerable(&self) -> bool {
+        matches!(self.phase, Phase::Announcing | Phase::Data)
+    }
+
+    /// `other` is on the air where this one is received, or the receiver sends.
+    fn is_spoilt_by(&self, other: &Exchange, hearing: &Hearing) -> bool {
+        let (Some(receiver), Some(transmitter)) = (self.to, other.transmitter()) else { return false };
+        self.is_vulnerable() && hearing.between(receiver, transmitter)
+    }
+
+    /// Two are on the air at once.
+    pub(crate) fn meet(&mut self, other: &mut Exchange, hearing: &Hearing) {
+        let both = [self.is_spoilt_by(other, hearing), other.is_spoilt_by(self, hearing)];
+        for (exchange, spoilt) in [self, other].into_iter().zip(both) {
+            exchange.colliders = exchange.colliders.max(u32::from(spoilt)) + u32::from(spoilt);
+        }
+    }
+}
+
+/// What one radio senses.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CarrierSense {
+    /// Exchanges it defers to, its own included.
+    heard: u32,
+    /// The last of them could not be decoded.
+    noise: bool,
+    /// It waits for a response in vain.
+    unanswered: bool,
+}
+
+/// How an exchange ended for one who sensed it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sensed {
+    /// As announced.
+    Whole,
+    /// By something that could not be decoded.
+    Noise,
+    /// By a response to itself that did not come.
+    Silence,
+}
+
+impl CarrierSense {
+    /// The medium is in use.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.heard > 0
+    }
+
+    /// An exchange begins; true if the medium was idle.
+    pub(crate) fn begin(&mut self) -> bool {
+        self.heard += 1;
+        self.heard == 1
+    }
+
+    /// An exchange is over. If the medium is idle now: how long before AIFS begins.
+    pub(crate) fn end(&mut self, sensed: Sensed, band: Band) -> Option<Span> {
+        self.heard -= 1;
+        self.noise = sensed == Sensed::Noise;
+        self.unanswered |= sensed == Sensed::Silence;
+        if self.heard > 0 {
+            return None;
+        }
+        Some(match (std::mem::take(&mut self.unanswered), std::mem::take(&mut self.noise)) {
+            (true, _) => band.sifs() + band.slot() + PHY_START,
+            (false, true) => band.sifs() + band.legacy_frame(ACK, SLOW_CONTROL),
+            (false, false) => Span::ZERO,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_noise_60_us_pass_and_after_silence_45_before_aifs() {
+        let after = |sensed| {
+            let mut sense = CarrierSense::default();
+            assert!(sense.begin());
+            sense.end(sensed, Band::Ghz5).map(|extra| extra.as_micros())
+        };
+        assert_eq!(
+            [Sensed::Whole, Sensed::Noise, Sensed::Silence].map(after),
+            [Some(0), Some(60), Some(45)],
+            "EIFS is 60 + 43 = 103 µs in best effort"
+        );
+    }
+
+    #[test]
+    fn the_medium_is_idle_when_the_last_exchange_is_over() {
+        let mut sense = CarrierSense::default();
+        assert!(sense.begin());
+        assert!(!sense.begin());
+        assert_eq!(sense.end(Sensed::Silence, Band::Ghz5), None);
+        assert_eq!(sense.end(Sensed::Noise, Band::Ghz5), Some(Span::from_micros(45)));
+    }
+
+    #[test]
+    fn radios_hear_each_other_unless_hidden() {
+        let mut hearing = Hearing::default();
+        assert!(hearing.between(1, 2));
+        hearing.hide(StationId(2), StationId(1));
+        assert!(!hearing.between(1, 2) && !hearing.between(2, 1) && hearing.between(0, 1));
+    }
+}

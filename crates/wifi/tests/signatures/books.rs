@@ -1,0 +1,100 @@
+//! Any cell keeps its books: what was offered is delivered once and in order, or dropped with a reason, and the same
+//! seed does the same.
+
+use proptest::prelude::*;
+use tailback_units::{SimTime, Span};
+use tailback_wifi::StationId;
+use tailback_wifi::driver::{Below, PROFILES};
+use tailback_wifi::phy::{Guard, LegacyRate};
+
+use crate::rig::{Plan, Rig, ht, vht};
+
+/// A cell of any kind.
+fn plan() -> impl Strategy<Value = Plan> {
+    let radio = (0..PROFILES.len(), 1_usize..5, prop::sample::select(vec![0.0, 0.02, 0.3, 0.9]));
+    let limits = (1_u32..65, prop::sample::select(vec![2_u32, 30]), 1_u32..4, any::<bool>());
+    let medium = (any::<bool>(), any::<bool>(), any::<bool>(), 0_u64..1_000);
+    (radio, limits, medium).prop_map(|(radio, limits, medium)| {
+        let (driver, stations, loss) = radio;
+        let (frames, tries, amsdu, short_fifo) = limits;
+        let (rts, beacons, hidden, seed) = medium;
+        let mut plan = Plan { loss, seed, profile: PROFILES[driver], ..Plan::uplink(stations) };
+        plan.modes =
+            [ht(40, 15, Guard::Ns400), ht(20, 0, Guard::Ns800), vht(80, 2, 9), ht(20, 12, Guard::Ns800)]
+                [..stations]
+                .to_vec();
+        plan.profile.limits.frames = plan.profile.limits.frames.min(frames);
+        plan.profile.frame_tries = tries;
+        if let Some(own) = &mut plan.profile.amsdu {
+            own.packets = amsdu;
+        }
+        if let Below::Firmware { frames, .. } = &mut plan.profile.below
+            && short_fifo
+        {
+            *frames = 10;
+        }
+        plan.profile.rts_threshold = rts.then_some(300);
+        plan.beacons = beacons.then_some(LegacyRate::Ofdm(24));
+        if hidden && stations > 1 {
+            plan.hearing.hide(StationId(1), StationId(2));
+        }
+        plan
+    })
+}
+
+/// Offers packets of all categories both ways over 30 ms, and waits until the cell is silent.
+fn carry_out(plan: &Plan, offers: &[(u8, bool, u8)]) -> Rig {
+    let mut rig = plan.build();
+    let stations = plan.modes.len() as u16;
+    for (turn, &(station, down, precedence)) in (0_u64..).zip(offers) {
+        let at = SimTime::ZERO + Span::from_micros(turn * 30_000 / offers.len() as u64);
+        while rig.cell.deadline() <= at {
+            rig.step();
+        }
+        rig.now = at;
+        let station = 1 + u16::from(station) % stations;
+        let (from, to) = if down { (0, station) } else { (station, 0) };
+        if rig.cell.accepts(StationId(from)) {
+            rig.offer(from, to, precedence << 5);
+        }
+    }
+    while rig.cell.packets() > 0 {
+        rig.step();
+    }
+    let last_response = rig.now + Span::from_millis(1);
+    while rig.cell.deadline() <= last_response {
+        rig.step();
+    }
+    rig
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn no_packet_vanishes_no_credit_is_lost_and_a_seed_repeats(
+        plan in plan(),
+        offers in prop::collection::vec((any::<u8>(), any::<bool>(), 0_u8..8), 1..400),
+    ) {
+        let rig = carry_out(&plan, &offers);
+        let arrived = rig.arrivals.len() as u64;
+        prop_assert_eq!(u64::from(rig.offered), arrived + rig.drops);
+        prop_assert_eq!(rig.credits + rig.drops_charged, u64::from(rig.offered));
+        let again = carry_out(&plan, &offers);
+        prop_assert_eq!(&rig.ppdus, &again.ppdus);
+        prop_assert_eq!(rig.now, again.now);
+    }
+
+    #[test]
+    fn what_hears_each_other_does_not_overlap_unless_it_collides(
+        plan in plan(),
+        offers in prop::collection::vec((any::<u8>(), any::<bool>(), 0_u8..8), 1..200),
+    ) {
+        let rig = carry_out(&plan, &offers);
+        let mut clean: Vec<_> = rig.ppdus.iter().filter(|ppdu| ppdu.colliders == 0).collect();
+        clean.sort_by_key(|ppdu| ppdu.began);
+        for pair in clean.windows(2) {
+            prop_assert!(pair[1].began > pair[0].began + pair[0].duration);
+        }
+    }
+}
