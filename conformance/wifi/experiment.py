@@ -25,6 +25,8 @@ NANOSECONDS = 1_000_000_000
 WAKE_UP_NS = 51_000
 """Sleeping processes wake up this late: by the default timer slack of 50 µs."""
 ACCESS_POINT = 0
+WHOLE = 2**32 - 1
+"""A share of one, as netem has it."""
 SATURATING_BPS = 900_000_000
 """More than any radio of the campaign takes."""
 SEND_BUFFER = 1_500_000
@@ -172,7 +174,18 @@ def wired(run: Experiment) -> Json:
         "mtu": 1500,
         "ring": 256,
         "bql": False,
+        **({"schedule": early_loss(run)} if "KICK" in run.environment else {}),
     }
+
+
+def early_loss(run: Experiment) -> list[Json]:
+    """The share of R's packets that is lost for 10 ms, a second after the start of the flows."""
+    share = float(run.environment["KICK"].removesuffix("%")) / 100
+    start_ns = (LEAD_S + 1) * NANOSECONDS
+    return [
+        {"at_ns": start_ns, "end": 0, "netem": {"loss": round(share * WHOLE)}},
+        {"at_ns": start_ns + 10_000_000, "end": 0, "netem": {}},
+    ]
 
 
 def netem(run: Experiment) -> Json:

@@ -1,6 +1,6 @@
 """Writes what `docs/fidelity.md` says of Wi-Fi in figures: its tables, between marks.
 
-    python -m conformance.wifi.report [--jobs N]     # every twin, and eight seeds of those that are off: some minutes
+    python -m conformance.wifi.report [--jobs N]     # every twin, and six seeds of those that are off: some minutes
 
 Needs only `tests/data/wifi`.
 """

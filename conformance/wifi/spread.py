@@ -22,7 +22,7 @@ from conformance.wifi.experiment import Experiment
 from conformance.wifi.simulate import not_simulated, simulate_all
 from conformance.wifi.verdict import TOLERANCES, Cell, cells
 
-SEEDS = 8
+SEEDS = 6
 
 
 @dataclass(frozen=True)
