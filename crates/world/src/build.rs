@@ -219,7 +219,7 @@ impl<'a> Builder<'a> {
             peer,
             peer_host: HostId(peer_host),
             flow_hash: conversation_hash(socket, peer),
-            settings: Settings { mtu, ..self.settings[usize::from(host)].clone() },
+            settings: Settings { mtu, ip: tcp.ip.0, ..self.settings[usize::from(host)].clone() },
             small_queue: small_queue_limit(tcp.tsq),
             options: socket_options(&tcp.socket, side),
             control,

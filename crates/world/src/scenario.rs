@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer};
+use tailback_packet::IpVersion;
 
 use crate::BuildError;
 
@@ -372,6 +373,26 @@ pub struct TcpTraffic {
     /// Code point of its packets, both ways; 0 unless given.
     #[serde(default)]
     pub dscp: u8,
+    /// Version of IP; 4 unless given.
+    #[serde(default)]
+    pub ip: InternetProtocol,
+}
+
+/// Version of IP, by its number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(try_from = "u8")]
+pub struct InternetProtocol(pub IpVersion);
+
+impl TryFrom<u8> for InternetProtocol {
+    type Error = String;
+
+    fn try_from(number: u8) -> Result<Self, String> {
+        match number {
+            4 => Ok(InternetProtocol(IpVersion::V4)),
+            6 => Ok(InternetProtocol(IpVersion::V6)),
+            other => Err(format!("there is no IP version {other}")),
+        }
+    }
 }
 
 /// Socket options of a flow: `rcvbuf` and `rcvlowat` are the receiver's, the others the sender's.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tailback.scenario import cells, links
+from tailback.scenario import cells, defaults, links
 from tailback.scenario.errors import WordError, nearest_hint
 from tailback.scenario.flows import Bulk, Datagrams, Echo, Flow, flows
 from tailback.scenario.hops import network_of
 from tailback.scenario.network import Network, Problem
 from tailback.scenario.network import problems as network_problems
 from tailback.scenario.paths import Loc
-from tailback.scenario.schema import Direction, Keys, Measure, Preset, direction
+from tailback.scenario.schema import Direction, Keys, Measure, Preset, Tcp, direction
 from tailback.scenario.sysctl import sysctl
 from tailback.scenario.units import time_word
 from tailback.scenario.words import Algorithm
@@ -63,6 +63,10 @@ def _hosts(keys: Keys, network: Network) -> Iterator[Problem]:
 
 
 def _captured(keys: Keys, network: Network) -> Iterator[Problem]:
+    for place, entry in enumerate(keys.traffic):
+        if keys.measure.pcap and isinstance(entry, Tcp) and entry.ip != defaults.IP:
+            hint = "leave `measure.pcap` or `ip` away: captures hold packets of IPv4"
+            yield Problem(("traffic", place, "ip"), f"`{entry.ip}` is not captured", hint)
     for place, host in enumerate(keys.measure.pcap):
         if host not in network.hosts:
             hint = f"capture at one of {', '.join(network.hosts)}"

@@ -18,11 +18,13 @@ from tailback.scenario.defaults import (
     DATAGRAM,
     DSCP,
     FLOOD,
+    IP,
     JITTER,
     PING_PROTOCOL,
     PING_SIZE,
     RCVLOWAT,
     STACK,
+    STACK_CC,
     STACKS_WITHOUT_WIFI_TSQ,
     START,
     UDP_PING_SIZE,
@@ -50,6 +52,7 @@ class Bulk:
     tsq: dict[str, str | int]
     socket: dict[str, int | None]
     dscp: int
+    ip: int
 
 
 @dataclass(frozen=True)
@@ -189,11 +192,20 @@ def _bulk(keys: Keys, loc: Loc, entry: Tcp | Preset, direction: Direction, names
         stop_ns=end if entry.stop is None else entry.stop,
         jitter_ns=entry.jitter,
         bytes=amount,
-        cc=entry.cc or keys.cc,
+        cc=entry.cc or _file_control(keys, direction.source),
         tsq=entry.tsq or _host_tsq(keys, direction.source) or _file_tsq(keys, direction),
         socket=_socket(entry),
         dscp=entry.dscp if isinstance(entry, Tcp) else DSCP,
+        ip=entry.ip if isinstance(entry, Tcp) else IP,
     )
+
+
+def _file_control(keys: Keys, sender: str) -> Algorithm:
+    """The file's control; a file that names none has the one that the sender's stack begins with."""
+    host = (keys.hosts or {}).get(sender)
+    if host is None or "cc" in keys.model_fields_set or host.stack not in STACK_CC:
+        return keys.cc
+    return Algorithm(STACK_CC[host.stack])
 
 
 def _socket(entry: Tcp | Preset) -> dict[str, int | None]:

@@ -262,6 +262,7 @@ def _own_keys(flow: Flow) -> Scenario:
     if isinstance(flow, Bulk):
         control = {"name": flow.cc.kind, "options": dict(flow.cc.options)}
         own = {"kind": "tcp", "bytes": flow.bytes, "cc": control, "tsq": dict(flow.tsq), "socket": dict(flow.socket)}
+        own |= {} if flow.ip == defaults.IP else {"ip": flow.ip}
     elif isinstance(flow, Datagrams):
         own = {"kind": "udp", "rate_bps": flow.rate_bps, "size": flow.size, "sndbuf": flow.sndbuf}
     else:

@@ -539,6 +539,9 @@ class Tcp(_Keys):
     dscp: CodePoint = Field(
         defaults.DSCP, description="Code point of its packets, both ways: EF, CS1, AF41 or a number."
     )
+    ip: Literal[4, 6] = Field(
+        defaults.IP, description="Version of IP: a header of 6 is 20 bytes longer, and a segment so much shorter."
+    )
     start: Time = Field(defaults.START, validate_default=True, description="When it connects.")
     stop: Time | None = Field(None, description="When it closes; without it and `bytes`, the end of the run.")
     bytes: Size | None = Field(None, description="How much each connection sends; it ends when that is acknowledged.")

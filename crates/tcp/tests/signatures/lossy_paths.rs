@@ -80,7 +80,12 @@ proptest! {
         let other = Path { judge: back.judge(), ..Path::new(ms(delay)) };
         let mut pair = Pair::new(control(row.name), row.wants_pacing, path, other);
         pair.transfer(TRANSFER);
-        prop_assert!(pair.run_to_end(LIMIT), "{:?}", pair.info());
+        let ended = pair.run_to_end(LIMIT);
+        if pair.client.endpoint.is_aborted() {
+            // Nothing of many got through for a quarter of an hour: Linux gives up too.
+            return Ok(());
+        }
+        prop_assert!(ended, "{:?}", pair.info());
         prop_assert_eq!(pair.server.received, TRANSFER);
         let info = pair.info();
         prop_assert_eq!(info.bytes_acked.0, TRANSFER + 2, "SYN and FIN count");
@@ -103,7 +108,12 @@ proptest! {
         let settings = Settings { gso_max_segs: 65_535, ..Settings::default() };
         let mut pair = Pair::with_settings(control(row.name), row.wants_pacing, path, other, settings);
         pair.transfer(TRANSFER);
-        prop_assert!(pair.run_to_end(LIMIT), "{:?}", pair.info());
+        let ended = pair.run_to_end(LIMIT);
+        if pair.client.endpoint.is_aborted() {
+            // Nothing of many got through for a quarter of an hour: Linux gives up too.
+            return Ok(());
+        }
+        prop_assert!(ended, "{:?}", pair.info());
         prop_assert_eq!(pair.server.received, TRANSFER);
         let info = pair.info();
         prop_assert_eq!(info.bytes_acked.0, TRANSFER + 2, "SYN and FIN count");

@@ -1,7 +1,7 @@
 //! What an application may ask of its socket, and what then changes on the wire.
 
-use tailback_packet::SegmentFlags;
-use tailback_tcp::SocketOptions;
+use tailback_packet::{IpVersion, SegmentFlags};
+use tailback_tcp::{Settings, SocketOptions};
 use tailback_units::{Bytes, Rate, Span};
 
 use crate::control::{control, window_control};
@@ -64,6 +64,16 @@ fn a_largest_segment_counts_the_timestamps() {
 
 fn listening(options: SocketOptions) -> Script {
     Script::listen(Setup { options, ..Setup::new(control("reno"), RTT) })
+}
+
+#[test]
+fn carried_by_ipv6_a_full_segment_has_1428_bytes() {
+    for (ip, length) in [(IpVersion::V4, 1448), (IpVersion::V6, 1428)] {
+        let setup = Setup::new(control("reno"), ms(100));
+        let settings = Settings { ip, ..setup.settings };
+        let script = Script::connect(Setup { settings, ..setup });
+        assert_eq!(script.info().snd_mss, length);
+    }
 }
 
 #[test]

@@ -86,6 +86,8 @@ def _traffic(scenario: Scenario) -> Iterator[Finding]:
     for entry in scenario["traffic"]:
         if entry["kind"] not in ("tcp", "ping"):
             yield f"the traffic `{entry['name']}` is of the kind `{entry['kind']}`", "use tcp and ping"
+        if entry.get("ip", 4) != 4:
+            yield f"the traffic `{entry['name']}` goes over IPv6", "leave `ip` away, or run it on `--backend sim`"
         if entry.get("dscp") or entry.get("protocol"):
             yield f"the traffic `{entry['name']}` has a code point or a ping over UDP", "leave both out, or use `sim`"
 
