@@ -1,5 +1,6 @@
 """The reproduction as one HTML page that needs no network: each figure beside the claims about it, misses explained."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ from tailback.results.durable import make_folder, write_file
 from tailback.results.provenance import tailback_version
 
 PAGE = "reproduction.html"
+PATH = re.compile(rb' d="[^"]*"')
+DIGITS = re.compile(rb"(\d\.\d)\d+")
 FIGURES = "figures"
 
 
@@ -62,14 +65,21 @@ def chapter(found: Reproduction, folder: Path) -> Chapter:
 
 
 def _sections(found: Reproduction, folder: Path) -> Iterator[Section]:
-    left = list(found.rows)
     results = found.results
-    for drawing in sorted(found.drawings, key=_number):
-        rows = [row for row in left if is_part(row.claim.figure, drawing.figure)]
-        left = [row for row in left if row not in rows]
-        yield _section(drawing, results, rows, folder)
+    drawings = sorted(found.drawings, key=_number)
+    owners = [(row, _nearest(row, drawings)) for row in found.rows]
+    for drawing in drawings:
+        yield _section(drawing, results, [row for row, owner in owners if owner is drawing], folder)
+    left = [row for row, owner in owners if owner is None]
     if left:
         yield Section("", "Claims about several figures", None, "", left)
+
+
+def _nearest(row: Row, drawings: Sequence[Drawing]) -> Drawing | None:
+    """The figure that a claim stands beside: that of its own number, else the first it is about."""
+    about = [drawing for drawing in drawings if is_part(row.claim.figure, drawing.figure)]
+    own = [drawing for drawing in about if drawing.figure == row.claim.figure]
+    return next(iter(own or about), None)
 
 
 def _number(drawing: Drawing) -> tuple[int, str]:
@@ -88,7 +98,12 @@ def _section(drawing: Drawing, results: Mapping[str, Results], rows: Sequence[Ro
 
 def draw(drawing: Drawing, results: Mapping[str, Results]) -> bytes:
     """The figure as an SVG file; a `KeyError` if results of its experiments are missing."""
-    return rendered(drawing.draw(*(results[name] for name in drawing.experiments)), ".svg")
+    return compact(rendered(drawing.draw(*(results[name] for name in drawing.experiments)), ".svg"))
+
+
+def compact(svg: bytes) -> bytes:
+    """Coordinates of paths to a tenth of a point: nobody sees the rest."""
+    return PATH.sub(lambda path: DIGITS.sub(rb"\1", path.group()), svg)
 
 
 def _element(svg: bytes) -> str:
