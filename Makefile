@@ -75,6 +75,9 @@ pictures: demo $(VENV)/.tools ## draw the pictures of README.md and the document
 	$(BIN)/tailback report $(FIG5)
 	$(BIN)/tailback run experiments/wifi-tradeoff.yaml --out $(TRADEOFF)
 	$(BIN)/tailback pareto $(TRADEOFF) -o docs/pictures/pareto.png && rm docs/pictures/pareto.csv
+	$(BIN)/tailback plot $(TRADEOFF) -p air --where cc=cubic -o docs/pictures/air.png && rm docs/pictures/air.csv
+	$(BIN)/tailback plot $(TRADEOFF) -p aggregate_rtt -o docs/pictures/aggregate_rtt.png && \
+	    rm docs/pictures/aggregate_rtt.csv
 	$(BIN)/python scripts/screenshot.py $(FIG5)/report.html docs/pictures/report.png R10M L100M R100M LR1000M
 
 bench: ## benchmarks of the parts, and the cost of whole runs

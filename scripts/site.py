@@ -197,7 +197,7 @@ def _paragraph(part: str) -> str:
     if part.lstrip().startswith(("|", "```", "- ", "* ")):
         return part
     aligned = any(re.search(r"\S {3,}\S|^ {2,}\S|^\w[\w ]*: {2,}\S", line) for line in part.splitlines())
-    return f"```text\n{part}\n```" if aligned else _escaped(part)
+    return f'<div class="formulas" markdown>\n\n```text\n{part}\n```\n\n</div>' if aligned else _escaped(part)
 
 
 def _escaped(text: str) -> str:

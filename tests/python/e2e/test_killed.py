@@ -9,7 +9,7 @@ from pathlib import Path
 from e2e.conftest import COMMAND, Run
 from sweep.same import lasting
 
-KILLS = 8
+KILLS = 6
 """As many as make it likely that each step of writing a run is hit once in a while."""
 
 

@@ -17,6 +17,6 @@ def _lasting(path: Path) -> bytes:
     if path.suffix != ".json":
         return path.read_bytes()
     document = json.loads(path.read_text())
-    for key in (*OF_THE_OCCASION, "created"):
+    for key in (*OF_THE_OCCASION, "created") if isinstance(document, dict) else ():
         document.pop(key, None)
     return json.dumps(document).encode()
