@@ -29,6 +29,7 @@ Verdict: TypeAlias = Literal["pass", "warn", "fail"]
 LEAST_FREE_KB = 16 * 1024
 UNSURE_NS = 1_000_000
 LEAST_DATAGRAM = 16
+LONG_CABLE_NS = 1_000_000
 MODULES = {"ifb": "ifb cls_u32 act_mirred", "filters": "cls_flower cls_matchall"}
 FLOWER = ("filter", "add", "dev", "l0", "parent", "1:", "protocol", "ip", "prio", "1", "flower", "dst_ip", "192.0.2.1",
           "classid", "1:1")  # fmt: skip
@@ -249,6 +250,12 @@ def _links(layout: Layout) -> Iterator[Finding]:
             yield Finding(port.owner, port.name, "fail", what, remedy)
         elif speed * 1_000_000 < rate:
             yield Finding(port.owner, port.name, "fail", what, "change `rate`: no discipline makes a device faster")
+    for link in layout.scenario["links"]:
+        longest_ns = max(link["delay_ns"])
+        if cabled and longest_ns >= LONG_CABLE_NS:
+            ends = " - ".join(layout.name(end) for end in link["ends"])
+            what = f"the link {ends} has a delay of {longest_ns / 1e6:g} ms, which the cable has to have: none is made"
+            yield Finding("", "experiment", "warn", what, "make it: `links: emulated`, or a netem in `qdiscs`")
     for hop in layout.hops:
         link = layout.scenario["links"][hop.link]
         if (
