@@ -92,6 +92,16 @@ def test_queues_are_what_teacup_would_build(change: tuple[str, str], queue: str,
         assert found["vary"]["delays"]["100"]["let"]["q1_delay"] == "200ms"
 
 
+@pytest.mark.parametrize(("rate", "expected"), [("rate='10M', ", "10mbit"), ("", "1mbit"), ("rate='64k', ", "64kbit")])
+def test_udp_has_the_rate_that_iperf_would_send_at(rate: str, expected: str, text: str) -> None:
+    found = convert(text.replace("port=5001, ", f"port=5001, proto='udp', {rate}")).experiment
+    udp = next(entry for entry in found["traffic"] if "udp" in entry)
+    assert udp == {
+        "udp": "newtcp28 -> newtcp21", "name": "iperf-2", "rate": expected, "size": "1470b",
+        "start": "25s", "stop": "85s",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("line", "what"),
     [

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import functools
 import json
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tailback import testbed as testbeds
-from tailback.backends import Clock, Progress, RunResult, Scenario, Unsuitable
+from tailback.backends import Clock, Progress, RunCancelled, RunResult, Scenario, Unsuitable
 from tailback.backends.ssh import run, suitable
 from tailback.backends.ssh.connection import HostFailed, local_agent
 from tailback.backends.ssh.layout import Layout, taking_part
@@ -23,6 +24,8 @@ from tailback.backends.ssh.visit import Known, Visit
 from tailback.kernel import build_agent
 from tailback.kernel.checkout import digest
 from tailback.testbed import Machine, Testbed
+
+WAIT_S = 0.2
 
 
 class Ssh:
@@ -35,6 +38,7 @@ class Ssh:
         self.testbed = testbed
         self._agent = local_agent(agent)
         self._known = Known()
+        self._turn = threading.Lock()
 
     @classmethod
     def of_file(cls, path: str) -> Ssh:
@@ -107,7 +111,14 @@ class Ssh:
         """Has the machines do it, and restores them."""
         if not isinstance(progress, run.TestbedProgress):
             raise TypeError("a run on a testbed is watched through its own `new_progress()`")
-        return run.carry_out(scenario, self.testbed, self._agent, progress)
+        # The machines have one run at a time, however many were asked for.
+        while not self._turn.acquire(timeout=WAIT_S):
+            if progress.cancelled:
+                raise RunCancelled("cancelled")
+        try:
+            return run.carry_out(scenario, self.testbed, self._agent, progress)
+        finally:
+            self._turn.release()
 
 
 def _where(finding: Finding) -> str:

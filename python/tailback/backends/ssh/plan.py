@@ -22,6 +22,8 @@ from typing import Any
 from tailback.backends import Scenario
 from tailback.backends.linux import job, links
 from tailback.backends.linux.job import first_hops, flows_of, root_of
+from tailback.backends.linux.suitable import kinds_of
+from tailback.backends.linux.trees import NOTHING, Matches, Node, Tree
 from tailback.backends.ssh.facts import PACING_SHIFT, SMALL_QUEUE, Facts, sysctl_path
 from tailback.backends.ssh.layout import Layout, Port
 from tailback.backends.uml.settings import small_queue
@@ -163,7 +165,7 @@ def _wanted_modules(layout: Layout) -> dict[str, list[str]]:
     for port in layout.ports:
         root = root_of(layout.scenario, port)
         found = stages(root)
-        kinds = [kind for stage in found for kind, _ in job.chain(stage, None)]
+        kinds = [kind for stage in found for kind in kinds_of(job.tree_of(stage, rate_to_make(layout, port)))]
         wanted[port.owner] += [MODULES.get(kind, f"sch_{kind}") for kind in kinds]
         if len(found) > 1 or delay_of(layout, port):
             wanted[port.owner] += ["ifb", "cls_u32", "act_mirred"]
@@ -289,6 +291,7 @@ def senders(layout: Layout) -> dict[str, list[Mapping[str, Any]]]:
 
 def _disciplines(layout: Layout) -> Iterator[Step]:
     redirected: set[tuple[str, str]] = set()
+    matches = matches_of(layout)
     for port in layout.ports:
         found = stages(root_of(layout.scenario, port))
         rate_bps = rate_to_make(layout, port)
@@ -297,12 +300,11 @@ def _disciplines(layout: Layout) -> Iterator[Step]:
             redirected.add((port.owner, port.name))
             yield _tc(port, "the hook", ["qdisc", "add", "dev", port.name, "clsact"], port.name, "clsact")
         if len(found) > 1:
-            yield from on_ifb(port, "egress", job.chain(found[0], None))
-        own = job.chain(found[-1], rate_bps)
-        yield from _chain(port, port.name, own)
+            yield from on_ifb(port, "egress", found[0], matches)
+        yield from _tree(port, port.name, job.tree_of(found[-1], rate_bps), matches)
         if delay_ns:
-            netem = {"limit": links.LARGEST_LIMIT, "delay": delay_ns}
-            yield from on_ifb(port, "ingress", [("netem", netem)])
+            netem = {"kind": "netem", "options": {"limit": links.LARGEST_LIMIT, "delay": delay_ns}}
+            yield from on_ifb(port, "ingress", netem)
 
 
 def delay_of(layout: Layout, port: Port) -> int:
@@ -311,16 +313,21 @@ def delay_of(layout: Layout, port: Port) -> int:
     return int(delays[1 - port.end]) if layout.testbed.keys.links == "emulated" else 0
 
 
-Chain = Sequence[tuple[str, Mapping[str, int]]]
+def matches_of(layout: Layout) -> Matches:
+    """What filters look for: the addresses and ports of this network."""
+    addresses: dict[int, list[str]] = {}
+    for port in layout.ports:
+        addresses.setdefault(port.host, []).append(str(layout.address(port).ip))
+    return Matches(addresses, job.matches_of(layout.scenario).ports)
 
 
-def on_ifb(port: Port, way: str, chain: Chain) -> Iterator[Step]:
+def on_ifb(port: Port, way: str, root: Node | None, matches: Matches = NOTHING) -> Iterator[Step]:
     """Packets of a device go through an ifb and come back: on egress to its root discipline, on ingress to its host."""
     ifb = ifb_of(port, way)
     what = f"the {way} stage of {port.name}"
     yield Step(port.owner, what, ("ip", "link", "add", "name", ifb, "type", "ifb"), ("ip", "link", "del", ifb))
     yield Step(port.owner, what, ("ip", "link", "set", ifb, "up"))
-    yield from _chain(port, ifb, chain)
+    yield from _tree(port, ifb, root, matches)
     match = ("protocol", "ip", "u32", "match", "u32", "0", "0")
     redirect = ("action", "mirred", "egress", "redirect", "dev", ifb)
     yield Step(port.owner, what, ("tc", "filter", "add", "dev", port.name, way, *match, *redirect))
@@ -331,14 +338,12 @@ def ifb_of(port: Port, way: str) -> str:
     return f"tb{'o' if way == 'egress' else 'i'}-{port.name}"[:15]
 
 
-def _chain(port: Port, device: str, chain: Chain) -> Iterator[Step]:
-    named = Port(port.link, port.end, port.host, port.neighbour, device, port.owner)
-    for depth, (kind, options) in enumerate(chain):
-        for number, step in enumerate(job.attach(named, depth, kind, options)):
-            _, *words = step["argv"]
-            # An ifb takes its disciplines with it.
-            undone = "root" if depth == 0 and number == 0 and device == port.name else ""
-            yield _tc(port, f"the discipline {kind}", words, device, undone)
+def _tree(port: Port, device: str, root: Node | None, matches: Matches) -> Iterator[Step]:
+    for number, words in enumerate(Tree(device, matches).commands(root) if root is not None else ()):
+        # An ifb takes its disciplines with it.
+        undone = "root" if number == 0 and device == port.name else ""
+        what = f"the discipline {words[words.index('handle') + 2]}" if words[0] == "qdisc" else f"the {words[0]}"
+        yield _tc(port, what, words, device, undone)
 
 
 def _tc(port: Port, what: str, words: Iterable[str], device: str, undone: str) -> Step:

@@ -29,6 +29,11 @@ Verdict: TypeAlias = Literal["pass", "warn", "fail"]
 LEAST_FREE_KB = 16 * 1024
 UNSURE_NS = 1_000_000
 LEAST_DATAGRAM = 16
+LONG_CABLE_NS = 1_000_000
+MODULES = {"ifb": "ifb cls_u32 act_mirred", "filters": "cls_flower cls_matchall"}
+FLOWER = ("filter", "add", "dev", "l0", "parent", "1:", "protocol", "ip", "prio", "1", "flower", "dst_ip", "192.0.2.1",
+          "classid", "1:1")  # fmt: skip
+MATCHALL = ("filter", "add", "dev", "l0", "parent", "1:", "protocol", "all", "prio", "2", "matchall", "classid", "1:1")
 STOCK = plans.STOCK_SHIFT
 
 
@@ -86,16 +91,6 @@ def _disciplines(scenario: Scenario) -> Iterator[tuple[str, str]]:
         found = plans.stages(attached["root"])
         if len(found) > plans.MOST_STAGES:
             yield f"{place} has {len(found)} stages", "a device and its ifb make two: put the others on another device"
-        if any(_is_tree(stage) for stage in found):
-            yield f"{place} has classes", "a testbed takes chains, `htb rate 10mbit | fq_codel`, and lists of two"
-
-
-def _is_tree(stage: Mapping[str, Any] | None) -> bool:
-    while stage is not None:
-        if stage.get("classes") or stage.get("filters"):
-            return True
-        stage = stage.get("child")
-    return False
 
 
 def of_machine(facts: Facts) -> Iterator[Finding]:
@@ -173,8 +168,8 @@ def tried(layout: Layout, visit: Visit) -> Iterator[Finding]:
             if trial is None:
                 yield _judged(host, f"control {name}", refusal or "", f"load it: modprobe tcp_{name}")
             else:
-                module = "modprobe -a ifb cls_u32 act_mirred" if name == "ifb" else f"modprobe sch_{name}"
-                remedy = f"load it ({module}), or boot a kernel that has it"
+                module = MODULES.get(name, f"sch_{name}")
+                remedy = f"load it (modprobe -a {module}), or boot a kernel that has it"
                 yield _judged(host, f"discipline {name}", _short(refusal), remedy)
 
 
@@ -199,13 +194,19 @@ def _questions(layout: Layout, host: str) -> dict[str, Sequence[steps.Json] | No
     asked: dict[str, Sequence[steps.Json] | None] = {}
     for port in (port for port in layout.ports if port.owner == host):
         found = plans.stages(root_of(layout.scenario, port))
-        chain = [link for stage in found for link in job.chain(stage, None)]
+        rate_bps = plans.rate_to_make(layout, port)
+        nodes = [node for stage in found for node in any_kernel.nodes_of(job.tree_of(stage, rate_bps))]
         if plans.delay_of(layout, port):
-            chain.append(("netem", {}))
-        for kind, options in chain:
+            nodes.append({"kind": "netem", "options": {}})
+        for node in nodes:
+            alone = {"kind": node["kind"], "options": node["options"]}
             # In `PATH` there, and not where Debian has them here.
-            own = [_veth(), *job.attach(Hop(0, 0, 0, 0), 0, kind, options)]
-            asked.setdefault(kind, [step | {"argv": [_bare(step["argv"][0]), *step["argv"][1:]]} for step in own])
+            own = [_veth(), *job.attach(Hop(0, 0, 0, 0), alone)]
+            bare = [step | {"argv": [_bare(step["argv"][0]), *step["argv"][1:]]} for step in own]
+            asked.setdefault(node["kind"], bare)
+        if any(node.get("filters") for node in nodes):
+            filters = [("qdisc", "add", "dev", "l0", "root", "handle", "1:", "htb"), FLOWER, MATCHALL]
+            asked.setdefault("filters", [_veth(), *(steps.run(0, "tc", *words) for words in filters)])
         if len(found) > 1 or plans.delay_of(layout, port):
             asked.setdefault("ifb", _redirection())
     return asked | dict.fromkeys(sorted({flow["cc"]["name"] for flow in _flows_at(layout, host)}))
@@ -220,7 +221,7 @@ def _veth() -> steps.Json:
 
 
 def _redirection() -> list[steps.Json]:
-    commands = [step.argv for step in plans.on_ifb(Port(0, 0, 0, 0, "l0", ""), "egress", [])]
+    commands = [step.argv for step in plans.on_ifb(Port(0, 0, 0, 0, "l0", ""), "egress", None)]
     hook = ("tc", "qdisc", "add", "dev", "l0", "clsact")
     return [_veth(), *(steps.run(0, *argv) for argv in (hook, *commands))]
 
@@ -249,6 +250,12 @@ def _links(layout: Layout) -> Iterator[Finding]:
             yield Finding(port.owner, port.name, "fail", what, remedy)
         elif speed * 1_000_000 < rate:
             yield Finding(port.owner, port.name, "fail", what, "change `rate`: no discipline makes a device faster")
+    for link in layout.scenario["links"]:
+        longest_ns = max(link["delay_ns"])
+        if cabled and longest_ns >= LONG_CABLE_NS:
+            ends = " - ".join(layout.name(end) for end in link["ends"])
+            what = f"the link {ends} has a delay of {longest_ns / 1e6:g} ms, which the cable has to have: none is made"
+            yield Finding("", "experiment", "warn", what, "make it: `links: emulated`, or a netem in `qdiscs`")
     for hop in layout.hops:
         link = layout.scenario["links"][hop.link]
         if (

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import copy
 import ipaddress
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,6 +36,7 @@ IN_BYTES = ("bfifo", "red")
 LEAD_S = 5
 LATEST_S = 1e6
 MOST_RUNS = 1000
+IPERF_DATAGRAM = "1470b"
 PACKET_BYTES = 600
 """TEACUP's mean packet, with which it sizes `bdp`."""
 
@@ -513,13 +515,23 @@ def _flow(
         yield {"ping": f"{source} -> {target}", "name": name, "interval": f"{1000 / float(rate):g}ms", **times}
         return
     if _constant(reading, given.get("proto")) == "udp":
-        reading.note("TPCONF_traffic_gens", f"generator {number} is UDP: left out")
+        rate = _iperf_rate(_constant(reading, given.get("rate")))
+        yield {"udp": f"{source} -> {target}", "name": name, "rate": rate, "size": IPERF_DATAGRAM, **times}
         return
     for key in ("extra_params_client", "extra_params_server", "condition", "rate", "mss"):
         if key in given:
             reading.note("TPCONF_traffic_gens", f"`{key}` of generator {number} is not taken over")
     control = _control(reading, source, hosts, given.get("congestion_algo"))
     yield {"tcp": f"{source} -> {target}", "name": name, **({"cc": control} if control else {}), **times}
+
+
+def _iperf_rate(value: Value) -> str:
+    """As `iperf -b` takes it: `10M` is 10 Mbit/s, a bare number bit/s, nothing 1 Mbit/s. [iperf 2, iperf(1)]"""
+    found = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([kKmMgG]?)", str(value).strip())
+    if found is None or not float(found[1]):
+        return "1mbit"
+    unit = {"": "bit", "k": "kbit", "m": "mbit", "g": "gbit"}[found[2].lower()]
+    return f"{found[1]}{unit}"
 
 
 def _host(hosts: _Hosts, tree: Any) -> str | None:

@@ -150,7 +150,7 @@ def test_a_list_of_disciplines_is_passed_through_in_its_order(ssh: Ssh, lab: Lab
     assert eventually(lambda: lab.state() == before)
 
 
-def test_datagrams_are_sent_at_their_rate_and_their_delay_is_known(lab: Lab, ssh: Ssh, tmp_path: Path) -> None:
+def test_datagrams_are_sent_at_their_rate_and_their_delay_is_known(ssh: Ssh, tmp_path: Path) -> None:
     text = SMALL.replace("- {tcp: h1 -> h4, name: first}", "- {udp: h1 -> h4, name: first, rate: 12mbit, size: 1000b}")
     given = resolved("duration=2s", text=text)
     ssh.check(given)

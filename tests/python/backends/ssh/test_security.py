@@ -45,6 +45,24 @@ def test_a_hostile_word_is_refused_where_it_would_become_an_argument(key: str, w
     assert key in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "qdiscs.router -> lan2=htb rate 10mbit; touch X",
+        "qdiscs.router -> lan2=$(touch X)",
+        "qdiscs.router -> lan2=pfifo limit 5 | `touch X`",
+        "traffic[0].name=$(touch X)",
+        "traffic[0].cc=cubic; touch X",
+        "hosts.h1.sysctl={net.ipv4.tcp_ecn: $(touch X)}",
+        "hosts.h1.sysctl={../../tmp/X: 1}",
+        "links[0].name=-oProxyCommand=x",
+    ],
+)
+def test_a_hostile_word_of_an_experiment_is_refused_before_anybody_is_connected_to(setting: str) -> None:
+    with pytest.raises(ScenarioError, match=r"\n  hint: "):
+        resolved(setting, text=SMALL)
+
+
 @pytest.mark.parametrize("key", ["password", "passphrase"])
 def test_a_password_has_no_place(key: str) -> None:
     with pytest.raises(ScenarioError, match="hint: passwords are not taken"):
