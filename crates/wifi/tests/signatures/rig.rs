@@ -30,6 +30,8 @@ pub(crate) struct Rig {
     pub(crate) received_by: Vec<u64>,
     /// When packets were passed up, and the how manieth of all offered each was.
     pub(crate) arrivals: Vec<(SimTime, u32)>,
+    /// Packets of each radio that have neither arrived nor been dropped.
+    pub(crate) outstanding: Vec<u32>,
     /// Packets offered.
     pub(crate) offered: u32,
     pub(crate) credits: u64,
@@ -121,6 +123,7 @@ impl Plan {
             received: vec![0; stations],
             received_by: vec![0; stations],
             arrivals: Vec::new(),
+            outstanding: vec![0; stations],
             offered: 0,
             credits: 0,
             drops: 0,
@@ -134,6 +137,7 @@ impl Rig {
     /// Hands over one datagram.
     pub(crate) fn offer(&mut self, from: u16, to: u16, tos: u8) {
         self.offered += 1;
+        self.outstanding[usize::from(from)] += 1;
         let packet = Packet {
             from: SocketId(u32::from(from)),
             to: SocketId(100),
@@ -177,6 +181,7 @@ impl Rig {
             match outcome {
                 Outcome::Received(to, packet) => {
                     self.received[packet.from.0 as usize] += 1;
+                    self.outstanding[packet.from.0 as usize] -= 1;
                     self.received_by[usize::from(to.0)] += 1;
                     let Payload::EchoRequest { seq } = packet.payload else { continue };
                     self.arrivals.push((self.now, seq));
@@ -184,6 +189,7 @@ impl Rig {
                 Outcome::Credit(_, truesize) => self.credits += u64::from(truesize / TRUESIZE),
                 Outcome::Sent(ppdu) => self.ppdus.push(ppdu),
                 Outcome::Dropped(_, packet, _) => {
+                    self.outstanding[packet.from.0 as usize] -= 1;
                     self.drops += 1;
                     self.drops_charged += u64::from(packet.charged);
                 }
@@ -194,6 +200,7 @@ impl Rig {
 
     fn count_drops(&mut self) {
         for (packet, _) in self.dropped.drain(..) {
+            self.outstanding[packet.from.0 as usize] -= 1;
             self.drops += 1;
             self.drops_charged += u64::from(packet.charged);
         }
@@ -210,7 +217,7 @@ impl Rig {
         let end = SimTime::ZERO + Span::from_secs(seconds);
         while self.now < end {
             for (&(from, to), &tos) in self.senders.clone().iter().zip(tos) {
-                while self.cell.station(StationId(from)).packets() < 300 {
+                while self.outstanding[usize::from(from)] < 300 {
                     self.offer(from, to, tos);
                 }
             }
