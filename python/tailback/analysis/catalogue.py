@@ -50,6 +50,7 @@ DESCRIBED: Mapping[str, Described] = {
         Described("goodput over time", None, "Mbit/s", ("flows",), metrics.throughput_bins),
         Described("sliding throughput", None, "Mbit/s", ("flows",), rates.sliding_throughput),
         Described("ping", "ping_ms", "ms", ("ping",), metrics.ping_samples),
+        Described("ping by name", "pings_ms", "ms", ("ping",), metrics.ping_samples_by_name),
         Described("TCP RTT", "tcp_rtt_ms", "ms", ("tcp_info",), metrics.tcp_rtt_samples),
         Described("congestion window", "cwnd_segments", "segments", ("tcp_info",), metrics.cwnd_samples),
         Described("pacing rate", "pacing_rate_mbps", "Mbit/s", ("tcp_info",), rates.pacing_rate_samples),

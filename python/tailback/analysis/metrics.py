@@ -60,6 +60,13 @@ def ping_samples(ping: pd.DataFrame, window: Window) -> Samples:
     return window.samples(ping)["rtt_ms"].dropna().to_numpy(dtype=np.float64)
 
 
+def ping_samples_by_name(ping: pd.DataFrame, window: Window) -> dict[str, Samples]:
+    """Round-trip times in ms of each ping, as above, where there are several: those of RRUL have code points."""
+    answered = window.samples(ping).dropna(subset=["rtt_ms"])
+    groups = answered.groupby("ping", sort=True, observed=True)["rtt_ms"]
+    return {str(name): values.to_numpy(dtype=np.float64) for name, values in groups}
+
+
 def tcp_rtt_samples(tcp_info: pd.DataFrame, window: Window) -> Samples:
     """Smoothed round-trip times in ms (`tcpi_rtt`) of the sending sockets, each time they were sampled in the window.
 

@@ -66,6 +66,7 @@ def summarise(frames: Frames, cost: Mapping[str, float], measure: Measure) -> di
     found = {
         "goodput_mbps": _goodput(goodput, measure),
         "ping_ms": _ping(frames, measure.window),
+        "pings_ms": _pings(frames, measure.window),
         **_of_tcp_info(frames, measure),
         "jain": None if jain is None else metrics.rounded(jain),
         "power_mbps_per_ms": None,
@@ -121,6 +122,14 @@ def _goodput(flows: Mapping[str, float], measure: Measure) -> dict[str, Any] | N
 
 def _ping(frames: Frames, window: Window) -> dict[str, float] | None:
     return metrics.percentiles(metrics.ping_samples(frames["ping"], window)) if "ping" in frames else None
+
+
+def _pings(frames: Frames, window: Window) -> dict[str, Any] | None:
+    """Of each ping, if there are several."""
+    if "ping" not in frames or frames["ping"]["ping"].nunique() < 2:
+        return None
+    samples = metrics.ping_samples_by_name(frames["ping"], window)
+    return {name: metrics.percentiles(values) for name, values in samples.items()} or None
 
 
 def _of_tcp_info(frames: Frames, measure: Measure) -> dict[str, Any]:
