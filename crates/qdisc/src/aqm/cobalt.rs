@@ -4,6 +4,7 @@
 //!          > 2 packet times of all bulk flows)
 //! CoDel:   the first signal an interval after going over, then interval/√count apart, count growing by one each; below
 //!          target count shrinks on the same schedule as it grew
+//! idle:    a queue whose first packet after an interval without any is over target gets its signal at the next packet
 //! BLUE:    p_drop + 1/256 when the queue overflows, − 1/4096 when it is found empty, each at most once per target
 //! A marked packet may still be dropped by BLUE, which never marks.        [linux-6.12 sch_cake.c] [hoiland2018 §3.2]
 
@@ -88,6 +89,8 @@ impl Cobalt {
             && head.sojourn.as_nanos() > packets * 4
             && head.sojourn.as_nanos() > packets * 2 * u64::from(head.bulk_flows);
         let due = self.count > 0 && now >= self.drop_next;
+        // Judged by the instant that stood before this packet put a queue over target.
+        let overdue = now > self.drop_next;
         if over && !self.dropping {
             self.drop_next = self.after(now, settings);
             self.count = self.count.max(1);
@@ -99,7 +102,7 @@ impl Cobalt {
         }
         if self.count == 0 {
             self.drop_next = now + settings.interval;
-        } else if now > self.drop_next && verdict != Verdict::Drop {
+        } else if verdict != Verdict::Drop && if due { now > self.drop_next } else { overdue } {
             self.drop_next = now;
         }
         verdict
@@ -107,7 +110,7 @@ impl Cobalt {
 
     /// It may still signal, or drop at random: an empty queue is not forgotten yet.
     pub fn is_at_rest(&self, now: SimTime) -> bool {
-        self.blue == 0 && (self.count == 0 || now >= self.drop_next)
+        self.blue == 0 && self.count == 0 && now >= self.drop_next
     }
 
     /// Probability of BLUE as a share of 2³².
@@ -152,16 +155,31 @@ mod tests {
     use rand_core::SeedableRng;
     use rand_xoshiro::Xoshiro256StarStar;
 
+    /// What slow start does over a path of an interval: each round arrives after a pause and finds the others' packets.
+    #[test]
+    fn a_queue_that_comes_back_over_target_after_an_interval_is_signalled_at_once() {
+        let (mut law, mut draws) = (Cobalt::default(), Xoshiro256StarStar::seed_from_u64(1));
+        let head = CobaltHead { sojourn: Span::from_millis(8), markable: false, bulk_flows: 0 };
+        let calm = CobaltHead { sojourn: Span::from_millis(1), ..head };
+        let mut at = |ms: u64, head: &CobaltHead| {
+            law.judge(head, &SETTINGS, SimTime::ZERO + Span::from_millis(ms), &mut draws)
+        };
+        assert_eq!([at(1, &calm), at(102, &head), at(103, &head)], [Verdict::Pass, Verdict::Pass, Verdict::Drop]);
+        assert_eq!([at(400, &calm), at(401, &head), at(402, &head)], [Verdict::Pass; 3], "first a calm packet");
+    }
+
     const SETTINGS: CobaltSettings = CobaltSettings {
         target: Span::from_millis(5),
         interval: Span::from_millis(100),
         packet_time: Span::from_micros(1211),
     };
 
-    /// Instants in ms at which a queue that stays at `sojourn` is told something.
+    /// Instants in ms at which a queue that stays at `sojourn` after a calm packet is told something.
     fn signals(cobalt: &mut Cobalt, sojourn: Span, from_ms: u64, ms: u64) -> Vec<f64> {
         let mut draws = Xoshiro256StarStar::seed_from_u64(1);
         let head = CobaltHead { sojourn, markable: false, bulk_flows: 0 };
+        let before = SimTime::ZERO + Span::from_millis(from_ms - 1);
+        cobalt.judge(&CobaltHead { sojourn: Span::ZERO, ..head }, &SETTINGS, before, &mut draws);
         let mut hit = |us: &u64| {
             let now = SimTime::ZERO + Span::from_micros(*us);
             cobalt.judge(&head, &SETTINGS, now, &mut draws) == Verdict::Drop
