@@ -75,7 +75,9 @@ def _options(
 @app.command("sweep", help="The same as `run`: a file with `vary` is a sweep.")
 @app.command("run")
 def run(  # one argument per option of the command line
-    file: File,
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Experiment files (YAML).", show_default=False)
+    ],
     sets: Set = None,
     backend: Annotated[
         str, typer.Option(metavar="NAME", help="What runs it: sim, uml, uml:KERNEL, netns, ssh.")
@@ -87,7 +89,10 @@ def run(  # one argument per option of the command line
     repeat: Repeat = None,
     jobs: Jobs = None,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Results folder.", show_default="results/FILE")
+        Path | None,
+        typer.Option(
+            "-o", "--out", metavar="DIR", help="Results folder; of several files DIR/FILE.", show_default="results/FILE"
+        ),
     ] = None,
     reuse: Annotated[
         list[Path] | None,
@@ -118,26 +123,31 @@ def run(  # one argument per option of the command line
     from tailback.cli import live, show
 
     settings = _settings(sets, seed, repeat)
-    experiment = scenario.load(file, settings)
-    show.warnings(scenario.lint(experiment))
+    # All are read before the first one runs: the last may be wrong.
+    experiments = [scenario.load(file, settings) for file in files]
     backend = testbeds.backend_name(backend, testbed)
-    request = sweep.Request(backend, jobs, out, settings, cluster, reuse or ())
-    if dry_run and testbeds.is_testbed(backend):
-        testbeds.dry_run(backend, experiment)
-        return
-    if dry_run:
-        show.ahead(sweep.look_ahead(experiment, request), as_json=as_json)
-        return
-    with failures.interruptible(), testbeds.live_lines(), live.board() as watch:
-        carried = sweep.carry_out(experiment, request, watch)
-    if as_json:
-        show.document(sweep.report(carried))
-    else:
-        show.carried(carried, experiment.title)
-        if show_qdiscs:
+    done = []
+    for file, experiment in zip(files, experiments, strict=True):
+        show.warnings(scenario.lint(experiment))
+        folder = out / file.stem if out is not None and len(files) > 1 else out
+        request = sweep.Request(backend, jobs, folder, settings, cluster, reuse or ())
+        if dry_run and testbeds.is_testbed(backend):
+            testbeds.dry_run(backend, experiment)
+            continue
+        if dry_run:
+            show.ahead(sweep.look_ahead(experiment, request), as_json=as_json)
+            continue
+        with failures.interruptible(), testbeds.live_lines(), live.board() as watch:
+            carried = sweep.carry_out(experiment, request, watch)
+        done.append(carried)
+        if not as_json:
+            show.carried(carried, experiment.title)
+        if show_qdiscs and not as_json:
             show.standing(results.open_results(carried.folder), carried)
-    show.failed(carried)
-    raise typer.Exit(1 if carried.failed else 0)
+        show.failed(carried)
+    if as_json and done:
+        show.document(sweep.report_of(done))
+    raise typer.Exit(1 if any(carried.failed for carried in done) else 0)
 
 
 @app.command()

@@ -3,7 +3,7 @@
 from tailback.sweep.local import Audience, Outcome, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of
 from tailback.sweep.preview import Planned, Preview
-from tailback.sweep.session import Carried, Request, carry_out, check, look_ahead, report
+from tailback.sweep.session import Carried, Request, carry_out, check, look_ahead, report, report_of
 from tailback.sweep.work import Here, SweepEnded, Worker
 
 __all__ = [
@@ -23,5 +23,6 @@ __all__ = [
     "look_ahead",
     "plan_of",
     "report",
+    "report_of",
     "run_all",
 ]

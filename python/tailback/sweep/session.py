@@ -130,7 +130,13 @@ def check_all(runs: Sequence[RunPlan], backend: Backend) -> None:
 
 def report(carried: Carried) -> dict[str, Any]:
     """The document of `--json` (design §4): one entry per run, in the order of the plan."""
-    return {"tailback": tailback_version(), "runs": [_entry(outcome, carried) for outcome in carried.outcomes]}
+    return report_of([carried])
+
+
+def report_of(done: Sequence[Carried]) -> dict[str, Any]:
+    """The same of several experiments, one after the other."""
+    runs = [_entry(outcome, carried) for carried in done for outcome in carried.outcomes]
+    return {"tailback": tailback_version(), "runs": runs}
 
 
 def side_by_side(backend: Backend) -> int:

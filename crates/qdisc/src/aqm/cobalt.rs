@@ -4,6 +4,8 @@
 //!          > 2 packet times of all bulk flows)
 //! CoDel:   the first signal an interval after going over, then interval/√count apart, count growing by one each; below
 //!          target count shrinks on the same schedule as it grew
+//! fresh:   the first time that a queue goes over, 1/√count is still 0: its first signal comes with the next packet
+//! idle:    a queue whose first packet after an interval without any is over target gets its signal at the next packet
 //! BLUE:    p_drop + 1/256 when the queue overflows, − 1/4096 when it is found empty, each at most once per target
 //! A marked packet may still be dropped by BLUE, which never marks.        [linux-6.12 sch_cake.c] [hoiland2018 §3.2]
 
@@ -35,8 +37,8 @@ pub struct Cobalt {
     dropping: bool,
     blue: u32,
     blue_moved: SimTime,
-    /// 1/√count as a share of 2³², with the count it belongs to.
-    root: (u32, u64),
+    /// 1/√count as a share of 2³²; 0 until count has been counted up or down once.
+    root: u64,
 }
 
 /// A packet at the head.
@@ -70,7 +72,7 @@ impl Cobalt {
         }
         self.dropping = false;
         if self.count > 0 && now >= self.drop_next {
-            self.count -= 1;
+            self.set_count(self.count - 1);
             self.drop_next = self.after(self.drop_next, settings);
         }
     }
@@ -88,6 +90,8 @@ impl Cobalt {
             && head.sojourn.as_nanos() > packets * 4
             && head.sojourn.as_nanos() > packets * 2 * u64::from(head.bulk_flows);
         let due = self.count > 0 && now >= self.drop_next;
+        // Judged by the instant that stood before this packet put a queue over target.
+        let overdue = now > self.drop_next;
         if over && !self.dropping {
             self.drop_next = self.after(now, settings);
             self.count = self.count.max(1);
@@ -99,7 +103,7 @@ impl Cobalt {
         }
         if self.count == 0 {
             self.drop_next = now + settings.interval;
-        } else if now > self.drop_next && verdict != Verdict::Drop {
+        } else if verdict != Verdict::Drop && if due { now > self.drop_next } else { overdue } {
             self.drop_next = now;
         }
         verdict
@@ -107,7 +111,7 @@ impl Cobalt {
 
     /// It may still signal, or drop at random: an empty queue is not forgotten yet.
     pub fn is_at_rest(&self, now: SimTime) -> bool {
-        self.blue == 0 && (self.count == 0 || now >= self.drop_next)
+        self.blue == 0 && self.count == 0 && now >= self.drop_next
     }
 
     /// Probability of BLUE as a share of 2³².
@@ -118,25 +122,24 @@ impl Cobalt {
     /// A signal is due, or the schedule winds down.
     fn act(&mut self, head: &CobaltHead, settings: &CobaltSettings, now: SimTime) -> Verdict {
         if self.dropping {
-            self.count = self.count.saturating_add(1);
+            self.set_count(self.count.saturating_add(1));
             self.drop_next = self.after(self.drop_next, settings);
             return if head.markable { Verdict::Mark } else { Verdict::Drop };
         }
         while self.count > 0 && now >= self.drop_next {
-            self.count -= 1;
+            self.set_count(self.count - 1);
             self.drop_next = self.after(self.drop_next, settings);
         }
         Verdict::Pass
     }
 
-    fn after(&mut self, at: SimTime, settings: &CobaltSettings) -> SimTime {
-        if self.count == 0 {
-            return at + settings.interval;
-        }
-        if self.root.0 != self.count {
-            self.root = (self.count, inverse_root(self.count));
-        }
-        let gap = (u128::from(settings.interval.as_nanos()) * u128::from(self.root.1)) >> 32;
+    fn set_count(&mut self, count: u32) {
+        self.count = count;
+        self.root = inverse_root(count);
+    }
+
+    fn after(&self, at: SimTime, settings: &CobaltSettings) -> SimTime {
+        let gap = (u128::from(settings.interval.as_nanos()) * u128::from(self.root)) >> 32;
         at + Span::from_nanos(gap as u64)
     }
 }
@@ -152,16 +155,31 @@ mod tests {
     use rand_core::SeedableRng;
     use rand_xoshiro::Xoshiro256StarStar;
 
+    /// What slow start does over a path of an interval: each round arrives after a pause and finds the others' packets.
+    #[test]
+    fn a_queue_that_comes_back_over_target_after_an_interval_is_signalled_at_once() {
+        let (mut law, mut draws) = (Cobalt::default(), Xoshiro256StarStar::seed_from_u64(1));
+        let head = CobaltHead { sojourn: Span::from_millis(8), markable: false, bulk_flows: 0 };
+        let calm = CobaltHead { sojourn: Span::from_millis(1), ..head };
+        let mut at = |ms: u64, head: &CobaltHead| {
+            law.judge(head, &SETTINGS, SimTime::ZERO + Span::from_millis(ms), &mut draws)
+        };
+        assert_eq!([at(1, &calm), at(102, &head), at(103, &head)], [Verdict::Pass, Verdict::Pass, Verdict::Drop]);
+        assert_eq!([at(400, &calm), at(401, &head), at(402, &head)], [Verdict::Pass; 3], "first a calm packet");
+    }
+
     const SETTINGS: CobaltSettings = CobaltSettings {
         target: Span::from_millis(5),
         interval: Span::from_millis(100),
         packet_time: Span::from_micros(1211),
     };
 
-    /// Instants in ms at which a queue that stays at `sojourn` is told something.
+    /// Instants in ms at which a queue that stays at `sojourn` after a calm packet is told something.
     fn signals(cobalt: &mut Cobalt, sojourn: Span, from_ms: u64, ms: u64) -> Vec<f64> {
         let mut draws = Xoshiro256StarStar::seed_from_u64(1);
         let head = CobaltHead { sojourn, markable: false, bulk_flows: 0 };
+        let before = SimTime::ZERO + Span::from_millis(from_ms - 1);
+        cobalt.judge(&CobaltHead { sojourn: Span::ZERO, ..head }, &SETTINGS, before, &mut draws);
         let mut hit = |us: &u64| {
             let now = SimTime::ZERO + Span::from_micros(*us);
             cobalt.judge(&head, &SETTINGS, now, &mut draws) == Verdict::Drop
@@ -171,10 +189,19 @@ mod tests {
     }
 
     #[test]
-    fn signals_come_an_interval_after_going_over_and_then_closer_by_the_exact_root() {
+    fn a_fresh_queue_is_signalled_at_once_and_then_closer_by_the_exact_root() {
         let told = signals(&mut Cobalt::default(), Span::from_millis(50), 1000, 400);
-        let expected = [1100.0, 1170.7, 1228.4, 1278.4, 1323.2];
+        let expected = [1100.0, 1170.7, 1228.4, 1278.4, 1323.2].map(|ms| ms - 99.99);
         assert!(told.iter().zip(expected).all(|(told, expected)| (told - expected).abs() < 0.05), "{told:?}");
+    }
+
+    #[test]
+    fn a_queue_that_has_calmed_down_is_signalled_an_interval_after_going_over_again() {
+        let mut cobalt = Cobalt::default();
+        signals(&mut cobalt, Span::from_millis(50), 1000, 400);
+        signals(&mut cobalt, Span::from_millis(1), 1400, 3000);
+        let told = signals(&mut cobalt, Span::from_millis(50), 5000, 200);
+        assert!((told[0] - 5100.0).abs() < 0.05 && (told[1] - 5170.7).abs() < 0.05, "{told:?}");
     }
 
     #[test]

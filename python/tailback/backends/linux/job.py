@@ -210,7 +210,7 @@ def _qdiscs(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
         link = scenario["links"][hop.link]
         root = tree_of(root_of(scenario, hop), rate_of(link, hop.end))
         if root is not None:
-            yield from attach(hop, root, matches)
+            yield from attach_tree(hop, root, matches)
         yield from wire(hop, link)
 
 
@@ -251,7 +251,24 @@ def tree_of(root: Mapping[str, Any] | None, rate_bps: int | None) -> Mapping[str
     return {"kind": "htb", "options": _link_shaper(rate_bps), "child": root}
 
 
-def attach(hop: Hop, root: Mapping[str, Any], matches: Matches = NOTHING) -> Iterator[Json]:
+def chain(root: Mapping[str, Any] | None, rate_bps: int | None) -> list[tuple[str, Mapping[str, int]]]:
+    """Kinds and options from the root down, where each discipline holds one."""
+    kinds: list[tuple[str, Mapping[str, int]]] = []
+    node = tree_of(root, rate_bps)
+    while node is not None:
+        kinds.append((node["kind"], node["options"]))
+        node = node.get("child")
+    return kinds
+
+
+def attach(hop: Hop, depth: int, kind: str, options: Mapping[str, int]) -> Iterator[Json]:
+    """One discipline `depth` below the root, on the only class of the one above it."""
+    place = ["root"] if depth == 0 else ["parent", f"{depth}:1"]
+    for command in Tree(hop.device, NOTHING).commands({"kind": kind, "options": options}, depth, place):
+        yield run(hop.host, TC, *command)
+
+
+def attach_tree(hop: Hop, root: Mapping[str, Any], matches: Matches) -> Iterator[Json]:
     """A discipline with all below it."""
     for command in Tree(hop.device, matches).commands(root):
         yield run(hop.host, TC, *command)

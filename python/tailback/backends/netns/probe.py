@@ -124,8 +124,7 @@ def _sysctls(scenario: Scenario) -> Iterator[Trial]:
 def _discipline(node: Mapping[str, Any]) -> Trial:
     kind = node["kind"]
     remedy = f"load it as root (modprobe sch_{kind}), or {VIRTUAL_TIME}"
-    alone = {"kind": kind, "options": node["options"], "child": None}
-    steps = [_veth(), *job.attach(Hop(link=0, end=0, host=0, neighbour=0), alone)]
+    steps = [_veth(), *job.attach(Hop(link=0, end=0, host=0, neighbour=0), 0, kind, node["options"])]
     return Trial(f"this kernel does not take the discipline `{kind}`:", remedy, steps)
 
 
