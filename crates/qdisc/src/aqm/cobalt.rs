@@ -164,8 +164,15 @@ mod tests {
         let mut at = |ms: u64, head: &CobaltHead| {
             law.judge(head, &SETTINGS, SimTime::ZERO + Span::from_millis(ms), &mut draws)
         };
-        assert_eq!([at(1, &calm), at(102, &head), at(103, &head)], [Verdict::Pass, Verdict::Pass, Verdict::Drop]);
-        assert_eq!([at(400, &calm), at(401, &head), at(402, &head)], [Verdict::Pass; 3], "first a calm packet");
+        assert_eq!(
+            [at(1, &calm), at(102, &head), at(103, &head)],
+            [Verdict::Pass, Verdict::Pass, Verdict::Drop]
+        );
+        assert_eq!(
+            [at(400, &calm), at(401, &head), at(402, &head)],
+            [Verdict::Pass; 3],
+            "first a calm packet"
+        );
     }
 
     const SETTINGS: CobaltSettings = CobaltSettings {

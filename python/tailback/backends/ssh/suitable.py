@@ -201,7 +201,7 @@ def _questions(layout: Layout, host: str) -> dict[str, Sequence[steps.Json] | No
         for node in nodes:
             alone = {"kind": node["kind"], "options": node["options"]}
             # In `PATH` there, and not where Debian has them here.
-            own = [_veth(), *job.attach(Hop(0, 0, 0, 0), alone)]
+            own = [_veth(), *job.attach_tree(Hop(0, 0, 0, 0), alone, NOTHING)]
             bare = [step | {"argv": [_bare(step["argv"][0]), *step["argv"][1:]]} for step in own]
             asked.setdefault(node["kind"], bare)
         if any(node.get("filters") for node in nodes):
