@@ -101,6 +101,6 @@ def test_what_stands_behind_the_backend_is_a_cluster(tmp_path: Path, monkeypatch
     file = tmp_path / "small.yaml"
     file.write_text(EXPERIMENT)
     monkeypatch.setattr(cluster, "ANSWER_S", 1)
-    with pytest.raises(cluster.ClusterUnfit, match="no scheduler answers at `tcp://127.0.0.1:9`"):
+    with pytest.raises(cluster.ClusterUnfit, match=r"no scheduler answers at `tcp://127\.0\.0\.1:9`"):
         tailback.run(file, backend="sim@tcp://127.0.0.1:9", out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
