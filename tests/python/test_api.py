@@ -7,6 +7,7 @@ import pytest
 
 import tailback
 from tailback import backends
+from tailback.sweep import cluster
 from twin_backend import STAND_INS
 
 EXPERIMENT = """\
@@ -81,3 +82,25 @@ def test_the_package_knows_its_version_and_nothing_else_by_surprise() -> None:
     assert tailback.__version__.count(".") == 2
     with pytest.raises(AttributeError):
         _ = tailback.drive
+
+
+def test_a_sweep_is_asked_the_questions_of_the_command_line(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(EXPERIMENT)
+    results = tailback.run(file, settings=["repeat=2"], out=tmp_path / "out")
+    indices = tailback.sensitivity(results, "tcp rtt p50")
+    assert indices["axis"].tolist() == ["cc"]
+    [front] = tailback.pareto(tmp_path / "out", "rtt p50")
+    assert set(front.table["cc"]) == {"cubic", "reno"}
+    [one] = tailback.recommend(results, "tcp rtt p50 < 1s")
+    assert one.answer.best is not None
+    assert one.answer.best.met == "surely"
+
+
+def test_what_stands_behind_the_backend_is_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(EXPERIMENT)
+    monkeypatch.setattr(cluster, "ANSWER_S", 1)
+    with pytest.raises(cluster.ClusterUnfit, match=r"no scheduler answers at `tcp://127\.0\.0\.1:9`"):
+        tailback.run(file, backend="sim@tcp://127.0.0.1:9", out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
