@@ -15,6 +15,7 @@ from tailback.backends.linux import job, steps
 from tailback.backends.linux import suitable as any_kernel
 from tailback.backends.linux.job import flows_of, root_of
 from tailback.backends.linux.links import Hop, rate_of
+from tailback.backends.linux.trees import NOTHING
 from tailback.backends.ssh import iperf3
 from tailback.backends.ssh import plan as plans
 from tailback.backends.ssh.facts import CORE_SYSCTLS, Facts
