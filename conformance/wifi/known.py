@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from conformance.wifi.verdict import Cell
+from conformance.wifi.verdict import TOLERANCES, Cell
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,26 @@ class KnownDifference:
         return cell.figure in self.figures and re.search(self.runs, cell.experiment.key) is not None
 
 
-KNOWN_DIFFERENCES: tuple[KnownDifference, ...] = ()
+ALL = tuple(TOLERANCES)
+EARLY_LOSS = (
+    "the kernel's netem apparently drew the same numbers in every run: 6 or 7 losses where 2 % of some 160 packets are "
+    "3, so that each of four flows is hit and leaves slow start; ours hit two or three. With 4.5 % and all four hit: "
+    "Reno 161 Mbit/s, 15.9 MPDUs, 6.5 ms (kernel 159, 15.2, 6.4), Westwood 135, 9.7, 5.1 (133, 9.4, 4.9)"
+)
+FIRST_DROP = (
+    "slow start lasts until CoDel drops one packet: in the kernel's run within 7 s, in ours between 9 s and never; the "
+    "RTT is that of the cwnd left over. At 8 ms, where there are five seeds of both, the drops come at 0.7 to 4.3 s "
+    "(kernel) and 0.8 to 1.5 s"
+)
+MIN_RTT = (
+    "which least RTT the flows find when they drain for PROBE_RTT (1 to 5 ms, both sides) sets their windows for the "
+    "next ten seconds; the kernel's runs above other disciplines are within our range"
+)
+KNOWN_DIFFERENCES: tuple[KnownDifference, ...] = (
+    KnownDifference(r"u4d0-tsq(std|2)-kick$", ALL, EARLY_LOSS),
+    KnownDifference(r"(reno|highspeed|westwood)-u4d0-tsq(4|2-p3)$", ("rtt_up_p50",), FIRST_DROP),
+    KnownDifference(r"htc-150-bbr-u4d0-tsq(64k|off)-codel$", ("rtt_up_p50",), MIN_RTT),
+)
 
 
 def reason(cell: Cell) -> str | None:

@@ -6,6 +6,7 @@ table: `python -m conformance.wifi.compare`; results: `docs/fidelity.md`.
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from conformance.wifi import golden
 from conformance.wifi.experiment import Experiment, twin
 from conformance.wifi.golden import as_words, from_words
+from conformance.wifi.known import KNOWN_DIFFERENCES
 from conformance.wifi.measures import Ppdus, share
 from conformance.wifi.simulate import simulate
 from conformance.wifi.verdict import Cell, cells, share_within
@@ -106,3 +108,8 @@ def test_settings_survive_the_table() -> None:
 def test_a_collided_ppdu_is_not_an_aggregate() -> None:
     counted = Ppdus(sent=2, collided=2, mpdus=40)
     assert share(counted.mpdus, counted.sent) == 20
+
+
+def test_every_known_difference_is_of_runs_that_there_are() -> None:
+    for known in KNOWN_DIFFERENCES:
+        assert any(re.search(known.runs, key) for key in RUNS), known.runs
