@@ -79,7 +79,7 @@ FLOOD = "100mbit"
 
 #: Packets carry no code point unless one is given: default forwarding. [rfc2474 §4.1]
 DSCP = 0
-IP = 4
+IP: Final = 4
 #: Controls of stacks that do not begin with `CC`.
 STACK_CC = {"freebsd-9": "newreno"}
 
