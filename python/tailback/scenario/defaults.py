@@ -5,7 +5,7 @@ Algorithms have their own defaults, in the simulator; none of those is here.
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final
 
 #: The Linux the project describes.
 STACK = "linux-6.12"
@@ -79,7 +79,7 @@ FLOOD = "100mbit"
 
 #: Packets carry no code point unless one is given: default forwarding. [rfc2474 §4.1]
 DSCP = 0
-IP: Literal[4, 6] = 4
+IP: Final = 4
 #: Controls of stacks that do not begin with `CC`.
 STACK_CC = {"freebsd-9": "newreno"}
 
