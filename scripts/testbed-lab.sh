@@ -30,6 +30,8 @@ down() {
         for process in $(ip netns pids "$prefix-$host" 2>/dev/null); do kill -KILL "$process" 2>/dev/null || true; done
         ip netns del "$prefix-$host" 2>/dev/null || true
     done
+    # Those that lead into a namespace go with it, a little later.
+    for number in 1 2 3 4 5 6 9; do ip link del "$bridge$number" 2>/dev/null || true; done
     ip link del "$bridge" 2>/dev/null || true
 }
 

@@ -253,6 +253,7 @@ def _follow(layout: Layout, opened: Mapping[str, Session], measured: Measured, p
             except HostFailed as failure:
                 raise _cause(failure, running) from failure
         time.sleep(LOOK_S)
+    live.tell()
 
 
 def _heard(session: Session, measured: Measured, live: _Live) -> bool:
@@ -312,10 +313,14 @@ class _Live:
         rtts = [f"{name} {rtt:.2f} ms" for name, rtt in self._rtts.items()]
         if t_ns > self._told_ns:
             # The second before is complete: every machine has told of it.
-            if self._progress.words:
-                LIVE.info(self._progress.words)
+            self.tell()
             self._told_ns = t_ns
         self._progress.words = f"{t_ns / 1e9:.0f} s: " + ", ".join([*rates, *rtts])
+
+    def tell(self) -> None:
+        """The last second to whoever listens."""
+        if self._progress.words:
+            LIVE.info(self._progress.words)
 
 
 def _cancelled(progress: Progress) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -170,14 +171,14 @@ def test_the_flows_can_be_those_of_iperf3(lab: Lab) -> None:
     text = lab.testbed.read_text() + "engine: iperf3\n"
     ssh = Ssh(testbed.loads(text), build_agent())
     before = lab.state()
-    given = resolved("duration=3s", "traffic[0].start=1s", text=SMALL)
+    given = resolved("duration=2s", "traffic[0].start=1s", text=SMALL)
     found = ssh.run(given, ssh.new_progress())
     flows = found.tables["flows"].to_pandas()
     assert set(flows["flow"]) == {"first"}
     assert 1 < flows["t"].min() < 1.5
-    assert 0.8 * 10e6 < flows["bytes"].sum() * 8 / 2 < 1.1 * 10e6
+    assert 0.7 * 10e6 < flows["bytes"].sum() * 8 < 1.3 * 10e6
     info = found.tables["tcp_info"].to_pandas()
-    assert info["rtt"].max() > 10_000
+    assert info["rtt"].max() > 5_000
     assert info["snd_cwnd"].max() > 10
     assert len(found.tables["ping"]) > 5
     assert eventually(lambda: lab.state() == before)
@@ -259,7 +260,7 @@ def test_a_run_is_cancelled(ssh: Ssh, lab: Lab) -> None:
 
 def test_a_controller_that_is_killed_leaves_nothing_and_the_next_goes_on(lab: Lab, tmp_path: Path) -> None:
     before = lab.state()
-    short = SMALL.replace("duration: 60s", "duration: 2s\nrepeat: 2")
+    short = SMALL.replace("duration: 60s", "duration: 1s\nrepeat: 2")
     (tmp_path / "e.yaml").write_text(short)
     command = [*CONTROLLER, "run", "e.yaml", "--testbed", str(lab.testbed), "--out", "out"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -278,6 +279,7 @@ def test_a_controller_that_is_killed_leaves_nothing_and_the_next_goes_on(lab: La
     )
     assert done.returncode == 0, done.stderr
     assert [run["status"] for run in json.loads(done.stdout)["runs"]] == ["ok", "ok"]
+    assert re.search(r"^1 s: first [0-9.]+ Mbit/s, ping [0-9.]+ ms$", done.stderr, re.MULTILINE)
     assert len(complete()) == 2
     assert complete()[0].stat().st_mtime_ns == first
 
