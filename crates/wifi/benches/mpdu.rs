@@ -18,8 +18,8 @@ mod rig;
 
 use rig::{Plan, Rig, vht};
 
-/// Seconds that a cell is saturated for.
-const SECONDS: u64 = 1;
+/// Seconds that a cell is saturated for: the accounts of a thread are kept in ticks.
+const SECONDS: u64 = 20;
 /// Packets that each radio has to send at any time.
 const OUTSTANDING: u32 = 200;
 

@@ -170,6 +170,7 @@ impl Cell {
     /// Does what is due: what ends ends before what begins.
     pub fn advance(&mut self, studio: &mut Studio<'_>) {
         let now = studio.now;
+        debug_assert!(self.deadline() >= now, "what was due before has not been done");
         while let Some(at) = self.exchanges.iter().position(|exchange| exchange.until == now) {
             let exchange = self.exchanges.remove(at);
             self.go_on(exchange, studio);
@@ -366,7 +367,8 @@ impl Cell {
         self.spare = status;
         if let Some(at) = self.next_in_txop(&exchange, studio.now) {
             self.free_receiver(&exchange, Sensed::Whole, studio.now);
-            return self.begin(exchange.sender, at, exchange.won, studio);
+            self.begin(exchange.sender, at, exchange.won, studio);
+            return self.find_access();
         }
         self.end(&exchange, Sensed::Whole, studio.now);
     }

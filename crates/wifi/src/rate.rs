@@ -114,6 +114,17 @@ impl RateControl {
         }
     }
 
+    /// The slowest mode that it may come to.
+    pub fn slowest(&self) -> &Mode {
+        match self {
+            RateControl::Fixed(mode) => mode,
+            RateControl::Minstrel(minstrel) => {
+                let modes = minstrel.modes.iter().map(|statistics| &statistics.mode);
+                modes.min_by_key(|mode| mode.bits_per_sec()).expect("there are modes")
+            }
+        }
+    }
+
     /// The mode that most data goes in.
     pub fn usual(&self) -> &Mode {
         match self {

@@ -456,6 +456,14 @@ impl Station {
         self.turn_in_firmware(category, to);
     }
 
+    /// What bounds an A-MSDU: it must not take longer than a PPDU may, in whatever mode it is sent again.
+    fn amsdu_towards(&self, to: StationId) -> Option<Amsdu> {
+        let own = self.profile.amsdu.filter(|amsdu| amsdu.packets > 1)?;
+        let slowest = self.links[to.index()].as_ref()?.rates.slowest();
+        let bytes = own.bytes.min(slowest.psdu_within(self.profile.limits.duration, self.band));
+        Some(Amsdu { bytes, ..own })
+    }
+
     /// A station with frames in firmware has its turn.
     fn turn_in_firmware(&mut self, category: usize, to: StationId) {
         let lane = &mut self.lanes[category];
@@ -466,10 +474,10 @@ impl Station {
     }
 
     fn form_in_firmware(&mut self, category: usize, slots: u32, now: SimTime) {
-        let amsdu = self.profile.amsdu;
         while self.lanes[category].hardware.len() < slots as usize {
             let Some(turn) = self.lanes[category].firmware_turns.pop_front() else { break };
             let to = StationId(turn);
+            let amsdu = self.amsdu_towards(to);
             let source = &mut |session: &mut Session, _| next_of_firmware(&mut session.firmware, amsdu);
             // A station whose window is full comes back when frames of it are settled.
             let Some(aggregate) = self.form(category, to, source, now) else { continue };

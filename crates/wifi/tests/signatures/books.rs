@@ -35,6 +35,9 @@ fn plan() -> impl Strategy<Value = Plan> {
         }
         plan.profile.rts_threshold = rts.then_some(300);
         plan.beacons = beacons.then_some(LegacyRate::Ofdm(24));
+        if seed % 2 == 1 {
+            plan.edca[2].txop = Span::from_micros(2_528);
+        }
         if hidden && stations > 1 {
             plan.hearing.hide(StationId(1), StationId(2));
         }

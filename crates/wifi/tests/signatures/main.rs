@@ -352,6 +352,16 @@ fn three_packets_in_an_mpdu_carry_more_at_866_7_mbit() {
 }
 
 #[test]
+fn packets_that_do_not_fit_the_longest_ppdu_are_not_put_together() {
+    let mut plan = Plan { modes: vec![ht(20, 0, Guard::Ns800)], ..Plan::uplink(1) };
+    plan.profile = *tailback_wifi::driver::find("ath10k").unwrap();
+    plan.profile.amsdu.as_mut().unwrap().packets = 3;
+    let rig = plan.build().saturate(1);
+    assert!(rig.ppdus.iter().all(|ppdu| ppdu.duration.as_micros() <= 5_484));
+    assert!(rig.ppdus.iter().any(|ppdu| ppdu.ip_bytes > 1_500 * ppdu.mpdus));
+}
+
+#[test]
 fn hidden_senders_collide_and_rts_helps() {
     let mut plan = Plan::uplink(2);
     let open = plan.build().saturate(10).total_mbps();
