@@ -55,7 +55,7 @@ def disciplines(cells: pd.DataFrame) -> list[str]:
         place = f"{worst['bottleneck']} {worst['rtt']} {worst['cc']}: {worst['title']}"
         values = f"{worst['reference']:.4g} / {worst['candidate']:.4g}"
         shown = share_within(table).set_index("tolerance")
-        found.append([f"`{qdisc}`", *(_share(shown, name) for name in SHARED), f"{place} {values}"])
+        found.append([f"`{qdisc}`".replace("|", r"\|"), *(_share(shown, name) for name in SHARED), f"{place} {values}"])
     return rows(("discipline", *SHARED, "farthest: kernel / simulator"), found)
 
 
