@@ -61,6 +61,8 @@ def _several(words: Iterable[str]) -> str:
     return f"vary.qdisc=[{', '.join(words)}]"
 
 
+AQM_DISCIPLINES = _several([*_AQM, _red(10)])
+"""At 10 Mbit/s."""
 _AQM_PATHS = ("rtt=[10ms, 100ms]", "tsq=[1ms]", "cc=[reno, cubic]", "repeat=3")
 
 PARTS = (
@@ -68,7 +70,7 @@ PARTS = (
     # A virtual second at this rate costs a wall second, with one segment per skb.
     Part("gigabit", ("bottleneck=[LR1000M]", "rtt=[10ms]", "repeat=1")),
     Part("controls", ("bottleneck=[R10M, L100M, R100M]", *MIDDLE, "repeat=1"), ("cc",)),
-    Part("aqm10", ("bottleneck=[R10M]", *_AQM_PATHS, _several([*_AQM, _red(10)]))),
+    Part("aqm10", ("bottleneck=[R10M]", *_AQM_PATHS, AQM_DISCIPLINES)),
     Part("aqm50", ("bottleneck=[R50M]", *_AQM_PATHS, _several([*_AQM, _red(50)]))),
     Part("shapers10", ("bottleneck=[S10M]", *_AQM_PATHS, _several(_shapers(10)))),
     Part("shapers50", ("bottleneck=[S50M]", *_AQM_PATHS, _several(_shapers(50)))),

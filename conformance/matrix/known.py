@@ -46,16 +46,6 @@ BURSTS = (
     "and 508 201 201 204 201 (simulator)"
 )
 
-CAKES = (
-    "cake",
-    "cake bandwidth 50mbit",
-    "cake bandwidth 50mbit besteffort flows rtt 30ms overhead 18 atm",
-)
-EARLY_SIGNAL = (
-    "not explained: with 100 ms of RTT and four flows in slow start, cake's law signals in the kernel at 1.214, 1.218, "
-    "1.312 and 1.316 s, in the simulator at 1.316, 1.510, 1.616 and 1.620 s; until 1.214 s both queues are the same, "
-    "packet by packet. The kernel's flows leave slow start earlier. At 10 Mbit/s, and with 10 ms, all cells agree"
-)
 PIE_BY_CHANCE = "PIE draws: three seeds give 42.2 44.2 41.8 Mbit/s (kernel) and 44.1 44.3 44.4 (simulator)"
 
 REASONS: tuple[Reason, ...] = (
@@ -63,7 +53,6 @@ REASONS: tuple[Reason, ...] = (
     Reason({"qdisc": ("fq_codel",), "cc": ("reno",), "rtt": ("100ms",)}, ("goodput_mbps.total",), TWO_COURSES),
     Reason({"qdisc": ("pfifo_fast",), "cc": ("reno", "cubic")}, (*RTT, *LOSSES), WHICH_FLOW),
     Reason({"qdisc": ("pfifo_fast",), "cc": ("illinois", "lp")}, RTT, SAME_RANGE),
-    Reason({"qdisc": CAKES, "bottleneck": ("R50M", "S50M"), "rtt": ("100ms",)}, ("goodput_mbps.total",), EARLY_SIGNAL),
     Reason({"qdisc": ("pie",), "bottleneck": ("R50M",), "rtt": ("100ms",)}, ("goodput_mbps.total",), PIE_BY_CHANCE),
     Reason({"qdisc": ("fq_codel",), "cc": ("bic",)}, ("tcp_rtt_ms.p90", *LOSSES), BURSTS),
 )

@@ -1,6 +1,7 @@
 """Writes what `docs/fidelity.md` says of the conformance matrix: tables between marks, and the heat map.
 
     python -m conformance.matrix.report [--jobs N]    # runs the simulator in every cell: some minutes
+    python -m conformance.matrix.report --aqm         # only the cells of the AQM disciplines, and their table
 
 Needs only `tests/data/matrix`.
 """
@@ -24,20 +25,38 @@ from tailback.cli import show
 from tailback.plots import conformance, rendered
 
 PICTURE = DOCS / "pictures" / "conformance-matrix.png"
+AQM_PARTS = ("aqm", "shapers")
 SHARED = ("goodput", "rtt", "retransmits", "drops", "all")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write the tables and the picture of the conformance matrix.")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    jobs = parser.parse_args().jobs
+    parser.add_argument("--aqm", action="store_true", help="only the AQM disciplines")
+    asked = parser.parse_args()
     kernel = golden.read()
+    wanted = [(part, experiment) for part, experiment in parts() if not asked.aqm or part.name.startswith(AQM_PARTS)]
     with show.progress() as watch:
-        found = [simulated(part, experiment, kernel, jobs, watch) for part, experiment in parts()]
+        found = [simulated(part, experiment, kernel, asked.jobs, watch) for part, experiment in wanted]
     cells = compared(kernel, pd.concat(found, ignore_index=True))
-    page = with_tables(PAGE.read_text(encoding="utf-8"), {"matrix": shares(cells), "red": red(cells)})
-    PAGE.write_text(page, encoding="utf-8")
-    PICTURE.write_bytes(picture(cells))
+    tables = {"aqm": disciplines(cells)}
+    if not asked.aqm:
+        tables |= {"matrix": shares(cells), "red": red(cells)}
+        PICTURE.write_bytes(picture(cells))
+    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8"), tables), encoding="utf-8")
+
+
+def disciplines(cells: pd.DataFrame) -> list[str]:
+    """The cells of the AQM disciplines and shapers: how many are within tolerance, and the one that is farthest."""
+    mine = cells[cells["part"].str.startswith(AQM_PARTS)]
+    found = []
+    for qdisc, table in mine.groupby("qdisc", sort=False):
+        worst = table[table["outcome"] != "shown"].nlargest(1, "excess").iloc[0]
+        place = f"{worst['bottleneck']} {worst['rtt']} {worst['cc']}: {worst['title']}"
+        values = f"{worst['reference']:.4g} / {worst['candidate']:.4g}"
+        shown = share_within(table).set_index("tolerance")
+        found.append([f"`{qdisc}`".replace("|", r"\|"), *(_share(shown, name) for name in SHARED), f"{place} {values}"])
+    return rows(("discipline", *SHARED, "farthest: kernel / simulator"), found)
 
 
 def shares(cells: pd.DataFrame) -> list[str]:

@@ -431,3 +431,25 @@ fn a_shaper_works_from_8_bit_to_100_gbit_per_second() {
         assert_eq!(watched.left.packets, 500, "at {rate} bit/s");
     }
 }
+
+/// Each option of each row at the least and at the most it may be, alone: it is refused in words, or keeps the books.
+#[test]
+fn every_option_at_its_extremes_is_refused_or_keeps_the_books() {
+    let pfifo = registry::find("pfifo").expect("a row");
+    for row in registry::ROWS {
+        for parameter in row.parameters {
+            for value in [parameter.least, parameter.most] {
+                let mut given = required(row);
+                given.set(parameter.name, value);
+                let Ok(qdisc) = build(row, &given, pfifo, 1000) else { continue };
+                let mut watched = Watched { may_reorder: true, ..Watched::new(qdisc, 1) };
+                for n in 0..100 {
+                    watched.arrive(n % FLOWS, 40 + n * 13, ECN[n as usize % ECN.len()]);
+                    watched.take(&Step::Wait { ns: 1_000_000 });
+                    watched.take(&Step::Depart);
+                }
+                watched.check_ledger();
+            }
+        }
+    }
+}

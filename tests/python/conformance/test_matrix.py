@@ -9,14 +9,16 @@ import pandas as pd
 import pytest
 
 from conformance.matrix import golden
-from conformance.matrix.grid import AXES, PARTS, Part, parts
+from conformance.matrix.grid import AQM_DISCIPLINES, AXES, PARTS, Part, parts
 from conformance.matrix.known import REASONS
-from conformance.matrix.report import picture, red, shares
+from conformance.matrix.report import disciplines, picture, red, shares
 from conformance.matrix.simulate import compared, simulated
 from fake_backend import Nobody
 from tailback.analysis.tolerances import share_within
 
 CUT = Part("grid", ("bottleneck=[L10M, R10M, L100M, R100M]", "rtt=[10ms]", "tsq=[1ms, off]", "repeat=2"))
+AQM = Part("aqm10", ("bottleneck=[R10M]", "rtt=[10ms]", "cc=[cubic]", "tsq=[1ms]", "repeat=3", AQM_DISCIPLINES))
+"""One path of those that the AQM disciplines were measured on."""
 FLOOR = 0.95
 """Share of cells within tolerance; 99 % when it was set. What is lost below it is a mechanism, not chance."""
 
@@ -32,6 +34,15 @@ def test_the_share_of_cells_within_tolerance_does_not_fall(cells: pd.DataFrame) 
     whole = share_within(cells).set_index("tolerance").loc["all"]
     assert whole["judged"] > 140
     assert whole["within"] / whole["judged"] >= FLOOR, "\n".join(red(cells))
+
+
+def test_every_aqm_discipline_does_what_the_kernel_s_does() -> None:
+    kernel = golden.read()
+    cut = kernel[(kernel["part"] == "aqm10") & (kernel["rtt"] == "10ms") & (kernel["cc"] == "cubic")]
+    found = compared(cut, simulated(AQM, AQM.experiment(), cut, 2, Nobody()))
+    assert {"pie", "fq_pie", "sfq", "cake", "codel"} <= set(found["qdisc"])
+    assert red(found)[2:] == []
+    assert len(disciplines(found)) > 8
 
 
 def test_the_page_shows_each_control_and_each_cell_that_is_off(cells: pd.DataFrame) -> None:
