@@ -24,7 +24,7 @@ use crate::module_param::{number, packets};
 use crate::{Control, Row};
 
 /// The constants that may be set, by their names in version 2. [bbr-v3 tcp_bbr.c]
-const PARAMETERS: &[Parameter] = &[
+pub(crate) const PARAMETERS: &[Parameter] = &[
     number("loss_thresh", 5, 0, 256, "loss of a flight that is too much, in 1/256"),
     number("beta", 76, 0, 255, "cut of the bounds on loss, in 1/256"),
     number("inflight_headroom", 38, 0, 255, "share of inflight_hi left to others, in 1/256"),

@@ -1,9 +1,11 @@
 //! Signatures of versions 2 and 3 on a small path.
 
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
 use tailback_units::{Rate, SimTime};
 
 use super::*;
-use crate::bbr3::VERSION_3;
+use crate::bbr3::{self, VERSION_3};
 use crate::test_path::{Path, Run};
 
 const RTT: Span = Span::from_millis(40);
@@ -185,4 +187,55 @@ fn random_loss_below_two_percent_does_not_bound_the_flight_for_long() {
         let used = run.flow.delivered * 1_448 * 100 / (20 * run.path.bytes_per_sec());
         assert!(used >= 80, "{used} %");
     }
+}
+
+/// A round in STARTUP of which `losing` ACKs report a loss, 5 of 100 in flight; is it the last?
+fn startup_ends_after(profile: Profile, parameters: &[Parameter], losing: u64) -> bool {
+    let tuning = tuning(&Parameters::default(), parameters).expect("defaults are in range");
+    let mut control = Bbr2::new(profile, tuning);
+    let mut flow = Flow { ca_state: CaState::Recovery, ..Flow::established(1448, Span::from_millis(1)) };
+    let mut window = Window::initial(Segs(100));
+    let mut draws = Xoshiro256PlusPlus::seed_from_u64(1);
+    control.init(&flow, &mut window, &mut draws);
+    for ack in 0..=losing + 1 {
+        flow.now += Span::from_millis(1);
+        flow.delivered += 10;
+        // The first and the last of them begin a round.
+        let prior_delivered = if ack <= losing { 0 } else { flow.delivered };
+        let losses = Segs(u32::from(ack > 0 && ack <= losing));
+        let sample = RateSample {
+            prior_delivered,
+            delivered: Some(10 * (ack + 1)),
+            interval: Some(RTT),
+            rtt: Some(RTT),
+            losses,
+            acked_sacked: Segs(10),
+            tx_in_flight: Segs(100),
+            lost: 5,
+            prior_in_flight: Segs(100),
+            is_app_limited: false,
+            is_retrans: false,
+            is_ack_delayed: false,
+        };
+        control.cong_control(&sample, &flow, &mut window, &mut draws);
+    }
+    control.full_pipe.reached
+}
+
+#[test]
+fn eight_losing_acks_of_a_round_end_the_startup_of_version_2_and_six_that_of_version_3() {
+    for (profile, parameters, enough) in [(VERSION_2, PARAMETERS, 8), (VERSION_3, bbr3::PARAMETERS, 6)] {
+        assert!(startup_ends_after(profile, parameters, enough));
+        assert!(!startup_ends_after(profile, parameters, enough - 1));
+    }
+}
+
+#[test]
+fn a_probe_of_version_3_ends_three_rounds_after_it_brings_no_more() {
+    let mut run = run(Path::new(100, RTT), VERSION_3);
+    let found = stretches(&mut run, 6_000, 24_000);
+    let ups: Vec<u64> =
+        found.iter().filter(|(mode, _)| *mode == Mode::ProbeBw(Phase::Up)).map(|(_, ms)| *ms).collect();
+    // The path has no more: rounds of 40 ms, and of the queue that the probe makes.
+    assert!(ups.len() >= 3 && ups.iter().all(|ms| (3 * 40..=8 * 40).contains(ms)), "{ups:?}");
 }
