@@ -50,6 +50,7 @@ TRAFFIC = {
     "tcp_bidirectional": [f"{UP}, {TIMES}", f"{DOWN}, {TIMES}"],
     "rrul_be": [f"{UP}, flows: 4, {TIMES}", f"{DOWN}, flows: 4, {TIMES}"],
     "rrul_be_nflows": [f"{UP}, flows: 2, {TIMES}", f"{DOWN}, flows: 3, {TIMES}"],
+    "udp_flood": ["{udp: client -> server, rate: 8mbit, start: 5s, stop: 9s}"],
     "ping": [],
 }
 PLOTS = {
@@ -70,6 +71,7 @@ PLOTS = {
     "rrul": ("all_scaled", "totals", "ping_cdf"),
     "rrul_be": ("all_scaled", "totals", "ping_cdf"),
     "rrul_be_nflows": ("all_scaled",),
+    "udp_flood": ("totals", "ping", "ping_cdf"),
     "ping": ("ping",),
 }
 
@@ -126,6 +128,33 @@ def test_flent_draws_every_test_that_is_exported(folder: Path, tmp_path: Path, t
     assert json.loads(gzip.decompress(file.read_bytes()))["metadata"]["NAME"] == test
     for plot in PLOTS[test]:
         drawn(tmp_path, [file], plot)
+
+
+CELL = """
+title: a cell
+links:
+  - {wifi: {ap: router, stations: [near, far]}, standard: 802.11n, width: 20MHz, mcs: {near: 15, far: 3}, driver: ath9k}
+  - {ends: [router, server], rate: 1gbit, delay: 1ms}
+traffic:
+  - {tcp: server -> near, name: near, start: 5s, stop: 8s}
+  - {tcp: server -> far, name: far, start: 5s, stop: 8s}
+  - {ping: server -> near, interval: 100ms}
+duration: 13s
+measure: {warmup: 1s}
+"""
+
+
+def test_flent_draws_the_air_of_a_cell(tmp_path: Path) -> None:
+    file = tmp_path / "cell.yaml"
+    file.write_text(CELL)
+    found = tailback.run(file, out=tmp_path / "cell")
+    (written,) = export_flent(found, tmp_path / "out")
+    for plot in ("airtime_tx", "airtime", "airtime_total_combine", "aggregation"):
+        drawn(tmp_path, [written], plot)
+    raw = read(written).raw_values["wifi_stats_router"]
+    sent = sum(row["stations"]["far"]["airtime_tx"] for row in raw)
+    ppdus = found.runs[0].table("wifi")
+    assert sent == pytest.approx(ppdus[(ppdus["from"] == "router") & (ppdus["to"] == "far")]["duration_us"].sum())
 
 
 def test_udp_floods_have_their_test() -> None:

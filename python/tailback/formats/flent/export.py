@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from tailback.formats.errors import NotExportable
+from tailback.formats.flent.air import MEASURES, Air, airs
 from tailback.formats.flent.names import TESTS, Named, named
 from tailback.formats.flent.reader import FlentFile
 from tailback.results import RunFolder
@@ -77,10 +78,11 @@ def export(run: RunFolder, experiment: str, test: str | None = None) -> tuple[st
     if not any(raw.values()):
         raise NotExportable(f"`{run.path}` has no samples that Flent could draw\n  hint: it needs a flow or a ping")
     queues = _queues(run, clock)
+    found = airs(run, clock.step)
     name = file_name(run, experiment, words.test)
-    grid = {series: _on_grid(rows, clock) for series, rows in raw.items()}
-    metadata = _metadata(run, words, (clock, name, list(queues)))
-    return name, FlentFile(clock.grid, grid, {**raw, **queues}, metadata)
+    grid = {series: _on_grid(rows, clock) for series, rows in {**raw, **_shares(found, clock)}.items()}
+    metadata = _metadata(run, words, (clock, name, [*_beside(queues), *_radios(found)]))
+    return name, FlentFile(clock.grid, grid, {**raw, **queues, **_stations(found, clock)}, metadata)
 
 
 class _Clock:
@@ -175,6 +177,35 @@ def _queues(run: RunFolder, clock: _Clock) -> dict[str, Rows]:
     return found
 
 
+def _shares(found: Sequence[Air], clock: _Clock) -> dict[str, Rows]:
+    """A series for each station and measure, of the names that Flent's `null` runners have."""
+    return {
+        f"wifi_stats_{air.access_point}::{measure}::{station}": clock.stamped(
+            pd.DataFrame({"t": air.counted["t"], "val": air.counted[station, measure]})
+        )
+        for air in found
+        for station in air.stations
+        for measure in MEASURES
+    }
+
+
+def _stations(found: Sequence[Air], clock: _Clock) -> dict[str, Rows]:
+    """Rows with all stations of an access point, as Flent's script writes them."""
+    return {f"wifi_stats_{air.access_point}": [_nested(row, air) for row in _flat(air, clock)] for air in found}
+
+
+def _flat(air: Air, clock: _Clock) -> Rows:
+    columns = {
+        f"{station}::{measure}": air.counted[station, measure] for station in air.stations for measure in MEASURES
+    }
+    return clock.stamped(pd.DataFrame({"t": air.counted["t"], **columns}))
+
+
+def _nested(row: Mapping[str, Any], air: Air) -> dict[str, Any]:
+    of = {station: {measure: row[f"{station}::{measure}"] for measure in MEASURES} for station in air.stations}
+    return {"t": row["t"], "stations": of}
+
+
 def _host(device: str) -> str:
     return device.replace(" -> ", "-to-")
 
@@ -193,14 +224,27 @@ def _on_grid(rows: Rows, clock: _Clock) -> list[float | None]:
     return [round(float(value), 9) if there else None for value, there in zip(drawn, known, strict=True)]
 
 
-def _metadata(run: RunFolder, words: Named, made: tuple[_Clock, str, Sequence[str]]) -> dict[str, Any]:
-    clock, name, queues = made
-    hosts = [str(host["name"]) for host in run.scenario.get("hosts", [])] or ["client", "server"]
+def _beside(queues: Mapping[str, Rows]) -> list[tuple[str, str]]:
+    """The parameters by which Flent knows of the series of queues."""
     stats = [queue.removeprefix("qdisc_stats_") for queue in queues]
-    parameters = dict(words.parameters)
-    if stats:
-        parameters["qdisc_stats_hosts"] = ",".join(stats)
-        parameters["qdisc_stats_interfaces"] = ",".join(["root"] * len(stats))
+    named_so = {"qdisc_stats_hosts": stats, "qdisc_stats_interfaces": ["root"] * len(stats)}
+    return [(parameter, ",".join(values)) for parameter, values in named_so.items() if values]
+
+
+def _radios(found: Sequence[Air]) -> list[tuple[str, str]]:
+    """The parameters by which Flent knows of access points and stations; all stations are at each of them."""
+    named_so = {
+        "wifi_stats_hosts": [air.access_point for air in found],
+        "wifi_stats_interfaces": ["wlan0" for _ in found],
+        "wifi_stats_stations": sorted({station for air in found for station in air.stations}),
+    }
+    return [(parameter, ",".join(values)) for parameter, values in named_so.items() if values]
+
+
+def _metadata(run: RunFolder, words: Named, made: tuple[_Clock, str, Sequence[tuple[str, str]]]) -> dict[str, Any]:
+    clock, name, beside = made
+    hosts = [str(host["name"]) for host in run.scenario.get("hosts", [])] or ["client", "server"]
+    parameters = {**words.parameters, **dict(beside)}
     sysctls = run.scenario.get("hosts", [{}])[0].get("sysctl", {})
     return {
         "NAME": words.test,

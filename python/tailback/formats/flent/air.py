@@ -1,0 +1,54 @@
+"""The air of a run as Flent counts it: `wifi_stats_HOST`, a row per interval with each station of an access point.
+
+`airtime_tx` is what the access point sent to the station, `airtime_rx` what the station sent, in µs of each interval
+(PPDUs by the time they are on the air, tries and collisions included); `avg_aggr_size` the mean number of MPDUs of the
+PPDUs to the station. A station is called by its name, where Flent has the MAC address.
+[flent tests/wifi_stats.inc]
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tailback.results import RunFolder
+
+MEASURES = ("airtime_tx", "airtime_rx", "avg_aggr_size")
+
+
+@dataclass(frozen=True)
+class Air:
+    """What one access point and its stations did on the air: `t` s, and a column `(station, measure)` each."""
+
+    access_point: str
+    stations: tuple[str, ...]
+    counted: pd.DataFrame
+
+
+def airs(run: RunFolder, step: float) -> list[Air]:
+    """Each access point of a run that has cells, in intervals of `step` seconds; where nothing was sent there is 0."""
+    if not run.has("wifi"):
+        return []
+    hosts = [str(host["name"]) for host in run.scenario["hosts"]]
+    return [
+        _air(run, hosts[cell["access_point"]], tuple(hosts[each["host"]] for each in cell["stations"]), step)
+        for cell in run.scenario.get("cells", ())
+    ]
+
+
+def _air(run: RunFolder, access_point: str, stations: tuple[str, ...], step: float) -> Air:
+    ppdus = run.table("wifi")
+    bins = round(int(run.scenario["duration_ns"]) / 1e9 / step)
+    places = np.minimum((ppdus["t"].to_numpy(np.float64) / step).astype(int), bins - 1)
+    columns: dict[Any, Any] = {"t": (np.arange(bins) + 1) * step}
+    for station in stations:
+        sent = ((ppdus["from"] == access_point) & (ppdus["to"] == station)).to_numpy()
+        received = ((ppdus["from"] == station) & (ppdus["to"] == access_point)).to_numpy()
+        times = ppdus["duration_us"].to_numpy(np.float64)
+        mpdus = np.bincount(places[sent], ppdus["mpdus"].to_numpy(np.float64)[sent], bins)
+        count = np.bincount(places[sent], minlength=bins)
+        columns[station, "airtime_tx"] = np.bincount(places[sent], times[sent], bins)
+        columns[station, "airtime_rx"] = np.bincount(places[received], times[received], bins)
+        columns[station, "avg_aggr_size"] = mpdus / np.maximum(count, 1)
+    return Air(access_point, stations, pd.DataFrame(columns))
