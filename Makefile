@@ -50,8 +50,11 @@ test-rust: ## the tests of the crates
 	@scripts/prerequisites.sh >/dev/null
 	cargo test --quiet --locked
 
+# What runs in real time, or kills what runs, wants the processors for itself; so does the building of a kernel.
+ALONE := tests/python/backends tests/python/kernel tests/python/sweep
 test-python: $(VENV)/.tools $(VENV)/.package ## the tests of the package, the architecture and the whole
-	$(BIN)/python -m pytest --quiet
+	$(BIN)/python -m pytest --quiet --numprocesses auto --dist loadfile $(addprefix --ignore ,$(ALONE))
+	$(BIN)/python -m pytest --quiet $(ALONE)
 
 golden: $(VENV)/.package ## write the golden tables anew; look at the difference before you commit it
 	$(BIN)/python tests/python/golden_tables.py
