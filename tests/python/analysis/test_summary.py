@@ -28,9 +28,9 @@ def frames() -> dict[str, pd.DataFrame]:
 
 def test_a_summary_has_the_keys_of_the_contract_in_its_order() -> None:
     summary = summarise(frames(), COST, MEASURE)
-    assert list(summary)[:11] == [
+    assert list(summary)[:12] == [
         "goodput_mbps", "ping_ms", "tcp_rtt_ms", "tcp_rtt_up_ms", "tcp_rtt_down_ms", "cwnd_segments", "jain",
-        "retransmits", "drops", "marks", "cost",
+        "retransmits", "drops", "marks", "airtime_share", "cost",
     ]  # fmt: skip
     assert list(summary["goodput_mbps"]) == ["total", "up", "down", "flows"]
     assert list(summary["ping_ms"]) == PERCENTILES
