@@ -20,7 +20,7 @@ TRADEOFF := results/make-tradeoff
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PIP_REQUIRE_VIRTUALENV := true
 
-RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+RUST := Cargo.toml Cargo.lock references/stacks.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 PYTHON_CODE := python tests conformance
 
 ##@ Commands

@@ -24,6 +24,7 @@ from typer.cli import get_docs_for_click
 from tailback import scenario
 from tailback.cli import catalogue
 from tailback.cli.app import app
+from tailback.scenario import stacks
 from tailback.scenario.registry import CoreRegistry, Row
 
 ROOT = Path(__file__).parents[1]
@@ -135,6 +136,7 @@ def _made() -> dict[str, str | bytes]:
         "reference/commands.md": _commands(),
         "reference/sources.md": _sources(),
         "reference/deviations.md": _deviations(),
+        "reference/stacks.md": _stacks(),
         **_notebook(),
     }
     for family in FAMILIES:
@@ -292,6 +294,24 @@ def _deviations() -> str:
         facts = {"Why": entry.get("why"), "Effect": entry.get("effect"), "From": entry.get("from")}
         told = " ".join(f"**{name}:** {_escaped(str(value))}" for name, value in facts.items() if value)
         text += f"\n## {file.stem.replace('_', ' ').replace('-', ' ')}\n\n{_escaped(str(entry.get('what', '')))}\n\n{told}\n"
+    return text
+
+
+def _stacks() -> str:
+    known = stacks.stacks()
+    text = (
+        "# Network stacks\n\nWhat `stack:` of a host chooses, and each thing in which they differ, with its effect. "
+        "`tailback explain linux-5.4` says it of one.\n\n| stack | |\n|---|---|\n"
+    )
+    text += "".join(f"| `{stack.name}` | {_escaped(stack.summary)} |\n" for stack in known)
+    for each in stacks.differences():
+        text += f"\n## {each.key}\n\n{_escaped(each.what[0].upper() + each.what[1:])}.\n\n"
+        for value, told in each.values.items():
+            names = ", ".join(f"`{stack.name}`" for stack in known if stack.values[each.key] == value)
+            text += f"- {names}: {_escaped(told)}\n"
+        cited = " ".join(f"[{source}]" for source in each.sources)
+        code = ", ".join(f"`{place}`" for place in each.where)
+        text += f"\n**When:** {_escaped(each.since)} {cited}. **Effect:** {_escaped(each.effect)} **Code:** {code}\n"
     return text
 
 

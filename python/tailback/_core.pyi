@@ -122,6 +122,19 @@ def qdiscs() -> list[Qdisc]:
 def drivers() -> list[Algorithm]:
     """The Wi-Fi drivers there are."""
 
+@type_check_only
+class Stack(TypedDict):
+    """A network stack: what it has in every field in which stacks differ."""
+
+    name: str
+    values: dict[str, str]
+
+def stacks() -> list[Stack]:
+    """The network stacks there are."""
+
+def stack_differences() -> str:
+    """`references/stacks.toml`: what those fields are, since when and to what effect."""
+
 def resolved_qdisc(kind: str, options: Mapping[str, int], mtu: int) -> dict[str, int]:
     """What a discipline is set to on a device of that MTU, defaults filled in; ValueError if it cannot be."""
 

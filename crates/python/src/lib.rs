@@ -24,7 +24,7 @@ mod _core {
     #[pymodule_export]
     use super::progress::Progress;
     #[pymodule_export]
-    use super::registry::{congestion_controls, drivers, qdiscs, resolved_qdisc};
+    use super::registry::{congestion_controls, drivers, qdiscs, resolved_qdisc, stack_differences, stacks};
     #[pymodule_export]
     use super::run::{check, run};
 

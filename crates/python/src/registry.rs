@@ -47,6 +47,24 @@ pub fn drivers(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     tailback_wifi::driver::PROFILES.iter().map(row).collect()
 }
 
+/// The network stacks: one dict each, with what it has in every field in which they differ.
+#[pyfunction]
+pub fn stacks(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let row = |(name, values): (&str, tailback_world::Values)| {
+        let dict = PyDict::new(py);
+        dict.set_item("name", name)?;
+        dict.set_item("values", values)?;
+        Ok(dict)
+    };
+    tailback_world::stacks().into_iter().map(row).collect()
+}
+
+/// What the fields are in which stacks differ, since when and to what effect: `references/stacks.toml`.
+#[pyfunction]
+pub fn stack_differences() -> &'static str {
+    include_str!("../../../references/stacks.toml")
+}
+
 /// Everything that a discipline is set to on a device with this MTU, queue and rate: its defaults filled in.
 #[pyfunction]
 pub fn resolved_qdisc(

@@ -28,7 +28,11 @@
 //! | initial window | | | 3 segments [rfc3390] |
 //! | delayed ACK | | | each second segment, 100 ms, none quick, no compression [freebsd-9 tcp(4)] |
 //!
-//! What else changed between them (HyStart's clock before 5.6, autotuning past 6.12) is not told apart.
+//! `references/stacks.toml` says of each line since when it is so and what it does to an experiment; `tailback explain
+//! linux-5.4` prints it.
+//!
+//! What else changed between them (HyStart's clock before 5.6, no compressed ACKs before 4.18, autotuning past 6.12) is
+//! not told apart.
 
 use tailback_units::Parameters;
 
@@ -192,6 +196,46 @@ pub struct Stack {
 }
 
 impl Stack {
+    /// What it has in every field in which stacks differ; `references/stacks.toml` says what each does.
+    pub fn values(&self) -> Vec<(&'static str, String)> {
+        // Without `..`, so that a new field does not compile until it is here.
+        let Stack {
+            name: _,
+            skb_overhead,
+            always_sends,
+            output_limit,
+            cwnd_use,
+            prr_progress,
+            receive_ratio,
+            pushed_segment,
+            same_tick_echo,
+            ack_aggregation,
+            delayed_ack,
+            initial_window,
+            tso_rtt_log,
+            queued_skb,
+            tso_deferral,
+            hystart_rounds,
+        } = *self;
+        vec![
+            ("skb_overhead", skb_overhead.to_string()),
+            ("always_sends", format!("{always_sends:?}")),
+            ("output_limit", format!("{output_limit:?}")),
+            ("cwnd_use", format!("{cwnd_use:?}")),
+            ("prr_progress", format!("{prr_progress:?}")),
+            ("receive_ratio", format!("{receive_ratio:?}")),
+            ("pushed_segment", format!("{pushed_segment:?}")),
+            ("same_tick_echo", format!("{same_tick_echo:?}")),
+            ("ack_aggregation", format!("{ack_aggregation:?}")),
+            ("delayed_ack", format!("{delayed_ack:?}")),
+            ("initial_window", initial_window.to_string()),
+            ("tso_rtt_log", tso_rtt_log.map_or_else(|| "None".to_owned(), |log| log.to_string())),
+            ("queued_skb", format!("{queued_skb:?}")),
+            ("tso_deferral", format!("{tso_deferral:?}")),
+            ("hystart_rounds", format!("{hystart_rounds:?}")),
+        ]
+    }
+
     /// Gives a control of the registry those parameters in which this stack's version differs; what an experiment
     /// says stays.
     pub fn adapt(&self, row: &tailback_cc::Row, parameters: &mut Parameters) {

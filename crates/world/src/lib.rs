@@ -31,6 +31,7 @@ mod sample;
 pub mod scenario;
 mod schedule;
 mod socket;
+mod stacks;
 mod stage;
 mod standing;
 mod sysctl;
@@ -42,6 +43,7 @@ mod world;
 pub use error::{BuildError, RunError};
 pub use ledger::{Cost, Ledger};
 pub use scenario::Scenario;
+pub use stacks::{Values, stacks};
 pub use world::{Outcome, Proceed, Watch, World};
 
 use tailback_packet::SocketId;

@@ -27,7 +27,7 @@ use crate::{BuildError, Event};
 const MTU: u32 = 1500;
 
 /// Linux before 5.5 does not bound what firmware holds by its air. [linux-5.5 net/mac80211/tx.c]
-const STACKS_WITHOUT_AQL: [&str; 3] = ["linux-4.14", "linux-5.0", "linux-5.4"];
+pub(crate) const STACKS_WITHOUT_AQL: [&str; 3] = ["linux-4.14", "linux-5.0", "linux-5.4"];
 /// Between two beacons.
 const BEACON_INTERVAL_US: u64 = 102_400;
 

@@ -522,10 +522,13 @@ def import_(
 @app.command("list")
 def list_names(
     kind: Annotated[
-        str, typer.Argument(metavar="cc|qdisc|driver|metric|plot|experiment", help="What to list.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="cc|qdisc|driver|stack|metric|plot|experiment", help="What to list.", show_default=False
+        ),
     ],
 ) -> None:
-    """List congestion controls, queue disciplines, metrics, plots or ready experiments."""
+    """List congestion controls, queue disciplines, drivers, stacks, metrics, plots or ready experiments."""
     from tailback.cli import catalogue, show
 
     show.names(catalogue.listed(kind))
@@ -536,11 +539,13 @@ def explain(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help='cubic, fq_codel, or with options: "fq_codel limit 180".', show_default=False
+            metavar="NAME",
+            help='cubic, fq_codel, linux-5.4, or with options: "fq_codel limit 180".',
+            show_default=False,
         ),
     ],
 ) -> None:
-    """Explain an algorithm: its idea, its source, its parameters."""
+    """Explain an algorithm: its idea, its source, its parameters; or in what a network stack differs."""
     from tailback.cli import catalogue, show
 
     show.explanations(catalogue.explained(name))

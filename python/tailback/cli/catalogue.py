@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tailback.cli.failures import WrongInput
-from tailback.scenario import tc, words
+from tailback.scenario import stacks, tc, words
+from tailback.scenario.defaults import STACK
 from tailback.scenario.errors import WordError, nearest_hint
 from tailback.scenario.registry import ETHERNET_MTU, CoreRegistry, Parameter, Row
 
@@ -41,6 +42,7 @@ def listed(kind: str) -> Listing:
         "cc": lambda: [(row.name, row.summary) for row in CoreRegistry().congestion_controls],
         "qdisc": lambda: [(row.name, row.summary) for row in CoreRegistry().qdiscs],
         "driver": lambda: [(row.name, row.summary) for row in CoreRegistry().drivers],
+        "stack": _stacks,
         "plot": _plots,
         "metric": _metrics,
         "experiment": _experiments,
@@ -53,9 +55,9 @@ def listed(kind: str) -> Listing:
 def explained(text: str) -> list[Explanation]:
     """The algorithm `text` names, with the options given in it; a discipline is followed by its children."""
     registry = CoreRegistry()
-    metric = _metric(text)
-    if metric is not None:
-        return [metric]
+    described = _metric(text) or _stack(text)
+    if described is not None:
+        return [described]
     try:
         if _kind(text) in {row.name for row in registry.congestion_controls}:
             return _chain(words.control(text, registry.congestion_controls), registry.congestion_controls)
@@ -86,9 +88,38 @@ def _metric(text: str) -> Explanation | None:
     return Explanation(f"{row.name}{unit}", f"{row.definition}\n\nSource: {row.source}", [])
 
 
+def _stack(text: str) -> Explanation | None:
+    """The network stack called `text`: a paragraph for each thing in which it differs."""
+    stack = next((each for each in stacks.stacks() if each.name == text.strip()), None)
+    if stack is None:
+        return None
+    found = stacks.from_the_modelled(stack)
+    against = "the others" if stack.name == STACK else STACK
+    intro = f"What tells it from {against}, {len(found)} of {len(stacks.differences())} things:"
+    paragraphs = [_difference(stack, difference) for difference in found]
+    return Explanation(f"{stack.name}: {stack.summary}", "\n\n".join([intro, *paragraphs]), [])
+
+
+def _difference(stack: stacks.Stack, difference: stacks.Difference) -> str:
+    """What `stack` has, what the others have, since when, what that does, and where it is from."""
+    others = (f"{', '.join(names)}: {words}" for words, names in stacks.elsewhere(stack, difference).items())
+    sources = ", ".join(f"[{source}]" for source in difference.sources)
+    lines = [
+        f"{difference.what}: {difference.values[stack.values[difference.key]]}",
+        *(f"  {other}" for other in others),
+        f"  when: {difference.since} {sources}",
+        f"  effect: {difference.effect}",
+        f"  code: {', '.join(difference.where)}",
+    ]
+    return "\n".join(lines)
+
+
 def _unknown(name: str, registry: CoreRegistry) -> WordError:
-    known = [row.name for row in (*registry.congestion_controls, *registry.qdiscs, *registry.drivers)]
-    return WordError(f"`{name}` is no congestion control, queue discipline or driver", nearest_hint(name, known))
+    algorithms = [row.name for row in (*registry.congestion_controls, *registry.qdiscs, *registry.drivers)]
+    known = [*algorithms, *(stack.name for stack in stacks.stacks())]
+    return WordError(
+        f"`{name}` is no congestion control, queue discipline, driver or network stack", nearest_hint(name, known)
+    )
 
 
 def _kind(text: str) -> str:
@@ -140,6 +171,16 @@ def _written(parameter: Parameter, value: int) -> str:
     if parameter.name == "priomap":
         return " ".join(str(value >> (4 * priority) & 15) for priority in range(16))
     return f"{value}p" if parameter.unit == "packets" else tc.written(parameter, value)
+
+
+def _stacks() -> Listing:
+    return [(stack.name, f"{stack.summary}{_count(stack)}") for stack in stacks.stacks()]
+
+
+def _count(stack: stacks.Stack) -> str:
+    if stack.name == STACK:
+        return ""
+    return f"; differs from {STACK} in {len(stacks.from_the_modelled(stack))} things"
 
 
 def _plots() -> Listing:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tailback import _core
+from tailback.scenario import defaults, stacks
 
 ROOT = Path(__file__).parents[3]
 SOURCES = tomllib.loads((ROOT / "references" / "sources.toml").read_text())
@@ -97,3 +98,41 @@ def test_a_deviation_says_what_why_and_where(file: Path) -> None:
     assert all(deviation.values())
     assert deviation["from"] in SOURCES
     assert all((ROOT / place).is_file() for place in deviation["where"])
+
+
+STACKS = tomllib.loads((ROOT / "references" / "stacks.toml").read_text())
+
+
+def values_of(key: str) -> set[str]:
+    return {stack.values[key] for stack in stacks.stacks()}
+
+
+def test_the_stacks_of_the_simulator_are_those_of_the_list_and_of_the_file() -> None:
+    names = [stack["name"] for stack in _core.stacks()]
+    assert names == list(STACKS["stacks"]) == list(defaults.STACKS)
+
+
+def test_each_field_in_which_stacks_differ_has_its_line_and_no_line_is_without_one() -> None:
+    assert set(STACKS["differences"]) == set().union(*(stack.values for stack in stacks.stacks()))
+
+
+@pytest.mark.parametrize("key", STACKS["differences"])
+def test_a_difference_says_what_since_when_to_what_effect_and_where(key: str) -> None:
+    line = STACKS["differences"][key]
+    assert list(line) == ["what", "values", "since", "effect", "from", "where"]
+    assert all(line.values())
+    assert {citation.split(" ")[0] for citation in line["from"]} <= set(SOURCES)
+    assert all((ROOT / place).is_file() for place in line["where"])
+
+
+@pytest.mark.parametrize("key", STACKS["differences"])
+def test_a_difference_has_words_for_the_values_that_the_stacks_have(key: str) -> None:
+    assert set(STACKS["differences"][key]["values"]) == values_of(key)
+    assert len(values_of(key)) > 1
+
+
+@pytest.mark.parametrize("key", _core.stacks()[0]["values"])
+def test_where_a_difference_is_said_to_be_the_code_asks_for_it(key: str) -> None:
+    asked = {"airtime_queue_limit": "aql"}.get(key, key)
+    code = [(ROOT / place).read_text().lower() for place in STACKS["differences"][key]["where"]]
+    assert any(asked in text for text in code)

@@ -220,6 +220,10 @@ def test_lists_and_explanations_come_from_the_registries() -> None:
     assert "fq_codel" in tailback("list", "qdisc").stdout
     assert "ath9k_htc" in tailback("list", "driver").stdout
     assert "slots" in tailback("explain", "ath9k").stdout
+    assert "freebsd-9" in tailback("list", "stack").stdout
+    explained = tailback("explain", "linux-5.0").stdout
+    assert "`bbr` and bursts of ACKs: its window knows nothing of them" in explained
+    assert "initial window" not in explained
     assert "candlestick" in tailback("list", "plot").stdout
     explained = tailback("explain", "htb rate 10mbit | fq_codel limit 180").stdout
     assert "borrow" in explained

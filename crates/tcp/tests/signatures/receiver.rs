@@ -151,6 +151,22 @@ fn compression_lasts_a_twentieth_of_the_round_trip_but_a_millisecond_at_most() {
     }
 }
 
+/// `net.ipv4.tcp_comp_sack_nr`. [linux-6.12 ip-sysctl.rst]
+#[test]
+fn compression_holds_forty_four_acks_back_and_no_more() {
+    let (mut script, hole) = in_mid_stream();
+    let sent: Vec<usize> = (hole + 1..hole + 50)
+        .map(|segment| {
+            script.advance(us(1));
+            script.data(segment);
+            script.acks().len()
+        })
+        .collect();
+    assert_eq!(sent[..3], [1; 3], "duplicates");
+    assert_eq!(sent[3..47], [0; 44], "held back");
+    assert_eq!(sent[47], 1, "one for all of them");
+}
+
 #[test]
 fn a_third_hole_is_reported_at_once_although_acks_are_compressed() {
     let (mut script, hole) = in_mid_stream();

@@ -28,6 +28,20 @@ fn a_largest_pacing_rate_spaces_the_segments_of_any_control() {
 }
 
 #[test]
+fn a_largest_pacing_rate_bounds_a_control_that_paces_itself() {
+    for most in [None, Some(Rate::from_bytes_per_sec(100_000))] {
+        let options = SocketOptions { max_pacing_rate: most, ..Default::default() };
+        let mut script =
+            Script::connect(Setup { options, wants_pacing: true, ..Setup::new(control("bbr"), RTT) });
+        script.write(20);
+        script.at(RTT);
+        script.ack(10);
+        let bounded = script.info().pacing_rate == Rate::from_bytes_per_sec(100_000);
+        assert_eq!(bounded, most.is_some(), "{}", script.info().pacing_rate);
+    }
+}
+
+#[test]
 fn a_pacing_rate_that_never_limits_changes_no_rate() {
     let rate = Rate::from_bits_per_sec(100_000_000_000);
     let paced = Script::connect(with(SocketOptions { max_pacing_rate: Some(rate), ..Default::default() }));
@@ -52,6 +66,25 @@ fn an_application_with_a_low_water_mark_writes_only_while_less_than_it_is_unsent
     let wanted = 1_000 * MSS;
     // The buffer takes ten segments and part of the next, never the megabyte that it has room for.
     assert_eq!(script.endpoint.write(wanted, script.clock_zero() + script.clock()), lowat);
+}
+
+#[test]
+fn an_application_at_its_low_water_mark_is_woken_when_less_than_half_of_it_is_unsent() {
+    let options =
+        SocketOptions { notsent_lowat: Some(10 * MSS), sndbuf: Some(1_000_000), ..Default::default() };
+    let control = window_control(20, 2, |cwnd| cwnd);
+    let mut script = Script::connect(Setup { options, ..Setup::new(control, RTT) });
+    script.write_what_fits(1_000 * MSS);
+    let may_write: Vec<bool> = (1..=8)
+        .map(|segment| {
+            script.advance(ms(5));
+            script.ack(segment);
+            let unsent = script.info().notsent_bytes.0;
+            assert_eq!(unsent, (10 - segment) * MSS, "an ACK lets one leave");
+            !script.endpoint.write_blocked()
+        })
+        .collect();
+    assert_eq!(may_write, [false, false, false, false, false, true, true, true]);
 }
 
 #[test]
@@ -104,6 +137,24 @@ fn a_fixed_receive_buffer_is_advertised_as_far_as_the_field_reaches_and_does_not
         .collect();
     // Twice 60,000 bytes are not worth a scale, and an unscaled window ends at 65,535.
     assert_eq!(windows.iter().max(), Some(&65_535));
+}
+
+#[test]
+fn a_fixed_receive_buffer_bounds_the_window_however_fast_the_data_and_a_free_one_grows() {
+    let widest = |rcvbuf: Option<u64>| {
+        let mut script = listening(SocketOptions { rcvbuf, ..Default::default() });
+        script.acks();
+        let windows = (0..3_000).flat_map(|segment| {
+            script.advance(us(100));
+            script.data(segment);
+            script.acks()
+        });
+        windows.map(|ack| ack.window).max().expect("data is acknowledged")
+    };
+    // Twice what was asked is memory, of which some six tenths are payload.
+    let fixed = widest(Some(100_000));
+    assert!((100_000..=200_000).contains(&fixed), "{fixed}");
+    assert!(widest(None) > 2 * fixed);
 }
 
 #[test]

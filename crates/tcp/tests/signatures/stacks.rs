@@ -1,11 +1,11 @@
-//! What tells linux-5.10 from linux-6.12.
+//! What tells the other stacks from linux-6.12, by the lines of `references/stacks.toml`.
 
 use tailback_packet::SegmentFlags;
-use tailback_tcp::{LINUX_4_14, LINUX_5_10, LINUX_6_12, Settings, Stack};
+use tailback_tcp::{FREEBSD_9, LINUX_4_14, LINUX_5_10, LINUX_6_12, Settings, Stack};
 use tailback_units::Segs;
 
 use crate::control::{control, window_control};
-use crate::script::{Device, MSS, Script, Setup, byte, ms};
+use crate::script::{Device, MSS, Script, Setup, byte, ms, us};
 
 fn on(stack: Stack, setup: Setup) -> Setup {
     Setup { settings: Settings { stack, ..setup.settings }, ..setup }
@@ -122,4 +122,60 @@ fn half_of_the_receive_memory_is_window_in_5_10_whatever_the_segments_cost() {
     // Nothing is read: what is left of 131072 bytes, by half, and by 1448 / 2408.
     assert!(window(LINUX_5_10) < window(LINUX_6_12));
     assert!(window(LINUX_5_10) <= 65_536);
+}
+
+#[test]
+fn freebsd_9_begins_with_three_segments_and_linux_with_ten() {
+    for (stack, segments) in [(LINUX_6_12, 10), (LINUX_4_14, 10), (FREEBSD_9, 3)] {
+        let mut script = Script::connect(on(stack, Setup::new(control("reno"), ms(100))));
+        script.write(20);
+        assert_eq!(script.sent().len(), segments, "{}", stack.name);
+    }
+}
+
+#[test]
+fn freebsd_9_acknowledges_each_second_segment_from_the_first_on_and_linux_each_at_first() {
+    for (stack, expected) in [(LINUX_6_12, [1; 8]), (FREEBSD_9, [0, 1, 0, 1, 0, 1, 0, 1])] {
+        let mut script = Script::listen(on(stack, Setup::new(control("reno"), ms(20))));
+        script.acks();
+        let acks = [0, 1, 2, 3, 4, 5, 6, 7].map(|segment| {
+            script.advance(us(100));
+            script.data(segment);
+            script.acks().len()
+        });
+        assert_eq!(acks, expected, "{}", stack.name);
+    }
+}
+
+#[test]
+fn a_lone_segment_waits_a_hundred_milliseconds_for_its_ack_on_freebsd_9() {
+    let mut script = Script::listen(on(FREEBSD_9, Setup::new(control("reno"), ms(20))));
+    script.acks();
+    script.advance(ms(1));
+    script.data(0);
+    script.advance(ms(99));
+    assert!(script.acks().is_empty());
+    // Timers of this length fire on a grid of 8 ms.
+    script.advance(ms(10));
+    assert_eq!(script.acks().len(), 1);
+}
+
+#[test]
+fn freebsd_9_compresses_no_acks() {
+    let mut script = Script::listen(on(FREEBSD_9, Setup::new(control("reno"), ms(20))));
+    script.acks();
+    for segment in 1..101 {
+        script.advance(us(10));
+        script.data(segment);
+    }
+    assert_eq!(script.acks().len(), 100, "a duplicate for each");
+}
+
+#[test]
+fn freebsd_9_has_no_small_queue() {
+    let mut script =
+        Script::connect(on(FREEBSD_9, Setup::new(window_control(100, 100, |cwnd| cwnd), ms(100))));
+    script.device = Device::Holds;
+    script.write(100);
+    assert_eq!(script.below(), 100);
 }

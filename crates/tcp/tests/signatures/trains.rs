@@ -4,9 +4,10 @@
 use tailback_cc::Control;
 use tailback_packet::SegmentFlags;
 use tailback_tcp::{HeldBy, LINUX_5_10, Settings, SmallQueueLimit};
-use tailback_units::Span;
+use tailback_units::{Rate, SimTime, Span};
 
 use crate::control::{control, window_control};
+use crate::pair::{Pair, Path, Trains};
 use crate::script::{Device, MSS, Script, Sent, Setup, TRUESIZE, byte, ms, us};
 
 const REDUCED: fn(u32) -> u32 = |cwnd| cwnd * 3 / 4;
@@ -256,6 +257,29 @@ fn a_send_buffer_is_overshot_as_long_as_full_skbs_leave_but_for_a_rest() {
     let (whole, in_parts) = (most(1000, ms(20)), most(1000, ms(50)));
     assert!((1_000_000..1_000_000 + skb).contains(&whole), "{whole}");
     assert!(in_parts > 1_000_000 + 5 * skb, "{in_parts}");
+}
+
+/// Pure ACKs of the receiver, and data segments that the sender's skbs had, in the second half of two seconds.
+fn acks_and_segments(trains: Trains) -> (usize, u64) {
+    let rate = Some(Rate::from_bits_per_sec(100_000_000));
+    let out = Path { rate, trains, ..Path::new(ms(2)) };
+    let control = window_control(60, 2, REDUCED);
+    let mut pair = Pair::with_settings(control, false, out, Path::new(ms(2)), offloads_on());
+    pair.transfer_for_ever();
+    pair.run_until(SimTime::ZERO + ms(2000));
+    let late = SimTime::ZERO + ms(1000);
+    let acks = pair.server.trace.iter().filter(|trace| trace.at > late).count();
+    let segments = pair.client.data().filter(|trace| trace.at > late);
+    (acks, segments.map(|trace| u64::from(trace.segment.length).div_ceil(MSS)).sum())
+}
+
+/// With GRO at the receiver a train is one skb and one ACK; without, its segments come one by one.
+#[test]
+fn a_receiver_that_merges_sends_an_ack_per_train_and_one_that_does_not_an_ack_per_two_segments() {
+    let (merged, segments) = acks_and_segments(Trains::Stay);
+    assert!((merged as u64) < segments / 4, "{merged} ACKs of {segments} segments");
+    let (apart, segments) = acks_and_segments(Trains::AreCut);
+    assert!((apart as u64).abs_diff(segments / 2) < segments / 20, "{apart} ACKs of {segments} segments");
 }
 
 /// A train of the peer's.
