@@ -1064,4 +1064,30 @@ mod tests {
         rig.enqueue(Packet { tos: 46 << 2, ..packet(0, 1514) });
         assert!(matches!(rig.dequeue(), Dequeued::Packet(packet) if packet.tos == 0));
     }
+
+    #[test]
+    fn besteffort_sorts_nothing_by_its_code_point() {
+        let voice = |flow| Packet { tos: 46 << 2, ..packet(flow, 1514) };
+        for (tins, sorted) in [(0, true), (1, false)] {
+            let mut rig = Rig::of("cake", &[TEN_MBIT, ("tins", tins), ("isolation", 1)]);
+            rig.fill(3, &packet(0, 1514));
+            rig.enqueue(voice(1));
+            rig.advance(Span::from_secs(1));
+            let first = rig.serve(10_000_000).map(|sent| sent.from.0);
+            assert_eq!(first == Some(1), sorted, "{first:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_bandwidth_it_is_fair_and_never_waits() {
+        let mut rig = Rig::of("cake", &[("tins", 1)]);
+        rig.fill(20, &packet(0, 1514));
+        rig.fill(20, &packet(1, 1514));
+        let sent = |dequeued| match dequeued {
+            Dequeued::Packet(sent) => sent.from.0,
+            _ => panic!("a packet can always leave"),
+        };
+        let order: Vec<u32> = (0..40).map(|_| sent(rig.dequeue())).collect();
+        assert!(order.chunks(2).all(|pair| pair[0] != pair[1]), "{order:?}");
+    }
 }
