@@ -24,9 +24,9 @@ use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters
 
 use crate::aqm::Verdict;
 use crate::aqm::cobalt::{Cobalt, CobaltHead, CobaltSettings};
+use crate::double_list::{DoubleList, Neighbours};
 use crate::flow_hash::FlowHash;
 use crate::framing;
-use crate::index_list::{IndexList, NONE};
 use crate::ledger::Ledger;
 use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Part, PartKind, Qdisc, Row};
 
@@ -191,14 +191,14 @@ struct Tin {
     quantum: i64,
     law: CobaltSettings,
     flows: Vec<Flow>,
-    links: Vec<u32>,
+    links: Vec<Neighbours>,
     tags: Vec<u32>,
     /// Apart from the flows: eight of them are looked at for each arrival.
     sets: Vec<Set>,
     hosts: [Vec<u32>; 2],
-    new: IndexList,
-    old: IndexList,
-    decaying: IndexList,
+    new: DoubleList,
+    old: DoubleList,
+    decaying: DoubleList,
     bulk_flows: u32,
     packets: u32,
     deficit: i64,
@@ -388,13 +388,13 @@ impl Tin {
             quantum: quantum as i64,
             law: CobaltSettings { target, interval, packet_time },
             flows: (0..QUEUES).map(|_| Flow::default()).collect(),
-            links: vec![NONE; QUEUES as usize],
+            links: vec![Neighbours::NOBODY; QUEUES as usize],
             tags: vec![0; QUEUES as usize],
             sets: vec![Set::None; QUEUES as usize],
             hosts: [vec![0; QUEUES as usize], vec![0; QUEUES as usize]],
-            new: IndexList::default(),
-            old: IndexList::default(),
-            decaying: IndexList::default(),
+            new: DoubleList::default(),
+            old: DoubleList::default(),
+            decaying: DoubleList::default(),
             bulk_flows: 0,
             packets: 0,
             deficit: 0,
@@ -808,7 +808,7 @@ impl Tin {
             _ if self.new.first() == Some(index) => &mut self.new,
             _ => &mut self.old,
         };
-        list.pop_front(&self.links);
+        list.remove(&mut self.links, index);
     }
 }
 
