@@ -24,9 +24,9 @@ use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters
 
 use crate::aqm::Verdict;
 use crate::aqm::cobalt::{Cobalt, CobaltHead, CobaltSettings};
+use crate::double_list::{DoubleList, Neighbours};
 use crate::flow_hash::FlowHash;
 use crate::framing;
-use crate::index_list::{IndexList, NONE};
 use crate::ledger::Ledger;
 use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Part, PartKind, Qdisc, Row};
 
@@ -191,14 +191,14 @@ struct Tin {
     quantum: i64,
     law: CobaltSettings,
     flows: Vec<Flow>,
-    links: Vec<u32>,
+    links: Vec<Neighbours>,
     tags: Vec<u32>,
     /// Apart from the flows: eight of them are looked at for each arrival.
     sets: Vec<Set>,
     hosts: [Vec<u32>; 2],
-    new: IndexList,
-    old: IndexList,
-    decaying: IndexList,
+    new: DoubleList,
+    old: DoubleList,
+    decaying: DoubleList,
     bulk_flows: u32,
     packets: u32,
     deficit: i64,
@@ -388,13 +388,13 @@ impl Tin {
             quantum: quantum as i64,
             law: CobaltSettings { target, interval, packet_time },
             flows: (0..QUEUES).map(|_| Flow::default()).collect(),
-            links: vec![NONE; QUEUES as usize],
+            links: vec![Neighbours::NOBODY; QUEUES as usize],
             tags: vec![0; QUEUES as usize],
             sets: vec![Set::None; QUEUES as usize],
             hosts: [vec![0; QUEUES as usize], vec![0; QUEUES as usize]],
-            new: IndexList::default(),
-            old: IndexList::default(),
-            decaying: IndexList::default(),
+            new: DoubleList::default(),
+            old: DoubleList::default(),
+            decaying: DoubleList::default(),
             bulk_flows: 0,
             packets: 0,
             deficit: 0,
@@ -808,7 +808,7 @@ impl Tin {
             _ if self.new.first() == Some(index) => &mut self.new,
             _ => &mut self.old,
         };
-        list.pop_front(&self.links);
+        list.remove(&mut self.links, index);
     }
 }
 
@@ -1063,5 +1063,31 @@ mod tests {
         let mut rig = Rig::of("cake", &[TEN_MBIT, ("wash", 1)]);
         rig.enqueue(Packet { tos: 46 << 2, ..packet(0, 1514) });
         assert!(matches!(rig.dequeue(), Dequeued::Packet(packet) if packet.tos == 0));
+    }
+
+    #[test]
+    fn besteffort_sorts_nothing_by_its_code_point() {
+        let voice = |flow| Packet { tos: 46 << 2, ..packet(flow, 1514) };
+        for (tins, sorted) in [(0, true), (1, false)] {
+            let mut rig = Rig::of("cake", &[TEN_MBIT, ("tins", tins), ("isolation", 1)]);
+            rig.fill(3, &packet(0, 1514));
+            rig.enqueue(voice(1));
+            rig.advance(Span::from_secs(1));
+            let first = rig.serve(10_000_000).map(|sent| sent.from.0);
+            assert_eq!(first == Some(1), sorted, "{first:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_bandwidth_it_is_fair_and_never_waits() {
+        let mut rig = Rig::of("cake", &[("tins", 1)]);
+        rig.fill(20, &packet(0, 1514));
+        rig.fill(20, &packet(1, 1514));
+        let sent = |dequeued| match dequeued {
+            Dequeued::Packet(sent) => sent.from.0,
+            _ => panic!("a packet can always leave"),
+        };
+        let order: Vec<u32> = (0..40).map(|_| sent(rig.dequeue())).collect();
+        assert!(order.chunks(2).all(|pair| pair[0] != pair[1]), "{order:?}");
     }
 }

@@ -247,4 +247,11 @@ mod tests {
         (0..3).for_each(|_| drop(rig.serve(TEN_MBIT)));
         assert_eq!((rig.counter("ce_mark"), rig.counter("ecn_mark")), (3, 0));
     }
+
+    #[test]
+    fn a_limit_that_is_not_reached_changes_no_drop() {
+        let drops = |limit| drops_over(&mut Rig::of("codel", &[("limit", limit)]), 100, 3);
+        assert!(!drops(180).is_empty());
+        assert_eq!(drops(180), drops(2000));
+    }
 }

@@ -501,4 +501,33 @@ mod tests {
         assert_eq!((of("beta"), of("tupdate"), of("target")), (768, 16_666_666, 16_666_666));
         assert_eq!(of("alpha"), 42);
     }
+
+    #[test]
+    fn below_two_full_packets_the_controller_signals_nothing() {
+        let mut rig = Rig::of("dualpi2", &[("step_thresh", SECOND)]);
+        rig.fill(60, &of(0, Ecn::NotEct));
+        rig.advance(Span::from_secs(2));
+        while rig.qdisc.backlog().packets > 1 {
+            rig.serve(10_000_000);
+        }
+        assert!(rig.counter("prob") > ONE / 4, "it is far from calm");
+        let before = rig.dropped.len();
+        (0..5).for_each(|_| {
+            rig.serve(10_000_000);
+            rig.enqueue(of(0, Ecn::NotEct));
+        });
+        assert_eq!(rig.dropped.len(), before);
+    }
+
+    #[test]
+    fn above_a_half_scalable_packets_are_dropped_too() {
+        let flood = |drop_on_overload| {
+            let given = [("drop_on_overload", drop_on_overload), ("limit", 1000)];
+            let mut rig = Rig::of("dualpi2", &given);
+            offer(&mut rig, &[(Ecn::Ect1, 2)], 5000);
+            let dropped_by_law = rig.dropped.iter().any(|(_, why)| *why == DropReason::Aqm);
+            (rig.counter("prob") > ONE / 2, dropped_by_law)
+        };
+        assert_eq!((flood(1), flood(0)), ((true, true), (false, false)));
+    }
 }

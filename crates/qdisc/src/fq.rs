@@ -672,4 +672,29 @@ mod tests {
         let below = Rig::of("fq", &[]).qdisc;
         assert!(Rig::over("htb", &[("rate", 1_000_000)], Some(below)).qdisc.takes_over_pacing());
     }
+
+    #[test]
+    fn packets_of_no_socket_share_1024_queues() {
+        let mut rig = Rig::of("fq", &[]);
+        (0..5000).for_each(|flow| rig.fill(1, &at(1000, packet(flow, 100))));
+        assert!((900..=1024).contains(&rig.counter("flows")), "{}", rig.counter("flows"));
+        let shared = rig.counter("flows");
+        (0..100).for_each(|flow| rig.fill(1, &at(1000, charged(flow, 100))));
+        assert_eq!(rig.counter("flows"), shared + 100, "sockets have queues of their own");
+    }
+
+    #[test]
+    fn a_flow_back_after_the_refill_delay_has_a_quantum_again() {
+        for (idle_ms, in_its_turn) in [(30, 1), (50, 2)] {
+            let given = [("maxrate", 30_000_000_000), ("pacing", 0), ("initial_quantum", 1)];
+            let mut rig = Rig::of("fq", &given);
+            rig.enqueue(charged(0, 1515));
+            departures(&mut rig);
+            rig.advance(Span::from_millis(idle_ms));
+            [0, 1].iter().for_each(|&flow| rig.fill(4, &charged(flow, 1515)));
+            let left = departures(&mut rig);
+            let together = left.iter().take_while(|(flow, _)| *flow == 0).count();
+            assert_eq!(together, in_its_turn, "after {idle_ms} ms");
+        }
+    }
 }

@@ -270,4 +270,27 @@ mod tests {
         }
         assert!(bytes[0].abs_diff(bytes[1]) <= 2 * 1514, "{bytes:?}");
     }
+
+    #[test]
+    fn a_sparse_flow_goes_before_a_fat_one() {
+        let mut rig = Rig::of("fq_pie", &[]);
+        rig.fill(50, &packet(0, 1514));
+        (0..10).for_each(|_| drop(rig.serve(10_000_000)));
+        rig.enqueue(packet(1, 98));
+        assert_eq!(rig.serve(10_000_000).map(|sent| sent.from.0), Some(1));
+    }
+
+    #[test]
+    fn each_new_flow_has_a_burst_allowance_of_its_own() {
+        let mut rig = Rig::of("fq_pie", &[]);
+        let [fat, _] = overload(&mut rig, 10);
+        let before = rig.now;
+        while rig.dropped.iter().all(|(lost, _)| lost.from.0 != 2) {
+            rig.fill(2, &packet(0, 1514));
+            rig.fill(2, &packet(2, 1514));
+            rig.dequeue();
+            rig.advance(Span::from_nanos(1_211_200));
+        }
+        assert!(fat < rig.dropped.len() && rig.now.since(before) > Span::from_millis(150));
+    }
 }

@@ -54,23 +54,6 @@ impl IndexList {
         Some(first)
     }
 
-    /// Takes `index` out of the middle; costs a walk.
-    pub fn remove(&mut self, links: &mut [u32], index: u32) {
-        if self.head == index {
-            self.pop_front(links);
-            return;
-        }
-        let before =
-            std::iter::successors(self.first(), |&at| Some(links[at as usize]).filter(|&next| next != NONE))
-                .find(|&at| links[at as usize] == index);
-        if let Some(before) = before {
-            links[before as usize] = links[index as usize];
-            if self.tail == index {
-                self.tail = before;
-            }
-        }
-    }
-
     pub fn len(&self, links: &[u32]) -> usize {
         std::iter::successors(self.first(), |&at| Some(links[at as usize]).filter(|&next| next != NONE))
             .count()

@@ -9,6 +9,7 @@ pub mod aqm;
 mod bfifo;
 mod cake;
 mod codel;
+mod double_list;
 mod drr;
 mod dualpi2;
 mod fifo;

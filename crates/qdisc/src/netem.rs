@@ -653,4 +653,12 @@ mod tests {
         assert_eq!(left.len(), 5);
         assert!((left[0].1, left[4].1) == (10.0, 10.0 + 1.1424 + 2.0 * 1.2112), "{left:?}");
     }
+
+    #[test]
+    fn a_rate_without_a_delay_is_a_queue_of_limit_packets() {
+        let left = through(&[("rate", 10_000_000), ("limit", 50)], 80, Span::ZERO);
+        let numbers: Vec<u32> = left.iter().map(|(number, _)| *number).collect();
+        assert_eq!(numbers, (0..50).collect::<Vec<_>>());
+        assert!(left.windows(2).all(|pair| (pair[1].1 - pair[0].1 - 1.2112).abs() < 1e-6), "{left:?}");
+    }
 }

@@ -264,4 +264,18 @@ mod tests {
             assert_eq!(["limit", "target", "tupdate"].map(|name| resolved.given(name).unwrap()), expected);
         }
     }
+
+    #[test]
+    fn flows_lose_in_proportion_to_what_they_send() {
+        let mut rig = Rig::of("pie", &[]);
+        for _ in 0..20_000 {
+            rig.enqueue(packet(1, 1514));
+            rig.fill(3, &packet(0, 1514));
+            rig.serve(20_000_000);
+            rig.serve(20_000_000);
+        }
+        let lost = |flow| rig.dropped.iter().filter(|(lost, _)| lost.from.0 == flow).count() as f64;
+        let share = lost(1) / (lost(0) + lost(1));
+        assert!(lost(1) > 1000.0 && (share - 0.25).abs() < 0.05, "{share} of {}", rig.dropped.len());
+    }
 }

@@ -339,4 +339,16 @@ mod tests {
         let told = crate::registry::resolve("tbf", &all, &Attachment::default()).unwrap_err().to_string();
         assert!(told.contains("give one of them"), "{told}");
     }
+
+    #[test]
+    fn what_came_first_leaves_first() {
+        let mut rig = Rig::of("tbf", &[("rate", TEN_MBIT), ("burst", 5120), ("limit", 100_000)]);
+        (0..20).for_each(|n| rig.fill(1, &crate::testing::numbered(n % 3, n)));
+        let mut order = Vec::new();
+        while rig.qdisc.backlog().packets > 0 {
+            order.extend(rig.next_number());
+            rig.advance(Span::from_millis(1));
+        }
+        assert_eq!(order, (0..20).collect::<Vec<_>>());
+    }
 }

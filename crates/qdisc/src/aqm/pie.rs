@@ -513,4 +513,28 @@ mod tests {
         // The first packet of a cycle counts its bytes and not its time: 4 packets in 3 packet times.
         assert!((1_250_000..=1_700_000).contains(&rate), "{rate}");
     }
+
+    #[test]
+    fn below_half_the_target_nothing_is_dropped_while_the_probability_is_under_a_fifth() {
+        let mut draws = <rand_xoshiro::Xoshiro256StarStar as rand_core::SeedableRng>::seed_from_u64(1);
+        let settings = settings(Generation::Module2013);
+        let arrival = Arrival { length: 1514, backlog: 100_000, markable: false };
+        let mut drops = |per_cent: u64, delay: i64| {
+            let probability = settings.generation.one() / 100 * per_cent;
+            let mut pie = Pie { probability, delay, burst: 0, ..Pie::new(&settings) };
+            (0..1000).filter(|_| pie.arrive(&arrival, &settings, &mut draws) == Verdict::Drop).count()
+        };
+        assert_eq!(drops(19, 9 * MS), 0);
+        assert!(drops(19, 10 * MS) > 100 && drops(21, 9 * MS) > 100);
+    }
+
+    #[test]
+    fn below_its_threshold_the_meter_keeps_the_rate_it_has() {
+        let mut meter = RateMeter { cycle: None, average: 777 };
+        for n in 0..40u64 {
+            let departure = Departure { enqueued: SimTime::ZERO, length: 1514, backlog: 4_999 };
+            meter.depart(&departure, 5_000, SimTime::from_nanos(n * 1_211_200));
+        }
+        assert_eq!(meter.average, 777);
+    }
 }
