@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use tailback_units::{Bytes, Rate};
+use tailback_units::{Bytes, Rate, Span};
 
 use crate::connection::Phase;
 use crate::kernel::{Ending, Kernel};
@@ -557,6 +557,12 @@ impl Sockets {
                 let (index, rate) = (connected.ok_or_else(refused)?, number.ok_or_else(refused)?);
                 let rate = Rate::from_bytes_per_sec(u64::from(rate as u32));
                 kernel.connections[index].endpoint.set_max_pacing_rate(rate);
+            }
+            "TCP_USER_TIMEOUT" => {
+                let (index, timeout) = (connected.ok_or_else(refused)?, number.ok_or_else(refused)?);
+                let Ok(timeout) = u32::try_from(timeout) else { return failed("EINVAL") };
+                let span = Span::from_millis(timeout.into());
+                kernel.connections[index].endpoint.set_user_timeout((timeout > 0).then_some(span));
             }
             "SO_LINGER" => {
                 descriptor.options.resets_on_close = linger(arguments.get(3)?).ok_or_else(refused)?

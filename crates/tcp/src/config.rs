@@ -39,6 +39,8 @@ pub struct SocketOptions {
     pub notsent_lowat: Option<u64>,
     /// `TCP_MAXSEG`: bytes of a segment at most, the timestamp option included.
     pub mss: Option<u32>,
+    /// `TCP_USER_TIMEOUT`: the connection is given up when so much time has passed in vain.
+    pub user_timeout: Option<Span>,
 }
 
 impl Default for SocketOptions {
@@ -50,6 +52,7 @@ impl Default for SocketOptions {
             rcvlowat: 1,
             notsent_lowat: None,
             mss: None,
+            user_timeout: None,
         }
     }
 }

@@ -51,6 +51,8 @@ pub(crate) struct RetransmitTimer {
     pub(crate) armed: Option<(TimerKind, SimTime)>,
     /// Doublings of the time to the next window probe.
     probe_backoff: u32,
+    /// When the first window probe was due since the window closed.
+    probing_since: Option<SimTime>,
     /// A window probe without data is to be sent.
     pub(crate) probe_due: bool,
 }
@@ -148,8 +150,17 @@ impl Sender {
     /// [linux-6.12 tcp.h tcp_probe0_when]
     fn arm_window_probe(&mut self) {
         let least = self.rto().max(RTO_MIN);
-        let span = least * (1 << self.timer.probe_backoff.min(PROBE_BACKOFF_MAX));
-        self.arm_behind_pacing(TimerKind::WindowProbe, span.min(RTO_MAX));
+        let span = (least * (1 << self.timer.probe_backoff.min(PROBE_BACKOFF_MAX))).min(RTO_MAX);
+        let left = self.patience_left(self.timer.probing_since).map_or(span, |left| left.max(TIMEOUT_MIN));
+        self.arm_behind_pacing(TimerKind::WindowProbe, span.min(left));
+    }
+
+    /// What is left of `TCP_USER_TIMEOUT`, if there is one and it runs since `since`: no timer is set for later.
+    /// [linux-6.12 tcp_timer.c tcp_clamp_rto_to_user_timeout, tcp_clamp_probe0_to_user_timeout]
+    fn patience_left(&self, since: Option<SimTime>) -> Option<Span> {
+        let (timeout, since) = (self.options.user_timeout?, since?);
+        let passed = crate::undo::timestamp(self.flow.now).since(since);
+        Some(if passed < timeout { timeout - passed } else { Span::ZERO })
     }
 
     /// A window probe went out: with data, it is like any data; without, the next one waits twice as long.
@@ -157,6 +168,7 @@ impl Sender {
     pub(crate) fn window_probe_sent(&mut self) {
         if self.flow.packets_out.0 > 0 {
             self.timer.probe_backoff = 0;
+            self.timer.probing_since = None;
             return;
         }
         self.timer.probe_due = true;
@@ -175,6 +187,7 @@ impl Sender {
             return;
         }
         self.timer.probe_backoff = 0;
+        self.timer.probing_since = None;
         if self.armed_for(TimerKind::WindowProbe) {
             self.timer.armed = None;
         }
@@ -232,10 +245,11 @@ impl Sender {
     }
 
     /// `net.ipv4.tcp_retries2` timeouts of a connection whose RTO began at its minimum would have passed since the first
-    /// retransmission. [linux-6.12 tcp_timer.c retransmits_timed_out]
+    /// retransmission, or `TCP_USER_TIMEOUT` has. [linux-6.12 tcp_timer.c retransmits_timed_out]
     fn has_tried_too_long(&self) -> bool {
         let Some(first) = self.reduction.retrans_stamp else { return false };
-        self.retransmits > 0 && crate::undo::timestamp(self.flow.now).since(first) >= patience()
+        let most = self.options.user_timeout.unwrap_or_else(patience);
+        self.retransmits > 0 && crate::undo::timestamp(self.flow.now).since(first) >= most
     }
 
     /// The connection is given up: nothing is sent any more. [linux-6.12 tcp_timer.c tcp_write_err]
@@ -254,14 +268,22 @@ impl Sender {
             return;
         }
         self.rtt.back_off();
-        self.arm(TimerKind::Retransmission, self.rto());
+        let rto = self.rto();
+        let left = self.patience_left(self.reduction.retrans_stamp);
+        self.arm(TimerKind::Retransmission, left.map_or(rto, |left| rto.min(left.max(self.settings.jiffy))));
     }
 
     /// The peer's window is closed, or the device refused the only packet. [linux-6.12 tcp_timer.c tcp_probe_timer]
     fn window_probe_timeout(&mut self) {
-        if self.flow.packets_out.0 == 0 && self.has_unsent() {
-            self.agenda.begin(Pass::WindowProbe);
+        if self.flow.packets_out.0 > 0 || !self.has_unsent() {
+            return;
         }
+        // Answers that keep the window closed do not count.
+        let since = *self.timer.probing_since.get_or_insert(crate::undo::timestamp(self.flow.now));
+        if self.patience_left(Some(since)) == Some(Span::ZERO) {
+            return self.abort();
+        }
+        self.agenda.begin(Pass::WindowProbe);
     }
 
     /// [linux-6.12 tcp_input.c tcp_process_tlp_ack]

@@ -1,7 +1,7 @@
 //! Retransmission timeout, tail loss probe, F-RTO.
 
 use tailback_cc::CaState;
-use tailback_tcp::Note;
+use tailback_tcp::{Note, SocketOptions};
 use tailback_units::Segs;
 
 use crate::control::{control, window_control};
@@ -222,4 +222,44 @@ fn a_timeout_answers_for_the_probe_before_it_and_later_acks_cut_nothing() {
     script.advance(ms(100));
     script.ack(2);
     assert_eq!((script.info().ca_state, script.cwnd(), script.ssthresh()), (CaState::Open, 3, ssthresh));
+}
+
+/// [linux-6.12 tcp.7, `TCP_USER_TIMEOUT`]
+#[test]
+fn a_user_timeout_gives_the_connection_up_so_long_after_the_first_retransmission() {
+    let options = SocketOptions { user_timeout: Some(ms(3_000)), ..Default::default() };
+    let mut script = Script::connect(Setup { options, ..Setup::new(control("cubic"), ms(100)) });
+    script.write(1);
+    script.at(ms(1_000));
+    // The second is the tail loss probe, which does not count.
+    let first = script.transmissions()[2].at;
+    script.at(first + ms(2_990));
+    assert!(!script.endpoint.is_aborted());
+    // Timers of this length fire on a grid of 64 ms at most.
+    script.at(first + ms(3_070));
+    assert!(script.endpoint.is_aborted());
+}
+
+#[test]
+fn a_user_timeout_gives_a_closed_window_up_although_its_probes_are_answered() {
+    let options = SocketOptions { user_timeout: Some(ms(3_000)), ..Default::default() };
+    for (options, given_up) in [(options, true), (SocketOptions::default(), false)] {
+        let mut script = Script::connect(Setup { options, ..Setup::new(control("cubic"), ms(100)) });
+        script.window = 0;
+        script.write(1);
+        script.at(ms(100));
+        script.ack(1);
+        script.write(1);
+        script.forget();
+        let mut probes = 0;
+        for _ in 0..50 {
+            script.advance(ms(100));
+            if !script.acks().is_empty() {
+                script.ack(1);
+                probes += 1;
+            }
+        }
+        assert!(probes >= 3, "{probes} probes");
+        assert_eq!(script.endpoint.is_aborted(), given_up);
+    }
 }
