@@ -36,7 +36,7 @@ is half the 95 % interval of the mean over repetitions, (!) marks what lies else
 measured, never passed. No constant of the simulator is there to make a claim hold: a miss is written down with what
 is known of its reason, and where a real kernel says what we say, with that.
 
-The full set is 1765 runs and some 25 CPU minutes, `--quick` 405 runs and some 4: divide by your cores. Captures for
+The full set is 1765 runs and some 30 CPU minutes, `--quick` 405 runs and some 4: divide by your cores. Captures for
 passive RTT take 300 MB.
 """
 
