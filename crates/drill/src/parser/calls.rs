@@ -1,0 +1,142 @@
+//! System calls: `write(4, ..., 1000) = 1000`.
+
+use crate::lexer::Kind;
+use crate::parser::{Parser, Read};
+use crate::script::{Call, Value};
+
+/// Nesting of values at most.
+const DEPTH_MAX: u32 = 32;
+
+impl Parser {
+    pub(super) fn call(&mut self) -> Read<Call> {
+        let mut returns_at = None;
+        if self.kind() == Some(&Kind::Ellipsis) {
+            self.next += 1;
+            returns_at = Some(self.seconds()?);
+        }
+        let Some(Kind::Word(name)) = self.kind().cloned() else { return self.wrong("a system call") };
+        self.next += 1;
+        self.expect('(')?;
+        let arguments = self.values(')')?;
+        self.expect('=')?;
+        let result = self.value()?;
+        let errno = self.errno();
+        if self.at_sign('(') {
+            self.note()?;
+        }
+        Ok(Call { returns_at, name, arguments, result, errno })
+    }
+
+    fn errno(&mut self) -> Option<String> {
+        let Some(Kind::Word(word)) = self.kind() else { return None };
+        let word = word.clone();
+        self.next += 1;
+        Some(word)
+    }
+
+    /// `(Operation now in progress)`: for people.
+    fn note(&mut self) -> Read<()> {
+        self.expect('(')?;
+        while !self.passed(')') {
+            if self.take().is_none() {
+                return self.wrong("`)`");
+            }
+        }
+        Ok(())
+    }
+
+    /// Values up to the closing sign.
+    fn values(&mut self, close: char) -> Read<Vec<Value>> {
+        let mut found = Vec::new();
+        if self.passed(close) {
+            return Ok(found);
+        }
+        loop {
+            found.push(self.value()?);
+            if self.passed(close) {
+                return Ok(found);
+            }
+            self.expect(',')?;
+        }
+    }
+
+    fn value(&mut self) -> Read<Value> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return self.wrong("fewer brackets within each other");
+        }
+        let mut parts = vec![self.single_value()?];
+        while self.passed('|') {
+            parts.push(self.single_value()?);
+        }
+        self.depth -= 1;
+        Ok(if parts.len() == 1 { parts.remove(0) } else { Value::Union(parts) })
+    }
+
+    fn single_value(&mut self) -> Read<Value> {
+        match self.take() {
+            Some(Kind::Ellipsis) => Ok(Value::Anything),
+            Some(Kind::Integer(value) | Kind::Hexadecimal(value)) => Ok(Value::Integer(value)),
+            Some(Kind::Text(text)) => self.text(text),
+            Some(Kind::Sign('[')) => Ok(Value::List(self.values(']')?)),
+            Some(Kind::Sign('{')) => Ok(Value::Structure(self.fields()?)),
+            Some(Kind::Word(word)) => {
+                // `htons(8080)`, `inet_addr("…")`: addresses are not modelled.
+                if self.passed('(') {
+                    self.values(')')?;
+                    return Ok(Value::Anything);
+                }
+                Ok(Value::Word(word))
+            }
+            Some(_) => {
+                self.next -= 1;
+                self.wrong("a value")
+            }
+            None => self.wrong("a value"),
+        }
+    }
+
+    /// Strings that follow each other are one; `"…"...` is one that may go on.
+    fn text(&mut self, mut text: String) -> Read<Value> {
+        while let Some(Kind::Text(more)) = self.kind() {
+            text.push_str(more);
+            self.next += 1;
+        }
+        if self.kind() == Some(&Kind::Ellipsis) {
+            self.next += 1;
+        }
+        Ok(Value::Text(text))
+    }
+
+    /// `fd=4, events=POLLIN`, `msg_iov(1)=[…]`, or values alone.
+    fn fields(&mut self) -> Read<Vec<(String, Value)>> {
+        let mut found = Vec::new();
+        if self.passed('}') {
+            return Ok(found);
+        }
+        loop {
+            found.push(self.field()?);
+            if self.passed('}') {
+                return Ok(found);
+            }
+            self.expect(',')?;
+        }
+    }
+
+    fn field(&mut self) -> Read<(String, Value)> {
+        let value = match self.kind().cloned() {
+            Some(Kind::Word(name)) => {
+                self.next += 1;
+                if self.passed('(') {
+                    self.values(')')?;
+                }
+                if !self.passed('=') {
+                    return Ok((String::new(), Value::Word(name)));
+                }
+                return Ok((name, self.value()?));
+            }
+            _ => self.value()?,
+        };
+        Ok((String::new(), value))
+    }
+}

@@ -1,0 +1,79 @@
+//! What a script writes between the brackets of a call.
+
+use crate::script::{Call, Value};
+use crate::sockets::CallError;
+
+/// Bytes of one read or write at most: none of a script is as long.
+pub(super) const TRANSFER_MAX: i64 = 1 << 32;
+
+/// The arguments of a call.
+pub(super) struct Arguments<'a>(pub(super) &'a Call);
+
+impl<'a> Arguments<'a> {
+    pub(super) fn get(&self, place: usize) -> Result<&'a Value, CallError> {
+        let missing = || CallError::Failed(format!("{} needs at least {} arguments", self.0.name, place + 1));
+        self.0.arguments.get(place).ok_or_else(missing)
+    }
+
+    pub(super) fn integer(&self, place: usize) -> Result<i64, CallError> {
+        match self.get(place)? {
+            Value::Integer(value) => Ok(*value),
+            other => Err(CallError::Failed(format!("{}: `{}` is not a number", self.0.name, shown(other)))),
+        }
+    }
+
+    pub(super) fn length(&self, place: usize) -> Result<u64, CallError> {
+        let length = self.integer(place)?;
+        match (0..=TRANSFER_MAX).contains(&length) {
+            true => Ok(length as u64),
+            false => Err(CallError::Failed(format!("{}: a length of {length}", self.0.name))),
+        }
+    }
+
+    /// The words of `A|B|C`; a number is one of its own.
+    pub(super) fn words(&self, place: usize) -> Result<Vec<String>, CallError> {
+        Ok(match self.get(place)? {
+            Value::Union(parts) => parts.iter().map(shown).collect(),
+            other => vec![shown(other)],
+        })
+    }
+
+    /// The number in `[5]`.
+    pub(super) fn in_brackets(&self, place: usize) -> Result<Option<i64>, CallError> {
+        Ok(match self.get(place)? {
+            Value::List(items) => match items.as_slice() {
+                [Value::Integer(value)] => Some(*value),
+                _ => None,
+            },
+            Value::Integer(value) => Some(*value),
+            _ => None,
+        })
+    }
+}
+
+pub(super) fn shown(value: &Value) -> String {
+    match value {
+        Value::Anything => "...".to_owned(),
+        Value::Integer(number) => number.to_string(),
+        Value::Word(text) | Value::Text(text) => text.clone(),
+        Value::Union(parts) => parts.iter().map(shown).collect::<Vec<_>>().join("|"),
+        Value::List(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", ")),
+        Value::Structure(fields) => {
+            let field = |(name, value): &(String, Value)| format!("{name}={}", shown(value));
+            format!("{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// Holds what a call writes into the place of an argument against what the script has there.
+pub(super) fn expect_value(arguments: &Arguments<'_>, place: usize, actual: i64) -> Result<(), CallError> {
+    let wanted = arguments.get(place)?;
+    match arguments.in_brackets(place)? {
+        Some(number) if number == actual => Ok(()),
+        None if *wanted == Value::Anything => Ok(()),
+        _ => {
+            let (name, wanted) = (&arguments.0.name, shown(wanted));
+            Err(CallError::Failed(format!("{name}: expected {wanted}, got [{actual}]")))
+        }
+    }
+}

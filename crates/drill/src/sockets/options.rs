@@ -1,0 +1,171 @@
+//! `setsockopt` and `getsockopt`.
+
+use tailback_units::{Rate, Span};
+
+use crate::kernel::Kernel;
+use crate::script::Value;
+use crate::sockets::arguments::{Arguments, expect_value, shown};
+use crate::sockets::{CallError, Descriptor, Outcome, Role, Sockets, failed, returned, unsupported};
+
+/// `net.core.rmem_max` and `wmem_max`: what an application may ask for. [linux-6.12 sock.c]
+const BUFFER_MAX: i64 = 212_992;
+/// Smallest buffers. [linux-6.12 sock.h SOCK_MIN_SNDBUF, SOCK_MIN_RCVBUF]
+const SNDBUF_MIN: i64 = 4608;
+const RCVBUF_MIN: i64 = 2304;
+impl Sockets {
+    pub(super) fn set_option(&mut self, arguments: &Arguments<'_>, kernel: &mut Kernel) -> Outcome {
+        let name = shown(arguments.get(2)?);
+        let number = arguments.in_brackets(3)?;
+        let descriptor = self.descriptor(arguments)?;
+        let connected = match descriptor.role {
+            Role::Connected(index) => Some(index),
+            _ => None,
+        };
+        let refused =
+            || CallError::Unsupported(format!("setsockopt({name}) with this value is not modelled"));
+        match name.as_str() {
+            "SO_REUSEADDR" | "SO_REUSEPORT" | "SO_PRIORITY" | "SO_MARK" | "SO_INCOMING_CPU" => {}
+            // The first keep-alive is due after two hours.
+            "SO_KEEPALIVE" => {}
+            "TCP_CORK" => {
+                let index = connected.ok_or_else(refused)?;
+                kernel.connections[index].corked = number.ok_or_else(refused)? != 0;
+                if !kernel.connections[index].corked {
+                    kernel.release_short_end(index);
+                }
+            }
+            "TCP_NOTSENT_LOWAT" => {
+                let (index, bytes) = (connected.ok_or_else(refused)?, number.ok_or_else(refused)?);
+                let unset = if bytes == 0 { kernel.host.notsent_lowat } else { u64::from(bytes as u32) };
+                kernel.connections[index].notsent_lowat = unset;
+            }
+            "SO_MAX_PACING_RATE" => {
+                let (index, rate) = (connected.ok_or_else(refused)?, number.ok_or_else(refused)?);
+                let rate = Rate::from_bytes_per_sec(u64::from(rate as u32));
+                kernel.connections[index].endpoint.set_max_pacing_rate(rate);
+            }
+            "TCP_USER_TIMEOUT" => {
+                let (index, timeout) = (connected.ok_or_else(refused)?, number.ok_or_else(refused)?);
+                let Ok(timeout) = u32::try_from(timeout) else { return failed("EINVAL") };
+                let span = Span::from_millis(timeout.into());
+                kernel.connections[index].endpoint.set_user_timeout((timeout > 0).then_some(span));
+            }
+            "SO_LINGER" => {
+                descriptor.options.resets_on_close = linger(arguments.get(3)?).ok_or_else(refused)?
+            }
+            "SO_SNDBUF" => {
+                let size = doubled(number.ok_or_else(refused)?, SNDBUF_MIN);
+                descriptor.options.sndbuf = Some(size);
+                if let Some(index) = connected {
+                    kernel.connections[index].sndbuf = Some(size);
+                }
+            }
+            "SO_RCVBUF" if connected.is_none() => {
+                descriptor.options.rcvbuf = Some(doubled(number.ok_or_else(refused)?, RCVBUF_MIN));
+            }
+            "TCP_MAXSEG" if connected.is_none() => {
+                let mss = number.filter(|mss| (88..=32_767).contains(mss));
+                let Some(mss) = mss else { return failed("EINVAL") };
+                descriptor.options.mss = Some(mss as u32);
+            }
+            "TCP_CONGESTION" if connected.is_none() => {
+                let control = shown(arguments.get(3)?);
+                if tailback_cc::registry::find(&control).is_none() {
+                    return unsupported(format!("the congestion control {control} is not modelled"));
+                }
+                descriptor.options.congestion_control = Some(control);
+            }
+            "TCP_NODELAY" => set_no_delay(descriptor, number.ok_or_else(refused)?, kernel)?,
+            "TCP_QUICKACK" => {
+                let index = connected.filter(|_| number == Some(1)).ok_or_else(refused)?;
+                kernel.connections[index].endpoint.quick_ack();
+                kernel.drain(index);
+            }
+            _ => return Err(refused()),
+        }
+        returned(0)
+    }
+
+    pub(super) fn get_option(&mut self, arguments: &Arguments<'_>, kernel: &mut Kernel) -> Outcome {
+        let name = shown(arguments.get(2)?);
+        let descriptor = self.descriptor(arguments)?;
+        let options = descriptor.options.clone();
+        let connected = match descriptor.role {
+            Role::Connected(index) => Some(index),
+            _ => None,
+        };
+        let unknown = || CallError::Unsupported(format!("getsockopt({name}) is not modelled"));
+        if name == "TCP_CONGESTION" {
+            let control =
+                options.congestion_control.unwrap_or_else(|| kernel.host.congestion_control.clone());
+            let wanted = arguments.get(3)?;
+            return match *wanted == Value::Anything || shown(wanted) == control {
+                true => returned(0),
+                false => Err(CallError::Failed(format!("{name}: expected {}, got {control}", shown(wanted)))),
+            };
+        }
+        let actual = match (name.as_str(), connected) {
+            ("SO_ERROR", Some(index)) => errno_number(kernel.connections[index].error.take()),
+            ("SO_SNDBUF", Some(index)) => kernel.sndbuf(index) as i64,
+            ("SO_SNDBUF", None) => options.sndbuf.unwrap_or(kernel.host.tcp.wmem[1]) as i64,
+            ("SO_RCVBUF", None) => options.rcvbuf.unwrap_or(kernel.host.tcp.rmem[1]) as i64,
+            ("TCP_MAXSEG", Some(index)) => {
+                i64::from(kernel.connections[index].endpoint.tcp_info(kernel.now).snd_mss)
+            }
+            ("TCP_NODELAY", _) => i64::from(options.no_delay),
+            ("TCP_CORK", Some(index)) => i64::from(kernel.connections[index].corked),
+            ("TCP_NOTSENT_LOWAT", Some(index)) => kernel.connections[index].notsent_lowat as i64,
+            _ => return Err(unknown()),
+        };
+        expect_value(arguments, 3, actual)?;
+        returned(0)
+    }
+}
+
+/// `SO_SNDBUF` and `SO_RCVBUF` count the kernel's own memory too: it doubles what it is told.
+fn doubled(asked: i64, least: i64) -> u64 {
+    (asked.clamp(0, BUFFER_MAX) * 2).max(least) as u64
+}
+
+/// `{onoff=1, linger=0}` resets on close; off changes nothing; to linger is not modelled.
+fn linger(value: &Value) -> Option<bool> {
+    let Value::Structure(fields) = value else { return None };
+    let of = |wanted: &str| {
+        fields.iter().find_map(|(name, value)| match value {
+            Value::Integer(number) if name == wanted => Some(*number),
+            _ => None,
+        })
+    };
+    match (of("onoff")?, of("linger")?) {
+        (0, _) => Some(false),
+        (_, 0) => Some(true),
+        _ => None,
+    }
+}
+
+fn set_no_delay(descriptor: &mut Descriptor, value: i64, kernel: &mut Kernel) -> Result<(), CallError> {
+    if value == 0 {
+        return match descriptor.options.no_delay {
+            true => unsupported("taking TCP_NODELAY back is not modelled"),
+            false => Ok(()),
+        };
+    }
+    descriptor.options.no_delay = true;
+    if let Role::Connected(index) = descriptor.role {
+        kernel.release_short_end(index);
+        kernel.connections[index].endpoint.set_no_delay(kernel.now);
+        kernel.drain(index);
+    }
+    Ok(())
+}
+
+/// Numbers of Linux on most machines.
+fn errno_number(name: Option<&str>) -> i64 {
+    match name {
+        Some("ECONNREFUSED") => 111,
+        Some("ECONNRESET") => 104,
+        Some("ETIMEDOUT") => 110,
+        Some("EPIPE") => 32,
+        _ => 0,
+    }
+}

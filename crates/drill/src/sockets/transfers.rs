@@ -1,0 +1,115 @@
+//! Calls that write and read.
+
+use tailback_units::Bytes;
+
+use crate::connection::Phase;
+use crate::kernel::{Ending, Kernel};
+use crate::script::Value;
+use crate::sockets::arguments::{Arguments, TRANSFER_MAX};
+use crate::sockets::{CallError, Outcome, Progress, Returned, Sockets, Waiting, failed, unsupported};
+
+/// Calls.
+impl Sockets {
+    pub(super) fn write(&mut self, arguments: &Arguments<'_>, kernel: &mut Kernel) -> Outcome {
+        let (length, flags) = transfer(arguments)?;
+        let non_blocking = self.descriptor(arguments)?.non_blocking || take_flag(&flags, WRITE_FLAGS)?;
+        let Some(index) = self.connection(arguments)? else { return failed("EPIPE") };
+        let ending = if flags.iter().any(|flag| flag == "MSG_MORE") { Ending::More } else { Ending::Pushed };
+        self.begin(Waiting::Write { index, done: 0, left: length, ending }, non_blocking, kernel)
+    }
+
+    pub(super) fn read(&mut self, arguments: &Arguments<'_>, kernel: &mut Kernel) -> Outcome {
+        let (most, flags) = transfer(arguments)?;
+        let non_blocking = self.descriptor(arguments)?.non_blocking || take_flag(&flags, READ_FLAGS)?;
+        let Some(index) = self.connection(arguments)? else { return failed("ENOTCONN") };
+        self.begin(Waiting::Read { index, most }, non_blocking, kernel)
+    }
+}
+
+/// Flags that change nothing here, beside `MSG_DONTWAIT`.
+const WRITE_FLAGS: &[&str] = &["0", "...", "MSG_NOSIGNAL", "MSG_MORE"];
+const READ_FLAGS: &[&str] = &["0", "...", "MSG_NOSIGNAL"];
+
+/// True if the flags ask not to wait; refuses those that are not modelled.
+fn take_flag(flags: &[String], harmless: &[&str]) -> Result<bool, CallError> {
+    let other = flags.iter().find(|flag| *flag != "MSG_DONTWAIT" && !harmless.contains(&flag.as_str()));
+    match other {
+        Some(flag) => unsupported(format!("the flag {flag} is not modelled")),
+        None => Ok(flags.iter().any(|flag| flag == "MSG_DONTWAIT")),
+    }
+}
+
+/// Length and flags of a read or write.
+fn transfer(arguments: &Arguments<'_>) -> Result<(u64, Vec<String>), CallError> {
+    match arguments.0.name.as_str() {
+        "read" | "write" => Ok((arguments.length(2)?, Vec::new())),
+        "send" | "recv" | "sendto" | "recvfrom" => Ok((arguments.length(2)?, arguments.words(3)?)),
+        "readv" | "writev" => Ok((vectors(arguments.get(1)?)?, Vec::new())),
+        _ => {
+            let Value::Structure(fields) = arguments.get(1)? else {
+                return unsupported("the msghdr is not modelled");
+            };
+            let field = |wanted: &str| fields.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
+            if field("msg_control").is_some_and(|value| *value != Value::List(Vec::new())) {
+                return unsupported("control messages are not modelled");
+            }
+            let Some(parts) = field("msg_iov") else {
+                return unsupported("a msghdr without msg_iov is not modelled");
+            };
+            Ok((vectors(parts)?, arguments.words(2)?))
+        }
+    }
+}
+
+/// Bytes of `[{..., 1000}, {..., 500}]`.
+fn vectors(value: &Value) -> Result<u64, CallError> {
+    let Value::List(items) = value else { return unsupported("the vector is not modelled") };
+    let length = |item: &Value| match item {
+        Value::Structure(fields) => match fields.get(1) {
+            Some((_, Value::Integer(length))) if (0..=TRANSFER_MAX).contains(length) => Ok(*length as u64),
+            _ => unsupported("the vector is not modelled"),
+        },
+        _ => unsupported("the vector is not modelled"),
+    };
+    items.iter().map(length).sum()
+}
+
+pub(super) fn go_on_writing(waiting: Waiting, kernel: &mut Kernel) -> Progress {
+    let Waiting::Write { index, done, left, ending } = waiting else { return Progress::Waits(waiting) };
+    let connection = &mut kernel.connections[index];
+    if connection.phase == Phase::Reset || connection.shut {
+        let errno = connection.error.take().unwrap_or("EPIPE");
+        return Progress::Returned(if done > 0 {
+            Returned::value(done as i64)
+        } else {
+            Returned::error(errno)
+        });
+    }
+    let connected = connection.phase == Phase::Established;
+    let mut taken = 0;
+    if connected && (done == 0 || kernel.writable(index)) {
+        taken = kernel.write(index, left, ending);
+    }
+    let (done, left) = (done + taken, left - taken);
+    match left {
+        0 => Progress::Returned(Returned::value(done as i64)),
+        left => Progress::Waits(Waiting::Write { index, done, left, ending }),
+    }
+}
+
+pub(super) fn go_on_reading(index: usize, most: u64, kernel: &mut Kernel) -> Option<Returned> {
+    let now = kernel.now;
+    let connection = &mut kernel.connections[index];
+    if connection.endpoint.readable_bytes().0 > 0 {
+        let bytes = connection.endpoint.read_at_most(Bytes(most), now);
+        if connection.phase != Phase::Reset {
+            kernel.drain(index);
+        }
+        return Some(Returned::value(bytes.0 as i64));
+    }
+    if let Some(errno) = connection.error.take() {
+        return Some(if errno == "EPIPE" { Returned::value(0) } else { Returned::error(errno) });
+    }
+    let over = connection.endpoint.at_end() || connection.deaf || connection.phase == Phase::Reset;
+    over.then(|| Returned::value(0))
+}
