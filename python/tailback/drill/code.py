@@ -2,69 +2,25 @@
 
 There are names, numbers, strings, lists and tuples; operators, comparisons and conditions; `assert`, assignments,
 `if`, `for`, `while`; and a few functions. There are no imports, attributes or definitions, and every evaluation ends:
-steps and sizes are bounded. What is outside of it is told as unsupported with its line.
+work and sizes are bounded ([reckoning.py](../limits/reckoning.py)). What is outside of it is told as unsupported with
+its line.
 """
 
 import ast
-import operator
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-STEPS_MAX = 100_000
-"""Nodes of the syntax tree that one snippet may evaluate."""
-BITS_MAX = 4_096
-"""Size of numbers."""
-LENGTH_MAX = 100_000
-"""Length of strings and lists."""
+from tailback.limits import WEIGHT_MAX, Allowance, NotReckoned
 
-_BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-}
-_UNARY: Mapping[type[ast.unaryop], Callable[[Any], Any]] = {
-    ast.Not: operator.not_,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Invert: operator.invert,
-}
-_COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-    ast.In: lambda item, items: item in items,
-    ast.NotIn: lambda item, items: item not in items,
-}
-_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "abs": abs,
-    "all": all,
-    "any": any,
-    "bool": bool,
-    "float": float,
-    "int": int,
-    "len": len,
-    "max": max,
-    "min": min,
-    "repr": repr,
-    "round": round,
-    "sorted": sorted,
-    "str": str,
-    "sum": sum,
-}
+Found = TypeVar("Found")
+
+FUNCTIONS = {
+    "abs", "all", "any", "bool", "float", "int", "len", "max", "min", "range", "repr", "round", "sorted", "str", "sum",
+}  # fmt: skip
+QUOTED_MAX = 200
+"""Characters of code that a message repeats."""
 _CONSTANTS: Mapping[str, Any] = {"True": True, "False": False, "None": None}
 
 
@@ -91,22 +47,32 @@ class Evaluation:
         self.printed: list[str] = []
         self._variables: dict[str, Any] = {}
         self._first_line = 1
-        self._steps = 0
+        self._allowance = Allowance()
+        self._room_to_print = WEIGHT_MAX
 
     def run(self, code: str, line: int, variables: Mapping[str, int]) -> None:
         """Runs one snippet, which begins in `line` of its script; `variables` are new readings."""
         self._variables.update(variables)
         self._first_line = line
-        self._steps = 0
-        try:
-            tree = ast.parse(code.strip(" \t") + "\n")
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            at = line + max((getattr(error, "lineno", None) or 1) - 1, 0)
-            raise CodeUnsupported(at, f"the code is not Python 3: {error}") from error
+        tree = self._tree(code.strip(" \t") + "\n", line)
         try:
             self._block(tree.body)
         except RecursionError as error:
             raise CodeUnsupported(line, "the code is nested too deeply") from error
+
+    def _tree(self, code: str, line: int) -> ast.Module:
+        if len(code) > WEIGHT_MAX:
+            raise CodeUnsupported(line, f"the code has more than {WEIGHT_MAX} characters")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(code)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            at = line + max((getattr(error, "lineno", None) or 1) - 1, 0)
+            raise CodeUnsupported(at, f"the code is not Python 3: {_printable(str(error))}") from error
+        # A tree is several times as large as its text.
+        self._paid(tree, lambda: self._allowance.spend(len(code)))
+        return tree
 
     def _line(self, node: ast.AST) -> int:
         return self._first_line + getattr(node, "lineno", 1) - 1
@@ -115,10 +81,17 @@ class Evaluation:
         named = what or f"`{type(node).__name__}` in code"
         return CodeUnsupported(self._line(node), f"{named} is not modelled")
 
+    def _paid(self, node: ast.AST, operation: Callable[[], Found]) -> Found:
+        """What `operation` gives, its errors told with the line of `node`."""
+        try:
+            return operation()
+        except NotReckoned as refused:
+            raise CodeUnsupported(self._line(node), f"{refused} is not worked out") from refused
+        except (ArithmeticError, TypeError, ValueError, LookupError) as error:
+            raise CodeFailed(self._line(node), f"error in code: {_printable(str(error))}") from error
+
     def _count(self, node: ast.AST) -> None:
-        self._steps += 1
-        if self._steps > STEPS_MAX:
-            raise CodeUnsupported(self._line(node), f"the code takes more than {STEPS_MAX} steps")
+        self._paid(node, lambda: self._allowance.spend(1))
 
     def _block(self, statements: list[ast.stmt]) -> None:
         for statement in statements:
@@ -133,8 +106,8 @@ class Evaluation:
                 self._value(value)
             case ast.Assert(test=test, msg=message):
                 if not self._value(test):
-                    told = "" if message is None else f": {self._value(message)}"
-                    raise CodeFailed(self._line(node), f"assertion failed: {ast.unparse(test)}{told}")
+                    told = "" if message is None else f": {self._text(message, self._value(message))}"
+                    raise CodeFailed(self._line(node), _printable(f"assertion failed: {_quoted(test)}{told}"))
             case ast.Assign(targets=targets, value=value):
                 found = self._value(value)
                 for target in targets:
@@ -162,8 +135,8 @@ class Evaluation:
     def _items(self, node: ast.expr) -> list[Any]:
         found = self._value(node)
         if not isinstance(found, list | tuple | str):
-            raise CodeFailed(self._line(node), f"`{ast.unparse(node)}` has no items")
-        return list(found)
+            raise CodeFailed(self._line(node), f"`{_quoted(node)}` has no items")
+        return self._paid(node, lambda: self._allowance.items(found))
 
     def _assign(self, target: ast.expr, value: Any) -> None:
         match target:
@@ -173,13 +146,13 @@ class Evaluation:
                 for part, item in zip(parts, value, strict=True):
                     self._assign(part, item)
             case _:
-                raise self._unsupported(target, f"an assignment to `{ast.unparse(target)}`")
+                raise self._unsupported(target, f"an assignment to `{_quoted(target)}`")
 
     def _value(self, node: ast.expr) -> Any:
         self._count(node)
         match node:
             case ast.Constant(value=bool() | int() | float() | str() | None as value):
-                return value
+                return self._paid(node, lambda: self._allowance.made(value))
             case ast.Name(id=name):
                 return self._name(node, name)
             case _:
@@ -190,7 +163,8 @@ class Evaluation:
             case ast.BinOp(left=left, op=op, right=right):
                 return self._binary(node, op, self._value(left), self._value(right))
             case ast.UnaryOp(op=op, operand=operand):
-                return self._reckon(node, _UNARY[type(op)], self._value(operand))
+                value = self._value(operand)
+                return self._paid(node, lambda: self._allowance.unary(op, value))
             case ast.Compare():
                 return self._comparison(node)
             case ast.BoolOp():
@@ -203,13 +177,17 @@ class Evaluation:
     def _structure(self, node: ast.expr) -> Any:
         match node:
             case ast.Tuple(elts=parts):
-                return tuple(self._value(part) for part in parts)
+                values = tuple(map(self._value, parts))
+                return self._paid(node, lambda: self._allowance.made(values))
             case ast.List(elts=parts):
-                return [self._value(part) for part in parts]
+                listed = list(map(self._value, parts))
+                return self._paid(node, lambda: self._allowance.made(listed))
             case ast.Subscript(value=value, slice=index):
-                return self._reckon(node, operator.getitem, self._value(value), self._value(index))
+                whole, place = self._value(value), self._value(index)
+                return self._paid(node, lambda: self._allowance.element(whole, place))
             case ast.JoinedStr(values=parts):
-                return "".join(str(self._value(part)) for part in parts)
+                texts = [self._text(part, self._value(part)) for part in parts]
+                return self._paid(node, lambda: self._allowance.joined("", texts))
             case ast.FormattedValue(value=value, format_spec=None, conversion=-1):
                 return self._value(value)
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
@@ -227,32 +205,19 @@ class Evaluation:
         raise CodeFailed(self._line(node), f"the name `{name}` means nothing")
 
     def _binary(self, node: ast.AST, op: ast.operator, left: Any, right: Any) -> Any:
-        if isinstance(op, ast.Pow):
-            return self._power(node, left, right)
-        if isinstance(op, ast.LShift) and isinstance(right, int) and right > BITS_MAX:
-            raise self._unsupported(node, f"a shift by {right}")
-        if isinstance(op, ast.Mult) and not _product_is_small(left, right):
-            raise self._unsupported(node, "so long a repetition")
-        if isinstance(op, ast.Mod) and isinstance(left, str) and any(c in left for c in "*123456789"):
-            raise self._unsupported(node, "a width in a format")
-        function = _BINARY.get(type(op))
-        if function is None:
-            raise self._unsupported(node)
-        return self._reckon(node, function, left, right)
-
-    def _power(self, node: ast.AST, base: Any, exponent: Any) -> Any:
-        if isinstance(base, int) and isinstance(exponent, int) and base.bit_length() * abs(exponent) > BITS_MAX:
-            raise self._unsupported(node, "so large a power")
-        return self._reckon(node, operator.pow, base, exponent)
+        return self._paid(node, lambda: self._allowance.binary(op, left, right))
 
     def _comparison(self, node: ast.Compare) -> bool:
         left = self._value(node.left)
         for op, part in zip(node.ops, node.comparators, strict=True):
             right = self._value(part)
-            if not self._reckon(node, _COMPARISONS[type(op)], left, right):
+            if not self._compared(part, op, (left, right)):
                 return False
             left = right
         return True
+
+    def _compared(self, node: ast.AST, op: ast.cmpop, values: tuple[Any, Any]) -> bool:
+        return self._paid(node, lambda: self._allowance.compare(op, *values))
 
     def _junction(self, node: ast.BoolOp) -> Any:
         found = None
@@ -264,34 +229,34 @@ class Evaluation:
 
     def _call(self, node: ast.Call, name: str, arguments: list[Any]) -> Any:
         if name == "print":
-            self.printed.append(" ".join(map(str, arguments)))
+            self._print(node, arguments)
             return None
-        if name == "range":
-            return self._range(node, arguments)
-        if name not in _FUNCTIONS:
+        if name not in FUNCTIONS:
             raise self._unsupported(node, f"the function `{name}`")
-        return self._reckon(node, _FUNCTIONS[name], *arguments)
+        return self._paid(node, lambda: self._allowance.call(name, arguments))
 
-    def _range(self, node: ast.Call, arguments: list[Any]) -> Any:
-        numbers = self._reckon(node, range, *arguments)
-        if self._reckon(node, len, numbers) > LENGTH_MAX:
-            raise self._unsupported(node, "so long a range")
-        return list(numbers)
+    def _print(self, node: ast.Call, arguments: list[Any]) -> None:
+        texts = [self._text(node, argument) for argument in arguments]
+        line = self._paid(node, lambda: self._allowance.joined(" ", texts))
+        self._room_to_print -= len(line) + 1
+        if self._room_to_print < 0:
+            raise self._unsupported(node, f"printing more than {WEIGHT_MAX} characters")
+        self.printed.append(_printable(line))
 
-    def _reckon(self, node: ast.AST, function: Callable[..., Any], *arguments: Any) -> Any:
-        try:
-            found = function(*arguments)
-        except (ArithmeticError, TypeError, ValueError, LookupError) as error:
-            raise CodeFailed(self._line(node), f"error in code: {error}") from error
-        if isinstance(found, int) and found.bit_length() > BITS_MAX:
-            raise self._unsupported(node, "so large a number")
-        if isinstance(found, str | list | tuple) and len(found) > LENGTH_MAX:
-            raise self._unsupported(node, "so long a value")
-        return found
+    def _text(self, node: ast.AST, value: Any) -> str:
+        text: str = self._paid(node, lambda: self._allowance.call("str", [value]))
+        return text
 
 
-def _product_is_small(left: Any, right: Any) -> bool:
-    for sequence, count in ((left, right), (right, left)):
-        if isinstance(sequence, str | list | tuple) and isinstance(count, int):
-            return len(sequence) * count <= LENGTH_MAX
-    return True
+def _printable(text: str) -> str:
+    """`text` without halves of characters, `\\ud800`, which no file and no terminal takes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _quoted(node: ast.AST) -> str:
+    """The code of a node, cut where it gets long."""
+    try:
+        text = ast.unparse(node)
+    except (RecursionError, ValueError):
+        return "…"
+    return text if len(text) <= QUOTED_MAX else f"{text[:QUOTED_MAX]}…"

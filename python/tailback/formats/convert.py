@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tailback.formats import flent, pcap, teacup
 from tailback.formats.errors import NotReadable
+from tailback.limits import NotTaken, read_regular
 from tailback.results import Results
 from tailback.results.durable import make_folder, write_file
 
@@ -26,11 +27,11 @@ def import_files(kind: str, files: Sequence[Path], folder: Path, axes: Mapping[s
 def import_teacup(file: Path, folder: Path) -> tuple[list[Path], list[str]]:
     """Makes an experiment file and a testbed file of a TEACUP configuration; their paths, and what was not imported."""
     try:
-        text = file.read_text(encoding="utf-8", errors="replace")
+        text = read_regular(file, LARGEST_CONFIGURATION).decode("utf-8", "replace")
     except OSError as error:
         raise NotReadable(f"`{file}` cannot be read: {error.strerror}\n  hint: check the name") from None
-    if len(text) > LARGEST_CONFIGURATION:
-        raise NotReadable(f"`{file}` has {len(text)} characters\n  hint: a configuration of TEACUP is a small file")
+    except NotTaken as refused:
+        raise NotReadable(f"`{file}`: {refused}\n  hint: a configuration of TEACUP is a small file") from None
     try:
         found = teacup.convert(text)
     except NotReadable as reason:
@@ -38,7 +39,7 @@ def import_teacup(file: Path, folder: Path) -> tuple[list[Path], list[str]]:
     return teacup.write(found, folder, file.name), [f"{file}:{note.line}: {note.what}" for note in found.notes]
 
 
-LARGEST_CONFIGURATION = 1_000_000
+LARGEST_CONFIGURATION = 100_000
 
 
 def export_flent(results: Results, folder: Path, test: str | None = None) -> list[Path]:

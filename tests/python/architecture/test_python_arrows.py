@@ -11,18 +11,19 @@ import tailback
 PACKAGE = Path(tailback.__file__).parent
 
 BELOW: dict[str, set[str]] = {
-    "scenario": {"_core"},
+    "limits": set(),
+    "scenario": {"_core", "limits"},
     "kernel": set(),
-    "testbed": {"scenario"},
+    "testbed": {"scenario", "limits"},
     "backends": {"_core", "kernel", "testbed"},
-    "drill": {"_core"},
+    "drill": {"_core", "limits"},
     "results": set(),
     "analysis": set(),
     "sweep": {"scenario", "backends", "results", "analysis"},
     "advice": {"results", "analysis"},
     "plots": {"results", "analysis", "advice"},
     "report": {"scenario", "results", "analysis", "plots"},
-    "formats": {"scenario", "testbed", "results", "analysis"},
+    "formats": {"limits", "scenario", "testbed", "results", "analysis"},
     "papers": {"scenario", "backends", "results", "analysis", "sweep", "plots", "formats"},
     "validation": {"scenario", "backends", "results", "analysis", "sweep", "plots"},
     "api": {"scenario", "results", "analysis", "sweep", "advice", "plots", "report", "validation", "drill"},

@@ -15,14 +15,17 @@ What has no counterpart is noted, line by line, and in the head of the experimen
 from __future__ import annotations
 
 import copy
+import functools
 import ipaddress
 import re
+from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tailback.formats.errors import NotReadable
-from tailback.formats.teacup.evaluate import Module, Note, NotEvaluated, Value, arguments, names_in, read, value_of
+from tailback.formats.teacup.evaluate import Module, Note, NotEvaluated, arguments, names_in, read
+from tailback.limits.reckoning import Value
 
 CONTROLS = {"newreno": "reno", "reno": "reno", "cubic": "cubic", "htcp": "htcp", "vegas": "vegas", "bbr": "bbr",
             "cdg": "cdg", "scalable": "scalable", "illinois": "illinois", "westwood": "westwood", "bic": "bic",
@@ -74,9 +77,9 @@ class Axis:
     """One varied parameter: its labels, each with the values it gives to V_ variables."""
 
     name: str
-    values: Mapping[str, Mapping[str, Value]]
+    values: Mapping[str, dict[str, Value]]
 
-    @property
+    @functools.cached_property
     def variables(self) -> frozenset[str]:
         """The V_ variables it turns."""
         return frozenset(name for each in self.values.values() for name in each)
@@ -102,6 +105,20 @@ class _Reading:
             self.note(name, f"`{name}` is not what TEACUP wants there")
             return empty
         return value
+
+    @functools.cached_property
+    def defaults(self) -> dict[str, Value]:
+        """The V_ variables where they are not varied."""
+        found: dict[str, Value] = {"V_duration": self.get("TPCONF_duration", (int, float)) or 60}
+        for name in ("TPCONF_variables", "TPCONF_variable_list", "TPCONF_variable_defaults"):
+            found |= {str(key): value for key, value in self.get(name, dict).items()}
+        return found
+
+    @functools.cached_property
+    def firsts(self) -> dict[str, Value]:
+        """The V_ variables with the first value of each axis."""
+        first = {name: value for axis in self.axes for name, value in next(iter(axis.values.values())).items()}
+        return {**self.defaults, **first}
 
     def note(self, name: str, what: str) -> None:
         """With the line where `name` was set."""
@@ -263,13 +280,13 @@ def _testbed(reading: _Reading, hosts: _Hosts) -> dict[str, Any]:
 def _axes(reading: _Reading) -> list[Axis]:
     known = reading.get("TPCONF_parameter_list", dict)
     axes = []
-    for name in reading.get("TPCONF_vary_parameters", (list, tuple)):
-        axis = _axis(str(name), known.get(str(name)))
+    for name in dict.fromkeys(map(str, reading.get("TPCONF_vary_parameters", (list, tuple)))):
+        axis = _axis(name, known.get(name))
         if name == "runs":
-            values = known["runs"][2] if axis is not None else range(reading.get("TPCONF_runs", int))
-            reading.repeat = min(max(1, len(values)), MOST_RUNS)
+            count = len(known["runs"][2]) if axis is not None else reading.get("TPCONF_runs", int)
+            reading.repeat = min(max(1, count), MOST_RUNS)
         elif axis is None:
-            reading.note("TPCONF_vary_parameters", f"the parameter `{str(name)[:60]}` cannot be read: it is not varied")
+            reading.note("TPCONF_vary_parameters", f"the parameter `{name[:60]}` cannot be read: it is not varied")
         else:
             axes.append(axis)
     return axes
@@ -292,28 +309,18 @@ def _axis(name: str, entry: Value) -> Axis | None:
     return Axis(_our_name(name, set()), labels) if labels else None
 
 
-def _defaults(reading: _Reading) -> dict[str, Value]:
-    """Where a V_ variable is not varied."""
-    found: dict[str, Value] = {"V_duration": reading.get("TPCONF_duration", (int, float)) or 60}
-    for name in ("TPCONF_variables", "TPCONF_variable_list", "TPCONF_variable_defaults"):
-        found |= {str(key): value for key, value in reading.get(name, dict).items()}
-    return found
-
-
 def _varied(reading: _Reading, ours: str, expression: Any, shown: Any) -> str | None:
     """The words for an expression of V_ variables: a constant, or a variable of ours that an axis sets.
 
     `expression` is a tree, or the name of a variable; `shown` makes our word of a value. None where it has no value.
     """
     tree = expression if not isinstance(expression, str) else next(iter(arguments(expression).values()))
-    defaults = _defaults(reading)
     used = set(names_in(tree))
     turning = [axis for axis in reading.axes if axis.variables & used]
-    first = {name: value for axis in reading.axes for name, value in next(iter(axis.values.values())).items()}
 
-    def word(values: Mapping[str, Value]) -> str | None:
+    def word(values: dict[str, Value]) -> str | None:
         try:
-            return str(shown(value_of(tree, {**defaults, **first, **values})))
+            return str(shown(reading.module.value_of(tree, ChainMap(values, reading.firsts))))
         except (NotEvaluated, ValueError, TypeError, ArithmeticError):
             return None
 
@@ -325,12 +332,15 @@ def _varied(reading: _Reading, ours: str, expression: Any, shown: Any) -> str | 
             )
         return word({})
     axis = turning[0]
-    words = {label: word(values) for label, values in axis.values.items()}
-    if None in words.values():
-        return None
+    words: dict[str, str] = {}
+    for label, values in axis.values.items():
+        each = word(values)
+        if each is None:
+            return None
+        words[label] = each
     for label, each in words.items():
-        reading.let.setdefault(ours, str(each))
-        reading.patches.setdefault(axis.name, {}).setdefault(label, {})[ours] = str(each)
+        reading.let.setdefault(ours, each)
+        reading.patches.setdefault(axis.name, {}).setdefault(label, {})[ours] = each
     return f"${{{ours}}}"
 
 
@@ -355,7 +365,7 @@ def _queue(reading: _Reading, hosts: _Hosts, place: tuple[str, Value], found: Ma
     try:
         number, words = entry
         given = arguments(str(words))
-        target = hosts.switch_of(str(value_of(given["dest"], {})))
+        target = hosts.switch_of(str(reading.module.value_of(given["dest"], {})))
     except (NotEvaluated, KeyError, ValueError, TypeError) as reason:
         reading.note("TPCONF_router_queues", f"the queue `{str(entry)[:60]}` cannot be read ({reason})")
         return {}
@@ -406,9 +416,8 @@ def _constant(reading: _Reading, tree: Any) -> Value:
     """The value with the first of each axis."""
     if tree is None:
         return None
-    first = {name: value for axis in reading.axes for name, value in next(iter(axis.values.values())).items()}
     try:
-        return value_of(tree, {**_defaults(reading), **first})
+        return reading.module.value_of(tree, reading.firsts)
     except NotEvaluated:
         return None
 
@@ -470,7 +479,7 @@ def _traffic(reading: _Reading, hosts: _Hosts) -> tuple[list[dict[str, Any]], in
     """The entries, and when the run ends."""
     flows: list[dict[str, Any]] = []
     try:
-        duration = float(_defaults(reading)["V_duration"])
+        duration = float(reading.defaults["V_duration"])
     except (TypeError, ValueError):
         reading.note("TPCONF_duration", "the duration is no number: 60 s stand for it")
         duration = 60.0
@@ -497,7 +506,7 @@ def _flow(
 ) -> Iterator[dict[str, Any]]:
     task, number = place
     source, target = (
-        _host(hosts, given.get(name)) for name in ("client", "dest" if task == "start_ping" else "server")
+        _host(reading, hosts, given.get(name)) for name in ("client", "dest" if task == "start_ping" else "server")
     )
     if task not in ("start_iperf", "start_ping"):
         reading.note("TPCONF_traffic_gens", f"`{task[:60]}` (generator {number}) has no counterpart")
@@ -534,9 +543,9 @@ def _iperf_rate(value: Value) -> str:
     return f"{found[1]}{unit}"
 
 
-def _host(hosts: _Hosts, tree: Any) -> str | None:
+def _host(reading: _Reading, hosts: _Hosts, tree: Any) -> str | None:
     try:
-        return hosts.of_address(str(value_of(tree, {}))) if tree is not None else None
+        return hosts.of_address(str(reading.module.value_of(tree, {}))) if tree is not None else None
     except NotEvaluated:
         return None
 
@@ -559,7 +568,7 @@ def _control(reading: _Reading, source: str, hosts: _Hosts, tree: Any) -> str | 
 
     if tree is not None:
         return _varied(reading, f"cc_{source}".replace("-", "_").replace(".", "_"), tree, shown)
-    known = "V_tcp_cc_algo" in _defaults(reading) or any("V_tcp_cc_algo" in axis.variables for axis in reading.axes)
+    known = "V_tcp_cc_algo" in reading.defaults or any("V_tcp_cc_algo" in axis.variables for axis in reading.axes)
     variable = f"cc_{source}".replace("-", "_").replace(".", "_")
     return _varied(reading, variable, "V_tcp_cc_algo", shown) if known else shown("default")
 
