@@ -14,6 +14,7 @@ use crate::host::{EcnPolicy, Host};
 use crate::script::{EcnSpec, Flags, OptionsSpec, SegmentSpec, TcpOption};
 use crate::skbs::Skbs;
 use crate::sockets::SocketOptions;
+use crate::stamping::Stamping;
 
 /// MSS of a peer that sent no option. [rfc9293 §3.7.1]
 const MSS_DEFAULT: u32 = 536;
@@ -58,6 +59,10 @@ pub(crate) struct Connection {
     pub(crate) held: u64,
     /// `TCP_NOTSENT_LOWAT`.
     pub(crate) notsent_lowat: u64,
+    /// `TCP_INQ`: `recvmsg` tells how much is left.
+    pub(crate) tells_unread: bool,
+    /// `SO_TIMESTAMPING`.
+    pub(crate) stamping: Stamping,
     /// Its next call fails with this.
     pub(crate) error: Option<&'static str>,
     pub(crate) segments: Counted,
@@ -150,6 +155,8 @@ impl Connection {
             corked: false,
             held: 0,
             notsent_lowat: host.notsent_lowat,
+            tells_unread: options.tells_unread,
+            stamping: Stamping::default(),
             error: None,
             segments: Counted::default(),
             finished: false,

@@ -120,7 +120,9 @@ impl Host {
             "tcp_pacing_ss_ratio" => self.tcp.pacing_ss_ratio = number(value, 1_000)?,
             "tcp_pacing_ca_ratio" => self.tcp.pacing_ca_ratio = number(value, 1_000)?,
             "tcp_limit_output_bytes" => self.tcp.limit_output_bytes = number(value, i32::MAX as u32)?.into(),
-            "tcp_min_tso_segs" => self.tcp.min_tso_segs = number(value, 64)?.max(1),
+            "tcp_min_tso_segs" => {
+                self.tcp.min_tso_segs = number(value, 255).filter(|segments| *segments > 0)?
+            }
             "tcp_tso_rtt_log" => self.tcp.stack.tso_rtt_log = Some(number(value, 31)?).filter(|log| *log > 0),
             "tcp_notsent_lowat" if value == "-1" => self.notsent_lowat = u64::from(u32::MAX),
             "tcp_notsent_lowat" => self.notsent_lowat = number(value, u32::MAX)?.into(),

@@ -167,8 +167,14 @@ impl Kernel {
 
     /// The device takes a packet, or drops it; true if its credit wakes the small queue.
     fn hand_over(&mut self, index: usize, packet: Packet, left: &mut Vec<Packet>) -> bool {
-        let endpoint = &mut self.connections[index].endpoint;
         let discipline = self.host.discipline;
+        if discipline != Discipline::Fifo
+            && let Payload::Tcp(segment) = &packet.payload
+        {
+            let end = segment.seq + u64::from(segment.length);
+            self.connections[index].stamping.scheduled(segment.seq, end, self.now);
+        }
+        let endpoint = &mut self.connections[index].endpoint;
         if discipline == Discipline::Fq {
             endpoint.meets_fq();
         }
@@ -197,7 +203,12 @@ impl Kernel {
             let Payload::Tcp(segment) = &packet.payload else { continue };
             let mut flags = segment.flags;
             if segment.length > 0 {
-                let push = connection.skbs.leave(segment.seq, segment.seq + u64::from(segment.length));
+                let end = segment.seq + u64::from(segment.length);
+                let push = connection.skbs.leave(segment.seq, end);
+                if self.host.discipline == Discipline::Fifo {
+                    connection.stamping.scheduled(segment.seq, end, self.now);
+                }
+                connection.stamping.sent(segment.seq, end, self.now);
                 flags = flags.without(SegmentFlags::PSH);
                 flags = if push { flags.with(SegmentFlags::PSH) } else { flags };
             }
@@ -397,6 +408,7 @@ impl Kernel {
         if has_ack {
             connection.skbs.window_seen(segment.window);
             connection.skbs.acked(segment.ack.min(snd_nxt));
+            connection.stamping.acknowledged(segment.ack.min(snd_nxt), now);
         }
         for block in segment.sack.as_slice() {
             connection.skbs.split(block.start);
@@ -440,12 +452,23 @@ impl Kernel {
             if accepted == bytes && ending == Ending::Pushed {
                 connection.skbs.push_last();
             }
+            if accepted == bytes {
+                self.stamp_tail(index);
+            }
             self.hand_in(index, room, holds);
         }
         if accepted > 0 && ending == Ending::Pushed {
             self.connections[index].skbs.push_last();
         }
         accepted
+    }
+
+    /// A call that writes ends here: its last byte is stamped, if the application wants that.
+    pub(crate) fn stamp_tail(&mut self, index: usize) {
+        let connection = &mut self.connections[index];
+        if let Some((start, end)) = connection.skbs.tail() {
+            connection.stamping.written(start, end);
+        }
     }
 
     /// Bytes go to the machine, which sends while the application still copies: a buffer whose front has left takes

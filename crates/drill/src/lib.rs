@@ -6,6 +6,7 @@
 //!                            |
 //!              shell (commands set up the host) · kernel (sockets, system calls, the device)
 //!              connection (script numbers <-> stream offsets) · skbs (packets of several segments)
+//!              stamping (time stamps of what is sent)
 //! ```
 //!
 //! A statement that is not modelled is reported as unsupported with its line, and then nothing is run; nothing is
@@ -23,6 +24,7 @@ mod script;
 mod shell;
 mod skbs;
 mod sockets;
+mod stamping;
 
 use std::fmt;
 

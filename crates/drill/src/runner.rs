@@ -20,6 +20,7 @@ use crate::kernel::{Kernel, Restless, START};
 use crate::notation::difference;
 use crate::script::{Action, Call, Event, OptionLine, Script, SegmentSpec, Time, Value};
 use crate::shell;
+use crate::sockets::messages::difference as difference_of_messages;
 use crate::sockets::{CallError, Progress, RESULT_AS_NAMED, Returned, Sockets, Waiting};
 use crate::{Finding, LineNumber, Report, Snippet, Verdict};
 
@@ -423,13 +424,24 @@ impl Runner {
         };
         let errno = call.errno.as_deref();
         if wanted == returned.value && errno.is_none_or(|errno| Some(errno) == returned.errno) {
-            return Ok(());
+            return self.received(line, call, &returned);
         }
         let (wanted, got) = (told(wanted, errno), told(returned.value, returned.errno));
         Err(Stop::failed(
             line,
             format!("runtime error in {name} call: expected result {wanted} but got {got}"),
         ))
+    }
+
+    /// What a `recvmsg` got beside data is as the script has it.
+    fn received(&self, line: LineNumber, call: &Call, returned: &Returned) -> Done {
+        let message = returned.message.as_ref().filter(|_| call.name == "recvmsg");
+        let differs =
+            message.and_then(|message| difference_of_messages(call, message, self.settings.tolerance));
+        match differs {
+            Some(told) => Err(Stop::failed(line, format!("bad message header of {}: {told}", call.name))),
+            None => Ok(()),
+        }
     }
 
     fn command(&mut self, line: LineNumber, command: &str) -> Done {

@@ -36,6 +36,7 @@ pub(crate) struct Skbs {
     pushed_seq: u64,
     unsent: VecDeque<Skb>,
     sent: VecDeque<Skb>,
+    acknowledged: u64,
 }
 
 impl Skbs {
@@ -48,6 +49,7 @@ impl Skbs {
             pushed_seq: 1,
             unsent: VecDeque::new(),
             sent: VecDeque::new(),
+            acknowledged: 1,
         }
     }
 
@@ -143,8 +145,20 @@ impl Skbs {
         self.sent.insert(index + 1, rest);
     }
 
+    /// The first byte that is not acknowledged, and the next one to be written.
+    pub(crate) fn edges(&self) -> (u64, u64) {
+        (self.acknowledged, self.write_seq)
+    }
+
+    /// The last buffer, unsent or sent: where it begins and ends.
+    pub(crate) fn tail(&self) -> Option<(u64, u64)> {
+        let last = self.unsent.back().or(self.sent.back())?;
+        Some((last.start, last.end))
+    }
+
     /// Everything before `una` is acknowledged.
     pub(crate) fn acked(&mut self, una: u64) {
+        self.acknowledged = self.acknowledged.max(una);
         self.split(una);
         while self.sent.front().is_some_and(|skb| skb.end <= una) {
             self.sent.pop_front();

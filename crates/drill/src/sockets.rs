@@ -4,6 +4,7 @@
 //! would need beyond the machines is refused as unsupported.
 
 mod arguments;
+pub(crate) mod messages;
 mod options;
 mod polling;
 mod transfers;
@@ -14,6 +15,7 @@ use crate::connection::Phase;
 use crate::kernel::{Ending, Kernel};
 use crate::script::Call;
 use crate::sockets::arguments::{Arguments, expect_value, shown};
+use crate::sockets::messages::Message;
 use crate::sockets::transfers::{go_on_reading, go_on_writing};
 
 /// What an application chose for a socket.
@@ -24,6 +26,8 @@ pub(crate) struct SocketOptions {
     pub(crate) rcvbuf: Option<u64>,
     pub(crate) congestion_control: Option<String>,
     no_delay: bool,
+    /// `TCP_INQ`.
+    pub(crate) tells_unread: bool,
     /// `SO_LINGER` with no time: closing resets.
     resets_on_close: bool,
 }
@@ -55,19 +59,25 @@ pub(crate) struct Returned {
     pub(crate) errno: Option<&'static str>,
     /// It is a new descriptor, whose number the script chooses.
     opens: Option<Box<Descriptor>>,
+    /// What came with the data of a `recvmsg`.
+    pub(crate) message: Option<Box<Message>>,
 }
 
 impl Returned {
     fn value(value: i64) -> Self {
-        Returned { value, errno: None, opens: None }
+        Returned { value, errno: None, opens: None, message: None }
     }
 
     fn error(errno: &'static str) -> Self {
-        Returned { value: -1, errno: Some(errno), opens: None }
+        Returned { value: -1, errno: Some(errno), opens: None, message: None }
     }
 
     fn descriptor(descriptor: Descriptor) -> Self {
-        Returned { value: 0, errno: None, opens: Some(Box::new(descriptor)) }
+        Returned { value: 0, errno: None, opens: Some(Box::new(descriptor)), message: None }
+    }
+
+    fn message(value: i64, message: Message) -> Self {
+        Returned { message: Some(Box::new(message)), ..Returned::value(value) }
     }
 
     /// The value is a descriptor's number.
@@ -211,7 +221,10 @@ impl Sockets {
     /// First try of a call that may wait.
     fn begin(&mut self, waiting: Waiting, non_blocking: bool, kernel: &mut Kernel) -> Outcome {
         match self.go_on(waiting, kernel) {
-            Progress::Waits(Waiting::Write { done, .. }) if non_blocking && done > 0 => returned(done as i64),
+            Progress::Waits(Waiting::Write { index, done, .. }) if non_blocking && done > 0 => {
+                kernel.stamp_tail(index);
+                returned(done as i64)
+            }
             Progress::Waits(_) if non_blocking => failed("EAGAIN"),
             progress => Ok(progress),
         }

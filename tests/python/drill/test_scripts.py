@@ -16,6 +16,12 @@ EQUAL = re.compile(r"== (\(?)(\w+)")
 """What an assertion compares with."""
 RESULT = re.compile(r"(\b(?:read|write|poll)\(.*\) = )(-?\d+)")
 """What a call is to return."""
+TOLD = re.compile(r"(\b(?:cmsg_data|ee_data|scm_nsec)=|getsockopt\(.*\[)(\d+)")
+"""What a call is to tell beside its result."""
+STAMP = re.compile(r"ee_info=SCM_TSTAMP_(\w+)")
+"""Of what a time stamp is."""
+BEYOND_TOLERANCE = 10_000_000
+"""More than times may be off, in nanoseconds."""
 
 
 def verdict(text: str) -> str:
@@ -39,6 +45,10 @@ def mutated(line: str) -> str:
         return FLAGS.sub(lambda found: found[1] + (found[2] or "") + toggled(found[3]) + found[4], line)
     if EQUAL.search(line):
         return EQUAL.sub(r"== \g<1>1 + \g<2>", line, count=1)
+    if STAMP.search(line):
+        return STAMP.sub("ee_info=SCM_TSTAMP_OTHER", line)
+    if TOLD.search(line):
+        return TOLD.sub(lambda found: found[1] + str(int(found[2]) + BEYOND_TOLERANCE), line)
     if ">=" in line:
         return line.replace(">=", "<", 1)
     return RESULT.sub(lambda found: found[1] + str(int(found[2]) + 1), line)

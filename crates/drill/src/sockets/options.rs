@@ -6,6 +6,7 @@ use crate::kernel::Kernel;
 use crate::script::Value;
 use crate::sockets::arguments::{Arguments, expect_value, shown};
 use crate::sockets::{CallError, Descriptor, Outcome, Role, Sockets, failed, returned, unsupported};
+use crate::stamping::StampFlags;
 
 /// `net.core.rmem_max` and `wmem_max`: what an application may ask for. [linux-6.12 sock.c]
 const BUFFER_MAX: i64 = 212_992;
@@ -33,6 +34,29 @@ impl Sockets {
                 if !kernel.connections[index].corked {
                     kernel.release_short_end(index);
                 }
+            }
+            "TCP_INQ" => {
+                // [linux-6.12 tcp.c do_tcp_setsockopt]
+                let Some(told) = number.filter(|value| (0..=1).contains(value)) else {
+                    return failed("EINVAL");
+                };
+                descriptor.options.tells_unread = told == 1;
+                if let Some(index) = connected {
+                    kernel.connections[index].tells_unread = told == 1;
+                }
+            }
+            "SO_TIMESTAMPING" => {
+                let flags = stamp_flags(arguments.get(3)?).ok_or_else(refused)?;
+                if flags.keys_from_write && !flags.keys {
+                    return failed("EINVAL");
+                }
+                let Some(index) = connected else {
+                    // [linux-6.12 sock.c sock_set_timestamping]
+                    return if flags.keys { failed("EINVAL") } else { Err(refused()) };
+                };
+                let connection = &mut kernel.connections[index];
+                let (acknowledged, written) = connection.skbs.edges();
+                connection.stamping.set(flags, acknowledged, written);
             }
             "TCP_NOTSENT_LOWAT" => {
                 let (index, bytes) = (connected.ok_or_else(refused)?, number.ok_or_else(refused)?);
@@ -112,6 +136,7 @@ impl Sockets {
             ("TCP_MAXSEG", Some(index)) => {
                 i64::from(kernel.connections[index].endpoint.tcp_info(kernel.now).snd_mss)
             }
+            ("TCP_INQ", _) => i64::from(options.tells_unread),
             ("TCP_NODELAY", _) => i64::from(options.no_delay),
             ("TCP_CORK", Some(index)) => i64::from(kernel.connections[index].corked),
             ("TCP_NOTSENT_LOWAT", Some(index)) => kernel.connections[index].notsent_lowat as i64,
@@ -168,4 +193,30 @@ fn errno_number(name: Option<&str>) -> i64 {
         Some("EPIPE") => 32,
         _ => 0,
     }
+}
+
+/// `[SOF_TIMESTAMPING_TX_ACK|…]`; `None` if one of the flags is not modelled.
+fn stamp_flags(value: &Value) -> Option<StampFlags> {
+    let Value::List(items) = value else { return None };
+    let [item] = items.as_slice() else { return None };
+    let words: Vec<String> = match item {
+        Value::Union(parts) => parts.iter().map(shown).collect(),
+        Value::Integer(0) => Vec::new(),
+        one => vec![shown(one)],
+    };
+    let mut flags = StampFlags::default();
+    for word in &words {
+        let flag = match word.strip_prefix("SOF_TIMESTAMPING_")? {
+            "TX_SCHED" => &mut flags.scheduled,
+            "TX_SOFTWARE" => &mut flags.sent,
+            "TX_ACK" => &mut flags.acknowledged,
+            "SOFTWARE" => &mut flags.times,
+            "OPT_ID" => &mut flags.keys,
+            "OPT_ID_TCP" => &mut flags.keys_from_write,
+            "OPT_TSONLY" => &mut flags.stamp_only,
+            _ => return None,
+        };
+        *flag = true;
+    }
+    Some(flags)
 }

@@ -68,7 +68,7 @@ impl Sockets {
         if connection.phase == Phase::Reset {
             found.push("POLLHUP");
         }
-        if connection.error.is_some() {
+        if connection.error.is_some() || connection.stamping.has_reports() {
             found.push("POLLERR");
         }
         found

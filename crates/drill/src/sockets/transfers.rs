@@ -2,11 +2,13 @@
 
 use tailback_units::Bytes;
 
-use crate::connection::Phase;
+use crate::connection::{Connection, Phase};
 use crate::kernel::{Ending, Kernel};
 use crate::script::Value;
 use crate::sockets::arguments::{Arguments, TRANSFER_MAX};
+use crate::sockets::messages::{Control, Message};
 use crate::sockets::{CallError, Outcome, Progress, Returned, Sockets, Waiting, failed, unsupported};
+use crate::stamping::Stamping;
 
 /// Calls.
 impl Sockets {
@@ -22,13 +24,16 @@ impl Sockets {
         let (most, flags) = transfer(arguments)?;
         let non_blocking = self.descriptor(arguments)?.non_blocking || take_flag(&flags, READ_FLAGS)?;
         let Some(index) = self.connection(arguments)? else { return failed("ENOTCONN") };
+        if flags.iter().any(|flag| flag == "MSG_ERRQUEUE") {
+            return read_error_queue(&mut kernel.connections[index].stamping, most);
+        }
         self.begin(Waiting::Read { index, most }, non_blocking, kernel)
     }
 }
 
 /// Flags that change nothing here, beside `MSG_DONTWAIT`.
 const WRITE_FLAGS: &[&str] = &["0", "...", "MSG_NOSIGNAL", "MSG_MORE"];
-const READ_FLAGS: &[&str] = &["0", "...", "MSG_NOSIGNAL"];
+const READ_FLAGS: &[&str] = &["0", "...", "MSG_NOSIGNAL", "MSG_ERRQUEUE"];
 
 /// True if the flags ask not to wait; refuses those that are not modelled.
 fn take_flag(flags: &[String], harmless: &[&str]) -> Result<bool, CallError> {
@@ -50,8 +55,9 @@ fn transfer(arguments: &Arguments<'_>) -> Result<(u64, Vec<String>), CallError> 
                 return unsupported("the msghdr is not modelled");
             };
             let field = |wanted: &str| fields.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
-            if field("msg_control").is_some_and(|value| *value != Value::List(Vec::new())) {
-                return unsupported("control messages are not modelled");
+            let sends = arguments.0.name == "sendmsg";
+            if sends && field("msg_control").is_some_and(|value| *value != Value::List(Vec::new())) {
+                return unsupported("control messages that are sent are not modelled");
             }
             let Some(parts) = field("msg_iov") else {
                 return unsupported("a msghdr without msg_iov is not modelled");
@@ -105,11 +111,33 @@ pub(super) fn go_on_reading(index: usize, most: u64, kernel: &mut Kernel) -> Opt
         if connection.phase != Phase::Reset {
             kernel.drain(index);
         }
-        return Some(Returned::value(bytes.0 as i64));
+        return Some(Returned::message(bytes.0 as i64, message(&kernel.connections[index])));
     }
     if let Some(errno) = connection.error.take() {
         return Some(if errno == "EPIPE" { Returned::value(0) } else { Returned::error(errno) });
     }
     let over = connection.endpoint.at_end() || connection.deaf || connection.phase == Phase::Reset;
-    over.then(|| Returned::value(0))
+    over.then(|| Returned::message(0, message(&kernel.connections[index])))
+}
+
+/// What `recvmsg` tells of a socket beside the data.
+fn message(connection: &Connection) -> Message {
+    let endpoint = &connection.endpoint;
+    // The FIN counts as one byte, so that the application comes for the end. [linux-6.12 tcp.c tcp_inq_hint]
+    let unread = endpoint.readable_bytes().0 + u64::from(endpoint.at_end());
+    let control = if connection.tells_unread { vec![Control::Unread(unread)] } else { Vec::new() };
+    Message { flags: &[], control }
+}
+
+/// The oldest entry of the error queue. [linux-6.12 ip_sockglue.c ip_recv_error]
+fn read_error_queue(stamping: &mut Stamping, most: u64) -> Outcome {
+    if most > 0 && !stamping.flags.stamp_only {
+        return unsupported("reading the copy of a packet from the error queue is not modelled");
+    }
+    let Some(report) = stamping.take() else { return failed("EAGAIN") };
+    let flags: &[&str] =
+        if stamping.flags.stamp_only { &["MSG_ERRQUEUE"] } else { &["MSG_ERRQUEUE", "MSG_TRUNC"] };
+    let stamp = Control::Stamp(report);
+    let control = if stamping.flags.times { vec![Control::StampedAt(report.at), stamp] } else { vec![stamp] };
+    Ok(Progress::Returned(Returned::message(0, Message { flags, control })))
 }
