@@ -45,13 +45,11 @@ def mutated(line: str) -> str:
         return FLAGS.sub(lambda found: found[1] + (found[2] or "") + toggled(found[3]) + found[4], line)
     if EQUAL.search(line):
         return EQUAL.sub(r"== \g<1>1 + \g<2>", line, count=1)
-    if STAMP.search(line):
-        return STAMP.sub("ee_info=SCM_TSTAMP_OTHER", line)
-    if TOLD.search(line):
-        return TOLD.sub(lambda found: found[1] + str(int(found[2]) + BEYOND_TOLERANCE), line)
     if ">=" in line:
         return line.replace(">=", "<", 1)
-    return RESULT.sub(lambda found: found[1] + str(int(found[2]) + 1), line)
+    changed = STAMP.sub("ee_info=SCM_TSTAMP_OTHER", line)
+    changed = TOLD.sub(lambda found: found[1] + str(int(found[2]) + BEYOND_TOLERANCE), changed)
+    return RESULT.sub(lambda found: found[1] + str(int(found[2]) + 1), changed)
 
 
 def toggled(flags: str) -> str:
