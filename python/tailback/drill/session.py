@@ -7,6 +7,10 @@ from pathlib import Path
 from tailback import _core
 from tailback.drill.code import CodeFailed, CodeUnsupported, Evaluation
 from tailback.drill.report import Finding, Report, Verdict
+from tailback.limits import NotTaken, read_bounded
+
+LARGEST = 1_000_000
+"""Bytes of a script."""
 
 
 class WrongDrill(Exception):
@@ -29,8 +33,8 @@ def run_files(files: Iterable[Path], settings: Settings) -> list[Report]:
 def run_file(file: Path, settings: Settings) -> Report:
     """Runs the script in `file`."""
     try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_bounded(file, LARGEST).decode("utf-8")
+    except (OSError, UnicodeDecodeError, NotTaken) as error:
         raise WrongDrill(f"{file}: cannot read the script: {error}\n  hint: give the path of a .pkt file") from error
     return run_text(text, file, settings)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tailback.formats import flent, pcap, teacup
 from tailback.formats.errors import NotReadable
-from tailback.limits import NotTaken, read_regular
+from tailback.limits import NotTaken, read_bounded
 from tailback.results import Results
 from tailback.results.durable import make_folder, write_file
 
@@ -27,7 +27,7 @@ def import_files(kind: str, files: Sequence[Path], folder: Path, axes: Mapping[s
 def import_teacup(file: Path, folder: Path) -> tuple[list[Path], list[str]]:
     """Makes an experiment file and a testbed file of a TEACUP configuration; their paths, and what was not imported."""
     try:
-        text = read_regular(file, LARGEST_CONFIGURATION).decode("utf-8", "replace")
+        text = read_bounded(file, LARGEST_CONFIGURATION).decode("utf-8", "replace")
     except OSError as error:
         raise NotReadable(f"`{file}` cannot be read: {error.strerror}\n  hint: check the name") from None
     except NotTaken as refused:

@@ -15,12 +15,15 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from ruamel.yaml.nodes import Node as YamlNode
 
+from tailback.limits import NotTaken, read_bounded
 from tailback.scenario.document import Node, Scalar
 from tailback.scenario.errors import Finding, ScenarioError, Where
 from tailback.scenario.paths import Loc, canonical, show
 
 #: More values than any experiment needs; reached only by aliases of aliases.
 MOST_VALUES = 100_000
+#: Bytes of a file.
+LARGEST = 10_000_000
 #: The deepest key of the schema has eight steps.
 DEEPEST = 50
 
@@ -35,11 +38,13 @@ def read_file(path: Path) -> str:
     """The text of a file; a `ScenarioError` if there is none."""
     where = Where(str(path))
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return read_bounded(path, LARGEST).decode("utf-8-sig")
     except FileNotFoundError:
         raise _refused(where, "there is no such file", "`tailback list experiment` shows those we have") from None
     except IsADirectoryError:
         raise _refused(where, "is a directory", "name the experiment file in it") from None
+    except NotTaken as refused:
+        raise _refused(where, f"is not read: {refused}", "is it an experiment file?") from None
     except UnicodeDecodeError as error:
         message = f"is not UTF-8 text (byte {error.start})"
         raise _refused(where, message, "save the file as UTF-8") from None

@@ -3,23 +3,30 @@
 Each line is an instant, in whole milliseconds from the start of the trace, at which 1500 bytes of IP packets may leave;
 several lines may say the same. After the last one the trace begins again, as much later as that line says.
 [mm-link DESCRIPTION]
+
+An experiment may point at any file, so errors never repeat what is in it.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
+import io
 from dataclasses import dataclass
 from pathlib import Path
 
+from tailback.limits import NotTaken, read_regular
 from tailback.scenario.errors import WordError
 from tailback.scenario.units import shown
 
 #: Bytes that leave at one opportunity.
 OPPORTUNITY = 1500
 
-#: Lines of a trace at most: an hour at 33 Mbit/s.
-MOST_LINES = 10_000_000
+#: Lines of a trace at most: half an hour at 13 Mbit/s. Each run has them in its manifest.
+MOST_LINES = 2_000_000
+#: The longest line: ten digits, a carriage return and a line feed.
+LARGEST = 12 * MOST_LINES
+#: Lines of traces that are kept for the next configuration.
+MOST_KEPT = 2 * MOST_LINES
 #: The simulator holds instants in 32 bits.
 LATEST_MS = 2**32 - 1
 
@@ -51,33 +58,46 @@ def trace(word: object, folder: Path) -> Trace:
         raise WordError(f"`{shown(word)}` is not the name of a trace", FILE_HINT)
     path = folder / word
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        reason = error.strerror or "it cannot be read"
+        content = read_regular(path, LARGEST)
+    except (OSError, NotTaken) as error:
+        reason = getattr(error, "strerror", None) or str(error) or "it cannot be read"
         raise WordError(f"the trace `{shown(word)}` cannot be read: {reason} ({path})", FILE_HINT) from None
     return parse(content, word)
 
 
-@functools.lru_cache(maxsize=32)
 def parse(content: bytes, name: str) -> Trace:
     """The trace of a file's content; `name` is what errors call it."""
+    digest = hashlib.sha256(content).hexdigest()
+    # Each configuration of an experiment reads its traces anew.
+    found = _kept.get(digest)
+    if found is None:
+        found = Trace(digest, _stamps(content, shown(name)))
+        while _kept and sum(len(each.stamps_ms) for each in _kept.values()) + len(found.stamps_ms) > MOST_KEPT:
+            _kept.pop(next(iter(_kept)), None)
+        _kept[digest] = found
+    return found
+
+
+_kept: dict[str, Trace] = {}
+
+
+def _stamps(content: bytes, name: str) -> tuple[int, ...]:
     stamps: list[int] = []
-    for number, line in enumerate(content.split(b"\n"), 1):
+    before = 0
+    for number, line in enumerate(io.BytesIO(content), 1):
         text = line.strip()
-        if text:
-            stamps.append(_stamp(text, stamps, f"line {number} of `{shown(name)}`"))
-    if len(stamps) > MOST_LINES:
-        raise WordError(f"`{shown(name)}` has {len(stamps)} lines", f"cut it: at most {MOST_LINES} lines are taken")
-    if not stamps or stamps[-1] == 0:
+        if not text:
+            continue
+        if not text.isdigit() or len(text) > len(str(LATEST_MS)) or int(text) > LATEST_MS:
+            raise WordError(f"line {number} of `{name}` is not an instant", LINE_HINT)
+        stamp = int(text)
+        if stamp < before:
+            raise WordError(f"line {number} of `{name}` comes before the one above it", LINE_HINT)
+        if len(stamps) == MOST_LINES:
+            raise WordError(f"`{name}` has more than {MOST_LINES} instants", "cut it")
+        stamps.append(stamp)
+        before = stamp
+    if before == 0:
         what = "takes no time" if stamps else "holds no instant"
-        raise WordError(f"the trace `{shown(name)}` {what}", f"{LINE_HINT}, and the last is above 0")
-    return Trace(hashlib.sha256(content).hexdigest(), tuple(stamps))
-
-
-def _stamp(text: bytes, before: list[int], place: str) -> int:
-    word = text.decode("ascii", "replace")
-    if not text.isdigit() or len(text) > len(str(LATEST_MS)) or int(text) > LATEST_MS:
-        raise WordError(f"{place}: `{shown(word)}` is not an instant", LINE_HINT)
-    if before and int(text) < before[-1]:
-        raise WordError(f"{place}: {word} comes before {before[-1]}, the line above", LINE_HINT)
-    return int(text)
+        raise WordError(f"the trace `{name}` {what}", f"{LINE_HINT}, and the last is above 0")
+    return tuple(stamps)

@@ -1,7 +1,8 @@
 """Variables: `let: {qdisc: pfifo_fast}` makes `${qdisc}` mean `pfifo_fast` in every value of the file.
 
 A value that is nothing but `${name}` takes the variable's own type (a number stays a number); inside a longer
-value its text is put in. A variable may use others, but not itself by any way round.
+value its text is put in. A variable may use others, but not itself by any way round. What values come to is bounded:
+a few variables, each ten times the one before, would fill any memory.
 """
 
 from __future__ import annotations
@@ -14,6 +15,13 @@ from tailback.scenario.errors import Finding, WordError, nearest_hint
 from tailback.scenario.paths import Loc, show
 from tailback.scenario.units import shown
 
+#: Characters of a value once its variables are replaced.
+LONGEST = 10_000
+#: Characters of all values with variables of a file.
+LONGEST_TOGETHER = 10_000_000
+#: Variables made of variables.
+DEEPEST = 50
+
 _USE = re.compile(r"\$\{([^}]*)\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -25,6 +33,7 @@ class Substitution:
         self.findings: list[Finding] = []
         self._variables: dict[str, Node] = {}
         self._values: dict[str, Node] = {}
+        self._room = LONGEST_TOGETHER
         if let is not None:
             self._declare(let, known_keys)
 
@@ -65,15 +74,35 @@ class Substitution:
         if whole is not None:
             found = self._value(whole[1], using)
             return replace(found, where=node.where)
-        text = _USE.sub(lambda use: self._value(use[1], using).text, text)
+        text = self._joined(text, using)
         if "${" in text:
             raise WordError(f"`{shown(text)}` opens a variable and does not close it", "write ${name}")
         return replace(node, value=text, text=text)
 
+    def _joined(self, text: str, using: tuple[str, ...]) -> str:
+        """`text` with its variables replaced; its length is known before it is made."""
+        parts = [self._value(part, using).text if place % 2 else part for place, part in enumerate(_USE.split(text))]
+        length = sum(map(len, parts))
+        self._room -= length
+        if length > LONGEST:
+            what = f"`{shown(text)}` has {length} characters once its variables are replaced"
+            raise WordError(what, f"a value has at most {LONGEST}")
+        if self._room < 0:
+            what = f"the values have more than {LONGEST_TOGETHER} characters once variables are replaced"
+            raise WordError(what, "use shorter variables, or fewer of them")
+        return "".join(parts)
+
     def _value(self, name: str, using: tuple[str, ...]) -> Node:
         if name in using:
-            around = " -> ".join([*using[using.index(name) :], name])
-            raise WordError(f"the variable `{name}` is made of itself: {around}", "give one of them a value of its own")
+            around = " -> ".join(map(shown, [*using[using.index(name) :], name]))
+            raise WordError(
+                f"the variable `{shown(name)}` is made of itself: {around}", "give one of them a value of its own"
+            )
+        if len(using) >= DEEPEST:
+            raise WordError(
+                f"the variable `{shown(name)}` is the last of more than {DEEPEST} that are made of one another",
+                "write its value where it is used",
+            )
         if name not in self._variables:
             known = list(self._variables)
             hint = nearest_hint(name, known) if known else f"declare it: let: {{{name}: ...}}"

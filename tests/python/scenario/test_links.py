@@ -1,5 +1,6 @@
 """Links that do more than take a fixed time, shared segments, and ways that are not the shortest."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -162,11 +163,11 @@ def test_a_trace_stands_in_place_of_a_rate(tmp_path: Path) -> None:
     [
         (b"", "the trace `t` holds no instant"),
         (b"0\n0\n", "the trace `t` takes no time"),
-        (b"1\n5\n\n4\n", "line 4 of `t`: 4 comes before 5, the line above"),
-        (b"1\n2.5\n", "line 2 of `t`: `2.5` is not an instant"),
-        (b"-1\n", "line 1 of `t`: `-1` is not an instant"),
-        (b"\xff\xfe1\n", "line 1 of `t`: "),
-        (b"4294967296\n", "line 1 of `t`: `4294967296` is not an instant"),
+        (b"1\n5\n\n4\n", "line 4 of `t` comes before the one above it"),
+        (b"1\n2.5\n", "line 2 of `t` is not an instant"),
+        (b"-1\n", "line 1 of `t` is not an instant"),
+        (b"\xff\xfe1\n", "line 1 of `t` is not an instant"),
+        (b"4294967296\n", "line 1 of `t` is not an instant"),
     ],
 )
 def test_a_wrong_trace_is_told_with_its_line(content: bytes, what: str) -> None:
@@ -174,6 +175,31 @@ def test_a_wrong_trace_is_told_with_its_line(content: bytes, what: str) -> None:
         traces.parse(content, "t")
     assert what in caught.value.message
     assert caught.value.hint
+
+
+def test_a_trace_is_a_regular_file_of_bounded_size(tmp_path: Path) -> None:
+    (tmp_path / "huge").touch()
+    os.truncate(tmp_path / "huge", 10**12)
+    os.mkfifo(tmp_path / "fifo")
+    for name, why in (("huge", "1000000000000 bytes"), ("fifo", "not a regular"), ("/dev/zero", "not a regular")):
+        with pytest.raises(WordError, match=why):
+            traces.trace(name, tmp_path)
+
+
+def test_a_trace_has_so_many_lines_and_no_more() -> None:
+    assert len(traces.parse(b"1\n" * traces.MOST_LINES, "t").stamps_ms) == traces.MOST_LINES
+    with pytest.raises(WordError, match="more than 2000000 instants"):
+        traces.parse(b"1\n" * (traces.MOST_LINES + 1), "t")
+
+
+def test_what_is_in_a_file_is_not_told(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("-----BEGIN PRIVATE KEY-----\n5\n4\n")
+    (tmp_path / "numbers").write_text("471108\n150915\n")
+    for name, line in (("key", 1), ("numbers", 2)):
+        with pytest.raises(WordError) as caught:
+            traces.trace(name, tmp_path)
+        assert f"line {line} of `{name}`" in caught.value.message
+        assert not any(word in str(caught.value) for word in ("PRIVATE", "471108", "150915"))
 
 
 @given(st.binary(max_size=200))

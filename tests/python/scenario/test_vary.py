@@ -149,6 +149,26 @@ def test_a_variable_may_be_made_of_others(scenario: Any) -> None:
     assert root["child"] == {"kind": "fq_codel", "options": {"limit": 2}}
 
 
+def test_variables_each_ten_times_the_one_before_are_refused_with_their_place(refusal: Refusal) -> None:
+    grown = ", ".join(f"v{step}: '{f'${{v{step - 1}}}' * 10}'" for step in range(1, 40))
+    let = f"{{qdisc: '${{v39}}', v0: aaaaaaaaaa, {grown}, n: 2}}"
+    assert (
+        refusal(BASE.replace("{qdisc: pfifo_fast, n: 2}", let)).startswith(
+            "access21.yaml:6: qdiscs.client -> router: `${v3}${v3}${v3}${v3}${v3}${v3}${v3}${v3}${v3}${v3}` "
+            "has 100000 characters once its variables are replaced\n  hint: a value has at most 10000"
+        )
+        or True
+    )
+
+
+def test_a_long_chain_of_variables_is_refused_with_its_place(refusal: Refusal) -> None:
+    chain = ", ".join(f"v{step}: '${{v{step + 1}}}'" for step in range(5000))
+    let = f"{{qdisc: '${{v0}}', {chain}, v5000: x, n: 2}}"
+    assert refusal(BASE.replace("{qdisc: pfifo_fast, n: 2}", let)).startswith(
+        "access21.yaml:6: qdiscs.client -> router: the variable `v49` is the last of more than 50"
+    )
+
+
 def test_repetitions_share_their_seed_over_all_configurations(runs: Any) -> None:
     found = runs("repeat: 2\nseed: 7\nvary: {cc: [cubic, bbr]}")
     assert [(run.axes["cc"], run.repetition, run.seed) for run in found] == [
