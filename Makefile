@@ -56,6 +56,16 @@ test-python: $(VENV)/.tools $(VENV)/.package ## the tests of the package, the ar
 	$(BIN)/python -m pytest --quiet --numprocesses auto --dist loadfile $(addprefix --ignore ,$(ALONE))
 	$(BIN)/python -m pytest --quiet $(ALONE)
 
+TIMES := 200
+properties: properties-rust properties-python ## every property test with 200 times its cases, or TIMES=N; hours
+
+properties-rust: $(VENV)/.python
+	@scripts/prerequisites.sh >/dev/null
+	$(BIN)/python scripts/properties.py $(TIMES)
+
+properties-python: $(VENV)/.tools $(VENV)/.package
+	$(BIN)/python -m pytest --quiet --numprocesses auto -m hypothesis --times $(TIMES) --durations 0 --durations-min 0
+
 golden: $(VENV)/.package ## write the golden tables anew; look at the difference before you commit it
 	$(BIN)/python tests/python/golden_tables.py
 
@@ -99,7 +109,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
 
-.PHONY: demo test lint style clippy types test-rust test-python golden notebook metrics docs papers pictures bench clean help
+.PHONY: demo test lint style clippy types test-rust test-python properties properties-rust properties-python golden notebook metrics docs papers pictures bench clean help
 
 ##@ What they stand on; each is a file that is as old as what it stands for
 

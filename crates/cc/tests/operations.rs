@@ -3,13 +3,13 @@
 //! them found.
 
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_cc::{
     AckPath, AckSample, CaState, Control, CwndEvent, Flow, LostSegment, PacingStatus, ROWS, RateSample, Row,
     Timestamps, Window, build,
 };
+use tailback_properties::cases;
 use tailback_units::{Parameters, Rate, Segs, SimTime, Span};
 
 const STATES: [CaState; 5] =
@@ -341,14 +341,8 @@ pub fn fuzz(bytes: &[u8]) {
     }
 }
 
-/// Failing cases are kept beside this file.
-fn config() -> ProptestConfig {
-    let kept = FileFailurePersistence::WithSource("regressions");
-    ProptestConfig { cases: 256, failure_persistence: Some(Box::new(kept)), ..ProptestConfig::default() }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn no_sequence_of_operations_breaks_a_control(case in case()) {

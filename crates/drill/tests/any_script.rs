@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use tailback_drill::{Options, Verdict, drill};
+use tailback_properties::cases;
 
 /// What brings a script to an established connection.
 const OPENING: &str = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n\
@@ -116,7 +117,7 @@ fn event() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn any_text_has_a_verdict(text in ".{0,200}") {

@@ -95,6 +95,7 @@ impl Alarm {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use tailback_properties::cases;
     use tailback_units::Span;
 
     use super::*;
@@ -189,6 +190,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         #[test]
         fn every_deadline_that_stands_is_met_on_time_and_no_other(
             moves in prop::collection::vec((0u64..50, prop::option::of(0u64..200)), 1..200)

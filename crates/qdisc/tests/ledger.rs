@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256StarStar;
 use tailback_packet::{DropReason, Ecn, HostId, Packet, Payload, SocketId};
+use tailback_properties::cases;
 use tailback_qdisc::registry::BuildError;
 use tailback_qdisc::{
     Attachment, Backlog, Class, Dequeued, Desk, Enqueued, Filter, Fits, Inner, Qdisc, Row, Series, registry,
@@ -285,12 +285,7 @@ fn watched(built: Result<Box<dyn Qdisc>, BuildError>, row: &Row, child: &Row, se
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 600,
-        max_shrink_iters: 2_000,
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct("tests/ledger.regressions"))),
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 2_000, ..cases(600) })]
 
     #[test]
     fn what_arrived_has_left_or_was_dropped_or_waits(
@@ -385,7 +380,7 @@ fn composition(number: usize) -> Box<dyn Qdisc> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(300))]
 
     #[test]
     fn trees_and_series_keep_their_books_too(

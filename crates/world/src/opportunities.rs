@@ -86,6 +86,7 @@ impl Opportunities {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use tailback_properties::cases;
 
     use super::*;
 
@@ -126,6 +127,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases(256))]
+
         /// Against a list of all opportunities, gone through one by one.
         #[test]
         fn it_agrees_with_the_trace_written_out(

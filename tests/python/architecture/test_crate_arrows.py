@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 
 BELOW: dict[str, set[str]] = {
+    "properties": set(),
     "units": set(),
     "engine": {"units"},
     "packet": {"units"},
@@ -26,6 +27,9 @@ BELOW: dict[str, set[str]] = {
     "agent": set(),
 }
 """What each crate may depend on, in its tests and benches too."""
+
+OF_TESTS = {"properties"}
+"""What the tests of any crate may depend on, and nothing else may."""
 
 MACHINES = ("packet", "cc", "qdisc", "wifi", "tcp", "drill")
 """The crates that take the time and random draws as arguments."""
@@ -56,7 +60,14 @@ def test_every_crate_has_its_place(crates: dict[str, Any]) -> None:
 def test_a_crate_depends_only_on_what_lies_below(crate: str, crates: dict[str, Any]) -> None:
     names = [dependency["name"] for dependency in crates[crate]["dependencies"]]
     ours = {name.removeprefix("tailback-") for name in names if name.startswith("tailback-")}
-    assert ours <= BELOW[crate]
+    assert ours - OF_TESTS <= BELOW[crate]
+
+
+@pytest.mark.parametrize("crate", BELOW)
+def test_what_is_for_tests_is_no_dependency_of_what_is_built(crate: str, crates: dict[str, Any]) -> None:
+    dependencies = crates[crate]["dependencies"]
+    kinds = {found["kind"] for found in dependencies if found["name"].removeprefix("tailback-") in OF_TESTS}
+    assert kinds <= {"dev"}
 
 
 @pytest.mark.parametrize("crate", MACHINES)

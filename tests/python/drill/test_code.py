@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from properties import cases
 from tailback.drill.code import CodeFailed, CodeUnsupported, Evaluation
 from tailback.limits import WORK_MAX
 
@@ -180,7 +181,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=cases(300))
 @given(st.one_of(st.text(max_size=60), st.lists(WORDS, max_size=20).map(" ".join)))
 def test_any_code_ends_and_raises_nothing_else(code: str) -> None:
     try:

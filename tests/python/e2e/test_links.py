@@ -7,6 +7,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from properties import cases
 from tailback import _core
 from tailback.scenario import loads
 
@@ -71,7 +72,7 @@ def ran(keys: str) -> dict[str, Any]:
     return found
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=cases(30))
 @given(LINKS)
 def test_every_link_that_the_file_takes_runs_and_repeats(link: dict[str, Any]) -> None:
     keys = json.dumps(link)[1:-1]

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tailback
+from properties import cases
 from tailback.analysis import passive
 from tailback.formats import NotReadable, import_files
 from tailback.formats.pcap import packets
@@ -225,7 +226,7 @@ def ours(run: RunFolder) -> bytes:
     return run.captures["client"].read_bytes()[:4000]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=cases(300))
 @given(
     content=st.binary(max_size=200),
     start=st.sampled_from([b"", WHOLE[:24], WHOLE[:50], b"\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a"]),
@@ -241,7 +242,7 @@ def test_any_bytes_are_read_or_refused_in_words(
         assert "hint: " in str(refusal)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=cases(300))
 @given(place=st.integers(0, 3999), value=st.integers(0, 255), cut=st.integers(0, 3999))
 def test_a_capture_with_a_wrong_byte_or_an_end_too_early_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, ours: bytes, place: int, value: int, cut: int

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import tailback
+from properties import cases
 from tailback.formats import NotExportable, NotReadable, export_csv, export_flent, import_files
 from tailback.formats.flent import FlentFile, read, write
 from tailback.formats.flent.names import named
@@ -331,7 +332,7 @@ DOCUMENTS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(250), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(document=DOCUMENTS)
 def test_any_document_is_imported_or_refused_in_words(
     tmp_path_factory: pytest.TempPathFactory, document: dict[str, Any]
@@ -343,7 +344,7 @@ def test_any_document_is_imported_or_refused_in_words(
         assert "hint: " in str(refusal)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(200), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(content=st.binary(max_size=300), start=st.sampled_from([b"", b"\x1f\x8b\x08\x00", b"BZh9", b'{"metadata": {']))
 def test_any_bytes_are_read_or_refused_in_words(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, start: bytes

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from properties import cases
 from tailback import scenario, testbed
 from tailback.cli.app import app
 from tailback.formats import NotReadable, import_teacup
@@ -176,7 +177,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=cases(50))
 @given(name=WORDS, value=VALUES)
 def test_a_configuration_with_any_value_is_imported_or_refused(name: str, value: Any, text: str) -> None:
     try:
@@ -187,7 +188,7 @@ def test_a_configuration_with_any_value_is_imported_or_refused(name: str, value:
     assert found.experiment["traffic"]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=cases(50))
 @given(start=st.integers(0, 4000), length=st.integers(1, 60), scrap=st.text(max_size=20))
 def test_a_mangled_configuration_is_imported_or_refused(start: int, length: int, scrap: str, text: str) -> None:
     try:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
@@ -98,7 +98,6 @@ def files(draw: DrawFn) -> str:
 TRAFFIC_KEYS = {key for model in TRAFFIC_TAGS.values() for key in model.model_fields}
 
 
-@settings(deadline=None)
 @given(
     text=files(),
     override=st.one_of(st.text(), st.builds("{}={}".format, st.sampled_from(list(Keys.model_fields)), WORDS)),

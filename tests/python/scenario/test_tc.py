@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from properties import cases
 from tailback import _core
 from tailback.scenario import CoreRegistry, words
 from tailback.scenario.errors import WordError
@@ -162,7 +163,7 @@ VOCABULARY = sorted(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=cases(400))
 @example("htb;|")
 @example(";")
 @example("prio | |")

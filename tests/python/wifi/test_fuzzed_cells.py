@@ -6,6 +6,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from properties import cases
 from tailback.backends.sim import Sim
 from tailback.scenario import loads
 
@@ -77,7 +78,7 @@ def run(cell: dict[str, Any], seed: int) -> dict[str, pa.Table]:
     return dict(sim.run(scenario, sim.new_progress()).tables)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=cases(30))
 @given(cells(), st.integers(1, 1000))
 def test_any_cell_runs_and_shows_sound_rows(cell: dict[str, Any], seed: int) -> None:
     tables = run(cell, seed)

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use tailback_properties::cases;
 use tailback_units::{SimTime, Span};
 
 use super::Calendar;
@@ -139,7 +140,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(cases(1_000))]
 
     #[test]
     fn it_does_what_a_sorted_list_does(steps in prop::collection::vec(step(), 1..300)) {

@@ -438,15 +438,12 @@ pub fn fuzz(bytes: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use proptest::test_runner::FileFailurePersistence;
+    use tailback_properties::cases;
 
     use super::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig {
-            failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
-            ..ProptestConfig::with_cases(200)
-        })]
+        #![proptest_config(cases(200))]
 
         #[test]
         fn no_sequence_of_events_breaks_the_scoreboard(case in case()) {
@@ -455,7 +452,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(20))]
+        #![proptest_config(cases(20))]
 
         #[test]
         fn any_bytes_are_a_sequence_of_events(bytes in vec(any::<u8>(), 0..400)) {

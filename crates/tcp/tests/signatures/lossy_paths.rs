@@ -1,11 +1,11 @@
 //! Every byte arrives, whatever the path loses, delays and repeats, at any rate.
 
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_cc::{Control, Flow, ModelControl, Moments, ROWS, RateSample, Window};
+use tailback_properties::cases;
 use tailback_tcp::Settings;
 use tailback_units::{Rate, Segs, SimTime, Span};
 
@@ -61,10 +61,7 @@ fn rate() -> impl Strategy<Value = Option<Rate>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
-        ..ProptestConfig::with_cases(120)
-    })]
+    #![proptest_config(cases(120))]
 
     #[test]
     fn a_transfer_ends_over_a_path_that_loses_up_to_a_third_in_both_directions(

@@ -2,10 +2,11 @@
 //! seed does the same.
 
 use proptest::prelude::*;
+use tailback_properties::cases;
 use tailback_units::{SimTime, Span};
-use tailback_wifi::StationId;
 use tailback_wifi::driver::{Below, PROFILES};
 use tailback_wifi::phy::{Guard, LegacyRate};
+use tailback_wifi::{Ppdu, StationId};
 
 use crate::rig::{Plan, Rig, ht, vht};
 
@@ -72,7 +73,7 @@ fn carry_out(plan: &Plan, offers: &[(u8, bool, u8)]) -> Rig {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(cases(48))]
 
     #[test]
     fn no_packet_vanishes_no_credit_is_lost_and_a_seed_repeats(
@@ -97,7 +98,45 @@ proptest! {
         let mut clean: Vec<_> = rig.ppdus.iter().filter(|ppdu| ppdu.colliders == 0).collect();
         clean.sort_by_key(|ppdu| ppdu.began);
         for pair in clean.windows(2) {
-            prop_assert!(pair[1].began > pair[0].began + pair[0].duration);
+            prop_assert!(pair[1].began >= free_for(pair[1], pair[0], &plan), "{:?} and {:?}", pair[0], pair[1]);
         }
     }
+}
+
+/// The end of a PPDU that did not collide.
+fn end(ppdu: &Ppdu) -> SimTime {
+    ppdu.began + ppdu.duration
+}
+
+/// From when on the sender of `next` may find the medium free after `last`. Who hears the PPDU or its response waits for
+/// SIFS, the shortest ACK and SIFS at least: nobody comes earlier than the next PPDU of the same TXOP. Who hears neither
+/// does not wait: two hidden radios may send one right after the other. [ieee80211-2016 §10.3.2.1, §10.22.2.7]
+fn free_for(next: &Ppdu, last: &Ppdu, plan: &Plan) -> SimTime {
+    let hears = plan.hearing.between(last.from.0.into(), next.from.0.into()) || last.received > 0;
+    end(last) + if hears { Span::from_micros(16 + 28 + 16) } else { Span::ZERO }
+}
+
+#[test]
+fn a_hidden_radio_may_begin_at_the_instant_at_which_a_lost_ppdu_ends() {
+    let mut plan = Plan { loss: 1.0, ..Plan::uplink(2) };
+    plan.hearing.hide(StationId(1), StationId(2));
+    let mut alone = plan.build();
+    alone.offer(1, 0, 0);
+    alone.drain();
+    // The slots of radio 2, which hears nothing of all this, begin at multiples of 9 µs.
+    let at_a_slot = |instant: &SimTime| instant.as_nanos().is_multiple_of(9_000);
+    let meeting =
+        alone.ppdus.iter().map(end).find(at_a_slot).expect("radio 1 sends ten times, 1 µs later in the slot");
+
+    let mut rig = plan.build();
+    rig.offer(1, 0, 0);
+    while rig.cell.deadline() < meeting {
+        rig.step();
+    }
+    rig.now = SimTime::from_nanos(meeting.as_nanos() - 1_000);
+    rig.offer(2, 0, 0);
+    rig.drain();
+    let last = rig.ppdus.iter().find(|ppdu| end(ppdu) == meeting).expect("as when it was alone");
+    let next = rig.ppdus.iter().find(|ppdu| ppdu.from == StationId(2)).expect("a PPDU of radio 2");
+    assert_eq!((next.began, last.colliders, next.colliders), (meeting, 0, 0));
 }

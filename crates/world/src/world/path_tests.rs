@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use tailback_packet::DropReason;
+use tailback_properties::cases;
 
 use super::tests::{PING, TCP, TCP_200_KB, bytes_read, ran, round_trips};
 use super::*;
@@ -235,7 +236,7 @@ fn any_change() -> impl Strategy<Value = Change> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(cases(24))]
 
     #[test]
     fn whatever_a_link_does_no_packet_vanishes_and_runs_repeat(

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backends.ssh.conftest import SMALL, Lab, eventually, resolved
+from properties import cases
 from tailback import testbed
 from tailback.backends.ssh import Ssh, run
 from tailback.backends.ssh.connection import Agent, HostFailed, command_words, local_agent, ssh_words
@@ -105,7 +106,7 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=cases(80))
 @given(ANYTHING)
 def test_any_testbed_file_is_read_or_refused_with_place_and_remedy(content: object) -> None:
     try:
@@ -116,7 +117,7 @@ def test_any_testbed_file_is_read_or_refused_with_place_and_remedy(content: obje
     assert all(ssh_words(each)[-2] == "--" for each in found.machines.values())
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=cases(80))
 @given(start=st.integers(0, 100), length=st.integers(0, 9), scrap=st.text(max_size=9))
 def test_a_mangled_testbed_file_is_read_or_refused(start: int, length: int, scrap: str) -> None:
     try:

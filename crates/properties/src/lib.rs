@@ -1,0 +1,62 @@
+//! What all property tests share: how many cases each is tried with, and where the cases that broke it are kept.
+//!
+//! ```
+//! use proptest::prelude::*;
+//! use tailback_properties::cases;
+//!
+//! proptest! {
+//!     #![proptest_config(cases(100))]
+//!
+//!     # /*
+//!     #[test]
+//!     # */
+//!     fn a_sum_has_no_order(a: u32, b: u32) {
+//!         prop_assert_eq!(u64::from(a) + u64::from(b), u64::from(b) + u64::from(a));
+//!     }
+//! }
+//! # a_sum_has_no_order();
+//! ```
+//!
+//! `make properties TIMES=200` tries every property with 200 times its cases. It sets `PROPTEST_CASES`, proptest's own
+//! variable, to 200 times proptest's default; each property takes the same multiple of its own number.
+
+use proptest::test_runner::{Config, FileFailurePersistence};
+
+/// Cases of a property that says nothing, when `PROPTEST_CASES` is not set. [proptest test_runner/config.rs]
+const DEFAULT_CASES: u32 = 256;
+
+/// A property is tried `usually` times, or as many times more as `PROPTEST_CASES` is more than its default. A case that
+/// breaks it is kept beside the source file (`books.rs`: `books.regressions`) and tried first from then on: commit it.
+pub fn cases(usually: u32) -> Config {
+    let default = Config::default();
+    let kept = FileFailurePersistence::WithSource("regressions");
+    Config {
+        cases: multiplied(usually, default.cases),
+        max_global_rejects: multiplied(default.max_global_rejects, default.cases.max(DEFAULT_CASES)),
+        failure_persistence: Some(Box::new(kept)),
+        ..default
+    }
+}
+
+/// `usually`, in the proportion of `asked` to the default.
+fn multiplied(usually: u32, asked: u32) -> u32 {
+    let product = u64::from(usually) * u64::from(asked) / u64::from(DEFAULT_CASES);
+    u32::try_from(product).unwrap_or(u32::MAX).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cases_grow_in_the_proportion_of_what_is_asked_to_the_default() {
+        assert_eq!([256, 51_200, 128].map(|asked| multiplied(48, asked)), [48, 9_600, 24]);
+        assert_eq!((multiplied(20, 1), multiplied(u32::MAX, u32::MAX)), (1, u32::MAX));
+    }
+
+    #[test]
+    fn a_case_that_breaks_a_property_is_kept_beside_its_source() {
+        let kept = cases(1).failure_persistence.expect("a place");
+        assert!(kept.eq(&FileFailurePersistence::WithSource("regressions")));
+    }
+}

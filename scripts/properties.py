@@ -1,0 +1,119 @@
+"""Tries every property test of the crates with so many times its cases (`properties.py 200`); says how long each took.
+
+A property is a test within `proptest!`. It is built optimised with all assertions on (profile `properties`). A case
+that breaks one is kept beside its source (`FILE.regressions`): commit it, and mend the mechanism.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+DEFAULT_CASES = 256
+"""Of proptest: what `PROPTEST_CASES` is measured by (crates/properties)."""
+
+BLOCK = re.compile(r"^( *)proptest! \{\n(.*?)^\1\}", re.MULTILINE | re.DOTALL)
+CONFIG = re.compile(r"#!\[proptest_config\(.*?\bcases\(([\d_]+)\)")
+TEST = re.compile(r"#\[test\]\s+fn (\w+)\(")
+
+
+@dataclass(frozen=True)
+class Property:
+    crate: str
+    name: str
+    cases: int
+
+
+@dataclass(frozen=True)
+class Program:
+    """The tests of a crate, built."""
+
+    crate: str
+    path: str
+
+    def names(self) -> list[str]:
+        listed = subprocess.run([self.path, "--list", "--format", "terse"], capture_output=True, text=True, check=True)
+        return [line.removesuffix(": test") for line in listed.stdout.splitlines() if line.endswith(": test")]
+
+
+def properties() -> list[Property]:
+    """All that stand in the sources."""
+    found = []
+    for file in sorted((ROOT / "crates").rglob("*.rs")):
+        crate = file.relative_to(ROOT / "crates").parts[0]
+        for _, block in BLOCK.findall(file.read_text()):
+            config = CONFIG.search(block)
+            if not config:
+                raise SystemExit(f"{file}: a proptest! without #![proptest_config(cases(N))] (crates/properties)")
+            cases = int(config[1].replace("_", ""))
+            found += [Property(crate, name, cases) for name in TEST.findall(block)]
+    return found
+
+
+def built(crates: set[str]) -> list[Program]:
+    command = ["cargo", "test", "--locked", "--profile", "properties", "--no-run", "--message-format", "json"]
+    command += [word for crate in sorted(crates) for word in ("-p", f"tailback-{crate}")]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    messages = [json.loads(line) for line in done.stdout.splitlines()]
+    return [
+        Program(Path(message["manifest_path"]).parent.name, message["executable"])
+        for message in messages
+        if message.get("executable") and message["profile"]["test"]
+    ]
+
+
+def places(wanted: list[Property]) -> dict[Property, tuple[Program, str]]:
+    """In which program each property is, and its whole name there."""
+    programs = [(program, program.names()) for program in built({one.crate for one in wanted})]
+    found = {}
+    for one in wanted:
+        where = [
+            (program, name)
+            for program, names in programs
+            if program.crate == one.crate
+            for name in names
+            if name.rpartition("::")[2] == one.name
+        ]
+        if len(where) != 1:
+            raise SystemExit(f"{one.crate}: {one.name} is {len(where)} tests; each property needs a name of its own")
+        found[one] = where[0]
+    return found
+
+
+def tried(one: Property, program: Program, name: str, times: int) -> bool:
+    """One property with its cases; true if it holds."""
+    start = time.monotonic()
+    done = subprocess.run(
+        [program.path, "--exact", name],
+        cwd=ROOT / "crates" / one.crate,
+        env={**os.environ, "PROPTEST_CASES": str(DEFAULT_CASES * times)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    seconds = time.monotonic() - start
+    holds = done.returncode == 0
+    verdict = "holds" if holds else "BROKEN"
+    print(f"{verdict:6} {one.cases * times:9} cases {seconds:8.1f} s  {one.crate}: {one.name}", flush=True)
+    if not holds:
+        print(done.stdout, flush=True)
+    return holds
+
+
+def main(times: int) -> int:
+    where = places(properties())
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        outcomes = list(pool.map(lambda one: tried(one, *where[one], times), where))
+    print(f"{sum(outcomes)} of {len(outcomes)} properties hold with {times} times their cases")
+    return 0 if all(outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1])))

@@ -1,0 +1,21 @@
+"""The settings of all property tests. `pytest --times 200` tries each with 200 times its cases (`make properties`)."""
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from properties import USUALLY
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--times", type=int, default=1, help="try each property with so many times its cases")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # No deadline, and nothing is too slow: no test depends on the speed of the machine.
+    settings.register_profile(
+        "tailback",
+        max_examples=USUALLY * config.getoption("--times"),
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    settings.load_profile("tailback")
