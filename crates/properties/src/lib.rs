@@ -7,14 +7,12 @@
 //! proptest! {
 //!     #![proptest_config(cases(100))]
 //!
-//!     # /*
-//!     #[test]
-//!     # */
+//!     // With #[test] above it.
 //!     fn a_sum_has_no_order(a: u32, b: u32) {
 //!         prop_assert_eq!(u64::from(a) + u64::from(b), u64::from(b) + u64::from(a));
 //!     }
 //! }
-//! # a_sum_has_no_order();
+//! a_sum_has_no_order();
 //! ```
 //!
 //! `make properties TIMES=200` tries every property with 200 times its cases. It sets `PROPTEST_CASES`, proptest's own
