@@ -189,6 +189,11 @@ impl Endpoint {
         self.sender.aborted
     }
 
+    /// The MSS that this side offers in its SYN.
+    pub fn advertised_mss(&self) -> u32 {
+        self.sender.settings.full_mss()
+    }
+
     /// ECN was negotiated.
     pub fn uses_ecn(&self) -> bool {
         self.sender.ecn.agreed()
@@ -419,6 +424,7 @@ impl Endpoint {
         if std::mem::take(&mut self.sender.timer.probe_due) {
             let mut probe = self.pure_ack();
             probe.seq = self.sender.flow.snd_una - 1;
+            self.sender.timer.probe_leaves = true;
             return Some(self.packet(probe, ACK_TRUESIZE, now));
         }
         if self.receiver.ack_due {
@@ -431,6 +437,9 @@ impl Endpoint {
     /// What the device said of the packet just taken.
     pub fn handed_over(&mut self, outcome: Transmitted, now: SimTime) {
         self.sender.flow.now = now;
+        if std::mem::take(&mut self.sender.timer.probe_leaves) && outcome == Transmitted::Dropped {
+            self.sender.empty_probe_refused();
+        }
         self.sender.handed_over(outcome);
     }
 
@@ -625,6 +634,8 @@ impl Endpoint {
             lost: Segs(sender.lost_out),
             retrans: Segs(sender.retrans_out),
             reordering: Segs(sender.reordering),
+            probes: sender.timer.probes_out(),
+            backoff: sender.backoff(),
             retransmits: sender.retransmits,
             snd_mss: sender.mss(),
             dsack_dups: sender.dsack_dups,

@@ -95,6 +95,10 @@ pub struct TcpInfo {
     pub lost: Segs,
     /// Segments retransmitted and not yet acknowledged.
     pub retrans: Segs,
+    /// Window probes that nothing has answered.
+    pub probes: u32,
+    /// Doublings of the retransmission timeout or of the time between window probes.
+    pub backoff: u32,
     /// Timeouts in a row.
     pub retransmits: u32,
     /// Payload of a full segment.

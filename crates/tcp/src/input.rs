@@ -59,6 +59,7 @@ impl Sender {
             self.retransmits = 0;
         }
         if !old {
+            self.timer.peer_answered();
             flags.window_update = self.update_send_window(ack.seq, ack.ack, ack.window);
             self.flow.snd_una = ack.ack;
         }
@@ -101,6 +102,7 @@ impl Sender {
     /// The window of a predicted segment; the control hears nothing of it.
     pub(crate) fn take_predicted(&mut self, segment: &Segment) {
         self.echoed = segment.tsecr;
+        self.timer.peer_answered();
         let window_update = self.update_send_window(segment.seq, segment.ack, segment.window);
         if self.tlp_high_seq.is_some() {
             let carries_data = segment.length > 0;

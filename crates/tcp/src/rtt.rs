@@ -36,6 +36,7 @@ pub(crate) struct RttEstimator {
     rttvar_us: u32,
     rtt_seq: u64,
     rto: Span,
+    backoff: u32,
     minimum: Option<WindowedMin>,
 }
 
@@ -48,6 +49,7 @@ impl RttEstimator {
             rttvar_us: 0,
             rtt_seq: 0,
             rto: RTO_INITIAL,
+            backoff: 0,
             minimum: None,
         }
     }
@@ -77,8 +79,14 @@ impl RttEstimator {
         self.minimum.map(|filter| Span::from_micros(filter.get()))
     }
 
+    /// Doublings of the timeout since the last sample.
+    pub(crate) fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
     /// One timeout more: RTO doubles.
     pub(crate) fn back_off(&mut self) {
+        self.backoff += 1;
         self.rto = (self.rto * 2).min(RTO_MAX);
     }
 
@@ -92,6 +100,7 @@ impl RttEstimator {
         }
         let rto = self.srtt() + Span::from_micros(u64::from(self.rttvar_us));
         self.rto = in_jiffies(rto, jiffy).min(RTO_MAX);
+        self.backoff = 0;
     }
 
     fn first(&mut self, m: i64, nxt: u64) {

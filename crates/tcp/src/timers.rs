@@ -12,7 +12,7 @@ use tailback_cc::CaState;
 use tailback_units::{SimTime, Span};
 
 use crate::config::TimerRounding;
-use crate::info::Note;
+use crate::info::{HeldBy, Note};
 use crate::output::{Pass, Role};
 use crate::rate_sample::micros_since;
 use crate::recovery::Retransmit;
@@ -51,10 +51,26 @@ pub(crate) struct RetransmitTimer {
     pub(crate) armed: Option<(TimerKind, SimTime)>,
     /// Doublings of the time to the next window probe.
     probe_backoff: u32,
+    /// Window probes since the last ACK.
+    probes_out: u32,
     /// When the first window probe was due since the window closed.
     probing_since: Option<SimTime>,
     /// A window probe without data is to be sent.
     pub(crate) probe_due: bool,
+    /// It was given to the device, whose answer is awaited.
+    pub(crate) probe_leaves: bool,
+}
+
+impl RetransmitTimer {
+    /// Window probes since the last ACK.
+    pub(crate) fn probes_out(&self) -> u32 {
+        self.probes_out
+    }
+
+    /// An ACK came: whoever sent it is alive. [linux-6.12 tcp_input.c tcp_ack]
+    pub(crate) fn peer_answered(&mut self) {
+        self.probes_out = 0;
+    }
 }
 
 /// When a kernel timer of `span` that is armed now fires.
@@ -168,12 +184,36 @@ impl Sender {
     pub(crate) fn window_probe_sent(&mut self) {
         if self.flow.packets_out.0 > 0 {
             self.timer.probe_backoff = 0;
+            self.timer.probes_out = 0;
             self.timer.probing_since = None;
             return;
+        }
+        self.timer.probes_out += 1;
+        if self.held_by == HeldBy::LocalDrop {
+            return self.retry_window_probe();
         }
         self.timer.probe_due = true;
         self.timer.probe_backoff += 1;
         self.arm_window_probe();
+    }
+
+    /// The device refused a window probe: the next one is due soon, and the time between them does not grow.
+    /// [linux-6.12 tcp_output.c tcp_send_probe0]
+    fn retry_window_probe(&mut self) {
+        let left = self.patience_left(self.timer.probing_since).map(|left| left.max(TIMEOUT_MIN));
+        let span = left.map_or(RESOURCE_PROBE_INTERVAL, |left| left.min(RESOURCE_PROBE_INTERVAL));
+        self.arm_behind_pacing(TimerKind::WindowProbe, span);
+    }
+
+    /// The device refused a window probe without data.
+    pub(crate) fn empty_probe_refused(&mut self) {
+        self.timer.probe_backoff = self.timer.probe_backoff.saturating_sub(1);
+        self.retry_window_probe();
+    }
+
+    /// Doublings of the retransmission timeout, or of the time to the next window probe: Linux counts them as one.
+    pub(crate) fn backoff(&self) -> u32 {
+        self.rtt.backoff() + self.timer.probe_backoff
     }
 
     /// An ACK while nothing is outstanding: the window has opened, or probing goes on.
