@@ -34,7 +34,8 @@ const SSTHRESH_INFINITE: u64 = 0x7fff_ffff;
 /// Runs `script` on `stack`.
 pub(crate) fn run(script: &Script, stack: Stack, tolerance_usecs: Option<u64>) -> Report {
     let mut host = Host::new(Settings { stack, ..Settings::default() });
-    let mut settings = RunSettings { tolerance: TOLERANCE_DEFAULT, percent: 0, gso_size: None };
+    let mut settings =
+        RunSettings { tolerance: TOLERANCE_DEFAULT, percent: 0, gso_size: None, strict_segments: false };
     let options = script.options.iter().map(|option| settings.apply(option, &mut host));
     let refused: Vec<Finding> = options.filter_map(Result::err).collect();
     if !refused.is_empty() {
@@ -62,6 +63,8 @@ struct RunSettings {
     tolerance: u64,
     percent: u64,
     gso_size: Option<u16>,
+    /// Each packet is compared for itself.
+    strict_segments: bool,
 }
 
 /// Options that say where packets come from and go to: nothing here depends on it.
@@ -90,6 +93,7 @@ impl RunSettings {
             "tolerance_usecs" => self.tolerance = number(1_000_000_000)?,
             "tolerance_percent" => self.percent = number(1_000)?,
             "mss" => self.gso_size = Some(number(65_535)? as u16),
+            "strict_segments" if option.value.is_empty() => self.strict_segments = true,
             "mtu" => host.tcp.mtu = number(65_535).ok().filter(|mtu| *mtu >= 576).ok_or_else(refused)? as u32,
             "ip_version" if option.value == "ipv4" => {}
             "ip_version" if option.value == "ipv6" => host.tcp.ip = IpVersion::V6,
@@ -258,7 +262,7 @@ impl Runner {
         let first = self.next_departed(line, expected, &told)?;
         let (at, index) = (first.0, first.1);
         let mut joined = first.2;
-        while joined.length < spec.length {
+        while joined.length < spec.length && !self.settings.strict_segments {
             let more = format!("only {} of {} bytes left; expected {spec}", joined.length, spec.length);
             let follows = self.kernel.wire.front().is_some_and(|next| {
                 next.connection == index
@@ -496,6 +500,9 @@ impl Runner {
             ("tcpi_snd_wscale", u64::from(connection.peer_scale)),
             ("tcpi_rcv_wscale", u64::from(scale)),
             ("tcpi_rto", info.rto.as_micros()),
+            ("tcpi_probes", u64::from(info.probes)),
+            ("tcpi_backoff", u64::from(info.backoff)),
+            ("tcpi_advmss", u64::from(connection.endpoint.advertised_mss())),
             ("tcpi_snd_mss", u64::from(info.snd_mss)),
             ("tcpi_rcv_mss", u64::from(info.rcv_mss)),
             ("tcpi_unacked", u64::from(info.unacked.0)),
@@ -523,6 +530,7 @@ impl Runner {
             ("tcpi_delivery_rate", rate(info.delivery_rate)),
             ("tcpi_busy_time", info.busy_time.as_micros()),
             ("tcpi_rwnd_limited", info.rwnd_limited.as_micros()),
+            ("tcpi_sndbuf_limited", info.sndbuf_limited.as_micros()),
             ("tcpi_delivered", info.delivered),
             ("tcpi_delivered_ce", info.delivered_ce),
             ("tcpi_bytes_sent", info.bytes_sent.0),

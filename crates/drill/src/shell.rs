@@ -6,6 +6,7 @@
 //! sysctl [-q] [-w] NAME=VALUE …       also set_sysctls.py /proc/sys/…=VALUE, echo VALUE > /proc/sys/…
 //! echo V > /sys/module/tcp_CC/parameters/NAME
 //! tc qdisc add|replace|change dev tun0 root fq|pfifo|pfifo_fast|…     `pfifo limit 0` drops everything
+//! tc qdisc delete dev tun0 root       packets leave when they are sent
 //! ethtool -K tun0 tso on|off gso on|off
 //! nstat -n                            (counters themselves are not modelled)
 //! sleep SECONDS
@@ -144,6 +145,10 @@ fn echo(arguments: &[&str], host: &mut Host) -> Option<Result<(), String>> {
 const PASSING: &[&str] = &["pfifo", "bfifo", "pfifo_fast", "fq_codel", "codel", "sfq", "pie", "noqueue"];
 
 fn qdisc(arguments: &[&str], host: &mut Host) -> Option<()> {
+    if let ["qdisc", "delete" | "del", "dev", _, "root"] = arguments {
+        host.discipline = Discipline::Fifo;
+        return Some(());
+    }
     let ["qdisc", "add" | "replace" | "change", "dev", _, "root", options @ ..] = arguments else {
         return None;
     };

@@ -10,6 +10,19 @@ use crate::stamping::StampFlags;
 
 /// `net.core.rmem_max` and `wmem_max`: what an application may ask for. [linux-6.12 sock.c]
 const BUFFER_MAX: i64 = 212_992;
+/// `TCP_MAXSEG` at least and at most. [linux-6.12 tcp.h TCP_MIN_MSS, MAX_TCP_WINDOW]
+const MAXSEG: std::ops::RangeInclusive<i64> = 88..=32_767;
+/// The MSS of a socket that has no peer. [linux-6.12 tcp.h TCP_MSS_DEFAULT]
+const MSS_DEFAULT: u32 = 536;
+/// Ends of the names `IP_PMTUDISC_…`, `IPV6_PMTUDISC_…`.
+const PMTU_WORDS: &[&str] = &[
+    "_PMTUDISC_DONT",
+    "_PMTUDISC_WANT",
+    "_PMTUDISC_DO",
+    "_PMTUDISC_PROBE",
+    "_PMTUDISC_INTERFACE",
+    "_PMTUDISC_OMIT",
+];
 /// Smallest buffers. [linux-6.12 sock.h SOCK_MIN_SNDBUF, SOCK_MIN_RCVBUF]
 const SNDBUF_MIN: i64 = 4608;
 const RCVBUF_MIN: i64 = 2304;
@@ -87,10 +100,25 @@ impl Sockets {
             "SO_RCVBUF" if connected.is_none() => {
                 descriptor.options.rcvbuf = Some(doubled(number.ok_or_else(refused)?, RCVBUF_MIN));
             }
-            "TCP_MAXSEG" if connected.is_none() => {
-                let mss = number.filter(|mss| (88..=32_767).contains(mss));
+            "TCP_MAXSEG" => {
+                // What is connected keeps its MSS. [linux-6.12 tcp.c tcp_sock_set_maxseg]
+                let mss = number.filter(|mss| *mss == 0 || MAXSEG.contains(mss));
                 let Some(mss) = mss else { return failed("EINVAL") };
-                descriptor.options.mss = Some(mss as u32);
+                descriptor.options.mss = (mss > 0).then_some(mss as u32);
+            }
+            // No script sees the field, and a new route is as the old one.
+            "IP_TOS" | "IPV6_TCLASS" => {
+                number.filter(|octet| (0..=255).contains(octet)).ok_or_else(refused)?;
+            }
+            // There are no ICMP messages to mind or to ignore.
+            "IP_MTU_DISCOVER" | "IPV6_MTU_DISCOVER" => {
+                let known = |word: &str| PMTU_WORDS.iter().any(|known| word.ends_with(known));
+                let word = shown(arguments.get(3)?);
+                if !number.is_some_and(|value| (0..=5).contains(&value))
+                    && !known(word.trim_matches(['[', ']']))
+                {
+                    return Err(refused());
+                }
             }
             "TCP_CONGESTION" if connected.is_none() => {
                 let control = shown(arguments.get(3)?);
@@ -136,6 +164,8 @@ impl Sockets {
             ("TCP_MAXSEG", Some(index)) => {
                 i64::from(kernel.connections[index].endpoint.tcp_info(kernel.now).snd_mss)
             }
+            // [linux-6.12 tcp.c do_tcp_getsockopt]
+            ("TCP_MAXSEG", None) => i64::from(options.mss.unwrap_or(MSS_DEFAULT)),
             ("TCP_INQ", _) => i64::from(options.tells_unread),
             ("TCP_NODELAY", _) => i64::from(options.no_delay),
             ("TCP_CORK", Some(index)) => i64::from(kernel.connections[index].corked),
