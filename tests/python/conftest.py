@@ -1,4 +1,6 @@
-"""The settings of all property tests. `pytest --times 200` tries each with 200 times its cases (`make properties`)."""
+"""The settings of all tests. `pytest --times 200` tries each property with 200 times its cases (`make properties`)."""
+
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -11,6 +13,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell that runs `make test` in the background has it ignore Ctrl-C, and a child inherits that: a test that
+    # interrupts a program would wait for ever. A handler of our own is not inherited.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # No deadline, and nothing is too slow: no test depends on the speed of the machine.
     settings.register_profile(
         "tailback",

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from tailback.backends import Clock, RunCancelled, RunFailed, RunInvalid, RunResult, Scenario, Unsuitable
 from tailback.results import ExperimentPlan, RunPlan, run_name
+from waiting import happened
 
 RATE_MBPS = 96.0
 SECOND = 1_000_000_000
@@ -53,9 +54,9 @@ class FakeBackend:
             raise RunFailed("the ring of client -> router is on fire")
         if "overloaded" in scenario["title"]:
             raise RunInvalid("the emulation was CPU-bound")
-        while "waits" in scenario["title"]:
-            if progress.cancelled.wait(0.01):
-                raise RunCancelled("cancelled")
+        if "waits" in scenario["title"]:
+            happened(progress.cancelled)
+            raise RunCancelled("cancelled")
         progress.fraction = 1.0
         cost = {"wall_s": time.monotonic(), "cpu_s": 0.1, "sim_s": 40.0, "events": 10, "packets": 5, "segments": 3}
         return RunResult(tables(scenario), cost)

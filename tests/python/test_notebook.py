@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from waiting import GENEROUS_S
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -19,7 +21,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     # Everything the kernel keeps goes into the folder of the test.
     environment = {**os.environ, "HOME": str(folder), "IPYTHONDIR": str(folder), "JUPYTER_RUNTIME_DIR": str(folder)}
     command = [sys.executable, str(ROOT / "scripts" / "notebook.py"), str(folder / "run.ipynb")]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=GENEROUS_S, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     found: list[dict[str, Any]] = json.loads((folder / "run.ipynb").read_text())["cells"]
     return [cell for cell in found if cell["cell_type"] == "code"]

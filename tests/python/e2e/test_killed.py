@@ -3,27 +3,41 @@
 import random
 import signal
 import subprocess
-import time
+import sys
 from pathlib import Path
 
 from e2e.conftest import COMMAND, Run
 from sweep.same import lasting
+from waiting import alive, until
 
 KILLS = 6
 """As many as make it likely that each step of writing a run is hit once in a while."""
 
+COUNTED = """
+import itertools, os, signal, sys
+last, counted = int(sys.argv.pop(1)), itertools.count(1)
+def changed(event, arguments):
+    if event in ("os.mkdir", "os.rename", "os.remove", "os.rmdir") or event == "open" and writes(arguments):
+        if next(counted) == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+def writes(arguments):
+    return bool((arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR))
+sys.addaudithook(changed)
+sys.dont_write_bytecode = True
+from tailback.cli import main
+try:
+    main()
+finally:
+    print(next(counted) - 1, file=sys.stderr)
+"""
+"""The command, killed by itself right before its nth change of the file system; if it gets to its end it says how many
+changes there were. A moment that is counted in changes is the same on a machine of any speed."""
 
-def killed(folder: Path, after_s: float) -> bool:
-    """Starts the sweep and kills it after a time; whether it was still there."""
-    sweep = subprocess.Popen(
-        [COMMAND, "run", "two.yaml", "--out", "out", "--jobs", "2"],
-        cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    time.sleep(after_s)
-    alive = sweep.poll() is None
-    sweep.send_signal(signal.SIGKILL)
-    sweep.wait()
-    return alive
+
+def sweep(folder: Path, out: str, last: int) -> subprocess.CompletedProcess[str]:
+    """The sweep with a SIGKILL before its change number `last`."""
+    command = [sys.executable, "-c", COUNTED, str(last), "run", "two.yaml", "--out", out, "--jobs", "2"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 def complete(folder: Path) -> dict[str, int]:
@@ -34,17 +48,17 @@ def complete(folder: Path) -> dict[str, int]:
 
 
 def test_killed_at_any_moment_it_does_again_only_what_was_missing(tailback: Run, tmp_path: Path) -> None:
-    began = time.monotonic()
-    tailback("run", "two.yaml", "--out", "undisturbed", "--jobs", "2")
-    length = time.monotonic() - began
+    changes = int(sweep(tmp_path, "undisturbed", 0).stderr.splitlines()[-1])
+    assert changes > 8 * 5, "each of the eight runs is several files"
     moments = random.Random(4)
-    hits = 0
+    statuses = []
     for _ in range(KILLS):
         before = complete(tmp_path)
-        hits += killed(tmp_path, moments.uniform(0.3, 1.0) * length)
-        after = complete(tmp_path)
-        assert before.items() <= after.items(), "a complete run was written again"
-    assert hits > 0
+        # What is complete already is not written again, so a later sweep makes fewer changes.
+        left = changes * (8 - len(before)) // 8
+        statuses.append(sweep(tmp_path, "out", moments.randint(1, max(left // 2, 1))).returncode)
+        assert before.items() <= complete(tmp_path).items(), "a complete run was written again"
+    assert statuses.count(-signal.SIGKILL) == KILLS
     before = complete(tmp_path)
     tailback("run", "two.yaml", "--out", "out", "--jobs", "2")
     assert before.items() <= complete(tmp_path).items()
@@ -57,11 +71,9 @@ def test_interrupted_it_says_that_complete_runs_are_kept(tmp_path: Path, tailbac
         [COMMAND, "run", "two.yaml", "--set", "repeat=400", "--out", "out"],
         cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    while not complete(tmp_path):
-        assert sweep.poll() is None
-        time.sleep(0.02)
+    until(lambda: complete(tmp_path), while_=alive(sweep))
     sweep.send_signal(signal.SIGINT)
-    _, told = sweep.communicate(timeout=60)
+    _, told = sweep.communicate()
     assert sweep.returncode == 130
     assert "interrupted\n  hint: complete runs are kept" in told
     assert [run for run in (tmp_path / "out" / "runs").iterdir() if run.name.startswith(".")] == []

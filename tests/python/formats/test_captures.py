@@ -19,6 +19,7 @@ from tailback.analysis import passive
 from tailback.formats import NotReadable, import_files
 from tailback.formats.pcap import packets
 from tailback.results import RunFolder
+from waiting import GENEROUS_S
 
 TSHARK, CAPINFOS = shutil.which("tshark"), shutil.which("capinfos")
 NEEDS_TSHARK = "tshark is missing: scripts/test-packages.sh installs it"
@@ -49,7 +50,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
 
 def said(program: str | None, *words: str | Path) -> str:
     assert program, NEEDS_TSHARK
-    done = subprocess.run([program, *map(str, words)], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run([program, *map(str, words)], capture_output=True, text=True, timeout=GENEROUS_S, check=True)
     return done.stdout
 
 

@@ -22,6 +22,7 @@ from tailback.formats import NotExportable, NotReadable, export_csv, export_flen
 from tailback.formats.flent import FlentFile, read, write
 from tailback.formats.flent.names import named
 from tailback.results import Results, combined
+from waiting import GENEROUS_S
 
 FLENT = shutil.which("flent")
 NEEDS_FLENT = "flent is missing: scripts/test-packages.sh installs it"
@@ -101,7 +102,13 @@ def flent(home: Path, *words: str | Path) -> str:
     # Nothing of this environment: Debian's Python has Flent's packages, ours has not.
     environment = {"HOME": str(home), "PATH": "/usr/bin:/bin", "MPLCONFIGDIR": str(home), "TMPDIR": str(home)}
     done = subprocess.run(
-        [FLENT, *map(str, words)], env=environment, capture_output=True, text=True, timeout=120, check=True, cwd=home
+        [FLENT, *map(str, words)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=GENEROUS_S,
+        check=True,
+        cwd=home,
     )
     said = done.stdout + done.stderr
     assert "ERROR" not in said, said

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import time
 from dataclasses import asdict
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from tailback.kernel import BuildFailed, CacheUnwritable, KernelMissing, cache, find_kernel, kernels, package, tree
 from tailback.kernel.build import Recipe, apply, build
 from tailback.kernel.scratch import YOUNG_S, scratch
+from waiting import GENEROUS_S
 
 BUILD = sys.modules["tailback.kernel.build"]
 """The module; the package calls a function so."""
@@ -170,15 +172,17 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_nothing_else(tmp_
     killed, alive = (context.Process(target=_hold_until_killed, args=(str(tmp_path), event)) for event in ready)
     for process, event in ((killed, ready[0]), (alive, ready[1])):
         process.start()
-        assert event.wait(60)
+        assert event.wait(GENEROUS_S)
     killed.kill()
     killed.join()
+    now = time.time()
     try:
+        for folder in tmp_path.iterdir():
+            os.utime(folder, (now + GENEROUS_S, now + GENEROUS_S))
         with scratch("test-", tmp_path):
             assert len(list(tmp_path.iterdir())) == 3, "the young are spared"
         for folder in tmp_path.iterdir():
-            old = folder.stat().st_mtime - 2 * YOUNG_S
-            os.utime(folder, (old, old))
+            os.utime(folder, (now - 2 * YOUNG_S, now - 2 * YOUNG_S))
         with scratch("test-", tmp_path):
             assert len(list(tmp_path.iterdir())) == 2
     finally:

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from tailback.backends.linux import process, tables
 from tailback.backends.linux.job import job_of
 from tailback.backends.netns import Netns, emulation
 from tailback.kernel import BuildFailed, KernelMissing
+from waiting import alive, ended, joined, until
 
 Make = Callable[..., dict[str, Any]]
 NO_LIMITS = emulation.Shares(*[float("inf")] * 5)
@@ -31,8 +31,8 @@ EXPERIMENT = """\
 title: a run in real time
 links: [{ends: [client, server]}]
 qdiscs: {client -> server: htb rate 10mbit | pfifo}
-traffic: [{tcp: client -> server, start: 0s, stop: 60s}, {ping: client -> server}]
-duration: 60s
+traffic: [{tcp: client -> server, start: 0s, stop: 120s}, {ping: client -> server}]
+duration: 120s
 """
 
 
@@ -81,16 +81,6 @@ def make_bare() -> dict[str, Any]:
     return {
         "duration_ns": SECOND, "hosts": hosts, "links": [link(0, 1)], "qdiscs": [], "traffic": [], "record": record,
     }  # fmt: skip
-
-
-def eventually(holds: Callable[[], bool]) -> bool:
-    """Whether `holds` within five seconds."""
-    end = time.monotonic() + 5
-    while not holds():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def devices() -> set[str]:
@@ -166,17 +156,17 @@ def test_a_run_is_cancelled(netns: Netns, bare: Make, room: Path) -> None:
 
     def work() -> None:
         try:
-            netns.run(bare(duration_ns=60 * SECOND), progress)
+            netns.run(bare(duration_ns=120 * SECOND), progress)
         except RunCancelled as error:
             raised.append(error)
 
     thread = threading.Thread(target=work)
     thread.start()
-    assert eventually(lambda: progress.fraction > 0)
+    until(lambda: progress.fraction > 0, while_=thread.is_alive)
     progress.cancel()
-    thread.join(5)
+    joined(thread)
     assert len(raised) == 1
-    assert left_running(room) == []
+    until(lambda: left_running(room) == [])
     assert list(room.iterdir()) == []
 
 
@@ -189,11 +179,11 @@ def test_a_controller_that_is_ended_leaves_nothing_running(number: signal.Signal
     words = [sys.executable, "-c", "from tailback.cli import main; main()", "run", "e.yaml", "--backend", "netns"]
     environment = {**os.environ, "TMPDIR": str(runs), "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(words, cwd=room, env=environment, stderr=subprocess.DEVNULL) as controller:
-        assert eventually(lambda: bool(list(runs.glob("*/progress")))) or controller.poll() is None
-        assert eventually(lambda: left_running(runs) != [])
+        until(lambda: list(runs.glob("*/progress")), while_=alive(controller))
+        assert left_running(runs) != []
         controller.send_signal(number)
-        controller.wait(10)
-    assert eventually(lambda: left_running(runs) == [])
+        ended(controller)
+    until(lambda: left_running(runs) == [])
     # A folder may stay after a signal that nobody can answer; a next run takes it away.
     for folder in runs.iterdir():
         os.utime(folder, (0, 0))

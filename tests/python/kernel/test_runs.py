@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from tailback.backends.uml import Uml, instance
 from tailback.backends.uml.settings import job_of
 from tailback.results import claim
 from tailback.sweep import Sweep, run_all
+from waiting import alive, joined, until
 
 Make = Callable[..., dict[str, Any]]
 GOLDEN = Path(__file__).parents[2] / "data" / "kernel" / "runs.csv"
@@ -114,7 +114,7 @@ def test_runs_side_by_side_are_as_runs_alone(uml: Uml, scenario: Make) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        joined(thread)
     assert found == [alone] * 3
 
 
@@ -247,7 +247,7 @@ def test_a_kernel_that_panics_is_an_error_with_its_words(
     with_init(monkeypatch, "exit 3\n")
     with pytest.raises(RunFailed, match=r"the kernel panicked: .*Attempted to kill init"):
         run(uml, scenario())
-    assert left_running(room) == []
+    until(lambda: left_running(room) == [])
 
 
 def test_virtual_time_that_stands_still_is_an_error(
@@ -257,7 +257,7 @@ def test_virtual_time_that_stands_still_is_an_error(
     stuck = Uml(uml.kernel, replace(uml.machine, stall_s=1.0), chosen=False)
     with pytest.raises(RunFailed, match="virtual time has not moved for 1 s"):
         run(stuck, scenario())
-    assert left_running(room) == []
+    until(lambda: left_running(room) == [])
 
 
 @pytest.fixture
@@ -274,37 +274,36 @@ def under_way(uml: Uml, scenario: Make) -> Iterator[UnderWay]:
 
     thread = threading.Thread(target=work)
     thread.start()
-    while progress.fraction == 0.0 and thread.is_alive():
-        time.sleep(0.02)
+    until(lambda: progress.fraction > 0, while_=thread.is_alive)
     yield thread, progress, raised
     progress.cancel()
-    thread.join()
+    joined(thread)
 
 
 def test_a_run_is_cancelled(under_way: UnderWay, room: Path) -> None:
     thread, progress, raised = under_way
     progress.cancel()
-    thread.join(5)
+    joined(thread)
     assert [type(error) for error in raised] == [RunCancelled]
-    assert left_running(room) == []
+    until(lambda: left_running(room) == [])
     assert list(room.iterdir()) == []
 
 
 def test_a_killed_instance_is_an_error(under_way: UnderWay, room: Path) -> None:
     thread, _, raised = under_way
     os.kill(min(map(int, left_running(room))), signal.SIGKILL)
-    thread.join(5)
+    joined(thread)
     assert "the kernel was killed by SIGKILL" in str(raised)
-    assert left_running(room) == []
+    until(lambda: left_running(room) == [])
 
 
 def test_a_killed_agent_is_an_error(under_way: UnderWay, room: Path) -> None:
     thread, _, raised = under_way
     # A process of the guest is one of the host, traced by the kernel; the agent is process 1 in there.
     os.kill(max(map(int, left_running(room))), signal.SIGKILL)
-    thread.join(5)
+    joined(thread)
     assert "the kernel panicked: Kernel panic - not syncing: Attempted to kill init!" in str(raised)
-    assert left_running(room) == []
+    until(lambda: left_running(room) == [])
 
 
 def test_a_killed_instance_costs_its_own_run_alone(uml: Uml, scenario: Make, room: Path, tmp_path: Path) -> None:
@@ -313,18 +312,17 @@ def test_a_killed_instance_costs_its_own_run_alone(uml: Uml, scenario: Make, roo
     out = tmp_path / "out"
 
     def kill_the_endless() -> None:
-        while not (out / "runs" / short.name / "manifest.json").exists() or len(left_running(room)) < 2:
-            time.sleep(0.05)
+        until(lambda: (out / "runs" / short.name / "manifest.json").exists() and len(left_running(room)) >= 2)
         os.kill(min(map(int, left_running(room))), signal.SIGKILL)
 
     killer = threading.Thread(target=kill_the_endless)
     killer.start()
     with claim(out, experiment([endless, short])) as store:
         outcomes = run_all(Sweep(store, uml, 2), Nobody())
-    killer.join()
+    joined(killer)
     assert [outcome.status for outcome in outcomes] == ["failed", "ok"]
     assert "the kernel was killed by SIGKILL" in str(outcomes[0].error)
-    assert left_running(room) == []
+    until(lambda: left_running(room) == [])
     with claim(out, experiment([short])) as store:
         assert [outcome.reused for outcome in run_all(Sweep(store, uml, 1), Nobody())] == [True]
 
@@ -344,16 +342,10 @@ def test_a_killed_controller_leaves_nothing_running(uml: Uml, scenario: Make, ro
         assert controller.stdin is not None
         controller.stdin.write(json.dumps(scenario(duration_ns=1_000_000_000_000)).encode())
         controller.stdin.close()
-        while not list(room.glob("*/progress")):
-            assert controller.poll() is None
-            time.sleep(0.02)
+        until(lambda: list(room.glob("*/progress")), while_=alive(controller))
         assert left_running(room) != []
         controller.kill()
-    for _ in range(100):
-        if not left_running(room):
-            return
-        time.sleep(0.05)
-    assert left_running(room) == []
+    until(lambda: left_running(room) == [])
 
 
 def test_a_folder_that_cannot_be_written_is_named(uml: Uml, scenario: Make, room: Path) -> None:

@@ -8,11 +8,25 @@ import pytest
 from tailback.backends import RunCancelled
 from tailback.backends.linux.process import Progress
 from tailback.backends.netns.turn import Turn
+from waiting import happened, joined
 
 
 @pytest.fixture
 def address(tmp_path: Path) -> str:
     return f"\0{tmp_path}"
+
+
+class Asked(Progress):
+    """Notes that somebody asked whether to go on, which whoever waits for a turn does when it is not to be had."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = threading.Event()
+
+    @property
+    def cancelled(self) -> bool:
+        self.asked.set()
+        return super().cancelled
 
 
 def cancelled() -> Progress:
@@ -33,15 +47,16 @@ def test_runs_of_one_holder_share_its_turn(address: str) -> None:
 
 
 def test_the_turn_goes_on_when_its_last_run_has_ended(address: str) -> None:
-    first, second, entered = Turn(address), Turn(address), threading.Event()
+    first, second, entered, progress = Turn(address), Turn(address), threading.Event(), Asked()
 
     def wait() -> None:
-        with second.one(Progress()):
+        with second.one(progress):
             entered.set()
 
     with first.one(Progress()):
         waiting = threading.Thread(target=wait)
         waiting.start()
-        assert not entered.wait(0.5)
-    waiting.join(5)
+        happened(progress.asked)
+        assert not entered.is_set()
+    joined(waiting)
     assert entered.is_set()

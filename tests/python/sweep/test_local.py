@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -146,10 +145,8 @@ def test_an_interrupt_keeps_complete_runs_and_cancels_those_under_way(tmp_path: 
             if done == 1:
                 raise KeyboardInterrupt
 
-    before = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         carry_out(tmp_path / "x", experiment(runs), watch=Interrupts())
-    assert time.monotonic() - before < 30
     assert [entry.name for entry in (tmp_path / "x" / "runs").iterdir()] == [runs[0].name]
     # A client of a cluster, once there was one, keeps a thread of its own.
     assert [thread.name for thread in threading.enumerate() if thread.name.startswith("run")] == []

@@ -68,4 +68,4 @@ def test_the_simulator_is_tried(tmp_path: Path) -> None:
     found = preview(Store(tmp_path / "x", plan, plan.identities()), Sim(), shelf([]), 1)
     assert found.basis == "trial"
     assert found.seconds is not None
-    assert 0 < found.seconds < 60
+    assert found.seconds > 0

@@ -17,6 +17,7 @@ from tailback.analysis.tolerances import FIDELITY
 from tailback.validation import Criteria, Request
 from tailback.validation.report import MOST_FIGURES, html, number
 from twin_backend import STAND_INS
+from waiting import GENEROUS_S
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 VOID = {"meta", "img", "br", "hr", "link", "input"}
@@ -141,6 +142,6 @@ def test_a_browser_shows_every_figure_without_a_complaint(report: Path, tmp_path
     )
     command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
                "--virtual-time-budget=5000", "--dump-dom", probe.as_uri()]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=GENEROUS_S)
     assert "<title>[true,true,true]</title>" in done.stdout, done.stderr[-2000:]
     assert "Refused to" not in done.stderr

@@ -3,8 +3,7 @@
 import os
 import shutil
 import subprocess
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -163,13 +162,3 @@ def facts(ssh: Ssh) -> Mapping[str, Facts]:
 def resolved(*settings: str, text: str = EXPERIMENT) -> Mapping[str, Any]:
     """The scenario of the first run."""
     return scenario.loads(text, settings).runs()[0].scenario
-
-
-def eventually(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
-    """Whether `holds` soon."""
-    end = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True

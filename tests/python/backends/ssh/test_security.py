@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backends.ssh.conftest import SMALL, Lab, eventually, resolved
+from backends.ssh.conftest import SMALL, Lab, resolved
 from properties import cases
 from tailback import testbed
 from tailback.backends.ssh import Ssh, run
@@ -23,6 +23,7 @@ from tailback.backends.ssh.session import Session
 from tailback.kernel import build_agent
 from tailback.scenario import ScenarioError
 from tailback.testbed import Machine
+from waiting import ended, until
 
 HOSTILE = ["-oProxyCommand=touch X", "a;touch X", "$(touch X)", "`touch X`", "a b", "a\nb", "a'b", '"', "|x", "&", ""]
 FILE = "hosts: {a: {address: 192.0.2.1, interfaces: {b: eth1}}, b: {address: 192.0.2.2, interfaces: {a: eth1}}}"
@@ -153,8 +154,8 @@ def test_a_machine_that_hears_nothing_restores_itself(lab: Lab) -> None:
         agent.stdin.flush()
         assert agent.stdout.readline() == b'{"id":1,"ok":"0"}\n'
         assert lab.within("h6", "sysctl", "net.ipv4.tcp_no_metrics_save") != before
-        assert agent.wait(10) == 1
-    assert eventually(lambda: lab.within("h6", "sysctl", "net.ipv4.tcp_no_metrics_save") == before)
+        assert ended(agent) == 1
+    until(lambda: lab.within("h6", "sysctl", "net.ipv4.tcp_no_metrics_save") == before)
 
 
 def test_the_agent_listens_at_the_test_address_only(ssh: Ssh, lab: Lab, facts: Mapping[str, Facts]) -> None:
