@@ -21,6 +21,9 @@ folder=$(cd "$2" && pwd)
 bridge=${prefix}m
 # By its whole name: it starts itself anew for each connection.
 daemon=$(PATH=$PATH:/usr/sbin:/sbin command -v sshd) || { echo "missing: sshd: apt-get install openssh-server" >&2; exit 1; }
+# Each host has a processor of its own when it wants one: whatever else this machine does comes after, if it may be told.
+first=
+command -v chrt >/dev/null && chrt --fifo 1 true 2>/dev/null && first="chrt --fifo 1"
 octet=$(($(printf %s "$prefix" | cksum | cut -d ' ' -f 1) % 250))
 management=198.18.$octet
 hosts="h1 h2 h3 router h4 h5 h6"
@@ -72,7 +75,7 @@ KbdInteractiveAuthentication no
 UsePAM no
 UseDNS no
 END
-    ip netns exec "$prefix-$1" "$daemon" -f "$folder/sshd_$1" -E "$folder/sshd_$1.log"
+    ip netns exec "$prefix-$1" $first "$daemon" -f "$folder/sshd_$1" -E "$folder/sshd_$1.log"
 }
 
 up() {
@@ -99,6 +102,7 @@ testbed() {
     cat <<END
 title: six hosts and a router, namespaces of one machine
 ssh: {user: root, key: $folder/key, known_hosts: $folder/known_hosts}
+silence: 60s                                    # one machine is all of them, and may be busy
 hosts:
 END
     for number in 1 2 3; do echo "  h$number: {address: $management.$number, interfaces: {lan1: eth1}}"; done

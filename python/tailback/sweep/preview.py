@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tailback.backends import Backend, Clock, RunCancelled, RunFailed, backend_for
+from tailback.backends import Backend, Clock, Progress, RunCancelled, RunFailed, backend_for
 from tailback.results import ExperimentPlan, RunPlan, Shelf, Store
 from tailback.results.layout import MANIFEST, read_json
 
@@ -24,6 +24,9 @@ Basis = Literal["measured", "trial", "duration"]
 
 TRIAL_S = 0.4
 """How long a trial lasts."""
+
+LONGEST_TRIAL_S = 20.0
+"""How long it may last if it has not come anywhere by then: a scenario that is slow to build, a busy machine."""
 
 TRIALS = 6
 """Configurations that are tried, evenly spread over the grid."""
@@ -156,8 +159,8 @@ def _tried(missing: Sequence[RunPlan], backend: Backend) -> Costs:
 def _trial(run: RunPlan, backend: Backend) -> float | None:
     """How long `run` would take by how far it comes; `None` if it fails."""
     one = backend_for(backend, run.scenario)
-    progress, reached = one.new_progress(), 0.0
-    stop = threading.Timer(TRIAL_S, progress.cancel)
+    progress, reached, over = one.new_progress(), 0.0, threading.Event()
+    stop = threading.Thread(target=_stop, args=(progress, over), daemon=True)
     begun = time.monotonic()
     stop.start()
     try:
@@ -168,8 +171,17 @@ def _trial(run: RunPlan, backend: Backend) -> float | None:
     except RunFailed:
         return None
     finally:
-        stop.cancel()
+        over.set()
     return (time.monotonic() - begun) / reached if reached > 0 else None
+
+
+def _stop(progress: Progress, over: threading.Event) -> None:
+    """Ends a trial when its time is up, on a busy machine not before it has come anywhere."""
+    begun = time.monotonic()
+    while not over.wait(TRIAL_S):
+        if progress.fraction > 0 or time.monotonic() - begun > LONGEST_TRIAL_S:
+            progress.cancel()
+            return
 
 
 def _simulated(scenario: Mapping[str, Any]) -> float:

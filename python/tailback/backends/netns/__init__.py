@@ -32,8 +32,8 @@ from tailback.kernel import build_agent
 from tailback.kernel.checkout import digest
 
 FOLDER = "tailback-netns-"
-STALL_S = 30.0
-"""Beyond the hundredth of a run after which its progress is written."""
+STALL_S = 300.0
+"""Beyond the hundredth of a run after which its progress is written; so long no process waits for a processor."""
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
 
 
@@ -97,7 +97,7 @@ class Netns:
 
 def _stalled(passed_s: float) -> str:
     hint = "is the machine overloaded? fewer flows, a shorter run"
-    return f"nothing has moved for half a minute, after {passed_s:.1f} s of the run\n  hint: {hint}"
+    return f"nothing has moved for {STALL_S / 60:g} minutes, after {passed_s:.1f} s of the run\n  hint: {hint}"
 
 
 def _judge(folder: Path, status: int) -> None:

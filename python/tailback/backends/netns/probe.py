@@ -19,7 +19,7 @@ from tailback.backends.linux.steps import IP, Json, run
 from tailback.backends.linux.suitable import Finding, nodes_of
 
 FOLDER = "tailback-probe-"
-TIMEOUT_S = 60.0
+TIMEOUT_S = 600.0
 NO_NAMESPACES = 3
 """Status of an agent that cannot have namespaces."""
 

@@ -22,10 +22,10 @@ from tailback.backends import Unsuitable
 from tailback.testbed import Machine
 
 SSH = "ssh"
-CONNECT_S = 10
+CONNECT_S = 30
 OPTIONS = (
     "BatchMode=yes", "StrictHostKeyChecking=yes", f"ConnectTimeout={CONNECT_S}", "ConnectionAttempts=1",
-    "ServerAliveInterval=5", "ServerAliveCountMax=3", "ForwardAgent=no", "ForwardX11=no", "ClearAllForwardings=yes",
+    "ServerAliveInterval=5", "ServerAliveCountMax=12", "ForwardAgent=no", "ForwardX11=no", "ClearAllForwardings=yes",
     "PermitLocalCommand=no", "LogLevel=ERROR", "RequestTTY=no",
 )  # fmt: skip
 

@@ -39,8 +39,10 @@ LIVE = logging.getLogger("tailback.live")
 """Throughput and round-trip times, a line a second; whoever wants them listens."""
 
 LEAD_S = 0.5
-"""From the order to start until the start."""
-OVERTIME_S = 15.0
+"""From the order to start until the start; longer where the machines take longer to answer."""
+LONGEST_LEAD_S = 60.0
+OVERTIME_S = 120.0
+"""For which the end of a run is waited for; a machine that works on something else besides takes its time."""
 LOOK_S = 0.1
 AFTERMATH_S = 1.0
 TOKEN_BYTES = 16
@@ -136,8 +138,12 @@ class _Run:
         _try_paths(self._layout, self._opened)
         names = [host["name"] for host in self._layout.scenario["hosts"]]
         self._each(lambda each: each.ask("opening sockets", "prepare", job=self._plan.job, me=names.index(each.host)))
-        before, counters = self._each(Session.offset), self._each(facts_of_machines.qdiscs)
-        captures = self._measure(before)
+        asked = time.monotonic()
+        before = self._each(Session.offset)
+        # Many questions to each were answered in that time, and the order to start is one.
+        lead_s = max(LEAD_S, time.monotonic() - asked)
+        counters = self._each(facts_of_machines.qdiscs)
+        captures = self._measure(before, lead_s)
         after, counted = self._each(Session.offset), self._each(facts_of_machines.qdiscs)
         not_restored = self._each(Session.restore)
         notes = {
@@ -158,22 +164,33 @@ class _Run:
         said = {"testbed": {"file": testbed.path, "says": testbed.document(), "machines": notes}}
         return RunResult(found, {**cost, "clock_uncertainty_us": unsure}, captures, said)
 
-    def _measure(self, offsets: Mapping[str, Offset]) -> dict[str, bytes]:
-        """Starts all machines at one time and follows them; the captures by machine."""
+    def _measure(self, offsets: Mapping[str, Offset], lead_s: float) -> dict[str, bytes]:
+        """Starts all machines at one time and follows them; the captures by machine.
+
+        If the time has come before all are ready, they are asked again with twice the time.
+        """
+        while (found := self._measured_after(offsets, lead_s)) is None:
+            lead_s *= 2
+            if lead_s > LONGEST_LEAD_S:
+                raise HostFailed(
+                    next(iter(self._opened)), "starting", f"connecting took longer than {LONGEST_LEAD_S:g} s"
+                )
+        return found
+
+    def _measured_after(self, offsets: Mapping[str, Offset], lead_s: float) -> dict[str, bytes] | None:
         dumps = capture.orders(self._layout)
         by_iperf3 = self._layout.testbed.keys.engine == iperf3.NAME
         servers = iperf3.servers(self._layout) if by_iperf3 else []
         asked = time.monotonic()
         with programs.running([*dumps, *servers], self._opened, self._agent) as beside:
-            lead_s = max(3 * (time.monotonic() - asked), 2 * LEAD_S) if by_iperf3 else LEAD_S
+            if by_iperf3:
+                lead_s = max(3 * (time.monotonic() - asked), 2 * lead_s)
             start_ns = time.monotonic_ns() + int(lead_s * SECOND_NS)
             zero_ns = {host: start_ns + offset.ns for host, offset in offsets.items()}
             clients = iperf3.clients(self._layout, zero_ns) if by_iperf3 else []
             with programs.running(clients, self._opened, self._agent) as sending:
                 if time.monotonic_ns() > start_ns:
-                    raise HostFailed(
-                        next(iter(self._opened)), "starting", "connecting took longer than the time until the start"
-                    )
+                    return None
                 self._each(lambda each: each.ask("starting", "start", zero_ns=zero_ns[each.host]))
                 _follow(self._layout, self._opened, self._measured, self._progress)
                 if by_iperf3:

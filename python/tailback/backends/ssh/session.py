@@ -18,9 +18,10 @@ from tailback.backends.ssh.connection import Agent, Connection, HostFailed
 from tailback.testbed import Machine
 
 PROTOCOL = 1
-ANSWER_S = 30.0
+ANSWER_S = 120.0
+"""After which a machine that is connected and says nothing is given up."""
 BEAT_S = 3.0
-BUSY_S = 10.0
+BUSY_S = 60.0
 """For how long a machine may be busy restoring itself after a run that was killed."""
 
 CLOCK_SAMPLES = 15
