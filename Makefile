@@ -31,30 +31,49 @@ demo: $(VENV)/.package ## run the first experiment; show its table and draw its 
 	@echo "the figure and its data:"
 	@$(BIN)/tailback plot $(DEMO)
 
-test: lint test-rust test-python ## all checks and all tests: the command before a push
+# Two lanes beside each other: what compiles with the checks of a debug build, and what needs the package. Each part
+# says how long it took; CONTRIBUTING.md has the budget.
+test: $(VENV)/.tools ## all checks and all tests: the command before a push
+	@scripts/timed.sh "checks and crates" $(MAKE) --no-print-directory --jobs 2 LANES=2 lint test-rust
+	@$(MAKE) --no-print-directory test-python
 
 lint: style clippy types ## formatting, lints and types
 
 style: $(VENV)/.tools
-	scripts/component.sh fmt cargo fmt --all --check
-	$(BIN)/ruff check --quiet $(PYTHON_CODE)
-	$(BIN)/ruff format --quiet --check $(PYTHON_CODE)
+	@scripts/timed.sh "cargo fmt" scripts/component.sh fmt cargo fmt --all --check
+	@scripts/timed.sh "ruff check" $(BIN)/ruff check --quiet $(PYTHON_CODE)
+	@scripts/timed.sh "ruff format" $(BIN)/ruff format --quiet --check $(PYTHON_CODE)
 
 clippy: $(VENV)/.python
-	scripts/component.sh clippy cargo clippy --quiet --locked --workspace --all-targets -- --deny warnings
+	@scripts/timed.sh clippy scripts/component.sh clippy \
+	    cargo clippy --quiet --locked --workspace --all-targets -- --deny warnings
 
 types: $(VENV)/.tools $(VENV)/.package
-	$(BIN)/mypy
+	@scripts/timed.sh mypy $(BIN)/mypy
 
+# Examples in documentation are run where there are some: a test in tests/python/architecture knows where.
+WITH_EXAMPLES := --package tailback-engine --package tailback-properties --package tailback-record
 test-rust: ## the tests of the crates
 	@scripts/prerequisites.sh >/dev/null
-	cargo test --quiet --locked
+	@scripts/timed.sh "building the tests of the crates" cargo test --quiet --locked --lib --bins --tests --no-run
+	@scripts/timed.sh "tests of the crates" cargo test --quiet --locked --lib --bins --tests
+	@scripts/timed.sh "examples of the crates" cargo test --quiet --locked --doc $(WITH_EXAMPLES)
 
-# What runs in real time, or kills what runs, wants the processors for itself; so does the building of a kernel.
-ALONE := tests/python/backends tests/python/kernel tests/python/sweep
+# Both want the lock of target/debug: whoever had to wait would hold a lane.
+ifdef LANES
+test-rust: | clippy
+endif
+
+# What measures in real time or runs a kernel wants the processors for itself.
+ALONE := tests/python/backends tests/python/kernel
+SLOWEST := --durations 30 --durations-min 1
 test-python: $(VENV)/.tools $(VENV)/.package ## the tests of the package, the architecture and the whole
-	$(BIN)/python -m pytest --quiet --numprocesses auto --dist loadfile $(addprefix --ignore ,$(ALONE))
-	$(BIN)/python -m pytest --quiet $(ALONE)
+	@scripts/timed.sh "Python tests, side by side" $(BIN)/python -m pytest --quiet $(SLOWEST) \
+	    --numprocesses auto --dist loadfile $(addprefix --ignore ,$(ALONE))
+	@scripts/timed.sh "Python tests, one by one" $(BIN)/python -m pytest --quiet $(SLOWEST) $(ALONE)
+
+campaign: $(VENV)/.tools $(VENV)/.package ## in full what `make test` runs a part of: the matrix on a live kernel
+	@scripts/timed.sh campaign $(BIN)/python -m pytest --quiet --durations 0 -m campaign
 
 TIMES := 200
 properties: properties-rust properties-python ## every property test with 200 times its cases, or TIMES=N; hours
@@ -109,7 +128,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
 
-.PHONY: demo test lint style clippy types test-rust test-python properties properties-rust properties-python golden notebook metrics docs papers pictures bench clean help
+.PHONY: demo test lint style clippy types test-rust test-python campaign properties properties-rust properties-python golden notebook metrics docs papers pictures bench clean help
 
 ##@ What they stand on; each is a file that is as old as what it stands for
 
@@ -123,12 +142,12 @@ $(VENV)/.python: scripts/prerequisites.sh
 $(VENV)/.package: $(VENV)/.python pyproject.toml $(RUST)
 	@scripts/prerequisites.sh >/dev/null
 	@echo "building and installing tailback; the first time this takes a few minutes"
-	@$(PIP) install --no-build-isolation --editable .
+	@scripts/timed.sh package env $(PIP) install --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/.tools: $(VENV)/.python pyproject.toml
 	@echo "installing the tools of the tests"
-	@$(BIN)/python scripts/extra.py dev | $(PIP) install --requirement /dev/stdin
+	@$(BIN)/python scripts/extra.py dev | scripts/timed.sh tools env $(PIP) install --requirement /dev/stdin
 	@touch $@
 
 # Somebody may have removed the extension from under its mark.

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from properties import cases
 from tailback.drill.code import CodeFailed, CodeUnsupported, Evaluation
 from tailback.limits import WORK_MAX
+from waiting import GENEROUS_S
 
 
 def evaluated(code: str, **variables: int) -> Evaluation:
@@ -119,7 +120,7 @@ def test_hostile_code_ends_within_bounded_memory_and_work() -> None:
         input=json.dumps(HOSTILE),
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=GENEROUS_S,
         check=False,
     )
     assert done.stdout.splitlines() == list(HOSTILE), done.stderr

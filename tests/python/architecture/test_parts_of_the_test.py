@@ -1,0 +1,31 @@
+"""What `make test` leaves out has nothing in it, and what waits does so in one way."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+TESTS = ROOT / "tests" / "python"
+DOCUMENTATION = re.compile(r"^\s*//[/!] ?(.*)$", re.MULTILINE)
+IMPATIENT = re.compile(r"time\.sleep\(|\.join\(\d|\.wait\(\d|timeout=\d|datetime\.now\(")
+
+
+def examples(source: str) -> Iterator[str]:
+    """What opens a code block of the documentation that rustdoc runs."""
+    fences = [line for line in DOCUMENTATION.findall(source) if line.startswith("```")]
+    return (fence for fence in fences[::2] if fence in ("```", "```rust"))
+
+
+def test_examples_in_the_documentation_of_crates_are_run() -> None:
+    crates = ROOT / "crates"
+    found = {file.relative_to(crates).parts[0] for file in crates.rglob("*.rs") if any(examples(file.read_text()))}
+    listed = re.search(r"^WITH_EXAMPLES := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert listed is not None
+    assert set(re.findall(r"tailback-(\w+)", listed[1])) == found
+
+
+def test_no_test_waits_for_a_length_of_time() -> None:
+    own = {TESTS / "waiting.py", Path(__file__)}
+    files = [file for file in TESTS.rglob("*.py") if file not in own and "campaigns" not in file.parts]
+    found = {str(file.relative_to(TESTS)) for file in files if IMPATIENT.search(file.read_text())}
+    assert found == set(), "wait with tests/python/waiting.py"
