@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use tailback_packet::{Ecn, HostId, SackBlock, SackBlocks, Segment, SegmentFlags, SocketId};
+use tailback_script::player;
 use tailback_tcp::{Agreement, EcnUse, Endpoint, EndpointConfig, SmallQueueLimit};
 use tailback_units::SimTime;
 
@@ -117,6 +118,21 @@ pub(crate) struct Departed {
     pub(crate) sack: Vec<SackBlock>,
     pub(crate) mss: u16,
     pub(crate) ecn: Ecn,
+}
+
+impl player::Departed for Departed {
+    fn length(&self) -> u32 {
+        self.length
+    }
+
+    fn continues(&self, before: &Self) -> bool {
+        self.length > 0 && before.seq + u64::from(before.length) == self.seq
+    }
+
+    fn join(&mut self, next: Self) {
+        self.length += next.length;
+        self.flags = next.flags;
+    }
 }
 
 /// Why a segment of the script cannot be injected.

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_packet::{Ecn, Packet, Payload, Segment, SegmentFlags};
+use tailback_script::player::Left;
 use tailback_tcp::Transmitted;
 use tailback_units::SimTime;
 
@@ -18,6 +19,11 @@ use crate::sockets::SocketOptions;
 
 /// A script's time 0: well after the machine's, and a quarter into a jiffy, as packetdrill starts. [packetdrill]
 pub(crate) const START: SimTime = SimTime::from_nanos(10_000_250_000);
+/// Microseconds of the script at `time`.
+pub(crate) fn on_script(time: SimTime) -> i64 {
+    time.as_nanos().saturating_sub(START.as_nanos()) as i64 / 1_000
+}
+
 /// Steps of virtual time that one script may take: more means that a machine does not come to rest.
 const STEPS_MAX: u64 = 2_000_000;
 /// Room that an skb takes beside its payload; the send buffer counts it.
@@ -28,14 +34,6 @@ const SK_BUFF: u64 = 256;
 /// Segments the send buffer has room for at least.
 const INITIAL_WINDOW: u64 = 10;
 
-/// A packet that left the host.
-#[derive(Debug)]
-pub(crate) struct OnWire {
-    pub(crate) at: SimTime,
-    pub(crate) connection: usize,
-    pub(crate) departed: Departed,
-}
-
 /// Conversations, device, time.
 #[derive(Debug)]
 pub(crate) struct Kernel {
@@ -43,7 +41,7 @@ pub(crate) struct Kernel {
     pub(crate) now: SimTime,
     pub(crate) connections: Vec<Connection>,
     /// What has left and the script has not looked at.
-    pub(crate) wire: VecDeque<OnWire>,
+    pub(crate) wire: VecDeque<Left<Departed>>,
     /// `gso_size` of segments that arrive (`--mss`).
     pub(crate) gso_size: Option<u16>,
     /// What `fq` holds back.
@@ -220,7 +218,11 @@ impl Kernel {
             };
             self.wire.extend(cut.iter().filter_map(|packet| {
                 let Payload::Tcp(segment) = &packet.payload else { return None };
-                Some(OnWire { at: self.now, connection: index, departed: departed(segment, packet.ecn) })
+                Some(Left {
+                    at: on_script(self.now),
+                    conversation: index,
+                    departed: departed(segment, packet.ecn),
+                })
             }));
         }
     }
@@ -244,7 +246,7 @@ impl Kernel {
             ecn: Ecn::NotEct,
         };
         self.connections[index].phase = Phase::Reset;
-        self.wire.push_back(OnWire { at: self.now, connection: index, departed });
+        self.wire.push_back(Left { at: on_script(self.now), conversation: index, departed });
     }
 }
 

@@ -2,9 +2,9 @@
 //! [`Endpoint`](tailback_tcp::Endpoint), what leaves it is held against what the script expects, in virtual time.
 //!
 //! ```text
-//! text --lexer, parser--> script --runner--> report
+//! text --crates/script--> script, played on Machines (runner) --> report
 //!                            |
-//!              shell (commands set up the host) · kernel (sockets, system calls, the device)
+//!              shell (commands set up the host) · sockets (system calls) · kernel (conversations, the device)
 //!              connection (script numbers <-> stream offsets) · skbs (packets of several segments)
 //!              stamping (time stamps of what is sent)
 //! ```
@@ -16,73 +16,15 @@
 mod connection;
 mod host;
 mod kernel;
-mod lexer;
-mod notation;
-mod parser;
 mod runner;
-mod script;
 mod shell;
 mod skbs;
 mod sockets;
 mod stamping;
 
-use std::fmt;
-
+use tailback_script::script;
+pub use tailback_script::{Finding, LineNumber, Report, Snippet, Verdict};
 use tailback_tcp::{STACKS, Stack};
-
-/// A line of a script, counted from 1.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct LineNumber(pub u32);
-
-/// Something to tell of a line.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Finding {
-    /// Where.
-    pub line: LineNumber,
-    /// What.
-    pub message: String,
-}
-
-impl Finding {
-    fn new(line: LineNumber, message: &str) -> Self {
-        Finding { line, message: message.to_owned() }
-    }
-}
-
-/// How a script ended.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// Everything was as expected, as far as this crate can tell: the snippets are left to check.
-    Passed,
-    /// Something was not as expected.
-    Failed(Finding),
-    /// It uses what is not modelled.
-    Unsupported(Vec<Finding>),
-    /// It is not a script.
-    Malformed(Finding),
-}
-
-/// Code of a script, and what it may read.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Snippet {
-    /// The line it begins in.
-    pub line: LineNumber,
-    /// The text between `%{` and `}%`.
-    pub code: String,
-    /// `tcp_info` and constants by name.
-    pub variables: Vec<(&'static str, u64)>,
-}
-
-/// What came of a script.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Report {
-    /// How it ended.
-    pub verdict: Verdict,
-    /// The snippets that were reached, in order.
-    pub snippets: Vec<Snippet>,
-    /// Events of the script that were carried out.
-    pub events: usize,
-}
 
 /// How to run a script; its own option lines come second to these.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -106,14 +48,10 @@ pub struct UnknownStack {
 /// Runs the script `text`.
 pub fn drill(text: &str, options: &Options) -> Result<Report, UnknownStack> {
     let stack = stack(options.stack.as_deref())?;
-    let script = match parser::parse(text) {
-        Ok(script) => script,
-        Err(finding) => return Ok(Report::before_run(Verdict::Malformed(finding))),
-    };
-    if !script.unsupported.is_empty() {
-        return Ok(Report::before_run(Verdict::Unsupported(script.unsupported)));
-    }
-    Ok(runner::run(&script, stack, options.tolerance_usecs))
+    Ok(match tailback_script::read(text, options.tolerance_usecs) {
+        Ok((script, head)) => runner::run(&script, &head, stack),
+        Err(report) => report,
+    })
 }
 
 fn stack(name: Option<&str>) -> Result<Stack, UnknownStack> {
@@ -121,22 +59,4 @@ fn stack(name: Option<&str>) -> Result<Stack, UnknownStack> {
     let known = || STACKS.iter().map(|stack| stack.name).collect();
     let found = STACKS.iter().find(|stack| stack.name == name).copied();
     found.ok_or_else(|| UnknownStack { name: name.to_owned(), known: known() })
-}
-
-impl Report {
-    fn before_run(verdict: Verdict) -> Self {
-        Report { verdict, snippets: Vec::new(), events: 0 }
-    }
-}
-
-impl fmt::Display for LineNumber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.line, self.message)
-    }
 }

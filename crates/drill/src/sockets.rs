@@ -4,18 +4,20 @@
 //! would need beyond the machines is refused as unsupported.
 
 mod arguments;
-pub(crate) mod messages;
 mod options;
 mod polling;
 mod transfers;
 
 use std::collections::BTreeMap;
 
+use tailback_script::message::Message;
+pub(crate) use tailback_script::player::CallError;
+use tailback_script::player::RESULT_AS_NAMED;
+
 use crate::connection::Phase;
 use crate::kernel::{Ending, Kernel};
 use crate::script::Call;
 use crate::sockets::arguments::{Arguments, expect_value, shown};
-use crate::sockets::messages::Message;
 use crate::sockets::transfers::{go_on_reading, go_on_writing};
 
 /// What an application chose for a socket.
@@ -99,13 +101,6 @@ pub(crate) enum Waiting {
 pub(crate) enum Progress {
     Returned(Returned),
     Waits(Waiting),
-}
-
-/// Why a call was not carried out.
-#[derive(Debug)]
-pub(crate) enum CallError {
-    Unsupported(String),
-    Failed(String),
 }
 
 type Outcome = Result<Progress, CallError>;
@@ -318,9 +313,6 @@ impl Sockets {
         returned(0)
     }
 }
-
-/// A result that the script writes in names and that was found right.
-pub(crate) const RESULT_AS_NAMED: i64 = i64::MAX;
 
 /// The sending side ends: what was held back leaves, and a FIN.
 fn shut(index: usize, kernel: &mut Kernel) {

@@ -11,15 +11,8 @@
 
 use std::collections::VecDeque;
 
+use tailback_script::message::StampKind;
 use tailback_units::SimTime;
-
-/// What a stamp tells.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum StampKind {
-    Scheduled,
-    Sent,
-    Acknowledged,
-}
 
 /// One entry of the error queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

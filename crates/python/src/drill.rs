@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tailback_drill::{Finding, Options, Report, Snippet, Verdict};
+use tailback_drill::{Finding, Options, Report, Snippet};
 
 use crate::failure::guarded;
 
@@ -22,12 +22,7 @@ pub fn drill<'py>(
 }
 
 fn result<'py>(py: Python<'py>, report: Report) -> PyResult<Bound<'py, PyDict>> {
-    let (verdict, findings) = match report.verdict {
-        Verdict::Passed => ("passed", Vec::new()),
-        Verdict::Failed(finding) => ("failed", vec![finding]),
-        Verdict::Unsupported(findings) => ("unsupported", findings),
-        Verdict::Malformed(finding) => ("malformed", vec![finding]),
-    };
+    let (verdict, findings) = report.verdict.told();
     let dict = PyDict::new(py);
     dict.set_item("verdict", verdict)?;
     dict.set_item("findings", findings.into_iter().map(pair).collect::<Vec<_>>())?;

@@ -21,17 +21,18 @@ BELOW: dict[str, set[str]] = {
     "qdisc": {"units", "packet"},
     "wifi": {"units", "packet", "qdisc"},
     "tcp": {"units", "packet", "cc"},
-    "drill": {"units", "packet", "cc", "tcp"},
+    "script": set(),
+    "drill": {"units", "packet", "cc", "tcp", "script"},
     "world": {"units", "packet", "cc", "qdisc", "wifi", "tcp", "engine", "record"},
     "python": {"units", "packet", "cc", "qdisc", "wifi", "drill", "world"},
-    "agent": set(),
+    "agent": {"script"},
 }
 """What each crate may depend on, in its tests and benches too."""
 
 OF_TESTS = {"properties"}
 """What the tests of any crate may depend on, and nothing else may."""
 
-MACHINES = ("packet", "cc", "qdisc", "wifi", "tcp", "drill")
+MACHINES = ("packet", "cc", "qdisc", "wifi", "tcp", "script", "drill")
 """The crates that take the time and random draws as arguments."""
 
 FORBIDDEN_METHODS = {

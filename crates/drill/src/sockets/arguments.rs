@@ -1,5 +1,6 @@
 //! What a script writes between the brackets of a call.
 
+pub(super) use crate::script::shown;
 use crate::script::{Call, Value};
 use crate::sockets::CallError;
 
@@ -48,20 +49,6 @@ impl<'a> Arguments<'a> {
             Value::Integer(value) => Some(*value),
             _ => None,
         })
-    }
-}
-
-pub(super) fn shown(value: &Value) -> String {
-    match value {
-        Value::Anything => "...".to_owned(),
-        Value::Integer(number) => number.to_string(),
-        Value::Word(text) | Value::Text(text) => text.clone(),
-        Value::Union(parts) => parts.iter().map(shown).collect::<Vec<_>>().join("|"),
-        Value::List(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", ")),
-        Value::Structure(fields) => {
-            let field = |(name, value): &(String, Value)| format!("{name}={}", shown(value));
-            format!("{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(", "))
-        }
     }
 }
 

@@ -1,12 +1,12 @@
 //! Calls that write and read.
 
+use tailback_script::message::{Control, Message, Stamp};
 use tailback_units::Bytes;
 
 use crate::connection::{Connection, Phase};
-use crate::kernel::{Ending, Kernel};
+use crate::kernel::{Ending, Kernel, on_script};
 use crate::script::Value;
 use crate::sockets::arguments::{Arguments, TRANSFER_MAX};
-use crate::sockets::messages::{Control, Message};
 use crate::sockets::{CallError, Outcome, Progress, Returned, Sockets, Waiting, failed, unsupported};
 use crate::stamping::Stamping;
 
@@ -126,7 +126,7 @@ fn message(connection: &Connection) -> Message {
     // The FIN counts as one byte, so that the application comes for the end. [linux-6.12 tcp.c tcp_inq_hint]
     let unread = endpoint.readable_bytes().0 + u64::from(endpoint.at_end());
     let control = if connection.tells_unread { vec![Control::Unread(unread)] } else { Vec::new() };
-    Message { flags: &[], control }
+    Message { flags: Vec::new(), control }
 }
 
 /// The oldest entry of the error queue. [linux-6.12 ip_sockglue.c ip_recv_error]
@@ -137,7 +137,11 @@ fn read_error_queue(stamping: &mut Stamping, most: u64) -> Outcome {
     let Some(report) = stamping.take() else { return failed("EAGAIN") };
     let flags: &[&str] =
         if stamping.flags.stamp_only { &["MSG_ERRQUEUE"] } else { &["MSG_ERRQUEUE", "MSG_TRUNC"] };
-    let stamp = Control::Stamp(report);
-    let control = if stamping.flags.times { vec![Control::StampedAt(report.at), stamp] } else { vec![stamp] };
-    Ok(Progress::Returned(Returned::message(0, Message { flags, control })))
+    let stamp = Control::Stamp(Stamp { kind: report.kind, key: report.key });
+    let control = if stamping.flags.times {
+        vec![Control::StampedAt(on_script(report.at)), stamp]
+    } else {
+        vec![stamp]
+    };
+    Ok(Progress::Returned(Returned::message(0, Message { flags: flags.to_vec(), control })))
 }

@@ -18,7 +18,7 @@ use crate::script::{Action, EcnSpec, Event, OptionLine, OptionsSpec, Script, Tim
 use crate::{Finding, LineNumber};
 
 /// Reads a script.
-pub(crate) fn parse(text: &str) -> Result<Script, Finding> {
+pub fn parse(text: &str) -> Result<Script, Finding> {
     let mut parser = Parser { tokens: tokens(text)?, next: 0, depth: 0 };
     let mut script = Script { options: parser.options(), ..Script::default() };
     while let Some(token) = parser.peek() {

@@ -1,37 +1,54 @@
 //! What `recvmsg` gives beside data: flags and control messages, held against what the script has there.
 //! [packetdrill]
 
-use tailback_units::SimTime;
-
-use crate::kernel::START;
-use crate::script::{Call, Value};
-use crate::sockets::arguments::shown;
-use crate::stamping::{Report, StampKind};
+use crate::script::{Call, Value, shown};
 
 /// What came with the data.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Message {
-    pub(crate) flags: &'static [&'static str],
-    pub(crate) control: Vec<Control>,
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Message {
+    /// `msg_flags`, by name.
+    pub flags: Vec<&'static str>,
+    /// Control messages, in order.
+    pub control: Vec<Control>,
 }
 
 /// A control message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Control {
+pub enum Control {
     /// `TCP_CM_INQ`: bytes that are still to be read.
     Unread(u64),
-    /// `SCM_TIMESTAMPING`: when.
-    StampedAt(SimTime),
+    /// `SCM_TIMESTAMPING`: when, microseconds since the start of the script.
+    StampedAt(i64),
     /// `IP_RECVERR`: which stamp it is.
-    Stamp(Report),
+    Stamp(Stamp),
+}
+
+/// An entry of the error queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stamp {
+    /// What it tells.
+    pub kind: StampKind,
+    /// Of which byte.
+    pub key: u32,
+}
+
+/// What a stamp tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StampKind {
+    /// The packet entered the discipline.
+    Scheduled,
+    /// The device has it.
+    Sent,
+    /// Its last byte is acknowledged.
+    Acknowledged,
 }
 
 /// What differs between the message header that the script expects and what came; `None` if nothing does.
-pub(crate) fn difference(call: &Call, message: &Message, tolerance_usecs: u64) -> Option<String> {
+pub fn difference(call: &Call, message: &Message, tolerance_usecs: u64) -> Option<String> {
     let Some(Value::Structure(fields)) = call.arguments.get(1) else { return None };
     let field = |wanted: &str| fields.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
     if let Some(wanted) = field("msg_flags")
-        && !same_flags(wanted, message.flags)
+        && !same_flags(wanted, &message.flags)
     {
         let got = if message.flags.is_empty() { "0".to_owned() } else { message.flags.join("|") };
         return Some(format!("msg_flags: expected {}, got {got}", shown(wanted)));
@@ -86,18 +103,14 @@ impl Control {
     fn shown(&self) -> String {
         match self {
             Control::Unread(bytes) => format!("{{TCP_CM_INQ, {bytes}}}"),
-            Control::StampedAt(at) => format!("{{SCM_TIMESTAMPING, {} us}}", since_start_usecs(*at)),
+            Control::StampedAt(at) => format!("{{SCM_TIMESTAMPING, {} us}}", at),
             Control::Stamp(report) => format!("{{{}, ee_data={}}}", report.kind.name(), report.key),
         }
     }
 }
 
-fn since_start_usecs(at: SimTime) -> u64 {
-    at.since(START).as_micros()
-}
-
 /// `{scm_sec=0, scm_nsec=20000000}` since the start of the script.
-fn is_time(wanted: &Value, at: SimTime, tolerance_usecs: u64) -> bool {
+fn is_time(wanted: &Value, at: i64, tolerance_usecs: u64) -> bool {
     let Value::Structure(fields) = wanted else { return *wanted == Value::Anything };
     let number = |name: &str| {
         fields.iter().find_map(|(known, value)| match value {
@@ -107,11 +120,11 @@ fn is_time(wanted: &Value, at: SimTime, tolerance_usecs: u64) -> bool {
     };
     let (Some(seconds), Some(nanos)) = (number("scm_sec"), number("scm_nsec")) else { return false };
     let wanted = seconds.checked_mul(1_000_000).and_then(|micros| micros.checked_add(nanos / 1_000));
-    wanted.is_some_and(|wanted| wanted.abs_diff(since_start_usecs(at) as i64) <= tolerance_usecs)
+    wanted.is_some_and(|wanted| wanted.abs_diff(at) <= tolerance_usecs)
 }
 
 /// `struct sock_extended_err` of a stamp.
-fn is_report(wanted: &Value, report: &Report) -> bool {
+fn is_report(wanted: &Value, report: &Stamp) -> bool {
     let Value::Structure(fields) = wanted else { return *wanted == Value::Anything };
     fields.iter().all(|(name, value)| {
         *value == Value::Anything

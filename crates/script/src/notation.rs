@@ -68,7 +68,7 @@ fn ecn_word(ecn: EcnSpec) -> Option<&'static str> {
 
 /// The first field in which `actual` is not what `expected` says; `None` if it is. Of timestamps only the presence
 /// counts: a script's clock is its own. [packetdrill]
-pub(crate) fn difference(expected: &SegmentSpec, actual: &SegmentSpec) -> Option<String> {
+pub fn difference(expected: &SegmentSpec, actual: &SegmentSpec) -> Option<String> {
     let field = |name: &str, expected: &dyn fmt::Display, actual: &dyn fmt::Display| {
         Some(format!("{name}: expected {expected}, got {actual}"))
     };

@@ -1,0 +1,465 @@
+//! Plays a script: one event after the other, each at its time.
+//!
+//! ```text
+//! arrives, call, command, code:  time passes until the event's time, then it happens
+//! leaves:                        time passes until as much has left as the script expects; then it is compared
+//! relative times count from the event before, as it really happened
+//! ```
+//! Between two arrivals relative times count from the scripted time of the first, as packetdrill anchors them; in
+//! virtual time that is the same. What leaves and is expected nowhere is found when the next expected segment is
+//! compared, as in packetdrill. Times are microseconds since the start of the script. [packetdrill]
+
+use std::collections::VecDeque;
+
+use crate::head::{Pace, Packets};
+use crate::message::{self, Message};
+use crate::notation::difference;
+use crate::script::{Action, Call, Event, Script, SegmentSpec, Time, Value};
+use crate::{Finding, LineNumber, Report, Snippet, Verdict};
+
+/// How long a script waits for a segment at most.
+const PATIENCE: i64 = 3_600_000_000;
+
+/// What a script is played against: sockets to call, a device to inject into and to listen on, a clock.
+pub trait Stage {
+    /// A segment as the stage has it; only the script's next expectation says how its numbers are to be read.
+    type Departed: Departed;
+
+    /// The time.
+    fn now(&self) -> i64;
+
+    /// Time passes until `end`, or until there may be something of what is watched for. Fails if it cannot pass.
+    fn pass_until(&mut self, end: i64, watch: Watch) -> Result<(), String>;
+
+    /// What has left and the player has not looked at.
+    fn wire(&mut self) -> &mut VecDeque<Left<Self::Departed>>;
+
+    /// The script expects `departed` to be `spec`: it may name initial sequence numbers and timestamps.
+    fn expected(&mut self, conversation: usize, spec: &SegmentSpec, departed: &Self::Departed);
+
+    /// The segment in the script's numbers.
+    fn in_script(&self, conversation: usize, departed: &Self::Departed) -> SegmentSpec;
+
+    /// A segment arrives. Fails with the reason if that is not supported.
+    fn arrives(&mut self, spec: &SegmentSpec) -> Result<(), String>;
+
+    /// A call begins; `None` if it waits.
+    fn call(&mut self, call: &Call) -> Result<Option<Returned>, CallError>;
+
+    /// The call that waits, if it has returned meanwhile.
+    fn go_on(&mut self) -> Result<Option<Returned>, CallError>;
+
+    /// The script's number of the descriptor that was just opened.
+    fn name(&mut self, number: i64);
+
+    /// A command sets the host up; returns how long it sleeps. Fails with the reason if that is not supported.
+    fn execute(&mut self, command: &str) -> Result<i64, String>;
+
+    /// What code may read now. Fails with the reason if there is nothing to read.
+    fn readings(&mut self) -> Result<Vec<(&'static str, u64)>, String>;
+}
+
+/// What ends the passing of time early.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Watch {
+    /// The call that waits may have returned.
+    Call,
+    /// That, or a segment has left.
+    CallAndWire,
+}
+
+/// A segment that left.
+pub trait Departed {
+    /// Bytes of payload.
+    fn length(&self) -> u32;
+
+    /// Whether it is data that follows `before`.
+    fn continues(&self, before: &Self) -> bool;
+
+    /// Joins `next`, which continues it: the flags are those of the last.
+    fn join(&mut self, next: Self);
+}
+
+/// A segment that left, where and when.
+#[derive(Debug)]
+pub struct Left<D> {
+    /// When.
+    pub at: i64,
+    /// The conversation it belongs to.
+    pub conversation: usize,
+    /// What.
+    pub departed: D,
+}
+
+/// What a call returned.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Returned {
+    /// The result.
+    pub value: i64,
+    /// The error, by name.
+    pub errno: Option<&'static str>,
+    /// It opened a descriptor, whose number the script chooses.
+    pub opens: bool,
+    /// What came with the data of a `recvmsg`.
+    pub message: Option<Message>,
+}
+
+/// A result that the script writes in names and that was found right.
+pub const RESULT_AS_NAMED: i64 = i64::MAX;
+
+/// Why a call was not carried out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CallError {
+    /// It is not supported.
+    Unsupported(String),
+    /// It gave something else than the script says, or cannot be made.
+    Failed(String),
+}
+
+/// Plays `script` on `stage`.
+pub fn play<S: Stage>(script: &Script, pace: Pace, stage: &mut S) -> Report {
+    let mut player = Player { stage, blocked: None, pace, last: 0, snippets: Vec::new() };
+    let mut events = 0;
+    let verdict = player.all(&script.events, &mut events);
+    Report { verdict, snippets: player.snippets, events }
+}
+
+/// A call that waits while the script goes on.
+#[derive(Clone, Debug)]
+struct Blocked {
+    line: LineNumber,
+    call: Call,
+    /// When the script expects it to return.
+    ends_at: i64,
+}
+
+struct Player<'a, S> {
+    stage: &'a mut S,
+    blocked: Option<Blocked>,
+    pace: Pace,
+    /// When the event before was to happen.
+    last: i64,
+    snippets: Vec<Snippet>,
+}
+
+/// Why a script did not go on.
+enum Stop {
+    Failed(Finding),
+    Unsupported(Finding),
+}
+
+impl Stop {
+    fn failed(line: LineNumber, message: impl Into<String>) -> Self {
+        Stop::Failed(Finding { line, message: message.into() })
+    }
+
+    fn unsupported(line: LineNumber, message: impl Into<String>) -> Self {
+        Stop::Unsupported(Finding { line, message: message.into() })
+    }
+
+    fn of_call(line: LineNumber, error: CallError) -> Self {
+        match error {
+            CallError::Unsupported(why) => Stop::unsupported(line, why),
+            CallError::Failed(why) => Stop::failed(line, why),
+        }
+    }
+}
+
+type Done<T = ()> = Result<T, Stop>;
+
+/// A time or range of a segment that leaves; `None` = whenever.
+type Expected = Option<(i64, i64)>;
+
+impl<S: Stage> Player<'_, S> {
+    fn all(&mut self, events: &[Event], done: &mut usize) -> Verdict {
+        for event in events {
+            match self.one(event) {
+                Ok(()) => *done += 1,
+                Err(Stop::Failed(finding)) => return Verdict::Failed(finding),
+                Err(Stop::Unsupported(finding)) => return Verdict::Unsupported(vec![finding]),
+            }
+        }
+        match self.await_blocked() {
+            Ok(()) => Verdict::Passed,
+            Err(Stop::Failed(finding)) => Verdict::Failed(finding),
+            Err(Stop::Unsupported(finding)) => Verdict::Unsupported(vec![finding]),
+        }
+    }
+
+    fn one(&mut self, event: &Event) -> Done {
+        let line = event.line;
+        if let Action::Leaves(spec) = &event.action {
+            let expected = self.expected(event.time);
+            return self.leaves(line, spec, expected);
+        }
+        let at = self.expected(event.time).map_or(self.stage.now(), |(from, _)| from);
+        self.wait_until(line, at)?;
+        match &event.action {
+            Action::Arrives(spec) => self.stage.arrives(spec).map_err(|why| Stop::unsupported(line, why))?,
+            Action::Call(call) => self.call(line, call, event.time)?,
+            Action::Command(command) => self.command(line, command)?,
+            Action::Code(code) => self.code(line, code)?,
+            Action::Leaves(_) => {}
+        }
+        self.look_at_blocked()
+    }
+}
+
+/// Time.
+impl<S: Stage> Player<'_, S> {
+    fn expected(&self, time: Time) -> Expected {
+        let now = self.stage.now();
+        match time {
+            Time::Any => None,
+            Time::Absolute(at) => Some((at, at)),
+            Time::Relative(after) => Some((now + after, now + after)),
+            Time::AbsoluteRange(from, to) => Some((from, to)),
+            Time::RelativeRange(from, to) => Some((now + from, now + to)),
+        }
+    }
+
+    /// Time passes; a call that waits may return meanwhile.
+    fn wait_until(&mut self, line: LineNumber, at: i64) -> Done {
+        let now = self.stage.now();
+        self.check_time(line, "the event", Some((at, at)), now.max(at))?;
+        while self.stage.now() < at {
+            self.stage.pass_until(at, Watch::Call).map_err(|why| Stop::failed(line, why))?;
+            self.look_at_blocked()?;
+        }
+        self.last = at;
+        Ok(())
+    }
+
+    fn check_time(&self, line: LineNumber, what: &str, expected: Expected, actual: i64) -> Done {
+        let Some((from, to)) = expected else { return Ok(()) };
+        let share = (from - self.last).max(0) as u64 * self.pace.percent / 100;
+        let tolerance = self.pace.tolerance.max(share) as i64;
+        if (from - tolerance..=to + tolerance).contains(&actual) {
+            return Ok(());
+        }
+        let when = if from == to { seconds(from) } else { format!("{}~{}", seconds(from), seconds(to)) };
+        let (actual, tolerance) = (seconds(actual), seconds(tolerance));
+        Err(Stop::failed(
+            line,
+            format!(
+                "timing error: expected {what} at {when} sec but happened at {actual} sec; tolerance {tolerance} sec"
+            ),
+        ))
+    }
+}
+
+fn seconds(micros: i64) -> String {
+    format!(
+        "{}{}.{:06}",
+        if micros < 0 { "-" } else { "" },
+        micros.abs() / 1_000_000,
+        micros.abs() % 1_000_000
+    )
+}
+
+/// Segments.
+impl<S: Stage> Player<'_, S> {
+    /// Waits for a segment, joins those that follow until they are as long as the script's, and compares.
+    fn leaves(&mut self, line: LineNumber, spec: &SegmentSpec, expected: Expected) -> Done {
+        let told = format!("nothing left; expected {spec}");
+        let mut joined = self.next_departed(line, expected, &told)?;
+        while joined.departed.length() < spec.length && self.pace.packets == Packets::Joined {
+            let more =
+                format!("only {} of {} bytes left; expected {spec}", joined.departed.length(), spec.length);
+            let conversation = joined.conversation;
+            let before = &joined.departed;
+            let follows = self
+                .stage
+                .wire()
+                .front()
+                .map(|next| next.conversation == conversation && next.departed.continues(before));
+            if follows == Some(false) {
+                break;
+            }
+            let next = self.next_departed(line, expected, &more)?;
+            joined.departed.join(next.departed);
+        }
+        self.compare(line, spec, &joined)?;
+        self.check_time(line, "outbound packet", expected, joined.at)
+            .map_err(|stop| self.with_dump(stop, spec, &joined))?;
+        self.last = joined.at;
+        Ok(())
+    }
+
+    fn next_departed(&mut self, line: LineNumber, expected: Expected, told: &str) -> Done<Left<S::Departed>> {
+        let latest = expected.map_or(0, |(_, to)| to.max(0));
+        let end = self.stage.now().max(latest) + PATIENCE;
+        while self.stage.wire().is_empty() && self.stage.now() < end {
+            let passed = self.stage.pass_until(end, Watch::CallAndWire);
+            passed.map_err(|why| Stop::failed(line, why))?;
+            self.look_at_blocked()?;
+        }
+        self.stage.wire().pop_front().ok_or_else(|| Stop::failed(line, told))
+    }
+
+    fn compare(&mut self, line: LineNumber, spec: &SegmentSpec, joined: &Left<S::Departed>) -> Done {
+        self.stage.expected(joined.conversation, spec, &joined.departed);
+        let actual = self.stage.in_script(joined.conversation, &joined.departed);
+        match difference(spec, &actual) {
+            None => Ok(()),
+            Some(field) => {
+                let message = format!("error handling packet: {field}");
+                Err(self.with_dump(Stop::failed(line, message), spec, joined))
+            }
+        }
+    }
+
+    fn with_dump(&self, stop: Stop, spec: &SegmentSpec, joined: &Left<S::Departed>) -> Stop {
+        let Stop::Failed(mut finding) = stop else { return stop };
+        let actual = self.stage.in_script(joined.conversation, &joined.departed);
+        let at = seconds(joined.at);
+        finding.message += &format!("\nscript packet: {spec}\nactual packet: {actual} at {at}");
+        Stop::Failed(finding)
+    }
+}
+
+/// Calls.
+impl<S: Stage> Player<'_, S> {
+    fn call(&mut self, line: LineNumber, call: &Call, time: Time) -> Done {
+        self.await_blocked()?;
+        let begun = self.stage.now();
+        let returned = self.stage.call(call).map_err(|error| Stop::of_call(line, error))?;
+        match (returned, call.returns_at) {
+            (Some(returned), None) => self.returned(line, call, returned),
+            (Some(returned), Some(end)) => {
+                let end = end_of(end, time, begun);
+                self.check_time(line, "system call return", Some((end, end)), begun)?;
+                self.returned(line, call, returned)
+            }
+            (None, Some(end)) => {
+                let ends_at = end_of(end, time, begun);
+                self.blocked = Some(Blocked { line, call: call.clone(), ends_at });
+                Ok(())
+            }
+            (None, None) => {
+                // packetdrill itself stands still in such a call, and nothing arrives meanwhile.
+                self.blocked = Some(Blocked { line, call: call.clone(), ends_at: begun });
+                self.await_blocked()
+            }
+        }
+    }
+
+    /// A call that waits tries again after something has happened.
+    fn look_at_blocked(&mut self) -> Done {
+        let Some(blocked) = self.blocked.take() else { return Ok(()) };
+        let line = blocked.line;
+        match self.stage.go_on().map_err(|error| Stop::of_call(line, error))? {
+            None => {
+                self.blocked = Some(blocked);
+                Ok(())
+            }
+            Some(returned) => {
+                let end = blocked.ends_at;
+                self.check_time(line, "system call return", Some((end, end)), self.stage.now())?;
+                self.returned(line, &blocked.call, returned)
+            }
+        }
+    }
+
+    /// Nothing else happens until the call that waits has returned.
+    fn await_blocked(&mut self) -> Done {
+        while let Some(blocked) = &self.blocked {
+            let latest = blocked.ends_at + self.pace.tolerance as i64 + 1;
+            let (name, begun) = (blocked.call.name.clone(), blocked.line);
+            if self.stage.now() > latest {
+                return Err(Stop::failed(
+                    begun,
+                    format!("the system call {name} has not returned at {}", seconds(self.stage.now())),
+                ));
+            }
+            let end = latest.max(self.stage.now() + 1);
+            self.stage.pass_until(end, Watch::Call).map_err(|why| Stop::failed(begun, why))?;
+            self.look_at_blocked()?;
+        }
+        Ok(())
+    }
+
+    fn returned(&mut self, line: LineNumber, call: &Call, returned: Returned) -> Done {
+        let name = &call.name;
+        let wanted = match &call.result {
+            Value::Integer(wanted) => *wanted,
+            _ if returned.value == RESULT_AS_NAMED => return Ok(()),
+            other => return Err(Stop::failed(line, format!("{name}: the result {other:?} is not a number"))),
+        };
+        if returned.opens && wanted >= 0 {
+            self.stage.name(wanted);
+            return Ok(());
+        }
+        let told = |value: i64, errno: Option<&str>| match errno {
+            Some(errno) => format!("{value} {errno}"),
+            None => value.to_string(),
+        };
+        let errno = call.errno.as_deref();
+        if wanted == returned.value && errno.is_none_or(|errno| Some(errno) == returned.errno) {
+            return self.received(line, call, &returned);
+        }
+        let (wanted, got) = (told(wanted, errno), told(returned.value, returned.errno));
+        Err(Stop::failed(
+            line,
+            format!("runtime error in {name} call: expected result {wanted} but got {got}"),
+        ))
+    }
+
+    /// What a `recvmsg` got beside data is as the script has it.
+    fn received(&self, line: LineNumber, call: &Call, returned: &Returned) -> Done {
+        let got = returned.message.as_ref().filter(|_| call.name == "recvmsg");
+        match got.and_then(|got| message::difference(call, got, self.pace.tolerance)) {
+            Some(told) => Err(Stop::failed(line, format!("bad message header of {}: {told}", call.name))),
+            None => Ok(()),
+        }
+    }
+
+    fn command(&mut self, line: LineNumber, command: &str) -> Done {
+        let slept = self.stage.execute(command).map_err(|why| Stop::unsupported(line, why))?;
+        if slept > 0 {
+            self.wait_until(line, self.stage.now() + slept)?;
+        }
+        Ok(())
+    }
+
+    fn code(&mut self, line: LineNumber, code: &str) -> Done {
+        let variables = self.stage.readings().map_err(|why| Stop::failed(line, why))?;
+        let variables = SYMBOLS.iter().copied().chain(variables).collect();
+        self.snippets.push(Snippet { line, code: code.to_owned(), variables });
+        Ok(())
+    }
+}
+
+fn end_of(end: i64, time: Time, begun: i64) -> i64 {
+    if matches!(time, Time::Relative(_)) {
+        // The end counts from the event before, like the beginning.
+        let Time::Relative(after) = time else { return end };
+        return begun - after + end;
+    }
+    end
+}
+
+/// Symbols that scripts compare with. [linux-6.12 tcp.h]
+pub const SYMBOLS: &[(&str, u64)] = &[
+    ("TCP_ESTABLISHED", 1),
+    ("TCP_SYN_SENT", 2),
+    ("TCP_SYN_RECV", 3),
+    ("TCP_FIN_WAIT1", 4),
+    ("TCP_FIN_WAIT2", 5),
+    ("TCP_TIME_WAIT", 6),
+    ("TCP_CLOSE", 7),
+    ("TCP_CLOSE_WAIT", 8),
+    ("TCP_LAST_ACK", 9),
+    ("TCP_LISTEN", 10),
+    ("TCP_CLOSING", 11),
+    ("TCP_CA_Open", 0),
+    ("TCP_CA_Disorder", 1),
+    ("TCP_CA_CWR", 2),
+    ("TCP_CA_Recovery", 3),
+    ("TCP_CA_Loss", 4),
+    ("TCPI_OPT_TIMESTAMPS", 1),
+    ("TCPI_OPT_SACK", 2),
+    ("TCPI_OPT_WSCALE", 4),
+    ("TCPI_OPT_ECN", 8),
+    ("TCPI_OPT_SYN_DATA", 32),
+];
