@@ -83,7 +83,8 @@ properties-rust: $(VENV)/.python
 	$(BIN)/python scripts/properties.py $(TIMES)
 
 properties-python: $(VENV)/.tools $(VENV)/.package
-	$(BIN)/python -m pytest --quiet --numprocesses auto -m hypothesis --times $(TIMES) --durations 0 --durations-min 0
+	$(BIN)/python -m pytest --quiet --numprocesses auto --maxschedchunk 1 -m hypothesis --times $(TIMES) \
+	    --durations 0 --durations-min 0
 
 golden: $(VENV)/.package ## write the golden tables anew; look at the difference before you commit it
 	$(BIN)/python tests/python/golden_tables.py
