@@ -2,14 +2,26 @@
 
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from tailback.cli import failures, kernel, testbeds
+from tailback.cli import failures, interrupts, kernel, testbeds
+
+
+
+class _Commands(TyperGroup):
+    """Tells of Ctrl-C before `click` does, which says nothing."""
+
+    def invoke(self, ctx: typer.Context) -> Any:
+        with interrupts.told():
+            return super().invoke(ctx)
+
 
 app = typer.Typer(
     name="tailback",
+    cls=_Commands,
     help="One TCP experiment, described in Linux's words: run it, look at it, draw it.",
     no_args_is_help=True,
     add_completion=False,

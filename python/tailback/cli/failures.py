@@ -6,8 +6,9 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
-INTERRUPTED = 130
-"""128 + SIGINT, as shells have it."""
+from tailback.cli import interrupts
+
+GOES_ON = "complete runs are kept; the same command goes on from there"
 
 
 class WrongInput(Exception):
@@ -41,12 +42,9 @@ def reported() -> Iterator[None]:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Ends the program with a message on Ctrl-C."""
-    try:
+    """What runs experiments: who interrupts it is told that nothing is lost."""
+    with interrupts.hinted(GOES_ON):
         yield
-    except KeyboardInterrupt:
-        print("interrupted\n  hint: complete runs are kept; the same command goes on from there", file=sys.stderr)
-        sys.exit(INTERRUPTED)
 
 
 def one_of(switches: Mapping[str, bool]) -> None:
