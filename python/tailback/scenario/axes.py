@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tailback.scenario import paths
 from tailback.scenario.document import NAMED, Node, at, put, without, words
@@ -79,15 +80,20 @@ class Refused(Exception):
 def lay(tree: Node, loc: Loc, patch: Node) -> Node:
     """The file with a patch at `loc`; a setting for all flows displaces those of single flows and hosts."""
     if len(loc) == 1 and loc[0] in FOR_ALL_FLOWS:
-        for place in _own_settings(tree, loc[0]):
-            tree = without(tree, place)
+        tree = _without_own_settings(tree, loc[0])
     return put(tree, loc, patch)
 
 
-def _own_settings(tree: Node, key: str | int) -> list[Loc]:
-    traffic, hosts = at(tree, ("traffic",)), at(tree, ("hosts",))
-    flows: list[Loc] = [("traffic", index, key) for index in range(len(traffic.items() if traffic else []))]
-    return [*flows, *(("hosts", host, key) for host in (hosts.entries() if hosts else {}))]
+def _without_own_settings(tree: Node, key: str | int) -> Node:
+    """The file without the settings of single flows and hosts."""
+    entries = dict(tree.entries())
+    traffic, hosts = entries.get("traffic"), entries.get("hosts")
+    if traffic is not None and traffic.items():
+        entries["traffic"] = replace(traffic, value=[without(flow, (key,)) for flow in traffic.items()])
+    if hosts is not None and hosts.entries():
+        own = {name: without(host, (key,)) for name, host in hosts.entries().items()}
+        entries["hosts"] = replace(hosts, value=own)
+    return replace(tree, value=entries)
 
 
 def target(name: str, tree: Node) -> Loc | None:
@@ -168,8 +174,8 @@ def _labelled(name: str, values: Node, *, by_name: bool, tree: Node) -> list[tup
         hint = f"{nearest_hint(name, known_names(tree))}; an axis of your own needs labels: {{A: {{cc: bbr}}, B: ...}}"
         raise _refused(name, values, f"`{name}` names no key and no variable", hint)
     labels = [_label(name, value) for value in values.items()]
-    for label in labels:
-        if labels.count(label) > 1:
+    for label, count in Counter(labels).items():
+        if count > 1:
             raise _refused(name, values, f"has the value `{label}` twice", "remove one of the two")
     return list(zip(labels, values.items(), strict=True))
 

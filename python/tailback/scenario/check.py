@@ -68,7 +68,7 @@ def _captured(keys: Keys, network: Network) -> Iterator[Problem]:
             hint = "leave `measure.pcap` or `ip` away: captures hold packets of IPv4"
             yield Problem(("traffic", place, "ip"), f"`{entry.ip}` is not captured", hint)
     for place, host in enumerate(keys.measure.pcap):
-        if host not in network.hosts:
+        if host not in network.places:
             hint = f"capture at one of {', '.join(network.hosts)}"
             yield Problem(("measure", "pcap", place), f"there is no host `{host}`", hint)
 
@@ -106,7 +106,7 @@ def _filters(loc: Loc, root: Algorithm, keys: Keys, network: Network) -> Iterato
 
 def _flow_names(keys: Keys, network: Network) -> list[str]:
     """Names of flows, and of those that stand for several."""
-    names = [name for flow in flows(keys, network.hosts[0]) for name in flow.names]
+    names = [name for flow in flows(keys) for name in flow.names]
     return list(dict.fromkeys([*names, *(name.rpartition(".")[0] for name in names if "." in name)]))
 
 
@@ -127,7 +127,7 @@ def _presets(keys: Keys) -> Iterator[Problem]:
 
 def _traffic(keys: Keys, network: Network) -> Iterator[Problem]:
     owners: dict[str, Loc] = {}
-    for flow in flows(keys, network.hosts[0]):
+    for flow in flows(keys):
         entry = keys.traffic[int(flow.loc[1])]
         key = "hosts" if isinstance(entry, Preset) else type(entry).__name__.lower()
         yield from _unknown_hosts((*flow.loc, key), flow.direction, network)
@@ -141,7 +141,7 @@ def _traffic(keys: Keys, network: Network) -> Iterator[Problem]:
 
 def _unknown_hosts(loc: Loc, ends: Direction, network: Network) -> Iterator[Problem]:
     for host in ends:
-        if host not in network.hosts:
+        if host not in network.places:
             yield Problem(loc, f"there is no host `{host}`", nearest_hint(host, network.hosts))
 
 
@@ -150,7 +150,7 @@ def _no_way(loc: Loc, ends: Direction, network: Network) -> Iterator[Problem]:
         if host in network.switches:
             yield Problem(loc, f"`{host}` is a switch, which sends nothing of its own", "name one of its hosts")
     for source, target in (ends, reversed(ends)) if network.routes else ():
-        if {source, target} <= set(network.hosts) and network.path(source, target) is None:
+        if source in network.places and target in network.places and network.path(source, target) is None:
             message = f"packets from `{source}` do not come to `{target}`: `routes` send them in a circle"
             yield Problem(loc, message, "change the `routes` on their way")
 
@@ -233,5 +233,5 @@ def _window_in_warmup(keys: Keys, measure: Measure, start: int) -> Iterator[Prob
 
 
 def _measured(keys: Keys) -> list[Flow]:
-    found = flows(keys, network_of(keys).hosts[0])
+    found = flows(keys)
     return [flow for flow in found if not isinstance(flow, Echo)] or found

@@ -32,7 +32,8 @@ from tailback.scenario.defaults import (
 )
 from tailback.scenario.hops import begins_on_air, network_of
 from tailback.scenario.paths import Loc
-from tailback.scenario.schema import Direction, Keys, Ping, Preset, Tcp, Udp, Wifi
+from tailback.scenario.remembered import remembered
+from tailback.scenario.schema import Direction, Keys, Ping, Preset, Tcp, Udp
 from tailback.scenario.tsq import small_queue
 from tailback.scenario.words import Algorithm
 
@@ -105,8 +106,10 @@ PLAIN_SOCKET: dict[str, int | None] = {
 """Options of a socket on which nothing was set."""
 
 
-def flows(keys: Keys, first_host: str) -> list[Flow]:
+@remembered
+def flows(keys: Keys) -> list[Flow]:
     """All traffic of an experiment, in the order of the file."""
+    first_host = network_of(keys).hosts[0]
     found: list[Flow] = []
     for index, entry in enumerate(keys.traffic):
         loc: Loc = ("traffic", index)
@@ -241,8 +244,7 @@ def offloads_of(keys: Keys, host: str) -> str:
 
 def _file_tsq(keys: Keys, direction: Direction) -> dict[str, str | int]:
     """The file's setting; without it that of the sender's device. [linux-6.12 sock.h sk_pacing_shift_update]"""
-    wired = not any(isinstance(link, Wifi) for link in keys.links)
-    if wired or "tsq" in keys.model_fields_set or not begins_on_air(network_of(keys), direction):
+    if "tsq" in keys.model_fields_set or not begins_on_air(network_of(keys), direction):
         return keys.tsq
     sender = (keys.hosts or {}).get(direction.source)
     stack = STACK if sender is None else sender.stack

@@ -12,6 +12,7 @@ from itertools import pairwise
 from tailback.scenario.defaults import MTU
 from tailback.scenario.network import Hop, Network, named_hosts
 from tailback.scenario.paths import Loc
+from tailback.scenario.remembered import remembered
 from tailback.scenario.schema import Direction, Keys, Lan, Link, Wifi, direction
 
 
@@ -35,6 +36,7 @@ class RouteHop:
     neighbour: str
 
 
+@remembered
 def network_of(keys: Keys) -> Network:
     """The graph of an experiment."""
     hops = tuple(_wired_hop(wire) for wire in wires(keys)) + tuple(_radio_hops(keys))
@@ -44,17 +46,20 @@ def network_of(keys: Keys) -> Network:
     return Network((*hosts, *switches), hops, frozenset(switches), routes)
 
 
+@remembered
 def wires(keys: Keys) -> list[Wire]:
     """The links of the file and those that its shared segments stand for, in order."""
     return [wire for index, entry in enumerate(keys.links) for wire in _wires(keys, index, entry)]
 
 
+@remembered
 def lan_names(keys: Keys) -> dict[int, str]:
     """The name of the switch of each shared segment, by its place in `links`."""
     places = [index for index, entry in enumerate(keys.links) if isinstance(entry, Lan)]
     return {place: _lan(keys, place).name or f"lan{number}" for number, place in enumerate(places, 1)}
 
 
+@remembered
 def route_hops(keys: Keys) -> list[RouteHop]:
     """Where the routes of the file send packets, host by host."""
     if not keys.routes:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from tailback.scenario.errors import nearest_hint
 from tailback.scenario.hops import lan_names, network_of, route_hops
@@ -16,11 +17,12 @@ WAYS = ("there", "back")
 
 def problems(keys: Keys) -> Iterator[Problem]:
     """Everything wrong with the links of an experiment that single values do not show."""
+    taken = Counter([*lan_names(keys).values(), *(keys.hosts or {})])
     for index, link in enumerate(keys.links):
         if isinstance(link, Link):
             yield from _link(("links", index), link, keys.duration)
         elif isinstance(link, Lan):
-            yield from _lan(("links", index), link, lan_names(keys)[index], keys)
+            yield from _lan(("links", index), link, lan_names(keys)[index], taken)
     yield from _routes(keys, network_of(keys))
 
 
@@ -58,14 +60,15 @@ def _changed_rate(loc: Loc, change: Change, link: Link) -> Iterator[Problem]:
             yield Problem(loc, f"the link has {what} on the way {WAYS[way]}", "give the link a `rate` from the start")
 
 
-def _lan(loc: Loc, lan: Lan, name: str, keys: Keys) -> Iterator[Problem]:
-    names = list(lan_names(keys).values())
-    if name in lan.lan or name in (keys.hosts or {}) or names.count(name) > 1:
+def _lan(loc: Loc, lan: Lan, name: str, taken: Mapping[str, int]) -> Iterator[Problem]:
+    if name in lan.lan or taken[name] > 1:
         message = f"`{name}` is the name of the switch of a segment and of something else"
         yield Problem((*loc, "name"), message, "give the segment another `name`")
+    named = set[str]()
     for place, host in enumerate(lan.lan):
-        if host in lan.lan[:place]:
+        if host in named:
             yield Problem((*loc, "lan", place), f"`{host}` is named twice", "name each host once")
+        named.add(host)
 
 
 def _routes(keys: Keys, network: Network) -> Iterator[Problem]:
@@ -80,7 +83,7 @@ def _routes(keys: Keys, network: Network) -> Iterator[Problem]:
 def _named_hosts(loc: Loc, arrow: str, via: list[str], network: Network) -> Iterator[Problem]:
     ends = direction(arrow)
     for host in (*ends, *via):
-        if host not in network.hosts:
+        if host not in network.places:
             yield Problem(loc, f"there is no host `{host}`", nearest_hint(host, network.hosts))
     way = [ends.source, *via, ends.target]
     if len(set(way)) < len(way):

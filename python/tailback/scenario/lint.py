@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from tailback.scenario.check import window_of
@@ -87,9 +88,10 @@ class _Case:
         self.keys: Keys = configuration.keys
         self.registry = registry
         self.network: Network = network_of(self.keys)
-        self.flows: list[Flow] = flows(self.keys, self.network.hosts[0])
+        self.flows: list[Flow] = flows(self.keys)
+        self.window = window_of(self.keys)
 
-    @property
+    @cached_property
     def bulk(self) -> list[Bulk]:
         return [flow for flow in self.flows if isinstance(flow, Bulk)]
 
@@ -100,8 +102,21 @@ class _Case:
     def through(self, device: str) -> list[Bulk]:
         """The TCP flows whose data passes a device."""
         ends = direction(device)
-        hop = (self.network.link(*ends), ends.source)
-        return [flow for flow in self.bulk if hop in self.network.links_on(*flow.direction)]
+        return self._by_hop.get((self.network.link(*ends), ends.source), [])
+
+    @cached_property
+    def _by_hop(self) -> dict[tuple[int | None, str], list[Bulk]]:
+        """TCP flows by each link on their way, with the host that sends into it."""
+        found: dict[tuple[int | None, str], list[Bulk]] = {}
+        for flow in self.bulk:
+            for hop in self.network.links_on(*flow.direction):
+                found.setdefault(hop, []).append(flow)
+        return found
+
+    @cached_property
+    def senders(self) -> frozenset[str]:
+        """Hosts that send TCP data."""
+        return frozenset(flow.direction.source for flow in self.bulk)
 
     def first_queue(self, flow: Flow) -> str | None:
         """The discipline that the sender's packets wait in, under its shapers, where the file gives one."""
@@ -164,7 +179,7 @@ def _long_burst(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
 
 def _netem_at_sender(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
     """A packet that netem delays is no longer charged to its socket. [linux-6.12 sch_netem.c skb_orphan_partial]"""
-    sends = any(flow.direction.source == direction(device).source for flow in case.bulk)
+    sends = direction(device).source in case.senders
     if sends and any(_delays(stage) for stage in _below(root)):
         text = "`netem` delays packets of a local sender: TCP Small Queues and the qdisc's feedback are void there"
         remedy = "give the link a `delay`, or put netem on another host"
@@ -267,7 +282,7 @@ def _short_trace(case: _Case, wire: Wire) -> Iterator[_Doubt]:
 
 
 def _late_change(case: _Case, wire: Wire) -> Iterator[_Doubt]:
-    _, stop = window_of(case.keys)
+    _, stop = case.window
     for number, change in enumerate(wire.link.schedule):
         if change.at >= stop:
             text = f"nothing is measured any more when this happens: the window ends at {time_word(stop)}"
@@ -276,7 +291,7 @@ def _late_change(case: _Case, wire: Wire) -> Iterator[_Doubt]:
 
 
 def _few_pings(case: _Case) -> Iterator[_Doubt]:
-    start, stop = window_of(case.keys)
+    start, stop = case.window
     for flow in case.flows:
         if isinstance(flow, Echo) and (stop - start) // flow.interval_ns < LEAST_PINGS:
             count = (stop - start) // flow.interval_ns
@@ -291,7 +306,7 @@ def _slow_start(case: _Case) -> Iterator[_Doubt]:
     first = min(flow.start_ns for flow in case.bulk)
     longest = max(case.round_trip(flow) for flow in case.bulk)
     over = first + max(SLOW_START_NS, SLOW_START_ROUND_TRIPS * longest)
-    start, _ = window_of(case.keys)
+    start, _ = case.window
     if start < over:
         text = f"the measurement window begins {time_word(start - first)} after the flows, within slow start"
         remedy = f"set `measure.warmup` to {time_word(over - first)} or more"

@@ -62,6 +62,11 @@ class Network:
         return tuple(hop.ends for hop in self.hops)
 
     @cached_property
+    def places(self) -> dict[str, int]:
+        """The number of each host."""
+        return {host: place for place, host in enumerate(self.hosts)}
+
+    @cached_property
     def links(self) -> dict[frozenset[str], int]:
         """Links by the pair of hosts they join."""
         return {frozenset(ends): index for index, ends in enumerate(self.ends)}
@@ -77,13 +82,21 @@ class Network:
 
     def path(self, source: str, target: str) -> list[str] | None:
         """The hosts on the way from one host to another, both included; None if there is no way."""
-        hosts = [source]
-        while hosts[-1] != target:
-            step = self.routes.get((hosts[-1], target)) or self._steps(hosts[-1]).get(target)
-            if step is None or step in hosts:
+        # A mapping for its order, and because hosts are looked up in it.
+        passed = {source: None}
+        host = source
+        while host != target:
+            step = self.routes.get((host, target)) or self._step(host, target)
+            if step is None or step in passed:
                 return None
-            hosts.append(step)
-        return hosts
+            passed[step] = None
+            host = step
+        return list(passed)
+
+    def _step(self, host: str, target: str) -> str | None:
+        """The neighbour by which `target` is reached. Where there is but one, who searches is that one."""
+        near = self.neighbours.get(host, [])
+        return near[0] if len(near) == 1 else self._steps(host).get(target)
 
     def _steps(self, host: str) -> dict[str, str]:
         """The neighbour by which each other host is reached from `host`."""
@@ -118,7 +131,7 @@ def problems(network: Network) -> Iterator[Problem]:
 
 def _wrong_ends(network: Network, hop: Hop) -> Iterator[Problem]:
     for place, host in zip(hop.end_places, hop.ends, strict=True):
-        if host not in network.hosts:
+        if host not in network.places:
             message = f"there is no host `{host}`"
             yield Problem(place, message, nearest_hint(host, network.hosts))
     if hop.ends[0] == hop.ends[1]:
@@ -138,12 +151,11 @@ def _twice(joined: dict[frozenset[str], Loc], hop: Hop) -> Iterator[Problem]:
 def _unreached(network: Network) -> Iterator[Problem]:
     first = network.hosts[0]
     reached = _first_steps(network.neighbours, first)
+    links = {host: hop.place for hop in reversed(network.hops) for host in hop.ends}
     for host in network.hosts:
         if host not in reached and host != first:
             message = f"no path of links leads from `{first}` to `{host}`"
-            loc: Loc = ("hosts", host)
-            if host in network.neighbours:
-                loc = next(hop.place for hop in network.hops if host in hop.ends)
+            loc: Loc = links.get(host, ("hosts", host))
             yield Problem(loc, message, "add a link that joins it to the others, or remove it")
 
 

@@ -43,7 +43,7 @@ def scenario(keys: Keys, title: str, seed: int) -> Scenario:
         **({"cells": cells} if (cells := _cells(keys, network)) else {}),
         "qdiscs": [_qdisc(device, root, network) for device, root in keys.qdiscs.items()],
         "traffic": [
-            connection for flow in flows(keys, network.hosts[0]) for connection in _connections(flow, network, seed)
+            connection for flow in flows(keys) for connection in _connections(flow, network, seed)
         ],
         "record": _record(keys, network),
         **({} if keys.kernel is None else {"kernel": keys.kernel}),
@@ -55,7 +55,7 @@ def directions(keys: Keys) -> dict[str, str]:
     first = network_of(keys).hosts[0]
     found = {
         name: way(flow.direction, first)
-        for flow in flows(keys, first)
+        for flow in flows(keys)
         if not isinstance(flow, Echo)
         for name in flow.names
     }
@@ -86,7 +86,7 @@ def _host(keys: Keys, name: str, network: Network) -> Scenario:
 def _link(link: Link, keys: Keys, network: Network, traces: Sequence[Trace]) -> Scenario:
     nics = [_nic(keys, host) for host in link.ends]
     found: Scenario = {
-        "ends": [network.hosts.index(end) for end in link.ends],
+        "ends": [network.places[end] for end in link.ends],
         "rate_bps": _one_if_equal(link.rate),
         "delay_ns": link.delay,
         "mtu": link.mtu,
@@ -156,7 +156,7 @@ def _trace(trace: Trace) -> Scenario:
 
 def _routes(network: Network) -> Iterator[Scenario]:
     for (host, target), neighbour in network.routes.items():
-        places = {"host": network.hosts.index(host), "to": network.hosts.index(target)}
+        places = {"host": network.places[host], "to": network.places[target]}
         yield {**places, "link": network.link(host, neighbour)}
 
 
@@ -166,11 +166,11 @@ def _cells(keys: Keys, network: Network) -> list[Scenario]:
 
 def _cell(cell: Wifi, network: Network) -> Scenario:
     return {
-        "access_point": network.hosts.index(cell.wifi.ap),
+        "access_point": network.places[cell.wifi.ap],
         "stations": [_station(cell, name, network) for name in cell.wifi.stations],
         "band": cell.band,
         "channel": cell.channel,
-        "hidden": [[network.hosts.index(name) for name in pair] for pair in cell.hidden],
+        "hidden": [[network.places[name] for name in pair] for pair in cell.hidden],
         "rts": cell.rts,
         "beacon_bps": cell.beacons,
         "access_point_edca": _edca(cell, wifi.ACCESS_POINT),
@@ -188,7 +188,7 @@ def _station(cell: Wifi, name: str, network: Network) -> Scenario:
     standard = wifi.STANDARDS[cell.standard]
     index = cell.mcs[name] if isinstance(cell.mcs, dict) else cell.mcs
     return {
-        "host": network.hosts.index(name),
+        "host": network.places[name],
         "mode": wifi.mode(standard, cell.width, index, cell.streams.of(name), cell.guard),
         "rate": cell.rate.of(name),
         "loss_ppm": cell.loss.of(name),
@@ -211,7 +211,7 @@ def _driver(algorithm: Algorithm) -> Scenario:
 def _qdisc(device: str, root: Algorithm, network: Network) -> Scenario:
     ends = direction(device)
     found = _discipline(root, network)
-    return {"host": network.hosts.index(ends.source), "link": network.link(*ends), "root": found}
+    return {"host": network.places[ends.source], "link": network.link(*ends), "root": found}
 
 
 def _discipline(algorithm: Algorithm, network: Network) -> Scenario:
@@ -235,7 +235,7 @@ def _fits(each: Filter, network: Network) -> Scenario | str:
         case "flow":
             return {"traffic": each.what}
         case "from" | "to":
-            return {each.fits: network.hosts.index(str(each.what))}
+            return {each.fits: network.places[str(each.what)]}
         case "dscp":
             return {"dscp": each.what}
     return "all"
@@ -247,8 +247,8 @@ def _connections(flow: Flow, network: Network, seed: int) -> list[Scenario]:
         {
             "kind": own["kind"],
             "name": name,
-            "from": network.hosts.index(flow.direction.source),
-            "to": network.hosts.index(flow.direction.target),
+            "from": network.places[flow.direction.source],
+            "to": network.places[flow.direction.target],
             "start_ns": flow.start_ns + start_offset(seed, name, flow.jitter_ns),
             "stop_ns": flow.stop_ns,
             **own,
@@ -274,5 +274,5 @@ def _own_keys(flow: Flow) -> Scenario:
 
 def _record(keys: Keys, network: Network) -> Scenario:
     measure = keys.measure
-    captured = {"pcap": sorted({network.hosts.index(host) for host in measure.pcap})} if measure.pcap else {}
+    captured = {"pcap": sorted({network.places[host] for host in measure.pcap})} if measure.pcap else {}
     return {"interval_ns": measure.interval, "tcp_info": measure.tcp_info, "events": defaults.EVENTS, **captured}

@@ -1,0 +1,30 @@
+"""What follows from the keys of a file, made once: checks, remarks and runs all ask for the same in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeVar
+
+from tailback.scenario.schema import Keys
+
+T = TypeVar("T")
+
+RECENT = 2
+"""Keys whose things are kept: a grid may have more configurations than memory has room for what follows from them."""
+
+
+def remembered(make: Callable[[Keys], T]) -> Callable[[Keys], T]:
+    """`make` for keys that never change. What it makes is shared: nobody may change it either."""
+    kept: list[tuple[Keys, T]] = []
+
+    @wraps(make)
+    def found(keys: Keys) -> T:
+        for known, made in list(kept):
+            if known is keys:
+                return made
+        made = make(keys)
+        kept[:] = [(keys, made), *kept[: RECENT - 1]]
+        return made
+
+    return found
