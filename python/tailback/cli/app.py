@@ -7,8 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from tailback.cli import failures, interrupts, kernel, testbeds
-
+from tailback.cli import console, failures, interrupts, kernel, testbeds
 
 
 class _Commands(TyperGroup):
@@ -71,7 +70,7 @@ def main() -> None:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(f"tailback {version('tailback')}")
+        console.line(f"tailback {version('tailback')}")
         raise typer.Exit
 
 

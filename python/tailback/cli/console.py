@@ -1,11 +1,40 @@
-"""The two streams a command prints to, a terminal or a pipe."""
+"""The two streams a command prints to, a terminal or a pipe.
+
+Everything a command prints goes through here: text is `plain.visible` and never markup, whoever wrote it.
+"""
 
 import sys
+from collections.abc import Iterable
+from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from tailback import plain
 
 PIPE_WIDTH = 1000
 """Columns of a table that is not printed to a terminal: nothing is cut or wrapped."""
+
+
+class _Plain(Console):
+    """A console on which only its own styles are escapes."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(markup=False, emoji=False, highlight=False, **settings)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=plain.visible(segment.text))
+
+
+def line(text: object) -> None:
+    """A line on stdout."""
+    print(plain.visible(str(text)))
+
+
+def error(text: object) -> None:
+    """What went wrong, on stderr."""
+    print(plain.visible(str(text)), file=sys.stderr)
 
 
 def emit(*parts: RenderableType) -> None:
@@ -21,12 +50,12 @@ def emit(*parts: RenderableType) -> None:
 
 def stdout() -> Console:
     """A terminal as it is; a pipe as wide as anything printed."""
-    return Console(highlight=False) if sys.stdout.isatty() else Console(width=PIPE_WIDTH, highlight=False)
+    return _Plain() if sys.stdout.isatty() else _Plain(width=PIPE_WIDTH)
 
 
 def stderr() -> Console:
     """Where everything goes that is not a result."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return _Plain(stderr=True, soft_wrap=True)
 
 
 def counted(count: int, noun: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tailback.cli.console import counted, emit, stderr
+from tailback.cli.console import counted, emit, line, stderr
 from tailback.drill import Report
 
 _WORDS = {"passed": "passed", "failed": "FAILED", "unsupported": "unsupported", "malformed": "not a script"}
@@ -11,11 +11,11 @@ _WORDS = {"passed": "passed", "failed": "FAILED", "unsupported": "unsupported", 
 def told(reports: Sequence[Report]) -> None:
     """The reports, and a sum if there are several."""
     for report in reports:
-        for line in report.printed:
-            print(line)
+        for printed in report.printed:
+            line(printed)
         emit(f"{_WORDS[report.verdict]}  {report.file}  ({counted(report.events, 'event')})")
         if report.findings:
-            stderr().print(str(report), markup=False)
+            stderr().print(str(report))
     if len(reports) > 1:
         found = [report.verdict for report in reports]
         sums = [f"{found.count(verdict)} {word}" for verdict, word in _WORDS.items() if verdict in found]

@@ -31,12 +31,12 @@ def reported() -> Iterator[None]:
     except Exception as error:
         if _is_of_stdout(error):
             _close_stdout()
-            print(f"cannot write the output: {error}\n  hint: free some space where it goes to", file=sys.stderr)
+            _told(f"cannot write the output: {error}\n  hint: free some space where it goes to")
             sys.exit(1)
         status = _status(error)
         if status is None:
             raise
-        print(error, file=sys.stderr)
+        _told(error)
         sys.exit(status)
 
 
@@ -62,6 +62,14 @@ def pairs(words: Sequence[str], option: str) -> dict[str, str]:
             raise WrongInput(f"{option}: `{word}` is not a pair\n  hint: write {option} cc=bbr")
         found[key.strip()] = value.strip()
     return found
+
+
+def _told(error: object) -> None:
+    # The console is heavy; a command that goes well may not need it.
+    from tailback import plain
+    from tailback.cli import console
+
+    console.error(plain.brief(str(error)))
 
 
 def _is_of_stdout(error: Exception) -> bool:

@@ -33,7 +33,7 @@ class _State:
 
 
 def arm() -> None:
-    """From now on Ctrl-C ends the program. Nothing is done where it is ignored, as in what a shell puts in the background."""
+    """From now on Ctrl-C ends the program; not where it is ignored, as in what a shell puts in the background."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return
     reading, writing = os.pipe()

@@ -43,8 +43,8 @@ class Board(Audience):
         self._began = time.monotonic()
         self._reused = self._failed = 0
         columns = (
-            TextColumn("{task.description}"), BarColumn(bar_width=40), TaskProgressColumn(), TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}"),
+            TextColumn("{task.description}", markup=False), BarColumn(bar_width=40), TaskProgressColumn(),
+            TimeElapsedColumn(), TextColumn("{task.fields[left]}", markup=False),
         )  # fmt: skip
         self._bar = Progress(*columns)
         self._task = self._bar.add_task("runs", total=1.0, left="")

@@ -16,11 +16,12 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from tailback import plain
 from tailback.analysis.repetitions import HEADLINE, Column, configurations
 from tailback.analysis.warmup import warming_up
 from tailback.cli import qdiscs
 from tailback.cli.catalogue import Explanation
-from tailback.cli.console import PIPE_WIDTH, counted, emit, stderr, stdout
+from tailback.cli.console import PIPE_WIDTH, counted, emit, line, stderr, stdout
 from tailback.papers import Row
 from tailback.results import Results
 from tailback.scenario import LintWarning
@@ -30,18 +31,18 @@ from tailback.sweep.preview import document as as_document
 
 def document(content: Mapping[str, Any]) -> None:
     """One JSON document on stdout."""
-    print(json.dumps(content, indent=2, ensure_ascii=False))
+    line(plain.visible_json(json.dumps(content, indent=2, ensure_ascii=False)))
 
 
 def findings(found: Iterable[LintWarning]) -> None:
     """Likely mistakes and remarks, on stderr."""
     for finding in found:
-        stderr().print(str(finding), markup=False)
+        stderr().print(str(finding))
 
 
 def remark(text: str) -> None:
     """What is going on, on stderr."""
-    stderr().print(text, markup=False)
+    stderr().print(text)
 
 
 def warnings(found: Iterable[LintWarning]) -> None:
@@ -73,7 +74,11 @@ def progress() -> Iterator[_Bar | _Nobody]:
     if not sys.stderr.isatty():
         yield _Nobody()
         return
-    columns = (TextColumn("{task.description} {task.fields[done]}"), BarColumn(bar_width=40), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description} {task.fields[done]}", markup=False),
+        BarColumn(bar_width=40),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=stderr(), transient=True) as bar:
         yield _Bar(bar)
 
@@ -84,11 +89,11 @@ def carried(done: Carried, title: str) -> None:
     if rows:
         emit(_fitting(configurations(rows), title))
     reused = f", {done.reused} of them from before" if done.reused else ""
-    stderr().print(f"{counted(len(rows), 'complete run')}{reused}: {done.folder}", markup=False)
+    stderr().print(f"{counted(len(rows), 'complete run')}{reused}: {done.folder}")
     if done.wide:
         places = "; ".join(", ".join(axes.values()) for axes in done.wide[:MOST_NAMED]) or "the only configuration"
         more = f" and {len(done.wide) - MOST_NAMED} more" if len(done.wide) > MOST_NAMED else ""
-        stderr().print(f"intervals still too wide after all repetitions: {places}{more}", markup=False)
+        stderr().print(f"intervals still too wide after all repetitions: {places}{more}")
     _unsteady(done)
 
 
@@ -105,7 +110,6 @@ def _unsteady(done: Carried) -> None:
         stderr().print(
             f"warm-up: MSER-5 finds {len(late)} of {counted(len(complete), 'run')} unsteady after the window began, "
             f"up to {latest:g} s: see `steady_from_s` in their summaries",
-            markup=False,
         )
 
 
@@ -114,7 +118,7 @@ def standing(found: Results, done: Carried) -> None:
     of_these = {outcome.run.name for outcome in done.outcomes if outcome.status == "ok"}
     for run in found.runs:
         if run.name in of_these:
-            print(f"\n# {run.name}\n{qdiscs.text(run.qdiscs)}")
+            line(f"\n# {run.name}\n{qdiscs.text(run.qdiscs)}")
 
 
 def failed(done: Carried) -> None:
@@ -124,7 +128,7 @@ def failed(done: Carried) -> None:
         alike.setdefault((outcome.status, outcome.error), []).append(outcome.run.name)
     for (status, error), names_ in alike.items():
         others = f" and {len(names_) - 1} more" if len(names_) > 1 else ""
-        stderr().print(f"{status}: run {names_[0]}{others}: {error}", markup=False)
+        stderr().print(f"{status}: run {names_[0]}{others}: {error}")
 
 
 def scorecard(rows: Sequence[Row], line: str) -> None:
@@ -141,7 +145,7 @@ def scorecard(rows: Sequence[Row], line: str) -> None:
 def errors(found: Iterable[str]) -> None:
     """What went wrong, one line each, on stderr."""
     for error in found:
-        stderr().print(error, markup=False)
+        stderr().print(error)
 
 
 def ahead(found: Preview, *, as_json: bool) -> None:
@@ -190,7 +194,7 @@ def duration(seconds: float) -> str:
 
 def checked(file: Path, runs: int) -> None:
     """That a file is right."""
-    print(f"{file}: ok, {counted(runs, 'run')}")
+    line(f"{file}: ok, {counted(runs, 'run')}")
 
 
 def names(rows: Iterable[tuple[str, str]]) -> None:
@@ -211,7 +215,7 @@ def command() -> str:
 def paths(written: Iterable[Path]) -> None:
     """Paths, one per line."""
     for path in written:
-        print(path)
+        line(path)
 
 
 def explanations(found: Sequence[Explanation]) -> None:

@@ -91,7 +91,7 @@ def live_lines() -> Iterator[None]:
 
     class Shown(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            stderr().print(record.getMessage(), markup=False, highlight=False)
+            stderr().print(record.getMessage())
 
     live, shown = logging.getLogger("tailback.live"), Shown()
     live.setLevel(logging.INFO)
@@ -104,11 +104,13 @@ def live_lines() -> Iterator[None]:
 
 def commands(backend: "Ssh", experiment: "Experiment") -> None:
     """The commands of each configuration, machine by machine, as one would type them."""
+    from tailback.cli.console import line
+
     for labels, scenario in _configurations(experiment):
         if labels:
-            print(f"# == {', '.join(f'{axis}={value}' for axis, value in labels.items())}")
-        for line in _lines(backend.plan(scenario)):
-            print(line)
+            line(f"# == {', '.join(f'{axis}={value}' for axis, value in labels.items())}")
+        for words in _lines(backend.plan(scenario)):
+            line(words)
 
 
 def _lines(plan: "Plan") -> Iterator[str]:

@@ -27,7 +27,7 @@ def validated(done: Validated) -> None:
     """The cells of a validation, where each configuration parts, and the share within tolerance."""
     for refusal in done.left_out:
         where = ", ".join(refusal.axes.values()) or "this experiment"
-        stderr().print(f"left out, {refusal.backend} cannot run it: {where}: {refusal.reason}", markup=False)
+        stderr().print(f"left out, {refusal.backend} cannot run it: {where}: {refusal.reason}")
     if done.comparison is None:
         return
     judged = done.comparison.judged
@@ -39,7 +39,7 @@ def validated(done: Validated) -> None:
 def written(report: Path | None) -> None:
     """Where a report is, on stderr."""
     if report is not None:
-        stderr().print(f"report: {report}", markup=False)
+        stderr().print(f"report: {report}")
 
 
 def _differences(compared: Comparison, rows: pd.DataFrame) -> Table:
@@ -85,10 +85,10 @@ def _sides(compared: Comparison) -> None:
     """What the folders differ in and what was not compared, on stderr."""
     pairing = compared.pairing
     for axis, (there, here) in pairing.apart.items():
-        stderr().print(f"{axis}: {there or 'none'} in the reference, {here or 'none'} in the candidate", markup=False)
+        stderr().print(f"{axis}: {there or 'none'} in the reference, {here or 'none'} in the candidate")
     for side, runs in pairing.unpaired.items():
         if runs:
-            stderr().print(f"not compared: {counted(len(runs), 'run')} that only the {side} has", markup=False)
+            stderr().print(f"not compared: {counted(len(runs), 'run')} that only the {side} has")
     common = max(len(pairing.of(place)) for place in range(len(pairing.configurations)))
     if common == 1:
-        stderr().print("one repetition: no intervals; `--repeat 5` gives them", markup=False)
+        stderr().print("one repetition: no intervals; `--repeat 5` gives them")

@@ -61,6 +61,8 @@ STYLE: Any = {
     "hatch.linewidth": 0.7,
     "figure.dpi": 200,
     "savefig.dpi": 200,
+    # A label with a `$` is no formula.
+    "text.parse_math": False,
     # Text stays text in PDF and SVG; identifiers in SVG do not depend on the occasion.
     "pdf.fonttype": 42,
     "svg.fonttype": "none",
@@ -102,6 +104,7 @@ def scale(axes: Axes, values: Values, highest: float) -> None:
         axes.set_yscale("log")
         axes.set_ylim(lowest / 1.6, highest * 1.6)
         axes.yaxis.set_major_formatter(_plain_number)
+        axes.yaxis.set_minor_formatter(NullFormatter())
         axes.grid(True, which="minor", axis="y", linewidth=0.25)
         return
     axes.set_ylim(0, highest * 1.08 if highest > 0 else 1)

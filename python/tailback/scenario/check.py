@@ -96,7 +96,7 @@ def _filters(loc: Loc, root: Algorithm, keys: Keys, network: Network) -> Iterato
     for each in root.filters:
         known: Sequence[str] = network.hosts
         if each.fits == "flow":
-            known = _flow_names(keys, network)
+            known = _flow_names(keys)
         if each.fits in ("flow", "from", "to") and each.what not in known:
             noun = "flow" if each.fits == "flow" else "host"
             yield Problem(loc, f"there is no {noun} `{each.what}` for a filter", nearest_hint(str(each.what), known))
@@ -104,7 +104,7 @@ def _filters(loc: Loc, root: Algorithm, keys: Keys, network: Network) -> Iterato
         yield from _filters(loc, child, keys, network)
 
 
-def _flow_names(keys: Keys, network: Network) -> list[str]:
+def _flow_names(keys: Keys) -> list[str]:
     """Names of flows, and of those that stand for several."""
     names = [name for flow in flows(keys) for name in flow.names]
     return list(dict.fromkeys([*names, *(name.rpartition(".")[0] for name in names if "." in name)]))

@@ -9,8 +9,20 @@ Everything wrong with a file is collected and raised at once as one `ScenarioErr
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from tailback import plain
+
+LONGEST_PLACE = 200
+"""Characters of a place in a message; a key of the command line is part of it."""
+
+MOST_TOLD = 50
+"""Findings in the message of an error."""
+
+MOST_COMPARED = 200
+"""Names that an unknown word is compared with."""
 
 
 @dataclass(frozen=True, order=True)
@@ -21,7 +33,7 @@ class Where:
     line: int | None = None
 
     def __str__(self) -> str:
-        return self.file if self.line is None else f"{self.file}:{self.line}"
+        return plain.shortened(self.file, LONGEST_PLACE) if self.line is None else f"{self.file}:{self.line}"
 
 
 @dataclass(frozen=True)
@@ -34,8 +46,9 @@ class Finding:
     hint: str
 
     def __str__(self) -> str:
-        place = f"{self.where}: {self.path}" if self.path else str(self.where)
-        return f"{place}: {self.message}\n  hint: {self.hint}"
+        path = plain.shortened(self.path, LONGEST_PLACE)
+        place = f"{self.where}: {path}" if path else str(self.where)
+        return f"{place}: {plain.brief(self.message)}\n  hint: {plain.brief(self.hint)}"
 
 
 class ScenarioError(Exception):
@@ -44,7 +57,9 @@ class ScenarioError(Exception):
     def __init__(self, findings: Iterable[Finding]) -> None:
         unique = dict.fromkeys(findings)
         self.findings: tuple[Finding, ...] = tuple(sorted(unique, key=_place))
-        super().__init__("\n".join(str(finding) for finding in self.findings))
+        told = [str(finding) for finding in self.findings[:MOST_TOLD]]
+        more = len(self.findings) - len(told)
+        super().__init__("\n".join([*told, f"and {more} more of the kind"] if more else told))
 
 
 class WordError(ValueError):
@@ -58,10 +73,17 @@ class WordError(ValueError):
 
 def nearest_hint(word: str, known: Sequence[str]) -> str:
     """The remedy for an unknown word: the known word it most resembles, or all of them."""
-    close = difflib.get_close_matches(word, known, n=1)
+    close = difflib.get_close_matches(plain.shortened(word), _likely(word, known), n=1)
     if close:
         return f"did you mean `{close[0]}`?"
-    return f"there are: {', '.join(known)}" if known else "there are none"
+    return f"there are: {plain.listed(known)}" if known else "there are none"
+
+
+def _likely(word: str, known: Sequence[str]) -> Sequence[str]:
+    """Those worth a comparison: of very many the first that begin alike."""
+    if len(known) <= MOST_COMPARED:
+        return known
+    return list(itertools.islice((name for name in known if name[:1] == word[:1]), MOST_COMPARED))
 
 
 def _place(finding: Finding) -> tuple[str, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from tailback.plain import shortened
 from tailback.scenario.errors import WordError
 
 #: Steps from the top of the file to a key.
@@ -46,7 +47,8 @@ def show(loc: Loc) -> str:
     """A path as messages print it."""
     text = ""
     for step in loc:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+        word = step if isinstance(step, int) else shortened(step)
+        text += f"[{word}]" if isinstance(step, int) else f".{word}" if text else str(word)
     return text
 
 

@@ -16,6 +16,7 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from ruamel.yaml.nodes import Node as YamlNode
 
 from tailback.limits import NotTaken, read_bounded
+from tailback.plain import has_control
 from tailback.scenario.document import Node, Scalar
 from tailback.scenario.errors import Finding, ScenarioError, Where
 from tailback.scenario.paths import Loc, canonical, show
@@ -152,7 +153,11 @@ class _Conversion:
     def _text(self, source: ScalarNode, loc: Loc) -> str:
         # The escapes of JSON write one character as two halves.
         try:
-            return str(source.value).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+            text = str(source.value).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+            control = has_control(text)
+            if control is not None:
+                self._note(self._where(source), loc, f"holds the control character {control}", "write text without it")
+            return text
         except UnicodeDecodeError:
             self._note(self._where(source), loc, "holds half of a character", "write the character itself")
             return ""

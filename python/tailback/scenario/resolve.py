@@ -42,9 +42,7 @@ def scenario(keys: Keys, title: str, seed: int) -> Scenario:
         **({"routes": list(_routes(network))} if network.routes else {}),
         **({"cells": cells} if (cells := _cells(keys, network)) else {}),
         "qdiscs": [_qdisc(device, root, network) for device, root in keys.qdiscs.items()],
-        "traffic": [
-            connection for flow in flows(keys) for connection in _connections(flow, network, seed)
-        ],
+        "traffic": [connection for flow in flows(keys) for connection in _connections(flow, network, seed)],
         "record": _record(keys, network),
         **({} if keys.kernel is None else {"kernel": keys.kernel}),
     }
@@ -54,10 +52,7 @@ def directions(keys: Keys) -> dict[str, str]:
     """`up` or `down` by flow of TCP or UDP, as seen from the first host; a flow that is neither is absent."""
     first = network_of(keys).hosts[0]
     found = {
-        name: way(flow.direction, first)
-        for flow in flows(keys)
-        if not isinstance(flow, Echo)
-        for name in flow.names
+        name: way(flow.direction, first) for flow in flows(keys) if not isinstance(flow, Echo) for name in flow.names
     }
     return {name: direction for name, direction in found.items() if direction is not None}
 

@@ -11,15 +11,16 @@ import tailback
 PACKAGE = Path(tailback.__file__).parent
 
 BELOW: dict[str, set[str]] = {
+    "plain": set(),
     "limits": set(),
-    "scenario": {"_core", "limits"},
+    "scenario": {"_core", "limits", "plain"},
     "kernel": set(),
     "testbed": {"scenario", "limits"},
     "backends": {"_core", "kernel", "testbed"},
     "drill": {"_core", "limits"},
     "results": set(),
     "analysis": set(),
-    "sweep": {"scenario", "backends", "results", "analysis"},
+    "sweep": {"_core", "scenario", "backends", "results", "analysis"},
     "advice": {"results", "analysis"},
     "plots": {"results", "analysis", "advice"},
     "report": {"scenario", "results", "analysis", "plots"},
@@ -28,6 +29,7 @@ BELOW: dict[str, set[str]] = {
     "validation": {"scenario", "backends", "results", "analysis", "sweep", "plots"},
     "api": {"scenario", "results", "analysis", "sweep", "advice", "plots", "report", "validation", "drill"},
     "cli": {
+        "plain",
         "advice",
         "scenario",
         "kernel",
@@ -90,3 +92,15 @@ def test_the_arrows_have_no_cycle() -> None:
         assert free, f"a cycle among {sorted(left)}"
         placed |= set(free)
         left = {room: below for room, below in left.items() if room not in free}
+
+
+def test_commands_print_through_the_console_which_makes_text_of_others_visible() -> None:
+    allowed = {"console.py", "interrupts.py"}
+    printing = [
+        file.name
+        for file in sorted((PACKAGE / "cli").rglob("*.py"))
+        if file.name not in allowed
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("print", "Console")
+    ]
+    assert printing == []

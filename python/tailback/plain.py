@@ -1,0 +1,64 @@
+"""Text that is not ours: titles, labels, names, what scripts print, what errors quote. Wherever it is shown it is text
+and nothing else: neither the escapes of a terminal nor markup of whatever shows it, and no longer than is read.
+
+Terminals are written to through `cli/console.py`, which makes all text `visible` and knows no markup. Pages escape by
+jinja2 and by `report/page.js`; figures take no text for a formula (`plots/style.py`).
+"""
+
+import re
+from collections.abc import Sequence
+
+MOST_QUOTED = 60
+"""Characters of a value in a message."""
+
+MOST_LISTED = 60
+"""Names in a message, of those there are."""
+
+LONGEST_LINE = 2000
+"""Characters of a line of a message."""
+
+_UNSEEN = re.compile(
+    # C0 and C1 but line feed and tab [iso6429], halves of characters, line and paragraph separators,
+    # and what turns the direction of writing round [unicode-tr9 §2].
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
+
+_QUOTE = re.compile(f"`([^`]{{{MOST_QUOTED + 1},}})`")
+
+
+def visible(text: str) -> str:
+    """`text` with what a terminal would obey written as an escape: `\\x1b[31m`."""
+    return _UNSEEN.sub(_escaped, text)
+
+
+def visible_json(document: str) -> str:
+    """The same of a JSON document, which stays one."""
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
+
+
+def has_control(text: str) -> str | None:
+    """The first control character in `text`, as Unicode calls it."""
+    found = next((char for char in text if char not in "\n\t" and _UNSEEN.match(char) and char < "\xa0"), None)
+    return None if found is None else f"U+{ord(found):04X}"
+
+
+def shortened(text: str, most: int = MOST_QUOTED) -> str:
+    """`text`, cut where it gets long."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def brief(message: str) -> str:
+    """A message whose quotes and lines are cut where they get long: what was wrong is known by its beginning."""
+    quoted = _QUOTE.sub(lambda found: f"`{shortened(found[1])}`", message)
+    return "\n".join(shortened(line, LONGEST_LINE) for line in quoted.split("\n"))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names for a message, the first of them where they are many."""
+    shown = ", ".join(shortened(name) for name in names[:MOST_LISTED])
+    return shown if len(names) <= MOST_LISTED else f"{shown} and {len(names) - MOST_LISTED} more"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

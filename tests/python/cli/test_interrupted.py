@@ -1,0 +1,109 @@
+"""Ctrl-C wherever the program works: status 130, a message, no traceback.
+
+Each place announces itself and then works without end, so that the signal comes while it does, however fast the
+machine is.
+"""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# A shell starts what it puts in the background, a test suite for one, with Ctrl-C ignored.
+BEGINNING = """
+import importlib, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+def work(*_words, **_named):
+    print("works", flush=True)
+    while True:
+        pass
+"""
+GENEROUS_S = 120
+
+ENDLESS = ["--set", "duration=1000000s", "--set", "measure.interval=1000s", "--set", "traffic[2].interval=1000s"]
+"""Simulated for days, with few rows."""
+
+
+def interrupted(program: str, folder: Path) -> str:
+    """What a program tells that is interrupted once it has said that it works."""
+    command = [sys.executable, "-c", BEGINNING + program]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=folder, text=True, **pipes) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "works\n", process.communicate()[1]
+        process.send_signal(signal.SIGINT)
+        told: str = process.communicate(timeout=GENEROUS_S)[1]
+    assert process.returncode == 130, told
+    assert "Traceback" not in told
+    assert "interrupted" in told
+    return told
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("tailback.scenario.experiment:read_yaml", ["check", "small.yaml"]),
+        ("tailback.sweep.session:check_all", ["check", "small.yaml"]),
+        ("tailback.sweep.session:plan_of", ["run", "small.yaml"]),
+        ("tailback.sweep.preview:_trial", ["run", "small.yaml", "--dry-run"]),
+        ("tailback.formats:import_files", ["import", "pcap", "small.yaml"]),
+        # In a thread of the pool, which hears no signal.
+        ("tailback.sweep.work:summarise", ["run", "small.yaml", "--out", "out"]),
+        ("tailback.results.store:Store.write", ["run", "small.yaml", "--out", "out"]),
+    ],
+)
+def test_ctrl_c_ends_the_program_wherever_it_works(place: str, words: list[str], file: Path) -> None:
+    module, _, name = place.partition(":")
+    owner, _, attribute = name.rpartition(".")
+    target = f"importlib.import_module({module!r}){f'.{owner}' if owner else ''}"
+    program = f"""
+setattr({target}, {attribute!r}, work)
+sys.argv = ["tailback", *{words!r}]
+from tailback.cli import main
+main()
+"""
+    interrupted(program, file.parent)
+
+
+def test_ctrl_c_ends_a_simulation_of_days(file: Path) -> None:
+    program = f"""
+import tailback.backends.sim as sim
+real = sim.Sim.run
+def run(self, scenario, progress):
+    print("works", flush=True)
+    return real(self, scenario, progress)
+sim.Sim.run = run
+sys.argv = ["tailback", "run", "small.yaml", "--out", "out", "--jobs", "1", *{ENDLESS!r}]
+from tailback.cli import main
+main()
+"""
+    told = interrupted(program, file.parent)
+    assert "complete runs are kept" in told
+    assert list((file.parent / "out" / "runs").iterdir()) == []
+
+
+def test_ctrl_c_ends_a_simulation_that_the_main_thread_waits_for(file: Path) -> None:
+    """The interpreter hears nothing while it is in compiled code: the other thread does."""
+    program = f"""
+from tailback import scenario
+from tailback.backends.sim import Sim
+from tailback.cli import interrupts
+interrupts.arm()
+[run, *_] = scenario.load("small.yaml", {ENDLESS[1::2]!r}).runs()
+sim = Sim()
+print("works", flush=True)
+sim.run(run.scenario, sim.new_progress())
+"""
+    interrupted(program, file.parent)
+
+
+def test_who_has_ctrl_c_ignored_keeps_it_so(file: Path) -> None:
+    program = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); from tailback.cli import interrupts; "
+    program += "interrupts.arm(); signal.raise_signal(signal.SIGINT); print('lives')"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=file.parent, capture_output=True, text=True, check=True, timeout=GENEROUS_S
+    )
+    assert done.stdout == "lives\n"

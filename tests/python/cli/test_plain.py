@@ -1,0 +1,141 @@
+"""Text of users is text: neither markup nor the escapes of a terminal, wherever it is shown, and no longer than is read."""
+
+import io
+import json
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+from rich.progress import Progress
+from rich.table import Table
+from rich.text import Text
+
+from tailback import plain, results
+from tailback.cli import console
+from tailback.cli.live import Board
+from tailback.plots import AUTOMATIC, default_plot, find_plot
+from tailback.report import html
+
+COMMAND = [sys.executable, "-c", "from tailback.cli import main; main()"]
+
+TITLE = "[/b] <script>alert(1)</script> $\\frac{"
+LABEL = "[/red]<b>x</b> $\\frac{"
+EXPERIMENT = f"""\
+title: '{TITLE}'
+links:
+  - {{ends: [client, server], rate: 100mbit, delay: 500us}}
+qdiscs:
+  client -> server: htb rate 10mbit | pfifo_fast
+traffic:
+  - {{tcp: client -> server, name: upload, jitter: 10ms}}
+  - {{ping: client -> server, interval: 100ms}}
+duration: 2s
+vary:
+  setting:
+    '{LABEL}': {{cc: cubic}}
+    '$x_1$': {{cc: reno}}
+repeat: 2
+"""
+
+
+def tailback(*words: str | Path, status: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([*COMMAND, *map(str, words)], capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of an experiment whose title and labels are hostile."""
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "file.yaml").write_text(EXPERIMENT)
+    done = tailback("run", folder / "file.yaml", "--out", folder / "out")
+    assert TITLE in done.stdout
+    assert LABEL in done.stdout
+    return folder / "out"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["pareto"], ["sensitivity"], ["recommend", "--for", "ping p99 < 1s"], ["report"], ["plot"], ["export", "--csv"]],
+)
+def test_no_command_reads_markup_in_a_label(words: list[str], swept: Path) -> None:
+    done = tailback(words[0], swept, *words[1:])
+    if words[0] in ("pareto", "sensitivity", "recommend"):
+        assert LABEL in done.stdout or "$x_1$" in done.stdout
+
+
+@pytest.mark.parametrize("name", [None, "bar", "cdf", "pareto", "timeseries", "scatter", "heatmap"])
+def test_figures_take_a_dollar_for_a_dollar(name: str | None, swept: Path) -> None:
+    found = results.open_results(swept)
+    plot = find_plot(name) if name else default_plot(found)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plot.draw(plot.data(found, AUTOMATIC), AUTOMATIC).savefig(io.BytesIO(), format="png")
+
+
+def test_a_page_holds_labels_as_text(swept: Path) -> None:
+    page = html(results.open_results(swept))
+    assert "<script>alert" not in page
+    assert "<b>x</b>" not in page
+
+
+def test_what_a_terminal_would_obey_is_written_out() -> None:
+    assert plain.visible("a\x1b[31mb\x07\x9b1m\u202ec\ud800\r\n\td") == (
+        "a\\x1b[31mb\\x07\\x9b1m\\u202ec\\ud800\\x0d\n\td"
+    )
+    assert plain.visible("Größe µs – 測定 👩‍🔬") == "Größe µs – 測定 👩‍🔬"
+
+
+def test_a_json_document_with_escapes_stays_one() -> None:
+    text = "a\x1b\x9b\x7f\u202e\ud800"
+    shown = plain.visible_json(json.dumps({"text": text}, ensure_ascii=False))
+    assert plain.visible(shown) == shown
+    assert json.loads(shown) == {"text": text}
+
+
+@pytest.mark.parametrize("hostile", ["\x1b]0;gone\x07", "[/red]", "[link=file:///x]", ":bomb:", "\x9b31m"])
+def test_the_console_shows_every_text_as_it_is(hostile: str, capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table(hostile, title=hostile, caption=hostile)
+    table.add_row(hostile)
+    table.add_row(Text(hostile))
+    console.emit(table, hostile, Text(hostile))
+    console.stderr().print(hostile)
+    console.line(hostile)
+    console.error(hostile)
+    out, err = capsys.readouterr()
+    assert out.count(plain.visible(hostile)) == 8
+    assert err.count(plain.visible(hostile)) == 2
+    assert "\x1b" not in out + err
+    assert "\x9b" not in out + err
+
+
+def test_styles_of_ours_reach_a_terminal() -> None:
+    terminal = console._Plain(file=io.StringIO(), force_terminal=True, color_system="standard")
+    terminal.print(Text("word\x1b[0m", style="red"))
+    assert terminal.file.getvalue() == "\x1b[31mword\\x1b[0m\x1b[0m\n"
+
+
+def test_a_board_shows_axes_of_any_name() -> None:
+    board = Board(40)
+    assert isinstance(board._bar, Progress)
+    terminal = console._Plain(file=io.StringIO(), force_terminal=True, width=60)
+    table = board._table([((("[/red]", "\x1b[31m"),))])
+    terminal.print(table)
+
+
+def test_code_of_a_script_cannot_write_to_the_terminal(tmp_path: Path) -> None:
+    (tmp_path / "a.pkt").write_text('%{ print("\\x1b[31mred") }%\n')
+    done = tailback("drill", tmp_path / "a.pkt")
+    assert done.stdout.startswith("\\x1b[31mred\n")
+
+
+def test_a_control_character_in_an_experiment_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file.yaml").write_text(EXPERIMENT.replace(f"'{TITLE}'", '"a\\eb"'))
+    told = tailback("check", tmp_path / "file.yaml", status=2).stderr
+    assert told == (
+        f"{tmp_path}/file.yaml:1: title: holds the control character U+001B\n  hint: write text without it\n"
+    )
