@@ -1,4 +1,4 @@
-"""Text of users is text: neither markup nor the escapes of a terminal, wherever it is shown, and no longer than is read."""
+"""Text of users is text: neither markup nor the escapes of a terminal, wherever it is shown."""
 
 import io
 import json
