@@ -13,7 +13,7 @@ from tailback.cli import console, failures, interrupts, kernel, testbeds
 class _Commands(TyperGroup):
     """Tells of Ctrl-C before `click` does, which says nothing."""
 
-    def invoke(self, ctx: typer.Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         with interrupts.told():
             return super().invoke(ctx)
 

@@ -30,12 +30,11 @@ ENDLESS = ["--set", "duration=1000000s", "--set", "measure.interval=1000s", "--s
 def interrupted(program: str, folder: Path) -> str:
     """What a program tells that is interrupted once it has said that it works."""
     command = [sys.executable, "-c", BEGINNING + program]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, cwd=folder, text=True, **pipes) as process:
+    with subprocess.Popen(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "works\n", process.communicate()[1]
         process.send_signal(signal.SIGINT)
-        told: str = process.communicate(timeout=GENEROUS_S)[1]
+        told = process.communicate(timeout=GENEROUS_S)[1]
     assert process.returncode == 130, told
     assert "Traceback" not in told
     assert "interrupted" in told

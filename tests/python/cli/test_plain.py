@@ -114,9 +114,10 @@ def test_the_console_shows_every_text_as_it_is(hostile: str, capsys: pytest.Capt
 
 
 def test_styles_of_ours_reach_a_terminal() -> None:
-    terminal = console._Plain(file=io.StringIO(), force_terminal=True, color_system="standard")
+    shown = io.StringIO()
+    terminal = console._Plain(file=shown, force_terminal=True, color_system="standard")
     terminal.print(Text("word\x1b[0m", style="red"))
-    assert terminal.file.getvalue() == "\x1b[31mword\\x1b[0m\x1b[0m\n"
+    assert shown.getvalue() == "\x1b[31mword\\x1b[0m\x1b[0m\n"
 
 
 def test_a_board_shows_axes_of_any_name() -> None:
