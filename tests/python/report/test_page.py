@@ -17,7 +17,9 @@ from tailback import report
 from tailback.report import content
 from tailback.results import Results, claim, open_results
 from tailback.sweep import Sweep, run_all
+from waiting import GENEROUS_S, until
 
+PATIENCE_MS = 1000 * GENEROUS_S
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NEEDS_BROWSER = "chromium is missing: scripts/test-packages.sh installs it"
 
@@ -42,9 +44,10 @@ def page(written: Path) -> Iterator[tuple[Page, list[str]]]:
     assert BROWSER, NEEDS_BROWSER
     said: list[str] = []
     with sync_playwright() as player:
-        browser = player.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        browser = player.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"], timeout=PATIENCE_MS)
         # Offline: a page that asks a network for anything fails to.
         opened = browser.new_context(offline=True, viewport={"width": 1300, "height": 900}).new_page()
+        opened.set_default_timeout(PATIENCE_MS)
         opened.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
         opened.on("pageerror", lambda error: said.append(str(error)))
         opened.on("request", lambda request: said.append(request.url) if request.url.startswith("http") else None)
@@ -88,7 +91,7 @@ def test_a_filter_leaves_the_configurations_with_its_value(page: tuple[Page, lis
     opened.click("button[data-axis=cc][data-value=bbr]")
     assert len(rows(opened)) == 2
     assert all("cubic" in row for row in rows(opened))
-    assert lines(opened, "time") == 2 * 3
+    until(lambda: lines(opened, "time") == 2 * 3)
     opened.click("button[data-axis=tsq][data-value='off']")
     assert len(rows(opened)) == 1
     # The last value switched off brings all of them back.
@@ -100,14 +103,14 @@ def test_a_filter_leaves_the_configurations_with_its_value(page: tuple[Page, lis
 def test_a_series_is_switched_off_by_its_row_and_by_its_legend(page: tuple[Page, list[str]]) -> None:
     opened, said = page
     opened.click("#table tbody tr >> nth=1")
-    assert lines(opened, "time") == 3 * 3
+    until(lambda: lines(opened, "time") == 3 * 3)
     assert opened.locator("#table tr.muted").count() == 1
     opened.click("#table tbody tr >> nth=1")
-    assert lines(opened, "time") == 4 * 3
+    until(lambda: lines(opened, "time") == 4 * 3)
     opened.locator("#time .legendtoggle").first.click()
     # Plotly waits for a second click before it takes the first for one; the page's policy forbids `wait_for_function`.
     opened.wait_for_selector("#time .legend .traces[style*='opacity: 0.5']")
-    assert lines(opened, "time") == 3 * 3
+    until(lambda: lines(opened, "time") == 3 * 3)
     assert said == []
 
 

@@ -148,7 +148,8 @@ def test_a_list_of_disciplines_is_passed_through_in_its_order(ssh: Ssh, lab: Lab
     captured = delays(found.captures, tmp_path)
     # The clocks agree well enough to tell how long a packet took, and nothing took less than no time.
     assert len(captured) > 200
-    assert -0.1 < captured.min() < 20 < captured.quantile(0.9) < 200
+    unsure_ms = 2 * float(found.cost["clock_uncertainty_us"]) / 1000
+    assert -0.1 - unsure_ms < captured.min() < 20 < captured.quantile(0.9) < 200
     until(lambda: lab.state() == before)
 
 
