@@ -64,13 +64,9 @@ ifdef LANES
 test-rust: | clippy
 endif
 
-# What measures in real time or runs a kernel wants the processors for itself.
-ALONE := tests/python/backends tests/python/kernel
-SLOWEST := --durations 30 --durations-min 1
 test-python: $(VENV)/.tools $(VENV)/.package ## the tests of the package, the architecture and the whole
-	@scripts/timed.sh "Python tests, side by side" $(BIN)/python -m pytest --quiet $(SLOWEST) \
-	    --numprocesses auto --dist loadfile $(addprefix --ignore ,$(ALONE))
-	@scripts/timed.sh "Python tests, one by one" $(BIN)/python -m pytest --quiet $(SLOWEST) $(ALONE)
+	@scripts/timed.sh "Python tests" $(BIN)/python -m pytest --quiet --durations 30 --durations-min 1 \
+	    --numprocesses auto --dist loadfile
 
 campaign: $(VENV)/.tools $(VENV)/.package ## in full what `make test` runs a part of: the matrix on a live kernel
 	@scripts/timed.sh campaign $(BIN)/python -m pytest --quiet --durations 0 -m campaign

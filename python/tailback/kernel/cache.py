@@ -103,8 +103,12 @@ def adding(folder: Path) -> Iterator[Path]:
             partial = Path(temporary) / folder.name
             partial.mkdir()
             yield partial
-            if not folder.exists():
+            try:
                 partial.rename(folder)
+            except OSError:
+                # Another process may have been first with the same.
+                if not folder.exists():
+                    raise
     except OSError as error:
         reason = error.strerror or str(error)
         hint = "free some space, or point XDG_CACHE_HOME to a folder that can be written"

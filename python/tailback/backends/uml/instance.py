@@ -32,17 +32,22 @@ ROOM_BYTES = 512 << 20
 
 
 class Processors:
-    """The processors of this machine, lent one at a time; the one with the fewest instances first."""
+    """The processors of this machine, lent one at a time; the one with the fewest instances first.
+
+    Another process begins with another one, for what it has lent is not known here.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._busy = dict.fromkeys(sorted(os.sched_getaffinity(0)), 0)
+        there = sorted(os.sched_getaffinity(0))
+        first = os.getpid() % len(there)
+        self._busy = dict.fromkeys(there[first:] + there[:first], 0)
 
     @contextlib.contextmanager
     def one(self) -> Iterator[int]:
         """A processor, for the length of the block."""
         with self._lock:
-            processor = min(self._busy, key=lambda each: (self._busy[each], each))
+            processor = min(self._busy, key=lambda each: self._busy[each])
             self._busy[processor] += 1
         try:
             yield processor
