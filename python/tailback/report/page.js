@@ -22,11 +22,11 @@ const chosen = () => data.configurations.map((_, at) => at).filter((at) =>
   Object.entries(data.configurations[at].axes).every(([axis, value]) => state.wanted[axis].has(value)));
 const shown = () => chosen().filter((at) => !state.muted.has(at));
 // Figures read text as markup of their own: `<b>`, `<a href=...>`, `&amp;`.
-const plain = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+const unmarked = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 const label = (at) => {
   // What all of them have in common need not be said of each.
   const parts = Object.entries(data.configurations[at].axes).filter(([axis]) => data.axes[axis].length > 1);
-  return plain(parts.map(([, value]) => value).join(", ") || data.configurations[at].label);
+  return unmarked(parts.map(([, value]) => value).join(", ") || data.configurations[at].label);
 };
 const faded = (colour) => colour + "2e";
 
