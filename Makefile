@@ -68,8 +68,21 @@ test-python: $(VENV)/.tools $(VENV)/.package ## the tests of the package, the ar
 	@scripts/timed.sh "Python tests" $(BIN)/python -m pytest --quiet --durations 30 --durations-min 1 \
 	    --numprocesses auto --dist loadfile
 
-campaign: $(VENV)/.tools $(VENV)/.package ## in full what `make test` runs a part of: the matrix on a live kernel
+campaign: campaign-tests campaign-kills campaign-fuzz ## in full what `make test` runs a part of; many hours
+
+campaign-tests: $(VENV)/.tools $(VENV)/.package ## its part on a live kernel: the whole matrix
 	@scripts/timed.sh campaign $(BIN)/python -m pytest --quiet --durations 0 -m campaign
+
+CAMPAIGNS := env PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=tests/python nice -n 15 $(BIN)/python -m campaigns
+KILLS := 1000
+campaign-kills: $(VENV)/.tools $(VENV)/.package ## a sweep is killed and gone on with, KILLS=1000 times
+	@scripts/timed.sh kills $(CAMPAIGNS) kills --kills $(KILLS)
+
+RUNS := 1000000
+MINUTES := 30
+TARGETS :=
+campaign-fuzz: $(VENV)/.tools $(VENV)/.package $(VENV)/.campaign ## fuzz TARGETS= (all) for RUNS= or MINUTES= each
+	@scripts/timed.sh fuzz $(CAMPAIGNS) fuzz $(TARGETS) --runs $(RUNS) --minutes $(MINUTES)
 
 TIMES := 200
 properties: properties-rust properties-python ## every property test with 200 times its cases, or TIMES=N; hours
@@ -125,7 +138,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	    while IFS='|' read -r name what; do printf '%-18s %s\n' "$$name" "$$what"; done
 
-.PHONY: demo test lint style clippy types test-rust test-python campaign properties properties-rust properties-python golden notebook metrics docs papers pictures bench clean help
+.PHONY: demo test lint style clippy types test-rust test-python campaign campaign-tests campaign-kills campaign-fuzz properties properties-rust properties-python golden notebook metrics docs papers pictures bench clean help
 
 ##@ What they stand on; each is a file that is as old as what it stands for
 
@@ -145,6 +158,10 @@ $(VENV)/.package: $(VENV)/.python pyproject.toml $(RUST)
 $(VENV)/.tools: $(VENV)/.python pyproject.toml
 	@echo "installing the tools of the tests"
 	@$(BIN)/python scripts/extra.py dev | scripts/timed.sh tools env $(PIP) install --requirement /dev/stdin
+	@touch $@
+
+$(VENV)/.campaign: $(VENV)/.python pyproject.toml
+	@$(BIN)/python scripts/extra.py campaign | $(PIP) install --requirement /dev/stdin
 	@touch $@
 
 # Somebody may have removed the extension from under its mark.

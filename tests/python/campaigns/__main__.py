@@ -1,0 +1,92 @@
+"""`python -m campaigns kills --kills 1000`, `python -m campaigns fuzz [TARGET...] --runs 100000`: the long runs.
+
+What is found lies in `target/campaign/TARGET` afterwards, and the exit status is 1; `target/campaign/log.jsonl` has a
+line for each part with its executions, seconds and finds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from campaigns import fuzzing, guard, kills
+from campaigns.seeds import REPOSITORY
+from campaigns.targets import TARGETS
+
+WORK = REPOSITORY / "target" / "campaign"
+KILLS_AT_ONCE = 50
+"""After so many the campaign says how far it is."""
+
+
+def main(words: Sequence[str]) -> int:
+    """Carries out one campaign; 1 if it found something."""
+    options = _parser().parse_args(words)
+    return int(options.campaign(options))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m campaigns", description=__doc__)
+    parts = parser.add_subparsers(required=True)
+    killing = parts.add_parser("kills", help="kill sweeps and go on with them")
+    killing.add_argument("--kills", type=int, default=1000)
+    killing.add_argument("--seed", type=int, default=1)
+    killing.set_defaults(campaign=_kills)
+    mutating = parts.add_parser("fuzz", help="mutate what readers read")
+    mutating.add_argument("targets", nargs="*", metavar="TARGET", help=f"all of {', '.join(_names())} if none is named")
+    mutating.add_argument("--runs", type=int, default=1_000_000, help="executions of each target at most")
+    mutating.add_argument("--minutes", type=float, default=10.0, help="of each target at most")
+    mutating.add_argument("--seed", type=int, default=1)
+    mutating.set_defaults(campaign=_fuzz)
+    return parser
+
+
+def _kills(options: argparse.Namespace) -> int:
+    done = 0
+    while done < options.kills:
+        count = min(KILLS_AT_ONCE, options.kills - done)
+        with guard.scratch() as place:
+            tally = kills.campaign(count, options.seed + done // KILLS_AT_ONCE, Path(place))
+        done += tally.kills
+        note(
+            {"part": "kills", "kills": tally.kills, "sweeps": tally.sweeps, "seconds": round(tally.seconds), "finds": 0}
+        )
+    return 0
+
+
+def _names() -> list[str]:
+    return [*(target.name for target in TARGETS), *fuzzing.RUST]
+
+
+def _fuzz(options: argparse.Namespace) -> int:
+    found = 0
+    for name in options.targets or _names():
+        if name not in _names():
+            print(f"`{name}` is not a target: there are {', '.join(_names())}", file=sys.stderr)
+            return 2
+        wanted = fuzzing.Wanted(options.runs, options.minutes, options.seed)
+        try:
+            fuzzed = fuzzing.fuzz(name, wanted, WORK / name)
+        except fuzzing.Missing as missing:
+            print(missing, file=sys.stderr)
+            return 2
+        finds = [str(file) for file in fuzzed.finds]
+        note({"part": name, "executions": fuzzed.executions, "seconds": round(fuzzed.seconds), "finds": finds})
+        found += len(finds)
+    return int(found > 0)
+
+
+def note(entry: Mapping[str, Any]) -> None:
+    """Prints a line, and keeps it."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    line = json.dumps(dict(entry))
+    print(line, flush=True)
+    with (WORK / "log.jsonl").open("a") as log:
+        log.write(line + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,172 @@
+"""What every reader is held to, whatever it reads.
+
+It ends in a value or in an error of its own with a message: no other exception, and no more than `SECONDS` and
+`MEGABYTES`. Nothing is executed, no connection is made, and nothing is written outside the folder it was given.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from campaigns.targets import Target
+
+SECONDS = 30.0
+"""One input at most. Inputs have some kilobytes and take milliseconds; this is generous on a loaded machine."""
+
+MEGABYTES = 1024
+"""By which the process may grow over one input."""
+
+EXECUTED = ("os.system", "os.exec", "os.posix_spawn", "os.startfile", "pty.spawn", "socket.connect")
+"""Audit events of Python that no input may cause."""
+
+CHANGED = ("os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod")
+
+MEMORY = Path("/dev/shm")
+"""Where files cost no disk, if the system has it."""
+
+
+class Broken(Exception):
+    """An input that breaks the promise: in which way, and where in our code."""
+
+    def __init__(self, way: str, place: str, told: str = "") -> None:
+        super().__init__(f"{way} at {place}\n{told}")
+        self.way, self.place, self.told = way, place, told
+
+
+class TooLong(BaseException):
+    """Raised by the clock; no reader catches it."""
+
+
+def hold(target: Target, content: bytes, folder: Path) -> None:
+    """Has `target` read `content`, with `folder` for what it writes; raises `Broken`."""
+    before = _megabytes()
+    with _watched(folder) as seen:
+        _read(target, content, folder)
+    if seen:
+        raise Broken(seen[0], target.name, "\n".join(seen))
+    grown = _megabytes() - before
+    if grown > MEGABYTES:
+        raise Broken("takes much memory", target.name, f"{grown} MB more")
+
+
+def _read(target: Target, content: bytes, folder: Path) -> None:
+    try:
+        with _clock():
+            target.read(content, folder)
+    except target.refusals as refusal:
+        if not str(refusal).strip():
+            raise Broken(f"{type(refusal).__name__} without a message", _place(refusal)) from refusal
+    except TooLong as error:
+        raise Broken("takes too long", target.name, _trace(error)) from error
+    except MemoryError as error:
+        raise Broken("runs out of memory", target.name, _trace(error)) from error
+    except Exception as error:
+        raise Broken(type(error).__name__, _place(error), _trace(error)) from error
+
+
+def scratch() -> tempfile.TemporaryDirectory[str]:
+    """A folder for what readers read and write."""
+    return tempfile.TemporaryDirectory(prefix="tailback-", dir=MEMORY if MEMORY.is_dir() else None)
+
+
+def empty(folder: Path) -> None:
+    """Removes what a reader left in its folder."""
+    for left in folder.iterdir():
+        if left.is_dir() and not left.is_symlink():
+            shutil.rmtree(left)
+        else:
+            left.unlink()
+
+
+def _megabytes() -> int:
+    """The most the process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+@contextlib.contextmanager
+def _clock() -> Iterator[None]:
+    def ring(_signal: int, _frame: FrameType | None) -> None:
+        raise TooLong
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+class _Audit:
+    """Notes what must not happen while something is watched. A hook of Python's cannot be taken away again."""
+
+    def __init__(self) -> None:
+        self.folder: str | None = None
+        self.seen: list[str] = []
+
+    def __call__(self, event: str, words: tuple[Any, ...]) -> None:
+        if self.folder is None:
+            return
+        if event in EXECUTED or (event == "subprocess.Popen" and words[0] != sys.executable):
+            self.seen.append(f"{event} {words[0]!r}")
+        elif event in CHANGED or (event == "open" and self._writes(words)):
+            self._changed(event, words[1] if event in ("os.rename", "os.link", "os.symlink") else words[0])
+
+    def _writes(self, words: tuple[Any, ...]) -> bool:
+        flags = words[2]
+        return isinstance(flags, int) and bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
+
+    def _changed(self, event: str, path: Any) -> None:
+        if not isinstance(path, str | bytes | os.PathLike):
+            return
+        place = os.path.realpath(os.fsdecode(path))
+        inside = f"{self.folder}{os.sep}"
+        # Python itself writes what it compiles.
+        if not f"{place}{os.sep}".startswith(inside) and "__pycache__" not in place and place != os.devnull:
+            self.seen.append(f"{event} {place}")
+
+
+_audit: list[_Audit] = []
+
+
+@functools.lru_cache(maxsize=8)
+def _real(folder: Path) -> str:
+    return os.path.realpath(folder)
+
+
+@contextlib.contextmanager
+def _watched(folder: Path) -> Iterator[list[str]]:
+    if not _audit:
+        _audit.append(_Audit())
+        sys.addaudithook(_audit[0])
+    audit = _audit[0]
+    audit.folder, audit.seen = _real(folder), []
+    try:
+        yield audit.seen
+    finally:
+        audit.folder = None
+
+
+def _place(error: BaseException) -> str:
+    """The innermost line of ours that the error came through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if f"{os.sep}tailback{os.sep}" in frame.filename] or list(frames)
+    last = ours[-1]
+    return f"{Path(last.filename).name}:{last.name}:{last.lineno}"
+
+
+def _trace(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error))[-4000:]

@@ -1,0 +1,84 @@
+"""Every reader, on what it reads and on some mutations of it: a value or an error of its own, and nothing else.
+
+The long run, with inputs found by coverage, is `make campaign`.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaigns import guard
+from campaigns.mutation import inputs
+from campaigns.targets import TARGETS, Target
+
+SEED = 14
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with guard.scratch() as place:
+        yield Path(place)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=[target.name for target in TARGETS])
+def test_whatever_it_reads_it_ends_in_a_value_or_in_an_error_of_its_own(target: Target) -> None:
+    for content in inputs(target.seeds(), target.dictionary(), target.short, SEED):
+        with guard.scratch() as place:
+            try:
+                guard.hold(target, content, Path(place))
+            except guard.Broken as broken:
+                pytest.fail(f"{broken}\ninput: {content!r}")
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=[target.name for target in TARGETS])
+def test_what_it_begins_with_is_valid(target: Target) -> None:
+    for content in target.begin():
+        with guard.scratch() as place:
+            target.read(content, Path(place))
+
+
+def target_that(read: Any) -> Target:
+    """A reader with this behaviour, which refuses by `ValueError`."""
+    return Target("made up", read, (ValueError,), list, 0)
+
+
+def refuse(message: str) -> object:
+    raise ValueError(message)
+
+
+def test_a_value_and_a_refusal_are_as_they_should_be(folder: Path) -> None:
+    guard.hold(target_that(lambda content, _: content), b"x", folder)
+    guard.hold(target_that(lambda _content, _: refuse("it is no number")), b"x", folder)
+    guard.hold(target_that(lambda content, folder: (folder / "x").write_bytes(content)), b"x", folder)
+
+
+@pytest.mark.parametrize(
+    ("read", "way"),
+    [
+        (lambda content, _: content[7], "IndexError"),
+        (lambda _content, _: refuse(" "), "ValueError without a message"),
+        (lambda _content, folder: (folder.parent / "escaped").mkdir(), "os.mkdir"),
+        (lambda _content, _: __import__("os").system("true"), "os.system"),
+        (lambda _content, _: __import__("subprocess").run(["true"], check=True), "subprocess.Popen"),
+    ],
+    ids=["another error", "a refusal without words", "a folder elsewhere", "a shell", "a program"],
+)
+def test_what_breaks_the_promise_is_found(read: object, way: str, folder: Path) -> None:
+    inner = folder / "inner"
+    inner.mkdir()
+    with pytest.raises(guard.Broken) as broken:
+        guard.hold(target_that(read), b"x", inner)
+    assert broken.value.way.startswith(way)
+
+
+def test_what_takes_too_long_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "SECONDS", 0.05)
+
+    def endless(_content: bytes, _folder: Path) -> None:
+        while True:
+            pass
+
+    with pytest.raises(guard.Broken, match="takes too long"):
+        guard.hold(target_that(endless), b"x", folder)
