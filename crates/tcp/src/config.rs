@@ -99,6 +99,10 @@ pub struct Settings {
     pub min_tso_segs: u32,
     /// When a timer fires that is far away.
     pub timer_rounding: TimerRounding,
+    /// `net.ipv4.tcp_invalid_ratelimit`: least time between two ACKs that only answer what is not acceptable.
+    pub invalid_ratelimit: Span,
+    /// `net.ipv4.tcp_syn_retries`: SYNs sent again with doubled times, after those of `tcp_syn_linear_timeouts`.
+    pub syn_retries: u32,
     /// Most segments of one skb (`gso_max_segs` of the device): 1 with offloads off, 65,535 with them on.
     pub gso_max_segs: u32,
 }
@@ -143,6 +147,8 @@ impl Default for Settings {
             ecn: EcnUse::WhenAsked,
             min_tso_segs: 2,
             timer_rounding: TimerRounding::Wheel,
+            invalid_ratelimit: Span::from_millis(500),
+            syn_retries: 6,
             gso_max_segs: 1,
         }
     }

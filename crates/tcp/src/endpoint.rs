@@ -8,9 +8,10 @@ use tailback_packet::{Ecn, HostId, Packet, Payload, SackBlocks, Segment, Segment
 use tailback_units::{Bytes, Rate, Segs, SimTime, Span};
 
 use crate::info::{HeldBy, Note, TcpInfo};
+use crate::input::AckRange;
 use crate::output::{Outgoing, Pass};
-use crate::receiver::Receiver;
-use crate::rtt::RTO_INITIAL;
+use crate::receiver::{Intake, Receiver};
+use crate::rtt::{RTO_INITIAL, RTO_MAX};
 use crate::sender::{Sender, SenderConfig, TCP_HEADER, TIMESTAMP_OPTION};
 use crate::timers::expiry;
 use crate::undo::timestamp;
@@ -77,6 +78,8 @@ pub struct Endpoint {
     closed: bool,
     finished_told: bool,
     continuing: bool,
+    /// Where `tcpi_bytes_acked` counts from: the side that opens counts its SYN.
+    first_acked: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -133,6 +136,7 @@ impl Endpoint {
             closed: false,
             finished_told: false,
             continuing: false,
+            first_acked: u64::from(state == State::Listen),
         }
     }
 
@@ -296,15 +300,21 @@ impl Endpoint {
         let now = self.sender.flow.now;
         self.receiver.interrupt(now);
         if segment.flags.contains(SegmentFlags::SYN) {
-            // The handshake's last ACK was lost.
-            self.receiver.ack_due = true;
+            // The handshake's last ACK was lost. [rfc5961 §4.2]
+            self.receiver.challenge(now);
             return;
         }
-        self.receiver.note_timestamp(segment);
-        let carries = segment.length > 0 || segment.flags.contains(SegmentFlags::FIN);
-        if !carries && segment.seq < self.receiver.window.last_update() {
-            self.receiver.answer_probe();
+        if !self.receiver.is_acceptable(segment) {
+            // Such as a window probe, which says a byte that was said before.
+            self.receiver.answer_unacceptable(segment, now);
             return;
+        }
+        let carries = segment.length > 0 || segment.flags.contains(SegmentFlags::FIN);
+        match self.sender.judge_ack(segment.ack, self.first_acked) {
+            AckRange::Unsent | AckRange::TooOld => return self.discard(segment),
+            // What is said late is no news of the peer's clock.
+            AckRange::Old => {}
+            AckRange::Current => self.receiver.note_timestamp(segment),
         }
         if carries && self.receiver.must_flush_before(segment) {
             let ack = self.pure_ack();
@@ -319,9 +329,10 @@ impl Endpoint {
         }
         if carries {
             self.flush_before_mark(ecn);
-            self.receiver.take_data(segment, truesize, now);
-            let reaction = self.sender.ecn.take_data(segment.flags, ecn);
-            self.receiver.react_to_mark(reaction);
+            if self.receiver.take_data(segment, truesize, now) == Intake::Queued {
+                let reaction = self.sender.ecn.take_data(segment.flags, ecn);
+                self.receiver.react_to_mark(reaction);
+            }
             if self.closed && self.receiver.at_end() {
                 // Nothing is left to carry the ACK. [linux-6.12 tcp_input.c tcp_fin, FIN_WAIT1 and FIN_WAIT2]
                 self.receiver.acknowledge_now();
@@ -334,6 +345,16 @@ impl Endpoint {
         }
     }
 
+    /// A segment whose ACK cannot be meant is no segment of this conversation: nothing of it counts. It is challenged,
+    /// but for one of an established connection that acknowledges what was never sent.
+    /// [rfc5961 §5.2] [linux-6.12 tcp_input.c tcp_ack, tcp_rcv_state_process]
+    fn discard(&mut self, segment: &Segment) {
+        let closing = self.closed || self.receiver.at_end();
+        if closing || segment.ack < self.sender.flow.snd_una {
+            self.receiver.challenge(self.sender.flow.now);
+        }
+    }
+
     /// What waits to be acknowledged bore another mark than what comes now: it is acknowledged with its own.
     fn flush_before_mark(&mut self, ecn: Ecn) {
         if self.sender.ecn.must_flush_before(ecn) && self.receiver.delays_ack() {
@@ -342,11 +363,40 @@ impl Endpoint {
         }
     }
 
+    /// `TCP_CORK`: short segments wait for more; without it, what waited leaves. [linux-6.12 tcp.c __tcp_sock_set_cork]
+    pub fn set_cork(&mut self, corked: bool, now: SimTime) {
+        self.sender.flow.now = now;
+        self.sender.corked = corked;
+        if !corked && self.sender.has_unsent() {
+            self.sender.agenda.begin(if self.sender.no_delay { Pass::Push } else { Pass::Normal });
+        }
+    }
+
+    /// The packet taken last probes a closed window, or a sender that waits for more: it carries PSH.
+    /// [linux-6.12 tcp_output.c tcp_write_wakeup]
+    pub fn probes_window(&self) -> bool {
+        self.sender.agenda.probes_window()
+    }
+
+    /// `SO_RCVBUF` of half of `bytes`: the buffer has this size from now on. [linux-6.12 sock.c __sock_set_rcvbuf]
+    pub fn set_receive_buffer(&mut self, bytes: u64) {
+        self.receiver.window.set_rcvbuf(bytes);
+    }
+
+    /// [`Endpoint::write`] with `MSG_MORE`: a short end waits for more, or for the timer of window probes.
+    pub fn write_more(&mut self, bytes: u64, now: SimTime) -> u64 {
+        self.write_up_to(bytes, Pass::More, now)
+    }
+
     /// The application sends `bytes` (one blocking `send()`, or what is left of one). Returns how many the send buffer
     /// took. With offloads that is one skb at most: what is to leave is asked for before the next call. If fewer,
     /// [`Endpoint::write_blocked`] tells whether to go on at once or at [`Wakeup::writable`].
     /// [linux-6.12 tcp.c tcp_sendmsg_locked]
     pub fn write(&mut self, bytes: u64, now: SimTime) -> u64 {
+        self.write_up_to(bytes, Pass::Normal, now)
+    }
+
+    fn write_up_to(&mut self, bytes: u64, ending: Pass, now: SimTime) -> u64 {
         if self.state != State::Established || self.sender.fin_queued {
             return 0;
         }
@@ -361,7 +411,7 @@ impl Endpoint {
         }
         let accepted = sender.fill(bytes);
         self.continuing = accepted < bytes;
-        if let Some(pass) = sender.push_after_filling(accepted, bytes) {
+        if let Some(pass) = sender.push_after_filling(accepted, bytes, ending) {
             sender.agenda.begin(pass);
         }
         accepted
@@ -480,8 +530,7 @@ impl Endpoint {
     pub fn expire(&mut self, now: SimTime, _draws: &mut dyn Rng) {
         self.sender.flow.now = now;
         if self.handshake.deadline.is_some_and(|at| now >= at) {
-            self.handshake.timeouts += 1;
-            self.handshake.due = true;
+            self.handshake_timed_out();
         }
         if self.sender.timer.armed.is_some_and(|(_, at)| now >= at) {
             self.sender.timer_expired();
@@ -493,6 +542,17 @@ impl Endpoint {
         if now >= self.receiver.deadline() {
             self.receiver.expire(now);
         }
+    }
+
+    /// The SYN is sent again, or the connection is given up. [linux-6.12 tcp_timer.c tcp_write_timeout]
+    fn handshake_timed_out(&mut self) {
+        let most = SYN_LINEAR_TIMEOUTS + self.sender.settings.syn_retries;
+        if self.state == State::SynSent && self.handshake.timeouts >= most {
+            self.handshake.deadline = None;
+            return self.sender.abort();
+        }
+        self.handshake.timeouts += 1;
+        self.handshake.due = true;
     }
 
     /// What application and host should do; clears it.
@@ -518,8 +578,8 @@ impl Endpoint {
         if self.handshake.timeouts == 0 {
             self.handshake.sent_at = now;
         }
-        let doublings = self.handshake.timeouts.saturating_sub(SYN_LINEAR_TIMEOUTS).min(6);
-        let timeout = Span::from_nanos(RTO_INITIAL.as_nanos() << doublings);
+        let doublings = self.handshake.timeouts.saturating_sub(SYN_LINEAR_TIMEOUTS).min(7);
+        let timeout = Span::from_nanos(RTO_INITIAL.as_nanos() << doublings).min(RTO_MAX);
         self.handshake.deadline =
             Some(expiry(now, timeout, (self.sender.flow.jiffy, self.sender.settings.timer_rounding)));
         let answers = self.state == State::SynReceived;
@@ -625,7 +685,7 @@ impl Endpoint {
             rto: sender.rto(),
             pacing_rate: sender.window.pacing_rate,
             delivery_rate: sender.delivery_rate(),
-            bytes_acked: Bytes(sender.flow.snd_una),
+            bytes_acked: Bytes(sender.flow.snd_una.saturating_sub(self.first_acked)),
             bytes_sent: Bytes(sender.bytes_sent),
             bytes_retrans: Bytes(sender.bytes_retrans),
             total_retrans: sender.total_retrans,

@@ -33,12 +33,34 @@ struct Cleaned {
     reordered_from: Option<u64>,
 }
 
+/// Where the number of an ACK lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum AckRange {
+    /// From the oldest byte that is not acknowledged to the next one to be sent.
+    Current,
+    /// Before that, within the largest window that the peer ever had.
+    Old,
+    /// Farther back: no ACK of this conversation can be so late.
+    TooOld,
+    /// Beyond what was sent.
+    Unsent,
+}
+
 impl Sender {
-    /// An ACK arrived; `draws` are the control's dice.
-    pub(crate) fn take_ack(&mut self, ack: &Segment, draws: &mut dyn rand_core::Rng) {
-        if ack.ack > self.flow.snd_nxt {
-            return;
+    /// Judges an ACK; bytes from `first` on were ever acknowledged. [rfc5961 §5.2] [linux-6.12 tcp_input.c tcp_ack]
+    pub(crate) fn judge_ack(&self, ack: u64, first: u64) -> AckRange {
+        let una = self.flow.snd_una;
+        let acceptable = self.max_window.min(una.saturating_sub(first));
+        match ack {
+            ack if ack > self.flow.snd_nxt => AckRange::Unsent,
+            ack if ack >= una => AckRange::Current,
+            ack if ack + acceptable >= una => AckRange::Old,
+            _ => AckRange::TooOld,
         }
+    }
+
+    /// An ACK arrived that is current or old; `draws` are the control's dice.
+    pub(crate) fn take_ack(&mut self, ack: &Segment, draws: &mut dyn rand_core::Rng) {
         self.echoed = ack.tsecr;
         self.flow.timestamps = stamps(ack);
         let before = self.before_ack();

@@ -22,6 +22,7 @@ use crate::queue::{Index, SentSegment, Tags};
 use crate::recovery::Retransmit;
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
+use crate::stack::LastFin;
 use crate::timers::{Rto, TimerKind};
 use crate::tso::Offer;
 
@@ -30,6 +31,8 @@ use crate::tso::Offer;
 pub(crate) enum Pass {
     /// An ACK, a credit, the pacing timer or the end of a write.
     Normal,
+    /// The end of a write that more follows (`MSG_MORE`): a short segment waits (TCP_NAGLE_CORK).
+    More,
     /// A write that filled the send buffer, or a FIN: Nagle does not hold (TCP_NAGLE_PUSH, TCP_NAGLE_OFF).
     Push,
     /// A write filled an skb and goes on: that one leaves, it does not wait to grow (tcp_push_one).
@@ -94,9 +97,13 @@ pub(crate) struct Progress {
 }
 
 impl Agenda {
+    pub(crate) fn probes_window(&self) -> bool {
+        self.pass.is_some_and(|progress| progress.pass == Pass::WindowProbe)
+    }
+
     /// Asks for a run of the transmit loop. A run already asked for keeps the more urgent reason.
     pub(crate) fn begin(&mut self, pass: Pass) {
-        let urgent = self.pass.is_some_and(|progress| progress.pass != Pass::Normal);
+        let urgent = self.pass.is_some_and(|progress| !matches!(progress.pass, Pass::Normal | Pass::More));
         if !urgent {
             self.pass = Some(Progress {
                 pass,
@@ -187,7 +194,8 @@ impl Sender {
         };
         let mut tags = Tags::default();
         // An skb of several segments carries PSH, so that the peer's GRO passes it on. [linux-6.12 __tcp_transmit_skb]
-        if self.take_push_mark(self.flow.snd_nxt + u64::from(length)) || length > self.mss() {
+        let marked = self.take_push_mark(self.flow.snd_nxt + u64::from(length));
+        if marked || length > self.mss() || progress.pass == Pass::WindowProbe {
             tags.set(Tags::PUSH);
         }
         if fin {
@@ -230,7 +238,8 @@ impl Sender {
         if self.held_by_pacing() {
             return Some(HeldBy::Pacing);
         }
-        if self.in_flight() >= self.window.cwnd.0 && progress.pass != Pass::LossProbe && !fin {
+        let exempt = fin && self.settings.stack.last_fin == LastFin::Exempt;
+        if self.in_flight() >= self.window.cwnd.0 && progress.pass != Pass::LossProbe && !exempt {
             return Some(HeldBy::Cwnd);
         }
         let end = self.flow.snd_nxt + u64::from(length.min(self.mss()));
@@ -238,17 +247,24 @@ impl Sender {
             progress.window_limited = true;
             return Some(HeldBy::ReceiveWindow);
         }
-        if progress.pass == Pass::Normal && length < self.mss() && !fin && self.held_by_nagle() {
+        if length < self.mss() && !fin && self.held_by_nagle(progress.pass) {
             return Some(HeldBy::Nagle);
         }
         self.held_by_small_queue(length, Urgency::NewData).then_some(HeldBy::SmallQueue)
     }
 
-    /// A short segment waits while another short one is unacknowledged (Minshall's rule).
-    /// [linux-6.12 tcp_output.c tcp_nagle_check]
-    pub(crate) fn held_by_nagle(&self) -> bool {
-        !self.no_delay
-            && self.flow.packets_out.0 > 0
+    /// A short segment waits for more if the application said that more comes, or while another short one is
+    /// unacknowledged (Minshall's rule). [linux-6.12 tcp_output.c tcp_nagle_check]
+    pub(crate) fn held_by_nagle(&self, pass: Pass) -> bool {
+        match pass {
+            Pass::More => true,
+            Pass::Normal => self.corked || (!self.no_delay && self.short_one_is_out()),
+            _ => false,
+        }
+    }
+
+    fn short_one_is_out(&self) -> bool {
+        self.flow.packets_out.0 > 0
             && self.small_sent > self.flow.snd_una
             && self.small_sent <= self.flow.snd_nxt
     }

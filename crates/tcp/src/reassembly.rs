@@ -177,6 +177,32 @@ impl Reassembly {
         self.queue(skb);
     }
 
+    /// Frees what waits for a hole, the last first and an eighth of `limit` at a time, until all that is kept fits
+    /// `limit` or only what begins before `seq` is left. True if something was freed.
+    /// [linux-6.12 tcp_input.c tcp_prune_ofo_queue]
+    pub(crate) fn forget_late(&mut self, seq: u64, limit: u64) -> bool {
+        let before = self.truesize;
+        let mut goal = before.saturating_sub(limit / 8);
+        while let Some(island) = self.islands.last_mut() {
+            let start = island.block.end - island.skbs.last().map_or(0, |skb| u64::from(skb.bytes));
+            if seq > start {
+                break;
+            }
+            island.block.end = start;
+            self.truesize -= island.skbs.pop().map_or(0, Skb::truesize);
+            if island.skbs.is_empty() {
+                self.islands.pop();
+            }
+            if self.truesize <= goal || self.islands.is_empty() {
+                if self.truesize <= limit {
+                    break;
+                }
+                goal = self.truesize.saturating_sub(limit / 8);
+            }
+        }
+        self.truesize < before
+    }
+
     /// Bytes of `block` that wait here already.
     pub(crate) fn waiting_in(&self, block: SackBlock) -> u64 {
         let from = self.islands.partition_point(|island| island.block.end <= block.start);
@@ -250,6 +276,19 @@ mod tests {
         assert_eq!(data.waiting_in(SackBlock { start: 100, end: 350 }), 50);
         assert_eq!(data.waiting_in(SackBlock { start: 100, end: 600 }), 100);
         assert_eq!(data.waiting_in(SackBlock { start: 400, end: 600 }), 0);
+    }
+
+    #[test]
+    fn an_overfull_buffer_forgets_the_last_of_what_waits_until_it_fits() {
+        let mut data = Reassembly::default();
+        for number in [1, 3, 5, 7] {
+            let (block, skb) = segment(number);
+            data.insert(block, skb);
+        }
+        assert!(!data.forget_late(800, 1000), "what comes now would be the last");
+        assert!(data.forget_late(50, 2500));
+        assert_eq!(data.truesize, 2 * 1060);
+        assert_eq!(data.waiting_in(SackBlock { start: 0, end: 1000 }), 200);
     }
 
     #[test]

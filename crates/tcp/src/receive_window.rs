@@ -137,10 +137,11 @@ impl ReceiveWindow {
 
     /// The side that answers a SYN knows of the timestamps: its window is a whole number of segments without them,
     /// 65160 for an Ethernet MTU. [linux-6.12 tcp_minisocks.c tcp_openreq_init_rwin]
+    /// It may be more than can be told without scaling. [linux-6.12 tcp_output.c tcp_select_initial_window]
     pub(crate) fn answer_syn(&mut self) {
-        let mss = u64::from(self.advmss);
-        if self.clamp > mss {
-            self.rcv_wnd = self.clamp / mss * mss;
+        let (mss, space) = (u64::from(self.advmss), self.usable(self.rcvbuf));
+        if space > mss {
+            self.rcv_wnd = space / mss * mss;
             self.ssthresh = self.rcv_wnd;
         }
     }
@@ -345,9 +346,9 @@ impl ReceiveWindow {
         let free = self.usable(self.rcvbuf.saturating_sub(self.rmem_alloc));
         let full = self.clamp.min(self.usable(self.rcvbuf));
         let mut space = free;
-        if self.tight(free, full) {
+        if self.is_tight() {
             space = free >> self.scale << self.scale;
-            if space < free >> 4 || space < u64::from(self.rcv_mss).min(full) {
+            if space < self.usable(self.rcvbuf) >> 4 || space < u64::from(self.rcv_mss).min(full) {
                 return 0;
             }
         }
@@ -368,8 +369,10 @@ impl ReceiveWindow {
         }
     }
 
-    fn tight(&self, free: u64, full: u64) -> bool {
-        free < full >> 1
+    /// The buffer is more than half full.
+    pub(crate) fn is_tight(&self) -> bool {
+        let free = self.usable(self.rcvbuf.saturating_sub(self.rmem_alloc));
+        free < self.clamp.min(self.usable(self.rcvbuf)) >> 1
     }
 
     /// The buffer is more than seven eighths full. [linux-6.12 tcp.h tcp_rmem_pressure]
@@ -377,24 +380,51 @@ impl ReceiveWindow {
         self.rmem_alloc > self.rcvbuf - (self.rcvbuf >> 3)
     }
 
-    /// Advertises: never less than was promised. True if the buffer is more than half full, which ends quick ACKs.
-    pub(crate) fn select(&mut self, rcv_nxt: u64) -> bool {
-        let free = self.usable(self.rcvbuf.saturating_sub(self.rmem_alloc));
-        let tight = self.tight(free, self.clamp.min(self.usable(self.rcvbuf)));
-        let left = self.left(rcv_nxt);
-        let grain = 1 << self.scale;
-        self.rcv_wnd = match self.candidate() {
-            window if window < left => left.div_ceil(grain) * grain,
-            window => window,
-        };
-        self.rcv_wup = rcv_nxt;
-        tight
+    /// More memory is taken than the buffer has.
+    pub(crate) fn is_overfull(&self) -> bool {
+        self.rmem_alloc > self.rcvbuf
     }
 
-    /// The window could at least double: worth an ACK of its own. [linux-6.12 tcp.c __tcp_cleanup_rbuf]
-    pub(crate) fn opens_twice(&self, rcv_nxt: u64) -> bool {
+    /// `sk_rcvbuf`, bytes of memory.
+    pub(crate) fn rcvbuf(&self) -> u64 {
+        self.rcvbuf
+    }
+
+    /// `SO_RCVBUF` from now on, in bytes of memory. [linux-6.12 sock.c __sock_set_rcvbuf]
+    pub(crate) fn set_rcvbuf(&mut self, bytes: u64) {
+        self.rcvbuf = bytes.max(2 * CLAMP_MIN);
+        self.tuning = Tuning::Fixed;
+    }
+
+    /// The buffer is overfull: it grows to what is taken if it may; else the window is two segments at most.
+    /// [linux-6.12 tcp_input.c tcp_clamp_window]
+    pub(crate) fn clamp_to_memory(&mut self) {
+        if self.tuning == Tuning::Automatic && self.rcvbuf < self.rmem_most {
+            self.rcvbuf = self.rmem_alloc.min(self.rmem_most);
+        }
+        if self.is_overfull() {
+            self.ssthresh = self.clamp.min(2 * u64::from(self.advmss));
+        }
+    }
+
+    /// Advertises `window`, and never less than was promised. [linux-6.12 tcp_output.c tcp_select_window]
+    pub(crate) fn advertise(&mut self, window: u64, rcv_nxt: u64) {
         let left = self.left(rcv_nxt);
-        2 * left <= self.clamp && self.candidate() > 0 && self.candidate() >= 2 * left
+        let grain = 1 << self.scale;
+        self.rcv_wnd = if window < left { left.div_ceil(grain) * grain } else { window };
+        self.rcv_wup = rcv_nxt;
+    }
+
+    /// Advertises no window at all, whatever was promised.
+    pub(crate) fn close(&mut self, rcv_nxt: u64) {
+        self.rcv_wnd = 0;
+        self.rcv_wup = rcv_nxt;
+    }
+
+    /// Half of the largest window or less is left: room that a read makes is worth a look.
+    /// [linux-6.12 tcp.c __tcp_cleanup_rbuf]
+    pub(crate) fn is_mostly_used(&self, left: u64) -> bool {
+        2 * left <= self.clamp
     }
 }
 

@@ -13,7 +13,7 @@ use crate::ecn::Reaction;
 use crate::reassembly::{Reassembly, Skb};
 use crate::receive_window::ReceiveWindow;
 use crate::rtt::RTO_INITIAL;
-use crate::stack::DelayedAck;
+use crate::stack::{DelayedAck, OutOfOrderMss};
 use crate::timers::expiry;
 
 /// Least and usual delayed-ACK time. [linux-6.12 tcp.h TCP_ATO_MIN, TCP_DELACK_MIN]
@@ -45,6 +45,8 @@ const SACK_BLOCKS_EXPECTED: usize = 2;
 struct AckEngine {
     scheduled: bool,
     now: bool,
+    /// Data was dropped for want of memory: the window is closed. [linux-6.12 ICSK_ACK_NOMEM]
+    no_memory: bool,
     pushed: u8,
     /// The connection is interactive: nothing is acknowledged quickly. [linux-6.12 inet_csk_in_pingpong_mode]
     pingpong: bool,
@@ -52,6 +54,15 @@ struct AckEngine {
     ato: Option<Span>,
     last_received: SimTime,
     timeout: Option<SimTime>,
+}
+
+/// What becomes of a segment's data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Intake {
+    /// It is queued, or was before.
+    Queued,
+    /// There is no room for it, by the window or in memory.
+    Refused,
 }
 
 /// ACKs held back while data is out of order.
@@ -78,6 +89,9 @@ pub(crate) struct Receiver {
     blocks: usize,
     ack: AckEngine,
     compression: Compression,
+    /// When a segment that is not acceptable was answered last.
+    answered_unacceptable: Option<SimTime>,
+    invalid_ratelimit: Span,
     /// Smoothed RTT (×8, µs) of this socket's own sender: bounds the compression delay.
     pub(crate) srtt_us8: u32,
     pub(crate) rto: Span,
@@ -85,6 +99,7 @@ pub(crate) struct Receiver {
     timer_rounding: TimerRounding,
     rcvlowat: u64,
     delayed_ack: DelayedAck,
+    out_of_order_mss: OutOfOrderMss,
     pub(crate) ack_due: bool,
     pub(crate) readable: bool,
 }
@@ -102,12 +117,15 @@ impl Receiver {
             blocks: SACKS_SENT,
             ack: AckEngine::default(),
             compression: Compression::default(),
+            answered_unacceptable: None,
+            invalid_ratelimit: settings.invalid_ratelimit,
             srtt_us8: 0,
             rto: RTO_INITIAL,
             jiffy: settings.jiffy,
             timer_rounding: settings.timer_rounding,
             rcvlowat: options.rcvlowat,
             delayed_ack: settings.stack.delayed_ack,
+            out_of_order_mss: settings.stack.out_of_order_mss,
             ack_due: false,
             readable: false,
         }
@@ -125,7 +143,8 @@ impl Receiver {
 
     /// The peer's SYN: its data starts at 1.
     pub(crate) fn synchronise(&mut self, syn: &Segment, now: SimTime) {
-        self.rcv_nxt = syn.end();
+        // Data of a SYN without a Fast Open cookie is not taken. [linux-6.12 tcp_minisocks.c tcp_create_openreq_child]
+        self.rcv_nxt = syn.seq + 1;
         self.ts_recent = syn.tsval;
         self.window.establish(self.rcv_nxt, now);
     }
@@ -140,11 +159,45 @@ impl Receiver {
         self.ack.last_received
     }
 
-    /// Timestamp to echo: of the segment that is next in order. [rfc7323 §4.3]
+    /// Timestamp to echo: of the segment that is next in order, and never an older one. [rfc7323 §4.3]
+    /// [linux-6.12 tcp_input.c tcp_replace_ts_recent]
     pub(crate) fn note_timestamp(&mut self, segment: &Segment) {
-        if segment.tsval.is_some() && segment.seq <= self.window.last_update() {
+        if segment.tsval >= self.ts_recent
+            && segment.tsval.is_some()
+            && segment.seq <= self.window.last_update()
+        {
             self.ts_recent = segment.tsval;
         }
+    }
+
+    /// All of the segment lies before what was acknowledged last, or it begins beyond the window: nothing of it counts.
+    /// [rfc9293 §3.10.7.4] [linux-6.12 tcp_input.c tcp_sequence]
+    pub(crate) fn is_acceptable(&self, segment: &Segment) -> bool {
+        let beyond = segment.seq > self.rcv_nxt + self.window.left(self.rcv_nxt);
+        segment.end() >= self.window.last_update() && !beyond
+    }
+
+    /// A segment that is not acceptable is answered, a bare one not too often. [linux-6.12 tcp_input.c tcp_send_dupack]
+    pub(crate) fn answer_unacceptable(&mut self, segment: &Segment, now: SimTime) {
+        if segment.end() == segment.seq {
+            return self.challenge(now);
+        }
+        if segment.seq < self.rcv_nxt {
+            self.enter_quick_ack();
+            self.dsack = Some(SackBlock { start: segment.seq, end: segment.end().min(self.rcv_nxt) });
+        }
+        self.ack_due = true;
+    }
+
+    /// An ACK that tells the peer where this side stands; one per [`Settings::invalid_ratelimit`]. [rfc5961 §7]
+    /// [linux-6.12 tcp_input.c tcp_send_challenge_ack, __tcp_oow_rate_limited]
+    pub(crate) fn challenge(&mut self, now: SimTime) {
+        let soon = |last: SimTime| now.ticks(self.jiffy) < (last + self.invalid_ratelimit).ticks(self.jiffy);
+        if self.answered_unacceptable.is_some_and(soon) {
+            return;
+        }
+        self.answered_unacceptable = Some(now);
+        self.ack_due = true;
     }
 
     pub(crate) fn timestamp_echo(&self) -> Option<SimTime> {
@@ -170,20 +223,70 @@ impl Receiver {
         self.compression.due = None;
     }
 
-    /// Takes a segment with data or FIN. `truesize`: what its buffer costs.
-    pub(crate) fn take_data(&mut self, segment: &Segment, truesize: u32, now: SimTime) {
+    /// Takes a segment with data or FIN. `truesize`: what its buffer costs. [linux-6.12 tcp_input.c tcp_data_queue]
+    pub(crate) fn take_data(&mut self, segment: &Segment, truesize: u32, now: SimTime) -> Intake {
         self.window.rtt_by_timestamp(segment, now);
         let end = segment.end();
+        if end <= self.rcv_nxt && segment.seq < self.rcv_nxt {
+            self.duplicate(segment.seq, end);
+            return Intake::Queued;
+        }
+        if self.is_beyond_window(segment) {
+            self.enter_quick_ack();
+            self.ack.scheduled = true;
+            return Intake::Refused;
+        }
+        let in_order = segment.seq <= self.rcv_nxt;
+        if !self.has_memory(segment.seq) && self.lacks_room(segment, in_order) {
+            return Intake::Refused;
+        }
         if segment.flags.contains(SegmentFlags::FIN) {
             self.fin_at = Some(end);
         }
-        if end <= self.rcv_nxt && segment.seq < self.rcv_nxt {
-            self.duplicate(segment.seq, end);
-        } else if segment.seq <= self.rcv_nxt {
+        if in_order {
             self.in_order(segment, truesize, now);
         } else {
             self.out_of_order(segment, truesize);
         }
+        Intake::Queued
+    }
+
+    /// It begins where the window ends, or the window is closed. A FIN alone that is next passes a closed window: some
+    /// peers send theirs again and again. What arrived twice of it is told.
+    fn is_beyond_window(&mut self, segment: &Segment) -> bool {
+        let left = self.window.left(self.rcv_nxt);
+        if segment.seq < self.rcv_nxt {
+            self.dsack = Some(SackBlock { start: segment.seq, end: self.rcv_nxt });
+        }
+        let bare_fin = segment.seq == self.rcv_nxt && segment.length == 0;
+        if bare_fin { false } else { left == 0 || segment.seq >= self.rcv_nxt + left }
+    }
+
+    /// Makes room in the buffer for what begins at `seq`; false if it stays overfull.
+    /// [linux-6.12 tcp_input.c tcp_try_rmem_schedule, tcp_prune_queue]
+    fn has_memory(&mut self, seq: u64) -> bool {
+        if !self.window.is_overfull() {
+            return true;
+        }
+        self.ack.quick = 0;
+        self.window.clamp_to_memory();
+        if self.window.is_overfull() && self.data.forget_late(seq, self.window.rcvbuf()) {
+            self.window.rmem_alloc = self.data.truesize;
+            self.sacks.clear();
+            self.dsack = None;
+        }
+        !self.window.is_overfull()
+    }
+
+    /// The buffer is overfull: data out of order is dropped without a word; data in order too, and the peer learns at
+    /// once that the window is closed. What is next and finds nothing unread is taken nevertheless, and a FIN alone.
+    fn lacks_room(&mut self, segment: &Segment, in_order: bool) -> bool {
+        self.readable = true;
+        if in_order {
+            self.ack.no_memory = true;
+            self.acknowledge_now();
+        }
+        !in_order || (segment.length > 0 && self.data.ready_bytes() > 0)
     }
 
     fn duplicate(&mut self, seq: u64, end: u64) {
@@ -191,13 +294,6 @@ impl Receiver {
         self.enter_quick_ack();
         self.ack.scheduled = true;
         self.ack.now = true;
-    }
-
-    /// A segment without data from before the window: a window probe wants an answer.
-    /// [linux-6.12 tcp_input.c tcp_validate_incoming, tcp_send_dupack]
-    pub(crate) fn answer_probe(&mut self) {
-        self.enter_quick_ack();
-        self.ack_due = true;
     }
 
     /// [linux-6.12 tcp_input.c tcp_enter_quickack_mode]
@@ -228,9 +324,6 @@ impl Receiver {
     fn in_order(&mut self, segment: &Segment, truesize: u32, now: SimTime) {
         let fresh = segment.end() - self.rcv_nxt;
         let known = (self.rcv_nxt - segment.seq).min(u64::from(segment.length)) as u32;
-        if known > 0 {
-            self.dsack = Some(SackBlock { start: segment.seq, end: self.rcv_nxt });
-        }
         self.rcv_nxt = segment.end();
         if segment.flags.contains(SegmentFlags::FIN) {
             // Whoever reads the end closes soon: its FIN carries the ACK. [linux-6.12 tcp_input.c tcp_fin]
@@ -320,6 +413,9 @@ impl Receiver {
     fn out_of_order(&mut self, segment: &Segment, truesize: u32) {
         let mut block = SackBlock { start: segment.seq, end: segment.end() };
         self.ack.scheduled = true;
+        if self.out_of_order_mss == OutOfOrderMss::Measured && self.window.measure_mss(segment, truesize) {
+            self.ack.pushed = (self.ack.pushed + 1).min(2);
+        }
         if let Some(run) = self.data.covering(block) {
             self.dsack = Some(block);
             block = run;
@@ -328,7 +424,8 @@ impl Receiver {
             let known = self.data.waiting_in(payload) as u32;
             block = self.data.insert(block, skb_of(segment, segment.length - known, truesize - known));
             self.window.rmem_alloc = self.data.truesize;
-            if segment.length >= 128 && self.window.grow(segment.length, truesize) {
+            // Without SACK the window stays, so that the peer sees duplicate ACKs.
+            if self.blocks > 0 && self.window.grow(segment.length, truesize) {
                 self.ack.quick |= 1;
             }
         }
@@ -365,10 +462,11 @@ impl Receiver {
         }
         let mss = u64::from(self.window.rcv_mss());
         let waiting = self.rcv_nxt - self.window.last_update();
-        let window_advances =
-            || self.window.unread(self.rcv_nxt) < self.rcvlowat || self.window_would_not_shrink();
+        let more_than_one = waiting > mss
+            && (self.window.unread(self.rcv_nxt) < self.rcvlowat
+                || self.select_window() >= self.window.rcv_wnd());
         let quick = self.ack.quick > 0 && !self.ack.pingpong && self.delayed_ack == DelayedAck::Adaptive;
-        if (waiting > mss && window_advances()) || quick || self.ack.now {
+        if more_than_one || quick || self.ack.now {
             self.ack_due = true;
         } else if self.data.in_order() {
             self.delay_ack(now);
@@ -377,8 +475,13 @@ impl Receiver {
         }
     }
 
-    fn window_would_not_shrink(&self) -> bool {
-        self.window.candidate() >= self.window.rcv_wnd()
+    /// The window that could be advertised now. Whoever asks while the buffer is more than half full ends the quick
+    /// ACKs. [linux-6.12 tcp_output.c __tcp_select_window]
+    fn select_window(&mut self) -> u64 {
+        if self.window.is_tight() {
+            self.ack.quick = 0;
+        }
+        self.window.candidate()
     }
 
     /// [linux-6.12 tcp_input.c __tcp_ack_snd_check, out-of-order part]
@@ -387,7 +490,8 @@ impl Receiver {
             self.compression.rcv_nxt = self.rcv_nxt;
             self.compression.dupacks = 0;
         }
-        if self.compression.dupacks < DUPACKS_UNCOMPRESSED || self.delayed_ack == DelayedAck::EverySecond {
+        let uncompressed = self.blocks == 0 || self.delayed_ack == DelayedAck::EverySecond;
+        if self.compression.dupacks < DUPACKS_UNCOMPRESSED || uncompressed {
             self.compression.dupacks += 1;
             self.ack_due = true;
             return;
@@ -409,7 +513,8 @@ impl Receiver {
 
     /// [linux-6.12 tcp_output.c tcp_send_delayed_ack]
     fn delay_ack(&mut self, now: SimTime) {
-        let mut ato = self.ack.ato.unwrap_or(ATO_MIN);
+        // Before the first data there is no delay: a FIN that comes then is acknowledged at the next tick.
+        let mut ato = self.ack.ato.unwrap_or(Span::ZERO);
         if ato > ATO_MIN {
             let mut most =
                 if self.ack.pushed > 0 || self.ack.pingpong { DELACK_MAX } else { Span::from_millis(500) };
@@ -453,8 +558,10 @@ impl Receiver {
                 self.ack_due = true;
             }
         }
-        if copied > 0 && !self.ack_due && self.window.opens_twice(self.rcv_nxt) {
-            self.ack_due = true;
+        // No window is told to a peer that has closed.
+        if copied > 0 && !self.ack_due && !self.at_end() {
+            let left = self.window.left(self.rcv_nxt);
+            self.ack_due = self.window.is_mostly_used(left) && self.select_window() >= (2 * left).max(1);
         }
         copied
     }
@@ -476,9 +583,9 @@ impl Receiver {
         if self.ack.timeout.is_some_and(|timeout| now >= timeout) {
             self.ack.timeout = None;
             if self.ack.scheduled {
-                let ato = self.ack.ato.unwrap_or(ATO_MIN);
                 let interactive = std::mem::take(&mut self.ack.pingpong);
-                self.ack.ato = Some(if interactive { ATO_MIN } else { (ato * 2).min(self.rto) });
+                let longer = self.ack.ato.map(|ato| (ato * 2).min(self.rto));
+                self.ack.ato = if interactive { Some(ATO_MIN) } else { longer };
                 self.ack_due = true;
             }
         }
@@ -493,9 +600,11 @@ impl Receiver {
 
     /// A segment with an acknowledgement is being built: the window and SACK blocks it carries.
     pub(crate) fn acknowledge(&mut self) -> (u64, SackBlocks) {
-        let quick_ends = self.window.select(self.rcv_nxt);
-        if quick_ends {
-            self.ack.quick = 0;
+        if self.ack.no_memory {
+            self.window.close(self.rcv_nxt);
+        } else {
+            let window = self.select_window();
+            self.window.advertise(window, self.rcv_nxt);
         }
         let blocks =
             self.dsack.take().into_iter().chain(self.sacks.iter().copied()).take(self.blocks).collect();
@@ -516,6 +625,7 @@ impl Receiver {
         }
         self.ack.scheduled = false;
         self.ack.now = false;
+        self.ack.no_memory = false;
         self.ack.pushed = 0;
         self.ack.timeout = None;
         self.ack_due = false;

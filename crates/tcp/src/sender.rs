@@ -116,6 +116,8 @@ pub(crate) struct Sender {
     pub(crate) aborted: bool,
     /// `TCP_NODELAY`.
     pub(crate) no_delay: bool,
+    /// `TCP_CORK`.
+    pub(crate) corked: bool,
     pub(crate) app_blocked: bool,
     pub(crate) writable: bool,
     pub(crate) throttled: bool,
@@ -248,6 +250,7 @@ impl Sender {
             fin_queued: false,
             aborted: false,
             no_delay: false,
+            corked: false,
             app_blocked: false,
             writable: false,
             sndbuf,

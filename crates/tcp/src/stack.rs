@@ -13,10 +13,12 @@
 //! | unsent skb shorter than cwnd allows | leaves so | takes from the next one [linux-6.10 tcp_output.c] |
 //! | TSO deferral | awaits an ACK within srtt/2 | and within 1 ms [linux-6.12 tcp_output.c] |
 //! | HyStart's rounds begin | after the ACK is judged | before, at any window [linux-6.12 tcp_cubic.c hystart_update] |
+//! | data out of order | tells nothing of the segment size | is measured like any [linux-6.12 tcp_input.c tcp_data_queue_ofo] |
+//! | a last, short segment with FIN | leaves beyond cwnd | waits for cwnd [linux-6.10 tcp_output.c] |
 //!
 //! `linux-6.6` is 6.12 but for what came later: it lets through with nothing unacknowledged, an echo within a tick is an
 //! RTT of one tick, skbs stay as filled, TSO deferral awaits srtt/2, HyStart's rounds begin from its low window on
-//! [linux-5.16 tcp_cubic.c hystart_update].
+//! [linux-5.16 tcp_cubic.c hystart_update], and the last two lines are as in 5.10.
 //!
 //! | | 4.14 | 5.0, 5.4 | freebsd-9 |
 //! |---|---|---|---|
@@ -149,6 +151,24 @@ pub enum HyStartRounds {
     Always = 2,
 }
 
+/// What the receiver learns of the segment size from data that is out of order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OutOfOrderMss {
+    /// Nothing.
+    Ignored,
+    /// As from data in order.
+    Measured,
+}
+
+/// What becomes of a last, short segment with FIN that cwnd has no room for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LastFin {
+    /// It leaves.
+    Exempt,
+    /// It waits.
+    Waits,
+}
+
 /// How near an ACK must be for an skb to wait for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TsoDeferral {
@@ -193,6 +213,10 @@ pub struct Stack {
     pub tso_deferral: TsoDeferral,
     /// When HyStart's rounds begin.
     pub hystart_rounds: HyStartRounds,
+    /// What data out of order tells of the segment size.
+    pub out_of_order_mss: OutOfOrderMss,
+    /// What becomes of a last FIN that cwnd has no room for.
+    pub last_fin: LastFin,
 }
 
 impl Stack {
@@ -216,6 +240,8 @@ impl Stack {
             queued_skb,
             tso_deferral,
             hystart_rounds,
+            out_of_order_mss,
+            last_fin,
         } = *self;
         vec![
             ("skb_overhead", skb_overhead.to_string()),
@@ -233,6 +259,8 @@ impl Stack {
             ("queued_skb", format!("{queued_skb:?}")),
             ("tso_deferral", format!("{tso_deferral:?}")),
             ("hystart_rounds", format!("{hystart_rounds:?}")),
+            ("out_of_order_mss", format!("{out_of_order_mss:?}")),
+            ("last_fin", format!("{last_fin:?}")),
         ]
     }
 
@@ -267,6 +295,8 @@ pub const LINUX_6_12: Stack = Stack {
     queued_skb: QueuedSkb::Grows,
     tso_deferral: TsoDeferral::HalfRttAtMostOneMs,
     hystart_rounds: HyStartRounds::Always,
+    out_of_order_mss: OutOfOrderMss::Measured,
+    last_fin: LastFin::Waits,
 };
 
 /// The long-term Linux before it, and the one that most packetdrill scripts were written for.
@@ -277,6 +307,8 @@ pub const LINUX_6_6: Stack = Stack {
     queued_skb: QueuedSkb::StaysAsFilled,
     tso_deferral: TsoDeferral::HalfRtt,
     hystart_rounds: HyStartRounds::FromLowWindow,
+    out_of_order_mss: OutOfOrderMss::Ignored,
+    last_fin: LastFin::Exempt,
     ..LINUX_6_12
 };
 
@@ -298,6 +330,8 @@ pub const LINUX_5_10: Stack = Stack {
     queued_skb: QueuedSkb::StaysAsFilled,
     tso_deferral: TsoDeferral::HalfRtt,
     hystart_rounds: HyStartRounds::AfterJudging,
+    out_of_order_mss: OutOfOrderMss::Ignored,
+    last_fin: LastFin::Exempt,
 };
 
 /// The Linux of the `ton22` paper.

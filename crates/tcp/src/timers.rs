@@ -73,9 +73,9 @@ impl RetransmitTimer {
     }
 }
 
-/// When a kernel timer of `span` that is armed now fires.
+/// When a kernel timer of `span` that is armed now fires; one of no time at the next tick.
 pub(crate) fn expiry(now: SimTime, span: Span, (jiffy, rounding): (Span, TimerRounding)) -> SimTime {
-    let delta = span.as_nanos().div_ceil(jiffy.as_nanos()).max(1);
+    let delta = span.as_nanos().div_ceil(jiffy.as_nanos());
     let expires = now.ticks(jiffy) + delta;
     let mut level = 0;
     while rounding == TimerRounding::Wheel && level < 8 && delta >= 63 << (3 * level) {
@@ -293,7 +293,7 @@ impl Sender {
     }
 
     /// The connection is given up: nothing is sent any more. [linux-6.12 tcp_timer.c tcp_write_err]
-    fn abort(&mut self) {
+    pub(crate) fn abort(&mut self) {
         self.notes.push(Note::Aborted);
         self.aborted = true;
         self.timer.armed = None;
@@ -363,6 +363,13 @@ mod tests {
             expiry(now, Span::from_millis(40), (jiffy, TimerRounding::Wheel)),
             SimTime::from_nanos(51_000_000)
         );
+    }
+
+    #[test]
+    fn a_timer_of_no_time_fires_at_the_next_tick() {
+        let now = SimTime::from_nanos(10_400_000);
+        let fires = expiry(now, Span::ZERO, (Span::from_millis(1), TimerRounding::Wheel));
+        assert_eq!(fires, SimTime::from_nanos(11_000_000));
     }
 
     #[test]

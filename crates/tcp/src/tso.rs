@@ -23,7 +23,7 @@ use crate::queue::Index;
 use crate::rate_sample::micros_since;
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
-use crate::stack::{QueuedSkb, TsoDeferral};
+use crate::stack::{LastFin, QueuedSkb, TsoDeferral};
 
 /// Most bytes of an skb: 64 KiB less room for headers. [linux-6.12 sock.c sk_dst_gso_max_size]
 const GSO_MAX_SIZE: u32 = 65_536 - 321;
@@ -91,7 +91,7 @@ impl Sender {
             return Err(HeldBy::ReceiveWindow);
         }
         if self.segments_of(head) == 1 {
-            if progress.pass == Pass::Normal && self.is_short_tail(head) && self.held_by_nagle() {
+            if self.is_short_tail(head) && self.held_by_nagle(progress.pass) {
                 return Err(HeldBy::Nagle);
             }
         } else if progress.pass.defers() && self.should_defer(head, max_segs, progress) {
@@ -111,14 +111,15 @@ impl Sender {
         self.fin_queued && self.flow.snd_nxt + u64::from(length) == self.write_seq
     }
 
-    /// Segments that cwnd allows at once; a probe and a last segment with FIN are always allowed.
+    /// Segments that cwnd allows at once; a probe is always allowed, and in older stacks a last segment with FIN.
     fn cwnd_quota(&self, pass: Pass) -> Option<u32> {
         let (cwnd, in_flight) = (self.window.cwnd.0, self.in_flight());
         if in_flight < cwnd {
             return Some((cwnd / 2).max(1).min(cwnd - in_flight));
         }
         let last = self.fin_queued && self.unsent() <= u64::from(self.mss());
-        (pass == Pass::LossProbe || last).then_some(1)
+        let exempt = last && self.settings.stack.last_fin == LastFin::Exempt;
+        (pass == Pass::LossProbe || exempt).then_some(1)
     }
 
     /// Length of the first unsent skb; 0 if only a FIN is left.
@@ -159,7 +160,7 @@ impl Sender {
             return most as u32;
         }
         let rest = needed % u64::from(self.mss());
-        let held = rest > 0 && pass == Pass::Normal && self.held_by_nagle();
+        let held = rest > 0 && self.held_by_nagle(pass);
         (needed - if held { rest } else { 0 }) as u32
     }
 

@@ -246,14 +246,15 @@ impl Sender {
         accepted
     }
 
-    /// Why the loop runs now that `accepted` of `bytes` are queued. [linux-6.12 tcp.c tcp_sendmsg_locked, tcp_push]
-    pub(crate) fn push_after_filling(&mut self, accepted: u64, bytes: u64) -> Option<Pass> {
+    /// Why the loop runs now that `accepted` of `bytes` are queued: for `ending` if that is all of them.
+    /// [linux-6.12 tcp.c tcp_sendmsg_locked, tcp_push]
+    pub(crate) fn push_after_filling(&mut self, accepted: u64, bytes: u64, ending: Pass) -> Option<Pass> {
         if self.builds_trains() && 0 < accepted && accepted < bytes {
             return self.push_filled_skb();
         }
         self.app_blocked = accepted < bytes;
-        self.mark_pushes(self.write_seq - accepted);
-        let pass = if self.app_blocked { Pass::Push } else { Pass::Normal };
+        let pass = if self.app_blocked { Pass::Push } else { ending };
+        self.mark_pushes(self.write_seq - accepted, pass);
         (self.has_unsent() && (self.app_blocked || !self.autocorked())).then_some(pass)
     }
 
@@ -272,8 +273,9 @@ impl Sender {
     }
 
     /// What was written since `before` carries PSH on its last segment, and on the first one that is more than half
-    /// of the largest window past the last PSH. [linux-6.12 tcp.c forced_push, tcp_mark_push, tcp_push]
-    pub(crate) fn mark_pushes(&mut self, before: u64) {
+    /// of the largest window past the last PSH. If more follows, only the latter.
+    /// [linux-6.12 tcp.c forced_push, tcp_mark_push, tcp_push]
+    pub(crate) fn mark_pushes(&mut self, before: u64, pass: Pass) {
         if self.write_seq == before {
             return;
         }
@@ -287,7 +289,9 @@ impl Sender {
             }
             self.mark_push(end);
         }
-        self.mark_push(self.write_seq);
+        if pass != Pass::More || self.write_seq > self.pushed_seq + self.max_window / 2 {
+            self.mark_push(self.write_seq);
+        }
     }
 
     pub(crate) fn mark_push(&mut self, end: u64) {
