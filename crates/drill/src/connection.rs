@@ -56,9 +56,7 @@ pub(crate) struct Connection {
     pub(crate) accepted: bool,
     /// `TCP_CORK`: short segments wait for more.
     pub(crate) corked: bool,
-    /// Bytes of the last short segment that wait for more, and that the machine does not know of.
-    pub(crate) held: u64,
-    /// `TCP_NOTSENT_LOWAT`.
+    /// `TCP_NOTSENT_LOWAT`; 0 if the application has not chosen.
     pub(crate) notsent_lowat: u64,
     /// `TCP_INQ`: `recvmsg` tells how much is left.
     pub(crate) tells_unread: bool,
@@ -69,6 +67,8 @@ pub(crate) struct Connection {
     pub(crate) segments: Counted,
     /// The peer has acknowledged this side's FIN.
     pub(crate) finished: bool,
+    /// The peer had closed when this side did: nothing is left once its FIN is acknowledged.
+    pub(crate) closes_last: bool,
     offers: Offers,
     origin: Origin,
     echoes: Echoes,
@@ -169,17 +169,23 @@ impl Connection {
             deaf: false,
             accepted: false,
             corked: false,
-            held: 0,
-            notsent_lowat: host.notsent_lowat,
+            notsent_lowat: 0,
             tells_unread: options.tells_unread,
             stamping: Stamping::default(),
             error: None,
             segments: Counted::default(),
             finished: false,
+            closes_last: false,
             offers: Offers { timestamps, sack, window_scaling },
             origin: Origin::default(),
             echoes: Echoes::default(),
         }
+    }
+
+    /// The application closes its sending side.
+    pub(crate) fn shut_sending(&mut self) {
+        self.closes_last |= !self.shut && self.endpoint.at_end();
+        self.shut = true;
     }
 
     /// Reads the options of the peer's SYN or SYN-ACK.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use tailback_tcp::{Settings, TimerRounding};
-use tailback_units::Parameters;
+use tailback_units::{Parameters, Span};
 
 /// Bytes of a receive and of a send buffer in the production settings that `defaults.sh` of packetdrill makes.
 /// [packetdrill]
@@ -124,6 +124,11 @@ impl Host {
                 self.tcp.min_tso_segs = number(value, 255).filter(|segments| *segments > 0)?
             }
             "tcp_tso_rtt_log" => self.tcp.stack.tso_rtt_log = Some(number(value, 31)?).filter(|log| *log > 0),
+            "tcp_invalid_ratelimit" => {
+                self.tcp.invalid_ratelimit = Span::from_millis(number(value, i32::MAX as u32)?.into());
+            }
+            "tcp_syn_retries" => self.tcp.syn_retries = number(value, 127).filter(|tries| *tries > 0)?,
+            "tcp_fastopen" => fastopen(value)?,
             "tcp_notsent_lowat" if value == "-1" => self.notsent_lowat = u64::from(u32::MAX),
             "tcp_notsent_lowat" => self.notsent_lowat = number(value, u32::MAX)?.into(),
             "tcp_ecn" => self.ecn = ecn(value)?,
@@ -151,22 +156,14 @@ impl Host {
 const UNSEEN: &[&str] = &[
     "tcp_no_metrics_save",
     "tcp_no_ssthresh_metrics_save",
-    "tcp_fastopen",
     "tcp_fastopen_key",
-    "tcp_syncookies",
     "tcp_max_syn_backlog",
     "tcp_fack",
     "tcp_low_latency",
-    "tcp_tso_win_divisor",
     "tcp_mem",
     "tcp_adv_win_scale",
     "tcp_tw_reuse",
-    "tcp_rfc1337",
-    "tcp_max_reordering",
-    "tcp_min_rtt_wlen",
     "tcp_allowed_congestion_control",
-    "tcp_syn_retries",
-    "tcp_synack_retries",
     "ip_local_port_range",
     "net.core.somaxconn",
     "net.mptcp.enabled",
@@ -175,6 +172,13 @@ const UNSEEN: &[&str] = &[
 /// Accepted at the value that is modelled.
 const USUAL_ONLY: &[(&str, &[&str])] = &[
     ("tcp_frto", &["1", "2"]),
+    // 2 answers every SYN with a cookie.
+    ("tcp_syncookies", &["0", "1"]),
+    ("tcp_synack_retries", &["5"]),
+    ("tcp_tso_win_divisor", &["3"]),
+    ("tcp_max_reordering", &["300"]),
+    ("tcp_min_rtt_wlen", &["300"]),
+    ("tcp_rfc1337", &["0"]),
     ("tcp_dsack", &["1"]),
     ("tcp_recovery", &["1"]),
     ("tcp_reordering", &["3"]),
@@ -195,7 +199,6 @@ const USUAL_ONLY: &[(&str, &[&str])] = &[
     ("tcp_retrans_collapse", &["1"]),
     ("tcp_retries1", &["3"]),
     ("tcp_retries2", &["15"]),
-    ("tcp_invalid_ratelimit", &["0", "500"]),
     ("tcp_workaround_signed_windows", &["0"]),
     ("tcp_abort_on_overflow", &["0"]),
     ("tcp_stdurg", &["0"]),
@@ -227,6 +230,17 @@ fn ecn(value: &str) -> Option<EcnPolicy> {
     }
 }
 
+/// What the options of packets and sockets ask for is refused where they stand. A listener that takes data without a
+/// cookie, and without having asked for it, is not modelled. [linux-6.12 tcp.h TFO_SERVER_*]
+fn fastopen(value: &str) -> Option<()> {
+    const WITHOUT_COOKIE_OR_OPTION: u32 = 0x2 | 0x200 | 0x400;
+    let bits = match value.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok()?,
+        None => number(value, u32::MAX)?,
+    };
+    (bits & WITHOUT_COOKIE_OR_OPTION != WITHOUT_COOKIE_OR_OPTION).then_some(())
+}
+
 fn number(value: &str, most: u32) -> Option<u32> {
     value.parse().ok().filter(|number| *number <= most)
 }
@@ -253,9 +267,17 @@ mod tests {
         assert_eq!(host.tcp.rmem[1], 100_000);
         assert_eq!(host.set_sysctl("net.ipv4.tcp_syncookies", "1"), Ok(()));
         assert_eq!(host.set_sysctl("net.ipv4.tcp_frto", "2"), Ok(()));
-        for (name, value) in
-            [("tcp_frto", "0"), ("tcp_made_up", "1"), ("tcp_rmem", "9 8 7"), ("tcp_sack", "x")]
-        {
+        assert_eq!(host.set_sysctl("net.ipv4.tcp_fastopen", "0x70403"), Ok(()));
+        assert_eq!(host.set_sysctl("net.ipv4.tcp_syn_retries", "1"), Ok(()));
+        assert_eq!(host.tcp.syn_retries, 1);
+        for (name, value) in [
+            ("tcp_frto", "0"),
+            ("tcp_made_up", "1"),
+            ("tcp_rmem", "9 8 7"),
+            ("tcp_sack", "x"),
+            ("tcp_syncookies", "2"),
+            ("tcp_fastopen", "0x602"),
+        ] {
             assert!(host.set_sysctl(&format!("net.ipv4.{name}"), value).is_err(), "{name}={value}");
         }
     }

@@ -46,6 +46,8 @@ pub(crate) struct Kernel {
     pub(crate) gso_size: Option<u16>,
     /// What `fq` holds back.
     held: Vec<(SimTime, usize, Packet)>,
+    /// When a call that waits gives up.
+    pub(crate) wake_at: Option<SimTime>,
     draws: Xoshiro256PlusPlus,
     steps: u64,
 }
@@ -71,6 +73,7 @@ impl Kernel {
             wire: VecDeque::new(),
             gso_size: None,
             held: Vec::new(),
+            wake_at: None,
             draws: Xoshiro256PlusPlus::seed_from_u64(0),
             steps: 0,
         }
@@ -80,6 +83,12 @@ impl Kernel {
     pub(crate) fn current(&self) -> Option<usize> {
         self.connections.len().checked_sub(1)
     }
+
+    /// Segments are compared with those of the newest conversation only. [packetdrill]
+    pub(crate) fn ignore_old_conversations(&mut self) {
+        let current = self.current();
+        self.wire.retain(|left| Some(left.conversation) == current);
+    }
 }
 
 /// Time.
@@ -87,7 +96,7 @@ impl Kernel {
     fn next_step(&self) -> Option<SimTime> {
         let open = self.connections.iter().filter(|connection| connection.phase != Phase::Reset);
         let timers = open.filter_map(|connection| connection.endpoint.deadline());
-        timers.chain(self.held.first().map(|(at, _, _)| *at)).min()
+        timers.chain(self.held.first().map(|(at, _, _)| *at)).chain(self.wake_at).min()
     }
 
     /// Everything up to `end` happens, one step at a time; `look` is asked after each and may stop.
@@ -112,6 +121,7 @@ impl Kernel {
             return Err(Restless);
         }
         self.now = self.now.max(at);
+        self.wake_at = self.wake_at.filter(|wake_at| *wake_at > self.now);
         self.release_held();
         for index in 0..self.connections.len() {
             let due =
@@ -151,6 +161,12 @@ impl Kernel {
         loop {
             let mut handler_due = false;
             while let Some(packet) = self.connections[index].endpoint.next_packet(self.now) {
+                let connection = &mut self.connections[index];
+                if let Payload::Tcp(segment) = &packet.payload
+                    && connection.endpoint.probes_window()
+                {
+                    connection.skbs.push_up_to(segment.seq + u64::from(segment.length));
+                }
                 handler_due |= self.hand_over(index, packet, &mut left);
             }
             if !handler_due {
@@ -161,6 +177,10 @@ impl Kernel {
         self.depart(index, left);
         let connection = &mut self.connections[index];
         connection.finished |= connection.endpoint.wakeup().finished;
+        if connection.finished && connection.closes_last {
+            // The socket is gone: whatever comes is refused. [rfc9293 §3.10.7.4, LAST-ACK]
+            connection.phase = Phase::Reset;
+        }
     }
 
     /// The device takes a packet, or drops it; true if its credit wakes the small queue.
@@ -438,11 +458,11 @@ impl Kernel {
     /// Bytes that a socket takes from a write of `bytes` now.
     pub(crate) fn write(&mut self, index: usize, bytes: u64, ending: Ending) -> u64 {
         let mut accepted = 0;
+        self.connections[index].skbs.reopen_last(bytes);
         while accepted < bytes {
-            let limit = self.sndbuf(index);
-            if self.unsent(index) >= self.connections[index].notsent_lowat {
-                break;
-            }
+            // The last buffer is filled whatever is unsent. [linux-6.12 tcp.c tcp_sendmsg_locked]
+            let many_unsent = self.unsent(index) >= self.notsent_lowat(index);
+            let limit = if many_unsent { 0 } else { self.sndbuf(index) };
             let connection = &mut self.connections[index];
             let room = connection.skbs.room(bytes - accepted, limit, SKB_OVERHEAD);
             if room == 0 {
@@ -450,17 +470,16 @@ impl Kernel {
             }
             accepted += room;
             connection.skbs.append(room);
-            let holds = accepted == bytes && (ending == Ending::More || connection.corked);
-            if accepted == bytes && ending == Ending::Pushed {
-                connection.skbs.push_last();
-            }
+            let ends = if accepted == bytes { ending } else { Ending::Pushed };
             if accepted == bytes {
+                connection.skbs.end_write(ending);
                 self.stamp_tail(index);
             }
-            self.hand_in(index, room, holds);
+            self.hand_in(index, room, ends);
         }
-        if accepted > 0 && ending == Ending::Pushed {
-            self.connections[index].skbs.push_last();
+        if 0 < accepted && accepted < bytes {
+            // It is full: nothing waits for more.
+            self.connections[index].skbs.end_write(Ending::Pushed);
         }
         accepted
     }
@@ -474,35 +493,40 @@ impl Kernel {
     }
 
     /// Bytes go to the machine, which sends while the application still copies: a buffer whose front has left takes
-    /// more. A short end may be held back.
-    fn hand_in(&mut self, index: usize, bytes: u64, holds_short_end: bool) {
-        let unsent = self.unsent(index);
-        let connection = &mut self.connections[index];
-        let mss = u64::from(connection.endpoint.tcp_info(self.now).snd_mss);
-        let short = if holds_short_end { (unsent + bytes) % mss } else { 0 };
-        let whole = connection.held + bytes;
-        connection.held = short.min(whole);
-        if whole > connection.held {
-            connection.endpoint.write(whole - connection.held, self.now);
-        }
+    /// more.
+    fn hand_in(&mut self, index: usize, bytes: u64, ending: Ending) {
+        let endpoint = &mut self.connections[index].endpoint;
+        match ending {
+            Ending::Pushed => endpoint.write(bytes, self.now),
+            Ending::More => endpoint.write_more(bytes, self.now),
+        };
         self.drain(index);
     }
 
-    /// What waited for more waits no longer.
-    pub(crate) fn release_short_end(&mut self, index: usize) {
-        self.hand_in(index, 0, false);
+    /// `TCP_CORK`.
+    pub(crate) fn cork(&mut self, index: usize, corked: bool) {
+        self.connections[index].corked = corked;
+        self.connections[index].endpoint.set_cork(corked, self.now);
+        self.drain(index);
     }
 
-    /// Written and not sent, held back or not.
+    /// Written and not sent.
     fn unsent(&self, index: usize) -> u64 {
-        let connection = &self.connections[index];
-        connection.endpoint.tcp_info(self.now).notsent_bytes.0 + connection.held
+        self.connections[index].endpoint.tcp_info(self.now).notsent_bytes.0
+    }
+
+    /// The socket's own `TCP_NOTSENT_LOWAT`, or the host's. [linux-6.12 tcp.h tcp_notsent_lowat]
+    fn notsent_lowat(&self, index: usize) -> u64 {
+        match self.connections[index].notsent_lowat {
+            0 => self.host.notsent_lowat,
+            own => own,
+        }
     }
 
     /// A third of the buffer is free again. [linux-6.12 stream.c sk_stream_write_space, tcp_ipv4.c tcp_stream_memory_free]
     pub(crate) fn writable(&self, index: usize) -> bool {
         let (limit, queued) = (self.sndbuf(index), self.connections[index].skbs.memory(SKB_OVERHEAD));
-        let few_unsent = 2 * self.unsent(index) < self.connections[index].notsent_lowat;
+        let few_unsent = 2 * self.unsent(index) < self.notsent_lowat(index);
         few_unsent && queued < limit && limit - queued >= queued / 2
     }
 

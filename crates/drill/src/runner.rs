@@ -19,6 +19,9 @@ use crate::sockets::{self, Progress, Sockets, Waiting};
 /// Name of the infinite slow-start threshold in `tcp_info`. [linux-6.12 tcp.h TCP_INFINITE_SSTHRESH]
 const SSTHRESH_INFINITE: u64 = 0x7fff_ffff;
 
+/// Nanoseconds by which events are late at most: less than the microsecond that scripts count in.
+const LAG_MAX: u64 = 999;
+
 /// Runs `script` on `stack`.
 pub(crate) fn run(script: &Script, head: &Head, stack: Stack) -> Report {
     let mut host = Host::new(Settings { stack, ..Settings::default() });
@@ -29,7 +32,7 @@ pub(crate) fn run(script: &Script, head: &Head, stack: Stack) -> Report {
     };
     let mut kernel = Kernel::new(host);
     kernel.gso_size = head.gso_size;
-    let mut machines = Machines { kernel, sockets: Sockets::default(), waiting: None, opened: None };
+    let mut machines = Machines { kernel, sockets: Sockets::default(), waiting: None, begun: 0, opened: None };
     play(script, head.pace, &mut machines)
 }
 
@@ -37,7 +40,9 @@ struct Machines {
     kernel: Kernel,
     sockets: Sockets,
     /// The call that waits.
-    waiting: Option<Waiting>,
+    waiting: Option<(Call, Waiting)>,
+    /// Events that were begun.
+    begun: u64,
     /// The descriptor that was just opened.
     opened: Option<sockets::Returned>,
 }
@@ -52,14 +57,16 @@ impl Stage for Machines {
     fn pass_until(&mut self, end: i64, watch: Watch) -> Result<(), String> {
         let end = START + Span::from_micros(end.max(0) as u64);
         let waits = self.waiting.is_some();
-        let passed = self
-            .kernel
-            .pass_until(end, |kernel| waits || (watch == Watch::CallAndWire && !kernel.wire.is_empty()));
+        let passed = self.kernel.pass_until(end, |kernel| {
+            kernel.ignore_old_conversations();
+            waits || (watch == Watch::CallAndWire && !kernel.wire.is_empty())
+        });
         passed
             .map_err(|Restless| "the machines do not come to rest: their timers fire without end".to_owned())
     }
 
     fn wire(&mut self) -> &mut VecDeque<Left<Departed>> {
+        self.kernel.ignore_old_conversations();
         &mut self.kernel.wire
     }
 
@@ -72,18 +79,20 @@ impl Stage for Machines {
     }
 
     fn arrives(&mut self, spec: &SegmentSpec) -> Result<(), String> {
+        self.begin_event();
         self.kernel.arrives(spec, self.sockets.listener()).map_err(|NotInjectable(why)| why)
     }
 
     fn call(&mut self, call: &Call) -> Result<Option<Returned>, player::CallError> {
+        self.begin_event();
         let progress = self.sockets.call(call, &mut self.kernel)?;
-        Ok(self.take(progress))
+        Ok(self.take(call, progress))
     }
 
     fn go_on(&mut self) -> Result<Option<Returned>, player::CallError> {
-        let Some(waiting) = self.waiting.take() else { return Ok(None) };
-        let progress = self.sockets.go_on(waiting, &mut self.kernel);
-        Ok(self.take(progress))
+        let Some((call, waiting)) = self.waiting.take() else { return Ok(None) };
+        let progress = self.sockets.go_on(&call, waiting, &mut self.kernel)?;
+        Ok(self.take(&call, progress))
     }
 
     fn name(&mut self, number: i64) {
@@ -103,10 +112,18 @@ impl Stage for Machines {
 }
 
 impl Machines {
-    fn take(&mut self, progress: Progress) -> Option<Returned> {
+    /// Events take time: each happens a nanosecond later than the one before, so that what a script has 1 ms apart is a
+    /// little more than 1 ms apart, as for a kernel that packetdrill drives.
+    fn begin_event(&mut self) {
+        self.begun += 1;
+        let at = START + Span::from_micros(self.now().max(0) as u64);
+        self.kernel.now = self.kernel.now.max(at + Span::from_nanos(self.begun.min(LAG_MAX)));
+    }
+
+    fn take(&mut self, call: &Call, progress: Progress) -> Option<Returned> {
         match progress {
             Progress::Waits(waiting) => {
-                self.waiting = Some(waiting);
+                self.waiting = Some((call.clone(), waiting));
                 None
             }
             Progress::Returned(returned) => {

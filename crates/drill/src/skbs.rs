@@ -11,6 +11,8 @@
 
 use std::collections::VecDeque;
 
+use crate::kernel::Ending;
+
 /// Bytes of a packet before segmentation at most. [linux-6.12 netdevice.h GSO_LEGACY_MAX_SIZE]
 const GSO_MAX: u64 = 65_536;
 /// Room for headers in it. [linux-6.12 tcp.h MAX_TCP_HEADER]
@@ -101,8 +103,38 @@ impl Skbs {
         }
     }
 
-    /// A write ends: its last byte is pushed, if it has not left.
-    pub(crate) fn push_last(&mut self) {
+    /// A write of `bytes` begins: it goes on in the last buffer, if that is not full, which ends no write then.
+    pub(crate) fn reopen_last(&mut self, bytes: u64) {
+        let goal = self.size_goal();
+        if let Some(last) = self.unsent.back_mut()
+            && bytes > 0
+            && last.end - last.start < goal
+        {
+            last.push = false;
+        }
+    }
+
+    /// A write ends: its last byte is pushed, if it has not left. If more follows, only when half a window has passed.
+    pub(crate) fn end_write(&mut self, ending: Ending) {
+        if ending == Ending::Pushed || self.write_seq > self.pushed_seq + self.max_window / 2 {
+            self.push_last();
+        }
+    }
+
+    /// What has not left up to `end` is pushed.
+    pub(crate) fn push_up_to(&mut self, end: u64) {
+        let Some(first) = self.unsent.front_mut() else { return };
+        if first.start < end && end < first.end {
+            let rest = Skb { start: end, ..*first };
+            first.end = end;
+            self.unsent.insert(1, rest);
+        }
+        if let Some(first) = self.unsent.front_mut().filter(|first| first.end == end) {
+            first.push = true;
+        }
+    }
+
+    fn push_last(&mut self) {
         if let Some(last) = self.unsent.back_mut() {
             last.push = true;
             self.pushed_seq = self.write_seq;
@@ -184,7 +216,21 @@ mod tests {
             skbs.append(room);
             left -= room;
         }
-        skbs.push_last();
+        skbs.end_write(Ending::Pushed);
+    }
+
+    #[test]
+    fn a_write_that_more_follows_is_not_pushed_and_the_next_one_goes_on_in_its_buffer() {
+        let mut skbs = queue();
+        skbs.append(40);
+        skbs.end_write(Ending::More);
+        skbs.reopen_last(60);
+        skbs.append(60);
+        skbs.end_write(Ending::Pushed);
+        assert!(skbs.leave(1, 101));
+        skbs.append(40);
+        skbs.end_write(Ending::More);
+        assert!(!skbs.leave(101, 141));
     }
 
     #[test]

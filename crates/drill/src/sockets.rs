@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use tailback_script::message::Message;
 pub(crate) use tailback_script::player::CallError;
 use tailback_script::player::RESULT_AS_NAMED;
+use tailback_units::SimTime;
 
 use crate::connection::Phase;
 use crate::kernel::{Ending, Kernel};
@@ -91,10 +92,25 @@ impl Returned {
 /// A call that has not returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Waiting {
-    Accept { listener: i64, non_blocking: bool },
+    Accept {
+        listener: i64,
+        non_blocking: bool,
+    },
     Connect(usize),
-    Write { index: usize, done: u64, left: u64, ending: Ending },
-    Read { index: usize, most: u64 },
+    Write {
+        index: usize,
+        done: u64,
+        left: u64,
+        ending: Ending,
+    },
+    Read {
+        index: usize,
+        most: u64,
+    },
+    /// `poll`; `None` = for ever.
+    Poll {
+        until: Option<SimTime>,
+    },
 }
 
 /// A call's progress.
@@ -189,7 +205,7 @@ impl Sockets {
         let flags = if arguments.0.name == "accept4" { arguments.words(3)? } else { Vec::new() };
         let waiting =
             Waiting::Accept { listener, non_blocking: flags.iter().any(|flag| flag == "SOCK_NONBLOCK") };
-        self.begin(waiting, returns_at_once, kernel)
+        self.begin(arguments.0, waiting, (returns_at_once, kernel))
     }
 
     fn connect(&mut self, arguments: &Arguments<'_>, kernel: &mut Kernel) -> Outcome {
@@ -214,8 +230,13 @@ impl Sockets {
     }
 
     /// First try of a call that may wait.
-    fn begin(&mut self, waiting: Waiting, non_blocking: bool, kernel: &mut Kernel) -> Outcome {
-        match self.go_on(waiting, kernel) {
+    fn begin(
+        &mut self,
+        call: &Call,
+        waiting: Waiting,
+        (non_blocking, kernel): (bool, &mut Kernel),
+    ) -> Outcome {
+        match self.go_on(call, waiting, kernel)? {
             Progress::Waits(Waiting::Write { index, done, .. }) if non_blocking && done > 0 => {
                 kernel.stamp_tail(index);
                 returned(done as i64)
@@ -226,16 +247,17 @@ impl Sockets {
     }
 
     /// A call that waits tries again.
-    pub(crate) fn go_on(&mut self, waiting: Waiting, kernel: &mut Kernel) -> Progress {
+    pub(crate) fn go_on(&mut self, call: &Call, waiting: Waiting, kernel: &mut Kernel) -> Outcome {
         let done = match waiting {
             Waiting::Accept { listener, non_blocking } => {
                 self.go_on_accepting(listener, non_blocking, kernel)
             }
             Waiting::Connect(index) => go_on_connecting(index, kernel),
-            Waiting::Write { .. } => return go_on_writing(waiting, kernel),
+            Waiting::Write { .. } => return Ok(go_on_writing(waiting, kernel)),
+            Waiting::Poll { until } => return self.go_on_polling(call, until, kernel),
             Waiting::Read { index, most } => go_on_reading(index, most, kernel),
         };
-        done.map_or(Progress::Waits(waiting), Progress::Returned)
+        Ok(done.map_or(Progress::Waits(waiting), Progress::Returned))
     }
 
     fn go_on_accepting(
@@ -314,11 +336,11 @@ impl Sockets {
     }
 }
 
-/// The sending side ends: what was held back leaves, and a FIN.
+/// The sending side ends: what waited for more leaves, and a FIN.
 fn shut(index: usize, kernel: &mut Kernel) {
-    kernel.release_short_end(index);
-    kernel.connections[index].shut = true;
-    kernel.connections[index].endpoint.close(kernel.now);
+    let connection = &mut kernel.connections[index];
+    connection.shut_sending();
+    connection.endpoint.close(kernel.now);
     kernel.drain(index);
 }
 
@@ -335,7 +357,7 @@ fn go_on_connecting(index: usize, kernel: &mut Kernel) -> Option<Returned> {
 fn close_connection(index: usize, options: &SocketOptions, kernel: &mut Kernel) {
     let connection = &mut kernel.connections[index];
     connection.orphaned = true;
-    connection.shut = true;
+    connection.shut_sending();
     let unread = connection.endpoint.readable_bytes().0 > 0;
     match connection.phase {
         Phase::Established if unread || options.resets_on_close => {

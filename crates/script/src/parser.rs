@@ -341,6 +341,15 @@ mod tests {
     }
 
     #[test]
+    fn the_ace_counter_of_accurate_ecn_is_told_as_unsupported() {
+        for flags in ["P5.", "5.", ".5", "SEWA", "S3", "F.7"] {
+            let script = parse(&format!("0 > {flags} 1:1(0) ack 1")).expect("it is packetdrill's");
+            assert_eq!((script.unsupported.len(), script.events.len()), (1, 0), "{flags}");
+        }
+        assert!(parse("0 > P8. 1:1(0) ack 1").is_err(), "it has three bits");
+    }
+
+    #[test]
     fn a_range_is_for_what_leaves() {
         assert!(parse("+0~+.1 close(3) = 0").is_err());
         assert!(parse("* < . 1:1(0) ack 1 win 5").is_err());

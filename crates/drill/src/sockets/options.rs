@@ -43,10 +43,7 @@ impl Sockets {
             "SO_KEEPALIVE" => {}
             "TCP_CORK" => {
                 let index = connected.ok_or_else(refused)?;
-                kernel.connections[index].corked = number.ok_or_else(refused)? != 0;
-                if !kernel.connections[index].corked {
-                    kernel.release_short_end(index);
-                }
+                kernel.cork(index, number.ok_or_else(refused)? != 0);
             }
             "TCP_INQ" => {
                 // [linux-6.12 tcp.c do_tcp_setsockopt]
@@ -73,8 +70,7 @@ impl Sockets {
             }
             "TCP_NOTSENT_LOWAT" => {
                 let (index, bytes) = (connected.ok_or_else(refused)?, number.ok_or_else(refused)?);
-                let unset = if bytes == 0 { kernel.host.notsent_lowat } else { u64::from(bytes as u32) };
-                kernel.connections[index].notsent_lowat = unset;
+                kernel.connections[index].notsent_lowat = u64::from(bytes as u32);
             }
             "SO_MAX_PACING_RATE" => {
                 let (index, rate) = (connected.ok_or_else(refused)?, number.ok_or_else(refused)?);
@@ -97,8 +93,12 @@ impl Sockets {
                     kernel.connections[index].sndbuf = Some(size);
                 }
             }
-            "SO_RCVBUF" if connected.is_none() => {
-                descriptor.options.rcvbuf = Some(doubled(number.ok_or_else(refused)?, RCVBUF_MIN));
+            "SO_RCVBUF" => {
+                let size = doubled(number.ok_or_else(refused)?, RCVBUF_MIN);
+                descriptor.options.rcvbuf = Some(size);
+                if let Some(index) = connected {
+                    kernel.connections[index].endpoint.set_receive_buffer(size);
+                }
             }
             "TCP_MAXSEG" => {
                 // What is connected keeps its MSS. [linux-6.12 tcp.c tcp_sock_set_maxseg]
@@ -207,7 +207,6 @@ fn set_no_delay(descriptor: &mut Descriptor, value: i64, kernel: &mut Kernel) ->
     }
     descriptor.options.no_delay = true;
     if let Role::Connected(index) = descriptor.role {
-        kernel.release_short_end(index);
         kernel.connections[index].endpoint.set_no_delay(kernel.now);
         kernel.drain(index);
     }

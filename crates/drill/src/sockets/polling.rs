@@ -1,29 +1,51 @@
-//! `poll` that need not wait.
+//! `poll`: at once, for a time, or until something happens.
+
+use tailback_units::{SimTime, Span};
 
 use crate::connection::Phase;
 use crate::kernel::Kernel;
-use crate::script::Value;
+use crate::script::{Call, Value};
 use crate::sockets::arguments::{Arguments, shown};
-use crate::sockets::{CallError, Descriptor, Outcome, Role, Sockets, returned, unsupported};
+use crate::sockets::{
+    CallError, Descriptor, Outcome, Progress, Role, Sockets, Waiting, returned, unsupported,
+};
 
 impl Sockets {
-    pub(super) fn poll(&mut self, arguments: &Arguments<'_>, kernel: &Kernel) -> Outcome {
-        let Value::List(entries) = arguments.get(0)? else {
+    pub(super) fn poll(&mut self, arguments: &Arguments<'_>, kernel: &mut Kernel) -> Outcome {
+        let until = match arguments.integer(2)? {
+            timeout @ 0.. => Some(kernel.now + Span::from_millis(timeout as u64)),
+            _ => None,
+        };
+        self.go_on_polling(arguments.0, until, kernel)
+    }
+
+    /// A `poll` looks again.
+    pub(super) fn go_on_polling(
+        &mut self,
+        call: &Call,
+        until: Option<SimTime>,
+        kernel: &mut Kernel,
+    ) -> Outcome {
+        let Value::List(entries) = Arguments(call).get(0)? else {
             return unsupported("poll without a list is not modelled");
         };
-        let mut ready = 0;
-        for entry in entries {
-            ready += i64::from(self.poll_one(entry, kernel)?);
+        let found = entries.iter().map(|entry| self.found(entry, kernel)).collect::<Result<Vec<_>, _>>()?;
+        let ready = found.iter().filter(|events| !events.is_empty()).count() as i64;
+        if ready == 0 && until.is_none_or(|until| kernel.now < until) {
+            kernel.wake_at = until;
+            return Ok(Progress::Waits(Waiting::Poll { until }));
         }
-        if ready == 0 && arguments.integer(2)? != 0 {
-            return unsupported("poll that waits is not modelled");
+        kernel.wake_at = None;
+        for (entry, found) in entries.iter().zip(&found) {
+            compare(entry, found)?;
         }
         returned(ready)
     }
 
-    fn poll_one(&self, entry: &Value, kernel: &Kernel) -> Result<bool, CallError> {
+    /// What is there of the events that an entry asks for.
+    fn found(&self, entry: &Value, kernel: &Kernel) -> Result<Vec<&'static str>, CallError> {
         let Value::Structure(fields) = entry else { return unsupported("this pollfd is not modelled") };
-        let field = |wanted: &str| fields.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
+        let field = |wanted: &str| field(fields, wanted);
         let Some(Value::Integer(number)) = field("fd") else {
             return unsupported("a pollfd without fd is not modelled");
         };
@@ -32,16 +54,7 @@ impl Sockets {
         };
         let mut found = self.events(descriptor, kernel);
         found.retain(|event| flags(events).contains(*event) || *event == "POLLERR" || *event == "POLLHUP");
-        let wanted = field("revents").map_or_else(Vec::new, |value| flags(value).into_iter().collect());
-        let same = wanted.len() == found.len() && wanted.iter().all(|event| found.contains(&event.as_str()));
-        match same {
-            true => Ok(!found.is_empty()),
-            false => Err(CallError::Failed(format!(
-                "poll: expected revents={}, got {}",
-                wanted.join("|"),
-                found.join("|")
-            ))),
-        }
+        Ok(found)
     }
 
     fn events(&self, descriptor: &Descriptor, kernel: &Kernel) -> Vec<&'static str> {
@@ -73,6 +86,19 @@ impl Sockets {
         }
         found
     }
+}
+
+/// Holds what an entry says of `revents` against what is there.
+fn compare(entry: &Value, found: &[&'static str]) -> Result<(), CallError> {
+    let Value::Structure(fields) = entry else { return unsupported("this pollfd is not modelled") };
+    let wanted = field(fields, "revents").map_or_else(Vec::new, |value| flags(value).into_iter().collect());
+    let same = wanted.len() == found.len() && wanted.iter().all(|event| found.contains(&event.as_str()));
+    let told = || format!("poll: expected revents={}, got {}", wanted.join("|"), found.join("|"));
+    if same { Ok(()) } else { Err(CallError::Failed(told())) }
+}
+
+fn field<'a>(fields: &'a [(String, Value)], wanted: &str) -> Option<&'a Value> {
+    fields.iter().find(|(name, _)| name == wanted).map(|(_, value)| value)
 }
 
 fn flags(value: &Value) -> std::collections::BTreeSet<String> {

@@ -13,21 +13,32 @@ use crate::stamping::Stamping;
 /// Calls.
 impl Sockets {
     pub(super) fn write(&mut self, arguments: &Arguments<'_>, kernel: &mut Kernel) -> Outcome {
-        let (length, flags) = transfer(arguments)?;
+        let Transfer { sound, faults, flags } = transfer(arguments)?;
         let non_blocking = self.descriptor(arguments)?.non_blocking || take_flag(&flags, WRITE_FLAGS)?;
         let Some(index) = self.connection(arguments)? else { return failed("EPIPE") };
         let ending = if flags.iter().any(|flag| flag == "MSG_MORE") { Ending::More } else { Ending::Pushed };
-        self.begin(Waiting::Write { index, done: 0, left: length, ending }, non_blocking, kernel)
+        let waiting = Waiting::Write { index, done: 0, left: sound, ending };
+        match self.begin(arguments.0, waiting, (non_blocking, kernel))? {
+            Progress::Returned(Returned { value: 0, .. }) if faults => failed("EFAULT"),
+            progress => Ok(progress),
+        }
     }
 
     pub(super) fn read(&mut self, arguments: &Arguments<'_>, kernel: &mut Kernel) -> Outcome {
-        let (most, flags) = transfer(arguments)?;
+        let Transfer { sound, faults, flags } = transfer(arguments)?;
         let non_blocking = self.descriptor(arguments)?.non_blocking || take_flag(&flags, READ_FLAGS)?;
         let Some(index) = self.connection(arguments)? else { return failed("ENOTCONN") };
         if flags.iter().any(|flag| flag == "MSG_ERRQUEUE") {
-            return read_error_queue(&mut kernel.connections[index].stamping, most);
+            return read_error_queue(&mut kernel.connections[index].stamping, sound);
         }
-        self.begin(Waiting::Read { index, most }, non_blocking, kernel)
+        let faults = faults && sound == 0;
+        if faults && kernel.connections[index].endpoint.readable_bytes().0 > 0 {
+            return failed("EFAULT");
+        }
+        match self.begin(arguments.0, Waiting::Read { index, most: sound }, (non_blocking, kernel))? {
+            Progress::Waits(_) if faults => unsupported("a read to NULL that waits is not modelled"),
+            progress => Ok(progress),
+        }
     }
 }
 
@@ -44,12 +55,32 @@ fn take_flag(flags: &[String], harmless: &[&str]) -> Result<bool, CallError> {
     }
 }
 
-/// Length and flags of a read or write.
-fn transfer(arguments: &Arguments<'_>) -> Result<(u64, Vec<String>), CallError> {
+/// A read or write.
+struct Transfer {
+    /// Bytes up to the first buffer at NULL.
+    sound: u64,
+    /// There is one.
+    faults: bool,
+    flags: Vec<String>,
+}
+
+impl Transfer {
+    fn new((sound, faults): (u64, bool), flags: Vec<String>) -> Self {
+        Transfer { sound, faults, flags }
+    }
+}
+
+/// A read or write as its arguments tell it.
+fn transfer(arguments: &Arguments<'_>) -> Result<Transfer, CallError> {
+    let single = || {
+        let length = arguments.length(2)?;
+        let faults = length > 0 && is_null(arguments.get(1)?);
+        Ok::<_, CallError>(if faults { (0, true) } else { (length, false) })
+    };
     match arguments.0.name.as_str() {
-        "read" | "write" => Ok((arguments.length(2)?, Vec::new())),
-        "send" | "recv" | "sendto" | "recvfrom" => Ok((arguments.length(2)?, arguments.words(3)?)),
-        "readv" | "writev" => Ok((vectors(arguments.get(1)?)?, Vec::new())),
+        "read" | "write" => Ok(Transfer::new(single()?, Vec::new())),
+        "send" | "recv" | "sendto" | "recvfrom" => Ok(Transfer::new(single()?, arguments.words(3)?)),
+        "readv" | "writev" => Ok(Transfer::new(vectors(arguments.get(1)?)?, Vec::new())),
         _ => {
             let Value::Structure(fields) = arguments.get(1)? else {
                 return unsupported("the msghdr is not modelled");
@@ -62,22 +93,32 @@ fn transfer(arguments: &Arguments<'_>) -> Result<(u64, Vec<String>), CallError> 
             let Some(parts) = field("msg_iov") else {
                 return unsupported("a msghdr without msg_iov is not modelled");
             };
-            Ok((vectors(parts)?, arguments.words(2)?))
+            Ok(Transfer::new(vectors(parts)?, arguments.words(2)?))
         }
     }
 }
 
-/// Bytes of `[{..., 1000}, {..., 500}]`.
-fn vectors(value: &Value) -> Result<u64, CallError> {
+fn is_null(value: &Value) -> bool {
+    matches!(value, Value::Word(word) if word == "NULL")
+}
+
+/// Bytes of `[{..., 1000}, {..., 500}]` up to the first part at NULL, and whether there is one.
+fn vectors(value: &Value) -> Result<(u64, bool), CallError> {
     let Value::List(items) = value else { return unsupported("the vector is not modelled") };
-    let length = |item: &Value| match item {
-        Value::Structure(fields) => match fields.get(1) {
-            Some((_, Value::Integer(length))) if (0..=TRANSFER_MAX).contains(length) => Ok(*length as u64),
-            _ => unsupported("the vector is not modelled"),
-        },
-        _ => unsupported("the vector is not modelled"),
-    };
-    items.iter().map(length).sum()
+    let mut sound = 0;
+    for item in items {
+        let Value::Structure(fields) = item else { return unsupported("the vector is not modelled") };
+        match fields.as_slice() {
+            [(_, base), (_, Value::Integer(length))] if (0..=TRANSFER_MAX).contains(length) => {
+                if is_null(base) && *length > 0 {
+                    return Ok((sound, true));
+                }
+                sound += *length as u64;
+            }
+            _ => return unsupported("the vector is not modelled"),
+        }
+    }
+    Ok((sound, false))
 }
 
 pub(super) fn go_on_writing(waiting: Waiting, kernel: &mut Kernel) -> Progress {

@@ -83,7 +83,9 @@ impl Parser {
                 self.next += 1;
                 return Ok(flags);
             }
-            Some(Kind::Decimal(_)) => return unsupported("the ACE counter of accurate ECN is not modelled"),
+            Some(Kind::Decimal(_) | Kind::Integer(0..=7)) => {
+                return unsupported("the ACE counter of accurate ECN is not modelled");
+            }
             Some(Kind::Word(word)) => {
                 for letter in word.clone().chars() {
                     flags = flags.with(self.flag(letter)?);
@@ -106,6 +108,9 @@ impl Parser {
         match Flags::LETTERS.iter().find(|(known, _)| *known == letter) {
             Some((_, flag)) => Ok(*flag),
             None if letter == 'U' => unsupported("urgent data is not modelled"),
+            None if ('0'..='7').contains(&letter) => {
+                unsupported("the ACE counter of accurate ECN is not modelled")
+            }
             None if letter == 'A' => unsupported("accurate ECN is not modelled"),
             None => self.wrong("TCP flags (F S R P E W and `.`)"),
         }

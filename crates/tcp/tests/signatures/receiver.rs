@@ -20,8 +20,12 @@ fn in_mid_stream() -> (Script, u64) {
 }
 
 fn in_mid_stream_of(rtt: Span) -> (Script, u64) {
-    let mut script = Script::listen(Setup::new(control("reno"), rtt));
-    let segments = 10 * rtt.as_millis();
+    mid_stream(Setup::new(control("reno"), rtt))
+}
+
+fn mid_stream(setup: Setup) -> (Script, u64) {
+    let segments = 10 * setup.rtt.as_millis();
+    let mut script = Script::listen(setup);
     for segment in 0..segments {
         script.advance(ms(1));
         script.data(segment);
@@ -140,7 +144,10 @@ fn three_duplicate_acks_leave_at_once_and_later_ones_are_compressed() {
 fn compression_lasts_a_twentieth_of_the_round_trip_but_a_millisecond_at_most() {
     // 50 ms of arrivals each 50 us; the timer fires at the first arrival after it.
     for (rtt, apart) in [(ms(10), us(500)), (ms(20), us(1000)), (ms(100), us(1000))] {
-        let (mut script, hole) = in_mid_stream_of(rtt);
+        // A window of more than a thousand segments.
+        let mut setup = Setup::new(control("reno"), rtt);
+        setup.options.rcvbuf = Some(1_300_000);
+        let (mut script, hole) = mid_stream(setup);
         for segment in hole + 1..hole + 1000 {
             script.advance(us(50));
             script.data(segment);
