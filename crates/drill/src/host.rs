@@ -120,6 +120,7 @@ impl Host {
             "tcp_pacing_ss_ratio" => self.tcp.pacing_ss_ratio = number(value, 1_000)?,
             "tcp_pacing_ca_ratio" => self.tcp.pacing_ca_ratio = number(value, 1_000)?,
             "tcp_limit_output_bytes" => self.tcp.limit_output_bytes = number(value, i32::MAX as u32)?.into(),
+            "tcp_tso_win_divisor" => self.tcp.tso_win_divisor = number(value, i32::MAX as u32)?,
             "tcp_min_tso_segs" => {
                 self.tcp.min_tso_segs = number(value, 255).filter(|segments| *segments > 0)?
             }
@@ -175,7 +176,6 @@ const USUAL_ONLY: &[(&str, &[&str])] = &[
     // 2 answers every SYN with a cookie.
     ("tcp_syncookies", &["0", "1"]),
     ("tcp_synack_retries", &["5"]),
-    ("tcp_tso_win_divisor", &["3"]),
     ("tcp_max_reordering", &["300"]),
     ("tcp_min_rtt_wlen", &["300"]),
     ("tcp_rfc1337", &["0"]),

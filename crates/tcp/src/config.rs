@@ -95,6 +95,8 @@ pub struct Settings {
     pub tail_loss_probe: bool,
     /// `net.ipv4.tcp_ecn`.
     pub ecn: EcnUse,
+    /// `net.ipv4.tcp_tso_win_divisor`: the share of the window that is worth an skb of its own; 0: more than three segments.
+    pub tso_win_divisor: u32,
     /// `net.ipv4.tcp_min_tso_segs`: fewest segments of an skb that TSO autosizing chooses.
     pub min_tso_segs: u32,
     /// When a timer fires that is far away.
@@ -145,6 +147,7 @@ impl Default for Settings {
             slow_start_after_idle: true,
             tail_loss_probe: true,
             ecn: EcnUse::WhenAsked,
+            tso_win_divisor: 3,
             min_tso_segs: 2,
             timer_rounding: TimerRounding::Wheel,
             invalid_ratelimit: Span::from_millis(500),

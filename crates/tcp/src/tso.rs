@@ -27,8 +27,8 @@ use crate::stack::{LastFin, QueuedSkb, TsoDeferral};
 
 /// Most bytes of an skb: 64 KiB less room for headers. [linux-6.12 sock.c sk_dst_gso_max_size]
 const GSO_MAX_SIZE: u32 = 65_536 - 321;
-/// The share of the window that is worth an skb of its own (`net.ipv4.tcp_tso_win_divisor`).
-const WINDOW_DIVISOR: u64 = 3;
+/// Segments that are worth an skb of their own if no share of the window is. [linux-6.12 tcp.h tcp_max_tso_deferred_mss]
+const WORTH_SEGMENTS: u64 = 3;
 /// An skb is put off only after one that left so recently. [linux-6.12 tcp_output.c tcp_tso_should_defer]
 const RECENTLY: Span = Span::from_millis(1);
 /// The segment size below which the peer's window is not halved. [linux-6.12 tcp.h TCP_MSS_DEFAULT]
@@ -176,7 +176,10 @@ impl Sender {
         let congestion = u64::from(cwnd - in_flight) * mss;
         let limit = window.min(congestion);
         let whole = self.unsent_skbs.len() > 1 && limit >= u64::from(head);
-        let worth = self.snd_wnd.min(u64::from(cwnd) * mss) / WINDOW_DIVISOR;
+        let worth = match self.settings.tso_win_divisor {
+            0 => WORTH_SEGMENTS * mss + 1,
+            divisor => self.snd_wnd.min(u64::from(cwnd) * mss) / u64::from(divisor),
+        };
         if limit >= u64::from(max_segs) * mss || whole || limit >= worth || !self.ack_is_near() {
             return false;
         }
