@@ -91,6 +91,8 @@ pub struct Settings {
     pub wmem: [u64; 3],
     /// `net.ipv4.tcp_slow_start_after_idle`.
     pub slow_start_after_idle: bool,
+    /// `net.ipv4.tcp_moderate_rcvbuf`: the receive buffer grows with what the application reads.
+    pub moderate_rcvbuf: bool,
     /// Tail loss probes are sent (`net.ipv4.tcp_early_retrans` is not 0).
     pub tail_loss_probe: bool,
     /// `net.ipv4.tcp_ecn`.
@@ -145,6 +147,7 @@ impl Default for Settings {
             rmem: [4096, 131_072, 6_291_456],
             wmem: [4096, 16_384, 4_194_304],
             slow_start_after_idle: true,
+            moderate_rcvbuf: true,
             tail_loss_probe: true,
             ecn: EcnUse::WhenAsked,
             tso_win_divisor: 3,

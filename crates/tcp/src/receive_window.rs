@@ -60,8 +60,20 @@ pub(crate) struct ReceiveWindow {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Tuning {
     Automatic,
+    /// Only if what was advertised does not fit (`net.ipv4.tcp_moderate_rcvbuf` is 0).
+    OnDemand,
     /// `SO_RCVBUF` was set.
     Fixed,
+}
+
+impl Tuning {
+    fn of(settings: &Settings, options: &SocketOptions) -> Self {
+        match (options.rcvbuf, settings.moderate_rcvbuf) {
+            (Some(_), _) => Tuning::Fixed,
+            (None, true) => Tuning::Automatic,
+            (None, false) => Tuning::OnDemand,
+        }
+    }
 }
 
 /// What the application read in the last round trip. [linux-6.12 tcp.h rcvq_space]
@@ -104,7 +116,7 @@ impl ReceiveWindow {
             ratio: RATIO_DEFAULT,
             rcvbuf,
             rmem_most: settings.rmem[2],
-            tuning: if options.rcvbuf.is_some() { Tuning::Fixed } else { Tuning::Automatic },
+            tuning: Tuning::of(settings, options),
             rmem_alloc: 0,
             clamp: space,
             ssthresh: window,
