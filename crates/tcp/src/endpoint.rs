@@ -433,6 +433,11 @@ impl Endpoint {
         Bytes(self.receiver.read(most.0, now))
     }
 
+    /// What was written last ends a record (`MSG_EOR`): what is written next leaves in packets of its own.
+    pub fn end_record(&mut self) {
+        self.sender.end_record();
+    }
+
     /// Bytes that wait to be read.
     pub fn readable_bytes(&self) -> Bytes {
         Bytes(self.receiver.readable_bytes())

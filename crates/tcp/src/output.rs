@@ -223,7 +223,8 @@ impl Sender {
 
     /// A full segment if there is one; a window probe takes what the window has room for.
     fn next_length(&self, pass: Pass) -> u32 {
-        let length = self.unsent().min(u64::from(self.mss()));
+        let record = self.record_ends.front().map_or(u64::MAX, |end| end - self.flow.snd_nxt);
+        let length = self.unsent().min(u64::from(self.mss())).min(record);
         match pass {
             Pass::WindowProbe => length.min(self.window_end().saturating_sub(self.flow.snd_nxt)) as u32,
             _ => length as u32,
@@ -332,6 +333,9 @@ impl Sender {
         }
         if self.builds_trains() {
             self.skb_left(end);
+        }
+        while self.record_ends.front().is_some_and(|&record| record <= end) {
+            self.record_ends.pop_front();
         }
         self.check_space();
         if length < segments * self.mss() {

@@ -166,6 +166,8 @@ pub(crate) struct Sender {
     pub(crate) pushed_seq: u64,
     /// Ends of the skbs that hold unsent data, with offloads on.
     pub(crate) unsent_skbs: VecDeque<u64>,
+    /// Ends of unsent records (`MSG_EOR`): no skb holds bytes of both sides of one.
+    pub(crate) record_ends: VecDeque<u64>,
     pub(crate) sndbuf: u64,
     /// The application has chosen it.
     pub(crate) sndbuf_locked: bool,
@@ -247,6 +249,7 @@ impl Sender {
             push_marks: VecDeque::new(),
             pushed_seq: 0,
             unsent_skbs: VecDeque::new(),
+            record_ends: VecDeque::new(),
             fin_queued: false,
             aborted: false,
             no_delay: false,

@@ -140,6 +140,7 @@ impl Sender {
         let wanted = self.flow.snd_nxt + u64::from(quota * self.mss());
         if let (Some(&first), Some(&second)) = (self.unsent_skbs.front(), self.unsent_skbs.get(1))
             && first < wanted
+            && !self.ends_record(first)
         {
             self.unsent_skbs.pop_front();
             if wanted < second {
@@ -168,6 +169,9 @@ impl Sender {
     fn should_defer(&self, head: u32, max_segs: u32, progress: &mut Progress) -> bool {
         let mss = u64::from(self.mss());
         let (cwnd, in_flight) = (self.window.cwnd.0, self.in_flight());
+        if self.ends_record(self.flow.snd_nxt + u64::from(head)) {
+            return false;
+        }
         let recovering = self.flow.ca_state >= tailback_cc::CaState::Recovery;
         if recovering || self.flow.now.since(self.flow.departure) > RECENTLY || in_flight >= cwnd {
             return false;
@@ -227,7 +231,7 @@ impl Sender {
     pub(crate) fn fill_skb(&mut self, bytes: u64) -> u64 {
         let goal = self.size_goal();
         let tail = self.tail_length();
-        let appends = tail > 0 && tail < goal;
+        let appends = tail > 0 && tail < goal && !self.ends_record(self.write_seq);
         if !appends && (self.wmem_queued() >= self.sndbuf || self.unsent() >= self.notsent_lowat()) {
             return 0;
         }
@@ -251,6 +255,18 @@ impl Sender {
             return Some(Pass::Push);
         }
         (self.unsent_skbs.len() == 1).then_some(Pass::PushOne)
+    }
+
+    /// A record ends before this byte.
+    fn ends_record(&self, at: u64) -> bool {
+        self.record_ends.binary_search(&at).is_ok()
+    }
+
+    /// What was written last ends a record. [linux-6.12 tcp.c tcp_sendmsg_locked, MSG_EOR]
+    pub(crate) fn end_record(&mut self) {
+        if self.unsent() > 0 && !self.ends_record(self.write_seq) {
+            self.record_ends.push_back(self.write_seq);
+        }
     }
 
     /// Length of the last unsent skb.
