@@ -4,6 +4,7 @@ use tailback_cc::Control;
 use tailback_packet::{HostId, IpVersion, SocketId};
 use tailback_units::{Rate, Span};
 
+use crate::mtu_probe::MtuProbing;
 use crate::sender::{TCP_HEADER, TIMESTAMP_OPTION};
 use crate::stack::{LINUX_6_12, Stack};
 
@@ -75,6 +76,10 @@ pub struct Settings {
     pub stack: Stack,
     /// Bytes of an IP packet at most.
     pub mtu: u32,
+    /// MSS that is offered, if the route has one of its own (`advmss`).
+    pub advmss: Option<u32>,
+    /// `net.ipv4.tcp_mtu_probing`.
+    pub mtu_probing: MtuProbing,
     /// What carries the segments: its header is part of the MTU.
     pub ip: IpVersion,
     /// Length of a jiffy: 1/HZ.
@@ -126,6 +131,11 @@ impl Settings {
         self.mtu - self.ip.header() - TCP_HEADER
     }
 
+    /// The MSS of the SYN.
+    pub(crate) fn offered_mss(&self) -> u32 {
+        self.advmss.unwrap_or(self.full_mss())
+    }
+
     /// Payload bytes of a segment at most.
     pub(crate) fn mss(&self, options: &SocketOptions) -> u32 {
         let asked = options.mss.map_or(u32::MAX, |mss| mss - TIMESTAMP_OPTION);
@@ -139,6 +149,8 @@ impl Default for Settings {
         Settings {
             stack: LINUX_6_12,
             mtu: 1500,
+            advmss: None,
+            mtu_probing: MtuProbing::Off,
             ip: IpVersion::V4,
             jiffy: Span::from_millis(1),
             pacing_ss_ratio: 200,

@@ -146,7 +146,7 @@ impl Endpoint {
         let options = if agreement.timestamps { TIMESTAMP_OPTION } else { 0 };
         self.sender.flow.mss = agreement.peer_mss.min(own_mss).saturating_sub(options).max(1);
         self.sender.agreement = agreement;
-        self.receiver.agree(&agreement, own_mss - options);
+        self.receiver.agree(&agreement, self.sender.settings.offered_mss() - options);
     }
 
     /// The window this socket advertises counts units of two to the power of this.
@@ -195,7 +195,7 @@ impl Endpoint {
 
     /// The MSS that this side offers in its SYN.
     pub fn advertised_mss(&self) -> u32 {
-        self.sender.settings.full_mss()
+        self.sender.settings.offered_mss()
     }
 
     /// ECN was negotiated.
@@ -278,6 +278,7 @@ impl Endpoint {
         if self.handshake.timeouts > 1 {
             sender.window.cwnd = Segs::ONE;
         }
+        sender.begin_mtu_search();
         sender.expand_sndbuf();
         if sender.window_control() {
             sender.update_pacing_rate();
@@ -402,6 +403,7 @@ impl Endpoint {
         }
         let sender = &mut self.sender;
         sender.flow.now = now;
+        sender.refresh_mss();
         if !self.continuing {
             sender.check_app_limited();
         }
@@ -436,6 +438,22 @@ impl Endpoint {
     /// What was written last ends a record (`MSG_EOR`): what is written next leaves in packets of its own.
     pub fn end_record(&mut self) {
         self.sender.end_record();
+    }
+
+    /// The route of this socket's packets has this MTU now; the next packet that is sent finds out.
+    pub fn change_route(&mut self, mtu: u32) {
+        self.sender.path.change(mtu);
+    }
+
+    /// The device has this MTU now.
+    pub fn change_device_mtu(&mut self, mtu: u32) {
+        self.sender.path.change(mtu);
+        self.sender.path.look_up();
+    }
+
+    /// A segment that is longer than the MSS would have to be sent again in pieces, which is not modelled.
+    pub fn must_split(&self) -> bool {
+        self.sender.must_split
     }
 
     /// Bytes that wait to be read.
@@ -473,6 +491,7 @@ impl Endpoint {
         if self.state != State::Established || self.sender.aborted {
             return None;
         }
+        self.sender.reports_sack = self.receiver.reports_sack();
         if let Some(outgoing) = self.sender.next() {
             return Some(self.data_packet(outgoing));
         }
@@ -492,6 +511,7 @@ impl Endpoint {
     /// What the device said of the packet just taken.
     pub fn handed_over(&mut self, outcome: Transmitted, now: SimTime) {
         self.sender.flow.now = now;
+        self.sender.path.look_up();
         if std::mem::take(&mut self.sender.timer.probe_leaves) && outcome == Transmitted::Dropped {
             self.sender.empty_probe_refused();
         }
@@ -596,7 +616,7 @@ impl Endpoint {
             ack: if answers { self.receiver.rcv_nxt } else { 0 },
             window: self.receiver.window.carried(flags),
             flags,
-            mss: self.sender.settings.full_mss() as u16,
+            mss: self.sender.settings.offered_mss() as u16,
             tsval: Some(timestamp(now)),
             tsecr: self.receiver.timestamp_echo(),
             sack: SackBlocks::NONE,
@@ -621,14 +641,14 @@ impl Endpoint {
     }
 
     fn data_packet(&mut self, outgoing: Outgoing) -> Packet {
-        let Outgoing { seq, length, push, fin, departure } = outgoing;
+        let Outgoing { seq, length, mss, push, fin, departure } = outgoing;
         if length > 0 {
             self.receiver.answered(self.sender.flow.now);
         }
         let mut segment = self.pure_ack();
         segment.seq = seq;
         segment.length = length;
-        segment.mss = length.min(self.sender.mss()) as u16;
+        segment.mss = length.min(mss) as u16;
         segment.tsval = segment.tsval.map(|_| timestamp(departure));
         if push {
             segment.flags = segment.flags.with(SegmentFlags::PSH);

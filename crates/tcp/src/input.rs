@@ -188,6 +188,7 @@ impl Sender {
         let sampled = self.update_rtt(rtt.or(sack_rtt), control_rtt, flags, sample);
         if flags.data_acked {
             flags.set_timer = true;
+            self.take_mtu_probe_ack(self.flow.snd_una);
             let reordered = cleaned.reordered_from.filter(|&low| low < before.highest_sack);
             self.check_reordering(reordered);
         } else if let (true, Some(sack_rtt), Some(head)) = (sampled, sack_rtt, self.queue.front()) {

@@ -24,6 +24,7 @@ mod ecn;
 mod endpoint;
 mod info;
 mod input;
+mod mtu_probe;
 mod newreno;
 mod output;
 mod pacing;
@@ -51,4 +52,5 @@ pub use config::{
 pub use endpoint::operations::fuzz;
 pub use endpoint::{Endpoint, Transmitted, Wakeup};
 pub use info::{HeldBy, Note, TcpInfo};
+pub use mtu_probe::MtuProbing;
 pub use stack::{FREEBSD_9, LINUX_4_14, LINUX_5_10, LINUX_6_6, LINUX_6_12, STACKS, Stack};

@@ -18,6 +18,7 @@ use tailback_units::{Segs, SimTime};
 
 use crate::endpoint::Transmitted;
 use crate::info::{HeldBy, Note};
+use crate::mtu_probe::MtuStep;
 use crate::queue::{Index, SentSegment, Tags};
 use crate::recovery::Retransmit;
 use crate::sender::Sender;
@@ -70,8 +71,17 @@ pub(crate) enum Role {
 /// What was yielded and waits for the device's answer.
 #[derive(Clone, Copy, Debug)]
 enum Pending {
-    New { length: u32, tags: Tags, before: SimTime },
+    New { length: u32, tags: Tags, before: SimTime, kind: NewKind },
     Again { index: Index, count: u32, role: Role, before: SimTime },
+}
+
+/// What new data leaves as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum NewKind {
+    /// Segments of the MSS.
+    Segments,
+    /// One segment that is longer than the MSS.
+    MtuProbe,
 }
 
 /// What the sender still has to do before it can rest.
@@ -122,6 +132,8 @@ impl Agenda {
 pub(crate) struct Outgoing {
     pub(crate) seq: u64,
     pub(crate) length: u32,
+    /// Payload of a full segment of it.
+    pub(crate) mss: u32,
     pub(crate) push: bool,
     pub(crate) fin: bool,
     pub(crate) departure: SimTime,
@@ -171,8 +183,10 @@ impl Sender {
 
     /// The gate. [linux-6.12 tcp_output.c tcp_write_xmit]
     fn next_new(&mut self, progress: &mut Progress) -> Option<Outgoing> {
-        if progress.packets_out_before == u32::MAX {
+        let begins = progress.packets_out_before == u32::MAX;
+        if begins {
             progress.packets_out_before = self.flow.packets_out.0;
+            self.refresh_mss();
         }
         if progress.stopped {
             return None;
@@ -181,21 +195,35 @@ impl Sender {
             self.held_by = HeldBy::NoData;
             return None;
         }
+        if begins && !progress.pass.sends_one() {
+            match self.mtu_step() {
+                MtuStep::None => {}
+                MtuStep::Wait => return None,
+                MtuStep::Send(length) => {
+                    return Some(self.leave(Offer { length, fin: false }, NewKind::MtuProbe, progress.pass));
+                }
+            }
+        }
         let offer = match self.builds_trains() && progress.pass != Pass::WindowProbe {
             true => self.next_train(progress),
             false => self.next_segment(progress),
         };
-        let Offer { length, fin } = match offer {
-            Ok(offer) => offer,
+        match offer {
+            Ok(offer) => Some(self.leave(offer, NewKind::Segments, progress.pass)),
             Err(reason) => {
                 self.held_by = reason;
-                return None;
+                None
             }
-        };
+        }
+    }
+
+    /// New data leaves.
+    fn leave(&mut self, Offer { length, fin }: Offer, kind: NewKind, pass: Pass) -> Outgoing {
         let mut tags = Tags::default();
         // An skb of several segments carries PSH, so that the peer's GRO passes it on. [linux-6.12 __tcp_transmit_skb]
         let marked = self.take_push_mark(self.flow.snd_nxt + u64::from(length));
-        if marked || length > self.mss() || progress.pass == Pass::WindowProbe {
+        let train = length > self.mss() && kind == NewKind::Segments;
+        if marked || train || pass == Pass::WindowProbe {
             tags.set(Tags::PUSH);
         }
         if fin {
@@ -206,9 +234,11 @@ impl Sender {
         }
         self.flow.last_sent = self.flow.now;
         let before = self.take_departure();
-        self.count_sent(length);
-        self.agenda.pending = Some(Pending::New { length, tags, before });
-        Some(self.outgoing(self.flow.snd_nxt, length, tags))
+        let segments = self.segments_of_kind(length, kind);
+        self.count_sent(length, segments);
+        self.agenda.pending = Some(Pending::New { length, tags, before, kind });
+        let mss = if kind == NewKind::MtuProbe { length } else { self.mss() };
+        Outgoing { mss, ..self.outgoing(self.flow.snd_nxt, length, tags) }
     }
 
     /// One segment, if nothing holds it.
@@ -279,15 +309,22 @@ impl Sender {
         push
     }
 
-    fn count_sent(&mut self, length: u32) {
-        self.data_segs_out += u64::from(self.segments_of(length));
+    fn segments_of_kind(&self, length: u32, kind: NewKind) -> u32 {
+        match kind {
+            NewKind::Segments => self.segments_of(length),
+            NewKind::MtuProbe => 1,
+        }
+    }
+
+    fn count_sent(&mut self, length: u32, segments: u32) {
+        self.data_segs_out += u64::from(segments);
         self.bytes_sent += u64::from(length);
         self.charge(self.truesize(length));
     }
 
     fn outgoing(&self, seq: u64, length: u32, tags: Tags) -> Outgoing {
         let (push, fin) = (tags.has(Tags::PUSH), tags.has(Tags::FIN));
-        Outgoing { seq, length, push, fin, departure: self.flow.departure }
+        Outgoing { seq, length, mss: self.mss(), push, fin, departure: self.flow.departure }
     }
 
     /// The device answered for what `next` yielded.
@@ -308,7 +345,7 @@ impl Sender {
                     progress.stopped = true;
                 }
             }
-            Pending::New { length, tags, before } => self.sent_new(length, tags, before),
+            Pending::New { length, tags, before, kind } => self.sent_new(length, tags, before, kind),
             Pending::Again { index, count, role, before } => {
                 self.sent_again(index..index + u64::from(count), role, before, refused);
             }
@@ -316,10 +353,10 @@ impl Sender {
     }
 
     /// [linux-6.12 tcp_output.c tcp_event_new_data_sent]
-    fn sent_new(&mut self, length: u32, tags: Tags, before: SimTime) {
+    fn sent_new(&mut self, length: u32, tags: Tags, before: SimTime, kind: NewKind) {
         let sent_at = self.flow.departure;
         self.space_after(length, before);
-        let segments = self.segments_of(length);
+        let segments = self.segments_of_kind(length, kind);
         let end = match segments {
             1 => self.record_sent(self.flow.snd_nxt, length, tags, sent_at),
             _ => self.record_train(length, tags, sent_at),
@@ -336,6 +373,9 @@ impl Sender {
         }
         while self.record_ends.front().is_some_and(|&record| record <= end) {
             self.record_ends.pop_front();
+        }
+        if kind == NewKind::MtuProbe {
+            self.mtu_probe_sent(length, end);
         }
         self.check_space();
         if length < segments * self.mss() {
@@ -481,7 +521,8 @@ impl Sender {
         let last = self.queue.get(index + u64::from(count) - 1);
         let (length, tags) = ((last.seq - seq) as u32 + last.length, last.tags);
         let before = self.take_departure();
-        self.count_sent(length);
+        self.must_split |= count == 1 && length > self.mss();
+        self.count_sent(length, self.segments_of(length));
         self.total_retrans += u64::from(count);
         self.bytes_retrans += u64::from(length);
         if self.in_flight() == 0 {

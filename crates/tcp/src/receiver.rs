@@ -631,6 +631,11 @@ impl Receiver {
         self.ack_due = false;
     }
 
+    /// The next ACK will carry blocks.
+    pub(crate) fn reports_sack(&self) -> bool {
+        self.dsack.is_some() || !self.sacks.is_empty()
+    }
+
     /// The peer closed and everything before was received.
     pub(crate) fn at_end(&self) -> bool {
         self.fin_at == Some(self.rcv_nxt)

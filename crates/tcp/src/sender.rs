@@ -8,6 +8,7 @@ use tailback_units::{Rate, Segs, SimTime, Span};
 use crate::config::{Agreement, Settings, SmallQueueLimit, SocketOptions};
 use crate::ecn::EcnState;
 use crate::info::{HeldBy, Note};
+use crate::mtu_probe::{MtuSearch, PathMtu};
 use crate::output::Agenda;
 use crate::queue::{Index, RetransmitQueue};
 use crate::rack::Rack;
@@ -171,6 +172,12 @@ pub(crate) struct Sender {
     pub(crate) sndbuf: u64,
     /// The application has chosen it.
     pub(crate) sndbuf_locked: bool,
+    pub(crate) path: PathMtu,
+    pub(crate) mtu_search: Option<MtuSearch>,
+    /// The receiving half has blocks to report.
+    pub(crate) reports_sack: bool,
+    /// A segment that is longer than the MSS is to be sent again, which is not modelled.
+    pub(crate) must_split: bool,
     pub(crate) settings: Settings,
     pub(crate) options: SocketOptions,
 
@@ -238,6 +245,10 @@ impl Sender {
                 sack: true,
                 window_scaling: true,
             },
+            path: PathMtu::new(settings.mtu),
+            mtu_search: None,
+            reports_sack: false,
+            must_split: false,
             settings,
             small_queue,
             options,

@@ -1,0 +1,211 @@
+//! Search for the path MTU by probes: one segment larger than the MSS that is known to pass, and if it is
+//! acknowledged, the MSS is as large from then on (`net.ipv4.tcp_mtu_probing` = 2). [rfc4821]
+//!
+//! ```text
+//! range   = base_mss .. the peer's MSS, each with its headers
+//! probe   = middle of the range, if unsent ≥ probe + (reordering + 1) · mss, cwnd ≥ 11, no recovery, no SACK is due
+//! sent:     cwnd − 1, as the probe fills the place of two segments
+//! passed:   range begins at the probe; cwnd shrinks so that it is as many bytes
+//! range < 8 bytes: the search rests for 600 s
+//! ```
+//! [linux-6.12 tcp_output.c tcp_mtu_probe, tcp_mtup_init, tcp_sync_mss, tcp_current_mss]
+//! [linux-6.12 tcp_input.c tcp_mtup_probe_success]
+//!
+//! Not modelled: a probe that is lost. Whoever drives the socket asks [`Sender::must_split`].
+
+use tailback_cc::CaState;
+use tailback_units::{Segs, SimTime, Span};
+
+use crate::sender::{Sender, TCP_HEADER, TIMESTAMP_OPTION};
+
+/// Fewest segments of cwnd that allow a probe.
+const CWND_LEAST: u32 = 11;
+/// A smaller range is not worth a probe (`net.ipv4.tcp_probe_threshold`).
+const RANGE_LEAST: u32 = 8;
+/// The search begins again after so long (`net.ipv4.tcp_probe_interval`).
+const REST: Span = Span::from_secs(600);
+/// Windows up to this are not halved. [linux-6.12 tcp.h TCP_MSS_DEFAULT]
+const MSS_DEFAULT: u64 = 536;
+/// Smallest segment that half a window is turned into. [linux-6.12 tcp.h tcp_bound_to_half_wnd]
+const PACKET_LEAST: u32 = 68;
+
+/// Whether a socket searches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MtuProbing {
+    /// 0.
+    Off,
+    /// 2: always, from segments of `base_mss` bytes on (`net.ipv4.tcp_base_mss`).
+    From(u32),
+}
+
+/// The search: sizes of IP packets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MtuSearch {
+    low: u32,
+    high: u32,
+    since: SimTime,
+    probe: Option<Probe>,
+}
+
+/// A probe that is out.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    size: u32,
+    end: u64,
+}
+
+/// What the transmit loop does about a probe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MtuStep {
+    /// Send as without.
+    None,
+    /// Nothing: there will soon be room for one.
+    Wait,
+    /// A segment of so many bytes.
+    Send(u32),
+}
+
+/// The path as the socket knows it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PathMtu {
+    /// Of the route that the socket holds.
+    route: u32,
+    /// What the MSS was made from. [linux-6.12 icsk_pmtu_cookie]
+    known: u32,
+    /// The route has changed; the next packet that is sent finds out.
+    changed: Option<u32>,
+}
+
+impl PathMtu {
+    pub(crate) fn new(mtu: u32) -> Self {
+        PathMtu { route: mtu, known: mtu, changed: None }
+    }
+
+    /// The route of packets to come.
+    pub(crate) fn change(&mut self, mtu: u32) {
+        self.changed = Some(mtu);
+    }
+
+    /// A packet is sent: an old route is looked up again.
+    pub(crate) fn look_up(&mut self) {
+        if let Some(mtu) = self.changed.take() {
+            self.route = mtu;
+        }
+    }
+}
+
+impl Sender {
+    /// The handshake is complete. [linux-6.12 tcp_output.c tcp_mtup_init]
+    pub(crate) fn begin_mtu_search(&mut self) {
+        if let MtuProbing::From(base_mss) = self.settings.mtu_probing {
+            let (low, high) = (self.mtu_of(base_mss), self.mss_clamp() + self.headers());
+            self.mtu_search = Some(MtuSearch { low, high, since: self.flow.now, probe: None });
+        }
+    }
+
+    /// The MSS follows the MTU of the route. [linux-6.12 tcp_output.c tcp_current_mss]
+    pub(crate) fn refresh_mss(&mut self) {
+        if self.path.route != self.path.known {
+            self.synchronise_mss(self.path.route);
+        }
+    }
+
+    fn headers(&self) -> u32 {
+        self.settings.ip.header() + TCP_HEADER
+    }
+
+    fn option_bytes(&self) -> u32 {
+        if self.agreement.timestamps { TIMESTAMP_OPTION } else { 0 }
+    }
+
+    fn mss_clamp(&self) -> u32 {
+        self.agreement.peer_mss.min(self.options.mss.unwrap_or(u32::MAX))
+    }
+
+    fn mtu_of(&self, mss: u32) -> u32 {
+        mss + self.option_bytes() + self.headers()
+    }
+
+    fn mss_of(&self, mtu: u32) -> u32 {
+        (mtu - self.headers()).min(self.mss_clamp()) - self.option_bytes()
+    }
+
+    fn synchronise_mss(&mut self, mtu: u32) {
+        self.path.known = mtu;
+        let mut mss = self.bounded_to_half_window(self.mss_of(mtu));
+        if let Some(search) = &mut self.mtu_search {
+            search.high = search.high.min(mtu);
+            let low = search.low;
+            mss = mss.min(self.mss_of(low));
+        }
+        self.flow.mss = mss;
+    }
+
+    fn bounded_to_half_window(&self, mss: u32) -> u32 {
+        let half = if self.max_window > MSS_DEFAULT { self.max_window / 2 } else { self.max_window };
+        if half == 0 || u64::from(mss) <= half {
+            return mss;
+        }
+        (half as u32).max(PACKET_LEAST - TCP_HEADER - self.option_bytes())
+    }
+
+    /// Is it time for a probe? `sacks` tells that this side has blocks to report: options of varying length do not go
+    /// with probes. [linux-6.12 tcp_output.c tcp_mtu_probe]
+    pub(crate) fn mtu_step(&mut self) -> MtuStep {
+        let Some(search) = self.mtu_search else { return MtuStep::None };
+        let calm = self.flow.ca_state == CaState::Open && self.window.cwnd.0 >= CWND_LEAST;
+        if search.probe.is_some() || !calm || self.reports_sack {
+            return MtuStep::None;
+        }
+        let size = self.mss_of((search.high + search.low) / 2);
+        if size > self.mss_of(search.high) || search.high < search.low + RANGE_LEAST {
+            self.search_again();
+            return MtuStep::None;
+        }
+        let needed = u64::from(size) + u64::from(self.reordering + 1) * u64::from(self.mss());
+        if self.unsent() < needed || self.snd_wnd < needed {
+            return MtuStep::None;
+        }
+        if self.flow.snd_nxt + needed > self.window_end() {
+            return MtuStep::Wait;
+        }
+        if self.in_flight() + 2 > self.window.cwnd.0 {
+            return if self.in_flight() == 0 { MtuStep::None } else { MtuStep::Wait };
+        }
+        let record_within =
+            self.record_ends.front().is_some_and(|end| *end < self.flow.snd_nxt + u64::from(size));
+        if record_within { MtuStep::None } else { MtuStep::Send(size) }
+    }
+
+    /// After a long rest the range is as at the start, from the present MSS on.
+    /// [linux-6.12 tcp_output.c tcp_mtu_check_reprobe]
+    fn search_again(&mut self) {
+        let (now, high) = (self.flow.now, self.mss_clamp() + self.headers());
+        let low = self.mtu_of(self.mss());
+        if let Some(search) = self.mtu_search.as_mut().filter(|search| now.since(search.since) >= REST) {
+            *search = MtuSearch { low, high, since: now, probe: None };
+        }
+    }
+
+    /// The probe went out, up to `end`.
+    pub(crate) fn mtu_probe_sent(&mut self, length: u32, end: u64) {
+        let size = self.mtu_of(length);
+        self.window.cwnd = Segs(self.window.cwnd.0 - 1);
+        if let Some(search) = &mut self.mtu_search {
+            search.probe = Some(Probe { size, end });
+        }
+    }
+
+    /// Everything before `una` is acknowledged: perhaps the probe too.
+    pub(crate) fn take_mtu_probe_ack(&mut self, una: u64) {
+        let Some(search) = self.mtu_search else { return };
+        let Some(probe) = search.probe.filter(|probe| probe.end <= una) else { return };
+        let bytes = u64::from(self.window.cwnd.0) * u64::from(self.mtu_of(self.mss()));
+        self.window.cwnd = Segs(((bytes / u64::from(probe.size)) as u32).max(1));
+        self.window.cwnd_cnt = 0;
+        self.usage.stamp = self.flow.now;
+        self.window.ssthresh = self.current_ssthresh();
+        self.mtu_search = Some(MtuSearch { low: probe.size, probe: None, ..search });
+        self.synchronise_mss(self.path.known);
+    }
+}
