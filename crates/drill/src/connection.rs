@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use tailback_packet::{Ecn, HostId, SackBlock, SackBlocks, Segment, SegmentFlags, SocketId};
 use tailback_script::player;
-use tailback_tcp::{Agreement, EcnUse, Endpoint, EndpointConfig, SmallQueueLimit};
+use tailback_tcp::{Agreement, EcnUse, Endpoint, EndpointConfig, MtuProbing, SmallQueueLimit};
 use tailback_units::SimTime;
 
 use crate::host::{EcnPolicy, Host};
@@ -219,6 +219,9 @@ impl Connection {
 fn config(host: &Host, options: &SocketOptions) -> EndpointConfig {
     let mut settings = host.tcp.clone();
     settings.gso_max_segs = if host.builds_trains() { GSO_MAX_SEGS } else { 1 };
+    if host.searches_mtu {
+        settings.mtu_probing = MtuProbing::From(host.base_mss);
+    }
     settings.ecn = match host.ecn {
         EcnPolicy::Off => EcnUse::Never,
         EcnPolicy::Requests => EcnUse::Always,
@@ -226,6 +229,7 @@ fn config(host: &Host, options: &SocketOptions) -> EndpointConfig {
     };
     if let Some(mss) = options.mss {
         settings.mtu = settings.mtu.min(mss + settings.ip.header() + TCP_HEADER);
+        settings.advmss = settings.advmss.map(|advmss| advmss.min(mss));
     }
     let name = options.congestion_control.as_deref().unwrap_or(&host.congestion_control);
     let mut parameters = host.parameters.get(name).cloned().unwrap_or_default();
@@ -237,6 +241,7 @@ fn config(host: &Host, options: &SocketOptions) -> EndpointConfig {
         options: tailback_tcp::SocketOptions {
             // The machine doubles it again.
             rcvbuf: options.rcvbuf.map(|bytes| bytes / 2),
+            mss: options.mss,
             ..tailback_tcp::SocketOptions::default()
         },
         socket: SocketId(0),

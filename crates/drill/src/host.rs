@@ -35,6 +35,15 @@ pub(crate) enum EcnPolicy {
     Accepts,
 }
 
+/// Another MTU than before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MtuChange {
+    /// Of the route to the peer.
+    Route(u32),
+    /// Of the device.
+    Device(u32),
+}
+
 /// The host.
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
@@ -49,6 +58,12 @@ pub(crate) struct Host {
     pub(crate) discipline: Discipline,
     /// `net.ipv4.tcp_notsent_lowat`.
     pub(crate) notsent_lowat: u64,
+    /// `net.ipv4.tcp_mtu_probing` is 2.
+    pub(crate) searches_mtu: bool,
+    /// `net.ipv4.tcp_base_mss`.
+    pub(crate) base_mss: u32,
+    /// What a command changed, for the conversations that there are.
+    pub(crate) mtu_change: Option<MtuChange>,
     /// Several segments may leave as one packet (TSO, GSO).
     pub(crate) segmentation_offload: bool,
 }
@@ -68,6 +83,9 @@ impl Host {
             parameters: BTreeMap::new(),
             discipline: Discipline::Fifo,
             notsent_lowat: u64::from(u32::MAX),
+            searches_mtu: false,
+            base_mss: 1024,
+            mtu_change: None,
             segmentation_offload: true,
         }
     }
@@ -115,6 +133,8 @@ impl Host {
             "tcp_window_scaling" => self.window_scaling = flag(value)?,
             "tcp_slow_start_after_idle" => self.tcp.slow_start_after_idle = flag(value)?,
             "tcp_moderate_rcvbuf" => self.tcp.moderate_rcvbuf = flag(value)?,
+            "tcp_mtu_probing" => self.searches_mtu = searches_mtu(value)?,
+            "tcp_base_mss" => self.base_mss = number(value, 32_767).filter(|mss| *mss >= 48)?,
             "tcp_early_retrans" => self.tcp.tail_loss_probe = tail_loss_probe(value)?,
             "tcp_rmem" => self.tcp.rmem = triple(value)?,
             "tcp_wmem" => self.tcp.wmem = triple(value)?,
@@ -185,7 +205,6 @@ const USUAL_ONLY: &[(&str, &[&str])] = &[
     ("tcp_reordering", &["3"]),
     ("tcp_app_win", &["31"]),
     ("tcp_thin_linear_timeouts", &["0"]),
-    ("tcp_mtu_probing", &["0"]),
     ("tcp_shrink_window", &["0"]),
     ("tcp_comp_sack_nr", &["44"]),
     ("tcp_comp_sack_delay_ns", &["1000000"]),
@@ -208,6 +227,15 @@ fn flag(value: &str) -> Option<bool> {
     match value {
         "0" => Some(false),
         "1" => Some(true),
+        _ => None,
+    }
+}
+
+/// 1, the search once packets seem to vanish, is not modelled.
+fn searches_mtu(value: &str) -> Option<bool> {
+    match value {
+        "0" => Some(false),
+        "2" => Some(true),
         _ => None,
     }
 }

@@ -13,7 +13,7 @@ use tailback_tcp::Transmitted;
 use tailback_units::SimTime;
 
 use crate::connection::{Connection, Departed, NotInjectable, Phase};
-use crate::host::{Discipline, Host};
+use crate::host::{Discipline, Host, MtuChange};
 use crate::script::{EcnSpec, Flags, SegmentSpec};
 use crate::sockets::SocketOptions;
 
@@ -76,6 +76,23 @@ impl Kernel {
             wake_at: None,
             draws: Xoshiro256PlusPlus::seed_from_u64(0),
             steps: 0,
+        }
+    }
+
+    /// Why what follows cannot be what a kernel would do.
+    pub(crate) fn beyond_model(&self) -> Option<&'static str> {
+        let splits = self.connections.iter().any(|connection| connection.endpoint.must_split());
+        splits.then_some("a segment longer than the MSS, such as a lost MTU probe, would be sent again in pieces: not modelled")
+    }
+
+    /// Routes or the device have another MTU than before, if a command said so.
+    pub(crate) fn apply_mtu_change(&mut self) {
+        let Some(change) = self.host.mtu_change.take() else { return };
+        for connection in &mut self.connections {
+            match change {
+                MtuChange::Route(mtu) => connection.endpoint.change_route(mtu),
+                MtuChange::Device(mtu) => connection.endpoint.change_device_mtu(mtu),
+            }
         }
     }
 
@@ -222,7 +239,7 @@ impl Kernel {
             let mut flags = segment.flags;
             if segment.length > 0 {
                 let end = segment.seq + u64::from(segment.length);
-                let push = connection.skbs.leave(segment.seq, end);
+                let push = connection.skbs.leave(segment.seq, end, packet.segments);
                 if self.host.discipline == Discipline::Fifo {
                     connection.stamping.scheduled(segment.seq, end, self.now);
                 }
@@ -458,6 +475,8 @@ impl Kernel {
     /// Bytes that a socket takes from a write of `bytes` now.
     pub(crate) fn write(&mut self, index: usize, bytes: u64, ending: Ending) -> u64 {
         let mut accepted = 0;
+        let mss = self.connections[index].endpoint.tcp_info(self.now).snd_mss;
+        self.connections[index].skbs.set_mss(u64::from(mss));
         self.connections[index].skbs.reopen_last(bytes);
         while accepted < bytes {
             // The last buffer is filled whatever is unsent. [linux-6.12 tcp.c tcp_sendmsg_locked]

@@ -95,6 +95,10 @@ impl Stage for Machines {
         Ok(self.take(&call, progress))
     }
 
+    fn beyond_model(&self) -> Option<&'static str> {
+        self.kernel.beyond_model()
+    }
+
     fn name(&mut self, number: i64) {
         if let Some(opened) = self.opened.take() {
             self.sockets.name(number, opened);
@@ -102,7 +106,9 @@ impl Stage for Machines {
     }
 
     fn execute(&mut self, command: &str) -> Result<i64, String> {
-        shell::execute(command, &mut self.kernel.host).map(|slept| slept.as_micros() as i64)
+        let slept = shell::execute(command, &mut self.kernel.host)?;
+        self.kernel.apply_mtu_change();
+        Ok(slept.as_micros() as i64)
     }
 
     fn readings(&mut self) -> Result<Vec<(&'static str, u64)>, String> {

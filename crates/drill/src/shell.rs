@@ -7,6 +7,8 @@
 //! echo V > /sys/module/tcp_CC/parameters/NAME
 //! tc qdisc add|replace|change dev tun0 root fq|pfifo|pfifo_fast|…     `pfifo limit 0` drops everything
 //! tc qdisc delete dev tun0 root       packets leave when they are sent
+//! ip route add|change|replace PEER via X dev tun0 [advmss N] [mtu [lock] N] [initcwnd N]
+//! ip link set dev tun0 mtu N
 //! ethtool -K tun0 tso on|off gso on|off
 //! nstat -n                            (counters themselves are not modelled)
 //! sleep SECONDS
@@ -15,7 +17,7 @@
 use tailback_script::command;
 use tailback_units::Span;
 
-use crate::host::{Discipline, Host};
+use crate::host::{Discipline, Host, MtuChange};
 
 /// Carries a command out on `host`; returns how long it sleeps.
 pub(crate) fn execute(command: &str, host: &mut Host) -> Result<Span, String> {
@@ -39,7 +41,7 @@ fn one(command: &str, host: &mut Host) -> Result<Span, String> {
         "tc" => qdisc(arguments, host).ok_or_else(refused)?,
         "ethtool" => offloads(arguments, host).ok_or_else(refused)?,
         "sleep" => return seconds(arguments).ok_or_else(refused),
-        "ip" if arguments.starts_with(&["tcp_metrics", "flush"]) => {}
+        "ip" => link_or_route(arguments, host).ok_or_else(refused)?,
         // What set_sysctls.py leaves behind to undo its work.
         name if name.starts_with("sysctl_restore_") => {}
         // Counters are zeroed; nothing here reads them.
@@ -120,6 +122,47 @@ fn offloads(arguments: &[&str], host: &mut Host) -> Option<()> {
     Some(())
 }
 
+/// `ip link set dev tun0 mtu 1400`, `ip route add 192.0.2.1 via 192.168.0.2 dev tun0 mtu lock 640 …`: there is one peer,
+/// and so one route.
+fn link_or_route(arguments: &[&str], host: &mut Host) -> Option<()> {
+    let arguments = arguments.strip_prefix(&["-6"]).or(arguments.strip_prefix(&["-4"])).unwrap_or(arguments);
+    match arguments {
+        ["tcp_metrics", "flush", ..] => Some(()),
+        ["link", "set", "dev", _, "mtu", mtu] | ["link", "set", _, "mtu", mtu] => {
+            host.tcp.mtu = packet_size(mtu)?;
+            host.mtu_change = Some(MtuChange::Device(host.tcp.mtu));
+            Some(())
+        }
+        ["route", "add" | "change" | "replace", _, "via", _, "dev", _, metrics @ ..] => route(metrics, host),
+        _ => None,
+    }
+}
+
+/// `advmss 600 mtu lock 640 initcwnd 11`.
+fn route(metrics: &[&str], host: &mut Host) -> Option<()> {
+    match metrics {
+        [] => Some(()),
+        ["mtu", "lock", mtu, rest @ ..] | ["mtu", mtu, rest @ ..] => {
+            host.tcp.mtu = packet_size(mtu)?;
+            host.mtu_change = Some(MtuChange::Route(host.tcp.mtu));
+            route(rest, host)
+        }
+        ["advmss", mss, rest @ ..] => {
+            host.tcp.advmss = Some(packet_size(mss)?);
+            route(rest, host)
+        }
+        ["initcwnd", segments, rest @ ..] => {
+            host.tcp.stack.initial_window = segments.parse().ok().filter(|count| (1..=65_535).contains(count))?;
+            route(rest, host)
+        }
+        _ => None,
+    }
+}
+
+fn packet_size(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|bytes| (536..=65_535).contains(bytes))
+}
+
 fn seconds(arguments: &[&str]) -> Option<Span> {
     let [text] = arguments else { return None };
     let seconds: f64 = text.parse().ok().filter(|seconds| (0.0..=1e6).contains(seconds))?;
@@ -158,6 +201,7 @@ mod tests {
             "sysctl -q net.ipv4.made_up=1",
             "tc qdisc replace dev tun0 root tbf rate 1mbit",
             "ip route add x",
+            "ip route add 1.2.3.4 via 1.2.3.5 dev tun0 mtu 1400 rtt 5ms",
             "echo hello",
             "sysctl -q net.ipv4.tcp_rmem=\"1 2 $((1+1))\"",
             "defaults.sh now",

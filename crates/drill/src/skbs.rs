@@ -55,6 +55,11 @@ impl Skbs {
         }
     }
 
+    /// Payload of a full segment from now on.
+    pub(crate) fn set_mss(&mut self, mss: u64) {
+        self.mss = mss;
+    }
+
     /// The peer advertised this window.
     pub(crate) fn window_seen(&mut self, window: u64) {
         self.max_window = self.max_window.max(window);
@@ -141,11 +146,11 @@ impl Skbs {
         }
     }
 
-    /// The bytes `start..end` leave as one packet, new or again; true if it carries PSH.
-    pub(crate) fn leave(&mut self, start: u64, end: u64) -> bool {
+    /// The bytes `start..end` leave as one packet of so many segments, new or again; true if it carries PSH.
+    pub(crate) fn leave(&mut self, start: u64, end: u64, segments: u16) -> bool {
         let first_new = self.unsent.front().map_or(self.write_seq, |skb| skb.start);
         let push = if start < first_new { self.leave_again(start, end) } else { self.leave_new(start, end) };
-        push || end - start > self.mss
+        push || segments > 1
     }
 
     fn leave_new(&mut self, start: u64, end: u64) -> bool {
@@ -237,21 +242,21 @@ mod tests {
     fn packets_of_several_segments_and_the_end_of_a_write_carry_push() {
         let mut skbs = queue();
         write(&mut skbs, 4000);
-        assert!(skbs.leave(1, 2001));
-        assert!(!skbs.leave(2001, 3001));
-        assert!(skbs.leave(3001, 4001));
+        assert!(skbs.leave(1, 2001, 2));
+        assert!(!skbs.leave(2001, 3001, 1));
+        assert!(skbs.leave(3001, 4001, 1));
     }
 
     #[test]
     fn a_full_buffer_is_pushed_if_half_a_window_has_passed() {
         let mut skbs = queue();
         write(&mut skbs, 200_000);
-        assert!(!skbs.leave(1, 1001));
+        assert!(!skbs.leave(1, 1001, 1));
         // The size goal is 16 segments; the second buffer ends more than 16448 bytes past the first byte.
         for start in (1001..31_001).step_by(1000) {
-            assert!(!skbs.leave(start, start + 1000));
+            assert!(!skbs.leave(start, start + 1000, 1));
         }
-        assert!(skbs.leave(31_001, 32_001));
+        assert!(skbs.leave(31_001, 32_001, 1));
     }
 
     #[test]
@@ -259,8 +264,8 @@ mod tests {
         let mut skbs = queue();
         write(&mut skbs, 1000);
         write(&mut skbs, 1000);
-        assert!(!Skbs::new(1000, true).leave(1, 1));
-        assert!(skbs.leave(1, 2001));
+        assert!(!Skbs::new(1000, true).leave(1, 1, 1));
+        assert!(skbs.leave(1, 2001, 2));
         assert_eq!(skbs.memory(960), 2960);
     }
 
@@ -268,11 +273,11 @@ mod tests {
     fn what_leaves_again_carries_push_where_it_did() {
         let mut skbs = queue();
         write(&mut skbs, 4000);
-        skbs.leave(1, 2001);
-        skbs.leave(2001, 4001);
-        assert!(!skbs.leave(2001, 3001));
-        assert!(skbs.leave(3001, 4001));
-        assert!(skbs.leave(1, 2001));
+        skbs.leave(1, 2001, 2);
+        skbs.leave(2001, 4001, 2);
+        assert!(!skbs.leave(2001, 3001, 1));
+        assert!(skbs.leave(3001, 4001, 1));
+        assert!(skbs.leave(1, 2001, 2));
     }
 
     #[test]

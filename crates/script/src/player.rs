@@ -49,6 +49,11 @@ pub trait Stage {
     /// The call that waits, if it has returned meanwhile.
     fn go_on(&mut self) -> Result<Option<Returned>, CallError>;
 
+    /// Why what has happened cannot be what a kernel would do, if it cannot.
+    fn beyond_model(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The script's number of the descriptor that was just opened.
     fn name(&mut self, number: i64);
 
@@ -173,7 +178,11 @@ type Expected = Option<(i64, i64)>;
 impl<S: Stage> Player<'_, S> {
     fn all(&mut self, events: &[Event], done: &mut usize) -> Verdict {
         for event in events {
-            match self.one(event) {
+            let outcome = self.one(event);
+            if let Some(why) = self.stage.beyond_model() {
+                return Verdict::Unsupported(vec![Finding { line: event.line, message: why.to_owned() }]);
+            }
+            match outcome {
                 Ok(()) => *done += 1,
                 Err(Stop::Failed(finding)) => return Verdict::Failed(finding),
                 Err(Stop::Unsupported(finding)) => return Verdict::Unsupported(vec![finding]),
