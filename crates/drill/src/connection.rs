@@ -58,6 +58,8 @@ pub(crate) struct Connection {
     pub(crate) corked: bool,
     /// `TCP_NOTSENT_LOWAT`; 0 if the application has not chosen.
     pub(crate) notsent_lowat: u64,
+    /// A write found the send buffer full.
+    pub(crate) waits_for_room: bool,
     /// `TCP_INQ`: `recvmsg` tells how much is left.
     pub(crate) tells_unread: bool,
     /// `SO_TIMESTAMPING`.
@@ -170,6 +172,7 @@ impl Connection {
             accepted: false,
             corked: false,
             notsent_lowat: 0,
+            waits_for_room: false,
             tells_unread: options.tells_unread,
             stamping: Stamping::default(),
             error: None,

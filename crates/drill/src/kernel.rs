@@ -59,6 +59,8 @@ pub(crate) enum Ending {
     Pushed,
     /// More follows (`MSG_MORE`): a short segment waits.
     More,
+    /// So does a record (`MSG_EOR`).
+    Record,
 }
 
 /// A machine acts again and again at one instant, or a script waits for ever.
@@ -455,6 +457,7 @@ impl Kernel {
         }
         let truesize = segment.length + self.host.tcp.stack.skb_overhead;
         connection.endpoint.take(segment, mark(spec.ecn), truesize, now, &mut self.draws);
+        self.wake_writer(index);
         self.drain(index);
         Ok(())
     }
@@ -489,22 +492,40 @@ impl Kernel {
             }
             accepted += room;
             connection.skbs.append(room);
-            let ends = if accepted == bytes { ending } else { Ending::Pushed };
             if accepted == bytes {
                 connection.skbs.end_write(ending);
                 self.stamp_tail(index);
             }
-            self.hand_in(index, room, ends);
+            self.hand_in(index, room, (accepted == bytes).then_some(ending));
         }
-        if 0 < accepted && accepted < bytes {
+        if accepted < bytes {
             // It is full: nothing waits for more.
-            self.connections[index].skbs.end_write(Ending::Pushed);
+            if accepted > 0 {
+                self.connections[index].skbs.end_write(Ending::Pushed);
+            }
+            self.connections[index].waits_for_room = true;
+            self.connections[index].endpoint.wait_for_room(self.now);
+            self.drain(index);
         }
         accepted
     }
 
+    /// There is room again for whoever waited for it. [linux-6.12 tcp_input.c tcp_check_space]
+    fn wake_writer(&mut self, index: usize) {
+        if self.connections[index].waits_for_room && self.writable(index) {
+            self.connections[index].waits_for_room = false;
+            self.connections[index].endpoint.has_room(self.now);
+        }
+    }
+
+    /// A call that writes returns with a part of its bytes written.
+    pub(crate) fn end_write(&mut self, index: usize) {
+        self.stamp_tail(index);
+        self.connections[index].endpoint.end_send();
+    }
+
     /// A call that writes ends here: its last byte is stamped, if the application wants that.
-    pub(crate) fn stamp_tail(&mut self, index: usize) {
+    fn stamp_tail(&mut self, index: usize) {
         let connection = &mut self.connections[index];
         if let Some((start, end)) = connection.skbs.tail() {
             connection.stamping.written(start, end);
@@ -512,13 +533,19 @@ impl Kernel {
     }
 
     /// Bytes go to the machine, which sends while the application still copies: a buffer whose front has left takes
-    /// more.
-    fn hand_in(&mut self, index: usize, bytes: u64, ending: Ending) {
-        let endpoint = &mut self.connections[index].endpoint;
+    /// more. No `ending`: the write goes on.
+    fn hand_in(&mut self, index: usize, bytes: u64, ending: Option<Ending>) {
+        let connection = &mut self.connections[index];
+        let endpoint = &mut connection.endpoint;
         match ending {
-            Ending::Pushed => endpoint.write(bytes, self.now),
-            Ending::More => endpoint.write_more(bytes, self.now),
+            None => endpoint.write_part(bytes, self.now),
+            Some(Ending::Pushed | Ending::Record) => endpoint.write(bytes, self.now),
+            Some(Ending::More) => endpoint.write_more(bytes, self.now),
         };
+        if ending == Some(Ending::Record) {
+            endpoint.end_record();
+            connection.skbs.end_record();
+        }
         self.drain(index);
     }
 

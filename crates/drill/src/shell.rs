@@ -152,7 +152,8 @@ fn route(metrics: &[&str], host: &mut Host) -> Option<()> {
             route(rest, host)
         }
         ["initcwnd", segments, rest @ ..] => {
-            host.tcp.stack.initial_window = segments.parse().ok().filter(|count| (1..=65_535).contains(count))?;
+            host.tcp.stack.initial_window =
+                segments.parse().ok().filter(|count| (1..=65_535).contains(count))?;
             route(rest, host)
         }
         _ => None,

@@ -26,6 +26,8 @@ struct Skb {
     start: u64,
     end: u64,
     push: bool,
+    /// It ends a record: nothing more goes into it.
+    closed: bool,
 }
 
 /// The send queue.
@@ -84,7 +86,8 @@ impl Skbs {
     /// memory of all has reached `limit`.
     pub(crate) fn room(&self, bytes: u64, limit: u64, overhead: u64) -> u64 {
         let goal = self.size_goal();
-        let last = self.unsent.back().map_or(0, |skb| goal.saturating_sub(skb.end - skb.start));
+        let open = self.unsent.back().filter(|skb| !skb.closed);
+        let last = open.map_or(0, |skb| goal.saturating_sub(skb.end - skb.start));
         if last == 0 && self.memory(overhead) >= limit {
             return 0;
         }
@@ -94,9 +97,14 @@ impl Skbs {
     /// What [`Skbs::room`] allowed was written.
     pub(crate) fn append(&mut self, bytes: u64) {
         let goal = self.size_goal();
-        let full = self.unsent.back().is_none_or(|skb| skb.end - skb.start >= goal);
+        let full = self.unsent.back().is_none_or(|skb| skb.closed || skb.end - skb.start >= goal);
         if full {
-            self.unsent.push_back(Skb { start: self.write_seq, end: self.write_seq, push: false });
+            self.unsent.push_back(Skb {
+                start: self.write_seq,
+                end: self.write_seq,
+                push: false,
+                closed: false,
+            });
         }
         self.write_seq += bytes;
         if let Some(last) = self.unsent.back_mut() {
@@ -114,6 +122,7 @@ impl Skbs {
         if let Some(last) = self.unsent.back_mut()
             && bytes > 0
             && last.end - last.start < goal
+            && !last.closed
         {
             last.push = false;
         }
@@ -121,8 +130,15 @@ impl Skbs {
 
     /// A write ends: its last byte is pushed, if it has not left. If more follows, only when half a window has passed.
     pub(crate) fn end_write(&mut self, ending: Ending) {
-        if ending == Ending::Pushed || self.write_seq > self.pushed_seq + self.max_window / 2 {
+        if ending != Ending::More || self.write_seq > self.pushed_seq + self.max_window / 2 {
             self.push_last();
+        }
+    }
+
+    /// The last byte ends a record: what is written next goes into a buffer of its own.
+    pub(crate) fn end_record(&mut self) {
+        if let Some(last) = self.unsent.back_mut() {
+            last.closed = true;
         }
     }
 
@@ -163,7 +179,7 @@ impl Skbs {
             push = skb.end == end && skb.push;
             self.unsent.pop_front();
         }
-        self.sent.push_back(Skb { start, end, push });
+        self.sent.push_back(Skb { start, end, push, closed: false });
         push
     }
 
@@ -232,10 +248,10 @@ mod tests {
         skbs.reopen_last(60);
         skbs.append(60);
         skbs.end_write(Ending::Pushed);
-        assert!(skbs.leave(1, 101));
+        assert!(skbs.leave(1, 101, 1));
         skbs.append(40);
         skbs.end_write(Ending::More);
-        assert!(!skbs.leave(101, 141));
+        assert!(!skbs.leave(101, 141, 1));
     }
 
     #[test]

@@ -238,7 +238,7 @@ impl Sockets {
     ) -> Outcome {
         match self.go_on(call, waiting, kernel)? {
             Progress::Waits(Waiting::Write { index, done, .. }) if non_blocking && done > 0 => {
-                kernel.stamp_tail(index);
+                kernel.end_write(index);
                 returned(done as i64)
             }
             Progress::Waits(_) if non_blocking => failed("EAGAIN"),

@@ -389,6 +389,35 @@ impl Endpoint {
         self.write_up_to(bytes, Pass::More, now)
     }
 
+    /// A part of one `send()` of which more follows at once: an skb that is full leaves, what is not waits for the rest.
+    /// [linux-6.12 tcp.c tcp_sendmsg_locked]
+    pub fn write_part(&mut self, bytes: u64, now: SimTime) -> u64 {
+        if !self.sender.builds_trains() {
+            return self.write(bytes, now);
+        }
+        self.write_up_to(bytes, Pass::PushOne, now)
+    }
+
+    /// The application found a send buffer full that its host keeps, and waits: what is unsent leaves.
+    pub fn wait_for_room(&mut self, now: SimTime) {
+        self.sender.flow.now = now;
+        self.sender.app_blocked = true;
+        self.sender.room_kept_elsewhere = true;
+        self.sender.agenda.begin(Pass::Push);
+    }
+
+    /// A `send()` returns with a part of its bytes written: the next one is another.
+    pub fn end_send(&mut self) {
+        self.continuing = false;
+    }
+
+    /// There is room in it again.
+    pub fn has_room(&mut self, now: SimTime) {
+        self.sender.flow.now = now;
+        self.sender.app_blocked = false;
+        self.sender.update_clocks(false);
+    }
+
     /// The application sends `bytes` (one blocking `send()`, or what is left of one). Returns how many the send buffer
     /// took. With offloads that is one skb at most: what is to leave is asked for before the next call. If fewer,
     /// [`Endpoint::write_blocked`] tells whether to go on at once or at [`Wakeup::writable`].
@@ -412,7 +441,7 @@ impl Endpoint {
             sender.reopen_tail();
         }
         let accepted = sender.fill(bytes);
-        self.continuing = accepted < bytes;
+        self.continuing = accepted < bytes || ending == Pass::PushOne;
         if let Some(pass) = sender.push_after_filling(accepted, bytes, ending) {
             sender.agenda.begin(pass);
         }

@@ -278,7 +278,8 @@ impl Sender {
             progress.window_limited = true;
             return Some(HeldBy::ReceiveWindow);
         }
-        if length < self.mss() && !fin && self.held_by_nagle(progress.pass) {
+        let last = self.flow.snd_nxt + u64::from(length) == self.write_seq;
+        if length < self.mss() && last && !fin && self.held_by_nagle(progress.pass) {
             return Some(HeldBy::Nagle);
         }
         self.held_by_small_queue(length, Urgency::NewData).then_some(HeldBy::SmallQueue)

@@ -411,7 +411,7 @@ impl ReceiveWindow {
     /// The buffer is overfull: it grows to what is taken if it may; else the window is two segments at most.
     /// [linux-6.12 tcp_input.c tcp_clamp_window]
     pub(crate) fn clamp_to_memory(&mut self) {
-        if self.tuning == Tuning::Automatic && self.rcvbuf < self.rmem_most {
+        if self.tuning != Tuning::Fixed && self.rcvbuf < self.rmem_most {
             self.rcvbuf = self.rmem_alloc.min(self.rmem_most);
         }
         if self.is_overfull() {

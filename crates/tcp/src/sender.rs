@@ -120,6 +120,8 @@ pub(crate) struct Sender {
     /// `TCP_CORK`.
     pub(crate) corked: bool,
     pub(crate) app_blocked: bool,
+    /// The host tells whether the application waits for room.
+    pub(crate) room_kept_elsewhere: bool,
     pub(crate) writable: bool,
     pub(crate) throttled: bool,
     pub(crate) small_queue_scheduled: bool,
@@ -266,6 +268,7 @@ impl Sender {
             no_delay: false,
             corked: false,
             app_blocked: false,
+            room_kept_elsewhere: false,
             writable: false,
             sndbuf,
             sndbuf_locked: options.sndbuf.is_some(),

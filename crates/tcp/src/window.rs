@@ -133,7 +133,7 @@ impl Sender {
     /// After an ACK: the buffer may grow, and a blocked application may go on once a third of it is free.
     /// [linux-6.12 tcp_input.c tcp_check_space, stream.c sk_stream_write_space]
     pub(crate) fn check_space(&mut self) {
-        if !self.app_blocked {
+        if !self.app_blocked || self.room_kept_elsewhere {
             return;
         }
         if self.in_flight() < self.window.cwnd.0 {
@@ -249,7 +249,7 @@ impl Sender {
     /// Why the loop runs now that `accepted` of `bytes` are queued: for `ending` if that is all of them.
     /// [linux-6.12 tcp.c tcp_sendmsg_locked, tcp_push]
     pub(crate) fn push_after_filling(&mut self, accepted: u64, bytes: u64, ending: Pass) -> Option<Pass> {
-        if self.builds_trains() && 0 < accepted && accepted < bytes {
+        if ending == Pass::PushOne || (self.builds_trains() && 0 < accepted && accepted < bytes) {
             return self.push_filled_skb();
         }
         self.app_blocked = accepted < bytes;

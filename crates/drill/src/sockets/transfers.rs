@@ -16,7 +16,13 @@ impl Sockets {
         let Transfer { sound, faults, flags } = transfer(arguments)?;
         let non_blocking = self.descriptor(arguments)?.non_blocking || take_flag(&flags, WRITE_FLAGS)?;
         let Some(index) = self.connection(arguments)? else { return failed("EPIPE") };
-        let ending = if flags.iter().any(|flag| flag == "MSG_MORE") { Ending::More } else { Ending::Pushed };
+        let has = |wanted: &str| flags.iter().any(|flag| flag == wanted);
+        let ending = match (has("MSG_MORE"), has("MSG_EOR")) {
+            (false, false) => Ending::Pushed,
+            (true, false) => Ending::More,
+            (false, true) => Ending::Record,
+            (true, true) => return unsupported("MSG_MORE and MSG_EOR at once are not modelled"),
+        };
         let waiting = Waiting::Write { index, done: 0, left: sound, ending };
         match self.begin(arguments.0, waiting, (non_blocking, kernel))? {
             Progress::Returned(Returned { value: 0, .. }) if faults => failed("EFAULT"),
@@ -43,7 +49,7 @@ impl Sockets {
 }
 
 /// Flags that change nothing here, beside `MSG_DONTWAIT`.
-const WRITE_FLAGS: &[&str] = &["0", "...", "MSG_NOSIGNAL", "MSG_MORE"];
+const WRITE_FLAGS: &[&str] = &["0", "...", "MSG_NOSIGNAL", "MSG_MORE", "MSG_EOR"];
 const READ_FLAGS: &[&str] = &["0", "...", "MSG_NOSIGNAL", "MSG_ERRQUEUE"];
 
 /// True if the flags ask not to wait; refuses those that are not modelled.
