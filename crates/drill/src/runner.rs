@@ -32,7 +32,8 @@ pub(crate) fn run(script: &Script, head: &Head, stack: Stack) -> Report {
     };
     let mut kernel = Kernel::new(host);
     kernel.gso_size = head.gso_size;
-    let mut machines = Machines { kernel, sockets: Sockets::default(), waiting: None, begun: 0, opened: None };
+    let mut machines =
+        Machines { kernel, sockets: Sockets::default(), waiting: None, begun: 0, opened: None };
     play(script, head.pace, &mut machines)
 }
 
@@ -158,6 +159,8 @@ impl Machines {
         let scale = if agreed.window_scaling { connection.endpoint.window_scale() } else { 0 };
         let rate = |rate: Rate| if rate.is_unlimited() { u64::MAX } else { rate.bytes_per_sec() };
         vec![
+            ("SK_MEMINFO_RCVBUF", connection.endpoint.receive_buffer()),
+            ("SK_MEMINFO_SNDBUF", self.kernel.sndbuf(index)),
             ("tcpi_state", state_number(connection)),
             ("tcpi_ca_state", ca_number(info.ca_state)),
             ("tcpi_retransmits", u64::from(info.retransmits)),

@@ -198,6 +198,11 @@ impl Endpoint {
         self.sender.settings.offered_mss()
     }
 
+    /// Memory of the receive buffer, bytes (`sk_rcvbuf`).
+    pub fn receive_buffer(&self) -> u64 {
+        self.receiver.window.rcvbuf()
+    }
+
     /// ECN was negotiated.
     pub fn uses_ecn(&self) -> bool {
         self.sender.ecn.agreed()
