@@ -29,10 +29,16 @@ fn main() -> io::Result<()> {
         fs::remove_dir_all(&origin)?;
     }
     copy(&root.join("kernel"), &origin.join("kernel"))?;
-    if variable("PROFILE") == "release" && variable("TARGET") == TARGET {
+    if is_for_a_wheel(&origin) && variable("TARGET") == TARGET {
         add_agent(&root, &origin)?;
     }
     Ok(())
+}
+
+/// Wheels are of the profile `release`; an installation in a clone is of another, and builds its agent when one is wanted.
+/// The profile's name is that of the folder: `PROFILE` says `release` of all that inherit from it.
+fn is_for_a_wheel(below: &Path) -> bool {
+    below.components().any(|part| part.as_os_str() == "release")
 }
 
 /// What cargo tells a build script it tells by its environment; no run depends on it.
