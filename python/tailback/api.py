@@ -1,5 +1,6 @@
 """The verbs of `import tailback`: load an experiment file, run it, open its results, hold results against others."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,8 +68,13 @@ def run(
 
 
 def open(path: Path | str) -> results.Results:  # `tailback.open` says what it does
-    """The results in a folder that `run` or `tailback run` has written."""
-    return results.open_results(path)
+    """The results in a folder that `run` or `tailback run` has written; runs that are damaged are left out, with a
+    warning for each.
+    """
+    found = results.open_results(path)
+    for damaged in found.damaged:
+        warnings.warn(f"left out: {damaged}", stacklevel=2)
+    return found
 
 
 def drill_script(path: Path | str, *, tolerance_usecs: int | None = None, stack: str | None = None) -> drill.Report:

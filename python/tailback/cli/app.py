@@ -151,6 +151,7 @@ def run(  # one argument per option of the command line
         with failures.interruptible(), testbeds.live_lines(), live.board() as watch:
             carried = sweep.carry_out(experiment, request, watch)
         done.append(carried)
+        show.set_aside(carried)
         if not as_json:
             show.carried(carried, experiment.title)
         if show_qdiscs and not as_json:
@@ -282,16 +283,17 @@ def plot(
 ) -> None:
     """Draw a figure from a folder of results; its data goes into a CSV beside it."""
     from tailback import plots, results
-    from tailback.cli import show
+    from tailback.cli import opening, show
 
-    opened = results.open_results(folder)
+    opened = opening.opened(folder)
     if beside:
-        opened = results.combined([opened, *map(results.open_results, beside)])
+        opened = results.combined([opened, *map(opening.opened, beside)])
     found = opened.select(**failures.pairs(where or [], "--where"))
     chosen = plots.find_plot(name) if name else plots.default_plot(found)
     target = out if out is not None else folder / "plots" / f"{chosen.name}.png"
     choice = plots.Choice(x, colour, tuple(facet or ()), metric)
-    show.paths(plots.draw_to(chosen, found, plots.Output(target, show.command()), choice))
+    output = plots.Output(target, show.command())
+    show.paths(opening.over_sound(found, lambda sound: plots.draw_to(chosen, sound, output, choice)))
 
 
 @app.command()
@@ -307,11 +309,11 @@ def report(
 ) -> None:
     """Write an interactive report of an experiment: one HTML page that needs no network."""
     from tailback import report as reports
-    from tailback import results
-    from tailback.cli import show
+    from tailback.cli import opening, show
 
-    found = results.open_results(folder).select(**failures.pairs(where or [], "--where"))
-    show.paths([reports.write(found, out if out is not None else folder / "report.html")])
+    found = opening.opened(folder).select(**failures.pairs(where or [], "--where"))
+    target = out if out is not None else folder / "report.html"
+    show.paths([opening.over_sound(found, lambda sound: reports.write(sound, target))])
 
 
 @app.command()
@@ -332,11 +334,18 @@ def compare(
 ) -> None:
     """Hold two folders of results against each other, metric by metric, over their common runs."""
     from tailback import results, validation
-    from tailback.cli import criteria, show, verdicts
+    from tailback.cli import criteria, opening, show, verdicts
 
-    pairing = results.pair(results.open_results(reference), results.open_results(candidate))
-    compared = validation.compare(pairing, criteria.of_comparison(tolerances or [], divergence))
-    report = None if out is None else validation.write(compared, out)
+    by = criteria.of_comparison(tolerances or [], divergence)
+    sides = opening.opened(reference), opening.opened(candidate)
+
+    def over(left: results.Results, right: results.Results) -> tuple[validation.Comparison, Path | None]:
+        found = validation.compare(results.pair(left, right), by)
+        return found, None if out is None else validation.write(found, out)
+
+    compared, report = opening.over_sound(
+        sides[0], lambda left: opening.over_sound(sides[1], lambda right: over(left, right))
+    )
     if as_json:
         show.document(validation.document(compared))
     else:
@@ -360,10 +369,10 @@ def sensitivity(
     as_json: Json = False,
 ) -> None:
     """Say which axis of a sweep matters how much: Sobol' indices with 95 % intervals."""
-    from tailback import advice, results
-    from tailback.cli import advised, show
+    from tailback import advice
+    from tailback.cli import advised, opening, show
 
-    found = results.open_results(folder).select(**failures.pairs(where or [], "--where"))
+    found = opening.opened(folder).select(**failures.pairs(where or [], "--where"))
     indices = advice.sensitivities(found, metric, logarithmic=log)
     if as_json:
         show.document(advice.sensitivity_document(indices))
@@ -387,10 +396,10 @@ def pareto(
     as_json: Json = False,
 ) -> None:
     """Show the settings that no other beats in goodput and latency, and draw them."""
-    from tailback import advice, plots, results
-    from tailback.cli import advised, show
+    from tailback import advice, plots
+    from tailback.cli import advised, opening, show
 
-    found = results.open_results(folder).select(**failures.pairs(where or [], "--where"))
+    found = opening.opened(folder).select(**failures.pairs(where or [], "--where"))
     fronts = advice.fronts(found, metric, given or ())
     if as_json:
         show.document(advice.front_document(fronts))
@@ -418,8 +427,8 @@ def recommend(
     as_json: Json = False,
 ) -> None:
     """Say which settings give the most goodput under a bound on latency, from a sweep."""
-    from tailback import advice, results, scenario, sweep
-    from tailback.cli import advised, live, show
+    from tailback import advice, scenario, sweep
+    from tailback.cli import advised, live, opening, show
 
     folder = source
     if source.is_file():
@@ -429,7 +438,7 @@ def recommend(
             carried = sweep.carry_out(experiment, sweep.Request(jobs=jobs, settings=settings), watch)
         show.failed(carried)
         folder = carried.folder
-    found = results.open_results(folder).select(**failures.pairs(where or [], "--where"))
+    found = opening.opened(folder).select(**failures.pairs(where or [], "--where"))
     answers = advice.recommend(found, asked, best, given or ())
     if as_json:
         show.document(advice.recommendation_document(answers))
@@ -498,15 +507,16 @@ def export(
     ] = None,
 ) -> None:
     """Write results as files of other programs."""
-    from tailback import formats, results
-    from tailback.cli import show
+    from tailback import formats
+    from tailback.cli import opening, show
 
     failures.one_of({"--flent": flent, "--csv": csv})
-    found = results.open_results(folder).select(**failures.pairs(where or [], "--where"))
+    found = opening.opened(folder).select(**failures.pairs(where or [], "--where"))
     if flent:
-        show.paths(formats.export_flent(found, out or folder / "flent", test))
+        flents = out or folder / "flent"
+        show.paths(opening.over_sound(found, lambda sound: formats.export_flent(sound, flents, test)))
     else:
-        show.paths(formats.export_csv(found, out or folder / "csv"))
+        show.paths(opening.over_sound(found, lambda sound: formats.export_csv(sound, out or folder / "csv")))
 
 
 @app.command("import")

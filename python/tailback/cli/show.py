@@ -24,6 +24,7 @@ from tailback.cli.catalogue import Explanation
 from tailback.cli.console import PIPE_WIDTH, counted, emit, line, stderr, stdout
 from tailback.papers import Row
 from tailback.results import Results
+from tailback.results.layout import ASIDE
 from tailback.scenario import LintWarning
 from tailback.sweep import Carried, Preview
 from tailback.sweep.preview import document as as_document
@@ -97,6 +98,13 @@ def carried(done: Carried, title: str) -> None:
     _unsteady(done)
 
 
+def set_aside(done: Carried) -> None:
+    """Runs that were there and damaged, on stderr."""
+    for name, what in done.damaged.items():
+        told = f"damaged: run {name}: {what}; it was done again, what was there is kept in {done.folder / ASIDE}"
+        stderr().print(told, markup=False)
+
+
 MOST_NAMED = 5
 """Configurations in a remark."""
 
@@ -150,6 +158,8 @@ def errors(found: Iterable[str]) -> None:
 
 def ahead(found: Preview, *, as_json: bool) -> None:
     """What a sweep would do."""
+    for name, what in found.damaged.items():
+        stderr().print(f"damaged: run {name}: {what}; it will be done again", markup=False)
     if as_json:
         document(as_document(found))
         return

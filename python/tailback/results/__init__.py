@@ -10,12 +10,13 @@
         client.pcapng …             captures, where they were asked for
         flows.parquet tcp_info.parquet …  the tables of `docs/contracts.md`, units in the column metadata
       failures/<run>.json           runs that ended badly, with their message
+      set-aside/                    what lay in the place of a run and was damaged
 
 The tables of a run depend on its scenario alone: they are the same bytes with any number of jobs and on any
 machine. So is `summary.json` but for `cost`. Facts of one occasion (when, where, how long) are in `manifest.json`.
 """
 
-from tailback.results.errors import FolderTaken, NotComparable, NotResults, ResultsUnwritable
+from tailback.results.errors import FolderTaken, NotComparable, NotResults, ResultsUnwritable, RunDamaged
 from tailback.results.identity import RunPlan, digest, run_name
 from tailback.results.pairing import Pairing, RunPair, pair
 from tailback.results.reading import Results, RunFolder, combined, open_results
@@ -30,6 +31,7 @@ __all__ = [
     "Pairing",
     "Results",
     "ResultsUnwritable",
+    "RunDamaged",
     "RunFolder",
     "RunPair",
     "RunPlan",

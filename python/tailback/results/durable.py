@@ -1,6 +1,7 @@
 """Files that are there whole or not at all."""
 
 import contextlib
+import itertools
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -49,6 +50,17 @@ def make_folder(target: Path) -> None:
     """Makes the folder `target` and its parents where they do not exist."""
     with _writing(target):
         target.mkdir(parents=True, exist_ok=True)
+
+
+def set_aside(target: Path, into: Path) -> Path:
+    """Moves a file or a folder into the folder `into`, beside whatever is there already; returns its new path."""
+    make_folder(into)
+    with _writing(target):
+        names = itertools.chain([target.name], (f"{target.name}-{number}" for number in itertools.count(2)))
+        place = next(into / name for name in names if not (into / name).exists())
+        target.rename(place)
+        _flush_folder(into)
+        return place
 
 
 def sweep_partials(parent: Path) -> None:

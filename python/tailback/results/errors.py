@@ -1,10 +1,21 @@
 """What can go wrong with a folder of results. Each message ends with a remedy on a line of its own."""
 
+import errno
 from pathlib import Path
 
 
 class NotResults(Exception):
     """The folder named by the user holds no results."""
+
+
+class RunDamaged(NotResults):
+    """The folder of a run is not as it was written."""
+
+    def __init__(self, folder: Path, what: str) -> None:
+        hint = "the command that made it, `tailback run …`, sets it aside and does the run again"
+        super().__init__(f"the run `{folder}` is damaged: {what}\n  hint: {hint}")
+        self.folder = folder
+        self.what = what
 
 
 class NotComparable(Exception):
@@ -22,5 +33,14 @@ class ResultsUnwritable(Exception):
     def because(cls, path: Path, error: OSError) -> "ResultsUnwritable":
         """The message for an error of the operating system at `path`."""
         reason = error.strerror or str(error)
-        hint = "free some space or choose another place: `--out` of run, `--output` of plot"
+        hint = _HINTS.get(error.errno or 0, "choose another place: `--out` of run, `--output` of plot")
         return cls(f"cannot write `{path}`: {reason}\n  hint: {hint}")
+
+
+_FULL = "free some space or choose another place: `--out` of run, `--output` of plot"
+_HINTS = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: _FULL,
+    errno.ENOENT: "it was removed or renamed while results were written to it; start again",
+}

@@ -12,12 +12,22 @@ MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
 CAPTURE = ".pcapng"
 QDISCS = "qdiscs.json"
+ASIDE = "set-aside"
+"""Holds what lay in the place of a run and was not that run."""
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
     """The JSON object in `path`; `None` if there is no such file or it is not one."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return decoded(path.read_bytes())
+    except OSError:
+        return None
+
+
+def decoded(content: bytes) -> dict[str, Any] | None:
+    """The JSON object in `content`; `None` if it is not one."""
+    try:
+        document = json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+import pyarrow as pa
 
-from tailback.results import store, tables
-from tailback.results.errors import NotResults
+from tailback.results import soundness, store, tables
+from tailback.results.errors import NotResults, RunDamaged
 
 if TYPE_CHECKING:
     import polars
@@ -79,7 +80,20 @@ class RunFolder:
         if not path.is_file():
             there = ", ".join(sorted(f"`{file.stem}`" for file in self.path.glob(f"*{tables.SUFFIX}")))
             raise NotResults(f"`{self.path}` has no table `{name}`\n  hint: it has {there}")
-        return tables.read_parquet(path)
+        content = self._content(path.name)
+        try:
+            return tables.from_parquet(content)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise RunDamaged(self.path, f"`{path.name}` is not a whole Parquet file") from error
+
+    def _content(self, name: str) -> bytes:
+        """Of a file that is as it was written; raises `RunDamaged` if it is not."""
+        try:
+            content = (self.path / name).read_bytes()
+        except OSError as error:
+            raise RunDamaged(self.path, f"`{name}` cannot be read: {error.strerror}") from error
+        soundness.check_content(self.path, self.manifest, name, content)
+        return content
 
     def polars(self, name: str) -> "polars.DataFrame":
         """The table `name` as a polars frame."""
@@ -88,8 +102,12 @@ class RunFolder:
     @property
     def qdiscs(self) -> list[dict[str, Any]]:
         """The disciplines at the end, as `tc -s -j qdisc show` has them; none in results of before there were any."""
-        file = self.path / store.QDISCS
-        found: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
+        if not (self.path / store.QDISCS).is_file():
+            return []
+        try:
+            found: list[dict[str, Any]] = json.loads(self._content(store.QDISCS))
+        except ValueError as error:
+            raise RunDamaged(self.path, f"`{store.QDISCS}` is not JSON") from error
         return found
 
     @property
@@ -135,12 +153,13 @@ class Results:
     title: str
     axes: Mapping[str, Sequence[str]]
     runs: Sequence[RunFolder]
+    damaged: Sequence[RunDamaged] = ()
+    """What was left out."""
 
     @functools.cached_property
     def head(self) -> Mapping[str, Any]:
         """What was asked: title, backend, settings, the list of runs. Empty for a single run."""
-        file = self.path / store.EXPERIMENT
-        return _load(file) if file.is_file() else {}
+        return store.read_head(self.path) or {}
 
     @property
     def configurations(self) -> list[tuple[dict[str, str], list[RunFolder]]]:
@@ -156,7 +175,14 @@ class Results:
             self._check(axis, value)
         runs = [run for run in self.runs if values.items() <= run.labels.items()]
         axes = {axis: [values[axis]] if axis in values else known for axis, known in self.axes.items()}
-        return Results(self.path, self.title, axes, runs)
+        return Results(self.path, self.title, axes, runs, self.damaged)
+
+    def without(self, damaged: RunDamaged) -> "Results":
+        """The others, if one turned out to be damaged when it was read; raises `NotResults` if there is none."""
+        runs = [run for run in self.runs if run.path != damaged.folder]
+        if not runs or len(runs) == len(self.runs):
+            raise damaged
+        return Results(self.path, self.title, self.axes, runs, (*self.damaged, damaged))
 
     def table(self, name: str) -> pd.DataFrame:
         """The table `name` of all runs, one below the other, with the axes and the repetition in front."""
@@ -221,15 +247,52 @@ def open_results(path: Path | str) -> Results:
     if (path / store.MANIFEST).is_file():
         run = _open_run(path)
         return Results(path, run.manifest["title"], {axis: [value] for axis, value in run.axes.items()}, [run])
-    head_file = path / store.EXPERIMENT
-    if not head_file.is_file():
+    head = store.read_head(path)
+    if head is None and not (path / store.EXPERIMENT).exists() and not (path / store.RUNS).is_dir():
         raise NotResults(f"`{path}` holds no results\n  hint: give a folder that `tailback run` has written")
-    head = _load(head_file)
-    folders = [path / store.RUNS / run["name"] for run in head["runs"]]
-    runs = [_open_run(folder) for folder in folders if (folder / store.MANIFEST).is_file()]
+    names = [run["name"] for run in head["runs"]] if head is not None else _run_names(path)
+    runs, damaged = _open_runs([path / store.RUNS / name for name in names])
+    if head is None:
+        damaged = [RunDamaged(path, f"`{store.EXPERIMENT}` {_not_head(path)}; its runs come by name"), *damaged]
     if not runs:
-        raise NotResults(f"`{path}` has no complete run yet\n  hint: `tailback run` goes on where it was stopped")
-    return Results(path, head["title"], head["axes"], runs)
+        told = "".join(f"\n  {each.folder.name}: {each.what}" for each in damaged)
+        raise NotResults(f"`{path}` has no complete run yet{told}\n  hint: `tailback run` goes on where it was stopped")
+    if head is None:
+        return Results(path, str(runs[0].manifest["title"]), _axes(runs), runs, damaged)
+    return Results(path, head["title"], head["axes"], runs, damaged)
+
+
+def _run_names(path: Path) -> list[str]:
+    try:
+        return sorted(run.name for run in (path / store.RUNS).iterdir() if not run.name.startswith("."))
+    except OSError:
+        return []
+
+
+def _not_head(path: Path) -> str:
+    return "does not say what was run" if (path / store.EXPERIMENT).exists() else "is missing"
+
+
+def _open_runs(folders: Sequence[Path]) -> tuple[list[RunFolder], list[RunDamaged]]:
+    """The runs that are there, and what is wrong with those that are not sound."""
+    runs, damaged = [], []
+    for folder in folders:
+        # What has not been run yet has no folder.
+        if folder.exists():
+            try:
+                runs.append(_open_run(folder))
+            except RunDamaged as found:
+                damaged.append(found)
+    return runs, damaged
+
+
+def _axes(runs: Sequence[RunFolder]) -> dict[str, list[str]]:
+    """As runs have them, where nobody says what was asked."""
+    values: dict[str, dict[str, None]] = {}
+    for run in runs:
+        for axis, value in run.axes.items():
+            values.setdefault(axis, {})[value] = None
+    return {axis: list(seen) for axis, seen in values.items()}
 
 
 def combined(parts: Sequence[Results], axis: str = "results") -> Results:
@@ -244,7 +307,8 @@ def combined(parts: Sequence[Results], axis: str = "results") -> Results:
         for run in part.runs
     ]
     axes = {name: list(dict.fromkeys(run.axes[name] for run in runs)) for name in (axis, *known)}
-    return Results(parts[0].path, " and ".join(dict.fromkeys(part.title for part in parts)), axes, runs)
+    title = " and ".join(dict.fromkeys(part.title for part in parts))
+    return Results(parts[0].path, title, axes, runs, [each for part in parts for each in part.damaged])
 
 
 def _filled(axes: Mapping[str, str], known: Sequence[str], first: Mapping[str, str]) -> dict[str, str]:
@@ -266,17 +330,8 @@ def flatten(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _open_run(path: Path) -> RunFolder:
-    return RunFolder(path, _load(path / store.MANIFEST), _load(path / store.SUMMARY))
-
-
-def _load(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise NotResults(f"cannot read `{path}`: {error}\n  hint: remove its folder and run again") from error
-    if not isinstance(document, dict):
-        raise NotResults(f"`{path}` is not a JSON object\n  hint: remove its folder and run again")
-    return document
+    found = soundness.read(path, "sizes")
+    return RunFolder(path, found.manifest, found.summary)
 
 
 def _known(names: Mapping[str, Any] | Sequence[str]) -> str:

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tailback.results import layout
+from tailback.results import layout, soundness
+from tailback.results.errors import RunDamaged
 from tailback.results.identity import HASH_LENGTH, RunPlan, digest
 
 
@@ -50,7 +51,13 @@ def _runs(folder: Path) -> list[Path]:
 
 def _same(place: Path, run: RunPlan, backend: str) -> bool:
     manifest = layout.read_json(place / layout.MANIFEST)
-    if manifest is None or not (place / layout.SUMMARY).is_file():
+    if manifest is None:
         return False
     there = (manifest.get("scenario"), manifest.get("measure"), manifest.get("backend"), manifest.get("fingerprint"))
-    return digest(there) == digest((run.scenario, run.measure, backend, run.fingerprint))
+    if digest(there) != digest((run.scenario, run.measure, backend, run.fingerprint)):
+        return False
+    try:
+        soundness.read(place, "contents")
+    except RunDamaged:
+        return False
+    return True

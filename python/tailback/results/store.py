@@ -16,10 +16,21 @@ from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
-from tailback.results import durable, provenance, tables
-from tailback.results.errors import FolderTaken, ResultsUnwritable
+from tailback.results import durable, provenance, soundness, tables
+from tailback.results.errors import FolderTaken, ResultsUnwritable, RunDamaged
 from tailback.results.identity import RunPlan, digest
-from tailback.results.layout import CAPTURE, EXPERIMENT, FAILURES, MANIFEST, QDISCS, RUNS, SOURCE, SUMMARY, read_json
+from tailback.results.layout import (
+    ASIDE,
+    CAPTURE,
+    EXPERIMENT,
+    FAILURES,
+    MANIFEST,
+    QDISCS,
+    RUNS,
+    SOURCE,
+    SUMMARY,
+    read_json,
+)
 
 __all__ = [
     "CAPTURE", "EXPERIMENT", "FAILURES", "MANIFEST", "QDISCS", "RUNS", "SOURCE", "SUMMARY", "ExperimentPlan",
@@ -80,17 +91,28 @@ class Store:
     path: Path
     plan: ExperimentPlan
     identities: Mapping[str, str]
+    damaged: dict[str, str] = field(default_factory=dict)
+    """What was wrong with the folders of runs that do not count as complete, by name."""
 
     def folder(self, run: RunPlan) -> Path:
         """Where `run` lies once it is complete."""
         return self.path / RUNS / run.name
 
     def complete(self, run: RunPlan) -> dict[str, Any] | None:
-        """The summary of `run` if it is there already, whole and from the same scenario."""
-        manifest = read_json(self.folder(run) / MANIFEST)
-        if manifest is None or manifest.get("identity") != self.identities[run.name]:
+        """The summary of `run` if it is there already, whole and from the same scenario; what is wrong with it else
+        is noted in `damaged`.
+        """
+        folder = self.folder(run)
+        if not folder.exists():
             return None
-        return read_json(self.folder(run) / SUMMARY)
+        try:
+            found = soundness.read(folder, "contents")
+            if found.manifest["identity"] != self.identities[run.name]:
+                raise RunDamaged(folder, "it is another run")
+        except RunDamaged as damaged:
+            self.damaged[run.name] = damaged.what
+            return None
+        return dict(found.summary)
 
     def write(self, run: RunPlan, finished: Finished) -> Path:
         """Makes the folder of `run`; returns its path."""
@@ -101,6 +123,7 @@ class Store:
             contents[QDISCS] = _json(finished.qdiscs)
         manifest = self._manifest(run, finished)
         manifest["tables"] = {name: {"rows": table.num_rows} for name, table in finished.tables.items()}
+        manifest["files"] = soundness.noted(contents)
         contents[MANIFEST] = _json(manifest)
         return self._keep(run, contents)
 
@@ -108,16 +131,15 @@ class Store:
         """Makes the folder of `run` from that of the same run of another experiment; returns its summary, or `None` if
         it cannot be read.
         """
-        manifest, summary = read_json(there / MANIFEST), read_json(there / SUMMARY)
-        if manifest is None or summary is None:
-            return None
         try:
+            found = soundness.read(there, "contents")
             contents = {file.name: file.read_bytes() for file in sorted(there.iterdir()) if file.name != MANIFEST}
-        except OSError:
+        except (RunDamaged, OSError):
             return None
+        manifest = {**found.manifest, "files": soundness.noted(contents)}
         contents[MANIFEST] = _json({**manifest, **self._of(run), "taken_from": str(there.resolve())})
         self._keep(run, contents)
-        return summary
+        return dict(found.summary)
 
     def write_failure(self, run: RunPlan, status: Status, error: str, trace: str | None = None) -> None:
         """Notes that `run` gave no result. It has no folder, so the next attempt does it again."""
@@ -128,6 +150,9 @@ class Store:
         durable.write_file(self._failure(run.name), _json(note))
 
     def _keep(self, run: RunPlan, contents: Mapping[str, bytes]) -> Path:
+        if self.folder(run).exists() and self.complete(run) is None:
+            # Only now that there is something better: until then even a damaged run is better than none.
+            durable.set_aside(self.folder(run), self.path / ASIDE)
         durable.write_folder(self.folder(run), contents)
         self._failure(run.name).unlink(missing_ok=True)
         return self.folder(run)
@@ -207,12 +232,39 @@ def _fits(path: Path, identities: Mapping[str, str]) -> bool:
         return False
     except OSError as error:
         raise ResultsUnwritable.because(path, error) from error
-    head = read_json(path / EXPERIMENT)
-    if head is None:
+    head = read_head(path)
+    there = {run["name"]: run["identity"] for run in head["runs"]} if head is not None else _identities(path)
+    if head is None and not there:
         return _only_claimed(path)
-    there = {(run["name"], run["identity"]) for run in head.get("runs", [])}
     asked = set(identities.items())
-    return there <= asked or asked <= there
+    return set(there.items()) <= asked or asked <= set(there.items())
+
+
+def read_head(path: Path) -> dict[str, Any] | None:
+    """What was asked of the experiment in `path`; `None` if that is not there or damaged."""
+    head = read_json(path / EXPERIMENT)
+    try:
+        return head if head is not None and _is_head(head) else None
+    except (KeyError, TypeError, AttributeError):
+        return None
+
+
+def _is_head(head: Mapping[str, Any]) -> bool:
+    """Whether it has what is read of it; any error of Python says that it has not."""
+    axes = [word for axis, values in head["axes"].items() for word in (axis, *values)]
+    runs = [word for run in head["runs"] for word in (run["name"], run["identity"])]
+    plain = all(Path(run["name"]).name == run["name"] for run in head["runs"])
+    return (
+        plain
+        and isinstance(head["runs"], list)
+        and all(isinstance(each, str) for each in (head["title"], *axes, *runs))
+    )
+
+
+def _identities(path: Path) -> dict[str, str]:
+    """Identity by name of the runs that are in `path`, by their own manifests."""
+    manifests = {file.parent.name: read_json(file) or {} for file in (path / RUNS).glob(f"*/{MANIFEST}")}
+    return {name: str(manifest["identity"]) for name, manifest in manifests.items() if "identity" in manifest}
 
 
 def _only_claimed(path: Path) -> bool:
@@ -223,10 +275,12 @@ def _only_claimed(path: Path) -> bool:
 
 def _write_head(store: Store) -> None:
     """Notes what was asked, unless the folder knows of at least these runs."""
-    head = read_json(store.path / EXPERIMENT)
+    head = read_head(store.path)
     known = {run["name"] for run in head["runs"]} if head else set()
     if head and set(store.identities) <= known:
         return
+    if head is None and (store.path / EXPERIMENT).exists():
+        durable.set_aside(store.path / EXPERIMENT, store.path / ASIDE)
     plan = store.plan
     runs = [
         {"name": run.name, "axes": dict(run.axes), "repetition": run.repetition, "seed": run.seed,

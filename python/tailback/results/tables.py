@@ -27,9 +27,9 @@ def to_parquet(table: pa.Table) -> bytes:
     return content
 
 
-def read_parquet(path: Path) -> pd.DataFrame:
-    """The table in `path`, text columns as text."""
-    frame: pd.DataFrame = pq.read_table(path).to_pandas(strings_to_categorical=False)
+def from_parquet(content: bytes) -> pd.DataFrame:
+    """The table of a Parquet file, text columns as text."""
+    frame: pd.DataFrame = pq.read_table(pa.BufferReader(content)).to_pandas(strings_to_categorical=False)
     return plain_text(frame)
 
 

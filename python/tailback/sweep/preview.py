@@ -9,7 +9,7 @@ Where runs pass in real time it is their duration. Divided by how many go at onc
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -54,6 +54,8 @@ class Preview:
     jobs: int
     basis: Basis | None
     """Where the seconds are from; `None` if nothing is known."""
+    damaged: Mapping[str, str] = field(default_factory=dict)
+    """What is wrong with runs that are there and do not count as complete, by name."""
 
     def count(self, state: State) -> int:
         """How many runs are so."""
@@ -101,7 +103,7 @@ def preview(store: Store, backend: Backend, shelf: Shelf, jobs: int) -> Preview:
     elif backend.name == "sim" and missing:
         costs, basis = _tried(missing, backend), "trial"
     runs = [Planned(run, _state(places[run.name], store), costs.of(run)) for run in plan.runs]
-    return Preview(store.path, plan, runs, jobs, basis)
+    return Preview(store.path, plan, runs, jobs, basis, store.damaged)
 
 
 def document(found: Preview) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,8 @@ class Carried:
     outcomes: Sequence[Outcome]
     wide: Sequence[Mapping[str, str]] = ()
     """Configurations whose intervals are still too wide after as many repetitions as there may be."""
+    damaged: Mapping[str, str] = field(default_factory=dict)
+    """What was wrong with runs that were there and did not count as complete, by name."""
 
     @property
     def failed(self) -> list[Outcome]:
@@ -69,7 +71,7 @@ def carry_out(experiment: Experiment, request: Request, watch: Watch) -> Carried
     with _worker(request, backend) as worker, claim(folder, plan) as store:
         sweep = Sweep(store, backend, _jobs(request, backend), stopping, there, worker)
         outcomes = run_all(sweep, watch)
-    return Carried(folder, backend.name, outcomes, _wide(outcomes, stopping))
+    return Carried(folder, backend.name, outcomes, _wide(outcomes, stopping), store.damaged)
 
 
 def look_ahead(experiment: Experiment, request: Request) -> Preview:

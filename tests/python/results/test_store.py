@@ -296,7 +296,8 @@ def test_opening_and_tabulating_a_thousand_runs_reads_no_table(tmp_path: Path) -
     with claim(tmp_path / "x", grid()) as store:
         run_all(Sweep(store, FakeBackend(), 2), Nobody())
     for table in (tmp_path / "x").rglob("*.parquet"):
-        table.unlink()
+        content = table.read_bytes()
+        table.write_bytes(content[:4] + bytes(len(content) - 8) + content[-4:])
     found = open_results(tmp_path / "x")
     assert len(found.summary) == 8
     assert len(configurations([(run.axes, run.summary) for run in found.runs])) == 4

@@ -1,0 +1,33 @@
+"""Folders of results as commands open them: runs that have been damaged are named on stderr and left out."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TypeVar
+
+from tailback import results
+from tailback.cli import show
+from tailback.results import Results, RunDamaged
+
+Made = TypeVar("Made")
+
+
+def opened(folder: Path) -> Results:
+    """The sound runs in `folder`."""
+    found = results.open_results(folder)
+    left_out(found.damaged)
+    return found
+
+
+def over_sound(found: Results, use: Callable[[Results], Made]) -> Made:
+    """What `use` makes of the runs, again without one that turns out to be damaged when its tables are read."""
+    while True:
+        try:
+            return use(found)
+        except RunDamaged as damaged:
+            found = found.without(damaged)
+            left_out([damaged])
+
+
+def left_out(damaged: Iterable[RunDamaged]) -> None:
+    """Names them."""
+    show.errors(f"left out: {each}" for each in damaged)

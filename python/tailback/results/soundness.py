@@ -1,0 +1,135 @@
+"""Whether a run folder is what was written: a run that has been damaged since is told apart from one that is complete.
+
+The manifest notes size and CRC-32 of every other file of its folder, and its own identity is a digest of what it says.
+To open results, sizes and the first and last bytes of tables are looked at, which costs nothing; a table is held
+against its checksum when it is read, and all files are before a run counts as complete and is not done again.
+"""
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from tailback.results import tables
+from tailback.results.errors import RunDamaged
+from tailback.results.identity import digest
+from tailback.results.layout import MANIFEST, SUMMARY, decoded
+
+Depth: TypeAlias = Literal["sizes", "contents"]
+"""What is looked at of files that are not JSON."""
+
+MAGIC = b"PAR1"
+"""Begins and ends a Parquet file. [parquet-format README]"""
+
+
+@dataclass(frozen=True)
+class Read:
+    """The JSON files of a run that is sound."""
+
+    manifest: Mapping[str, Any]
+    summary: Mapping[str, Any]
+
+
+def noted(contents: Mapping[str, bytes]) -> dict[str, dict[str, int]]:
+    """What a manifest says of the files beside it."""
+    return {name: {"bytes": len(content), "crc32": zlib.crc32(content)} for name, content in sorted(contents.items())}
+
+
+def read(folder: Path, depth: Depth) -> Read:
+    """The run in `folder`; raises `RunDamaged` if it is not as it was written."""
+    manifest = _object(folder, MANIFEST)
+    try:
+        wrong = _wrong_manifest(manifest)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        wrong = "lacks what every run has"
+    if wrong is not None:
+        raise RunDamaged(folder, f"`{MANIFEST}` {wrong}")
+    summary = _object(folder, SUMMARY)
+    for name in _files(manifest):
+        if depth == "contents" or name == SUMMARY:
+            check_content(folder, manifest, name, _bytes(folder, name))
+        else:
+            _check_size(folder, manifest, name)
+    return Read(manifest, summary)
+
+
+def check_content(folder: Path, manifest: Mapping[str, Any], name: str, content: bytes) -> None:
+    """Raises `RunDamaged` if `content` of the file `name` is not what was written."""
+    note = manifest.get("files", {}).get(name)
+    if note is not None and (len(content), zlib.crc32(content)) != (note["bytes"], note["crc32"]):
+        raise RunDamaged(folder, f"`{name}` is not what was written")
+
+
+def _wrong_manifest(manifest: Mapping[str, Any]) -> str | None:
+    """What of it is wrong; any error of Python says that it is of another form altogether."""
+    texts = (manifest["name"], manifest["title"], manifest["backend"], manifest["fingerprint"], manifest["identity"])
+    window = manifest["measure"]["window_ns"]
+    whole = (manifest["repetition"], manifest["seed"], *window)
+    parts = {key: manifest[key] for key in ("scenario", "measure", "axes", "backend", "fingerprint")}
+    formed = (
+        all(isinstance(text, str) for text in (*texts, *manifest["axes"], *manifest["axes"].values()))
+        and all(isinstance(number, int) for number in whole)
+        and len(window) == 2
+        and isinstance(manifest["scenario"], dict)
+        and all(isinstance(note["rows"], int) for note in manifest["tables"].values())
+        and all(_is_plain(name) for name in manifest["tables"])
+        and all(_is_plain(name) and note["bytes"] >= 0 for name, note in manifest.get("files", {}).items())
+    )
+    if not formed:
+        return "lacks what every run has"
+    return None if digest(parts) == manifest["identity"] else "does not fit its own identity"
+
+
+def _is_plain(name: str) -> bool:
+    """Whether `name` is that of a file in the folder and of nothing outside of it."""
+    return Path(name).name == name
+
+
+def _files(manifest: Mapping[str, Any]) -> list[str]:
+    """The names of the files that there must be; manifests of before there were notes name tables alone."""
+    return list(
+        dict.fromkeys([*manifest.get("files", {}), *(f"{table}{tables.SUFFIX}" for table in manifest["tables"])])
+    )
+
+
+def _check_size(folder: Path, manifest: Mapping[str, Any], name: str) -> None:
+    path = folder / name
+    note = manifest.get("files", {}).get(name)
+    try:
+        size = path.stat().st_size
+        ends = _ends(path, size) if name.endswith(tables.SUFFIX) else None
+    except OSError as error:
+        raise _unreadable(folder, name, error) from error
+    if note is not None and size != note["bytes"]:
+        raise RunDamaged(folder, f"`{name}` has {size} bytes and not {note['bytes']}")
+    if ends not in (None, (MAGIC, MAGIC)):
+        raise RunDamaged(folder, f"`{name}` is not a whole Parquet file")
+
+
+def _ends(path: Path, size: int) -> tuple[bytes, bytes]:
+    with path.open("rb") as file:
+        first = file.read(len(MAGIC))
+        file.seek(max(0, size - len(MAGIC)))
+        return first, file.read(len(MAGIC))
+
+
+def _object(folder: Path, name: str) -> dict[str, Any]:
+    content = _bytes(folder, name)
+    document = decoded(content)
+    if document is None:
+        raise RunDamaged(folder, f"`{name}` is not a JSON object" if content else f"`{name}` is empty")
+    return document
+
+
+def _bytes(folder: Path, name: str) -> bytes:
+    try:
+        return (folder / name).read_bytes()
+    except OSError as error:
+        raise _unreadable(folder, name, error) from error
+
+
+def _unreadable(folder: Path, name: str, error: OSError) -> RunDamaged:
+    if isinstance(error, FileNotFoundError):
+        return RunDamaged(folder, f"`{name}` is missing")
+    return RunDamaged(folder, f"`{name}` cannot be read: {error.strerror}")
