@@ -7,14 +7,15 @@ import time
 from collections.abc import Iterator, Sequence
 
 from rich import box
-from rich.console import Group
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
+from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from tailback.analysis.repetitions import HEADLINE, configurations
-from tailback.cli.console import stderr
+from tailback.analysis.repetitions import HEADLINE, Column, configurations
+from tailback.cli.console import PIPE_WIDTH, stderr
 from tailback.cli.show import duration
 from tailback.results import RunPlan
 from tailback.sweep import Audience, Outcome
@@ -24,6 +25,9 @@ SHOWN = HEADLINE[:5]
 
 OTHER_LINES = 10
 """Lines of the terminal that are not rows: heading, remark, bar, prompt."""
+
+NARROW = 60
+"""Columns below which there is no room for a bar."""
 
 REFRESH_HZ = 4
 
@@ -47,6 +51,7 @@ class Board(Audience):
             TimeElapsedColumn(), TextColumn("{task.fields[left]}", markup=False),
         )  # fmt: skip
         self._bar = Progress(*columns)
+        self._told = "runs"
         self._task = self._bar.add_task("runs", total=1.0, left="")
 
     def begun(self, runs: Sequence[RunPlan]) -> None:
@@ -67,6 +72,7 @@ class Board(Audience):
     def update(self, done: int, total: int, fraction: float) -> None:
         """Moves the bar."""
         told = f"runs {done}/{total}" + (f", {self._failed} failed" if self._failed else "")
+        self._told = f"{told}, {fraction:.0%}"
         self._bar.update(self._task, completed=fraction, description=told, left=self._left(fraction))
 
     def _left(self, fraction: float) -> str:
@@ -75,33 +81,41 @@ class Board(Audience):
             return ""
         return f"{duration(passed * (1 - fraction) / fraction)} left"
 
-    def __rich__(self) -> Group:
-        """The table above the bar."""
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The table above the bar, with as much of both as the terminal is wide enough for."""
+        if options.max_width < NARROW:
+            yield Text(self._told, no_wrap=True, overflow="ellipsis")
+            return
         places = list(self._ended)[-self._rows :]
-        hidden = len(self._wanted) - len(places)
-        more = "configuration" if hidden == 1 else "configurations"
-        remark = Text(f"and {hidden} more {more}" if hidden > 0 else "", style="dim")
-        return Group(self._table(places), remark, self._bar) if places else Group(self._bar)
+        for shown in range(len(SHOWN), -1, -1) if places else ():
+            table = self._table(places, SHOWN[:shown])
+            if Measurement.get(console, options.update(max_width=PIPE_WIDTH), table).maximum <= options.max_width:
+                yield table
+                hidden = len(self._wanted) - len(places)
+                more = "configuration" if hidden == 1 else "configurations"
+                yield Text(f"and {hidden} more {more}" if hidden > 0 else "", style="dim")
+                break
+        yield self._bar
 
-    def _table(self, places: Sequence[Place]) -> Table:
+    def _table(self, places: Sequence[Place], columns: Sequence[Column]) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         for axis, _ in places[0]:
             table.add_column(axis, no_wrap=True, vertical="bottom")
         table.add_column("runs", justify="right", no_wrap=True, vertical="bottom")
-        for column in SHOWN:
+        for column in columns:
             heading = "\n".join((*column.title.rsplit(" ", 1), column.unit))
             table.add_column(heading, justify="right", no_wrap=True, vertical="bottom")
         for place in places:
-            table.add_row(*map(Text, self._cells(place)))
+            table.add_row(*map(Text, self._cells(place, columns)))
         return table
 
-    def _cells(self, place: Place) -> list[str]:
+    def _cells(self, place: Place, columns: Sequence[Column]) -> list[str]:
         ended = self._ended[place]
         runs = [(outcome.run.axes, outcome.summary) for outcome in ended if outcome.summary is not None]
-        numbers = ["–"] * len(SHOWN)
+        numbers = ["–"] * len(columns)
         if runs:
-            means = configurations(runs, SHOWN).iloc[0]
-            numbers = [_number(float(means[column.title])) for column in SHOWN]
+            means = configurations(runs, columns).iloc[0]
+            numbers = [_number(float(means[column.title])) for column in columns]
         return [*(value for _, value in place), f"{len(ended)}/{self._wanted.get(place, len(ended))}", *numbers]
 
 

@@ -108,7 +108,9 @@ def commands(backend: "Ssh", experiment: "Experiment") -> None:
 
     for labels, scenario in _configurations(experiment):
         if labels:
-            line(f"# == {', '.join(f'{axis}={value}' for axis, value in labels.items())}")
+            # In one line whatever a label holds: what follows a comment is pasted into a shell.
+            told = ", ".join(f"{axis}={value}" for axis, value in labels.items())
+            line(f"# == {' '.join(told.split())}")
         for words in _lines(backend.plan(scenario)):
             line(words)
 

@@ -52,9 +52,15 @@ def make_folder(target: Path) -> None:
         target.mkdir(parents=True, exist_ok=True)
 
 
+def make_subfolder(target: Path) -> None:
+    """Makes the folder `target` if it does not exist; not its parent, which somebody has removed if it is not there."""
+    with _writing(target):
+        target.mkdir(exist_ok=True)
+
+
 def set_aside(target: Path, into: Path) -> Path:
     """Moves a file or a folder into the folder `into`, beside whatever is there already; returns its new path."""
-    make_folder(into)
+    make_subfolder(into)
     with _writing(target):
         names = itertools.chain([target.name], (f"{target.name}-{number}" for number in itertools.count(2)))
         place = next(into / name for name in names if not (into / name).exists())

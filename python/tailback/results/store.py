@@ -143,7 +143,7 @@ class Store:
 
     def write_failure(self, run: RunPlan, status: Status, error: str, trace: str | None = None) -> None:
         """Notes that `run` gave no result. It has no folder, so the next attempt does it again."""
-        durable.make_folder(self.path / FAILURES)
+        durable.make_subfolder(self.path / FAILURES)
         note = {"status": status, "error": error, "at": provenance.utc_now(), **self._of(run)}
         if trace is not None:
             note["traceback"] = trace.splitlines()

@@ -12,8 +12,8 @@ from tailback.results import ExperimentPlan, claim
 from tailback.sweep import Sweep, run_all
 
 
-def shown(board: Board) -> str:
-    console = Console(width=100, record=True, file=io.StringIO())
+def shown(board: Board, width: int = 100) -> str:
+    console = Console(width=width, record=True, file=io.StringIO())
     console.print(board)
     return console.export_text()
 
@@ -40,6 +40,16 @@ def test_on_a_low_terminal_the_last_ones_are_shown_and_the_others_counted(tmp_pa
     assert "and 3 more configurations" in text
     assert "bbr" in text
     assert "cubic" not in text
+
+
+def test_on_a_narrow_terminal_as_much_is_shown_as_fits(tmp_path: Path) -> None:
+    board = Board(height=40)
+    carried_out(tmp_path / "x", grid(), board)
+    for width in (100, 70, 60, 20, 9, 1):
+        assert all(len(line) <= width for line in shown(board, width).splitlines())
+    assert "goodput" in shown(board, 60)
+    assert "…" not in shown(board, 60).partition("runs 8/8")[0]
+    assert shown(board, 20).strip() == "runs 8/8, 100%"
 
 
 def test_runs_that_failed_are_counted(tmp_path: Path) -> None:

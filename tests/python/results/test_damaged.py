@@ -1,14 +1,17 @@
 """Folders of results that have been damaged since they were written."""
 
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import tailback
-from fake_backend import FakeBackend, Nobody, grid
-from tailback.results import NotResults, RunDamaged, claim, open_results, shelf
+from fake_backend import FakeBackend, Nobody, experiment, grid, planned, scenario
+from tailback.backends import Progress, RunResult
+from tailback.results import NotResults, ResultsUnwritable, RunDamaged, claim, open_results, shelf
 from tailback.results.soundness import read
 from tailback.sweep import Outcome, Sweep, run_all
 
@@ -136,3 +139,28 @@ def test_a_damaged_run_of_another_folder_is_not_taken_over(tmp_path: Path) -> No
     with claim(tmp_path / "new", grid()) as store:
         outcomes = run_all(Sweep(store, FakeBackend(), 2, shelf=shelf([tmp_path / "old"])), Nobody())
     assert [outcome.reused for outcome in outcomes] == [False] + [True] * (len(first) - 1)
+
+
+def test_a_folder_that_is_removed_in_mid_run_ends_the_sweep_with_the_reason(tmp_path: Path) -> None:
+    class Removing(FakeBackend):
+        def run(self, scenario: Mapping[str, Any], progress: Progress) -> RunResult:
+            shutil.rmtree(tmp_path / "x", ignore_errors=True)
+            return super().run(scenario, progress)
+
+    with (
+        pytest.raises(ResultsUnwritable, match=r"(?s)No such file.*hint: it was removed or renamed while"),
+        claim(tmp_path / "x", grid()) as store,
+    ):
+        run_all(Sweep(store, Removing(), 1), Nobody())
+    assert not (tmp_path / "x").exists()
+    outcomes, _ = carried_out(tmp_path / "x")
+    assert all(outcome.status == "ok" for outcome in outcomes)
+
+
+def test_a_run_that_fails_in_a_folder_that_was_removed_does_not_make_it_anew(tmp_path: Path) -> None:
+    plan = experiment([planned({"n": "1"}, scenario("fails"))])
+    with claim(tmp_path / "x", plan) as store:
+        shutil.rmtree(tmp_path / "x")
+        with pytest.raises(ResultsUnwritable):
+            store.write_failure(plan.runs[0], "failed", "why")
+    assert not (tmp_path / "x").exists()

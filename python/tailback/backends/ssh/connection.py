@@ -115,14 +115,20 @@ def ssh_words(machine: Machine) -> list[str]:
     if machine.port is not None:
         words += ["-p", str(machine.port)]
     if machine.key is not None:
-        words += ["-i", str(Path(machine.key).expanduser()), "-o", "IdentitiesOnly=yes"]
+        words += ["-o", f"IdentityFile={_configured(machine.key)}", "-o", "IdentitiesOnly=yes"]
     if machine.known_hosts is not None:
-        # As a word of ssh's configuration: in quotes, for a path may have spaces.
-        path = str(Path(machine.known_hosts).expanduser()).replace("\\", "\\\\").replace('"', '\\"')
-        words += ["-o", f'UserKnownHostsFile="{path}"', "-o", "GlobalKnownHostsFile=none"]
+        words += ["-o", f"UserKnownHostsFile={_configured(machine.known_hosts)}", "-o", "GlobalKnownHostsFile=none"]
     if machine.jump is not None:
         words += ["-J", machine.jump]
     return [*words, "--", machine.address]
+
+
+def _configured(path: str) -> str:
+    """A path as a word of ssh's configuration: in quotes, for it may have spaces, and `%` twice, for ssh puts something
+    in place of `%h`. The testbed file takes no `${`, which ssh replaces too and cannot be told not to. [ssh_config(5)]
+    """
+    word = str(Path(path).expanduser()).replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return f'"{word}"'
 
 
 def command_words(machine: Machine, agent: Agent, role: Sequence[str]) -> list[str]:

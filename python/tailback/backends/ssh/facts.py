@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tailback.backends.ssh.session import Session
-from tailback.testbed import Interface
+from tailback.testbed import DEVICE, Interface
 
 TCP_SYSCTLS = "/proc/sys/net/ipv4"
 CORE_SYSCTLS = (
@@ -142,7 +143,9 @@ def _found(interface: Interface, links: Mapping[str, Mapping[str, Any]]) -> str 
     if interface.device is not None:
         return interface.device if interface.device in links else None
     wanted = ipaddress.IPv4Interface(str(interface.address)).ip
-    held = (name for name, link in links.items() if str(wanted) in {each["local"] for each in _ipv4(link)})
+    # A kernel takes any name without `/`, `:` and blanks; one that begins with `-` would be an option of `ip` and `tc`.
+    plain = {name: link for name, link in links.items() if re.fullmatch(DEVICE, name)}
+    held = (name for name, link in plain.items() if str(wanted) in {each["local"] for each in _ipv4(link)})
     return next(held, None)
 
 

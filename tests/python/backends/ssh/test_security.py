@@ -83,14 +83,22 @@ def test_a_file_name_cannot_become_another_option_of_ssh(tmp_path: Path) -> None
     if shutil.which("ssh") is None:
         # Then nothing of this can be run either.
         return
-    path = f'{tmp_path}/a" b\nProxyCommand touch X'
-    words = ssh_words(machine(known_hosts=path.replace("\n", " "), config="/dev/null"))
+    path = f'{tmp_path}/-o %h%q 100% a" b; $(touch X) ProxyCommand touch X'
+    words = ssh_words(machine(known_hosts=path, key=path, config="/dev/null"))
     done = subprocess.run([words[0], "-G", *words[1:]], capture_output=True, text=True, check=True)
     said = done.stdout.splitlines()
     assert "stricthostkeychecking true" in said or "stricthostkeychecking yes" in said
     assert not any(line.startswith("proxycommand") for line in said)
+    assert f"userknownhostsfile {path}" in said
     assert "forwardagent no" in said
     assert "batchmode yes" in said
+
+
+@pytest.mark.parametrize("path", ["a\nb", "a\rb", "\x1b[2J", "a\0b", "${HOME}/key", ""])
+@pytest.mark.parametrize("key", ["key", "known_hosts", "config"])
+def test_a_path_that_ssh_or_a_terminal_would_take_for_more_is_refused(key: str, path: str) -> None:
+    with pytest.raises(ScenarioError, match=r"is not the name of a file\n  hint: "):
+        testbed.loads(FILE.replace("address: 192.0.2.1", f"address: 192.0.2.1, {key}: {json.dumps(path)}"))
 
 
 ANYTHING = st.recursive(

@@ -1,0 +1,64 @@
+"""Terminals of few columns, dumb ones, and pipes whose reader has gone: no traceback, no escapes nobody asked for."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CLI = [sys.executable, "-c", "from tailback.cli import main; main()"]
+
+
+def on_terminal(words: list[str], columns: int, **environment: str) -> tuple[int, str]:
+    """Status of a command and all that it wrote to a terminal of its own."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    known = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "TERM")}
+    done = subprocess.Popen([*CLI, *words], stdin=theirs, stdout=theirs, stderr=theirs, env=known | environment)
+    os.close(theirs)
+    said = b""
+    # At its end a terminal raises EIO where a pipe would give nothing.
+    try:
+        while piece := os.read(ours, 1 << 16):
+            said += piece
+    except OSError:
+        pass
+    os.close(ours)
+    return done.wait(), said.decode()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such terminals elsewhere")
+def test_a_dumb_terminal_gets_no_escapes(file: Path) -> None:
+    status, said = on_terminal(["run", str(file), "--set", "repeat=1"], 80, TERM="dumb")
+    assert status == 0
+    assert "\x1b" not in said
+    assert "4 complete runs" in said
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such terminals elsewhere")
+def test_a_terminal_of_twenty_columns_shows_how_far_it_is(file: Path) -> None:
+    status, said = on_terminal(["run", str(file), "--set", "repeat=1"], 20, TERM="xterm", COLUMNS="20")
+    assert status == 0
+    assert "Traceback" not in said
+    assert "4 complete runs" in said
+
+
+@pytest.mark.parametrize(
+    "words", [["explain", "cubic"], ["list", "metric"], ["schema"], ["check", "FILE"], ["run", "FILE", "--json"]]
+)
+def test_a_reader_that_has_gone_is_no_defect(words: list[str], file: Path) -> None:
+    given = [str(file) if word == "FILE" else word for word in words]
+    reader, writer = os.pipe()
+    # Gone before a word is written, as `head -0` is.
+    os.close(reader)
+    done = subprocess.run([*CLI, *given], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+    assert done.returncode == 1
