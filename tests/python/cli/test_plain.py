@@ -14,7 +14,7 @@ from rich.text import Text
 
 from tailback import plain, results
 from tailback.cli import console
-from tailback.cli.live import Board
+from tailback.cli.live import SHOWN, Board
 from tailback.plots import AUTOMATIC, default_plot, find_plot
 from tailback.report import html
 
@@ -124,7 +124,7 @@ def test_a_board_shows_axes_of_any_name() -> None:
     board = Board(40)
     assert isinstance(board._bar, Progress)
     terminal = console._Plain(file=io.StringIO(), force_terminal=True, width=60)
-    table = board._table([((("[/red]", "\x1b[31m"),))])
+    table = board._table([((("[/red]", "\x1b[31m"),))], SHOWN)
     terminal.print(table)
 
 
