@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyException, PyMemoryError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use tailback_world::{BuildError, RunError};
 
@@ -39,6 +39,7 @@ pub fn unfinished(error: &RunError) -> PyErr {
     match error {
         RunError::Build(error) => unbuildable(error),
         RunError::Stopped { .. } => Cancelled::new_err(error.to_string()),
+        RunError::OutOfMemory { .. } => PyMemoryError::new_err(error.to_string()),
         RunError::StandsStill { .. } => PyValueError::new_err(error.to_string()),
     }
 }

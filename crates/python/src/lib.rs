@@ -1,6 +1,7 @@
 //! `tailback._core`: the simulator as Python sees it. Glue only: text and bytes in, text and bytes out.
 //!
 //! Errors: a scenario that cannot become a world is a `ValueError`, a run that was cancelled raises `Cancelled`, a
+//! run that holds more memory than it may a `MemoryError`, a
 //! broken invariant of the simulator (a Rust panic) is a `RuntimeError` with its message and place. The signatures
 //! are in `python/tailback/_core.pyi`.
 
@@ -24,7 +25,7 @@ mod _core {
     #[pymodule_export]
     use super::progress::Progress;
     #[pymodule_export]
-    use super::registry::{congestion_controls, drivers, qdiscs, resolved_qdisc, stack_differences, stacks};
+    use super::registry::{congestion_controls, drivers, qdiscs, resolved_qdisc, row_bytes, stack_differences, stacks};
     #[pymodule_export]
     use super::run::{check, run};
 

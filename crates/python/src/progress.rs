@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use pyo3::prelude::*;
-use tailback_units::SimTime;
-use tailback_world::{Proceed, Watch};
+use tailback_world::{Proceed, Reached, Watch};
 
-/// How far a run is, and whether it should go on.
+/// How far a run is, whether it should go on, and how much memory it may hold.
 #[pyclass(frozen, module = "tailback._core")]
 #[derive(Default)]
 pub struct Progress(Arc<Shared>);
@@ -18,6 +17,8 @@ pub struct Shared {
     /// Bits of an f64 from 0 to 1.
     fraction: AtomicU64,
     cancelled: AtomicBool,
+    /// Bytes; without it all there are.
+    memory_limit: Option<u64>,
 }
 
 impl Progress {
@@ -30,8 +31,9 @@ impl Progress {
 #[pymethods]
 impl Progress {
     #[new]
-    fn new() -> Self {
-        Progress::default()
+    #[pyo3(signature = (memory_limit = None))]
+    fn new(memory_limit: Option<u64>) -> Self {
+        Progress(Arc::new(Shared { memory_limit, ..Shared::default() }))
     }
 
     /// Share of the simulated time that has passed, 0 to 1.
@@ -40,7 +42,7 @@ impl Progress {
         f64::from_bits(self.0.fraction.load(Ordering::Relaxed))
     }
 
-    /// Asks the run to end; it raises `Cancelled` within a hundredth of its length.
+    /// Asks the run to end; it raises `Cancelled` within some thousands of events.
     fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::Relaxed);
     }
@@ -54,9 +56,15 @@ impl Shared {
 }
 
 impl Watch for Shared {
-    fn progress(&self, now: SimTime, end: SimTime) -> Proceed {
-        let fraction = now.as_secs_f64() / end.as_secs_f64();
+    fn progress(&self, reached: &Reached) -> Proceed {
+        let fraction = reached.now.as_secs_f64() / reached.end.as_secs_f64();
         self.fraction.store(fraction.to_bits(), Ordering::Relaxed);
-        if self.cancelled.load(Ordering::Relaxed) { Proceed::Stop } else { Proceed::Continue }
+        if self.cancelled.load(Ordering::Relaxed) {
+            Proceed::Stop
+        } else if self.memory_limit.is_some_and(|limit| reached.held.get() > limit) {
+            Proceed::OutOfMemory
+        } else {
+            Proceed::Continue
+        }
     }
 }

@@ -59,6 +59,12 @@ pub fn stacks(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     tailback_world::stacks().into_iter().map(row).collect()
 }
 
+/// Memory that a row of each table takes in the simulator.
+#[pyfunction]
+pub fn row_bytes() -> BTreeMap<&'static str, usize> {
+    tailback_world::row_bytes().into_iter().collect()
+}
+
 /// What the fields are in which stacks differ, since when and to what effect: `references/stacks.toml`.
 #[pyfunction]
 pub fn stack_differences() -> &'static str {

@@ -70,6 +70,30 @@ impl Record {
         ]
     }
 
+    /// Memory that a row of each table takes, in the order of [`Record::specs`].
+    pub fn row_bytes() -> [(&'static str, usize); 7] {
+        [
+            (Flows::NAME, Flows::row_bytes()),
+            (TcpInfo::NAME, TcpInfo::row_bytes()),
+            (Ping::NAME, Ping::row_bytes()),
+            (Qdisc::NAME, Qdisc::row_bytes()),
+            (Events::NAME, Events::row_bytes()),
+            (Udp::NAME, Udp::row_bytes()),
+            (Wifi::NAME, Wifi::row_bytes()),
+        ]
+    }
+
+    /// Memory of all rows by now.
+    pub fn held(&self) -> usize {
+        self.flows.held()
+            + self.tcp_info.held()
+            + self.ping.held()
+            + self.qdisc.held()
+            + self.events.held()
+            + self.udp.as_ref().map_or(0, Udp::held)
+            + self.wifi.as_ref().map_or(0, Wifi::held)
+    }
+
     /// Every table there is as an Arrow IPC stream, by name; a table without rows still has its columns.
     pub fn finish(self) -> Vec<(&'static str, Vec<u8>)> {
         let names = &self.names;

@@ -90,6 +90,11 @@ impl Pcapng {
         self.block(ENHANCED_PACKET, &body);
     }
 
+    /// Memory it takes by now.
+    pub fn held(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     /// The file.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes

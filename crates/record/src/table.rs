@@ -45,6 +45,11 @@ pub(crate) fn column<V, M: Measure<V>>(name: &'static str) -> ColumnSpec {
 /// The cells of a column whose rows hold a `V` measured in `M`.
 pub(crate) type Cells<V, M> = Vec<<M as Measure<V>>::Cell>;
 
+/// Memory of a column, with the room it has for more.
+pub(crate) fn held<C>(cells: &Vec<C>) -> usize {
+    cells.capacity() * size_of::<C>()
+}
+
 /// Cells as Arrow keeps them.
 pub(crate) fn array<C: Cell>(cells: Vec<C>, names: &Names) -> ArrayRef {
     C::column(cells, names)
@@ -104,6 +109,16 @@ macro_rules! table {
             pub fn push(&mut self, row: $row) {
                 use $crate::measure::Measure;
                 $(self.$column.push($crate::measure::$measure::cell(row.$column));)+
+            }
+
+            /// Memory of its cells by now.
+            pub fn held(&self) -> usize {
+                0 $(+ $crate::table::held(&self.$column))+
+            }
+
+            /// Memory that a row takes.
+            pub const fn row_bytes() -> usize {
+                0 $(+ size_of::<<$crate::measure::$measure as $crate::measure::Measure<$value>>::Cell>())+
             }
 
             pub(crate) fn finish(self, names: &$crate::Names) -> Vec<u8> {

@@ -88,6 +88,11 @@ impl Captures {
         self.note(DeviceId(device.0 ^ 1), packet, (now, Passage::In));
     }
 
+    /// Memory of all files.
+    pub(crate) fn held(&self) -> usize {
+        self.files.iter().map(|(_, file)| file.held()).sum()
+    }
+
     /// The files, by the name of their host.
     pub(crate) fn finish(self) -> Vec<(String, Vec<u8>)> {
         self.files.into_iter().map(|(name, file)| (name, file.into_bytes())).collect()

@@ -1,6 +1,6 @@
 //! What can go wrong before and during a run: where, what, and what to do about it.
 
-use tailback_units::SimTime;
+use tailback_units::{Bytes, SimTime};
 use thiserror::Error;
 
 /// A scenario that cannot become a world.
@@ -26,6 +26,14 @@ pub enum RunError {
     Stopped {
         /// Simulated time reached.
         at: SimTime,
+    },
+    /// The watcher found that the run holds too much.
+    #[error("out of memory at {at}: rows and packets take {held}; nothing was recorded")]
+    OutOfMemory {
+        /// Simulated time reached.
+        at: SimTime,
+        /// Memory held then.
+        held: Bytes,
     },
     /// Something goes round without taking any time.
     #[error(

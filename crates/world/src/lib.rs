@@ -44,7 +44,7 @@ pub use error::{BuildError, RunError};
 pub use ledger::{Cost, Ledger};
 pub use scenario::Scenario;
 pub use stacks::{Values, stacks};
-pub use world::{Outcome, Proceed, Watch, World};
+pub use world::{EVENTS_BETWEEN_LOOKS, Outcome, Proceed, Reached, Watch, World};
 
 use tailback_packet::SocketId;
 use world::Event;
@@ -52,6 +52,14 @@ use world::Event;
 /// Builds the world of `scenario` and runs it to its end.
 pub fn run(scenario: &Scenario, watch: &dyn Watch) -> Result<Outcome, RunError> {
     World::build(scenario)?.run(watch)
+}
+
+/// Memory that a row of each table takes while a world runs.
+pub fn row_bytes() -> [(&'static str, usize); 7] {
+    let requested = size_of::<(tailback_units::SimTime, Option<tailback_units::Span>)>();
+    // A ping keeps its requests beside their rows until all are answered.
+    tailback_record::Record::row_bytes()
+        .map(|(table, bytes)| (table, if table == tailback_record::Ping::NAME { bytes + requested } else { bytes }))
 }
 
 /// A device: one end of a link.

@@ -12,8 +12,8 @@
 
 use std::collections::VecDeque;
 
-use tailback_packet::SocketId;
-use tailback_units::{SimTime, Span};
+use tailback_packet::{Packet, SocketId};
+use tailback_units::{Bytes, SimTime, Span};
 
 use crate::app::{Phase, Ping, Udp};
 use crate::device::Device;
@@ -61,19 +61,32 @@ pub(crate) enum Event {
 pub enum Proceed {
     /// Go on.
     Continue,
-    /// Give up this run.
+    /// Give up this run, for somebody wants it to end.
     Stop,
+    /// Give up this run, for it holds more memory than it may.
+    OutOfMemory,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reached {
+    /// Simulated time.
+    pub now: SimTime,
+    /// Simulated time at which the run ends.
+    pub end: SimTime,
+    /// Memory that grows with the run: rows, captures, packets on their way.
+    pub held: Bytes,
 }
 
 /// Who is told how far a run is.
 pub trait Watch {
-    /// The run has reached `now` and goes to `end`.
-    fn progress(&self, now: SimTime, end: SimTime) -> Proceed;
+    /// Told at each hundredth of a run, and after every [`EVENTS_BETWEEN_LOOKS`] events.
+    fn progress(&self, reached: &Reached) -> Proceed;
 }
 
 /// Nobody watches.
 impl Watch for () {
-    fn progress(&self, _now: SimTime, _end: SimTime) -> Proceed {
+    fn progress(&self, _reached: &Reached) -> Proceed {
         Proceed::Continue
     }
 }
@@ -115,6 +128,9 @@ pub struct World {
     pub(crate) steps: u32,
 }
 
+/// Some milliseconds of computing: who interrupts a run does not wait, and looking costs nothing that shows.
+pub const EVENTS_BETWEEN_LOOKS: u64 = 1 << 14;
+
 /// More than any experiment does at one instant: 10,000 flows that start together take a million.
 const STEPS_AT_ONE_INSTANT: u32 = 20_000_000;
 
@@ -141,8 +157,8 @@ impl World {
             }
             self.stage.now = at;
             self.stage.cost.events += 1;
-            if event == Event::Progress && watch.progress(at, self.end) == Proceed::Stop {
-                return Err(RunError::Stopped { at });
+            if event == Event::Progress || self.stage.cost.events.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
+                self.look(watch)?;
             }
             self.happen(event);
             if self.stands_still() {
@@ -152,6 +168,27 @@ impl World {
         self.stage.now = self.end;
         debug_assert!(self.ledger().balances(), "a packet vanished: {:?}", self.ledger());
         Ok(())
+    }
+
+    /// Asks the watcher whether to go on.
+    #[cold]
+    fn look(&self, watch: &dyn Watch) -> Result<(), RunError> {
+        let at = self.stage.now;
+        let reached = Reached { now: at, end: self.end, held: self.held() };
+        match watch.progress(&reached) {
+            Proceed::Continue => Ok(()),
+            Proceed::Stop => Err(RunError::Stopped { at }),
+            Proceed::OutOfMemory => Err(RunError::OutOfMemory { at, held: reached.held }),
+        }
+    }
+
+    /// Memory that grows with the run. Sockets are left out: their buffers have limits of their own.
+    fn held(&self) -> Bytes {
+        let Stage { journal, captures, ledger, .. } = &self.stage;
+        let inside = ledger.created.saturating_sub(ledger.delivered + ledger.dropped);
+        let packets = inside * size_of::<Packet>() as u64;
+        let requests: usize = self.pings.iter().map(Ping::held).sum();
+        Bytes((journal.record.held() + captures.held() + requests) as u64 + packets)
     }
 
     #[inline]

@@ -27,6 +27,11 @@ pub(crate) struct Ping {
 }
 
 impl Ping {
+    /// Memory of what became of its requests.
+    pub(crate) fn held(&self) -> usize {
+        self.requests.capacity() * size_of::<(SimTime, Option<Span>)>()
+    }
+
     /// The next request.
     pub(crate) fn request(&mut self, now: SimTime) -> Packet {
         let seq = u32::try_from(self.requests.len()).expect("a run has fewer than four billion requests");

@@ -100,13 +100,53 @@ fn the_same_scenario_gives_the_same_bytes() {
 fn a_watcher_is_told_each_hundredth_and_may_stop_the_run() {
     struct StopHalfway;
     impl Watch for StopHalfway {
-        fn progress(&self, now: SimTime, end: SimTime) -> Proceed {
-            assert_eq!(end, SimTime::from_nanos(2_000_000_000));
-            if now.as_nanos() < 1_000_000_000 { Proceed::Continue } else { Proceed::Stop }
+        fn progress(&self, reached: &Reached) -> Proceed {
+            assert_eq!(reached.end, SimTime::from_nanos(2_000_000_000));
+            if reached.now.as_nanos() < 1_000_000_000 { Proceed::Continue } else { Proceed::Stop }
         }
     }
     let error = World::build(&chain(PING)).unwrap().run(&StopHalfway).unwrap_err();
     assert_eq!(error, RunError::Stopped { at: SimTime::from_nanos(1_000_000_000) });
+}
+
+#[test]
+fn a_watcher_is_asked_by_events_too_however_long_the_run_is() {
+    struct StopAtOnce;
+    impl Watch for StopAtOnce {
+        fn progress(&self, _: &Reached) -> Proceed {
+            Proceed::Stop
+        }
+    }
+    let mut scenario = chain(PING);
+    // Its hundredth would be 115 days.
+    scenario.duration_ns = 1_000_000_000_000_000_000;
+    let mut world = World::build(&scenario).unwrap();
+    assert!(matches!(world.advance(&StopAtOnce), Err(RunError::Stopped { .. })));
+    assert_eq!(world.stage.cost.events, EVENTS_BETWEEN_LOOKS);
+}
+
+#[test]
+fn a_run_that_holds_too_much_ends_with_what_it_held() {
+    struct AtMost(u64);
+    impl Watch for AtMost {
+        fn progress(&self, reached: &Reached) -> Proceed {
+            if reached.held.get() > self.0 { Proceed::OutOfMemory } else { Proceed::Continue }
+        }
+    }
+    let mut scenario = chain(PING);
+    scenario.record.interval_ns = 100;
+    let error = World::build(&scenario).unwrap().run(&AtMost(1 << 20)).unwrap_err();
+    let RunError::OutOfMemory { at, held } = error else { panic!("{error}") };
+    assert!(held.get() > 1 << 20 && at < SimTime::from_nanos(scenario.duration_ns));
+    assert!(World::build(&scenario).unwrap().run(&AtMost(u64::MAX)).is_ok());
+}
+
+#[test]
+fn packets_on_their_way_count_as_held() {
+    let mut world = World::build(&chain(PING)).unwrap();
+    let before = world.held();
+    world.stage.ledger.created += 10;
+    assert_eq!(world.held().get() - before.get(), 10 * size_of::<Packet>() as u64);
 }
 
 #[test]
