@@ -13,6 +13,7 @@ __all__ = [
     "engine",
     "qdiscs",
     "resolved_qdisc",
+    "row_bytes",
     "run",
     "version",
 ]
@@ -80,19 +81,21 @@ class Cancelled(Exception):
 class Progress:
     """How far a run in another thread is, and whether it should go on."""
 
-    def __new__(cls) -> Progress: ...
+    def __new__(cls, memory_limit: int | None = None) -> Progress:
+        """`memory_limit`: bytes that the rows and packets of the run may take; without it all there are."""
+
     @property
     def fraction(self) -> float:
         """Share of the simulated time that has passed, 0 to 1."""
 
     def cancel(self) -> None:
-        """Asks the run to end; it raises `Cancelled` within a hundredth of its length."""
+        """Asks the run to end; it raises `Cancelled` within some thousands of events."""
 
 def run(scenario_json: str, progress: Progress | None) -> Outcome:
     """Runs a resolved scenario (`docs/contracts.md`) with the interpreter's lock released.
 
-    Raises ValueError if it cannot become a world, Cancelled if `progress` was told to cancel, and RuntimeError if
-    the simulator breaks an invariant of its own.
+    Raises ValueError if it cannot become a world, Cancelled if `progress` was told to cancel, MemoryError if it
+    holds more than its `progress` allows, and RuntimeError if the simulator breaks an invariant of its own.
     """
 
 def check(scenario_json: str) -> None:
@@ -118,6 +121,9 @@ def congestion_controls() -> list[CongestionControl]:
 
 def qdiscs() -> list[Qdisc]:
     """The queue disciplines there are."""
+
+def row_bytes() -> dict[str, int]:
+    """Memory that a row of each table takes while a run is simulated."""
 
 def drivers() -> list[Algorithm]:
     """The Wi-Fi drivers there are."""

@@ -40,18 +40,26 @@ fn simulate(scenario_json: &str, watch: &(dyn Watch + Sync)) -> Result<Outcome, 
 fn result<'py>(py: Python<'py>, outcome: &Outcome, spent: &Clocks) -> PyResult<Bound<'py, PyDict>> {
     let tables = PyDict::new(py);
     for (name, stream) in &outcome.tables {
-        tables.set_item(name, PyBytes::new(py, stream))?;
+        tables.set_item(name, bytes(py, stream)?)?;
     }
     let result = PyDict::new(py);
     result.set_item("tables", tables)?;
     let captures = PyDict::new(py);
-    for (host, bytes) in &outcome.captures {
-        captures.set_item(host, PyBytes::new(py, bytes))?;
+    for (host, file) in &outcome.captures {
+        captures.set_item(host, bytes(py, file)?)?;
     }
     result.set_item("captures", captures)?;
     result.set_item("qdiscs", &outcome.disciplines)?;
     result.set_item("cost", cost(py, &outcome.cost, spent)?)?;
     Ok(result)
+}
+
+/// A copy for Python; a `MemoryError` if there is no room for it.
+fn bytes<'py>(py: Python<'py>, of: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, of.len(), |copy| {
+        copy.copy_from_slice(of);
+        Ok(())
+    })
 }
 
 fn cost<'py>(py: Python<'py>, cost: &Cost, spent: &Clocks) -> PyResult<Bound<'py, PyDict>> {

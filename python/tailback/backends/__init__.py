@@ -96,6 +96,14 @@ class Backend(Protocol):
 
 
 @runtime_checkable
+class Bounded(Protocol):
+    """A backend that keeps its runs to a limit of memory."""
+
+    def with_memory(self, limit: int) -> Backend:
+        """The same, whose runs fail when their rows and packets take more than `limit` bytes."""
+
+
+@runtime_checkable
 class OfKernels(Protocol):
     """A backend that can run any kernel there is."""
 

@@ -8,12 +8,24 @@ from tailback import _core
 from tailback.backends import Clock, Progress, RunCancelled, RunFailed, RunResult, Scenario, Unsuitable
 from tailback.backends.standing import of_simulator
 
+OUT_OF_MEMORY = (
+    "record less (a longer `measure.interval`, fewer pings, no `measure.pcap`), shorten the run, "
+    "or run fewer at a time: --jobs 1"
+)
+
 
 class Sim:
     """The simulator as a backend."""
 
     name = "sim"
     clock = Clock.VIRTUAL
+
+    def __init__(self, memory_limit: int | None = None) -> None:
+        self.memory_limit = memory_limit
+
+    def with_memory(self, limit: int) -> "Sim":
+        """The same, whose runs fail when their rows and packets take more than `limit` bytes."""
+        return Sim(limit)
 
     @property
     def fingerprint(self) -> str:
@@ -22,7 +34,7 @@ class Sim:
 
     def new_progress(self) -> Progress:
         """Progress of one run, kept by the simulator."""
-        return _core.Progress()
+        return _core.Progress(self.memory_limit)
 
     def check(self, scenario: Scenario) -> None:
         """Builds the world of `scenario` and lets go of it."""
@@ -40,6 +52,8 @@ class Sim:
             found = _core.run(json.dumps(scenario), progress)
         except _core.Cancelled as stopped:
             raise RunCancelled(str(stopped)) from stopped
+        except MemoryError as error:
+            raise RunFailed(f"{error}\n  hint: {OUT_OF_MEMORY}") from error
         except (ValueError, RuntimeError) as error:
             raise RunFailed(str(error)) from error
         tables = {name: pa.ipc.open_stream(stream).read_all() for name, stream in found["tables"].items()}

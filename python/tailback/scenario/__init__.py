@@ -10,6 +10,7 @@ from tailback.scenario.experiment import Configuration, Experiment, Run, load, l
 from tailback.scenario.lint import LintWarning, lint
 from tailback.scenario.registry import CoreRegistry, Parameter, Registry, Row, rows
 from tailback.scenario.schema import json_schema
+from tailback.scenario.size import Size, refuse_larger, size_of
 from tailback.scenario.sysctl import SYSCTLS, Sysctl
 
 __all__ = [
@@ -24,11 +25,14 @@ __all__ = [
     "Row",
     "Run",
     "ScenarioError",
+    "Size",
     "Sysctl",
     "Where",
     "json_schema",
     "lint",
     "load",
     "loads",
+    "refuse_larger",
     "rows",
+    "size_of",
 ]

@@ -22,6 +22,8 @@ from tailback.results import RunPlan, Shelf, Store
 from tailback.results.store import Status
 from tailback.sweep.work import Here, SweepEnded, Worker
 
+OUT_OF_MEMORY = "there is no memory for what it recorded\n  hint: run fewer at a time: --jobs 1, or record less"
+
 REFRESH_S = 0.1
 """Between two looks at the progress of the runs."""
 
@@ -229,6 +231,8 @@ def _run_one(sweep: Sweep, run: RunPlan, under_way: _UnderWay) -> Outcome:
         except RunFailed as failure:
             status: Status = "invalid" if isinstance(failure, RunInvalid) else "failed"
             return _noted(sweep.store, run, status, str(failure))
+        except MemoryError:
+            return _noted(sweep.store, run, "failed", OUT_OF_MEMORY)
         except Exception as defect:  # of ours: it costs this run, not the others
             return _noted(sweep.store, run, "failed", _told(defect), "".join(traceback.format_exception(defect)))
         return Outcome(run, "ok", sweep.store.write(run, finished), finished.summary)

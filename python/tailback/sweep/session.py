@@ -7,15 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tailback import _core
 from tailback.analysis import Stopping
 from tailback.backends import Backend, Clock, backend_for, open_backend
 from tailback.results import ExperimentPlan, RunPlan, Shelf, Store, beside, claim, default_folder, shelf
 from tailback.results.provenance import tailback_version
-from tailback.scenario import Experiment
+from tailback.scenario import Experiment, refuse_larger, size_of
 from tailback.sweep.cluster import IN_FLIGHT, connected
 from tailback.sweep.local import Outcome, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of, stopping_of
 from tailback.sweep.preview import Preview, preview
+from tailback.sweep.room import room, within
 from tailback.sweep.work import Worker
 
 
@@ -64,12 +66,14 @@ def carry_out(experiment: Experiment, request: Request, watch: Watch) -> Carried
     experiments in `results` if its own is there.
     """
     backend = open_backend(request.backend)
+    jobs = _fitting(experiment, request, backend)
+    backend = within(backend, jobs)
     plan = plan_of(experiment, backend, request.settings)
     check_all(plan.runs, backend)
     folder, there = _places(experiment, request, plan)
     stopping = stopping_of(experiment)
     with _worker(request, backend) as worker, claim(folder, plan) as store:
-        sweep = Sweep(store, backend, _jobs(request, backend), stopping, there, worker)
+        sweep = Sweep(store, backend, jobs, stopping, there, worker)
         outcomes = run_all(sweep, watch)
     return Carried(folder, backend.name, outcomes, _wide(outcomes, stopping), store.damaged)
 
@@ -77,10 +81,12 @@ def carry_out(experiment: Experiment, request: Request, watch: Watch) -> Carried
 def look_ahead(experiment: Experiment, request: Request) -> Preview:
     """What `carry_out` would do; nothing is written."""
     backend = open_backend(request.backend)
+    jobs = _fitting(experiment, request, backend)
+    backend = within(backend, jobs)
     plan = plan_of(experiment, backend, request.settings)
     check_all(plan.runs, backend)
     folder, there = _places(experiment, request, plan)
-    return preview(Store(folder, plan, plan.identities()), backend, there, _jobs(request, backend))
+    return preview(Store(folder, plan, plan.identities()), backend, there, jobs)
 
 
 def _places(experiment: Experiment, request: Request, plan: ExperimentPlan) -> tuple[Path, Shelf]:
@@ -95,6 +101,20 @@ def _jobs(request: Request, backend: Backend) -> int:
     if request.jobs is not None:
         return request.jobs
     return side_by_side(backend) if request.cluster is None else IN_FLIGHT
+
+
+def _fitting(experiment: Experiment, request: Request, backend: Backend) -> int:
+    """How many runs go at the same time; raises `ScenarioError` if this machine has no memory for them."""
+    jobs = _jobs(request, backend)
+    if request.cluster is not None:
+        # Its workers have memory of their own.
+        return jobs
+    row_bytes = _core.row_bytes()
+    if request.jobs is None:
+        most = max(size_of(each.keys, row_bytes).held for each in experiment.configurations)
+        jobs = max(1, min(jobs, room(1) // max(most, 1)))
+    refuse_larger(experiment, room(jobs), row_bytes)
+    return jobs
 
 
 @contextlib.contextmanager
@@ -118,6 +138,7 @@ def _wide(outcomes: Sequence[Outcome], stopping: Stopping | None) -> list[Mappin
 def check(experiment: Experiment, backend: str = "sim") -> int:
     """Raises `Unsuitable` if the backend cannot run `experiment`; the number of runs if it can."""
     opened = open_backend(backend)
+    _fitting(experiment, Request(backend), opened)
     runs = plan_of(experiment, opened).runs
     check_all(runs, opened)
     return len(runs)

@@ -1,0 +1,136 @@
+"""What a run holds in memory at least: rows that are certain before it starts, and which key makes them.
+
+Certain are the rows of what is sampled and of pings. Rows of what happens (drops, PPDUs, a row per ACK) and packets on
+their way are not: for them the simulator has a limit (`crates/world/src/world.rs held`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tailback.scenario.document import nearest
+from tailback.scenario.errors import Finding, ScenarioError
+from tailback.scenario.experiment import Configuration, Experiment
+from tailback.scenario.flows import Bulk, Echo, flows
+from tailback.scenario.paths import Loc, show
+from tailback.scenario.schema import Keys
+from tailback.scenario.units import time_word
+from tailback.scenario.words import Algorithm
+
+STEPS = (1, 2, 5)
+"""What is offered in place of an interval is one of these times a power of ten."""
+
+INTERVAL: Loc = ("measure", "interval")
+
+RowBytes = Mapping[str, int]
+"""Memory of a row by table."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows that one interval makes."""
+
+    loc: Loc
+    interval_ns: int
+    rows: Mapping[str, int]
+
+    def held(self, row_bytes: RowBytes) -> int:
+        """Their memory in bytes."""
+        return sum(count * row_bytes[table] for table, count in self.rows.items())
+
+
+@dataclass(frozen=True)
+class Size:
+    """What a run holds at least."""
+
+    rows: int
+    held: int
+    """Bytes."""
+
+
+def size_of(keys: Keys, row_bytes: RowBytes) -> Size:
+    """Certain rows of a run, and their memory."""
+    found = parts(keys)
+    return Size(sum(sum(part.rows.values()) for part in found), sum(part.held(row_bytes) for part in found))
+
+
+def parts(keys: Keys) -> list[Part]:
+    """The rows of a run by the interval that makes them."""
+    return [Part(INTERVAL, keys.measure.interval, _sampled(keys)), *_pings(keys)]
+
+
+def refuse_larger(experiment: Experiment, most: int, row_bytes: RowBytes) -> None:
+    """Raises `ScenarioError` for each interval that makes more than `most` bytes of rows certain."""
+    wrong = [finding for each in experiment.configurations for finding in _too_large(each, most, row_bytes)]
+    if wrong:
+        raise ScenarioError(wrong)
+
+
+def _sampled(keys: Keys) -> dict[str, int]:
+    step = keys.measure.interval
+    open_ns = sum(
+        len(flow.names) * max(0, keys.duration - flow.start_ns - flow.jitter_ns)
+        for flow in flows(keys)
+        if isinstance(flow, Bulk)
+    )
+    disciplines = sum(_disciplines(root) for root in keys.qdiscs.values())
+    return {"tcp_info": open_ns // step, "qdisc": disciplines * (keys.duration // step)}
+
+
+def _disciplines(root: Algorithm) -> int:
+    return 1 + sum(map(_disciplines, root.children))
+
+
+def _pings(keys: Keys) -> Iterator[Part]:
+    for flow in flows(keys):
+        if isinstance(flow, Echo):
+            lasts = max(0, flow.stop_ns - flow.start_ns - flow.jitter_ns)
+            yield Part((*flow.loc, "interval"), flow.interval_ns, {"ping": lasts // flow.interval_ns})
+
+
+def _too_large(configuration: Configuration, most: int, row_bytes: RowBytes) -> Iterator[Finding]:
+    keys = configuration.keys
+    found = parts(keys)
+    total = sum(part.held(row_bytes) for part in found)
+    if total <= most:
+        return
+    shortest = time_word(_rounded_down(keys.duration * most // total))
+    for part in found:
+        # Whoever has more than an equal share has too much.
+        share, held = most // len(found), part.held(row_bytes)
+        if held > share:
+            word = time_word(part.interval_ns)
+            rows = sum(part.rows.values())
+            message = (
+                f"`{word}` makes at least {rows:.2g} rows in {time_word(keys.duration)}, {gigabytes(held)} of memory, "
+                f"and a run may hold {gigabytes(most)} here"
+            )
+            enough = time_word(_rounded_up(-(-part.interval_ns * held // max(share, 1))))
+            hint = f"give {enough} or more, a `duration` of at most {shortest}, or fewer runs at a time: --jobs 1"
+            yield Finding(nearest(configuration.tree, part.loc).where, show(part.loc), message, hint)
+
+
+def gigabytes(count: int) -> str:
+    """`3.1 GB`."""
+    return f"{count / 1e9:.2g} GB" if count < 1e11 else f"{count / 1e9:.0f} GB"
+
+
+def _rounded_up(nanoseconds: int) -> int:
+    return next(step for step in _steps() if step >= nanoseconds)
+
+
+def _rounded_down(nanoseconds: int) -> int:
+    fitting = 1
+    for step in _steps():
+        if step > nanoseconds:
+            return fitting
+        fitting = step
+    return fitting
+
+
+def _steps() -> Iterator[int]:
+    power = 1
+    while True:
+        yield from (digit * power for digit in STEPS)
+        power *= 10

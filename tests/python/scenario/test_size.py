@@ -1,0 +1,64 @@
+"""What a run holds at least, and the refusal of what does not fit."""
+
+import pytest
+
+from tailback import _core, scenario
+
+FILE = """\
+links: [{ends: [client, server], rate: 100mbit, delay: 1ms}]
+qdiscs: {client -> server: htb rate 10mbit | pfifo_fast}
+traffic:
+  - {tcp: client -> server, flows: 2}
+  - {ping: client -> server, interval: 10ms}
+duration: 10s
+"""
+
+ROWS = {"tcp_info": 100, "qdisc": 50, "ping": 10}
+
+
+def loaded(*settings: str) -> scenario.Experiment:
+    return scenario.loads(FILE, settings, file="file.yaml")
+
+
+def refused(most: int, *settings: str) -> list[scenario.Finding]:
+    with pytest.raises(scenario.ScenarioError) as error:
+        scenario.refuse_larger(loaded(*settings), most, ROWS)
+    return list(error.value.findings)
+
+
+def test_certain_are_samples_of_sockets_and_disciplines_and_pings() -> None:
+    found = scenario.size_of(loaded().configurations[0].keys, ROWS)
+    # Two sockets and two disciplines, each 100 ms for 10 s; a ping each 10 ms.
+    assert found == scenario.Size(rows=200 + 200 + 1000, held=200 * 100 + 200 * 50 + 1000 * 10)
+
+
+def test_what_fits_is_not_refused() -> None:
+    scenario.refuse_larger(loaded(), 40_000, ROWS)
+
+
+def test_the_interval_that_makes_too_many_rows_is_named_with_one_that_fits() -> None:
+    [finding] = refused(10**9, "traffic[1].interval=1ns")
+    assert (str(finding.where), finding.path) == ("--set traffic[1].interval=1ns", "traffic[1].interval")
+    assert "`1ns` makes at least 1e+10 rows in 10s, 100 GB of memory, and a run may hold 1 GB here" in finding.message
+    assert finding.hint.startswith("give 200ns or more, a `duration` of at most 100ms")
+    scenario.refuse_larger(loaded("traffic[1].interval=200ns"), 10**9, ROWS)
+    scenario.refuse_larger(loaded("traffic[1].interval=1ns", "duration=50ms"), 10**9, ROWS)
+
+
+def test_samples_of_a_run_without_end_are_refused() -> None:
+    findings = refused(10**9, "duration=1000000000s")
+    assert [finding.path for finding in findings] == ["measure.interval", "traffic[1].interval"]
+
+
+def test_every_value_that_is_offered_fits() -> None:
+    for interval in ("1ns", "7ns", "13us"):
+        for most in (10**5, 10**7):
+            settings = [f"traffic[1].interval={interval}", f"measure.interval={interval}", "duration=5s"]
+            offered = {finding.path: finding.hint.split()[1] for finding in refused(most, *settings)}
+            given = [f"{path}={word}" for path, word in offered.items()]
+            scenario.refuse_larger(loaded(*settings, *given), most, ROWS)
+
+
+def test_the_simulator_says_what_a_row_of_each_table_takes() -> None:
+    assert set(_core.row_bytes()) == {"flows", "tcp_info", "ping", "qdisc", "events", "udp", "wifi"}
+    assert _core.row_bytes()["tcp_info"] > _core.row_bytes()["flows"] >= 20

@@ -1,0 +1,71 @@
+"""A run that wants more memory than there is costs itself alone."""
+
+from pathlib import Path
+
+import pytest
+
+from fake_backend import Nobody
+from tailback import scenario
+from tailback.backends.sim import Sim
+from tailback.results import claim
+from tailback.sweep import Request, Sweep, carry_out, room, run_all
+from tailback.sweep.plan import plan_of
+
+FILE = """\
+links: [{ends: [client, server], rate: 100mbit, delay: 1ms}]
+traffic: [{ping: client -> server, interval: 10ms}]
+duration: 1s
+vary: {traffic[0].interval: [100ms, 10us]}
+"""
+
+
+def test_a_run_at_its_limit_of_memory_fails_and_the_others_go_on(tmp_path: Path) -> None:
+    backend = Sim().with_memory(1_000_000)
+    with claim(tmp_path / "x", plan_of(scenario.loads(FILE), backend)) as store:
+        outcomes = run_all(Sweep(store, backend, 1), Nobody())
+    assert [outcome.status for outcome in outcomes] == ["ok", "failed"]
+    assert (outcomes[1].error or "").startswith("out of memory at ")
+    assert "a longer `measure.interval`" in (outcomes[1].error or "")
+
+
+def test_a_run_whose_tables_find_no_memory_fails_and_is_no_defect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def summarise(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("tailback.sweep.work.summarise", summarise)
+    with claim(tmp_path / "x", plan_of(scenario.loads(FILE, ["traffic[0].interval=100ms"]), Sim())) as store:
+        [outcome] = run_all(Sweep(store, Sim(), 1), Nobody())
+    assert outcome.status == "failed"
+    assert (outcome.error or "").startswith("there is no memory for what it recorded")
+
+
+def test_what_cannot_fit_is_refused_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tailback.sweep.room.available", lambda: 10**6)
+    with pytest.raises(scenario.ScenarioError, match="10us.*makes at least 1e\\+05 rows"):
+        carry_out(scenario.loads(FILE), Request(out=tmp_path / "x"), Nobody())
+    assert not (tmp_path / "x").exists()
+
+
+def test_fewer_runs_go_side_by_side_where_memory_is_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr("tailback.sweep.room.available", lambda: 20 * 10**6)
+    monkeypatch.setattr("tailback.sweep.session.cores", lambda: 64)
+    monkeypatch.setattr("tailback.sweep.session.run_all", lambda sweep, _: seen.append(sweep.jobs) or [])
+    carry_out(scenario.loads(FILE), Request(out=tmp_path / "x"), Nobody())
+    assert 1 <= seen[0] < 64
+
+
+def test_memory_is_the_least_of_what_the_machine_its_group_and_its_limit_leave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "meminfo").write_text("MemTotal: 16 kB\nMemAvailable:   8000 kB\n")
+    monkeypatch.setattr(room, "MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(room, "CGROUP", tmp_path)
+    assert room.available() == 8000 * 1024
+    (tmp_path / "memory.max").write_text("5000\n")
+    (tmp_path / "memory.current").write_text("2000\n")
+    assert room.available() == 3000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert room.available() == 8000 * 1024
