@@ -40,7 +40,7 @@ def test_the_interval_that_makes_too_many_rows_is_named_with_one_that_fits() -> 
     [finding] = refused(10**9, "traffic[1].interval=1ns")
     assert (str(finding.where), finding.path) == ("--set traffic[1].interval=1ns", "traffic[1].interval")
     assert "`1ns` makes at least 1e+10 rows in 10s, 100 GB of memory, and a run may hold 1 GB here" in finding.message
-    assert finding.hint.startswith("give 200ns or more, a `duration` of at most 100ms")
+    assert finding.hint.startswith("give 200ns or more, a `duration` of at most 50ms")
     scenario.refuse_larger(loaded("traffic[1].interval=200ns"), 10**9, ROWS)
     scenario.refuse_larger(loaded("traffic[1].interval=1ns", "duration=50ms"), 10**9, ROWS)
 
