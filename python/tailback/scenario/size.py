@@ -6,6 +6,7 @@ their way are not: for them the simulator has a limit (`crates/world/src/world.r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from tailback.scenario.document import nearest
 from tailback.scenario.errors import Finding, ScenarioError
 from tailback.scenario.experiment import Configuration, Experiment
 from tailback.scenario.flows import Bulk, Echo, flows
+from tailback.scenario.hops import network_of
 from tailback.scenario.paths import Loc, show
 from tailback.scenario.schema import Keys
 from tailback.scenario.units import time_word
@@ -22,6 +24,9 @@ STEPS = (1, 2, 5)
 """What is offered in place of an interval is one of these times a power of ten."""
 
 INTERVAL: Loc = ("measure", "interval")
+
+ROUTE_BYTES = 8
+"""Of the next device for a pair of hosts. [crates/world/src/route.rs Routes]"""
 
 RowBytes = Mapping[str, int]
 """Memory of a row by table."""
@@ -91,6 +96,11 @@ def _pings(keys: Keys) -> Iterator[Part]:
 
 def _too_large(configuration: Configuration, most: int, row_bytes: RowBytes) -> Iterator[Finding]:
     keys = configuration.keys
+    hosts = len(network_of(keys).hosts)
+    if ROUTE_BYTES * hosts**2 > most:
+        message = f"join {hosts} hosts, whose routes take {memory_word(ROUTE_BYTES * hosts**2)}"
+        hint = f"a run may hold {memory_word(most)} here: join at most {math.isqrt(most // ROUTE_BYTES)} hosts"
+        yield Finding(nearest(configuration.tree, ("links",)).where, "links", f"{message} of memory", hint)
     found = parts(keys)
     total = sum(part.held(row_bytes) for part in found)
     if total <= most:
@@ -103,16 +113,18 @@ def _too_large(configuration: Configuration, most: int, row_bytes: RowBytes) -> 
             word = time_word(part.interval_ns)
             rows = sum(part.rows.values())
             message = (
-                f"`{word}` makes at least {rows:.2g} rows in {time_word(keys.duration)}, {gigabytes(held)} of memory, "
-                f"and a run may hold {gigabytes(most)} here"
+                f"`{word}` makes at least {rows:.2g} rows in {time_word(keys.duration)}, {memory_word(held)} of memory, "
+                f"and a run may hold {memory_word(most)} here"
             )
             enough = time_word(_rounded_up(-(-part.interval_ns * held // max(share, 1))))
             hint = f"give {enough} or more, a `duration` of at most {shortest}, or fewer runs at a time: --jobs 1"
             yield Finding(nearest(configuration.tree, part.loc).where, show(part.loc), message, hint)
 
 
-def gigabytes(count: int) -> str:
-    """`3.1 GB`."""
+def memory_word(count: int) -> str:
+    """`3.1 GB`, `25 MB`."""
+    if count < 1e8:
+        return f"{count / 1e6:.2g} MB"
     return f"{count / 1e9:.2g} GB" if count < 1e11 else f"{count / 1e9:.0f} GB"
 
 

@@ -62,3 +62,14 @@ def test_every_value_that_is_offered_fits() -> None:
 def test_the_simulator_says_what_a_row_of_each_table_takes() -> None:
     assert set(_core.row_bytes()) == {"flows", "tcp_info", "ping", "qdisc", "events", "udp", "wifi"}
     assert _core.row_bytes()["tcp_info"] > _core.row_bytes()["flows"] >= 20
+
+
+def test_more_hosts_than_there_is_memory_for_their_routes_are_refused() -> None:
+    hosts = ", ".join(f"h{number}" for number in range(100))
+    file = f"links: [{{lan: [{hosts}]}}]\ntraffic: [{{tcp: h0 -> h1}}]\nduration: 1s\n"
+    with pytest.raises(scenario.ScenarioError) as error:
+        scenario.refuse_larger(scenario.loads(file), 80_000, ROWS)
+    [finding] = error.value.findings
+    # With the switch.
+    assert (finding.path, finding.message) == ("links", "join 101 hosts, whose routes take 0.082 MB of memory")
+    assert finding.hint.endswith("join at most 100 hosts")
