@@ -1,5 +1,6 @@
 """The simulator: `tailback._core`, compiled from `crates/`. It runs without the interpreter's lock."""
 
+import copy
 import json
 
 import pyarrow as pa
@@ -25,7 +26,9 @@ class Sim:
 
     def with_memory(self, limit: int) -> "Sim":
         """The same, whose runs fail when their rows and packets take more than `limit` bytes."""
-        return Sim(limit)
+        limited = copy.copy(self)
+        limited.memory_limit = limit
+        return limited
 
     @property
     def fingerprint(self) -> str:

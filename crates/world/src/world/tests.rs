@@ -134,7 +134,7 @@ fn a_run_that_holds_too_much_ends_with_what_it_held() {
         }
     }
     let mut scenario = chain(PING);
-    scenario.record.interval_ns = 100;
+    scenario.record.interval_ns = 100_000;
     let error = World::build(&scenario).unwrap().run(&AtMost(1 << 20)).unwrap_err();
     let RunError::OutOfMemory { at, held } = error else { panic!("{error}") };
     assert!(held.get() > 1 << 20 && at < SimTime::from_nanos(scenario.duration_ns));
