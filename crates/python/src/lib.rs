@@ -25,7 +25,9 @@ mod _core {
     #[pymodule_export]
     use super::progress::Progress;
     #[pymodule_export]
-    use super::registry::{congestion_controls, drivers, qdiscs, resolved_qdisc, row_bytes, stack_differences, stacks};
+    use super::registry::{
+        congestion_controls, drivers, qdiscs, resolved_qdisc, row_bytes, stack_differences, stacks,
+    };
     #[pymodule_export]
     use super::run::{check, run};
 

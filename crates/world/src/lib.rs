@@ -58,8 +58,9 @@ pub fn run(scenario: &Scenario, watch: &dyn Watch) -> Result<Outcome, RunError> 
 pub fn row_bytes() -> [(&'static str, usize); 7] {
     let requested = size_of::<(tailback_units::SimTime, Option<tailback_units::Span>)>();
     // A ping keeps its requests beside their rows until all are answered.
-    tailback_record::Record::row_bytes()
-        .map(|(table, bytes)| (table, if table == tailback_record::Ping::NAME { bytes + requested } else { bytes }))
+    tailback_record::Record::row_bytes().map(|(table, bytes)| {
+        (table, if table == tailback_record::Ping::NAME { bytes + requested } else { bytes })
+    })
 }
 
 /// A device: one end of a link.

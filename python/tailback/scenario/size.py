@@ -113,8 +113,8 @@ def _too_large(configuration: Configuration, most: int, row_bytes: RowBytes) -> 
             word = time_word(part.interval_ns)
             rows = sum(part.rows.values())
             message = (
-                f"`{word}` makes at least {rows:.2g} rows in {time_word(keys.duration)}, {memory_word(held)} of memory, "
-                f"and a run may hold {memory_word(most)} here"
+                f"`{word}` makes at least {rows:.2g} rows in {time_word(keys.duration)}, "
+                f"{memory_word(held)} of memory, and a run may hold {memory_word(most)} here"
             )
             enough = time_word(_rounded_up(-(-part.interval_ns * held // max(share, 1))))
             hint = f"give {enough} or more, a `duration` of at most {shortest}, or fewer runs at a time: --jobs 1"
