@@ -1,5 +1,6 @@
 """The lab of `scripts/testbed-lab.sh`: six hosts and a router, namespaces of this machine, each with an sshd."""
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -126,6 +127,18 @@ class Lab:
         )  # fmt: skip
 
 
+def own_prefix() -> str:
+    """A prefix of which the lab's addresses follow (`scripts/testbed-lab.sh`): not those of another worker's lab."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    for number in itertools.count(os.getpid()):
+        prefix = f"t{number % 100_000}"
+        said = subprocess.run(["cksum"], input=prefix, capture_output=True, text=True, check=True).stdout
+        if int(said.split()[0]) % 250 % workers == worker:
+            return prefix
+    raise AssertionError("no prefix")
+
+
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """The lab, for all tests that need one."""
@@ -134,7 +147,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         if os.environ.get("CI") == "true":
             pytest.fail(reason)
         pytest.skip(reason)
-    made = Lab(tmp_path_factory.mktemp("lab"), f"t{os.getpid() % 100_000}")
+    made = Lab(tmp_path_factory.mktemp("lab"), own_prefix())
     words = [str(SCRIPT), "up", str(made.folder), made.prefix]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     try:
