@@ -23,7 +23,8 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
 
-_QUOTE = re.compile(f"`([^`]{{{MOST_QUOTED + 1},}})`")
+# From left to right, so that what lies between two quotes is none.
+_QUOTE = re.compile("`([^`\n]*)`")
 
 
 def visible(text: str) -> str:

@@ -142,3 +142,10 @@ def test_a_control_character_in_an_experiment_is_refused(tmp_path: Path) -> None
     assert told == (
         f"{tmp_path}/file.yaml:1: title: holds the control character U+001B\n  hint: write text without it\n"
     )
+
+
+def test_only_quotes_are_cut_and_not_what_lies_between_them() -> None:
+    between = "is not a rate, and this goes on for much longer than a quote may"
+    message = f"`fast` {between} `slow` {between}\n  hint: {between} `quick`"
+    assert plain.brief(message) == message
+    assert plain.brief(f"`{'x' * 100}` {between} `slow`") == f"`{'x' * 57}...` {between} `slow`"
