@@ -8,7 +8,7 @@ from fake_backend import Nobody
 from tailback import scenario
 from tailback.backends.sim import Sim
 from tailback.results import claim
-from tailback.sweep import Request, Sweep, carry_out, room, run_all
+from tailback.sweep import Outcome, Request, Sweep, carry_out, room, run_all
 from tailback.sweep.plan import plan_of
 
 FILE = """\
@@ -53,7 +53,12 @@ def test_fewer_runs_go_side_by_side_where_memory_is_short(tmp_path: Path, monkey
     seen: list[int] = []
     monkeypatch.setattr("tailback.sweep.room.available", lambda: 200 * 10**6)
     monkeypatch.setattr("tailback.sweep.session.cores", lambda: 64)
-    monkeypatch.setattr("tailback.sweep.session.run_all", lambda sweep, _: [seen.append(sweep.jobs)][1:])
+
+    def noted(sweep: Sweep, _: object) -> list[Outcome]:
+        seen.append(sweep.jobs)
+        return []
+
+    monkeypatch.setattr("tailback.sweep.session.run_all", noted)
     carry_out(scenario.loads(FILE), Request(out=tmp_path / "x"), Nobody())
     assert seen == [5]
 
