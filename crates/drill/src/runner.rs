@@ -22,6 +22,9 @@ const SSTHRESH_INFINITE: u64 = 0x7fff_ffff;
 /// Nanoseconds by which events are late at most: less than the microsecond that scripts count in.
 const LAG_MAX: u64 = 999;
 
+/// Octets of the timestamp option, padded.
+const TIMESTAMP_OPTION: u64 = 12;
+
 /// Runs `script` on `stack`.
 pub(crate) fn run(script: &Script, head: &Head, stack: Stack) -> Report {
     let mut host = Host::new(Settings { stack, ..Settings::default() });
@@ -156,6 +159,8 @@ impl Machines {
             | u64::from(agreed.sack) << 1
             | scaled << 2
             | u64::from(connection.endpoint.uses_ecn()) << 3;
+        // Both sides count without the option once it is agreed on. [linux-6.12 tcp_input.c tcp_rcv_state_process]
+        let timestamp = if agreed.timestamps { TIMESTAMP_OPTION } else { 0 };
         let scale = if agreed.window_scaling { connection.endpoint.window_scale() } else { 0 };
         let rate = |rate: Rate| if rate.is_unlimited() { u64::MAX } else { rate.bytes_per_sec() };
         vec![
@@ -170,7 +175,7 @@ impl Machines {
             ("tcpi_rto", info.rto.as_micros()),
             ("tcpi_probes", u64::from(info.probes)),
             ("tcpi_backoff", u64::from(info.backoff)),
-            ("tcpi_advmss", u64::from(connection.endpoint.advertised_mss())),
+            ("tcpi_advmss", u64::from(connection.endpoint.advertised_mss()) - timestamp),
             ("tcpi_snd_mss", u64::from(info.snd_mss)),
             ("tcpi_rcv_mss", u64::from(info.rcv_mss)),
             ("tcpi_unacked", u64::from(info.unacked.0)),
