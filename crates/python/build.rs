@@ -21,7 +21,7 @@ const ENGINE: [&str; 10] =
 fn main() -> io::Result<()> {
     let root = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../..");
     let origin = PathBuf::from(variable("OUT_DIR")).join("origin");
-    for part in ["kernel", "crates/agent"] {
+    for part in ["kernel", "crates/agent", "crates/script"] {
         println!("cargo::rerun-if-changed={}", root.join(part).display());
     }
     println!("cargo::rustc-env=TAILBACK_ENGINE={:032x}", engine_version(&root)?);

@@ -77,9 +77,11 @@ def open(path: Path | str) -> results.Results:  # `tailback.open` says what it d
     return found
 
 
-def drill_script(path: Path | str, *, tolerance_usecs: int | None = None, stack: str | None = None) -> drill.Report:
-    """Runs a packetdrill script over the simulator's TCP, as `tailback drill` does."""
-    return drill.run_file(Path(path), drill.Settings(tolerance_usecs=tolerance_usecs, stack=stack))
+def drill_script(
+    path: Path | str, *, tolerance_usecs: int | None = None, stack: str | None = None, backend: str = "sim"
+) -> drill.Report:
+    """Runs a packetdrill script over the simulator's TCP or that of a real kernel, as `tailback drill` does."""
+    return drill.run_file(Path(path), drill.Settings(tolerance_usecs, stack, backend))
 
 
 def tabulate(found: results.Results | Path | str) -> pd.DataFrame:

@@ -33,6 +33,11 @@ impl Clock {
         sys::monotonic_ns().saturating_sub(self.origin_ns)
     }
 
+    /// What CLOCK_MONOTONIC shows at `at_ns`.
+    pub fn on_monotonic(self, at_ns: u64) -> u64 {
+        self.origin_ns + at_ns
+    }
+
     /// Sleeps until `at_ns`; returns at once if that is past.
     pub fn sleep_until(self, at_ns: u64) {
         sys::sleep_until_monotonic(self.origin_ns + at_ns);

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::clock::Clock;
+use crate::drill;
 use crate::failure::{Failure, While};
 use crate::run::{self, Run};
 use crate::sys;
@@ -32,6 +33,9 @@ fn whole(folder: &Path) -> Result<(), Failure> {
     mount_everything()?;
     sys::sleep_precisely().doing("setting the timer slack")?;
     Clock::starting_in(SETTLE_NS).sleep_until(0);
+    if drill::is_in(folder) {
+        return drill::whole(folder);
+    }
     Run::prepare(folder)?.carry_out(Run::clock(), folder)
 }
 

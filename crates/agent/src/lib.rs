@@ -1,7 +1,8 @@
 //! The agent: one static program that does what a real kernel must be asked to do.
 //!
 //! ```text
-//! as process 1 of a virtual-time kernel     builds the network of job.json, runs its traffic, writes *.csv, powers off
+//! as process 1 of a virtual-time kernel     builds the network of job.json, runs its traffic, writes *.csv, powers off;
+//!                                           or plays the packetdrill script of script.json
 //! launch CPU PROGRAM ARGUMENT...            on the host: becomes PROGRAM, on one processor, without address-space
 //!                                           randomisation, and dies with whoever called
 //! host PARENT                               on the host: the job.json of the current folder in namespaces, in real time
@@ -15,6 +16,8 @@
 mod clock;
 #[cfg(target_os = "linux")]
 mod datagrams;
+#[cfg(target_os = "linux")]
+mod drill;
 #[cfg(target_os = "linux")]
 mod failure;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,5 @@
-//! The system calls the standard library has no words for. All the `unsafe` of the agent is here.
+//! The system calls the standard library has no words for. All the `unsafe` of the agent is here and in
+//! `drill/system.rs`.
 #![expect(unsafe_code, reason = "system calls; each block says why its pointers are good")]
 
 use std::ffi::{CString, c_int, c_void};
@@ -15,10 +16,11 @@ pub const TCP_CC_INFO: c_int = 26;
 /// `SO_MEMINFO` of asm-generic/socket.h.
 pub const SO_MEMINFO: c_int = 55;
 
-/// `SIOCETHTOOL` of linux/sockios.h, `ETHTOOL_STSO` and `ETHTOOL_SGSO` of linux/ethtool.h.
+/// `SIOCETHTOOL` of linux/sockios.h, `ETHTOOL_STSO`, `ETHTOOL_SGSO` and `ETHTOOL_SGRO` of linux/ethtool.h.
 const SIOCETHTOOL: u32 = 0x8946;
 const ETHTOOL_STSO: u32 = 0x1f;
 const ETHTOOL_SGSO: u32 = 0x24;
+const ETHTOOL_SGRO: u32 = 0x2c;
 
 const NANOSECONDS: u64 = 1_000_000_000;
 
@@ -168,7 +170,8 @@ pub fn set_option<T: Copy>(socket: &OwnedFd, level: c_int, name: c_int, value: T
     checked(done).map(drop)
 }
 
-fn address_of(address: SocketAddrV4) -> libc::sockaddr_in {
+/// As the kernel has it.
+pub fn address_of(address: SocketAddrV4) -> libc::sockaddr_in {
     libc::sockaddr_in {
         sin_family: libc::AF_INET as libc::sa_family_t,
         sin_port: address.port().to_be(),
@@ -283,21 +286,40 @@ pub fn interface_index(name: &str) -> io::Result<u32> {
     }
 }
 
+/// What a device may do with segments.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Feature {
+    /// It cuts what TCP hands down as one.
+    Tso,
+    /// The kernel does that for it.
+    Gso,
+    /// What arrives is joined.
+    Gro,
+}
+
+/// A device of the namespace of the calling thread gets or loses a feature.
+pub fn set_feature(device: &str, feature: Feature, on: bool) -> io::Result<()> {
+    let command = match feature {
+        Feature::Tso => ETHTOOL_STSO,
+        Feature::Gso => ETHTOOL_SGSO,
+        Feature::Gro => ETHTOOL_SGRO,
+    };
+    let any = socket(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
+    let mut value = [command, u32::from(on)];
+    // SAFETY: a request is plain bits.
+    let mut request: libc::ifreq = unsafe { MaybeUninit::zeroed().assume_init() };
+    for (place, byte) in request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(device.bytes()) {
+        *place = byte as libc::c_char;
+    }
+    request.ifr_ifru.ifru_data = value.as_mut_ptr().cast();
+    // SAFETY: the request and the `struct ethtool_value` it points to outlive the call.
+    checked(unsafe { libc::ioctl(any.as_raw_fd(), SIOCETHTOOL as libc::Ioctl, &mut request) }).map(drop)
+}
+
 /// A device of the namespace of the calling thread takes no skb of several segments: they are cut before it.
 pub fn turn_off_segmentation(device: &str) -> io::Result<()> {
-    let any = socket(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
-    for command in [ETHTOOL_STSO, ETHTOOL_SGSO] {
-        let mut value = [command, 0u32];
-        // SAFETY: a request is plain bits.
-        let mut request: libc::ifreq = unsafe { MaybeUninit::zeroed().assume_init() };
-        for (place, byte) in request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(device.bytes()) {
-            *place = byte as libc::c_char;
-        }
-        request.ifr_ifru.ifru_data = value.as_mut_ptr().cast();
-        // SAFETY: the request and the `struct ethtool_value` it points to outlive the call.
-        checked(unsafe { libc::ioctl(any.as_raw_fd(), SIOCETHTOOL as libc::Ioctl, &mut request) })?;
-    }
-    Ok(())
+    set_feature(device, Feature::Tso, false)?;
+    set_feature(device, Feature::Gso, false)
 }
 
 /// The calling process leads a session of its own.

@@ -27,6 +27,7 @@ impl fmt::Display for TcpOption {
             TcpOption::Timestamp { val, ecr } => write!(f, "TS val {val} ecr {ecr}"),
             TcpOption::Nop => f.write_str("nop"),
             TcpOption::Eol => f.write_str("eol"),
+            TcpOption::Unknown { kind, length } => write!(f, "kind {kind} length {length}"),
         }
     }
 }

@@ -25,6 +25,9 @@ pub trait Stage {
     /// A segment as the stage has it; only the script's next expectation says how its numbers are to be read.
     type Departed: Departed;
 
+    /// The commands at the head of the script are done: its time begins.
+    fn begin(&mut self) {}
+
     /// The time.
     fn now(&self) -> i64;
 
@@ -177,7 +180,11 @@ type Expected = Option<(i64, i64)>;
 
 impl<S: Stage> Player<'_, S> {
     fn all(&mut self, events: &[Event], done: &mut usize) -> Verdict {
-        for event in events {
+        let head = events.iter().take_while(|event| matches!(event.action, Action::Command(_))).count();
+        for (place, event) in events.iter().enumerate() {
+            if place == head {
+                self.stage.begin();
+            }
             let outcome = self.one(event);
             if let Some(why) = self.stage.beyond_model() {
                 return Verdict::Unsupported(vec![Finding { line: event.line, message: why.to_owned() }]);

@@ -178,6 +178,13 @@ pub enum TcpOption {
     Nop,
     /// End of the list.
     Eol,
+    /// One that scripts have no word for.
+    Unknown {
+        /// Its number.
+        kind: u8,
+        /// Its octets.
+        length: u8,
+    },
 }
 
 /// `name(arguments) = result errno`.

@@ -213,13 +213,16 @@ def drill(
     stack: Annotated[
         str | None, typer.Option(metavar="NAME", help="linux-6.12, linux-5.10.", show_default="the newest")
     ] = None,
+    backend: Annotated[
+        str, typer.Option(metavar="NAME", help="sim, or a real kernel: uml, uml:NAME.", show_default="sim")
+    ] = "sim",
     as_json: Json = False,
 ) -> None:
-    """Run packetdrill scripts over the simulator's TCP: 0 all passed, 1 one failed, 2 one cannot be run."""
+    """Run packetdrill scripts over the simulator's TCP or a kernel's: 0 all passed, 1 one failed, 2 one cannot run."""
     from tailback import drill
     from tailback.cli import drills, show
 
-    reports = drill.run_files(files, drill.Settings(tolerance_usecs=tolerance, stack=stack))
+    reports = drill.run_files(files, drill.Settings(tolerance, stack, backend))
     if as_json:
         show.document(drill.as_document(reports))
     else:

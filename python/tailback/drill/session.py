@@ -1,8 +1,11 @@
-"""Runs scripts: the core first, then the code of the script, as packetdrill does."""
+"""Runs scripts: what plays them first, then the code of the script, as packetdrill does."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from tailback import _core
 from tailback.drill.code import CodeFailed, CodeUnsupported, Evaluation
@@ -23,28 +26,66 @@ class Settings:
 
     tolerance_usecs: int | None = None
     stack: str | None = None
+    backend: str = "sim"
+    """What the script is played against: `sim`, or a real kernel, `uml` or `uml:NAME`."""
+
+
+Player: TypeAlias = Callable[[str], "_core.Drilled"]
+"""Plays the text of a script."""
 
 
 def run_files(files: Iterable[Path], settings: Settings) -> list[Report]:
-    """Runs each of the files."""
-    return [run_file(file, settings) for file in files]
+    """Runs each of the files; on a kernel, side by side."""
+    play = _player(settings)
+    if settings.backend == "sim":
+        return [_run(file, play) for file in files]
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return list(pool.map(lambda file: _run(file, play), files))
 
 
 def run_file(file: Path, settings: Settings) -> Report:
     """Runs the script in `file`."""
-    try:
-        text = read_bounded(file, LARGEST).decode("utf-8")
-    except (OSError, UnicodeDecodeError, NotTaken) as error:
-        raise WrongDrill(f"{file}: cannot read the script: {error}\n  hint: give the path of a .pkt file") from error
-    return run_text(text, file, settings)
+    return _run(file, _player(settings))
 
 
 def run_text(text: str, file: Path, settings: Settings) -> Report:
     """Runs the script `text`, which is told of as `file`."""
+    return _played(text, file, _player(settings))
+
+
+def _player(settings: Settings) -> Player:
+    if settings.backend == "sim":
+        return lambda text: _on_machines(text, settings)
+    if settings.backend.partition(":")[0] != "uml":
+        hint = "choose --backend sim, --backend uml or --backend uml:NAME"
+        raise WrongDrill(f"scripts cannot be played on the backend `{settings.backend}`\n  hint: {hint}")
+    if settings.stack is not None:
+        hint = "leave --stack away, or build that kernel and name it: --backend uml:NAME"
+        raise WrongDrill(f"--stack: the TCP of a kernel is its own\n  hint: {hint}")
+    # On demand: who plays on the simulator needs no kernel.
+    from tailback.backends.uml import Uml, scripts
+
+    kernel = Uml.named(settings.backend.partition(":")[2] or None)
+    return lambda text: scripts.play(kernel, text, settings.tolerance_usecs)
+
+
+def _on_machines(text: str, settings: Settings) -> "_core.Drilled":
     try:
-        drilled = _core.drill(text, settings.tolerance_usecs, settings.stack)
+        return _core.drill(text, settings.tolerance_usecs, settings.stack)
     except ValueError as error:
         raise WrongDrill(f"--stack: {error}") from error
+
+
+def _run(file: Path, play: Player) -> Report:
+    try:
+        text = read_bounded(file, LARGEST).decode("utf-8")
+    except (OSError, UnicodeDecodeError, NotTaken) as error:
+        raise WrongDrill(f"{file}: cannot read the script: {error}\n  hint: give the path of a .pkt file") from error
+    return _played(text, file, play)
+
+
+def _played(text: str, file: Path, play: Player) -> Report:
+    drilled = play(text)
     findings = tuple(Finding(line, message) for line, message in drilled["findings"])
     evaluation = Evaluation()
     verdict, of_code = _evaluate(evaluation, drilled["snippets"])

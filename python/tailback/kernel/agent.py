@@ -49,8 +49,9 @@ def _carried() -> Path:
 
 def _folder() -> Path:
     """Where the agent of these sources is kept."""
-    root = checkout.part("crates/agent")
-    files = [*sorted(root.rglob("*.rs")), root / "Cargo.toml", checkout.ROOT / "Cargo.lock"]
+    roots = [checkout.part(f"crates/{crate}") for crate in ("agent", "script")]
+    sources = [file for root in roots for file in (*sorted(root.rglob("*.rs")), root / "Cargo.toml")]
+    files = [*sources, checkout.ROOT / "Cargo.lock"]
     digest = checkout.digest((str(file.relative_to(checkout.ROOT)), file.read_bytes()) for file in files)
     return cache.home() / "agents" / digest[:16]
 

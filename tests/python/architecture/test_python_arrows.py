@@ -17,7 +17,7 @@ BELOW: dict[str, set[str]] = {
     "kernel": set(),
     "testbed": {"scenario", "limits"},
     "backends": {"_core", "kernel", "testbed"},
-    "drill": {"_core", "limits"},
+    "drill": {"_core", "backends", "limits"},
     "results": set(),
     "analysis": set(),
     "sweep": {"_core", "scenario", "backends", "results", "analysis"},

@@ -74,6 +74,8 @@ class Order:
     job: str
     seed: int
     duration_ns: int
+    file: str = "job.json"
+    """Where the agent finds it: the name says what kind of job it is."""
 
 
 @contextlib.contextmanager
@@ -90,7 +92,7 @@ def finished(machine: Machine, order: Order, progress: Progress) -> Iterator[tup
 
 
 def _furnish(folder: Path, machine: Machine, order: Order) -> None:
-    (folder / "job.json").write_text(order.job, encoding="utf-8")
+    (folder / order.file).write_text(order.job, encoding="utf-8")
     # By the same short names in every run, for the guest sees them.
     (folder / "linux").symlink_to(machine.kernel)
     process.place(machine.agent, folder)

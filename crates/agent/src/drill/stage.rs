@@ -1,0 +1,261 @@
+//! The TCP of this kernel as a stage for scripts: calls are made by a thread, segments come and go through a TUN
+//! device, and time is that of the kernel.
+//!
+//! In virtual time processing takes none: a packet is read at the very time it left, and a call that has not returned
+//! when the time moves on waits. To read the clock takes some (user-mode Linux lets it, so that nobody waits for a clock
+//! that stands still), so it is read only after something else than the timer has ended a wait.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+
+use tailback_script::Head;
+use tailback_script::player::{CallError, Left, Returned, Stage, Watch};
+use tailback_script::script::{Call, Flags, SegmentSpec};
+
+use super::calls::{Answer, Descriptors, Effect, PORT};
+use super::wire::{self, Addresses, OnWire, Ports, Translation};
+use super::worker::Worker;
+use super::{commands, readings, system};
+use crate::clock::Clock;
+use crate::failure::{Failure, While};
+use crate::sys;
+
+/// A script begins a quarter into a jiffy, as packetdrill starts. [packetdrill]
+const PHASE_NS: u64 = 250_000;
+/// From the last command that sets the host up to the start of the script.
+const LEAD_NS: u64 = 10_000_000;
+/// The largest packet, with the header of virtio.
+const PACKET_MAX: usize = 65_535 + 10;
+/// The first port of the peer in a conversation that it opens; each has one of its own.
+const PEER_PORT: u16 = 40_000;
+
+/// A conversation and what the script's numbers in it stand for.
+struct Conversation {
+    ports: Ports,
+    translation: Translation,
+    /// Nothing but SYNs has arrived.
+    opening: bool,
+}
+
+/// The kernel.
+pub struct Kernel {
+    device: File,
+    timer: File,
+    worker: Worker,
+    descriptors: Descriptors,
+    addresses: Addresses,
+    gso_size: Option<u16>,
+    clock: Option<Clock>,
+    /// Script time when the last wait ended.
+    now: i64,
+    conversations: Vec<Conversation>,
+    wire: VecDeque<Left<OnWire>>,
+    /// A call that has not returned, and what it is to leave behind.
+    pending: Option<Effect>,
+    /// The descriptor that was just opened.
+    opened: Option<i32>,
+}
+
+impl Kernel {
+    /// With its device, which stands already.
+    pub fn new(device: File, addresses: Addresses, head: &Head) -> Result<Self, Failure> {
+        Ok(Kernel {
+            device,
+            timer: system::timer().doing("making a timer")?,
+            worker: Worker::start()?,
+            descriptors: Descriptors::new(addresses.remote),
+            addresses,
+            gso_size: head.gso_size,
+            clock: None,
+            now: 0,
+            conversations: Vec::new(),
+            wire: VecDeque::new(),
+            pending: None,
+            opened: None,
+        })
+    }
+
+    /// Everything that has left and was not read yet.
+    fn listen(&mut self) -> Result<(), String> {
+        let mut packet = vec![0; PACKET_MAX];
+        loop {
+            match self.device.read(&mut packet) {
+                Ok(length) => self.left(&packet[..length]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(format!("reading from the device: {error}")),
+            }
+        }
+    }
+
+    fn left(&mut self, packet: &[u8]) {
+        let Some((ports, segment)) = wire::segment(packet) else { return };
+        let conversation = self.conversation(ports);
+        self.conversations[conversation].translation.departed(&segment);
+        self.wire.push_back(Left { at: self.now, conversation, departed: segment });
+    }
+
+    fn conversation(&mut self, ports: Ports) -> usize {
+        let known = self.conversations.iter().position(|one| one.ports == ports);
+        known.unwrap_or_else(|| {
+            self.conversations.push(Conversation {
+                ports,
+                translation: Translation::default(),
+                opening: true,
+            });
+            self.conversations.len() - 1
+        })
+    }
+
+    /// The conversation that an arriving segment belongs to: the newest, or a new one that a SYN opens.
+    fn of_arriving(&mut self, spec: &SegmentSpec) -> usize {
+        let opens = spec.flags.has(Flags::SYN) && !spec.flags.has(Flags::ACK);
+        let newest = self.conversations.len().checked_sub(1);
+        match newest {
+            Some(index) if !opens || self.conversations[index].opening || !self.descriptors.listens() => {
+                index
+            }
+            _ => {
+                let remote = PEER_PORT + self.conversations.len() as u16;
+                self.conversation(Ports { local: PORT, remote })
+            }
+        }
+    }
+
+    /// Time passes until `end` or until something is heard before.
+    fn wait(&mut self, end: i64) -> io::Result<()> {
+        let Some(clock) = self.clock else { return Ok(()) };
+        system::arm(&self.timer, clock.on_monotonic(PHASE_NS + end.max(0) as u64 * 1_000))?;
+        let files = [&self.timer, &self.device, &self.worker.returned];
+        if system::wait_for_any(&files)? == [true, false, false] {
+            self.now = self.now.max(end);
+        } else {
+            self.read_clock();
+        }
+        Ok(())
+    }
+
+    /// A call that may go on does so now. The timer is set to a time that has passed already: it goes off as soon as
+    /// nothing else can run, and then the call has returned or waits.
+    fn let_the_call_run(&mut self) -> Result<(), String> {
+        if self.pending.is_none() {
+            return Ok(());
+        }
+        let waited = system::arm(&self.timer, 1)
+            .and_then(|()| system::wait_for_any(&[&self.timer, &self.worker.returned]));
+        waited.map(drop).map_err(|error| format!("waiting for the call: {error}"))
+    }
+
+    fn read_clock(&mut self) {
+        if let Some(clock) = self.clock {
+            self.now = self.now.max(clock.now_ns().saturating_sub(PHASE_NS) as i64 / 1_000);
+        }
+    }
+
+    /// The call has returned: it leaves its effect behind.
+    fn take(&mut self, answer: Answer, effect: Effect) -> Returned {
+        if answer.errno.is_none() {
+            self.descriptors.apply(effect);
+        }
+        self.opened = answer.opened;
+        Returned {
+            value: answer.value,
+            errno: answer.errno,
+            opens: answer.opened.is_some(),
+            message: answer.message,
+        }
+    }
+}
+
+impl Stage for Kernel {
+    type Departed = OnWire;
+
+    fn begin(&mut self) {
+        let clock = Clock::starting_in(LEAD_NS);
+        clock.sleep_until(PHASE_NS);
+        self.clock = Some(clock);
+        let ahead_ns = sys::realtime_ns() - sys::monotonic_ns();
+        self.descriptors.zero_realtime_ns = ahead_ns + sys::monotonic_ns() - (clock.now_ns() - PHASE_NS);
+    }
+
+    fn now(&self) -> i64 {
+        self.now
+    }
+
+    fn pass_until(&mut self, end: i64, watch: Watch) -> Result<(), String> {
+        loop {
+            self.listen()?;
+            let heard = watch == Watch::CallAndWire && !self.wire.is_empty();
+            if heard || self.worker.has_answered() || self.now >= end {
+                return Ok(());
+            }
+            self.wait(end).map_err(|error| format!("waiting: {error}"))?;
+        }
+    }
+
+    fn wire(&mut self) -> &mut VecDeque<Left<OnWire>> {
+        &mut self.wire
+    }
+
+    fn expected(&mut self, conversation: usize, spec: &SegmentSpec, departed: &OnWire) {
+        self.conversations[conversation].translation.expected(spec, departed);
+    }
+
+    fn in_script(&self, conversation: usize, departed: &OnWire) -> SegmentSpec {
+        self.conversations[conversation].translation.in_script(departed)
+    }
+
+    fn arrives(&mut self, spec: &SegmentSpec) -> Result<(), String> {
+        // What was sent before has left before.
+        self.listen()?;
+        let index = self.of_arriving(spec);
+        let conversation = &mut self.conversations[index];
+        conversation.opening &= spec.flags.has(Flags::SYN) && !spec.flags.has(Flags::ACK);
+        let packet =
+            conversation.translation.packet(spec, self.addresses, conversation.ports, self.gso_size)?;
+        let written = self.device.write(&packet);
+        written.map_err(|error| format!("the device does not take this segment: {error}"))?;
+        self.let_the_call_run()?;
+        self.listen()
+    }
+
+    fn call(&mut self, call: &Call) -> Result<Option<Returned>, CallError> {
+        let (ready, effect) = self.descriptors.prepare(call)?;
+        if let Effect::Connects(_) = effect {
+            // Code may read it while it connects.
+            self.descriptors.apply(effect);
+        }
+        self.worker.make(ready)?;
+        self.pending = Some(effect);
+        self.let_the_call_run().map_err(CallError::Failed)?;
+        self.go_on()
+    }
+
+    fn go_on(&mut self) -> Result<Option<Returned>, CallError> {
+        let Some(effect) = self.pending else { return Ok(None) };
+        let Some(answer) = self.worker.answer() else { return Ok(None) };
+        self.pending = None;
+        Ok(Some(self.take(answer?, effect)))
+    }
+
+    fn name(&mut self, number: i64) {
+        if let Some(descriptor) = self.opened.take() {
+            self.descriptors.open(number, descriptor);
+        }
+    }
+
+    fn execute(&mut self, command: &str) -> Result<i64, String> {
+        // It takes its time here: nothing is left to be slept.
+        commands::execute(command)?;
+        self.read_clock();
+        Ok(0)
+    }
+
+    fn readings(&mut self) -> Result<Vec<(&'static str, u64)>, String> {
+        let none = || {
+            "code needs a connection with a descriptor: a kernel tells the tcp_info of no other".to_owned()
+        };
+        let socket = self.descriptors.current().ok_or_else(none)?;
+        readings::of(socket).map_err(|error| format!("the kernel does not tell the tcp_info: {error}"))
+    }
+}
