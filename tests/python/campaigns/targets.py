@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
+
 import tailback
 from campaigns import seeds
 from tailback import _core, drill, formats, scenario, sweep, testbed
@@ -14,6 +16,7 @@ from tailback.analysis.bounds import WrongBound, bounds
 from tailback.backends import Unsuitable
 from tailback.drill.code import CodeFailed, CodeUnsupported, Evaluation
 from tailback.formats.teacup import evaluate
+from tailback.results import NotComparable, NotResults, pair
 from tailback.scenario import tsq, units, words
 from tailback.scenario.errors import ScenarioError, WordError
 from tailback.scenario.repeat import repeat
@@ -172,6 +175,34 @@ def _resolved(content: bytes, _folder: Path) -> None:
     _core.check(_text(content))
 
 
+# -- results
+
+
+def _results(content: bytes, folder: Path) -> object:
+    """A folder of results in which one file is another: the first byte says which, the rest is what it holds."""
+    whole = seeds.results()
+    number, damaged = (content[0], content[1:]) if content else (0, b"")
+    names = [name for name in whole if not name.endswith(".pcapng")]
+    for name in names:
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(damaged if name == names[number % len(names)] else whole[name])
+    return _looked_at(tailback.open(folder))
+
+
+def _looked_at(found: tailback.Results) -> object:
+    frames: list[pd.DataFrame] = [found.summary, tailback.tabulate(found)]
+    for name in ("flows", "ping", "tcp_info", "qdisc", "events"):
+        frames.append(found.table(name))
+    pair(found, found)
+    return frames, [(run.labels, run.seed, run.scenario, run.window_ns, run.qdiscs) for run in found.runs]
+
+
+def _damaged() -> list[bytes]:
+    names = [name for name in seeds.results() if not name.endswith(".pcapng")]
+    return [bytes([number]) + seeds.results()[name] for number, name in enumerate(names)]
+
+
 EXPERIMENTS = (
     *(f"experiments/{name}.yaml" for name in ("demo", "changing-path", "wifi-*", "rfc7928/ecn", "rfc7928/two-aqms")),
 )
@@ -237,6 +268,7 @@ TARGETS: tuple[Target, ...] = (
     Target("expression", _expression, (evaluate.NotEvaluated,), lambda: EXPRESSIONS, 500),
     Target("packetdrill", _packetdrill, (drill.WrongDrill,), lambda: seeds.of_repository("conformance/drill/*"), 200),
     Target("code", _code, (CodeFailed, CodeUnsupported), lambda: CODE, 300),
+    Target("results", _results, (NotResults, NotComparable), _damaged, 40),
     Target("resolved", _resolved, (ValueError,), seeds.runs, 100),
 )  # fmt: skip
 
