@@ -16,7 +16,7 @@ from tailback.analysis.bounds import WrongBound, bounds
 from tailback.backends import Unsuitable
 from tailback.drill.code import CodeFailed, CodeUnsupported, Evaluation
 from tailback.formats.teacup import evaluate
-from tailback.results import NotComparable, NotResults, pair
+from tailback.results import NotComparable, NotResults, open_results, pair
 from tailback.scenario import tsq, units, words
 from tailback.scenario.errors import ScenarioError, WordError
 from tailback.scenario.repeat import repeat
@@ -183,11 +183,12 @@ def _results(content: bytes, folder: Path) -> object:
     whole = seeds.results()
     number, damaged = (content[0], content[1:]) if content else (0, b"")
     names = [name for name in whole if not name.endswith(".pcapng")]
-    for name in names:
+    for name, intact in whole.items():
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(damaged if name == names[number % len(names)] else whole[name])
-    return _looked_at(tailback.open(folder))
+        file.write_bytes(damaged if name == names[number % len(names)] else intact)
+    # `tailback.open` also warns of runs that are left out.
+    return _looked_at(open_results(folder))
 
 
 def _looked_at(found: tailback.Results) -> object:
