@@ -32,11 +32,8 @@ def report(uml: Uml, text: str) -> drill.Report:
 
 
 DIFFERENT = {
-    "delayed-ack": 47,
     "full-buffer-drop": 20,
-    "inq": 22,
     "null-buffer": 15,
-    "old-conversation": 17,
     "receive-buffer-fixed": 28,
     "receive-window-limit": 18,
     "send-buffer-limited": 20,

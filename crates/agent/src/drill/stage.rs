@@ -88,6 +88,12 @@ impl Kernel {
         }
     }
 
+    /// Segments are compared with those of the newest conversation only. [packetdrill]
+    fn ignore_old_conversations(&mut self) {
+        let newest = self.conversations.len().checked_sub(1);
+        self.wire.retain(|left| Some(left.conversation) == newest);
+    }
+
     fn left(&mut self, packet: &[u8]) {
         let Some((ports, segment)) = wire::segment(packet) else { return };
         let conversation = self.conversation(ports);
@@ -185,6 +191,7 @@ impl Stage for Kernel {
     fn pass_until(&mut self, end: i64, watch: Watch) -> Result<(), String> {
         loop {
             self.listen()?;
+            self.ignore_old_conversations();
             let heard = watch == Watch::CallAndWire && !self.wire.is_empty();
             if heard || self.worker.has_answered() || self.now >= end {
                 return Ok(());
@@ -194,6 +201,7 @@ impl Stage for Kernel {
     }
 
     fn wire(&mut self) -> &mut VecDeque<Left<OnWire>> {
+        self.ignore_old_conversations();
         &mut self.wire
     }
 
