@@ -49,8 +49,11 @@ def shortened(text: str, most: int = MOST_QUOTED) -> str:
 
 
 def brief(message: str) -> str:
-    """A message whose quotes and lines are cut where they get long: what was wrong is known by its beginning."""
-    quoted = _QUOTE.sub(lambda found: f"`{shortened(found[1])}`", message)
+    """A message whose quotes and lines are cut where they get long: what was wrong is known by its beginning.
+
+    A path stays whole, since the user has to find it.
+    """
+    quoted = _QUOTE.sub(lambda found: f"`{found[1] if '/' in found[1] else shortened(found[1])}`", message)
     return "\n".join(shortened(line, LONGEST_LINE) for line in quoted.split("\n"))
 
 

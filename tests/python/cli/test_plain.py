@@ -162,3 +162,8 @@ def test_only_quotes_are_cut_and_not_what_lies_between_them() -> None:
     message = f"`fast` {between} `slow` {between}\n  hint: {between} `quick`"
     assert plain.brief(message) == message
     assert plain.brief(f"`{'x' * 100}` {between} `slow`") == f"`{'x' * 57}...` {between} `slow`"
+
+
+def test_a_path_in_a_message_stays_whole_and_a_value_does_not() -> None:
+    path, value = "/results/" + "deep/" * 40 + "run", "x" * 200
+    assert plain.brief(f"cannot write `{path}`: `{value}`") == f"cannot write `{path}`: `{'x' * 57}...`"
