@@ -1,8 +1,9 @@
 //! From a resolved scenario to a world. Every refusal names the path of the key in the scenario.
 
+mod disciplines;
+
 use tailback_engine::{Alarm, Streams};
-use tailback_packet::{DropReason, ETHERNET_HEADER, HostId, IPV4_HEADER, SocketId};
-use tailback_qdisc::{Attachment, Class, Filter, Fits, Inner, Qdisc, Series};
+use tailback_packet::{DropReason, HostId, IPV4_HEADER, SocketId};
 use tailback_record::{Record, Wifi};
 use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Wakeup};
 use tailback_units::{Bytes, ParameterError, Parameters, Rate, SimTime, Span};
@@ -15,10 +16,7 @@ use crate::journal::Journal;
 use crate::link;
 use crate::radio::{self, Radio};
 use crate::route::Routes;
-use crate::scenario::{
-    FilterSpec, FitsSpec, Link, Offloads, PingTraffic, QdiscSpec, Scenario, SmallQueue, TcpTraffic, Traffic,
-    UdpTraffic,
-};
+use crate::scenario::{Link, Offloads, PingTraffic, Scenario, SmallQueue, TcpTraffic, Traffic, UdpTraffic};
 use crate::socket::{Flow, TcpSocket};
 use crate::stage::Stage;
 use crate::timers::{Place, Timers};
@@ -26,8 +24,6 @@ use crate::wire::Wire;
 use crate::world::{Event, World};
 use crate::{BuildError, DeviceId, conversation_hash, sysctl};
 
-/// `txqueuelen` of every device. [linux-6.12 DEFAULT_TX_QUEUE_LEN]
-const QUEUE_LENGTH: u32 = 1000;
 /// Parts of a run after which the watcher is told.
 const PROGRESS_STEPS: u64 = 100;
 
@@ -140,7 +136,7 @@ impl<'a> Builder<'a> {
         Ok(Device {
             id: DeviceId::of(index, end),
             peer: HostId(link.ends[1 - end]),
-            root: root(self.scenario, index, link, end)?,
+            root: disciplines::root(self.scenario, index, link, end)?,
             radio: None,
             nic: link::nic(self.scenario, link, end),
             segmentation: segmentation(self.scenario, link),
@@ -384,138 +380,6 @@ fn device_name(scenario: &Scenario, link: &Link, end: usize) -> String {
 fn segmentation(scenario: &Scenario, link: &Link) -> Segmentation {
     let on = |end: &u16| scenario.hosts[usize::from(*end)].offloads == Offloads::On;
     if link.ends.iter().all(on) { Segmentation::None } else { Segmentation::BelowQdisc }
-}
-
-/// The root discipline of the device at `end` of `link`: the one attached, else the kernel's default.
-fn root(
-    scenario: &Scenario,
-    index: usize,
-    link: &Link,
-    end: usize,
-) -> Result<Option<Box<dyn Qdisc>>, BuildError> {
-    let attachment = Attachment {
-        mtu: link.mtu + ETHERNET_HEADER,
-        queue_length: QUEUE_LENGTH,
-        rate: link.rate_bps[end].map_or(Rate::UNLIMITED, Rate::from_bits_per_sec),
-    };
-    let this = |attached: &crate::scenario::AttachedQdisc| {
-        usize::from(attached.link) == index && attached.host == link.ends[end]
-    };
-    match scenario.qdiscs.iter().position(this) {
-        Some(given) => {
-            let path = format!("qdiscs[{given}].root");
-            discipline(scenario, &scenario.qdiscs[given].root, &attachment, &path).map(Some)
-        }
-        None if link.serializes(end) || radio::wants_qdisc(scenario, index, end) => {
-            discipline(scenario, &default_qdisc(), &attachment, "qdiscs").map(Some)
-        }
-        None => Ok(None),
-    }
-}
-
-/// [linux-6.12 net.core.default_qdisc, as compiled]
-fn default_qdisc() -> QdiscSpec {
-    QdiscSpec {
-        kind: "pfifo_fast".into(),
-        options: Default::default(),
-        child: None,
-        classes: Vec::new(),
-        filters: Vec::new(),
-    }
-}
-
-/// Disciplines one after another, in the order of the classes of a discipline of this kind.
-const SERIES: &str = "series";
-
-/// A discipline with its children.
-fn discipline(
-    scenario: &Scenario,
-    spec: &QdiscSpec,
-    attachment: &Attachment,
-    path: &str,
-) -> Result<Box<dyn Qdisc>, BuildError> {
-    if spec.kind == SERIES {
-        let classes = classes(scenario, spec, attachment, path)?;
-        return Ok(Box::new(Series::new(classes.into_iter().filter_map(|class| class.child).collect())));
-    }
-    let Some(row) = tailback_qdisc::registry::find(&spec.kind) else {
-        let known = tailback_qdisc::registry::ROWS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
-        let problem = format!("no discipline `{}`", spec.kind);
-        return Err(BuildError::new(format!("{path}.kind"), problem, format!("write one of: {known}")));
-    };
-    if spec.child.is_some() && !row.classful {
-        let problem = format!("`{}` holds no other discipline", spec.kind);
-        return Err(BuildError::new(format!("{path}.child"), problem, "leave the child out"));
-    }
-    let child = spec.child.as_deref();
-    let child = child.map(|child| discipline(scenario, child, attachment, &format!("{path}.child")));
-    let inner = Inner {
-        child: child.transpose()?,
-        classes: classes(scenario, spec, attachment, path)?,
-        filters: spec.filters.iter().map(|filter| filter_of(scenario, filter)).collect(),
-    };
-    let built = tailback_qdisc::registry::build_over(
-        row.name,
-        &Parameters::new(spec.options.clone()),
-        attachment,
-        inner,
-    );
-    built.map_err(|error| match error {
-        tailback_qdisc::registry::BuildError::Parameter { error, .. } => {
-            parameter_error(error, &format!("{path}.options"))
-        }
-        other => BuildError::new(format!("{path}.classes"), other.to_string(), "leave the classes out"),
-    })
-}
-
-fn classes(
-    scenario: &Scenario,
-    spec: &QdiscSpec,
-    attachment: &Attachment,
-    path: &str,
-) -> Result<Vec<Class>, BuildError> {
-    let class = |(index, class): (usize, &crate::scenario::ClassSpec)| {
-        let path = format!("{path}.classes[{index}].child");
-        let child = class.child.as_ref().map(|child| discipline(scenario, child, attachment, &path));
-        let parameters = Parameters::new(class.options.clone());
-        Ok(Class { minor: class.minor, parent: class.parent, parameters, child: child.transpose()? })
-    };
-    spec.classes.iter().enumerate().map(class).collect()
-}
-
-fn filter_of(scenario: &Scenario, spec: &FilterSpec) -> Filter {
-    let fits = match &spec.fits {
-        FitsSpec::Traffic(name) => {
-            let named = |traffic: &Traffic| traffic.name() == name || is_one_of(traffic.name(), name);
-            Fits::Sockets(
-                sockets(scenario).filter(|(_, traffic)| named(traffic)).flat_map(|(ends, _)| ends).collect(),
-            )
-        }
-        FitsSpec::From(host) => {
-            let of_host = |(ends, traffic): ([SocketId; 2], &Traffic)| {
-                let hosts = traffic.ends();
-                (0..2).filter(|&end| hosts[end] == *host).map(|end| ends[end]).collect::<Vec<_>>()
-            };
-            Fits::From(sockets(scenario).flat_map(of_host).collect())
-        }
-        FitsSpec::To(host) => Fits::To(HostId(*host)),
-        FitsSpec::Dscp(code_point) => Fits::Dscp(*code_point),
-        FitsSpec::All => Fits::All,
-    };
-    Filter { fits, class: spec.class }
-}
-
-/// `upload.2` is one of the flows `upload`.
-fn is_one_of(name: &str, all: &str) -> bool {
-    let number = name.strip_prefix(all).and_then(|rest| rest.strip_prefix('.'));
-    number.is_some_and(|number| number.parse::<u32>().is_ok())
-}
-
-/// The two sockets of each conversation.
-fn sockets(scenario: &Scenario) -> impl Iterator<Item = ([SocketId; 2], &Traffic)> {
-    (0..)
-        .zip(scenario.conversations())
-        .map(|(index, traffic)| ([SocketId(2 * index), SocketId(2 * index + 1)], traffic))
 }
 
 /// What the flow sets, and what the stack's version of the control has not.
