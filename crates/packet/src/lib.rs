@@ -15,6 +15,8 @@ use tailback_units::{Bytes, SimTime};
 pub const ETHERNET_HEADER: u32 = 14;
 /// Bytes of an IPv4 header without options.
 pub const IPV4_HEADER: u32 = 20;
+/// Bytes of a UDP header. [rfc768]
+pub const UDP_HEADER: u32 = 8;
 
 /// The Internet protocol that carries a conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

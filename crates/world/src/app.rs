@@ -1,9 +1,192 @@
-//! Applications: what makes sockets send.
+//! Applications: what makes sockets send, and what is measured of it.
+//!
+//! A kind of traffic is one file of this folder and one row of [`kinds!`]. The file has what a scenario says of it
+//! (its specification, a [`Kind`]) and the [`Application`] that runs. An application owns its sockets. It is called
+//! when it starts, when one of its sockets has something for it, and when a timer it has set expires; it acts by
+//! [`Syscalls`].
 
 mod bulk;
 mod ping;
-pub(crate) mod udp;
+mod udp;
 
+use std::any::Any;
+use std::fmt::Debug;
+
+use serde::Deserialize;
+use tailback_packet::{HostId, Packet, SocketId};
+
+use crate::BuildError;
+use crate::build::Builder;
+use crate::scenario::Scenario;
+use crate::syscalls::Syscalls;
+
+pub use bulk::TcpTraffic;
+#[cfg(test)]
 pub(crate) use bulk::{Bulk, Phase};
+#[cfg(test)]
 pub(crate) use ping::Ping;
+pub use ping::{EchoProtocol, PingTraffic};
+#[cfg(test)]
 pub(crate) use udp::Udp;
+pub use udp::UdpTraffic;
+
+/// The kinds of traffic. Sockets are numbered kind by kind, in the order of the rows.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident($specification:ty),)*) => {
+        /// One conversation, or several of one kind.
+        #[derive(Clone, Debug, Deserialize)]
+        #[serde(tag = "kind", rename_all = "lowercase")]
+        pub enum Traffic {
+            $($(#[$doc])* $kind($specification),)*
+        }
+
+        impl Traffic {
+            const KINDS: &[&str] = &[$(stringify!($kind)),*];
+
+            /// What all kinds have in common.
+            pub(crate) fn kind(&self) -> &dyn Kind {
+                match self { $(Traffic::$kind(specification) => specification,)* }
+            }
+
+            fn word(&self) -> &'static str {
+                match self { $(Traffic::$kind(_) => stringify!($kind),)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// Bulk data over TCP.
+    Tcp(TcpTraffic),
+    /// ICMP or UDP echo.
+    Ping(PingTraffic),
+    /// UDP datagrams at a rate.
+    Udp(UdpTraffic),
+}
+
+/// What a scenario says of a conversation.
+pub(crate) trait Kind {
+    /// Its name in tables.
+    fn name(&self) -> &str;
+
+    /// The host that begins and the host that answers.
+    fn ends(&self) -> [u16; 2];
+
+    /// Code point of its packets.
+    fn dscp(&self) -> u8;
+
+    /// Pairs of sockets that it needs: one on each of its hosts.
+    fn socket_pairs(&self) -> u32 {
+        1
+    }
+
+    /// Refuses values that cannot be; `path` is where the specification is in the scenario.
+    fn check(&self, path: &str) -> Result<(), BuildError>;
+
+    /// Adds its sockets to the world, says when it starts, and gives the application.
+    fn build(&self, place: &Place, builder: &mut Builder) -> Result<Box<dyn Application>, BuildError>;
+}
+
+/// Where a conversation is: its numbers, and its path in the scenario for error messages.
+pub(crate) struct Place {
+    pub(crate) conversation: ConversationId,
+    /// Number of its first socket. Sockets come in pairs: the one of the first host, then the one of the second.
+    pub(crate) first_socket: u32,
+    pub(crate) path: String,
+}
+
+impl Place {
+    /// The sockets of its only pair.
+    pub(crate) fn sockets(&self) -> [SocketId; 2] {
+        [SocketId(self.first_socket), SocketId(self.first_socket + 1)]
+    }
+}
+
+/// A conversation, by the order in which they are built.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ConversationId(pub(crate) u32);
+
+/// Which timer of an application expires; each application numbers its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct TimerId(pub(crate) u16);
+
+impl TimerId {
+    /// The application starts.
+    pub(crate) const START: TimerId = TimerId(0);
+}
+
+/// What runs on the hosts of a conversation. Calls that mean nothing to a kind of application are left out by it.
+pub(crate) trait Application: Any + Debug {
+    /// It starts.
+    fn started(&mut self, calls: &mut Syscalls);
+
+    /// A timer that it has set expires.
+    fn timer(&mut self, _timer: TimerId, _calls: &mut Syscalls) {}
+
+    /// A TCP socket has data, or the end of the data.
+    fn readable(&mut self, _socket: SocketId, _calls: &mut Syscalls) {}
+
+    /// A socket that refused data has room again.
+    fn writable(&mut self, _socket: SocketId, _calls: &mut Syscalls) {}
+
+    /// All that a closed TCP socket had sent was acknowledged.
+    fn finished(&mut self, _socket: SocketId, _calls: &mut Syscalls) {}
+
+    /// A datagram or the answer to an echo request has arrived.
+    fn datagram(&mut self, _packet: &Packet, _calls: &mut Syscalls) {}
+
+    /// An interval of the sampled tables has ended: what it has measured in it.
+    fn sample(&mut self, _calls: &mut Syscalls) {}
+
+    /// Bytes of memory that grow with the run.
+    fn held(&self) -> usize {
+        0
+    }
+
+    /// The run has ended, after the last `sample`: what it has measured over the whole of it.
+    fn ended(&mut self, _calls: &mut Syscalls) {}
+}
+
+/// A conversation of a scenario with the numbers it gets.
+pub(crate) struct Numbered<'a> {
+    pub(crate) traffic: &'a dyn Kind,
+    /// Its position in `traffic` of the scenario.
+    pub(crate) index: usize,
+    pub(crate) first_socket: u32,
+}
+
+impl Numbered<'_> {
+    /// Each socket with the host it is on.
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = (SocketId, HostId)> + use<> {
+        let (ends, first) = (self.traffic.ends(), self.first_socket);
+        let pairs = 0..self.traffic.socket_pairs();
+        pairs.flat_map(move |pair| {
+            [0, 1].map(|end| (SocketId(first + 2 * pair + end), HostId(ends[end as usize])))
+        })
+    }
+}
+
+impl Scenario {
+    /// The traffic in the order in which its sockets are numbered.
+    pub(crate) fn conversations(&self) -> impl Iterator<Item = Numbered<'_>> {
+        let of_kind = |word: &'static &str| {
+            self.traffic.iter().enumerate().filter(move |(_, traffic)| traffic.word() == *word)
+        };
+        let mut next = 0;
+        Traffic::KINDS.iter().flat_map(of_kind).map(move |(index, traffic)| {
+            let first_socket = next;
+            next += 2 * traffic.kind().socket_pairs();
+            Numbered { traffic: traffic.kind(), index, first_socket }
+        })
+    }
+}
+
+/// The type-of-service octet of a code point.
+pub(crate) fn tos(dscp: u8) -> u8 {
+    dscp << 2
+}
+
+/// A packet of the way cannot hold `size` bytes.
+fn does_not_fit(path: &str, size: u32, remedy: String) -> BuildError {
+    BuildError::new(format!("{path}.size"), format!("{size} bytes do not fit"), remedy)
+}

@@ -1,14 +1,15 @@
 //! From a resolved scenario to a world. Every refusal names the path of the key in the scenario.
 
+mod connection;
 mod disciplines;
 
-use tailback_engine::{Alarm, Streams};
-use tailback_packet::{DropReason, HostId, IPV4_HEADER, SocketId};
+use tailback_engine::Streams;
+use tailback_packet::{DropReason, HostId, SocketId};
 use tailback_record::{Record, Wifi};
-use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Wakeup};
-use tailback_units::{Bytes, ParameterError, Parameters, Rate, SimTime, Span};
+use tailback_tcp::Settings;
+use tailback_units::{ParameterError, SimTime, Span};
 
-use crate::app::{Bulk, Ping, Udp, udp};
+use crate::app::{ConversationId, Numbered, Place, TimerId, tos};
 use crate::capture::Captures;
 use crate::check::check;
 use crate::device::{Device, Segmentation};
@@ -16,13 +17,16 @@ use crate::journal::Journal;
 use crate::link;
 use crate::radio::{self, Radio};
 use crate::route::Routes;
-use crate::scenario::{Link, Offloads, PingTraffic, Scenario, SmallQueue, TcpTraffic, Traffic, UdpTraffic};
-use crate::socket::{Flow, TcpSocket};
+use crate::scenario::{Link, Offloads, Scenario};
+use crate::socket::{SEND_BUFFER, Socket, Sockets, Transport, UdpSocket};
 use crate::stage::Stage;
-use crate::timers::{Place, Timers};
+use crate::syscalls::Conversation;
+use crate::timers::Timers;
 use crate::wire::Wire;
 use crate::world::{Event, World};
-use crate::{BuildError, DeviceId, conversation_hash, sysctl};
+use crate::{BuildError, DeviceId, sysctl};
+
+pub(crate) use connection::Connection;
 
 /// Parts of a run after which the watcher is told.
 const PROGRESS_STEPS: u64 = 100;
@@ -33,27 +37,23 @@ impl World {
         check(scenario)?;
         let mut builder = Builder::new(scenario)?;
         builder.add_devices()?;
-        for (index, traffic) in scenario.traffic.iter().enumerate() {
-            if let Traffic::Tcp(tcp) = traffic {
-                builder.add_flow(tcp, &format!("traffic[{index}]"))?;
-            }
-        }
-        for (index, traffic) in scenario.traffic.iter().enumerate() {
-            if let Traffic::Ping(ping) = traffic {
-                builder.add_ping(ping, &format!("traffic[{index}]"))?;
-            }
-        }
-        for (index, traffic) in scenario.traffic.iter().enumerate() {
-            if let Traffic::Udp(udp) = traffic {
-                builder.add_udp(udp, &format!("traffic[{index}]"))?;
-            }
+        for conversation in scenario.conversations() {
+            builder.add_conversation(&conversation)?;
         }
         Ok(builder.finish())
     }
 }
 
+/// What a UDP socket is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DatagramOptions {
+    pub(crate) dscp: u8,
+    /// `SO_SNDBUF`, as asked.
+    pub(crate) sndbuf: Option<u64>,
+}
+
 /// A world on its way.
-struct Builder<'a> {
+pub(crate) struct Builder<'a> {
     scenario: &'a Scenario,
     /// Those of the scenario, then a link for each station of its cells.
     links: Vec<Link>,
@@ -74,10 +74,8 @@ impl<'a> Builder<'a> {
             routes: Routes::new(scenario.hosts.len(), &links, &scenario.routes),
             devices: Vec::with_capacity(2 * links.len()),
             schedule: Vec::new(),
-            sockets: Vec::with_capacity(2 * scenario.traffic.len()),
-            flows: Vec::with_capacity(scenario.traffic.len()),
-            pings: Vec::new(),
-            udp: Vec::new(),
+            sockets: Sockets::default(),
+            conversations: Vec::with_capacity(scenario.traffic.len()),
             stage: Stage::new(journal(scenario), Captures::new(scenario)),
             small_queues: Vec::new(),
             timers: Timers::default(),
@@ -151,149 +149,78 @@ impl<'a> Builder<'a> {
         })
     }
 
-    fn add_flow(&mut self, tcp: &TcpTraffic, path: &str) -> Result<(), BuildError> {
-        let device = self.first_hop(tcp.from, tcp.to, path)?;
-        let back = self.first_hop(tcp.to, tcp.from, path)?;
-        self.refuse_timeless(tcp, path)?;
-        let flow = u32::try_from(self.world.flows.len()).expect("a world has fewer than four billion flows");
-        let start = SimTime::from_nanos(tcp.start_ns);
-        let sender = Endpoint::connect(self.endpoint_config(tcp, Side::Sender, path)?, start);
-        let receiver = Endpoint::listen(self.endpoint_config(tcp, Side::Receiver, path)?);
-        let tos = tos(tcp.dscp);
-        self.add_socket(sender, (tcp.from, tos), device, &tcp.name);
-        self.add_socket(receiver, (tcp.to, tos), back, &format!("{}/receiver", tcp.name));
-        let name = self.world.stage.journal.record.names.give(&tcp.name);
-        let bulk = Bulk::new(tcp.bytes);
-        self.world.flows.push(Flow { name, bulk, read: Bytes::ZERO, recorded: Bytes::ZERO });
-        self.world.stage.journal.conversations.push(name);
-        self.world.stage.wake_at(start, Event::Start(flow));
-        if let Some(stop) = tcp.stop_ns {
-            self.world.stage.wake_at(SimTime::from_nanos(stop), Event::Stop(flow));
-        }
-        Ok(())
-    }
-
-    fn add_socket(&mut self, mut endpoint: Endpoint, (host, tos): (u16, u8), device: DeviceId, name: &str) {
-        let root = &self.world.devices[device.index()].root;
-        if root.as_ref().is_some_and(|root| root.takes_over_pacing()) {
-            endpoint.leave_pacing_to_fq();
-        }
-        let draws = self.streams.stream(name, "cc");
-        let (alarm, timer, woken) = (Alarm::default(), Place::default(), Wakeup::default());
-        self.world.sockets.push(TcpSocket {
-            endpoint,
-            host: HostId(host),
-            device,
-            alarm,
-            timer,
-            draws,
-            woken,
-            awaits_credit: false,
-            tos,
-        });
-    }
-
-    fn endpoint_config(
-        &self,
-        tcp: &TcpTraffic,
-        side: Side,
-        path: &str,
-    ) -> Result<EndpointConfig, BuildError> {
-        let sender = SocketId(2 * self.world.flows.len() as u32);
-        let receiver = SocketId(sender.0 + 1);
-        let (socket, peer, host, peer_host) = match side {
-            Side::Sender => (sender, receiver, tcp.from, tcp.to),
-            Side::Receiver => (receiver, sender, tcp.to, tcp.from),
+    fn add_conversation(&mut self, numbered: &Numbered) -> Result<(), BuildError> {
+        let count =
+            u32::try_from(self.world.conversations.len()).expect("fewer than four billion conversations");
+        let place = Place {
+            conversation: ConversationId(count),
+            first_socket: numbered.first_socket,
+            path: format!("traffic[{}]", numbered.index),
         };
-        let row = find_control(&tcp.cc.name, path)?;
-        let parameters = control_parameters(row, tcp, &self.settings[usize::from(host)]);
-        let control = parameters.check(row.parameters).and_then(|()| (row.build)(&parameters));
-        let control = control.map_err(|error| parameter_error(error, &format!("{path}.cc.options")))?;
-        let mtu = self.path_mtu(tcp.from, tcp.to).min(self.path_mtu(tcp.to, tcp.from));
-        Ok(EndpointConfig {
-            socket,
-            peer,
-            peer_host: HostId(peer_host),
-            flow_hash: conversation_hash(socket, peer),
-            settings: Settings { mtu, ip: tcp.ip.0, ..self.settings[usize::from(host)].clone() },
-            small_queue: small_queue_limit(tcp.tsq),
-            options: socket_options(&tcp.socket, side),
-            control,
-            wants_pacing: row.wants_pacing,
-            needs_ecn: row.needs_ecn,
-            sndbuf_factor: row.sndbuf_factor,
-        })
-    }
-
-    fn add_ping(&mut self, ping: &PingTraffic, path: &str) -> Result<(), BuildError> {
-        self.first_hop(ping.from, ping.to, path)?;
-        self.first_hop(ping.to, ping.from, path)?;
-        let mtu = self.path_mtu(ping.from, ping.to).min(self.path_mtu(ping.to, ping.from));
-        if ping.size > mtu - IPV4_HEADER || ping.size < 8 {
-            let remedy = format!("write 8 to {}: an ICMP header, and no fragments", mtu - IPV4_HEADER);
-            return Err(BuildError::new(
-                format!("{path}.size"),
-                format!("{} bytes do not fit", ping.size),
-                remedy,
-            ));
-        }
-        let index = self.world.pings.len();
-        let name = self.world.stage.journal.record.names.give(&ping.name);
-        let socket = SocketId(2 * (self.world.flows.len() + index) as u32);
-        self.world.stage.journal.conversations.push(name);
-        self.world.stage.wake_at(SimTime::from_nanos(ping.start_ns), Event::Echo(index as u32));
-        self.world.pings.push(Ping {
-            name,
-            host: HostId(ping.from),
-            to: HostId(ping.to),
-            interval: Span::from_nanos(ping.interval_ns),
-            stop: SimTime::from_nanos(ping.stop_ns),
-            size: ping.size,
-            tos: tos(ping.dscp),
-            socket,
-            requests: Vec::new(),
-        });
+        let journal = &mut self.world.stage.journal;
+        let name = journal.record.names.give(numbered.traffic.name());
+        journal.sockets.extend(numbered.sockets().map(|_| name));
+        let application = numbered.traffic.build(&place, self)?;
+        self.world.conversations.push(Conversation { name, application: Some(application) });
         Ok(())
     }
 
-    fn add_udp(&mut self, udp: &UdpTraffic, path: &str) -> Result<(), BuildError> {
-        let device = self.first_hop(udp.from, udp.to, path)?;
-        let mtu = self.path_mtu(udp.from, udp.to);
-        let most = mtu - IPV4_HEADER - udp::HEADER;
-        if udp.size > most {
-            let problem = format!("{} bytes do not fit", udp.size);
-            return Err(BuildError::new(
-                format!("{path}.size"),
-                problem,
-                format!("write 1 to {most}: no fragments"),
-            ));
+    /// Has `timer` of an application expire at `at`.
+    pub(crate) fn set_timer(&mut self, conversation: ConversationId, at: SimTime, timer: TimerId) {
+        self.world.stage.wake_at(at, Event::Application(conversation, timer));
+    }
+
+    /// Adds the two stateless sockets of an echo.
+    pub(crate) fn add_echo_sockets(&mut self, place: &Place) {
+        for id in place.sockets() {
+            self.push_socket(id, place, Transport::Stateless);
         }
-        let index = self.world.udp.len();
-        let name = self.world.stage.journal.record.names.give(&udp.name);
-        let conversation = self.world.flows.len() + self.world.pings.len() + index;
-        self.world.stage.journal.conversations.push(name);
-        self.world.stage.wake_at(SimTime::from_nanos(udp.start_ns), Event::Datagram(index as u32));
-        let gap = u128::from(udp.size) * 8_000_000_000 / u128::from(udp.rate_bps);
-        self.world.udp.push(Udp {
-            name,
-            host: HostId(udp.from),
-            to: HostId(udp.to),
+    }
+
+    /// Adds a UDP socket that sends and its peer that only receives.
+    pub(crate) fn add_datagram_sockets(
+        &mut self,
+        place: &Place,
+        ends: [u16; 2],
+        options: DatagramOptions,
+    ) -> Result<(), BuildError> {
+        let device = self.first_hop(ends[0], ends[1], &place.path)?;
+        let [socket, peer] = place.sockets();
+        let sender = UdpSocket {
+            socket,
+            host: HostId(ends[0]),
+            peer_host: HostId(ends[1]),
             device,
-            socket: SocketId(2 * conversation as u32),
-            tos: tos(udp.dscp),
-            gap: Span::from_nanos(u64::try_from(gap).unwrap_or(u64::MAX).max(1)),
-            stop: SimTime::from_nanos(udp.stop_ns),
-            size: udp.size,
-            send_buffer: udp.sndbuf.map_or(udp::SEND_BUFFER, |asked| 2 * asked),
+            tos: tos(options.dscp),
+            send_buffer: options.sndbuf.map_or(SEND_BUFFER, |asked| 2 * asked),
             unsent: 0,
             blocked: false,
-            sent: 0,
-            interval: Default::default(),
-        });
+        };
+        self.push_socket(socket, place, Transport::Udp(Box::new(sender)));
+        self.push_socket(peer, place, Transport::Stateless);
         Ok(())
     }
 
-    fn first_hop(&self, from: u16, to: u16, path: &str) -> Result<DeviceId, BuildError> {
+    fn push_socket(&mut self, id: SocketId, place: &Place, transport: Transport) {
+        self.world.sockets.push(id, Socket { conversation: place.conversation, transport });
+    }
+
+    /// Refuses hosts that do not reach each other.
+    pub(crate) fn check_path(&self, [from, to]: [u16; 2], path: &str) -> Result<(), BuildError> {
+        self.first_hop(from, to, path)?;
+        self.first_hop(to, from, path).map(drop)
+    }
+
+    pub(crate) fn host_name(&self, host: u16) -> &str {
+        &self.scenario.hosts[usize::from(host)].name
+    }
+
+    /// Time passes on the way from one host to the other and back.
+    pub(crate) fn round_trip_takes_time(&self, [from, to]: [u16; 2]) -> bool {
+        self.way(from, to).chain(self.way(to, from)).any(|device| device.takes_time())
+    }
+
+    pub(crate) fn first_hop(&self, from: u16, to: u16, path: &str) -> Result<DeviceId, BuildError> {
         let hosts = &self.scenario.hosts;
         let names = || (&hosts[usize::from(from)].name, &hosts[usize::from(to)].name);
         let first = self.world.routes.next(HostId(from), HostId(to)).ok_or_else(|| {
@@ -309,25 +236,9 @@ impl<'a> Builder<'a> {
     }
 
     /// The longest packet that fits all links on the way: what path MTU discovery finds.
-    fn path_mtu(&self, from: u16, to: u16) -> u32 {
+    pub(crate) fn path_mtu(&self, from: u16, to: u16) -> u32 {
         let mtus = self.way(from, to).map(|device| self.links[device.id.index() / 2].mtu);
         mtus.min().expect("a way has a link")
-    }
-
-    /// On a round trip that takes no time a flow without an end sends for ever at one instant.
-    fn refuse_timeless(&self, tcp: &TcpTraffic, path: &str) -> Result<(), BuildError> {
-        let endless = tcp.bytes.is_none() && tcp.socket.max_pacing_rate_bps.is_none();
-        let mut round_trip = self.way(tcp.from, tcp.to).chain(self.way(tcp.to, tcp.from));
-        if !endless || round_trip.any(|device| device.takes_time()) {
-            return Ok(());
-        }
-        let [from, to] = [tcp.from, tcp.to].map(|host| &self.scenario.hosts[usize::from(host)].name);
-        let problem = format!("no time passes on the way from `{from}` to `{to}` and back");
-        Err(BuildError::new(
-            path,
-            problem,
-            "give a link on it a `rate` or a `delay`, or the flow its `bytes`",
-        ))
     }
 
     /// The devices on the way.
@@ -351,24 +262,12 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Which end of a connection.
-#[derive(Clone, Copy)]
-enum Side {
-    Sender,
-    Receiver,
-}
-
-/// The type-of-service octet of a code point.
-fn tos(dscp: u8) -> u8 {
-    dscp << 2
-}
-
 fn journal(scenario: &Scenario) -> Journal {
     let wifi = (!scenario.cells.is_empty()).then(Wifi::default);
     let mut record = Record { wifi, ..Record::default() };
     let hosts = scenario.hosts.iter().map(|host| record.names.give(&host.name)).collect();
     let packet_rows = scenario.record.events;
-    Journal { record, packet_rows, hosts, devices: Vec::new(), conversations: Vec::new() }
+    Journal { record, packet_rows, hosts, devices: Vec::new(), sockets: Vec::new() }
 }
 
 fn device_name(scenario: &Scenario, link: &Link, end: usize) -> String {
@@ -380,47 +279,6 @@ fn device_name(scenario: &Scenario, link: &Link, end: usize) -> String {
 fn segmentation(scenario: &Scenario, link: &Link) -> Segmentation {
     let on = |end: &u16| scenario.hosts[usize::from(*end)].offloads == Offloads::On;
     if link.ends.iter().all(on) { Segmentation::None } else { Segmentation::BelowQdisc }
-}
-
-/// What the flow sets, and what the stack's version of the control has not.
-fn control_parameters(row: &tailback_cc::Row, tcp: &TcpTraffic, settings: &Settings) -> Parameters {
-    let mut parameters = Parameters::new(tcp.cc.options.clone());
-    settings.stack.adapt(row, &mut parameters);
-    parameters
-}
-
-fn find_control(name: &str, path: &str) -> Result<&'static tailback_cc::Row, BuildError> {
-    tailback_cc::registry::find(name).ok_or_else(|| {
-        let known = tailback_cc::registry::ROWS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
-        let problem = format!("no congestion control `{name}`");
-        BuildError::new(format!("{path}.cc.name"), problem, format!("write one of: {known}"))
-    })
-}
-
-/// Each end has its own; the other's are those of a plain socket.
-fn socket_options(asked: &crate::scenario::SocketOptions, side: Side) -> SocketOptions {
-    match side {
-        Side::Sender => SocketOptions {
-            max_pacing_rate: asked.max_pacing_rate_bps.map(Rate::from_bits_per_sec),
-            sndbuf: asked.sndbuf,
-            notsent_lowat: asked.notsent_lowat,
-            mss: asked.mss,
-            ..SocketOptions::default()
-        },
-        Side::Receiver => {
-            SocketOptions { rcvbuf: asked.rcvbuf, rcvlowat: asked.rcvlowat, ..SocketOptions::default() }
-        }
-    }
-}
-
-fn small_queue_limit(tsq: SmallQueue) -> SmallQueueLimit {
-    match tsq {
-        SmallQueue::Time { shift } => SmallQueueLimit::Shift(shift),
-        SmallQueue::Check { shift } => SmallQueueLimit::Check(shift),
-        SmallQueue::Off => SmallQueueLimit::Off,
-        SmallQueue::Bytes { bytes } => SmallQueueLimit::Bytes(bytes),
-        SmallQueue::Packets { packets } => SmallQueueLimit::Packets(packets),
-    }
 }
 
 /// A value that an algorithm does not take, with the path of that value.

@@ -16,7 +16,7 @@ use tailback_record::{Passage, Pcapng};
 use tailback_units::SimTime;
 
 use crate::DeviceId;
-use crate::scenario::{Scenario, SysctlValue, Traffic};
+use crate::scenario::{Scenario, SysctlValue};
 
 /// Bytes kept of a packet: the longest headers.
 const SNAP_LENGTH: u32 = 128;
@@ -157,13 +157,13 @@ impl Captures {
 
 /// Host and window scale of each socket, in the order of their numbers.
 fn sockets(scenario: &Scenario) -> Vec<(HostId, u8)> {
-    let of_host = |host: u16| (HostId(host), window_scale(scenario, host));
-    scenario.conversations().flat_map(Traffic::ends).map(of_host).collect()
+    let of_host = |(_, host)| (host, window_scale(scenario, host));
+    scenario.conversations().flat_map(|conversation| conversation.sockets()).map(of_host).collect()
 }
 
 /// The shift with which the largest receive buffer fits into 16 bits.
-fn window_scale(scenario: &Scenario, host: u16) -> u8 {
-    let sysctl = scenario.hosts[usize::from(host)].sysctl.get("net.ipv4.tcp_rmem");
+fn window_scale(scenario: &Scenario, host: HostId) -> u8 {
+    let sysctl = scenario.hosts[usize::from(host.0)].sysctl.get("net.ipv4.tcp_rmem");
     let mut space = match sysctl {
         Some(SysctlValue::Triple([_, _, largest])) => *largest,
         _ => LARGEST_BUFFER,
@@ -342,9 +342,9 @@ mod tests {
     #[test]
     fn windows_are_shifted_as_far_as_the_buffer_needs() {
         let mut scenario = example::chain("");
-        assert_eq!(window_scale(&scenario, 0), 7);
+        assert_eq!(window_scale(&scenario, HostId(0)), 7);
         let small = SysctlValue::Triple([4096, 8192, 65535]);
         scenario.hosts[0].sysctl.insert("net.ipv4.tcp_rmem".into(), small);
-        assert_eq!(window_scale(&scenario, 0), 0);
+        assert_eq!(window_scale(&scenario, HostId(0)), 0);
     }
 }

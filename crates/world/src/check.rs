@@ -2,9 +2,7 @@
 //! not zero, times in order.
 
 use crate::BuildError;
-use crate::scenario::{
-    Change, Link, PingTraffic, Scenario, SmallQueue, SocketOptions, TcpTraffic, Trace, Traffic, UdpTraffic,
-};
+use crate::scenario::{Change, Link, Scenario, SmallQueue, SocketOptions, Trace, Traffic};
 
 /// Shortest MTU of IPv4. [rfc791 §3.2]
 const LEAST_MTU: u32 = 68;
@@ -12,7 +10,7 @@ const LEAST_MTU: u32 = 68;
 const LEAST_MSS: u32 = 88;
 const MOST_MSS: u32 = 32_767;
 /// Largest size of a socket option, in bytes.
-const MOST_OPTION: u64 = 1 << 30;
+pub(crate) const MOST_OPTION: u64 = 1 << 30;
 /// Longest IPv4 packet.
 const MOST_MTU: u32 = 65_535;
 /// Values of DSCP. [rfc2474 §3]
@@ -125,21 +123,17 @@ fn check_qdiscs(scenario: &Scenario) -> Checked {
 }
 
 fn check_traffic(traffic: &Traffic, scenario: &Scenario, path: &str) -> Checked {
-    two_hosts(traffic.ends(), scenario, path)?;
-    let code_point = traffic.dscp() < CODE_POINTS;
+    let kind = traffic.kind();
+    two_hosts(kind.ends(), scenario, path)?;
+    let code_point = kind.dscp() < CODE_POINTS;
     ensure(code_point, &format!("{path}.dscp"), "not a code point", "write 0 to 63")?;
-    match traffic {
-        Traffic::Tcp(tcp) => check_tcp(tcp, path),
-        Traffic::Ping(ping) => check_ping(ping, path),
-        Traffic::Udp(udp) => check_udp(udp, path),
-    }
+    kind.check(path)
 }
 
-fn check_tcp(tcp: &TcpTraffic, path: &str) -> Checked {
-    let in_order = tcp.stop_ns.is_none_or(|stop| tcp.start_ns < stop);
-    ensure(in_order, &format!("{path}.stop_ns"), "not after start_ns", "write a later instant")?;
-    check_socket(&tcp.socket, &format!("{path}.socket"))?;
-    match tcp.tsq {
+/// What is asked of the sockets of a TCP connection.
+pub(crate) fn check_connection(tsq: SmallQueue, socket: &SocketOptions, path: &str) -> Checked {
+    check_socket(socket, &format!("{path}.socket"))?;
+    match tsq {
         SmallQueue::Time { shift } | SmallQueue::Check { shift } => {
             ensure(shift < 32, &format!("{path}.tsq.shift"), &format!("{shift} bits"), "write 0 to 31")
         }
@@ -166,25 +160,6 @@ fn check_socket(socket: &SocketOptions, path: &str) -> Checked {
     ensure(segment, &format!("{path}.mss"), "not a segment size", &remedy)
 }
 
-fn check_udp(udp: &UdpTraffic, path: &str) -> Checked {
-    positive(udp.rate_bps, &format!("{path}.rate_bps"))?;
-    positive(u64::from(udp.size), &format!("{path}.size"))?;
-    let fits = udp.sndbuf.is_none_or(|bytes| (1..=MOST_OPTION).contains(&bytes));
-    ensure(fits, &format!("{path}.sndbuf"), "not a size of a socket", "write 1 to 1 GiB")?;
-    let in_order = udp.start_ns < udp.stop_ns;
-    ensure(in_order, &format!("{path}.stop_ns"), "not after start_ns", "write a later instant")
-}
-
-fn check_ping(ping: &PingTraffic, path: &str) -> Checked {
-    positive(ping.interval_ns, &format!("{path}.interval_ns"))?;
-    ensure(
-        ping.start_ns < ping.stop_ns,
-        &format!("{path}.stop_ns"),
-        "not after start_ns",
-        "write a later instant",
-    )
-}
-
 fn two_hosts(ends: [u16; 2], scenario: &Scenario, path: &str) -> Checked {
     for end in ends {
         let known = usize::from(end) < scenario.hosts.len();
@@ -193,10 +168,10 @@ fn two_hosts(ends: [u16; 2], scenario: &Scenario, path: &str) -> Checked {
     ensure(ends[0] != ends[1], path, "the same host twice", "write two different hosts")
 }
 
-fn positive(value: u64, path: &str) -> Checked {
+pub(crate) fn positive(value: u64, path: &str) -> Checked {
     ensure(value > 0, path, "it is 0", "write a number above 0")
 }
 
-fn ensure(holds: bool, path: &str, problem: &str, remedy: &str) -> Checked {
+pub(crate) fn ensure(holds: bool, path: &str, problem: &str, remedy: &str) -> Checked {
     if holds { Ok(()) } else { Err(BuildError::new(path, problem, remedy)) }
 }

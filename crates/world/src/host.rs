@@ -1,11 +1,10 @@
 //! What a host does with packets: forwards them, hands them to sockets, answers echo requests.
 
-use tailback_packet::{DropReason, HostId, Packet, Payload, SocketId};
+use tailback_packet::{DropReason, HostId, Packet, Payload};
 
 use crate::scenario::TcpInfoRows;
-use crate::socket::is_sender;
 use crate::world::World;
-use crate::{DeviceId, Event};
+use crate::{DeviceId, conversation_hash};
 
 impl World {
     /// What `device` sent reaches the other end.
@@ -34,13 +33,9 @@ impl World {
             Payload::Damaged => {}
             Payload::Tcp(_) => self.receive_segment(packet),
             Payload::EchoRequest { seq } => self.answer_request(*packet, seq),
-            Payload::EchoReply { seq } => {
-                let ping = self.ping_of(packet.to);
-                self.pings[ping].answered(seq, self.stage.now);
-            }
-            Payload::Datagram { sent, .. } => {
-                let udp = self.udp_of(packet.to);
-                self.udp[udp].arrived(sent, self.stage.now);
+            Payload::EchoReply { .. } | Payload::Datagram { .. } => {
+                let conversation = self.sockets.conversation(packet.to);
+                self.call(conversation, |application, calls| application.datagram(&packet, calls));
             }
         }
     }
@@ -52,42 +47,6 @@ impl World {
         self.stage.journal.packet_discarded(self.stage.now, host, &packet, DropReason::Corrupted);
     }
 
-    /// The next echo request of `ping` leaves.
-    pub(crate) fn send_request(&mut self, ping: u32) {
-        let now = self.stage.now;
-        let asking = &mut self.pings[ping as usize];
-        let (host, request, next) = (asking.host, asking.request(now), asking.next(now));
-        if let Some(next) = next {
-            self.stage.wake_at(next, Event::Echo(ping));
-        }
-        self.originate(host, Box::new(request));
-    }
-
-    /// A datagram is due. [linux-6.12 udp.c udp_sendmsg]
-    pub(crate) fn send_datagram(&mut self, udp: u32) {
-        let now = self.stage.now;
-        let sender = &mut self.udp[udp as usize];
-        if now >= sender.stop {
-            return;
-        }
-        let device = sender.device.index();
-        if sender.is_full() {
-            // What has left by now is seen to first: completions are not events by themselves.
-            self.devices[device].see_to_earlier_completions(&mut self.stage);
-            self.return_credits();
-        }
-        let sender = &mut self.udp[udp as usize];
-        if sender.is_full() {
-            sender.blocked = true;
-            return self.devices[device].add_waiting_socket(&mut self.stage);
-        }
-        let (host, datagram, next) = (sender.host, sender.datagram(now), now + sender.gap);
-        if next < sender.stop {
-            self.stage.wake_at(next, Event::Datagram(udp));
-        }
-        self.originate(host, Box::new(datagram));
-    }
-
     fn forward(&mut self, host: HostId, packet: Box<Packet>) {
         let device = self.towards(host, packet.destination);
         self.devices[device.index()].transmit(packet, &mut self.stage);
@@ -96,38 +55,30 @@ impl World {
     fn receive_segment(&mut self, packet: Box<Packet>) {
         let (to, ecn, truesize, now) = (packet.to, packet.ecn, packet.truesize, self.stage.now);
         let Payload::Tcp(segment) = self.stage.out_of_box(packet) else { return };
-        self.settle_credits(to);
-        let socket = &mut self.sockets[to.0 as usize];
+        self.return_credits_to(to);
+        let socket = self.sockets.tcp(to);
         socket.endpoint.take(segment, ecn, truesize, now, &mut socket.draws);
         self.drain(to);
-        if self.tcp_info_rows == TcpInfoRows::Ack && is_sender(to) {
-            self.note_tcp_info(to);
+        if self.tcp_info_rows == TcpInfoRows::Ack && self.sockets.tcp(to).sends {
+            self.record_tcp_info(to);
         }
     }
 
+    /// [linux-6.12 icmp.c icmp_echo]
     fn answer_request(&mut self, request: Packet, seq: u32) {
-        let (host, ping) = (request.destination, self.ping_of(request.from));
-        let reply = self.pings[ping].reply(request, seq);
-        self.originate(host, Box::new(reply));
+        let (from, to) = (request.to, request.from);
+        let (source, destination) = (request.destination, request.source);
+        let (flow_hash, payload) = (conversation_hash(from, to), Payload::EchoReply { seq });
+        self.originate(Box::new(Packet { from, to, source, destination, flow_hash, payload, ..request }));
     }
 
-    /// The UDP flow that has the end `socket`; they come after the pings.
-    pub(crate) fn udp_of(&self, socket: SocketId) -> usize {
-        socket.0 as usize / 2 - self.flows.len() - self.pings.len()
-    }
-
-    /// A packet of no TCP socket leaves `host`.
-    fn originate(&mut self, host: HostId, packet: Box<Packet>) {
+    /// A packet of no TCP socket leaves its host.
+    pub(crate) fn originate(&mut self, packet: Box<Packet>) {
         self.stage.ledger.created += 1;
-        self.forward(host, packet);
+        self.forward(packet.source, packet);
     }
 
     fn towards(&self, host: HostId, destination: HostId) -> DeviceId {
         self.routes.next(host, destination).expect("every conversation has a path: the world was built so")
-    }
-
-    /// The ping that has the end `socket`; pings come after the flows.
-    fn ping_of(&self, socket: SocketId) -> usize {
-        socket.0 as usize / 2 - self.flows.len()
     }
 }

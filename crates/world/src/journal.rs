@@ -16,14 +16,14 @@ pub(crate) struct Journal {
     pub(crate) packet_rows: bool,
     pub(crate) hosts: Vec<Name>,
     pub(crate) devices: Vec<Name>,
-    /// By half the socket's number: both ends of a conversation have one name.
-    pub(crate) conversations: Vec<Name>,
+    /// The name of the conversation that each socket belongs to.
+    pub(crate) sockets: Vec<Name>,
 }
 
 impl Journal {
     /// The name of the conversation `socket` belongs to.
     pub(crate) fn conversation(&self, socket: SocketId) -> Name {
-        self.conversations[socket.0 as usize / 2]
+        self.sockets[socket.0 as usize]
     }
 
     pub(crate) fn packet_dropped(

@@ -34,6 +34,7 @@ mod socket;
 mod stacks;
 mod stage;
 mod standing;
+mod syscalls;
 mod sysctl;
 mod timers;
 mod transport;

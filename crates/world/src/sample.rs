@@ -2,80 +2,50 @@
 
 use tailback_packet::SocketId;
 use tailback_qdisc::visit;
-use tailback_record::{FlowsRow, PingRow, QdiscRow, TcpInfoRow, UdpRow};
+use tailback_record::{QdiscRow, TcpInfoRow};
 use tailback_units::{Bytes, Rate, Segs, Span};
 
 use crate::Event;
-use crate::app::Phase;
+use crate::app::ConversationId;
 use crate::journal::ca_state_name;
-use crate::socket::{flow_of, sender_of};
 use crate::world::World;
 
 impl World {
-    /// The end of an interval: one row for each open sending socket, each discipline, each flow that was read.
+    /// The end of an interval: what each application measures, and one row for each discipline.
     pub(crate) fn sample(&mut self) {
-        self.note_all();
+        self.record_interval();
         self.stage.wake_at(self.stage.now + self.interval, Event::Sample);
     }
 
-    /// The end of the run: the rest of the last interval, and what became of the echo requests.
+    /// The end of the run: the rest of the last interval, and what applications tell of the whole.
     pub(crate) fn sample_last(&mut self) {
-        self.note_all();
-        for ping in &self.pings {
-            for (seq, &(t, rtt_ms)) in (0..).zip(&ping.requests) {
-                self.stage.journal.record.ping.push(PingRow { t, ping: ping.name, seq, rtt_ms });
-            }
+        self.record_interval();
+        for conversation in self.all_conversations() {
+            self.call(conversation, |application, calls| application.ended(calls));
         }
     }
 
     /// `TCP_INFO` of one socket now.
-    pub(crate) fn note_tcp_info(&mut self, socket: SocketId) {
-        self.settle_credits(socket);
+    pub(crate) fn record_tcp_info(&mut self, socket: SocketId) {
+        self.return_credits_to(socket);
         let row = self.tcp_info_row(socket);
         self.stage.journal.record.tcp_info.push(row);
     }
 
-    fn note_all(&mut self) {
-        for flow in 0..self.flows.len() {
-            self.note_flow(flow);
-        }
-        for index in 0..self.udp.len() {
-            self.note_udp(index);
+    fn record_interval(&mut self) {
+        for conversation in self.all_conversations() {
+            self.call(conversation, |application, calls| application.sample(calls));
         }
         for device in 0..self.devices.len() {
-            self.note_disciplines(device);
+            self.record_disciplines(device);
         }
     }
 
-    fn note_udp(&mut self, index: usize) {
-        let udp = &mut self.udp[index];
-        let counts = std::mem::take(&mut udp.interval);
-        let (t, flow, bytes) = (self.stage.now, udp.name, Bytes(counts.received * u64::from(udp.size)));
-        let record = &mut self.stage.journal.record;
-        if bytes > Bytes::ZERO {
-            record.flows.push(FlowsRow { t, flow, bytes });
-        }
-        if counts.sent + counts.received > 0 {
-            let delay_ms = counts.mean_delay();
-            let longest_ms = delay_ms.map(|_| counts.longest);
-            let (sent, received) = (counts.sent, counts.received);
-            let rows = record.udp.get_or_insert_default();
-            rows.push(UdpRow { t, flow, sent, received, delay_ms, longest_ms });
-        }
+    fn all_conversations(&self) -> impl Iterator<Item = ConversationId> + use<> {
+        (0..self.conversations.len() as u32).map(ConversationId)
     }
 
-    fn note_flow(&mut self, index: usize) {
-        let flow = &mut self.flows[index];
-        let bytes = flow.read - std::mem::replace(&mut flow.recorded, flow.read);
-        if bytes > Bytes::ZERO {
-            self.stage.journal.record.flows.push(FlowsRow { t: self.stage.now, flow: flow.name, bytes });
-        }
-        if matches!(flow.bulk.phase, Phase::Sending | Phase::Closed) {
-            self.note_tcp_info(sender_of(index as u32));
-        }
-    }
-
-    fn note_disciplines(&mut self, device: usize) {
+    fn record_disciplines(&mut self, device: usize) {
         let (t, name) = (self.stage.now, self.stage.journal.devices[device]);
         let rows = &mut self.stage.journal.record.qdisc;
         let Some(root) = &self.devices[device].root else { return };
@@ -98,13 +68,14 @@ impl World {
         });
     }
 
-    fn tcp_info_row(&self, socket: SocketId) -> TcpInfoRow {
-        let endpoint = &self.sockets[socket.0 as usize].endpoint;
+    fn tcp_info_row(&mut self, socket: SocketId) -> TcpInfoRow {
+        let flow = self.stage.journal.conversation(socket);
+        let endpoint = &self.sockets.tcp(socket).endpoint;
         let info = endpoint.tcp_info(self.stage.now);
         let sampled = info.rtt > Span::ZERO;
         let mut row = TcpInfoRow {
             t: self.stage.now,
-            flow: self.flows[flow_of(socket) as usize].name,
+            flow,
             ca_state: ca_state_name(info.ca_state),
             snd_cwnd: info.snd_cwnd,
             snd_ssthresh: info.snd_ssthresh.unwrap_or(Segs::INFINITE),

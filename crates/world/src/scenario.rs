@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer};
 use tailback_packet::IpVersion;
 
 use crate::BuildError;
+pub use crate::app::{EchoProtocol, PingTraffic, TcpTraffic, Traffic, UdpTraffic};
 
 /// One run.
 #[derive(Clone, Debug, Deserialize)]
@@ -336,48 +337,6 @@ pub enum FitsSpec {
     All,
 }
 
-/// One flow.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Traffic {
-    /// Bulk data over TCP.
-    Tcp(TcpTraffic),
-    /// ICMP or UDP echo.
-    Ping(PingTraffic),
-    /// UDP datagrams at a rate.
-    Udp(UdpTraffic),
-}
-
-/// One TCP connection that carries bulk data.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TcpTraffic {
-    /// Its name in tables.
-    pub name: String,
-    /// Sending host.
-    pub from: u16,
-    /// Receiving host.
-    pub to: u16,
-    /// When it connects.
-    pub start_ns: u64,
-    /// When it closes.
-    pub stop_ns: Option<u64>,
-    /// How much it sends.
-    pub bytes: Option<u64>,
-    /// Congestion control of the sender.
-    pub cc: CongestionControl,
-    /// Limit of the sender's small queue.
-    pub tsq: SmallQueue,
-    /// What the two applications ask of their sockets.
-    pub socket: SocketOptions,
-    /// Code point of its packets, both ways; 0 unless given.
-    #[serde(default)]
-    pub dscp: u8,
-    /// Version of IP; 4 unless given.
-    #[serde(default)]
-    pub ip: InternetProtocol,
-}
-
 /// Version of IP, by its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(try_from = "u8")]
@@ -451,68 +410,6 @@ pub enum SmallQueue {
     },
 }
 
-/// Echo requests at a fixed interval.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PingTraffic {
-    /// Its name in tables.
-    pub name: String,
-    /// Host that asks.
-    pub from: u16,
-    /// Host that answers.
-    pub to: u16,
-    /// First request.
-    pub start_ns: u64,
-    /// No request at or after this.
-    pub stop_ns: u64,
-    /// From one request to the next.
-    pub interval_ns: u64,
-    /// Bytes of ICMP or UDP, header included.
-    pub size: u32,
-    /// Code point of requests and answers; 0 unless given.
-    #[serde(default)]
-    pub dscp: u8,
-    /// What carries it; ICMP unless given.
-    #[serde(default)]
-    pub protocol: EchoProtocol,
-}
-
-/// What carries an echo request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum EchoProtocol {
-    /// An echo request of ICMP: `ping`.
-    #[default]
-    Icmp,
-    /// A datagram that a server answers: `irtt`.
-    Udp,
-}
-
-/// Datagrams offered at a rate.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UdpTraffic {
-    /// Its name in tables.
-    pub name: String,
-    /// Sending host.
-    pub from: u16,
-    /// Receiving host.
-    pub to: u16,
-    /// The first datagram.
-    pub start_ns: u64,
-    /// No datagram at or after this.
-    pub stop_ns: u64,
-    /// Data offered, without headers.
-    pub rate_bps: u64,
-    /// Bytes of data in a datagram.
-    pub size: u32,
-    /// `SO_SNDBUF`, as asked.
-    pub sndbuf: Option<u64>,
-    /// Code point of its packets; 0 unless given.
-    #[serde(default)]
-    pub dscp: u8,
-}
-
 /// What is written down.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -540,16 +437,6 @@ pub enum TcpInfoRows {
 }
 
 impl Scenario {
-    /// The traffic in the order in which its sockets are numbered, two each: TCP, echoes, UDP.
-    pub fn conversations(&self) -> impl Iterator<Item = &Traffic> {
-        let kinds: [fn(&&Traffic) -> bool; 3] = [
-            |traffic| matches!(traffic, Traffic::Tcp(_)),
-            |traffic| matches!(traffic, Traffic::Ping(_)),
-            |traffic| matches!(traffic, Traffic::Udp(_)),
-        ];
-        kinds.into_iter().flat_map(|is_of_kind| self.traffic.iter().filter(is_of_kind))
-    }
-
     /// Reads a scenario; the error names the path of the key.
     pub fn from_json(json: &str) -> Result<Self, BuildError> {
         let reader = &mut serde_json::Deserializer::from_str(json);
@@ -586,35 +473,6 @@ impl Link {
     }
 }
 
-impl Traffic {
-    /// Its name in tables.
-    pub fn name(&self) -> &str {
-        match self {
-            Traffic::Tcp(tcp) => &tcp.name,
-            Traffic::Ping(ping) => &ping.name,
-            Traffic::Udp(udp) => &udp.name,
-        }
-    }
-
-    /// The host that begins and the host that answers.
-    pub fn ends(&self) -> [u16; 2] {
-        match self {
-            Traffic::Tcp(tcp) => [tcp.from, tcp.to],
-            Traffic::Ping(ping) => [ping.from, ping.to],
-            Traffic::Udp(udp) => [udp.from, udp.to],
-        }
-    }
-
-    /// Code point of its packets.
-    pub fn dscp(&self) -> u8 {
-        match self {
-            Traffic::Tcp(tcp) => tcp.dscp,
-            Traffic::Ping(ping) => ping.dscp,
-            Traffic::Udp(udp) => udp.dscp,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -623,7 +481,7 @@ mod tests {
     #[test]
     fn the_scenario_of_the_contract_is_read() {
         let scenario = Scenario::from_json(&example::contract()).unwrap();
-        assert_eq!(scenario.traffic[0].name(), "upload.1");
+        assert_eq!(scenario.traffic[0].kind().name(), "upload.1");
         assert_eq!(scenario.qdiscs[0].root.child.as_ref().unwrap().kind, "pfifo_fast");
         assert_eq!(scenario.hosts[0].sysctl["net.ipv4.tcp_pacing_ca_ratio"], SysctlValue::Number(120));
     }

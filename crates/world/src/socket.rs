@@ -1,16 +1,32 @@
-//! A TCP socket on its host, and the flow that two of them make.
+//! Sockets on their hosts: which conversation each belongs to, and what its host keeps for it.
+
+mod udp;
 
 use tailback_engine::{Alarm, Draws};
 use tailback_packet::{HostId, SocketId};
-use tailback_record::Name;
 use tailback_tcp::{Endpoint, Wakeup};
-use tailback_units::Bytes;
 
 use crate::DeviceId;
-use crate::app::Bulk;
+use crate::app::ConversationId;
 use crate::timers::Place;
 
-/// One socket and what its host keeps for it; it begins with a line of the cache.
+pub(crate) use udp::{SEND_BUFFER, UdpSocket};
+
+/// One end of a conversation.
+pub(crate) struct Socket {
+    pub(crate) conversation: ConversationId,
+    pub(crate) transport: Transport,
+}
+
+/// What its host keeps for a socket.
+pub(crate) enum Transport {
+    Tcp(Box<TcpSocket>),
+    Udp(Box<UdpSocket>),
+    /// Nothing: it only receives, or its packets are small and charged to nobody (echo requests).
+    Stateless,
+}
+
+/// A TCP socket; it begins with a line of the cache.
 #[repr(align(64))]
 pub(crate) struct TcpSocket {
     pub(crate) endpoint: Endpoint,
@@ -27,29 +43,52 @@ pub(crate) struct TcpSocket {
     pub(crate) awaits_credit: bool,
     /// Type-of-service octet of its packets.
     pub(crate) tos: u8,
+    /// It is the sending end: `tcp_info` of each ACK is of interest.
+    pub(crate) sends: bool,
 }
 
-/// A bulk transfer: the sending socket has number `2 · flow`, the receiving one the next.
-pub(crate) struct Flow {
-    pub(crate) name: Name,
-    pub(crate) bulk: Bulk,
-    /// Bytes that the receiving application has read.
-    pub(crate) read: Bytes,
-    /// Of these, the bytes in rows of the table.
-    pub(crate) recorded: Bytes,
+/// All sockets of a world, by number.
+#[derive(Default)]
+pub(crate) struct Sockets(Vec<Socket>);
+
+impl Sockets {
+    /// Adds the socket with the next number.
+    pub(crate) fn push(&mut self, number: SocketId, socket: Socket) {
+        assert_eq!(number.0 as usize, self.0.len(), "sockets are added in the order of their numbers");
+        self.0.push(socket);
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: SocketId) -> &mut Socket {
+        &mut self.0[id.0 as usize]
+    }
+
+    /// The conversation that `id` belongs to.
+    #[inline]
+    pub(crate) fn conversation(&self, id: SocketId) -> ConversationId {
+        self.0[id.0 as usize].conversation
+    }
+
+    /// A socket that is known to be one of TCP.
+    #[inline]
+    pub(crate) fn tcp(&mut self, id: SocketId) -> &mut TcpSocket {
+        match &mut self.0[id.0 as usize].transport {
+            Transport::Tcp(socket) => socket,
+            _ => not_of_kind(id, "TCP"),
+        }
+    }
+
+    /// A socket that is known to be one of UDP that sends.
+    #[inline]
+    pub(crate) fn udp(&mut self, id: SocketId) -> &mut UdpSocket {
+        match &mut self.0[id.0 as usize].transport {
+            Transport::Udp(socket) => socket,
+            _ => not_of_kind(id, "UDP"),
+        }
+    }
 }
 
-/// The sending socket of `flow`.
-pub(crate) fn sender_of(flow: u32) -> SocketId {
-    SocketId(2 * flow)
-}
-
-/// The flow of `socket`.
-pub(crate) fn flow_of(socket: SocketId) -> u32 {
-    socket.0 / 2
-}
-
-/// `socket` is the sending one of its flow.
-pub(crate) fn is_sender(socket: SocketId) -> bool {
-    socket.0.is_multiple_of(2)
+#[cold]
+fn not_of_kind(id: SocketId, kind: &str) -> ! {
+    panic!("socket {} is not a {kind} socket", id.0)
 }

@@ -6,36 +6,35 @@ use tailback_qdisc::Enqueued;
 use tailback_tcp::{Transmitted, Wakeup};
 
 use crate::Event;
-use crate::app::Phase;
-use crate::socket::{TcpSocket, flow_of, is_sender, sender_of};
+use crate::socket::{TcpSocket, Transport};
 use crate::world::World;
 
 impl World {
     /// Gives a socket, before it acts, the credits of all that left its host before now. [linux-6.12 tcp_wfree]
     #[inline]
-    pub(crate) fn settle_credits(&mut self, id: SocketId) {
-        let device = self.sockets[id.0 as usize].device;
+    pub(crate) fn return_credits_to(&mut self, id: SocketId) {
+        let device = self.sockets.tcp(id).device;
         self.devices[device.index()].see_to_earlier_completions(&mut self.stage);
         self.return_credits();
     }
 
     /// Takes from a socket what it wants to send, then sees to what else it wants.
     pub(crate) fn drain(&mut self, id: SocketId) {
-        let (index, now) = (id.0 as usize, self.stage.now);
-        let device = self.sockets[index].device.index();
-        let TcpSocket { host, tos, .. } = self.sockets[index];
-        while let Some(mut packet) = self.sockets[index].endpoint.next_packet(now) {
+        let now = self.stage.now;
+        let &mut TcpSocket { host, tos, device, .. } = self.sockets.tcp(id);
+        let device = device.index();
+        while let Some(mut packet) = self.sockets.tcp(id).endpoint.next_packet(now) {
             (packet.source, packet.tos) = (host, tos);
             self.count_made(&packet);
             let packet = self.stage.in_box(packet);
             let outcome = self.devices[device].transmit(packet, &mut self.stage);
             self.return_credits();
-            self.sockets[index].endpoint.handed_over(transmitted(outcome), now);
+            self.sockets.tcp(id).endpoint.handed_over(transmitted(outcome), now);
         }
-        self.see_to_application(id);
-        self.see_to_notes(id);
-        self.see_to_small_queue(id);
-        self.see_to_alarm(id);
+        self.wake_application(id);
+        self.record_notes(id);
+        self.ask_for_credit(id);
+        self.set_alarm(id);
     }
 
     /// Gives sockets back what left their host; those that waited for it are queued. [linux-6.12 tcp_wfree]
@@ -49,19 +48,21 @@ impl World {
     fn return_all_credits(&mut self) {
         self.charge_for_segments();
         for (id, truesize) in self.stage.credits.drain(..) {
-            let Some(socket) = self.sockets.get_mut(id.0 as usize) else {
-                let first = self.sockets.len() / 2 + self.pings.len();
-                let udp = &mut self.udp[id.0 as usize / 2 - first];
-                if udp.credit(truesize) {
-                    self.devices[udp.device.index()].awaiting_credit -= 1;
-                    self.runnable.push_back(id);
+            match &mut self.sockets.get_mut(id).transport {
+                Transport::Tcp(socket) => {
+                    if socket.endpoint.credit(truesize) {
+                        let waited = std::mem::take(&mut socket.awaits_credit);
+                        self.devices[socket.device.index()].awaiting_credit -= u32::from(waited);
+                        self.small_queues.push(id);
+                    }
                 }
-                continue;
-            };
-            if socket.endpoint.credit(truesize) {
-                self.devices[socket.device.index()].awaiting_credit -= u32::from(socket.awaits_credit);
-                socket.awaits_credit = false;
-                self.small_queues.push(id);
+                Transport::Udp(socket) => {
+                    if socket.credit(truesize) {
+                        self.devices[socket.device.index()].awaiting_credit -= 1;
+                        self.runnable.push_back(id);
+                    }
+                }
+                Transport::Stateless => debug_assert!(false, "nothing is charged to socket {}", id.0),
             }
         }
     }
@@ -69,14 +70,14 @@ impl World {
     /// Must precede the credits of the segments.
     fn charge_for_segments(&mut self) {
         for (id, extra) in self.stage.segmented.drain(..) {
-            self.sockets[id.0 as usize].endpoint.segmented(extra);
+            self.sockets.tcp(id).endpoint.segmented(extra);
         }
     }
 
     /// The alarm of a socket went off; its deadline may have moved since it was set.
     pub(crate) fn timer_fired(&mut self, id: SocketId) {
         let now = self.stage.now;
-        let socket = &mut self.sockets[id.0 as usize];
+        let socket = self.sockets.tcp(id);
         match socket.alarm.fired(now, socket.endpoint.deadline()) {
             Fired::Due => self.timers.ran_out(id, socket.timer),
             Fired::Early(at) => self.stage.wake_at(at, Event::Timer(id)),
@@ -88,8 +89,8 @@ impl World {
     pub(crate) fn expire_timers(&mut self) {
         let due = self.timers.take_due();
         for &(_, id) in &due {
-            self.settle_credits(id);
-            let socket = &mut self.sockets[id.0 as usize];
+            self.return_credits_to(id);
+            let socket = self.sockets.tcp(id);
             socket.endpoint.expire(self.stage.now, &mut socket.draws);
             self.drain(id);
         }
@@ -98,61 +99,44 @@ impl World {
 
     /// The application of a socket runs: reads, writes, or learns that all is done.
     pub(crate) fn run_application(&mut self, id: SocketId) {
-        if id.0 as usize >= self.sockets.len() {
-            return self.send_datagram(self.udp_of(id) as u32);
-        }
-        self.settle_credits(id);
-        let woken = std::mem::take(&mut self.sockets[id.0 as usize].woken);
-        if woken.readable {
-            self.read(id);
-        }
-        if woken.writable && is_sender(id) {
-            self.write(id);
-        }
-        if woken.finished && is_sender(id) {
-            self.finish_flow(id);
-        }
-    }
-
-    /// Closes a sending socket.
-    pub(crate) fn close(&mut self, id: SocketId) {
-        self.settle_credits(id);
-        self.flows[flow_of(id) as usize].bulk.phase = Phase::Closed;
-        self.sockets[id.0 as usize].endpoint.close(self.stage.now);
-        self.drain(id);
-    }
-
-    fn read(&mut self, id: SocketId) {
-        let endpoint = &mut self.sockets[id.0 as usize].endpoint;
-        let bytes = endpoint.read(self.stage.now);
-        if endpoint.at_end() {
-            // Stands for the FIN of a reader that closes at the end, which carries the ACK.
-            endpoint.quick_ack();
-        }
-        self.flows[flow_of(id) as usize].read += bytes;
-        self.drain(id);
-    }
-
-    /// Blocking `send()`s, until one blocks.
-    fn write(&mut self, id: SocketId) {
-        let flow = flow_of(id) as usize;
-        while self.flows[flow].bulk.phase == Phase::Sending {
-            let Some(wanted) = self.flows[flow].bulk.wants() else { return self.close(id) };
-            let taken = self.sockets[id.0 as usize].endpoint.write(wanted, self.stage.now);
-            self.flows[flow].bulk.sent(taken);
-            self.drain(id);
-            if taken < wanted && self.sockets[id.0 as usize].endpoint.write_blocked() {
-                return;
+        let woken = self.take_woken(id);
+        self.call(self.sockets.conversation(id), |application, calls| {
+            if woken.readable {
+                application.readable(id, calls);
             }
-        }
+            if woken.writable {
+                application.writable(id, calls);
+            }
+            if woken.finished {
+                application.finished(id, calls);
+            }
+        });
     }
 
-    fn finish_flow(&mut self, id: SocketId) {
-        let flow = flow_of(id);
-        self.note_tcp_info(id);
-        self.flows[flow as usize].bulk.phase = Phase::Finished;
-        let host = self.sockets[id.0 as usize].host;
-        self.stage.journal.flow_row(self.stage.now, "flow_end", host, sender_of(flow), None);
+    /// What a socket has woken its application for.
+    fn take_woken(&mut self, id: SocketId) -> Wakeup {
+        if !matches!(self.sockets.get_mut(id).transport, Transport::Tcp(_)) {
+            return Wakeup { writable: true, ..Wakeup::default() };
+        }
+        self.return_credits_to(id);
+        std::mem::take(&mut self.sockets.tcp(id).woken)
+    }
+
+    /// A UDP socket has room for a datagram; if not, its application is woken when it has.
+    pub(crate) fn has_room(&mut self, id: SocketId) -> bool {
+        let socket = self.sockets.udp(id);
+        if socket.is_full() {
+            // What has left by now is credited first: completions are not events by themselves.
+            self.devices[socket.device.index()].see_to_earlier_completions(&mut self.stage);
+            self.return_credits();
+        }
+        let socket = self.sockets.udp(id);
+        if socket.is_full() {
+            socket.blocked = true;
+            self.devices[socket.device.index()].add_waiting_socket(&mut self.stage);
+            return false;
+        }
+        true
     }
 
     fn count_made(&mut self, packet: &Packet) {
@@ -164,8 +148,8 @@ impl World {
         }
     }
 
-    fn see_to_application(&mut self, id: SocketId) {
-        let socket = &mut self.sockets[id.0 as usize];
+    fn wake_application(&mut self, id: SocketId) {
+        let socket = self.sockets.tcp(id);
         let wakeup = socket.endpoint.wakeup();
         if wakeup == Wakeup::default() {
             return;
@@ -178,24 +162,24 @@ impl World {
         socket.woken.finished |= wakeup.finished;
     }
 
-    fn see_to_notes(&mut self, id: SocketId) {
-        let socket = &mut self.sockets[id.0 as usize];
+    fn record_notes(&mut self, id: SocketId) {
+        let socket = self.sockets.tcp(id);
         for note in socket.endpoint.notes() {
             self.stage.journal.socket_noted(self.stage.now, socket.host, id, note);
         }
     }
 
     /// A completion is an event from now on, until the socket has its credit.
-    fn see_to_small_queue(&mut self, id: SocketId) {
-        let socket = &mut self.sockets[id.0 as usize];
+    fn ask_for_credit(&mut self, id: SocketId) {
+        let socket = self.sockets.tcp(id);
         if socket.endpoint.awaits_credit() && !socket.awaits_credit {
             socket.awaits_credit = true;
             self.devices[socket.device.index()].add_waiting_socket(&mut self.stage);
         }
     }
 
-    fn see_to_alarm(&mut self, id: SocketId) {
-        let socket = &mut self.sockets[id.0 as usize];
+    fn set_alarm(&mut self, id: SocketId) {
+        let socket = self.sockets.tcp(id);
         let deadline = socket.endpoint.deadline();
         self.timers.arm(&mut socket.timer, deadline);
         if let Some(at) = socket.alarm.set(deadline) {

@@ -15,13 +15,14 @@ use std::collections::VecDeque;
 use tailback_packet::{Packet, SocketId};
 use tailback_units::{Bytes, SimTime, Span};
 
-use crate::app::{Phase, Ping, Udp};
+use crate::app::{ConversationId, TimerId};
 use crate::device::Device;
 use crate::route::Routes;
 use crate::scenario::TcpInfoRows;
 use crate::schedule::Change;
-use crate::socket::{Flow, TcpSocket, sender_of};
+use crate::socket::Sockets;
 use crate::stage::Stage;
+use crate::syscalls::Conversation;
 use crate::timers::Timers;
 use crate::{Cost, DeviceId, Ledger, RunError};
 
@@ -42,14 +43,8 @@ pub(crate) enum Event {
     Change(u32),
     /// The alarm of a socket.
     Timer(SocketId),
-    /// A flow connects.
-    Start(u32),
-    /// A flow closes.
-    Stop(u32),
-    /// A ping sends a request.
-    Echo(u32),
-    /// A datagram is due.
-    Datagram(u32),
+    /// A timer of an application expires.
+    Application(ConversationId, TimerId),
     /// The sampled tables get their rows.
     Sample,
     /// A hundredth of the run is over.
@@ -113,11 +108,8 @@ pub struct World {
     pub(crate) devices: Vec<Device>,
     /// What changes in the run; `Event::Change` says which.
     pub(crate) schedule: Vec<Change>,
-    /// Two for each flow, the sending one first; pings have the numbers after them, UDP those after pings.
-    pub(crate) sockets: Vec<TcpSocket>,
-    pub(crate) flows: Vec<Flow>,
-    pub(crate) pings: Vec<Ping>,
-    pub(crate) udp: Vec<Udp>,
+    pub(crate) sockets: Sockets,
+    pub(crate) conversations: Vec<Conversation>,
     pub(crate) stage: Stage,
     /// Sockets whose small queue drained.
     pub(crate) small_queues: Vec<SocketId>,
@@ -187,8 +179,10 @@ impl World {
         let Stage { journal, captures, ledger, .. } = &self.stage;
         let inside = ledger.created.saturating_sub(ledger.delivered + ledger.dropped);
         let packets = inside * size_of::<Packet>() as u64;
-        let requests: usize = self.pings.iter().map(Ping::held).sum();
-        Bytes((journal.record.held() + captures.held() + requests) as u64 + packets)
+        let applications =
+            self.conversations.iter().filter_map(|conversation| conversation.application.as_ref());
+        let applications: usize = applications.map(|application| application.held()).sum();
+        Bytes((journal.record.held() + captures.held() + applications) as u64 + packets)
     }
 
     #[inline]
@@ -204,10 +198,7 @@ impl World {
             Event::Air(channel) => self.on_air(channel),
             Event::Change(change) => self.change_link(change),
             Event::Timer(socket) => return self.timer_event(socket),
-            Event::Start(flow) => self.start_flow(flow),
-            Event::Stop(flow) => self.stop_flow(flow),
-            Event::Echo(ping) => self.send_request(ping),
-            Event::Datagram(udp) => self.send_datagram(udp),
+            Event::Application(conversation, timer) => self.application_timer(conversation, timer),
             Event::Sample => self.sample(),
             Event::Progress => {}
         }
@@ -266,7 +257,7 @@ impl World {
     fn run_small_queues(&mut self) {
         let mut queued = std::mem::take(&mut self.small_queues);
         while let Some(socket) = queued.pop() {
-            self.sockets[socket.0 as usize].endpoint.small_queue_ran(self.stage.now);
+            self.sockets.tcp(socket).endpoint.small_queue_ran(self.stage.now);
             self.drain(socket);
         }
         if self.small_queues.is_empty() {
@@ -275,18 +266,11 @@ impl World {
         }
     }
 
-    fn start_flow(&mut self, flow: u32) {
-        let socket = sender_of(flow);
-        let host = self.sockets[socket.0 as usize].host;
-        self.flows[flow as usize].bulk.phase = Phase::Sending;
-        self.stage.journal.flow_row(self.stage.now, "flow_start", host, socket, None);
-        self.drain(socket);
-    }
-
-    fn stop_flow(&mut self, flow: u32) {
-        if self.flows[flow as usize].bulk.phase == Phase::Sending {
-            self.close(sender_of(flow));
-        }
+    fn application_timer(&mut self, conversation: ConversationId, timer: TimerId) {
+        self.call(conversation, |application, calls| match timer {
+            TimerId::START => application.started(calls),
+            timer => application.timer(timer, calls),
+        });
     }
 
     fn finish(mut self) -> Outcome {

@@ -1,47 +1,165 @@
 //! Echo: a request each interval, answered at once by the destination: by its stack (ICMP) or by a server (UDP). [rfc792]
 
+use serde::Deserialize;
 use tailback_packet::{Ecn, HostId, IPV4_HEADER, Packet, Payload, SocketId};
-use tailback_record::Name;
+use tailback_record::PingRow;
 use tailback_units::{SimTime, Span};
 
-use crate::conversation_hash;
+use super::{Application, Kind, Place, TimerId, does_not_fit, tos};
+use crate::build::Builder;
+use crate::check::{ensure, positive};
+use crate::syscalls::Syscalls;
+use crate::{BuildError, conversation_hash};
 
 /// Kernel memory of a small packet: head and `sk_buff`. [linux-6.12 SKB_TRUESIZE]
 const TRUESIZE: u32 = 768;
+/// Bytes of an ICMP or UDP header.
+const HEADER: u32 = 8;
+/// The next request is due.
+const NEXT: TimerId = TimerId(1);
+
+/// Echo requests at a fixed interval.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PingTraffic {
+    /// Its name in tables.
+    pub name: String,
+    /// Host that asks.
+    pub from: u16,
+    /// Host that answers.
+    pub to: u16,
+    /// First request.
+    pub start_ns: u64,
+    /// No request at or after this.
+    pub stop_ns: u64,
+    /// From one request to the next.
+    pub interval_ns: u64,
+    /// Bytes of ICMP or UDP, header included.
+    pub size: u32,
+    /// Code point of requests and answers; 0 unless given.
+    #[serde(default)]
+    pub dscp: u8,
+    /// What carries it; ICMP unless given.
+    #[serde(default)]
+    pub protocol: EchoProtocol,
+}
+
+/// What carries an echo request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EchoProtocol {
+    /// An echo request of ICMP: `ping`.
+    #[default]
+    Icmp,
+    /// A datagram that a server answers: `irtt`.
+    Udp,
+}
+
+impl Kind for PingTraffic {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn ends(&self) -> [u16; 2] {
+        [self.from, self.to]
+    }
+
+    fn dscp(&self) -> u8 {
+        self.dscp
+    }
+
+    fn check(&self, path: &str) -> Result<(), BuildError> {
+        positive(self.interval_ns, &format!("{path}.interval_ns"))?;
+        let in_order = self.start_ns < self.stop_ns;
+        ensure(in_order, &format!("{path}.stop_ns"), "not after start_ns", "write a later instant")
+    }
+
+    fn build(&self, place: &Place, builder: &mut Builder) -> Result<Box<dyn Application>, BuildError> {
+        builder.check_path(self.ends(), &place.path)?;
+        let most =
+            builder.path_mtu(self.from, self.to).min(builder.path_mtu(self.to, self.from)) - IPV4_HEADER;
+        if self.size > most || self.size < HEADER {
+            let remedy = format!("write {HEADER} to {most}: an ICMP header, and no fragments");
+            return Err(does_not_fit(&place.path, self.size, remedy));
+        }
+        let sockets = place.sockets();
+        builder.add_echo_sockets(place);
+        builder.set_timer(place.conversation, SimTime::from_nanos(self.start_ns), TimerId::START);
+        Ok(Box::new(Ping {
+            sockets,
+            hosts: self.ends().map(HostId),
+            interval: Span::from_nanos(self.interval_ns),
+            stop: SimTime::from_nanos(self.stop_ns),
+            size: self.size,
+            tos: tos(self.dscp),
+            requests: Vec::new(),
+        }))
+    }
+}
 
 /// One `ping` process.
 #[derive(Debug)]
 pub(crate) struct Ping {
-    pub(crate) name: Name,
-    pub(crate) host: HostId,
-    pub(crate) to: HostId,
-    pub(crate) interval: Span,
-    pub(crate) stop: SimTime,
-    /// Bytes of ICMP or UDP, header included; both headers have 8.
-    pub(crate) size: u32,
-    pub(crate) tos: u8,
-    /// The requesting end; the answering end has the next number.
-    pub(crate) socket: SocketId,
+    /// The requesting end and the answering one.
+    sockets: [SocketId; 2],
+    hosts: [HostId; 2],
+    interval: Span,
+    stop: SimTime,
+    /// Bytes of ICMP or UDP, header included.
+    size: u32,
+    tos: u8,
     /// By sequence number: when the request was sent, and the round trip if it was answered.
     pub(crate) requests: Vec<(SimTime, Option<Span>)>,
 }
 
-impl Ping {
-    /// Memory of what became of its requests.
-    pub(crate) fn held(&self) -> usize {
+impl Application for Ping {
+    fn started(&mut self, calls: &mut Syscalls) {
+        self.ask(calls);
+    }
+
+    fn timer(&mut self, _timer: TimerId, calls: &mut Syscalls) {
+        self.ask(calls);
+    }
+
+    fn datagram(&mut self, packet: &Packet, calls: &mut Syscalls) {
+        let Payload::EchoReply { seq } = packet.payload else { return };
+        let (sent, round_trip) = &mut self.requests[seq as usize];
+        *round_trip = Some(calls.now().since(*sent));
+    }
+
+    fn held(&self) -> usize {
         self.requests.capacity() * size_of::<(SimTime, Option<Span>)>()
+    }
+
+    fn ended(&mut self, calls: &mut Syscalls) {
+        let ping = calls.name();
+        for (seq, &(t, rtt_ms)) in (0..).zip(&self.requests) {
+            calls.record().ping.push(PingRow { t, ping, seq, rtt_ms });
+        }
+    }
+}
+
+impl Ping {
+    fn ask(&mut self, calls: &mut Syscalls) {
+        let now = calls.now();
+        let request = self.request(now);
+        let next = now + self.interval;
+        if next < self.stop {
+            calls.set_timer(next, NEXT);
+        }
+        calls.transmit(request);
     }
 
     /// The next request.
     pub(crate) fn request(&mut self, now: SimTime) -> Packet {
         let seq = u32::try_from(self.requests.len()).expect("a run has fewer than four billion requests");
         self.requests.push((now, None));
-        let (from, to) = (self.socket, SocketId(self.socket.0 + 1));
+        let ([from, to], [source, destination]) = (self.sockets, self.hosts);
         Packet {
             from,
             to,
-            source: self.host,
-            destination: self.to,
+            source,
+            destination,
             ip_length: IPV4_HEADER + self.size,
             segments: 1,
             ecn: Ecn::NotEct,
@@ -53,24 +171,5 @@ impl Ping {
             departure: now,
             payload: Payload::EchoRequest { seq },
         }
-    }
-
-    /// When the next request follows one sent now; `None` after the last.
-    pub(crate) fn next(&self, now: SimTime) -> Option<SimTime> {
-        Some(now + self.interval).filter(|&next| next < self.stop)
-    }
-
-    /// What the destination answers to `request`. [linux-6.12 icmp.c icmp_echo]
-    pub(crate) fn reply(&self, request: Packet, seq: u32) -> Packet {
-        let (from, to) = (request.to, request.from);
-        let flow_hash = conversation_hash(from, to);
-        let (source, destination) = (request.destination, request.source);
-        Packet { from, to, source, destination, flow_hash, payload: Payload::EchoReply { seq }, ..request }
-    }
-
-    /// An answer arrived.
-    pub(crate) fn answered(&mut self, seq: u32, now: SimTime) {
-        let (sent, round_trip) = &mut self.requests[seq as usize];
-        *round_trip = Some(now.since(*sent));
     }
 }

@@ -1,50 +1,104 @@
 //! An application that offers UDP datagrams at a rate, and the one that counts them. [rfc768]
 //!
 //! ```text
-//! a datagram is due each 8 · size / rate; `send()` blocks while the socket's unsent memory is at its send buffer
-//! woken when that memory has fallen to half the buffer                            [linux-6.12 sock.c sock_def_write_space]
+//! a datagram is due each 8 · size / rate; `send()` blocks while the socket has no room
 //! ```
 //! What was due while it was blocked is not made up for: it offers the rate at most, as iperf3 does with a local
-//! bottleneck. A send buffer bounds what a flood may have queued above a Wi-Fi card or behind a shaper on its own host.
+//! bottleneck.
 
-use tailback_packet::{Ecn, HostId, IPV4_HEADER, Packet, Payload, SocketId};
-use tailback_record::Name;
-use tailback_units::{SimTime, Span};
+use serde::Deserialize;
+use tailback_packet::{IPV4_HEADER, Packet, Payload, SocketId, UDP_HEADER};
+use tailback_record::{FlowsRow, UdpRow};
+use tailback_units::{Bytes, SimTime, Span};
 
-use crate::{DeviceId, conversation_hash};
+use super::{Application, Kind, Place, TimerId, does_not_fit};
+use crate::BuildError;
+use crate::build::{Builder, DatagramOptions};
+use crate::check::{MOST_OPTION, ensure, positive};
+use crate::syscalls::Syscalls;
 
-/// Bytes of a UDP header.
-pub(crate) const HEADER: u32 = 8;
-/// `net.core.wmem_default`. [linux-6.12 sock.h _SK_MEM_OVERHEAD]
-pub(crate) const SEND_BUFFER: u64 = 212_992;
-/// Room before the IP header, and the shared info behind the data. [linux-6.12 skbuff.h]
-const HEADROOM: u32 = 32;
-const SHARED_INFO: u32 = 320;
-/// `struct sk_buff`, and what the small-head cache gives. [linux-6.12 skbuff.c]
-const SKB: u32 = 256;
-const SMALL_HEAD: u32 = 704;
+/// The next datagram is due.
+const NEXT: TimerId = TimerId(1);
+
+/// Datagrams offered at a rate.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UdpTraffic {
+    /// Its name in tables.
+    pub name: String,
+    /// Sending host.
+    pub from: u16,
+    /// Receiving host.
+    pub to: u16,
+    /// The first datagram.
+    pub start_ns: u64,
+    /// No datagram at or after this.
+    pub stop_ns: u64,
+    /// Data offered, without headers.
+    pub rate_bps: u64,
+    /// Bytes of data in a datagram.
+    pub size: u32,
+    /// `SO_SNDBUF`, as asked.
+    pub sndbuf: Option<u64>,
+    /// Code point of its packets; 0 unless given.
+    #[serde(default)]
+    pub dscp: u8,
+}
+
+impl Kind for UdpTraffic {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn ends(&self) -> [u16; 2] {
+        [self.from, self.to]
+    }
+
+    fn dscp(&self) -> u8 {
+        self.dscp
+    }
+
+    fn check(&self, path: &str) -> Result<(), BuildError> {
+        positive(self.rate_bps, &format!("{path}.rate_bps"))?;
+        positive(u64::from(self.size), &format!("{path}.size"))?;
+        let fits = self.sndbuf.is_none_or(|bytes| (1..=MOST_OPTION).contains(&bytes));
+        ensure(fits, &format!("{path}.sndbuf"), "not a size of a socket", "write 1 to 1 GiB")?;
+        let in_order = self.start_ns < self.stop_ns;
+        ensure(in_order, &format!("{path}.stop_ns"), "not after start_ns", "write a later instant")
+    }
+
+    fn build(&self, place: &Place, builder: &mut Builder) -> Result<Box<dyn Application>, BuildError> {
+        builder.first_hop(self.from, self.to, &place.path)?;
+        let most = builder.path_mtu(self.from, self.to) - IPV4_HEADER - UDP_HEADER;
+        if self.size > most {
+            return Err(does_not_fit(&place.path, self.size, format!("write 1 to {most}: no fragments")));
+        }
+        let options = DatagramOptions { dscp: self.dscp, sndbuf: self.sndbuf };
+        builder.add_datagram_sockets(place, self.ends(), options)?;
+        builder.set_timer(place.conversation, SimTime::from_nanos(self.start_ns), TimerId::START);
+        let gap = u128::from(self.size) * 8_000_000_000 / u128::from(self.rate_bps);
+        let [socket, _] = place.sockets();
+        Ok(Box::new(Udp {
+            socket,
+            gap: Span::from_nanos(u64::try_from(gap).unwrap_or(u64::MAX).max(1)),
+            stop: SimTime::from_nanos(self.stop_ns),
+            size: self.size,
+            sent: 0,
+            interval: Counts::default(),
+        }))
+    }
+}
 
 /// One sending application and its peer.
 #[derive(Debug)]
 pub(crate) struct Udp {
-    pub(crate) name: Name,
-    pub(crate) host: HostId,
-    pub(crate) to: HostId,
-    /// The device its packets leave by.
-    pub(crate) device: DeviceId,
-    /// The sending end; the receiving end has the next number.
+    /// The sending end.
     pub(crate) socket: SocketId,
-    pub(crate) tos: u8,
     /// From one datagram to the next.
-    pub(crate) gap: Span,
-    pub(crate) stop: SimTime,
+    gap: Span,
+    stop: SimTime,
     /// Bytes of data in a datagram.
-    pub(crate) size: u32,
-    pub(crate) send_buffer: u64,
-    /// Memory of datagrams that have not left the host.
-    pub(crate) unsent: u64,
-    /// It waits for room in the send buffer.
-    pub(crate) blocked: bool,
+    size: u32,
     pub(crate) sent: u32,
     /// Since the last row of the table.
     pub(crate) interval: Counts,
@@ -56,57 +110,61 @@ pub(crate) struct Counts {
     pub(crate) sent: u64,
     pub(crate) received: u64,
     /// Sum and greatest of the one-way delays.
-    pub(crate) delays: Span,
+    delays: Span,
     pub(crate) longest: Span,
 }
 
-impl Udp {
-    /// `send()` would block.
-    pub(crate) fn is_full(&self) -> bool {
-        self.unsent >= self.send_buffer
+impl Application for Udp {
+    fn started(&mut self, calls: &mut Syscalls) {
+        self.send(calls);
     }
 
-    /// The next datagram; the socket is charged for it.
-    pub(crate) fn datagram(&mut self, now: SimTime) -> Packet {
-        let seq = self.sent;
-        self.sent += 1;
-        self.interval.sent += 1;
-        let (from, to) = (self.socket, SocketId(self.socket.0 + 1));
-        let ip_length = IPV4_HEADER + HEADER + self.size;
-        let truesize = truesize(ip_length);
-        self.unsent += u64::from(truesize);
-        Packet {
-            from,
-            to,
-            source: self.host,
-            destination: self.to,
-            ip_length,
-            segments: 1,
-            ecn: Ecn::NotEct,
-            tos: self.tos,
-            flow_hash: conversation_hash(from, to),
-            truesize,
-            charged: true,
-            enqueued: now,
-            departure: now,
-            payload: Payload::Datagram { seq, sent: now },
-        }
+    fn timer(&mut self, _timer: TimerId, calls: &mut Syscalls) {
+        self.send(calls);
     }
 
-    /// A datagram has left the host; true if the application is woken.
-    pub(crate) fn credit(&mut self, truesize: u32) -> bool {
-        self.unsent -= u64::from(truesize);
-        let woken = self.blocked && 2 * self.unsent <= self.send_buffer;
-        self.blocked &= !woken;
-        woken
+    fn writable(&mut self, _socket: SocketId, calls: &mut Syscalls) {
+        self.send(calls);
     }
 
-    /// A datagram sent at `sent` has arrived.
-    pub(crate) fn arrived(&mut self, sent: SimTime, now: SimTime) {
-        let delay = now.since(sent);
+    fn datagram(&mut self, packet: &Packet, calls: &mut Syscalls) {
+        let Payload::Datagram { sent, .. } = packet.payload else { return };
+        let delay = calls.now().since(sent);
         self.interval.received += 1;
         self.interval.delays += delay;
         self.interval.longest = self.interval.longest.max(delay);
+    }
+
+    fn sample(&mut self, calls: &mut Syscalls) {
+        let counts = std::mem::take(&mut self.interval);
+        let (t, flow, bytes) = (calls.now(), calls.name(), Bytes(counts.received * u64::from(self.size)));
+        if bytes > Bytes::ZERO {
+            calls.record().flows.push(FlowsRow { t, flow, bytes });
+        }
+        if counts.sent + counts.received > 0 {
+            let delay_ms = counts.mean_delay();
+            let longest_ms = delay_ms.map(|_| counts.longest);
+            let (sent, received) = (counts.sent, counts.received);
+            let rows = calls.record().udp.get_or_insert_default();
+            rows.push(UdpRow { t, flow, sent, received, delay_ms, longest_ms });
+        }
+    }
+}
+
+impl Udp {
+    /// The datagram that is due. If the socket has no room, `writable` follows.
+    fn send(&mut self, calls: &mut Syscalls) {
+        let now = calls.now();
+        if now >= self.stop || !calls.has_room(self.socket) {
+            return;
+        }
+        let next = now + self.gap;
+        if next < self.stop {
+            calls.set_timer(next, NEXT);
+        }
+        calls.send_datagram(self.socket, self.size, Payload::Datagram { seq: self.sent, sent: now });
+        self.sent += 1;
+        self.interval.sent += 1;
     }
 }
 
@@ -114,22 +172,5 @@ impl Counts {
     /// Mean one-way delay of what arrived.
     pub(crate) fn mean_delay(&self) -> Option<Span> {
         (self.received > 0).then(|| self.delays / self.received)
-    }
-}
-
-/// Kernel memory of a datagram: a head of the small-head cache or of a power of two, and its `sk_buff`.
-/// [linux-6.12 sock_alloc_send_pskb, kmalloc_reserve]
-fn truesize(ip_length: u32) -> u32 {
-    let head = ip_length + HEADROOM + SHARED_INFO;
-    SKB + if head <= SMALL_HEAD { SMALL_HEAD } else { head.next_power_of_two() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_full_datagram_costs_2304_bytes_and_a_small_one_960() {
-        assert_eq!((truesize(1500), truesize(60)), (2_304, 960));
     }
 }

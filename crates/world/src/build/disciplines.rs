@@ -1,11 +1,12 @@
 //! The queue disciplines of a device, from what the scenario attaches to it.
 
-use tailback_packet::{ETHERNET_HEADER, HostId, SocketId};
+use tailback_packet::{ETHERNET_HEADER, HostId};
 use tailback_qdisc::{Attachment, Class, Filter, Fits, Inner, Qdisc, Series};
 use tailback_units::{Parameters, Rate};
 
 use super::parameter_error;
-use crate::scenario::{AttachedQdisc, ClassSpec, FilterSpec, FitsSpec, Link, QdiscSpec, Scenario, Traffic};
+use crate::app::Kind;
+use crate::scenario::{AttachedQdisc, ClassSpec, FilterSpec, FitsSpec, Link, QdiscSpec, Scenario};
 use crate::{BuildError, radio};
 
 /// `txqueuelen` of every device. [linux-6.12 DEFAULT_TX_QUEUE_LEN]
@@ -108,19 +109,16 @@ fn classes(
 }
 
 fn filter_of(scenario: &Scenario, spec: &FilterSpec) -> Filter {
+    let conversations = scenario.conversations();
     let fits = match &spec.fits {
         FitsSpec::Traffic(name) => {
-            let named = |traffic: &Traffic| traffic.name() == name || is_one_of(traffic.name(), name);
-            Fits::Sockets(
-                sockets(scenario).filter(|(_, traffic)| named(traffic)).flat_map(|(ends, _)| ends).collect(),
-            )
+            let named = |traffic: &dyn Kind| traffic.name() == name || is_one_of(traffic.name(), name);
+            let sockets = conversations.filter(|conversation| named(conversation.traffic));
+            Fits::Sockets(sockets.flat_map(|conversation| conversation.sockets()).map(|(id, _)| id).collect())
         }
         FitsSpec::From(host) => {
-            let of_host = |(ends, traffic): ([SocketId; 2], &Traffic)| {
-                let hosts = traffic.ends();
-                (0..2).filter(|&end| hosts[end] == *host).map(|end| ends[end]).collect::<Vec<_>>()
-            };
-            Fits::From(sockets(scenario).flat_map(of_host).collect())
+            let sockets = conversations.flat_map(|conversation| conversation.sockets());
+            Fits::From(sockets.filter(|(_, of)| *of == HostId(*host)).map(|(id, _)| id).collect())
         }
         FitsSpec::To(host) => Fits::To(HostId(*host)),
         FitsSpec::Dscp(code_point) => Fits::Dscp(*code_point),
@@ -133,11 +131,4 @@ fn filter_of(scenario: &Scenario, spec: &FilterSpec) -> Filter {
 fn is_one_of(name: &str, all: &str) -> bool {
     let number = name.strip_prefix(all).and_then(|rest| rest.strip_prefix('.'));
     number.is_some_and(|number| number.parse::<u32>().is_ok())
-}
-
-/// The two sockets of each conversation.
-fn sockets(scenario: &Scenario) -> impl Iterator<Item = ([SocketId; 2], &Traffic)> {
-    (0..)
-        .zip(scenario.conversations())
-        .map(|(index, traffic)| ([SocketId(2 * index), SocketId(2 * index + 1)], traffic))
 }

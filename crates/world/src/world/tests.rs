@@ -4,7 +4,7 @@ use tailback_units::{SimTime, Span};
 
 use super::*;
 use crate::Scenario;
-use crate::app::Phase;
+use crate::app::{Application, Bulk, Phase, Ping, Udp};
 use crate::example::{chain, contract};
 
 pub(super) const PING: &str = r#"{"kind": "ping", "name": "ping", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 2000000000,
@@ -20,8 +20,18 @@ pub(super) fn ran(scenario: &Scenario) -> World {
     world
 }
 
+/// The application of a conversation, by its number.
+fn application<A: Application>(world: &World, number: usize) -> &A {
+    let application: &dyn std::any::Any = world.conversations[number].application.as_deref().unwrap();
+    application.downcast_ref().expect("it is of this kind")
+}
+
 pub(super) fn round_trips(world: &World, ping: usize) -> Vec<Option<u64>> {
-    world.pings[ping].requests.iter().map(|(_, round_trip)| round_trip.map(Span::as_nanos)).collect()
+    application::<Ping>(world, ping)
+        .requests
+        .iter()
+        .map(|(_, round_trip)| round_trip.map(Span::as_nanos))
+        .collect()
 }
 
 #[test]
@@ -206,14 +216,14 @@ pub(super) const TCP_200_KB: &str = r#"{"kind": "tcp", "name": "upload", "from":
     "socket": {"max_pacing_rate_bps": null, "sndbuf": null, "rcvbuf": null, "rcvlowat": 1, "notsent_lowat": null, "mss": null}}"#;
 
 pub(super) fn bytes_read(world: &World, flow: usize) -> u64 {
-    world.flows[flow].read.get()
+    application::<Bulk>(world, flow).read.get()
 }
 
 #[test]
 fn a_transfer_of_200_kb_arrives_whole_and_ends() {
     let world = ran(&chain(TCP_200_KB));
     assert_eq!(bytes_read(&world, 0), 200_000);
-    assert_eq!(world.flows[0].bulk.phase, Phase::Finished);
+    assert_eq!(application::<Bulk>(&world, 0).phase, Phase::Finished);
     assert_eq!(world.ledger().inside, 0, "{:?}", world.ledger());
 }
 
@@ -296,19 +306,21 @@ const FLOOD: &str = r#"{"kind": "udp", "name": "udp", "from": 0, "to": 2, "start
 
 #[test]
 fn udp_above_the_rate_of_a_local_bottleneck_is_held_back_by_its_send_buffer() {
-    let world = ran(&chain(FLOOD));
-    let udp = &world.udp[0];
+    let mut world = ran(&chain(FLOOD));
+    let udp = application::<Udp>(&world, 0);
     // 10 Mbit/s carry 812.7 frames of 1538 bytes per second; 212,992 bytes hold 93 datagrams of 2304.
     assert_eq!(world.devices[0].drops.iter().sum::<u64>(), 0);
     assert!((812..=906).contains(&udp.sent), "{}", udp.sent);
-    assert!(udp.unsent <= udp.send_buffer + 2_304, "{}", udp.unsent);
+    let id = udp.socket;
+    let socket = world.sockets.udp(id);
+    assert!(socket.unsent <= socket.send_buffer + 2_304, "{}", socket.unsent);
 }
 
 #[test]
 fn udp_below_the_rate_arrives_after_delay_and_serialization() {
     let mut scenario = chain(&FLOOD.replace("20000000,", "5000000,"));
     scenario.record.interval_ns = 10_000_000_000;
-    let counts = ran(&scenario).udp[0].interval;
+    let counts = application::<Udp>(&ran(&scenario), 0).interval;
     assert_eq!((counts.sent, counts.received), (425, 425));
     let one_way = Span::from_nanos(1_230_400 + 1_000_000 + 123_040 + 2_000_000);
     assert_eq!((counts.mean_delay(), counts.longest), (Some(one_way), one_way));
@@ -319,8 +331,9 @@ fn a_code_point_is_in_every_packet_of_both_ways() {
     let marked = PING.replace("\"size\": 64", "\"size\": 64, \"dscp\": 46, \"protocol\": \"udp\"");
     let mut scenario = chain(&marked);
     scenario.qdiscs = attached(r#"{"kind": "pfifo", "options": {"limit": 5}}"#);
-    let mut world = ran(&scenario);
-    assert_eq!(round_trips(&world, 0).iter().flatten().count(), 10);
-    let request = world.pings[0].request(SimTime::ZERO);
-    assert_eq!((request.tos, world.pings[0].reply(request, 0).tos), (184, 184));
+    scenario.record.pcap = vec![2];
+    let captures = World::build(&scenario).unwrap().run(&()).unwrap().captures;
+    // The type-of-service octet is 4 · 46: ten requests and ten answers at the server.
+    let marked = captures[0].1.windows(4).filter(|word| *word == [0x08, 0x00, 0x45, 184]).count();
+    assert_eq!(marked, 20);
 }

@@ -1,0 +1,158 @@
+//! The two sockets of a TCP connection, from what the scenario says of them.
+
+use tailback_engine::Alarm;
+use tailback_packet::{HostId, SocketId};
+use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Wakeup};
+use tailback_units::{Parameters, Rate, SimTime};
+
+use super::{Builder, parameter_error};
+use crate::app::{Place, tos};
+use crate::scenario::{CongestionControl, InternetProtocol, SmallQueue};
+use crate::socket::{TcpSocket, Transport};
+use crate::{BuildError, conversation_hash, scenario};
+
+/// A TCP connection that is to be made.
+pub(crate) struct Connection<'a> {
+    /// The socket that connects and the one that listens.
+    pub(crate) sockets: [SocketId; 2],
+    /// Their hosts.
+    pub(crate) ends: [u16; 2],
+    pub(crate) name: &'a str,
+    /// When it connects.
+    pub(crate) start: SimTime,
+    /// Congestion control of both ends.
+    pub(crate) cc: &'a CongestionControl,
+    /// Limit of the small queues.
+    pub(crate) tsq: SmallQueue,
+    pub(crate) options: &'a scenario::SocketOptions,
+    pub(crate) dscp: u8,
+    pub(crate) ip: InternetProtocol,
+}
+
+/// Which end of a connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// It connects, and sends.
+    Client,
+    /// It listens, and receives.
+    Server,
+}
+
+impl Builder<'_> {
+    /// Adds both sockets of `connection`.
+    pub(crate) fn add_connection(
+        &mut self,
+        connection: &Connection,
+        place: &Place,
+    ) -> Result<(), BuildError> {
+        let client =
+            Endpoint::connect(self.endpoint(connection, Side::Client, &place.path)?, connection.start);
+        let server = Endpoint::listen(self.endpoint(connection, Side::Server, &place.path)?);
+        self.add_tcp_socket(client, (connection, Side::Client), place)?;
+        self.add_tcp_socket(server, (connection, Side::Server), place)
+    }
+
+    fn add_tcp_socket(
+        &mut self,
+        mut endpoint: Endpoint,
+        (connection, side): (&Connection, Side),
+        place: &Place,
+    ) -> Result<(), BuildError> {
+        let end = side as usize;
+        let (host, peer) = (connection.ends[end], connection.ends[1 - end]);
+        let device = self.first_hop(host, peer, &place.path)?;
+        let root = &self.world.devices[device.index()].root;
+        if root.as_ref().is_some_and(|root| root.takes_over_pacing()) {
+            endpoint.leave_pacing_to_fq();
+        }
+        let draws = match side {
+            Side::Client => self.streams.stream(connection.name, "cc"),
+            Side::Server => self.streams.stream(&format!("{}/receiver", connection.name), "cc"),
+        };
+        let socket = TcpSocket {
+            endpoint,
+            host: HostId(host),
+            device,
+            alarm: Alarm::default(),
+            timer: crate::timers::Place::default(),
+            draws,
+            woken: Wakeup::default(),
+            awaits_credit: false,
+            tos: tos(connection.dscp),
+            sends: side == Side::Client,
+        };
+        self.push_socket(connection.sockets[end], place, Transport::Tcp(Box::new(socket)));
+        Ok(())
+    }
+
+    fn endpoint(
+        &self,
+        connection: &Connection,
+        side: Side,
+        path: &str,
+    ) -> Result<EndpointConfig, BuildError> {
+        let end = side as usize;
+        let (socket, peer) = (connection.sockets[end], connection.sockets[1 - end]);
+        let host = &self.settings[usize::from(connection.ends[end])];
+        let row = find_control(&connection.cc.name, path)?;
+        let parameters = control_parameters(row, connection.cc, host);
+        let control = parameters.check(row.parameters).and_then(|()| (row.build)(&parameters));
+        let control = control.map_err(|error| parameter_error(error, &format!("{path}.cc.options")))?;
+        let [from, to] = connection.ends;
+        let mtu = self.path_mtu(from, to).min(self.path_mtu(to, from));
+        Ok(EndpointConfig {
+            socket,
+            peer,
+            peer_host: HostId(connection.ends[1 - end]),
+            flow_hash: conversation_hash(socket, peer),
+            settings: Settings { mtu, ip: connection.ip.0, ..host.clone() },
+            small_queue: small_queue_limit(connection.tsq),
+            options: socket_options(connection.options, side),
+            control,
+            wants_pacing: row.wants_pacing,
+            needs_ecn: row.needs_ecn,
+            sndbuf_factor: row.sndbuf_factor,
+        })
+    }
+}
+
+/// What the flow sets, and what the stack's version of the control has not.
+fn control_parameters(row: &tailback_cc::Row, cc: &CongestionControl, settings: &Settings) -> Parameters {
+    let mut parameters = Parameters::new(cc.options.clone());
+    settings.stack.adapt(row, &mut parameters);
+    parameters
+}
+
+fn find_control(name: &str, path: &str) -> Result<&'static tailback_cc::Row, BuildError> {
+    tailback_cc::registry::find(name).ok_or_else(|| {
+        let known = tailback_cc::registry::ROWS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
+        let problem = format!("no congestion control `{name}`");
+        BuildError::new(format!("{path}.cc.name"), problem, format!("write one of: {known}"))
+    })
+}
+
+/// Each end has its own; the other's are those of a plain socket.
+fn socket_options(asked: &scenario::SocketOptions, side: Side) -> SocketOptions {
+    match side {
+        Side::Client => SocketOptions {
+            max_pacing_rate: asked.max_pacing_rate_bps.map(Rate::from_bits_per_sec),
+            sndbuf: asked.sndbuf,
+            notsent_lowat: asked.notsent_lowat,
+            mss: asked.mss,
+            ..SocketOptions::default()
+        },
+        Side::Server => {
+            SocketOptions { rcvbuf: asked.rcvbuf, rcvlowat: asked.rcvlowat, ..SocketOptions::default() }
+        }
+    }
+}
+
+fn small_queue_limit(tsq: SmallQueue) -> SmallQueueLimit {
+    match tsq {
+        SmallQueue::Time { shift } => SmallQueueLimit::Shift(shift),
+        SmallQueue::Check { shift } => SmallQueueLimit::Check(shift),
+        SmallQueue::Off => SmallQueueLimit::Off,
+        SmallQueue::Bytes { bytes } => SmallQueueLimit::Bytes(bytes),
+        SmallQueue::Packets { packets } => SmallQueueLimit::Packets(packets),
+    }
+}

@@ -1,0 +1,126 @@
+//! What an application can ask of its host.
+
+use tailback_packet::{Packet, Payload, SocketId};
+use tailback_record::{Name, Record};
+use tailback_units::{Bytes, SimTime};
+
+use crate::Event;
+use crate::app::{Application, ConversationId, TimerId};
+use crate::world::World;
+
+/// A conversation: its application, and its name in tables.
+pub(crate) struct Conversation {
+    pub(crate) name: Name,
+    /// `None` while it is being called.
+    pub(crate) application: Option<Box<dyn Application>>,
+}
+
+/// The calls of one application.
+pub(crate) struct Syscalls<'a> {
+    world: &'a mut World,
+    conversation: ConversationId,
+}
+
+/// What `send()` did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    /// Bytes that the socket took.
+    pub(crate) taken: u64,
+    /// The call blocks with the rest; `writable` follows.
+    pub(crate) blocked: bool,
+}
+
+impl World {
+    /// Calls the application of `conversation`.
+    pub(crate) fn call(
+        &mut self,
+        conversation: ConversationId,
+        call: impl FnOnce(&mut dyn Application, &mut Syscalls),
+    ) {
+        let place = conversation.0 as usize;
+        let mut application =
+            self.conversations[place].application.take().expect("an application is not called from within");
+        call(application.as_mut(), &mut Syscalls { world: self, conversation });
+        self.conversations[place].application = Some(application);
+    }
+}
+
+impl Syscalls<'_> {
+    pub(crate) fn now(&self) -> SimTime {
+        self.world.stage.now
+    }
+
+    /// The name of the conversation in tables.
+    pub(crate) fn name(&self) -> Name {
+        self.world.conversations[self.conversation.0 as usize].name
+    }
+
+    /// Has `timer` of this application expire at `at`.
+    pub(crate) fn set_timer(&mut self, at: SimTime, timer: TimerId) {
+        self.world.stage.wake_at(at, Event::Application(self.conversation, timer));
+    }
+
+    /// `connect()`: the SYN leaves.
+    pub(crate) fn connect(&mut self, socket: SocketId) {
+        self.world.drain(socket);
+    }
+
+    /// `read()` of all there is.
+    pub(crate) fn read(&mut self, socket: SocketId) -> Bytes {
+        let endpoint = &mut self.world.sockets.tcp(socket).endpoint;
+        let bytes = endpoint.read(self.world.stage.now);
+        if endpoint.at_end() {
+            // Stands for the FIN of a reader that closes at the end, which carries the ACK.
+            endpoint.quick_ack();
+        }
+        self.world.drain(socket);
+        bytes
+    }
+
+    /// `send()` of `bytes` on a TCP socket.
+    pub(crate) fn send(&mut self, socket: SocketId, bytes: u64) -> Sent {
+        let taken = self.world.sockets.tcp(socket).endpoint.write(bytes, self.world.stage.now);
+        self.world.drain(socket);
+        let blocked = taken < bytes && self.world.sockets.tcp(socket).endpoint.write_blocked();
+        Sent { taken, blocked }
+    }
+
+    /// `close()` of a TCP socket.
+    pub(crate) fn close(&mut self, socket: SocketId) {
+        self.world.return_credits_to(socket);
+        self.world.sockets.tcp(socket).endpoint.close(self.world.stage.now);
+        self.world.drain(socket);
+    }
+
+    /// A UDP socket has room for a datagram. If not, `writable` follows.
+    pub(crate) fn has_room(&mut self, socket: SocketId) -> bool {
+        self.world.has_room(socket)
+    }
+
+    /// `send()` of a datagram with `size` bytes of data on a UDP socket that has room.
+    pub(crate) fn send_datagram(&mut self, socket: SocketId, size: u32, payload: Payload) {
+        let datagram = self.world.sockets.udp(socket).datagram(size, payload, self.world.stage.now);
+        self.transmit(datagram);
+    }
+
+    /// A packet that is charged to no socket leaves its host.
+    pub(crate) fn transmit(&mut self, packet: Packet) {
+        self.world.originate(Box::new(packet));
+    }
+
+    /// A row of the table `events` about `socket`.
+    pub(crate) fn note(&mut self, what: &'static str, socket: SocketId) {
+        let (now, host) = (self.world.stage.now, self.world.sockets.tcp(socket).host);
+        self.world.stage.journal.flow_row(now, what, host, socket, None);
+    }
+
+    /// A row of the table `tcp_info`: `socket` as it is now.
+    pub(crate) fn record_tcp_info(&mut self, socket: SocketId) {
+        self.world.record_tcp_info(socket);
+    }
+
+    /// The tables.
+    pub(crate) fn record(&mut self) -> &mut Record {
+        &mut self.world.stage.journal.record
+    }
+}
