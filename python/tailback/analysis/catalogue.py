@@ -81,13 +81,13 @@ DESCRIBED: Mapping[str, Described] = {
 
 HEAD = """# Metrics
 
-What Tailback measures: definition, unit, source. This page is made of the docstrings in
-[python/tailback/analysis](../python/tailback/analysis) by `make metrics`.
+This page defines every metric that Tailback computes, with its unit and source. `make metrics` writes it from the
+docstrings in [python/tailback/analysis](../python/tailback/analysis).
 
-Numbers are taken over the measurement window ([experiment-file.md](experiment-file.md)). A metric of many samples is
-`{n, mean, min, p1, p5, p10, p25, p50, p75, p90, p95, p99, max}` in `summary.json`; percentiles interpolate linearly
-between order statistics. `tcp_rtt_up_ms` and `tcp_rtt_down_ms` are those of one direction, `goodput_mbps` has `total`,
-`up`, `down` and each of the `flows`. What is not known is absent, never 0. Keys in brackets are those of
+Metrics cover the measurement window ([experiment-file.md](experiment-file.md)). In `summary.json`, a metric with many
+samples is `{n, mean, min, p1, p5, p10, p25, p50, p75, p90, p95, p99, max}`; percentiles interpolate linearly between
+order statistics. `tcp_rtt_up_ms` and `tcp_rtt_down_ms` cover one direction; `goodput_mbps` has `total`, `up`, `down`
+and each of the `flows`. Unknown values are absent, never 0. Keys in brackets refer to
 [references/sources.toml](../references/sources.toml).
 """
 
