@@ -26,8 +26,8 @@ QUANTITIES = ("goodput", "rtt", "ping", "jain")
 HINT = "write a number, or: until ci95 < 3%, at most 30"
 
 _UNTIL = re.compile(
-    r"until ci95(?: of (?P<names>[a-z]+(?:(?: and |, )[a-z]+)*))? < (?P<percent>\d+(?:\.\d+)?)\s?%"
-    r"(?:, at least (?P<least>\d+))?(?:, at most (?P<most>\d+))?"
+    r"until ci95(?: of (?P<names>[a-z]+(?:(?: and |, )[a-z]+)*))? < (?P<percent>[0-9]{1,9}(?:\.[0-9]{1,9})?)\s?%"
+    r"(?:, at least (?P<least>[0-9]{1,9}))?(?:, at most (?P<most>[0-9]{1,9}))?"
 )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tailback.scenario.errors import WordError, nearest_hint
-from tailback.scenario.units import shown
+from tailback.scenario.units import shown, whole
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ def _words(value: object) -> list[object]:
 
 
 def _number(word: object, row: Sysctl) -> int:
-    if isinstance(word, str) and word.isascii() and word.isdigit() and len(word) < 20:
-        word = int(word)
+    number = whole(word)
+    word = word if number is None else number
     if isinstance(word, bool) or not isinstance(word, int) or not row.least <= word <= row.most:
         raise _refusal(word, row)
     return word

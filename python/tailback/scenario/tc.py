@@ -373,8 +373,9 @@ def _choices(parameter: str, *words: str) -> dict[str, Form]:
 
 def _priomap(words: Words, table: Table) -> Options:
     bands: list[int] = []
-    while len(bands) < 16 and (word := words.peek()) is not None and word.isdigit():
-        bands.append(int(words.next() or ""))
+    while len(bands) < 16 and (band := units.whole(words.peek())) is not None:
+        bands.append(band)
+        words.next()
     if any(band > 15 for band in bands):
         hint = "write the bands of up to 16 priorities: priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1"
         raise WordError(f"`priomap` of `{table.kind}` names a band {max(bands)}", hint)

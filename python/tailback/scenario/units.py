@@ -27,6 +27,9 @@ LARGEST = 2**63 - 1
 
 _NUMBER = re.compile(r"(?P<sign>[+-]?)(?P<number>[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})\s*(?P<unit>[a-zA-Z]*)")
 
+#: As many digits as the largest that a backend takes. Python counts `²` among digits, and fails at thousands of them.
+_WHOLE = re.compile("[0-9]{1,19}")
+
 _DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
@@ -52,6 +55,11 @@ TIME_UNITS: dict[str, Fraction] = {
     for word in words
 }
 PACKET_UNITS: dict[str, Fraction] = {"p": Fraction(1)}
+
+
+def whole(word: object) -> int | None:
+    """A plain whole number; `None` of anything else."""
+    return int(word) if isinstance(word, str) and _WHOLE.fullmatch(word) else None
 
 
 def rate(word: object) -> int:

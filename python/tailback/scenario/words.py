@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from tailback.scenario import tc
 from tailback.scenario.errors import WordError, nearest_hint
 from tailback.scenario.registry import Parameter, Row
-from tailback.scenario.units import shown
+from tailback.scenario.units import shown, whole
 
 _SAMPLES = {"rate": "100mbit", "time": "5ms", "bytes": "1600b", "packets": "1000p", "number": "1", "flag": ""}
 
@@ -266,8 +266,9 @@ def code_point(word: object) -> int:
     word = str(word)
     if word.upper() in DSCP:
         return DSCP[word.upper()]
-    if word.isascii() and word.isdigit() and int(word) < 64:
-        return int(word)
+    number = whole(word)
+    if number is not None and number < 64:
+        return number
     raise WordError(
         f"`{shown(word)}` is not a code point", f"write 0 to 63, or {nearest_hint(word.upper(), list(DSCP))}"
     )

@@ -81,6 +81,7 @@ def test_words_mean_what_they_mean_to_tc(text: str, expected: dict[str, int]) ->
         ("netem loss 101%", "is not a share in per cent"),
         ("netem jitter 5ms", "`jitter` is not an option of `netem`"),
         ("prio priomap 1 20", "names a band 20"),
+        ("prio priomap 1 2²", "`2²` is not an option"),
         ("tbf rate 1mbit rate 2mbit burst 5kb latency 1s", "is given twice"),
         ("netem delay 10ms distribution normal", "`distribution` of `netem` needs `jitter`"),
         ("netem ecn", "`ecn` of `netem` needs `loss`"),

@@ -13,6 +13,23 @@ AMOUNTS = st.integers(min_value=0, max_value=units.LARGEST)
 
 
 @pytest.mark.parametrize(
+    ("word", "number"),
+    [
+        ("0", 0),
+        ("007", 7),
+        ("9" * 19, 10**19 - 1),
+        ("9" * 5000, None),
+        ("1²", None),
+        ("١", None),
+        ("-1", None),
+        (7, None),
+    ],
+)
+def test_a_whole_number_is_one_in_plain_digits_that_a_backend_may_take(word: object, number: int | None) -> None:
+    assert units.whole(word) == number
+
+
+@pytest.mark.parametrize(
     ("word", "bits"),
     [
         ("1bit", 1),

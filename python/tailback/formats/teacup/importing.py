@@ -557,9 +557,10 @@ def _control(reading: _Reading, source: str, hosts: _Hosts, tree: Any) -> str | 
 
     def shown(value: Value) -> str:
         word = str(value)
-        if word.startswith("host") and word[4:].isdigit():
+        if found := re.fullmatch("host([0-9]{1,9})", word):
             listed = reading.get("TPCONF_host_TCP_algos", dict).get(own, ())
-            word = str(listed[int(word[4:]) if int(word[4:]) < len(listed) else 0]) if listed else "default"
+            place = int(found[1])
+            word = str(listed[place if place < len(listed) else 0]) if listed else "default"
         if word == "default":
             word = SYSTEMS.get(str(systems.get(own, "Linux")), "cubic")
         if word not in CONTROLS:
