@@ -81,8 +81,9 @@ campaign-kills: $(VENV)/.tools $(VENV)/.package ## a sweep is killed and gone on
 RUNS := 1000000
 MINUTES := 30
 TARGETS :=
-campaign-fuzz: $(VENV)/.tools $(VENV)/.package $(VENV)/.campaign ## fuzz TARGETS= (all) for RUNS= or MINUTES= each
-	@scripts/timed.sh fuzz $(CAMPAIGNS) fuzz $(TARGETS) --runs $(RUNS) --minutes $(MINUTES)
+BY := coverage
+campaign-fuzz: $(VENV)/.tools $(VENV)/.package $(VENV)/.campaign ## fuzz TARGETS= (all) for RUNS= or MINUTES= each, BY=coverage or seed
+	@scripts/timed.sh fuzz $(CAMPAIGNS) fuzz $(TARGETS) --by $(BY) --runs $(RUNS) --minutes $(MINUTES)
 
 TIMES := 200
 properties: properties-rust properties-python ## every property test with 200 times its cases, or TIMES=N; hours

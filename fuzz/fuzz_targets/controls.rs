@@ -4,7 +4,7 @@
 #![no_main]
 
 #[path = "../../crates/cc/tests/operations.rs"]
-#[allow(dead_code, reason = "the tests of the file are left out")]
+#[allow(dead_code, unused_imports, reason = "the tests of the file are left out")]
 mod operations;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| operations::fuzz(bytes));

@@ -40,6 +40,8 @@ def _parser() -> argparse.ArgumentParser:
     mutating.add_argument("--runs", type=int, default=1_000_000, help="executions of each target at most")
     mutating.add_argument("--minutes", type=float, default=10.0, help="of each target at most")
     mutating.add_argument("--seed", type=int, default=1)
+    ways = [way.value for way in fuzzing.Chosen]
+    mutating.add_argument("--by", choices=ways, default=ways[0], help="how inputs of readers in Python are chosen")
     mutating.set_defaults(campaign=_fuzz)
     return parser
 
@@ -67,16 +69,28 @@ def _fuzz(options: argparse.Namespace) -> int:
         if name not in _names():
             print(f"`{name}` is not a target: there are {', '.join(_names())}", file=sys.stderr)
             return 2
-        wanted = fuzzing.Wanted(options.runs, options.minutes, options.seed)
+        wanted = fuzzing.Wanted(options.runs, options.minutes, options.seed, fuzzing.Chosen(options.by))
         try:
             fuzzed = fuzzing.fuzz(name, wanted, WORK / name)
         except fuzzing.Missing as missing:
             print(missing, file=sys.stderr)
             return 2
         finds = [str(file) for file in fuzzed.finds]
-        note({"part": name, "executions": fuzzed.executions, "seconds": round(fuzzed.seconds), "finds": finds})
+        note(
+            {
+                "part": name,
+                "by": _by(name, options.by),
+                "executions": fuzzed.executions,
+                "seconds": round(fuzzed.seconds),
+                "finds": finds,
+            }
+        )
         found += len(finds)
     return int(found > 0)
+
+
+def _by(name: str, way: str) -> str:
+    return "coverage" if name in fuzzing.RUST else way
 
 
 def note(entry: Mapping[str, Any]) -> None:

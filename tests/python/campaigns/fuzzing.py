@@ -1,11 +1,11 @@
-"""The long run of fuzz targets: those of Python under atheris, those of Rust under cargo-fuzz, one after the other.
+"""The long run of fuzz targets: those of Python under atheris or on drawn mutations, those of Rust under cargo-fuzz.
 
-A process that crashes or runs into a limit of libFuzzer's leaves its input as a find, and another goes on.
+A process that crashes, hangs or runs into a limit of libFuzzer's leaves its input as a find, and another goes on.
 """
 
 from __future__ import annotations
 
-import json
+import os
 import re
 import shutil
 import subprocess
@@ -13,9 +13,10 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
-from campaigns import seeds
+from campaigns import guard, journal, seeds
 from campaigns.seeds import REPOSITORY
 
 STARTS = 10
@@ -31,6 +32,24 @@ RUST: Mapping[str, Sequence[str]] = {
     "socket": (),
 }
 """The targets of `fuzz/`, with the folders of the repository that they begin with."""
+
+
+UNIT_SECONDS = 900
+"""Of an input of a target in Rust, by the wall clock of libFuzzer, and of the end of a process in Python: on a machine
+however loaded, what takes as long hangs."""
+
+
+TARGET = REPOSITORY / "target" / "fuzz"
+"""Where cargo-fuzz builds, under one roof with everything that is built."""
+
+
+class Chosen(Enum):
+    """How inputs of readers in Python are chosen."""
+
+    COVERAGE = "coverage"
+    """By atheris: fewer a second, each going further than those before."""
+    SEED = "seed"
+    """Drawn: several times as many, all near the files they are made of."""
 
 
 class Missing(Exception):
@@ -53,6 +72,7 @@ class Wanted:
     runs: int
     minutes: float
     seed: int
+    chosen: Chosen
 
 
 def fuzz(name: str, wanted: Wanted, place: Path) -> Fuzzed:
@@ -63,24 +83,62 @@ def fuzz(name: str, wanted: Wanted, place: Path) -> Fuzzed:
         left_s = int(wanted.minutes * 60 - (time.monotonic() - began))
         if executions >= wanted.runs or left_s <= 0:
             break
-        flags = [f"-runs={wanted.runs - executions}", f"-max_total_time={left_s}", f"-max_len={LONGEST}"]
-        flags += [f"-seed={wanted.seed + start}", "-print_final_stats=1"]
-        executions += _cargo(name, flags, place) if name in RUST else _guided(name, flags, place)
+        left = _Left(wanted.runs - executions, left_s, wanted.seed + start)
+        if name in RUST:
+            executions += _cargo(name, left, place)
+        elif wanted.chosen is Chosen.SEED:
+            executions += _drawn(name, left, place)
+        else:
+            executions += _guided(name, left, place)
     return Fuzzed(executions, time.monotonic() - began, _finds(place))
 
 
-def _guided(name: str, flags: Sequence[str], place: Path) -> int:
-    progress = place / "progress.json"
-    progress.unlink(missing_ok=True)
+@dataclass(frozen=True)
+class _Left:
+    """What is left for one process."""
+
+    runs: int
+    seconds: int
+    seed: int
+
+    def flags(self) -> list[str]:
+        """In the words of libFuzzer."""
+        limits = [f"-runs={self.runs}", f"-max_total_time={self.seconds}", f"-max_len={LONGEST}"]
+        return [*limits, f"-seed={self.seed}", "-print_final_stats=1"]
+
+
+def _guided(name: str, left: _Left, place: Path) -> int:
+    return _python("campaigns.guided", [name, str(place), "--", *left.flags()], left, place)
+
+
+def _drawn(name: str, left: _Left, place: Path) -> int:
+    limits = [f"--runs={left.runs}", f"--seconds={left.seconds}", f"--seed={left.seed}"]
+    return _python("campaigns.drawn", [name, str(place), *limits], left, place)
+
+
+def _python(module: str, words: Sequence[str], left: _Left, place: Path) -> int:
+    journal.begin(place)
+    before = set(_finds(place))
     with (place / "log").open("a") as log:
-        command = [sys.executable, "-m", "campaigns.guided", name, str(place), "--", *flags]
-        subprocess.run(command, stdout=log, stderr=log, check=False)
-    if not progress.is_file():
-        raise Missing(f"`{name}` did not begin: see {place / 'log'}; the library is installed by `make campaign`")
-    return int(json.loads(progress.read_text())["executions"])
+        process = subprocess.Popen([sys.executable, "-m", module, *words], stdout=log, stderr=log)
+        try:
+            status = process.wait(left.seconds + guard.WAITING_SECONDS + UNIT_SECONDS)
+            way = "ended"
+        except subprocess.TimeoutExpired:
+            process.kill()
+            status, way = process.wait(), "hung"
+    executions = journal.executions(place)
+    if executions is None:
+        raise Missing(
+            f"`{words[0]}` did not begin: see {place / 'log'}; the library is installed by `make campaign-fuzz`"
+        )
+    # libFuzzer keeps what ran into its own limits.
+    if status != os.EX_OK and set(_finds(place)) == before:
+        journal.keep_last(place, way)
+    return executions
 
 
-def _cargo(name: str, flags: Sequence[str], place: Path) -> int:
+def _cargo(name: str, left: _Left, place: Path) -> int:
     if shutil.which("cargo-fuzz") is None:
         raise Missing("cargo-fuzz is missing: cargo install cargo-fuzz, and rustup toolchain install nightly")
     corpus = place / "corpus"
@@ -88,7 +146,9 @@ def _cargo(name: str, flags: Sequence[str], place: Path) -> int:
     for number, content in enumerate(seeds.runs() if name == "scenario" else seeds.finds(name)):
         (corpus / f"seed-{number}").write_bytes(content)
     folders = [str(corpus), *(str(REPOSITORY / folder) for folder in RUST[name])]
-    command = ["cargo", "+nightly", "fuzz", "run", name, *folders, "--", *flags, f"-artifact_prefix={place}/crash-"]
+    limits = [f"-timeout={UNIT_SECONDS}", f"-report_slow_units={UNIT_SECONDS}", f"-artifact_prefix={place}/crash-"]
+    build = ["cargo", "+nightly", "fuzz", "run", "--target-dir", str(TARGET), name]
+    command = [*build, *folders, "--", *left.flags(), *limits]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, errors="replace", check=False)
     (place / "log").write_text(done.stderr[-100_000:])
     counted = re.findall(r"stat::number_of_executed_units: (\d+)", done.stderr) or re.findall(

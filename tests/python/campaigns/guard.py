@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from campaigns.targets import Target
 
 SECONDS = 30.0
-"""One input at most. Inputs have some kilobytes and take milliseconds; this is generous on a loaded machine."""
+"""Of the processor for one input at most: inputs have some kilobytes and take milliseconds, on a loaded machine too."""
+
+WAITING_SECONDS = 900.0
+"""Until one that waits instead of working, such as for a FIFO, is given up. Nothing that works gets here."""
 
 MEGABYTES = 1024
 """By which the process may grow over one input."""
@@ -84,11 +87,12 @@ def scratch() -> tempfile.TemporaryDirectory[str]:
 
 def empty(folder: Path) -> None:
     """Removes what a reader left in its folder."""
-    for left in folder.iterdir():
-        if left.is_dir() and not left.is_symlink():
-            shutil.rmtree(left)
-        else:
-            left.unlink()
+    with os.scandir(folder) as left:
+        for entry in left:
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path)
+            else:
+                Path(entry.path).unlink()
 
 
 def _megabytes() -> int:
@@ -96,18 +100,24 @@ def _megabytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
+CLOCKS = ((signal.ITIMER_PROF, signal.SIGPROF), (signal.ITIMER_REAL, signal.SIGALRM))
+"""One counts what the process uses of the processor, whatever else the machine does."""
+
+
 @contextlib.contextmanager
 def _clock() -> Iterator[None]:
     def ring(_signal: int, _frame: FrameType | None) -> None:
         raise TooLong
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    before = [signal.signal(number, ring) for _, number in CLOCKS]
+    for (clock, _), seconds in zip(CLOCKS, (SECONDS, WAITING_SECONDS), strict=True):
+        signal.setitimer(clock, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for (clock, number), handler in zip(CLOCKS, before, strict=True):
+            signal.setitimer(clock, 0)
+            signal.signal(number, handler)
 
 
 class _Audit:

@@ -1,12 +1,14 @@
-"""Mutations drawn by a seed: the same inputs on every machine and without a library, for the short run of every test.
+"""Mutations drawn by a seed: the same inputs on every machine and without a library.
 
-A campaign has its inputs found by coverage instead (`guided.py`).
+The short run of every test takes a few of them, a campaign as many as it has time for (`drawn.py`), beside those that
+coverage finds (`guided.py`).
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 LONGEST = 8192
 """Bytes of an input."""
@@ -21,8 +23,14 @@ HOSTILE = (
 
 def inputs(seeds: Sequence[bytes], words: Sequence[bytes], count: int, seed: int) -> list[bytes]:
     """The seeds as they are, then `count` inputs made of them."""
+    return [*seeds, *islice(endless(seeds, words, seed), count)]
+
+
+def endless(seeds: Sequence[bytes], words: Sequence[bytes], seed: int) -> Iterator[bytes]:
+    """Inputs made of the seeds, without end."""
     draw = random.Random(seed)
-    return [*seeds, *(_mutated(draw, seeds, words) for _ in range(count))]
+    while True:
+        yield _mutated(draw, seeds, words)
 
 
 def _mutated(draw: random.Random, seeds: Sequence[bytes], words: Sequence[bytes]) -> bytes:

@@ -3,6 +3,8 @@
 The long run, with inputs found by coverage, is `make campaign`.
 """
 
+import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -82,3 +84,17 @@ def test_what_takes_too_long_is_found(folder: Path, monkeypatch: pytest.MonkeyPa
 
     with pytest.raises(guard.Broken, match="takes too long"):
         guard.hold(target_that(endless), b"x", folder)
+
+
+def test_the_time_a_busy_machine_takes_is_not_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "SECONDS", 0.05)
+    # It uses none of the processor, as a process that is not let at it.
+    guard.hold(target_that(lambda _content, _: time.sleep(0.2)), b"x", folder)
+
+
+def test_what_waits_for_ever_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "WAITING_SECONDS", 0.05)
+    fifo = folder / "fifo"
+    os.mkfifo(fifo)
+    with pytest.raises(guard.Broken, match="takes too long"):
+        guard.hold(target_that(lambda _content, _: fifo.read_bytes()), b"x", folder)

@@ -1,0 +1,59 @@
+"""What the long runs are made of, on inputs that do what an input may do to a process."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from campaigns import fuzzing, journal
+from campaigns.fuzzing import Chosen, Wanted
+from campaigns.targets import Target
+
+
+def target_that_fails_on(bad: bytes) -> Target:
+    def read(content: bytes, _folder: Path) -> None:
+        if content.startswith(bad):
+            raise IndexError(content)
+
+    return Target("made up", read, (ValueError,), list, 0)
+
+
+def test_one_input_of_each_kind_is_kept(tmp_path: Path) -> None:
+    place, folder = tmp_path / "place", tmp_path / "folder"
+    folder.mkdir()
+    kept = journal.Journal(place)
+    for content in (b"good", b"bad 1", b"bad 2"):
+        kept.hold(target_that_fails_on(b"bad"), content, folder)
+    kept.tell(now=True)
+    assert journal.executions(place) == 3
+    assert [file.read_bytes() for file in (place / "finds").iterdir() if not file.suffix] == [b"bad 1"]
+
+
+ABORTS = """\
+import os, sys
+from pathlib import Path
+from campaigns import journal
+from campaigns.targets import Target
+
+place = Path(sys.argv[1])
+(place / "folder").mkdir()
+target = Target("made up", lambda content, _: content == b"bad" and os.abort(), (), list, 0)
+for content in (b"good", b"bad"):
+    journal.Journal(place).hold(target, content, place / "folder")
+"""
+
+
+def test_the_input_that_ends_the_process_is_kept(tmp_path: Path) -> None:
+    paths = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    ended = subprocess.run([sys.executable, "-c", ABORTS, str(tmp_path)], env={**os.environ, **paths}, check=False)
+    assert ended.returncode < 0
+    journal.keep_last(tmp_path, "ended")
+    assert [file.read_bytes() for file in tmp_path.glob("crash-ended-*")] == [b"bad"]
+
+
+def test_a_campaign_goes_on_for_as_many_executions_as_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+    fuzzed = fuzzing.fuzz("word", Wanted(runs=200, minutes=600, seed=1, chosen=Chosen.SEED), tmp_path)
+    assert (fuzzed.executions, fuzzed.finds) == (200, [])
