@@ -21,7 +21,7 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     name="tailback",
     cls=_Commands,
-    help="One TCP experiment, described in Linux's words: run it, look at it, draw it.",
+    help="Run TCP experiments on a simulator, a real Linux kernel or a testbed, and analyse the results.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -33,16 +33,16 @@ app.add_typer(testbeds.app, name="testbed")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The experiment file (YAML).", show_default=False)]
 Folder = Annotated[
-    Path, typer.Argument(metavar="DIR", help="A folder that `tailback run` has written.", show_default=False)
+    Path, typer.Argument(metavar="DIR", help="A results folder of `tailback run`.", show_default=False)
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the file: cc=bbr, links[0].delay=5ms."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the file, e.g. cc=bbr or links[0].delay=5ms."),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the first repetition.", show_default=False)]
 Repeat = Annotated[int | None, typer.Option(min=1, help="Repetitions of each configuration.", show_default=False)]
 Jobs = Annotated[
-    int | None, typer.Option("--jobs", "-j", min=1, help="Runs at the same time.", show_default="all cores; netns: 1")
+    int | None, typer.Option("--jobs", "-j", min=1, help="Number of parallel runs.", show_default="all cores; netns: 1")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Tolerances = Annotated[
@@ -50,14 +50,14 @@ Tolerances = Annotated[
     typer.Option(
         "--tolerance",
         metavar="NAME=WORDS",
-        help='How far a metric may be off: goodput=3%, "rtt=10% or 0.5ms", "drops=25% over 50", cwnd=off.',
+        help='Tolerance of a metric: goodput=3%, "rtt=10% or 0.5ms", "drops=25% over 50", cwnd=off.',
         show_default=False,
     ),
 ]
 Divergence = Annotated[
     str | None,
     typer.Option(
-        metavar="SHARE", help="From where on samples of a flow differ.", show_default="10%, at each ACK any difference"
+        metavar="SHARE", help="Smallest difference between samples that counts.", show_default="10%, at each ACK any difference"
     ),
 ]
 
@@ -83,7 +83,7 @@ def _options(
     pass
 
 
-@app.command("sweep", help="The same as `run`: a file with `vary` is a sweep.")
+@app.command("sweep", help="The same command as `run`.")
 @app.command("run")
 def run(  # one argument per option of the command line
     files: Annotated[
@@ -91,10 +91,10 @@ def run(  # one argument per option of the command line
     ],
     sets: Set = None,
     backend: Annotated[
-        str, typer.Option(metavar="NAME", help="What runs it: sim, uml, uml:KERNEL, netns, ssh.")
+        str, typer.Option(metavar="NAME", help="The backend: sim, uml, uml:KERNEL, netns or ssh.")
     ] = "sim",
     testbed: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The machines of --backend ssh.", show_default=False)
+        Path | None, typer.Option(metavar="FILE", help="Testbed file: run on these machines over SSH.", show_default=False)
     ] = None,
     seed: Seed = None,
     repeat: Repeat = None,
@@ -102,14 +102,14 @@ def run(  # one argument per option of the command line
     out: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--out", metavar="DIR", help="Results folder; of several files DIR/FILE.", show_default="results/FILE"
+            "-o", "--out", metavar="DIR", help="Results folder; with several files, DIR/FILE.", show_default="results/FILE"
         ),
     ] = None,
     reuse: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="DIR",
-            help="Take complete runs over from these results too.",
+            help="Reuse complete runs of these results.",
             show_default="the others in results, without --out",
         ),
     ] = None,
@@ -121,15 +121,15 @@ def run(  # one argument per option of the command line
         bool,
         typer.Option(
             "--dry-run",
-            help="List the runs, which are complete, and how long the others take; on a testbed, every command.",
+            help="List the runs, whether they are complete, and estimated times; on a testbed, every command.",
         ),
     ] = False,
     as_json: Json = False,
     show_qdiscs: Annotated[
-        bool, typer.Option("--show-qdiscs", help="Print the disciplines of each run at its end, as `tc -s qdisc` does.")
+        bool, typer.Option("--show-qdiscs", help="Print the disciplines at the end of each run, as `tc -s qdisc` does.")
     ] = False,
 ) -> None:
-    """Run an experiment: every configuration, every repetition; complete runs are not run again."""
+    """Run an experiment: every configuration, every repetition. Complete runs are not repeated."""
     from tailback import results, scenario, sweep
     from tailback.cli import live, show
 
@@ -165,17 +165,17 @@ def run(  # one argument per option of the command line
 @app.command()
 def reproduce(
     paper: Annotated[
-        str | None, typer.Argument(metavar="PAPER", help="access21, wlan18, ton22, teacup14; all if not given.")
+        str | None, typer.Argument(metavar="PAPER", help="access21, wlan18, ton22, teacup14; default: all.")
     ] = None,
-    figure: Annotated[str | None, typer.Argument(metavar="FIGURE", help="5, 5a, fig5, …; all if not given.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="One repetition of each configuration, shorter ones.")] = False,
+    figure: Annotated[str | None, typer.Argument(metavar="FIGURE", help="5, 5a, fig5, …; default: all.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Run one shorter repetition of each configuration.")] = False,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, help="Runs at the same time.", show_default="all cores")
+        int | None, typer.Option("--jobs", "-j", min=1, help="Number of parallel runs.", show_default="all cores")
     ] = None,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder of the results.")] = Path("results"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")] = False,
 ) -> None:
-    """Reproduce what papers report: run their experiments, measure each claim, print the scorecard."""
+    """Reproduce papers: run their experiments, check each claim, print a scorecard."""
     from tailback import papers
     from tailback.cli import show
 
@@ -206,19 +206,19 @@ def drill(
             "--tolerance-usecs",
             metavar="N",
             min=0,
-            help="How far times may be off.",
+            help="Tolerance of times, in microseconds.",
             show_default="the script's own, or 4000",
         ),
     ] = None,
     stack: Annotated[
-        str | None, typer.Option(metavar="NAME", help="linux-6.12, linux-5.10.", show_default="the newest")
+        str | None, typer.Option(metavar="NAME", help="Network stack: linux-6.12, linux-5.10, ...", show_default="the newest")
     ] = None,
     backend: Annotated[
         str, typer.Option(metavar="NAME", help="sim, or a real kernel: uml, uml:NAME.", show_default="sim")
     ] = "sim",
     as_json: Json = False,
 ) -> None:
-    """Run packetdrill scripts over the simulator's TCP or a kernel's: 0 all passed, 1 one failed, 2 one cannot run."""
+    """Run packetdrill scripts against the simulator's TCP or a kernel's. Status 1: one failed; 2: one cannot run."""
     from tailback import drill
     from tailback.cli import drills, show
 
@@ -232,7 +232,7 @@ def drill(
 
 @app.command()
 def check(file: File, sets: Set = None) -> None:
-    """Validate an experiment file and point out likely mistakes, without running it."""
+    """Check an experiment file for errors and likely mistakes, without running it."""
     from tailback import scenario, sweep
     from tailback.cli import show
 
@@ -254,7 +254,7 @@ def show_plots(wanted: bool) -> None:
 def plot(
     folder: Folder,
     name: Annotated[
-        str | None, typer.Option("-p", "--plot", metavar="NAME", help="Which plot; see --list.", show_default=False)
+        str | None, typer.Option("-p", "--plot", metavar="NAME", help="The plot; see --list.", show_default=False)
     ] = None,
     out: Annotated[
         Path | None,
@@ -263,15 +263,15 @@ def plot(
         ),
     ] = None,
     where: Annotated[
-        list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Only these runs.", show_default=False)
+        list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Select runs.", show_default=False)
     ] = None,
     beside: Annotated[
         list[Path] | None,
-        typer.Option("--with", metavar="DIR", help="Results in the same figure; the axis `results` tells them apart."),
+        typer.Option("--with", metavar="DIR", help="Add these results to the figure; the axis `results` distinguishes them."),
     ] = None,
     metric: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="What bar, heatmap (ping_ms.p90), cdf, band (rtt) show.", show_default=False),
+        typer.Option(metavar="NAME", help="The metric of bar, heatmap (ping_ms.p90), cdf or band (rtt).", show_default=False),
     ] = None,
     x: Annotated[str | None, typer.Option("--x", metavar="AXIS", help="The axis along x.", show_default=False)] = None,
     colour: Annotated[
@@ -284,7 +284,7 @@ def plot(
         bool, typer.Option("--list", help="List the plots and exit.", is_eager=True, callback=show_plots)
     ] = False,
 ) -> None:
-    """Draw a figure from a folder of results; its data goes into a CSV beside it."""
+    """Draw a figure from a results folder, and write its data as CSV beside it."""
     from tailback import plots, results
     from tailback.cli import opening, show
 
@@ -303,14 +303,14 @@ def plot(
 def report(
     folder: Folder,
     where: Annotated[
-        list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Only these runs.", show_default=False)
+        list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Select runs.", show_default=False)
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--output", "--out", metavar="FILE", help="The page.", show_default="DIR/report.html"),
+        typer.Option("-o", "--output", "--out", metavar="FILE", help="The HTML page.", show_default="DIR/report.html"),
     ] = None,
 ) -> None:
-    """Write an interactive report of an experiment: one HTML page that needs no network."""
+    """Write an interactive report of a results folder as one HTML page that needs no network."""
     from tailback import report as reports
     from tailback.cli import opening, show
 
@@ -322,10 +322,10 @@ def report(
 @app.command()
 def compare(
     reference: Annotated[
-        Path, typer.Argument(metavar="REFERENCE", help="Results of `tailback run`: before.", show_default=False)
+        Path, typer.Argument(metavar="REFERENCE", help="Results folder: before.", show_default=False)
     ],
     candidate: Annotated[
-        Path, typer.Argument(metavar="CANDIDATE", help="Results held against it: after.", show_default=False)
+        Path, typer.Argument(metavar="CANDIDATE", help="Results folder to compare with it: after.", show_default=False)
     ],
     tolerances: Tolerances = None,
     divergence: Divergence = None,
@@ -335,7 +335,7 @@ def compare(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Hold two folders of results against each other, metric by metric, over their common runs."""
+    """Compare two results folders, metric by metric, over their common runs."""
     from tailback import results, validation
     from tailback.cli import criteria, opening, show, verdicts
 
@@ -358,9 +358,9 @@ def compare(
 
 Given = Annotated[
     list[str] | None,
-    typer.Option(metavar="AXIS", help="An axis one cannot choose: an answer for each value.", show_default=False),
+    typer.Option(metavar="AXIS", help="Treat this axis as given: one answer for each of its values.", show_default=False),
 ]
-Where = Annotated[list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Only these runs.", show_default=False)]
+Where = Annotated[list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Select runs.", show_default=False)]
 
 
 @app.command()
@@ -368,10 +368,10 @@ def sensitivity(
     folder: Folder,
     metric: Annotated[str, typer.Option(metavar="NAME", help="goodput, ping p99, tcp_rtt_up_ms.p90, ...")] = "goodput",
     where: Where = None,
-    log: Annotated[bool, typer.Option("--log", help="Of its logarithm: for what spans decades.")] = False,
+    log: Annotated[bool, typer.Option("--log", help="Use the logarithm, for metrics that span decades.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Say which axis of a sweep matters how much: Sobol' indices with 95 % intervals."""
+    """Show how much each axis of a sweep matters: Sobol' indices with 95 % intervals."""
     from tailback import advice
     from tailback.cli import advised, opening, show
 
@@ -398,7 +398,7 @@ def pareto(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show the settings that no other beats in goodput and latency, and draw them."""
+    """Show and draw the settings that no other setting beats in both goodput and latency."""
     from tailback import advice, plots
     from tailback.cli import advised, opening, show
 
@@ -421,7 +421,7 @@ def recommend(
     asked: Annotated[
         str, typer.Option("--for", metavar="BOUNDS", help='"ping p99 < 10ms and jain > 0.9"', show_default=False)
     ],
-    best: Annotated[str, typer.Option(metavar="NAME", help="What to have most of.")] = "goodput",
+    best: Annotated[str, typer.Option(metavar="NAME", help="The metric to maximise.")] = "goodput",
     sets: Set = None,
     where: Where = None,
     given: Given = None,
@@ -429,7 +429,7 @@ def recommend(
     jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
-    """Say which settings give the most goodput under a bound on latency, from a sweep."""
+    """Find the setting with the most goodput under a bound on latency."""
     from tailback import advice, scenario, sweep
     from tailback.cli import advised, live, opening, show
 
@@ -453,11 +453,11 @@ def recommend(
 def validate(  # one argument per option of the command line
     file: File,
     sets: Set = None,
-    candidate: Annotated[str, typer.Option("--backend", metavar="NAME", help="What is in question.")] = "sim",
-    reference: Annotated[str, typer.Option("--against", metavar="NAME", help="What it is held against.")] = "uml",
+    candidate: Annotated[str, typer.Option("--backend", metavar="NAME", help="The backend to judge.")] = "sim",
+    reference: Annotated[str, typer.Option("--against", metavar="NAME", help="The backend to compare it with.")] = "uml",
     walk: Annotated[
         list[str] | None,
-        typer.Option("--every", metavar="AXIS", help="Vary cc or qdisc over all there are.", show_default=False),
+        typer.Option("--every", metavar="AXIS", help="Vary cc or qdisc over all of the registry.", show_default=False),
     ] = None,
     tolerances: Tolerances = None,
     divergence: Divergence = None,
@@ -468,10 +468,10 @@ def validate(  # one argument per option of the command line
         Path | None,
         typer.Option("-o", "--out", metavar="DIR", help="Results and report.", show_default="results/FILE-validation"),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if anything is out of tolerance.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with status 1 if a metric is out of tolerance.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Run an experiment on two backends and say how far one is from the other: a report, with a verdict."""
+    """Run an experiment on two backends, report how far they differ, and judge it by tolerances."""
     from tailback import scenario, validation
     from tailback.cli import criteria, show, verdicts
 
@@ -497,19 +497,19 @@ def validate(  # one argument per option of the command line
 def export(
     folder: Folder,
     flent: Annotated[bool, typer.Option("--flent", help="Data files of Flent, one per run.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Every table as CSV, and the summaries.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="All tables and summaries as CSV.")] = False,
     test: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The Flent test to be, as rrul.", show_default="the one with these flows"),
+        typer.Option(metavar="NAME", help="The Flent test to name in the files, e.g. rrul.", show_default="the one with these flows"),
     ] = None,
     where: Annotated[
-        list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Only these runs.", show_default=False)
+        list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Select runs.", show_default=False)
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Where to.", show_default="DIR/flent, DIR/csv")
+        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Output folder.", show_default="DIR/flent, DIR/csv")
     ] = None,
 ) -> None:
-    """Write results as files of other programs."""
+    """Export results as Flent or CSV files."""
     from tailback import formats
     from tailback.cli import opening, show
 
@@ -524,16 +524,16 @@ def export(
 
 @app.command("import")
 def import_(
-    kind: Annotated[str, typer.Argument(metavar="flent|pcap|teacup", help="What the files are.", show_default=False)],
+    kind: Annotated[str, typer.Argument(metavar="flent|pcap|teacup", help="The kind of the files.", show_default=False)],
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The files.", show_default=False)],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder of the results.")] = Path(
         "results/imported"
     ),
     axes: Annotated[
-        list[str] | None, typer.Option("--axis", metavar="AXIS=VALUE", help="What to call them.", show_default=False)
+        list[str] | None, typer.Option("--axis", metavar="AXIS=VALUE", help="Label of these results.", show_default=False)
     ] = None,
 ) -> None:
-    """Read files of other programs: data into a folder of results, TEACUP's configuration into an experiment."""
+    """Import Flent files or captures as results, or a TEACUP configuration as an experiment."""
     from tailback import formats
     from tailback.cli import imports, show
 
@@ -569,7 +569,7 @@ def explain(
         ),
     ],
 ) -> None:
-    """Explain an algorithm: its idea, its source, its parameters; or in what a network stack differs."""
+    """Explain an algorithm: its idea, source and parameters; or how a network stack differs from the newest."""
     from tailback.cli import catalogue, show
 
     show.explanations(catalogue.explained(name))
