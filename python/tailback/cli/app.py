@@ -32,9 +32,7 @@ app.add_typer(kernel.app, name="kernel")
 app.add_typer(testbeds.app, name="testbed")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The experiment file (YAML).", show_default=False)]
-Folder = Annotated[
-    Path, typer.Argument(metavar="DIR", help="A results folder of `tailback run`.", show_default=False)
-]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A results folder of `tailback run`.", show_default=False)]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the file, e.g. cc=bbr or links[0].delay=5ms."),
@@ -57,7 +55,9 @@ Tolerances = Annotated[
 Divergence = Annotated[
     str | None,
     typer.Option(
-        metavar="SHARE", help="Smallest difference between samples that counts.", show_default="10%, at each ACK any difference"
+        metavar="SHARE",
+        help="Smallest difference between samples that counts.",
+        show_default="10%, at each ACK any difference",
     ),
 ]
 
@@ -94,7 +94,8 @@ def run(  # one argument per option of the command line
         str, typer.Option(metavar="NAME", help="The backend: sim, uml, uml:KERNEL, netns or ssh.")
     ] = "sim",
     testbed: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Testbed file: run on these machines over SSH.", show_default=False)
+        Path | None,
+        typer.Option(metavar="FILE", help="Testbed file: run on these machines over SSH.", show_default=False),
     ] = None,
     seed: Seed = None,
     repeat: Repeat = None,
@@ -102,7 +103,11 @@ def run(  # one argument per option of the command line
     out: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--out", metavar="DIR", help="Results folder; with several files, DIR/FILE.", show_default="results/FILE"
+            "-o",
+            "--out",
+            metavar="DIR",
+            help="Results folder; with several files, DIR/FILE.",
+            show_default="results/FILE",
         ),
     ] = None,
     reuse: Annotated[
@@ -211,7 +216,8 @@ def drill(
         ),
     ] = None,
     stack: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Network stack: linux-6.12, linux-5.10, ...", show_default="the newest")
+        str | None,
+        typer.Option(metavar="NAME", help="Network stack: linux-6.12, linux-5.10, ...", show_default="the newest"),
     ] = None,
     backend: Annotated[
         str, typer.Option(metavar="NAME", help="sim, or a real kernel: uml, uml:NAME.", show_default="sim")
@@ -267,11 +273,15 @@ def plot(
     ] = None,
     beside: Annotated[
         list[Path] | None,
-        typer.Option("--with", metavar="DIR", help="Add these results to the figure; the axis `results` distinguishes them."),
+        typer.Option(
+            "--with", metavar="DIR", help="Add these results to the figure; the axis `results` distinguishes them."
+        ),
     ] = None,
     metric: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The metric of bar, heatmap (ping_ms.p90), cdf or band (rtt).", show_default=False),
+        typer.Option(
+            metavar="NAME", help="The metric of bar, heatmap (ping_ms.p90), cdf or band (rtt).", show_default=False
+        ),
     ] = None,
     x: Annotated[str | None, typer.Option("--x", metavar="AXIS", help="The axis along x.", show_default=False)] = None,
     colour: Annotated[
@@ -321,9 +331,7 @@ def report(
 
 @app.command()
 def compare(
-    reference: Annotated[
-        Path, typer.Argument(metavar="REFERENCE", help="Results folder: before.", show_default=False)
-    ],
+    reference: Annotated[Path, typer.Argument(metavar="REFERENCE", help="Results folder: before.", show_default=False)],
     candidate: Annotated[
         Path, typer.Argument(metavar="CANDIDATE", help="Results folder to compare with it: after.", show_default=False)
     ],
@@ -358,7 +366,9 @@ def compare(
 
 Given = Annotated[
     list[str] | None,
-    typer.Option(metavar="AXIS", help="Treat this axis as given: one answer for each of its values.", show_default=False),
+    typer.Option(
+        metavar="AXIS", help="Treat this axis as given: one answer for each of its values.", show_default=False
+    ),
 ]
 Where = Annotated[list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Select runs.", show_default=False)]
 
@@ -454,7 +464,9 @@ def validate(  # one argument per option of the command line
     file: File,
     sets: Set = None,
     candidate: Annotated[str, typer.Option("--backend", metavar="NAME", help="The backend to judge.")] = "sim",
-    reference: Annotated[str, typer.Option("--against", metavar="NAME", help="The backend to compare it with.")] = "uml",
+    reference: Annotated[
+        str, typer.Option("--against", metavar="NAME", help="The backend to compare it with.")
+    ] = "uml",
     walk: Annotated[
         list[str] | None,
         typer.Option("--every", metavar="AXIS", help="Vary cc or qdisc over all of the registry.", show_default=False),
@@ -468,7 +480,9 @@ def validate(  # one argument per option of the command line
         Path | None,
         typer.Option("-o", "--out", metavar="DIR", help="Results and report.", show_default="results/FILE-validation"),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with status 1 if a metric is out of tolerance.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with status 1 if a metric is out of tolerance.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Run an experiment on two backends, report how far they differ, and judge it by tolerances."""
@@ -500,13 +514,18 @@ def export(
     csv: Annotated[bool, typer.Option("--csv", help="All tables and summaries as CSV.")] = False,
     test: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The Flent test to name in the files, e.g. rrul.", show_default="the one with these flows"),
+        typer.Option(
+            metavar="NAME",
+            help="The Flent test to name in the files, e.g. rrul.",
+            show_default="the one with these flows",
+        ),
     ] = None,
     where: Annotated[
         list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Select runs.", show_default=False)
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Output folder.", show_default="DIR/flent, DIR/csv")
+        Path | None,
+        typer.Option("-o", "--out", metavar="DIR", help="Output folder.", show_default="DIR/flent, DIR/csv"),
     ] = None,
 ) -> None:
     """Export results as Flent or CSV files."""
@@ -524,13 +543,16 @@ def export(
 
 @app.command("import")
 def import_(
-    kind: Annotated[str, typer.Argument(metavar="flent|pcap|teacup", help="The kind of the files.", show_default=False)],
+    kind: Annotated[
+        str, typer.Argument(metavar="flent|pcap|teacup", help="The kind of the files.", show_default=False)
+    ],
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The files.", show_default=False)],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder of the results.")] = Path(
         "results/imported"
     ),
     axes: Annotated[
-        list[str] | None, typer.Option("--axis", metavar="AXIS=VALUE", help="Label of these results.", show_default=False)
+        list[str] | None,
+        typer.Option("--axis", metavar="AXIS=VALUE", help="Label of these results.", show_default=False),
     ] = None,
 ) -> None:
     """Import Flent files or captures as results, or a TEACUP configuration as an experiment."""
