@@ -18,7 +18,7 @@ from campaigns.seeds import REPOSITORY
 from campaigns.targets import TARGETS
 
 WORK = REPOSITORY / "target" / "campaign"
-KILLS_AT_ONCE = 50
+KILLS_AT_ONCE = 10
 """After so many the campaign says how far it is."""
 
 

@@ -49,7 +49,10 @@ class Journal:
         if now or time.monotonic() - self._told > TOLD_EACH_S:
             self._told = time.monotonic()
             told = json.dumps({"executions": self.executions, "finds": sorted(self._finds)})
-            _progress(self._place).write_text(told)
+            # Whole or not at all, for the process may end at any time.
+            new = self._place / "progress.new"
+            new.write_text(told)
+            new.replace(_progress(self._place))
 
     def _keep(self, broken: guard.Broken, content: bytes) -> None:
         """One input of each kind: the way and the place in which it breaks the promise."""
