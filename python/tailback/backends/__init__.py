@@ -117,7 +117,7 @@ def backend_for(backend: Backend, scenario: Scenario) -> Backend:
     if name is None:
         return backend
     if not isinstance(backend, OfKernels):
-        hint = "choose a backend that runs kernels, --backend uml, or take `kernel` out of the file"
+        hint = "choose a backend that runs kernels, --backend uml, or remove `kernel` from the file"
         raise Unsuitable(f"`kernel` is `{name}`, and `{backend.name}` has no kernel to choose\n  hint: {hint}")
     return backend.of_kernel(name)
 

@@ -118,7 +118,7 @@ def _unknown(name: str, registry: CoreRegistry) -> WordError:
     algorithms = [row.name for row in (*registry.congestion_controls, *registry.qdiscs, *registry.drivers)]
     known = [*algorithms, *(stack.name for stack in stacks.stacks())]
     return WordError(
-        f"`{name}` is no congestion control, queue discipline, driver or network stack", nearest_hint(name, known)
+        f"`{name}` is not a congestion control, queue discipline, driver or network stack", nearest_hint(name, known)
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tailback.cli import interrupts
 
-GOES_ON = "complete runs are kept; the same command goes on from there"
+GOES_ON = "complete runs are kept; the same command continues from there"
 
 
 class WrongInput(Exception):

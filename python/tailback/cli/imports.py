@@ -1,4 +1,4 @@
-"""What is said of a configuration that was imported: what was left out, and what has to be put right by hand."""
+"""What is said of a configuration that was imported: what was left out, and what has to be corrected by hand."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,4 +21,4 @@ def teacup(files: Sequence[Path], folder: Path) -> None:
         try:
             read()
         except scenario.ScenarioError as wrong:
-            show.errors([f"to be put right by hand:\n{wrong}"])
+            show.errors([f"to be corrected by hand:\n{wrong}"])

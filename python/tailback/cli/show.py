@@ -101,7 +101,7 @@ def carried(done: Carried, title: str) -> None:
 def set_aside(done: Carried) -> None:
     """Runs that were there and damaged, on stderr."""
     for name, what in done.damaged.items():
-        told = f"damaged: run {name}: {what}; it was done again, what was there is kept in {done.folder / ASIDE}"
+        told = f"damaged: run {name}: {what}; it was repeated, and the old files are in {done.folder / ASIDE}"
         stderr().print(told, markup=False)
 
 
@@ -159,7 +159,7 @@ def errors(found: Iterable[str]) -> None:
 def ahead(found: Preview, *, as_json: bool) -> None:
     """What a sweep would do."""
     for name, what in found.damaged.items():
-        stderr().print(f"damaged: run {name}: {what}; it will be done again", markup=False)
+        stderr().print(f"damaged: run {name}: {what}; it will be repeated", markup=False)
     if as_json:
         document(as_document(found))
         return
@@ -174,9 +174,9 @@ def ahead(found: Preview, *, as_json: bool) -> None:
 
 STATES = {"complete": "complete", "elsewhere": "complete elsewhere", "missing": "to be run"}
 BASES = {
-    "measured": "by what such runs have taken before",
-    "trial": "by trials of some configurations",
-    "duration": "their duration, for they pass in real time",
+    "measured": "from the times of earlier runs",
+    "trial": "from trials of some configurations",
+    "duration": "their duration, because they take place in real time",
 }
 
 
@@ -188,7 +188,7 @@ def _totals(found: Preview) -> list[str]:
     if not there["missing"]:
         return [runs + states]
     if found.seconds is None or found.basis is None:
-        return [runs + states, "time: not known, no such run has been measured"]
+        return [runs + states, "time: unknown, no such run has been measured"]
     return [runs + states, f"time: about {duration(found.seconds)}, {found.jobs} at a time, {BASES[found.basis]}"]
 
 

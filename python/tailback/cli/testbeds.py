@@ -70,7 +70,7 @@ def backend_name(backend: str, testbed: Path | None) -> str:
     if testbed is None:
         return backend
     if backend not in ("ssh", "sim"):
-        raise WrongInput(f"--testbed is for --backend ssh, not {backend}\n  hint: leave one of the two away")
+        raise WrongInput(f"--testbed is for --backend ssh, not {backend}\n  hint: remove one of the two")
     return f"ssh:{testbed}"
 
 

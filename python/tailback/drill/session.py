@@ -60,7 +60,7 @@ def _player(settings: Settings) -> Player:
         hint = "choose --backend sim, --backend uml or --backend uml:NAME"
         raise WrongDrill(f"scripts cannot be played on the backend `{settings.backend}`\n  hint: {hint}")
     if settings.stack is not None:
-        hint = "leave --stack away, or build that kernel and name it: --backend uml:NAME"
+        hint = "remove --stack, or build that kernel and name it: --backend uml:NAME"
         raise WrongDrill(f"--stack: the TCP of a kernel is its own\n  hint: {hint}")
     # On demand: who plays on the simulator needs no kernel.
     from tailback.backends.uml import Uml, scripts

@@ -12,7 +12,7 @@ class RunDamaged(NotResults):
     """The folder of a run is not as it was written."""
 
     def __init__(self, folder: Path, what: str) -> None:
-        hint = "the command that made it, `tailback run …`, sets it aside and does the run again"
+        hint = "the command that made it, `tailback run …`, sets it aside and repeats the run"
         super().__init__(f"the run `{folder}` is damaged: {what}\n  hint: {hint}")
         self.folder = folder
         self.what = what

@@ -256,7 +256,7 @@ def open_results(path: Path | str) -> Results:
         damaged = [RunDamaged(path, f"`{store.EXPERIMENT}` {_not_head(path)}; its runs come by name"), *damaged]
     if not runs:
         told = "".join(f"\n  {each.folder.name}: {each.what}" for each in damaged)
-        raise NotResults(f"`{path}` has no complete run yet{told}\n  hint: `tailback run` goes on where it was stopped")
+        raise NotResults(f"`{path}` has no complete run yet{told}\n  hint: `tailback run` continues where it stopped")
     if head is None:
         return Results(path, str(runs[0].manifest["title"]), _axes(runs), runs, damaged)
     return Results(path, head["title"], head["axes"], runs, damaged)

@@ -40,10 +40,10 @@ def _channel(loc: Loc, cell: Wifi) -> Iterator[Problem]:
         yield Problem((*loc, "band"), f"`{cell.band}` has no {cell.standard}", f"write {' or '.join(standard.bands)}")
     if cell.width not in standard.widths or (cell.band == "2.4GHz" and cell.width > WIDEST_24):
         known = [mhz for mhz in standard.widths if cell.band != "2.4GHz" or mhz <= WIDEST_24]
-        message = f"`{cell.width}MHz` is no width of {cell.standard} at {cell.band}"
+        message = f"`{cell.width}MHz` is not a width of {cell.standard} at {cell.band}"
         yield Problem((*loc, "width"), message, f"write {_or(known, 'MHz')}")
     if cell.guard not in standard.guards_ns:
-        message = f"`{cell.guard}ns` is no guard interval of {cell.standard}"
+        message = f"`{cell.guard}ns` is not a guard interval of {cell.standard}"
         yield Problem((*loc, "guard"), message, f"write {_or(standard.guards_ns, 'ns')}")
 
 
@@ -51,7 +51,7 @@ def _streams(loc: Loc, cell: Wifi) -> Iterator[Problem]:
     if STANDARDS[cell.standard].counts_streams:
         return
     if any(cell.streams.of(station) is None for station in cell.wifi.stations):
-        message = f"is missing: the MCS of {cell.standard} does not tell it"
+        message = f"is missing: the MCS of {cell.standard} does not determine it"
         yield Problem((*loc, "streams"), message, "write the number of spatial streams: streams: 2")
 
 
@@ -89,7 +89,7 @@ def _signal(loc: Loc, cell: Wifi) -> Iterator[Problem]:
     for station in cell.wifi.stations:
         if cell.snr.of(station) is not None and cell.distance.of(station) is not None:
             message = f"is given for `{station}`, and so is its `snr`"
-            yield Problem((*loc, "distance"), message, "give one of them: the distance is there for the snr")
+            yield Problem((*loc, "distance"), message, "give one of them: the distance determines the snr")
             return
 
 

@@ -65,7 +65,7 @@ def _hosts(keys: Keys, network: Network) -> Iterator[Problem]:
 def _captured(keys: Keys, network: Network) -> Iterator[Problem]:
     for place, entry in enumerate(keys.traffic):
         if keys.measure.pcap and isinstance(entry, Tcp) and entry.ip != defaults.IP:
-            hint = "leave `measure.pcap` or `ip` away: captures hold packets of IPv4"
+            hint = "remove `measure.pcap` or `ip`: captures hold packets of IPv4"
             yield Problem(("traffic", place, "ip"), f"`{entry.ip}` is not captured", hint)
     for place, host in enumerate(keys.measure.pcap):
         if host not in network.places:
@@ -151,8 +151,8 @@ def _no_way(loc: Loc, ends: Direction, network: Network) -> Iterator[Problem]:
             yield Problem(loc, f"`{host}` is a switch, which sends nothing of its own", "name one of its hosts")
     for source, target in (ends, reversed(ends)) if network.routes else ():
         if source in network.places and target in network.places and network.path(source, target) is None:
-            message = f"packets from `{source}` do not come to `{target}`: `routes` send them in a circle"
-            yield Problem(loc, message, "change the `routes` on their way")
+            message = f"packets from `{source}` do not come to `{target}`: `routes` form a loop"
+            yield Problem(loc, message, "change the `routes` between them")
 
 
 def _times(flow: Flow, duration: int) -> Iterator[Problem]:
@@ -195,7 +195,7 @@ def _twice(flow: Flow, owners: dict[str, Loc]) -> Iterator[Problem]:
     for name in flow.names:
         first = owners.setdefault(name, flow.loc)
         if first != flow.loc:
-            message = f"the name `{name}` is already that of traffic[{first[1]}]"
+            message = f"the name `{name}` is already used by traffic[{first[1]}]"
             yield Problem((*flow.loc, "name"), message, "give each entry a `name` of its own")
             return
 

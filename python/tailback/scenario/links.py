@@ -29,10 +29,10 @@ def problems(keys: Keys) -> Iterator[Problem]:
 def _link(loc: Loc, link: Link, duration: int) -> Iterator[Problem]:
     for way in range(2):
         if link.trace[way] is not None and link.rate[way] is not None:
-            message = f"is given for the way {WAYS[way]}, which has a rate"
+            message = f"is given for the direction {WAYS[way]}, which has a rate"
             yield Problem((*loc, "trace"), message, "leave `rate` out, or give each way one of the two: [A, null]")
         if link.reorder[way] and not link.delay[way] and not link.jitter[way]:
-            message = "has no packets that wait, to be overtaken"
+            message = "lets packets overtake others that wait, and here none wait"
             yield Problem((*loc, "reorder"), message, "give the link a `delay`")
     before = 0
     for number, change in enumerate(link.schedule):
@@ -107,8 +107,8 @@ def _disagreeing(keys: Keys) -> list[Problem]:
     for hop in route_hops(keys):
         other = given.setdefault((hop.host, hop.target), hop.neighbour)
         if other != hop.neighbour:
-            message = (
-                f"`{hop.host}` would send to `{hop.target}` by `{hop.neighbour}`, and by `{other}` for another route"
+            message = f"`{hop.host}` sends to `{hop.target}` through `{hop.neighbour}`, but by another route through `{other}`"
+            found.append(
+                Problem(("routes", hop.arrow), message, "let the two routes diverge at another host, or remove one")
             )
-            found.append(Problem(("routes", hop.arrow), message, "let the two ways part elsewhere, or remove one"))
     return found

@@ -181,7 +181,9 @@ def _netem_at_sender(case: _Case, device: str, root: Algorithm) -> Iterator[_Dou
     """A packet that netem delays is no longer charged to its socket. [linux-6.12 sch_netem.c skb_orphan_partial]"""
     sends = direction(device).source in case.senders
     if sends and any(_delays(stage) for stage in _below(root)):
-        text = "`netem` delays packets of a local sender: TCP Small Queues and the qdisc's feedback are void there"
+        text = (
+            "`netem` delays packets of a local sender: TCP Small Queues and the qdisc's feedback have no effect there"
+        )
         remedy = "give the link a `delay`, or put netem on another host"
         yield _Doubt("netem-at-sender", "warning", ("qdiscs", device), text, remedy)
 
@@ -214,7 +216,7 @@ def _bottleneck(case: _Case) -> Iterator[_Doubt]:
         if (0 not in slowest) if local else (slowest == [0]):
             said = "local" if local else "remote"
             where = hops[slowest[0]][1]
-            text = f"the title speaks of a {said} bottleneck, but the slowest device on the way is that of `{where}`"
+            text = f"the title mentions a {said} bottleneck, but the slowest device on the way is that of `{where}`"
             remedy = "shape where the bottleneck is meant to be, or change the title"
             yield _Doubt("bottleneck-elsewhere", "warning", ("title",), text, remedy)
             return
@@ -263,9 +265,8 @@ def _cut_jitter(wire: Wire) -> Iterator[_Doubt]:
         jitter = treatment["jitter"] if treatment else 0
         if jitter > wire.link.delay[end]:
             delay = time_word(wire.link.delay[end])
-            text = (
-                f"a jitter of {time_word(jitter)} would make packets come before they left: below {delay} it is cut off"
-            )
+            text = f"a jitter of {time_word(jitter)} exceeds the delay of {delay}; "
+                "no packet arrives before it left"
             remedy = f"give a `delay` of {time_word(jitter)} or more, or less jitter"
             yield _Doubt("jitter-above-delay", "warning", (*wire.place, "jitter"), text, remedy)
             return
@@ -275,7 +276,7 @@ def _short_trace(case: _Case, wire: Wire) -> Iterator[_Doubt]:
     for trace in wire.link.trace:
         if trace is not None and trace.length_ns < case.keys.duration:
             length, times = time_word(trace.length_ns), case.keys.duration / trace.length_ns
-            text = f"the trace lasts {length} and is gone through {times:.1f} times"
+            text = f"the trace lasts {length} and repeats {times:.1f} times"
             remedy = f"nothing to do, or make `duration` {length}"
             yield _Doubt("trace-repeats", "info", (*wire.place, "trace"), text, remedy)
             return
@@ -285,7 +286,7 @@ def _late_change(case: _Case, wire: Wire) -> Iterator[_Doubt]:
     _, stop = case.window
     for number, change in enumerate(wire.link.schedule):
         if change.at >= stop:
-            text = f"nothing is measured any more when this happens: the window ends at {time_word(stop)}"
+            text = f"this happens after the measurement window, which ends at {time_word(stop)}"
             remedy = "change it earlier, or measure for longer"
             yield _Doubt("change-unmeasured", "warning", (*wire.place, "schedule", number, "at"), text, remedy)
 

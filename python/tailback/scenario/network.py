@@ -144,7 +144,7 @@ def _twice(joined: dict[frozenset[str], Loc], hop: Hop) -> Iterator[Problem]:
     """`A -> B` names one device."""
     first = joined.setdefault(frozenset(hop.ends), hop.place)
     if first != hop.place:
-        message = f"joins `{hop.ends[0]}` and `{hop.ends[1]}`, as {show(first)} does"
+        message = f"connects `{hop.ends[0]}` and `{hop.ends[1]}`, which {show(first)} already connects"
         yield Problem(hop.place, message, "put a router between them on one of the two, or remove it")
 
 

@@ -41,7 +41,7 @@ def read_file(path: Path) -> str:
     try:
         return read_bounded(path, LARGEST).decode("utf-8-sig")
     except FileNotFoundError:
-        raise _refused(where, "there is no such file", "`tailback list experiment` shows those we have") from None
+        raise _refused(where, "there is no such file", "`tailback list experiment` lists the ready-made ones") from None
     except IsADirectoryError:
         raise _refused(where, "is a directory", "name the experiment file in it") from None
     except NotTaken as refused:
@@ -159,7 +159,7 @@ class _Conversion:
                 self._note(self._where(source), loc, f"holds the control character {control}", "write text without it")
             return text
         except UnicodeDecodeError:
-            self._note(self._where(source), loc, "holds half of a character", "write the character itself")
+            self._note(self._where(source), loc, "contains an incomplete character", "write the character itself")
             return ""
 
     def _entries(self, source: MappingNode, loc: Loc) -> dict[str, Node]:

@@ -56,7 +56,7 @@ def repeat(word: object) -> Repeat:
     least = int(match["least"] or min(defaults.REPEAT_LEAST, int(match["most"] or defaults.REPEAT_LEAST)))
     most = int(match["most"] or max(defaults.REPEAT_MOST, least))
     if not 2 <= least <= most <= MOST:
-        raise WordError(f"at least {least} and at most {most} do not go together", f"from 2 up to {MOST}: {HINT}")
+        raise WordError(f"at least {least} and at most {most} contradict each other", f"from 2 up to {MOST}: {HINT}")
     percent = float(match["percent"])
     if not 0 < percent < 100:
         raise WordError(f"`{match['percent']}%` is not between 0 and 100 %", HINT)
@@ -67,5 +67,5 @@ def _quantities(names: str | None) -> tuple[str, ...]:
     found = tuple(re.split(r" and |, ", names)) if names else defaults.REPEAT_QUANTITIES
     unknown = next((name for name in found if name not in QUANTITIES), None)
     if unknown is not None:
-        raise WordError(f"`{unknown}` cannot be waited for", nearest_hint(unknown, list(QUANTITIES)))
+        raise WordError(f"`{unknown}` cannot be used with `until`", nearest_hint(unknown, list(QUANTITIES)))
     return found

@@ -259,7 +259,7 @@ _CONTROL_SCHEMA = {
         {"type": "string", "pattern": "^.+$"},
         {
             "type": "object",
-            "properties": {"name": {"type": "string", "description": "Its name; `tailback list cc` has them."}},
+            "properties": {"name": {"type": "string", "description": "Its name; `tailback list cc` lists them."}},
             "required": ["name"],
             "additionalProperties": {"type": ["integer", "boolean", "string"]},
         },
@@ -333,7 +333,8 @@ class Host(_Keys):
     tsq: SmallQueue | None = Field(None, description="TCP Small Queues setting of the flows this host sends.")
     offloads: Offloads | None = Field(None, description="Segmentation offloads of this host; without it the file's.")
     nic: Nic = Field(
-        default_factory=lambda: Nic.model_validate({}), description="Its network cards, where links say nothing else."
+        default_factory=lambda: Nic.model_validate({}),
+        description="Its network cards, unless a link sets its own values.",
     )
 
 
@@ -349,8 +350,10 @@ class _Treatment(_Keys):
 
     loss: LinkLoss = Field([None, None], description="Share of packets lost, or a model of loss as netem has it.")
     jitter: Jitter = Field([None, None], description="Spread of the delay; it keeps the order of packets.")
-    duplicate: Duplicate = Field([None, None], description="Share of packets that arrive twice.")
-    corrupt: Corrupt = Field([None, None], description="Share of packets damaged: their destination drops them.")
+    duplicate: Duplicate = Field([None, None], description="Share of packets that are duplicated.")
+    corrupt: Corrupt = Field(
+        [None, None], description="Share of packets that are corrupted: their destination drops them."
+    )
     reorder: Reorder = Field([None, None], description="Share of packets that skip the delay, overtaking all others.")
 
 
@@ -370,7 +373,7 @@ class Link(_Treatment):
     """A full-duplex link between two hosts, with the devices at its ends."""
 
     ends: Annotated[list[Name], Field(min_length=2, max_length=2)] = Field(
-        description="The two hosts it joins.", examples=[["client", "router"]]
+        description="The two hosts it connects.", examples=[["client", "router"]]
     )
     rate: Rates = Field(
         [None, None],
@@ -379,7 +382,7 @@ class Link(_Treatment):
     )
     trace: Traces = Field(
         [None, None],
-        description="In place of a rate: a file of delivery opportunities, one millisecond stamp per line, beside this "
+        description="Instead of a rate: a file of delivery opportunities, one millisecond stamp per line, beside this "
         "one; one or [there, back].",
     )
     delay: Delay = Field(
@@ -392,7 +395,7 @@ class Link(_Treatment):
     bql: Switches | None = Field(
         None, description="Byte queue limits bound what is in the ring: on or off; without it as `nic` of the hosts."
     )
-    schedule: list[Change] = Field([], description="What changes in the run, in the order of time.")
+    schedule: list[Change] = Field([], description="Changes during the run, ordered by time.")
 
 
 class Lan(_Keys):
@@ -401,7 +404,7 @@ class Lan(_Keys):
     lan: Annotated[list[Name], Field(min_length=2)] = Field(
         description="The hosts attached.", examples=[["router", "h4", "h5", "h6"]]
     )
-    name: Name | None = Field(None, description="What the switch is called in `qdiscs` and tables; without it lanN.")
+    name: Name | None = Field(None, description="Name of the switch in `qdiscs` and tables; default lanN.")
     rate: Rates = Field([None, None], description="Rate of each port, one or [to the switch, from it].")
     delay: Delay = Field(
         defaults.DELAY, validate_default=True, description="Delay of each cable, one or [to the switch, from it]."
@@ -422,7 +425,7 @@ class Wifi(_Keys):
     """A Wi-Fi cell: an access point and its stations on one channel."""
 
     wifi: CellHosts = Field(description="The access point and the stations.")
-    standard: Literal["802.11n", "802.11ac", "802.11ax"] = Field(description="Format of what is sent: HT, VHT or HE.")
+    standard: Literal["802.11n", "802.11ac", "802.11ax"] = Field(description="Frame format: HT, VHT or HE.")
     band: Literal["2.4GHz", "5GHz"] = Field(defaults.BAND, description="Where the channel is.")
     width: Width = Field(description="Width of the channel: 20MHz to 160MHz.")
     streams: Streams = Field(
@@ -459,7 +462,7 @@ class Wifi(_Keys):
         validate_default=True,
         description="Distance to the access point, 10m, which gives the signal over noise; or one per station.",
     )
-    channel: Name | None = Field(None, description="Cells that give the same name share the air.")
+    channel: Name | None = Field(None, description="Cells with the same name share the channel.")
     hidden: list[Annotated[list[Name], Field(min_length=2, max_length=2)]] = Field(
         default_factory=list,
         description="Pairs of hosts on this channel that do not hear each other.",
@@ -471,7 +474,7 @@ class Wifi(_Keys):
         description="Contention: `hostapd` for what it sets for an access point, or by category, {be: {cwmax: 63}}; "
         "{ap: hostapd} for one side.",
     )
-    rts: bool = Field(defaults.RTS, description="Every PPDU is announced by RTS and CTS.")
+    rts: bool = Field(defaults.RTS, description="RTS and CTS precede every PPDU.")
     encryption: Literal["open", "ccmp"] = Field(defaults.ENCRYPTION, description="CCMP adds 16 bytes to an MPDU.")
 
 
@@ -544,7 +547,9 @@ class Tcp(_Keys):
     )
     start: Time = Field(defaults.START, validate_default=True, description="When it connects.")
     stop: Time | None = Field(None, description="When it closes; without it and `bytes`, the end of the run.")
-    bytes: Size | None = Field(None, description="How much each connection sends; it ends when that is acknowledged.")
+    bytes: Size | None = Field(
+        None, description="Bytes that each connection sends; it ends when they are acknowledged."
+    )
     jitter: Time = Field(
         defaults.JITTER,
         validate_default=True,
@@ -705,7 +710,7 @@ class Keys(_Keys):
     )
     routes: dict[RouteKey, Via] = Field(
         default_factory=dict,
-        description="Ways that are not the shortest: the hosts between, in order. One direction each.",
+        description="Routes that are not the shortest: the hosts in between, in order. One direction each.",
         examples=[{"client -> server": ["r1", "r2"]}],
     )
     qdiscs: dict[str, Discipline] = Field(
@@ -717,7 +722,7 @@ class Keys(_Keys):
     )
     traffic: Annotated[list[Traffic], Field(min_length=1)] = Field(description="Flows and pings.")
     duration: Span = Field(description="Simulated length of a run.")
-    cc: Control = Field(defaults.CC, validate_default=True, description="Congestion control of flows without one.")
+    cc: Control = Field(defaults.CC, validate_default=True, description="Congestion control of flows that name none.")
     tsq: SmallQueue = Field(
         defaults.TSQ,
         validate_default=True,

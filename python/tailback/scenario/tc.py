@@ -254,7 +254,7 @@ def _rate(_parameter: Parameter, word: str, kind: str) -> int:
     if bits == 0 and kind == "cake":
         return 0
     if bits == 0:
-        raise WordError(f"`{word}` is a rate at which nothing moves", "give a rate above zero, such as 100mbit")
+        raise WordError(f"`{word}` is a rate of zero", "give a rate above zero, such as 100mbit")
     return bits
 
 

@@ -66,7 +66,7 @@ def rate(word: object) -> int:
     """bit/s; more than none."""
     value = _quantity(word, _Kind("a rate", RATE_UNITS, RATE_HINT, "bit"))
     if value == 0:
-        raise WordError(f"`{word}` is a rate at which nothing moves", "give a rate above zero, such as 100mbit")
+        raise WordError(f"`{word}` is a rate of zero", "give a rate above zero, such as 100mbit")
     return value
 
 

@@ -152,7 +152,7 @@ def driver(text: object, rows: Sequence[Row]) -> Algorithm:
 
 def _stage(words: list[str], rows: Sequence[Row], child: Algorithm | None) -> Algorithm:
     if not words:
-        raise WordError("nothing stands on one side of `|`", "write the shaper before the bar and its child after it")
+        raise WordError("one side of `|` is empty", "write the shaper before the bar and its child after it")
     row = _known(words[0], rows, "queue discipline")
     options = _options(words, row)
     if child is None:

@@ -185,5 +185,5 @@ def _result(future: "Future[Finished]", progress: _Waiting) -> Finished:
 
 
 def _scheduler_lost() -> ClusterUnfit:
-    hint = "complete runs are kept; start it again, and the same command goes on from there"
+    hint = "complete runs are kept; start it again, and the same command continues from there"
     return ClusterUnfit(f"the scheduler is gone\n  hint: {hint}")

@@ -9,7 +9,7 @@ from e2e.conftest import Run
 def test_a_dry_run_lists_the_plan_and_writes_nothing(tailback: Run, tmp_path: Path) -> None:
     done = tailback("run", "two.yaml", "--dry-run")
     assert "8 runs of 2 configurations in results/two: 0 complete, 0 complete elsewhere, 8 to be run" in done.stdout
-    assert "at a time, by trials of some configurations" in done.stdout
+    assert "at a time, from trials of some configurations" in done.stdout
     assert done.stdout.count("to be run") == 9
     assert [path.name for path in tmp_path.iterdir()] == ["two.yaml"]
 

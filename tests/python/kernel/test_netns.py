@@ -200,8 +200,8 @@ def test_a_controller_that_is_ended_leaves_nothing_running(number: signal.Signal
     [
         (lambda s: s["hosts"][0].update(stack="linux-2.6"), "host `client` has the stack `linux-2.6`"),
         (lambda s: s["traffic"][0]["cc"].update(name="nonesuch"), "does not have the control `nonesuch`"),
-        (lambda s: s["traffic"][0].update(tsq={"kind": "off"}), "`upload.1` has another `tsq` than 1ms"),
-        (lambda s: s["traffic"][0].update(tsq={"kind": "time", "shift": 8}), "another `tsq` than 1ms"),
+        (lambda s: s["traffic"][0].update(tsq={"kind": "off"}), "`upload.1` has a `tsq` other than 1ms"),
+        (lambda s: s["traffic"][0].update(tsq={"kind": "time", "shift": 8}), "a `tsq` other than 1ms"),
         (lambda s: s["traffic"][0].update(tsq={"kind": "bytes", "bytes": 65_536}), "tcp_limit_output_bytes"),
         (lambda s: s["traffic"][0]["cc"].update(options={"beta": 700}), "`beta` of `cubic` would change for every"),
         (lambda s: s["hosts"][1].update(sysctl={"net.ipv4.tcp_none": 1}), "`net.ipv4.tcp_none` cannot be 1"),

@@ -49,8 +49,7 @@ CASES: dict[str, tuple[str, str, str]] = {
     "a zero rate": (
         SECOND,
         "  - {ends: [router, server], rate: 0mbit}",
-        "access21.yaml:8: links[1].rate: `0mbit` is a rate at which nothing moves\n"
-        "  hint: give a rate above zero, such as 100mbit",
+        "access21.yaml:8: links[1].rate: `0mbit` is a rate of zero\n  hint: give a rate above zero, such as 100mbit",
     ),
     "a time without a unit": (
         "duration: 40s",
@@ -215,7 +214,7 @@ CASES: dict[str, tuple[str, str, str]] = {
     "two flows of one name": (
         PING,
         "  - {tcp: client -> server, name: upload.3}",
-        "access21.yaml:13: traffic[1].name: the name `upload.3` is already that of traffic[0]\n"
+        "access21.yaml:13: traffic[1].name: the name `upload.3` is already used by traffic[0]\n"
         "  hint: give each entry a `name` of its own",
     ),
     "a preset that does not exist": (
@@ -254,7 +253,7 @@ CASES: dict[str, tuple[str, str, str]] = {
     "two links side by side": (
         SECOND,
         f"{SECOND}\n  - {{ends: [server, router]}}",
-        "access21.yaml:9: links[2]: joins `server` and `router`, as links[1] does\n"
+        "access21.yaml:9: links[2]: connects `server` and `router`, which links[1] already connects\n"
         "  hint: put a router between them on one of the two, or remove it",
     ),
     "a host without a path": (

@@ -38,5 +38,5 @@ def test_packets_of_ipv6_are_not_captured(refusal: Any) -> None:
     text = FILE.replace("name: up", "name: up, ip: 6") + "measure: {pcap: [client]}\n"
     assert refusal(text) == (
         "access21.yaml:3: traffic[0].ip: `6` is not captured\n"
-        "  hint: leave `measure.pcap` or `ip` away: captures hold packets of IPv4"
+        "  hint: remove `measure.pcap` or `ip`: captures hold packets of IPv4"
     )

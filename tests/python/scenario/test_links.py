@@ -294,7 +294,10 @@ def test_a_route_through_a_segment_need_not_name_the_switch() -> None:
         ("client - server: far", "is not a direction"),
         ("client -> server: [near, far]", "no link joins `near` and `far`"),
         ("client -> server: [near, client]", "passes a host twice"),
-        ("client -> server: far\n  near -> server: [client, far]\n  far -> server: [client, near]", "would send to"),
+        (
+            "client -> server: far\n  near -> server: [client, far]\n  far -> server: [client, near]",
+            "but by another route through",
+        ),
     ],
 )
 def test_a_wrong_route_is_told(routes: str, what: str) -> None:

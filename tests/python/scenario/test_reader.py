@@ -99,7 +99,10 @@ def test_a_missing_file_is_named(tmp_path: Path, registry: Registry) -> None:
     path = tmp_path / "none.yaml"
     with pytest.raises(ScenarioError) as caught:
         load(path, registry=registry)
-    assert str(caught.value) == f"{path}: there is no such file\n  hint: `tailback list experiment` shows those we have"
+    assert (
+        str(caught.value)
+        == f"{path}: there is no such file\n  hint: `tailback list experiment` lists the ready-made ones"
+    )
 
 
 def test_a_directory_is_no_file(tmp_path: Path) -> None:
@@ -134,7 +137,9 @@ def test_a_byte_order_mark_is_no_key(tmp_path: Path) -> None:
 
 def test_a_character_in_two_escaped_halves_is_one_and_a_lone_half_is_refused() -> None:
     assert plain(read_yaml('a: "\\ud83d\\ude00"', "f")) == {"a": "\N{GRINNING FACE}"}
-    assert said('a: "\\ud83d"') == ("access21.yaml:1: a: holds half of a character\n  hint: write the character itself")
+    assert said('a: "\\ud83d"') == (
+        "access21.yaml:1: a: contains an incomplete character\n  hint: write the character itself"
+    )
 
 
 def test_control_characters_are_refused() -> None:

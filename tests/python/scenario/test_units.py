@@ -101,7 +101,7 @@ def test_packets_are_counted_with_a_p() -> None:
         (units.rate, "5ms", "`5ms` is not a rate", units.RATE_HINT),
         (units.rate, 100, "`100` has no unit", f"did you mean `100bit`? {units.RATE_HINT}"),
         (units.rate, "-1gbit", "`-1gbit` is negative", f"a rate is never below zero; {units.RATE_HINT}"),
-        (units.rate, "0mbit", "`0mbit` is a rate at which nothing moves", "give a rate above zero, such as 100mbit"),
+        (units.rate, "0mbit", "`0mbit` is a rate of zero", "give a rate above zero, such as 100mbit"),
         (units.rate, None, "`null` is not a rate", units.RATE_HINT),
         (units.rate, True, "`true` is not a rate", units.RATE_HINT),
         (units.rate, "50%", "`50%` is not a rate", units.RATE_HINT),

@@ -155,7 +155,7 @@ def test_an_experiment_with_a_cell_has_no_warnings(registry: Registry) -> None:
         ("client: 15, phone: 0", "client: 15", "links[0].mcs: `phone` has no MCS index"),
         ("client: 15", "laptop: 15", "links[0].mcs.laptop: `laptop` is not in this cell"),
         ("802.11n", "802.11ac", "links[0].mcs.client: `15` is not an MCS index of 802.11ac"),
-        ("802.11n", "802.11ac", "links[0].streams: is missing: the MCS of 802.11ac does not tell it"),
+        ("802.11n", "802.11ac", "links[0].streams: is missing: the MCS of 802.11ac does not determine it"),
         ("guard: 400ns", "streams: 3", "links[0].mcs.client: `15` is an index of 2 streams"),
         ("phone: ath9k_htc", "phone: ath9", "links[0].driver: `ath9` is not a driver"),
         ("slots: 1", "slot: 1", "links[0].driver: `slot` is not an option of `ath9k`"),
@@ -177,7 +177,11 @@ def test_an_experiment_with_a_cell_has_no_warnings(registry: Registry) -> None:
         ("loss: 1%", "edca: {xx: {}}", "links[0].edca: `xx` is not an access category"),
         ("stations: [client, phone]", "stations: []", "links[0].wifi.stations: is empty"),
         ("stations: [client, phone]", "station: client", "links[0].wifi.station: there is no key `station` here"),
-        ("[client, phone]", "[client, phone, server]", "links[0].wifi: joins `router` and `server`, as links[1] does"),
+        (
+            "[client, phone]",
+            "[client, phone, server]",
+            "links[0].wifi: connects `router` and `server`, which links[1] already connects",
+        ),
         ("[client, phone]", "[client, phone, router]", "links[0].wifi.stations[2]: joins `router` with itself"),
     ],
 )

@@ -102,7 +102,7 @@ def test_a_wrong_mapping_of_a_control_is_refused_with_the_remedy(
         ("pfifo | fq_codel", "`pfifo` holds no child", "only these do: htb"),
         (
             "htb rate 1mbit |",
-            "nothing stands on one side of `|`",
+            "one side of `|` is empty",
             "write the shaper before the bar and its child after it",
         ),
         ("fq_codel limits 5", "`limits` is not an option of `fq_codel`", "did you mean `limit`?"),

@@ -37,7 +37,7 @@ def stacks(scenario: Scenario, version: str, remedy: str) -> Iterator[Finding]:
     for host in scenario["hosts"]:
         if host["stack"] not in (DEFAULT_STACK, f"linux-{version}"):
             what = f"host `{host['name']}` has the stack `{host['stack']}`; the kernel is Linux {version}"
-            yield what, f"leave `stack` away, or {remedy}"
+            yield what, f"remove `stack`, or {remedy}"
 
 
 def findings(scenario: Scenario) -> Iterator[Finding]:
@@ -49,7 +49,7 @@ def findings(scenario: Scenario) -> Iterator[Finding]:
 def _cells(scenario: Scenario) -> Iterator[Finding]:
     for cell in scenario.get("cells", ()):
         ap = scenario["hosts"][cell["access_point"]]["name"]
-        what = f"there is no radio for the Wi-Fi cell of `{ap}`"
+        what = f"this backend has no radio for the Wi-Fi cell of `{ap}`"
         yield what, "run it on the simulator, --backend sim, or wire the hosts"
 
 
@@ -57,7 +57,7 @@ def _traces(scenario: Scenario) -> Iterator[Finding]:
     for link in scenario["links"]:
         if any(trace is not None for trace in link.get("trace", ())):
             ends = " - ".join(scenario["hosts"][end]["name"] for end in link["ends"])
-            what = f"no discipline of Linux sends by a trace, as the link {ends} does"
+            what = f"no discipline of Linux follows a trace, as the link {ends} does"
             yield what, "run it on the simulator, --backend sim, or give the link a `rate` with a `schedule`"
 
 
@@ -71,7 +71,7 @@ def _copies(scenario: Scenario) -> Iterator[Finding]:
             what = (
                 f"{name} has a rate, `jitter` and `duplicate`: that takes two netems, and no kernel lets one duplicate"
             )
-            yield what, "leave one of the three away, or run it on the simulator, --backend sim"
+            yield what, "remove one of the three, or run it on the simulator, --backend sim"
 
 
 def _side_by_side(scenario: Scenario) -> Iterator[Finding]:
@@ -79,7 +79,7 @@ def _side_by_side(scenario: Scenario) -> Iterator[Finding]:
     for place, ends in enumerate(joined):
         if ends in joined[:place]:
             names = " and ".join(sorted(scenario["hosts"][end]["name"] for end in ends))
-            yield f"{names} are joined by two links", "put a router on one of them, or leave it out"
+            yield f"{names} are connected by two links", "put a router on one of them, or leave it out"
 
 
 def _traffic(scenario: Scenario) -> Iterator[Finding]:
@@ -87,28 +87,25 @@ def _traffic(scenario: Scenario) -> Iterator[Finding]:
         if entry["kind"] not in ("tcp", "ping"):
             yield f"the traffic `{entry['name']}` is of the kind `{entry['kind']}`", "use tcp and ping"
         if entry.get("ip", 4) != 4:
-            yield f"the traffic `{entry['name']}` goes over IPv6", "leave `ip` away, or run it on `--backend sim`"
+            yield f"the traffic `{entry['name']}` goes over IPv6", "remove `ip`, or run it on `--backend sim`"
         if entry.get("dscp") or entry.get("protocol"):
             yield f"the traffic `{entry['name']}` has a code point or a ping over UDP", "leave both out, or use `sim`"
 
 
 NO_WORDS = {
-    ("pie", "generation"): "the PIE is that of the kernel: leave `generation` away",
-    **{
-        ("fq", f"weight_{band}"): "leave `weights` away: the `tc` of most machines has no word for them"
-        for band in "012"
-    },
-    ("fq", "priomap"): "leave `bands` and `priomap` away: the `tc` of most machines has no word for them",
-    ("netem", "seed"): "leave `seed` away: the run has one",
+    ("pie", "generation"): "the kernel has only one PIE: remove `generation`",
+    **{("fq", f"weight_{band}"): "remove `weights`: the `tc` of most machines does not support them" for band in "012"},
+    ("fq", "priomap"): "remove `bands` and `priomap`: the `tc` of most machines does not support them",
+    ("netem", "seed"): "remove `seed`: the run has one",
 }
 """Options that a kernel cannot be given."""
 
 NO_DEVICE: Mapping[str, Finding] = {
     "series": (
-        "a device of a kernel has one discipline, and here stand several in series",
+        "a device of a kernel has one discipline, and the file gives several in series",
         "put one of them on the next hop, or one below the other: htb rate 10mbit | fq_codel",
     ),
-    "mq": ("the veth that stands for a link has one transmit queue", "leave `mq` away: its child alone does the same"),
+    "mq": ("the veth that stands for a link has one transmit queue", "remove `mq`: its child alone does the same"),
 }
 """Kinds that have no place there."""
 
@@ -121,7 +118,7 @@ def _qdiscs(scenario: Scenario) -> Iterator[Finding]:
                 yield NO_DEVICE[kind]
             for name in node["options"]:
                 if (kind, name) in NO_WORDS:
-                    yield f"`{name}` of `{kind}` cannot be given to it", NO_WORDS[kind, name]
+                    yield f"the backend does not support `{name}` of `{kind}`", NO_WORDS[kind, name]
 
 
 def _shapers(scenario: Scenario) -> Iterator[Finding]:
@@ -130,12 +127,12 @@ def _shapers(scenario: Scenario) -> Iterator[Finding]:
         if link_bps is not None and own_bps is not None and own_bps > link_bps:
             name = f"{scenario['hosts'][hop.host]['name']} -> {scenario['hosts'][hop.neighbour]['name']}"
             what = f"the shaper of {name} is faster than its link ({own_bps} > {link_bps} bit/s)"
-            yield what, "take the shaper away (the rate of the link is kept by one), or shape below the link's rate"
+            yield what, "remove the shaper (another one enforces the rate of the link), or shape below the link's rate"
 
 
 def _record(scenario: Scenario) -> Iterator[Finding]:
     if scenario["record"].get("pcap"):
-        yield "captures are not taken in a kernel yet", "leave `measure.pcap` away, or use `--backend sim`"
+        yield "captures are not taken in a kernel yet", "remove `measure.pcap`, or use `--backend sim`"
     if scenario["record"]["tcp_info"] == "ack":
         yield "`tcp_info` after each ACK cannot be read from outside the kernel", "record it each interval"
 

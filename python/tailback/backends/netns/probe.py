@@ -116,7 +116,7 @@ def _sysctls(scenario: Scenario) -> Iterator[Trial]:
     for step in job.job_of(scenario)["setup"]:
         if step["kind"] == "write":
             name = step["path"].removeprefix("/proc/sys/").replace("/", ".")
-            remedy = f"leave it away, or {VIRTUAL_TIME}"
+            remedy = f"remove it, or {VIRTUAL_TIME}"
             what = f"`{name}` cannot be {step['value']} in a namespace of this machine:"
             yield Trial(what, remedy, [step | {"host": 0}])
 
@@ -125,7 +125,7 @@ def _discipline(node: Mapping[str, Any]) -> Trial:
     kind = node["kind"]
     remedy = f"load it as root (modprobe sch_{kind}), or {VIRTUAL_TIME}"
     steps = [_veth(), *job.attach(Hop(link=0, end=0, host=0, neighbour=0), 0, kind, node["options"])]
-    return Trial(f"this kernel does not take the discipline `{kind}`:", remedy, steps)
+    return Trial(f"this kernel does not accept the discipline `{kind}`:", remedy, steps)
 
 
 def _wire(scenario: Scenario, hop: Hop) -> Iterator[Trial]:
@@ -137,7 +137,7 @@ def _wire(scenario: Scenario, hop: Hop) -> Iterator[Trial]:
     ends = " - ".join(scenario["hosts"][end]["name"] for end in link["ends"])
     what = f"the rate or delay of the link {ends} needs netem behind an ifb, which this kernel does not have:"
     remedy = (
-        "load them as root (modprobe -a sch_netem ifb cls_matchall act_mirred), leave `rate` and `delay` of links away "
+        "load them as root (modprobe -a sch_netem ifb cls_matchall act_mirred), remove `rate` and `delay` of links "
         f"and shape in `qdiscs`, or {VIRTUAL_TIME}"
     )
     yield Trial(what, remedy, [_veth(), *steps])

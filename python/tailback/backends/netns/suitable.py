@@ -24,7 +24,7 @@ def check(scenario: Scenario, probe: Probe) -> None:
 
 def _statistics() -> Iterator[Finding]:
     if not Path("/proc/self/schedstat").is_file():
-        what = "this kernel does not tell how long threads wait (CONFIG_SCHED_INFO), so no run could be trusted"
+        what = "this kernel does not report how long threads wait (CONFIG_SCHED_INFO), so no run could be trusted"
         yield what, VIRTUAL_TIME
 
 
@@ -32,8 +32,8 @@ def _small_queues(scenario: Scenario) -> Iterator[Finding]:
     """A stock kernel has one setting: a cap in bytes on top of the millisecond."""
     for flow in flows_of(scenario):
         if flow["tsq"] != {"kind": "time", "shift": STOCK_SHIFT}:
-            what = f"`{flow['name']}` has another `tsq` than 1ms, which a stock kernel cannot be given"
-            yield what, f"leave `tsq` away, cap it with the sysctl net.ipv4.tcp_limit_output_bytes, or {VIRTUAL_TIME}"
+            what = f"`{flow['name']}` has a `tsq` other than 1ms, which a stock kernel does not support"
+            yield what, f"remove `tsq`, cap it with the sysctl net.ipv4.tcp_limit_output_bytes, or {VIRTUAL_TIME}"
 
 
 def _controls(scenario: Scenario) -> Iterator[Finding]:
@@ -41,4 +41,4 @@ def _controls(scenario: Scenario) -> Iterator[Finding]:
         if flow["cc"]["options"]:
             names = ", ".join(f"`{name}`" for name in flow["cc"]["options"])
             what = f"{names} of `{flow['cc']['name']}` would change for every connection of this machine"
-            yield what, f"leave it away, or {VIRTUAL_TIME}"
+            yield what, f"remove it, or {VIRTUAL_TIME}"

@@ -30,7 +30,7 @@ def findings(scenario: Scenario) -> Iterator[tuple[str, str]]:
     for flow in flows_of(scenario):
         for option, unset in (("sndbuf", None), ("rcvbuf", None), ("rcvlowat", 1), ("notsent_lowat", None)):
             if flow["socket"].get(option) not in (unset, None):
-                yield f"iperf3 cannot set `{option}` of `{flow['name']}` alone", "leave it away, or `engine: agent`"
+                yield f"iperf3 cannot set `{option}` of `{flow['name']}` alone", "remove it, or `engine: agent`"
 
 
 def servers(layout: Layout) -> list[Order]:

@@ -135,8 +135,8 @@ def of_devices(facts: Facts, testbed: Testbed) -> Iterator[Finding]:
             what = "is on the management network: the experiment would cut its own connection"
             yield Finding(facts.host, name, "fail", what, "name the device of the test network")
         if device.root is not None:
-            what = f"has the discipline {device.root['kind']} of somebody, which could not be put back"
-            yield Finding(facts.host, name, "fail", what, f"take it away: tc qdisc del dev {name} root")
+            what = f"has the discipline {device.root['kind']}, configured by someone, which could not be restored"
+            yield Finding(facts.host, name, "fail", what, f"remove it: tc qdisc del dev {name} root")
         if not device.addresses and interface.address is None:
             what = f"write it: {{device: {name}, address: 10.0.1.1/24}}"
             yield Finding(facts.host, name, "fail", "has no IPv4 address", what)
@@ -235,7 +235,7 @@ def _stacks(layout: Layout) -> Iterator[Finding]:
         version = ".".join(facts.release.split(".")[:2])
         if host["stack"] != f"linux-{version}":
             what = f"the experiment has the stack {host['stack']}, and this is Linux {facts.release}"
-            yield Finding(facts.host, "kernel", "fail", what, "leave `stack` away, or boot that kernel")
+            yield Finding(facts.host, "kernel", "fail", what, "remove `stack`, or boot that kernel")
 
 
 def _links(layout: Layout) -> Iterator[Finding]:
@@ -276,7 +276,7 @@ def _routes(layout: Layout) -> Iterator[Finding]:
             what = (
                 f"{network} goes by {other.get('dev')} via {other.get('gateway', 'no gateway')}, not by the experiment"
             )
-            remedy = f"take the route away: ip route del {network}"
+            remedy = f"remove the route: ip route del {network}"
             yield Finding(step.host, "route", "fail", what, remedy)
 
 
@@ -285,7 +285,7 @@ def _sysctls(layout: Layout) -> Iterator[Finding]:
         facts = layout.facts.get(host["name"])
         for name in host["sysctl"] if facts is not None else ():
             if facts is not None and name not in facts.sysctls and name not in CORE_SYSCTLS:
-                yield Finding(facts.host, "sysctl", "fail", f"its kernel has no {name}", "leave it away")
+                yield Finding(facts.host, "sysctl", "fail", f"its kernel has no {name}", "remove it")
 
 
 PATCHED = "a kernel with Tailback's changes (kernel/README.md; `tailback kernel build --source DIR` shows how)"
@@ -322,6 +322,6 @@ def _refused(flow: Mapping[str, Any]) -> tuple[str, str]:
     what = f"`{flow['name']}` wants {asked}; nothing sets that from outside in a stock kernel"
     remedy = {
         "bytes": "a cap above the millisecond is the sysctl net.ipv4.tcp_limit_output_bytes; a fixed number needs ",
-        "time": "mac80211 sets 8 ms for its own sockets; elsewhere leave `tsq` away, or boot ",
-    }.get(tsq["kind"], "leave `tsq` away, or boot ")
+        "time": "mac80211 sets 8 ms for its own sockets; elsewhere remove `tsq`, or boot ",
+    }.get(tsq["kind"], "remove `tsq`, or boot ")
     return what, remedy + PATCHED

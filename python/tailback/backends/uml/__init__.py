@@ -43,7 +43,7 @@ class Uml:
     def of_kernel(self, name: str) -> Uml:
         """The same with the kernel called so: what runs at the same time shares the processors."""
         if self._chosen:
-            hint = "take `kernel` out of the file, or run it with --backend uml and no name behind"
+            hint = "remove `kernel` from the file, or run it with --backend uml and no name behind"
             raise Unsuitable(f"the backend is `{self.name}`, and the file's `kernel` is `{name}`\n  hint: {hint}")
         if name not in self._others:
             kernel = find_kernel(name)

@@ -25,5 +25,5 @@ def play(kernel: Uml, text: str, tolerance_usecs: int | None) -> "Drilled":
         try:
             told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise RunFailed(f"the guest has not told what came of the script: {error}") from error
+            raise RunFailed(f"the guest has not reported the result of the script: {error}") from error
     return cast("Drilled", told)

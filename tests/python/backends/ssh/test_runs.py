@@ -331,7 +331,7 @@ def test_a_discipline_of_somebody_is_not_taken_away(ssh: Ssh, lab: Lab) -> None:
     lab.within("h4", "tc", "qdisc", "add", "dev", "eth1", "root", "handle", "7:", "pfifo", "limit", "7")
     try:
         with pytest.raises(
-            Unsuitable, match=r"has the discipline pfifo of somebody.*\n  hint: take it away: tc qdisc del"
+            Unsuitable, match=r"has the discipline pfifo, configured by someone.*\n  hint: remove it: tc qdisc del"
         ):
             Ssh(ssh.testbed, build_agent()).check(resolved(text=SMALL))
     finally:
