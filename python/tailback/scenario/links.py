@@ -107,7 +107,7 @@ def _disagreeing(keys: Keys) -> list[Problem]:
     for hop in route_hops(keys):
         other = given.setdefault((hop.host, hop.target), hop.neighbour)
         if other != hop.neighbour:
-            message = f"`{hop.host}` sends to `{hop.target}` through `{hop.neighbour}`, but by another route through `{other}`"
+            message = f"`{hop.host}` sends to `{hop.target}` through `{hop.neighbour}`, another route through `{other}`"
             found.append(
                 Problem(("routes", hop.arrow), message, "let the two routes diverge at another host, or remove one")
             )

@@ -265,8 +265,7 @@ def _cut_jitter(wire: Wire) -> Iterator[_Doubt]:
         jitter = treatment["jitter"] if treatment else 0
         if jitter > wire.link.delay[end]:
             delay = time_word(wire.link.delay[end])
-            text = f"a jitter of {time_word(jitter)} exceeds the delay of {delay}; "
-                "no packet arrives before it left"
+            text = f"a jitter of {time_word(jitter)} exceeds the delay: it is limited to {delay}"
             remedy = f"give a `delay` of {time_word(jitter)} or more, or less jitter"
             yield _Doubt("jitter-above-delay", "warning", (*wire.place, "jitter"), text, remedy)
             return
