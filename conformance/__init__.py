@@ -1,1 +1,1 @@
-"""What Tailback is held against: runs of a real kernel, later ACK scripts and published packet traces."""
+"""What Tailback is compared with: runs of a real kernel, later ACK scripts and published packet traces."""

@@ -1,4 +1,4 @@
-"""The golden table of the kernel campaign, `tests/data/kernel`: what the simulator is held against.
+"""The golden table of the kernel campaign, `tests/data/kernel`: what the simulator is compared with.
 
 `runs.csv`: a row per run, its settings and its figures. `traces.parquet`: `TCP_INFO` of a few runs, each 100 ms.
 Both carry their units: the CSV in its second line, the Parquet file in the metadata of its fields (`unit`).

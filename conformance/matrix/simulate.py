@@ -1,4 +1,4 @@
-"""The simulator in every cell that the kernel was measured in, and both held against each other."""
+"""Runs the simulator in every cell of the kernel campaign, and compares the two."""
 
 from __future__ import annotations
 

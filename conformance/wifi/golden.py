@@ -1,4 +1,4 @@
-"""The golden table of the kernel's Wi-Fi campaign, `tests/data/wifi/runs.csv`: what the simulator is held against.
+"""The golden table of the kernel's Wi-Fi campaign, `tests/data/wifi/runs.csv`: what the simulator is compared with.
 
 A row per run: its settings as words (`CC=bbr NUP=1 …`), and its figures; the second line has their units.
 """

@@ -1,5 +1,5 @@
 //! packetdrill scripts over the TCP machines: what a script injects goes into an
-//! [`Endpoint`](tailback_tcp::Endpoint), what leaves it is held against what the script expects, in virtual time.
+//! [`Endpoint`](tailback_tcp::Endpoint), what leaves it is compared with what the script expects, in virtual time.
 //!
 //! ```text
 //! text --crates/script--> script, played on Machines (runner) --> report

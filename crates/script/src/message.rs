@@ -1,4 +1,4 @@
-//! What `recvmsg` gives beside data: flags and control messages, held against what the script has there.
+//! What `recvmsg` gives beside data: flags and control messages, compared with what the script expects.
 //! [packetdrill]
 
 use crate::script::{Call, Value, shown};

@@ -1,7 +1,7 @@
 //! TCP as a machine without I/O: segments in, packets and one deadline out.
 //!
 //! An [`Endpoint`] is one socket: a connection's sender and receiver halves. It never asks the time, never draws
-//! an unnamed die and never sends anything itself. Whoever owns it ("the host") calls, and after **every** call
+//! random numbers of its own and never sends anything itself. Whoever owns it ("the host") calls, and after **every** call
 //! that may have made it want to send, drains it:
 //!
 //! ```text

@@ -1,7 +1,7 @@
 """How the claims of `ton22` are measured: one function for each, from the results of its experiments.
 
 Aggregates are those that stations sent, means over PPDUs. The model of figure 6 counts whole packets of 1500 B, so the
-goodput it is held against is taken with headers (1500 of 1448).
+goodput it is compared with is taken with headers (1500 of 1448).
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Two results held against each other: differences, distances, traces and where they part.
+"""Compares two results: differences, distances, traces and their first divergence.
 
 `compare` takes any two folders of results. `validate` runs one experiment on two backends first, and judges what it
 finds by tolerances: it says how far the simulator is from a kernel for this very case.

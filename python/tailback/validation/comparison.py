@@ -46,7 +46,7 @@ class Criteria:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two results held against each other. `configuration` in a table is the number of one in `pairing`."""
+    """The comparison of two results. `configuration` in a table is the number of one in `pairing`."""
 
     pairing: Pairing
     criteria: Criteria

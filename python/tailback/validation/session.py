@@ -32,7 +32,7 @@ class Request:
     candidate: str
     """The backend in question."""
     reference: str
-    """The backend it is held against."""
+    """The backend it is compared with."""
     criteria: Criteria
     jobs: int | None = None
     out: Path | None = None

@@ -1,4 +1,4 @@
-"""The crates depend downwards only, and on neither a clock nor an unnamed die (ARCHITECTURE.md)."""
+"""The crates depend downwards only, and use neither a clock nor random numbers of their own (ARCHITECTURE.md)."""
 
 import json
 import re

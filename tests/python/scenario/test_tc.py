@@ -184,7 +184,7 @@ def test_any_text_is_understood_or_refused_with_a_remedy(text: str) -> None:
 TC = shutil.which("tc")
 
 #: Strings for the real `tc` and for us, and options on which the two must agree once it is attached.
-#: Kinds of which the kernel of this machine has none are held against `tc`'s own reading only.
+#: Kinds of which the kernel of this machine has none are compared with `tc`'s own reading only.
 SAME: list[str] = [
     "pfifo", "pfifo limit 180", "pfifo limit 10k", "pfifo limit 10kx", "pfifo limit", "pfifo limits 5",
     "bfifo", "bfifo limit 15140", "bfifo limit 15kb", "bfifo limit 64kbit", "bfifo limit -5",

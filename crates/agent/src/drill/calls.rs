@@ -1,4 +1,4 @@
-//! The system calls of scripts: arguments to numbers and memory, results held against what the script has there.
+//! The system calls of scripts: arguments to numbers and memory, results compared with what the script expects.
 
 use std::collections::BTreeMap;
 use std::io;

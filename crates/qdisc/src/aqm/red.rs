@@ -52,7 +52,7 @@ impl RedSettings {
 pub enum RedVerdict {
     /// Let it go on.
     Pass,
-    /// The average lies between the thresholds and the die fell so.
+    /// The average lies between the thresholds and the random number is below the probability.
     ByChance,
     /// The average is above the upper threshold.
     Forced,

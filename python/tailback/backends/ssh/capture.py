@@ -1,7 +1,7 @@
 """Captures by `tcpdump` on machines, as the pcapng of every backend: an interface per device, times of the run.
 
 A machine stamps packets by its wall clock; what that is ahead of its monotonic clock, and that of ours, is known
-(`session.py`), so that the stamps of two machines can be held against each other.
+(`session.py`), so that the stamps of two machines can be compared.
 
     pcap     header 24 bytes, then records: seconds, nanoseconds, captured, length            [libpcap pcap-savefile]
     pcapng   section header, interface descriptions, enhanced packets with 64-bit nanoseconds      [pcapng]
