@@ -56,7 +56,7 @@ def repeat(word: object) -> Repeat:
     least = int(match["least"] or min(defaults.REPEAT_LEAST, int(match["most"] or defaults.REPEAT_LEAST)))
     most = int(match["most"] or max(defaults.REPEAT_MOST, least))
     if not 2 <= least <= most <= MOST:
-        raise WordError(f"at least {least} and at most {most} contradict each other", f"from 2 up to {MOST}: {HINT}")
+        raise WordError(f"at least {least} and at most {most} is not a valid range", f"from 2 up to {MOST}: {HINT}")
     percent = float(match["percent"])
     if not 0 < percent < 100:
         raise WordError(f"`{match['percent']}%` is not between 0 and 100 %", HINT)

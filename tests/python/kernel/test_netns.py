@@ -206,7 +206,7 @@ def test_a_controller_that_is_ended_leaves_nothing_running(number: signal.Signal
         (lambda s: s["traffic"][0]["cc"].update(options={"beta": 700}), "`beta` of `cubic` would change for every"),
         (lambda s: s["hosts"][1].update(sysctl={"net.ipv4.tcp_none": 1}), "`net.ipv4.tcp_none` cannot be 1"),
         (lambda s: s["qdiscs"][0]["root"]["child"].update(kind="pfifo", options={"limit": -1}), "discipline `pfifo`"),
-        (lambda s: s["links"].append(link(0, 1)), "are joined by two links"),
+        (lambda s: s["links"].append(link(0, 1)), "are connected by two links"),
         (lambda s: s["record"].update(tcp_info="ack"), "after each ACK"),
     ],
 )

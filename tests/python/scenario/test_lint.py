@@ -185,4 +185,4 @@ def test_a_trace_shorter_than_the_run_is_told(tmp_path: Path) -> None:
     text = PATH.replace("rate: 10mbit", "trace: [short.trace, null]").replace(", KEYS", "")
     found = lint(loads(text, file=str(tmp_path / "x.yaml")))
     assert [(warning.code, warning.severity) for warning in found] == [("trace-repeats", "info")]
-    assert "gone through 3.0 times" in found[0].text
+    assert "repeats 3.0 times" in found[0].text

@@ -33,9 +33,9 @@ def test_a_number_or_until_intervals_are_narrow(word: object, found: Repeat) -> 
         ("five", "not a number"),
         ("until ci95 < 0%", "between 0 and 100"),
         ("until ci95 < 300%", "between 0 and 100"),
-        ("until ci95 of goodput < 3%, at least 1", "do not go together"),
-        ("until ci95 < 3%, at least 9, at most 5", "do not go together"),
-        ("until ci95 of cwnd < 3%", "cannot be waited for"),
+        ("until ci95 of goodput < 3%, at least 1", "is not a valid range"),
+        ("until ci95 < 3%, at least 9, at most 5", "is not a valid range"),
+        ("until ci95 of cwnd < 3%", "cannot be used with `until`"),
     ],
 )
 def test_anything_else_is_refused_with_a_remedy(word: object, said: str) -> None:

@@ -148,9 +148,9 @@ def test_an_experiment_with_a_cell_has_no_warnings(registry: Registry) -> None:
     ("old", "new", "said"),
     [
         ("802.11n", "802.11b", "links[0].standard: `802.11b` is not one of the choices"),
-        ("width: 40MHz", "width: 80MHz", "links[0].width: `80MHz` is no width of 802.11n at 5GHz"),
+        ("width: 40MHz", "width: 80MHz", "links[0].width: `80MHz` is not a width of 802.11n at 5GHz"),
         ("width: 40MHz", "width: wide", "links[0].width: `wide` is not the width of a channel"),
-        ("guard: 400ns", "guard: 1600ns", "links[0].guard: `1600ns` is no guard interval of 802.11n"),
+        ("guard: 400ns", "guard: 1600ns", "links[0].guard: `1600ns` is not a guard interval of 802.11n"),
         ("client: 15", "client: 32", "links[0].mcs: `32` is not an MCS index"),
         ("client: 15, phone: 0", "client: 15", "links[0].mcs: `phone` has no MCS index"),
         ("client: 15", "laptop: 15", "links[0].mcs.laptop: `laptop` is not in this cell"),
