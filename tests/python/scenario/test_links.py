@@ -95,7 +95,9 @@ def test_a_wrong_link_is_told_with_its_key(keys: str, what: str) -> None:
 
 
 def test_reordering_needs_a_delay() -> None:
-    assert "links[1].reorder: lets packets overtake others that wait" in refused((FILE % "").replace("10mbit", "10mbit, reorder: 1%"))
+    assert "links[1].reorder: lets packets overtake others that wait" in refused(
+        (FILE % "").replace("10mbit", "10mbit, reorder: 1%")
+    )
 
 
 def test_a_rate_that_was_not_there_cannot_change() -> None:
@@ -155,7 +157,9 @@ def test_a_trace_lies_beside_the_experiment_and_goes_into_the_scenario_once(tmp_
 def test_a_trace_stands_in_place_of_a_rate(tmp_path: Path) -> None:
     (tmp_path / "up.trace").write_text("1\n")
     text = FILE % ", trace: [up.trace, null]"
-    assert "links[0].trace: is given for the direction there, which has a rate" in refused(text, str(tmp_path / "x.yaml"))
+    assert "links[0].trace: is given for the direction there, which has a rate" in refused(
+        text, str(tmp_path / "x.yaml")
+    )
 
 
 @pytest.mark.parametrize(
