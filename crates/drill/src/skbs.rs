@@ -94,6 +94,15 @@ impl Skbs {
         bytes.min(if last > 0 { last } else { goal })
     }
 
+    /// How many of `bytes` fill their buffers: what is left over is copied together with what comes after it.
+    /// [linux-6.12 tcp.c tcp_sendmsg_locked]
+    pub(crate) fn in_full_buffers(&self, bytes: u64) -> u64 {
+        let goal = self.size_goal();
+        let open = self.unsent.back().filter(|skb| !skb.closed);
+        let last = open.map_or(0, |skb| goal.saturating_sub(skb.end - skb.start));
+        if bytes < last { 0 } else { last + (bytes - last) / goal * goal }
+    }
+
     /// What [`Skbs::room`] allowed was written.
     pub(crate) fn append(&mut self, bytes: u64) {
         let goal = self.size_goal();
@@ -283,6 +292,14 @@ mod tests {
         assert!(!Skbs::new(1000, true).leave(1, 1, 1));
         assert!(skbs.leave(1, 2001, 2));
         assert_eq!(skbs.memory(960), 2960);
+    }
+
+    #[test]
+    fn what_shares_a_buffer_with_what_comes_after_it_is_not_in_a_full_one() {
+        let mut skbs = queue();
+        assert_eq!((skbs.in_full_buffers(15_999), skbs.in_full_buffers(33_000)), (0, 32_000));
+        write(&mut skbs, 1000);
+        assert_eq!((skbs.in_full_buffers(14_999), skbs.in_full_buffers(15_000)), (0, 15_000));
     }
 
     #[test]

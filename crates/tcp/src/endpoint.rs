@@ -605,8 +605,11 @@ impl Endpoint {
 
     /// The SYN is sent again, or the connection is given up. [linux-6.12 tcp_timer.c tcp_write_timeout]
     fn handshake_timed_out(&mut self) {
-        let most = SYN_LINEAR_TIMEOUTS + self.sender.settings.syn_retries;
-        if self.state == State::SynSent && self.handshake.timeouts >= most {
+        let retries = self.sender.settings.syn_retries;
+        let most = SYN_LINEAR_TIMEOUTS + retries;
+        let waited = self.sender.flow.now.since(self.handshake.sent_at);
+        let too_long = self.handshake.timeouts > 0 && waited >= connecting_at_most(retries);
+        if self.state == State::SynSent && (self.handshake.timeouts >= most || too_long) {
             self.handshake.deadline = None;
             return self.sender.abort();
         }
@@ -801,6 +804,13 @@ impl Endpoint {
     pub fn small_queue_limit(&self) -> SmallQueueLimit {
         self.sender.small_queue
     }
+}
+
+/// How long so many SYNs sent again would take if each waited twice as long as the one before, up to RTO_MAX, the linear
+/// ones not counted: connecting fails then, however many have left. [linux-6.12 tcp_timer.c retransmits_timed_out]
+fn connecting_at_most(retries: u32) -> Span {
+    let timeout = |doublings: u32| Span::from_nanos(RTO_INITIAL.as_nanos() << doublings.min(7)).min(RTO_MAX);
+    (0..=retries).fold(Span::ZERO, |sum, doublings| sum + timeout(doublings))
 }
 
 /// Bytes of the SACK option, aligned.

@@ -23,7 +23,9 @@ impl Sockets {
             (false, true) => Ending::Record,
             (true, true) => return unsupported("MSG_MORE and MSG_EOR at once are not modelled"),
         };
-        let waiting = Waiting::Write { index, done: 0, left: sound, ending };
+        // A buffer is copied in one piece: a fault in it takes what lies before the fault with it.
+        let left = if faults { kernel.connections[index].skbs.in_full_buffers(sound) } else { sound };
+        let waiting = Waiting::Write { index, done: 0, left, ending };
         match self.begin(arguments.0, waiting, (non_blocking, kernel))? {
             Progress::Returned(Returned { value: 0, .. }) if faults => failed("EFAULT"),
             progress => Ok(progress),
