@@ -272,7 +272,8 @@ impl Htcp {
         }
         self.alpha = match 2 * factor * ((1 << SHIFT) - self.beta) {
             0 => ALPHA_BASE,
-            alpha => alpha,
+            // The kernel's has 32 bits too. They are full after two hours without a loss.
+            alpha => alpha.min(u64::from(u32::MAX)),
         };
     }
 }
