@@ -533,20 +533,27 @@ impl Kernel {
     }
 
     /// Bytes go to the machine, which sends while the application still copies: a buffer whose front has left takes
-    /// more. No `ending`: the write goes on.
+    /// more. The machine takes up to one buffer of its own at a time. No `ending`: the write goes on.
     fn hand_in(&mut self, index: usize, bytes: u64, ending: Option<Ending>) {
-        let connection = &mut self.connections[index];
-        let endpoint = &mut connection.endpoint;
-        match ending {
-            None => endpoint.write_part(bytes, self.now),
-            Some(Ending::Pushed | Ending::Record) => endpoint.write(bytes, self.now),
-            Some(Ending::More) => endpoint.write_more(bytes, self.now),
-        };
-        if ending == Some(Ending::Record) {
-            endpoint.end_record();
-            connection.skbs.end_record();
+        let mut left = bytes;
+        while left > 0 {
+            let endpoint = &mut self.connections[index].endpoint;
+            let taken = match ending {
+                None => endpoint.write_part(left, self.now),
+                Some(Ending::Pushed | Ending::Record) => endpoint.write(left, self.now),
+                Some(Ending::More) => endpoint.write_more(left, self.now),
+            };
+            left -= taken;
+            if ending == Some(Ending::Record) && left == 0 {
+                let connection = &mut self.connections[index];
+                connection.endpoint.end_record();
+                connection.skbs.end_record();
+            }
+            self.drain(index);
+            if taken == 0 {
+                return;
+            }
         }
-        self.drain(index);
     }
 
     /// `TCP_CORK`.

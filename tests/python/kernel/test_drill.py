@@ -32,13 +32,9 @@ def report(uml: Uml, text: str) -> drill.Report:
 
 
 DIFFERENT = {
-    "full-buffer-drop": 20,
-    "null-buffer": 15,
-    "receive-buffer-fixed": 28,
     "receive-window-limit": 18,
     "send-buffer-limited": 20,
     "small-queue": 28,
-    "syn-retries": 11,
 }
 """Scripts that a kernel does not pass, and the line at which it does otherwise (docs/drill.md)."""
 
