@@ -1,4 +1,4 @@
-"""One reader on mutations drawn by a seed: without a library, and several times as many a second as by coverage."""
+"""One reader on mutations drawn by a seed, without a library."""
 
 from __future__ import annotations
 

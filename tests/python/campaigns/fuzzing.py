@@ -47,9 +47,9 @@ class Chosen(Enum):
     """How inputs of readers in Python are chosen."""
 
     COVERAGE = "coverage"
-    """By atheris: fewer a second, each going further than those before."""
+    """By atheris: those that reach new code are gone on from."""
     SEED = "seed"
-    """Drawn: several times as many, all near the files they are made of."""
+    """Drawn: all are near the files they are made of. It needs no library."""
 
 
 class Missing(Exception):
