@@ -1,7 +1,7 @@
 """The options of a discipline as the words that `tc` takes for them: base units back into its grammar.
 
 The inverse of `scenario/tc.py`, for whoever asks a kernel; the two are held together by
-`tests/python/kernel/test_words.py`: what the words say is what was meant.                  [iproute2 tc(8), q_*.c]
+`tests/python/backends/linux/test_words.py`: what the words say is what was meant.   [iproute2 tc(8), q_*.c]
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from tailback import drill
 from tailback.backends.uml import Uml
 from tailback.cli.app import app
 
-SCRIPTS = sorted((Path(__file__).parents[3] / "conformance" / "drill").glob("*.pkt"))
+SCRIPTS = sorted((Path(__file__).parents[4] / "conformance" / "drill").glob("*.pkt"))
 
 OPENING = """\
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3

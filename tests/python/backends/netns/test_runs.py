@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from kernel.conftest import SECOND, flow, left_running, link
+from backends.conftest import SECOND, flow, left_running, link
 from tailback.backends import Clock, RunCancelled, RunFailed, RunInvalid, Unsuitable
 from tailback.backends.linux import process, tables
 from tailback.backends.linux.job import job_of

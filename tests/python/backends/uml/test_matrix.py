@@ -13,7 +13,7 @@ from tailback.analysis.tolerances import FIDELITY
 from tailback.backends.uml import Uml
 from tailback.validation import Criteria, Request, every, validate
 
-FILE = Path(__file__).parents[3] / "experiments" / "conformance" / "ci.yaml"
+FILE = Path(__file__).parents[4] / "experiments" / "conformance" / "ci.yaml"
 FLOOR = 0.95
 """Share of cells within tolerance; all of 82 when it was set, for a kernel's run is one draw."""
 

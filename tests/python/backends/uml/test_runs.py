@@ -19,9 +19,9 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pytest
 
+from backends.conftest import left_running
 from conformance.kernel.experiment import Experiment, twin
 from fake_backend import Nobody, experiment, planned
-from kernel.conftest import left_running
 from tailback.backends import RunCancelled, RunFailed, RunResult
 from tailback.backends.linux import process, tables
 from tailback.backends.uml import Uml, instance
@@ -31,7 +31,7 @@ from tailback.sweep import Sweep, run_all
 from waiting import alive, joined, until
 
 Make = Callable[..., dict[str, Any]]
-GOLDEN = Path(__file__).parents[2] / "data" / "kernel" / "runs.csv"
+GOLDEN = Path(__file__).parents[3] / "data" / "kernel" / "runs.csv"
 UnderWay: TypeAlias = tuple[threading.Thread, process.Progress, list[BaseException]]
 NOBODY = 65534
 PR_SET_NO_NEW_PRIVS = 38
