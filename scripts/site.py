@@ -25,7 +25,8 @@ from tailback import scenario
 from tailback.cli import catalogue
 from tailback.cli.app import app
 from tailback.scenario import stacks
-from tailback.scenario.registry import CoreRegistry, Row
+from tailback.scenario.registry import CoreRegistry
+from tailback.tc.rows import Row
 
 ROOT = Path(__file__).parents[1]
 SOURCES: Mapping[str, Mapping[str, Any]] = tomllib.loads((ROOT / "references" / "sources.toml").read_text("utf-8"))

@@ -15,8 +15,9 @@ from conformance.tc.golden import Row
 from conformance.tc.known import ONLY_TC_SHOWS, PRINTED_OTHERWISE
 from tailback import _core
 from tailback.backends import standing
-from tailback.scenario import CoreRegistry, units, words
-from tailback.scenario.errors import WordError
+from tailback.scenario import CoreRegistry, words
+from tailback.tc import units
+from tailback.tc.errors import WordError
 
 QDISCS = CoreRegistry().qdiscs
 

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tailback.cli.failures import WrongInput
-from tailback.scenario import stacks, tc, words
+from tailback.scenario import stacks, words
 from tailback.scenario.defaults import STACK
-from tailback.scenario.errors import WordError, nearest_hint
-from tailback.scenario.registry import ETHERNET_MTU, CoreRegistry, Parameter, Row
+from tailback.scenario.registry import ETHERNET_MTU, CoreRegistry
+from tailback.tc import options as tc
+from tailback.tc.errors import WordError, nearest_hint
+from tailback.tc.rows import Parameter, Row
 
 Listing = list[tuple[str, str]]
 

@@ -8,10 +8,11 @@ scenarios = [run.scenario for run in experiment.runs()]
 from tailback.scenario.errors import Finding, ScenarioError, Where
 from tailback.scenario.experiment import Configuration, Experiment, Run, load, loads
 from tailback.scenario.lint import LintWarning, lint
-from tailback.scenario.registry import CoreRegistry, Parameter, Registry, Row, rows
+from tailback.scenario.registry import CoreRegistry, Registry
 from tailback.scenario.schema import json_schema
 from tailback.scenario.size import Size, refuse_larger, size_of
 from tailback.scenario.sysctl import SYSCTLS, Sysctl
+from tailback.tc.rows import Parameter, Row, rows
 
 __all__ = [
     "SYSCTLS",

@@ -24,10 +24,11 @@ from dataclasses import dataclass, replace
 
 from tailback.scenario import paths
 from tailback.scenario.document import NAMED, Node, at, put, without, words
-from tailback.scenario.errors import Finding, WordError, nearest_hint
+from tailback.scenario.errors import Finding
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Keys
-from tailback.scenario.units import shown
+from tailback.tc.errors import WordError, nearest_hint
+from tailback.tc.units import shown
 
 #: More configurations than anyone runs: a slip in a list, caught before memory is gone.
 MOST_VARIANTS = 100_000

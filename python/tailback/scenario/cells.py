@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tailback.scenario.errors import nearest_hint
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Keys, Wifi
 from tailback.scenario.wifi import ACCESS_POINT, STANDARDS, mcs_problem
+from tailback.tc.errors import nearest_hint
 
 #: Mbit/s of 802.11a/g, and of 802.11b.
 LEGACY_MBIT = (6, 9, 12, 18, 24, 36, 48, 54)

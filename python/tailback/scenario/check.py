@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tailback.scenario import cells, defaults, links
-from tailback.scenario.errors import WordError, nearest_hint
 from tailback.scenario.flows import Bulk, Datagrams, Echo, Flow, flows
 from tailback.scenario.hops import network_of
 from tailback.scenario.network import Network, Problem
@@ -13,8 +12,9 @@ from tailback.scenario.network import problems as network_problems
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Direction, Keys, Measure, Preset, Tcp, direction
 from tailback.scenario.sysctl import sysctl
-from tailback.scenario.units import time_word
 from tailback.scenario.words import Algorithm
+from tailback.tc.errors import WordError, nearest_hint
+from tailback.tc.units import time_word
 
 #: Hosts and links are numbered in 16 bits. [docs/contracts.md]
 MOST_HOSTS = 65_535

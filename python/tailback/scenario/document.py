@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tailback.scenario.errors import Where, WordError
+from tailback.scenario.errors import Where
 from tailback.scenario.paths import Loc, show
+from tailback.tc.errors import WordError
 
 Scalar = str | int | float | bool | None
 

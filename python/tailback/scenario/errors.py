@@ -8,9 +8,7 @@ Everything wrong with a file is collected and raised at once as one `ScenarioErr
 
 from __future__ import annotations
 
-import difflib
-import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tailback import plain
@@ -20,9 +18,6 @@ LONGEST_PLACE = 200
 
 MOST_TOLD = 50
 """Findings in the message of an error."""
-
-MOST_COMPARED = 200
-"""Names that an unknown word is compared with."""
 
 
 @dataclass(frozen=True, order=True)
@@ -60,30 +55,6 @@ class ScenarioError(Exception):
         told = [str(finding) for finding in self.findings[:MOST_TOLD]]
         more = len(self.findings) - len(told)
         super().__init__("\n".join([*told, f"and {more} more of the kind"] if more else told))
-
-
-class WordError(ValueError):
-    """A value that cannot be read, before its place in a file is known."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(f"{message}; {hint}")
-        self.message = message
-        self.hint = hint
-
-
-def nearest_hint(word: str, known: Sequence[str]) -> str:
-    """The remedy for an unknown word: the known word it most resembles, or all of them."""
-    close = difflib.get_close_matches(plain.shortened(word), _likely(word, known), n=1)
-    if close:
-        return f"did you mean `{close[0]}`?"
-    return f"there are: {plain.listed(known)}" if known else "there are none"
-
-
-def _likely(word: str, known: Sequence[str]) -> Sequence[str]:
-    """Those worth a comparison: of very many the first that begin alike."""
-    if len(known) <= MOST_COMPARED:
-        return known
-    return list(itertools.islice((name for name in known if name[:1] == word[:1]), MOST_COMPARED))
 
 
 def _place(finding: Finding) -> tuple[str, int]:

@@ -8,11 +8,12 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from tailback.scenario.document import Node, nearest
-from tailback.scenario.errors import Finding, nearest_hint
+from tailback.scenario.errors import Finding
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc, show
 from tailback.scenario.schema import keys_at
-from tailback.scenario.units import shown
+from tailback.tc.errors import nearest_hint
+from tailback.tc.units import shown
 
 _MISSING = {
     "duration": "say how long a run lasts: duration: 40s",

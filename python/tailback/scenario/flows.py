@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tailback.scenario import units
 from tailback.scenario.defaults import (
     DATAGRAM,
     DSCP,
@@ -36,6 +35,7 @@ from tailback.scenario.remembered import remembered
 from tailback.scenario.schema import Direction, Keys, Ping, Preset, Tcp, Udp
 from tailback.scenario.tsq import small_queue
 from tailback.scenario.words import Algorithm
+from tailback.tc import units
 
 
 @dataclass(frozen=True)

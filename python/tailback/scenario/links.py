@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from tailback.scenario.errors import nearest_hint
 from tailback.scenario.hops import lan_names, network_of, route_hops
 from tailback.scenario.network import Network, Problem
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Change, Keys, Lan, Link, direction
-from tailback.scenario.units import time_word
+from tailback.tc.errors import nearest_hint
+from tailback.tc.units import time_word
 
 WAYS = ("there", "back")
 

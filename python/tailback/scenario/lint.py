@@ -18,8 +18,8 @@ from tailback.scenario.network import Network
 from tailback.scenario.paths import Loc, show
 from tailback.scenario.registry import Registry
 from tailback.scenario.schema import Keys, direction
-from tailback.scenario.units import rate_word, size_word, time_word
 from tailback.scenario.words import SERIES, Algorithm
+from tailback.tc.units import rate_word, size_word, time_word
 
 #: Bytes of an Ethernet header: what a queue discipline counts beside the IP packet. [linux-6.12 psched_mtu]
 HEADER = 14

@@ -13,8 +13,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from tailback.scenario.errors import nearest_hint
 from tailback.scenario.paths import Loc, show
+from tailback.tc.errors import nearest_hint
 
 
 class Problem(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from tailback.plain import shortened
-from tailback.scenario.errors import WordError
+from tailback.tc.errors import WordError
 
 #: Steps from the top of the file to a key.
 Loc = tuple[str | int, ...]

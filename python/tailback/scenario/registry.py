@@ -7,49 +7,11 @@ value of an algorithm is kept in Python: a scenario carries only what the file g
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
-Unit = Literal["number", "packets", "bytes", "time", "rate", "flag", "percent", "fraction", "gain", "choice"]
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One settable number. `default` is None where it is derived from other values, or has to be given.
-
-    `words`: what the numbers of a choice stand for.
-    """
-
-    name: str
-    unit: Unit
-    default: int | None
-    least: int
-    most: int
-    meaning: str
-    words: tuple[str, ...] = ()
-
-    @property
-    def required(self) -> bool:
-        """There is no value but one that is given: the core says so in the meaning of the row."""
-        return self.default is None and "must be given" in self.meaning
-
-
-@dataclass(frozen=True)
-class Row:
-    """One algorithm. `classful`: it holds a child; `classes`: what each of its classes takes, if it has any."""
-
-    name: str
-    summary: str
-    source: str
-    parameters: tuple[Parameter, ...]
-    classful: bool = False
-    classes: tuple[Parameter, ...] | None = None
-
-    def parameter(self, name: str) -> Parameter | None:
-        """The parameter of that name."""
-        return next((row for row in self.parameters if row.name == name), None)
+from tailback.tc.rows import Row, rows
 
 
 class Registry(Protocol):
@@ -91,27 +53,6 @@ class CoreRegistry:
 
 #: The device that parameters are resolved for where none is given.
 ETHERNET_MTU = 1500
-
-
-def rows(tables: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
-    """Rows from the mappings that `_core` hands out."""
-    return tuple(_row(table) for table in tables)
-
-
-def _row(table: Mapping[str, Any]) -> Row:
-    classes = table.get("class_parameters")
-    return Row(
-        table["name"],
-        table["summary"],
-        table["source"],
-        _parameters(table["parameters"]),
-        table.get("classful", False),
-        None if classes is None else _parameters(classes),
-    )
-
-
-def _parameters(tables: Iterable[Mapping[str, Any]]) -> tuple[Parameter, ...]:
-    return tuple(Parameter(**{**table, "words": tuple(table.get("words", ()))}) for table in tables)
 
 
 def _core() -> Any:

@@ -14,8 +14,8 @@ import re
 from dataclasses import dataclass
 
 from tailback.scenario import defaults
-from tailback.scenario.errors import WordError, nearest_hint
-from tailback.scenario.units import shown
+from tailback.tc.errors import WordError, nearest_hint
+from tailback.tc.units import shown
 
 MOST = 10_000
 """Repetitions that can be asked for."""

@@ -23,12 +23,13 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from tailback.scenario import defaults, repeat, traces, tsq, units, ways, wifi, words
-from tailback.scenario.errors import WordError, nearest_hint
+from tailback.scenario import defaults, repeat, traces, tsq, ways, wifi, words
 from tailback.scenario.paths import canonical
 from tailback.scenario.registry import Registry
-from tailback.scenario.units import shown
 from tailback.scenario.words import Algorithm
+from tailback.tc import units
+from tailback.tc.errors import WordError, nearest_hint
+from tailback.tc.units import shown
 
 NAME_HINT = "begin with a letter, then letters, digits, `_`, `-` or `.`: client, h2, upload-a"
 KERNEL_HINT = "give the name it was built with: tailback kernel list"

@@ -11,8 +11,9 @@ from dataclasses import replace
 
 from tailback.scenario import axes, paths
 from tailback.scenario.document import Node, at, words
-from tailback.scenario.errors import Finding, ScenarioError, Where, WordError, nearest_hint
+from tailback.scenario.errors import Finding, ScenarioError, Where
 from tailback.scenario.reader import OVERRIDE, read_value
+from tailback.tc.errors import WordError, nearest_hint
 
 _HINT = "write a key, `=` and a value: --set cc=bbr"
 

@@ -17,8 +17,8 @@ from tailback.scenario.flows import Bulk, Echo, flows
 from tailback.scenario.hops import network_of
 from tailback.scenario.paths import Loc, show
 from tailback.scenario.schema import Keys
-from tailback.scenario.units import time_word
 from tailback.scenario.words import Algorithm
+from tailback.tc.units import time_word
 
 STEPS = (1, 2, 5)
 """What is offered in place of an interval is one of these times a power of ten."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tailback.scenario.errors import WordError, nearest_hint
-from tailback.scenario.units import shown, whole
+from tailback.tc.errors import WordError, nearest_hint
+from tailback.tc.units import shown, whole
 
 
 @dataclass(frozen=True)

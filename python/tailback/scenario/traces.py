@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tailback.limits import NotTaken, read_regular
-from tailback.scenario.errors import WordError
-from tailback.scenario.units import shown
+from tailback.tc.errors import WordError
+from tailback.tc.units import shown
 
 #: Bytes that leave at one opportunity.
 OPPORTUNITY = 1500

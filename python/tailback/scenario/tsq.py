@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tailback.scenario import units
-from tailback.scenario.errors import WordError
-from tailback.scenario.units import shown
+from tailback.tc import units
+from tailback.tc.errors import WordError
+from tailback.tc.units import shown
 
 HINT = "choose 1ms, 2ms, 4ms, 8ms, 16ms, 32ms, off, a size such as 64kB, or packets such as 100p"
 

@@ -11,9 +11,10 @@ import re
 from dataclasses import replace
 
 from tailback.scenario.document import Node
-from tailback.scenario.errors import Finding, WordError, nearest_hint
+from tailback.scenario.errors import Finding
 from tailback.scenario.paths import Loc, show
-from tailback.scenario.units import shown
+from tailback.tc.errors import WordError, nearest_hint
+from tailback.tc.units import shown
 
 #: Characters of a value once its variables are replaced.
 LONGEST = 10_000

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from tailback.scenario import units, words
-from tailback.scenario.errors import WordError
-from tailback.scenario.registry import Row
-from tailback.scenario.units import shown
+from tailback.scenario import words
+from tailback.tc import units
+from tailback.tc.errors import WordError
+from tailback.tc.rows import Row
+from tailback.tc.units import shown
 
 T = TypeVar("T")
 

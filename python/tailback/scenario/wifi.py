@@ -19,11 +19,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
-from tailback.scenario import units, words
-from tailback.scenario.errors import WordError, nearest_hint
-from tailback.scenario.registry import Row
-from tailback.scenario.units import shown
+from tailback.scenario import words
 from tailback.scenario.words import Algorithm
+from tailback.tc import units
+from tailback.tc.errors import WordError, nearest_hint
+from tailback.tc.rows import Row
+from tailback.tc.units import shown
 
 T = TypeVar("T")
 

@@ -17,10 +17,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tailback.scenario import tc
-from tailback.scenario.errors import WordError, nearest_hint
-from tailback.scenario.registry import Parameter, Row
-from tailback.scenario.units import shown, whole
+from tailback.tc import options as tc
+from tailback.tc.errors import WordError, nearest_hint
+from tailback.tc.rows import Parameter, Row
+from tailback.tc.units import shown, whole
 
 _SAMPLES = {"rate": "100mbit", "time": "5ms", "bytes": "1600b", "packets": "1000p", "number": "1", "flag": ""}
 

@@ -11,10 +11,11 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from tailback.scenario.document import nearest, plain
-from tailback.scenario.errors import Finding, ScenarioError, Where, nearest_hint
+from tailback.scenario.errors import Finding, ScenarioError, Where
 from tailback.scenario.findings import quoted
 from tailback.scenario.paths import Loc, show
 from tailback.scenario.reader import read_file, read_yaml
+from tailback.tc.errors import nearest_hint
 from tailback.testbed.schema import PLACES, SWITCH, Access, Keys, Machine
 
 SECRETS = ("password", "passphrase", "pass", "secret")

@@ -17,11 +17,13 @@ from tailback.backends import Unsuitable
 from tailback.drill.code import CodeFailed, CodeUnsupported, Evaluation
 from tailback.formats.teacup import evaluate
 from tailback.results import NotComparable, NotResults, open_results, pair
-from tailback.scenario import tsq, units, words
-from tailback.scenario.errors import ScenarioError, WordError
+from tailback.scenario import tsq, words
+from tailback.scenario.errors import ScenarioError
 from tailback.scenario.repeat import repeat
 from tailback.scenario.sysctl import SYSCTLS, sysctl
 from tailback.scenario.traces import parse
+from tailback.tc import units
+from tailback.tc.errors import WordError
 
 Refusals = tuple[type[Exception], ...]
 

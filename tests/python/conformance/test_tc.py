@@ -8,7 +8,7 @@ from conformance.tc import golden
 from conformance.tc.compare import Ours, differences, ours
 from conformance.tc.known import APART, PRINTED_OTHERWISE
 from conformance.tc.strings import commands, strings
-from tailback.scenario.errors import WordError
+from tailback.tc.errors import WordError
 
 ROWS = golden.rows()
 

@@ -13,7 +13,7 @@ import pytest
 
 from tailback import _core
 from tailback.backends.sim import Sim
-from tailback.scenario.registry import Unit
+from tailback.tc.rows import Unit
 
 SECOND = 1_000_000_000
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tailback import scenario
-from tailback.scenario.errors import nearest_hint
+from tailback.tc.errors import nearest_hint
 
 LINKS = "links: [{ends: [a, b], rate: 100mbit, delay: 1ms}]\nduration: 10s\n"
 LONG = "x" * 300_000

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailback.scenario import ScenarioError, load, loads, traces
-from tailback.scenario.errors import WordError
 from tailback.scenario.hops import network_of
+from tailback.tc.errors import WordError
 
 PERCENT = (2**32 - 1) / 100
 MS = 10**6

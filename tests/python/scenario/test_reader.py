@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from tailback.scenario import Registry, ScenarioError, load
 from tailback.scenario.document import Node, at, merge, plain, put, without
-from tailback.scenario.errors import Where, WordError
+from tailback.scenario.errors import Where
 from tailback.scenario.paths import parse, show
 from tailback.scenario.reader import read_file, read_value, read_yaml
+from tailback.tc.errors import WordError
 
 
 def said(text: str) -> str:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tailback.scenario.errors import WordError
 from tailback.scenario.repeat import Repeat, repeat
+from tailback.tc.errors import WordError
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from properties import cases
 from tailback import _core
 from tailback.scenario import CoreRegistry, words
-from tailback.scenario.errors import WordError
 from tailback.scenario.words import Algorithm, Class, Filter
+from tailback.tc.errors import WordError
 
 QDISCS = CoreRegistry().qdiscs
 

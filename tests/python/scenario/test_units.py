@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailback.scenario import units
-from tailback.scenario.errors import WordError
+from tailback.tc import units
+from tailback.tc.errors import WordError
 
 AMOUNTS = st.integers(min_value=0, max_value=units.LARGEST)
 

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailback.scenario import Registry, tsq, words
-from tailback.scenario.errors import WordError
 from tailback.scenario.sysctl import SYSCTLS, sysctl
 from tailback.scenario.words import Algorithm
+from tailback.tc.errors import WordError
 
 
 def test_a_shaper_holds_the_discipline_after_the_bar(registry: Registry) -> None:

@@ -13,7 +13,7 @@ from tailback.backends.linux.suitable import NO_WORDS
 from tailback.backends.linux.tc_words import words_of
 from tailback.backends.linux.trees import Matches, Tree
 from tailback.scenario import CoreRegistry, words
-from tailback.scenario.errors import WordError
+from tailback.tc.errors import WordError
 
 QDISCS = CoreRegistry().qdiscs
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from tailback.scenario.errors import WordError
+from tailback.tc.errors import WordError
 
 RATE_HINT = "write it as tc does: 100mbit, 1gbit, 500kbit"
 SIZE_HINT = "write it as tc does: 1600b, 64kb, 4mb"

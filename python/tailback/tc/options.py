@@ -20,10 +20,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tailback.scenario import units
-from tailback.scenario.errors import WordError, nearest_hint
-from tailback.scenario.registry import Parameter
-from tailback.scenario.units import LARGEST, shown
+from tailback.tc import units
+from tailback.tc.errors import WordError, nearest_hint
+from tailback.tc.rows import Parameter
+from tailback.tc.units import LARGEST, shown
 
 #: All of something, as the kernel holds shares: 2^32 - 1.
 WHOLE = 2**32 - 1
