@@ -125,7 +125,7 @@ pictures: demo $(VENV)/.tools ## draw the pictures of README.md and the document
 
 bench: ## benchmarks of the parts, and the cost of whole runs
 	@scripts/prerequisites.sh >/dev/null
-	cargo bench --locked
+	cargo bench --locked --package tailback-bench
 
 kernel: $(VENV)/.package ## build the Linux kernel of --backend uml; as root, install what that needs
 	@scripts/kernel-packages.sh

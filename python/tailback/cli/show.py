@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from rich import box
@@ -22,12 +22,15 @@ from tailback.analysis.warmup import warming_up
 from tailback.cli import qdiscs
 from tailback.cli.catalogue import Explanation
 from tailback.cli.console import PIPE_WIDTH, counted, emit, line, stderr, stdout
-from tailback.papers import Row
 from tailback.results import Results
 from tailback.results.layout import ASIDE
 from tailback.scenario import LintWarning
 from tailback.sweep import Carried, Preview
 from tailback.sweep.preview import document as as_document
+
+if TYPE_CHECKING:
+    # The papers draw figures: nobody else should wait for matplotlib.
+    from tailback.papers import Row
 
 
 def document(content: Mapping[str, Any]) -> None:
@@ -139,7 +142,7 @@ def failed(done: Carried) -> None:
         stderr().print(f"{status}: run {names_[0]}{others}: {error}")
 
 
-def scorecard(rows: Sequence[Row], line: str) -> None:
+def scorecard(rows: "Sequence[Row]", line: str) -> None:
     """The claims of papers, each with its verdict; then why some are missed or were skipped."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("claim", "figure", "verdict", "measured", "expected"):

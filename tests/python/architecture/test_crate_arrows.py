@@ -26,6 +26,7 @@ BELOW: dict[str, set[str]] = {
     "world": {"units", "packet", "cc", "qdisc", "wifi", "tcp", "engine", "record"},
     "python": {"units", "packet", "cc", "qdisc", "wifi", "drill", "world"},
     "agent": {"script"},
+    "bench": {"units", "packet", "cc", "qdisc", "wifi", "tcp", "engine", "world"},
 }
 """What each crate may depend on, in its tests and benches too."""
 

@@ -28,15 +28,33 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return results(tmp_path_factory.mktemp("results") / "x", grid())
 
 
-@pytest.mark.parametrize("suffix", [".png", ".pdf", ".svg"])
-@pytest.mark.parametrize("name", PLOTS)
+SUFFIXES = (".png", ".pdf", ".svg")
+DAILY = [(name, SUFFIXES[number % len(SUFFIXES)]) for number, name in enumerate(PLOTS)]
+"""Each plot in one format, the formats in turn. The campaign draws each plot in each."""
+
+
+@pytest.mark.parametrize(("name", "suffix"), DAILY)
 def test_the_same_results_give_the_same_file_with_its_data_beside_it(
     found: Results, tmp_path: Path, name: str, suffix: str
 ) -> None:
-    figure, csv = draw_to(PLOTS[name], found, tmp_path / f"figure{suffix}")
-    assert csv == tmp_path / "figure.csv"
+    draws_the_same(found, tmp_path, name, suffix)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("name", PLOTS)
+def test_the_same_results_give_the_same_file_in_every_format(
+    found: Results, tmp_path: Path, name: str, suffix: str
+) -> None:
+    draws_the_same(found, tmp_path, name, suffix)
+
+
+def draws_the_same(found: Results, folder: Path, name: str, suffix: str) -> None:
+    """Fails unless two drawings are the same bytes, and the CSV beside them has the rows of the table."""
+    figure, csv = draw_to(PLOTS[name], found, folder / f"figure{suffix}")
+    assert csv == folder / "figure.csv"
     assert len(pd.read_csv(csv)) == len(PLOTS[name].data(found))
-    again, _ = draw_to(PLOTS[name], found, tmp_path / f"again{suffix}")
+    again, _ = draw_to(PLOTS[name], found, folder / f"again{suffix}")
     assert figure.stat().st_size > 5000
     assert figure.read_bytes() == again.read_bytes()
 

@@ -1,6 +1,6 @@
 //! What a whole run costs: CPU per TCP data segment, events per second, peak memory.
 //!
-//! `cargo bench -p tailback-world --bench macro [-- FILTER]`
+//! `cargo bench -p tailback-bench --bench macro [-- FILTER]`
 //!
 //! Each case runs in a process of its own, so that its peak memory is its own. CPU time is that of the child,
 //! building the world and writing the tables included. The goal is 500 ns per segment end to end (client, router,

@@ -12,7 +12,7 @@ use tailback_units::{SimTime, Span};
 use tailback_wifi::driver;
 use tailback_wifi::phy::Guard;
 
-#[path = "../tests/signatures/rig.rs"]
+#[path = "../../wifi/tests/signatures/rig.rs"]
 #[expect(dead_code, reason = "the tests measure more than the benches")]
 mod rig;
 
