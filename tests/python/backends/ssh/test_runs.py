@@ -173,9 +173,7 @@ def test_a_list_of_disciplines_is_passed_through_in_its_order(ssh: Ssh, lab: Lab
     until(lambda: lab.state() == before)
 
 
-DATAGRAMS = SMALL.replace(
-    "- {tcp: h1 -> h4, name: first}", "- {udp: h1 -> h4, name: first, rate: 12mbit, size: 1000b}"
-)
+DATAGRAMS = SMALL.replace("- {tcp: h1 -> h4, name: first}", "- {udp: h1 -> h4, name: first, rate: 12mbit, size: 1000b}")
 
 
 def datagrams(ssh: Ssh, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
