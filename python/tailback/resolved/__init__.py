@@ -1,0 +1,60 @@
+"""The resolved scenario of one run as frozen dataclasses, its JSON, and the rate of a device.
+
+`tailback.scenario` makes one from an experiment file; backends run it, results keep it, analysis reads it.
+"""
+
+from tailback.resolved.codec import ScenarioUnreadable, of_json, to_json
+from tailback.resolved.devices import Device, mean_rate, rate_of, rates_of, shaped_rate
+from tailback.resolved.links import Change, Link, Route, Trace
+from tailback.resolved.qdiscs import SERIES, AttachedQdisc, Class, Filter, Fits, Qdisc
+from tailback.resolved.scenario import Host, Record, Scenario
+from tailback.resolved.traffic import (
+    Control,
+    NamedControl,
+    Observed,
+    Ping,
+    SmallQueue,
+    SocketOptions,
+    Tcp,
+    Traffic,
+    Udp,
+)
+from tailback.resolved.wifi import Cell, Driver, Edca, Mode, Station
+
+__all__ = [
+    "SERIES",
+    "AttachedQdisc",
+    "Cell",
+    "Change",
+    "Class",
+    "Control",
+    "Device",
+    "Driver",
+    "Edca",
+    "Filter",
+    "Fits",
+    "Host",
+    "Link",
+    "Mode",
+    "NamedControl",
+    "Observed",
+    "Ping",
+    "Qdisc",
+    "Record",
+    "Route",
+    "Scenario",
+    "ScenarioUnreadable",
+    "SmallQueue",
+    "SocketOptions",
+    "Station",
+    "Tcp",
+    "Trace",
+    "Traffic",
+    "Udp",
+    "mean_rate",
+    "of_json",
+    "rate_of",
+    "rates_of",
+    "shaped_rate",
+    "to_json",
+]

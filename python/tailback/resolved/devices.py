@@ -1,0 +1,112 @@
+"""Devices of a resolved scenario, and the rate of one: the only place that answers what a device can send.
+
+    rate = the least of   the link's rate at that instant, or the mean of its trace
+                          each shaper that all packets pass
+
+A shaper is a `tbf` or `netem` with a rate, a `cake` with a bandwidth, or the classes of an `htb`. A class of htb
+without a parent has nobody to borrow from and sends at its rate, whatever its ceiling; any other sends at its ceiling
+at most. [tc htb(8)] [linux-6.12 sch_htb.c htb_activate_prios] A class with children sends no more than they do
+together, and so does a discipline with classes of other kinds (`prio`). The stages of a series come one after the
+other, and so do a shaper and its child. Packets that no class of an htb takes are not shaped, and are not counted.
+The air of a Wi-Fi cell has no rate of its own: many radios share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tailback.resolved.links import Link, Trace
+from tailback.resolved.qdiscs import SERIES, Class, Qdisc
+
+SHAPERS = {"htb": "rate", "tbf": "rate", "cake": "bandwidth", "netem": "rate"}
+"""The option by which a discipline is a shaper."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Device:
+    """The device of a host on a link, or on the way to a station."""
+
+    name: str
+    """`client -> router`."""
+    host: int
+    neighbour: int
+    link: int
+    end: int
+    """0 or 1: which end of the link it is."""
+    wire: Link | None
+    """The link; `None` on the air."""
+    trace: Trace | None
+    """What it sends by instead of a rate."""
+    root: Qdisc | None
+    """The discipline that the file gives it."""
+
+
+def rate_of(device: Device, at_ns: int = 0) -> int | None:
+    """What a device can send at an instant, in bit/s; `None` if nothing limits it."""
+    return _least([_link_rate(device, at_ns), None if device.root is None else shaped_rate(device.root)])
+
+
+def rates_of(device: Device) -> list[tuple[int, int | None]]:
+    """Its rates, each with the instant (ns) from which it holds; the first holds from 0."""
+    changes = [] if device.wire is None else device.wire.changes(device.end)
+    instants = dict.fromkeys([0, *(change.at_ns for change in changes if change.rate_bps is not None)])
+    return [(at_ns, rate_of(device, at_ns)) for at_ns in instants]
+
+
+def mean_rate(device: Device, start_ns: int, end_ns: int) -> float | None:
+    """What it can send from one instant to another, on average; `None` if at any time nothing limits it."""
+    known = rates_of(device)
+    ends = [at_ns for at_ns, _ in known[1:]] + [end_ns]
+    bits = 0
+    for (begin, rate), end in zip(known, ends, strict=True):
+        lasts = min(end, end_ns) - max(begin, start_ns)
+        if lasts > 0 and rate is None:
+            return None
+        bits += max(lasts, 0) * (rate or 0)
+    return bits / (end_ns - start_ns)
+
+
+def shaped_rate(root: Qdisc) -> int | None:
+    """What the shapers of a discipline and all below it let through; `None` if there is none."""
+    if root.kind == SERIES:
+        return _least(shaped_rate(stage) for _, stage in root.children)
+    if root.kind == "htb" and root.classes:
+        return _sum(_class_rate(root, each) for each in root.classes if not each.parent)
+    if root.classes:
+        return _sum(None if each.child is None else shaped_rate(each.child) for each in root.classes)
+    below = None if root.child is None else shaped_rate(root.child)
+    return _least([root.options.get(SHAPERS.get(root.kind, "")), below])
+
+
+def _class_rate(tree: Qdisc, each: Class) -> int | None:
+    """What a class of htb and all below it let through."""
+    rate = each.options.get("rate")
+    own = each.options.get("ceil", rate) if each.parent else rate
+    inner = [other for other in tree.classes if other.parent == each.minor]
+    below = _sum(_class_rate(tree, other) for other in inner) if inner else None
+    return _least([own, below, None if each.child is None else shaped_rate(each.child)])
+
+
+def _link_rate(device: Device, at_ns: int) -> int | None:
+    if device.trace is not None:
+        return device.trace.mean_rate_bps
+    if device.wire is None:
+        return None
+    changed = [change.rate_bps for change in device.wire.changes(device.end) if change.at_ns <= at_ns]
+    rates = [device.wire.rate_bps[device.end], *changed]
+    return next((rate for rate in reversed(rates) if rate is not None), None)
+
+
+def _least(rates: Iterable[int | None]) -> int | None:
+    return min((rate for rate in rates if rate is not None), default=None)
+
+
+def _sum(rates: Iterable[int | None]) -> int | None:
+    """Of rates side by side: without a limit if one of them is."""
+    total = 0
+    for rate in rates:
+        if rate is None:
+            return None
+        total += rate
+    return total

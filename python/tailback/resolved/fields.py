@@ -1,0 +1,46 @@
+"""How fields stand in JSON: one value for both ends of a link, keys that are absent where there is nothing to say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeAlias, TypeVar
+
+from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer
+
+T = TypeVar("T")
+
+Options: TypeAlias = Mapping[str, int]
+"""Options by name, in base units."""
+
+STRICT = ConfigDict(extra="forbid")
+"""Of each class: a key that it does not know is an error and never dropped."""
+
+
+def _each(value: object) -> object:
+    return value if isinstance(value, list | tuple) else (value, value)
+
+
+def _one_if_equal(ends: tuple[object, object]) -> object:
+    return ends[0] if ends[0] == ends[1] else list(ends)
+
+
+Ends = Annotated[tuple[T, T], BeforeValidator(_each), PlainSerializer(_one_if_equal)]
+"""One value for each end of a link; JSON has a single one where both are equal."""
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+def _is_empty(value: Any) -> bool:
+    return not value
+
+
+def _says_nothing(ends: tuple[Any, ...]) -> bool:
+    return all(each is None or each == {} for each in ends)
+
+
+#: The key is absent where the field is `None`, is empty (or 0), or is so at both ends of a link.
+ABSENT_IF_NONE: Any = Field(exclude_if=_is_none)
+ABSENT_IF_EMPTY: Any = Field(exclude_if=_is_empty)
+ABSENT_IF_NEITHER: Any = Field(exclude_if=_says_nothing)

@@ -1,0 +1,133 @@
+"""The resolved scenario: what one run is made from (`docs/contracts.md`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated, Literal, TypeAlias
+
+from tailback.resolved.devices import Device
+from tailback.resolved.fields import ABSENT_IF_EMPTY, ABSENT_IF_NONE, STRICT
+from tailback.resolved.links import Link, Route, Trace
+from tailback.resolved.qdiscs import AttachedQdisc, Qdisc
+from tailback.resolved.traffic import AnyTraffic, Ping, Tcp, Udp
+from tailback.resolved.wifi import Cell
+
+Offloads: TypeAlias = Literal["off", "gso", "on"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """A host, a router, or the switch of a shared segment."""
+
+    __pydantic_config__ = STRICT
+
+    name: str
+    stack: str
+    sysctl: Mapping[str, int | tuple[int, ...]] = field(default_factory=dict)
+    """By full name; three values of a buffer's sizes."""
+    offloads: Offloads = "off"
+    """Results of before there were offloads do not say, and had none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """What is written down."""
+
+    __pydantic_config__ = STRICT
+
+    interval_ns: int
+    tcp_info: Literal["interval", "ack"]
+    events: bool
+    pcap: Annotated[tuple[int, ...], ABSENT_IF_EMPTY] = ()
+    """Positions of the hosts to capture at."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """One run. Hosts, links, traces: others refer to them by position.
+
+    Imported results have traffic that was `Observed` and no hosts: nothing is known of the network.
+    """
+
+    __pydantic_config__ = STRICT
+
+    title: str
+    seed: int
+    duration_ns: int
+    hosts: Annotated[tuple[Host, ...], ABSENT_IF_EMPTY] = ()
+    links: tuple[Link, ...] = ()
+    traces: Annotated[tuple[Trace, ...], ABSENT_IF_EMPTY] = ()
+    routes: Annotated[tuple[Route, ...], ABSENT_IF_EMPTY] = ()
+    cells: Annotated[tuple[Cell, ...], ABSENT_IF_EMPTY] = ()
+    qdiscs: tuple[AttachedQdisc, ...] = ()
+    traffic: tuple[AnyTraffic, ...]
+    record: Record
+    kernel: Annotated[str | None, ABSENT_IF_NONE] = None
+    """Name of the kernel that runs it, if the file gives one."""
+    imported: Annotated[str | None, ABSENT_IF_NONE] = None
+    """Name of the file that it was imported from."""
+
+    @property
+    def host_names(self) -> list[str]:
+        """Names of the hosts, by position."""
+        return [host.name for host in self.hosts]
+
+    @property
+    def tcp(self) -> list[Tcp]:
+        """The TCP connections."""
+        return [entry for entry in self.traffic if isinstance(entry, Tcp)]
+
+    @property
+    def udp(self) -> list[Udp]:
+        """The UDP flows."""
+        return [entry for entry in self.traffic if isinstance(entry, Udp)]
+
+    @property
+    def pings(self) -> list[Ping]:
+        """The pings."""
+        return [entry for entry in self.traffic if isinstance(entry, Ping)]
+
+    @property
+    def radios(self) -> list[tuple[int, int]]:
+        """Access point and station of each way through the air; they count as links after all others."""
+        return [(cell.access_point, station.host) for cell in self.cells for station in cell.stations]
+
+    def root(self, host: int, link: int) -> Qdisc | None:
+        """The discipline that the file gives a device; `None` if it gives none."""
+        return self._roots.get((host, link))
+
+    @cached_property
+    def devices(self) -> tuple[Device, ...]:
+        """Every device, two for each link and for each way through the air."""
+        wires: list[tuple[tuple[int, int], Link | None]] = [(link.ends, link) for link in self.links]
+        ways: list[tuple[tuple[int, int], Link | None]] = [(ends, None) for ends in self.radios]
+        return tuple(
+            self._device((number, end), ends, wire)
+            for number, (ends, wire) in enumerate(wires + ways)
+            for end in (0, 1)
+        )
+
+    def device(self, name: str) -> Device:
+        """The device of this name, `A -> B`; raises `KeyError` if there is none."""
+        return {device.name: device for device in self.devices}[name]
+
+    @cached_property
+    def _roots(self) -> dict[tuple[int, int], Qdisc]:
+        return {(attached.host, attached.link): attached.root for attached in self.qdiscs}
+
+    def _device(self, place: tuple[int, int], ends: tuple[int, int], wire: Link | None) -> Device:
+        link, end = place
+        host, neighbour = ends[end], ends[1 - end]
+        trace = None if wire is None else wire.trace[end]
+        return Device(
+            name=f"{self.hosts[host].name} -> {self.hosts[neighbour].name}",
+            host=host,
+            neighbour=neighbour,
+            link=link,
+            end=end,
+            wire=wire,
+            trace=None if trace is None else self.traces[trace],
+            root=self.root(host, link),
+        )

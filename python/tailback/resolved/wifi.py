@@ -1,0 +1,78 @@
+"""Wi-Fi cells of a resolved scenario."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tailback.resolved.fields import STRICT, Options
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edca:
+    """How an access category contends."""
+
+    __pydantic_config__ = STRICT
+
+    aifsn: int
+    cw_min: int
+    cw_max: int
+    txop_ns: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mode:
+    """Format, width (MHz), streams, MCS index within one stream, and guard interval of a PPDU."""
+
+    __pydantic_config__ = STRICT
+
+    format: str
+    width: int
+    streams: int
+    mcs: int
+    guard_ns: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Driver:
+    """A driver profile, and what is set differently."""
+
+    __pydantic_config__ = STRICT
+
+    name: str
+    options: Options = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Station:
+    """One station of a cell."""
+
+    __pydantic_config__ = STRICT
+
+    host: int
+    mode: Mode
+    """With rate control the most it may use."""
+    rate: str = "fixed"
+    loss_ppm: int
+    snr_cdb: int | None = None
+    driver: Driver
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """An access point and its stations. The way of each station to it counts as a link (`devices`)."""
+
+    __pydantic_config__ = STRICT
+
+    access_point: int
+    stations: tuple[Station, ...]
+    band: str
+    channel: str | None = None
+    hidden: tuple[tuple[int, int], ...] = ()
+    """Pairs of hosts on the channel that do not hear each other."""
+    rts: bool
+    beacon_bps: int | None = None
+    access_point_edca: tuple[Edca, ...] | None = None
+    """Voice, video, best effort, background."""
+    station_edca: tuple[Edca, ...] | None = None
+    mpdu_overhead: int
+    driver: Driver

@@ -1,0 +1,120 @@
+"""The resolved scenario and its JSON: the same bytes there and back, and nothing unknown is dropped."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tailback import resolved
+from tailback.resolved import Fits, Observed, Scenario, ScenarioUnreadable, Tcp, of_json, to_json
+from tailback.scenario import load
+
+HOSTS = [{"name": "a", "stack": "linux-6.12", "sysctl": {}, "offloads": "off"},
+         {"name": "b", "stack": "linux-6.12", "sysctl": {"net.ipv4.tcp_wmem": [4096, 16384, 4194304]},
+          "offloads": "on"}]  # fmt: skip
+LINK = {"ends": [0, 1], "rate_bps": 10_000_000, "delay_ns": [1000, 2000], "mtu": 1500, "ring": [256, 128], "bql": True}
+RECORD = {"interval_ns": 100_000_000, "tcp_info": "interval", "events": True}
+TCP = {
+    "kind": "tcp", "name": "upload", "from": 0, "to": 1, "start_ns": 0, "stop_ns": None, "bytes": 1000,
+    "cc": {"name": "cubic", "options": {}}, "tsq": {"kind": "time", "shift": 10},
+    "socket": {"max_pacing_rate_bps": None, "sndbuf": None, "rcvbuf": None, "rcvlowat": 1, "notsent_lowat": None,
+               "mss": None},
+}  # fmt: skip
+
+
+def document(**changed: Any) -> dict[str, Any]:
+    whole = {"title": "t", "seed": 1, "duration_ns": 10**9, "hosts": HOSTS, "links": [LINK], "qdiscs": [],
+             "traffic": [TCP], "record": RECORD}  # fmt: skip
+    return {**whole, **changed}
+
+
+TREE = {
+    "kind": "htb", "options": {},
+    "classes": [{"minor": 1, "parent": 0, "options": {"rate": 100}, "child": {"kind": "pfifo", "options": {}}}],
+    "filters": [{"fits": {"traffic": "upload"}, "class": 1}, {"fits": {"from": 0}, "class": 1},
+                {"fits": {"dscp": 46}, "class": 1}, {"fits": "all", "class": 1}],
+}  # fmt: skip
+SCHEDULE = [{"at_ns": 5, "end": 0, "rate_bps": 7}, {"at_ns": 6, "end": 1, "delay_ns": 9, "up": False, "netem": {}}]
+PING = {"kind": "ping", "name": "ping", "from": 0, "to": 1, "start_ns": 0, "stop_ns": 5, "interval_ns": 2, "size": 64}
+UDP = {"kind": "udp", "name": "udp", "from": 0, "to": 1, "start_ns": 0, "stop_ns": 5, "rate_bps": 2, "size": 64,
+       "sndbuf": None}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {},
+        {"links": [{**LINK, "rate_bps": [1, None], "trace": [None, 0], "netem": [{"loss": 5}, {}],
+                    "schedule": SCHEDULE}],
+         "traces": [{"sha256": "00", "stamps_ms": [0, 5, 10]}]},
+        {"routes": [{"host": 0, "to": 1, "link": 0}], "kernel": "mine"},
+        {"qdiscs": [{"host": 0, "link": 0, "root": TREE}]},
+        {"traffic": [TCP | {"ip": 6, "dscp": 46}, UDP | {"dscp": 1}, PING | {"protocol": "udp"}]},
+        {"record": {**RECORD, "pcap": [0, 1]}},
+    ],
+)  # fmt: skip
+def test_a_scenario_is_written_as_it_was_read(changed: dict[str, Any]) -> None:
+    whole = document(**changed)
+    assert to_json(of_json(whole)) == whole
+
+
+def test_keys_come_in_one_order() -> None:
+    whole = document(kernel="mine", links=[{**LINK, "schedule": SCHEDULE}], traffic=[TCP, UDP, PING])
+    first, second = (json.dumps(to_json(of_json(each))) for each in (whole, dict(reversed(list(whole.items())))))
+    assert first == second
+    assert list(json.loads(first))[:4] == ["title", "seed", "duration_ns", "hosts"]
+
+
+def test_one_value_stands_for_both_ends() -> None:
+    (link,) = of_json(document()).links
+    assert (link.rate_bps, link.ring, link.bql) == ((10_000_000, 10_000_000), (256, 128), (True, True))
+
+
+def test_what_was_absent_is_said_in_python() -> None:
+    found = of_json(document(qdiscs=[{"host": 0, "link": 0, "root": TREE}]))
+    (flow,) = found.tcp
+    assert (flow.ip, flow.dscp, found.links[0].netem, found.record.pcap) == (4, 0, ({}, {}), ())
+    assert [each.fits for each in found.qdiscs[0].root.filters] == [
+        Fits("traffic", "upload"), Fits("from", 0), Fits("dscp", 46), Fits("all"),
+    ]  # fmt: skip
+
+
+def test_results_of_before_there_were_offloads_had_none() -> None:
+    old = [{key: value for key, value in host.items() if key != "offloads"} for host in HOSTS]
+    assert of_json(document(hosts=old)).hosts[1].offloads == "off"
+
+
+def test_an_unknown_key_is_an_error_that_says_where() -> None:
+    with pytest.raises(ScenarioUnreadable, match=r"traffic\.0\.tcp\.colour"):
+        of_json(document(traffic=[TCP | {"colour": 1}]))
+    with pytest.raises(ScenarioUnreadable, match="`duration_ns`"):
+        of_json({key: value for key, value in document().items() if key != "duration_ns"})
+
+
+def test_imported_results_have_traffic_and_no_network() -> None:
+    whole = {"title": "t", "seed": 0, "duration_ns": 5, "traffic": [
+        {"kind": "tcp", "name": "u", "way": "up", "cc": {"name": "cubic"}}, {"kind": "ping", "name": "p"},
+    ], "record": RECORD, "imported": "x.flent.gz"}  # fmt: skip
+    found = of_json(whole)
+    assert to_json(found) == whole
+    assert found.traffic[1] == Observed(kind="ping", name="p")
+    assert (found.tcp, found.devices) == ([], ())
+
+
+def test_a_scenario_of_python_is_one_of_json() -> None:
+    flow = of_json(document()).tcp[0]
+    assert isinstance(flow, Tcp)
+    made = Scenario(
+        title="t", seed=1, duration_ns=10**9, hosts=of_json(document()).hosts, links=of_json(document()).links,
+        traffic=(flow,), record=resolved.Record(interval_ns=100_000_000, tcp_info="interval", events=True),
+    )  # fmt: skip
+    assert to_json(made) == document()
+
+
+@pytest.mark.parametrize("name", ["demo", "cellular", "changing-path", "wifi-hidden", "wifi-rrul"])
+def test_every_run_of_an_experiment_keeps_its_bytes(name: str) -> None:
+    runs = load(Path(__file__).parents[3] / "experiments" / f"{name}.yaml").runs()
+    for run in runs[:: max(len(runs) // 10, 1)]:
+        text = json.dumps(run.scenario)
+        assert json.dumps(to_json(of_json(json.loads(text)))) == text
