@@ -13,8 +13,7 @@ from typing import Any
 
 from conformance.tc.golden import Row
 from conformance.tc.known import ONLY_TC_SHOWS, PRINTED_OTHERWISE
-from tailback import _core
-from tailback.backends import standing
+from tailback import _core, qdiscs
 from tailback.scenario import CoreRegistry, words
 from tailback.tc import units
 from tailback.tc.errors import WordError
@@ -53,7 +52,7 @@ def differences(row: Row) -> list[str]:
         return [f"`tc` accepts it, we do not: {read}"] if accepted else []
     if not accepted:
         return ["we accept it, `tc` does not"]
-    shown = standing.options(read.found.kind, read.resolved)
+    shown = qdiscs.shown(read.found.kind, read.resolved)
     known = {*ONLY_TC_SHOWS.get(read.found.kind, ()), *PRINTED_OTHERWISE.get(row.text, ())}
     theirs = {name: value for name, value in row.options.items() if name not in known}
     mine = {name: value for name, value in shown.items() if name not in known}

@@ -7,6 +7,8 @@ use std::net::Ipv4Addr;
 
 use serde::Deserialize;
 
+use crate::netlink::Marks;
+
 /// One run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,6 +23,8 @@ pub struct Job {
     pub duration_ns: u64,
     /// Between two rows of a sampled table.
     pub interval_ns: u64,
+    /// Where the disciplines keep their counters of marked packets.
+    pub marks: Marks,
     /// Devices whose disciplines are sampled.
     pub devices: Vec<Device>,
     /// TCP flows.
@@ -197,7 +201,7 @@ impl Job {
 mod tests {
     use super::*;
 
-    const JOB: &str = r#"{"hosts": ["a", "b"], "duration_ns": 1, "interval_ns": 1, "devices": [], "pings": [],
+    const JOB: &str = r#"{"hosts": ["a", "b"], "duration_ns": 1, "interval_ns": 1, "marks": {"fq_codel": [12, 28]}, "devices": [], "pings": [],
         "changes": [{"at_ns": 5, "steps": []}],
         "setup": [{"kind": "write", "host": 0, "path": "/proc/sys/x", "value": "1"},
                   {"kind": "run", "host": null, "argv": ["/sbin/ip"]},

@@ -3,6 +3,7 @@
 //! [linux-6.12 include/uapi/linux/rtnetlink.h, pkt_sched.h, gen_stats.h]
 //! A message is a header of 16 bytes, a `tcmsg` of 20, and attributes (length u16, type u16, value, aligned to 4).
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 
@@ -57,6 +58,10 @@ pub struct Discipline {
     pub marked: Option<u32>,
 }
 
+/// By kind, where in its own statistics the counters of packets marked CE are, of 32 bits each; none if it never
+/// marks. A kind that is not there does not say.
+pub type Marks = BTreeMap<String, Vec<usize>>;
+
 /// A socket that asks for the disciplines of one network namespace.
 pub struct Netlink {
     socket: OwnedFd,
@@ -71,12 +76,12 @@ impl Netlink {
     }
 
     /// All disciplines of the namespace.
-    pub fn disciplines(&mut self) -> io::Result<Vec<Discipline>> {
+    pub fn disciplines(&mut self, marks: &Marks) -> io::Result<Vec<Discipline>> {
         sys::send(&self.socket, &request())?;
         let mut found = Vec::new();
         loop {
             let length = sys::receive(&self.socket, &mut self.buffer)?;
-            if read(&self.buffer[..length], &mut found)? == Dump::Ended {
+            if read(&self.buffer[..length], marks, &mut found)? == Dump::Ended {
                 return Ok(found);
             }
         }
@@ -97,7 +102,7 @@ fn request() -> [u8; HEADER + TCMSG] {
     message
 }
 
-fn read(mut messages: &[u8], found: &mut Vec<Discipline>) -> io::Result<Dump> {
+fn read(mut messages: &[u8], marks: &Marks, found: &mut Vec<Discipline>) -> io::Result<Dump> {
     while messages.len() >= HEADER {
         let length = (u32_at(messages, 0) as usize).clamp(HEADER, messages.len());
         match u16_at(messages, 4) {
@@ -105,7 +110,7 @@ fn read(mut messages: &[u8], found: &mut Vec<Discipline>) -> io::Result<Dump> {
             NLMSG_ERROR => {
                 return Err(io::Error::from_raw_os_error((u32_at(messages, HEADER).cast_signed()).abs()));
             }
-            RTM_NEWQDISC => found.extend(discipline(&messages[HEADER..length])),
+            RTM_NEWQDISC => found.extend(discipline(&messages[HEADER..length], marks)),
             _ => {}
         }
         messages = &messages[length.next_multiple_of(4).min(messages.len())..];
@@ -113,7 +118,7 @@ fn read(mut messages: &[u8], found: &mut Vec<Discipline>) -> io::Result<Dump> {
     Ok(Dump::GoesOn)
 }
 
-fn discipline(message: &[u8]) -> Option<Discipline> {
+fn discipline(message: &[u8], marks: &Marks) -> Option<Discipline> {
     let attributes = message.get(TCMSG..)?;
     let kind = attribute(attributes, TCA_KIND)?;
     let statistics = attribute(attributes, TCA_STATS2)?;
@@ -124,7 +129,7 @@ fn discipline(message: &[u8]) -> Option<Discipline> {
         interface: u32_at(message, 4),
         handle: u32_at(message, 8),
         parent: u32_at(message, 12),
-        marked: marked(&kind, attribute(statistics, TCA_STATS_APP).unwrap_or_default()),
+        marked: marked(&kind, attribute(statistics, TCA_STATS_APP).unwrap_or_default(), marks),
         kind,
         sent_bytes: u64::from(u32_at(basic, 0)) | u64::from(u32_at(basic, 4)) << 32,
         sent_packets: u32_at(basic, 8),
@@ -136,18 +141,9 @@ fn discipline(message: &[u8]) -> Option<Discipline> {
     })
 }
 
-/// Marks are among the statistics of the kind itself, at a place of its own; plain queues and shapers never mark.
-fn marked(kind: &str, own: &[u8]) -> Option<u32> {
-    let places: &[usize] = match kind {
-        "pfifo" | "bfifo" | "pfifo_fast" | "htb" | "tbf" | "sfq" | "prio" | "drr" => &[],
-        "fq_codel" => &[12, 28],
-        "codel" => &[24, 32],
-        "pie" => &[36],
-        "fq_pie" => &[16],
-        "red" => &[12],
-        _ => return None,
-    };
-    places.iter().map(|&place| (own.len() >= place + 4).then(|| u32_at(own, place))).sum()
+/// Marks are among the statistics of the kind itself, at places that the job names.
+fn marked(kind: &str, own: &[u8], marks: &Marks) -> Option<u32> {
+    marks.get(kind)?.iter().map(|&place| (own.len() >= place + 4).then(|| u32_at(own, place))).sum()
 }
 
 fn attribute(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
@@ -191,6 +187,10 @@ mod tests {
         bytes
     }
 
+    fn marks() -> Marks {
+        Marks::from([("pfifo".into(), Vec::new()), ("fq_codel".into(), vec![12, 28])])
+    }
+
     #[test]
     fn counters_are_read_from_a_dump() {
         let mut statistics = attributed(TCA_STATS_BASIC, &words(&[3000, 1, 2, 0]));
@@ -202,7 +202,7 @@ mod tests {
         let mut dump = message(RTM_NEWQDISC, &body);
         dump.extend(message(NLMSG_DONE, &[0; 4]));
         let mut found = Vec::new();
-        assert!(read(&dump, &mut found).unwrap() == Dump::Ended);
+        assert!(read(&dump, &marks(), &mut found).unwrap() == Dump::Ended);
         let expected = Discipline {
             interface: 2,
             handle: 0x2_0000,
@@ -222,14 +222,14 @@ mod tests {
 
     #[test]
     fn a_kind_that_does_not_tell_its_marks_has_none_rather_than_zero() {
-        assert_eq!(marked("cake", &[0; 64]), None);
-        assert_eq!(marked("pfifo", &[]), Some(0));
-        assert_eq!(marked("codel", &[0; 8]), None);
+        assert_eq!(marked("cake", &[0; 64], &marks()), None);
+        assert_eq!(marked("pfifo", &[], &marks()), Some(0));
+        assert_eq!(marked("fq_codel", &[0; 8], &marks()), None);
     }
 
     #[test]
     fn an_error_of_the_kernel_is_an_error() {
         let refused = message(NLMSG_ERROR, &(-1_i32).to_ne_bytes());
-        assert_eq!(read(&refused, &mut Vec::new()).err().unwrap().raw_os_error(), Some(1));
+        assert_eq!(read(&refused, &marks(), &mut Vec::new()).err().unwrap().raw_os_error(), Some(1));
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::clock::Clock;
 use crate::failure::{Failure, While};
 use crate::job::{Device, Job};
-use crate::netlink::{Discipline, Netlink, ROOT};
+use crate::netlink::{Discipline, Marks, Netlink, ROOT};
 use crate::network::Network;
 use crate::sys;
 use crate::table::Table;
@@ -40,6 +40,7 @@ struct Watched {
 /// Takes the samples and holds the tables.
 pub struct Sampler {
     hosts: Vec<Watched>,
+    marks: Marks,
     tcp_info: Table,
     receivers: Option<Table>,
     qdisc: Table,
@@ -52,6 +53,7 @@ impl Sampler {
         let hosts = here.map(|host| watched(job, network, host)).collect::<Result<_, _>>()?;
         Ok(Self {
             hosts,
+            marks: job.marks.clone(),
             tcp_info: Table::new("tcp_info", &tcp_info::COLUMNS),
             receivers: None,
             qdisc: Table::new("qdisc", &QDISC_COLUMNS),
@@ -78,7 +80,7 @@ impl Sampler {
             }
         }
         for host in &mut self.hosts {
-            let disciplines = host.netlink.disciplines().doing("reading the disciplines")?;
+            let disciplines = host.netlink.disciplines(&self.marks).doing("reading the disciplines")?;
             for discipline in &disciplines {
                 note(discipline, t_ns, &host.devices, &mut self.qdisc);
             }

@@ -16,11 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tailback import qdiscs
 from tailback.resolved.links import Link, Trace
 from tailback.resolved.qdiscs import SERIES, Class, Qdisc
-
-SHAPERS = {"htb": "rate", "tbf": "rate", "cake": "bandwidth", "netem": "rate"}
-"""The option by which a discipline is a shaper."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,12 +69,12 @@ def shaped_rate(root: Qdisc) -> int | None:
     """What the shapers of a discipline and all below it let through; `None` if there is none."""
     if root.kind == SERIES:
         return _least(shaped_rate(stage) for _, stage in root.children)
-    if root.kind == "htb" and root.classes:
+    if qdiscs.of(root.kind).class_rates and root.classes:
         return _sum(_class_rate(root, each) for each in root.classes if not each.parent)
     if root.classes:
         return _sum(None if each.child is None else shaped_rate(each.child) for each in root.classes)
     below = None if root.child is None else shaped_rate(root.child)
-    return _least([root.options.get(SHAPERS.get(root.kind, "")), below])
+    return _least([root.options.get(qdiscs.of(root.kind).shaper), below])
 
 
 def _class_rate(tree: Qdisc, each: Class) -> int | None:

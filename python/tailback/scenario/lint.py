@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from tailback import qdiscs
+from tailback.qdiscs import series
 from tailback.scenario.check import window_of
 from tailback.scenario.document import nearest
 from tailback.scenario.errors import Where
@@ -18,7 +20,7 @@ from tailback.scenario.network import Network
 from tailback.scenario.paths import Loc, show
 from tailback.scenario.registry import Registry
 from tailback.scenario.schema import Keys, direction
-from tailback.scenario.words import SERIES, Algorithm
+from tailback.scenario.words import Algorithm
 from tailback.tc.units import rate_word, size_word, time_word
 
 #: Bytes of an Ethernet header: what a queue discipline counts beside the IP packet. [linux-6.12 psched_mtu]
@@ -34,12 +36,6 @@ SLOW_START_ROUND_TRIPS = 20
 #: The largest skb [linux-6.12 netdevice.h GSO_LEGACY_MAX_SIZE], and the time on the wire above which one is a queue.
 LARGEST_SKB = 65_536
 LONG_SKB_NS = 5 * 10**6
-
-#: Disciplines that are one plain queue.
-PLAIN_QUEUES = ("pfifo", "bfifo", "pfifo_fast")
-
-#: Of these, those whose limit is known from their words.
-FIFOS = ("pfifo", "bfifo", "pfifo_head_drop")
 
 #: How titles say where the bottleneck is.
 LOCAL = re.compile(r"\blocal\b.*bottleneck|bottleneck at the (sender|client)")
@@ -245,7 +241,7 @@ def _delays(stage: Algorithm) -> bool:
 def _bbr_on_plain_queue(case: _Case) -> Iterator[_Doubt]:
     for flow in case.bulk:
         kind = case.first_queue(flow)
-        if flow.cc.kind == "bbr" and kind in PLAIN_QUEUES:
+        if flow.cc.kind == "bbr" and kind is not None and qdiscs.of(kind).queue in ("one fifo", "fifos"):
             text = f"BBR above `{kind}` is paced by TCP's own timer, one per connection"
             remedy = "nothing to do: Linux has needed no `fq` for this since 4.13"
             yield _Doubt("bbr-internal-pacing", "info", flow.loc, text, remedy)
@@ -329,7 +325,7 @@ def _below(root: Algorithm) -> Iterator[Algorithm]:
 
 def _leaf(root: Algorithm) -> Algorithm:
     """The queue under a shaper; of several in series, that of the stage that shapes, else the last."""
-    if root.kind == SERIES:
+    if root.kind == series.KIND:
         shaping = [stage for stage in root.children if _own_rates(stage)]
         return _leaf((shaping or list(root.children))[-1])
     return root if root.child is None else _leaf(root.child)
@@ -352,7 +348,7 @@ def _large_skbs(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
 def _own_rates(root: Algorithm) -> list[int]:
     """What the shapers of a device, one below or after the other, let through; classes side by side are left out."""
     own = [root.options[name] for name in ("rate", "bandwidth") if name in root.options]
-    stages = root.children if root.kind == SERIES else [root.child] if root.child is not None else []
+    stages = root.children if root.kind == series.KIND else [root.child] if root.child is not None else []
     return own + [rate for stage in stages for rate in _own_rates(stage)]
 
 
@@ -366,7 +362,7 @@ def _rate(case: _Case, device: str, root: Algorithm) -> int | None:
 def _buffer(case: _Case, device: str, queue: Algorithm) -> int | None:
     """Bytes that a plain queue can hold, full frames taken; None if it is not plain or its limit is not known."""
     queue = _leaf(queue)
-    limit = case.option(queue, "limit") if queue.kind in FIFOS else None
+    limit = case.option(queue, "limit") if qdiscs.of(queue.kind).queue == "one fifo" else None
     if limit is None:
         return None
-    return limit if queue.kind == "bfifo" else limit * case.frame(device)
+    return limit if qdiscs.of(queue.kind).limits_bytes else limit * case.frame(device)

@@ -7,8 +7,8 @@
     filter     = "filter" ( "flow" NAME | "from" HOST | "to" HOST | "dscp" WORD | "all" ) "flowid" ID
 
 A tree may be written on one line with `;` between its lines. `prio | X` and `mq | X` put an X under each band or
-queue, `drr | X` one under the only class, to which all packets go. Options are those of `tc.py`; names, units and
-ranges come from the rows of the registry.
+queue, `drr | X` one under the only class, to which all packets go. Options are those of `tc/options.py`, and of
+`qdiscs/KIND.py` for a discipline; names, units and ranges come from the rows of the core.
 """
 
 from __future__ import annotations
@@ -17,15 +17,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tailback import qdiscs
+from tailback.qdiscs import series
 from tailback.tc import options as tc
 from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.rows import Parameter, Row
 from tailback.tc.units import shown, whole
 
 _SAMPLES = {"rate": "100mbit", "time": "5ms", "bytes": "1600b", "packets": "1000p", "number": "1", "flag": ""}
-
-#: Disciplines in series have no kind in `tc`. [docs/contracts.md]
-SERIES = "series"
 
 #: Code points by name. [rfc2474] [rfc2597] [rfc3246] [rfc4594 §2.3] [rfc5865] [rfc8622]
 DSCP = {
@@ -92,7 +91,7 @@ def _series(stages: list[object], rows: Sequence[Row]) -> Algorithm:
     found = [discipline(stage, rows) for stage in stages]
     if len(found) == 1:
         return found[0]
-    return Algorithm(SERIES, classes=tuple(Class(place, 0, {}, stage) for place, stage in enumerate(found, 1)))
+    return Algorithm(series.KIND, classes=tuple(Class(place, 0, {}, stage) for place, stage in enumerate(found, 1)))
 
 
 def _chain(text: str, rows: Sequence[Row]) -> Algorithm:
@@ -112,7 +111,7 @@ def control(text: object, rows: Sequence[Row]) -> Algorithm:
         hint = f"there are: {_names(rows)}"
         raise WordError(f"`{shown(text)}` is not a congestion control", hint)
     words = text.split()
-    return Algorithm(words[0], _options(words, _known(words[0], rows, "congestion control")))
+    return Algorithm(words[0], _options(words, _table(_known(words[0], rows, "congestion control"))))
 
 
 _CONTROL_HINT = "write its name and its module parameters: {name: cubic, hystart: 0}"
@@ -122,7 +121,7 @@ def _mapped_control(entry: Mapping[object, object], rows: Sequence[Row]) -> Algo
     if not isinstance(entry.get("name"), str):
         raise WordError("a congestion control here has no name", _CONTROL_HINT)
     row = _known(str(entry["name"]), rows, "congestion control")
-    table = tc.Table(row.name, row.parameters)
+    table = _table(row)
     given = [(str(option), value) for option, value in entry.items() if option != "name"]
     options = {option: _mapped_value(option, value, table) for option, value in given}
     _check_required(table, options)
@@ -139,7 +138,7 @@ def _mapped_value(option: str, value: object, table: tc.Table) -> int:
     if isinstance(value, bool | float) or not isinstance(value, int | str) or parameter.unit == "flag":
         hint = f"{parameter.meaning}; write {option}: {_sample(parameter) or 1}"
         raise WordError(f"`{option}` of `{table.kind}`: `{shown(value)}` is not its value", hint)
-    return tc.value_of(parameter, str(value), table.kind)
+    return tc.value_of(parameter, str(value), table)
 
 
 def driver(text: object, rows: Sequence[Row]) -> Algorithm:
@@ -147,20 +146,20 @@ def driver(text: object, rows: Sequence[Row]) -> Algorithm:
     if not isinstance(text, str) or not text.split():
         raise WordError(f"`{shown(text)}` is not a driver", f"there are: {_names(rows)}")
     words = text.split()
-    return Algorithm(words[0], _options(words, _known(words[0], rows, "driver")))
+    return Algorithm(words[0], _options(words, _table(_known(words[0], rows, "driver"))))
 
 
 def _stage(words: list[str], rows: Sequence[Row], child: Algorithm | None) -> Algorithm:
     if not words:
         raise WordError("one side of `|` is empty", "write the shaper before the bar and its child after it")
     row = _known(words[0], rows, "queue discipline")
-    options = _options(words, row)
+    options = _options(words, _discipline_table(row, row.parameters))
     if child is None:
         return Algorithm(row.name, options)
     copies = _copies(row, options)
     if copies:
         return Algorithm(row.name, options, classes=tuple(Class(minor, 0, {}, child) for minor in range(1, copies + 1)))
-    if row.name == _FILTERED:
+    if qdiscs.of(row.name).takes == "packets of filters":
         return Algorithm(row.name, options, classes=(Class(1, 0, {}, child),), filters=(Filter("all", None, 1),))
     if not row.classful:
         holders = ", ".join(other.name for other in rows if other.classful or other.classes is not None) or "none"
@@ -168,15 +167,9 @@ def _stage(words: list[str], rows: Sequence[Row], child: Algorithm | None) -> Al
     return Algorithm(row.name, options, child)
 
 
-#: It takes no packet that no filter gives to a class.
-_FILTERED = "drr"
-
-#: The option that says how many disciplines of a kind lie side by side.
-_COPIES = {"prio": "bands", "mq": "queues"}
-
-
 def _copies(row: Row, options: dict[str, int]) -> int:
-    parameter = row.parameter(_COPIES.get(row.name, ""))
+    """How many children lie side by side."""
+    parameter = row.parameter(qdiscs.of(row.name).classes_by)
     return 0 if parameter is None else options.get(parameter.name, parameter.default or 0)
 
 
@@ -186,7 +179,7 @@ def _tree(lines: list[str], rows: Sequence[Row]) -> Algorithm:
     if row.classes is None:
         holders = ", ".join(other.name for other in rows if other.classes is not None) or "none"
         raise WordError(f"`{row.name}` has no classes", f"only these have: {holders}")
-    options = tc.options(words[1:], tc.Table(row.name, row.parameters))
+    options = tc.options(words[1:], _discipline_table(row, row.parameters))
     classes: list[Class] = []
     filters: list[Filter] = []
     for line in lines[1:]:
@@ -230,7 +223,7 @@ def _class(text: str, row: Row, rows: Sequence[Row]) -> Class:
                 rest.append(word)
     if not minor:
         raise WordError("a class has no number", f"write it after `class`, in hexadecimal: class 1:10 {' '.join(rest)}")
-    table = tc.Table(row.name, row.classes or ())
+    table = _discipline_table(row, row.classes or ())
     options = tc.options(rest, table)
     _check_required(table, options)
     return Class(minor, parent, options, _chain(below, rows) if bar else None)
@@ -310,8 +303,16 @@ def _known(kind: str, rows: Sequence[Row], noun: str) -> Row:
     raise WordError(f"`{shown(kind)}` is not a {noun}", nearest_hint(kind, [row.name for row in rows]))
 
 
-def _options(words: list[str], row: Row) -> dict[str, int]:
-    table = tc.Table(row.name, row.parameters)
+def _table(row: Row) -> tc.Table:
+    return tc.Table(row.name, row.parameters)
+
+
+def _discipline_table(row: Row, parameters: Sequence[Parameter]) -> tc.Table:
+    """What may be set for a discipline, or for one of its classes."""
+    return tc.Table(row.name, parameters, qdiscs.of(row.name).grammar)
+
+
+def _options(words: list[str], table: tc.Table) -> dict[str, int]:
     options = tc.options(words[1:], table)
     _check_required(table, options)
     return options

@@ -6,6 +6,7 @@ one of the two backends cannot run is left out of a validation with its reason.
 
 from collections.abc import Callable, Mapping, Sequence
 
+from tailback import qdiscs
 from tailback.scenario import CoreRegistry, Registry
 
 
@@ -13,14 +14,10 @@ def _controls(registry: Registry) -> list[str]:
     return [row.name for row in registry.congestion_controls]
 
 
-WITH_A_CLASS = {"drr": "drr | pfifo"}
-"""Disciplines that drop what no filter gives to a class, with one."""
-
-
 def _disciplines(registry: Registry) -> list[str]:
-    """Those that can stand below a shaper: they hold no other and need no option. `drr` gets the class it needs."""
+    """Those that can stand below a shaper: they hold no other and need no option."""
     return [
-        WITH_A_CLASS.get(row.name, row.name)
+        qdiscs.of(row.name).alone or row.name
         for row in registry.qdiscs
         if not row.classful and not any(parameter.required for parameter in row.parameters)
     ]

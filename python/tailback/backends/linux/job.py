@@ -21,15 +21,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tailback import qdiscs
 from tailback.backends import Scenario
 from tailback.backends.linux.links import Hop, rate_of, rewire, states, wire
 from tailback.backends.linux.steps import IP, TC, Json, Words, run, write
-from tailback.backends.linux.tc_words import words_of
 from tailback.backends.linux.trees import NOTHING, Matches, Tree
+from tailback.qdiscs import words_of
 
 FIRST_PORT = 5001
-SHAPERS = {"htb": "rate", "tbf": "rate", "cake": "bandwidth", "netem": "rate"}
-"""The option by which a discipline is a shaper."""
 
 EVERY_HOST = {
     "net/ipv4/ip_forward": "1",
@@ -53,6 +52,7 @@ def job_of(scenario: Scenario) -> Json:
         "changes": sorted(_changes(scenario, hops), key=lambda change: int(change["at_ns"])),
         "duration_ns": scenario["duration_ns"],
         "interval_ns": scenario["record"]["interval_ns"],
+        "marks": {row.kind: row.kernel.marks for row in qdiscs.KINDS.values() if row.kernel.marks is not None},
         "devices": [_device(scenario, hop) for hop in hops],
         "flows": [_flow(scenario, hops, entry, port) for port, entry in enumerate(flows_of(scenario), FIRST_PORT)],
         "pings": [_ping(scenario, hops, entry) for entry in scenario["traffic"] if entry["kind"] == "ping"],
@@ -95,12 +95,14 @@ def next_hops(scenario: Scenario, hops: Sequence[Hop], source: int) -> dict[int,
 def shaper_of(root: Mapping[str, Any] | None) -> int | None:
     """The rate a chain of disciplines sends at, if it has one of its own."""
     while root is not None:
-        rate = root["options"].get(SHAPERS.get(root["kind"], ""))
+        row = qdiscs.of(root["kind"])
+        rate = root["options"].get(row.shaper)
         if rate is not None:
             return int(rate)
-        if root["kind"] == "htb":
+        if row.class_rates:
             top = [each["options"] for each in root.get("classes", ()) if not each["parent"]]
-            return max((int(options.get("ceil", options["rate"])) for options in top), default=None)
+            rates = [next(options[name] for name in row.class_rates if name in options) for options in top]
+            return max(map(int, rates), default=None)
         root = root.get("child")
     return None
 

@@ -21,7 +21,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tailback.backends.linux.steps import IP, TC, Json, Words, run, time_word
+from tailback.backends.linux.steps import IP, TC, Json, Words, run
+from tailback.tc.writing import time_word
 
 Link = Mapping[str, Any]
 

@@ -21,8 +21,3 @@ def run(host: int | None, *argv: object) -> Json:
 def write(host: int | None, path: str, value: object) -> Json:
     """A step: a file of the kernel is written."""
     return {"kind": "write", "host": host, "path": path, "value": str(value)}
-
-
-def time_word(nanoseconds: int) -> str:
-    """A time as every `tc` takes it; not each knows `ns`."""
-    return f"{nanoseconds // 1000}.{nanoseconds % 1000:03}us"

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tailback import qdiscs
 from tailback.backends import Scenario, Unsuitable
 from tailback.backends.linux.job import hops_of, root_of, shaper_of
 from tailback.backends.linux.links import lowest_rate, states
@@ -92,33 +93,16 @@ def _traffic(scenario: Scenario) -> Iterator[Finding]:
             yield f"the traffic `{entry['name']}` has a code point or a ping over UDP", "leave both out, or use `sim`"
 
 
-NO_WORDS = {
-    ("pie", "generation"): "the kernel has only one PIE: remove `generation`",
-    **{("fq", f"weight_{band}"): "remove `weights`: the `tc` of most machines does not support them" for band in "012"},
-    ("fq", "priomap"): "remove `bands` and `priomap`: the `tc` of most machines does not support them",
-    ("netem", "seed"): "remove `seed`: the run has one",
-}
-"""Options that a kernel cannot be given."""
-
-NO_DEVICE: Mapping[str, Finding] = {
-    "series": (
-        "a device of a kernel has one discipline, and the file gives several in series",
-        "put one of them on the next hop, or one below the other: htb rate 10mbit | fq_codel",
-    ),
-    "mq": ("the veth that stands for a link has one transmit queue", "remove `mq`: its child alone does the same"),
-}
-"""Kinds that have no place there."""
-
-
 def _qdiscs(scenario: Scenario) -> Iterator[Finding]:
     for attached in scenario["qdiscs"]:
         for node in nodes_of(attached["root"]):
             kind = node["kind"]
-            if kind in NO_DEVICE:
-                yield NO_DEVICE[kind]
+            kernel = qdiscs.of(kind).kernel
+            if kernel.no_device is not None:
+                yield kernel.no_device
             for name in node["options"]:
-                if (kind, name) in NO_WORDS:
-                    yield f"the backend does not support `{name}` of `{kind}`", NO_WORDS[kind, name]
+                if name in kernel.refused:
+                    yield f"the backend does not support `{name}` of `{kind}`", kernel.refused[name]
 
 
 def _shapers(scenario: Scenario) -> Iterator[Finding]:

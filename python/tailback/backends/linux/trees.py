@@ -13,16 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from tailback.backends.linux.tc_words import words_of
+from tailback import qdiscs
+from tailback.qdiscs import words_of
 
 Node: TypeAlias = Mapping[str, Any]
 Command: TypeAlias = list[str]
 
 DEPTH_BITS = 8
-OF_QDISC = {"htb": ("default", "r2q", "direct_qlen")}
-"""Options of the discipline itself, where all others are those of its class."""
-WITH_BANDS = ("prio",)
-"""Kinds whose classes are there with the discipline."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +56,15 @@ class Tree:
 
     def _classes(self, root: Node, handle: str) -> Iterator[Command]:
         kind = root["kind"]
-        if kind in WITH_BANDS:
+        row = qdiscs.of(kind)
+        if row.classes_by:
             return
         for each in root.get("classes", ()):
             parent = f"{handle}{each['parent']:x}" if each["parent"] else handle
             own = words_of(kind, each["options"])
             yield ["parent", parent, "classid", f"{handle}{each['minor']:x}", kind, *own]
-        if kind == "htb" and not root.get("classes"):
-            of_class = {name: value for name, value in root["options"].items() if name not in OF_QDISC[kind]}
+        if row.above_classes and not root.get("classes"):
+            of_class = {name: value for name, value in root["options"].items() if name not in row.above_classes}
             yield ["parent", handle, "classid", f"{handle}1", kind, *words_of(kind, of_class)]
 
     def _filters(self, root: Node, handle: str) -> Iterator[Command]:
@@ -104,8 +102,9 @@ def children(root: Node) -> Iterator[tuple[int, Node]]:
 
 def _discipline(root: Node) -> Command:
     kind, options = root["kind"], root["options"]
-    if kind not in OF_QDISC:
+    above = qdiscs.of(kind).above_classes
+    if not above:
         return [kind, *words_of(kind, options)]
-    own = {name: options[name] for name in OF_QDISC[kind] if name in options and name != "default"}
+    own = {name: options[name] for name in above if name in options and name != "default"}
     default = options.get("default", 0 if root.get("classes") else 1)
     return [kind, *(["default", f"{default:x}"] if default else []), *words_of(kind, own)]

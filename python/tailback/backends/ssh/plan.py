@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tailback import qdiscs
 from tailback.backends import Scenario
 from tailback.backends.linux import job, links
 from tailback.backends.linux.job import first_hops, flows_of, root_of
@@ -27,8 +28,8 @@ from tailback.backends.linux.trees import NOTHING, Matches, Node, Tree
 from tailback.backends.ssh.facts import PACING_SHIFT, SMALL_QUEUE, Facts, sysctl_path
 from tailback.backends.ssh.layout import Layout, Port
 from tailback.backends.uml.settings import small_queue
+from tailback.qdiscs import series
 
-SERIES = "series"
 MOST_STAGES = 2
 PROC_SYS = "/proc/sys/"
 Words = tuple[str, ...]
@@ -121,7 +122,7 @@ def datagrams_of(scenario: Scenario) -> list[Mapping[str, Any]]:
 
 def stages(root: Mapping[str, Any] | None) -> list[Mapping[str, Any] | None]:
     """What packets pass, the first one first."""
-    if root is not None and root["kind"] == SERIES:
+    if root is not None and root["kind"] == series.KIND:
         return [stage["child"] for stage in root["classes"]]
     return [root]
 
@@ -147,9 +148,6 @@ def _pacing_shift(entry: Mapping[str, Any]) -> int | None:
 STOCK_SHIFT = 10
 """`sk_pacing_shift` of a socket: the millisecond. [linux-6.12 sock.c sock_init_data_uid]"""
 
-MODULES = {"htb": "sch_htb", "pfifo": "", "bfifo": "", "pfifo_fast": "", "prio": "sch_prio"}
-"""Of disciplines that are not `sch_KIND`; nothing: every kernel has it."""
-
 
 def _modules(layout: Layout) -> Iterator[Step]:
     """Those that the kernel has as files and has not loaded. They stay: loading changes nothing by itself."""
@@ -166,7 +164,7 @@ def _wanted_modules(layout: Layout) -> dict[str, list[str]]:
         root = root_of(layout.scenario, port)
         found = stages(root)
         kinds = [kind for stage in found for kind in kinds_of(job.tree_of(stage, rate_to_make(layout, port)))]
-        wanted[port.owner] += [MODULES.get(kind, f"sch_{kind}") for kind in kinds]
+        wanted[port.owner] += [qdiscs.of(kind).module for kind in kinds]
         if len(found) > 1 or delay_of(layout, port):
             wanted[port.owner] += ["ifb", "cls_u32", "act_mirred"]
     for flow in flows_of(layout.scenario):

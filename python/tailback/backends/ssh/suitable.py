@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from tailback import qdiscs
 from tailback.backends import Scenario
 from tailback.backends.linux import job, steps
 from tailback.backends.linux import suitable as any_kernel
@@ -169,7 +170,7 @@ def tried(layout: Layout, visit: Visit) -> Iterator[Finding]:
             if trial is None:
                 yield _judged(host, f"control {name}", refusal or "", f"load it: modprobe tcp_{name}")
             else:
-                module = MODULES.get(name, f"sch_{name}")
+                module = MODULES.get(name) or qdiscs.of(name).module
                 remedy = f"load it (modprobe -a {module}), or boot a kernel that has it"
                 yield _judged(host, f"discipline {name}", _short(refusal), remedy)
 

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 
+from tailback import qdiscs
 from tailback.backends import Scenario
 from tailback.backends.linux import suitable
 from tailback.backends.linux.job import flows_of
 from tailback.backends.linux.suitable import Finding, kinds_of
 from tailback.kernel import Kernel
 
-BUILT_IN = ("pfifo", "bfifo", "pfifo_head_drop", "pfifo_fast", "reno")
-"""What every kernel has; it has no symbol of its own."""
+BUILT_IN = ("reno",)
+"""Controls that every kernel has; they have no symbol of their own."""
 
 CONTROL_SYMBOLS = {"highspeed": "TCP_CONG_HSTCP"}
 """Symbols that are not spelt as the control is."""
@@ -49,6 +50,7 @@ def _small_queues(scenario: Scenario, _kernel: Kernel) -> Iterator[Finding]:
 def _qdiscs(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
     for attached in scenario["qdiscs"]:
         for kind in kinds_of(attached["root"]):
-            if kind not in BUILT_IN and not kernel.has(f"NET_SCH_{kind.upper()}"):
+            symbol = qdiscs.of(kind).symbol
+            if symbol and not kernel.has(symbol):
                 what = f"the kernel `{kernel.manifest.name}` does not have the discipline `{kind}`"
-                yield what, f"build one with NET_SCH_{kind.upper()}"
+                yield what, f"build one with {symbol}"

@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tailback import qdiscs
 from tailback.formats.errors import NotReadable
 from tailback.formats.teacup.evaluate import Module, Note, NotEvaluated, arguments, names_in, read
 from tailback.limits.reckoning import Value
@@ -35,7 +36,6 @@ CONTROLS = {"newreno": "reno", "reno": "reno", "cubic": "cubic", "htcp": "htcp",
 SYSTEMS = {"Linux": "cubic", "FreeBSD": "newreno", "Darwin": "newreno", "CYGWIN": "compound"}
 """What `default` means."""
 
-IN_BYTES = ("bfifo", "red")
 LEAD_S = 5
 LATEST_S = 1e6
 MOST_RUNS = 1000
@@ -432,7 +432,11 @@ def _bdp(reading: _Reading, given: Mapping[str, Any], kind: str) -> int:
     size = rate * rtt_ms / 8000 * times
     what = "`bdp` was sized with the first value of each axis, and of the rate that is written"
     reading.note("TPCONF_router_queues", what)
-    return max(2048, int(size)) if kind in IN_BYTES else max(1, int(size / PACKET_BYTES))
+    return (
+        max(2048, int(size))
+        if kind in qdiscs.KINDS and qdiscs.of(kind).limits_bytes
+        else max(1, int(size / PACKET_BYTES))
+    )
 
 
 def _plain(value: Value) -> str:

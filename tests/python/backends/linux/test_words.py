@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from conformance.tc.strings import strings
-from tailback import _core
-from tailback.backends.linux.suitable import NO_WORDS
-from tailback.backends.linux.tc_words import words_of
+from tailback import _core, qdiscs
 from tailback.backends.linux.trees import Matches, Tree
+from tailback.qdiscs import words_of
 from tailback.scenario import CoreRegistry, words
 from tailback.tc.errors import WordError
 
@@ -44,7 +43,7 @@ SHARES = ("percent", "fraction")
 def test_every_string_of_tc_goes_to_options_and_back() -> None:
     assert len(READ) > 250
     for text, found in READ.items():
-        if any((found.kind, name) in NO_WORDS for name in found.options):
+        if set(found.options) & set(qdiscs.of(found.kind).kernel.refused):
             continue
         again = read(" ".join([found.kind, *words_of(found.kind, found.options)]))
         assert again is not None, text
@@ -88,7 +87,5 @@ def test_a_tree_is_classes_filters_and_leaves_in_the_order_tc_needs() -> None:
 
 @pytest.mark.parametrize("kind", ["series", "mq"])
 def test_what_a_kernel_s_device_cannot_hold_is_refused_by_name(kind: str) -> None:
-    from tailback.backends.linux.suitable import NO_DEVICE
-
-    what, remedy = NO_DEVICE[kind]
-    assert what and remedy
+    refusal = qdiscs.of(kind).kernel.no_device
+    assert refusal is not None and all(refusal)

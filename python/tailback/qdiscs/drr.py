@@ -1,0 +1,12 @@
+"""`drr`: classes that take turns; a packet that no filter gives to a class is dropped.  [linux-6.12 sch_drr.c]"""
+
+from tailback.qdiscs.discipline import Discipline, InKernel, Shown, nothing
+
+ROW = Discipline(
+    "drr",
+    shown=Shown(nothing),
+    kernel=InKernel(),
+    alone="drr | pfifo",
+    takes="packets of filters",
+    queue="none",
+)

@@ -1,0 +1,48 @@
+"""`dualpi2`: two coupled queues, one for L4S.                           [rfc9332] [linux-6.17 sch_dualpi2.c]"""
+
+from tailback.qdiscs import forms
+from tailback.qdiscs.discipline import Discipline, InKernel, Json, Settings, Shown
+from tailback.tc.options import Grammar, Options, Table, Words, keyword
+
+
+def _step_threshold(words: Words, table: Table) -> Options:
+    word = words.next() or ""
+    name = "step_packets" if word.endswith("p") and not word.endswith("sp") else "step_thresh"
+    if word.endswith("packets"):
+        name, word = "step_packets", word.removesuffix("packets") + "p"
+    return {name: table.value(name, word)}
+
+
+def _settings(resolved: Settings) -> Json:
+    times = ("target", "tupdate", "step_thresh")
+    counts = ("limit", "memlimit", "coupling_factor")
+    return {
+        **{name: resolved[name] for name in counts if name in resolved},
+        **{name: forms.nanoseconds_in_us(resolved[name]) for name in times if name in resolved},
+    }
+
+
+ROW = Discipline(
+    "dualpi2",
+    shown=Shown(
+        _settings,
+        counters=(
+            ("prob", "credit", "memory_used", "maxq"),
+            ("packets_in_c", "packets_in_l", "ecn_mark", "step_marks"),
+        ),
+        shares=("prob",),
+        units={
+            "limit": "packets", "memlimit": "bytes", "target": "time", "tupdate": "time", "step_thresh": "time",
+        },
+    ),
+    kernel=InKernel(marks=None),
+    grammar=Grammar(
+        without_keyword=("step_packets", "drop_on_overload", "drop_enqueue", "split_gso"),
+        forms={
+            "step_thresh": _step_threshold,
+            "drop_on_overload": keyword(drop_on_overload=1), "overflow": keyword(drop_on_overload=0),
+            "drop_enqueue": keyword(drop_enqueue=1), "drop_dequeue": keyword(drop_enqueue=0),
+            "split_gso": keyword(split_gso=1), "no_split_gso": keyword(split_gso=0),
+        },
+    ),
+)  # fmt: skip

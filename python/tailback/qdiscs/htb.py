@@ -1,0 +1,43 @@
+"""`htb`: a tree of token buckets that borrow from their parents.                     [iproute2 q_htb.c]"""
+
+from tailback.qdiscs import forms
+from tailback.qdiscs.discipline import Discipline, InKernel, Json, Settings, Shown
+from tailback.tc.options import PLAIN_NUMBER, Grammar, Option
+from tailback.tc.units import LARGEST
+
+
+def _settings(resolved: Settings) -> Json:
+    # With a rate of its own it stands for one class, the default one.
+    default = resolved.get("default", 0) or int("rate" in resolved)
+    return {
+        "r2q": resolved.get("r2q", 10),
+        "default": f"{default:#x}" if default else "0",
+        "direct_qlen": resolved.get("direct_qlen", 1000),
+    }
+
+
+ROW = Discipline(
+    "htb",
+    shown=Shown(_settings, among_options=("direct_packets_stat",)),
+    kernel=InKernel(),
+    grammar=Grammar(
+        options={
+            **{name: Option("size and cell") for name in ("burst", "cburst")},
+            "quantum": Option("plain number", "not given"),
+            "mtu": PLAIN_NUMBER,
+            "mpu": PLAIN_NUMBER,
+            "prio": Option(cut_to=(0, 7)),
+            "r2q": Option(cut_to=(1, LARGEST)),
+            "default": Option("hexadecimal"),
+        },
+        aliases={"buffer": "burst", "maxburst": "burst", "cbuffer": "cburst", "cmaxburst": "cburst"},
+        forms={"linklayer": forms.link_layer},
+        once=("rate", "ceil"),
+        not_modelled={"offload": "leave it out: no device here shapes by itself"},
+    ),
+    writer=forms.with_link_layer,
+    above_classes=("default", "r2q", "direct_qlen"),
+    shaper="rate",
+    class_rates=("ceil", "rate"),
+    queue="none",
+)

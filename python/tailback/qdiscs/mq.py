@@ -1,0 +1,18 @@
+"""`mq`: one discipline for each transmit queue of a device.                          [linux-6.12 sch_mq.c]"""
+
+from tailback.qdiscs.discipline import Discipline, InKernel, Shown, nothing
+
+ROW = Discipline(
+    "mq",
+    shown=Shown(nothing),
+    kernel=InKernel(
+        comes="with every kernel",
+        no_device=(
+            "the veth that stands for a link has one transmit queue",
+            "remove `mq`: its child alone does the same",
+        ),
+        marks=None,
+    ),
+    classes_by="queues",
+    queue="none",
+)

@@ -1,0 +1,150 @@
+"""`netem`: an emulator of paths: delay, loss, damage, duplicates, reordering, rate, slots.  [iproute2 q_netem.c]"""
+
+from collections.abc import Iterator
+
+from tailback.qdiscs import forms
+from tailback.qdiscs.discipline import Discipline, InKernel, Json, Settings, Shown
+from tailback.tc.errors import WordError
+from tailback.tc.options import Grammar, Option, Options, Table, Words, positional
+from tailback.tc.writing import Units, plain, positions, word_of
+
+_DELAY = ("delay", "jitter", "delay_correlation")
+_RANDOM = ("loss", "loss_correlation")
+_MARKOV = ("p13", "p31", "p32", "p23", "p14")
+_GILBERT_ELLIOTT = ("p", "r", "1-h", "1-k")
+_MODELS = ("random", "state", "gemodel")
+_RATE = ("rate", "packet_overhead", "cell_size", "cell_overhead")
+_BELOW_ZERO = {"packet_overhead": "packet_undercharge"}
+_DISTRIBUTIONS = ("uniform", "normal", "pareto", "paretonormal")
+
+
+def _loss(words: Words, table: Table) -> Options:
+    model = words.peek()
+    if model == "state":
+        words.next()
+        return {"loss_model": 1, **positional(*_MARKOV)(words, table)}
+    if model == "gemodel":
+        words.next()
+        return {"loss_model": 2, **positional(*_GILBERT_ELLIOTT)(words, table)}
+    if model == "random":
+        words.next()
+    return positional(*_RANDOM)(words, table)
+
+
+def _slot(words: Words, table: Table) -> Options:
+    if words.peek() == "distribution":
+        raise WordError(
+            "`slot distribution` of `netem` is not modelled", "give the least and the most gap: slot 1ms 2ms"
+        )
+    found = positional("slot_min", "slot_max")(words, table)
+    if found.get("slot_max", found["slot_min"]) < found["slot_min"]:
+        raise WordError(
+            "the most gap of `slot` of `netem` is less than the least", "write the least first: slot 1ms 2ms"
+        )
+    while words.peek() in ("packets", "bytes"):
+        name = f"slot_{words.next()}"
+        found[name] = table.next_value(name, words)
+    return found
+
+
+def _words(options: Settings, units: Units) -> Iterator[str]:
+    yield from plain({name: options[name] for name in ("limit", "gap") if name in options}, units)
+    if options.get("delay") or options.get("jitter"):
+        yield from ("delay", *positions(options, units, _DELAY))
+        if options.get("distribution"):
+            yield from ("distribution", _DISTRIBUTIONS[options["distribution"]])
+    yield from _loss_words(options, units)
+    for name in ("corrupt", "duplicate", "reorder"):
+        if options.get(name):
+            yield from (name, *positions(options, units, (name, f"{name}_correlation")))
+    yield from _pace_words(options, units)
+
+
+def _pace_words(options: Settings, units: Units) -> Iterator[str]:
+    if options.get("rate"):
+        overhead = str(options.get("packet_overhead", 0) - options.get("packet_undercharge", 0))
+        cells = [str(options.get(name, 0)) for name in ("cell_size", "cell_overhead")]
+        yield from ("rate", word_of(options["rate"], "rate"), overhead, *cells)
+    if options.get("slot_min") or options.get("slot_max"):
+        yield from ("slot", *positions(options, units, ("slot_min", "slot_max")))
+        for name in ("packets", "bytes"):
+            if f"slot_{name}" in options:
+                yield from (name, str(options[f"slot_{name}"]))
+
+
+def _loss_words(options: Settings, units: Units) -> Iterator[str]:
+    model = options.get("loss_model", 0)
+    names = (_RANDOM, _MARKOV, _GILBERT_ELLIOTT)[model]
+    if model or options.get("loss"):
+        yield from ("loss", _MODELS[model], *positions(options, units, names))
+    if options.get("ecn"):
+        yield "ecn"
+
+
+def _settings(resolved: Settings) -> Json:
+    found: Json = {**forms.limit(resolved)}
+    if resolved["delay"] or resolved["jitter"]:
+        times = {name: forms.seconds(resolved[name]) for name in ("delay", "jitter")}
+        found["delay"] = {**times, "correlation": forms.share(resolved["delay_correlation"])}
+    found |= _loss_settings(resolved)
+    for name in ("duplicate", "reorder", "corrupt"):
+        if resolved[name]:
+            correlation = forms.share(resolved[f"{name}_correlation"])
+            found[name] = {name: forms.share(resolved[name]), "correlation": correlation}
+    if resolved.get("rate"):
+        overhead = resolved["packet_overhead"] - resolved["packet_undercharge"]
+        cells = {"cellsize": resolved["cell_size"], "celloverhead": resolved["cell_overhead"]}
+        found["rate"] = {"rate": resolved["rate"] // 8, "packetoverhead": overhead, **cells}
+    if resolved.get("slot_min") or resolved.get("slot_max"):
+        least, most = resolved["slot_min"], max(resolved["slot_min"], resolved["slot_max"])
+        room = {name: resolved[f"slot_{name}"] for name in ("packets", "bytes")}
+        found["slot"] = {"min-delay": forms.seconds(least), "max-delay": forms.seconds(most), **room}
+    return {**found, "ecn": bool(resolved["ecn"]), "gap": resolved["gap"] or int(resolved["reorder"] > 0)}
+
+
+def _loss_settings(resolved: Settings) -> Json:
+    model = resolved["loss_model"]
+    if model:
+        names = {1: _MARKOV, 2: _GILBERT_ELLIOTT}[model]
+        return {f"loss-{_MODELS[model]}": {name: forms.share(resolved[name]) for name in names}}
+    if resolved["loss"]:
+        shares = {"loss": forms.share(resolved["loss"]), "correlation": forms.share(resolved["loss_correlation"])}
+        return {"loss-random": shares}
+    return {}
+
+
+ROW = Discipline(
+    "netem",
+    shown=Shown(
+        _settings,
+        counters=(("delayed", "dropped", "corrupted", "duplicated", "reordered", "ecn_marked"),),
+        units={"limit": "packets"},
+    ),
+    kernel=InKernel(refused={"seed": "remove `seed`: the run has one"}, marks=None),
+    grammar=Grammar(
+        options={
+            "limit": Option("number as a size"),
+            **{name: Option("nanoseconds") for name in ("delay", "jitter", "slot_min", "slot_max")},
+        },
+        aliases={"latency": "delay"},
+        without_keyword=(
+            *_DELAY[1:], "loss_model", *_RANDOM[1:], *_MARKOV, *_GILBERT_ELLIOTT, "corrupt_correlation",
+            "duplicate_correlation", "reorder_correlation", *_RATE[1:], "slot_min", "slot_max", "slot_packets",
+            "slot_bytes", "packet_undercharge",
+        ),
+        forms={
+            "delay": positional(*_DELAY),
+            "latency": positional(*_DELAY),
+            "loss": _loss,
+            "drop": _loss,
+            "corrupt": positional("corrupt", "corrupt_correlation"),
+            "duplicate": positional("duplicate", "duplicate_correlation"),
+            "reorder": positional("reorder", "reorder_correlation"),
+            "rate": positional(*_RATE, below_zero=_BELOW_ZERO),
+            "slot": _slot,
+        },
+        companions=((("distribution",), ("jitter",)), (("ecn",), ("loss", "p13", "p"))),
+    ),
+    writer=_words,
+    shaper="rate",
+)  # fmt: skip

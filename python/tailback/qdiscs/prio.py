@@ -1,0 +1,25 @@
+"""`prio`: bands of which the first that has a packet sends.                           [iproute2 q_prio.c]"""
+
+from collections.abc import Iterator
+
+from tailback.qdiscs import forms
+from tailback.qdiscs.discipline import Discipline, InKernel, Settings, Shown
+from tailback.tc.options import Grammar
+from tailback.tc.writing import Units, plain, without
+
+
+def _words(options: Settings, units: Units) -> Iterator[str]:
+    yield from plain(without(options, "priomap"), units)
+    if "priomap" in options:
+        yield from ("priomap", *map(str, forms.bands_of(options["priomap"])))
+
+
+ROW = Discipline(
+    "prio",
+    shown=Shown(forms.bands),
+    kernel=InKernel(),
+    grammar=Grammar(forms={"priomap": forms.priomap}),
+    writer=_words,
+    classes_by="bands",
+    queue="none",
+)

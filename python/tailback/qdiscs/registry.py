@@ -1,0 +1,93 @@
+"""The queue disciplines by their kinds: a row per file."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+
+from tailback.qdiscs import (
+    bfifo,
+    cake,
+    codel,
+    drr,
+    dualpi2,
+    fq,
+    fq_codel,
+    fq_pie,
+    htb,
+    mq,
+    netem,
+    pfifo,
+    pfifo_fast,
+    pfifo_head_drop,
+    pie,
+    prio,
+    red,
+    series,
+    sfq,
+    tbf,
+)
+from tailback.qdiscs.discipline import Discipline, Json, Settings
+from tailback.tc.rows import Row, rows
+from tailback.tc.writing import Units
+
+ROWS: tuple[Discipline, ...] = (
+    bfifo.ROW,
+    cake.ROW,
+    codel.ROW,
+    drr.ROW,
+    dualpi2.ROW,
+    fq.ROW,
+    fq_codel.ROW,
+    fq_pie.ROW,
+    htb.ROW,
+    mq.ROW,
+    netem.ROW,
+    pfifo.ROW,
+    pfifo_fast.ROW,
+    pfifo_head_drop.ROW,
+    pie.ROW,
+    prio.ROW,
+    red.ROW,
+    series.ROW,
+    sfq.ROW,
+    tbf.ROW,
+)
+
+KINDS: dict[str, Discipline] = {row.kind: row for row in ROWS}
+
+
+class NotListed(LookupError):
+    """A kind that has no row."""
+
+
+def of(kind: str) -> Discipline:
+    """The discipline of that kind; `NotListed` if there is none."""
+    found = KINDS.get(kind)
+    if found is None:
+        what = f"the queue discipline `{kind}` has no row in python/tailback/qdiscs/registry.py"
+        raise NotListed(f"{what}\n  hint: write python/tailback/qdiscs/{kind}.py as CONTRIBUTING.md says, and its row")
+    return found
+
+
+def words_of(kind: str, options: Settings) -> list[str]:
+    """The words after the kind, for the `tc` of a kernel."""
+    return list(of(kind).writer(options, units_of(kind)))
+
+
+def shown(kind: str, resolved: Settings, given: Settings | None = None) -> Json:
+    """What a discipline is set to, as `tc -j qdisc show` has it."""
+    row = of(kind).shown
+    return row.options(resolved) | {name: resolved[name] for name in row.if_given if name in (given or {})}
+
+
+def units_of(kind: str) -> Units:
+    """The unit of each option of a discipline and of its classes."""
+    row = next((row for row in core_rows() if row.name == kind), None)
+    return {} if row is None else {one.name: one.unit for one in (*row.parameters, *(row.classes or ()))}
+
+
+@functools.cache
+def core_rows() -> tuple[Row, ...]:
+    """The rows of the core."""
+    return rows(importlib.import_module("tailback._core").qdiscs())

@@ -1,0 +1,195 @@
+"""What is known of a discipline is in two files: its algorithm in `crates/qdisc`, its words in `tailback/qdiscs`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tailback
+from tailback import _core, qdiscs
+from tailback.backends.linux.job import job_of, shaper_of
+from tailback.backends.linux.suitable import findings
+from tailback.backends.linux.trees import NOTHING, Tree
+from tailback.backends.standing import of_simulator
+from tailback.cli.qdiscs import text
+from tailback.qdiscs import registry
+from tailback.scenario import CoreRegistry, Row, loads, rows, words
+from tailback.scenario.lint import lint
+
+PACKAGE = Path(tailback.__file__).parent
+CRATES = PACKAGE.parents[1] / "crates"
+
+KINDS = [row["name"] for row in _core.qdiscs()]
+
+
+def test_every_discipline_of_the_core_has_its_words_and_the_other_way_round() -> None:
+    assert sorted(KINDS) == sorted(set(qdiscs.KINDS) - {"series"})
+    assert [row.kind for row in registry.ROWS] == sorted(qdiscs.KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_file_says_of_options_are_options_of_the_core(kind: str) -> None:
+    row, known = qdiscs.of(kind), set(registry.units_of(kind))
+    grammar = row.grammar
+    named = {*grammar.options, *grammar.aliases.values(), *grammar.without_keyword, *row.kernel.refused}
+    named |= {*row.above_classes, *row.class_rates, *filter(None, (row.classes_by, row.shaper))}
+    assert named <= known
+
+
+def test_a_kind_without_a_row_is_an_error_that_says_what_to_write() -> None:
+    core = Row("toy", "", "", ())
+    with pytest.raises(qdiscs.NotListed, match=r"`toy` has no row in .*\n  hint: write python/tailback/qdiscs/toy.py"):
+        words.discipline("toy", [core])
+    with pytest.raises(qdiscs.NotListed):
+        qdiscs.shown("toy", {})
+    with pytest.raises(qdiscs.NotListed):
+        Tree("l0", NOTHING).commands({"kind": "toy", "options": {}}).__next__()
+
+
+# -- names in other files
+
+#: Where else a kind is named in code, and why.
+NAMED: dict[str, str] = {
+    "backends/linux/job.py": "the default discipline of a device, and the shaper that stands for a link's rate",
+    "backends/linux/links.py": "the netem that stands for a link's delay",
+    "backends/ssh/plan.py": "likewise",
+    "backends/ssh/suitable.py": "likewise, and an htb on which filters are tried",
+    "scenario/lint.py": "what is a mistake with netem alone",
+    "scenario/resolve.py": "the key of a link",
+    "analysis/conditions.py": "what netem emulates",
+    "formats/teacup/importing.py": "what TEACUP's words are in ours",
+    "scenario/schema.py": "examples",
+}
+#: The claims of papers are about disciplines.
+ABOUT_DISCIPLINES = ("papers", "qdiscs")
+#: Also words of another meaning.
+OTHER_WORDS = ("series", "red", "fq", "prio")
+
+
+def constants(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def test_no_other_file_in_python_knows_a_discipline_by_its_kind() -> None:
+    found = {
+        str(file.relative_to(PACKAGE))
+        for file in PACKAGE.rglob("*.py")
+        if file.relative_to(PACKAGE).parts[0] not in ABOUT_DISCIPLINES
+        for text in constants(file)
+        if text in KINDS and text not in OTHER_WORDS
+    }
+    assert found == set(NAMED), "ask `tailback.qdiscs` instead"
+
+
+#: Where else a kind is named in Rust, and why.
+NAMED_IN_RUST: dict[str, str] = {
+    "world/src/build/disciplines.rs": "the default discipline of a device",
+    "world/src/path.rs": "the netem that stands for what a link does to packets",
+    "world/src/schedule.rs": "likewise",
+    "drill/src/shell.rs": "what `tc` in a script of packetdrill means there, where no discipline is run",
+    "agent/src/drill/commands.rs": "the discipline on which scripts begin",
+}
+
+
+def test_no_other_file_in_rust_knows_a_discipline_by_its_kind() -> None:
+    found = set()
+    for file in CRATES.glob("*/src/**/*.rs"):
+        code = file.read_text(encoding="utf-8").split("#[cfg(test)]\nmod tests")[0]
+        literals = set(re.findall(r'(?<![/\w])"(\w+)"', "\n".join(_code(code)))) - set(OTHER_WORDS)
+        name = str(file.relative_to(CRATES))
+        if literals & set(KINDS) and not name.endswith("tests.rs") and not name.startswith("qdisc/src/"):
+            found.add(name)
+    assert found == set(NAMED_IN_RUST)
+    for kind in KINDS:
+        assert (CRATES / "qdisc" / "src" / f"{kind}.rs").is_file()
+        assert (PACKAGE / "qdiscs" / f"{kind}.py").is_file()
+
+
+def _code(source: str) -> Iterator[str]:
+    return (line for line in source.splitlines() if not line.lstrip().startswith("//"))
+
+
+# -- a discipline added as CONTRIBUTING.md says
+
+#: Step 1: what its file in Rust would say; the core hands out such a table for each row.
+TOY_ROW = {
+    "name": "toy",
+    "summary": "holds every second packet",
+    "source": "`toy`, a discipline of the tests.",
+    "classful": False,
+    "parameters": [
+        {"name": "limit", "unit": "packets", "default": 10, "least": 1, "most": 100, "meaning": "packets held"},
+        {"name": "pause", "unit": "time", "default": None, "least": 1, "most": 10**9, "meaning": "of the second"},
+    ],
+}
+
+#: Step 2: `python/tailback/qdiscs/toy.py`.
+TOY_FILE = """
+from tailback.qdiscs.discipline import Discipline, InKernel, Shown
+from tailback.tc.options import Grammar, Option
+
+ROW = Discipline(
+    "toy",
+    shown=Shown(
+        lambda settings: {"limit": settings["limit"], "pause": settings["pause"] // 1000},
+        counters=(("paused",),),
+        units={"limit": "packets", "pause": "time"},
+    ),
+    kernel=InKernel(refused={"pause": "no kernel pauses"}, marks=(4,)),
+    grammar=Grammar(options={"pause": Option(zero="not given")}, aliases={"wait": "pause"}),
+)
+"""
+
+EXPERIMENT = """
+links: [{ends: [client, server], rate: 10mbit}]
+qdiscs: {client -> server: htb rate 10mbit | toy limit 5 wait 20ms}
+traffic: [{tcp: client -> server}]
+duration: 5s
+"""
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CoreRegistry:
+    """The toy by its two files and its rows; returns the registry with the row of its file in Rust."""
+    (tmp_path / "toy.py").write_text(TOY_FILE, encoding="utf-8")
+    monkeypatch.setattr(qdiscs, "__path__", [*qdiscs.__path__, str(tmp_path)])
+    from importlib import import_module
+
+    monkeypatch.setitem(qdiscs.KINDS, "toy", import_module("tailback.qdiscs.toy").ROW)
+    found = (*registry.core_rows(), *rows([TOY_ROW]))
+    monkeypatch.setattr(registry, "core_rows", lambda: found)
+    algorithms = CoreRegistry()
+    algorithms.__dict__["qdiscs"] = found
+    return algorithms
+
+
+def test_a_discipline_added_by_the_recipe_is_known_everywhere(toy: CoreRegistry) -> None:
+    experiment = loads(EXPERIMENT, (), toy)
+    (run, *_) = experiment.runs()
+    assert lint(experiment) is not None
+    given = run.scenario["qdiscs"][0]["root"]
+    assert given["child"] == {"kind": "toy", "options": {"limit": 5, "pause": 20_000_000}}
+    assert shaper_of(given) == 10_000_000
+    commands = [" ".join(command) for command in Tree("l0", NOTHING).commands(given)]
+    assert commands[-1] == "qdisc add dev l0 parent 1:1 handle 2: toy limit 5 pause 20000.000us"
+    assert list(findings(run.scenario)) == [("the backend does not support `pause` of `toy`", "no kernel pauses")]
+    assert job_of(run.scenario)["marks"]["toy"] == (4,)
+
+
+def test_what_it_tells_at_the_end_of_a_run_is_shown(toy: CoreRegistry) -> None:
+    (run, *_) = loads(EXPERIMENT, (), toy).runs()
+    counted = dict.fromkeys(("bytes", "packets", "drops", "overlimits", "requeues", "backlog", "qlen"), 0)
+    place = {"dev": "client -> server", **counted, "parts": []}
+    shaper = place | {"kind": "htb", "handle": "1:", "root": True, "own": {}}
+    below = place | {"kind": "toy", "handle": "2:", "parent": "1:1", "own": {"paused": 7}}
+    entry = of_simulator(run.scenario, [shaper, below])[1]
+    assert entry["options"] == {"limit": 5, "pause": 20_000}
+    lines = text([entry]).splitlines()
+    assert lines[0] == "qdisc toy 2: dev client -> server parent 1:1 limit 5p pause 20ms"
+    assert lines[-1] == "  paused 7"
