@@ -159,6 +159,8 @@ struct Htb {
     direct: Fifo,
     direct_limit: u32,
     direct_packets: u64,
+    /// Levels that have a class, lowest first.
+    levels: Vec<usize>,
     /// Whose turn it is among the classes of a level that can send.
     turns: [[u16; PRIORITIES]; LEVELS],
     ledger: Ledger,
@@ -249,8 +251,10 @@ fn build(given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<dy
     }
     let nodes = tree(classes, given.require("r2q")?, device)?;
     let default = nodes.iter().position(|node| node.minor == default && node.leaf.is_some());
+    let levels = (0..LEVELS).filter(|&level| nodes.iter().any(|node| node.level == level)).collect();
     Ok(Box::new(Htb {
         default,
+        levels,
         classes: nodes,
         filters: inner.filters,
         direct: Fifo::default(),
@@ -333,7 +337,10 @@ impl Qdisc for Htb {
             self.ledger.leave(&packet);
             return Dequeued::Packet(packet);
         }
-        let answer = self.dequeue_class(desk);
+        let answer = match self.classes.len() {
+            1 => self.dequeue_only_class(desk),
+            _ => self.dequeue_class(desk),
+        };
         self.assert_ledger();
         answer
     }
@@ -431,10 +438,38 @@ impl Htb {
         self.direct.tail_drop(packet, desk)
     }
 
+    /// The same for one class: nobody lends, and nobody else's turn comes.
+    #[inline]
+    fn dequeue_only_class(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+        let only = &mut self.classes[0];
+        if only.mode != Mode::CanSend {
+            if only.until > desk.now {
+                return Dequeued::NotBefore(only.until);
+            }
+            self.ledger.overlimits += u64::from(only.change_mode(desk.now));
+        }
+        if only.leaf.as_ref().is_some_and(|leaf| leaf.blocked) {
+            only.refresh_leaf();
+        }
+        if only.mode != Mode::CanSend {
+            return Dequeued::NotBefore(only.until);
+        }
+        if only.feeds == 0 {
+            return self.nothing_now(SimTime::NEVER);
+        }
+        let prio = only.feeds.trailing_zeros() as usize;
+        match self.take_from(0, prio, 0, desk) {
+            Taken::Packet(packet) => Dequeued::Packet(packet),
+            Taken::Waits(at) => self.nothing_now(at),
+            Taken::Nothing => self.nothing_now(SimTime::NEVER),
+        }
+    }
+
     fn dequeue_class(&mut self, desk: &mut Desk<'_>) -> Dequeued {
         let mut wake = SimTime::NEVER;
         self.unblock();
-        for level in 0..LEVELS {
+        for step in 0..self.levels.len() {
+            let level = self.levels[step];
             self.follow_clock(level, desk.now);
             while let Some((place, prio)) = self.next_leaf(level) {
                 match self.take_from(place, prio, level, desk) {
@@ -477,10 +512,6 @@ impl Htb {
     /// The leaf whose turn it is among those for which a class of `level` can send, and its priority.
     #[inline]
     fn next_leaf(&mut self, level: usize) -> Option<(usize, usize)> {
-        if let [only] = &self.classes[..] {
-            let ready = level == 0 && only.feeds != 0 && only.mode == Mode::CanSend;
-            return ready.then(|| (0, only.feeds.trailing_zeros() as usize));
-        }
         let can_send = |node: &Node| node.level == level && node.mode == Mode::CanSend;
         let open = self.classes.iter().filter(|node| can_send(node)).fold(0, |all, node| all | node.feeds);
         if open == 0 {

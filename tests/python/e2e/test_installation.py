@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tailback.kernel import build_agent
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -21,10 +23,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # pip calls maturin by its name, and cargo takes the Python it is built beside for part of what it builds.
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    agent = str(build_agent()) if sys.platform == "linux" else ""
     profile = ["--config-settings", "build-args=--profile fast"]
     subprocess.run(
         [*command, *profile, "-w", str(folder), str(ROOT)],
-        env={**os.environ, "PATH": programs, "PYO3_PYTHON": sys.executable},
+        env={**os.environ, "PATH": programs, "PYO3_PYTHON": sys.executable, "TAILBACK_AGENT": agent},
         check=True,
     )
     (built,) = folder.glob("*.whl")
