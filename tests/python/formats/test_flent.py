@@ -131,11 +131,22 @@ def drawn(home: Path, files: list[Path], plot: str) -> None:
 
 @pytest.mark.parametrize("test", PLOTS)
 def test_flent_draws_every_test_that_is_exported(folder: Path, tmp_path: Path, test: str) -> None:
+    """Its first plot, from which one sees whether the whole file is read."""
+    draws(folder, tmp_path, test, PLOTS[test][:1])
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("test", PLOTS)
+def test_flent_draws_every_plot_of_every_test(folder: Path, tmp_path: Path, test: str) -> None:
+    draws(folder, tmp_path, test, PLOTS[test])
+
+
+def draws(folder: Path, home: Path, test: str, plots: tuple[str, ...]) -> None:
     found = results(folder, "rrul_be" if test == "rrul" else test).select(repetition="1", cc="bbr")
-    (file,) = export_flent(found, tmp_path / "out", test if test == "rrul" else None)
+    (file,) = export_flent(found, home / "out", test if test == "rrul" else None)
     assert json.loads(gzip.decompress(file.read_bytes()))["metadata"]["NAME"] == test
-    for plot in PLOTS[test]:
-        drawn(tmp_path, [file], plot)
+    for plot in plots:
+        drawn(home, [file], plot)
 
 
 CELL = """
