@@ -21,7 +21,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PIP_REQUIRE_VIRTUALENV := true
 
 RUST := Cargo.toml Cargo.lock references/stacks.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
-PYTHON_CODE := python tests conformance
+PYTHON_CODE := python tests conformance performance
 
 ##@ Commands
 
@@ -123,8 +123,9 @@ pictures: demo $(VENV)/.tools ## draw the pictures of README.md and the document
 	    rm docs/pictures/aggregate_rtt.csv
 	$(BIN)/python scripts/screenshot.py $(FIG5)/report.html docs/pictures/report.png R10M L100M R100M LR1000M
 
-bench: ## benchmarks of the parts, and the cost of whole runs
+bench: $(VENV)/.package ## instructions and time per segment of whole runs, then benchmarks of the parts
 	@scripts/prerequisites.sh >/dev/null
+	$(BIN)/python -m performance.report
 	cargo bench --locked --package tailback-bench
 
 kernel: $(VENV)/.package ## build the Linux kernel of --backend uml; as root, install what that needs

@@ -5,6 +5,7 @@
 # chromium    shows reports (tests/python/validation/test_report.py, tests/python/report)
 # flent       opens what `tailback export --flent` writes (tests/python/formats/test_flent.py)
 # tshark      opens the captures of a run (tests/python/formats/test_captures.py)
+# valgrind    counts instructions (tests/python/performance)
 # openssh-server, iproute2, ethtool, iputils-ping, tcpdump, iperf3, procps
 #             are the testbed of namespaces (scripts/testbed-lab.sh, tests/python/backends/ssh)
 
@@ -13,6 +14,7 @@ has() { command -v "$1" >/dev/null 2>&1; }
 has chromium || has chromium-browser || has google-chrome || missing="$missing chromium"
 has flent && has python3 && python3 -c 'import matplotlib' 2>/dev/null || missing="$missing flent python3-matplotlib"
 has tshark && has capinfos || missing="$missing tshark"
+has valgrind || missing="$missing valgrind"
 PATH=$PATH:/usr/sbin:/sbin
 has sshd || missing="$missing openssh-server"
 has ssh || missing="$missing openssh-client"

@@ -1,0 +1,1 @@
+"""What a run costs, counted in instructions: `python -m performance.report` (docs/performance.md)."""

@@ -1,0 +1,88 @@
+"""The experiments whose cost is counted: each an experiment file in short."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tailback import scenario
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run."""
+
+    name: str
+    text: str
+    """An experiment file of one configuration."""
+
+    def resolved(self) -> Mapping[str, Any]:
+        """Its resolved scenario."""
+        (run,) = scenario.loads(f"title: {self.name}\nrepeat: 1\n{self.text}").runs()
+        return run.scenario
+
+
+def router(flows: int, rate: str, seconds: int, hosts: str = "") -> str:
+    """CUBIC uploads through three hosts; the router shapes towards the server."""
+    return f"""
+links:
+  - {{ends: [client, router], rate: 10gbit, delay: 1ms}}
+  - {{ends: [router, server], rate: 10gbit, delay: 1ms}}
+qdiscs: {{router -> server: htb rate {rate} | fq_codel}}
+traffic: [{{tcp: client -> server, flows: {flows}}}]
+cc: cubic
+duration: {seconds}s
+measure: {{warmup: 0s, interval: 1s}}
+{hosts}"""
+
+
+def link(flows: int, rate: str, seconds: int) -> str:
+    """CUBIC uploads through three hosts; the second link has the rate, and `pfifo_fast` above it."""
+    return f"""
+links:
+  - {{ends: [client, router], rate: 10gbit, delay: 1ms}}
+  - {{ends: [router, server], rate: {rate}, delay: 1ms}}
+qdiscs: {{router -> server: pfifo_fast}}
+traffic: [{{tcp: client -> server, flows: {flows}}}]
+cc: cubic
+duration: {seconds}s
+measure: {{warmup: 0s, interval: 1s}}
+"""
+
+
+def cell(uploads: int, downloads: int, rate: str, seconds: int) -> str:
+    """CUBIC over an 802.11n cell, a station for each flow; `rate` limits each flow."""
+    stations = [f"s{number}" for number in range(1, uploads + downloads + 1)]
+    up = [f"  - {{tcp: {name} -> server, max_pacing_rate: {rate}}}" for name in stations[:uploads]]
+    down = [f"  - {{tcp: server -> {name}, max_pacing_rate: {rate}}}" for name in stations[uploads:]]
+    traffic = "\n".join([*up, *down])
+    return f"""
+links:
+  - wifi: {{ap: router, stations: [{", ".join(stations)}]}}
+    standard: 802.11n
+    width: 40MHz
+    mcs: 15
+    guard: 400ns
+    driver: ath9k
+  - {{ends: [router, server], rate: 10gbit, delay: 1ms}}
+traffic:
+{traffic}
+cc: cubic
+duration: {seconds}s
+measure: {{warmup: 0s, interval: 1s}}
+"""
+
+
+CASES = (
+    Case("4 flows, htb | fq_codel, 100 Mbit/s", router(4, "100mbit", 4)),
+    Case("4 flows, pfifo_fast over a link, 100 Mbit/s", link(4, "100mbit", 4)),
+    Case("4 flows, trains, 1 Gbit/s", router(4, "1gbit", 2, "offloads: on\n")),
+    Case("10 flows, 1 Gbit/s", router(10, "1gbit", 1)),
+    Case("1000 flows, 1 Gbit/s", router(1_000, "1gbit", 2)),
+    Case("10000 flows, 1 Gbit/s", router(10_000, "1gbit", 6)),
+    Case("Wi-Fi, 1 upload", cell(1, 0, "10gbit", 3)),
+    Case("Wi-Fi, 4 up and 4 down", cell(4, 4, "10gbit", 3)),
+    Case("Wi-Fi, 20 uploads of 10 Mbit/s", cell(20, 0, "10mbit", 3)),
+)
+
+GUARDED = (CASES[0], CASES[1], CASES[6])
+"""Counted by each `make test`."""
