@@ -16,7 +16,7 @@ import pandas as pd
 from conformance.matrix import golden
 from conformance.matrix.grid import Part, parts
 from tailback.analysis.tolerances import FIDELITY
-from tailback.cli import show
+from tailback.cli import progress
 from tailback.results import open_results
 from tailback.scenario import Experiment
 from tailback.sweep import Watch
@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--part", action="append", help="only this part; may be repeated")
     asked = parser.parse_args()
     wanted = [(part, experiment) for part, experiment in parts() if asked.part is None or part.name in asked.part]
-    with show.progress() as watch:
+    with progress.bar() as watch:
         measured = [_measured(part, experiment, asked, watch) for part, experiment in wanted]
     kept = golden.read()
     names = [part.name for part, _ in wanted]

@@ -21,7 +21,7 @@ from conformance.matrix.known import reason
 from conformance.matrix.simulate import CONFIGURATION, compared, off, simulated, text
 from tailback.analysis.matrix import deviations
 from tailback.analysis.tolerances import share_within
-from tailback.cli import show
+from tailback.cli import progress
 from tailback.plots import conformance, rendered
 
 PICTURE = DOCS / "pictures" / "conformance-matrix.png"
@@ -36,7 +36,7 @@ def main() -> None:
     asked = parser.parse_args()
     kernel = golden.read()
     wanted = [(part, experiment) for part, experiment in parts() if not asked.aqm or part.name.startswith(AQM_PARTS)]
-    with show.progress() as watch:
+    with progress.bar() as watch:
         found = [simulated(part, experiment, kernel, asked.jobs, watch) for part, experiment in wanted]
     cells = compared(kernel, pd.concat(found, ignore_index=True))
     tables = {"aqm": disciplines(cells)}

@@ -57,17 +57,19 @@ def listed(kind: str) -> Listing:
 def explained(text: str) -> list[Explanation]:
     """The algorithm `text` names, with the options given in it; a discipline is followed by its children."""
     registry = CoreRegistry()
-    described = _metric(text) or _stack(text)
-    if described is not None:
-        return [described]
+    kind = _kind(text)
     try:
-        if _kind(text) in {row.name for row in registry.congestion_controls}:
+        if kind in {row.name for row in registry.congestion_controls}:
             return _chain(words.control(text, registry.congestion_controls), registry.congestion_controls)
-        if _kind(text) in {row.name for row in registry.drivers}:
+        if kind in {row.name for row in registry.drivers}:
             return _chain(words.driver(text, registry.drivers), registry.drivers)
-        if _kind(text) not in {row.name for row in registry.qdiscs}:
-            raise _unknown(_kind(text), registry)
-        return _chain(words.discipline(text, registry.qdiscs), registry.qdiscs)
+        if kind in {row.name for row in registry.qdiscs}:
+            return _chain(words.discipline(text, registry.qdiscs), registry.qdiscs)
+        # Metrics come last: their definitions need pandas.
+        described = _stack(text) or _metric(text)
+        if described is None:
+            raise _unknown(kind, registry)
+        return [described]
     except WordError as error:
         raise WrongInput(f"{error.message}\n  hint: {error.hint}") from None
 

@@ -1,11 +1,12 @@
 """Folders of results as commands open them: runs that have been damaged are named on stderr and left out."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from tailback import results
-from tailback.cli import show
+from tailback.cli import failures, show
+from tailback.cli.options import Selection
 from tailback.results import Results, RunDamaged
 
 Made = TypeVar("Made")
@@ -16,6 +17,14 @@ def opened(folder: Path) -> Results:
     found = results.open_results(folder)
     left_out(found.damaged)
     return found
+
+
+def selected(selection: Selection, beside: Sequence[Path] = ()) -> Results:
+    """The sound runs that `--where` selects, of a folder and those `beside` it."""
+    found = opened(selection.folder)
+    if beside:
+        found = results.combined([found, *map(opened, beside)])
+    return found.select(**failures.pairs(selection.where or [], "--where"))
 
 
 def over_sound(found: Results, use: Callable[[Results], Made]) -> Made:

@@ -1,36 +1,35 @@
-"""What is printed. Results go to stdout, everything else to stderr; a progress bar only to a terminal."""
+"""What every command prints with: results go to stdout, everything else to stderr.
 
-import contextlib
+What is printed of one kind of answer has a file of its own (`sweeps`, `verdicts`, `advised`, ...), as that needs more.
+"""
+
 import json
-import math
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import pandas as pd
-from rich import box
-from rich.measure import Measurement
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from tailback import plain
-from tailback.analysis.repetitions import HEADLINE, Column, configurations
-from tailback.analysis.warmup import warming_up
-from tailback.cli import qdiscs
-from tailback.cli.catalogue import Explanation
-from tailback.cli.console import PIPE_WIDTH, counted, emit, line, stderr, stdout
-from tailback.results import Results
-from tailback.results.layout import ASIDE
-from tailback.scenario import LintWarning
-from tailback.sweep import Carried, Preview
-from tailback.sweep.preview import document as as_document
+from tailback.cli.console import counted, emit, line, stderr
 
 if TYPE_CHECKING:
-    # The papers draw figures: nobody else should wait for matplotlib.
-    from tailback.papers import Row
+    from tailback.scenario import LintWarning
+
+Answer = TypeVar("Answer")
+
+
+def result(
+    answer: Answer, document_of: Callable[[Answer], Mapping[str, Any]], text: Callable[[Answer], None], *, as_json: bool
+) -> None:
+    """What a command found: its document with `--json`, else text."""
+    if as_json:
+        document(document_of(answer))
+    else:
+        text(answer)
 
 
 def document(content: Mapping[str, Any]) -> None:
@@ -38,7 +37,7 @@ def document(content: Mapping[str, Any]) -> None:
     line(plain.visible_json(json.dumps(content, indent=2, ensure_ascii=False)))
 
 
-def findings(found: Iterable[LintWarning]) -> None:
+def findings(found: "Iterable[LintWarning]") -> None:
     """Likely mistakes and remarks, on stderr."""
     for finding in found:
         stderr().print(str(finding))
@@ -49,150 +48,15 @@ def remark(text: str) -> None:
     stderr().print(text)
 
 
-def warnings(found: Iterable[LintWarning]) -> None:
+def warnings(found: "Iterable[LintWarning]") -> None:
     """Likely mistakes alone, on stderr."""
     findings(finding for finding in found if finding.severity == "warning")
-
-
-class _Bar:
-    """A watch that moves a bar."""
-
-    def __init__(self, bar: Progress) -> None:
-        self._bar = bar
-        self._task = bar.add_task("runs", total=1.0, done="")
-
-    def update(self, done: int, total: int, fraction: float) -> None:
-        self._bar.update(self._task, completed=fraction, done=f"{done}/{total}")
-
-
-class _Nobody:
-    """A watch that looks away."""
-
-    def update(self, done: int, total: int, fraction: float) -> None:
-        pass
-
-
-@contextlib.contextmanager
-def progress() -> Iterator[_Bar | _Nobody]:
-    """A bar on stderr if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield _Nobody()
-        return
-    columns = (
-        TextColumn("{task.description} {task.fields[done]}", markup=False),
-        BarColumn(bar_width=40),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=stderr(), transient=True) as bar:
-        yield _Bar(bar)
-
-
-def carried(done: Carried, title: str) -> None:
-    """The table of an experiment, one row per configuration; where its results are goes to stderr."""
-    rows = [(outcome.run.axes, outcome.summary) for outcome in done.outcomes if outcome.summary is not None]
-    if rows:
-        emit(_fitting(configurations(rows), title))
-    reused = f", {done.reused} of them from before" if done.reused else ""
-    stderr().print(f"{counted(len(rows), 'complete run')}{reused}: {done.folder}")
-    if done.wide:
-        places = "; ".join(", ".join(axes.values()) for axes in done.wide[:MOST_NAMED]) or "the only configuration"
-        more = f" and {len(done.wide) - MOST_NAMED} more" if len(done.wide) > MOST_NAMED else ""
-        stderr().print(f"intervals still too wide after all repetitions: {places}{more}")
-    _unsteady(done)
-
-
-def set_aside(done: Carried) -> None:
-    """Runs that were there and damaged, on stderr."""
-    for name, what in done.damaged.items():
-        told = f"damaged: run {name}: {what}; it was repeated, and the old files are in {done.folder / ASIDE}"
-        stderr().print(told, markup=False)
-
-
-MOST_NAMED = 5
-"""Configurations in a remark."""
-
-
-def _unsteady(done: Carried) -> None:
-    """Runs that were still warming up when their window began, by MSER-5; on stderr."""
-    complete = [outcome for outcome in done.outcomes if outcome.summary is not None]
-    late = [outcome for outcome in complete if warming_up(outcome.summary or {}, outcome.run.window_ns[0] / 1e9)]
-    if late:
-        latest = max(max((outcome.summary or {})["steady_from_s"].values()) for outcome in late)
-        stderr().print(
-            f"warm-up: MSER-5 finds {len(late)} of {counted(len(complete), 'run')} unsteady after the window began, "
-            f"up to {latest:g} s: see `steady_from_s` in their summaries",
-        )
-
-
-def standing(found: Results, done: Carried) -> None:
-    """The disciplines of each run of this experiment at its end."""
-    of_these = {outcome.run.name for outcome in done.outcomes if outcome.status == "ok"}
-    for run in found.runs:
-        if run.name in of_these:
-            line(f"\n# {run.name}\n{qdiscs.text(run.qdiscs)}")
-
-
-def failed(done: Carried) -> None:
-    """Which runs gave no result and why, on stderr; runs that failed alike together."""
-    alike: dict[tuple[str, str | None], list[str]] = {}
-    for outcome in done.failed:
-        alike.setdefault((outcome.status, outcome.error), []).append(outcome.run.name)
-    for (status, error), names_ in alike.items():
-        others = f" and {len(names_) - 1} more" if len(names_) > 1 else ""
-        stderr().print(f"{status}: run {names_[0]}{others}: {error}")
-
-
-def scorecard(rows: "Sequence[Row]", line: str) -> None:
-    """The claims of papers, each with its verdict; then why some are missed or were skipped."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("claim", "figure", "verdict", "measured", "expected"):
-        table.add_column(heading, no_wrap=heading in {"claim", "figure", "verdict"})
-    for row in rows:
-        table.add_row(*map(Text, (row.claim.id, row.claim.figure, row.status, row.measured or "–", row.expected)))
-    notes = [Text(f"{row.claim.id}: {row.claim.says}\n  {row.status}: {row.note}") for row in rows if row.note]
-    emit(table, *notes, Text(line))
 
 
 def errors(found: Iterable[str]) -> None:
     """What went wrong, one line each, on stderr."""
     for error in found:
         stderr().print(error)
-
-
-def ahead(found: Preview, *, as_json: bool) -> None:
-    """What a sweep would do."""
-    for name, what in found.damaged.items():
-        stderr().print(f"damaged: run {name}: {what}; it will be repeated", markup=False)
-    if as_json:
-        document(as_document(found))
-        return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=found.plan.title, title_justify="left")
-    for heading in ("run", "seed", "state", "seconds"):
-        table.add_column(heading, no_wrap=True, justify="right" if heading in {"seed", "seconds"} else "left")
-    for planned in found.runs:
-        seconds = "–" if planned.seconds is None else f"{planned.seconds:.2f}"
-        table.add_row(*map(Text, (planned.run.name, str(planned.run.seed), STATES[planned.state], seconds)))
-    emit(table, *map(Text, _totals(found)))
-
-
-STATES = {"complete": "complete", "elsewhere": "complete elsewhere", "missing": "to be run"}
-BASES = {
-    "measured": "from the times of earlier runs",
-    "trial": "from trials of some configurations",
-    "duration": "their duration, because they take place in real time",
-}
-
-
-def _totals(found: Preview) -> list[str]:
-    configurations_ = len({tuple(planned.run.axes.items()) for planned in found.runs})
-    there = {state: found.count(state) for state in ("complete", "elsewhere", "missing")}
-    runs = f"{counted(len(found.runs), 'run')} of {counted(configurations_, 'configuration')} in {found.folder}: "
-    states = f"{there['complete']} complete, {there['elsewhere']} complete elsewhere, {there['missing']} to be run"
-    if not there["missing"]:
-        return [runs + states]
-    if found.seconds is None or found.basis is None:
-        return [runs + states, "time: unknown, no such run has been measured"]
-    return [runs + states, f"time: about {duration(found.seconds)}, {found.jobs} at a time, {BASES[found.basis]}"]
 
 
 def duration(seconds: float) -> str:
@@ -229,83 +93,3 @@ def paths(written: Iterable[Path]) -> None:
     """Paths, one per line."""
     for path in written:
         line(path)
-
-
-def explanations(found: Sequence[Explanation]) -> None:
-    """Heads of algorithm files, each with its table of parameters."""
-    for explanation in found:
-        emit(Text(explanation.heading, style="bold"), "", Text(explanation.text))
-        if explanation.parameters:
-            emit(_parameters(explanation))
-
-
-def _parameters(explanation: Explanation) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("parameter", "here", "default", "range", "meaning"):
-        table.add_column(heading, no_wrap=heading != "meaning")
-    for row in explanation.parameters:
-        table.add_row(*map(Text, (row.name, row.here, row.default, row.range, row.meaning)))
-    return table
-
-
-def _fitting(rows: pd.DataFrame, title: str) -> Table:
-    """The table with as much as the terminal has room for: the spread goes first, then columns from the right."""
-    columns = _headings(rows)
-    repeated = int(rows["runs"].max()) > 1
-    table = _table(rows, columns, with_spread=repeated)
-    remarks = ["means over repetitions, ± half their 95 % interval"] if repeated else []
-    for shown in range(len(columns), 0, -1):
-        if _fits(table):
-            break
-        table = _table(rows, columns[:shown], with_spread=False)
-        left = ["95 % intervals"] * repeated + [column.title for column in columns[shown:]]
-        remarks = ["means over repetitions"] * repeated + [f"a wider terminal also shows {', '.join(left)}"] * bool(
-            left
-        )
-    table.title, table.caption = title, "; ".join(remarks) or None
-    return table
-
-
-def _fits(table: Table) -> bool:
-    console = stdout()
-    return Measurement.get(console, console.options.update(max_width=PIPE_WIDTH), table).maximum <= console.width
-
-
-def _table(rows: pd.DataFrame, columns: Sequence[Column], *, with_spread: bool) -> Table:
-    axes = list(rows.columns[: rows.columns.get_loc("runs")])
-    if rows["runs"].nunique() > 1:
-        axes.append("runs")
-    table = Table(
-        box=box.SIMPLE_HEAD, title_justify="left", caption_justify="left", pad_edge=False, padding=(0, 1, 0, 0)
-    )
-    for axis in axes:
-        table.add_column(axis, no_wrap=True, vertical="bottom")
-    for column in columns:
-        heading = "\n".join(filter(None, (*column.title.rsplit(" ", 1), column.unit)))
-        table.add_column(heading, justify="right", no_wrap=True, vertical="bottom")
-    for _, row in rows.iterrows():
-        cells = [_cell(row, column, with_spread=with_spread) for column in columns]
-        table.add_row(*(Text(str(row[axis])) for axis in axes), *cells)
-    return table
-
-
-def _headings(rows: pd.DataFrame) -> list[Column]:
-    """The columns that at least one configuration has a number for."""
-    return [column for column in HEADLINE if bool(rows[column.title].notna().any())]
-
-
-def _cell(row: "pd.Series[Any]", column: Column, *, with_spread: bool) -> str:
-    mean = float(row[column.title])
-    if math.isnan(mean):
-        return "–"
-    decimals = _decimals(mean) if column.decimals is None else column.decimals
-    if not with_spread or math.isnan(float(row[f"{column.title} high"])):
-        return f"{mean:.{decimals}f}"
-    return f"{mean:.{decimals}f} ±{float(row[f'{column.title} high']) - mean:.{decimals}f}"
-
-
-def _decimals(value: float) -> int:
-    """Digits after the point that make three in all, but not more than three."""
-    if value == 0:
-        return 0
-    return min(max(0, 2 - math.floor(math.log10(abs(value)))), 3)

@@ -1,12 +1,11 @@
-"""`tailback testbed`: whether machines can run an experiment, and what would be done to them."""
+"""Machines over SSH on the command line: which testbed is meant, what would be done to it, and what it says."""
 
 import contextlib
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from tailback.cli.failures import WrongInput
 
@@ -14,55 +13,7 @@ if TYPE_CHECKING:
     from tailback.backends.ssh import Finding, Plan, Ssh
     from tailback.scenario import Experiment
 
-app = typer.Typer(help="Look at the machines that `--backend ssh` runs on.", no_args_is_help=True)
-
-File = Annotated[Path, typer.Argument(metavar="TESTBED", help="The testbed file (YAML).", show_default=False)]
-Sets = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the experiment.")]
 STYLES = {"pass": "green", "warn": "yellow", "fail": "red"}
-
-
-@app.command()
-def check(
-    testbed: File,
-    experiment: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="An experiment that is to run there.", show_default=False)
-    ] = None,
-    sets: Sets = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")] = False,
-) -> None:
-    """Look at the machines of a testbed before anything runs: pass, warn, fail, and what to do. Nothing is changed."""
-    from dataclasses import asdict
-
-    from tailback import scenario
-    from tailback.cli import show
-
-    backend = _opened(testbed)
-    if experiment is None:
-        found = list(backend.findings())
-    else:
-        found = _distinct(backend, scenario.load(experiment, sets or []))
-    if as_json:
-        show.document({"findings": [asdict(finding) for finding in found]})
-    else:
-        _show(found)
-    raise typer.Exit(1 if any(finding.verdict == "fail" for finding in found) else 0)
-
-
-@app.command()
-def plan(testbed: File, experiment: Annotated[Path, typer.Argument(metavar="FILE")], sets: Sets = None) -> None:
-    """Print every command that a run would give to each machine; nothing is changed."""
-    from tailback import scenario
-
-    commands(_opened(testbed), scenario.load(experiment, sets or []))
-
-
-@app.command()
-def schema() -> None:
-    """Print the JSON Schema of testbed files, for editors."""
-    from tailback import testbed as testbeds
-    from tailback.cli import show
-
-    show.document(testbeds.json_schema())
 
 
 def backend_name(backend: str, testbed: Path | None) -> str:
@@ -81,7 +32,7 @@ def is_testbed(backend: str) -> bool:
 
 def dry_run(backend: str, experiment: "Experiment") -> None:
     """The commands of a run on a testbed."""
-    commands(_opened(Path(backend.removeprefix("ssh:"))), experiment)
+    commands(opened(Path(backend.removeprefix("ssh:"))), experiment)
 
 
 @contextlib.contextmanager
@@ -132,19 +83,26 @@ def _configurations(experiment: "Experiment") -> Iterator[tuple[Mapping[str, str
             yield run.axes, run.scenario
 
 
-def _distinct(backend: "Ssh", experiment: "Experiment") -> "list[Finding]":
-    """What several configurations have in common once."""
+def distinct(backend: "Ssh", experiment: "Experiment") -> "list[Finding]":
+    """What the machines say of an experiment; what several configurations have in common once."""
     found = (finding for _, scenario in _configurations(experiment) for finding in backend.findings(scenario))
     return list({(each.host, each.what, each.verdict, each.remedy): each for each in found}.values())
 
 
-def _opened(testbed: Path) -> "Ssh":
+def opened(testbed: Path) -> "Ssh":
+    """The machines of a testbed file."""
     from tailback.backends.ssh import Ssh
 
     return Ssh.of_file(str(testbed))
 
 
-def _show(found: "Iterable[Finding]") -> None:
+def document(found: "Sequence[Finding]") -> Mapping[str, Any]:
+    """The document of `testbed check --json`."""
+    return {"findings": [asdict(finding) for finding in found]}
+
+
+def show(found: "Sequence[Finding]") -> None:
+    """A row per finding."""
     from rich import box
     from rich.table import Table
     from rich.text import Text

@@ -170,7 +170,7 @@ IMPORTED = (
     "tailback.backends.sim",
     "tailback.cli.app",
     "tailback.cli.live",
-    "tailback.cli.show",
+    "tailback.cli.sweeps",
     "scipy.stats",
 )
 """What `tailback run` imports on its way."""

@@ -167,3 +167,23 @@ def test_only_quotes_are_cut_and_not_what_lies_between_them() -> None:
 def test_a_path_in_a_message_stays_whole_and_a_value_does_not() -> None:
     path, value = "/results/" + "deep/" * 40 + "run", "x" * 200
     assert plain.brief(f"cannot write `{path}`: `{value}`") == f"cannot write `{path}`: `{'x' * 57}...`"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "--\x1b[31m"],
+        ["\x1b[31m"],
+        ["run", "a.yaml", "--jobs", "\x1b[31m"],
+        ["run", "a.yaml", "--seed", "1", "--\x9b31m"],
+        ["kernel", "\x1b[31m"],
+        ["kernel", "list", "--\x1b[31m"],
+        ["list", "\x1b[31m"],
+        ["explain", "\x1b[31m"],
+        ["recommend", "a", "--for", "\x1b[31m", "--\u202e"],
+    ],
+)
+def test_a_wrong_word_on_the_command_line_is_written_out(words: list[str]) -> None:
+    told = tailback(*words, status=2).stderr
+    assert "Error" in told or "hint" in told
+    assert not {"\x1b", "\x9b", "\u202e"} & set(told)

@@ -1,0 +1,19 @@
+"""`tailback list`: what there is of a kind."""
+
+from typing import Annotated
+
+import typer
+
+
+def list_(
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="cc|qdisc|driver|stack|metric|plot|experiment", help="What to list.", show_default=False
+        ),
+    ],
+) -> None:
+    """List congestion controls, queue disciplines, drivers, stacks, metrics, plots or ready experiments."""
+    from tailback.cli import catalogue, show
+
+    show.names(catalogue.listed(kind))

@@ -1,0 +1,38 @@
+"""`tailback pareto`: the trade-off between goodput and latency."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tailback.cli.options import Given, Json, Selection, out_file
+
+if TYPE_CHECKING:
+    from tailback.advice import Front
+
+
+def pareto(
+    selection: Selection,
+    metric: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The latency: ping p99, rtt p50, ...", show_default="ping p99"),
+    ] = None,
+    given: Given = None,
+    out: Annotated[Path | None, out_file("The figure.", "DIR/plots/pareto.png")] = None,
+    *,
+    as_json: Json = False,
+) -> None:
+    """Show and draw the settings that no other setting beats in both goodput and latency."""
+    from tailback import advice, plots
+    from tailback.cli import advised, opening, show
+
+    found = opening.selected(selection)
+
+    def shown_and_drawn(fronts: "Sequence[Front]") -> None:
+        advised.fronts(fronts)
+        target = plots.Output(out if out is not None else selection.folder / "plots" / "pareto.png", show.command())
+        choice = plots.Choice(metric=metric, facet=tuple(given or ()))
+        show.paths(plots.draw_to(plots.find_plot("pareto"), found, target, choice))
+
+    show.result(advice.fronts(found, metric, given or ()), advice.front_document, shown_and_drawn, as_json=as_json)

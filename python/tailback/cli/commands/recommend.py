@@ -1,0 +1,62 @@
+"""`tailback recommend`: the setting to choose under a bound."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tailback.cli.options import Changes, Given, Jobs, Json, Repeat, Selection, Set, Where
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked."""
+
+    asked: Annotated[
+        str, typer.Option("--for", metavar="BOUNDS", help='"ping p99 < 10ms and jain > 0.9"', show_default=False)
+    ]
+    best: Annotated[str, typer.Option(metavar="NAME", help="The metric to maximise.")] = "goodput"
+    given: Given = None
+    where: Where = None
+
+
+@dataclass(frozen=True)
+class Running:
+    """How an experiment that has no results yet is run."""
+
+    sets: Set = None
+    repeat: Repeat = None
+    jobs: Jobs = None
+
+
+def recommend(
+    source: Annotated[
+        Path, typer.Argument(metavar="FILE|DIR", help="An experiment to run, or its results.", show_default=False)
+    ],
+    question: Question,
+    running: Running,
+    *,
+    as_json: Json = False,
+) -> None:
+    """Find the setting with the most goodput under a bound on latency."""
+    from tailback import advice
+    from tailback.cli import advised, opening, show
+
+    folder = _run(source, running) if source.is_file() else source
+    found = opening.selected(Selection(folder, question.where))
+    answers = advice.recommend(found, question.asked, question.best, question.given or ())
+    show.result(answers, advice.recommendation_document, advised.recommendations, as_json=as_json)
+
+
+def _run(file: Path, running: Running) -> Path:
+    """The results of the experiment, which is run as far as it is not complete."""
+    from tailback import scenario, sweep
+    from tailback.cli import progress, sweeps
+
+    settings = Changes(running.sets, repeat=running.repeat).settings
+    experiment = scenario.load(file, settings)
+    with progress.board() as watch:
+        carried = sweep.carry_out(experiment, sweep.Request(jobs=running.jobs, settings=settings), watch)
+    sweeps.failed(carried)
+    return carried.folder

@@ -1,0 +1,19 @@
+"""`tailback report`: a results folder as one page."""
+
+from pathlib import Path
+from typing import Annotated
+
+from tailback.cli.options import Selection, out_file
+
+
+def report(
+    selection: Selection,
+    out: Annotated[Path | None, out_file("The HTML page.", "DIR/report.html")] = None,
+) -> None:
+    """Write an interactive report of a results folder as one HTML page that needs no network."""
+    from tailback import report as reports
+    from tailback.cli import opening, show
+
+    found = opening.selected(selection)
+    target = out if out is not None else selection.folder / "report.html"
+    show.paths([opening.over_sound(found, lambda sound: reports.write(sound, target))])

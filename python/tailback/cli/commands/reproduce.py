@@ -1,0 +1,43 @@
+"""`tailback reproduce`: the experiments of papers, and how far their claims hold."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tailback.cli.options import Json, out_folder, parallel
+
+
+@dataclass(frozen=True)
+class Running:
+    """How their experiments are run."""
+
+    quick: Annotated[bool, typer.Option("--quick", help="Run one shorter repetition of each configuration.")] = False
+    jobs: Annotated[int | None, parallel("all cores")] = None
+    out: Annotated[Path, out_folder("Folder of the results.")] = Path("results")
+
+
+def reproduce(
+    paper: Annotated[
+        str | None, typer.Argument(metavar="PAPER", help="access21, wlan18, ton22, teacup14; default: all.")
+    ] = None,
+    figure: Annotated[str | None, typer.Argument(metavar="FIGURE", help="5, 5a, fig5, …; default: all.")] = None,
+    *,
+    running: Running,
+    as_json: Json = False,
+) -> None:
+    """Reproduce papers: run their experiments, check each claim, print a scorecard."""
+    from tailback import papers
+    from tailback.cli import progress, scorecards, show
+
+    names = [paper] if paper else papers.papers()
+    wanted = [papers.Wanted(name, figure, quick=running.quick, jobs=running.jobs, out=running.out) for name in names]
+    with progress.bar() as watch:
+        found = [papers.reproduce(one, watch) for one in wanted]
+    page = papers.write_page(found, running.out)
+    rows = [row for reproduction in found for row in reproduction.rows]
+    show.result(rows, papers.as_document, lambda rows: scorecards.scorecard(rows, page), as_json=as_json)
+    errors = [error for reproduction in found for error in reproduction.errors]
+    show.errors(errors)
+    raise typer.Exit(1 if errors else 0)

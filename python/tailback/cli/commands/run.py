@@ -1,0 +1,123 @@
+"""`tailback run`: every configuration of an experiment, every repetition."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tailback.cli import testbeds
+from tailback.cli.options import Changes, Files, Jobs, Json, out_folder
+
+if TYPE_CHECKING:
+    from tailback.scenario import Experiment
+    from tailback.sweep import Carried, Request
+
+
+@dataclass(frozen=True)
+class Place:
+    """What the runs run on."""
+
+    backend: Annotated[str, typer.Option(metavar="NAME", help="The backend: sim, uml, uml:KERNEL, netns or ssh.")] = (
+        "sim"
+    )
+    testbed: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Testbed file: run on these machines over SSH.", show_default=False),
+    ] = None
+    jobs: Jobs = None
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: tcp://scheduler:8786.", show_default=False),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Where the results are."""
+
+    out: Annotated[Path | None, out_folder("Results folder; with several files, DIR/FILE.", default="results/FILE")] = (
+        None
+    )
+    reuse: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR",
+            help="Reuse complete runs of these results.",
+            show_default="the others in results, without --out",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is printed."""
+
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="List the runs, whether they are complete, and estimated times; on a testbed, every command.",
+        ),
+    ] = False
+    as_json: Json = False
+    show_qdiscs: Annotated[
+        bool, typer.Option("--show-qdiscs", help="Print the disciplines at the end of each run, as `tc -s qdisc` does.")
+    ] = False
+
+
+def run(files: Files, changes: Changes, place: Place, kept: Kept, shown: Shown) -> None:
+    """Run an experiment: every configuration, every repetition. Complete runs are not repeated."""
+    from tailback import scenario, sweep
+    from tailback.cli import show
+
+    # All are read before the first one runs: the last may be wrong.
+    experiments = [scenario.load(file, changes.settings) for file in files]
+    backend = testbeds.backend_name(place.backend, place.testbed)
+    done = []
+    for file, experiment in zip(files, experiments, strict=True):
+        show.warnings(scenario.lint(experiment))
+        folder = kept.out / file.stem if kept.out is not None and len(files) > 1 else kept.out
+        request = sweep.Request(backend, place.jobs, folder, changes.settings, place.cluster, kept.reuse or ())
+        if shown.dry_run:
+            _look_ahead(experiment, request, as_json=shown.as_json)
+        else:
+            done.append(_run_one(experiment, request, shown))
+    if shown.as_json and done:
+        show.document(sweep.report_of(done))
+    raise typer.Exit(1 if any(carried.failed for carried in done) else 0)
+
+
+def sweep(files: Files, changes: Changes, place: Place, kept: Kept, shown: Shown) -> None:
+    """The same command as `run`."""
+    run(files, changes, place, kept, shown)
+
+
+def _look_ahead(experiment: "Experiment", request: "Request", *, as_json: bool) -> None:
+    """What a run would do; nothing is run."""
+    from tailback import sweep
+    from tailback.cli import show, sweeps
+    from tailback.sweep.preview import document
+
+    if testbeds.is_testbed(request.backend):
+        testbeds.dry_run(request.backend, experiment)
+        return
+    preview = sweep.look_ahead(experiment, request)
+    sweeps.will_be_repeated(preview)
+    show.result(preview, document, sweeps.ahead, as_json=as_json)
+
+
+def _run_one(experiment: "Experiment", request: "Request", shown: Shown) -> "Carried":
+    """Runs one experiment and tells of it; the document of `--json` is of all and comes at the end."""
+    from tailback import results, sweep
+    from tailback.cli import progress, sweeps
+
+    with testbeds.live_lines(), progress.board() as watch:
+        carried = sweep.carry_out(experiment, request, watch)
+    sweeps.set_aside(carried)
+    if not shown.as_json:
+        sweeps.carried(carried, experiment.title)
+        if shown.show_qdiscs:
+            sweeps.standing(results.open_results(carried.folder), carried)
+    sweeps.failed(carried)
+    return carried

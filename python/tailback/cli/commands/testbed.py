@@ -1,0 +1,53 @@
+"""`tailback testbed`: whether machines can run an experiment, and what would be done to them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tailback.cli.options import Json, Set
+
+app = typer.Typer(help="Look at the machines that `--backend ssh` runs on.", no_args_is_help=True)
+
+Testbed = Annotated[Path, typer.Argument(metavar="TESTBED", help="The testbed file (YAML).", show_default=False)]
+
+
+@app.command()
+def check(
+    testbed: Testbed,
+    experiment: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="An experiment that is to run there.", show_default=False)
+    ] = None,
+    sets: Set = None,
+    *,
+    as_json: Json = False,
+) -> None:
+    """Look at the machines of a testbed before anything runs: pass, warn, fail, and what to do. Nothing is changed."""
+    from tailback import scenario
+    from tailback.cli import show, testbeds
+
+    backend = testbeds.opened(testbed)
+    if experiment is None:
+        found = list(backend.findings())
+    else:
+        found = testbeds.distinct(backend, scenario.load(experiment, sets or []))
+    show.result(found, testbeds.document, testbeds.show, as_json=as_json)
+    raise typer.Exit(1 if any(finding.verdict == "fail" for finding in found) else 0)
+
+
+@app.command()
+def plan(testbed: Testbed, experiment: Annotated[Path, typer.Argument(metavar="FILE")], sets: Set = None) -> None:
+    """Print every command that a run would give to each machine; nothing is changed."""
+    from tailback import scenario
+    from tailback.cli import testbeds
+
+    testbeds.commands(testbeds.opened(testbed), scenario.load(experiment, sets or []))
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of testbed files, for editors."""
+    from tailback import testbed
+    from tailback.cli import show
+
+    show.document(testbed.json_schema())

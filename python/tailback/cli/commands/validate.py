@@ -1,0 +1,53 @@
+"""`tailback validate`: one experiment on two backends."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tailback.cli.options import Changes, File, Jobs, Json, Judgement, out_folder
+
+
+@dataclass(frozen=True)
+class Backends:
+    """What is compared."""
+
+    candidate: Annotated[str, typer.Option("--backend", metavar="NAME", help="The backend to judge.")] = "sim"
+    reference: Annotated[str, typer.Option("--against", metavar="NAME", help="The backend to compare it with.")] = "uml"
+    walk: Annotated[
+        list[str] | None,
+        typer.Option("--every", metavar="AXIS", help="Vary cc or qdisc over all of the registry.", show_default=False),
+    ] = None
+    jobs: Jobs = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What becomes of it."""
+
+    out: Annotated[Path | None, out_folder("Results and report.", default="results/FILE-validation")] = None
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with status 1 if a metric is out of tolerance.")] = (
+        False
+    )
+    as_json: Json = False
+
+
+def validate(file: File, changes: Changes, backends: Backends, judgement: Judgement, outcome: Outcome) -> None:
+    """Run an experiment on two backends, report how far they differ, and judge it by tolerances."""
+    from tailback import scenario, validation
+    from tailback.cli import criteria, progress, show, sweeps, verdicts
+
+    settings = [*validation.every(backends.walk or []), *changes.settings]
+    experiment = scenario.load(file, settings)
+    show.warnings(scenario.lint(experiment))
+    by = criteria.of_validation(judgement.tolerances or [], judgement.divergence)
+    request = validation.Request(backends.candidate, backends.reference, by, backends.jobs, outcome.out, settings)
+    with progress.bar() as watch:
+        done = validation.validate(experiment, request, watch)
+    report = validation.write_validation(done)
+    show.result(done, validation.validation_document, verdicts.validated, as_json=outcome.as_json)
+    for carried in done.carried:
+        sweeps.failed(carried)
+    verdicts.written(report)
+    raise typer.Exit(1 if done.failed or (outcome.strict and done.off) else 0)

@@ -1,0 +1,131 @@
+"""Options that several commands share, each declared once, and how a command takes them in groups.
+
+A command takes its options as arguments. A parameter that is a dataclass is a group: each of its fields becomes an
+option of the command (`grouped`), so that options that belong together are declared, passed and read together.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The experiment file (YAML).", show_default=False)]
+Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Experiment files (YAML).", show_default=False)]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A results folder of `tailback run`.", show_default=False)]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Change a key of the experiment, e.g. cc=bbr or links[0].delay=5ms."
+    ),
+]
+Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the first repetition.", show_default=False)]
+Repeat = Annotated[int | None, typer.Option(min=1, help="Repetitions of each configuration.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+Where = Annotated[list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Select runs.", show_default=False)]
+Given = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="AXIS", help="Treat this axis as given: one answer for each of its values.", show_default=False
+    ),
+]
+
+
+def parallel(default: str) -> Any:
+    """`--jobs`; `default` is what the help says of it."""
+    return typer.Option("--jobs", "-j", min=1, help="Number of parallel runs.", show_default=default)
+
+
+Jobs = Annotated[int | None, parallel("all cores; netns: 1")]
+
+
+def out_folder(help_: str, default: str | None = None) -> Any:
+    """`--out`: the folder a command writes into; `default` is what the help says of it."""
+    return typer.Option("-o", "--out", metavar="DIR", help=help_, show_default=default or True)
+
+
+def out_file(help_: str, default: str) -> Any:
+    """`--output`: the one file a command writes; `default` is what the help says of it."""
+    return typer.Option("-o", "--output", "--out", metavar="FILE", help=help_, show_default=default)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The runs that a command is about."""
+
+    folder: Folder
+    where: Where = None
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What the command line changes in the experiment file."""
+
+    sets: Set = None
+    seed: Seed = None
+    repeat: Repeat = None
+
+    @property
+    def settings(self) -> list[str]:
+        """As `key=value`; the options of their own win over `--set`."""
+        special = {"seed": self.seed, "repeat": self.repeat}
+        return [*(self.sets or []), *(f"{key}={value}" for key, value in special.items() if value is not None)]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a comparison is judged by."""
+
+    tolerances: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tolerance",
+            metavar="NAME=WORDS",
+            help='Tolerance of a metric: goodput=3%, "rtt=10% or 0.5ms", "drops=25% over 50", cwnd=off.',
+            show_default=False,
+        ),
+    ] = None
+    divergence: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Smallest difference between samples that counts.",
+            show_default="10%, at each ACK any difference",
+        ),
+    ] = None
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """`command` with an option for each field of its groups, in order; typer reads its signature."""
+    parameters = inspect.signature(command).parameters
+    kinds = get_type_hints(command, include_extras=True)
+    groups = {name: kinds[name] for name in parameters if is_dataclass(kinds[name])}
+    options = [option for name in parameters for option in _options(parameters[name], kinds[name])]
+
+    @functools.wraps(command)
+    def called(**given: Any) -> None:
+        for name, kind in groups.items():
+            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+        command(**given)
+
+    called.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    called.__annotations__ = {option.name: option.annotation for option in options}
+    return called
+
+
+def _options(parameter: inspect.Parameter, kind: Any) -> Iterator[inspect.Parameter]:
+    """The options that a parameter of a command stands for."""
+    if not is_dataclass(kind):
+        yield inspect.Parameter(
+            parameter.name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default, annotation=kind
+        )
+        return
+    kinds = get_type_hints(kind, include_extras=True)
+    for field in fields(kind):
+        default = inspect.Parameter.empty if field.default is MISSING else field.default
+        yield inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kinds[field.name]
+        )

@@ -1,0 +1,175 @@
+"""What is printed of a sweep: its table, what failed, what it would do."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+from rich import box
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from tailback.analysis.repetitions import HEADLINE, Column, configurations
+from tailback.analysis.warmup import warming_up
+from tailback.cli import qdiscs
+from tailback.cli.console import PIPE_WIDTH, counted, emit, line, stderr, stdout
+from tailback.cli.show import duration
+from tailback.results import Results
+from tailback.results.layout import ASIDE
+from tailback.sweep import Carried, Preview
+
+
+def carried(done: Carried, title: str) -> None:
+    """The table of an experiment, one row per configuration; where its results are goes to stderr."""
+    rows = [(outcome.run.axes, outcome.summary) for outcome in done.outcomes if outcome.summary is not None]
+    if rows:
+        emit(_fitting(configurations(rows), title))
+    reused = f", {done.reused} of them from before" if done.reused else ""
+    stderr().print(f"{counted(len(rows), 'complete run')}{reused}: {done.folder}")
+    if done.wide:
+        places = "; ".join(", ".join(axes.values()) for axes in done.wide[:MOST_NAMED]) or "the only configuration"
+        more = f" and {len(done.wide) - MOST_NAMED} more" if len(done.wide) > MOST_NAMED else ""
+        stderr().print(f"intervals still too wide after all repetitions: {places}{more}")
+    _unsteady(done)
+
+
+def set_aside(done: Carried) -> None:
+    """Runs that were there and damaged, on stderr."""
+    for name, what in done.damaged.items():
+        told = f"damaged: run {name}: {what}; it was repeated, and the old files are in {done.folder / ASIDE}"
+        stderr().print(told, markup=False)
+
+
+MOST_NAMED = 5
+"""Configurations in a remark."""
+
+
+def _unsteady(done: Carried) -> None:
+    """Runs that were still warming up when their window began, by MSER-5; on stderr."""
+    complete = [outcome for outcome in done.outcomes if outcome.summary is not None]
+    late = [outcome for outcome in complete if warming_up(outcome.summary or {}, outcome.run.window_ns[0] / 1e9)]
+    if late:
+        latest = max(max((outcome.summary or {})["steady_from_s"].values()) for outcome in late)
+        stderr().print(
+            f"warm-up: MSER-5 finds {len(late)} of {counted(len(complete), 'run')} unsteady after the window began, "
+            f"up to {latest:g} s: see `steady_from_s` in their summaries",
+        )
+
+
+def standing(found: Results, done: Carried) -> None:
+    """The disciplines of each run of this experiment at its end."""
+    of_these = {outcome.run.name for outcome in done.outcomes if outcome.status == "ok"}
+    for run in found.runs:
+        if run.name in of_these:
+            line(f"\n# {run.name}\n{qdiscs.text(run.qdiscs)}")
+
+
+def failed(done: Carried) -> None:
+    """Which runs gave no result and why, on stderr; runs that failed alike together."""
+    alike: dict[tuple[str, str | None], list[str]] = {}
+    for outcome in done.failed:
+        alike.setdefault((outcome.status, outcome.error), []).append(outcome.run.name)
+    for (status, error), names_ in alike.items():
+        others = f" and {len(names_) - 1} more" if len(names_) > 1 else ""
+        stderr().print(f"{status}: run {names_[0]}{others}: {error}")
+
+
+def will_be_repeated(found: Preview) -> None:
+    """Runs that are there and damaged, on stderr."""
+    for name, what in found.damaged.items():
+        stderr().print(f"damaged: run {name}: {what}; it will be repeated", markup=False)
+
+
+def ahead(found: Preview) -> None:
+    """What a sweep would do."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=found.plan.title, title_justify="left")
+    for heading in ("run", "seed", "state", "seconds"):
+        table.add_column(heading, no_wrap=True, justify="right" if heading in {"seed", "seconds"} else "left")
+    for planned in found.runs:
+        seconds = "–" if planned.seconds is None else f"{planned.seconds:.2f}"
+        table.add_row(*map(Text, (planned.run.name, str(planned.run.seed), STATES[planned.state], seconds)))
+    emit(table, *map(Text, _totals(found)))
+
+
+STATES = {"complete": "complete", "elsewhere": "complete elsewhere", "missing": "to be run"}
+BASES = {
+    "measured": "from the times of earlier runs",
+    "trial": "from trials of some configurations",
+    "duration": "their duration, because they take place in real time",
+}
+
+
+def _totals(found: Preview) -> list[str]:
+    configurations_ = len({tuple(planned.run.axes.items()) for planned in found.runs})
+    there = {state: found.count(state) for state in ("complete", "elsewhere", "missing")}
+    runs = f"{counted(len(found.runs), 'run')} of {counted(configurations_, 'configuration')} in {found.folder}: "
+    states = f"{there['complete']} complete, {there['elsewhere']} complete elsewhere, {there['missing']} to be run"
+    if not there["missing"]:
+        return [runs + states]
+    if found.seconds is None or found.basis is None:
+        return [runs + states, "time: unknown, no such run has been measured"]
+    return [runs + states, f"time: about {duration(found.seconds)}, {found.jobs} at a time, {BASES[found.basis]}"]
+
+
+def _fitting(rows: pd.DataFrame, title: str) -> Table:
+    """The table with as much as the terminal has room for: the spread goes first, then columns from the right."""
+    columns = _headings(rows)
+    repeated = int(rows["runs"].max()) > 1
+    table = _table(rows, columns, with_spread=repeated)
+    remarks = ["means over repetitions, ± half their 95 % interval"] if repeated else []
+    for shown in range(len(columns), 0, -1):
+        if _fits(table):
+            break
+        table = _table(rows, columns[:shown], with_spread=False)
+        left = ["95 % intervals"] * repeated + [column.title for column in columns[shown:]]
+        remarks = ["means over repetitions"] * repeated + [f"a wider terminal also shows {', '.join(left)}"] * bool(
+            left
+        )
+    table.title, table.caption = title, "; ".join(remarks) or None
+    return table
+
+
+def _fits(table: Table) -> bool:
+    console = stdout()
+    return Measurement.get(console, console.options.update(max_width=PIPE_WIDTH), table).maximum <= console.width
+
+
+def _table(rows: pd.DataFrame, columns: Sequence[Column], *, with_spread: bool) -> Table:
+    axes = list(rows.columns[: rows.columns.get_loc("runs")])
+    if rows["runs"].nunique() > 1:
+        axes.append("runs")
+    table = Table(
+        box=box.SIMPLE_HEAD, title_justify="left", caption_justify="left", pad_edge=False, padding=(0, 1, 0, 0)
+    )
+    for axis in axes:
+        table.add_column(axis, no_wrap=True, vertical="bottom")
+    for column in columns:
+        heading = "\n".join(filter(None, (*column.title.rsplit(" ", 1), column.unit)))
+        table.add_column(heading, justify="right", no_wrap=True, vertical="bottom")
+    for _, row in rows.iterrows():
+        cells = [_cell(row, column, with_spread=with_spread) for column in columns]
+        table.add_row(*(Text(str(row[axis])) for axis in axes), *cells)
+    return table
+
+
+def _headings(rows: pd.DataFrame) -> list[Column]:
+    """The columns that at least one configuration has a number for."""
+    return [column for column in HEADLINE if bool(rows[column.title].notna().any())]
+
+
+def _cell(row: "pd.Series[Any]", column: Column, *, with_spread: bool) -> str:
+    mean = float(row[column.title])
+    if math.isnan(mean):
+        return "–"
+    decimals = _decimals(mean) if column.decimals is None else column.decimals
+    if not with_spread or math.isnan(float(row[f"{column.title} high"])):
+        return f"{mean:.{decimals}f}"
+    return f"{mean:.{decimals}f} ±{float(row[f'{column.title} high']) - mean:.{decimals}f}"
+
+
+def _decimals(value: float) -> int:
+    """Digits after the point that make three in all, but not more than three."""
+    if value == 0:
+        return 0
+    return min(max(0, 2 - math.floor(math.log10(abs(value)))), 3)

@@ -1,0 +1,83 @@
+"""The commands as a table: a file each, options in groups, and nothing heavy before it is needed."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from tailback.cli import show
+from tailback.cli.app import COMMANDS
+from tailback.cli.options import grouped
+
+COMMANDS_FOLDER = Path(show.__file__).parent / "commands"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Options that belong together."""
+
+    many: Annotated[list[str] | None, typer.Option("--many")] = None
+    number: Annotated[int, typer.Option(min=1, help="How many.")] = 1
+
+
+def command(word: str, group: Group, *, other: Annotated[bool, typer.Option("--other")] = False) -> None:
+    """A command with a group of options."""
+    show.result((word, group, other), lambda found: {"found": str(found)}, lambda found: print(found), as_json=other)
+
+
+@pytest.fixture
+def app() -> typer.Typer:
+    made = typer.Typer()
+    made.command()(grouped(command))
+    return made
+
+
+def test_a_command_has_an_option_for_each_field_of_a_group(app: typer.Typer) -> None:
+    done = CliRunner().invoke(app, ["w", "--many", "a", "--many", "b", "--number", "3"])
+    assert done.output == "('w', Group(many=['a', 'b'], number=3), False)\n"
+    assert CliRunner().invoke(app, ["w"]).output == "('w', Group(many=None, number=1), False)\n"
+    assert "How many." in CliRunner().invoke(app, ["--help"]).output
+    assert CliRunner().invoke(app, ["w", "--number", "0"]).exit_code == 2
+
+
+def test_a_command_says_json_or_text_in_one_way(app: typer.Typer) -> None:
+    assert CliRunner().invoke(app, ["w", "--other"]).output.startswith('{\n  "found":')
+
+
+def test_every_command_has_a_file_of_its_own_and_takes_few_arguments() -> None:
+    files = {file.stem.rstrip("_") for file in COMMANDS_FOLDER.glob("*.py") if file.stem != "__init__"}
+    assert {*COMMANDS, "kernel", "testbed"} - {"sweep"} == files
+    for name, function in COMMANDS.items():
+        assert function.__doc__, name
+        assert function.__code__.co_argcount + function.__code__.co_kwonlyargcount <= 5, name
+
+
+@pytest.mark.parametrize(
+    ("words", "heavy"),
+    [
+        (["--help"], {"numpy", "pandas", "pydantic", "matplotlib", "scipy"}),
+        (["list", "cc"], {"pandas", "matplotlib", "scipy"}),
+        (["explain", "cubic"], {"pandas", "matplotlib", "scipy"}),
+        (["explain", "goodput"], {"matplotlib", "scipy"}),
+        (["schema"], {"pandas", "matplotlib", "scipy"}),
+        (["check", "small.yaml"], {"matplotlib", "scipy"}),
+    ],
+)
+def test_a_command_imports_only_what_it_needs(words: list[str], heavy: set[str], file: Path) -> None:
+    assert file.exists()
+    program = f"""
+import sys
+sys.argv = ["tailback", *{words!r}]
+from tailback.cli import main
+try:
+    main()
+finally:
+    print(*({heavy!r} & set(sys.modules)), file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr.split("\n")[-2] == ""
