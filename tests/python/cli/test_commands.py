@@ -27,7 +27,7 @@ class Group:
 
 def command(word: str, group: Group, *, other: Annotated[bool, typer.Option("--other")] = False) -> None:
     """A command with a group of options."""
-    show.result((word, group, other), lambda found: {"found": str(found)}, lambda found: print(found), as_json=other)
+    show.result((word, group, other), lambda found: {"found": str(found)}, print, as_json=other)
 
 
 @pytest.fixture
