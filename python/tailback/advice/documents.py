@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tailback.advice.questions import Front, Recommendation
-from tailback.analysis.repetitions import Column
+from tailback.analysis.metric import Column
 from tailback.analysis.rows import records
 from tailback.analysis.sensitivity import Sensitivity
 from tailback.analysis.tradeoffs import Candidate, Number

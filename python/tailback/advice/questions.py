@@ -7,7 +7,7 @@ import pandas as pd
 
 from tailback.analysis import bounds as words
 from tailback.analysis import conditions, sensitivity, tradeoffs
-from tailback.analysis.repetitions import Column
+from tailback.analysis.metric import Column
 from tailback.results import Results
 
 GOODPUT = "goodput"

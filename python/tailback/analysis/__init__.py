@@ -1,6 +1,7 @@
 """From tables to tables: every number Tailback reports, as a pure function of the tables of `docs/contracts.md`."""
 
 from tailback.analysis.intervals import half_width, t_interval
+from tailback.analysis.metric import Column
 from tailback.analysis.metrics import (
     cwnd_samples,
     drops,
@@ -13,7 +14,7 @@ from tailback.analysis.metrics import (
     tcp_rtt_samples,
     throughput_bins,
 )
-from tailback.analysis.repetitions import Column, configurations
+from tailback.analysis.repetitions import configurations
 from tailback.analysis.stopping import Stopping
 from tailback.analysis.summary import Measure, summarise
 from tailback.analysis.warmup import mser5, steady_from

@@ -21,15 +21,16 @@ q = p with the false discovery rate over all cells of the table controlled [benj
 at most one in twenty is expected to be chance, however many configurations were compared.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tailback.analysis.repetitions import Summary, at, drops_in_all
+from tailback.analysis.metric import Metric, Number, Read, Summary, Test
+from tailback.analysis.registry import View, numbers
 
 CONFIDENCE = 0.95
 RESAMPLES = 9999
@@ -41,46 +42,36 @@ SIGNIFICANT = 0.05
 
 NAN = float("nan")
 
-Test = Literal["permutation", "Mann–Whitney"]
-
 Values = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Metric:
-    """One number of a summary that results are compared by."""
+class Compared:
+    """A number of the registry that results are compared by."""
 
-    key: str
-    """Its path in `summary.json`, or a name of its own if it is made of several numbers there."""
-    title: str
-    unit: str
-    tolerance: str
-    """The name of the tolerance it is judged by."""
-    read: Callable[[Summary], float | None]
-    test: Test = "permutation"
+    metric: Metric
+    number: Number
+
+    @property
+    def title(self) -> str:
+        """In tables."""
+        return self.number.title
+
+    @property
+    def tolerance(self) -> str:
+        """The name of the tolerance it is judged by."""
+        return self.metric.word or self.metric.name
+
+    @property
+    def read(self) -> Read:
+        """Reads it from a summary."""
+        return self.number.read
 
 
-def _cwnd_mean(summary: Summary) -> float | None:
-    """Mean over the flows of each flow's mean window."""
-    flows = summary.get("cwnd_segments")
-    return float(np.mean([flow["mean"] for flow in flows.values()])) if flows else None
-
-
-METRICS: Mapping[str, Metric] = {
-    metric.key: metric
-    for metric in (
-        Metric("goodput_mbps.total", "goodput", "Mbit/s", "goodput", at("goodput_mbps", "total")),
-        Metric("ping_ms.p50", "ping p50", "ms", "ping", at("ping_ms", "p50")),
-        Metric("ping_ms.p90", "ping p90", "ms", "ping", at("ping_ms", "p90")),
-        Metric("tcp_rtt_ms.p50", "TCP RTT p50", "ms", "rtt", at("tcp_rtt_ms", "p50")),
-        Metric("tcp_rtt_ms.p90", "TCP RTT p90", "ms", "rtt", at("tcp_rtt_ms", "p90")),
-        Metric("cwnd_segments.mean", "cwnd mean", "segments", "cwnd", _cwnd_mean),
-        Metric("retransmits", "retransmits", "segments", "retransmits", at("retransmits"), "Mann–Whitney"),
-        Metric("drops", "drops", "packets", "drops", drops_in_all, "Mann–Whitney"),
-        Metric("marks", "marks", "packets", "marks", at("marks"), "Mann–Whitney"),
-    )
-}
-"""What results are compared by, in the order it is shown."""
+METRICS: Mapping[str, Compared] = View(
+    lambda: {number.key: Compared(metric, number) for metric, number in numbers() if number.test is not None}
+)
+"""What results are compared by, by key, in the order it is shown."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +108,9 @@ def paired_metrics(pairs: Iterable[SummaryPair]) -> pd.DataFrame:
     A metric neither side knows has no row; one that only one side knows is not a number on the other.
     """
     rows = [
-        (pair.configuration, metric.key, metric.read(pair.reference), metric.read(pair.candidate))
+        (pair.configuration, key, metric.read(pair.reference), metric.read(pair.candidate))
         for pair in pairs
-        for metric in METRICS.values()
+        for key, metric in METRICS.items()
     ]
     columns = ["configuration", "metric", "reference", "candidate"]
     table = pd.DataFrame(rows, columns=columns).astype({"reference": np.float64, "candidate": np.float64})
@@ -227,8 +218,9 @@ def _mean(values: Values) -> float:
 
 
 def _row(group: pd.DataFrame) -> dict[str, Any]:
-    metric = METRICS[str(group["metric"].iloc[0])]
+    key = str(group["metric"].iloc[0])
+    compared = METRICS[key]
     sides = (group["reference"].to_numpy(np.float64), group["candidate"].to_numpy(np.float64))
-    found = difference(*sides, metric.test)
-    head = {"configuration": int(group["configuration"].iloc[0]), "metric": metric.key}
-    return {**head, "title": metric.title, "unit": metric.unit, **asdict(found)}
+    found = difference(*sides, compared.number.test or "permutation")
+    head = {"configuration": int(group["configuration"].iloc[0]), "metric": key}
+    return {**head, "title": compared.title, "unit": compared.metric.unit, **asdict(found)}

@@ -25,7 +25,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tailback.analysis.intervals import CONFIDENCE
-from tailback.analysis.repetitions import Column, Summary
+from tailback.analysis.metric import Column, Summary
 
 RESAMPLES = 999
 SEED = 1

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailback.analysis.intervals import half_width
-from tailback.analysis.repetitions import Summary
+from tailback.analysis.metric import Summary
 
 
 @dataclass(frozen=True)

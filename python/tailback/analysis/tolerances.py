@@ -3,8 +3,7 @@
 A tolerance in words: `3%` of the reference · `10% or 0.5ms`, whichever is more · `25% over 50`: judged only where
 either side has more than 50, and 25 % of at least 50 · `0.5ms` · `off`: shown, not judged.
 
-The defaults are those of design §7: goodput 3 %, median and 90th percentile of TCP RTT 10 % or 0.5 ms, drops and
-retransmissions 25 %, as counts below 50 are chance. The other metrics follow from these and are shown only.
+The defaults are in the registry of metrics.
 """
 
 import math
@@ -16,6 +15,8 @@ from typing import Any, Literal
 import pandas as pd
 
 from tailback.analysis.differences import METRICS, SIGNIFICANT
+from tailback.analysis.metric import UNITS, Metric
+from tailback.analysis.registry import View
 from tailback.analysis.rows import records
 
 Outcome = Literal["within", "off", "shown", "unknown"]
@@ -45,36 +46,27 @@ class Tolerance:
         return max((self.share or 0.0) * base, self.absolute or 0.0)
 
 
-_UNITS: Mapping[str, Mapping[str, float]] = {
-    "goodput": {"mbit": 1.0, "kbit": 1e-3, "gbit": 1e3},
-    "ping": {"ms": 1.0, "us": 1e-3},
-    "rtt": {"ms": 1.0, "us": 1e-3},
-    "cwnd": {"p": 1.0},
-    "retransmits": {"p": 1.0},
-    "drops": {"p": 1.0},
-    "marks": {"p": 1.0},
-}
-"""What an absolute tolerance may be written in, and how much of the metric's own unit that is."""
-
 _WORDS = re.compile(
     r"(?:(?P<share>\d+(?:\.\d+)?)%)?"
-    r"(?:(?(share)\s+or\s+)(?P<absolute>\d+(?:\.\d+)?)(?P<unit>[a-z]+))?"
+    r"(?:(?(share)\s+or\s+)(?P<absolute>\d+(?:\.\d+)?)(?P<unit>[a-zµ]+))?"
     r"(?:\s+over\s+(?P<over>\d+))?"
 )
 
 
 def tolerance(name: str, words: str) -> Tolerance:
     """The tolerance called `name` (`rtt`) that `words` (`10% or 0.5ms`) describe."""
-    units = _UNITS.get(name)
-    if units is None:
-        known = ", ".join(f"`{known}`" for known in _UNITS)
+    metric = _toleranced().get(name)
+    if metric is None:
+        known = ", ".join(f"`{known}`" for known in _toleranced())
         raise WrongTolerance(f"`{name}` has no tolerance\n  hint: there are {known}")
+    # A share is of the reference; a percentage is no unit here.
+    units = {unit: factor for unit, factor in UNITS.get(metric.unit, {}).items() if unit != "%"}
     if words.strip() == "off":
         return Tolerance()
     match = _WORDS.fullmatch(words.strip())
     if match is None or not (match["share"] or match["absolute"]) or match["unit"] not in (None, *units):
-        example = f"0.5{next(iter(units))}"
-        hint = f"write `3%`, `10% or {example}`, `25% over 50` or `off`; units: {', '.join(units)}"
+        example = f"0.5{next(iter(units), metric.unit)}"
+        hint = f"write `3%`, `10% or {example}`, `25% over 50` or `off`; units: {', '.join(units) or metric.unit}"
         raise WrongTolerance(f"`{words}` is not a tolerance of `{name}`\n  hint: {hint}")
     return Tolerance(
         share=float(match["share"]) / 100 if match["share"] else None,
@@ -89,13 +81,18 @@ def tolerances(words: Mapping[str, str], defaults: Mapping[str, Tolerance]) -> d
     return {**defaults, **{name: tolerance(name, text) for name, text in words.items()}}
 
 
-NONE: Mapping[str, Tolerance] = dict.fromkeys(_UNITS, Tolerance())
+def _toleranced() -> dict[str, Metric]:
+    """The metrics that results are compared by, by the names of their tolerances."""
+    return {compared.tolerance: compared.metric for compared in METRICS.values()}
+
+
+NONE: Mapping[str, Tolerance] = View(lambda: dict.fromkeys(_toleranced(), Tolerance()))
 """Nothing is judged."""
 
-FIDELITY: Mapping[str, Tolerance] = tolerances(
-    {"goodput": "3%", "rtt": "10% or 0.5ms", "retransmits": "25% over 50", "drops": "25% over 50"}, NONE
+FIDELITY: Mapping[str, Tolerance] = View(
+    lambda: {name: tolerance(name, metric.tolerance) for name, metric in _toleranced().items()}
 )
-"""How near the simulator must be to a kernel (design §7)."""
+"""How near the simulator must be to a kernel: what the registry says of each metric."""
 
 
 def judged(differences: pd.DataFrame, by: Mapping[str, Tolerance]) -> pd.DataFrame:

@@ -21,7 +21,8 @@ import pandas as pd
 
 from tailback.analysis.bounds import Bound
 from tailback.analysis.intervals import t_interval
-from tailback.analysis.repetitions import Column, Summary, configurations
+from tailback.analysis.metric import Column, Summary
+from tailback.analysis.repetitions import configurations
 
 RESAMPLES = 999
 SEED = 1

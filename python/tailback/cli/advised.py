@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tailback.advice import Front, Recommendation
-from tailback.analysis.repetitions import Column
+from tailback.analysis.metric import Column
 from tailback.analysis.rows import records
 from tailback.analysis.sensitivity import Sensitivity
 from tailback.analysis.tradeoffs import Answer, Candidate, Number

@@ -82,9 +82,9 @@ def documented(row: Row) -> list[Explanation]:
 
 def _metric(text: str) -> Explanation | None:
     """The metric called `text`, or that has this key in a summary."""
-    from tailback.analysis.catalogue import DESCRIBED
+    from tailback.analysis.registry import METRICS
 
-    known = {name.lower(): row for row in DESCRIBED.values() for name in (row.name, row.key) if name}
+    known = {name.lower(): row for row in METRICS.values() for name in (row.name, row.key) if name}
     row = known.get(text.strip().lower())
     if row is None:
         return None
@@ -194,9 +194,9 @@ def _plots() -> Listing:
 
 
 def _metrics() -> Listing:
-    from tailback.analysis.catalogue import DESCRIBED
+    from tailback.analysis.registry import METRICS
 
-    return [(row.key or row.name, f"{row.name}, {row.unit or 'no unit'}") for row in DESCRIBED.values()]
+    return [(row.key or row.name, f"{row.name}, {row.unit or 'no unit'}") for row in METRICS.values()]
 
 
 def _experiments() -> Listing:

@@ -14,13 +14,15 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from tailback.analysis.repetitions import HEADLINE, Column, configurations
+from tailback.analysis.metric import Column
+from tailback.analysis.registry import headline
+from tailback.analysis.repetitions import configurations
 from tailback.cli.console import PIPE_WIDTH, stderr
 from tailback.cli.show import duration
 from tailback.results import RunPlan
 from tailback.sweep import Audience, Outcome
 
-SHOWN = HEADLINE[:5]
+SHOWN = headline()[:5]
 """Columns of the table while a sweep runs."""
 
 OTHER_LINES = 10

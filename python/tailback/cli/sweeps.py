@@ -10,7 +10,9 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from tailback.analysis.repetitions import HEADLINE, Column, configurations
+from tailback.analysis.metric import Column
+from tailback.analysis.registry import headline
+from tailback.analysis.repetitions import configurations
 from tailback.analysis.warmup import warming_up
 from tailback.cli import qdiscs
 from tailback.cli.console import PIPE_WIDTH, counted, emit, line, stderr, stdout
@@ -155,7 +157,7 @@ def _table(rows: pd.DataFrame, columns: Sequence[Column], *, with_spread: bool) 
 
 def _headings(rows: pd.DataFrame) -> list[Column]:
     """The columns that at least one configuration has a number for."""
-    return [column for column in HEADLINE if bool(rows[column.title].notna().any())]
+    return [column for column in headline() if bool(rows[column.title].notna().any())]
 
 
 def _cell(row: "pd.Series[Any]", column: Column, *, with_spread: bool) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tailback.analysis import t_interval
+from tailback.analysis import registry, t_interval
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Choice
 from tailback.results import Results
@@ -29,12 +29,17 @@ class Quantity:
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
-GOODPUT = Quantity("goodput_mbps.total", "Goodput", "Mbit/s")
-TCP_RTT = Quantity("tcp_rtt_ms.p50", "Median TCP RTT", "ms")
-PING = Quantity("ping_ms.p50", "Median ping", "ms")
-KNOWN = (GOODPUT, TCP_RTT, PING, Quantity("jain", "Jain's index", ""))
+def of_key(key: str) -> Quantity:
+    """The number at this path of a summary, as the registry of metrics has it."""
+    label = next((number.label for _, number in registry.numbers() if number.key == key and number.label), None)
+    metric = registry.of_key(key)
+    head, *statistic = key.split(".")
+    stem = head if metric is None else metric.stem
+    title = " ".join([stem.replace("_", " "), *statistic]) if label is None else label
+    return Quantity(key, title, registry.unit_of(key))
 
-SUFFIXES = {"mbps": "Mbit/s", "ms": "ms", "s": "s", "segments": "segments"}
+
+GOODPUT, TCP_RTT, PING = map(of_key, ("goodput_mbps.total", "tcp_rtt_ms.p50", "ping_ms.p50"))
 
 
 def chosen(results: Results, choice: Choice, without: Sequence[Quantity]) -> list[Quantity]:
@@ -52,15 +57,7 @@ def chosen(results: Results, choice: Choice, without: Sequence[Quantity]) -> lis
             ", ".join(f"`{key}`" for key in sorted(there) if choice.metric.split(".")[0] in key) or "`ping_ms.p50`, ..."
         )
         raise NotDrawable(f"no summary of `{results.path}` has `{choice.metric}`\n  hint: there is {near}")
-    return [_named(choice.metric)]
-
-
-def _named(key: str) -> Quantity:
-    known = next((quantity for quantity in KNOWN if quantity.key == key), None)
-    head = key.split(".", maxsplit=1)[0]
-    stem, _, suffix = head.rpartition("_")
-    unit = SUFFIXES.get(suffix, "") if stem else ""
-    return known or Quantity(key, " ".join([(stem if unit else head).replace("_", " "), *key.split(".")[1:]]), unit)
+    return [of_key(choice.metric)]
 
 
 def values(results: Results, quantity: Quantity) -> pd.DataFrame:

@@ -8,7 +8,9 @@ from typing import Any
 import pandas as pd
 
 from tailback import scenario
-from tailback.analysis.repetitions import HEADLINE, Column, configurations
+from tailback.analysis.metric import Column
+from tailback.analysis.registry import headline
+from tailback.analysis.repetitions import configurations
 from tailback.plots import band, cdf, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Choice
@@ -41,7 +43,7 @@ def document(results: Results) -> dict[str, Any]:
     """All that the page shows."""
     groups = results.configurations
     table = configurations([(run.axes, run.summary) for run in results.runs])
-    shown = [column for column in HEADLINE if bool(table[column.title].notna().any())]
+    shown = [column for column in headline() if bool(table[column.title].notna().any())]
     source = source_of(results)
     return {
         "title": results.title,

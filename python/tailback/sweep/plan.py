@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tailback.analysis import Stopping
-from tailback.analysis.repetitions import at
+from tailback.analysis.registry import by_word
 from tailback.backends import Backend, backend_for
 from tailback.results import ExperimentPlan, RunPlan, run_name
 from tailback.scenario import Experiment, Run
@@ -20,21 +20,14 @@ def plan_of(experiment: Experiment, backend: Backend, settings: Sequence[str] = 
     )
 
 
-QUANTITIES = {
-    "goodput": at("goodput_mbps", "total"),
-    "rtt": at("tcp_rtt_ms", "p50"),
-    "ping": at("ping_ms", "p50"),
-    "jain": at("jain"),
-}
-"""Where a summary has what repetitions can wait for."""
-
-
 def stopping_of(experiment: Experiment) -> Stopping | None:
     """When the repetitions of a configuration are enough; `None` if their number is fixed."""
     repeat = experiment.repeat
     if repeat.share is None:
         return None
-    return Stopping(repeat.share, {name: QUANTITIES[name] for name in repeat.quantities}, repeat.least, repeat.most)
+    metrics = by_word()
+    reads = {name: metrics[name].numbers[0].read for name in repeat.quantities}
+    return Stopping(repeat.share, reads, repeat.least, repeat.most)
 
 
 def _planned(run: Run, backend: Backend) -> RunPlan:

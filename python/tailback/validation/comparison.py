@@ -22,8 +22,8 @@ from tailback.analysis.divergence import (
     interval_before,
 )
 from tailback.analysis.matrix import deviations
+from tailback.analysis.metric import Summary
 from tailback.analysis.metrics import Samples, counted
-from tailback.analysis.repetitions import Summary
 from tailback.analysis.rows import with_axes
 from tailback.analysis.tolerances import NONE, Tolerance, judged, share_within
 from tailback.results import Pairing, RunFolder, RunPair

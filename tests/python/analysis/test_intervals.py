@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailback.analysis import Stopping, half_width, mser5, t_interval
-from tailback.analysis.repetitions import at
+from tailback.analysis.metric import at
 
 READ = {"goodput": at("goodput_mbps", "total")}
 

@@ -10,7 +10,7 @@ import pytest
 import statsmodels.api as sm
 from statsmodels.formula.api import ols
 
-from tailback.analysis.repetitions import Column, at
+from tailback.analysis.metric import Column, at
 from tailback.analysis.sensitivity import Sensitivity, sensitivity
 
 AXES = {"a": ["0", "1", "2"], "b": ["0", "1"], "c": ["0", "1"]}

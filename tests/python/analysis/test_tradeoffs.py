@@ -9,7 +9,7 @@ import pytest
 from tailback import scenario
 from tailback.analysis.bounds import WrongBound, bounds, quantity
 from tailback.analysis.conditions import conditions
-from tailback.analysis.repetitions import Column, at
+from tailback.analysis.metric import Column, at
 from tailback.analysis.tradeoffs import Answer, best_under, front, undominated
 
 PING, GOODPUT = Column("ping p99", "ms", at("ping_ms", "p99")), Column("goodput", "Mbit/s", at("goodput_mbps", "total"))

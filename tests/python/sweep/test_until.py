@@ -6,7 +6,7 @@ import pytest
 
 from fake_backend import FakeBackend, Nobody, grid
 from tailback.analysis import Stopping
-from tailback.analysis.repetitions import at
+from tailback.analysis.metric import at
 from tailback.results import claim, open_results
 from tailback.sweep import Outcome, Sweep, run_all
 

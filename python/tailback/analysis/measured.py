@@ -1,0 +1,65 @@
+"""A run that was measured: its tables, and what has to be known of it beside them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from tailback.analysis import metrics, wifi
+from tailback.analysis.window import Window
+
+Frames = Mapping[str, pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a summary must know of a run beside its tables."""
+
+    window: Window
+    bin_ns: int
+    """Width of the bins of `flows`."""
+    tcp_flows: tuple[str, ...]
+    other_flows: tuple[str, ...]
+    """Flows with a goodput that are not TCP (UDP)."""
+    directions: Mapping[str, str]
+    sized_flows: tuple[str, ...] = ()
+    """TCP flows that end after so many bytes."""
+    rates_bps: Mapping[str, int] = field(default_factory=dict)
+    """Of the devices that have one: of their shaper, else of their link."""
+    radios: tuple[wifi.Pair, ...] = ()
+    """Each station of a Wi-Fi cell, with its access point before it."""
+
+    @property
+    def flows(self) -> tuple[str, ...]:
+        """All flows with a goodput."""
+        return self.tcp_flows + self.other_flows
+
+    def towards(self, direction: str) -> frozenset[str]:
+        """The flows in this direction."""
+        return frozenset(flow for flow, known in self.directions.items() if known == direction)
+
+
+@dataclass
+class Measured:
+    """What the value of a metric is computed from."""
+
+    frames: Frames
+    cost: Mapping[str, float]
+    measure: Measure
+    found: dict[str, Any] = field(default_factory=dict)
+    """The values of the metrics before it in the registry, by key."""
+
+    @property
+    def window(self) -> Window:
+        """The measurement window."""
+        return self.measure.window
+
+    @cached_property
+    def goodput(self) -> dict[str, float]:
+        """Goodput of every flow in Mbit/s; a flow that was there and received nothing has 0, for that is known."""
+        if "flows" not in self.frames:
+            return {}
+        seen = metrics.goodput(self.frames["flows"], self.window, self.measure.bin_ns)
+        return {flow: seen.get(flow, 0.0) for flow in self.measure.flows}

@@ -1,0 +1,234 @@
+"""All metrics there are, a row each, in the order of `summary.json`.
+
+Everything that names a metric walks these rows: the summary of a run, the table after it, bounds and questions,
+comparisons and their tolerances, `repeat: until`, axes of figures, `tailback list metric` and `docs/metrics.md`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+import numpy as np
+
+from tailback.analysis import metrics, passive, queues, rates, sharing, udp, values, warmup, wifi
+from tailback.analysis.metric import Column, Heading, Metric, Number, Summary
+
+Row = TypeVar("Row")
+
+
+class View(Mapping[str, Row]):
+    """A part of the registry by name, as the registry is at the moment it is asked."""
+
+    def __init__(self, rows: Callable[[], Mapping[str, Row]]) -> None:
+        self._rows = rows
+
+    def __getitem__(self, name: str) -> Row:
+        return self._rows()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows())
+
+    def __len__(self) -> int:
+        return len(self._rows())
+
+
+def _cwnd(summary: Summary) -> float | None:
+    """Median over the flows of each flow's median window."""
+    flows = summary.get("cwnd_segments")
+    return float(np.median([flow["p50"] for flow in flows.values()])) if flows else None
+
+
+def _cwnd_mean(summary: Summary) -> float | None:
+    """Mean over the flows of each flow's mean window."""
+    flows = summary.get("cwnd_segments")
+    return float(np.mean([flow["mean"] for flow in flows.values()])) if flows else None
+
+
+def _drops(summary: Summary) -> float | None:
+    """Packets dropped on all devices for any reason."""
+    devices = summary.get("drops")
+    return None if devices is None else float(sum(sum(reasons.values()) for reasons in devices.values()))
+
+
+# The tolerances are those of design §7: goodput 3 %, median and 90th percentile of TCP RTT 10 % or 0.5 ms, drops and
+# retransmissions 25 %, as counts below 50 are chance. The other metrics follow from these and are shown only.
+# Counts come in bursts and are compared by ranks; the head of `differences` says why.
+METRICS: dict[str, Metric] = {
+    row.name: row
+    for row in (
+        Metric(
+            "goodput", "goodput_mbps", "Mbit/s", ("flows",), metrics.goodput, "[rfc5166 §2.1]", values.goodput,
+            (
+                Number(
+                    "goodput", "goodput_mbps.total", heading=Heading(1), test="permutation",
+                    bounds=("goodput", "goodput total"), label="Goodput",
+                ),
+                Number("goodput up", "goodput_mbps.up", bounds=("goodput up",)),
+                Number("goodput down", "goodput_mbps.down", bounds=("goodput down",)),
+            ),
+            word="goodput", tolerance="3%",
+        ),
+        Metric(
+            "ping", "ping_ms", "ms", ("ping",), metrics.ping_samples, "[iputils ping]", values.ping,
+            (
+                Number("ping p50", "ping_ms.p50", heading=Heading(2), test="permutation", label="Median ping"),
+                Number("ping p90", "ping_ms.p90", heading=Heading(3), test="permutation"),
+            ),
+            word="ping", sampled=("ping",),
+        ),
+        Metric(
+            "TCP RTT", "tcp_rtt_ms", "ms", ("tcp_info",), metrics.tcp_rtt_samples,
+            "[linux-6.12 tcp.h struct tcp_info]", values.tcp_rtt,
+            (
+                Number("TCP RTT p50", "tcp_rtt_ms.p50", heading=Heading(4), test="permutation", label="Median TCP RTT"),
+                Number("TCP RTT p90", "tcp_rtt_ms.p90", heading=Heading(5), test="permutation"),
+            ),
+            word="rtt", tolerance="10% or 0.5ms", sampled=("tcp rtt", "rtt"),
+        ),
+        Metric(
+            "TCP RTT up", "tcp_rtt_up_ms", "ms", ("tcp_info",), values.tcp_rtt_up,
+            "[linux-6.12 tcp.h struct tcp_info]", values.tcp_rtt_up,
+        ),
+        Metric(
+            "TCP RTT down", "tcp_rtt_down_ms", "ms", ("tcp_info",), values.tcp_rtt_down,
+            "[linux-6.12 tcp.h struct tcp_info]", values.tcp_rtt_down,
+        ),
+        Metric(
+            "congestion window", "cwnd_segments", "segments", ("tcp_info",), metrics.cwnd_samples,
+            "[linux-6.12 tcp.h struct tcp_info]", values.cwnd,
+            (
+                Number("cwnd", "cwnd_segments.p50", _cwnd, heading=Heading(6)),
+                Number("cwnd mean", "cwnd_segments.mean", _cwnd_mean, test="permutation"),
+            ),
+            word="cwnd",
+        ),
+        Metric(
+            "Jain's index", "jain", "", ("flows",), metrics.jain_index, "[jain1984] [rfc5166 §2.3]", values.jain,
+            (Number("jain", "jain", heading=Heading(9, "Jain", decimals=3), bounds=("jain",), label="Jain's index"),),
+            word="jain",
+        ),
+        Metric(
+            "retransmits", "retransmits", "segments", ("tcp_info",), metrics.retransmits,
+            "[linux-6.12 tcp.h struct tcp_info]", values.retransmits,
+            (
+                Number(
+                    "retransmits", "retransmits", heading=Heading(8, "retrans", unit="", decimals=0),
+                    test="Mann–Whitney", bounds=("retransmits",),
+                ),
+            ),
+            word="retransmits", tolerance="25% over 50",
+        ),
+        Metric(
+            "drops", "drops", "packets", ("events",), metrics.drops, "[rfc5166 §2.1]", values.drops,
+            (
+                Number(
+                    "drops", "drops", _drops, heading=Heading(7, unit="", decimals=0), test="Mann–Whitney",
+                    bounds=("drops",),
+                ),
+            ),
+            word="drops", tolerance="25% over 50",
+        ),
+        Metric(
+            "marks", "marks", "packets", ("events",), metrics.marks, "[rfc3168 §5]", values.marks,
+            (Number("marks", "marks", test="Mann–Whitney", bounds=("marks",)),),
+            word="marks",
+        ),
+        Metric(
+            "MPDUs per PPDU", "ampdu_mpdus", "MPDUs", ("wifi",), wifi.ampdu_samples, "[ieee80211-2016 §9.7]",
+            values.ampdu,
+        ),
+        Metric(
+            "airtime share", "airtime_share", "", ("wifi",), wifi.airtime_share, "[ieee80211-2016 §9.7]",
+            values.airtime,
+        ),
+        Metric("cost", "cost", "", (), values.cost, "this program", values.cost),
+        Metric(
+            "ping by name", "pings_ms", "ms", ("ping",), metrics.ping_samples_by_name, "[iputils ping]", values.pings
+        ),
+        Metric(
+            "pacing rate", "pacing_rate_mbps", "Mbit/s", ("tcp_info",), rates.pacing_rate_samples,
+            "[linux-6.12 tcp.h struct tcp_info]", values.pacing_rate,
+        ),
+        Metric(
+            "delivery rate", "delivery_rate_mbps", "Mbit/s", ("tcp_info",), rates.delivery_rate_samples,
+            "[linux-6.12 tcp.h struct tcp_info]", values.delivery_rate,
+        ),
+        Metric(
+            "power", "power_mbps_per_ms", "Mbit/s per ms", ("flows", "tcp_info"), rates.power, "[kleinrock1979]",
+            values.power,
+        ),
+        Metric(
+            "marks by reason", "marks_by", "packets", ("events",), metrics.marks_by_reason, "[rfc3168 §5]",
+            values.marks_by,
+        ),
+        Metric(
+            "recoveries", "recoveries", "", ("events",), metrics.recoveries, "[rfc6298 §5] [rfc8985 §7]",
+            values.recoveries,
+        ),
+        Metric(
+            "flow completion time", "flow_completion_s", "s", ("events",), sharing.completion_times,
+            "[rfc5166 §2.2]", values.flow_completion,
+        ),
+        Metric(
+            "utilisation", "utilisation", "", ("qdisc",), queues.utilisation, "[iproute2]", values.utilisation
+        ),
+        Metric(
+            "sojourn time", "sojourn_ms", "ms", ("qdisc",), queues.sojourn_samples, "[little1961]", values.sojourn
+        ),
+        Metric("UDP loss", "udp_loss", "", ("udp",), udp.udp_loss, "[rfc5166 §2.1, §2.2]", values.udp_loss),
+        Metric(
+            "UDP one-way delay", "udp_delay_ms", "ms", ("udp",), udp.udp_delay_samples, "[rfc5166 §2.1, §2.2]",
+            values.udp_delay,
+        ),
+        Metric(
+            "convergence time", "convergence_s", "s", ("flows",), sharing.convergence_times,
+            "[jain1984] [rfc5166 §2.2, §2.3]", values.convergence,
+        ),
+        Metric(
+            "steady from", "steady_from_s", "s", ("flows", "tcp_info"), warmup.steady_from,
+            "[white1997] [hoad2010 §3]", values.steady_from,
+        ),
+        Metric(
+            "passive RTT", "passive_rtt_ms", "ms", ("passive_rtt",), passive.passive_rtt, "[zander2013]",
+            values.passive_rtt,
+        ),
+        Metric(
+            "one-way delay", "one_way_delay_ms", "ms", ("one_way_delay",), passive.one_way_delay, "[zander2013]",
+            values.one_way_delay,
+        ),
+        Metric("goodput over time", None, "Mbit/s", ("flows",), metrics.throughput_bins, "[rfc5166 §2.1]"),
+        Metric("sliding throughput", None, "Mbit/s", ("flows",), rates.sliding_throughput, "[teacup2014]"),
+        Metric(
+            "Jain's index over time", None, "", ("flows",), sharing.jain_over_time, "[jain1984] [rfc5166 §2.3]"
+        ),
+        Metric("goodput of captures", None, "B", ("flows",), passive.goodput, "[rfc5166 §2.1]"),
+        Metric("retransmissions of captures", None, "segments", ("flows",), passive.retransmissions, "[zander2013]"),
+    )
+}  # fmt: skip
+
+
+def numbers() -> Iterator[tuple[Metric, Number]]:
+    """All statistics, each with its metric."""
+    return ((metric, number) for metric in METRICS.values() for number in metric.numbers)
+
+
+def headline() -> tuple[Column, ...]:
+    """The columns of the table after a run, from the left."""
+    shown = [(number.heading.place, metric.column(number)) for metric, number in numbers() if number.heading]
+    return tuple(column for _, column in sorted(shown, key=lambda each: each[0]))
+
+
+def of_key(path: str) -> Metric | None:
+    """The metric that the number at this path of a summary belongs to."""
+    key = path.split(".", maxsplit=1)[0]
+    return next((metric for metric in METRICS.values() if metric.key == key), None)
+
+
+def unit_of(path: str) -> str:
+    """The unit of the number at this path of a summary."""
+    metric = of_key(path)
+    return "" if metric is None else metric.unit
+
+
+def by_word() -> dict[str, Metric]:
+    """The metrics that have a name in tolerances and in `until`."""
+    return {metric.word: metric for metric in METRICS.values() if metric.word is not None}

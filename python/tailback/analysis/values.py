@@ -1,0 +1,230 @@
+"""The values of metrics in a summary, one function each: `None` where the run does not know it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tailback.analysis import metrics, queues, rates, sharing, udp, warmup, wifi
+from tailback.analysis.measured import Measured
+from tailback.analysis.window import Window
+
+UP = "up"
+DOWN = "down"
+
+COST = ("wall_s", "sim_s", "events", "packets")
+"""What of the cost the summary repeats; the manifest holds all of it."""
+
+Percentiles = dict[str, float]
+
+
+def goodput(run: Measured) -> dict[str, Any] | None:
+    """In total, by direction, and of each flow."""
+    flows = run.goodput
+    if not flows:
+        return None
+    sums: dict[str, float] = {"total": sum(flows.values())}
+    for direction in (UP, DOWN):
+        theirs = [flows[flow] for flow in flows if flow in run.measure.towards(direction)]
+        if theirs:
+            sums[direction] = sum(theirs)
+    return {**metrics.rounded_each(sums), "flows": metrics.rounded_each(flows)}
+
+
+def ping(run: Measured) -> Percentiles | None:
+    """Of all pings."""
+    return metrics.percentiles(metrics.ping_samples(run.frames["ping"], run.window)) if "ping" in run.frames else None
+
+
+def pings(run: Measured) -> dict[str, Any] | None:
+    """Of each ping, if there are several."""
+    if "ping" not in run.frames or run.frames["ping"]["ping"].nunique() < 2:
+        return None
+    samples = metrics.ping_samples_by_name(run.frames["ping"], run.window)
+    return {name: metrics.percentiles(values) for name, values in samples.items()} or None
+
+
+def tcp_rtt(run: Measured) -> Percentiles | None:
+    """Of all flows."""
+    return _tcp_rtt(run.frames["tcp_info"], run.window) if "tcp_info" in run.frames else None
+
+
+def tcp_rtt_up(run: Measured) -> Percentiles | None:
+    """Smoothed round-trip times in ms (`tcpi_rtt`), as TCP RTT, of the flows in direction `up` only."""
+    return _tcp_rtt_towards(run, UP)
+
+
+def tcp_rtt_down(run: Measured) -> Percentiles | None:
+    """Smoothed round-trip times in ms (`tcpi_rtt`), as TCP RTT, of the flows in direction `down` only."""
+    return _tcp_rtt_towards(run, DOWN)
+
+
+def _tcp_rtt_towards(run: Measured, direction: str) -> Percentiles | None:
+    if "tcp_info" not in run.frames:
+        return None
+    return _tcp_rtt(_only(run.frames["tcp_info"], run.measure.towards(direction)), run.window)
+
+
+def _tcp_rtt(tcp_info: pd.DataFrame, window: Window) -> Percentiles | None:
+    return metrics.percentiles(metrics.tcp_rtt_samples(tcp_info, window))
+
+
+def _only(table: pd.DataFrame, flows: frozenset[str]) -> pd.DataFrame:
+    return table[np.isin(table["flow"].to_numpy(dtype=object), list(flows))]
+
+
+def cwnd(run: Measured) -> dict[str, Any] | None:
+    """Of each flow."""
+    if "tcp_info" not in run.frames:
+        return None
+    samples = metrics.cwnd_samples(run.frames["tcp_info"], run.window)
+    found = {flow: metrics.percentiles(values) for flow, values in samples.items()}
+    return {flow: values for flow, values in found.items() if values} or None
+
+
+def jain(run: Measured) -> float | None:
+    """Of the TCP flows."""
+    index = metrics.jain_index([run.goodput[flow] for flow in run.measure.tcp_flows if flow in run.goodput])
+    return None if index is None else metrics.rounded(index)
+
+
+def retransmits(run: Measured) -> int | None:
+    """Where a backend sees them."""
+    table = run.frames.get("tcp_info")
+    if table is None or not run.measure.tcp_flows or "total_retrans" not in table:
+        return None
+    return metrics.retransmits(table, run.window)
+
+
+def drops(run: Measured) -> dict[str, dict[str, int]] | None:
+    """By device and reason; empty if there were none."""
+    return metrics.drops(run.frames["events"], run.window) if "events" in run.frames else None
+
+
+def marks(run: Measured) -> int | None:
+    """In all."""
+    return metrics.marks(run.frames["events"], run.window) if "events" in run.frames else None
+
+
+def ampdu(run: Measured) -> dict[str, Any] | None:
+    """By direction."""
+    if "wifi" not in run.frames:
+        return None
+    sizes = wifi.ampdu_samples(run.frames["wifi"], run.measure.radios, run.window)
+    return {way: metrics.percentiles(samples) for way, samples in sizes.items()} or None
+
+
+def airtime(run: Measured) -> dict[str, float] | None:
+    """By station."""
+    if "wifi" not in run.frames:
+        return None
+    return metrics.rounded_each(wifi.airtime_share(run.frames["wifi"], run.measure.radios, run.window)) or None
+
+
+def cost(run: Measured) -> dict[str, float] | None:
+    """What running it cost: `wall_s` (s of real time), `sim_s` (s of simulated time), `events` that the simulator
+    processed and `packets` that it carried. A backend that knows none of them has no cost.
+    """
+    return {name: run.cost[name] for name in COST if name in run.cost} or None
+
+
+def pacing_rate(run: Measured) -> Percentiles | None:
+    """Where a backend sees it."""
+    return _rates(rates.pacing_rate_samples, "pacing_rate", run)
+
+
+def delivery_rate(run: Measured) -> Percentiles | None:
+    """Where a backend sees it."""
+    return _rates(rates.delivery_rate_samples, "delivery_rate", run)
+
+
+def _rates(read: Callable[[pd.DataFrame, Window], metrics.Samples], column: str, run: Measured) -> Percentiles | None:
+    table = run.frames.get("tcp_info")
+    return None if table is None or column not in table else metrics.percentiles(read(table, run.window))
+
+
+def power(run: Measured) -> float | None:
+    """Of all flows together."""
+    goodputs, rtts = run.found.get("goodput_mbps"), run.found.get("tcp_rtt_ms")
+    if goodputs is None or rtts is None:
+        return None
+    ratio = rates.power(goodputs["total"], rtts["mean"])
+    return None if ratio is None else metrics.rounded(ratio)
+
+
+def marks_by(run: Measured) -> dict[str, dict[str, int]] | None:
+    """By device and reason."""
+    return metrics.marks_by_reason(run.frames["events"], run.window) or None if "events" in run.frames else None
+
+
+def recoveries(run: Measured) -> dict[str, int] | None:
+    """By kind."""
+    return metrics.recoveries(run.frames["events"], run.window) or None if "events" in run.frames else None
+
+
+def flow_completion(run: Measured) -> Percentiles | None:
+    """Of all transfers of a given size."""
+    if "events" not in run.frames or not run.measure.sized_flows:
+        return None
+    times = sharing.completion_times(run.frames["events"], run.measure.sized_flows, run.window)
+    return metrics.percentiles(np.array(list(times.values())))
+
+
+def utilisation(run: Measured) -> dict[str, float] | None:
+    """By device."""
+    if "qdisc" not in run.frames:
+        return None
+    return metrics.rounded_each(queues.utilisation(run.frames["qdisc"], run.measure.rates_bps, run.window)) or None
+
+
+def sojourn(run: Measured) -> dict[str, Any] | None:
+    """By device."""
+    if "qdisc" not in run.frames:
+        return None
+    samples = queues.sojourn_samples(run.frames["qdisc"], run.window)
+    return {device: metrics.percentiles(values) for device, values in samples.items()} or None
+
+
+def udp_loss(run: Measured) -> dict[str, float] | None:
+    """By flow."""
+    return metrics.rounded_each(udp.udp_loss(run.frames["udp"], run.window)) or None if "udp" in run.frames else None
+
+
+def udp_delay(run: Measured) -> dict[str, Any] | None:
+    """By flow."""
+    if "udp" not in run.frames:
+        return None
+    samples = udp.udp_delay_samples(run.frames["udp"], run.window)
+    return {flow: metrics.percentiles(values) for flow, values in samples.items()} or None
+
+
+def convergence(run: Measured) -> dict[str, float] | None:
+    """How flows that were not there from the start on came to their share."""
+    if "flows" not in run.frames or run.frames["flows"].empty:
+        return None
+    endless = frozenset(run.measure.tcp_flows) - frozenset(run.measure.sized_flows)
+    tcp = _only(run.frames["flows"], endless)
+    times = sharing.convergence_times(tcp, run.window.end_ns, run.measure.bin_ns) if len(tcp) else {}
+    return metrics.rounded_each(times) or None
+
+
+def steady_from(run: Measured) -> dict[str, float] | None:
+    """By series."""
+    return warmup.steady_from(run.frames, run.window, run.measure.bin_ns) or None
+
+
+def passive_rtt(run: Measured) -> Percentiles | None:
+    """From captures."""
+    return _of_captures(run, "passive_rtt", "rtt_ms")
+
+
+def one_way_delay(run: Measured) -> Percentiles | None:
+    """From captures."""
+    return _of_captures(run, "one_way_delay", "owd_ms")
+
+
+def _of_captures(run: Measured, table: str, column: str) -> Percentiles | None:
+    if table not in run.frames:
+        return None
+    return metrics.percentiles(run.window.samples(run.frames[table])[column].to_numpy(dtype=np.float64))

@@ -1,0 +1,112 @@
+"""A metric is one row: everything that names metrics walks the registry."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fake_backend import FakeBackend, Nobody, grid
+from tailback.analysis import configurations, registry, summarise
+from tailback.analysis.bounds import bounds
+from tailback.analysis.catalogue import as_markdown
+from tailback.analysis.differences import METRICS as COMPARED
+from tailback.analysis.differences import SummaryPair, differences, paired_metrics
+from tailback.analysis.measured import Measure, Measured
+from tailback.analysis.metric import Heading, Metric, Number
+from tailback.analysis.tolerances import FIDELITY, NONE, judged, tolerance
+from tailback.analysis.window import Window
+from tailback.cli.catalogue import explained, listed
+from tailback.plots import PLOTS, Choice
+from tailback.results import claim, open_results
+from tailback.scenario.repeat import QUANTITIES
+from tailback.sweep import Sweep, run_all
+
+SECOND = 1_000_000_000
+MEASURE = Measure(Window(0, 10 * SECOND), SECOND, ("up",), (), {"up": "up"})
+
+
+def toy_samples(run: Measured) -> dict[str, float] | None:
+    """Largest and smallest toy in ms that was played with in the window, which this test invented for itself."""
+    table = run.frames.get("toys")
+    return None if table is None else {"largest": float(table["toy_ms"].max()), "p50": float(table["toy_ms"].median())}
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Metric]:
+    """A metric of a table of its own, added as one row."""
+    row = Metric(
+        "toy size", "toy_ms", "ms", ("toys",), toy_samples, "[jain1984]", toy_samples,
+        (Number("largest toy", "toy_ms.largest", None, Heading(10), "permutation", ("toy",), "Largest toy"),),
+        word="toy", tolerance="10% or 1ms", sampled=("toys",),
+    )  # fmt: skip
+    monkeypatch.setitem(registry.METRICS, row.name, row)
+    yield row
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_new_row_is_in_the_summary_the_table_the_docs_bounds_and_comparisons() -> None:
+    summary = summarise({"toys": pd.DataFrame({"toy_ms": [3.0, 1.0, 2.0]})}, {}, MEASURE)
+    assert summary == {"toy_ms": {"largest": 3.0, "p50": 2.0}}
+    assert configurations([({}, summary)])["largest toy"].tolist() == [3.0]
+    assert registry.headline()[-1].title == "largest toy"
+
+    assert "## Toy size\n\n`toy_ms` in `summary.json` · unit: ms · from: `toys`" in as_markdown()
+    assert "which this test invented for itself.\n\nSource: [jain1984]" in as_markdown()
+    assert ("toy_ms", "toy size, ms") in listed("metric")
+    assert "invented" in explained("toy_ms")[0].text
+
+    single, sampled, path = bounds("toy < 4ms and toys p50 < 2500us and toy_ms.largest < 3")
+    assert [str(single), str(sampled), str(path)] == [
+        "toy < 4 ms", "toy size p50 < 2.5 ms", "toy_ms.largest < 3 ms",
+    ]  # fmt: skip
+    values = [each.column.read(summary) for each in (single, sampled, path)]
+    assert values == [3.0, 2.0, 3.0]
+
+    assert COMPARED["toy_ms.largest"].title == "largest toy"
+    assert tolerance("toy", "5% or 20us").absolute == pytest.approx(0.02)
+    table = judged(differences(paired_metrics([SummaryPair(0, summary, {"toy_ms": {"largest": 9.0}})])), FIDELITY)
+    assert table[["metric", "unit", "outcome"]].to_numpy().tolist() == [["toy_ms.largest", "ms", "off"]]
+    assert FIDELITY["toy"].words == "10% or 1ms"
+    assert NONE["toy"].words == "off"
+    assert registry.by_word()["toy"].numbers[0].read(summary) == 3.0
+
+
+def test_a_new_row_is_on_the_axes_of_figures(toy: Metric, tmp_path: Path) -> None:
+    folder = tmp_path / "x"
+    with claim(folder, grid(repetitions=2)) as store:
+        run_all(Sweep(store, FakeBackend(), 1), Nobody())
+    found = open_results(folder)
+    for run in found.runs:
+        assert isinstance(run.summary, dict)
+        run.summary[str(toy.key)] = {"largest": 3.0}
+    table = PLOTS["bar"].data(found, Choice(metric="toy_ms.largest"))
+    assert table["panel"].unique().tolist() == ["Largest toy"]
+    assert table["unit"].unique().tolist() == ["ms"]
+
+
+def test_rows_have_keys_words_and_numbers_of_their_own() -> None:
+    rows = list(registry.METRICS.values())
+    for taken in (
+        [row.key for row in rows if row.key],
+        [row.word for row in rows if row.word],
+        [number.key for _, number in registry.numbers()],
+        [name for row in rows for name in (*row.sampled, *(name for number in row.numbers for name in number.bounds))],
+        [number.heading.place for _, number in registry.numbers() if number.heading],
+    ):
+        assert len(taken) == len(set(taken))
+    for metric, number in registry.numbers():
+        assert number.key.split(".")[0] == metric.key
+        assert number.test is None or metric.word is not None, number.title
+    assert all((row.key is None) == (row.value is None) for row in rows)
+
+
+def test_what_repetitions_may_wait_for_has_a_number() -> None:
+    assert all(registry.by_word()[name].numbers for name in QUANTITIES)
+
+
+def test_the_headline_is_what_it_was() -> None:
+    assert [(column.title, column.unit) for column in registry.headline()] == [
+        ("goodput", "Mbit/s"), ("ping p50", "ms"), ("ping p90", "ms"), ("TCP RTT p50", "ms"), ("TCP RTT p90", "ms"),
+        ("cwnd", "segments"), ("drops", ""), ("retrans", ""), ("Jain", ""),
+    ]  # fmt: skip
