@@ -25,7 +25,7 @@ def toy_draw(table: pd.DataFrame, _choice: Choice) -> Figure:
 
 def test_a_new_row_is_listed_found_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = registry.Plot("toys", "toys of each run", toy_data, toy_draw)
-    monkeypatch.setitem(PLOTS, row.name, row)  # type: ignore[arg-type]
+    monkeypatch.setitem(PLOTS, row.name, row)
     assert ("toys", "toys of each run") in listed("plot")
     assert find_plot("toys") is row
     with claim(tmp_path / "x", grid(repetitions=1)) as store:
