@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def _title(results: Results) -> str:
-    title = str(results.runs[0].scenario["title"]).removeprefix(TITLE)
+    title = results.runs[0].scenario.title.removeprefix(TITLE)
     section, _, words = title.partition(": ")
     return ".".join(f"{int(part):02}" for part in section.split(".")) + f": {words}"
 
@@ -48,7 +48,7 @@ def _section(results: Results) -> Iterator[str]:
     kinds = _kinds(results.runs)
     heading = [*axes, "goodput", *kinds, *(name for name in COLUMNS if name != "goodput")]
     body = [_row(row, axes, _shares(results.runs, row, axes, kinds)) for _, row in table.iterrows()]
-    yield f"**{str(results.runs[0].scenario['title']).removeprefix(TITLE)}** (`{results.path.name}`)"
+    yield f"**{results.runs[0].scenario.title.removeprefix(TITLE)}** (`{results.path.name}`)"
     yield ""
     yield from rows(heading, body)
     yield ""

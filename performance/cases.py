@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tailback import scenario
+from tailback.resolved import to_json
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Case:
     def resolved(self) -> Mapping[str, Any]:
         """Its resolved scenario."""
         (run,) = scenario.loads(f"title: {self.name}\nrepeat: 1\n{self.text}").runs()
-        return run.scenario
+        return to_json(run.scenario)
 
 
 def router(flows: int, rate: str, seconds: int, hosts: str = "") -> str:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tailback.backends import Clock, RunCancelled, RunFailed, RunInvalid, RunResult, Scenario, Unsuitable
+from tailback.backends import Clock, RunCancelled, RunFailed, RunInvalid, RunResult, Unsuitable
+from tailback.resolved import Cell, Control, Driver, Host, Mode, Ping, Record, Scenario, SmallQueue, Station, Tcp
 from tailback.results import ExperimentPlan, RunPlan, run_name
 from waiting import happened
 
@@ -45,16 +46,16 @@ class FakeBackend:
         return FakeProgress()
 
     def check(self, scenario: Scenario) -> None:
-        if "unsuitable" in scenario["title"]:
+        if "unsuitable" in scenario.title:
             raise Unsuitable("too many rings")
 
     def run(self, scenario: Scenario, progress: Any) -> RunResult:
         self.given.append(scenario)
-        if "fails" in scenario["title"]:
+        if "fails" in scenario.title:
             raise RunFailed("the ring of client -> router is on fire")
-        if "overloaded" in scenario["title"]:
+        if "overloaded" in scenario.title:
             raise RunInvalid("the emulation was CPU-bound")
-        if "waits" in scenario["title"]:
+        if "waits" in scenario.title:
             happened(progress.cancelled)
             raise RunCancelled("cancelled")
         progress.fraction = 1.0
@@ -64,15 +65,15 @@ class FakeBackend:
 
 def tables(scenario: Scenario) -> dict[str, pa.Table]:
     """The tables of `scenario`, depending on nothing else."""
-    tcp = [flow for flow in scenario["traffic"] if flow["kind"] == "tcp"]
-    times = np.arange(1, scenario["duration_ns"] // 100_000_000 + 1) / 10
-    draws = np.random.default_rng(scenario["seed"])
-    height = 100.0 if tcp[0]["tsq"]["kind"] == "off" else 1.0
+    tcp = scenario.tcp
+    times = np.arange(1, scenario.duration_ns // 100_000_000 + 1) / 10
+    draws = np.random.default_rng(scenario.seed)
+    height = 100.0 if tcp[0].tsq.kind == "off" else 1.0
     saw = (times % 5.0) / 5.0 * height + 1.0
     bytes_per_bin = RATE_MBPS * 1e6 / 8 / 10 / len(tcp)
-    flows = [(t, flow["name"], int(bytes_per_bin * draws.uniform(0.9, 1.1))) for t in times for flow in tcp]
+    flows = [(t, flow.name, int(bytes_per_bin * draws.uniform(0.9, 1.1))) for t in times for flow in tcp]
     info = [
-        (t, flow["name"], int(10 * rtt), int(1000 * rtt), 0) for t, rtt in zip(times, saw, strict=True) for flow in tcp
+        (t, flow.name, int(10 * rtt), int(1000 * rtt), 0) for t, rtt in zip(times, saw, strict=True) for flow in tcp
     ]
     pings = [(t, "ping", seq, float(rtt)) for seq, (t, rtt) in enumerate(zip(times, saw, strict=True))]
     return {
@@ -81,7 +82,7 @@ def tables(scenario: Scenario) -> dict[str, pa.Table]:
             {"t": "s", "flow": "", "snd_cwnd": "segments", "rtt": "µs", "total_retrans": "segments"}, info
         ),
         "ping": table({"t": "s", "ping": "", "seq": "", "rtt_ms": "ms"}, pings),
-        "wifi": air(len(times), tsq=tcp[0]["tsq"]["kind"]),
+        "wifi": air(len(times), tsq=tcp[0].tsq.kind),
         "events": events([(6.0, "drop", "client -> router", "tail_full"), (7.0, "mark", "client -> router", "ecn")]),
     }
 
@@ -117,30 +118,37 @@ def table(units: Mapping[str, str], rows: list[Any]) -> pa.Table:
 
 def scenario(title: str = "test", *, seed: int = 1, flows: int = 2, tsq: str = "time", cc: str = "cubic") -> Scenario:
     """A resolved scenario as far as these rooms look into it."""
-    small_queue = {"kind": "off"} if tsq == "off" else {"kind": "time", "shift": 10}
+    small_queue = SmallQueue(kind="off") if tsq == "off" else SmallQueue(kind="time", shift=10)
     tcp = [
-        {"kind": "tcp", "name": f"upload.{number}", "from": 0, "to": 1, "cc": {"name": cc}, "tsq": small_queue}
+        Tcp(
+            name=f"upload.{number}", source=0, target=1, start_ns=0, stop_ns=20 * SECOND, bytes=None,
+            cc=Control(name=cc), tsq=small_queue,
+        )
         for number in range(1, flows + 1)
-    ]
-    return {
-        "title": title,
-        "seed": seed,
-        "duration_ns": 20 * SECOND,
-        "hosts": [{"name": "client"}, {"name": "router"}],
-        "cells": [{"access_point": 1, "stations": [{"host": 0}]}],
-        "traffic": [*tcp, {"kind": "ping", "name": "ping", "from": 0, "to": 1}],
-        "record": {"interval_ns": SECOND // 10, "tcp_info": "interval", "events": True},
-    }
+    ]  # fmt: skip
+    ping = Ping(name="ping", source=0, target=1, start_ns=0, stop_ns=20 * SECOND, interval_ns=SECOND, size=64)
+    radio = Driver(name="ath9k")
+    mode = Mode(format="ht", width=20, streams=1, mcs=7, guard_ns=800)
+    station = Station(host=0, mode=mode, loss_ppm=0, driver=radio)
+    return Scenario(
+        title=title,
+        seed=seed,
+        duration_ns=20 * SECOND,
+        hosts=(Host(name="client", stack="linux-6.12"), Host(name="router", stack="linux-6.12")),
+        cells=(Cell(access_point=1, stations=(station,), band="5GHz", rts=False, mpdu_overhead=38, driver=radio),),
+        traffic=(*tcp, ping),
+        record=Record(interval_ns=SECOND // 10, tcp_info="interval", events=True),
+    )
 
 
 def planned(axes: Mapping[str, str], resolved: Scenario, repetition: int = 1) -> RunPlan:
     """The plan of one run."""
-    flows = [flow["name"] for flow in resolved["traffic"] if flow["kind"] == "tcp"]
+    flows = [flow.name for flow in resolved.tcp]
     return RunPlan(
         name=run_name(axes, repetition, resolved),
         axes=axes,
         repetition=repetition,
-        seed=resolved["seed"],
+        seed=resolved.seed,
         scenario=resolved,
         fingerprint=FakeBackend.fingerprint,
         window_ns=(5 * SECOND, 15 * SECOND),

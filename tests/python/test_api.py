@@ -31,7 +31,7 @@ def test_an_experiment_is_loaded_run_and_opened(tmp_path: Path) -> None:
     assert 80 < results.summary["goodput_mbps.total"].min() < 96
     again = tailback.open(tmp_path / "out").select(cc="reno")
     assert set(again.tcp_info["cc"]) == {"reno"}
-    assert again.runs[0].scenario["duration_ns"] == 2_000_000_000
+    assert again.runs[0].scenario.duration_ns == 2_000_000_000
 
 
 def test_results_give_tables_figures_frames_of_polars_and_a_report(tmp_path: Path) -> None:

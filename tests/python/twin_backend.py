@@ -1,10 +1,10 @@
 """Backends that stand in for a kernel in tests of comparisons: the simulator itself, faithful or with a known fault."""
 
-import copy
-from typing import Any
+from dataclasses import replace
 
-from tailback.backends import Progress, RunFailed, RunResult, Scenario, Unsuitable
+from tailback.backends import Progress, RunFailed, RunResult, Unsuitable
 from tailback.backends.sim import Sim
+from tailback.resolved import Control, Scenario, Tcp
 
 
 class Twin(Sim):
@@ -13,12 +13,12 @@ class Twin(Sim):
     name = "twin"
 
     def check(self, scenario: Scenario) -> None:
-        if any(flow.get("cc", {}).get("name") == "bbr" for flow in scenario["traffic"]):
+        if any(flow.cc.name == "bbr" for flow in scenario.tcp):
             raise Unsuitable("the twin has no bbr")
         super().check(scenario)
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
-        if scenario["seed"] == 13:
+        if scenario.seed == 13:
             raise RunFailed("the twin is unlucky today")
         return super().run(scenario, progress)
 
@@ -29,8 +29,9 @@ class Slower(Twin):
     name = "slower"
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
-        changed: dict[str, Any] = copy.deepcopy(dict(scenario))
-        changed["links"][-1]["delay_ns"] = [delay + 5_000_000 for delay in changed["links"][-1]["delay_ns"]]
+        *others, last = scenario.links
+        near, far = (delay + 5_000_000 for delay in last.delay_ns)
+        changed = replace(scenario, links=(*others, replace(last, delay_ns=(near, far))))
         return super().run(changed, progress)
 
 
@@ -40,10 +41,9 @@ class LateCut(Twin):
     name = "late-cut"
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
-        changed: dict[str, Any] = copy.deepcopy(dict(scenario))
-        for flow in changed["traffic"]:
-            if flow["kind"] == "tcp":
-                flow["cc"] = {"name": "cubic", "options": {}}
+        cubic = Control(name="cubic")
+        traffic = tuple(replace(flow, cc=cubic) if isinstance(flow, Tcp) else flow for flow in scenario.traffic)
+        changed = replace(scenario, traffic=traffic)
         return super().run(changed, progress)
 
 

@@ -86,8 +86,8 @@ def _parts(results: Results, given: Sequence[str]) -> list[tuple[dict[str, str],
         known = ", ".join(f"`{axis}`" for axis in results.axes) or "none"
         raise WrongQuestion(f"`{unknown}` is not an axis of `{results.path}`\n  hint: there is {known}")
     varied = [axis for axis, values in results.axes.items() if len(values) > 1]
-    # Imported results have no scenario: then nothing is known of their axes, and all of them are settings.
-    runs = [(run.axes, run.scenario) for run in results.runs if run.repetition == 1 and "traffic" in run.scenario]
+    # Of imported results no network is known: all of their axes are settings.
+    runs = [(run.axes, run.scenario) for run in results.runs if run.repetition == 1 and run.scenario.hosts]
     found = conditions.conditions(varied, runs)
     apart = [axis for axis in results.axes if axis in found or axis in given or axis not in varied]
     places = list(dict.fromkeys(tuple((axis, run.axes[axis]) for axis in apart) for run in results.runs))

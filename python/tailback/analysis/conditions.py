@@ -1,28 +1,36 @@
 """Which axes of a grid somebody at the sending end may choose, and which are given.
 
 A setting is an axis whose values differ in nothing but congestion control, small queue, socket options, sysctls, stack,
-offloads, NIC rings, or the disciplines of devices: but for what these emulate, their rates and all of netem. Any other
-axis is a condition (rate, delay, hosts, flows, Wi-Fi): one answer holds under each of its values and not across them.
+offloads, NIC rings, or the disciplines of devices: but for what these emulate, the rates they shape to and all of
+netem. Any other axis is a condition (rate, delay, hosts, flows, Wi-Fi): one answer holds under each of its values and
+not across them.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
 
-Axes = Mapping[str, str]
-Scenario = Mapping[str, Any]
+from tailback.resolved import (
+    Control,
+    Host,
+    Link,
+    Qdisc,
+    Record,
+    Scenario,
+    SmallQueue,
+    SocketOptions,
+    Tcp,
+    Traffic,
+    shaped_rate,
+    to_json,
+)
 
-CHOSEN = {
-    "traffic": ("cc", "tsq", "socket"),
-    "hosts": ("sysctl", "stack", "offloads"),
-    "links": ("ring", "bql"),
-}
-"""Keys of the entries of a resolved scenario that are settings."""
+Axes: TypeAlias = Mapping[str, str]
 
-OF_THE_OCCASION = ("title", "seed", "record", "kernel")
-
-EMULATED = ("rate",)
-"""Options of disciplines that stand for the path."""
+#: What stands for each setting, so that it is the same in all runs.
+NO_CONTROL, NO_SMALL_QUEUE, NO_OPTIONS = Control(name=""), SmallQueue(kind="off"), SocketOptions()
+NO_RECORD = Record(interval_ns=1, tcp_info="interval", events=False)
 
 
 def conditions(axes: Sequence[str], runs: Sequence[tuple[Axes, Scenario]]) -> list[str]:
@@ -42,23 +50,41 @@ def _changes_path(axis: str, given: Sequence[tuple[Axes, str]]) -> bool:
 
 def _path(scenario: Scenario) -> str:
     """What of a scenario is not a setting, as text."""
-    kept = {key: value for key, value in scenario.items() if key not in (*OF_THE_OCCASION, *CHOSEN, "qdiscs")}
-    for key, chosen in CHOSEN.items():
-        kept[key] = [
-            {name: value for name, value in entry.items() if name not in chosen} for entry in scenario.get(key, ())
-        ]
-    devices = [(entry["host"], entry["link"], _emulated(entry["root"])) for entry in scenario.get("qdiscs", ())]
-    kept["emulated"] = [device for device in devices if device[-1]]
-    return json.dumps(kept, sort_keys=True)
+    emulated = [
+        (attached.host, attached.link, found) for attached in scenario.qdiscs if (found := _emulated(attached.root))
+    ]
+    path = replace(
+        scenario,
+        title="",
+        seed=0,
+        hosts=tuple(Host(name=host.name, stack="") for host in scenario.hosts),
+        links=tuple(_without_nic(link) for link in scenario.links),
+        qdiscs=(),
+        traffic=tuple(_without_socket(entry) for entry in scenario.traffic),
+        record=NO_RECORD,
+        kernel=None,
+    )
+    return json.dumps([to_json(path), emulated], sort_keys=True)
 
 
-def _emulated(node: Any) -> list[Any]:
-    """What the disciplines of a tree emulate, from the root down."""
-    if isinstance(node, list | tuple):
-        return [found for each in node for found in _emulated(each)]
-    if not isinstance(node, Mapping):
-        return []
-    options = node.get("options", {})
-    names = [name for name in options if node.get("kind") == "netem" and name != "limit"] or EMULATED
-    here = [[name, options[name]] for name in sorted(names) if name in options]
-    return [*here, *(found for key, value in sorted(node.items()) if key != "options" for found in _emulated(value))]
+def _without_nic(link: Link) -> Link:
+    return replace(link, ring=(0, 0), bql=(False, False))
+
+
+def _without_socket(entry: Traffic) -> Traffic:
+    if not isinstance(entry, Tcp):
+        return entry
+    return replace(entry, cc=NO_CONTROL, tsq=NO_SMALL_QUEUE, socket=NO_OPTIONS)
+
+
+def _emulated(root: Qdisc) -> list[tuple[str, int]]:
+    """What the disciplines of a device emulate: the rate they shape to, those of all classes, and all of netem."""
+    rate = shaped_rate(root)
+    return [*([] if rate is None else [("rate", rate)]), *(found for node in root.tree for found in _parts(node))]
+
+
+def _parts(node: Qdisc) -> Iterator[tuple[str, int]]:
+    if node.kind == "netem":
+        yield from ((name, value) for name, value in sorted(node.options.items()) if name != "limit")
+    for each in node.classes:
+        yield from ((name, each.options[name]) for name in ("ceil", "rate") if name in each.options)

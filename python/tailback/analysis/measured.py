@@ -26,8 +26,8 @@ class Measure:
     directions: Mapping[str, str]
     sized_flows: tuple[str, ...] = ()
     """TCP flows that end after so many bytes."""
-    rates_bps: Mapping[str, int] = field(default_factory=dict)
-    """Of the devices that have one: of their shaper, else of their link."""
+    rates_bps: Mapping[str, float] = field(default_factory=dict)
+    """Of the devices that have one, over the window: the least of link and shapers, on average."""
     radios: tuple[wifi.Pair, ...] = ()
     """Each station of a Wi-Fi cell, with its access point before it."""
 

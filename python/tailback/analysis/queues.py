@@ -36,9 +36,9 @@ def _sojourn(rows: pd.DataFrame, window: Window) -> Samples:
     return np.asarray(held[known] / np.maximum(departed[known], 1) * passed[known] * MILLISECONDS, dtype=np.float64)
 
 
-def utilisation(qdisc: pd.DataFrame, rates_bps: Mapping[str, int], window: Window) -> dict[str, float]:
+def utilisation(qdisc: pd.DataFrame, rates_bps: Mapping[str, float], window: Window) -> dict[str, float]:
     """Share of its rate that each device sent in the window, no unit: bytes that left the root discipline, as `tc`
-    counts them, over shaper or link rate.
+    counts them, over the mean rate of the device in the window: the least of its link and of its shapers.
 
     `tc` counts the Ethernet header but neither checksum, preamble nor gap: a link full of 1514-byte frames is at
     0.984, a shaper at 1.

@@ -11,7 +11,8 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
-Scenario: TypeAlias = Mapping[str, Any]
+from tailback.resolved import Scenario
+
 Tables: TypeAlias = Mapping[str, pa.Table]
 Cost: TypeAlias = Mapping[str, float]
 
@@ -113,7 +114,7 @@ class OfKernels(Protocol):
 
 def backend_for(backend: Backend, scenario: Scenario) -> Backend:
     """What runs `scenario`: `backend`, with the kernel that the scenario names if it names one."""
-    name = scenario.get("kernel")
+    name = scenario.kernel
     if name is None:
         return backend
     if not isinstance(backend, OfKernels):

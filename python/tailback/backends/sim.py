@@ -6,8 +6,9 @@ import json
 import pyarrow as pa
 
 from tailback import _core
-from tailback.backends import Clock, Progress, RunCancelled, RunFailed, RunResult, Scenario, Unsuitable
+from tailback.backends import Clock, Progress, RunCancelled, RunFailed, RunResult, Unsuitable
 from tailback.backends.standing import of_simulator
+from tailback.resolved import Scenario, to_json
 
 OUT_OF_MEMORY = (
     "record less (a longer `measure.interval`, fewer pings, no `measure.pcap`), shorten the run, "
@@ -42,7 +43,7 @@ class Sim:
     def check(self, scenario: Scenario) -> None:
         """Builds the world of `scenario` and lets go of it."""
         try:
-            _core.check(json.dumps(scenario))
+            _core.check(json.dumps(to_json(scenario)))
         except ValueError as error:
             hint = "take away what it names, or choose another backend"
             raise Unsuitable(f"the simulator cannot run this: {error}\n  hint: {hint}") from error
@@ -52,7 +53,7 @@ class Sim:
         if not isinstance(progress, _core.Progress):
             raise TypeError("a run of the simulator is watched through its own `new_progress()`")
         try:
-            found = _core.run(json.dumps(scenario), progress)
+            found = _core.run(json.dumps(to_json(scenario)), progress)
         except _core.Cancelled as stopped:
             raise RunCancelled(str(stopped)) from stopped
         except MemoryError as error:

@@ -11,6 +11,7 @@ from tailback.cli.failures import WrongInput
 
 if TYPE_CHECKING:
     from tailback.backends.ssh import Finding, Plan, Ssh
+    from tailback.resolved import Scenario
     from tailback.scenario import Experiment
 
 STYLES = {"pass": "green", "warn": "yellow", "fail": "red"}
@@ -76,7 +77,7 @@ def _lines(plan: "Plan") -> Iterator[str]:
         yield ""
 
 
-def _configurations(experiment: "Experiment") -> Iterator[tuple[Mapping[str, str], Mapping[str, Any]]]:
+def _configurations(experiment: "Experiment") -> Iterator[tuple[Mapping[str, str], "Scenario"]]:
     """Repetitions differ in seeds only."""
     for run in experiment.runs():
         if run.repetition == 1:

@@ -39,8 +39,8 @@ def first_run(results: Results, place: Place) -> RunFolder:
 
 def throughput(run: RunFolder) -> list[Line]:
     """In windows of 2 s each 0.5 s."""
-    span = Window(0, int(run.scenario["duration_ns"]))
-    table = sliding_throughput(run.flows, span, int(run.scenario["record"]["interval_ns"]))
+    span = Window(0, run.scenario.duration_ns)
+    table = sliding_throughput(run.flows, span, run.scenario.record.interval_ns)
     return lines_of(table[table["mbps"] > 0], "mbps")
 
 

@@ -35,8 +35,8 @@ def place(aqm: str, rtt: str = "20ms", limit: str = "180p") -> Place:
 
 def passive_rtt(run: RunFolder) -> pd.DataFrame:
     """RTT of packets of each flow with captures at its two ends: `t` (s), `flow`, `rtt_ms`."""
-    names = [host["name"] for host in run.scenario["hosts"]]
-    flows = [(flow["name"], names[flow["from"]], names[flow["to"]]) for flow in run.scenario["traffic"]]
+    names = run.scenario.host_names
+    flows = [(flow.name, names[flow.source], names[flow.target]) for flow in run.scenario.flows]
     captured = [flow for flow in flows if {*flow[1:]} <= run.captures.keys()]
     return _between(run.path, tuple(captured))
 

@@ -38,12 +38,8 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
 
 def pairs_of(run: RunFolder) -> list[Pair]:
     """Each station of the cells of a run, behind its access point."""
-    hosts = [host["name"] for host in run.scenario.get("hosts", ())]
-    return [
-        (hosts[cell["access_point"]], hosts[station["host"]])
-        for cell in run.scenario.get("cells", ())
-        for station in cell["stations"]
-    ]
+    names = run.scenario.host_names
+    return [(names[access_point], names[station]) for access_point, station in run.scenario.radios]
 
 
 def _of(axes: dict[str, str], runs: list[RunFolder], way: str) -> pd.DataFrame | None:

@@ -28,7 +28,7 @@ Read = Callable[[RunFolder], "pd.Series[float]"]
 
 
 def _goodput(run: RunFolder) -> "pd.Series[float]":
-    whole = Window(0, int(run.scenario["duration_ns"]))
+    whole = Window(0, run.scenario.duration_ns)
     return throughput_bins(run.flows, whole, int(BIN_S * NANOSECONDS)).groupby("t")["mbps"].sum()
 
 

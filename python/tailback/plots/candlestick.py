@@ -41,7 +41,7 @@ class Panel:
 
 def _throughput(run: RunFolder) -> Samples:
     start, end = run.window_ns
-    width = BIN_NS if end - start >= FEWEST_BINS * BIN_NS else int(run.scenario["record"]["interval_ns"])
+    width = BIN_NS if end - start >= FEWEST_BINS * BIN_NS else run.scenario.record.interval_ns
     table = throughput_bins(run.flows, Window(start, end), width)
     return table.groupby("t")["mbps"].sum().to_numpy(dtype=np.float64)
 

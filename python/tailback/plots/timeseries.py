@@ -97,7 +97,7 @@ def _cwnd(run: RunFolder) -> list[pd.DataFrame]:
 def _throughput(run: RunFolder) -> list[pd.DataFrame]:
     if not run.has("flows") or run.flows.empty:
         return []
-    whole = Window(0, int(run.scenario["duration_ns"]))
+    whole = Window(0, run.scenario.duration_ns)
     table = throughput_bins(run.flows, whole, BIN_NS)
     parts = [_series(THROUGHPUT, table["flow"], table["t"], table["mbps"])]
     if table["flow"].nunique() > 1:

@@ -6,13 +6,14 @@
 from tailback.resolved.codec import ScenarioUnreadable, of_json, to_json
 from tailback.resolved.devices import Device, mean_rate, rate_of, rates_of, shaped_rate
 from tailback.resolved.links import Change, Link, Route, Trace
-from tailback.resolved.qdiscs import SERIES, AttachedQdisc, Class, Filter, Fits, Qdisc
-from tailback.resolved.scenario import Host, Record, Scenario
+from tailback.resolved.qdiscs import AttachedQdisc, Class, Filter, Fits, Qdisc
+from tailback.resolved.scenario import Host, Offloads, Record, Scenario
 from tailback.resolved.traffic import (
     Control,
     NamedControl,
     Observed,
     Ping,
+    Protocol,
     SmallQueue,
     SocketOptions,
     Tcp,
@@ -22,7 +23,6 @@ from tailback.resolved.traffic import (
 from tailback.resolved.wifi import Cell, Driver, Edca, Mode, Station
 
 __all__ = [
-    "SERIES",
     "AttachedQdisc",
     "Cell",
     "Change",
@@ -38,7 +38,9 @@ __all__ = [
     "Mode",
     "NamedControl",
     "Observed",
+    "Offloads",
     "Ping",
+    "Protocol",
     "Qdisc",
     "Record",
     "Route",

@@ -17,8 +17,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tailback import qdiscs
+from tailback.qdiscs import series
 from tailback.resolved.links import Link, Trace
-from tailback.resolved.qdiscs import SERIES, Class, Qdisc
+from tailback.resolved.qdiscs import Class, Qdisc
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +68,7 @@ def mean_rate(device: Device, start_ns: int, end_ns: int) -> float | None:
 
 def shaped_rate(root: Qdisc) -> int | None:
     """What the shapers of a discipline and all below it let through; `None` if there is none."""
-    if root.kind == SERIES:
+    if root.kind == series.KIND:
         return _least(shaped_rate(stage) for _, stage in root.children)
     if qdiscs.of(root.kind).class_rates and root.classes:
         return _sum(_class_rate(root, each) for each in root.classes if not each.parent)

@@ -23,6 +23,11 @@ class Trace:
     """An opportunity each, in order; the last says how long the trace is."""
 
     @property
+    def length_ns(self) -> int:
+        """After this it begins again."""
+        return self.stamps_ms[-1] * 10**6
+
+    @property
     def mean_rate_bps(self) -> int:
         """What it delivers on average."""
         return len(self.stamps_ms) * OPPORTUNITY_BITS * 1000 // self.stamps_ms[-1]

@@ -10,9 +10,6 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 
 from tailback.resolved.fields import ABSENT_IF_EMPTY, ABSENT_IF_NONE, STRICT, Options
 
-SERIES = "series"
-"""The kind of disciplines in series, which have none in `tc`; its classes are the stages in order."""
-
 What: TypeAlias = Literal["traffic", "from", "to", "dscp", "all"]
 
 
@@ -49,7 +46,7 @@ class Filter:
 
 @dataclass(frozen=True, kw_only=True)
 class Qdisc:
-    """A discipline with all below it."""
+    """A discipline with all below it. The classes of a `series` are its stages in order."""
 
     __pydantic_config__ = STRICT
 

@@ -11,7 +11,7 @@ from tailback.resolved.devices import Device
 from tailback.resolved.fields import ABSENT_IF_EMPTY, ABSENT_IF_NONE, STRICT
 from tailback.resolved.links import Link, Route, Trace
 from tailback.resolved.qdiscs import AttachedQdisc, Qdisc
-from tailback.resolved.traffic import AnyTraffic, Ping, Tcp, Udp
+from tailback.resolved.traffic import AnyTraffic, Observed, Ping, Tcp, Udp
 from tailback.resolved.wifi import Cell
 
 Offloads: TypeAlias = Literal["off", "gso", "on"]
@@ -78,6 +78,11 @@ class Scenario:
     def tcp(self) -> list[Tcp]:
         """The TCP connections."""
         return [entry for entry in self.traffic if isinstance(entry, Tcp)]
+
+    @property
+    def flows(self) -> list[Tcp | Udp | Ping]:
+        """All traffic of which the two ends are known."""
+        return [entry for entry in self.traffic if not isinstance(entry, Observed)]
 
     @property
     def udp(self) -> list[Udp]:

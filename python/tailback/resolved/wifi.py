@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from tailback.resolved.fields import STRICT, Options
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Edca:
     """How an access category contends."""
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tailback.resolved import Scenario, to_json
+
 HASH_LENGTH = 8
 """Hexadecimal digits of the scenario's digest in a folder name."""
 
@@ -22,7 +24,7 @@ class RunPlan:
     axes: Mapping[str, str]
     repetition: int
     seed: int
-    scenario: Mapping[str, Any]
+    scenario: Scenario
     fingerprint: str
     """Of what runs it: changes whenever the same scenario might give other tables."""
     window_ns: tuple[int, int]
@@ -36,7 +38,7 @@ class RunPlan:
 
     def identity(self, backend: str) -> str:
         """Digest of all that tables and summary depend on."""
-        parts = {"scenario": self.scenario, "measure": self.measure, "axes": dict(self.axes)}
+        parts = {"scenario": to_json(self.scenario), "measure": self.measure, "axes": dict(self.axes)}
         return digest({**parts, "backend": backend, "fingerprint": self.fingerprint})
 
 
@@ -46,11 +48,11 @@ def digest(document: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def run_name(axes: Mapping[str, str], repetition: int, scenario: Mapping[str, Any]) -> str:
+def run_name(axes: Mapping[str, str], repetition: int, scenario: Scenario) -> str:
     """`L10M-cubic-1ms-r1-3f2a9c01`: the axis values, the repetition, the head of the scenario's digest."""
     label = "-".join(_plain(value) for value in axes.values())[:LONGEST_LABEL]
     parts = [label] if label else []
-    return "-".join([*parts, f"r{repetition}", digest(scenario)[:HASH_LENGTH]])
+    return "-".join([*parts, f"r{repetition}", digest(to_json(scenario))[:HASH_LENGTH]])
 
 
 def _plain(value: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pyarrow as pa
 
+from tailback.resolved import Scenario, ScenarioUnreadable, of_json
 from tailback.results import soundness, store, tables
 from tailback.results.errors import NotResults, RunDamaged
 
@@ -58,11 +59,15 @@ class RunFolder:
         """What ran it."""
         return str(self.manifest["backend"])
 
-    @property
-    def scenario(self) -> Mapping[str, Any]:
-        """The resolved scenario it ran."""
-        scenario: Mapping[str, Any] = self.manifest["scenario"]
-        return scenario
+    @functools.cached_property
+    def scenario(self) -> Scenario:
+        """The resolved scenario it ran; raises `NotResults` if another version wrote one that this does not know."""
+        try:
+            return of_json(self.manifest["scenario"])
+        except ScenarioUnreadable as error:
+            by = self.manifest.get("tailback", "another version")
+            hint = f"read it with Tailback {by}, which wrote it, or run the experiment again"
+            raise NotResults(f"the scenario of `{self.path}` cannot be read: {error}\n  hint: {hint}") from error
 
     @property
     def window_ns(self) -> tuple[int, int]:

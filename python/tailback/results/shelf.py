@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tailback.resolved import to_json
 from tailback.results import layout, soundness
 from tailback.results.errors import RunDamaged
 from tailback.results.identity import HASH_LENGTH, RunPlan, digest
@@ -54,7 +55,7 @@ def _same(place: Path, run: RunPlan, backend: str) -> bool:
     if manifest is None:
         return False
     there = (manifest.get("scenario"), manifest.get("measure"), manifest.get("backend"), manifest.get("fingerprint"))
-    if digest(there) != digest((run.scenario, run.measure, backend, run.fingerprint)):
+    if digest(there) != digest((to_json(run.scenario), run.measure, backend, run.fingerprint)):
         return False
     try:
         soundness.read(place, "contents")

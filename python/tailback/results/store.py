@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
+from tailback.resolved import to_json
 from tailback.results import durable, provenance, soundness, tables
 from tailback.results.errors import FolderTaken, ResultsUnwritable, RunDamaged
 from tailback.results.identity import RunPlan, digest
@@ -173,7 +174,7 @@ class Store:
             "status": "ok",
             **self._of(run),
             "measure": run.measure,
-            "scenario": run.scenario,
+            "scenario": to_json(run.scenario),
             "versions": provenance.versions(),
             "host": provenance.host(),
             "kernel": provenance.kernel(),

@@ -42,7 +42,7 @@ ENCRYPTION: Final = "open"
 RCVLOWAT = 1
 
 #: One segment per skb, as in the testbeds of the papers; `on` is how hosts leave the box.
-OFFLOADS = "off"
+OFFLOADS: Final = "off"
 OFFLOADS_KNOWN = (OFFLOADS, "gso", "on")
 
 #: Nothing is assumed about distance: a delay is written where there is one.

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
+from tailback.resolved import Scenario
 from tailback.scenario import axes, check, findings, resolve, sets
 from tailback.scenario.axes import Variant
 from tailback.scenario.document import Node, plain, put, without
@@ -46,7 +46,7 @@ class Run:
     """Counted from 1."""
     seed: int
     """The file's seed + repetition - 1: a repetition has the same seed in every configuration."""
-    scenario: Mapping[str, Any]
+    scenario: Scenario
     """What a backend runs (`docs/contracts.md`)."""
     window_ns: tuple[int, int]
     """The measurement window, in time of the run."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from tailback.resolved import Offloads, Protocol, SmallQueue, SocketOptions
 from tailback.scenario.defaults import (
     DATAGRAM,
     DSCP,
@@ -50,8 +51,8 @@ class Bulk:
     jitter_ns: int
     bytes: int | None
     cc: Algorithm
-    tsq: dict[str, str | int]
-    socket: dict[str, int | None]
+    tsq: SmallQueue
+    socket: SocketOptions
     dscp: int
     ip: int
 
@@ -84,7 +85,7 @@ class Echo:
     jitter_ns: int
     interval_ns: int
     size: int
-    protocol: str = PING_PROTOCOL
+    protocol: Protocol = PING_PROTOCOL
     dscp: int = DSCP
 
     @property
@@ -94,16 +95,6 @@ class Echo:
 
 
 Flow = Bulk | Datagrams | Echo
-
-PLAIN_SOCKET: dict[str, int | None] = {
-    "max_pacing_rate_bps": None,
-    "sndbuf": None,
-    "rcvbuf": None,
-    "rcvlowat": RCVLOWAT,
-    "notsent_lowat": None,
-    "mss": None,
-}
-"""Options of a socket on which nothing was set."""
 
 
 @remembered
@@ -211,18 +202,18 @@ def _file_control(keys: Keys, sender: str) -> Algorithm:
     return Algorithm(STACK_CC[host.stack])
 
 
-def _socket(entry: Tcp | Preset) -> dict[str, int | None]:
+def _socket(entry: Tcp | Preset) -> SocketOptions:
     """Socket options as the resolved scenario holds them; presets set none."""
     if isinstance(entry, Preset):
-        return dict(PLAIN_SOCKET)
-    return {
-        "max_pacing_rate_bps": entry.max_pacing_rate,
-        "sndbuf": entry.sndbuf,
-        "rcvbuf": entry.rcvbuf,
-        "rcvlowat": entry.rcvlowat,
-        "notsent_lowat": entry.notsent_lowat,
-        "mss": entry.mss,
-    }
+        return SocketOptions(rcvlowat=RCVLOWAT)
+    return SocketOptions(
+        max_pacing_rate_bps=entry.max_pacing_rate,
+        sndbuf=entry.sndbuf,
+        rcvbuf=entry.rcvbuf,
+        rcvlowat=entry.rcvlowat,
+        notsent_lowat=entry.notsent_lowat,
+        mss=entry.mss,
+    )
 
 
 def _echo(keys: Keys, loc: Loc, entry: Ping) -> Echo:
@@ -231,18 +222,18 @@ def _echo(keys: Keys, loc: Loc, entry: Ping) -> Echo:
     return Echo(loc, entry.name, entry.ping, entry.start, stop, entry.jitter, *own)
 
 
-def _host_tsq(keys: Keys, host: str) -> dict[str, str | int] | None:
+def _host_tsq(keys: Keys, host: str) -> SmallQueue | None:
     found = (keys.hosts or {}).get(host)
     return found.tsq if found is not None else None
 
 
-def offloads_of(keys: Keys, host: str) -> str:
+def offloads_of(keys: Keys, host: str) -> Offloads:
     """Where a host's data is cut into segments."""
     found = (keys.hosts or {}).get(host)
     return (found.offloads if found is not None else None) or keys.offloads
 
 
-def _file_tsq(keys: Keys, direction: Direction) -> dict[str, str | int]:
+def _file_tsq(keys: Keys, direction: Direction) -> SmallQueue:
     """The file's setting; without it that of the sender's device. [linux-6.12 sock.h sk_pacing_shift_update]"""
     if "tsq" in keys.model_fields_set or not begins_on_air(network_of(keys), direction):
         return keys.tsq

@@ -10,6 +10,7 @@ from typing import Literal
 
 from tailback import qdiscs
 from tailback.qdiscs import series
+from tailback.resolved import Device, Qdisc, rates_of, shaped_rate
 from tailback.scenario.check import window_of
 from tailback.scenario.document import nearest
 from tailback.scenario.errors import Where
@@ -19,8 +20,8 @@ from tailback.scenario.hops import Wire, network_of, wires
 from tailback.scenario.network import Network
 from tailback.scenario.paths import Loc, show
 from tailback.scenario.registry import Registry
+from tailback.scenario.resolve import devices
 from tailback.scenario.schema import Keys, direction
-from tailback.scenario.words import Algorithm
 from tailback.tc.units import rate_word, size_word, time_word
 
 #: Bytes of an Ethernet header: what a queue discipline counts beside the IP packet. [linux-6.12 psched_mtu]
@@ -91,6 +92,15 @@ class _Case:
     def bulk(self) -> list[Bulk]:
         return [flow for flow in self.flows if isinstance(flow, Bulk)]
 
+    @cached_property
+    def devices(self) -> dict[str, Device]:
+        return devices(self.keys)
+
+    def rate(self, device: str) -> int | None:
+        """The highest rate that a device ever has."""
+        rates = [rate for _, rate in rates_of(self.devices[device])]
+        return max((rate for rate in rates if rate is not None), default=None)
+
     def round_trip(self, flow: Flow) -> int:
         """Propagation delay there and back, ns."""
         return sum(self.network.hops[link].round_trip_ns for link, _ in self.network.links_on(*flow.direction))
@@ -117,26 +127,28 @@ class _Case:
     def first_queue(self, flow: Flow) -> str | None:
         """The discipline that the sender's packets wait in, under its shapers, where the file gives one."""
         hosts = self.network.path(*flow.direction) or []
-        root = self.keys.qdiscs.get(" -> ".join(hosts[:2]))
-        return None if root is None else _leaf(root).kind
+        device = self.devices.get(" -> ".join(hosts[:2]))
+        return None if device is None or device.root is None else _leaf(device.root).kind
 
     def frame(self, device: str) -> int:
         """The longest frame of a device, in bytes."""
         link = self.network.link(*direction(device))
         return HEADER + (self.network.hops[link].mtu if link is not None else 0)
 
-    def option(self, algorithm: Algorithm, name: str) -> int | None:
+    def option(self, qdisc: Qdisc, name: str) -> int | None:
         """An option as given, else the registry's default; None if it has none."""
-        row = next((row for row in self.registry.qdiscs if row.name == algorithm.kind), None)
+        row = next((row for row in self.registry.qdiscs if row.name == qdisc.kind), None)
         parameter = row.parameter(name) if row is not None else None
-        return algorithm.options.get(name, parameter.default if parameter is not None else None)
+        return qdisc.options.get(name, parameter.default if parameter is not None else None)
 
 
 def _doubts(case: _Case) -> Iterator[_Doubt]:
-    for device, root in case.keys.qdiscs.items():
+    for device in case.keys.qdiscs:
+        root = case.devices[device].root
+        assert root is not None
         yield from _short_queue(case, device, root)
         yield from _long_burst(case, device, root)
-        yield from _large_skbs(case, device, root)
+        yield from _large_skbs(case, device)
         yield from _netem_at_sender(case, device, root)
         yield from _netem_limit(case, device, root)
     yield from _bbr_on_plain_queue(case)
@@ -151,8 +163,8 @@ def _doubts(case: _Case) -> Iterator[_Doubt]:
         yield from _late_change(case, wire)
 
 
-def _short_queue(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
-    rate = _rate(case, device, root)
+def _short_queue(case: _Case, device: str, root: Qdisc) -> Iterator[_Doubt]:
+    rate = case.rate(device)
     held = _buffer(case, device, _leaf(root))
     through = case.through(device)
     if rate is None or held is None or not through:
@@ -165,7 +177,7 @@ def _short_queue(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
         yield _Doubt("queue-below-bdp", "warning", ("qdiscs", device), text, remedy)
 
 
-def _long_burst(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
+def _long_burst(case: _Case, device: str, root: Qdisc) -> Iterator[_Doubt]:
     burst = root.options.get("burst")
     held = _buffer(case, device, root.child) if root.child is not None else None
     if burst is not None and held is not None and burst > held:
@@ -173,10 +185,10 @@ def _long_burst(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
         yield _Doubt("burst-above-queue", "warning", ("qdiscs", device), text, "give a smaller burst, such as 1600b")
 
 
-def _netem_at_sender(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
+def _netem_at_sender(case: _Case, device: str, root: Qdisc) -> Iterator[_Doubt]:
     """A packet that netem delays is no longer charged to its socket. [linux-6.12 sch_netem.c skb_orphan_partial]"""
     sends = direction(device).source in case.senders
-    if sends and any(_delays(stage) for stage in _below(root)):
+    if sends and any(_delays(stage) for stage in root.tree):
         text = (
             "`netem` delays packets of a local sender: TCP Small Queues and the qdisc's feedback have no effect there"
         )
@@ -184,9 +196,9 @@ def _netem_at_sender(case: _Case, device: str, root: Algorithm) -> Iterator[_Dou
         yield _Doubt("netem-at-sender", "warning", ("qdiscs", device), text, remedy)
 
 
-def _netem_limit(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
+def _netem_limit(case: _Case, device: str, root: Qdisc) -> Iterator[_Doubt]:
     rate = _path_rate(case, device)
-    for stage in _below(root):
+    for stage in root.tree:
         delay, limit = stage.options.get("delay", 0), case.option(stage, "limit")
         if stage.kind != "netem" or not delay or limit is None or rate is None:
             continue
@@ -220,9 +232,7 @@ def _bottleneck(case: _Case) -> Iterator[_Doubt]:
 
 def _hop_rate(case: _Case, link: int, sender: str) -> int | None:
     ends = case.network.hops[link].ends
-    device = f"{sender} -> {ends[1] if sender == ends[0] else ends[0]}"
-    root = case.keys.qdiscs.get(device)
-    return case.network.hops[link].rate(sender) if root is None else _rate(case, device, root)
+    return case.rate(f"{sender} -> {ends[1] if sender == ends[0] else ends[0]}")
 
 
 def _path_rate(case: _Case, device: str) -> int | None:
@@ -234,7 +244,7 @@ def _path_rate(case: _Case, device: str) -> int | None:
     return max((rate for rate in slowest if rate is not None), default=None)
 
 
-def _delays(stage: Algorithm) -> bool:
+def _delays(stage: Qdisc) -> bool:
     return stage.kind == "netem" and any(stage.options.get(name) for name in ("delay", "jitter", "rate"))
 
 
@@ -316,23 +326,16 @@ def _alike(case: _Case) -> Iterator[_Doubt]:
         yield _Doubt("repetitions-alike", "warning", ("repeat",), text, remedy)
 
 
-def _below(root: Algorithm) -> Iterator[Algorithm]:
-    """A discipline and all below it."""
-    yield root
-    for child in root.children:
-        yield from _below(child)
-
-
-def _leaf(root: Algorithm) -> Algorithm:
+def _leaf(root: Qdisc) -> Qdisc:
     """The queue under a shaper; of several in series, that of the stage that shapes, else the last."""
     if root.kind == series.KIND:
-        shaping = [stage for stage in root.children if _own_rates(stage)]
-        return _leaf((shaping or list(root.children))[-1])
+        stages = [stage for _, stage in root.children]
+        return _leaf(([stage for stage in stages if shaped_rate(stage) is not None] or stages)[-1])
     return root if root.child is None else _leaf(root.child)
 
 
-def _large_skbs(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
-    rate = _rate(case, device, root)
+def _large_skbs(case: _Case, device: str) -> Iterator[_Doubt]:
+    rate = case.rate(device)
     host = direction(device).source
     offloads = offloads_of(case.keys, host)
     own = any(flow.direction.source == host for flow in case.through(device))
@@ -345,21 +348,7 @@ def _large_skbs(case: _Case, device: str, root: Algorithm) -> Iterator[_Doubt]:
         yield _Doubt("large-skbs", "warning", ("offloads",), f"{text}{round(time / 10**6)}ms", remedy)
 
 
-def _own_rates(root: Algorithm) -> list[int]:
-    """What the shapers of a device, one below or after the other, let through; classes side by side are left out."""
-    own = [root.options[name] for name in ("rate", "bandwidth") if name in root.options]
-    stages = root.children if root.kind == series.KIND else [root.child] if root.child is not None else []
-    return own + [rate for stage in stages for rate in _own_rates(stage)]
-
-
-def _rate(case: _Case, device: str, root: Algorithm) -> int | None:
-    ends = direction(device)
-    link = case.network.link(*ends)
-    on_link = case.network.hops[link].rate(ends.source) if link is not None else None
-    return min((*_own_rates(root), *([on_link] if on_link is not None else [])), default=None)
-
-
-def _buffer(case: _Case, device: str, queue: Algorithm) -> int | None:
+def _buffer(case: _Case, device: str, queue: Qdisc) -> int | None:
     """Bytes that a plain queue can hold, full frames taken; None if it is not plain or its limit is not known."""
     queue = _leaf(queue)
     limit = case.option(queue, "limit") if qdiscs.of(queue.kind).queue == "one fifo" else None

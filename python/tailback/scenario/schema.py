@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 from pydantic import (
     BaseModel,
@@ -23,6 +23,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from tailback import resolved
 from tailback.scenario import defaults, repeat, traces, tsq, ways, wifi, words
 from tailback.scenario.paths import canonical
 from tailback.scenario.registry import Registry
@@ -99,11 +100,11 @@ def stack(word: object) -> str:
     return str(word)
 
 
-def offloads(word: object) -> str:
+def offloads(word: object) -> resolved.Offloads:
     """Where data is cut into segments."""
     if word not in defaults.OFFLOADS_KNOWN:
         raise WordError(f"`{shown(word)}` is not a setting of offloads", OFFLOADS_HINT)
-    return str(word)
+    return cast(resolved.Offloads, word)
 
 
 def _read(read: Callable[[object], Any]) -> BeforeValidator:
@@ -143,7 +144,7 @@ def _reads_treatment(key: str) -> BeforeValidator:
     return BeforeValidator(validate)
 
 
-def _read_traces(word: object, info: ValidationInfo) -> list[traces.Trace | None]:
+def _read_traces(word: object, info: ValidationInfo) -> list[resolved.Trace | None]:
     folder: Path = (info.context or {})["folder"]
     try:
         return ways.each_way_or_none(word, lambda way: traces.trace(way, folder))
@@ -212,7 +213,7 @@ Rings = Annotated[list[int], _read(ways.rings), _each_way(_RING_SCHEMA)]
 Switch = Annotated[bool, _read(ways.switch), WithJsonSchema(_SWITCH_SCHEMA)]
 Switches = Annotated[list[bool], _read(ways.switches), _each_way(_SWITCH_SCHEMA)]
 States = Annotated[list[str | None], _read(ways.states), _each_way({"enum": ["up", "down"]}, may_lack=True)]
-Traces = Annotated[list[traces.Trace | None], BeforeValidator(_read_traces), _words_schema("uplink.trace")]
+Traces = Annotated[list[resolved.Trace | None], BeforeValidator(_read_traces), _words_schema("uplink.trace")]
 Jitter = Annotated[list[ways.Options | None], _reads_treatment("jitter"), _words_schema("2ms", "2ms 25%")]
 LinkLoss = Annotated[list[ways.Options | None], _reads_treatment("loss"), _words_schema("1%", "gemodel 1% 10%")]
 Duplicate = Annotated[list[ways.Options | None], _reads_treatment("duplicate"), _words_schema("0.1%")]
@@ -234,8 +235,8 @@ CodePoint = Annotated[
     ),
 ]
 Stack = Annotated[str, _read(stack), WithJsonSchema({"enum": list(defaults.STACKS)})]
-SmallQueue = Annotated[dict[str, Any], _read(tsq.small_queue), _text(_TSQ, "1ms", "off", "64kB", "100p")]
-Offloads = Annotated[str, _read(offloads), WithJsonSchema({"enum": list(defaults.OFFLOADS_KNOWN)})]
+SmallQueue = Annotated[resolved.SmallQueue, _read(tsq.small_queue), _text(_TSQ, "1ms", "off", "64kB", "100p")]
+Offloads = Annotated[resolved.Offloads, _read(offloads), WithJsonSchema({"enum": list(defaults.OFFLOADS_KNOWN)})]
 Repetitions = Annotated[
     repeat.Repeat,
     _read(repeat.repeat),
@@ -308,7 +309,7 @@ Distance = Annotated[
     wifi.ByStation[float | None], _read(wifi.by_station(wifi.distance, None)), _by_station(_DISTANCE_TEXT)
 ]
 Beacons = Annotated[int | None, _read(wifi.beacons), _text(_RATE, "6mbit")]
-EdcaBySide = Annotated[dict[str, tuple[wifi.Edca, ...]], _read(wifi.edca_by_side), WithJsonSchema(_EDCA_SCHEMA)]
+EdcaBySide = Annotated[dict[str, tuple[resolved.Edca, ...]], _read(wifi.edca_by_side), WithJsonSchema(_EDCA_SCHEMA)]
 
 
 class _Keys(BaseModel):

@@ -49,7 +49,7 @@ SYSCTLS: tuple[Sysctl, ...] = (
 _BY_NAME = {row.name: row for row in SYSCTLS}
 
 
-def sysctl(name: str, value: object) -> int | list[int]:
+def sysctl(name: str, value: object) -> int | tuple[int, ...]:
     """The value of a sysctl: an integer, or three for a buffer."""
     row = _BY_NAME.get(name)
     if row is None:
@@ -59,7 +59,7 @@ def sysctl(name: str, value: object) -> int | list[int]:
         raise _refusal(value, row)
     if numbers != sorted(numbers):
         raise WordError(f"`{shown(value)}` does not grow from least to most", f"write `{row.default}`, for example")
-    return numbers if row.count > 1 else numbers[0]
+    return tuple(numbers) if row.count > 1 else numbers[0]
 
 
 def _words(value: object) -> list[object]:

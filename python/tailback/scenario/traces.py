@@ -11,15 +11,12 @@ from __future__ import annotations
 
 import hashlib
 import io
-from dataclasses import dataclass
 from pathlib import Path
 
 from tailback.limits import NotTaken, read_regular
+from tailback.resolved import Trace
 from tailback.tc.errors import WordError
 from tailback.tc.units import shown
-
-#: Bytes that leave at one opportunity.
-OPPORTUNITY = 1500
 
 #: Lines of a trace at most: half an hour at 13 Mbit/s. Each run has them in its manifest.
 MOST_LINES = 2_000_000
@@ -32,24 +29,6 @@ LATEST_MS = 2**32 - 1
 
 LINE_HINT = "each line is one whole number of milliseconds, no earlier than the line before"
 FILE_HINT = "name a file beside the experiment: one millisecond stamp per line, each an opportunity of 1500 bytes"
-
-
-@dataclass(frozen=True)
-class Trace:
-    """A trace; two with the same text are the same."""
-
-    sha256: str
-    stamps_ms: tuple[int, ...]
-
-    @property
-    def length_ns(self) -> int:
-        """After this it begins again."""
-        return self.stamps_ms[-1] * 10**6
-
-    @property
-    def mean_rate_bps(self) -> int:
-        """What it delivers on average."""
-        return len(self.stamps_ms) * OPPORTUNITY * 8 * 1000 // self.stamps_ms[-1]
 
 
 def trace(word: object, folder: Path) -> Trace:
@@ -71,7 +50,7 @@ def parse(content: bytes, name: str) -> Trace:
     # Each configuration of an experiment reads its traces anew.
     found = _kept.get(digest)
     if found is None:
-        found = Trace(digest, _stamps(content, shown(name)))
+        found = Trace(sha256=digest, stamps_ms=_stamps(content, shown(name)))
         while _kept and sum(len(each.stamps_ms) for each in _kept.values()) + len(found.stamps_ms) > MOST_KEPT:
             _kept.pop(next(iter(_kept)), None)
         _kept[digest] = found

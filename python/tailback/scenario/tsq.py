@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tailback.resolved import SmallQueue
 from tailback.tc import units
 from tailback.tc.errors import WordError
 from tailback.tc.units import shown
@@ -20,19 +21,17 @@ HINT = "choose 1ms, 2ms, 4ms, 8ms, 16ms, 32ms, off, a size such as 64kB, or pack
 #: Shift by milliseconds: 10 - log2(ms).
 SHIFTS = {2**step: 10 - step for step in range(6)}
 
-SmallQueue = dict[str, str | int]
-
 
 def small_queue(word: object) -> SmallQueue:
     """The setting as the resolved scenario holds it."""
     text = word.strip().lower() if isinstance(word, str) else ""
     if text == "off":
-        return {"kind": "off"}
+        return SmallQueue(kind="off")
     if text.endswith("p"):
-        return {"kind": "packets", "packets": _positive(units.packets, text, word)}
+        return SmallQueue(kind="packets", packets=_positive(units.packets, text, word))
     if text.endswith("b"):
-        return {"kind": "bytes", "bytes": _positive(units.size, text, word)}
-    return {"kind": "time", "shift": _shift(text, word)}
+        return SmallQueue(kind="bytes", bytes=_positive(units.size, text, word))
+    return SmallQueue(kind="time", shift=_shift(text, word))
 
 
 def _shift(text: str, word: object) -> int:

@@ -17,8 +17,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
+from tailback.resolved import Edca, Mode
 from tailback.scenario import words
 from tailback.scenario.words import Algorithm
 from tailback.tc import units
@@ -95,16 +96,6 @@ class ByStation(Generic[T]):
     def of(self, name: str) -> T:
         """The value of a station."""
         return self.by_host.get(name, self.every)
-
-
-@dataclass(frozen=True)
-class Edca:
-    """How an access category contends."""
-
-    aifsn: int
-    cw_min: int
-    cw_max: int
-    txop_ns: int
 
 
 #: Categories in the order of the contract: voice, video, best effort, background.
@@ -288,17 +279,12 @@ def _one_of(word: object, known: Mapping[str, int], noun: str) -> int:
     raise WordError(f"`{shown(word)}` is not {noun}", nearest_hint(str(word), list(known)))
 
 
-def mode(standard: Standard, width_mhz: int, mcs_index: int, streams: int | None, guard_ns: int) -> dict[str, Any]:
+def mode(standard: Standard, width_mhz: int, mcs_index: int, streams: int | None, guard_ns: int) -> Mode:
     """A mode as the resolved scenario holds it; what it is made of has been checked (`mcs_problem`)."""
     if standard.counts_streams:
         streams, mcs_index = mcs_index // 8 + 1, mcs_index % 8
-    return {
-        "format": standard.format,
-        "width": width_mhz,
-        "streams": streams,
-        "mcs": mcs_index,
-        "guard_ns": guard_ns,
-    }
+    assert streams is not None, "only HT may leave it out (`cells._streams`)"
+    return Mode(format=standard.format, width=width_mhz, streams=streams, mcs=mcs_index, guard_ns=guard_ns)
 
 
 def mcs_problem(name: str, mcs_index: int, streams: int | None) -> tuple[str, str] | None:

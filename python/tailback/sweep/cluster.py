@@ -14,10 +14,11 @@ import platform
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tailback.analysis import Measure
 from tailback.backends import Backend, Progress, RunCancelled, RunFailed, backend_for, open_backend
+from tailback.resolved import Scenario, to_json
 from tailback.results import RunPlan, digest
 from tailback.results.provenance import package_digest
 from tailback.results.store import Finished
@@ -61,7 +62,7 @@ class Task:
     """One run as it travels to a worker."""
 
     backend: str
-    scenario: Mapping[str, Any]
+    scenario: Scenario
     measure: Measure
     build: Build
 
@@ -99,7 +100,9 @@ class Elsewhere:
             raise TypeError("a run on a cluster is watched through its own `new_progress()`")
         task = Task(self.words, run.scenario, measure_of(run), Build(package_digest(), run.fingerprint))
         # The key is what it is made of: the scheduler does the same task of two clients once.
-        key = "tailback-" + digest([task.backend, run.scenario, run.measure, task.build.package, task.build.engine])
+        key = "tailback-" + digest(
+            [task.backend, to_json(run.scenario), run.measure, task.build.package, task.build.engine]
+        )
         future = self.client.submit(carry_out, task, key=key)
         future.add_done_callback(lambda _: progress.over.set())
         while not progress.over.wait(LOOK_S) and self.client.status == "running":

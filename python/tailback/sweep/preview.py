@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tailback.backends import Backend, Clock, Progress, RunCancelled, RunFailed, backend_for
+from tailback.resolved import Scenario
 from tailback.results import ExperimentPlan, RunPlan, Shelf, Store
 from tailback.results.layout import MANIFEST, read_json
 
@@ -186,5 +187,5 @@ def _stop(progress: Progress, over: threading.Event) -> None:
             return
 
 
-def _simulated(scenario: Mapping[str, Any]) -> float:
-    return float(scenario["duration_ns"]) / NANOSECONDS
+def _simulated(scenario: Scenario) -> float:
+    return scenario.duration_ns / NANOSECONDS

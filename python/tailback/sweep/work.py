@@ -3,12 +3,13 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
 from tailback.analysis import Measure, Window, summarise
 from tailback.backends import Backend, Progress, RunResult, backend_for
+from tailback.resolved import Scenario, mean_rate
 from tailback.results import RunPlan
 from tailback.results.provenance import utc_now
 from tailback.results.store import Finished
@@ -44,7 +45,7 @@ class Here:
         return finish(backend_for(self.backend, run.scenario), run.scenario, measure_of(run), progress)
 
 
-def finish(backend: Backend, scenario: Mapping[str, Any], measure: Measure, progress: Progress) -> Finished:
+def finish(backend: Backend, scenario: Scenario, measure: Measure, progress: Progress) -> Finished:
     """Tables and summary of one run."""
     started, clock = utc_now(), time.monotonic()
     result = backend.run(scenario, progress)
@@ -58,41 +59,24 @@ def finish(backend: Backend, scenario: Mapping[str, Any], measure: Measure, prog
 
 def measure_of(run: RunPlan) -> Measure:
     """What the summary of `run` is taken over."""
-    traffic = run.scenario["traffic"]
+    scenario = run.scenario
+    names = scenario.host_names
     return Measure(
         window=Window(*run.window_ns),
-        bin_ns=run.scenario["record"]["interval_ns"],
-        tcp_flows=tuple(flow["name"] for flow in traffic if flow["kind"] == "tcp"),
-        other_flows=tuple(flow["name"] for flow in traffic if flow["kind"] not in ("tcp", "ping")),
+        bin_ns=scenario.record.interval_ns,
+        tcp_flows=tuple(flow.name for flow in scenario.tcp),
+        other_flows=tuple(flow.name for flow in scenario.udp),
         directions=run.directions,
-        sized_flows=tuple(flow["name"] for flow in traffic if flow.get("bytes") is not None),
-        rates_bps=_rates(run.scenario),
-        radios=_radios(run.scenario),
+        sized_flows=tuple(flow.name for flow in scenario.tcp if flow.bytes is not None),
+        rates_bps=_rates(run),
+        radios=tuple((names[access_point], names[station]) for access_point, station in scenario.radios),
     )
 
 
-def _radios(scenario: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Each station of a cell, with its access point before it."""
-    hosts = [host["name"] for host in scenario.get("hosts", ())]
-    return tuple(
-        (hosts[cell["access_point"]], hosts[station["host"]])
-        for cell in scenario.get("cells", ())
-        for station in cell["stations"]
-    )
-
-
-def _rates(scenario: Mapping[str, Any]) -> dict[str, int]:
-    """The rate of each device that has one: of its shaper, else of its link."""
-    hosts = [host["name"] for host in scenario.get("hosts", ())]
-    shaped = {(entry["host"], entry["link"]): entry["root"]["options"] for entry in scenario.get("qdiscs", ())}
-    found = {}
-    for number, link in enumerate(scenario.get("links", ())):
-        rates = link["rate_bps"] if isinstance(link["rate_bps"], list) else [link["rate_bps"]] * 2
-        for (here, there), own in zip((link["ends"], link["ends"][::-1]), rates, strict=True):
-            rate = shaped.get((here, number), {}).get("rate") or own
-            if rate:
-                found[f"{hosts[here]} -> {hosts[there]}"] = int(rate)
-    return found
+def _rates(run: RunPlan) -> dict[str, float]:
+    """The mean rate over the window of each device that has one."""
+    found = {device.name: mean_rate(device, *run.window_ns) for device in run.scenario.devices}
+    return {name: rate for name, rate in found.items() if rate}
 
 
 def _sorted(result: RunResult) -> Mapping[str, pa.Table]:

@@ -203,12 +203,12 @@ def _traces(pair: RunPair) -> Traces | None:
     """`None` if a side has no `tcp_info`."""
     if not (pair.reference.has("tcp_info") and pair.candidate.has("tcp_info")):
         return None
-    records = [run.scenario["record"] for run in _runs(pair)]
+    records = [run.scenario.record for run in _runs(pair)]
     return Traces(
         pair.reference.tcp_info,
         pair.candidate.tcp_info,
-        sampling="ack" if all(record["tcp_info"] == "ack" for record in records) else "interval",
-        interval_ns=max(int(record["interval_ns"]) for record in records),
+        sampling="ack" if all(record.tcp_info == "ack" for record in records) else "interval",
+        interval_ns=max(record.interval_ns for record in records),
     )
 
 

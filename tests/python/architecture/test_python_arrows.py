@@ -36,6 +36,7 @@ BELOW: dict[str, set[str]] = {
         "qdiscs",
         "plain",
         "advice",
+        "resolved",
         "scenario",
         "kernel",
         "testbed",

@@ -10,8 +10,9 @@ import pytest
 
 from fake_backend import FakeBackend
 from tailback import backends
-from tailback.backends import RunFailed, RunResult, Scenario
+from tailback.backends import RunFailed, RunResult
 from tailback.cli import main
+from tailback.resolved import Scenario
 
 Printed = pytest.CaptureFixture[str]
 
@@ -20,7 +21,7 @@ class NoReno(FakeBackend):
     """Fails at every run with reno."""
 
     def run(self, scenario: Scenario, progress: Any) -> RunResult:
-        if scenario["traffic"][0]["cc"]["name"] == "reno":
+        if scenario.tcp[0].cc.name == "reno":
             raise RunFailed("the ring of client -> router is on fire")
         return super().run(scenario, progress)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from properties import cases
 from tailback import _core
+from tailback.resolved import to_json
 from tailback.scenario import loads
 
 FILE = """\
@@ -67,7 +68,7 @@ LINKS = st.fixed_dictionaries(
 
 
 def ran(keys: str) -> dict[str, Any]:
-    scenario = dict(loads(FILE.format(keys=keys)).runs()[0].scenario)
+    scenario = to_json(loads(FILE.format(keys=keys)).runs()[0].scenario)
     found: dict[str, Any] = _core.run(json.dumps(scenario), _core.Progress())["tables"]
     return found
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tailback import _core
+from tailback.resolved import to_json
 from tailback.scenario import loads
 
 FILE = """\
@@ -27,7 +28,7 @@ UPLOAD = "  - {tcp: client -> server, name: upload, start: 0s, stop: 10s}"
 def ran(qdiscs: str, traffic: str = UPLOAD) -> dict[str, pd.DataFrame]:
     """The tables of a run, without slow start and the end."""
     scenario = loads(FILE.format(qdiscs=qdiscs, traffic=traffic)).runs()[0].scenario
-    streams: dict[str, Any] = _core.run(json.dumps(dict(scenario)), _core.Progress())["tables"]
+    streams: dict[str, Any] = _core.run(json.dumps(to_json(scenario)), _core.Progress())["tables"]
     tables = {name: pa.ipc.open_stream(stream).read_pandas() for name, stream in streams.items()}
     return {name: table[(table["t"] > 2) & (table["t"] < 9.9)] for name, table in tables.items()}
 

@@ -21,6 +21,7 @@ from properties import cases
 from tailback.formats import NotExportable, NotReadable, export_csv, export_flent, import_files
 from tailback.formats.flent import FlentFile, read, write
 from tailback.formats.flent.names import named
+from tailback.resolved import Observed, to_json
 from tailback.results import Results, combined
 from waiting import GENEROUS_S
 
@@ -177,7 +178,7 @@ def test_flent_draws_the_air_of_a_cell(tmp_path: Path) -> None:
 
 
 def test_udp_floods_have_their_test() -> None:
-    flood = [{"name": "flood", "kind": "udp"}, {"name": "ping", "kind": "ping"}]
+    flood = [Observed(name="flood", kind="udp"), Observed(name="ping", kind="ping")]
     words = named(flood, {}, None)
     assert words.test == "udp_flood"
     assert words.series == {"flood": "UDP upload", "ping": "Ping (ms) ICMP"}
@@ -209,7 +210,7 @@ def test_the_whole_experiment_rides_in_the_metadata(nup: Results, tmp_path: Path
     (file, *_) = export_flent(nup, tmp_path / "out")
     said = flent(tmp_path, "-i", file, "-f", "metadata")
     held = json.loads(said[said.index("[") : said.rindex("]") + 1])[0]["TAILBACK"]
-    assert held["manifest"]["scenario"] == nup.runs[0].scenario
+    assert held["manifest"]["scenario"] == to_json(nup.runs[0].scenario)
     assert held["manifest"]["seed"] == nup.runs[0].seed
 
 

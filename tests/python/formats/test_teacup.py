@@ -15,6 +15,7 @@ from tailback.formats import NotReadable, import_teacup
 from tailback.formats.teacup import convert
 from tailback.formats.teacup.evaluate import NotEvaluated, expression, read
 from tailback.limits import WEIGHT_MAX
+from tailback.resolved import to_json
 
 CONFIG = Path(__file__).parents[2] / "data" / "teacup" / "config.py"
 
@@ -35,19 +36,19 @@ def test_a_configuration_becomes_an_experiment_that_runs(tmp_path: Path) -> None
     assert len(loaded.runs()) == 24
     last = loaded.runs()[-1]
     assert last.axes == {"tcpalgos": "cubic", "delays": "100", "aqms": "fq_codel"}
-    names = [host["name"] for host in last.scenario["hosts"]]
-    queues = {(names[each["host"]], each["link"]): each["root"] for each in last.scenario["qdiscs"]}
+    names = [host["name"] for host in to_json(last.scenario)["hosts"]]
+    queues = {(names[each["host"]], each["link"]): each["root"] for each in to_json(last.scenario)["qdiscs"]}
     assert len(queues) == 2
     # The rate with its queue first, the delay after it: as TEACUP builds it.
     shaper, delay = (stage["child"] for stage in next(iter(queues.values()))["classes"])
     assert (shaper["kind"], shaper["options"]) == ("htb", {"rate": 10_000_000})
     assert (shaper["child"]["kind"], shaper["child"]["options"]) == ("fq_codel", {"limit": 180})
     assert (delay["kind"], delay["options"]["delay"]) == ("netem", 100_000_000)
-    flows = [entry for entry in last.scenario["traffic"] if entry["kind"] == "tcp"]
+    flows = [entry for entry in to_json(last.scenario)["traffic"] if entry["kind"] == "tcp"]
     assert [(flow["start_ns"] // 10**9, flow["stop_ns"] // 10**9) for flow in flows] == [(5, 65), (25, 85), (45, 105)]
     assert {flow["cc"]["name"] for flow in flows} == {"cubic"}
-    assert last.scenario["hosts"][1]["stack"] == "freebsd-9"
-    assert last.scenario["hosts"][0]["sysctl"]["net.ipv4.tcp_wmem"] == [4096, 65535, 4194304]
+    assert to_json(last.scenario)["hosts"][1]["stack"] == "freebsd-9"
+    assert to_json(last.scenario)["hosts"][0]["sysctl"]["net.ipv4.tcp_wmem"] == [4096, 65535, 4194304]
     assert [note.split(": ", 1)[1] for note in notes] == [
         "the password was not taken over: use a key",
         "`execfile('common.py')` is not evaluated",

@@ -11,12 +11,13 @@ import pytest
 
 import tailback
 from tailback import _core, qdiscs
-from tailback.backends.linux.job import job_of, shaper_of
+from tailback.backends.linux.job import job_of
 from tailback.backends.linux.suitable import findings
 from tailback.backends.linux.trees import NOTHING, Tree
 from tailback.backends.standing import of_simulator
 from tailback.cli.qdiscs import text
 from tailback.qdiscs import registry
+from tailback.resolved import Qdisc, shaped_rate
 from tailback.scenario import CoreRegistry, Row, loads, rows, words
 from tailback.scenario.lint import lint
 
@@ -47,7 +48,7 @@ def test_a_kind_without_a_row_is_an_error_that_says_what_to_write() -> None:
     with pytest.raises(qdiscs.NotListed):
         qdiscs.shown("toy", {})
     with pytest.raises(qdiscs.NotListed):
-        Tree("l0", NOTHING).commands({"kind": "toy", "options": {}}).__next__()
+        next(Tree("l0", NOTHING).commands(Qdisc(kind="toy")))
 
 
 # -- names in other files
@@ -59,7 +60,6 @@ NAMED: dict[str, str] = {
     "backends/ssh/plan.py": "likewise",
     "backends/ssh/suitable.py": "likewise, and an htb on which filters are tried",
     "scenario/lint.py": "what is a mistake with netem alone",
-    "scenario/resolve.py": "the key of a link",
     "analysis/conditions.py": "what netem emulates",
     "formats/teacup/importing.py": "what TEACUP's words are in ours",
     "scenario/schema.py": "examples",
@@ -173,9 +173,9 @@ def test_a_discipline_added_by_the_recipe_is_known_everywhere(toy: CoreRegistry)
     experiment = loads(EXPERIMENT, (), toy)
     (run, *_) = experiment.runs()
     assert lint(experiment) is not None
-    given = run.scenario["qdiscs"][0]["root"]
-    assert given["child"] == {"kind": "toy", "options": {"limit": 5, "pause": 20_000_000}}
-    assert shaper_of(given) == 10_000_000
+    given = run.scenario.qdiscs[0].root
+    assert given.child == Qdisc(kind="toy", options={"limit": 5, "pause": 20_000_000})
+    assert shaped_rate(given) == 10_000_000
     commands = [" ".join(command) for command in Tree("l0", NOTHING).commands(given)]
     assert commands[-1] == "qdisc add dev l0 parent 1:1 handle 2: toy limit 5 pause 20000.000us"
     assert list(findings(run.scenario)) == [("the backend does not support `pause` of `toy`", "no kernel pauses")]

@@ -2,16 +2,17 @@
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import tailback
 from fake_backend import FakeBackend, Nobody, experiment, grid, planned, scenario
 from tailback.backends import Progress, RunResult
+from tailback.resolved import Scenario
 from tailback.results import NotResults, ResultsUnwritable, RunDamaged, claim, open_results, shelf
+from tailback.results.identity import digest
 from tailback.results.soundness import read
 from tailback.sweep import Outcome, Sweep, run_all
 
@@ -143,7 +144,7 @@ def test_a_damaged_run_of_another_folder_is_not_taken_over(tmp_path: Path) -> No
 
 def test_a_folder_that_is_removed_in_mid_run_ends_the_sweep_with_the_reason(tmp_path: Path) -> None:
     class Removing(FakeBackend):
-        def run(self, scenario: Mapping[str, Any], progress: Progress) -> RunResult:
+        def run(self, scenario: Scenario, progress: Progress) -> RunResult:
             shutil.rmtree(tmp_path / "x", ignore_errors=True)
             return super().run(scenario, progress)
 
@@ -164,3 +165,17 @@ def test_a_run_that_fails_in_a_folder_that_was_removed_does_not_make_it_anew(tmp
         with pytest.raises(ResultsUnwritable):
             store.write_failure(plan.runs[0], "failed", "why")
     assert not (tmp_path / "x").exists()
+
+
+def test_a_scenario_with_keys_of_another_version_is_named_with_that_version(tmp_path: Path) -> None:
+    first, _ = carried_out(tmp_path / "x")
+    folder = first[0].folder
+    assert folder is not None
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest |= {"tailback": "7.0", "scenario": {**manifest["scenario"], "gravity": 9}}
+    parts = {key: manifest[key] for key in ("scenario", "measure", "axes", "backend", "fingerprint")}
+    edited(folder / "manifest.json", **{**manifest, "identity": digest(parts)})
+    run = next(run for run in open_results(tmp_path / "x").runs if run.path == folder)
+    assert len(run.flows) > 0
+    with pytest.raises(NotResults, match=r"`gravity`.*\n  hint: read it with Tailback 7\.0, which wrote it"):
+        _ = run.scenario

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tailback.resolved import to_json
 from tailback.scenario import Parameter, Registry, Row, ScenarioError, loads
 
 
@@ -84,6 +85,6 @@ def scenario(registry: Registry) -> Callable[..., dict[str, Any]]:
     """The resolved scenario of the first run of a file."""
 
     def resolve(text: str, *overrides: str) -> dict[str, Any]:
-        return dict(loads(text, overrides, registry).runs()[0].scenario)
+        return to_json(loads(text, overrides, registry).runs()[0].scenario)
 
     return resolve

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tailback.resolved import to_json
 from tailback.scenario import Registry, loads
 
 FILE = """\
@@ -15,7 +16,7 @@ duration: 10s
 
 
 def traffic(registry: Registry, text: str, *overrides: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = loads(text, overrides, registry).runs()[0].scenario["traffic"]
+    found: list[dict[str, Any]] = to_json(loads(text, overrides, registry).runs()[0].scenario)["traffic"]
     return found
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tailback.resolved import to_json
 from tailback.scenario import ScenarioError, load, loads, traces
 from tailback.scenario.hops import network_of
 from tailback.tc.errors import WordError
@@ -38,7 +39,7 @@ duration: 40s
 
 
 def resolved(text: str, file: str = "x.yaml") -> dict[str, Any]:
-    return dict(loads(text, file=file).runs()[0].scenario)
+    return to_json(loads(text, file=file).runs()[0].scenario)
 
 
 def link(keys: str) -> dict[str, Any]:
@@ -148,7 +149,7 @@ def test_a_trace_lies_beside_the_experiment_and_goes_into_the_scenario_once(tmp_
     text = text.replace("rate: 10mbit", "rate: [null, 10mbit], trace: [same.trace, null]")
     file = tmp_path / "cellular.yaml"
     file.write_text(text)
-    found = load(file).runs()[0].scenario
+    found = to_json(load(file).runs()[0].scenario)
     assert [each["stamps_ms"] for each in found["traces"]] == [[1, 1, 3], [2, 4]]
     assert [each["trace"] for each in found["links"]] == [[0, 1], [0, None]]
     assert [each["rate_bps"] for each in found["links"]] == [None, [None, 10**7]]

@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tailback.resolved import to_json
 from tailback.scenario import Registry, loads
-from tailback.scenario.flows import PLAIN_SOCKET
 from tailback.scenario.resolve import start_offset
 
+PLAIN_SOCKET = {
+    "max_pacing_rate_bps": None, "sndbuf": None, "rcvbuf": None, "rcvlowat": 1, "notsent_lowat": None, "mss": None,
+}  # fmt: skip
 CONTRACT = """\
 title: TSQ at a local bottleneck
 hosts:
@@ -155,7 +158,7 @@ def test_presets_have_flents_flows_and_a_ping(preset: str, names: list[str], sce
 def test_jitter_spreads_the_starts_by_seed_and_name_alone(registry: Registry) -> None:
     text = "links: [{ends: [a, b]}]\ntraffic: [{tcp: a -> b, flows: 2, jitter: 10ms}]\nduration: 1s\nrepeat: 2\n"
     runs = loads(text + "vary: {cc: [cubic, bbr]}", registry=registry).runs()
-    starts = [[flow["start_ns"] for flow in run.scenario["traffic"]] for run in runs]
+    starts = [[flow["start_ns"] for flow in to_json(run.scenario)["traffic"]] for run in runs]
     assert starts[:2] == starts[2:]
     assert len({start for pair in starts[:2] for start in pair}) == 4
 

@@ -56,7 +56,7 @@ def test_the_grid_of_access21_is_complete(registry: Registry) -> None:
         "tsq": ["1ms", "off"],
     }
     assert len(experiment.runs()) == 5 * 2 * 2 * 2 * 5
-    assert {sum(sum(link["delay_ns"]) for link in run.scenario["links"]) for run in experiment.runs()} == {1_000_000}
+    assert {sum(sum(link.delay_ns) for link in run.scenario.links) for run in experiment.runs()} == {1_000_000}
 
 
 WORDS = st.sampled_from(
@@ -116,7 +116,7 @@ def _resolved_or_refused(text: str, overrides: list[str]) -> None:
         return
     configuration = experiment.configurations[0]
     if configuration.keys.repeat.most < 10 and sum(len(run.directions) for run in experiment.runs()) < 1000:
-        assert all(run.scenario["duration_ns"] > 0 for run in experiment.runs())
+        assert all(run.scenario.duration_ns > 0 for run in experiment.runs())
         lint(experiment)
 
 

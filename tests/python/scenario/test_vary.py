@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tailback.resolved import to_json
 from tailback.scenario import Registry, Run, ScenarioError, loads
 
 Refusal = Callable[..., str]
@@ -28,7 +29,7 @@ def runs(registry: Registry) -> Callable[..., list[Run]]:
 
 
 def child(run: Run) -> str:
-    return str(run.scenario["qdiscs"][0]["root"]["child"]["kind"])
+    return str(to_json(run.scenario)["qdiscs"][0]["root"]["child"]["kind"])
 
 
 def labels(runs: list[Run]) -> list[tuple[str, ...]]:
@@ -42,45 +43,45 @@ def test_without_axes_there_is_one_configuration(runs: Any) -> None:
 def test_the_grid_is_the_cross_product_and_its_last_axis_turns_fastest(runs: Any) -> None:
     found = runs("vary: {cc: [cubic, bbr], tsq: [1ms, off]}")
     assert labels(found) == [("cubic", "1ms"), ("cubic", "off"), ("bbr", "1ms"), ("bbr", "off")]
-    assert found[2].scenario["traffic"][0]["cc"]["name"] == "bbr"
-    assert found[3].scenario["traffic"][0]["tsq"] == {"kind": "off"}
+    assert to_json(found[2].scenario)["traffic"][0]["cc"]["name"] == "bbr"
+    assert to_json(found[3].scenario)["traffic"][0]["tsq"] == {"kind": "off"}
 
 
 def test_an_axis_may_be_the_path_of_any_key(runs: Any) -> None:
     found = runs('vary:\n  links[0].delay: [1ms, 10ms]\n  "measure.interval": [10ms]\n')
-    assert [run.scenario["links"][0]["delay_ns"][0] for run in found] == [1_000_000, 10_000_000]
+    assert [to_json(run.scenario)["links"][0]["delay_ns"][0] for run in found] == [1_000_000, 10_000_000]
     assert found[0].axes == {"links[0].delay": "1ms", "measure.interval": "10ms"}
-    assert found[0].scenario["record"]["interval_ns"] == 10_000_000
+    assert to_json(found[0].scenario)["record"]["interval_ns"] == 10_000_000
 
 
 def test_an_axis_may_be_a_device_with_either_spelling_of_the_arrow(runs: Any) -> None:
     found = runs("vary:\n  qdiscs.client->router: [pfifo limit 5p, bfifo limit 1kb]\n")
-    assert [run.scenario["qdiscs"][0]["root"]["kind"] for run in found] == ["pfifo", "bfifo"]
+    assert [to_json(run.scenario)["qdiscs"][0]["root"]["kind"] for run in found] == ["pfifo", "bfifo"]
     assert list(found[0].axes) == ["qdiscs.client -> router"]
 
 
 def test_an_axis_may_be_a_variable(runs: Any) -> None:
     found = runs("vary: {qdisc: [pfifo_fast, fq_codel limit 180]}")
     assert [child(run) for run in found] == ["pfifo_fast", "fq_codel"]
-    assert found[1].scenario["qdiscs"][0]["root"]["child"]["options"] == {"limit": 180}
+    assert to_json(found[1].scenario)["qdiscs"][0]["root"]["child"]["options"] == {"limit": 180}
 
 
 def test_values_may_have_labels_of_their_own(runs: Any) -> None:
     found = runs("vary: {tsq: {TSQ: 1ms, NoTSQ: off}}")
     assert labels(found) == [("TSQ",), ("NoTSQ",)]
-    assert found[1].scenario["traffic"][0]["tsq"] == {"kind": "off"}
+    assert to_json(found[1].scenario)["traffic"][0]["tsq"] == {"kind": "off"}
 
 
 def test_a_variable_alone_keeps_its_type(runs: Any) -> None:
     found = runs("vary: {n: [1, 3]}")
-    assert [len(run.scenario["traffic"]) for run in found] == [1, 3]
+    assert [len(to_json(run.scenario)["traffic"]) for run in found] == [1, 3]
 
 
 NAMED = "vary: {cc: [cubic, {name: cubic, hystart: 0}, {name: bbr, cwnd_gain: 200}]}"
 
 
 def controls(runs: list[Run]) -> list[dict[str, Any]]:
-    return [run.scenario["traffic"][0]["cc"] for run in runs]
+    return [to_json(run.scenario)["traffic"][0]["cc"] for run in runs]
 
 
 def test_a_control_with_options_is_one_value_of_an_axis(runs: Any) -> None:
@@ -131,16 +132,16 @@ def test_a_named_axis_patches_several_keys_at_once(runs: Any) -> None:
         ("R10M", "pfifo_fast"),
         ("R10M", "fq_codel"),
     ]
-    devices = [(qdisc["host"], qdisc["link"]) for run in found for qdisc in run.scenario["qdiscs"]]
+    devices = [(qdisc["host"], qdisc["link"]) for run in found for qdisc in to_json(run.scenario)["qdiscs"]]
     assert devices == [(0, 0), (0, 0), (1, 1), (1, 1)]
     assert [child(run) for run in found] == ["pfifo_fast", "fq_codel", "pfifo_fast", "fq_codel"]
-    assert [run.scenario["links"][1]["delay_ns"][0] for run in found] == [0, 0, 5_000_000, 5_000_000]
-    assert found[3].scenario["links"][1]["rate_bps"] == 10**9
+    assert [to_json(run.scenario)["links"][1]["delay_ns"][0] for run in found] == [0, 0, 5_000_000, 5_000_000]
+    assert to_json(found[3].scenario)["links"][1]["rate_bps"] == 10**9
 
 
 def test_a_later_axis_goes_over_an_earlier_one(runs: Any) -> None:
     found = runs("vary: {a: {x: {cc: reno}}, cc: [bbr]}")
-    assert found[0].scenario["traffic"][0]["cc"]["name"] == "bbr"
+    assert to_json(found[0].scenario)["traffic"][0]["cc"]["name"] == "bbr"
 
 
 def test_a_variable_may_be_made_of_others(scenario: Any) -> None:
@@ -177,7 +178,7 @@ def test_repetitions_share_their_seed_over_all_configurations(runs: Any) -> None
         ("bbr", 1, 7),
         ("bbr", 2, 8),
     ]
-    assert [run.scenario["seed"] for run in found] == [7, 8, 7, 8]
+    assert [to_json(run.scenario)["seed"] for run in found] == [7, 8, 7, 8]
 
 
 @pytest.mark.parametrize(
@@ -298,8 +299,8 @@ def test_a_wrong_variable_is_told_exactly(let: str, message: str, refusal: Refus
 
 def test_an_override_sets_a_key_before_anything_is_checked(runs: Any, registry: Registry) -> None:
     (run,) = runs("", "links[0].delay=[1ms, 2ms]", "duration=5s", "n=1", "repeat=1", "title=x y")
-    assert run.scenario["links"][0]["delay_ns"] == [1_000_000, 2_000_000]
-    assert (run.scenario["duration_ns"], run.scenario["title"]) == (5 * 10**9, "x y")
+    assert to_json(run.scenario)["links"][0]["delay_ns"] == [1_000_000, 2_000_000]
+    assert (to_json(run.scenario)["duration_ns"], to_json(run.scenario)["title"]) == (5 * 10**9, "x y")
     assert loads(BASE.replace("10s", "soon"), ["duration=5s"], registry).runs()
 
 
@@ -312,7 +313,7 @@ def test_an_override_chooses_among_the_values_of_an_axis(runs: Any) -> None:
 def test_an_override_with_another_value_replaces_the_axis(runs: Any) -> None:
     (run,) = runs("vary: {cc: [cubic, bbr]}", "cc=reno")
     assert run.axes == {"cc": "reno"}
-    assert run.scenario["traffic"][0]["cc"]["name"] == "reno"
+    assert to_json(run.scenario)["traffic"][0]["cc"]["name"] == "reno"
 
 
 def test_an_override_may_give_an_axis_or_take_it_away(runs: Any) -> None:
@@ -372,7 +373,7 @@ duration: 5s
 vary: {cc: [cubic, bbr], tsq: [1ms, off]}
 """
     runs = loads(text).runs()
-    flows = [run.scenario["traffic"][0] for run in runs]
+    flows = [to_json(run.scenario)["traffic"][0] for run in runs]
     assert [flow["cc"]["name"] for flow in flows] == ["cubic", "cubic", "bbr", "bbr"]
     assert [flow["tsq"]["kind"] for flow in flows] == ["time", "off", "time", "off"]
     assert {flow["tsq"].get("shift") for flow in flows} == {10, None}
@@ -387,7 +388,7 @@ traffic: [{tcp: client -> server, start: 0s, stop: 5s}]
 duration: 5s
 vary: {offloads: [off, on]}
 """
-    found = [[host["offloads"] for host in run.scenario["hosts"]] for run in loads(text).runs()]
+    found = [[host["offloads"] for host in to_json(run.scenario)["hosts"]] for run in loads(text).runs()]
     assert found == [["off", "off"], ["on", "on"]]
 
 
@@ -399,14 +400,14 @@ traffic: [{tcp: client -> server, cc: cubic, start: 0s, stop: 5s}]
 duration: 5s
 """
     (run,) = loads(text, ["cc=reno"]).runs()
-    assert run.scenario["traffic"][0]["cc"]["name"] == "reno"
+    assert to_json(run.scenario)["traffic"][0]["cc"]["name"] == "reno"
 
 
 def test_a_kernel_is_an_axis_and_part_of_the_scenario(runs: Any) -> None:
     found = runs("vary: {kernel: [stock, mine]}\n")
     assert [run.axes for run in found] == [{"kernel": "stock"}, {"kernel": "mine"}]
-    assert [run.scenario["kernel"] for run in found] == ["stock", "mine"]
-    assert "kernel" not in runs("")[0].scenario
+    assert [to_json(run.scenario)["kernel"] for run in found] == ["stock", "mine"]
+    assert "kernel" not in to_json(runs("")[0].scenario)
 
 
 def test_what_cannot_be_the_name_of_a_kernel_is_refused(refusal: Refusal) -> None:

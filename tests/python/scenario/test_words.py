@@ -1,5 +1,7 @@
 """Disciplines and controls in `tc`'s words, TCP Small Queues settings, sysctls."""
 
+from dataclasses import asdict
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -175,7 +177,7 @@ def test_any_text_is_a_discipline_or_refused(text: object) -> None:
     ],
 )
 def test_small_queue_settings(word: str, setting: dict[str, object]) -> None:
-    assert tsq.small_queue(word) == setting
+    assert asdict(tsq.small_queue(word)) == {"shift": None, "bytes": None, "packets": None, **setting}
 
 
 @pytest.mark.parametrize("word", ["3ms", "64ms", "1.5ms", "0p", "0b", "on", "1", "64k", "", "-1ms", 5, False, None, []])
@@ -191,7 +193,7 @@ def test_another_small_queue_setting_is_refused_with_the_list(word: object) -> N
 def test_linux_own_value_of_every_sysctl_is_taken() -> None:
     for row in SYSCTLS:
         numbers = [int(word) for word in row.default.split()]
-        assert sysctl(row.name, row.default) == (numbers if row.count > 1 else numbers[0])
+        assert sysctl(row.name, row.default) == (tuple(numbers) if row.count > 1 else numbers[0])
 
 
 def test_a_buffer_is_three_numbers_in_a_list_or_in_words() -> None:

@@ -3,13 +3,15 @@
 import json
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fake_backend import FakeBackend, Nobody, experiment, grid, planned, scenario
-from tailback.backends import Clock, RunResult, Scenario, Unsuitable, backend_for
+from tailback.backends import Clock, RunResult, Unsuitable, backend_for
+from tailback.resolved import Scenario
 from tailback.results import ExperimentPlan, ResultsUnwritable, RunPlan, claim, durable
 from tailback.sweep import Outcome, Sweep, Watch, run_all
 from tailback.sweep.session import check_all, cores, side_by_side
@@ -59,7 +61,7 @@ def test_a_run_that_is_not_valid_gives_no_result_and_is_done_again(tmp_path: Pat
 def test_a_defect_of_ours_costs_its_run_and_is_noted_with_its_traceback(tmp_path: Path) -> None:
     class Defective(FakeBackend):
         def run(self, scenario: Scenario, progress: Any) -> RunResult:
-            if scenario["title"] == "run 1":
+            if scenario.title == "run 1":
                 raise ZeroDivisionError("of a rate")
             return super().run(scenario, progress)
 
@@ -174,12 +176,12 @@ class OfKernels(FakeBackend):
 
 
 def test_a_scenario_that_names_a_kernel_runs_on_it() -> None:
-    plain, named = scenario(), {**scenario(), "kernel": "mine"}
+    plain, named = scenario(), replace(scenario(), kernel="mine")
     assert backend_for(OfKernels(), plain).fingerprint == "build of stock"
     assert backend_for(OfKernels(), named).fingerprint == "build of mine"
 
 
 def test_a_backend_without_kernels_refuses_a_scenario_that_names_one() -> None:
-    named = {**scenario(), "kernel": "mine"}
+    named = replace(scenario(), kernel="mine")
     with pytest.raises(Unsuitable, match=r"`kernel` is `mine`, and `fake` has no kernel to choose\n  hint: .*uml"):
         check_all([planned({}, named)], FakeBackend())

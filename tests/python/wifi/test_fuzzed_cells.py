@@ -74,7 +74,7 @@ def run(cell: dict[str, Any], seed: int) -> dict[str, pa.Table]:
         f"{key}: {value!r}\n" for key, value in keys.items() if key not in ("links", "traffic")
     )
     sim = Sim()
-    scenario = dict(loads(text.replace("True", "true").replace("False", "false")).runs()[0].scenario)
+    scenario = loads(text.replace("True", "true").replace("False", "false")).runs()[0].scenario
     return dict(sim.run(scenario, sim.new_progress()).tables)
 
 

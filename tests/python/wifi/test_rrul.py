@@ -1,7 +1,6 @@
 """RRUL and UDP over a cell: what a code point is worth on the air, and what becomes of too many datagrams."""
 
 import functools
-from typing import Any
 
 import pandas as pd
 
@@ -30,7 +29,7 @@ WINDOW = Window(2 * 10**9, 6 * 10**9)
 def tables(*entries: str) -> dict[str, pd.DataFrame]:
     sim = Sim()
     text = CELL % "\n".join(f"  - {entry}" for entry in entries)
-    scenario: dict[str, Any] = dict(loads(text).runs()[0].scenario)
+    scenario = loads(text).runs()[0].scenario
     return {name: table.to_pandas() for name, table in sim.run(scenario, sim.new_progress()).tables.items()}
 
 

@@ -2,7 +2,6 @@
 a cell. docs/wifi.md lists them all, and those left out."""
 
 import functools
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -74,7 +73,7 @@ def run(traffic: str = UPLOAD, driver: str = "ath9k", mcs: int = 15, cc: str = "
         ss=200 * pacing,
     )
     words = [f"cc={cc}", *(f"{key}={value}" for key, value in settings.items())]
-    scenario: dict[str, Any] = dict(loads(text, words).runs()[0].scenario)
+    scenario = loads(text, words).runs()[0].scenario
     sim = Sim()
     return Run({name: table.to_pandas() for name, table in sim.run(scenario, sim.new_progress()).tables.items()})
 

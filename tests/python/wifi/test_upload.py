@@ -2,7 +2,6 @@
 
 import functools
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -22,7 +21,7 @@ PAIRS = [("router", "client")]
 def tables(*overrides: str) -> dict[str, pd.DataFrame]:
     """The tables of the first run."""
     sim = Sim()
-    scenario: dict[str, Any] = dict(load(FILE, [*SHORT, *overrides]).runs()[0].scenario)
+    scenario = load(FILE, [*SHORT, *overrides]).runs()[0].scenario
     return {name: table.to_pandas() for name, table in sim.run(scenario, sim.new_progress()).tables.items()}
 
 

@@ -19,14 +19,14 @@ Neighbours are static and nothing is remembered between connections (`tcp_no_met
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import asdict
 
 from tailback import qdiscs
-from tailback.backends import Scenario
-from tailback.backends.linux.links import Hop, rate_of, rewire, states, wire
+from tailback.backends.linux.links import Hop, rewire, states, wire
 from tailback.backends.linux.steps import IP, TC, Json, Words, run, write
 from tailback.backends.linux.trees import NOTHING, Matches, Tree
 from tailback.qdiscs import words_of
+from tailback.resolved import Link, Ping, Qdisc, Scenario, Tcp
 
 FIRST_PORT = 5001
 
@@ -42,7 +42,7 @@ def job_of(scenario: Scenario) -> Json:
     """What the agent is told to do."""
     hops = hops_of(scenario)
     return {
-        "hosts": [f"h{number}" for number in range(len(scenario["hosts"]))],
+        "hosts": [f"h{number}" for number in range(len(scenario.hosts))],
         "setup": [
             *_hosts(scenario),
             *_links(scenario),
@@ -50,20 +50,20 @@ def job_of(scenario: Scenario) -> Json:
             *_qdiscs(scenario, hops),
         ],
         "changes": sorted(_changes(scenario, hops), key=lambda change: int(change["at_ns"])),
-        "duration_ns": scenario["duration_ns"],
-        "interval_ns": scenario["record"]["interval_ns"],
+        "duration_ns": scenario.duration_ns,
+        "interval_ns": scenario.record.interval_ns,
         "marks": {row.kind: row.kernel.marks for row in qdiscs.KINDS.values() if row.kernel.marks is not None},
         "devices": [_device(scenario, hop) for hop in hops],
-        "flows": [_flow(scenario, hops, entry, port) for port, entry in enumerate(flows_of(scenario), FIRST_PORT)],
-        "pings": [_ping(scenario, hops, entry) for entry in scenario["traffic"] if entry["kind"] == "ping"],
+        "flows": [_flow(scenario, hops, entry, port) for port, entry in enumerate(scenario.tcp, FIRST_PORT)],
+        "pings": [_ping(scenario, hops, entry) for entry in scenario.pings],
     }
 
 
 def hops_of(scenario: Scenario) -> list[Hop]:
     """Every device of the scenario, two per link."""
     return [
-        Hop(number, end, link["ends"][end], link["ends"][1 - end])
-        for number, link in enumerate(scenario["links"])
+        Hop(number, end, link.ends[end], link.ends[1 - end])
+        for number, link in enumerate(scenario.links)
         for end in (0, 1)
     ]
 
@@ -84,47 +84,41 @@ def first_hops(hops: Sequence[Hop], source: int) -> dict[int, Hop]:
 def next_hops(scenario: Scenario, hops: Sequence[Hop], source: int) -> dict[int, Hop]:
     """For each host the hop by which `source` sends to it: as the file says, else the shortest way."""
     given = {
-        route["to"]: hop
-        for route in scenario.get("routes", ())
+        route.to: hop
+        for route in scenario.routes
         for hop in hops
-        if (route["host"], route["link"]) == (hop.host, hop.link) and route["host"] == source
+        if (route.host, route.link) == (hop.host, hop.link) and route.host == source
     }
     return {**first_hops(hops, source), **given}
 
 
-def shaper_of(root: Mapping[str, Any] | None) -> int | None:
-    """The rate a chain of disciplines sends at, if it has one of its own."""
-    while root is not None:
-        row = qdiscs.of(root["kind"])
-        rate = root["options"].get(row.shaper)
-        if rate is not None:
-            return int(rate)
-        if row.class_rates:
-            top = [each["options"] for each in root.get("classes", ()) if not each["parent"]]
-            rates = [next(options[name] for name in row.class_rates if name in options) for options in top]
-            return max(map(int, rates), default=None)
-        root = root.get("child")
-    return None
+def is_shaper(root: Qdisc | None) -> bool:
+    """Whether a chain of disciplines has a rate of its own: that of a shaper, or of the classes of one."""
+    chained = root
+    while chained is not None:
+        row = qdiscs.of(chained.kind)
+        if row.shaper in chained.options or (row.class_rates and chained.classes):
+            return True
+        chained = chained.child
+    return False
 
 
-def root_of(scenario: Scenario, hop: Hop) -> Mapping[str, Any] | None:
+def root_of(scenario: Scenario, hop: Hop) -> Qdisc | None:
     """The discipline the scenario gives a device, the default one included; `None` without any."""
-    for attached in scenario["qdiscs"]:
-        if (attached["host"], attached["link"]) == (hop.host, hop.link):
-            given: Mapping[str, Any] = attached["root"]
-            return given
-    rated = rate_of(scenario["links"][hop.link], hop.end) is not None
-    return {"kind": "pfifo_fast", "options": {}, "child": None} if rated else None
+    given = scenario.root(hop.host, hop.link)
+    if given is not None:
+        return given
+    return Qdisc(kind="pfifo_fast") if scenario.links[hop.link].rate_bps[hop.end] is not None else None
 
 
 def _hosts(scenario: Scenario) -> Iterator[Json]:
-    for number, host in enumerate(scenario["hosts"]):
+    for number, host in enumerate(scenario.hosts):
         yield run(number, IP, "link", "set", "lo", "up")
-        for name, value in EVERY_HOST.items():
-            yield write(number, f"/proc/sys/{name}", value)
-        for name, value in host["sysctl"].items():
-            text = " ".join(map(str, value)) if isinstance(value, list) else value
-            yield write(number, f"/proc/sys/{name.replace('.', '/')}", text)
+        for name, text in EVERY_HOST.items():
+            yield write(number, f"/proc/sys/{name}", text)
+        for name, value in host.sysctl.items():
+            own = " ".join(map(str, value)) if isinstance(value, tuple) else value
+            yield write(number, f"/proc/sys/{name.replace('.', '/')}", own)
 
 
 def _address(link: int, end: int) -> str:
@@ -136,15 +130,15 @@ def _hardware(link: int, end: int) -> str:
 
 
 def _links(scenario: Scenario) -> Iterator[Json]:
-    for number, link in enumerate(scenario["links"]):
+    for number, link in enumerate(scenario.links):
         device = f"l{number}"
         near, far = (
-            [device, "address", _hardware(number, end), "mtu", link["mtu"], "netns", f"h{link['ends'][end]}"]
+            [device, "address", _hardware(number, end), "mtu", link.mtu, "netns", f"h{link.ends[end]}"]
             for end in (0, 1)
         )
         yield run(None, IP, "link", "add", *near, "type", "veth", "peer", "name", *far)
         for end in (0, 1):
-            host = link["ends"][end]
+            host = link.ends[end]
             yield run(host, IP, "address", "add", f"{_address(number, end)}/24", "dev", device)
             yield run(host, IP, "link", "set", device, *_most_segments(scenario, host), "up")
             if cuts_segments(scenario, link, host):
@@ -153,9 +147,9 @@ def _links(scenario: Scenario) -> Iterator[Json]:
             yield run(host, IP, "neighbour", "replace", *there, "nud", "permanent", "dev", device)
 
 
-def cuts_segments(scenario: Scenario, link: Mapping[str, Any], host: int) -> bool:
+def cuts_segments(scenario: Scenario, link: Link, host: int) -> bool:
     """Whether a device whose host builds skbs of several segments must not pass them on: either end is not `on`."""
-    return _offloads(scenario, host) != "off" and any(_offloads(scenario, end) != "on" for end in link["ends"])
+    return _offloads(scenario, host) != "off" and any(_offloads(scenario, end) != "on" for end in link.ends)
 
 
 def _most_segments(scenario: Scenario, host: int) -> Words:
@@ -163,8 +157,7 @@ def _most_segments(scenario: Scenario, host: int) -> Words:
 
 
 def _offloads(scenario: Scenario, host: int) -> str:
-    # A scenario written before there was the key has none.
-    return str(scenario["hosts"][host].get("offloads", "off"))
+    return scenario.hosts[host].offloads
 
 
 def _routes(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
@@ -172,7 +165,7 @@ def _routes(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
     if has_one_way(scenario):
         yield from _routes_of_tree(scenario, hops)
         return
-    for source in range(len(scenario["hosts"])):
+    for source in range(len(scenario.hosts)):
         # Answers may come back by another device than the one they would be sent to.
         yield write(source, "/proc/sys/net/ipv4/conf/all/rp_filter", 0)
         ways = next_hops(scenario, hops, source)
@@ -185,12 +178,12 @@ def _routes(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
 
 
 def _routes_of_tree(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
-    for source in range(len(scenario["hosts"])):
+    for source in range(len(scenario.hosts)):
         ways = first_hops(hops, source)
-        for number, link in enumerate(scenario["links"]):
-            if source in link["ends"]:
+        for number, link in enumerate(scenario.links):
+            if source in link.ends:
                 continue
-            way = next((way for end, way in ways.items() if end in link["ends"]), None)
+            way = next((way for end, way in ways.items() if end in link.ends), None)
             if way is not None:
                 gateway = _address(way.link, 1 - way.end)
                 yield run(source, IP, "route", "add", f"10.{number >> 8}.{number & 255}.0/24", "via", gateway)
@@ -198,19 +191,19 @@ def _routes_of_tree(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
 
 def has_one_way(scenario: Scenario) -> bool:
     """Between any two hosts there is one way, and no route of the file."""
-    hops, left, islands = hops_of(scenario), set(range(len(scenario["hosts"]))), 0
+    hops, left, islands = hops_of(scenario), set(range(len(scenario.hosts))), 0
     while left:
         here = left.pop()
         left -= set(first_hops(hops, here))
         islands += 1
-    return not scenario.get("routes") and len(scenario["links"]) == len(scenario["hosts"]) - islands
+    return not scenario.routes and len(scenario.links) == len(scenario.hosts) - islands
 
 
 def _qdiscs(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
     matches = matches_of(scenario)
     for hop in hops:
-        link = scenario["links"][hop.link]
-        root = tree_of(root_of(scenario, hop), rate_of(link, hop.end))
+        link = scenario.links[hop.link]
+        root = tree_of(root_of(scenario, hop), link.rate_bps[hop.end])
         if root is not None:
             yield from attach_tree(hop, root, matches)
         yield from wire(hop, link)
@@ -219,9 +212,9 @@ def _qdiscs(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
 def _changes(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
     """Steps that are taken in the run."""
     for hop in hops:
-        rate_bps = rate_of(scenario["links"][hop.link], hop.end)
+        rate_bps = scenario.links[hop.link].rate_bps[hop.end]
         hidden = _is_hidden(root_of(scenario, hop), rate_bps)
-        for at_ns, state in states(scenario["links"][hop.link], hop.end)[1:]:
+        for at_ns, state in states(scenario.links[hop.link], hop.end)[1:]:
             steps = [*rewire(hop, state)]
             if hidden and state.rate_bps is not None and state.rate_bps != rate_bps:
                 place = ["parent", "1:", "classid", "1:1", "htb", *words_of("htb", _link_shaper(state.rate_bps))]
@@ -230,14 +223,14 @@ def _changes(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
             yield {"at_ns": at_ns, "steps": steps}
 
 
-def _is_hidden(root: Mapping[str, Any] | None, rate_bps: int | None) -> bool:
+def _is_hidden(root: Qdisc | None, rate_bps: int | None) -> bool:
     """A link's rate needs a shaper that the scenario does not have."""
-    return rate_bps is not None and shaper_of(root) is None
+    return rate_bps is not None and not is_shaper(root)
 
 
 def hidden_of(scenario: Scenario, hop: Hop) -> int:
     """How many disciplines stand above those of the scenario on a device."""
-    return int(_is_hidden(root_of(scenario, hop), rate_of(scenario["links"][hop.link], hop.end)))
+    return int(_is_hidden(root_of(scenario, hop), scenario.links[hop.link].rate_bps[hop.end]))
 
 
 def _link_shaper(rate_bps: int) -> dict[str, int]:
@@ -246,31 +239,31 @@ def _link_shaper(rate_bps: int) -> dict[str, int]:
     return {"rate": rate_bps, "burst": burst, "cburst": burst, "quantum": 1514}
 
 
-def tree_of(root: Mapping[str, Any] | None, rate_bps: int | None) -> Mapping[str, Any] | None:
+def tree_of(root: Qdisc | None, rate_bps: int | None) -> Qdisc | None:
     """What a device gets on a link of that rate: its discipline, below a shaper if it has none of its own."""
     if rate_bps is None or not _is_hidden(root, rate_bps):
         return root
-    return {"kind": "htb", "options": _link_shaper(rate_bps), "child": root}
+    return Qdisc(kind="htb", options=_link_shaper(rate_bps), child=root)
 
 
-def chain(root: Mapping[str, Any] | None, rate_bps: int | None) -> list[tuple[str, Mapping[str, int]]]:
+def chain(root: Qdisc | None, rate_bps: int | None) -> list[tuple[str, Mapping[str, int]]]:
     """Kinds and options from the root down, where each discipline holds one."""
     kinds: list[tuple[str, Mapping[str, int]]] = []
     node = tree_of(root, rate_bps)
     while node is not None:
-        kinds.append((node["kind"], node["options"]))
-        node = node.get("child")
+        kinds.append((node.kind, node.options))
+        node = node.child
     return kinds
 
 
 def attach(hop: Hop, depth: int, kind: str, options: Mapping[str, int]) -> Iterator[Json]:
     """One discipline `depth` below the root, on the only class of the one above it."""
     place = ["root"] if depth == 0 else ["parent", f"{depth}:1"]
-    for command in Tree(hop.device, NOTHING).commands({"kind": kind, "options": options}, depth, place):
+    for command in Tree(hop.device, NOTHING).commands(Qdisc(kind=kind, options=options), depth, place):
         yield run(hop.host, TC, *command)
 
 
-def attach_tree(hop: Hop, root: Mapping[str, Any], matches: Matches) -> Iterator[Json]:
+def attach_tree(hop: Hop, root: Qdisc, matches: Matches) -> Iterator[Json]:
     """A discipline with all below it."""
     for command in Tree(hop.device, matches).commands(root):
         yield run(hop.host, TC, *command)
@@ -279,19 +272,14 @@ def attach_tree(hop: Hop, root: Mapping[str, Any], matches: Matches) -> Iterator
 def matches_of(scenario: Scenario) -> Matches:
     """What filters of this scenario may look for."""
     addresses: dict[int, list[str]] = {}
-    for number, link in enumerate(scenario["links"]):
-        for end, host in enumerate(link["ends"]):
+    for number, link in enumerate(scenario.links):
+        for end, host in enumerate(link.ends):
             addresses.setdefault(host, []).append(_address(number, end))
     ports: dict[str, list[int]] = {}
-    for port, flow in enumerate(flows_of(scenario), FIRST_PORT):
-        for name in {flow["name"], flow["name"].rpartition(".")[0] or flow["name"]}:
+    for port, flow in enumerate(scenario.tcp, FIRST_PORT):
+        for name in {flow.name, flow.name.rpartition(".")[0] or flow.name}:
             ports.setdefault(name, []).append(port)
     return Matches(addresses, ports)
-
-
-def flows_of(scenario: Scenario) -> list[Mapping[str, Any]]:
-    """The flows of TCP."""
-    return [entry for entry in scenario["traffic"] if entry["kind"] == "tcp"]
 
 
 def _target(hops: Sequence[Hop], source: int, target: int) -> str:
@@ -300,37 +288,37 @@ def _target(hops: Sequence[Hop], source: int, target: int) -> str:
     return _address(back.link, back.end)
 
 
-def _flow(scenario: Scenario, hops: Sequence[Hop], entry: Mapping[str, Any], port: int) -> Json:
-    stop_ns = entry["stop_ns"]
+def _flow(scenario: Scenario, hops: Sequence[Hop], entry: Tcp, port: int) -> Json:
+    stop_ns = entry.stop_ns
     return {
-        "name": entry["name"],
-        "from": entry["from"],
-        "to": entry["to"],
-        "address": _target(hops, entry["from"], entry["to"]),
+        "name": entry.name,
+        "from": entry.source,
+        "to": entry.target,
+        "address": _target(hops, entry.source, entry.target),
         "port": port,
-        "start_ns": entry["start_ns"],
-        "stop_ns": None if stop_ns is None or stop_ns > scenario["duration_ns"] else stop_ns,
-        "bytes": entry["bytes"],
-        "congestion_control": entry["cc"]["name"],
+        "start_ns": entry.start_ns,
+        "stop_ns": None if stop_ns is None or stop_ns > scenario.duration_ns else stop_ns,
+        "bytes": entry.bytes,
+        "congestion_control": entry.cc.name,
         "pacing_shift": None,
-        **entry["socket"],
+        **asdict(entry.socket),
     }
 
 
-def _ping(scenario: Scenario, hops: Sequence[Hop], entry: Mapping[str, Any]) -> Json:
+def _ping(scenario: Scenario, hops: Sequence[Hop], entry: Ping) -> Json:
     return {
-        "name": entry["name"],
-        "from": entry["from"],
-        "address": _target(hops, entry["from"], entry["to"]),
-        "start_ns": entry["start_ns"],
-        "stop_ns": min(entry["stop_ns"], scenario["duration_ns"]),
-        "interval_ns": entry["interval_ns"],
-        "size": entry["size"],
+        "name": entry.name,
+        "from": entry.source,
+        "address": _target(hops, entry.source, entry.target),
+        "start_ns": entry.start_ns,
+        "stop_ns": min(entry.stop_ns, scenario.duration_ns),
+        "interval_ns": entry.interval_ns,
+        "size": entry.size,
     }
 
 
 def _device(scenario: Scenario, hop: Hop) -> Json:
-    names = [host["name"] for host in scenario["hosts"]]
+    names = scenario.host_names
     return {
         "host": hop.host,
         "interface": hop.device,

@@ -19,12 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tailback.backends.linux.steps import IP, TC, Json, Words, run
+from tailback.resolved import Change, Link
 from tailback.tc.writing import time_word
-
-Link = Mapping[str, Any]
 
 LARGEST_LIMIT = 1_000_000
 """Packets of a netem that must never drop."""
@@ -69,42 +67,32 @@ class State:
     """It has jitter at some time of the run."""
 
 
-def rate_of(link: Link, end: int) -> int | None:
-    """The rate at which one end sends at first."""
-    rate = link["rate_bps"]
-    found: int | None = rate[end] if isinstance(rate, list) else rate
-    return found
-
-
 def lowest_rate(link: Link, end: int) -> int | None:
     """The lowest it ever sends at."""
-    rates = [rate_of(link, end), *(change.get("rate_bps") for change in changes_of(link, end))]
+    rates = [link.rate_bps[end], *(change.rate_bps for change in link.changes(end))]
     return min((rate for rate in rates if rate is not None), default=None)
-
-
-def changes_of(link: Link, end: int) -> list[Mapping[str, Any]]:
-    """What its schedule has for one end."""
-    return [change for change in link.get("schedule", ()) if change["end"] == end]
 
 
 def states(link: Link, end: int) -> list[tuple[int, State]]:
     """How one end's packets fare from which ns of the run on; the first from its start."""
-    changes = changes_of(link, end)
-    treatments = [netem_of(link, end), *(change.get("netem", {}) for change in changes)]
-    keeps_order = any(treatment.get("jitter") for treatment in treatments)
-    now = State(rate_of(link, end), link["delay_ns"][end], treatments[0], up=True, keeps_order=keeps_order)
+    changes = link.changes(end)
+    keeps_order = any(netem.get("jitter") for netem in (link.netem[end], *(change.netem or {} for change in changes)))
+    now = State(link.rate_bps[end], link.delay_ns[end], link.netem[end], up=True, keeps_order=keeps_order)
     found = [(0, now)]
     for change in changes:
-        new = {key: value for key, value in change.items() if key not in ("at_ns", "end")}
-        now = replace(now, **new)
-        found.append((change["at_ns"], now))
+        now = _changed(now, change)
+        found.append((change.at_ns, now))
     return found
 
 
-def netem_of(link: Link, end: int) -> Mapping[str, int]:
-    """What the link does to the packets of one end at first."""
-    given: Mapping[str, int] = link.get("netem", ({}, {}))[end]
-    return given
+def _changed(now: State, change: Change) -> State:
+    return replace(
+        now,
+        rate_bps=now.rate_bps if change.rate_bps is None else change.rate_bps,
+        delay_ns=now.delay_ns if change.delay_ns is None else change.delay_ns,
+        netem=now.netem if change.netem is None else change.netem,
+        up=now.up if change.up is None else change.up,
+    )
 
 
 def wire(hop: Hop, link: Link) -> Iterator[Json]:

@@ -1,16 +1,15 @@
 """What no kernel can run, found before anything is started. Each finding says where, what, and what to do."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from tailback import qdiscs
-from tailback.backends import Scenario, Unsuitable
-from tailback.backends.linux.job import hops_of, root_of, shaper_of
+from tailback.backends import Unsuitable
+from tailback.backends.linux.job import hops_of, is_shaper, root_of
 from tailback.backends.linux.links import lowest_rate, states
 from tailback.backends.linux.steps import PROGRAMS
-from tailback.backends.linux.trees import children
+from tailback.resolved import Ping, Scenario, Tcp, shaped_rate
 
 DEFAULT_STACK = "linux-6.12"
 """What hosts have that name none."""
@@ -35,9 +34,9 @@ def programs() -> Iterator[Finding]:
 def stacks(scenario: Scenario, version: str, remedy: str) -> Iterator[Finding]:
     """The default is a model's and asks for nothing: a kernel may be of any version."""
     version = ".".join(version.split(".")[:2])
-    for host in scenario["hosts"]:
-        if host["stack"] not in (DEFAULT_STACK, f"linux-{version}"):
-            what = f"host `{host['name']}` has the stack `{host['stack']}`; the kernel is Linux {version}"
+    for host in scenario.hosts:
+        if host.stack not in (DEFAULT_STACK, f"linux-{version}"):
+            what = f"host `{host.name}` has the stack `{host.stack}`; the kernel is Linux {version}"
             yield what, f"remove `stack`, or {remedy}"
 
 
@@ -48,16 +47,16 @@ def findings(scenario: Scenario) -> Iterator[Finding]:
 
 
 def _cells(scenario: Scenario) -> Iterator[Finding]:
-    for cell in scenario.get("cells", ()):
-        ap = scenario["hosts"][cell["access_point"]]["name"]
+    for cell in scenario.cells:
+        ap = scenario.hosts[cell.access_point].name
         what = f"this backend has no radio for the Wi-Fi cell of `{ap}`"
         yield what, "run it on the simulator, --backend sim, or wire the hosts"
 
 
 def _traces(scenario: Scenario) -> Iterator[Finding]:
-    for link in scenario["links"]:
-        if any(trace is not None for trace in link.get("trace", ())):
-            ends = " - ".join(scenario["hosts"][end]["name"] for end in link["ends"])
+    for link in scenario.links:
+        if any(trace is not None for trace in link.trace):
+            ends = " - ".join(scenario.hosts[end].name for end in link.ends)
             what = f"no discipline of Linux follows a trace, as the link {ends} does"
             yield what, "run it on the simulator, --backend sim, or give the link a `rate` with a `schedule`"
 
@@ -65,10 +64,10 @@ def _traces(scenario: Scenario) -> Iterator[Finding]:
 def _copies(scenario: Scenario) -> Iterator[Finding]:
     """A netem that duplicates may have no other in its tree. [linux-6.12 sch_netem.c check_netem_in_tree]"""
     for hop in hops_of(scenario):
-        link = scenario["links"][hop.link]
+        link = scenario.links[hop.link]
         found = [state for _, state in states(link, hop.end)]
         if found[0].rate_bps and found[0].keeps_order and any(state.netem.get("duplicate") for state in found):
-            name = f"{scenario['hosts'][hop.host]['name']} -> {scenario['hosts'][hop.neighbour]['name']}"
+            name = f"{scenario.hosts[hop.host].name} -> {scenario.hosts[hop.neighbour].name}"
             what = (
                 f"{name} has a rate, `jitter` and `duplicate`: that takes two netems, and no kernel lets one duplicate"
             )
@@ -76,59 +75,47 @@ def _copies(scenario: Scenario) -> Iterator[Finding]:
 
 
 def _side_by_side(scenario: Scenario) -> Iterator[Finding]:
-    joined = [frozenset(link["ends"]) for link in scenario["links"]]
+    joined = [frozenset(link.ends) for link in scenario.links]
     for place, ends in enumerate(joined):
         if ends in joined[:place]:
-            names = " and ".join(sorted(scenario["hosts"][end]["name"] for end in ends))
+            names = " and ".join(sorted(scenario.hosts[end].name for end in ends))
             yield f"{names} are connected by two links", "put a router on one of them, or leave it out"
 
 
 def _traffic(scenario: Scenario) -> Iterator[Finding]:
-    for entry in scenario["traffic"]:
-        if entry["kind"] not in ("tcp", "ping"):
-            yield f"the traffic `{entry['name']}` is of the kind `{entry['kind']}`", "use tcp and ping"
-        if entry.get("ip", 4) != 4:
-            yield f"the traffic `{entry['name']}` goes over IPv6", "remove `ip`, or run it on `--backend sim`"
-        if entry.get("dscp") or entry.get("protocol"):
-            yield f"the traffic `{entry['name']}` has a code point or a ping over UDP", "leave both out, or use `sim`"
+    for entry in scenario.flows:
+        if entry.kind not in ("tcp", "ping"):
+            yield f"the traffic `{entry.name}` is of the kind `{entry.kind}`", "use tcp and ping"
+        if isinstance(entry, Tcp) and entry.ip != 4:
+            yield f"the traffic `{entry.name}` goes over IPv6", "remove `ip`, or run it on `--backend sim`"
+        if entry.dscp or (isinstance(entry, Ping) and entry.protocol != "icmp"):
+            yield f"the traffic `{entry.name}` has a code point or a ping over UDP", "leave both out, or use `sim`"
 
 
 def _qdiscs(scenario: Scenario) -> Iterator[Finding]:
-    for attached in scenario["qdiscs"]:
-        for node in nodes_of(attached["root"]):
-            kind = node["kind"]
-            kernel = qdiscs.of(kind).kernel
+    for attached in scenario.qdiscs:
+        for node in attached.root.tree:
+            kernel = qdiscs.of(node.kind).kernel
             if kernel.no_device is not None:
                 yield kernel.no_device
-            for name in node["options"]:
+            for name in node.options:
                 if name in kernel.refused:
-                    yield f"the backend does not support `{name}` of `{kind}`", kernel.refused[name]
+                    yield f"the backend does not support `{name}` of `{node.kind}`", kernel.refused[name]
 
 
 def _shapers(scenario: Scenario) -> Iterator[Finding]:
     for hop in hops_of(scenario):
-        link_bps, own_bps = lowest_rate(scenario["links"][hop.link], hop.end), shaper_of(root_of(scenario, hop))
+        root = root_of(scenario, hop)
+        own_bps = shaped_rate(root) if root is not None and is_shaper(root) else None
+        link_bps = lowest_rate(scenario.links[hop.link], hop.end)
         if link_bps is not None and own_bps is not None and own_bps > link_bps:
-            name = f"{scenario['hosts'][hop.host]['name']} -> {scenario['hosts'][hop.neighbour]['name']}"
+            name = f"{scenario.hosts[hop.host].name} -> {scenario.hosts[hop.neighbour].name}"
             what = f"the shaper of {name} is faster than its link ({own_bps} > {link_bps} bit/s)"
             yield what, "remove the shaper (another one enforces the rate of the link), or shape below the link's rate"
 
 
 def _record(scenario: Scenario) -> Iterator[Finding]:
-    if scenario["record"].get("pcap"):
+    if scenario.record.pcap:
         yield "captures are not taken in a kernel yet", "remove `measure.pcap`, or use `--backend sim`"
-    if scenario["record"]["tcp_info"] == "ack":
+    if scenario.record.tcp_info == "ack":
         yield "`tcp_info` after each ACK cannot be read from outside the kernel", "record it each interval"
-
-
-def nodes_of(root: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
-    """The disciplines from `root` down."""
-    if root is not None:
-        yield root
-        for _, child in children(root):
-            yield from nodes_of(child)
-
-
-def kinds_of(root: Mapping[str, Any] | None) -> Iterator[str]:
-    """Their kinds."""
-    return (node["kind"] for node in nodes_of(root))

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from tailback import qdiscs
 from tailback.qdiscs import words_of
+from tailback.resolved import Fits, Qdisc
 
-Node: TypeAlias = Mapping[str, Any]
 Command: TypeAlias = list[str]
 
 DEPTH_BITS = 8
@@ -41,7 +41,7 @@ class Tree:
         self._matches = matches
         self._used: dict[int, int] = {}
 
-    def commands(self, root: Node, depth: int = 0, place: Sequence[str] = ("root",)) -> Iterator[Command]:
+    def commands(self, root: Qdisc, depth: int = 0, place: Sequence[str] = ("root",)) -> Iterator[Command]:
         """A discipline `depth` below the root of the device."""
         number = self._used.get(depth, 0)
         self._used[depth] = number + 1
@@ -51,60 +51,50 @@ class Tree:
             yield ["class", "add", "dev", self._device, *command]
         for command in self._filters(root, handle):
             yield ["filter", "add", "dev", self._device, "parent", handle, *command]
-        for minor, child in children(root):
+        for minor, child in root.children:
             yield from self.commands(child, depth + 1, ["parent", f"{handle}{minor:x}"])
 
-    def _classes(self, root: Node, handle: str) -> Iterator[Command]:
-        kind = root["kind"]
+    def _classes(self, root: Qdisc, handle: str) -> Iterator[Command]:
+        kind = root.kind
         row = qdiscs.of(kind)
         if row.classes_by:
             return
-        for each in root.get("classes", ()):
-            parent = f"{handle}{each['parent']:x}" if each["parent"] else handle
-            own = words_of(kind, each["options"])
-            yield ["parent", parent, "classid", f"{handle}{each['minor']:x}", kind, *own]
-        if row.above_classes and not root.get("classes"):
-            of_class = {name: value for name, value in root["options"].items() if name not in row.above_classes}
+        for each in root.classes:
+            parent = f"{handle}{each.parent:x}" if each.parent else handle
+            own = words_of(kind, each.options)
+            yield ["parent", parent, "classid", f"{handle}{each.minor:x}", kind, *own]
+        if row.above_classes and not root.classes:
+            of_class = {name: value for name, value in root.options.items() if name not in row.above_classes}
             yield ["parent", handle, "classid", f"{handle}1", kind, *words_of(kind, of_class)]
 
-    def _filters(self, root: Node, handle: str) -> Iterator[Command]:
-        for priority, each in enumerate(root.get("filters", ()), 1):
-            for key in self._keys(each["fits"]):
+    def _filters(self, root: Qdisc, handle: str) -> Iterator[Command]:
+        for priority, each in enumerate(root.filters, 1):
+            for key in self._keys(each.fits):
                 classifier = ["flower", *key] if key else ["matchall"]
                 protocol = "ip" if key else "all"
                 head = ["protocol", protocol, "prio", str(priority)]
-                yield [*head, *classifier, "classid", f"{handle}{each['class']:x}"]
+                yield [*head, *classifier, "classid", f"{handle}{each.minor:x}"]
 
-    def _keys(self, fits: str | Mapping[str, Any]) -> Iterator[Command]:
-        if isinstance(fits, str):
-            yield []
-            return
-        ((what, value),) = fits.items()
-        if what == "dscp":
-            yield ["ip_tos", f"{value << 2:#x}/0xfc"]
-        elif what == "traffic":
-            for port in self._matches.ports[value]:
-                yield ["ip_proto", "tcp", "dst_port", str(port)]
-                yield ["ip_proto", "tcp", "src_port", str(port)]
-        else:
-            for address in self._matches.addresses[value]:
-                yield [{"from": "src_ip", "to": "dst_ip"}[what], address]
-
-
-def children(root: Node) -> Iterator[tuple[int, Node]]:
-    """What hangs on which class."""
-    if root.get("child"):
-        yield 1, root["child"]
-    for each in root.get("classes", ()):
-        if each.get("child"):
-            yield each["minor"], each["child"]
+    def _keys(self, fits: Fits) -> Iterator[Command]:
+        match fits.what, fits.value:
+            case "all", _:
+                yield []
+            case "dscp", int(code_point):
+                yield ["ip_tos", f"{code_point << 2:#x}/0xfc"]
+            case "traffic", str(name):
+                for port in self._matches.ports[name]:
+                    yield ["ip_proto", "tcp", "dst_port", str(port)]
+                    yield ["ip_proto", "tcp", "src_port", str(port)]
+            case "from" | "to", int(host):
+                for address in self._matches.addresses[host]:
+                    yield ["src_ip" if fits.what == "from" else "dst_ip", address]
 
 
-def _discipline(root: Node) -> Command:
-    kind, options = root["kind"], root["options"]
+def _discipline(root: Qdisc) -> Command:
+    kind, options = root.kind, root.options
     above = qdiscs.of(kind).above_classes
     if not above:
         return [kind, *words_of(kind, options)]
     own = {name: options[name] for name in above if name in options and name != "default"}
-    default = options.get("default", 0 if root.get("classes") else 1)
+    default = options.get("default", 0 if root.classes else 1)
     return [kind, *(["default", f"{default:x}"] if default else []), *words_of(kind, own)]

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pyarrow import csv
 
-from tailback.backends import Clock, Progress, RunFailed, RunInvalid, RunResult, Scenario
+from tailback.backends import Clock, Progress, RunFailed, RunInvalid, RunResult
 from tailback.backends.linux import process
 from tailback.backends.linux.job import job_of
 from tailback.backends.linux.steps import PROGRAMS
@@ -30,6 +30,7 @@ from tailback.backends.netns.turn import Turn
 from tailback.backends.standing import of_kernel
 from tailback.kernel import build_agent
 from tailback.kernel.checkout import digest
+from tailback.resolved import Scenario
 
 FOLDER = "tailback-netns-"
 STALL_S = 300.0
@@ -76,7 +77,7 @@ class Netns:
         with self._turn.one(progress), process.run_folder(FOLDER) as folder:
             process.place(self.agent, folder)
             (folder / "job.json").write_text(json.dumps(job_of(scenario)), encoding="utf-8")
-            cost = self._carry_out(folder, scenario["duration_ns"], progress)
+            cost = self._carry_out(folder, scenario.duration_ns, progress)
             standing = of_kernel(scenario, folder)
             return RunResult(read_tables(folder), {**cost, "segments": read_segments(folder)}, qdiscs=standing)
 

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tailback.backends import RunFailed, Scenario, Unsuitable
+from tailback.backends import RunFailed, Unsuitable
 from tailback.backends.linux import job, process
-from tailback.backends.linux.job import flows_of, hops_of, root_of
-from tailback.backends.linux.links import Hop, rate_of, wire
+from tailback.backends.linux.job import hops_of, root_of
+from tailback.backends.linux.links import Hop, wire
 from tailback.backends.linux.steps import IP, Json, run
-from tailback.backends.linux.suitable import Finding, nodes_of
+from tailback.backends.linux.suitable import Finding
+from tailback.resolved import Qdisc, Scenario
 
 FOLDER = "tailback-probe-"
 TIMEOUT_S = 600.0
@@ -45,7 +46,7 @@ class Probe:
     def findings(self, scenario: Scenario) -> Iterator[Finding]:
         """What this kernel cannot do of `scenario`."""
         trials = list(_trials(scenario))
-        controls = sorted({flow["cc"]["name"] for flow in flows_of(scenario)})
+        controls = sorted({flow.cc.name for flow in scenario.tcp})
         self._ask(trials, controls)
         for name in controls:
             refusal = self._answers[_key(name)]
@@ -102,9 +103,9 @@ def _trials(scenario: Scenario) -> Iterator[Trial]:
     yield Trial("this kernel has no veth devices", f"modprobe veth, or {VIRTUAL_TIME}", [_veth()])
     yield from _sysctls(scenario)
     for hop in hops_of(scenario):
-        link = scenario["links"][hop.link]
-        for node in nodes_of(job.tree_of(root_of(scenario, hop), rate_of(link, hop.end))):
-            yield _discipline(node)
+        link = scenario.links[hop.link]
+        root = job.tree_of(root_of(scenario, hop), link.rate_bps[hop.end])
+        yield from (_discipline(node) for node in (root.tree if root is not None else ()))
         yield from _wire(scenario, hop)
 
 
@@ -121,20 +122,20 @@ def _sysctls(scenario: Scenario) -> Iterator[Trial]:
             yield Trial(what, remedy, [step | {"host": 0}])
 
 
-def _discipline(node: Mapping[str, Any]) -> Trial:
-    kind = node["kind"]
+def _discipline(node: Qdisc) -> Trial:
+    kind = node.kind
     remedy = f"load it as root (modprobe sch_{kind}), or {VIRTUAL_TIME}"
-    steps = [_veth(), *job.attach(Hop(link=0, end=0, host=0, neighbour=0), 0, kind, node["options"])]
+    steps = [_veth(), *job.attach(Hop(link=0, end=0, host=0, neighbour=0), 0, kind, node.options)]
     return Trial(f"this kernel does not accept the discipline `{kind}`:", remedy, steps)
 
 
 def _wire(scenario: Scenario, hop: Hop) -> Iterator[Trial]:
     """The rate and the delay of a link need more than a veth."""
-    link = scenario["links"][hop.link]
+    link = scenario.links[hop.link]
     steps = list(wire(Hop(link=0, end=hop.end, host=0, neighbour=0), link))
     if not steps:
         return
-    ends = " - ".join(scenario["hosts"][end]["name"] for end in link["ends"])
+    ends = " - ".join(scenario.hosts[end].name for end in link.ends)
     what = f"the rate or delay of the link {ends} needs netem behind an ifb, which this kernel does not have:"
     remedy = (
         "load them as root (modprobe -a sch_netem ifb cls_matchall act_mirred), remove `rate` and `delay` of links "

@@ -4,11 +4,10 @@ import platform
 from collections.abc import Iterator
 from pathlib import Path
 
-from tailback.backends import Scenario
 from tailback.backends.linux import suitable
-from tailback.backends.linux.job import flows_of
 from tailback.backends.linux.suitable import Finding
 from tailback.backends.netns.probe import VIRTUAL_TIME, Probe
+from tailback.resolved import Scenario, SmallQueue
 
 STOCK_SHIFT = 10
 """`sk_pacing_shift` of a socket; nothing can change it from outside. [linux-6.12 sock.c sock_init_data_uid]"""
@@ -30,15 +29,15 @@ def _statistics() -> Iterator[Finding]:
 
 def _small_queues(scenario: Scenario) -> Iterator[Finding]:
     """A stock kernel has one setting: a cap in bytes on top of the millisecond."""
-    for flow in flows_of(scenario):
-        if flow["tsq"] != {"kind": "time", "shift": STOCK_SHIFT}:
-            what = f"`{flow['name']}` has a `tsq` other than 1ms, which a stock kernel does not support"
+    for flow in scenario.tcp:
+        if flow.tsq != SmallQueue(kind="time", shift=STOCK_SHIFT):
+            what = f"`{flow.name}` has a `tsq` other than 1ms, which a stock kernel does not support"
             yield what, f"remove `tsq`, cap it with the sysctl net.ipv4.tcp_limit_output_bytes, or {VIRTUAL_TIME}"
 
 
 def _controls(scenario: Scenario) -> Iterator[Finding]:
-    for flow in flows_of(scenario):
-        if flow["cc"]["options"]:
-            names = ", ".join(f"`{name}`" for name in flow["cc"]["options"])
-            what = f"{names} of `{flow['cc']['name']}` would change for every connection of this machine"
+    for flow in scenario.tcp:
+        if flow.cc.options:
+            names = ", ".join(f"`{name}`" for name in flow.cc.options)
+            what = f"{names} of `{flow.cc.name}` would change for every connection of this machine"
             yield what, f"remove it, or {VIRTUAL_TIME}"

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tailback import testbed as testbeds
-from tailback.backends import Clock, Progress, RunCancelled, RunResult, Scenario, Unsuitable
+from tailback.backends import Clock, Progress, RunCancelled, RunResult, Unsuitable
 from tailback.backends.ssh import run, suitable
 from tailback.backends.ssh.connection import HostFailed, local_agent
 from tailback.backends.ssh.layout import Layout, taking_part
@@ -23,6 +23,7 @@ from tailback.backends.ssh.suitable import Finding
 from tailback.backends.ssh.visit import Known, Visit
 from tailback.kernel import build_agent
 from tailback.kernel.checkout import digest
+from tailback.resolved import Scenario
 from tailback.testbed import Machine, Testbed
 
 WAIT_S = 0.2

@@ -36,7 +36,7 @@ class Packet:
 
 def orders(layout: Layout) -> list[Order]:
     """A `tcpdump` on each device of the machines that are to capture."""
-    wanted = {layout.name(host) for host in layout.scenario["record"].get("pcap", ())}
+    wanted = {layout.name(host) for host in layout.scenario.record.pcap}
     return [
         Order(
             port.owner,

@@ -11,12 +11,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tailback.backends import Scenario
 from tailback.backends.linux import tables
-from tailback.backends.linux.job import FIRST_PORT, flows_of
+from tailback.backends.linux.job import FIRST_PORT
 from tailback.backends.ssh.connection import HostFailed
 from tailback.backends.ssh.layout import Layout
 from tailback.backends.ssh.programs import Order
+from tailback.resolved import Scenario, SocketOptions, Tcp
 
 NAME = "iperf3"
 LEAST_INTERVAL_NS = 100_000_000
@@ -25,23 +25,23 @@ SECOND_NS = 1_000_000_000
 
 def findings(scenario: Scenario) -> Iterator[tuple[str, str]]:
     """What iperf3 has no option for."""
-    if scenario["record"]["interval_ns"] < LEAST_INTERVAL_NS:
+    if scenario.record.interval_ns < LEAST_INTERVAL_NS:
         yield "iperf3 reports no more often than each 100ms", "measure: {interval: 100ms}, or `engine: agent`"
-    for flow in flows_of(scenario):
-        for option, unset in (("sndbuf", None), ("rcvbuf", None), ("rcvlowat", 1), ("notsent_lowat", None)):
-            if flow["socket"].get(option) not in (unset, None):
-                yield f"iperf3 cannot set `{option}` of `{flow['name']}` alone", "remove it, or `engine: agent`"
+    for flow in scenario.tcp:
+        for option in ("sndbuf", "rcvbuf", "rcvlowat", "notsent_lowat"):
+            if getattr(flow.socket, option) != getattr(SocketOptions(), option):
+                yield f"iperf3 cannot set `{option}` of `{flow.name}` alone", "remove it, or `engine: agent`"
 
 
 def servers(layout: Layout) -> list[Order]:
     """One for each flow, at the address of the test network; it ends with its client."""
     return [
         Order(
-            layout.name(flow["to"]),
-            f"the iperf3 server of {flow['name']}",
+            layout.name(flow.target),
+            f"the iperf3 server of {flow.name}",
             [NAME, "-s", "-1", "-J", "-p", str(port), "-B", _address(layout, flow), "-i", _interval(layout)],
         )
-        for port, flow in enumerate(flows_of(layout.scenario), FIRST_PORT)
+        for port, flow in enumerate(layout.scenario.tcp, FIRST_PORT)
     ]
 
 
@@ -49,8 +49,8 @@ def clients(layout: Layout, zero_ns: Mapping[str, int]) -> list[Order]:
     """Each begins when its flow does; `zero_ns` is the start of the run on the clock of each machine."""
     return [
         Order(
-            layout.name(flow["from"]),
-            f"the iperf3 client of {flow['name']}",
+            layout.name(flow.source),
+            f"the iperf3 client of {flow.name}",
             [
                 NAME,
                 "-c",
@@ -62,9 +62,9 @@ def clients(layout: Layout, zero_ns: Mapping[str, int]) -> list[Order]:
                 _interval(layout),
                 *_options(layout, flow),
             ],
-            zero_ns[layout.name(flow["from"])] + flow["start_ns"],
+            zero_ns[layout.name(flow.source)] + flow.start_ns,
         )
-        for port, flow in enumerate(flows_of(layout.scenario), FIRST_PORT)
+        for port, flow in enumerate(layout.scenario.tcp, FIRST_PORT)
     ]
 
 
@@ -74,12 +74,12 @@ def texts(layout: Layout, served: Sequence[bytes], sent: Sequence[bytes]) -> dic
     info: list[tuple[int, str]] = []
     # In the order of the agents, whose heading stands above: they tell of no flows.
     columns = ["t_ns" if name == "t" else name for name in tables.COLUMNS["tcp_info"]] + ["data_segs_out"]
-    for flow, server, client in zip(flows_of(layout.scenario), served, sent, strict=True):
-        name = json.dumps(flow["name"])
-        for t_ns, each in _intervals(layout.name(flow["to"]), flow, server):
+    for flow, server, client in zip(layout.scenario.tcp, served, sent, strict=True):
+        name = json.dumps(flow.name)
+        for t_ns, each in _intervals(layout.name(flow.target), flow, server):
             received.append((t_ns, f"{t_ns},{name},{each['bytes']}"))
         retransmits, mss = 0, _mss(client)
-        for t_ns, each in _intervals(layout.name(flow["from"]), flow, client):
+        for t_ns, each in _intervals(layout.name(flow.source), flow, client):
             retransmits += each.get("retransmits", 0)
             known = {
                 "t_ns": t_ns, "flow": name, "rtt": each.get("rtt"), "rttvar": each.get("rttvar"),
@@ -97,38 +97,38 @@ def _text(columns: Sequence[str], rows: Sequence[tuple[int, str]]) -> str:
     return "".join(f"{line}\n" for line in [",".join(columns), *(row for _, row in sorted(rows))])
 
 
-def _address(layout: Layout, flow: Mapping[str, Any]) -> str:
-    return str(layout.target(flow["from"], flow["to"]))
+def _address(layout: Layout, flow: Tcp) -> str:
+    return str(layout.target(flow.source, flow.target))
 
 
 def _interval(layout: Layout) -> str:
-    return f"{layout.scenario['record']['interval_ns'] / SECOND_NS:g}"
+    return f"{layout.scenario.record.interval_ns / SECOND_NS:g}"
 
 
-def _options(layout: Layout, flow: Mapping[str, Any]) -> Iterator[str]:
-    end_ns = min(flow["stop_ns"] or layout.scenario["duration_ns"], layout.scenario["duration_ns"])
-    yield from ("-C", flow["cc"]["name"])
-    if flow["bytes"] is not None:
-        yield from ("-n", str(flow["bytes"]))
+def _options(layout: Layout, flow: Tcp) -> Iterator[str]:
+    end_ns = min(flow.stop_ns or layout.scenario.duration_ns, layout.scenario.duration_ns)
+    yield from ("-C", flow.cc.name)
+    if flow.bytes is not None:
+        yield from ("-n", str(flow.bytes))
     else:
         # A client tells the results after its time, over the same queue: the agents have ended by then.
-        yield from ("-t", str(max(round((end_ns - flow["start_ns"]) / SECOND_NS), 1)))
-    if flow["socket"]["mss"] is not None:
-        yield from ("-M", str(flow["socket"]["mss"]))
-    if flow["socket"]["max_pacing_rate_bps"] is not None:
-        yield from ("--fq-rate", str(flow["socket"]["max_pacing_rate_bps"]))
-    if flow.get("dscp") is not None:
-        yield from ("--dscp", str(flow["dscp"]))
+        yield from ("-t", str(max(round((end_ns - flow.start_ns) / SECOND_NS), 1)))
+    if flow.socket.mss is not None:
+        yield from ("-M", str(flow.socket.mss))
+    if flow.socket.max_pacing_rate_bps is not None:
+        yield from ("--fq-rate", str(flow.socket.max_pacing_rate_bps))
+    if flow.dscp:
+        yield from ("--dscp", str(flow.dscp))
 
 
-def _intervals(host: str, flow: Mapping[str, Any], content: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _intervals(host: str, flow: Tcp, content: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
     for each in _document(host, flow, content).get("intervals", ()):
         stream = each["streams"][0]
-        yield flow["start_ns"] + round(stream["end"] * SECOND_NS), stream
+        yield flow.start_ns + round(stream["end"] * SECOND_NS), stream
 
 
-def _document(host: str, flow: Mapping[str, Any], content: bytes) -> Mapping[str, Any]:
-    step = f"iperf3 of {flow['name']}"
+def _document(host: str, flow: Tcp, content: bytes) -> Mapping[str, Any]:
+    step = f"iperf3 of {flow.name}"
     try:
         found: Mapping[str, Any] = json.loads(content)
     except ValueError:

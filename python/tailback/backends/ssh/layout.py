@@ -10,10 +10,11 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tailback.backends import Scenario, Unsuitable
+from tailback.backends import Unsuitable
 from tailback.backends.linux.job import first_hops, hops_of
 from tailback.backends.linux.links import Hop
 from tailback.backends.ssh.facts import Device, Facts
+from tailback.resolved import Scenario
 from tailback.testbed import Interface, Machine, Testbed
 
 
@@ -46,7 +47,7 @@ class Layout:
 
     def name(self, host: int) -> str:
         """Name of a host of the scenario."""
-        return str(self.scenario["hosts"][host]["name"])
+        return str(self.scenario.hosts[host].name)
 
     @property
     def ports(self) -> list[Port]:
@@ -98,9 +99,9 @@ class Layout:
     def pairs(self) -> Iterator[tuple[int, int]]:
         """Who talks to whom, both ways."""
         seen: dict[tuple[int, int], None] = {}
-        for entry in self.scenario["traffic"]:
-            seen[entry["from"], entry["to"]] = None
-            seen[entry["to"], entry["from"]] = None
+        for entry in self.scenario.flows:
+            seen[entry.source, entry.target] = None
+            seen[entry.target, entry.source] = None
         yield from seen
 
     def forwarders(self) -> list[str]:
@@ -118,7 +119,7 @@ class Layout:
 
 def missing(scenario: Scenario, testbed: Testbed) -> Iterator[tuple[str, str]]:
     """What the testbed does not have of the scenario."""
-    names = [host["name"] for host in scenario["hosts"]]
+    names = scenario.host_names
     for name in names:
         if name not in testbed.keys.hosts:
             yield f"`{testbed.path}` has no host `{name}`", f"it has {', '.join(testbed.keys.hosts)}"
@@ -130,13 +131,13 @@ def missing(scenario: Scenario, testbed: Testbed) -> Iterator[tuple[str, str]]:
                 f"`{testbed.path}` does not say by which device `{here}` reaches `{there}`",
                 f"add it: hosts.{here}.interfaces: {{{there}: eth1}}",
             )
-    for entry in scenario["traffic"]:
-        for end in (entry["from"], entry["to"]):
+    for entry in scenario.flows:
+        for end in (entry.source, entry.target):
             if names[end] in testbed.switches:
-                yield f"`{entry['name']}` begins or ends at `{names[end]}`, a switch", "name a machine"
+                yield f"`{entry.name}` begins or ends at `{names[end]}`, a switch", "name a machine"
 
 
 def taking_part(scenario: Scenario, testbed: Testbed) -> dict[str, Machine]:
     """The machines of a scenario, in its order."""
     machines = testbed.machines
-    return {host["name"]: machines[host["name"]] for host in scenario["hosts"] if host["name"] in machines}
+    return {host.name: machines[host.name] for host in scenario.hosts if host.name in machines}

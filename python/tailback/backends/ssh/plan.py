@@ -16,19 +16,18 @@ from __future__ import annotations
 import ipaddress
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tailback import qdiscs
-from tailback.backends import Scenario
 from tailback.backends.linux import job, links
-from tailback.backends.linux.job import first_hops, flows_of, root_of
-from tailback.backends.linux.suitable import kinds_of
-from tailback.backends.linux.trees import NOTHING, Matches, Node, Tree
+from tailback.backends.linux.job import first_hops, root_of
+from tailback.backends.linux.trees import NOTHING, Matches, Tree
 from tailback.backends.ssh.facts import PACING_SHIFT, SMALL_QUEUE, Facts, sysctl_path
 from tailback.backends.ssh.layout import Layout, Port
 from tailback.backends.uml.settings import small_queue
 from tailback.qdiscs import series
+from tailback.resolved import Ping, Qdisc, Tcp, Udp
 
 MOST_STAGES = 2
 PROC_SYS = "/proc/sys/"
@@ -88,12 +87,12 @@ def plan_of(layout: Layout, token: str) -> Plan:
 def job_of(layout: Layout, token: str) -> dict[str, Any]:
     """What the agents are told: the job of the other kernels, with the addresses of this network."""
     scenario = layout.scenario
-    plain = job.job_of({**scenario, "qdiscs": []})
-    flows = zip(plain["flows"], flows_of(scenario), strict=True)
-    pings = zip(plain["pings"], (each for each in scenario["traffic"] if each["kind"] == "ping"), strict=True)
+    plain = job.job_of(replace(scenario, qdiscs=()))
+    flows = zip(plain["flows"], scenario.tcp, strict=True)
+    pings = zip(plain["pings"], scenario.pings, strict=True)
     by_agent = layout.testbed.keys.engine == "agent"
     return plain | {
-        "hosts": [host["name"] for host in scenario["hosts"]],
+        "hosts": scenario.host_names,
         "setup": [],
         "devices": [device for port in layout.ports for device in _watched(layout, port)],
         "flows": [
@@ -104,45 +103,46 @@ def job_of(layout: Layout, token: str) -> dict[str, Any]:
         "pings": [ping | _addressed(layout, entry) for ping, entry in pings],
         "datagrams": [
             {
-                **{key: entry[key] for key in ("name", "from", "to", "start_ns", "rate_bps", "size", "sndbuf")},
+                "name": entry.name,
+                "from": entry.source,
+                "to": entry.target,
+                "start_ns": entry.start_ns,
+                "rate_bps": entry.rate_bps,
+                "size": entry.size,
+                "sndbuf": entry.sndbuf,
                 **_addressed(layout, entry),
-                "stop_ns": min(entry["stop_ns"] or scenario["duration_ns"], scenario["duration_ns"]),
+                "stop_ns": min(entry.stop_ns, scenario.duration_ns),
                 "port": port,
                 "token": token,
             }
-            for port, entry in enumerate(datagrams_of(scenario), job.FIRST_PORT)
+            for port, entry in enumerate(scenario.udp, job.FIRST_PORT)
         ],
     }
 
 
-def datagrams_of(scenario: Scenario) -> list[Mapping[str, Any]]:
-    """The flows of UDP."""
-    return [entry for entry in scenario["traffic"] if entry["kind"] == "udp"]
-
-
-def stages(root: Mapping[str, Any] | None) -> list[Mapping[str, Any] | None]:
+def stages(root: Qdisc | None) -> list[Qdisc | None]:
     """What packets pass, the first one first."""
-    if root is not None and root["kind"] == series.KIND:
-        return [stage["child"] for stage in root["classes"]]
+    if root is not None and root.kind == series.KIND:
+        return [stage for _, stage in root.children]
     return [root]
 
 
 def rate_to_make(layout: Layout, port: Port) -> int | None:
     """The rate of a link that the device does not have by itself."""
-    rate = links.rate_of(layout.scenario["links"][port.link], port.end)
+    rate = layout.scenario.links[port.link].rate_bps[port.end]
     speed = layout.device(port).speed_mbit
     if layout.testbed.keys.links == "cabled" or rate is None or (speed is not None and speed * 1_000_000 == rate):
         return None
     return rate
 
 
-def _addressed(layout: Layout, entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {"address": str(layout.target(entry["from"], entry["to"])), "dscp": entry.get("dscp")}
+def _addressed(layout: Layout, entry: Tcp | Udp | Ping) -> dict[str, Any]:
+    return {"address": str(layout.target(entry.source, entry.target)), "dscp": entry.dscp or None}
 
 
-def _pacing_shift(entry: Mapping[str, Any]) -> int | None:
-    tsq = entry["tsq"]
-    return tsq["shift"] if tsq["kind"] == "time" and tsq["shift"] != STOCK_SHIFT else None
+def _pacing_shift(entry: Tcp) -> int | None:
+    tsq = entry.tsq
+    return tsq.shift if tsq.kind == "time" and tsq.shift != STOCK_SHIFT else None
 
 
 STOCK_SHIFT = 10
@@ -163,13 +163,14 @@ def _wanted_modules(layout: Layout) -> dict[str, list[str]]:
     for port in layout.ports:
         root = root_of(layout.scenario, port)
         found = stages(root)
-        kinds = [kind for stage in found for kind in kinds_of(job.tree_of(stage, rate_to_make(layout, port)))]
-        wanted[port.owner] += [qdiscs.of(kind).module for kind in kinds]
+        trees = [job.tree_of(stage, rate_to_make(layout, port)) for stage in found]
+        nodes = [node for tree in trees if tree is not None for node in tree.tree]
+        wanted[port.owner] += [qdiscs.of(node.kind).module for node in nodes]
         if len(found) > 1 or delay_of(layout, port):
             wanted[port.owner] += ["ifb", "cls_u32", "act_mirred"]
-    for flow in flows_of(layout.scenario):
-        name = flow["cc"]["name"]
-        for end in (flow["from"], flow["to"]):
+    for flow in layout.scenario.tcp:
+        name = flow.cc.name
+        for end in (flow.source, flow.target):
             if name not in layout.facts[layout.name(end)].controls:
                 wanted[layout.name(end)].append(f"tcp_{name}")
     return wanted
@@ -177,7 +178,7 @@ def _wanted_modules(layout: Layout) -> dict[str, list[str]]:
 
 def _devices(layout: Layout) -> Iterator[Step]:
     for port in _each_device(layout):
-        device, mtu = layout.device(port), layout.scenario["links"][port.link]["mtu"]
+        device, mtu = layout.device(port), layout.scenario.links[port.link].mtu
         given = layout.interface(port).address
         link = ("ip", "link", "set", port.name)
         if device.mtu != mtu:
@@ -230,13 +231,13 @@ def routed(facts: Facts, network: ipaddress.IPv4Network) -> tuple[str, str | Non
 
 
 def _sysctls(layout: Layout) -> Iterator[Step]:
-    for host in layout.scenario["hosts"]:
-        name = host["name"]
+    for host in layout.scenario.hosts:
+        name = host.name
         if name not in layout.facts:
             continue
         wanted = EVERY_MACHINE | ({"net.ipv4.ip_forward": "1"} if name in layout.forwarders() else {})
-        for key, value in host["sysctl"].items():
-            wanted[key] = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+        for key, given in host.sysctl.items():
+            wanted[key] = " ".join(map(str, given)) if isinstance(given, tuple) else str(given)
         held = layout.facts[name].sysctls
         for key, value in wanted.items():
             if held.get(key) != value:
@@ -246,7 +247,7 @@ def _sysctls(layout: Layout) -> Iterator[Step]:
 def _offloads(layout: Layout) -> Iterator[Step]:
     for port in _each_device(layout):
         device = layout.device(port)
-        wanted = layout.scenario["hosts"][port.host].get("offloads", "off")
+        wanted = layout.scenario.hosts[port.host].offloads
         words = {"off": ("tso", "gso", "gro", "lro"), "gso": ("tso", "gso", "gro", "lro")}.get(wanted, ())
         on = [word for word in words if device.offloads.get(word)]
         off = [word for word in ("tso", "gso", "gro") if wanted == "on" and device.offloads.get(word) is False]
@@ -264,26 +265,26 @@ def _offloads(layout: Layout) -> Iterator[Step]:
 def _small_queues(layout: Layout) -> Iterator[Step]:
     """Of a kernel with our changes, and parameters of controls: one for the whole of a machine."""
     for host, flows in senders(layout).items():
-        for name, value in small_queue(flows[0]["tsq"]).items():
+        for name, value in small_queue(flows[0].tsq).items():
             yield Step(host, "TCP Small Queues", path=f"{SMALL_QUEUE}/small_queue_{name}", value=str(value))
         shifts = {_pacing_shift(flow) for flow in flows} - {None}
         if shifts:
             # The sockets are born with it (`crates/agent/src/traffic.rs`); this is so that it is put back.
             yield Step(host, "TCP Small Queues", path=PACING_SHIFT, value=str(STOCK_SHIFT))
         written = {
-            f"/sys/module/tcp_{flow['cc']['name']}/parameters/{name}": value
+            f"/sys/module/tcp_{flow.cc.name}/parameters/{name}": value
             for flow in flows
-            for name, value in flow["cc"]["options"].items()
+            for name, value in flow.cc.options.items()
         }
         for path, value in written.items():
             yield Step(host, f"the parameter {path.rsplit('/', 1)[-1]}", path=path, value=str(value))
 
 
-def senders(layout: Layout) -> dict[str, list[Mapping[str, Any]]]:
+def senders(layout: Layout) -> dict[str, list[Tcp]]:
     """The flows of each machine that sends."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for flow in flows_of(layout.scenario):
-        found.setdefault(layout.name(flow["from"]), []).append(flow)
+    found: dict[str, list[Tcp]] = {}
+    for flow in layout.scenario.tcp:
+        found.setdefault(layout.name(flow.source), []).append(flow)
     return found
 
 
@@ -301,14 +302,14 @@ def _disciplines(layout: Layout) -> Iterator[Step]:
             yield from on_ifb(port, "egress", found[0], matches)
         yield from _tree(port, port.name, job.tree_of(found[-1], rate_bps), matches)
         if delay_ns:
-            netem = {"kind": "netem", "options": {"limit": links.LARGEST_LIMIT, "delay": delay_ns}}
+            netem = Qdisc(kind="netem", options={"limit": links.LARGEST_LIMIT, "delay": delay_ns})
             yield from on_ifb(port, "ingress", netem)
 
 
 def delay_of(layout: Layout, port: Port) -> int:
     """Of the packets that arrive by a device; made on the way in, for a sender's small queue must not see it."""
-    delays = layout.scenario["links"][port.link]["delay_ns"]
-    return int(delays[1 - port.end]) if layout.testbed.keys.links == "emulated" else 0
+    delays = layout.scenario.links[port.link].delay_ns
+    return delays[1 - port.end] if layout.testbed.keys.links == "emulated" else 0
 
 
 def matches_of(layout: Layout) -> Matches:
@@ -319,7 +320,7 @@ def matches_of(layout: Layout) -> Matches:
     return Matches(addresses, job.matches_of(layout.scenario).ports)
 
 
-def on_ifb(port: Port, way: str, root: Node | None, matches: Matches = NOTHING) -> Iterator[Step]:
+def on_ifb(port: Port, way: str, root: Qdisc | None, matches: Matches = NOTHING) -> Iterator[Step]:
     """Packets of a device go through an ifb and come back: on egress to its root discipline, on ingress to its host."""
     ifb = ifb_of(port, way)
     what = f"the {way} stage of {port.name}"
@@ -336,7 +337,7 @@ def ifb_of(port: Port, way: str) -> str:
     return f"tb{'o' if way == 'egress' else 'i'}-{port.name}"[:15]
 
 
-def _tree(port: Port, device: str, root: Node | None, matches: Matches) -> Iterator[Step]:
+def _tree(port: Port, device: str, root: Qdisc | None, matches: Matches) -> Iterator[Step]:
     for number, words in enumerate(Tree(device, matches).commands(root) if root is not None else ()):
         # An ifb takes its disciplines with it.
         undone = "root" if number == 0 and device == port.name else ""
@@ -354,7 +355,7 @@ def _watched(layout: Layout, port: Port) -> Iterator[dict[str, Any]]:
     """A discipline of the second stage stands below the list, as the simulator has it."""
     found = stages(root_of(layout.scenario, port))
     neighbours = f"{layout.name(port.host)} -> {layout.name(port.neighbour)}"
-    hidden = int(rate_to_make(layout, port) is not None and job.shaper_of(found[-1]) is None)
+    hidden = int(rate_to_make(layout, port) is not None and not job.is_shaper(found[-1]))
     below = int(len(found) > 1)
     if below:
         yield {"host": port.host, "interface": ifb_of(port, "egress"), "name": neighbours, "hidden": 0, "below": 1}

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import pandas as pd
 import pyarrow as pa
 
-from tailback.backends import RunCancelled, RunFailed, RunResult, Scenario
+from tailback.backends import RunCancelled, RunFailed, RunResult
 from tailback.backends.linux import tables
 from tailback.backends.linux.job import first_hops
 from tailback.backends.linux.process import Progress
@@ -33,6 +33,7 @@ from tailback.backends.ssh.facts import Facts
 from tailback.backends.ssh.layout import Layout, taking_part
 from tailback.backends.ssh.plan import Step, plan_of
 from tailback.backends.ssh.session import LOST, Offset, Session, at_once
+from tailback.resolved import Scenario
 from tailback.testbed import Machine, Testbed
 
 LIVE = logging.getLogger("tailback.live")
@@ -115,7 +116,7 @@ def carry_out(scenario: Scenario, testbed: Testbed, agent: Agent, progress: Test
             result = _Run(layout, opened, agent, progress).result()
     except HostFailed as failure:
         raise RunFailed(str(failure)) from failure
-    cost = {"wall_s": time.monotonic() - started, "sim_s": scenario["duration_ns"] / 1e9}
+    cost = {"wall_s": time.monotonic() - started, "sim_s": scenario.duration_ns / 1e9}
     return RunResult(result.tables, {**cost, **result.cost}, result.captures, result.notes)
 
 
@@ -136,7 +137,7 @@ class _Run:
             _cancelled(self._progress)
             take(self._opened[step.host], step)
         _try_paths(self._layout, self._opened)
-        names = [host["name"] for host in self._layout.scenario["hosts"]]
+        names = self._layout.scenario.host_names
         self._each(lambda each: each.ask("opening sockets", "prepare", job=self._plan.job, me=names.index(each.host)))
         asked = time.monotonic()
         before = self._each(Session.offset)
@@ -254,7 +255,7 @@ def _try_paths(layout: Layout, opened: Mapping[str, Session]) -> None:
 
 def _follow(layout: Layout, opened: Mapping[str, Session], measured: Measured, progress: TestbedProgress) -> None:
     """Until every machine has measured to the end."""
-    duration_ns = layout.scenario["duration_ns"]
+    duration_ns = layout.scenario.duration_ns
     patience = time.monotonic() + LEAD_S + duration_ns / 1e9 + OVERTIME_S
     running = dict(opened)
     live = _Live(duration_ns, progress)

@@ -5,17 +5,15 @@ Each finding is one line of `tailback testbed check`; one that fails keeps a run
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from tailback import qdiscs
-from tailback.backends import Scenario
 from tailback.backends.linux import job, steps
 from tailback.backends.linux import suitable as any_kernel
-from tailback.backends.linux.job import flows_of, root_of
-from tailback.backends.linux.links import Hop, rate_of
+from tailback.backends.linux.job import root_of
+from tailback.backends.linux.links import Hop
 from tailback.backends.linux.trees import NOTHING
 from tailback.backends.ssh import iperf3
 from tailback.backends.ssh import plan as plans
@@ -24,6 +22,7 @@ from tailback.backends.ssh.layout import Layout, Port, missing
 from tailback.backends.ssh.session import Offset
 from tailback.backends.ssh.visit import Visit
 from tailback.backends.uml.settings import small_queue
+from tailback.resolved import Qdisc, Scenario, SmallQueue, Tcp, Udp
 from tailback.testbed import Testbed
 
 Verdict: TypeAlias = Literal["pass", "warn", "fail"]
@@ -60,37 +59,44 @@ def written(scenario: Scenario, testbed: Testbed) -> Iterator[Finding]:
 
 def _for_any_kernel(scenario: Scenario) -> Scenario:
     """Without what machines can and the other kernels cannot: captures, UDP, code points, two stages on a device."""
-    record = {key: value for key, value in scenario["record"].items() if key != "pcap"}
-    others = [entry for entry in scenario["traffic"] if entry["kind"] != "udp"]
-    traffic = [{key: value for key, value in entry.items() if key != "dscp"} for entry in others]
-    qdiscs = [
-        {**attached, "root": stage} for attached in scenario["qdiscs"] for stage in plans.stages(attached["root"])
-    ]
-    return {**scenario, "record": record, "traffic": traffic, "qdiscs": qdiscs}
+    record = replace(scenario.record, pcap=())
+    others = (replace(entry, dscp=0) for entry in scenario.flows if not isinstance(entry, Udp))
+    qdiscs = (
+        replace(attached, root=stage)
+        for attached in scenario.qdiscs
+        for stage in plans.stages(attached.root)
+        if stage is not None
+    )
+    return replace(scenario, record=record, traffic=tuple(others), qdiscs=tuple(qdiscs))
 
 
 def _ways(scenario: Scenario) -> Iterator[tuple[str, str]]:
     if not job.has_one_way(scenario):
         yield "there are several ways between two hosts, or routes of the file", "leave one way between any two hosts"
-    for flow in plans.datagrams_of(scenario):
-        if flow["size"] < LEAST_DATAGRAM:
-            what = f"the datagrams of `{flow['name']}` are too short to carry when they were sent"
+    for flow in scenario.udp:
+        if flow.size < LEAST_DATAGRAM:
+            what = f"the datagrams of `{flow.name}` are too short to carry when they were sent"
             yield what, f"give them {LEAST_DATAGRAM}b at least"
-    for link in scenario["links"]:
-        special = [key for key in ("netem", "schedule", "trace") if any(link.get(key, ()))]
+    for link in scenario.links:
+        special = [
+            key
+            for key, there in (
+                ("netem", any(link.netem)),
+                ("schedule", bool(link.schedule)),
+                ("trace", link.trace != (None, None)),
+            )
+            if there
+        ]
         if special:
-            ends = " - ".join(scenario["hosts"][end]["name"] for end in link["ends"])
+            ends = " - ".join(scenario.hosts[end].name for end in link.ends)
             what = f"the link {ends} does more to packets than to delay them (`{special[0]}` of the resolved scenario)"
             yield what, "give the router's device a netem: qdiscs: {router -> lan2: [netem loss 1%, htb rate 10mbit]}"
 
 
 def _disciplines(scenario: Scenario) -> Iterator[tuple[str, str]]:
-    names = [host["name"] for host in scenario["hosts"]]
-    for attached in scenario["qdiscs"]:
-        ends = scenario["links"][attached["link"]]["ends"]
-        other = ends[1] if ends[0] == attached["host"] else ends[0]
-        place = f"the discipline of {names[attached['host']]} -> {names[other]}"
-        found = plans.stages(attached["root"])
+    for device in scenario.devices:
+        place = f"the discipline of {device.name}"
+        found = plans.stages(device.root)
         if len(found) > plans.MOST_STAGES:
             yield f"{place} has {len(found)} stages", "a device and its ifb make two: put the others on another device"
 
@@ -186,9 +192,8 @@ def _judged(host: str, what: str, wrong: str, remedy: str) -> Finding:
     return Finding(host, what, "fail", wrong, remedy) if wrong else Finding(host, what, "pass")
 
 
-def _flows_at(layout: Layout, host: str) -> list[Mapping[str, Any]]:
-    ends = ("from", "to")
-    return [flow for flow in flows_of(layout.scenario) if host in {layout.name(flow[end]) for end in ends}]
+def _flows_at(layout: Layout, host: str) -> list[Tcp]:
+    return [flow for flow in layout.scenario.tcp if host in {layout.name(flow.source), layout.name(flow.target)}]
 
 
 def _questions(layout: Layout, host: str) -> dict[str, Sequence[steps.Json] | None]:
@@ -197,21 +202,22 @@ def _questions(layout: Layout, host: str) -> dict[str, Sequence[steps.Json] | No
     for port in (port for port in layout.ports if port.owner == host):
         found = plans.stages(root_of(layout.scenario, port))
         rate_bps = plans.rate_to_make(layout, port)
-        nodes = [node for stage in found for node in any_kernel.nodes_of(job.tree_of(stage, rate_bps))]
+        trees = [job.tree_of(stage, rate_bps) for stage in found]
+        nodes = [node for tree in trees if tree is not None for node in tree.tree]
         if plans.delay_of(layout, port):
-            nodes.append({"kind": "netem", "options": {}})
+            nodes.append(Qdisc(kind="netem"))
         for node in nodes:
-            alone = {"kind": node["kind"], "options": node["options"]}
+            alone = Qdisc(kind=node.kind, options=node.options)
             # In `PATH` there, and not where Debian has them here.
             own = [_veth(), *job.attach_tree(Hop(0, 0, 0, 0), alone, NOTHING)]
             bare = [step | {"argv": [_bare(step["argv"][0]), *step["argv"][1:]]} for step in own]
-            asked.setdefault(node["kind"], bare)
-        if any(node.get("filters") for node in nodes):
+            asked.setdefault(node.kind, bare)
+        if any(node.filters for node in nodes):
             filters = [("qdisc", "add", "dev", "l0", "root", "handle", "1:", "htb"), FLOWER, MATCHALL]
             asked.setdefault("filters", [_veth(), *(steps.run(0, "tc", *words) for words in filters)])
         if len(found) > 1 or plans.delay_of(layout, port):
             asked.setdefault("ifb", _redirection())
-    return asked | dict.fromkeys(sorted({flow["cc"]["name"] for flow in _flows_at(layout, host)}))
+    return asked | dict.fromkeys(sorted({flow.cc.name for flow in _flows_at(layout, host)}))
 
 
 def _bare(program: str) -> str:
@@ -229,20 +235,20 @@ def _redirection() -> list[steps.Json]:
 
 
 def _stacks(layout: Layout) -> Iterator[Finding]:
-    for host in layout.scenario["hosts"]:
-        facts = layout.facts.get(host["name"])
-        if facts is None or host["stack"] == any_kernel.DEFAULT_STACK:
+    for host in layout.scenario.hosts:
+        facts = layout.facts.get(host.name)
+        if facts is None or host.stack == any_kernel.DEFAULT_STACK:
             continue
         version = ".".join(facts.release.split(".")[:2])
-        if host["stack"] != f"linux-{version}":
-            what = f"the experiment has the stack {host['stack']}, and this is Linux {facts.release}"
+        if host.stack != f"linux-{version}":
+            what = f"the experiment has the stack {host.stack}, and this is Linux {facts.release}"
             yield Finding(facts.host, "kernel", "fail", what, "remove `stack`, or boot that kernel")
 
 
 def _links(layout: Layout) -> Iterator[Finding]:
     cabled = layout.testbed.keys.links == "cabled"
     for port in layout.ports:
-        rate = rate_of(layout.scenario["links"][port.link], port.end)
+        rate = layout.scenario.links[port.link].rate_bps[port.end]
         speed = layout.device(port).speed_mbit
         if rate is None or speed is None or speed * 1_000_000 == rate:
             continue
@@ -252,18 +258,18 @@ def _links(layout: Layout) -> Iterator[Finding]:
             yield Finding(port.owner, port.name, "fail", what, remedy)
         elif speed * 1_000_000 < rate:
             yield Finding(port.owner, port.name, "fail", what, "change `rate`: no discipline makes a device faster")
-    for link in layout.scenario["links"]:
-        longest_ns = max(link["delay_ns"])
+    for link in layout.scenario.links:
+        longest_ns = max(link.delay_ns)
         if cabled and longest_ns >= LONG_CABLE_NS:
-            ends = " - ".join(layout.name(end) for end in link["ends"])
+            ends = " - ".join(layout.name(end) for end in link.ends)
             what = f"the link {ends} has a delay of {longest_ns / 1e6:g} ms, which the cable has to have: none is made"
             yield Finding("", "experiment", "warn", what, "make it: `links: emulated`, or a netem in `qdiscs`")
     for hop in layout.hops:
-        link = layout.scenario["links"][hop.link]
+        link = layout.scenario.links[hop.link]
         if (
             not cabled
             and layout.name(hop.host) in layout.testbed.switches
-            and (link["rate_bps"] is not None or link["delay_ns"] != [0, 0])
+            and (link.rate_bps != (None, None) or link.delay_ns != (0, 0))
         ):
             what = f"the link of the switch `{layout.name(hop.host)}` has a rate or a delay that nobody can make there"
             yield Finding("", "experiment", "fail", what, "give it to a link between machines")
@@ -282,9 +288,9 @@ def _routes(layout: Layout) -> Iterator[Finding]:
 
 
 def _sysctls(layout: Layout) -> Iterator[Finding]:
-    for host in layout.scenario["hosts"]:
-        facts = layout.facts.get(host["name"])
-        for name in host["sysctl"] if facts is not None else ():
+    for host in layout.scenario.hosts:
+        facts = layout.facts.get(host.name)
+        for name in host.sysctl if facts is not None else ():
             if facts is not None and name not in facts.sysctls and name not in CORE_SYSCTLS:
                 yield Finding(facts.host, "sysctl", "fail", f"its kernel has no {name}", "remove it")
 
@@ -297,32 +303,32 @@ def _small_queues(layout: Layout) -> Iterator[Finding]:
     for host, flows in plans.senders(layout).items():
         tunable = layout.facts[host].tunable
         for flow in flows:
-            needs = _needed(flow["tsq"])
+            needs = _needed(flow.tsq)
             if needs and not needs <= tunable:
                 yield Finding(host, "tsq", "fail", *_refused(flow))
-        if len({json.dumps(flow["tsq"], sort_keys=True) for flow in flows if flow["tsq"]["kind"] != "time"}) > 1:
+        if len({flow.tsq for flow in flows if flow.tsq.kind != "time"}) > 1:
             what = "its flows differ in `tsq` by more than a time"
             yield Finding(host, "tsq", "fail", what, "off, bytes and packets hold for the whole kernel: give one")
 
 
-def _needed(tsq: Mapping[str, Any]) -> frozenset[str]:
-    if tsq["kind"] == "time":
-        return frozenset() if tsq["shift"] == STOCK else frozenset({"pacing_shift"})
+def _needed(tsq: SmallQueue) -> frozenset[str]:
+    if tsq.kind == "time":
+        return frozenset() if tsq.shift == STOCK else frozenset({"pacing_shift"})
     return frozenset(small_queue(tsq))
 
 
-def _refused(flow: Mapping[str, Any]) -> tuple[str, str]:
-    tsq = flow["tsq"]
+def _refused(flow: Tcp) -> tuple[str, str]:
+    tsq = flow.tsq
     asked = {
-        "time": f"{1 << max(STOCK - tsq.get('shift', STOCK), 0)} ms (sk_pacing_shift {tsq.get('shift')})",
+        "time": f"{1 << max(STOCK - (STOCK if tsq.shift is None else tsq.shift), 0)} ms (sk_pacing_shift {tsq.shift})",
         "off": "no small queue",
-        "check": f"a pacing shift of {tsq.get('shift')} for the check alone",
-        "bytes": f"a fixed {tsq.get('bytes')} bytes",
-        "packets": f"{tsq.get('packets')} packets",
-    }[tsq["kind"]]
-    what = f"`{flow['name']}` wants {asked}; nothing sets that from outside in a stock kernel"
+        "check": f"a pacing shift of {tsq.shift} for the check alone",
+        "bytes": f"a fixed {tsq.bytes} bytes",
+        "packets": f"{tsq.packets} packets",
+    }[tsq.kind]
+    what = f"`{flow.name}` wants {asked}; nothing sets that from outside in a stock kernel"
     remedy = {
         "bytes": "a cap above the millisecond is the sysctl net.ipv4.tcp_limit_output_bytes; a fixed number needs ",
         "time": "mac80211 sets 8 ms for its own sockets; elsewhere remove `tsq`, or boot ",
-    }.get(tsq["kind"], "remove `tsq`, or boot ")
+    }.get(tsq.kind, "remove `tsq`, or boot ")
     return what, remedy + PATCHED

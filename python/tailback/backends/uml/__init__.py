@@ -12,7 +12,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from tailback.backends import Clock, Progress, RunResult, Scenario, Unsuitable
+from tailback.backends import Clock, Progress, RunResult, Unsuitable
 from tailback.backends.linux import process
 from tailback.backends.linux.steps import PROGRAMS
 from tailback.backends.linux.tables import read_segments, read_tables
@@ -21,6 +21,7 @@ from tailback.backends.uml import instance, suitable
 from tailback.backends.uml.settings import job_of
 from tailback.kernel import STOCK, Kernel, find_agent, find_kernel
 from tailback.kernel.checkout import digest
+from tailback.resolved import Scenario
 
 
 class Uml:
@@ -73,7 +74,7 @@ class Uml:
         """Boots an instance, has it do the job, and reads what it has written."""
         if not isinstance(progress, process.Progress):
             raise TypeError("a run in a kernel is watched through its own `new_progress()`")
-        order = instance.Order(json.dumps(job_of(scenario)), scenario["seed"], scenario["duration_ns"])
+        order = instance.Order(json.dumps(job_of(scenario)), scenario.seed, scenario.duration_ns)
         with instance.finished(self.machine, order, progress) as (folder, cost):
             standing = of_kernel(scenario, folder)
             return RunResult(read_tables(folder), {**cost, "segments": read_segments(folder)}, qdiscs=standing)

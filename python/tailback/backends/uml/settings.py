@@ -3,13 +3,11 @@
 Our kernel has `tcp_output.small_queue_*` and `sock.pacing_shift` (`kernel/README.md`); a stock kernel has neither.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from tailback.backends import Scenario
 from tailback.backends.linux import job
-from tailback.backends.linux.job import flows_of
 from tailback.backends.linux.steps import Json, write
+from tailback.resolved import Scenario, SmallQueue
 
 UNCAPPED = 1 << 40
 """Bytes of a small queue that caps nothing."""
@@ -20,35 +18,35 @@ SMALL_QUEUE = "/sys/module/tcp_output/parameters/small_queue_"
 def job_of(scenario: Scenario) -> Json:
     """What the agent is told to do in a guest."""
     plain = job.job_of(scenario)
-    shifts = [_pacing_shift(entry["tsq"]) for entry in flows_of(scenario)]
+    shifts = [_pacing_shift(entry.tsq) for entry in scenario.tcp]
     flows = [flow | {"pacing_shift": shift} for flow, shift in zip(plain["flows"], shifts, strict=True)]
     return plain | {"setup": [*plain["setup"], *_tcp(scenario)], "flows": flows}
 
 
-def _pacing_shift(tsq: Mapping[str, Any]) -> int | None:
-    shift: int | None = tsq["shift"] if tsq["kind"] == "time" else None
-    return shift
+def _pacing_shift(tsq: SmallQueue) -> int | None:
+    return tsq.shift if tsq.kind == "time" else None
 
 
 def _tcp(scenario: Scenario) -> Iterator[Json]:
-    for entry in flows_of(scenario)[:1]:
-        for name, value in small_queue(entry["tsq"]).items():
+    for entry in scenario.tcp[:1]:
+        for name, value in small_queue(entry.tsq).items():
             yield write(None, SMALL_QUEUE + name, value)
     written: dict[str, int] = {}
-    for entry in flows_of(scenario):
-        control = entry["cc"]
-        written |= {f"/sys/module/tcp_{control['name']}/parameters/{name}": v for name, v in control["options"].items()}
+    for entry in scenario.tcp:
+        control = entry.cc
+        written |= {f"/sys/module/tcp_{control.name}/parameters/{name}": v for name, v in control.options.items()}
     yield from (write(None, path, value) for path, value in written.items())
 
 
-def small_queue(tsq: Mapping[str, Any]) -> dict[str, int]:
+def small_queue(tsq: SmallQueue) -> dict[str, int]:
     """Values of our kernel's `tcp_output.small_queue_*`; nothing for a time, which is the socket's own shift."""
-    if tsq["kind"] == "off":
-        return {"shift": 0, "bytes": UNCAPPED}
-    if tsq["kind"] == "check":
-        return {"shift": tsq["shift"]}
-    if tsq["kind"] == "bytes":
-        return {"shift": 0, "bytes": tsq["bytes"]}
-    if tsq["kind"] == "packets":
-        return {"packets": tsq["packets"]}
+    match tsq:
+        case SmallQueue(kind="off"):
+            return {"shift": 0, "bytes": UNCAPPED}
+        case SmallQueue(kind="check", shift=int(shift)):
+            return {"shift": shift}
+        case SmallQueue(kind="bytes", bytes=int(count)):
+            return {"shift": 0, "bytes": count}
+        case SmallQueue(kind="packets", packets=int(count)):
+            return {"packets": count}
     return {}

@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Mapping
 
 from tailback import qdiscs
-from tailback.backends import Scenario
 from tailback.backends.linux import suitable
-from tailback.backends.linux.job import flows_of
-from tailback.backends.linux.suitable import Finding, kinds_of
+from tailback.backends.linux.suitable import Finding
 from tailback.kernel import Kernel
+from tailback.resolved import Scenario, SmallQueue
 
 BUILT_IN = ("reno",)
 """Controls that every kernel has; they have no symbol of their own."""
@@ -26,20 +25,20 @@ def check(scenario: Scenario, kernel: Kernel) -> None:
 
 def _controls(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
     options: dict[str, Mapping[str, int]] = {}
-    for entry in flows_of(scenario):
-        control = entry["cc"]
-        name = control["name"]
+    for entry in scenario.tcp:
+        control = entry.cc
+        name = control.name
         symbol = CONTROL_SYMBOLS.get(name, f"TCP_CONG_{name.upper()}")
         if name not in BUILT_IN and not kernel.has(symbol):
             yield f"the kernel `{kernel.manifest.name}` does not have the control `{name}`", f"build one with {symbol}"
-        if options.setdefault(name, control["options"]) != control["options"]:
+        if options.setdefault(name, control.options) != control.options:
             yield f"`{name}` has different options in two flows", "options are those of the whole kernel: give one set"
 
 
 def _small_queues(scenario: Scenario, _kernel: Kernel) -> Iterator[Finding]:
     """The shift is the socket's; everything else is one for the kernel."""
-    settings = [entry["tsq"] for entry in flows_of(scenario)]
-    same = [{"kind": "time"} if tsq["kind"] == "time" else tsq for tsq in settings]
+    settings = [entry.tsq for entry in scenario.tcp]
+    same = [SmallQueue(kind="time") if tsq.kind == "time" else tsq for tsq in settings]
     if any(tsq != same[0] for tsq in same):
         yield (
             "flows differ in `tsq` by more than a time",
@@ -48,8 +47,8 @@ def _small_queues(scenario: Scenario, _kernel: Kernel) -> Iterator[Finding]:
 
 
 def _qdiscs(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
-    for attached in scenario["qdiscs"]:
-        for kind in kinds_of(attached["root"]):
+    for attached in scenario.qdiscs:
+        for kind in (node.kind for node in attached.root.tree):
             symbol = qdiscs.of(kind).symbol
             if symbol and not kernel.has(symbol):
                 what = f"the kernel `{kernel.manifest.name}` does not have the discipline `{kind}`"

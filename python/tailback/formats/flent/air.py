@@ -30,16 +30,16 @@ def airs(run: RunFolder, step: float) -> list[Air]:
     """Each access point of a run that has cells, in intervals of `step` seconds; where nothing was sent there is 0."""
     if not run.has("wifi"):
         return []
-    hosts = [str(host["name"]) for host in run.scenario["hosts"]]
+    hosts = run.scenario.host_names
     return [
-        _air(run, hosts[cell["access_point"]], tuple(hosts[each["host"]] for each in cell["stations"]), step)
-        for cell in run.scenario.get("cells", ())
+        _air(run, hosts[cell.access_point], tuple(hosts[each.host] for each in cell.stations), step)
+        for cell in run.scenario.cells
     ]
 
 
 def _air(run: RunFolder, access_point: str, stations: tuple[str, ...], step: float) -> Air:
     ppdus = run.table("wifi")
-    bins = round(int(run.scenario["duration_ns"]) / 1e9 / step)
+    bins = round(run.scenario.duration_ns / 1e9 / step)
     places = np.minimum((ppdus["t"].to_numpy(np.float64) / step).astype(int), bins - 1)
     columns: dict[Any, Any] = {"t": (np.arange(bins) + 1) * step}
     for station in stations:

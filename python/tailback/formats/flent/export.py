@@ -20,6 +20,7 @@ from tailback.formats.errors import NotExportable
 from tailback.formats.flent.air import MEASURES, Air, airs
 from tailback.formats.flent.names import TESTS, Named, named
 from tailback.formats.flent.reader import FlentFile
+from tailback.resolved import Observed, Tcp, Traffic
 from tailback.results import RunFolder
 from tailback.results.provenance import tailback_version
 
@@ -72,7 +73,7 @@ def _word(axis: str, value: str) -> str:
 def export(run: RunFolder, experiment: str, test: str | None = None) -> tuple[str, FlentFile]:
     """The name and content of the file of `run`; raises `NotExportable` if Flent has no test like it."""
     directions = run.manifest["measure"]["directions"]
-    words = named(run.scenario["traffic"], directions, test)
+    words = named(run.scenario.traffic, directions, test)
     clock = _Clock(run, words)
     raw = {**_flows(run, words, clock), **_pings(run, words, clock)}
     if not any(raw.values()):
@@ -89,13 +90,13 @@ class _Clock:
     """Flent's time: x = 0 is five seconds before the load."""
 
     def __init__(self, run: RunFolder, words: Named) -> None:
-        load = [flow for flow in run.scenario["traffic"] if flow["name"] in words.series and flow["kind"] != "ping"]
-        load = load or list(run.scenario["traffic"])
-        end = int(run.scenario["duration_ns"])
-        self.start = min(int(flow.get("start_ns") or 0) for flow in load) / 1e9 - DELAY_S
-        self.length = max(int(flow.get("stop_ns") or end) for flow in load) / 1e9 - self.start - DELAY_S
+        traffic = run.scenario.traffic
+        load = [flow for flow in traffic if flow.name in words.series and flow.kind != "ping"] or traffic
+        end = run.scenario.duration_ns
+        self.start = min(0 if isinstance(flow, Observed) else flow.start_ns for flow in load) / 1e9 - DELAY_S
+        self.length = max(_stop(flow, end) for flow in load) / 1e9 - self.start - DELAY_S
         self.total = self.length + 2 * DELAY_S
-        self.step = int(run.scenario["record"]["interval_ns"]) / 1e9
+        self.step = run.scenario.record.interval_ns / 1e9
         self.began = datetime.datetime.fromisoformat(str(run.manifest["started"])).timestamp()
         self.grid = [round(place * self.step, 9) for place in range(round(self.total / self.step) + 1)]
 
@@ -122,9 +123,9 @@ def _flows(run: RunFolder, words: Named, clock: _Clock) -> dict[str, Rows]:
     """Throughput and socket rows of each flow."""
     found = {}
     info = run.tcp_info if run.has("tcp_info") else pd.DataFrame(columns=["flow"])
-    for flow in run.scenario["traffic"]:
-        name = str(flow["name"])
-        if name not in words.series or flow["kind"] == "ping":
+    for flow in run.scenario.traffic:
+        name = flow.name
+        if name not in words.series or flow.kind == "ping":
             continue
         socket = info[info["flow"] == name]
         columns = {ours: theirs for ours, theirs in SOCKET.items() if ours in socket}
@@ -243,9 +244,9 @@ def _radios(found: Sequence[Air]) -> list[tuple[str, str]]:
 
 def _metadata(run: RunFolder, words: Named, made: tuple[_Clock, str, Sequence[tuple[str, str]]]) -> dict[str, Any]:
     clock, name, beside = made
-    hosts = [str(host["name"]) for host in run.scenario.get("hosts", [])] or ["client", "server"]
+    known = run.scenario.hosts
+    hosts = run.scenario.host_names or ["client", "server"]
     parameters = {**words.parameters, **dict(beside)}
-    sysctls = run.scenario.get("hosts", [{}])[0].get("sysctl", {})
     return {
         "NAME": words.test,
         "TITLE": ", ".join(run.axes.values()) or run.manifest["title"],
@@ -266,19 +267,28 @@ def _metadata(run: RunFolder, words: Named, made: tuple[_Clock, str, Sequence[tu
         "BATCH_TITLE": run.manifest["title"],
         "FLENT_VERSION": f"tailback {tailback_version()}",
         "KERNEL_NAME": "Linux",
-        "KERNEL_RELEASE": str(run.scenario.get("hosts", [{}])[0].get("stack", "")),
-        "SYSCTLS": dict(sysctls),
+        "KERNEL_RELEASE": known[0].stack if known else "",
+        "SYSCTLS": dict(known[0].sysctl) if known else {},
         "TAILBACK": {"manifest": run.manifest, "summary": run.summary, "series": dict(words.series)},
     }
 
 
+def _stop(flow: Traffic, end_ns: int) -> int:
+    return end_ns if isinstance(flow, Observed) else flow.stop_ns or end_ns
+
+
+def _control(flow: Traffic) -> str | None:
+    return flow.cc.name if isinstance(flow, Tcp | Observed) and flow.cc is not None else None
+
+
 def _series_meta(run: RunFolder, words: Named) -> dict[str, Any]:
-    controls = {str(flow["name"]): flow.get("cc", {}).get("name") for flow in run.scenario["traffic"]}
+    controls = {flow.name: _control(flow) for flow in run.scenario.traffic}
     goodput: Mapping[str, float] = run.summary.get("goodput_mbps", {}).get("flows", {})
     found: dict[str, Any] = {}
     for flow, series in words.series.items():
         meta = {"UNITS": "ms" if series.startswith("Ping") else "Mbits/s", "RUNNER": "tailback"}
-        if controls.get(flow):
-            meta["CONG_CONTROL"] = controls[flow]
+        control = controls.get(flow)
+        if control:
+            meta["CONG_CONTROL"] = control
         found[series] = {**meta, "MEAN_VALUE": goodput[flow]} if flow in goodput else meta
     return found

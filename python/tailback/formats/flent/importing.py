@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -22,11 +22,13 @@ import pyarrow as pa
 from tailback.analysis import Measure, Window, summarise
 from tailback.formats.errors import NotReadable
 from tailback.formats.flent.reader import FlentFile, Row, read
+from tailback.resolved import NamedControl, Observed, Record, Scenario
 from tailback.results import ExperimentPlan, RunPlan, claim, run_name
 from tailback.results.provenance import utc_now
 from tailback.results.store import Finished
 
 FLOW = re.compile(r"(TCP|UDP) (upload|download)(?:(?:::| )(.+))?")
+KINDS: Mapping[str, Literal["tcp", "udp"]] = {"TCP": "tcp", "UDP": "udp"}
 COMPUTED = re.compile(r".*\b(avg|sum|fairness)$")
 PING = re.compile(r"Ping \(ms\)(?:::| )?(.*)")
 QDISC = "qdisc_stats_"
@@ -70,7 +72,7 @@ def import_files(files: Sequence[Path], folder: Path, axes: Mapping[str, str]) -
         places = {**_axes(found, file), **axes}
         repetition = seen[tuple(places.values())] = seen.get(tuple(places.values()), 0) + 1
         runs.append(_imported(found, (places, repetition), file))
-    title = str(_first(runs).scenario["title"])
+    title = _first(runs).scenario.title
     source = f"# imported from Flent\ntitle: {title}\n"
     plan = ExperimentPlan(title, source, (), "flent", [run.plan for run in runs])
     with claim(folder, plan) as store:
@@ -118,21 +120,21 @@ def _imported(found: FlentFile, place: tuple[Mapping[str, str], int], file: Path
         raise NotReadable(f"`{file}` has neither TCP nor UDP flows nor pings\n  hint: they are what can be imported")
     traffic = _traffic(found, names)
     duration = max(float(frame["t"].max()) for frame in frames.values()) + step
-    scenario = {
-        "title": str(found.metadata.get("NOTE") or found.metadata.get("NAME") or file.name),
-        "seed": 0,
-        "duration_ns": int(duration * 1e9),
-        "traffic": traffic,
-        "record": {"interval_ns": int(step * 1e9), "tcp_info": "interval", "events": False},
-        "imported": file.name,
-    }
-    directions = {name: way for name, way in ((each["name"], each["way"]) for each in traffic) if way}
+    scenario = Scenario(
+        title=str(found.metadata.get("NOTE") or found.metadata.get("NAME") or file.name),
+        seed=0,
+        duration_ns=int(duration * 1e9),
+        traffic=tuple(traffic),
+        record=Record(interval_ns=int(step * 1e9), tcp_info="interval", events=False),
+        imported=file.name,
+    )
+    directions = {each.name: each.way for each in traffic if each.way}
     window = _window(found, frames, step)
     plan = RunPlan(
         run_name(axes, repetition, scenario), axes, repetition, 0, scenario, _build(file), window, directions
     )
-    tcp = tuple(each["name"] for each in traffic if each["kind"] == "tcp")
-    other = tuple(each["name"] for each in traffic if each["kind"] == "udp")
+    tcp = tuple(each.name for each in traffic if each.kind == "tcp")
+    other = tuple(each.name for each in traffic if each.kind == "udp")
     return Imported(plan, frames, Measure(Window(*window), int(step * 1e9), tcp, other, directions))
 
 
@@ -181,11 +183,11 @@ def _names(found: FlentFile) -> dict[str, str]:
     return names
 
 
-def _traffic(found: FlentFile, names: Mapping[str, str]) -> list[dict[str, Any]]:
+def _traffic(found: FlentFile, names: Mapping[str, str]) -> list[Observed]:
     entries = []
     for series, name in names.items():
         flow = FLOW.fullmatch(series)
-        kind = flow[1].lower() if flow else "ping"
+        kind = KINDS[flow[1]] if flow else "ping"
         way = {"upload": "up", "download": "down"}[flow[2]] if flow else ""
         meta = found.metadata.get("SERIES_META")
         control = (
@@ -193,7 +195,8 @@ def _traffic(found: FlentFile, names: Mapping[str, str]) -> list[dict[str, Any]]
             if isinstance(meta, dict) and isinstance(meta.get(series), dict)
             else None
         )
-        entries.append({"kind": kind, "name": name, "way": way, **({"cc": {"name": str(control)}} if control else {})})
+        cc = NamedControl(name=str(control)) if control else None
+        entries.append(Observed(kind=kind, name=name, way=way, cc=cc))
     return entries
 
 

@@ -6,9 +6,9 @@ of four flows each way is `rrul_be`, or `rrul` if its flows carry code points.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tailback.formats.errors import NotExportable
+from tailback.resolved import Tcp, Traffic
 
 ICMP = "Ping (ms) ICMP"
 BE = ("BE", "BE2", "BE3", "BE4")
@@ -31,14 +31,14 @@ class Named:
     """`TEST_PARAMETERS` that rebuild the list of series."""
 
 
-def named(traffic: Sequence[Mapping[str, Any]], directions: Mapping[str, str], wanted: str | None) -> Named:
+def named(traffic: Sequence[Traffic], directions: Mapping[str, str], wanted: str | None) -> Named:
     """The test of these flows, or the one that is `wanted`; raises `NotExportable` if that has no place for them."""
-    tcp = [str(flow["name"]) for flow in traffic if flow["kind"] == "tcp"]
+    tcp = [flow.name for flow in traffic if flow.kind == "tcp"]
     up, down = ([flow for flow in tcp if directions.get(flow) == way] for way in ("up", "down"))
-    kinds = {str(flow["name"]): str(flow["kind"]) for flow in traffic}
+    kinds = {flow.name: flow.kind for flow in traffic}
     pings = [name for name, kind in kinds.items() if kind == "ping"]
     udp = [name for name, kind in kinds.items() if kind not in ("tcp", "ping")]
-    marked = any(flow.get("dscp") for flow in traffic if flow["kind"] == "tcp")
+    marked = any(flow.dscp for flow in traffic if isinstance(flow, Tcp))
     test = wanted or _test(len(up), len(down), len(udp))
     if wanted is None and marked and test == "rrul_be":
         test = "rrul"

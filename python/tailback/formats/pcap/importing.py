@@ -7,7 +7,6 @@ Flows are called by their addresses and ports. The measurement window is the who
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ import pyarrow as pa
 from tailback.analysis import Measure, Window, passive, summarise
 from tailback.formats.errors import NotReadable
 from tailback.formats.pcap.packets import packets
+from tailback.resolved import Observed, Record, Scenario
 from tailback.results import ExperimentPlan, RunPlan, claim, run_name
 from tailback.results.provenance import utc_now
 from tailback.results.store import Finished
@@ -35,9 +35,7 @@ def import_files(files: Sequence[Path], folder: Path, axes: Mapping[str, str]) -
     start = min(int(table["t_ns"].iloc[0]) for table in tables[:1])
     frames = _frames(tables, start)
     run, measure = _plan(files, frames, axes)
-    plan = ExperimentPlan(
-        str(run.scenario["title"]), f"# imported captures\ntitle: {run.scenario['title']}\n", (), "pcap", [run]
-    )
+    plan = ExperimentPlan(run.scenario.title, f"# imported captures\ntitle: {run.scenario.title}\n", (), "pcap", [run])
     sent_again = passive.retransmissions(tables[0])
     summary = summarise(frames, {}, measure) | ({"retransmits": sum(sent_again.values())} if sent_again else {})
     with claim(folder, plan) as store:
@@ -81,13 +79,11 @@ def _plan(files: Sequence[Path], frames: Frames, axes: Mapping[str, str]) -> tup
     flows = [str(name) for name in frames["flows"]["flow"].unique()] if "flows" in frames else []
     last = max(float(frame["t"].max()) for frame in frames.values())
     end = int(np.ceil(last * 1e9 / BIN_NS) + 1) * BIN_NS
-    traffic: list[dict[str, Any]] = [{"kind": "tcp", "name": name} for name in flows]
-    traffic += [
-        {"kind": "ping", "name": str(name)} for name in (frames["ping"]["ping"].unique() if "ping" in frames else [])
-    ]
+    pings = [str(name) for name in (frames["ping"]["ping"].unique() if "ping" in frames else [])]
+    traffic = [Observed(kind="tcp", name=name) for name in flows] + [Observed(kind="ping", name=name) for name in pings]
     title = " and ".join(file.name for file in files)
-    record = {"interval_ns": BIN_NS, "tcp_info": "interval", "events": False}
-    scenario = {"title": title, "seed": 0, "duration_ns": end, "traffic": traffic, "record": record}
+    record = Record(interval_ns=BIN_NS, tcp_info="interval", events=False)
+    scenario = Scenario(title=title, seed=0, duration_ns=end, traffic=tuple(traffic), record=record)
     build = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
     run = RunPlan(run_name(axes, 1, scenario), axes, 1, 0, scenario, build, (0, end), {})
     return run, Measure(Window(0, end), BIN_NS, tuple(flows), (), {})

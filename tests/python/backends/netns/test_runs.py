@@ -22,6 +22,7 @@ from tailback.backends.linux import process, tables
 from tailback.backends.linux.job import job_of
 from tailback.backends.netns import Netns, emulation
 from tailback.kernel import BuildFailed, KernelMissing
+from tailback.resolved import of_json
 from waiting import alive, ended, joined, until
 
 Make = Callable[..., dict[str, Any]]
@@ -48,7 +49,7 @@ def agent() -> Path:
     """The agent, on a machine that allows namespaces; CI does."""
     try:
         found = Netns.of_this_machine()
-        found.check(make_bare())
+        found.check(of_json(make_bare()))
     except (KernelMissing, BuildFailed, Unsuitable) as missing:
         if os.environ.get("CI") == "true":
             raise
@@ -78,9 +79,8 @@ def make_bare() -> dict[str, Any]:
     """Two hosts and nothing between them."""
     hosts: list[dict[str, Any]] = [{"name": name, "stack": "linux-6.12", "sysctl": {}} for name in ("a", "b")]
     record = {"interval_ns": SECOND, "tcp_info": "interval", "events": False}
-    return {
-        "duration_ns": SECOND, "hosts": hosts, "links": [link(0, 1)], "qdiscs": [], "traffic": [], "record": record,
-    }  # fmt: skip
+    plain = {"title": "bare", "seed": 1, "duration_ns": SECOND, "qdiscs": [], "traffic": []}
+    return plain | {"hosts": hosts, "links": [link(0, 1)], "record": record}
 
 
 def devices() -> set[str]:
@@ -92,7 +92,7 @@ def test_the_tables_are_those_of_the_contract_and_the_rate_is_kept(netns: Netns,
     before = devices()
     given = bare()
     given["traffic"][1]["cc"] = {"name": "reno", "options": {}}
-    result = netns.run(given, netns.new_progress())
+    result = netns.run(of_json(given), netns.new_progress())
     assert {name: table.column_names for name, table in result.tables.items()} == {
         name: list(columns) for name, columns in tables.COLUMNS.items()
     }
@@ -108,7 +108,7 @@ def test_the_tables_are_those_of_the_contract_and_the_rate_is_kept(netns: Netns,
     assert last.sent_bytes / last.sent_packets < 1514
     assert set(result.tables["flows"]["flow"].to_pylist()) == {"upload.1", "upload.2"}
     assert min(result.tables["ping"].to_pandas().rtt_ms.dropna()) > 0
-    made = {device["interface"] for device in job_of(given)["devices"]}
+    made = {device["interface"] for device in job_of(of_json(given))["devices"]}
     assert made
     assert (devices() - before).isdisjoint(made)
 
@@ -116,7 +116,7 @@ def test_the_tables_are_those_of_the_contract_and_the_rate_is_kept(netns: Netns,
 def test_a_network_that_only_the_processor_limits_is_invalid(agent: Path, bare: Make) -> None:
     strict = Netns(agent)
     with pytest.raises(RunInvalid, match=r"the emulation was CPU-bound: .*\n  hint: .*--backend uml"):
-        strict.run(bare(qdiscs=[]), strict.new_progress())
+        strict.run(of_json(bare(qdiscs=[])), strict.new_progress())
 
 
 def test_an_ordinary_user_needs_no_rights(netns: Netns, bare: Make) -> None:
@@ -129,7 +129,7 @@ def test_an_ordinary_user_needs_no_rights(netns: Netns, bare: Make) -> None:
         program.chmod(0o755)
         Path(shared).chmod(0o755)
         folder.mkdir()
-        (folder / "job.json").write_text(json.dumps(job_of(bare())))
+        (folder / "job.json").write_text(json.dumps(job_of(of_json(bare()))))
         os.chown(folder, NOBODY, NOBODY)
         words = [str(program), "host", str(os.getpid())]
         subprocess.run(words, cwd=folder, user=NOBODY, group=NOBODY, extra_groups=[], check=False)
@@ -142,12 +142,12 @@ def test_what_the_kernel_refuses_during_a_run_is_said(netns: Netns, bare: Make, 
     refused = bare()
     refused["hosts"][0]["sysctl"] = {"net.ipv4.tcp_no_such_thing": 1}
     with pytest.raises(RunFailed, match=r"in the namespaces: writing .1. to /proc/sys/net/ipv4/tcp_no_such_thing"):
-        netns.run(refused, netns.new_progress())
+        netns.run(of_json(refused), netns.new_progress())
     assert list(room.iterdir()) == []
 
 
 def test_an_agent_whose_starter_is_gone_does_nothing(agent: Path, bare: Make, room: Path) -> None:
-    (room / "job.json").write_text(json.dumps(job_of(bare())))
+    (room / "job.json").write_text(json.dumps(job_of(of_json(bare()))))
     done = subprocess.run([agent, "host", "1"], cwd=room, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "whoever started this run is gone" in done.stderr
@@ -158,7 +158,7 @@ def test_a_run_is_cancelled(netns: Netns, bare: Make, room: Path) -> None:
 
     def work() -> None:
         try:
-            netns.run(bare(duration_ns=120 * SECOND), progress)
+            netns.run(of_json(bare(duration_ns=120 * SECOND)), progress)
         except RunCancelled as error:
             raised.append(error)
 
@@ -216,19 +216,19 @@ def test_what_this_kernel_cannot_run_is_refused_by_name(
     given = bare()
     change(given)
     with pytest.raises(Unsuitable, match=r"\n  hint: ") as refused:
-        netns.check(given)
+        netns.check(of_json(given))
     assert said in str(refused.value)
 
 
 def test_a_link_with_a_delay_is_run_or_refused_with_what_is_missing(netns: Netns, bare: Make) -> None:
     given = bare(links=[link(0, 1), link(1, 2, delay_ns=[5_000_000, 5_000_000])])
     try:
-        netns.check(given)
+        netns.check(of_json(given))
     except Unsuitable as refused:
         assert "the rate or delay of the link router - server needs netem" in str(refused)
         assert "modprobe -a sch_netem" in str(refused)
         return
-    found = netns.run(given, netns.new_progress())
+    found = netns.run(of_json(given), netns.new_progress())
     assert min(found.tables["ping"].to_pandas().rtt_ms.dropna()) >= 10.0
 
 
@@ -237,7 +237,7 @@ def test_where_namespaces_are_not_allowed_the_remedies_are_named(bare: Make, tmp
     agent.write_text("#!/bin/sh\ncat >/dev/null\necho 'making a user namespace: not permitted' >&2\nexit 3\n")
     agent.chmod(0o755)
     with pytest.raises(Unsuitable, match=r"does not allow namespaces: making a user namespace.*\n  hint: run as root"):
-        Netns(agent).check(bare())
+        Netns(agent).check(of_json(bare()))
 
 
 def test_runs_pass_in_real_time() -> None:

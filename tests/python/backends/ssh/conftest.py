@@ -7,7 +7,6 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,6 +15,7 @@ from tailback.backends.ssh import Ssh, run
 from tailback.backends.ssh.connection import local_agent
 from tailback.backends.ssh.facts import Facts
 from tailback.kernel import build_agent
+from tailback.resolved import Scenario
 
 ROOT = Path(__file__).parents[4]
 SCRIPT = ROOT / "scripts" / "testbed-lab.sh"
@@ -172,6 +172,6 @@ def facts(ssh: Ssh) -> Mapping[str, Facts]:
         return run.facts_of(opened)
 
 
-def resolved(*settings: str, text: str = EXPERIMENT) -> Mapping[str, Any]:
+def resolved(*settings: str, text: str = EXPERIMENT) -> Scenario:
     """The scenario of the first run."""
     return scenario.loads(text, settings).runs()[0].scenario

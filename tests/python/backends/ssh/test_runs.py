@@ -13,7 +13,6 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -30,6 +29,7 @@ from tailback.backends.ssh.plan import plan_of
 from tailback.backends.ssh.run import TestbedProgress
 from tailback.formats import pcap
 from tailback.kernel import build_agent
+from tailback.resolved import of_json, to_json
 from tailback.results import Results, open_results
 from waiting import alive, joined, until
 
@@ -322,8 +322,9 @@ def test_a_controller_that_is_killed_leaves_nothing_and_the_next_goes_on(lab: La
 
 def test_a_step_that_a_machine_refuses_is_named_and_undone(ssh: Ssh, lab: Lab) -> None:
     before = lab.state()
-    given: dict[str, Any] = json.loads(json.dumps(resolved(text=SMALL)))
-    given["qdiscs"][0]["root"]["child"]["options"] = {"limit": 2**40}
+    document = to_json(resolved(text=SMALL))
+    document["qdiscs"][0]["root"]["child"]["options"] = {"limit": 2**40}
+    given = of_json(document)
     with pytest.raises(RunFailed, match=r"host `router`, the discipline pfifo of eth[12]: `tc qdisc add"):
         ssh.run(given, ssh.new_progress())
     until(lambda: lab.state() == before)

@@ -171,7 +171,7 @@ def test_the_agent_listens_at_the_test_address_only(ssh: Ssh, lab: Lab, facts: M
     """That only the token of the run opens it is tested beside it (`crates/agent/src/traffic.rs`)."""
     given = resolved("duration=2s", text=SMALL)
     job = {**plan_of(Layout(given, ssh.testbed, facts), "geheim").job, "pings": []}
-    names = [host["name"] for host in given["hosts"]]
+    names = given.host_names
     with run.sessions({"h4": ssh.testbed.machines["h4"]}, ssh.testbed, local_agent(build_agent())) as opened:
         before = set(lab.within("h4", "ss", "-lntuH").split())
         opened["h4"].ask("opening sockets", "prepare", job=job, me=names.index("h4"))

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tailback.backends.uml.settings import job_of, small_queue
+from tailback.resolved import SmallQueue, of_json
 
 Make = Callable[..., dict[str, Any]]
 
@@ -20,19 +21,19 @@ def links(rate_bps: int | None, delay_ns: list[int]) -> list[dict[str, Any]]:
 
 
 def test_a_delay_lies_on_the_host_that_receives(scenario: Make) -> None:
-    job = job_of(scenario(qdiscs=[], links=links(None, [5_000_001, 0])))
+    job = job_of(of_json(scenario(qdiscs=[], links=links(None, [5_000_001, 0]))))
     assert [line for line in commands(job, 0) if "netem" in line] == []
     delays = [line for line in commands(job, 1) if "netem" in line]
     assert delays == ["/sbin/tc qdisc add dev i0 root netem limit 1000000 delay 5000.001us"]
 
 
 def test_a_link_without_rate_and_delay_is_a_bare_veth(scenario: Make) -> None:
-    job = job_of(scenario(qdiscs=[], links=links(None, [0, 0])))
+    job = job_of(of_json(scenario(qdiscs=[], links=links(None, [0, 0]))))
     assert [line for host in range(3) for line in commands(job, host) if line.startswith("/sbin/tc")] == []
 
 
 def test_the_rate_of_a_link_is_a_hidden_shaper_above_the_discipline(scenario: Make) -> None:
-    job = job_of(scenario(qdiscs=[], links=links(100_000_000, [0, 0])))
+    job = job_of(of_json(scenario(qdiscs=[], links=links(100_000_000, [0, 0]))))
     lines = [line for line in commands(job, 0) if line.startswith("/sbin/tc") and "dev l0" in line]
     assert lines[:3] == [
         "/sbin/tc qdisc add dev l0 root handle 1: htb default 1",
@@ -43,7 +44,7 @@ def test_the_rate_of_a_link_is_a_hidden_shaper_above_the_discipline(scenario: Ma
 
 
 def test_a_shaper_of_the_scenario_is_the_root_itself(scenario: Make) -> None:
-    job = job_of(scenario(links=links(1_000_000_000, [0, 0])))
+    job = job_of(of_json(scenario(links=links(1_000_000_000, [0, 0]))))
     client = [line for line in commands(job, 0) if line.startswith("/sbin/tc") and "dev l0" in line]
     assert client[0] == "/sbin/tc qdisc add dev l0 root handle 1: htb default 1"
     assert "rate 10000000bit" in client[1]
@@ -52,19 +53,19 @@ def test_a_shaper_of_the_scenario_is_the_root_itself(scenario: Make) -> None:
 
 
 def test_hosts_that_are_not_neighbours_have_routes_both_ways(scenario: Make) -> None:
-    job = job_of(scenario())
+    job = job_of(of_json(scenario()))
     assert "/sbin/ip route add 10.0.1.0/24 via 10.0.0.2" in commands(job, 0)
     assert "/sbin/ip route add 10.0.0.0/24 via 10.0.1.1" in commands(job, 2)
     assert [flow["address"] for flow in job["flows"]] == ["10.0.1.2", "10.0.1.2"]
 
 
 def test_every_flow_has_a_port_of_its_own(scenario: Make) -> None:
-    assert [flow["port"] for flow in job_of(scenario())["flows"]] == [5001, 5002]
+    assert [flow["port"] for flow in job_of(of_json(scenario()))["flows"]] == [5001, 5002]
 
 
 def test_a_flag_is_a_word_or_its_opposite(scenario: Make) -> None:
     root = {"kind": "fq_codel", "options": {"ecn": 0, "target": 4_999_000, "limit": 100}, "child": None}
-    job = job_of(scenario(qdiscs=[{"host": 0, "link": 0, "root": root}]))
+    job = job_of(of_json(scenario(qdiscs=[{"host": 0, "link": 0, "root": root}])))
     assert "/sbin/tc qdisc add dev l0 root handle 1: fq_codel noecn target 4999.000us limit 100" in commands(job, 0)
 
 
@@ -80,13 +81,13 @@ def test_a_flag_is_a_word_or_its_opposite(scenario: Make) -> None:
 def test_a_small_queue_is_the_shift_of_the_socket_or_the_check_of_the_kernel(
     tsq: dict[str, Any], written: dict[str, int]
 ) -> None:
-    assert small_queue(tsq) == written
+    assert small_queue(SmallQueue(**tsq)) == written
 
 
 def test_three_numbers_of_a_sysctl_are_written_as_one_line(scenario: Make) -> None:
     hosts = scenario()["hosts"]
     hosts[0]["sysctl"] = {"net.ipv4.tcp_wmem": [4096, 16384, 4194304]}
-    steps = job_of(scenario(hosts=hosts))["setup"]
+    steps = job_of(of_json(scenario(hosts=hosts)))["setup"]
     path = "/proc/sys/net/ipv4/tcp_wmem"
     assert [step["value"] for step in steps if step.get("path") == path] == ["4096 16384 4194304"]
 
@@ -100,22 +101,27 @@ def cut(job: dict[str, Any]) -> list[tuple[int, str]]:
 
 
 def test_without_offloads_every_device_takes_one_segment_at_a_time(scenario: Make) -> None:
-    job = job_of(scenario(hosts=hosts("off", "off", "off")))
+    job = job_of(of_json(scenario(hosts=hosts("off", "off", "off"))))
     up = [line for host in range(3) for line in commands(job, host) if line.endswith(" up") and "set l" in line]
     assert [line for line in up if "gso_max_segs 1" not in line] == ["/sbin/ip link set lo up"] * 3
     assert cut(job) == []
 
 
 def test_with_offloads_on_nothing_is_cut(scenario: Make) -> None:
-    job = job_of(scenario(hosts=hosts("on", "on", "on")))
+    job = job_of(of_json(scenario(hosts=hosts("on", "on", "on"))))
     assert [line for host in range(3) for line in commands(job, host) if "gso" in line] == []
     assert cut(job) == []
 
 
 def test_a_device_cuts_where_either_end_of_its_link_does_not_take_whole_skbs(scenario: Make) -> None:
-    assert cut(job_of(scenario(hosts=hosts("gso", "gso", "gso")))) == [(0, "l0"), (1, "l0"), (1, "l1"), (2, "l1")]
+    assert cut(job_of(of_json(scenario(hosts=hosts("gso", "gso", "gso"))))) == [
+        (0, "l0"),
+        (1, "l0"),
+        (1, "l1"),
+        (2, "l1"),
+    ]
     # The host without offloads cuts by its device's limit.
-    assert cut(job_of(scenario(hosts=hosts("on", "on", "off")))) == [(1, "l1")]
+    assert cut(job_of(of_json(scenario(hosts=hosts("on", "on", "off"))))) == [(1, "l1")]
 
 
 PERCENT = (2**32 - 1) // 100
@@ -131,7 +137,7 @@ def test_what_a_link_does_to_packets_is_done_by_the_netem_behind_it(scenario: Ma
     near, far = links(None, [5_000_000, 0])
     near["netem"] = [{"loss": PERCENT, "loss_correlation": 25 * PERCENT, "duplicate": PERCENT}, {}]
     far["netem"] = [{}, {"loss_model": 2, "p": PERCENT, "r": 10 * PERCENT}]
-    job = job_of(scenario(qdiscs=[], links=[near, far]))
+    job = job_of(of_json(scenario(qdiscs=[], links=[near, far])))
     assert behind(job, 1, "i0") == [
         "root netem limit 1000000 delay 5000.000us loss random 0.999999978% 24.999999447% "
         "duplicate 0.999999978% 0.000000000%"
@@ -143,7 +149,7 @@ def test_jitter_comes_after_the_time_on_the_wire_and_keeps_the_order(scenario: M
     near, far = links(10_000_000, [5_000_000, 0])
     near["netem"] = [{"jitter": 2_000_000, "distribution": 1}, {}]
     far |= {"rate_bps": None, "netem": [{"jitter": 1_000_000}, {}]}
-    job = job_of(scenario(qdiscs=[], links=[near, far]))
+    job = job_of(of_json(scenario(qdiscs=[], links=[near, far])))
     jitter = "delay 5000.000us 2000.000us 0.000000000% distribution normal rate 10000000000000bit"
     assert behind(job, 1, "i0") == [
         "root handle 1: netem limit 1000000 rate 10000000bit",
@@ -155,7 +161,7 @@ def test_jitter_comes_after_the_time_on_the_wire_and_keeps_the_order(scenario: M
 def test_each_direction_has_the_rate_of_its_end(scenario: Make) -> None:
     near, far = links(None, [0, 0])
     near["rate_bps"] = [10_000_000, None]
-    job = job_of(scenario(qdiscs=[], links=[near, far]))
+    job = job_of(of_json(scenario(qdiscs=[], links=[near, far])))
     assert any("htb rate 10000000bit" in line for line in commands(job, 0))
     assert not any("htb" in line for line in commands(job, 1))
     assert [device["hidden"] for device in job["devices"]] == [1, 0, 0, 0]
@@ -168,7 +174,7 @@ def test_a_schedule_changes_the_netem_and_the_shaper_of_the_link(scenario: Make)
         {"at_ns": 4 * 10**9, "end": 0, "up": False},
     ]
     far["schedule"] = [{"at_ns": 10**9, "end": 1, "delay_ns": 1_000_000}]
-    changes = job_of(scenario(qdiscs=[], links=[near, far]))["changes"]
+    changes = job_of(of_json(scenario(qdiscs=[], links=[near, far])))["changes"]
     assert [change["at_ns"] for change in changes] == [10**9, 3 * 10**9, 4 * 10**9]
     slower, down = ([" ".join(step["argv"]) for step in change["steps"]] for change in changes[1:])
     nothing = "duplicate 0.000000000% 0.000000000% corrupt 0.000000000% 0.000000000%"
@@ -184,6 +190,6 @@ def test_in_a_loop_every_address_has_its_own_route(scenario: Make) -> None:
     near, far = links(None, [0, 0])
     around = near | {"ends": [0, 2]}
     routes = [{"host": 0, "to": 2, "link": 0}]
-    job = job_of(scenario(qdiscs=[], links=[near, far, around], routes=routes))
+    job = job_of(of_json(scenario(qdiscs=[], links=[near, far, around], routes=routes)))
     to_server = [line for line in commands(job, 0) if "route add 10.0.2.2/32" in line or "10.0.1.2/32" in line]
     assert to_server == [f"/sbin/ip route add {address}/32 via 10.0.0.2 dev l0" for address in ("10.0.1.2", "10.0.2.2")]

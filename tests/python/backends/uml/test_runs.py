@@ -26,6 +26,7 @@ from tailback.backends import RunCancelled, RunFailed, RunResult
 from tailback.backends.linux import process, tables
 from tailback.backends.uml import Uml, instance
 from tailback.backends.uml.settings import job_of
+from tailback.resolved import of_json
 from tailback.results import claim
 from tailback.sweep import Sweep, run_all
 from waiting import alive, joined, until
@@ -45,7 +46,7 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(uml: Uml, scenario: dict[str, Any]) -> RunResult:
-    return uml.run(scenario, uml.new_progress())
+    return uml.run(of_json(scenario), uml.new_progress())
 
 
 def rows(table: pa.Table, since: float, until: float) -> dict[str, list[Any]]:
@@ -223,7 +224,7 @@ def _as_nobody(machine: instance.Machine, scenario: dict[str, Any], answer: int)
         os.setresuid(NOBODY, NOBODY, NOBODY)
         ctypes.CDLL(None).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         tempfile.tempdir = "/var/tmp"
-        order = instance.Order(json.dumps(job_of(scenario)), scenario["seed"], scenario["duration_ns"])
+        order = instance.Order(json.dumps(job_of(of_json(scenario))), scenario["seed"], scenario["duration_ns"])
         with instance.finished(machine, order, process.Progress()) as (folder, _):
             said = b"".join(bits(RunResult(tables.read_tables(folder), {})).values())
     except BaseException as error:
@@ -268,7 +269,7 @@ def under_way(uml: Uml, scenario: Make) -> Iterator[UnderWay]:
 
     def work() -> None:
         try:
-            uml.run(scenario(duration_ns=1_000_000_000_000), progress)
+            uml.run(of_json(scenario(duration_ns=1_000_000_000_000)), progress)
         except Exception as error:
             raised.append(error)
 
@@ -307,8 +308,8 @@ def test_a_killed_agent_is_an_error(under_way: UnderWay, room: Path) -> None:
 
 
 def test_a_killed_instance_costs_its_own_run_alone(uml: Uml, scenario: Make, room: Path, tmp_path: Path) -> None:
-    short = replace(planned({"run": "short"}, scenario()), window_ns=(1_000_000_000, 3_000_000_000))
-    endless = planned({"run": "endless"}, scenario(title="endless", duration_ns=1_000_000_000_000))
+    short = replace(planned({"run": "short"}, of_json(scenario())), window_ns=(1_000_000_000, 3_000_000_000))
+    endless = planned({"run": "endless"}, of_json(scenario(title="endless", duration_ns=1_000_000_000_000)))
     out = tmp_path / "out"
 
     def kill_the_endless() -> None:
@@ -331,9 +332,9 @@ def test_a_killed_controller_leaves_nothing_running(uml: Uml, scenario: Make, ro
     script = (
         "import json, sys, tempfile; from pathlib import Path; from tailback.backends.uml import instance\n"
         "from tailback.backends.linux import process\n"
-        "from tailback.backends.uml.settings import job_of\n"
+        "from tailback.backends.uml.settings import job_of; from tailback.resolved import of_json\n"
         "scenario = json.load(sys.stdin); machine = instance.Machine(Path(sys.argv[1]), Path(sys.argv[2]))\n"
-        "order = instance.Order(json.dumps(job_of(scenario)), 1, scenario['duration_ns'])\n"
+        "order = instance.Order(json.dumps(job_of(of_json(scenario))), 1, scenario['duration_ns'])\n"
         "with instance.finished(machine, order, process.Progress()): pass\n"
     )
     command = [sys.executable, "-c", script, str(uml.machine.kernel), str(uml.machine.agent)]

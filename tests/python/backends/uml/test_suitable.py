@@ -9,7 +9,12 @@ import pytest
 from tailback.backends import Unsuitable
 from tailback.backends.uml import suitable
 from tailback.kernel.cache import Kernel, Manifest
+from tailback.resolved import of_json
 
+CELL = {"access_point": 1, "stations": [], "band": "5GHz", "rts": False, "mpdu_overhead": 38,
+        "driver": {"name": "ath9k", "options": {}}}  # fmt: skip
+UDP = {"kind": "udp", "name": "flood", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 1, "rate_bps": 8, "size": 1,
+       "sndbuf": None}  # fmt: skip
 Make = Callable[..., dict[str, Any]]
 
 
@@ -26,7 +31,7 @@ def changed(make: Make, change: Callable[[dict[str, Any]], object]) -> dict[str,
 
 
 def test_what_a_kernel_can_run_is_not_refused(scenario: Make, kernel: Kernel) -> None:
-    suitable.check(scenario(), kernel)
+    suitable.check(of_json(scenario()), kernel)
 
 
 @pytest.mark.parametrize(
@@ -40,14 +45,14 @@ def test_what_a_kernel_can_run_is_not_refused(scenario: Make, kernel: Kernel) ->
         (lambda s: s["links"].append(s["links"][0]), "client and router are connected by two links"),
         (lambda s: s["links"][0].update(trace=[0, None]), "no discipline of Linux follows a trace"),
         (lambda s: s["links"][0].update(rate_bps=5_000_000), "the shaper of client -> router is faster"),
-        (lambda s: s.update(cells=[{"access_point": 1}]), "no radio for the Wi-Fi cell of"),
+        (lambda s: s.update(cells=[CELL]), "no radio for the Wi-Fi cell of"),
         (lambda s: s["record"].update(tcp_info="ack"), "after each ACK"),
-        (lambda s: s["traffic"][2].update(kind="udp"), "`ping` is of the kind `udp`"),
+        (lambda s: s["traffic"].append(UDP), "`flood` is of the kind `udp`"),
     ],
 )
 def test_what_a_kernel_cannot_run_is_named(
     change: Callable[[dict[str, Any]], object], said: str, scenario: Make, kernel: Kernel
 ) -> None:
     with pytest.raises(Unsuitable, match="hint: ") as refused:
-        suitable.check(changed(scenario, change), kernel)
+        suitable.check(of_json(changed(scenario, change)), kernel)
     assert said in str(refused.value)
