@@ -38,7 +38,7 @@ use self::bandwidth::{Bandwidth, Gain};
 use self::policer::{Change, Policer, Seen};
 use crate::filters::WindowedMax;
 use crate::module_param::flag;
-use crate::{CaState, Control, CwndEvent, Flow, ModelControl, Moments, RateSample, Row, Window};
+use crate::{CaState, Control, CwndEvent, Flow, GSO_MAX_SIZE, ModelControl, Moments, RateSample, Row, Window};
 
 /// 2/ln 2, a little rounded up: the smallest gain that doubles the rate each round. [linux-6.12 tcp_bbr.c bbr_high_gain]
 const HIGH_GAIN: Gain = Gain(256 * 2885 / 1000 + 1);
@@ -67,8 +67,6 @@ const GROWTH_BITS: u32 = 8;
 const FULL_ROUNDS: u32 = 3;
 /// Below this rate in byte/s (1.2 Mbit/s) one segment per skb will do. [linux-6.12 tcp_bbr.c bbr_min_tso_rate]
 const SLOW_RATE: u64 = 1_200_000 / 8;
-/// Largest skb BBR reckons with, in bytes: 64 KiB less headers. [linux-6.12 tcp_bbr.c bbr_tso_segs_goal]
-const LARGEST_SKB: u64 = 65_536 - 1 - 320;
 /// Most segments of one skb. [linux-6.12 tcp_bbr.c bbr_tso_segs_goal]
 const MOST_TSO_SEGS: u64 = 0x7f;
 /// skbs that wait in the hosts on either side of the path. [linux-6.12 tcp_bbr.c bbr_quantization_budget]
@@ -598,7 +596,7 @@ impl Bbr {
 
     /// Segments of an skb at the present pacing rate.
     fn tso_segs_goal(&self, flow: &Flow, window: &Window) -> u64 {
-        let bytes = (window.pacing_rate.bytes_per_sec() >> flow.pacing_shift).min(LARGEST_SKB);
+        let bytes = (window.pacing_rate.bytes_per_sec() >> flow.pacing_shift).min(u64::from(GSO_MAX_SIZE));
         let least = u64::from(least_tso_segs(window));
         (bytes / u64::from(flow.mss)).max(least).min(MOST_TSO_SEGS)
     }

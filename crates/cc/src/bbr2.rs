@@ -36,7 +36,10 @@ use crate::bbr::aggregation::{AckAggregation, Acked, SLOT_ROUNDS};
 use crate::bbr::bandwidth::{Bandwidth, Gain};
 use crate::dice::Dice;
 use crate::module_param::{number, packets};
-use crate::{CaState, Control, CwndEvent, Flow, LostSegment, ModelControl, Moments, RateSample, Row, Window};
+use crate::{
+    CaState, Control, CwndEvent, Flow, GSO_LEGACY_MAX_SIZE, GSO_MAX_SIZE, LostSegment, ModelControl, Moments,
+    RateSample, Row, Window,
+};
 
 /// Windows of two BDPs ride out delayed and batched ACKs. [bbr-v2 bbr_cwnd_gain]
 const CWND_GAIN: Gain = Gain(256 * 2);
@@ -60,8 +63,6 @@ const STEEPEST_SLOPE: u32 = 30;
 const SLOW_RATE: u64 = 1_200_000 / 8;
 /// skbs are larger the shorter the path: 64 KiB halved for each 2^9 µs. [bbr-v2 bbr_tso_rtt_shift]
 const TSO_RTT_SHIFT: u64 = 9;
-/// Largest skb, in bytes. [bbr-v2 bbr_tso_segs_goal]
-const LARGEST_SKB: u64 = 65_536;
 /// Most segments of one skb. [bbr-v2 bbr_tso_segs_goal]
 const MOST_TSO_SEGS: u64 = 0x7f;
 /// skbs that wait in the hosts on either side of the path. [bbr-v2 bbr_quantization_budget]
@@ -999,9 +1000,9 @@ impl Bbr2 {
     /// Segments of an skb at the present pacing rate and RTT.
     fn tso_segs_goal(&self, flow: &Flow, window: &Window) -> u64 {
         let halvings = self.min_rtt.us.map_or(u64::from(u32::BITS), |us| us >> TSO_RTT_SHIFT);
-        let near = LARGEST_SKB.checked_shr(u32::try_from(halvings).unwrap_or(u32::MAX)).unwrap_or(0);
+        let near = u64::from(GSO_LEGACY_MAX_SIZE).checked_shr(u32::try_from(halvings).unwrap_or(u32::MAX)).unwrap_or(0);
         let paced = window.pacing_rate.bytes_per_sec() >> flow.pacing_shift;
-        let bytes = paced.saturating_add(near).min(u64::from(flow.gso_max_size));
+        let bytes = paced.saturating_add(near).min(u64::from(GSO_MAX_SIZE));
         let least = u64::from(least_tso_segs(window));
         (bytes / u64::from(flow.mss)).max(least).min(MOST_TSO_SEGS)
     }

@@ -2,8 +2,14 @@
 
 use tailback_units::{Segs, SimTime, Span};
 
-/// `sk_gso_max_size` in bytes: 64 KiB less room for headers. [linux-6.12 sock.c sk_dst_gso_max_size]
-const GSO_MAX_SIZE: u32 = 65_536 - 321;
+/// Bytes of a packet before segmentation at most, for TCP over IPv4 and for a device that was not told otherwise.
+/// [linux-6.12 netdevice.h GSO_LEGACY_MAX_SIZE]
+pub const GSO_LEGACY_MAX_SIZE: u32 = 65_536;
+/// Room for the headers of all layers: 128 bytes and the largest link header, aligned. [linux-6.12 tcp.h MAX_TCP_HEADER]
+pub const MAX_TCP_HEADER: u32 = 320;
+/// `sk_gso_max_size`: bytes of payload of an skb at most. Each socket has this value from the moment it has a route,
+/// offloads or not. [linux-6.12 sock.c sk_dst_gso_max_size]
+pub const GSO_MAX_SIZE: u32 = GSO_LEGACY_MAX_SIZE - (MAX_TCP_HEADER + 1);
 
 /// State of loss recovery. [linux-6.12 tcp.h enum tcp_ca_state]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -102,8 +108,6 @@ pub struct Flow {
     pub departure: SimTime,
     /// `sk_pacing_shift`: bytes per transmit burst are `pacing_rate >> shift`.
     pub pacing_shift: u32,
-    /// Largest skb in bytes (`sk_gso_max_size`).
-    pub gso_max_size: u32,
     /// Most segments of one skb (`gso_max_segs`): 1 with offloads off.
     pub gso_max_segs: u32,
     /// Length of a jiffy (1/HZ).
@@ -136,7 +140,6 @@ impl Flow {
             last_sent: SimTime::ZERO,
             departure: SimTime::ZERO,
             pacing_shift: 10,
-            gso_max_size: GSO_MAX_SIZE,
             gso_max_segs: 1,
             jiffy,
         }

@@ -17,7 +17,7 @@
 
 use tailback_units::{Segs, SimTime};
 
-use crate::{Flow, PacingStatus, Window};
+use crate::{Flow, GSO_MAX_SIZE, PacingStatus, Window};
 
 /// RTT samples of a round that the delay detector takes before it judges. [linux-6.12 tcp_cubic.c HYSTART_MIN_SAMPLES]
 const MIN_SAMPLES: u32 = 8;
@@ -170,13 +170,13 @@ impl HyStart {
 /// How long a train that fills the pipe lasts. Spreading by pacing may take up to half an RTT, hence the whole
 /// length for a paced flow and half of it for one that sends in bursts.
 fn pipe_us(min_rtt_us: u64, flow: &Flow, window: &Window) -> u64 {
-    let whole = min_rtt_us + ack_delay_us(flow, window);
+    let whole = min_rtt_us + ack_delay_us(window);
     if flow.pacing_status == PacingStatus::None { whole / 2 } else { whole }
 }
 
 /// How much longer a train may look because the receiver batches.
-fn ack_delay_us(flow: &Flow, window: &Window) -> u64 {
-    let batch = u64::from(flow.gso_max_size) * BATCHED_SKBS * 1_000_000;
+fn ack_delay_us(window: &Window) -> u64 {
+    let batch = u64::from(GSO_MAX_SIZE) * BATCHED_SKBS * 1_000_000;
     match window.pacing_rate.bytes_per_sec() {
         0 => 0,
         rate => (batch / rate).min(ACK_DELAY_MAX_US),

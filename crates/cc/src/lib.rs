@@ -42,7 +42,9 @@ mod window;
 pub mod yeah;
 
 pub use control::{AckPath, Control, ModelControl, Moments, WindowControl};
-pub use flow::{CaState, CwndEvent, Flow, PacingStatus, Timestamps};
+pub use flow::{
+    CaState, CwndEvent, Flow, GSO_LEGACY_MAX_SIZE, GSO_MAX_SIZE, MAX_TCP_HEADER, PacingStatus, Timestamps,
+};
 pub use registry::{BuildError, ROWS, Row, build, find, head};
 pub use sample::{AckSample, LostSegment, RateSample};
 pub use window::Window;

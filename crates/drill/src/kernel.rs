@@ -146,7 +146,7 @@ impl Kernel {
             let due =
                 self.connections[index].endpoint.deadline().is_some_and(|deadline| deadline <= self.now);
             if due && self.connections[index].phase != Phase::Reset {
-                self.connections[index].endpoint.expire(self.now, &mut self.draws);
+                self.connections[index].endpoint.expire(self.now);
                 if self.connections[index].endpoint.is_aborted() {
                     self.connections[index].phase = Phase::Reset;
                     self.connections[index].error = Some("ETIMEDOUT");
@@ -213,7 +213,7 @@ impl Kernel {
         }
         let endpoint = &mut self.connections[index].endpoint;
         if discipline == Discipline::Fq {
-            endpoint.meets_fq();
+            endpoint.leave_pacing_to_fq();
         }
         let waits = discipline == Discipline::Fq && packet.departure > self.now;
         if waits {

@@ -11,12 +11,10 @@
 
 use std::collections::VecDeque;
 
+use tailback_cc::GSO_MAX_SIZE;
+
 use crate::kernel::Ending;
 
-/// Bytes of a packet before segmentation at most. [linux-6.12 netdevice.h GSO_LEGACY_MAX_SIZE]
-const GSO_MAX: u64 = 65_536;
-/// Room for headers in it. [linux-6.12 tcp.h MAX_TCP_HEADER]
-const HEADERS_MAX: u64 = 321;
 /// Windows up to this are not halved. [linux-6.12 tcp.h TCP_MSS_DEFAULT]
 const SMALL_WINDOW: u64 = 536;
 
@@ -72,7 +70,7 @@ impl Skbs {
     }
 
     fn size_goal(&self) -> u64 {
-        let most = (GSO_MAX - HEADERS_MAX).min(self.half_window().max(1));
+        let most = u64::from(GSO_MAX_SIZE).min(self.half_window().max(1));
         if self.offload { (most / self.mss * self.mss).max(self.mss) } else { self.mss }
     }
 

@@ -104,12 +104,6 @@ impl Endpoint {
         Endpoint::new(config, State::Listen)
     }
 
-    /// The discipline below spaces packets by their departure times: this socket stamps them and sets no timer.
-    /// [linux-6.12 sch_fq.c sk_pacing_status]
-    pub fn leave_pacing_to_fq(&mut self) {
-        self.sender.flow.pacing_status = PacingStatus::Fq;
-    }
-
     fn new(config: EndpointConfig, state: State) -> Self {
         let EndpointConfig { socket, peer, peer_host, flow_hash, settings, small_queue, options, .. } =
             config;
@@ -154,8 +148,9 @@ impl Endpoint {
         self.receiver.window.scale()
     }
 
-    /// A packet of this socket met `fq`, which spaces them from now on. [linux-6.12 sch_fq.c fq_classify]
-    pub fn meets_fq(&mut self) {
+    /// `fq` is below and spaces packets by their departure times: this socket stamps them and sets no pacing timer. In
+    /// the kernel the first packet of a socket that `fq` classifies says so. [linux-6.12 sch_fq.c fq_classify]
+    pub fn leave_pacing_to_fq(&mut self) {
         self.sender.flow.pacing_status = PacingStatus::Fq;
     }
 
@@ -586,7 +581,7 @@ impl Endpoint {
     }
 
     /// A deadline passed. Drain afterwards.
-    pub fn expire(&mut self, now: SimTime, _draws: &mut dyn Rng) {
+    pub fn expire(&mut self, now: SimTime) {
         self.sender.flow.now = now;
         if self.handshake.deadline.is_some_and(|at| now >= at) {
             self.handshake_timed_out();

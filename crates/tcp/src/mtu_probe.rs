@@ -11,7 +11,7 @@
 //! [linux-6.12 tcp_output.c tcp_mtu_probe, tcp_mtup_init, tcp_sync_mss, tcp_current_mss]
 //! [linux-6.12 tcp_input.c tcp_mtup_probe_success]
 //!
-//! Not modelled: a probe that is lost. Whoever drives the socket asks [`Sender::must_split`].
+//! Not modelled: a probe that is lost. Whoever drives the socket asks [`Endpoint::must_split`](crate::Endpoint::must_split).
 
 use tailback_cc::CaState;
 use tailback_units::{Segs, SimTime, Span};

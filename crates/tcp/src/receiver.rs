@@ -204,8 +204,8 @@ impl Receiver {
         self.ts_recent
     }
 
-    /// Data (or a FIN) arrived. True if an ACK must leave before this segment changes anything: see
-    /// [`Receiver::finish_data`], which must follow.
+    /// Data (or a FIN) arrived. True if an ACK must leave before this segment changes anything: the compressed ACKs,
+    /// whose end [`Receiver::compression_flushed`] notes.
     pub(crate) fn must_flush_before(&self, segment: &Segment) -> bool {
         self.compression.count > 0 && segment.seq > self.rcv_nxt && self.touches_late_block(segment)
     }

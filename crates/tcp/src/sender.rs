@@ -227,7 +227,6 @@ impl Sender {
                 departure: SimTime::ZERO,
                 last_sent: SimTime::ZERO,
                 pacing_shift,
-                gso_max_size: 65_536,
                 gso_max_segs: settings.gso_max_segs,
                 jiffy: settings.jiffy,
             },

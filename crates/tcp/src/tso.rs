@@ -14,6 +14,7 @@
 //!
 //! Deviation: the 17 fragments of an skb are never the limit, since pages of 32 KiB hold its payload.
 
+use tailback_cc::GSO_MAX_SIZE;
 use tailback_units::Span;
 
 use crate::config::SmallQueueLimit;
@@ -25,8 +26,6 @@ use crate::sender::Sender;
 use crate::small_queue::Urgency;
 use crate::stack::{LastFin, QueuedSkb, TsoDeferral};
 
-/// Most bytes of an skb: 64 KiB less room for headers. [linux-6.12 sock.c sk_dst_gso_max_size]
-const GSO_MAX_SIZE: u32 = 65_536 - 321;
 /// Segments that are worth an skb of their own if no share of the window is. [linux-6.12 tcp.h tcp_max_tso_deferred_mss]
 const WORTH_SEGMENTS: u64 = 3;
 /// An skb is put off only after one that left so recently. [linux-6.12 tcp_output.c tcp_tso_should_defer]

@@ -1,6 +1,6 @@
 //! Windows: the peer's window, the use made of cwnd, restart after idle, the send buffer.
 
-use tailback_cc::{Control, CwndEvent};
+use tailback_cc::{Control, CwndEvent, MAX_TCP_HEADER};
 use tailback_units::{Segs, SimTime, Span};
 
 use crate::output::Pass;
@@ -9,7 +9,9 @@ use crate::stack::CwndUse;
 
 /// Header and alignment bytes that the kernel reserves per segment when it sizes the send buffer: with an MSS of
 /// 1460 a segment counts 4352 bytes. [linux-6.12 tcp_input.c tcp_sndbuf_expand]
-const SNDBUF_HEADERS: u64 = 320 + 320;
+const SNDBUF_HEADERS: u64 = MAX_TCP_HEADER as u64 + SHARED_INFO;
+/// `struct skb_shared_info`, aligned.
+const SHARED_INFO: u64 = 320;
 const SK_BUFF: u64 = 256;
 
 impl Sender {

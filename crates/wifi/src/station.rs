@@ -328,13 +328,6 @@ impl Station {
         self.links[to.index()].as_ref()
     }
 
-    /// What is lost towards `to` changes.
-    pub fn set_loss(&mut self, to: StationId, loss: Loss) {
-        if let Some(link) = self.links[to.index()].as_mut() {
-            link.loss = loss;
-        }
-    }
-
     /// Packets that wait in the host for the air, above the hardware.
     pub fn queued(&self) -> u32 {
         self.queues.as_ref().map_or(self.in_firmware, StationQueues::packets)

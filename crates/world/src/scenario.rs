@@ -1,7 +1,8 @@
 //! The resolved scenario: what one run is made from, as JSON. Its meaning is in `docs/contracts.md`.
 //!
-//! Nothing is optional and nothing has a default here; an unknown key is an error. A reading error names the
-//! path of the key (`links[0].delay_ns`).
+//! The front end fills in the defaults of an experiment. Only a key with `serde(default)` may be absent here; its comment
+//! or its type says what that means, mostly that the run does without it (no trace, no filter, a fixed rate of Wi-Fi). An
+//! unknown key is an error. A reading error names the path of the key (`links[0].delay_ns`).
 
 use std::collections::BTreeMap;
 

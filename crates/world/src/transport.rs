@@ -91,7 +91,7 @@ impl World {
         for &(_, id) in &due {
             self.return_credits_to(id);
             let socket = self.sockets.tcp(id);
-            socket.endpoint.expire(self.stage.now, &mut socket.draws);
+            socket.endpoint.expire(self.stage.now);
             self.drain(id);
         }
         self.timers.expired(due);

@@ -209,7 +209,7 @@ impl Model {
                 break;
             };
             self.now = deadline.max(self.now);
-            self.endpoint.expire(self.now, &mut self.draws);
+            self.endpoint.expire(self.now);
             self.drain();
         }
         self.now = until;

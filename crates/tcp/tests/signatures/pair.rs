@@ -236,7 +236,7 @@ impl Pair {
         for end in [End::Client, End::Server] {
             let endpoint = &mut side(&mut self.client, &mut self.server, end).endpoint;
             if endpoint.deadline().is_some_and(|deadline| deadline <= at) {
-                endpoint.expire(at, &mut self.draws);
+                endpoint.expire(at);
                 self.drain(end);
             }
         }

@@ -199,7 +199,7 @@ impl Script {
         assert!(until >= self.now, "the script goes back to {clock}");
         while let Some(deadline) = self.endpoint.deadline().filter(|&deadline| deadline <= until) {
             self.now = deadline.max(self.now);
-            self.endpoint.expire(self.now, &mut self.draws);
+            self.endpoint.expire(self.now);
             self.drain();
         }
         self.now = until;
@@ -209,7 +209,7 @@ impl Script {
     pub fn at_with_late_timers(&mut self, clock: Span) {
         self.now = START + clock;
         if self.endpoint.deadline().is_some_and(|deadline| deadline <= self.now) {
-            self.endpoint.expire(self.now, &mut self.draws);
+            self.endpoint.expire(self.now);
             self.drain();
         }
     }
