@@ -19,7 +19,8 @@
 use tailback_units::{Parameter, ParameterError, Parameters};
 
 use crate::bbr::bandwidth::Gain;
-use crate::bbr2::{self, Bbr2, Gains, ProbeEnd, Profile};
+use crate::bbr::model::{CWND_GAIN, DRAIN_GAIN, Gains};
+use crate::bbr::v2::{Bbr2, ProbeEnd, Profile, tuning};
 use crate::module_param::{number, packets};
 use crate::{Control, Row};
 
@@ -39,9 +40,9 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
 
 /// [bbr-v3 bbr_startup_pacing_gain, bbr_startup_cwnd_gain, bbr_drain_gain, bbr_pacing_gain, bbr_cwnd_gain]
 pub(crate) const VERSION_3: Profile = Profile {
-    startup: Gains { pacing: Gain(256 * 277 / 100 + 1), cwnd: Gain(256 * 2) },
-    drain: Gains { pacing: Gain(256 * 1000 / 2885), cwnd: Gain(256 * 2) },
-    down: Gains { pacing: Gain(256 * 91 / 100), cwnd: Gain(256 * 2) },
+    startup: Gains { pacing: Gain(256 * 277 / 100 + 1), cwnd: CWND_GAIN },
+    drain: Gains { pacing: DRAIN_GAIN, cwnd: CWND_GAIN },
+    down: Gains { pacing: Gain(256 * 91 / 100), cwnd: CWND_GAIN },
     up: Gains { pacing: Gain(256 * 5 / 4), cwnd: Gain(256 * 9 / 4) },
     probe_end: ProbeEnd::FullPipe,
 };
@@ -59,7 +60,7 @@ pub const ROW: Row = Row {
 };
 
 fn build(given: &Parameters) -> Result<Control, ParameterError> {
-    Ok(Control::Model(Box::new(Bbr2::new(VERSION_3, bbr2::tuning(given, PARAMETERS)?))))
+    Ok(Control::Model(Box::new(Bbr2::new(VERSION_3, tuning(given, PARAMETERS)?))))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@
 
 use tailback_units::{ParameterError, Parameters};
 
-use crate::bbr::{Bbr, Variant};
+use crate::bbr::v1::{Bbr, Variant};
 use crate::{Control, Row};
 
 /// The registry row.

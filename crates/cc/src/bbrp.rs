@@ -11,7 +11,7 @@
 
 use tailback_units::{Parameter, ParameterError, Parameters};
 
-use crate::bbr::{Bbr, Variant};
+use crate::bbr::v1::{Bbr, Variant};
 use crate::module_param::number;
 use crate::{Control, Row};
 

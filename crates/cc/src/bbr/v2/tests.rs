@@ -5,6 +5,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 use tailback_units::{Rate, SimTime};
 
 use super::*;
+use crate::bbr2::{PARAMETERS, VERSION_2};
 use crate::bbr3::{self, VERSION_3};
 use crate::test_path::{Path, Run};
 
@@ -23,15 +24,26 @@ fn run(path: Path, profile: Profile) -> Run<Bbr2> {
     Run::new(path, control(profile), 1)
 }
 
-/// Modes and how many ms they lasted, from `from` to `to`.
-fn stretches(run: &mut Run<Bbr2>, from: u64, to: u64) -> Vec<(Mode, u64)> {
+/// The state of the model, and its phase in PROBE_BW.
+type Place = (Mode, Option<Phase>);
+
+fn place(control: &Bbr2) -> Place {
+    (control.model.mode, control.phase())
+}
+
+fn probing(phase: Phase) -> Place {
+    (Mode::ProbeBw, Some(phase))
+}
+
+/// Places and how many ms they lasted, from `from` to `to`.
+fn stretches(run: &mut Run<Bbr2>, from: u64, to: u64) -> Vec<(Place, u64)> {
     run.until(ms(from));
-    let (mut mode, mut since) = (run.control.mode, run.flow.now);
+    let (mut mode, mut since) = (place(&run.control), run.flow.now);
     let mut found = Vec::new();
     run.watch_until(ms(to), |run| {
-        if run.control.mode != mode {
+        if place(&run.control) != mode {
             found.push((mode, run.flow.now.since(since).as_millis()));
-            (mode, since) = (run.control.mode, run.flow.now);
+            (mode, since) = (place(&run.control), run.flow.now);
         }
     });
     found
@@ -60,9 +72,9 @@ fn the_cycle_is_down_cruise_refill_up_and_takes_two_to_three_seconds() {
         // A BDP beyond 63 segments: the clock and not a Reno's pace decides.
         let mut run = run(Path::new(100, RTT), profile);
         let found = stretches(&mut run, 5_500, 9_500);
-        let order = [Phase::Cruise, Phase::Refill, Phase::Up, Phase::Down].map(Mode::ProbeBw);
+        let order = [Phase::Cruise, Phase::Refill, Phase::Up, Phase::Down].map(probing);
         let start = found.iter().position(|&(mode, _)| mode == order[1]).expect("it probes");
-        let cycle: Vec<Mode> = found[start..].iter().map(|&(mode, _)| mode).take(3).collect();
+        let cycle: Vec<Place> = found[start..].iter().map(|&(mode, _)| mode).take(3).collect();
         assert_eq!(cycle, [order[1], order[2], order[3]], "{found:?}");
     }
 }
@@ -71,9 +83,8 @@ fn the_cycle_is_down_cruise_refill_up_and_takes_two_to_three_seconds() {
 fn a_small_bdp_probes_as_often_as_a_reno_would_need() {
     for profile in VERSIONS {
         let mut run = run(Path::new(5, Span::from_millis(50)), profile);
-        let ups = |found: &[(Mode, u64)]| {
-            found.iter().filter(|&&(mode, _)| mode == Mode::ProbeBw(Phase::Up)).count()
-        };
+        let ups =
+            |found: &[(Place, u64)]| found.iter().filter(|&&(mode, _)| mode == probing(Phase::Up)).count();
         let found = stretches(&mut run, 500, 4_500);
         // 21 segments: 21 rounds of 50 ms and the probe itself.
         assert!(ups(&found) >= 2, "{found:?}");
@@ -86,7 +97,7 @@ fn every_five_seconds_half_a_bdp_for_200_ms_measures_the_delay() {
         let mut run = run(Path::new(50, RTT), profile);
         let (mut started, mut ended, mut least) = (None, None, u32::MAX);
         run.watch_until(ms(8_000), |run| {
-            if run.control.mode == Mode::ProbeRtt {
+            if run.control.model.mode == Mode::ProbeRtt {
                 started.get_or_insert(run.flow.now);
                 least = least.min(run.flow.in_flight.0);
             } else if started.is_some() && ended.is_none() {
@@ -123,7 +134,7 @@ fn two_percent_of_loss_in_a_probe_bound_the_flight_and_cruising_leaves_room() {
         let share = 100 * run.flow.lost / run.flow.delivered;
         assert!(share <= 3, "{share} % lost");
         run.watch_until(ms(14_000), |run| {
-            if run.control.mode == Mode::ProbeBw(Phase::Cruise) {
+            if place(&run.control) == probing(Phase::Cruise) {
                 assert!(run.window.cwnd <= run.control.with_headroom());
             }
         });
@@ -133,7 +144,7 @@ fn two_percent_of_loss_in_a_probe_bound_the_flight_and_cruising_leaves_room() {
 #[test]
 fn a_loss_while_cruising_lowers_the_short_term_bounds_to_seven_tenths_or_what_was_delivered() {
     let mut control = control(VERSION_2);
-    control.mode = Mode::ProbeBw(Phase::Cruise);
+    control.enter(Phase::Cruise);
     control.max_bandwidth = [Bandwidth::of(100, 1_000), Bandwidth::ZERO];
     control.latest.delivered = 50;
     control.lower_bounds(&Window::initial(Segs(100)));
@@ -219,7 +230,7 @@ fn startup_ends_after(profile: Profile, parameters: &[Parameter], losing: u64) -
         };
         control.cong_control(&sample, &flow, &mut window, &mut draws);
     }
-    control.full_pipe.reached
+    control.model.full_pipe.reached
 }
 
 #[test]
@@ -235,7 +246,7 @@ fn a_probe_of_version_3_ends_three_rounds_after_it_brings_no_more() {
     let mut run = run(Path::new(100, RTT), VERSION_3);
     let found = stretches(&mut run, 6_000, 24_000);
     let ups: Vec<u64> =
-        found.iter().filter(|(mode, _)| *mode == Mode::ProbeBw(Phase::Up)).map(|(_, ms)| *ms).collect();
+        found.iter().filter(|(mode, _)| *mode == probing(Phase::Up)).map(|(_, ms)| *ms).collect();
     // The path has no more: rounds of 40 ms, and of the queue that the probe makes.
     assert!(ups.len() >= 3 && ups.iter().all(|ms| (3 * 40..=8 * 40).contains(ms)), "{ups:?}");
 }

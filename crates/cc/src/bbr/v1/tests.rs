@@ -3,6 +3,7 @@
 use tailback_units::{Rate, SimTime};
 
 use super::*;
+use crate::bbr::model::FULL_ROUNDS;
 use crate::test_path::{MSS, Path, Run, Zeros};
 
 const RTT: Span = Span::from_millis(40);
@@ -19,7 +20,7 @@ fn run(path: Path) -> Run<Bbr> {
 fn settled() -> Run<Bbr> {
     let mut run = run(Path::new(10, RTT));
     run.until(ms(2_000));
-    assert_eq!(run.control.mode, Mode::ProbeBw);
+    assert_eq!(run.control.model.mode, Mode::ProbeBw);
     run
 }
 
@@ -63,10 +64,10 @@ fn startup_doubles_the_delivery_rate_each_round() {
     let mut run = run(Path::new(1_000, RTT));
     let mut rates = Vec::new();
     run.watch_until(ms(300), |run| {
-        if run.control.rounds.start {
+        if run.control.model.rounds.start {
             rates.push(run.control.max_bandwidth().raw());
         }
-        assert_eq!(run.control.mode, Mode::Startup);
+        assert_eq!(run.control.model.mode, Mode::Startup);
     });
     // The very first ACK covers a single packet.
     let rates = &rates[1..=6];
@@ -83,18 +84,18 @@ fn startup_ends_three_rounds_after_the_bandwidth_stops_growing_and_drain_empties
     let (mut most_in_flight, mut drained) = (0, None);
     run.watch_until(ms(1_500), |run| {
         most_in_flight = most_in_flight.max(run.flow.in_flight.0);
-        if run.control.mode == Mode::Drain {
-            assert_eq!(run.control.gains.pacing, DRAIN_GAIN);
+        if run.control.model.mode == Mode::Drain {
+            assert_eq!(run.control.model.gains.pacing, DRAIN_GAIN);
         }
-        if run.control.mode == Mode::ProbeBw && drained.is_none() {
-            drained = Some((run.flow.in_flight.0, run.control.rounds.count, run.window.ssthresh.0));
+        if run.control.model.mode == Mode::ProbeBw && drained.is_none() {
+            drained = Some((run.flow.in_flight.0, run.control.model.rounds.count, run.window.ssthresh.0));
         }
     });
     let (in_flight, _, ssthresh) = drained.expect("it reaches PROBE_BW");
     let (cap, skbs) = (bdp * HIGH_GAIN.0 / 256, 3 * 25);
     assert!((2 * bdp..=cap + skbs).contains(&most_in_flight), "{most_in_flight} of {bdp}");
     assert!(in_flight <= ssthresh && ssthresh - bdp <= skbs, "{in_flight} {ssthresh} {bdp}");
-    assert_eq!(run.control.full_pipe.rounds, FULL_ROUNDS);
+    assert_eq!(run.control.model.full_pipe.rounds, FULL_ROUNDS);
 }
 
 #[test]
@@ -118,7 +119,7 @@ fn the_first_phase_is_any_but_the_draining_one() {
         let mut run = Run::new(Path::new(10, Span::from_millis(10)), Bbr::of(Variant::default()), seed);
         let mut first = None;
         run.watch_until(ms(400), |run| {
-            if run.control.mode == Mode::ProbeBw {
+            if run.control.model.mode == Mode::ProbeBw {
                 first.get_or_insert(run.control.cycle.index);
             }
         });
@@ -150,7 +151,7 @@ fn a_loss_ends_the_probe_after_min_rtt() {
         let next = run.flow.now + Span::from_millis(1);
         run.until(next);
     }
-    let min_rtt = run.control.min_rtt.us.expect("it was measured");
+    let min_rtt = run.control.model.min_rtt.us.expect("it was measured");
     for (elapsed, losses, ends) in [(min_rtt + 1, 1, true), (min_rtt + 1, 0, false), (min_rtt, 1, false)] {
         run.flow.delivered_at = SimTime::from_nanos((run.control.cycle.start + elapsed) * 1_000);
         let sample = RateSample { losses: Segs(losses), prior_in_flight: Segs(30), ..void() };
@@ -168,8 +169,8 @@ fn a_steady_flow_has_two_bdps_and_three_skbs_and_sends_at_the_bandwidth_less_one
     let bandwidth = run.path.bytes_per_sec();
     let mut cruising = 0;
     run.watch_until(ms(8_000), |run| {
-        let extra = run.control.aggregation.allowance(run.control.bandwidth());
-        let bdp = run.control.bdp(run.control.bandwidth(), CWND_GAIN);
+        let extra = run.control.model.aggregation.allowance(run.control.bandwidth());
+        let bdp = run.control.model.bdp(run.control.bandwidth(), CWND_GAIN);
         let goal = run.control.tso_segs_goal(&run.flow, &run.window);
         if run.control.cycle.index > 1 {
             assert_eq!(u64::from(run.window.cwnd.0), (bdp + extra + 3 * goal + 1) & !1);
@@ -188,7 +189,7 @@ fn every_ten_seconds_a_window_of_four_for_200_ms_and_a_round_measures_min_rtt() 
     let (mut started, mut small, mut ended) = (None, None, None);
     let mut cwnd_before = Segs::ZERO;
     run.watch_until(ms(13_000), |run| {
-        let in_probe = run.control.mode == Mode::ProbeRtt;
+        let in_probe = run.control.model.mode == Mode::ProbeRtt;
         if !in_probe && started.is_none() {
             cwnd_before = run.window.cwnd;
         }
@@ -210,18 +211,18 @@ fn every_ten_seconds_a_window_of_four_for_200_ms_and_a_round_measures_min_rtt() 
     let lasted = ended.since(small).as_millis();
     assert!((200..=245).contains(&lasted), "{lasted} ms");
     assert!(cwnd_after >= cwnd_before, "{cwnd_after} {cwnd_before}");
-    assert!(run.control.min_rtt.us.is_some_and(|us| us <= 41_500));
+    assert!(run.control.model.min_rtt.us.is_some_and(|us| us <= 41_500));
 }
 
 #[test]
 fn a_bandwidth_that_halves_is_believed_after_ten_rounds() {
     let mut run = settled();
     let before = run.control.max_bandwidth().raw();
-    let (rounds, _) = (run.control.rounds.count, run.path.rate = Rate::from_bits_per_sec(5_000_000));
+    let (rounds, _) = (run.control.model.rounds.count, run.path.rate = Rate::from_bits_per_sec(5_000_000));
     let mut fell = None;
     run.watch_until(ms(6_000), |run| {
         if fell.is_none() && run.control.max_bandwidth().raw() < before * 6 / 10 {
-            fell = Some(run.control.rounds.count - rounds);
+            fell = Some(run.control.model.rounds.count - rounds);
         }
     });
     assert!(fell.is_some_and(|fell| (10..=13).contains(&fell)), "{fell:?}");
@@ -234,7 +235,7 @@ fn batched_acks_enlarge_the_window_by_what_comes_at_once() {
         let bdp = path.bdp();
         let mut run = run(path);
         run.until(ms(3_000));
-        let extra = run.control.aggregation.allowance(run.control.bandwidth());
+        let extra = run.control.model.aggregation.allowance(run.control.bandwidth());
         assert!(extra <= run.control.bandwidth().packets_in(100_000));
         (run.window.cwnd.0 - 2 * bdp, extra)
     };
@@ -259,7 +260,7 @@ fn recovery_first_conserves_packets_and_then_restores_the_window() {
     let mut states = Vec::new();
     let mut before = Segs::ZERO;
     run.watch_until(ms(4_000), |run| {
-        let now = (run.flow.ca_state, run.control.recovery.packet_conservation);
+        let now = (run.flow.ca_state, run.control.packet_conservation);
         if states.last() != Some(&now) {
             states.push(now);
         }
@@ -273,7 +274,7 @@ fn recovery_first_conserves_packets_and_then_restores_the_window() {
         ((CaState::Open, false), (CaState::Recovery, true), (CaState::Recovery, false));
     assert!(states == [open, conserving, restored, open] || states == [open, conserving, open], "{states:?}");
     assert_eq!(run.flow.lost, 1);
-    assert!(run.control.recovery.prior_cwnd >= before);
+    assert!(run.control.model.prior_cwnd >= before);
     assert!(run.window.cwnd.0.abs_diff(before.0) <= 8, "{} {}", run.window.cwnd, before);
 }
 
@@ -311,7 +312,7 @@ fn after_idle_the_cycle_rate_gives_way_to_the_bandwidth_itself() {
     run.flow.now = now + Span::from_secs(1);
     run.control.cwnd_event(CwndEvent::TxStart, &run.flow, &mut run.window);
     assert!((97..=101).contains(&percent_of(run.window.pacing_rate, bandwidth)));
-    assert!(run.control.idle_restart);
+    assert!(run.control.model.idle_restart);
 }
 
 #[test]
@@ -322,7 +323,7 @@ fn an_application_with_little_to_send_neither_lowers_the_bandwidth_nor_probes_fo
     let mut probed = false;
     for burst in 0..40 {
         run.supply = 3;
-        run.watch_until(ms(2_700 + 700 * burst), |run| probed |= run.control.mode == Mode::ProbeRtt);
+        run.watch_until(ms(2_700 + 700 * burst), |run| probed |= run.control.model.mode == Mode::ProbeRtt);
     }
     assert!(run.control.max_bandwidth().raw() >= before * 95 / 100);
     assert!(!probed);
@@ -334,17 +335,17 @@ fn a_timeout_forgets_how_full_the_pipe_was_and_keeps_the_window_for_later() {
     let cwnd = run.window.cwnd;
     run.control.ssthresh(&run.flow, &run.window);
     run.control.set_state(CaState::Loss, &run.flow, &mut run.window);
-    assert_eq!(run.control.full_pipe.bandwidth, Bandwidth::ZERO);
-    assert!(run.control.full_pipe.reached && run.control.recovery.prior_cwnd == cwnd);
+    assert_eq!(run.control.model.full_pipe.bandwidth, Bandwidth::ZERO);
+    assert!(run.control.model.full_pipe.reached && run.control.model.prior_cwnd == cwnd);
 }
 
 #[test]
 fn an_undone_reduction_lets_startup_look_again() {
     let mut run = run(Path::new(10, RTT));
     run.until(ms(200));
-    run.control.full_pipe.rounds = 2;
+    run.control.model.full_pipe.rounds = 2;
     let cwnd = run.control.undo_cwnd(&run.flow, &mut run.window);
-    assert_eq!((cwnd, run.control.full_pipe.rounds), (run.window.cwnd, 0));
+    assert_eq!((cwnd, run.control.model.full_pipe.rounds), (run.window.cwnd, 0));
 }
 
 #[test]
@@ -399,7 +400,7 @@ fn a_scaled_rate_exceeds_the_bandwidth_only_once_the_pipe_is_full() {
         let bandwidth = run.path.bytes_per_sec();
         let mut fastest = 0;
         run.watch_until(ms(6_000), |run| {
-            if run.control.mode == Mode::ProbeBw && run.control.gains.pacing != Gain::UNIT {
+            if run.control.model.mode == Mode::ProbeBw && run.control.model.gains.pacing != Gain::UNIT {
                 fastest = fastest.max(percent_of(run.window.pacing_rate, bandwidth));
             }
         });
