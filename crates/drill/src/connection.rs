@@ -14,7 +14,6 @@ use tailback_units::SimTime;
 use crate::host::{EcnPolicy, Host};
 use crate::script::{EcnSpec, Flags, OptionsSpec, SegmentSpec, TcpOption};
 use crate::skbs::Skbs;
-use crate::sockets::SocketOptions;
 use crate::stamping::Stamping;
 
 /// MSS of a peer that sent no option. [rfc9293 §3.7.1]
@@ -27,6 +26,20 @@ const TCP_HEADER: u32 = 20;
 const GSO_MAX_SEGS: u32 = 65_535;
 /// The machine keeps its own send buffer out of the way: writes are bounded by the buffers of [`Skbs`].
 const SNDBUF_UNBOUNDED: u64 = 1 << 40;
+
+/// What an application chose for a socket.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SocketOptions {
+    pub(crate) mss: Option<u32>,
+    pub(crate) sndbuf: Option<u64>,
+    pub(crate) rcvbuf: Option<u64>,
+    pub(crate) congestion_control: Option<String>,
+    pub(crate) no_delay: bool,
+    /// `TCP_INQ`.
+    pub(crate) tells_unread: bool,
+    /// `SO_LINGER` with no time: closing resets.
+    pub(crate) resets_on_close: bool,
+}
 
 /// Where a conversation is; the machine knows the rest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

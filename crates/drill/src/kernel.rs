@@ -12,10 +12,10 @@ use tailback_script::player::Left;
 use tailback_tcp::Transmitted;
 use tailback_units::SimTime;
 
-use crate::connection::{Connection, Departed, NotInjectable, Phase};
+use crate::connection::{Connection, Departed, NotInjectable, Phase, SocketOptions};
 use crate::host::{Discipline, Host, MtuChange};
 use crate::script::{EcnSpec, Flags, SegmentSpec};
-use crate::sockets::SocketOptions;
+use crate::skbs::Ending;
 
 /// A script's time 0: well after the machine's, and a quarter into a jiffy, as packetdrill starts. [packetdrill]
 pub(crate) const START: SimTime = SimTime::from_nanos(10_000_250_000);
@@ -50,17 +50,6 @@ pub(crate) struct Kernel {
     pub(crate) wake_at: Option<SimTime>,
     draws: Xoshiro256PlusPlus,
     steps: u64,
-}
-
-/// How a write ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Ending {
-    /// Its last byte is pushed.
-    Pushed,
-    /// More follows (`MSG_MORE`): a short segment waits.
-    More,
-    /// So does a record (`MSG_EOR`).
-    Record,
 }
 
 /// A machine acts again and again at one instant, or a script waits for ever.

@@ -13,10 +13,19 @@ use std::collections::VecDeque;
 
 use tailback_cc::GSO_MAX_SIZE;
 
-use crate::kernel::Ending;
-
 /// Windows up to this are not halved. [linux-6.12 tcp.h TCP_MSS_DEFAULT]
 const SMALL_WINDOW: u64 = 536;
+
+/// How a write ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ending {
+    /// Its last byte is pushed.
+    Pushed,
+    /// More follows (`MSG_MORE`): a short segment waits.
+    More,
+    /// So does a record (`MSG_EOR`).
+    Record,
+}
 
 /// A buffer of the send queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -15,25 +15,12 @@ pub(crate) use tailback_script::player::CallError;
 use tailback_script::player::RESULT_AS_NAMED;
 use tailback_units::SimTime;
 
-use crate::connection::Phase;
-use crate::kernel::{Ending, Kernel};
+use crate::connection::{Phase, SocketOptions};
+use crate::kernel::Kernel;
 use crate::script::Call;
+use crate::skbs::Ending;
 use crate::sockets::arguments::{Arguments, expect_value, shown};
 use crate::sockets::transfers::{go_on_reading, go_on_writing};
-
-/// What an application chose for a socket.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct SocketOptions {
-    pub(crate) mss: Option<u32>,
-    pub(crate) sndbuf: Option<u64>,
-    pub(crate) rcvbuf: Option<u64>,
-    pub(crate) congestion_control: Option<String>,
-    no_delay: bool,
-    /// `TCP_INQ`.
-    pub(crate) tells_unread: bool,
-    /// `SO_LINGER` with no time: closing resets.
-    resets_on_close: bool,
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Role {

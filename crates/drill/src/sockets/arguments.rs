@@ -1,8 +1,9 @@
 //! What a script writes between the brackets of a call.
 
+use tailback_script::player::CallError;
+
 pub(super) use crate::script::shown;
 use crate::script::{Call, Value};
-use crate::sockets::CallError;
 
 /// Bytes of one read or write at most: none of a script is as long.
 pub(super) const TRANSFER_MAX: i64 = 1 << 32;

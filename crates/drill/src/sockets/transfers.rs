@@ -4,8 +4,9 @@ use tailback_script::message::{Control, Message, Stamp};
 use tailback_units::Bytes;
 
 use crate::connection::{Connection, Phase};
-use crate::kernel::{Ending, Kernel, on_script};
+use crate::kernel::{Kernel, on_script};
 use crate::script::Value;
+use crate::skbs::Ending;
 use crate::sockets::arguments::{Arguments, TRANSFER_MAX};
 use crate::sockets::{CallError, Outcome, Progress, Returned, Sockets, Waiting, failed, unsupported};
 use crate::stamping::Stamping;
