@@ -4,9 +4,14 @@ use tailback_cc::Control;
 use tailback_packet::{HostId, IpVersion, SocketId};
 use tailback_units::{Rate, Span};
 
-use crate::mtu_probe::MtuProbing;
-use crate::sender::{TCP_HEADER, TIMESTAMP_OPTION};
 use crate::stack::{LINUX_6_12, Stack};
+
+/// Initial window in segments. [rfc6928] [linux-6.12 tcp.h TCP_INIT_CWND]
+pub(crate) const INITIAL_WINDOW: u32 = 10;
+/// Bytes of a TCP segment that are not payload: IPv4 and TCP headers with the timestamp option.
+pub(crate) const TCP_HEADER: u32 = 20;
+/// Bytes of the timestamp option, aligned. [rfc7323 §3.2]
+pub(crate) const TIMESTAMP_OPTION: u32 = 12;
 
 /// How much of a socket's data may sit below TCP (in the qdisc, the driver and the NIC).
 /// [linux-6.12 tcp_output.c tcp_small_queue_check]
@@ -56,6 +61,15 @@ impl Default for SocketOptions {
             user_timeout: None,
         }
     }
+}
+
+/// Whether a socket searches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MtuProbing {
+    /// 0.
+    Off,
+    /// 2: always, from segments of `base_mss` bytes on (`net.ipv4.tcp_base_mss`).
+    From(u32),
 }
 
 /// What a host makes of ECN. [linux-6.12 sysctl_net_ipv4.c tcp_ecn]

@@ -1,42 +1,32 @@
 //! One socket: the state of the connection, and the order in which its halves act.
 
+mod application;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod operations;
+mod options;
+mod reading;
+mod segments;
+
 use std::collections::VecDeque;
 
 use rand_core::Rng;
 use tailback_cc::PacingStatus;
-use tailback_packet::{Ecn, HostId, Packet, Payload, SackBlocks, Segment, SegmentFlags};
-use tailback_units::{Bytes, Rate, Segs, SimTime, Span};
+use tailback_packet::{Ecn, Packet, Segment, SegmentFlags};
+use tailback_units::{Segs, SimTime, Span};
 
-use crate::info::{HeldBy, Note, TcpInfo};
+use self::segments::ACK_TRUESIZE;
+use crate::clock::micros_since;
+use crate::config::TIMESTAMP_OPTION;
 use crate::input::AckRange;
-use crate::output::{Outgoing, Pass};
 use crate::receiver::{Intake, Receiver};
 use crate::rtt::{RTO_INITIAL, RTO_MAX};
-use crate::sender::{Sender, SenderConfig, TCP_HEADER, TIMESTAMP_OPTION};
-use crate::timers::expiry;
-use crate::undo::timestamp;
-use crate::window::Chrono;
-use crate::{Agreement, EndpointConfig, SmallQueueLimit};
+use crate::scoreboard::Counting;
+use crate::sender::{Sender, SenderConfig};
+use crate::state::gate::Transmitted;
+use crate::{Agreement, EndpointConfig};
 
-/// Shortest receive or send buffer of `setsockopt`. [linux-6.12 sock.h SOCK_MIN_SNDBUF]
-const SNDBUF_MIN: u64 = 4608;
-/// Bytes of the options of a SYN: MSS 4, SACK permitted 2, timestamps 10, window scale 3, padding 1.
-const SYN_OPTIONS: u32 = 20;
-/// Truesize of a pure ACK: counted at the receiver of it only.
-const ACK_TRUESIZE: u32 = 768;
 /// SYN timeouts that are not doubled (`net.ipv4.tcp_syn_linear_timeouts`).
 const SYN_LINEAR_TIMEOUTS: u32 = 4;
-
-/// What became of a packet handed to the device. [linux-6.12 NET_XMIT_SUCCESS, _DROP, _CN]
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Transmitted {
-    /// Accepted.
-    Queued,
-    /// This packet was dropped.
-    Dropped,
-    /// Accepted; another packet of this flow was dropped for it.
-    Congestion,
-}
 
 /// What the socket wants of its application or of its host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -140,79 +130,8 @@ impl Endpoint {
         let options = if agreement.timestamps { TIMESTAMP_OPTION } else { 0 };
         self.sender.flow.mss = agreement.peer_mss.min(own_mss).saturating_sub(options).max(1);
         self.sender.agreement = agreement;
+        self.sender.scoreboard.count(if agreement.sack { Counting::Sacks } else { Counting::Duplicates });
         self.receiver.agree(&agreement, self.sender.settings.offered_mss() - options);
-    }
-
-    /// The window this socket advertises counts units of two to the power of this.
-    pub fn window_scale(&self) -> u32 {
-        self.receiver.window.scale()
-    }
-
-    /// `fq` is below and spaces packets by their departure times: this socket stamps them and sets no pacing timer. In
-    /// the kernel the first packet of a socket that `fq` classifies says so. [linux-6.12 sch_fq.c fq_classify]
-    pub fn leave_pacing_to_fq(&mut self) {
-        self.sender.flow.pacing_status = PacingStatus::Fq;
-    }
-
-    /// `TCP_NODELAY`: short segments do not wait.
-    pub fn set_no_delay(&mut self, now: SimTime) {
-        self.sender.flow.now = now;
-        self.sender.no_delay = true;
-        if self.sender.has_unsent() {
-            self.sender.agenda.begin(Pass::Push);
-        }
-    }
-
-    /// `SO_SNDBUF` of half of `bytes`: the buffer has this size from now on. [linux-6.12 sock.c sk_setsockopt]
-    pub fn set_send_buffer(&mut self, bytes: u64) {
-        self.sender.sndbuf = bytes.max(SNDBUF_MIN);
-        self.sender.sndbuf_locked = true;
-    }
-
-    /// `SO_MAX_PACING_RATE`: TCP spaces packets from now on. [linux-6.12 sock.c sk_setsockopt]
-    pub fn set_max_pacing_rate(&mut self, rate: Rate) {
-        self.sender.options.max_pacing_rate = Some(rate);
-        if self.sender.flow.pacing_status == PacingStatus::None {
-            self.sender.flow.pacing_status = PacingStatus::Needed;
-        }
-        self.sender.cap_pacing_rate();
-    }
-
-    /// `TCP_USER_TIMEOUT` from now on; `None` is what the kernel has by itself. [linux-6.12 tcp.c tcp_sock_set_user_timeout]
-    pub fn set_user_timeout(&mut self, timeout: Option<Span>) {
-        self.sender.options.user_timeout = timeout;
-    }
-
-    /// The connection was given up after timeouts in vain (`ETIMEDOUT`).
-    pub fn is_aborted(&self) -> bool {
-        self.sender.aborted
-    }
-
-    /// The MSS that this side offers in its SYN.
-    pub fn advertised_mss(&self) -> u32 {
-        self.sender.settings.offered_mss()
-    }
-
-    /// Memory of the receive buffer, bytes (`sk_rcvbuf`).
-    pub fn receive_buffer(&self) -> u64 {
-        self.receiver.window.rcvbuf()
-    }
-
-    /// ECN was negotiated.
-    pub fn uses_ecn(&self) -> bool {
-        self.sender.ecn.agreed()
-    }
-
-    /// Value and echo of the timestamp that a segment carries now; `None` without the option.
-    pub fn timestamps(&self, now: SimTime) -> Option<(SimTime, SimTime)> {
-        let echo = self.receiver.timestamp_echo().unwrap_or_default();
-        self.sender.agreement.timestamps.then(|| (timestamp(now), echo))
-    }
-
-    /// `TCP_QUICKACK`: what waits is acknowledged now, and the next segments at once.
-    /// [linux-6.12 tcp.c __tcp_sock_set_quickack]
-    pub fn quick_ack(&mut self) {
-        self.receiver.set_quick_ack();
     }
 
     /// A segment arrived. `truesize` is what its buffer is charged with at the receiver.
@@ -223,7 +142,7 @@ impl Endpoint {
                 self.receiver.window.answer_syn();
                 self.sender.ecn.take_syn(segment.flags);
                 self.receiver.synchronise(&segment, now);
-                self.sender.snd_wnd = segment.window;
+                self.sender.peer.snd_wnd = segment.window;
                 self.state = State::SynReceived;
                 self.handshake.due = true;
             }
@@ -247,7 +166,7 @@ impl Endpoint {
         self.receiver.synchronise(segment, self.sender.flow.now);
         self.sender.ecn.take_syn_ack(segment.flags);
         self.establish(segment.window, draws);
-        self.sender.writable = true;
+        self.sender.buffer.writable = true;
         self.receiver.ack_due = true;
     }
 
@@ -260,16 +179,15 @@ impl Endpoint {
         let now = sender.flow.now;
         sender.flow.snd_una = 1;
         sender.flow.snd_nxt = 1;
-        sender.write_seq = sender.write_seq.max(1);
-        sender.pushed_seq = 1;
-        sender.snd_wnd = window;
-        sender.max_window = window;
+        sender.stream.write_seq = sender.stream.write_seq.max(1);
+        sender.stream.pushed_seq = 1;
+        sender.peer.open(window);
         sender.flow.delivered = 1;
         sender.flow.delivered_at = now;
         sender.usage.stamp = now;
         self.receiver.begin_receiving(now);
         if self.handshake.timeouts == 0 {
-            let rtt = crate::rate_sample::micros_since(now, self.handshake.sent_at);
+            let rtt = micros_since(now, self.handshake.sent_at);
             sender.rtt.sample(rtt, 1, 1, sender.flow.jiffy);
             sender.rtt.sample_minimum(rtt, now, sender.flow.jiffy);
             sender.flow.srtt_us8 = sender.rtt.srtt_us8();
@@ -364,148 +282,6 @@ impl Endpoint {
         }
     }
 
-    /// `TCP_CORK`: short segments wait for more; without it, what waited leaves. [linux-6.12 tcp.c __tcp_sock_set_cork]
-    pub fn set_cork(&mut self, corked: bool, now: SimTime) {
-        self.sender.flow.now = now;
-        self.sender.corked = corked;
-        if !corked && self.sender.has_unsent() {
-            self.sender.agenda.begin(if self.sender.no_delay { Pass::Push } else { Pass::Normal });
-        }
-    }
-
-    /// The packet taken last probes a closed window, or a sender that waits for more: it carries PSH.
-    /// [linux-6.12 tcp_output.c tcp_write_wakeup]
-    pub fn probes_window(&self) -> bool {
-        self.sender.agenda.probes_window()
-    }
-
-    /// `SO_RCVBUF` of half of `bytes`: the buffer has this size from now on. [linux-6.12 sock.c __sock_set_rcvbuf]
-    pub fn set_receive_buffer(&mut self, bytes: u64) {
-        self.receiver.window.set_rcvbuf(bytes);
-    }
-
-    /// [`Endpoint::write`] with `MSG_MORE`: a short end waits for more, or for the timer of window probes.
-    pub fn write_more(&mut self, bytes: u64, now: SimTime) -> u64 {
-        self.write_up_to(bytes, Pass::More, now)
-    }
-
-    /// A part of one `send()` of which more follows at once: an skb that is full leaves, what is not waits for the rest.
-    /// [linux-6.12 tcp.c tcp_sendmsg_locked]
-    pub fn write_part(&mut self, bytes: u64, now: SimTime) -> u64 {
-        if !self.sender.builds_trains() {
-            return self.write(bytes, now);
-        }
-        self.write_up_to(bytes, Pass::PushOne, now)
-    }
-
-    /// The application found a send buffer full that its host keeps, and waits: what is unsent leaves.
-    pub fn wait_for_room(&mut self, now: SimTime) {
-        self.sender.flow.now = now;
-        self.sender.app_blocked = true;
-        self.sender.room_kept_elsewhere = true;
-        self.sender.agenda.begin(Pass::Push);
-    }
-
-    /// A `send()` returns with a part of its bytes written: the next one is another.
-    pub fn end_send(&mut self) {
-        self.continuing = false;
-    }
-
-    /// There is room in it again.
-    pub fn has_room(&mut self, now: SimTime) {
-        self.sender.flow.now = now;
-        self.sender.app_blocked = false;
-        self.sender.update_clocks(false);
-    }
-
-    /// The application sends `bytes` (one blocking `send()`, or what is left of one). Returns how many the send buffer
-    /// took. With offloads that is one skb at most: what is to leave is asked for before the next call. If fewer,
-    /// [`Endpoint::write_blocked`] tells whether to go on at once or at [`Wakeup::writable`].
-    /// [linux-6.12 tcp.c tcp_sendmsg_locked]
-    pub fn write(&mut self, bytes: u64, now: SimTime) -> u64 {
-        self.write_up_to(bytes, Pass::Normal, now)
-    }
-
-    fn write_up_to(&mut self, bytes: u64, ending: Pass, now: SimTime) -> u64 {
-        if self.state != State::Established || self.sender.fin_queued {
-            return 0;
-        }
-        let sender = &mut self.sender;
-        sender.flow.now = now;
-        sender.refresh_mss();
-        if !self.continuing {
-            sender.check_app_limited();
-        }
-        sender.restart_after_idle();
-        if !self.continuing {
-            sender.reopen_tail();
-        }
-        let accepted = sender.fill(bytes);
-        self.continuing = accepted < bytes || ending == Pass::PushOne;
-        if let Some(pass) = sender.push_after_filling(accepted, bytes, ending) {
-            sender.agenda.begin(pass);
-        }
-        accepted
-    }
-
-    /// The last write found the send buffer full, or the connection cannot take data.
-    pub fn write_blocked(&self) -> bool {
-        self.sender.app_blocked || self.state != State::Established || self.sender.fin_queued
-    }
-
-    /// The application reads all there is. Returns the bytes read.
-    pub fn read(&mut self, now: SimTime) -> Bytes {
-        self.read_at_most(Bytes(u64::MAX), now)
-    }
-
-    /// The application reads with a buffer of `most` bytes. Returns the bytes read.
-    pub fn read_at_most(&mut self, most: Bytes, now: SimTime) -> Bytes {
-        self.sender.flow.now = now;
-        Bytes(self.receiver.read(most.0, now))
-    }
-
-    /// What was written last ends a record (`MSG_EOR`): what is written next leaves in packets of its own.
-    pub fn end_record(&mut self) {
-        self.sender.end_record();
-    }
-
-    /// The route of this socket's packets has this MTU now; the next packet that is sent finds out.
-    pub fn change_route(&mut self, mtu: u32) {
-        self.sender.path.change(mtu);
-    }
-
-    /// The device has this MTU now.
-    pub fn change_device_mtu(&mut self, mtu: u32) {
-        self.sender.path.change(mtu);
-        self.sender.path.look_up();
-    }
-
-    /// A segment that is longer than the MSS would have to be sent again in pieces, which is not modelled.
-    pub fn must_split(&self) -> bool {
-        self.sender.must_split
-    }
-
-    /// Bytes that wait to be read.
-    pub fn readable_bytes(&self) -> Bytes {
-        Bytes(self.receiver.readable_bytes())
-    }
-
-    /// Next byte expected from the peer, and the next byte to be sent.
-    pub fn positions(&self) -> (u64, u64) {
-        (self.receiver.rcv_nxt, self.sender.flow.snd_nxt)
-    }
-
-    /// The application closes: FIN after the last byte.
-    pub fn close(&mut self, now: SimTime) {
-        self.sender.flow.now = now;
-        self.closed = true;
-        if self.state == State::Established && !self.sender.fin_queued {
-            self.sender.fin_queued = true;
-            self.sender.app_blocked = false;
-            self.sender.agenda.begin(Pass::Push);
-        }
-    }
-
     /// The next packet to hand to the device. Follow each with [`Endpoint::handed_over`].
     pub fn next_packet(&mut self, now: SimTime) -> Option<Packet> {
         self.sender.flow.now = now;
@@ -520,7 +296,7 @@ impl Endpoint {
         if self.state != State::Established || self.sender.aborted {
             return None;
         }
-        self.sender.reports_sack = self.receiver.reports_sack();
+        self.sender.path.reports_sack = self.receiver.reports_sack();
         if let Some(outgoing) = self.sender.next() {
             return Some(self.data_packet(outgoing));
         }
@@ -551,18 +327,18 @@ impl Endpoint {
     /// handler must run: the host queues the socket and calls [`Endpoint::small_queue_ran`] once, after the
     /// packets now arriving have been processed.
     pub fn credit(&mut self, truesize: u32) -> bool {
-        self.sender.credit(truesize)
+        self.sender.below.credit(truesize)
     }
 
     /// A packet charged to this socket was cut into segments below the discipline, whose buffers cost `extra` more.
     /// Their credits come one by one. [linux-6.12 tcp_offload.c tcp_gso_segment]
     pub fn segmented(&mut self, extra: u32) {
-        self.sender.segmented(extra);
+        self.sender.below.segmented(extra);
     }
 
     /// The next credit will make the small-queue handler run: nobody else needs to learn of a completion at once.
     pub fn awaits_credit(&self) -> bool {
-        self.sender.throttled
+        self.sender.below.throttled
     }
 
     /// The small-queue handler (`tcp_tsq_handler`): makes the transmit loop run. Drain afterwards.
@@ -575,7 +351,7 @@ impl Endpoint {
     pub fn deadline(&self) -> Option<SimTime> {
         let or_never = |deadline: Option<SimTime>| deadline.unwrap_or(SimTime::NEVER);
         let sender = &self.sender;
-        let timer = or_never(sender.timer.armed.map(|(_, at)| at)).min(or_never(sender.pacing_timer));
+        let timer = or_never(sender.timer.armed.map(|(_, at)| at)).min(or_never(sender.gate.pacing_timer));
         let other = or_never(self.handshake.deadline).min(self.receiver.deadline());
         Some(timer.min(other)).filter(|deadline| *deadline < SimTime::NEVER)
     }
@@ -589,8 +365,8 @@ impl Endpoint {
         if self.sender.timer.armed.is_some_and(|(_, at)| now >= at) {
             self.sender.timer_expired();
         }
-        if self.sender.pacing_timer.is_some_and(|at| now >= at) {
-            self.sender.pacing_timer = None;
+        if self.sender.gate.pacing_timer.is_some_and(|at| now >= at) {
+            self.sender.gate.pacing_timer = None;
             self.sender.kick();
         }
         if now >= self.receiver.deadline() {
@@ -611,194 +387,6 @@ impl Endpoint {
         self.handshake.timeouts += 1;
         self.handshake.due = true;
     }
-
-    /// What application and host should do; clears it.
-    pub fn wakeup(&mut self) -> Wakeup {
-        let over = self.sender.aborted || (self.closed && self.all_acknowledged());
-        let finished = over && !self.finished_told;
-        self.finished_told |= finished;
-        let writable = std::mem::take(&mut self.sender.writable);
-        let readable = std::mem::take(&mut self.receiver.readable);
-        Wakeup { writable, readable, finished }
-    }
-
-    fn all_acknowledged(&self) -> bool {
-        self.sender.flow.packets_out.0 == 0 && !self.sender.has_unsent()
-    }
-
-    /// The peer closed and everything before was received.
-    pub fn at_end(&self) -> bool {
-        self.receiver.at_end()
-    }
-
-    fn handshake_packet(&mut self, now: SimTime) -> Packet {
-        if self.handshake.timeouts == 0 {
-            self.handshake.sent_at = now;
-        }
-        let doublings = self.handshake.timeouts.saturating_sub(SYN_LINEAR_TIMEOUTS).min(7);
-        let timeout = Span::from_nanos(RTO_INITIAL.as_nanos() << doublings).min(RTO_MAX);
-        self.handshake.deadline =
-            Some(expiry(now, timeout, (self.sender.flow.jiffy, self.sender.settings.timer_rounding)));
-        let answers = self.state == State::SynReceived;
-        let flags = if answers { SegmentFlags::SYN.with(SegmentFlags::ACK) } else { SegmentFlags::SYN };
-        let flags = self.sender.ecn.handshake_flags(flags);
-        let segment = Segment {
-            seq: 0,
-            length: 0,
-            ack: if answers { self.receiver.rcv_nxt } else { 0 },
-            window: self.receiver.window.carried(flags),
-            flags,
-            mss: self.sender.settings.offered_mss() as u16,
-            tsval: Some(timestamp(now)),
-            tsecr: self.receiver.timestamp_echo(),
-            sack: SackBlocks::NONE,
-        };
-        self.packet(segment, ACK_TRUESIZE, now)
-    }
-
-    fn pure_ack(&mut self) -> Segment {
-        let seq = self.sender.flow.snd_nxt;
-        let (window, sack) = self.receiver.acknowledge();
-        Segment {
-            seq,
-            length: 0,
-            ack: self.receiver.rcv_nxt,
-            window,
-            flags: self.sender.ecn.echo(SegmentFlags::ACK),
-            mss: 0,
-            tsval: self.sender.agreement.timestamps.then(|| timestamp(self.sender.flow.now)),
-            tsecr: self.receiver.timestamp_echo(),
-            sack,
-        }
-    }
-
-    fn data_packet(&mut self, outgoing: Outgoing) -> Packet {
-        let Outgoing { seq, length, mss, push, fin, departure } = outgoing;
-        if length > 0 {
-            self.receiver.answered(self.sender.flow.now);
-        }
-        let mut segment = self.pure_ack();
-        segment.seq = seq;
-        segment.length = length;
-        segment.mss = length.min(mss) as u16;
-        segment.tsval = segment.tsval.map(|_| timestamp(departure));
-        if push {
-            segment.flags = segment.flags.with(SegmentFlags::PSH);
-        }
-        if fin {
-            segment.flags = segment.flags.with(SegmentFlags::FIN);
-        }
-        let is_new = seq >= self.sender.flow.snd_nxt;
-        if is_new {
-            segment.flags = self.sender.ecn.confirm(segment.flags);
-        }
-        let mut packet = self.packet(segment, self.sender.truesize(length), departure);
-        packet.ecn = self.sender.ecn.code_point(is_new);
-        packet.charged = true;
-        packet
-    }
-
-    fn packet(&self, segment: Segment, truesize: u32, departure: SimTime) -> Packet {
-        let options = match segment.flags.contains(SegmentFlags::SYN) {
-            true => SYN_OPTIONS,
-            false => self.timestamp_option() + sack_option(segment.sack.as_slice().len() as u32),
-        };
-        let segments = segment.count();
-        let headers = self.sender.settings.ip.header() + TCP_HEADER;
-        Packet {
-            from: self.addresses.socket,
-            to: self.addresses.peer,
-            // The host that carries the socket writes its own number in.
-            source: HostId(u16::MAX),
-            destination: self.addresses.peer_host,
-            ip_length: (headers + options) * u32::from(segments) + segment.length,
-            segments,
-            ecn: self.sender.ecn.code_point(false),
-            tos: 0,
-            flow_hash: self.addresses.flow_hash,
-            truesize,
-            charged: false,
-            enqueued: SimTime::ZERO,
-            departure,
-            payload: Payload::Tcp(segment),
-        }
-    }
-
-    fn timestamp_option(&self) -> u32 {
-        if self.sender.agreement.timestamps { TIMESTAMP_OPTION } else { 0 }
-    }
-
-    /// `TCP_INFO` as of now.
-    pub fn tcp_info(&self, now: SimTime) -> TcpInfo {
-        let sender = &self.sender;
-        let finite = sender.window.ssthresh < Segs::INFINITE;
-        TcpInfo {
-            ca_state: sender.flow.ca_state,
-            snd_cwnd: sender.window.cwnd,
-            snd_ssthresh: finite.then_some(sender.window.ssthresh),
-            rtt: sender.rtt.srtt(),
-            rttvar: sender.rtt.mdev(),
-            min_rtt: sender.rtt.minimum(),
-            rto: sender.rto(),
-            pacing_rate: sender.window.pacing_rate,
-            delivery_rate: sender.delivery_rate(),
-            bytes_acked: Bytes(sender.flow.snd_una.saturating_sub(self.first_acked)),
-            bytes_sent: Bytes(sender.bytes_sent),
-            bytes_retrans: Bytes(sender.bytes_retrans),
-            total_retrans: sender.total_retrans,
-            unacked: sender.flow.packets_out,
-            sacked: Segs(sender.sacked_out),
-            lost: Segs(sender.lost_out),
-            retrans: Segs(sender.retrans_out),
-            reordering: Segs(sender.reordering),
-            probes: sender.timer.probes_out(),
-            backoff: sender.backoff(),
-            retransmits: sender.retransmits,
-            snd_mss: sender.mss(),
-            dsack_dups: sender.dsack_dups,
-            reord_seen: sender.reord_seen,
-            rcv_mss: self.receiver.window.rcv_mss(),
-            rcv_ssthresh: Bytes(self.receiver.window.ssthresh()),
-            notsent_bytes: Bytes(sender.unsent()),
-            snd_wnd: Bytes(sender.snd_wnd),
-            delivered: sender.flow.delivered,
-            delivered_ce: sender.flow.delivered_ce,
-            last_data_sent: now.since(sender.flow.last_sent),
-            last_data_recv: now.since(self.receiver.last_received()),
-            busy_time: sender.clocks.total(now),
-            rwnd_limited: sender.clocks.spent(Chrono::ReceiveWindow, now),
-            sndbuf_limited: sender.clocks.spent(Chrono::SendBuffer, now),
-            wmem_alloc: Bytes(sender.wmem_alloc),
-            wmem_queued: Bytes(sender.wmem_queued()),
-            sndbuf: Bytes(sender.sndbuf),
-            held_by: sender.held_by,
-        }
-    }
-
-    /// Numbers of the congestion control's own.
-    pub fn control_gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
-        self.sender.control.read().gauges(&self.sender.flow, show);
-    }
-
-    /// What happened since the last call; clears it.
-    pub fn notes(&mut self) -> std::vec::Drain<'_, Note> {
-        self.sender.notes.drain(..)
-    }
-
-    /// Data segments sent, retransmissions included.
-    pub fn data_segments_out(&self) -> u64 {
-        self.sender.data_segs_out
-    }
-
-    /// Why new data was last refused.
-    pub fn held_by(&self) -> HeldBy {
-        self.sender.held_by
-    }
-
-    /// The limit of its small queue.
-    pub fn small_queue_limit(&self) -> SmallQueueLimit {
-        self.sender.small_queue
-    }
 }
 
 /// How long so many SYNs sent again would take if each waited twice as long as the one before, up to RTO_MAX, the linear
@@ -807,11 +395,3 @@ fn connecting_at_most(retries: u32) -> Span {
     let timeout = |doublings: u32| Span::from_nanos(RTO_INITIAL.as_nanos() << doublings.min(7)).min(RTO_MAX);
     (0..=retries).fold(Span::ZERO, |sum, doublings| sum + timeout(doublings))
 }
-
-/// Bytes of the SACK option, aligned.
-fn sack_option(blocks: u32) -> u32 {
-    if blocks == 0 { 0 } else { 4 + 8 * blocks }
-}
-
-#[cfg(any(test, feature = "fuzzing"))]
-pub mod operations;

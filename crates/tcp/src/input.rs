@@ -6,13 +6,14 @@ use tailback_cc::{AckPath, AckSample, Control, Timestamps};
 use tailback_packet::{Segment, SegmentFlags};
 use tailback_units::{Segs, SimTime, Span};
 
+use crate::clock::micros_since;
 use crate::info::Note;
-use crate::output::Pass;
 use crate::queue::Tags;
-use crate::rate_sample::{AckKind, SampleInProgress, micros_since};
-use crate::recovery::Retransmit;
 use crate::sack::SackWalk;
-use crate::sender::{AckFlags, INITIAL_REORDERING, Sender};
+use crate::sender::{AckFlags, Sender};
+use crate::state::gate::{Pass, Retransmit};
+use crate::state::rate::{AckKind, SampleInProgress};
+use crate::state::recovery::INITIAL_REORDERING;
 
 /// Where the sender stood when an ACK arrived: what it changed is the difference.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +51,7 @@ impl Sender {
     /// Judges an ACK; bytes from `first` on were ever acknowledged. [rfc5961 §5.2] [linux-6.12 tcp_input.c tcp_ack]
     pub(crate) fn judge_ack(&self, ack: u64, first: u64) -> AckRange {
         let una = self.flow.snd_una;
-        let acceptable = self.max_window.min(una.saturating_sub(first));
+        let acceptable = self.peer.max_window.min(una.saturating_sub(first));
         match ack {
             ack if ack > self.flow.snd_nxt => AckRange::Unsent,
             ack if ack >= una => AckRange::Current,
@@ -75,10 +76,10 @@ impl Sender {
             ..AckFlags::default()
         };
         let mut sample = SampleInProgress::new(self.in_flight());
-        let nothing_outstanding = self.queue.is_empty();
-        let path = ack_path(ack, before.una, self.snd_wnd);
+        let nothing_outstanding = self.scoreboard.is_empty();
+        let path = ack_path(ack, before.una, self.peer.snd_wnd);
         if flags.una_advanced {
-            self.retransmits = 0;
+            self.recovery.retransmits = 0;
         }
         if !old {
             self.timer.peer_answered();
@@ -99,7 +100,7 @@ impl Sender {
         }
         if !old {
             self.clean_queue(&before, &walk, &mut flags, &mut sample);
-            self.rack_update_reordering_window(sample.prior_delivered);
+            self.rack.update_steps(sample.prior_delivered, self.flow.delivered);
             self.process_probe_ack(ack.ack, &flags);
         }
         let retransmit = self.recover(before.una, old, &mut flags);
@@ -109,7 +110,7 @@ impl Sender {
         if !old {
             self.control_congestion(&before, &flags, &sample, draws);
         }
-        self.agenda.retransmit = retransmit;
+        self.gate.agenda.retransmit = retransmit;
     }
 
     /// Nothing is outstanding and nothing is acknowledged: all that a pure receiver gets with its data.
@@ -117,7 +118,7 @@ impl Sender {
     pub(crate) fn is_predicted(&self, segment: &Segment) -> bool {
         segment.flags.contains(SegmentFlags::ACK)
             && segment.ack == self.flow.snd_una
-            && self.queue.is_empty()
+            && self.scoreboard.is_empty()
             && segment.sack.is_empty()
     }
 
@@ -126,7 +127,7 @@ impl Sender {
         self.echoed = segment.tsecr;
         self.timer.peer_answered();
         let window_update = self.update_send_window(segment.seq, segment.ack, segment.window);
-        if self.tlp_high_seq.is_some() {
+        if self.tlp.high_seq.is_some() {
             let carries_data = segment.length > 0;
             let flags = AckFlags { carries_data, window_update, ..AckFlags::default() };
             self.process_probe_ack(segment.ack, &flags);
@@ -138,7 +139,7 @@ impl Sender {
         Before {
             una: self.flow.snd_una,
             highest_sack: self.highest_sack_seq(),
-            sacked: self.sacked_out,
+            sacked: self.scoreboard.sacked_out(),
             delivered: self.flow.delivered,
             lost: self.flow.lost,
         }
@@ -160,11 +161,10 @@ impl Sender {
     ) {
         let cleaned = self.remove_acked(flags, sample);
         if self.is_reno() {
-            self.flow.delivered += u64::from(self.forget_duplicates(cleaned.packets));
+            self.flow.delivered += u64::from(self.scoreboard.take_duplicates(cleaned.packets));
         }
-        flags.sack_reneging = self.queue.front().is_some_and(|head| head.tags.has(Tags::SACKED));
-        self.retransmit_hint = self.retransmit_hint.max(self.queue.head());
-        if self.queue.is_empty() && !self.has_unsent() {
+        flags.sack_reneging = self.scoreboard.is_reneged();
+        if self.scoreboard.is_empty() && !self.has_unsent() {
             self.update_clocks(false);
         }
         let mut rtt = None;
@@ -191,7 +191,7 @@ impl Sender {
             self.take_mtu_probe_ack(self.flow.snd_una);
             let reordered = cleaned.reordered_from.filter(|&low| low < before.highest_sack);
             self.check_reordering(reordered);
-        } else if let (true, Some(sack_rtt), Some(head)) = (sampled, sack_rtt, self.queue.front()) {
+        } else if let (true, Some(sack_rtt), Some(head)) = (sampled, sack_rtt, self.scoreboard.front()) {
             // Re-arm only for data sent after the head: else recovery could put the timeout off for ever.
             flags.set_timer |= sack_rtt > micros_since(self.flow.now, head.sent_at);
         }
@@ -200,38 +200,27 @@ impl Sender {
 
     fn remove_acked(&mut self, flags: &mut AckFlags, sample: &mut SampleInProgress) -> Cleaned {
         let mut cleaned = Cleaned::default();
-        while let Some(segment) = self.queue.front() {
-            if segment.end() > self.flow.snd_una {
-                break;
-            }
-            let segment = segment.clone();
-            if segment.tags.retransmitted() {
+        while let Some(segment) = self.scoreboard.take_acked(self.flow.snd_una) {
+            let (tags, end) = (segment.tags, segment.end());
+            if tags.retransmitted() {
                 flags.retrans_data_acked = true;
-                self.retrans_out -= u32::from(segment.tags.has(Tags::RETRANS));
-            } else if !segment.tags.has(Tags::SACKED) {
+            } else if !tags.has(Tags::SACKED) {
                 cleaned.first_sent.get_or_insert(segment.sent_at);
                 cleaned.last_sent = Some(segment.sent_at);
                 cleaned.reordered_from.get_or_insert(segment.seq);
-                flags.orig_sack_acked |= segment.end() <= self.reduction.high_seq;
+                flags.orig_sack_acked |= end <= self.recovery.high_seq;
             }
-            if segment.tags.has(Tags::SACKED) {
-                self.sacked_out -= 1;
-            } else if !self.is_reno() {
+            if !tags.has(Tags::SACKED) && !self.is_reno() {
                 self.flow.delivered += 1;
-                let spurious = segment.tags.retransmitted()
-                    && self.echoed.is_some_and(|echo| echo < crate::undo::timestamp(segment.sent_at));
+                let spurious = tags.retransmitted()
+                    && self.echoed.is_some_and(|echo| echo < crate::clock::timestamp(segment.sent_at));
                 if !spurious {
-                    self.rack_advance(segment.tags, segment.end(), segment.sent_at);
+                    self.rack_advance(tags, end, segment.sent_at);
                 }
             }
-            self.lost_out -= u32::from(segment.tags.has(Tags::LOST));
-            self.flow.packets_out -= Segs::ONE;
-            self.queued_bytes -= u64::from(segment.length);
             cleaned.packets += 1;
             flags.data_acked = true;
-            let head = self.queue.head();
-            self.sample_delivered(head, sample);
-            self.queue.pop();
+            self.rate.take_delivered(&segment, sample);
         }
         cleaned
     }
@@ -248,8 +237,8 @@ impl Sender {
         let mut rtt = rtt;
         let mut control_rtt = control_rtt;
         if rtt.is_none() && flags.data_acked {
-            let now = crate::undo::timestamp(self.flow.now);
-            rtt = self.echoed.map(|echo| now.since(echo).max(crate::undo::TIMESTAMP_CLOCK));
+            let now = crate::clock::timestamp(self.flow.now);
+            rtt = self.echoed.map(|echo| now.since(echo).max(crate::clock::TIMESTAMP_CLOCK));
             control_rtt = rtt;
         }
         sample.rtt = control_rtt;
@@ -311,7 +300,7 @@ impl Sender {
             }
             Control::Window(control) => {
                 let progress =
-                    flags.data_acked || (self.reordering > INITIAL_REORDERING && flags.data_sacked);
+                    flags.data_acked || (self.recovery.reordering > INITIAL_REORDERING && flags.data_sacked);
                 if progress {
                     control.cong_avoid(Segs(delivered), &self.flow, &mut self.window);
                     self.usage.stamp = self.flow.now;
@@ -327,7 +316,7 @@ impl Sender {
     /// New data after the ACK was processed; the application may go on. [linux-6.12 tcp_data_snd_check]
     pub(crate) fn after_segment(&mut self) {
         if self.has_unsent() {
-            self.agenda.begin(Pass::Normal);
+            self.gate.agenda.begin(Pass::Normal);
         }
     }
 }

@@ -16,9 +16,10 @@
 //! The files follow the kernel's steps, in its order: `output` (the transmit loop and its gate), `small_queue`,
 //! `pacing`, `tso`, `window` (cwnd validation, send window and buffer), `input` (one ACK), `sack`, `rtt`, `rack`,
 //! `rate_sample`, `recovery`, `newreno`, `undo`, `timers` (RTO, tail loss probe, reordering), `receiver`,
-//! `reassembly`,
-//! `receive_window`.
+//! `reassembly`, `receive_window`. What they work on: `scoreboard` (the retransmit queue and its counters) and the parts in
+//! `state`; `sender` puts them together. The `endpoint` is both halves.
 
+mod clock;
 mod config;
 mod ecn;
 mod endpoint;
@@ -37,20 +38,22 @@ mod receiver;
 mod recovery;
 mod rtt;
 mod sack;
+mod scoreboard;
 mod sender;
 mod small_queue;
 mod stack;
+mod state;
 mod timers;
 mod tso;
 mod undo;
 mod window;
 
 pub use config::{
-    Agreement, EcnUse, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, TimerRounding,
+    Agreement, EcnUse, EndpointConfig, MtuProbing, Settings, SmallQueueLimit, SocketOptions, TimerRounding,
 };
 #[cfg(feature = "fuzzing")]
 pub use endpoint::operations::fuzz;
-pub use endpoint::{Endpoint, Transmitted, Wakeup};
+pub use endpoint::{Endpoint, Wakeup};
 pub use info::{HeldBy, Note, TcpInfo};
-pub use mtu_probe::MtuProbing;
 pub use stack::{FREEBSD_9, LINUX_4_14, LINUX_5_10, LINUX_6_6, LINUX_6_12, STACKS, Stack};
+pub use state::gate::Transmitted;

@@ -14,9 +14,11 @@
 //! Not modelled: a probe that is lost. Whoever drives the socket asks [`Endpoint::must_split`](crate::Endpoint::must_split).
 
 use tailback_cc::CaState;
-use tailback_units::{Segs, SimTime, Span};
+use tailback_units::{Segs, Span};
 
-use crate::sender::{Sender, TCP_HEADER, TIMESTAMP_OPTION};
+use crate::config::{MtuProbing, TCP_HEADER, TIMESTAMP_OPTION};
+use crate::sender::Sender;
+use crate::state::path::{MtuProbe, MtuSearch};
 
 /// Fewest segments of cwnd that allow a probe.
 const CWND_LEAST: u32 = 11;
@@ -29,31 +31,6 @@ const MSS_DEFAULT: u64 = 536;
 /// Smallest segment that half a window is turned into. [linux-6.12 tcp.h tcp_bound_to_half_wnd]
 const PACKET_LEAST: u32 = 68;
 
-/// Whether a socket searches.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MtuProbing {
-    /// 0.
-    Off,
-    /// 2: always, from segments of `base_mss` bytes on (`net.ipv4.tcp_base_mss`).
-    From(u32),
-}
-
-/// The search: sizes of IP packets.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MtuSearch {
-    low: u32,
-    high: u32,
-    since: SimTime,
-    probe: Option<Probe>,
-}
-
-/// A probe that is out.
-#[derive(Clone, Copy, Debug)]
-struct Probe {
-    size: u32,
-    end: u64,
-}
-
 /// What the transmit loop does about a probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MtuStep {
@@ -65,41 +42,12 @@ pub(crate) enum MtuStep {
     Send(u32),
 }
 
-/// The path as the socket knows it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PathMtu {
-    /// Of the route that the socket holds.
-    route: u32,
-    /// What the MSS was made from. [linux-6.12 icsk_pmtu_cookie]
-    known: u32,
-    /// The route has changed; the next packet that is sent finds out.
-    changed: Option<u32>,
-}
-
-impl PathMtu {
-    pub(crate) fn new(mtu: u32) -> Self {
-        PathMtu { route: mtu, known: mtu, changed: None }
-    }
-
-    /// The route of packets to come.
-    pub(crate) fn change(&mut self, mtu: u32) {
-        self.changed = Some(mtu);
-    }
-
-    /// A packet is sent: an old route is looked up again.
-    pub(crate) fn look_up(&mut self) {
-        if let Some(mtu) = self.changed.take() {
-            self.route = mtu;
-        }
-    }
-}
-
 impl Sender {
     /// The handshake is complete. [linux-6.12 tcp_output.c tcp_mtup_init]
     pub(crate) fn begin_mtu_search(&mut self) {
         if let MtuProbing::From(base_mss) = self.settings.mtu_probing {
             let (low, high) = (self.mtu_of(base_mss), self.mss_clamp() + self.headers());
-            self.mtu_search = Some(MtuSearch { low, high, since: self.flow.now, probe: None });
+            self.path.search = Some(MtuSearch { low, high, since: self.flow.now, probe: None });
         }
     }
 
@@ -133,7 +81,7 @@ impl Sender {
     fn synchronise_mss(&mut self, mtu: u32) {
         self.path.known = mtu;
         let mut mss = self.bounded_to_half_window(self.mss_of(mtu));
-        if let Some(search) = &mut self.mtu_search {
+        if let Some(search) = &mut self.path.search {
             search.high = search.high.min(mtu);
             let low = search.low;
             mss = mss.min(self.mss_of(low));
@@ -142,7 +90,7 @@ impl Sender {
     }
 
     fn bounded_to_half_window(&self, mss: u32) -> u32 {
-        let half = if self.max_window > MSS_DEFAULT { self.max_window / 2 } else { self.max_window };
+        let half = self.peer.half_of_largest(MSS_DEFAULT);
         if half == 0 || u64::from(mss) <= half {
             return mss;
         }
@@ -152,9 +100,9 @@ impl Sender {
     /// Is it time for a probe? `sacks` tells that this side has blocks to report: options of varying length do not go
     /// with probes. [linux-6.12 tcp_output.c tcp_mtu_probe]
     pub(crate) fn mtu_step(&mut self) -> MtuStep {
-        let Some(search) = self.mtu_search else { return MtuStep::None };
+        let Some(search) = self.path.search else { return MtuStep::None };
         let calm = self.flow.ca_state == CaState::Open && self.window.cwnd.0 >= CWND_LEAST;
-        if search.probe.is_some() || !calm || self.reports_sack {
+        if search.probe.is_some() || !calm || self.path.reports_sack {
             return MtuStep::None;
         }
         let size = self.mss_of((search.high + search.low) / 2);
@@ -162,8 +110,8 @@ impl Sender {
             self.search_again();
             return MtuStep::None;
         }
-        let needed = u64::from(size) + u64::from(self.reordering + 1) * u64::from(self.mss());
-        if self.unsent() < needed || self.snd_wnd < needed {
+        let needed = u64::from(size) + u64::from(self.recovery.reordering + 1) * u64::from(self.mss());
+        if self.unsent() < needed || self.peer.snd_wnd < needed {
             return MtuStep::None;
         }
         if self.flow.snd_nxt + needed > self.window_end() {
@@ -173,7 +121,7 @@ impl Sender {
             return if self.in_flight() == 0 { MtuStep::None } else { MtuStep::Wait };
         }
         let record_within =
-            self.record_ends.front().is_some_and(|end| *end < self.flow.snd_nxt + u64::from(size));
+            self.stream.record_ends.front().is_some_and(|end| *end < self.flow.snd_nxt + u64::from(size));
         if record_within { MtuStep::None } else { MtuStep::Send(size) }
     }
 
@@ -182,7 +130,7 @@ impl Sender {
     fn search_again(&mut self) {
         let (now, high) = (self.flow.now, self.mss_clamp() + self.headers());
         let low = self.mtu_of(self.mss());
-        if let Some(search) = self.mtu_search.as_mut().filter(|search| now.since(search.since) >= REST) {
+        if let Some(search) = self.path.search.as_mut().filter(|search| now.since(search.since) >= REST) {
             *search = MtuSearch { low, high, since: now, probe: None };
         }
     }
@@ -191,21 +139,21 @@ impl Sender {
     pub(crate) fn mtu_probe_sent(&mut self, length: u32, end: u64) {
         let size = self.mtu_of(length);
         self.window.cwnd = Segs(self.window.cwnd.0 - 1);
-        if let Some(search) = &mut self.mtu_search {
-            search.probe = Some(Probe { size, end });
+        if let Some(search) = &mut self.path.search {
+            search.probe = Some(MtuProbe { size, end });
         }
     }
 
     /// Everything before `una` is acknowledged: perhaps the probe too.
     pub(crate) fn take_mtu_probe_ack(&mut self, una: u64) {
-        let Some(search) = self.mtu_search else { return };
+        let Some(search) = self.path.search else { return };
         let Some(probe) = search.probe.filter(|probe| probe.end <= una) else { return };
         let bytes = u64::from(self.window.cwnd.0) * u64::from(self.mtu_of(self.mss()));
         self.window.cwnd = Segs(((bytes / u64::from(probe.size)) as u32).max(1));
         self.window.cwnd_cnt = 0;
         self.usage.stamp = self.flow.now;
         self.window.ssthresh = self.current_ssthresh();
-        self.mtu_search = Some(MtuSearch { low: probe.size, probe: None, ..search });
+        self.path.search = Some(MtuSearch { low: probe.size, probe: None, ..search });
         self.synchronise_mss(self.path.known);
     }
 }

@@ -24,43 +24,23 @@ impl Sender {
             return;
         }
         if flags.una_advanced && self.flow.ca_state < CaState::Recovery {
-            self.sacked_out = 0;
+            self.scoreboard.forget_duplicates();
         }
         if flags.una_advanced || flags.not_duplicate() || flags.dsack {
             return;
         }
-        let before = self.sacked_out;
-        self.sacked_out += 1;
-        self.limit_duplicates();
-        self.flow.delivered += u64::from(self.sacked_out.saturating_sub(before));
-    }
-
-    /// There cannot be more duplicates than segments beside the holes.
-    fn limit_duplicates(&mut self) {
-        let packets_out = self.flow.packets_out.0;
-        let holes = self.lost_out.max(1).min(packets_out);
-        self.sacked_out = self.sacked_out.min(packets_out - holes);
-    }
-
-    /// So many segments were acknowledged; returns how many of them no duplicate ACK had told of.
-    pub(crate) fn forget_duplicates(&mut self, acked: u32) -> u32 {
-        if acked == 0 {
-            return 0;
-        }
-        let fresh = acked.saturating_sub(self.sacked_out).max(1);
-        self.sacked_out = self.sacked_out.saturating_sub(acked - 1);
-        self.limit_duplicates();
-        fresh
+        self.flow.delivered += u64::from(self.scoreboard.count_duplicate());
     }
 
     /// The head is lost after enough duplicates, or at a partial ACK.
     pub(crate) fn newreno_mark_lost(&mut self, una_advanced: bool) {
-        let enough = self.flow.ca_state < CaState::Recovery && self.sacked_out >= self.reordering;
+        let enough = self.flow.ca_state < CaState::Recovery
+            && self.scoreboard.sacked_out() >= self.recovery.reordering;
         let partial = self.flow.ca_state >= CaState::Recovery && una_advanced;
-        let head = self.queue.head();
-        if (enough || partial) && !self.queue.get(head).tags.has(Tags::LOST) {
+        let head = self.scoreboard.queue().head();
+        if (enough || partial) && !self.scoreboard.get(head).tags.has(Tags::LOST) {
             self.mark_lost(head);
-            self.limit_duplicates();
+            self.scoreboard.limit_duplicates();
         }
     }
 }

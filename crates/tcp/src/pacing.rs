@@ -10,9 +10,10 @@
 //! [linux-6.12 tcp_output.c tcp_update_skb_after_send, tcp_input.c tcp_update_pacing_rate]
 
 use tailback_cc::PacingStatus;
-use tailback_units::{Rate, SimTime, Span};
+use tailback_units::{Rate, Segs, SimTime, Span};
 
-use crate::sender::{INITIAL_WINDOW, Sender};
+use crate::config::INITIAL_WINDOW;
+use crate::sender::Sender;
 
 impl Sender {
     /// The socket must wait for its departure time; arms the pacing timer. [linux-6.12 tcp_pacing_check]
@@ -20,8 +21,8 @@ impl Sender {
         if self.flow.pacing_status != PacingStatus::Needed || self.flow.departure <= self.flow.now {
             return false;
         }
-        if self.pacing_timer.is_none() {
-            self.pacing_timer = Some(self.flow.departure);
+        if self.gate.pacing_timer.is_none() {
+            self.gate.pacing_timer = Some(self.flow.departure);
         }
         true
     }
@@ -39,7 +40,7 @@ impl Sender {
         if self.flow.pacing_status == PacingStatus::None
             || self.window.pacing_rate.is_unlimited()
             || rate == 0
-            || self.data_segs_out < u64::from(INITIAL_WINDOW)
+            || self.sent.data_segs_out < u64::from(INITIAL_WINDOW)
         {
             return;
         }
@@ -54,7 +55,7 @@ impl Sender {
         let slow_start = cwnd.0 < self.window.ssthresh.0 / 2;
         let ratio = if slow_start { self.settings.pacing_ss_ratio } else { self.settings.pacing_ca_ratio };
         let per_cent = u64::from(self.mss()) * (1_000_000 / 100 * 8) * u64::from(ratio);
-        let scaled = u128::from(per_cent) * u128::from(cwnd.max(self.flow.packets_out).0);
+        let scaled = u128::from(per_cent) * u128::from(cwnd.max(Segs(self.scoreboard.packets_out())).0);
         let rate = scaled / u128::from(self.rtt.srtt_us8().max(1));
         self.window.pacing_rate = Rate::from_bytes_per_sec(rate.min(u128::from(u64::MAX / 8)) as u64);
         self.cap_pacing_rate();

@@ -82,22 +82,54 @@ pub(crate) struct SentSegment {
     later: Index,
 }
 
+/// What a segment remembers of the moment it was sent, for rate samples. [linux-6.12 tcp_rate.c tcp_rate_skb_sent]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stamp {
+    pub(crate) sent_at: SimTime,
+    pub(crate) first_sent_at: SimTime,
+    pub(crate) delivered_at: SimTime,
+    pub(crate) delivered: u64,
+    pub(crate) lost: u64,
+    pub(crate) in_flight: u32,
+    /// `APP_LIMITED` or nothing.
+    pub(crate) limited: Tags,
+}
+
 impl SentSegment {
-    pub(crate) fn new(seq: u64, length: u32, tags: Tags) -> Self {
+    /// A segment that was just sent, `(seq, length)`.
+    #[inline]
+    pub(crate) fn new((seq, length): (u64, u32), mut tags: Tags, transmission: u64, stamp: &Stamp) -> Self {
+        tags.set(stamp.limited);
         SentSegment {
             seq,
             length,
             tags,
-            sent_at: SimTime::ZERO,
-            first_sent_at: SimTime::ZERO,
-            delivered_at: SimTime::NEVER,
-            delivered: 0,
-            lost: 0,
-            in_flight: 0,
-            transmission: 0,
+            sent_at: stamp.sent_at,
+            first_sent_at: stamp.first_sent_at,
+            delivered_at: stamp.delivered_at,
+            delivered: stamp.delivered,
+            lost: stamp.lost,
+            in_flight: stamp.in_flight,
+            transmission,
             earlier: NOWHERE,
             later: NOWHERE,
         }
+    }
+
+    /// It was sent again.
+    pub(crate) fn take_stamp(&mut self, stamp: &Stamp) {
+        self.sent_at = stamp.sent_at;
+        self.first_sent_at = stamp.first_sent_at;
+        self.delivered_at = stamp.delivered_at;
+        self.delivered = stamp.delivered;
+        (self.lost, self.in_flight) = (stamp.lost, stamp.in_flight);
+        self.tags.clear(Tags::APP_LIMITED);
+        self.tags.set(stamp.limited);
+    }
+
+    /// It gives no rate sample any more.
+    pub(crate) fn forget_stamp(&mut self) {
+        self.delivered_at = SimTime::NEVER;
     }
 
     /// One past its last sequence number.
@@ -127,7 +159,7 @@ impl RetransmitQueue {
         RetransmitQueue { ring: VecDeque::new(), first: 0, oldest: NOWHERE, newest: NOWHERE, skbs: 0 }
     }
 
-    #[cfg(test)]
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.ring.len()
     }
@@ -287,12 +319,14 @@ impl RetransmitQueue {
 mod tests {
     use super::*;
 
+    fn segment(number: u64, transmission: u64) -> SentSegment {
+        SentSegment::new((number * 100, 100), Tags::default(), transmission, &Stamp::default())
+    }
+
     fn filled(count: u64) -> RetransmitQueue {
         let mut queue = RetransmitQueue::new();
         for number in 0..count {
-            let mut segment = SentSegment::new(number * 100, 100, Tags::default());
-            segment.transmission = 1 + number;
-            queue.push(segment);
+            queue.push(segment(number, 1 + number));
         }
         queue
     }
@@ -301,9 +335,7 @@ mod tests {
     fn two_skbs() -> RetransmitQueue {
         let mut queue = RetransmitQueue::new();
         for number in 0..6 {
-            let mut segment = SentSegment::new(number * 100, 100, Tags::default());
-            segment.transmission = 1 + number / 3;
-            queue.push(segment);
+            queue.push(segment(number, 1 + number / 3));
         }
         queue
     }
@@ -349,7 +381,7 @@ mod tests {
     #[test]
     fn a_short_or_retransmitted_segment_keeps_its_own_skb() {
         let mut queue = filled(2);
-        queue.push(SentSegment::new(200, 60, Tags::default()));
+        queue.push(SentSegment::new((200, 60), Tags::default(), 0, &Stamp::default()));
         for index in 0..3 {
             queue.get_mut(index).tags.set(Tags::SACKED);
         }

@@ -13,10 +13,10 @@
 use tailback_packet::{Segment, SegmentFlags};
 use tailback_units::{SimTime, Span};
 
+use crate::clock::{TIMESTAMP_CLOCK, timestamp};
+use crate::config::{INITIAL_WINDOW, TIMESTAMP_OPTION};
 use crate::config::{Settings, SocketOptions};
-use crate::sender::{INITIAL_WINDOW, TIMESTAMP_OPTION};
 use crate::stack::{PushedSegment, ReceiveRatio, SameTickEcho, Stack};
-use crate::undo::{TIMESTAMP_CLOCK, timestamp};
 
 /// Ratio of payload to memory assumed at the start. [linux-6.12 tcp.h TCP_DEFAULT_SCALING_RATIO]
 const RATIO_DEFAULT: u64 = 128;

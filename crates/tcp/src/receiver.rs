@@ -8,13 +8,13 @@
 use tailback_packet::{SackBlock, SackBlocks, Segment, SegmentFlags};
 use tailback_units::{SimTime, Span};
 
+use crate::clock::expiry;
 use crate::config::{Agreement, Settings, SocketOptions, TimerRounding};
 use crate::ecn::Reaction;
 use crate::reassembly::{Reassembly, Skb};
 use crate::receive_window::ReceiveWindow;
 use crate::rtt::RTO_INITIAL;
 use crate::stack::{DelayedAck, OutOfOrderMss};
-use crate::timers::expiry;
 
 /// Least and usual delayed-ACK time. [linux-6.12 tcp.h TCP_ATO_MIN, TCP_DELACK_MIN]
 const ATO_MIN: Span = Span::from_millis(40);

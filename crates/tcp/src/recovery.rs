@@ -13,20 +13,11 @@
 use tailback_cc::{CaState, CwndEvent};
 use tailback_units::Segs;
 
-use crate::queue::Tags;
 use crate::sender::{AckFlags, Sender};
 use crate::stack::PrrProgress;
-use crate::timers::TimerKind;
-
-/// What the processing of an ACK asks the transmit loop to do first. [linux-6.12 tcp_input.c REXMIT_*]
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Retransmit {
-    #[default]
-    Nothing,
-    Lost,
-    /// F-RTO: new data instead of lost data.
-    NewData,
-}
+use crate::state::gate::Retransmit;
+use crate::state::recovery::INITIAL_REORDERING;
+use crate::state::timer::TimerKind;
 
 /// PRR's bound below ssthresh: what was delivered, what is owed, or one more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,18 +30,18 @@ pub(crate) enum Progress {
 impl Sender {
     /// An ACK that is a duplicate, carries SACKs, or arrives outside Open. [tcp_fastretrans_alert]
     pub(crate) fn fast_retransmit_alert(&mut self, prior_una: u64, flags: &mut AckFlags) -> Retransmit {
-        if self.flow.packets_out.0 == 0 {
-            self.sacked_out = 0;
+        if self.scoreboard.is_empty() {
+            self.scoreboard.forget_duplicates();
         }
         if flags.ece {
-            self.reduction.prior_ssthresh = None;
+            self.recovery.prior_ssthresh = None;
         }
         if self.check_reneging(flags) {
             return Retransmit::Nothing;
         }
         if self.flow.ca_state == CaState::Open {
-            self.reduction.retrans_stamp = None;
-        } else if self.flow.snd_una >= self.reduction.high_seq {
+            self.recovery.retrans_stamp = None;
+        } else if self.flow.snd_una >= self.recovery.high_seq {
             self.leave_at_high_seq();
         }
         match self.flow.ca_state {
@@ -64,12 +55,12 @@ impl Sender {
     fn leave_at_high_seq(&mut self) {
         match self.flow.ca_state {
             // CWR is held until something above high_seq is acknowledged.
-            CaState::Cwr if self.flow.snd_una != self.reduction.high_seq => {
+            CaState::Cwr if self.flow.snd_una != self.recovery.high_seq => {
                 self.end_cwnd_reduction();
                 self.set_ca_state(CaState::Open);
             }
             // Without SACK a late duplicate would start another recovery.
-            CaState::Recovery if self.is_reno() && self.flow.snd_una == self.reduction.high_seq => {}
+            CaState::Recovery if self.is_reno() && self.flow.snd_una == self.recovery.high_seq => {}
             CaState::Recovery => {
                 self.try_undo_recovery();
                 self.end_cwnd_reduction();
@@ -88,7 +79,7 @@ impl Sender {
         }
         self.identify_losses(flags);
         if self.flow.ca_state != CaState::Recovery {
-            if self.lost_out == 0 {
+            if self.scoreboard.lost_out() == 0 {
                 return Retransmit::Nothing;
             }
             // The undo was right, and yet a loss is evident.
@@ -119,7 +110,7 @@ impl Sender {
             self.try_undo_dsack();
         }
         self.identify_losses(flags);
-        if self.lost_out == 0 {
+        if self.scoreboard.lost_out() == 0 {
             self.try_to_open(flags);
             return Retransmit::Nothing;
         }
@@ -128,22 +119,22 @@ impl Sender {
     }
 
     fn identify_losses(&mut self, flags: &mut AckFlags) {
-        if self.queue.is_empty() {
+        if self.scoreboard.is_empty() {
             return;
         }
-        let before = self.retrans_out;
+        let before = self.scoreboard.retrans_out();
         if self.is_reno() {
             self.newreno_mark_lost(flags.una_advanced);
         } else if self.rack_mark_lost() {
             flags.set_timer = false;
         }
-        flags.lost_retrans |= before > self.retrans_out;
+        flags.lost_retrans |= before > self.scoreboard.retrans_out();
     }
 
     /// Open or Disorder, by what is outstanding; ECN enters CWR. [linux-6.12 tcp_input.c tcp_try_to_open]
     fn try_to_open(&mut self, flags: &AckFlags) {
-        if !self.any_retransmission_done() {
-            self.reduction.retrans_stamp = None;
+        if !self.scoreboard.any_retransmission_done() {
+            self.recovery.retrans_stamp = None;
         }
         if flags.ece {
             self.enter_cwr();
@@ -154,18 +145,16 @@ impl Sender {
     }
 
     pub(crate) fn try_keep_open(&mut self) {
-        let left_out = self.sacked_out + self.lost_out > 0;
-        let state =
-            if left_out || self.any_retransmission_done() { CaState::Disorder } else { CaState::Open };
+        let left_out = self.scoreboard.sacked_out() + self.scoreboard.lost_out() > 0;
+        let state = if left_out || self.scoreboard.any_retransmission_done() {
+            CaState::Disorder
+        } else {
+            CaState::Open
+        };
         if self.flow.ca_state != state {
             self.set_ca_state(state);
-            self.reduction.high_seq = self.flow.snd_nxt;
+            self.recovery.high_seq = self.flow.snd_nxt;
         }
-    }
-
-    /// The head was retransmitted, or something is. [linux-6.12 tcp_input.c tcp_any_retrans_done]
-    pub(crate) fn any_retransmission_done(&self) -> bool {
-        self.retrans_out > 0 || self.queue.front().is_some_and(|head| head.tags.has(Tags::EVER_RETRANS))
     }
 
     /// The head is SACKed and yet not acknowledged: the receiver threw it away. [rfc2018 §8]
@@ -181,11 +170,11 @@ impl Sender {
 
     /// Fast recovery begins; a reduction already in progress (CWR) is kept. [tcp_enter_recovery]
     pub(crate) fn enter_recovery(&mut self, ece: bool) {
-        self.reduction.prior_ssthresh = None;
+        self.recovery.prior_ssthresh = None;
         self.init_undo();
         if !self.in_cwnd_reduction() {
             if !ece {
-                self.reduction.prior_ssthresh = Some(self.current_ssthresh());
+                self.recovery.prior_ssthresh = Some(self.current_ssthresh());
             }
             self.begin_cwnd_reduction();
         }
@@ -194,30 +183,28 @@ impl Sender {
 
     /// The window must shrink without a loss: ECN, or a local queue that refused. [tcp_enter_cwr]
     pub(crate) fn enter_cwr(&mut self) {
-        self.reduction.prior_ssthresh = None;
+        self.recovery.prior_ssthresh = None;
         if self.flow.ca_state < CaState::Cwr {
-            self.reduction.undo_marker = None;
+            self.recovery.undo_marker = None;
             self.begin_cwnd_reduction();
             self.set_ca_state(CaState::Cwr);
         }
     }
 
     pub(crate) fn init_undo(&mut self) {
-        self.reduction.undo_marker = Some(self.flow.snd_una);
-        let mut retrans = self.retrans_out;
-        if self.tlp_high_seq.is_some() && self.tlp_retrans {
+        self.recovery.undo_marker = Some(self.flow.snd_una);
+        let mut retrans = self.scoreboard.retrans_out();
+        if self.tlp.high_seq.is_some() && self.tlp.is_retransmission {
             retrans += 1;
         }
-        self.reduction.undo_retrans = (retrans > 0).then_some(retrans);
+        self.recovery.undo_retrans = (retrans > 0).then_some(retrans);
     }
 
     pub(crate) fn begin_cwnd_reduction(&mut self) {
-        self.reduction.high_seq = self.flow.snd_nxt;
-        self.tlp_high_seq = None;
+        self.recovery.begin_reduction(self.flow.snd_nxt);
+        self.tlp.high_seq = None;
         self.window.cwnd_cnt = 0;
         self.window.prior_cwnd = self.window.cwnd;
-        self.reduction.prr_delivered = 0;
-        self.reduction.prr_out = 0;
         self.window.ssthresh = self.control_ssthresh();
         self.ecn.reduced();
     }
@@ -240,9 +227,9 @@ impl Sender {
         if delivered == 0 || prior == 0 {
             return;
         }
-        self.reduction.prr_delivered += delivered;
+        self.recovery.prr_delivered += delivered;
         let (ssthresh, in_flight) = (self.window.ssthresh.0, self.in_flight());
-        let (prr_delivered, prr_out) = (self.reduction.prr_delivered, self.reduction.prr_out);
+        let (prr_delivered, prr_out) = (self.recovery.prr_delivered, self.recovery.prr_out);
         let count = if in_flight > ssthresh {
             let share = (u64::from(ssthresh) * u64::from(prr_delivered)).div_ceil(prior);
             share.saturating_sub(u64::from(prr_out)) as u32
@@ -264,7 +251,7 @@ impl Sender {
             return;
         }
         let finite = self.window.ssthresh < Segs::INFINITE;
-        if finite && (self.flow.ca_state == CaState::Cwr || self.reduction.undo_marker.is_some()) {
+        if finite && (self.flow.ca_state == CaState::Cwr || self.recovery.undo_marker.is_some()) {
             self.window.cwnd = self.window.ssthresh;
             self.usage.stamp = self.flow.now;
         }
@@ -273,25 +260,25 @@ impl Sender {
 
     /// An ACK after a timeout: F-RTO, undo, or more to retransmit. [rfc5682 §3.1] [tcp_process_loss]
     fn process_loss(&mut self, flags: &mut AckFlags) -> Retransmit {
-        let recovered = self.flow.snd_una >= self.reduction.high_seq;
+        let recovered = self.flow.snd_una >= self.recovery.high_seq;
         if flags.una_advanced && self.try_undo_loss(false) {
             return Retransmit::Nothing;
         }
-        if self.reduction.frto {
+        if self.recovery.frto {
             // Data sent before the timeout and never again arrived: nothing was lost.
             if flags.orig_sack_acked && self.try_undo_loss(true) {
                 return Retransmit::Nothing;
             }
-            if self.flow.snd_nxt > self.reduction.high_seq {
+            if self.flow.snd_nxt > self.recovery.high_seq {
                 if flags.data_sacked || !(flags.una_advanced || flags.not_duplicate() || flags.dsack) {
-                    self.reduction.frto = false;
+                    self.recovery.frto = false;
                 }
             } else if flags.una_advanced && !recovered {
-                self.reduction.high_seq = self.flow.snd_nxt;
+                self.recovery.high_seq = self.flow.snd_nxt;
                 if self.has_unsent() && self.window_end() > self.flow.snd_nxt {
                     return Retransmit::NewData;
                 }
-                self.reduction.frto = false;
+                self.recovery.frto = false;
             }
         }
         if recovered {
@@ -306,9 +293,9 @@ impl Sender {
     pub(crate) fn enter_loss(&mut self) {
         let new_recovery = self.flow.ca_state < CaState::Recovery;
         self.mark_all_lost();
-        let again = self.flow.ca_state == CaState::Loss && self.retransmits == 0;
-        if self.flow.ca_state <= CaState::Disorder || self.reduction.high_seq <= self.flow.snd_una || again {
-            self.reduction.prior_ssthresh = Some(self.current_ssthresh());
+        let again = self.flow.ca_state == CaState::Loss && self.recovery.retransmits == 0;
+        if self.flow.ca_state <= CaState::Disorder || self.recovery.high_seq <= self.flow.snd_una || again {
+            self.recovery.prior_ssthresh = Some(self.current_ssthresh());
             self.window.prior_cwnd = self.window.cwnd;
             self.window.ssthresh = self.control_ssthresh();
             self.cwnd_event(CwndEvent::Loss);
@@ -317,36 +304,33 @@ impl Sender {
         self.window.cwnd = Segs(self.in_flight() + 1);
         self.window.cwnd_cnt = 0;
         self.usage.stamp = self.flow.now;
-        if self.flow.ca_state == CaState::Disorder && self.sacked_out >= crate::sender::INITIAL_REORDERING {
-            self.reordering = self.reordering.min(crate::sender::INITIAL_REORDERING);
+        if self.flow.ca_state == CaState::Disorder && self.scoreboard.sacked_out() >= INITIAL_REORDERING {
+            self.recovery.reordering = self.recovery.reordering.min(INITIAL_REORDERING);
         }
         self.set_ca_state(CaState::Loss);
         self.ecn.reduced();
-        self.reduction.high_seq = self.flow.snd_nxt;
+        self.recovery.high_seq = self.flow.snd_nxt;
         // The timeout answers for the probe: an ACK of it must not cut again.
-        self.tlp_high_seq = None;
-        self.reduction.frto = new_recovery || self.retransmits > 0;
+        self.tlp.high_seq = None;
+        self.recovery.frto = new_recovery || self.recovery.retransmits > 0;
     }
 
     /// Marks all but segments too young to be lost. [linux-6.12 tcp_input.c tcp_timeout_mark_lost]
     fn mark_all_lost(&mut self) {
         if self.is_reno() {
-            self.sacked_out = 0;
+            self.scoreboard.forget_duplicates();
         }
-        let head = self.queue.head();
-        let reneged = self.queue.front().is_some_and(|segment| segment.tags.has(Tags::SACKED));
+        let reneged = self.scoreboard.is_reneged();
         if reneged {
-            self.sacked_out = 0;
-            self.sack_cache.clear();
+            self.scoreboard.forget_sacks();
         }
-        for index in head..self.queue.end() {
-            if reneged {
-                self.queue.get_mut(index).tags.clear(Tags::SACKED);
-            } else if index != head && self.rack_time_left(index, tailback_units::Span::ZERO).is_some() {
-                continue;
+        let (head, end) = (self.scoreboard.queue().head(), self.scoreboard.queue().end());
+        for index in head..end {
+            let young = index != head && self.rack_time_left(index, tailback_units::Span::ZERO).is_some();
+            if reneged || !young {
+                self.mark_lost(index);
             }
-            self.mark_lost(index);
         }
-        self.retransmit_hint = head;
+        self.scoreboard.retransmit_from_head();
     }
 }

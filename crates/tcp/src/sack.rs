@@ -8,11 +8,8 @@ use tailback_packet::{SackBlock, Segment};
 use tailback_units::SimTime;
 
 use crate::queue::{Index, Tags};
-use crate::rate_sample::SampleInProgress;
 use crate::sender::{AckFlags, Sender};
-
-/// Largest degree of reordering (`net.ipv4.tcp_max_reordering`).
-const REORDERING_MAX: u64 = 300;
+use crate::state::rate::SampleInProgress;
 
 /// What is collected while the blocks of one ACK are walked.
 #[derive(Debug, Default)]
@@ -34,9 +31,7 @@ impl Sender {
         sample: &mut SampleInProgress,
     ) -> SackWalk {
         let mut walk = SackWalk::default();
-        if self.sacked_out == 0 {
-            self.highest_sack = self.flow.snd_una;
-        }
+        self.scoreboard.begin_sacks(self.flow.snd_una);
         let blocks = ack.sack.as_slice();
         let duplicate = self.check_dsack(ack, blocks, prior_una, flags);
         let mut usable: Vec<SackBlock> = Vec::with_capacity(4);
@@ -50,12 +45,12 @@ impl Sender {
             }
         }
         usable.sort_by_key(|block| block.start);
-        let known = std::mem::take(&mut self.sack_cache);
+        let known = std::mem::take(&mut self.scoreboard.reported);
         for block in &usable {
             self.tag_block(*block, &known, flags, sample, &mut walk);
         }
-        self.sack_cache = usable;
-        if self.flow.ca_state != CaState::Loss || self.reduction.undo_marker.is_some() {
+        self.scoreboard.reported = usable;
+        if self.flow.ca_state != CaState::Loss || self.recovery.undo_marker.is_some() {
             self.check_reordering(walk.reordered_from);
         }
         walk
@@ -75,10 +70,10 @@ impl Sender {
             return false;
         }
         let counted = self.count_dsack(first, flags);
-        if let (Some(marker), Some(left)) = (self.reduction.undo_marker, self.reduction.undo_retrans) {
+        if let (Some(marker), Some(left)) = (self.recovery.undo_marker, self.recovery.undo_retrans) {
             // Forgotten data: all that can be done is to count.
             if left > 0 && first.end <= prior_una && first.end > marker {
-                self.reduction.undo_retrans = Some(left.saturating_sub(counted));
+                self.recovery.undo_retrans = Some(left.saturating_sub(counted));
             }
         }
         flags.dsack = true;
@@ -89,11 +84,11 @@ impl Sender {
     fn count_dsack(&mut self, block: SackBlock, flags: &mut AckFlags) -> u32 {
         let length = block.end.saturating_sub(block.start);
         let count = length.div_ceil(u64::from(self.mss())).max(1) as u32;
-        if self.tlp_retrans && self.tlp_high_seq == Some(block.end) {
+        if self.tlp.is_retransmission && self.tlp.high_seq == Some(block.end) {
             flags.dsack_of_probe = true;
         }
-        self.dsack_dups += count;
-        if u64::from(self.dsack_dups) > self.total_retrans {
+        self.recovery.dsack_dups += count;
+        if u64::from(self.recovery.dsack_dups) > self.sent.total_retrans {
             return 0;
         }
         if !flags.dsack_of_probe {
@@ -104,21 +99,18 @@ impl Sender {
 
     /// A duplicate of data that is still in the queue: its retransmission was needless.
     fn tag_duplicate(&mut self, block: SackBlock) {
-        let mut index = self.queue.find(block.start).max(self.queue.head());
-        while index < self.queue.end() && self.queue.get(index).end() <= block.end {
-            let tags = self.queue.get(index).tags;
-            let end = self.queue.get(index).end();
-            if let (Some(marker), Some(left)) = (self.reduction.undo_marker, self.reduction.undo_retrans)
+        let mut index = self.scoreboard.queue().find(block.start).max(self.scoreboard.queue().head());
+        while index < self.scoreboard.queue().end() && self.scoreboard.get(index).end() <= block.end {
+            let tags = self.scoreboard.get(index).tags;
+            let end = self.scoreboard.get(index).end();
+            if let (Some(marker), Some(left)) = (self.recovery.undo_marker, self.recovery.undo_retrans)
                 && tags.retransmitted()
                 && left > 0
                 && end > marker
             {
-                self.reduction.undo_retrans = Some(left - 1);
+                self.recovery.undo_retrans = Some(left - 1);
             }
-            if tags.has(Tags::RETRANS) {
-                self.queue.get_mut(index).tags.clear(Tags::RETRANS);
-                self.retrans_out -= 1;
-            }
+            self.scoreboard.end_retransmission(index);
             index += 1;
         }
     }
@@ -151,15 +143,16 @@ impl Sender {
         sample: &mut SampleInProgress,
         walk: &mut SackWalk,
     ) {
-        let mut index = self.queue.find(range.start);
-        while index < self.queue.end() {
-            let segment = self.queue.get(index);
+        let mut index = self.scoreboard.queue().find(range.start);
+        while index < self.scoreboard.queue().end() {
+            let segment = self.scoreboard.get(index);
             if segment.seq >= range.end {
                 break;
             }
             if segment.seq >= range.start && segment.end() <= range.end {
                 self.tag_segment(index, flags, walk);
-                self.sample_delivered(index, sample);
+                self.rate.take_delivered(self.scoreboard.get(index), sample);
+                self.scoreboard.forget_stamp(index);
             }
             index += 1;
         }
@@ -167,72 +160,35 @@ impl Sender {
 
     /// One segment is reported as received. [linux-6.12 tcp_input.c tcp_sacktag_one]
     fn tag_segment(&mut self, index: Index, flags: &mut AckFlags, walk: &mut SackWalk) {
-        let segment = self.queue.get(index).clone();
-        if segment.tags.has(Tags::SACKED) || segment.end() <= self.flow.snd_una {
+        let segment = self.scoreboard.get(index);
+        let (tags, sent_at) = (segment.tags, segment.sent_at);
+        let block = SackBlock { start: segment.seq, end: segment.end() };
+        if tags.has(Tags::SACKED) || block.end <= self.flow.snd_una {
             return;
         }
-        self.rack_advance(segment.tags, segment.end(), segment.sent_at);
-        let lost = segment.tags.has(Tags::LOST);
-        if segment.tags.has(Tags::RETRANS) {
-            // Not marked lost: the retransmission is believed to be still in flight.
-            if lost {
-                self.queue.get_mut(index).tags.clear(Tags::RETRANS);
-                self.retrans_out -= 1;
-                self.clear_lost(index);
-            }
-        } else {
-            self.note_original(&segment, flags, walk);
-            if lost {
-                self.clear_lost(index);
-            }
+        self.rack_advance(tags, block.end, sent_at);
+        if !tags.retransmitted() {
+            self.note_original(block, sent_at, flags, walk);
         }
-        self.queue.get_mut(index).tags.set(Tags::SACKED);
-        self.queue.unlink(index);
-        self.merge_sacked(index);
+        self.scoreboard.sack(index);
         flags.data_sacked = true;
-        self.sacked_out += 1;
         self.flow.delivered += 1;
-        self.highest_sack = self.highest_sack.max(segment.end());
-    }
-
-    /// A segment joins the SACKed one below it, and if that worked the one above joins too: the hole is filled.
-    /// [linux-6.12 tcp_input.c tcp_shift_skb_data]
-    fn merge_sacked(&mut self, index: Index) {
-        self.queue.merge_with_earlier(index);
-        if self.queue.get(index).tags.has(Tags::MERGED) {
-            self.queue.merge_with_earlier(index + 1);
-        }
-    }
-
-    fn clear_lost(&mut self, index: Index) {
-        self.queue.get_mut(index).tags.clear(Tags::LOST);
-        self.lost_out -= 1;
     }
 
     /// A segment that was never retransmitted arrived: it gives a round-trip time, and shows reordering if it
     /// lies below one that arrived before.
-    fn note_original(
-        &mut self,
-        segment: &crate::queue::SentSegment,
-        flags: &mut AckFlags,
-        walk: &mut SackWalk,
-    ) {
-        if segment.tags.retransmitted() {
-            return;
+    fn note_original(&self, block: SackBlock, sent_at: SimTime, flags: &mut AckFlags, walk: &mut SackWalk) {
+        if block.start < self.highest_sack_seq() {
+            walk.reordered_from = Some(walk.reordered_from.map_or(block.start, |low| low.min(block.start)));
         }
-        if segment.seq < self.highest_sack {
-            walk.reordered_from = Some(walk.reordered_from.map_or(segment.seq, |low| low.min(segment.seq)));
-        }
-        if segment.end() <= self.reduction.high_seq {
-            flags.orig_sack_acked = true;
-        }
-        walk.first_sent.get_or_insert(segment.sent_at);
-        walk.last_sent = Some(segment.sent_at);
+        flags.orig_sack_acked |= block.end <= self.recovery.high_seq;
+        walk.first_sent.get_or_insert(sent_at);
+        walk.last_sent = Some(sent_at);
     }
 
-    /// End of the highest SACKed segment, or `snd_una`. [linux-6.12 tcp.h tcp_highest_sack_seq]
+    /// End of the highest SACKed segment, or `snd_una`.
     pub(crate) fn highest_sack_seq(&self) -> u64 {
-        if self.sacked_out == 0 { self.flow.snd_una } else { self.highest_sack }
+        self.scoreboard.highest_sack(self.flow.snd_una)
     }
 
     /// Data from `low` on arrived after higher data: how far apart? [linux-6.12 tcp_check_sack_reordering]
@@ -240,10 +196,6 @@ impl Sender {
         let highest = self.highest_sack_seq();
         let Some(low) = low.filter(|&low| low < highest) else { return };
         let mss = u64::from(self.mss());
-        let metric = highest - low;
-        if metric > u64::from(self.reordering) * mss {
-            self.reordering = metric.div_ceil(mss).min(REORDERING_MAX) as u32;
-        }
-        self.reord_seen += 1;
+        self.recovery.note_reordering(highest - low, mss);
     }
 }

@@ -1,33 +1,29 @@
 //! The sending half of a socket: its state. The steps that work on it are in files of their own.
 
-use std::collections::VecDeque;
-
 use tailback_cc::{CaState, Control, CwndEvent, Flow, PacingStatus, Window};
 use tailback_units::{Rate, Segs, SimTime, Span};
 
-use crate::config::{Agreement, Settings, SmallQueueLimit, SocketOptions};
+use crate::config::{Agreement, Settings, SmallQueueLimit, SocketOptions, TIMESTAMP_OPTION};
 use crate::ecn::EcnState;
-use crate::info::{HeldBy, Note};
-use crate::mtu_probe::{MtuSearch, PathMtu};
-use crate::output::Agenda;
-use crate::queue::{Index, RetransmitQueue};
-use crate::rack::Rack;
-use crate::rate_sample::DeliveryRate;
+use crate::info::Note;
+use crate::queue::Index;
 use crate::rtt::RttEstimator;
-use crate::timers::RetransmitTimer;
+use crate::scoreboard::Scoreboard;
+use crate::state::buffer::SendBuffer;
+use crate::state::clocks::BusyClocks;
+use crate::state::gate::Gate;
+use crate::state::path::PathMtu;
+use crate::state::peer::PeerWindow;
+use crate::state::rack::Rack;
+use crate::state::rate::DeliveryRate;
+use crate::state::recovery::Recovery;
+use crate::state::small_queue::SmallQueue;
+use crate::state::stream::SendStream;
+use crate::state::timer::{RetransmitTimer, TailLossProbe};
+use crate::state::usage::{CwndUsage, SentTotals};
 
-/// Initial window in segments. [rfc6928] [linux-6.12 tcp.h TCP_INIT_CWND]
-pub(crate) const INITIAL_WINDOW: u32 = 10;
-/// Bytes of a TCP segment that are not payload: IPv4 and TCP headers with the timestamp option.
-pub(crate) const TCP_HEADER: u32 = 20;
-/// Bytes of the timestamp option, aligned. [rfc7323 §3.2]
-pub(crate) const TIMESTAMP_OPTION: u32 = 12;
 /// `sk_pacing_shift` of a new socket. [linux-6.12 sock.c sock_init_data_uid]
 const PACING_SHIFT: u32 = 10;
-/// Least send buffer. [linux-6.12 sock.h SOCK_MIN_SNDBUF]
-const SNDBUF_MIN: u64 = 4608;
-/// Degree of reordering assumed at the start (`net.ipv4.tcp_reordering`).
-pub(crate) const INITIAL_REORDERING: u32 = 3;
 
 /// Which kind of acknowledgement this was; collected while one ACK is processed. [linux-6.12 tcp_input.c FLAG_*]
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,136 +56,47 @@ impl AckFlags {
     }
 }
 
-/// State of the window reduction and of its undo. [linux-6.12 tcp_sock prr_*, undo_*]
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Reduction {
-    pub(crate) high_seq: u64,
-    pub(crate) prr_delivered: u32,
-    pub(crate) prr_out: u32,
-    /// `None` when an undo is not allowed.
-    pub(crate) prior_ssthresh: Option<Segs>,
-    pub(crate) undo_marker: Option<u64>,
-    /// Retransmissions not yet proven needless; `None` before the first.
-    pub(crate) undo_retrans: Option<u32>,
-    /// When the first retransmission of this episode was sent.
-    pub(crate) retrans_stamp: Option<SimTime>,
-    /// F-RTO is trying to find out whether the timeout was spurious. [rfc5682]
-    pub(crate) frto: bool,
-}
-
-/// How much of cwnd was used. [linux-6.12 tcp_output.c tcp_cwnd_validate]
-#[derive(Clone, Debug, Default)]
-pub(crate) struct CwndUsage {
-    pub(crate) limited: bool,
-    pub(crate) max_packets_out: u32,
-    pub(crate) usage_seq: u64,
-    pub(crate) used: u32,
-    pub(crate) stamp: SimTime,
-}
-
-/// The sending half.
+/// The sending half: its parts, each of which owns its file.
 ///
-/// The fields lie in memory as they stand here, those that every segment asks for first: of a thousand sockets none
+/// The parts lie in memory as they stand here, those that every segment asks for first: of a thousand sockets none
 /// is in the cache when its segment arrives, and each line of 64 bytes costs as much as a hundred instructions.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Sender {
     pub(crate) flow: Flow,
-    pub(crate) queue: RetransmitQueue,
-    /// One past the last byte the application has written.
-    pub(crate) write_seq: u64,
-    pub(crate) snd_wnd: u64,
-    pub(crate) max_window: u64,
-    /// `SND.WL1`.
-    pub(crate) window_seq: u64,
+    pub(crate) scoreboard: Scoreboard,
+    pub(crate) peer: PeerWindow,
     /// Timestamp echoed by the ACK being processed.
     pub(crate) echoed: Option<SimTime>,
-    /// A loss probe is out; the value is `snd_nxt` when it was sent.
-    pub(crate) tlp_high_seq: Option<u64>,
+    pub(crate) tlp: TailLossProbe,
     pub(crate) timer: RetransmitTimer,
-    pub(crate) pacing_timer: Option<SimTime>,
-    pub(crate) agenda: Agenda,
+    pub(crate) gate: Gate,
     pub(crate) notes: Vec<Note>,
-    /// That probe was a retransmission.
-    pub(crate) tlp_retrans: bool,
-    pub(crate) fin_queued: bool,
+    pub(crate) buffer: SendBuffer,
+    pub(crate) agreement: Agreement,
     /// The connection was given up.
     pub(crate) aborted: bool,
-    /// `TCP_NODELAY`.
-    pub(crate) no_delay: bool,
-    /// `TCP_CORK`.
-    pub(crate) corked: bool,
-    pub(crate) app_blocked: bool,
-    /// The host tells whether the application waits for room.
-    pub(crate) room_kept_elsewhere: bool,
-    pub(crate) writable: bool,
-    pub(crate) throttled: bool,
-    pub(crate) small_queue_scheduled: bool,
-    pub(crate) small_queue_idles: bool,
-    pub(crate) held_by: HeldBy,
-    pub(crate) agreement: Agreement,
+    pub(crate) stream: SendStream,
+    pub(crate) below: SmallQueue,
 
     // What an ACK of data asks for beside that.
-    pub(crate) sacked_out: u32,
-    pub(crate) lost_out: u32,
-    pub(crate) retrans_out: u32,
-    pub(crate) reordering: u32,
     pub(crate) window: Window,
     pub(crate) usage: CwndUsage,
     pub(crate) rtt: RttEstimator,
     pub(crate) rack: Rack,
     pub(crate) rate: DeliveryRate,
-    pub(crate) reduction: Reduction,
+    pub(crate) recovery: Recovery,
     pub(crate) control: Control,
     pub(crate) ecn: EcnState,
     /// State of a model control, to note when it changes.
     pub(crate) control_state: &'static str,
-    /// End of the highest SACKed segment.
-    pub(crate) highest_sack: u64,
-    pub(crate) retransmit_hint: Index,
-    pub(crate) queued_bytes: u64,
-    pub(crate) retransmits: u32,
-    pub(crate) reord_seen: u32,
 
     // What sending asks for.
-    /// Truesize below TCP; the kernel's counter is one more.
-    pub(crate) wmem_alloc: u64,
-    /// Truesize ever handed down: the number of a transmission is what it was after it.
-    pub(crate) transmitted: u64,
-    /// Of it, what left the host.
-    pub(crate) released: i64,
-    /// End of the newest segment shorter than mss that was sent (`snd_sml`).
-    pub(crate) small_sent: u64,
-    pub(crate) small_queue: SmallQueueLimit,
-    pub(crate) data_segs_out: u64,
-    pub(crate) bytes_sent: u64,
-    pub(crate) clocks: crate::window::BusyClocks,
-    /// Ends of the application's writes that are not sent: their segment carries PSH.
-    pub(crate) push_marks: VecDeque<u64>,
-    pub(crate) pushed_seq: u64,
-    /// Ends of the skbs that hold unsent data, with offloads on.
-    pub(crate) unsent_skbs: VecDeque<u64>,
-    /// Ends of unsent records (`MSG_EOR`): no skb holds bytes of both sides of one.
-    pub(crate) record_ends: VecDeque<u64>,
-    pub(crate) sndbuf: u64,
-    /// The application has chosen it.
-    pub(crate) sndbuf_locked: bool,
+    pub(crate) sent: SentTotals,
+    pub(crate) clocks: BusyClocks,
     pub(crate) path: PathMtu,
-    pub(crate) mtu_search: Option<MtuSearch>,
-    /// The receiving half has blocks to report.
-    pub(crate) reports_sack: bool,
-    /// A segment that is longer than the MSS is to be sent again, which is not modelled.
-    pub(crate) must_split: bool,
     pub(crate) settings: Settings,
     pub(crate) options: SocketOptions,
-
-    // What losses ask for.
-    /// Blocks of the previous ACK, in ascending order: what need not be walked again.
-    pub(crate) sack_cache: Vec<tailback_packet::SackBlock>,
-    pub(crate) bytes_retrans: u64,
-    pub(crate) total_retrans: u64,
-    pub(crate) dsack_dups: u32,
-    pub(crate) sndbuf_factor: u32,
 }
 
 impl Sender {
@@ -197,48 +104,20 @@ impl Sender {
         let SenderConfig { settings, small_queue, options, control, needs_ecn, pacing, sndbuf_factor } =
             config;
         let mss = settings.mss(&options);
-        let sndbuf = options.sndbuf.map_or(settings.wmem[1], |asked| (2 * asked).max(SNDBUF_MIN));
         let pacing_shift = match small_queue {
             SmallQueueLimit::Shift(shift) => shift,
             _ => PACING_SHIFT,
         };
-        let ecn = EcnState::new(settings.ecn, needs_ecn);
         Sender {
             flow: Flow {
-                now: SimTime::ZERO,
-                mss,
-                srtt_us8: 0,
-                min_rtt: None,
-                packets_out: Segs::ZERO,
-                sacked_out: Segs::ZERO,
-                in_flight: Segs::ZERO,
-                snd_una: 0,
-                snd_nxt: 0,
-                delivered: 0,
-                delivered_ce: 0,
-                delivered_at: SimTime::ZERO,
-                lost: 0,
-                app_limited: 0,
-                ca_state: CaState::Open,
-                cwnd_limited: false,
-                ecn_ok: false,
-                timestamps: None,
                 pacing_status: pacing,
-                departure: SimTime::ZERO,
-                last_sent: SimTime::ZERO,
                 pacing_shift,
                 gso_max_segs: settings.gso_max_segs,
-                jiffy: settings.jiffy,
+                ..Flow::established(mss, settings.jiffy)
             },
             window: Window {
-                cwnd: Segs(settings.stack.initial_window),
-                ssthresh: Segs::INFINITE,
-                cwnd_cnt: 0,
-                prior_cwnd: Segs::ZERO,
-                cwnd_clamp: Segs(u32::MAX),
                 pacing_rate: options.max_pacing_rate.unwrap_or(Rate::UNLIMITED),
-                mark_app_limited: false,
-                enter_cwr: false,
+                ..Window::initial(Segs(settings.stack.initial_window))
             },
             agreement: Agreement {
                 peer_mss: mss + TIMESTAMP_OPTION,
@@ -246,71 +125,30 @@ impl Sender {
                 sack: true,
                 window_scaling: true,
             },
-            path: PathMtu::new(settings.mtu),
-            mtu_search: None,
-            reports_sack: false,
-            must_split: false,
-            settings,
-            small_queue,
-            options,
-            sndbuf_factor,
-            control,
-            ecn,
-            queue: RetransmitQueue::new(),
-            write_seq: 0,
-            push_marks: VecDeque::new(),
-            pushed_seq: 0,
-            unsent_skbs: VecDeque::new(),
-            record_ends: VecDeque::new(),
-            fin_queued: false,
+            scoreboard: Scoreboard::new(),
+            peer: PeerWindow::default(),
+            echoed: None,
+            tlp: TailLossProbe::default(),
+            timer: RetransmitTimer::default(),
+            gate: Gate::default(),
+            notes: Vec::new(),
+            buffer: SendBuffer::new(options.sndbuf, settings.wmem[1], sndbuf_factor),
             aborted: false,
-            no_delay: false,
-            corked: false,
-            app_blocked: false,
-            room_kept_elsewhere: false,
-            writable: false,
-            sndbuf,
-            sndbuf_locked: options.sndbuf.is_some(),
-            queued_bytes: 0,
-            snd_wnd: 0,
-            max_window: 0,
-            window_seq: 0,
-            sacked_out: 0,
-            lost_out: 0,
-            retrans_out: 0,
-            reordering: INITIAL_REORDERING,
-            reord_seen: 0,
-            highest_sack: 0,
-            sack_cache: Vec::new(),
-            retransmit_hint: 0,
-            dsack_dups: 0,
+            stream: SendStream::default(),
+            below: SmallQueue::new(small_queue),
+            usage: CwndUsage::default(),
             rtt: RttEstimator::new(),
             rack: Rack::default(),
             rate: DeliveryRate::default(),
-            reduction: Reduction::default(),
-            echoed: None,
-            usage: CwndUsage::default(),
-            timer: RetransmitTimer::default(),
-            tlp_high_seq: None,
-            tlp_retrans: false,
-            retransmits: 0,
-            wmem_alloc: 0,
-            throttled: false,
-            small_queue_scheduled: false,
-            small_queue_idles: false,
-            transmitted: 0,
-            released: 0,
-            pacing_timer: None,
-            small_sent: 0,
-            data_segs_out: 0,
-            bytes_sent: 0,
-            bytes_retrans: 0,
-            total_retrans: 0,
-            held_by: HeldBy::NoData,
-            clocks: crate::window::BusyClocks::default(),
+            recovery: Recovery::default(),
+            control,
+            ecn: EcnState::new(settings.ecn, needs_ecn),
             control_state: "",
-            agenda: Agenda::default(),
-            notes: Vec::new(),
+            sent: SentTotals::default(),
+            clocks: BusyClocks::default(),
+            path: PathMtu::new(settings.mtu),
+            settings,
+            options,
         }
     }
 
@@ -318,15 +156,16 @@ impl Sender {
         self.flow.mss
     }
 
-    /// `packets_out - (sacked + lost) + retrans`. [linux-6.12 tcp.h tcp_packets_in_flight]
+    #[inline]
     pub(crate) fn in_flight(&self) -> u32 {
-        self.flow.packets_out.0 + self.retrans_out - (self.sacked_out + self.lost_out)
+        self.scoreboard.in_flight()
     }
 
-    /// Refreshes the facts that controls read and that are sums of others.
+    /// Refreshes the facts that controls read and that other parts own.
     pub(crate) fn refresh_flow(&mut self) {
+        self.flow.packets_out = Segs(self.scoreboard.packets_out());
         self.flow.in_flight = Segs(self.in_flight());
-        self.flow.sacked_out = Segs(self.sacked_out);
+        self.flow.sacked_out = Segs(self.scoreboard.sacked_out());
         self.flow.cwnd_limited = if self.is_model() { self.usage.limited } else { self.is_cwnd_limited() };
     }
 
@@ -339,12 +178,12 @@ impl Sender {
     }
 
     pub(crate) fn unsent(&self) -> u64 {
-        self.write_seq - self.flow.snd_nxt.min(self.write_seq)
+        self.stream.write_seq - self.flow.snd_nxt.min(self.stream.write_seq)
     }
 
     /// Unsent data, or a FIN that is not sent.
     pub(crate) fn has_unsent(&self) -> bool {
-        self.flow.snd_nxt < self.write_seq + u64::from(self.fin_queued)
+        self.flow.snd_nxt < self.stream.write_seq + u64::from(self.stream.fin_queued)
     }
 
     pub(crate) fn set_ca_state(&mut self, to: CaState) {
@@ -389,11 +228,8 @@ impl Sender {
     }
 
     /// A segment is still in the qdisc or the NIC of this host; the next credit will then run the small-queue handler.
-    /// [linux-6.12 tcp_output.c skb_still_in_host_queue]
     pub(crate) fn waits_in_host(&mut self, index: Index) -> bool {
-        let waits = self.queue.get(index).transmission as i64 > self.released;
-        self.throttled |= waits;
-        waits
+        self.below.holds(self.scoreboard.get(index).transmission)
     }
 
     pub(crate) fn rto(&self) -> Span {

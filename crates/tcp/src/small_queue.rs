@@ -33,7 +33,7 @@ impl Sender {
 
     fn small_queue_limit(&self, truesize: u64, urgency: Urgency) -> u64 {
         let rate = self.window.pacing_rate.bytes_per_sec();
-        let limit = match self.small_queue {
+        let limit = match self.below.limit {
             SmallQueueLimit::Shift(shift) | SmallQueueLimit::Check(shift) => {
                 let limit = (2 * truesize).max(rate >> shift);
                 let all = self.settings.stack.output_limit == OutputLimit::All;
@@ -63,51 +63,16 @@ impl Sender {
     pub(crate) fn held_by_small_queue(&mut self, payload: u32, urgency: Urgency) -> bool {
         let limit = self.small_queue_limit(u64::from(self.truesize(payload)), urgency);
         // The idle value of the kernel's counter is 1.
-        if self.wmem_alloc < limit || self.queue.skbs() <= self.always_sends() {
+        if self.below.wmem_alloc < limit || self.scoreboard.queue().skbs() <= self.always_sends() {
             return false;
         }
-        self.throttled = true;
+        self.below.throttled = true;
         true
     }
 
-    /// Charges a packet that is handed down.
-    pub(crate) fn charge(&mut self, truesize: u32) {
-        self.wmem_alloc += u64::from(truesize);
-        self.transmitted += u64::from(truesize);
-    }
-
-    /// A packet below became several, with more memory: it has not left before the last of them has.
-    pub(crate) fn segmented(&mut self, extra: u32) {
-        self.wmem_alloc += u64::from(extra);
-        self.released -= i64::from(extra);
-    }
-
-    /// A packet left the host. True if the handler must be scheduled.
-    pub(crate) fn credit(&mut self, truesize: u32) -> bool {
-        self.wmem_alloc -= u64::from(truesize);
-        self.released += i64::from(truesize);
-        if !self.throttled || self.small_queue_scheduled {
-            return false;
-        }
-        self.throttled = false;
-        self.small_queue_scheduled = true;
-        true
-    }
-
-    /// The device refused a packet: it is full, and its credit must not have the handler try again at the same
-    /// instant, for ever. A later completion wakes the socket. The kernel ends such a circle in ksoftirqd, which wakes
-    /// nobody who still has packets below. [linux-6.12 tcp_output.c tcp_wfree]
-    pub(crate) fn refused_by_device(&mut self) {
-        if self.small_queue_scheduled && self.wmem_alloc > 0 {
-            self.throttled = true;
-            self.small_queue_idles = true;
-        }
-    }
-
-    /// The handler, unless it would only meet the device that has just refused. [linux-6.12 tcp_tsq_handler]
+    /// The handler. [linux-6.12 tcp_output.c tcp_tsq_handler]
     pub(crate) fn small_queue_handler(&mut self) {
-        self.small_queue_scheduled = false;
-        if !std::mem::take(&mut self.small_queue_idles) {
+        if self.below.handler_runs() {
             self.kick();
         }
     }

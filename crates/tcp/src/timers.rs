@@ -11,13 +11,13 @@
 use tailback_cc::CaState;
 use tailback_units::{SimTime, Span};
 
-use crate::config::TimerRounding;
+use crate::clock::expiry;
+use crate::clock::micros_since;
 use crate::info::{HeldBy, Note};
-use crate::output::{Pass, Role};
-use crate::rate_sample::micros_since;
-use crate::recovery::Retransmit;
 use crate::rtt::{RTO_INITIAL, RTO_MAX, RTO_MIN, in_jiffies};
 use crate::sender::Sender;
+use crate::state::gate::{Pass, Retransmit, Role};
+use crate::state::timer::TimerKind;
 
 /// Least delay of a probe or reordering timer: two jiffies, at least 2 ms. [linux-6.12 tcp.h TCP_TIMEOUT_MIN_US]
 pub(crate) const TIMEOUT_MIN: Span = Span::from_millis(2);
@@ -34,56 +34,6 @@ const RETRIES: u32 = 15;
 fn patience() -> Span {
     let doublings = (RTO_MAX.as_nanos() / RTO_MIN.as_nanos()).ilog2();
     RTO_MIN * ((2 << doublings.min(RETRIES)) - 1) + RTO_MAX * u64::from(RETRIES.saturating_sub(doublings))
-}
-
-/// What the timer is armed for. [linux-6.12 inet_connection_sock.h ICSK_TIME_*]
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum TimerKind {
-    Retransmission,
-    LossProbe,
-    Reordering,
-    WindowProbe,
-}
-
-/// The timer.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct RetransmitTimer {
-    pub(crate) armed: Option<(TimerKind, SimTime)>,
-    /// Doublings of the time to the next window probe.
-    probe_backoff: u32,
-    /// Window probes since the last ACK.
-    probes_out: u32,
-    /// When the first window probe was due since the window closed.
-    probing_since: Option<SimTime>,
-    /// A window probe without data is to be sent.
-    pub(crate) probe_due: bool,
-    /// It was given to the device, whose answer is awaited.
-    pub(crate) probe_leaves: bool,
-}
-
-impl RetransmitTimer {
-    /// Window probes since the last ACK.
-    pub(crate) fn probes_out(&self) -> u32 {
-        self.probes_out
-    }
-
-    /// An ACK came: whoever sent it is alive. [linux-6.12 tcp_input.c tcp_ack]
-    pub(crate) fn peer_answered(&mut self) {
-        self.probes_out = 0;
-    }
-}
-
-/// When a kernel timer of `span` that is armed now fires; one of no time at the next tick.
-pub(crate) fn expiry(now: SimTime, span: Span, (jiffy, rounding): (Span, TimerRounding)) -> SimTime {
-    let delta = span.as_nanos().div_ceil(jiffy.as_nanos());
-    let expires = now.ticks(jiffy) + delta;
-    let mut level = 0;
-    while rounding == TimerRounding::Wheel && level < 8 && delta >= 63 << (3 * level) {
-        level += 1;
-    }
-    let shift = 3 * level;
-    let tick = ((expires + (1 << shift)) >> shift) << shift;
-    SimTime::from_nanos(tick.saturating_mul(jiffy.as_nanos()))
 }
 
 impl Sender {
@@ -104,14 +54,14 @@ impl Sender {
 
     /// Time until the head's RTO is over; `None` = past. [linux-6.12 tcp.h tcp_rto_delta_us]
     fn rto_left(&self) -> Option<Span> {
-        let head = self.queue.front()?;
+        let head = self.scoreboard.front()?;
         let age = micros_since(self.flow.now, head.sent_at);
         (self.rto() > age).then(|| self.rto() - age)
     }
 
     /// Restarts the retransmission timer. [linux-6.12 tcp_input.c tcp_rearm_rto]
     pub(crate) fn rearm_rto(&mut self) {
-        if self.flow.packets_out.0 == 0 {
+        if self.scoreboard.packets_out() == 0 {
             self.timer.armed = None;
             return;
         }
@@ -137,13 +87,13 @@ impl Sender {
     /// Arms the tail loss probe if the state allows one. [linux-6.12 tcp_output.c tcp_schedule_loss_probe]
     pub(crate) fn schedule_loss_probe(&mut self, rto: Rto) -> bool {
         let calm = matches!(self.flow.ca_state, CaState::Open | CaState::Cwr);
-        if self.flow.packets_out.0 == 0 || !calm || !self.settings.tail_loss_probe {
+        if self.scoreboard.packets_out() == 0 || !calm || !self.settings.tail_loss_probe {
             return false;
         }
         let mut timeout = RTO_INITIAL;
         if self.rtt.srtt_us8() > 0 {
             let two_rtt = Span::from_micros(u64::from(self.rtt.srtt_us8() >> 2));
-            timeout = two_rtt + if self.flow.packets_out.0 == 1 { RTO_MIN } else { TIMEOUT_MIN };
+            timeout = two_rtt + if self.scoreboard.packets_out() == 1 { RTO_MIN } else { TIMEOUT_MIN };
         }
         let left = match rto {
             Rto::Restarting => Some(self.rto()),
@@ -158,7 +108,7 @@ impl Sender {
 
     /// Nothing is in flight, data waits and could not be sent. [linux-6.12 tcp.h tcp_check_probe_timer]
     pub(crate) fn check_probe_timer(&mut self) {
-        if self.flow.packets_out.0 == 0 && self.timer.armed.is_none() {
+        if self.scoreboard.packets_out() == 0 && self.timer.armed.is_none() {
             self.arm_window_probe();
         }
     }
@@ -175,21 +125,21 @@ impl Sender {
     /// [linux-6.12 tcp_timer.c tcp_clamp_rto_to_user_timeout, tcp_clamp_probe0_to_user_timeout]
     fn patience_left(&self, since: Option<SimTime>) -> Option<Span> {
         let (timeout, since) = (self.options.user_timeout?, since?);
-        let passed = crate::undo::timestamp(self.flow.now).since(since);
+        let passed = crate::clock::timestamp(self.flow.now).since(since);
         Some(if passed < timeout { timeout - passed } else { Span::ZERO })
     }
 
     /// A window probe went out: with data, it is like any data; without, the next one waits twice as long.
     /// [linux-6.12 tcp_output.c tcp_send_probe0]
     pub(crate) fn window_probe_sent(&mut self) {
-        if self.flow.packets_out.0 > 0 {
+        if self.scoreboard.packets_out() > 0 {
             self.timer.probe_backoff = 0;
             self.timer.probes_out = 0;
             self.timer.probing_since = None;
             return;
         }
         self.timer.probes_out += 1;
-        if self.held_by == HeldBy::LocalDrop {
+        if self.gate.held_by == HeldBy::LocalDrop {
             return self.retry_window_probe();
         }
         self.timer.probe_due = true;
@@ -239,8 +189,8 @@ impl Sender {
         match kind {
             TimerKind::Reordering => self.reordering_timeout(),
             // One probe per flight, be it new data. [linux-6.12 tcp_output.c tcp_send_loss_probe]
-            TimerKind::LossProbe if self.tlp_high_seq.is_some() => self.rearm_rto(),
-            TimerKind::LossProbe => self.agenda.begin(Pass::LossProbe),
+            TimerKind::LossProbe if self.tlp.high_seq.is_some() => self.rearm_rto(),
+            TimerKind::LossProbe => self.gate.agenda.begin(Pass::LossProbe),
             TimerKind::Retransmission => {
                 self.timer.armed = None;
                 self.retransmission_timeout();
@@ -265,14 +215,14 @@ impl Sender {
                     self.reduce_cwnd(1, progress);
                 }
             }
-            self.agenda.retransmit = Retransmit::Lost;
+            self.gate.agenda.retransmit = Retransmit::Lost;
         }
-        self.agenda.rearm_unless_retransmission = true;
+        self.gate.agenda.rearm_unless_retransmission = true;
     }
 
     /// [rfc6298 §5] [linux-6.12 tcp_timer.c tcp_retransmit_timer]
     fn retransmission_timeout(&mut self) {
-        if self.flow.packets_out.0 == 0 {
+        if self.scoreboard.packets_out() == 0 {
             return;
         }
         self.notes.push(Note::RetransmissionTimeout);
@@ -280,16 +230,16 @@ impl Sender {
             return self.abort();
         }
         self.enter_loss();
-        self.retransmits += 1;
-        self.agenda.head = Some(Role::AfterTimeout);
+        self.recovery.retransmits += 1;
+        self.gate.agenda.head = Some(Role::AfterTimeout);
     }
 
     /// `net.ipv4.tcp_retries2` timeouts of a connection whose RTO began at its minimum would have passed since the first
     /// retransmission, or `TCP_USER_TIMEOUT` has. [linux-6.12 tcp_timer.c retransmits_timed_out]
     fn has_tried_too_long(&self) -> bool {
-        let Some(first) = self.reduction.retrans_stamp else { return false };
+        let Some(first) = self.recovery.retrans_stamp else { return false };
         let most = self.options.user_timeout.unwrap_or_else(patience);
-        self.retransmits > 0 && crate::undo::timestamp(self.flow.now).since(first) >= most
+        self.recovery.retransmits > 0 && crate::clock::timestamp(self.flow.now).since(first) >= most
     }
 
     /// The connection is given up: nothing is sent any more. [linux-6.12 tcp_timer.c tcp_write_err]
@@ -297,8 +247,8 @@ impl Sender {
         self.notes.push(Note::Aborted);
         self.aborted = true;
         self.timer.armed = None;
-        self.pacing_timer = None;
-        self.agenda = Default::default();
+        self.gate.pacing_timer = None;
+        self.gate.agenda = Default::default();
     }
 
     /// The head went out (or was refused) after a timeout: back off and start again.
@@ -309,29 +259,29 @@ impl Sender {
         }
         self.rtt.back_off();
         let rto = self.rto();
-        let left = self.patience_left(self.reduction.retrans_stamp);
+        let left = self.patience_left(self.recovery.retrans_stamp);
         self.arm(TimerKind::Retransmission, left.map_or(rto, |left| rto.min(left.max(self.settings.jiffy))));
     }
 
     /// The peer's window is closed, or the device refused the only packet. [linux-6.12 tcp_timer.c tcp_probe_timer]
     fn window_probe_timeout(&mut self) {
-        if self.flow.packets_out.0 > 0 || !self.has_unsent() {
+        if self.scoreboard.packets_out() > 0 || !self.has_unsent() {
             return;
         }
         // Answers that keep the window closed do not count.
-        let since = *self.timer.probing_since.get_or_insert(crate::undo::timestamp(self.flow.now));
+        let since = *self.timer.probing_since.get_or_insert(crate::clock::timestamp(self.flow.now));
         if self.patience_left(Some(since)) == Some(Span::ZERO) {
             return self.abort();
         }
-        self.agenda.begin(Pass::WindowProbe);
+        self.gate.agenda.begin(Pass::WindowProbe);
     }
 
     /// [linux-6.12 tcp_input.c tcp_process_tlp_ack]
     pub(crate) fn process_probe_ack(&mut self, ack: u64, flags: &crate::sender::AckFlags) {
-        let Some(high) = self.tlp_high_seq.filter(|&high| ack >= high) else { return };
+        let Some(high) = self.tlp.high_seq.filter(|&high| ack >= high) else { return };
         let pure_duplicate = !(flags.una_advanced || flags.not_duplicate() || flags.data_sacked);
-        if !self.tlp_retrans || flags.dsack_of_probe {
-            self.tlp_high_seq = None;
+        if !self.tlp.is_retransmission || flags.dsack_of_probe {
+            self.tlp.high_seq = None;
         } else if ack > high {
             // The probe repaired a loss: cut as for any loss, but there is nothing left to recover.
             self.begin_cwnd_reduction();
@@ -339,7 +289,7 @@ impl Sender {
             self.end_cwnd_reduction();
             self.try_keep_open();
         } else if pure_duplicate {
-            self.tlp_high_seq = None;
+            self.tlp.high_seq = None;
         }
     }
 }
@@ -356,33 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_timer_of_n_jiffies_fires_at_the_tick_after_them() {
-        let jiffy = Span::from_millis(1);
-        let now = SimTime::from_nanos(10_400_000);
-        assert_eq!(
-            expiry(now, Span::from_millis(40), (jiffy, TimerRounding::Wheel)),
-            SimTime::from_nanos(51_000_000)
-        );
-    }
-
-    #[test]
-    fn a_timer_of_no_time_fires_at_the_next_tick() {
-        let now = SimTime::from_nanos(10_400_000);
-        let fires = expiry(now, Span::ZERO, (Span::from_millis(1), TimerRounding::Wheel));
-        assert_eq!(fires, SimTime::from_nanos(11_000_000));
-    }
-
-    #[test]
     fn fifteen_timeouts_from_200_ms_take_924_seconds() {
         assert_eq!(patience(), Span::from_millis(924_600));
-    }
-
-    #[test]
-    fn a_timer_of_200_ms_fires_at_a_multiple_of_8_ms() {
-        let jiffy = Span::from_millis(1);
-        let now = SimTime::from_nanos(10_400_000);
-        let expires = |rounding| expiry(now, Span::from_millis(201), (jiffy, rounding));
-        assert_eq!(expires(TimerRounding::Wheel), SimTime::from_nanos(216_000_000));
-        assert_eq!(expires(TimerRounding::Jiffy), SimTime::from_nanos(212_000_000));
     }
 }

@@ -17,14 +17,14 @@
 use tailback_cc::GSO_MAX_SIZE;
 use tailback_units::Span;
 
+use crate::clock::micros_since;
 use crate::config::SmallQueueLimit;
 use crate::info::HeldBy;
-use crate::output::{Pass, Progress};
 use crate::queue::Index;
-use crate::rate_sample::micros_since;
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
 use crate::stack::{LastFin, QueuedSkb, TsoDeferral};
+use crate::state::gate::{Pass, Progress};
 
 /// Segments that are worth an skb of their own if no share of the window is. [linux-6.12 tcp.h tcp_max_tso_deferred_mss]
 const WORTH_SEGMENTS: u64 = 3;
@@ -58,7 +58,7 @@ impl Sender {
         if !self.builds_trains() {
             return 1;
         }
-        let shift = match self.small_queue {
+        let shift = match self.below.limit {
             SmallQueueLimit::Shift(shift) => shift,
             _ => PACING_SHIFT,
         };
@@ -98,7 +98,7 @@ impl Sender {
         }
         let length = self.split_point(head, quota, progress.pass);
         if length < head {
-            self.unsent_skbs.push_front(self.flow.snd_nxt + u64::from(length));
+            self.stream.unsent_skbs.push_front(self.flow.snd_nxt + u64::from(length));
         }
         if self.held_by_small_queue(length, Urgency::NewData) {
             return Err(HeldBy::SmallQueue);
@@ -107,7 +107,7 @@ impl Sender {
     }
 
     fn fin_follows(&self, length: u32) -> bool {
-        self.fin_queued && self.flow.snd_nxt + u64::from(length) == self.write_seq
+        self.stream.fin_queued && self.flow.snd_nxt + u64::from(length) == self.stream.write_seq
     }
 
     /// Segments that cwnd allows at once; a probe is always allowed, and in older stacks a last segment with FIN.
@@ -116,19 +116,19 @@ impl Sender {
         if in_flight < cwnd {
             return Some((cwnd / 2).max(1).min(cwnd - in_flight));
         }
-        let last = self.fin_queued && self.unsent() <= u64::from(self.mss());
+        let last = self.stream.fin_queued && self.unsent() <= u64::from(self.mss());
         let exempt = last && self.settings.stack.last_fin == LastFin::Exempt;
         (pass == Pass::LossProbe || exempt).then_some(1)
     }
 
     /// Length of the first unsent skb; 0 if only a FIN is left.
     fn head_length(&self) -> u32 {
-        self.unsent_skbs.front().map_or(0, |&end| (end - self.flow.snd_nxt) as u32)
+        self.stream.unsent_skbs.front().map_or(0, |&end| (end - self.flow.snd_nxt) as u32)
     }
 
     /// The last skb of the queue, and it ends in a short segment.
     fn is_short_tail(&self, head: u32) -> bool {
-        head < self.mss() && self.unsent_skbs.len() == 1 && !self.fin_queued
+        head < self.mss() && self.stream.unsent_skbs.len() == 1 && !self.stream.fin_queued
     }
 
     /// Takes bytes from the second skb into the first, up to `quota` segments. [linux-6.10 tcp_output.c tcp_grow_skb]
@@ -137,13 +137,14 @@ impl Sender {
             return;
         }
         let wanted = self.flow.snd_nxt + u64::from(quota * self.mss());
-        if let (Some(&first), Some(&second)) = (self.unsent_skbs.front(), self.unsent_skbs.get(1))
+        if let (Some(&first), Some(&second)) =
+            (self.stream.unsent_skbs.front(), self.stream.unsent_skbs.get(1))
             && first < wanted
-            && !self.ends_record(first)
+            && !self.stream.ends_record(first)
         {
-            self.unsent_skbs.pop_front();
+            self.stream.unsent_skbs.pop_front();
             if wanted < second {
-                self.unsent_skbs.push_front(wanted);
+                self.stream.unsent_skbs.push_front(wanted);
             }
         }
     }
@@ -168,7 +169,7 @@ impl Sender {
     fn should_defer(&self, head: u32, max_segs: u32, progress: &mut Progress) -> bool {
         let mss = u64::from(self.mss());
         let (cwnd, in_flight) = (self.window.cwnd.0, self.in_flight());
-        if self.ends_record(self.flow.snd_nxt + u64::from(head)) {
+        if self.stream.ends_record(self.flow.snd_nxt + u64::from(head)) {
             return false;
         }
         let recovering = self.flow.ca_state >= tailback_cc::CaState::Recovery;
@@ -178,10 +179,10 @@ impl Sender {
         let window = self.window_end() - self.flow.snd_nxt;
         let congestion = u64::from(cwnd - in_flight) * mss;
         let limit = window.min(congestion);
-        let whole = self.unsent_skbs.len() > 1 && limit >= u64::from(head);
+        let whole = self.stream.unsent_skbs.len() > 1 && limit >= u64::from(head);
         let worth = match self.settings.tso_win_divisor {
             0 => WORTH_SEGMENTS * mss + 1,
-            divisor => self.snd_wnd.min(u64::from(cwnd) * mss) / u64::from(divisor),
+            divisor => self.peer.snd_wnd.min(u64::from(cwnd) * mss) / u64::from(divisor),
         };
         if limit >= u64::from(max_segs) * mss || whole || limit >= worth || !self.ack_is_near() {
             return false;
@@ -200,7 +201,7 @@ impl Sender {
 
     /// The ACK of the oldest skb is expected within half a round trip (and 1 ms).
     fn ack_is_near(&self) -> bool {
-        let Some(oldest) = self.queue.front() else { return false };
+        let Some(oldest) = self.scoreboard.front() else { return false };
         let srtt = self.rtt.srtt();
         let threshold = match self.settings.stack.tso_deferral {
             TsoDeferral::HalfRtt => srtt / 2,
@@ -209,17 +210,10 @@ impl Sender {
         micros_since(self.flow.now, oldest.sent_at) + threshold >= srtt
     }
 
-    /// An skb left, up to `end`: what is left of the head of the queue is the head now.
-    pub(crate) fn skb_left(&mut self, end: u64) {
-        while self.unsent_skbs.front().is_some_and(|&skb| skb <= end) {
-            self.unsent_skbs.pop_front();
-        }
-    }
-
     /// Bytes that the application's data is cut into. [linux-6.12 tcp.c tcp_xmit_size_goal, tcp.h tcp_bound_to_half_wnd]
     fn size_goal(&self) -> u64 {
         let mss = u64::from(self.mss());
-        let half = if self.max_window > MSS_DEFAULT { self.max_window / 2 } else { self.max_window };
+        let half = self.peer.half_of_largest(MSS_DEFAULT);
         let bytes = u64::from(GSO_MAX_SIZE).min(if half > 0 { half } else { u64::MAX });
         (bytes / mss).clamp(1, u64::from(self.settings.gso_max_segs)) * mss
     }
@@ -229,16 +223,16 @@ impl Sender {
     /// limit is not looked at. [linux-6.12 tcp.c tcp_sendmsg_locked, sk_stream_memory_free]
     pub(crate) fn fill_skb(&mut self, bytes: u64) -> u64 {
         let goal = self.size_goal();
-        let tail = self.tail_length();
-        let appends = tail > 0 && tail < goal && !self.ends_record(self.write_seq);
-        if !appends && (self.wmem_queued() >= self.sndbuf || self.unsent() >= self.notsent_lowat()) {
+        let tail = self.stream.tail_length(self.flow.snd_nxt);
+        let appends = tail > 0 && tail < goal && !self.stream.ends_record(self.stream.write_seq);
+        if !appends && (self.wmem_queued() >= self.buffer.sndbuf || self.unsent() >= self.notsent_lowat()) {
             return 0;
         }
         let accepted = if appends { goal - tail } else { goal }.min(bytes);
-        self.write_seq += accepted;
-        match self.unsent_skbs.back_mut() {
-            Some(end) if appends => *end = self.write_seq,
-            _ => self.unsent_skbs.push_back(self.write_seq),
+        self.stream.write_seq += accepted;
+        match self.stream.unsent_skbs.back_mut() {
+            Some(end) if appends => *end = self.stream.write_seq,
+            _ => self.stream.unsent_skbs.push_back(self.stream.write_seq),
         }
         accepted
     }
@@ -246,53 +240,38 @@ impl Sender {
     /// An skb of the application's data is full and more is to come: all leaves if half a window was written since
     /// the last PSH, the skb alone if it is the first. [linux-6.12 tcp.c tcp_sendmsg_locked, forced_push]
     pub(crate) fn push_filled_skb(&mut self) -> Option<Pass> {
-        if self.tail_length() < self.size_goal() {
+        if self.stream.tail_length(self.flow.snd_nxt) < self.size_goal() {
             return None;
         }
-        if self.write_seq > self.pushed_seq + self.max_window / 2 {
-            self.mark_push(self.write_seq);
+        if self.stream.write_seq > self.stream.pushed_seq + self.peer.max_window / 2 {
+            self.stream.mark_push(self.stream.write_seq);
             return Some(Pass::Push);
         }
-        (self.unsent_skbs.len() == 1).then_some(Pass::PushOne)
-    }
-
-    /// A record ends before this byte.
-    fn ends_record(&self, at: u64) -> bool {
-        self.record_ends.binary_search(&at).is_ok()
+        (self.stream.unsent_skbs.len() == 1).then_some(Pass::PushOne)
     }
 
     /// What was written last ends a record. [linux-6.12 tcp.c tcp_sendmsg_locked, MSG_EOR]
     pub(crate) fn end_record(&mut self) {
-        if self.unsent() > 0 && !self.ends_record(self.write_seq) {
-            self.record_ends.push_back(self.write_seq);
+        if self.unsent() > 0 && !self.stream.ends_record(self.stream.write_seq) {
+            self.stream.record_ends.push_back(self.stream.write_seq);
         }
-    }
-
-    /// Length of the last unsent skb.
-    fn tail_length(&self) -> u64 {
-        let start = match self.unsent_skbs.len() {
-            0 => return 0,
-            1 => self.flow.snd_nxt,
-            several => self.unsent_skbs[several - 2],
-        };
-        self.write_seq - start
     }
 
     /// The last skb is not full and data of this socket is still below TCP: its completion will push it.
     pub(crate) fn tail_autocorked(&self) -> bool {
-        let tail = self.tail_length();
+        let tail = self.stream.tail_length(self.flow.snd_nxt);
         tail > 0
             && tail < self.size_goal()
-            && !self.queue.is_empty()
-            && self.wmem_alloc > u64::from(self.truesize(tail as u32))
+            && !self.scoreboard.is_empty()
+            && self.below.wmem_alloc > u64::from(self.truesize(tail as u32))
     }
 
     /// Neighbours in the queue that one retransmission can carry: of one skb, lost, neither SACKed nor sent again.
     pub(crate) fn lost_run(&self, index: Index) -> u32 {
-        let transmission = self.queue.get(index).transmission;
+        let transmission = self.scoreboard.get(index).transmission;
         let most = u64::from(GSO_MAX_SIZE / self.mss());
-        let run = (index..self.queue.end()).take(most as usize).take_while(|&next| {
-            let segment = self.queue.get(next);
+        let run = (index..self.scoreboard.queue().end()).take(most as usize).take_while(|&next| {
+            let segment = self.scoreboard.get(next);
             segment.transmission == transmission && segment.tags.is_lost_and_not_sent_again()
         });
         run.count() as u32

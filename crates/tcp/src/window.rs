@@ -1,11 +1,13 @@
 //! Windows: the peer's window, the use made of cwnd, restart after idle, the send buffer.
 
 use tailback_cc::{Control, CwndEvent, MAX_TCP_HEADER};
-use tailback_units::{Segs, SimTime, Span};
+use tailback_units::Segs;
 
-use crate::output::Pass;
-use crate::sender::{INITIAL_WINDOW, Sender};
+use crate::config::INITIAL_WINDOW;
+use crate::sender::Sender;
 use crate::stack::CwndUse;
+use crate::state::clocks::Chrono;
+use crate::state::gate::Pass;
 
 /// Header and alignment bytes that the kernel reserves per segment when it sizes the send buffer: with an MSS of
 /// 1460 a segment counts 4352 bytes. [linux-6.12 tcp_input.c tcp_sndbuf_expand]
@@ -17,7 +19,7 @@ const SK_BUFF: u64 = 256;
 impl Sender {
     /// One past the last byte that the peer's window allows. [linux-6.12 tcp.h tcp_wnd_end]
     pub(crate) fn window_end(&self) -> u64 {
-        self.flow.snd_una + self.snd_wnd
+        self.flow.snd_una + self.peer.snd_wnd
     }
 
     /// cwnd was the limit: what every growing control asks first. [linux-6.12 tcp.h tcp_is_cwnd_limited]
@@ -33,7 +35,7 @@ impl Sender {
     /// After a run of the transmit loop: was cwnd used? A flow held by something else does not grow.
     /// [linux-6.12 tcp_output.c tcp_cwnd_validate]
     pub(crate) fn validate_cwnd(&mut self, limited: bool) {
-        let packets_out = self.flow.packets_out.0;
+        let packets_out = self.scoreboard.packets_out();
         let window_passed = self.flow.snd_una >= self.usage.usage_seq;
         let kept = self.usage.limited && self.settings.stack.cwnd_use == CwndUse::Limit;
         let larger = packets_out > self.usage.max_packets_out && !kept;
@@ -56,7 +58,7 @@ impl Sender {
 
     /// Half-way back to what was used. [rfc2861] [linux-6.12 tcp_output.c tcp_cwnd_application_limited]
     fn decay_unused_cwnd(&mut self) {
-        if self.flow.ca_state == tailback_cc::CaState::Open && !self.app_blocked {
+        if self.flow.ca_state == tailback_cc::CaState::Open && !self.buffer.app_blocked {
             let used = self.usage.used.max(INITIAL_WINDOW);
             if used < self.window.cwnd.0 {
                 self.window.ssthresh = self.current_ssthresh();
@@ -69,12 +71,12 @@ impl Sender {
 
     /// New data after a pause: cwnd is halved for each RTO of it. [linux-6.12 tcp_output.c tcp_cwnd_restart]
     pub(crate) fn restart_after_idle(&mut self) {
-        if !self.settings.slow_start_after_idle || self.flow.packets_out.0 > 0 || self.is_model() {
+        if !self.settings.slow_start_after_idle || self.scoreboard.packets_out() > 0 || self.is_model() {
             return;
         }
         let mut idle = self.flow.now.since(self.flow.last_sent);
         let rto = self.rto();
-        if self.data_segs_out == 0 || idle <= rto {
+        if self.sent.data_segs_out == 0 || idle <= rto {
             return;
         }
         self.cwnd_event(CwndEvent::CwndRestart);
@@ -93,49 +95,44 @@ impl Sender {
     /// The window of an ACK, if it is newer. True if it was taken. [rfc9293 §3.10.7.4]
     /// [linux-6.12 tcp_input.c tcp_ack_update_window]
     pub(crate) fn update_send_window(&mut self, seq: u64, ack: u64, window: u64) -> bool {
-        let newer = ack > self.flow.snd_una
-            || seq > self.window_seq
-            || (seq == self.window_seq && (window > self.snd_wnd || window == 0));
-        if newer {
-            self.window_seq = seq;
-            self.max_window = self.max_window.max(window);
-            if std::mem::replace(&mut self.snd_wnd, window) != window && self.unsent() > 0 {
-                // A window that opens after a pause is not filled at once.
-                self.restart_after_idle();
-            }
+        let Some(before) = self.peer.take((seq, window), ack > self.flow.snd_una) else { return false };
+        if before != window && self.unsent() > 0 {
+            // A window that opens after a pause is not filled at once.
+            self.restart_after_idle();
         }
-        newer
+        true
     }
 
     /// Truesize of everything written and not acknowledged.
     pub(crate) fn wmem_queued(&self) -> u64 {
         let unsent_skbs = match self.builds_trains() {
-            true => self.unsent_skbs.len() as u64,
+            true => self.stream.unsent_skbs.len() as u64,
             false => self.unsent().div_ceil(u64::from(self.mss())),
         };
-        (u64::from(self.queue.skbs()) + unsent_skbs) * u64::from(self.settings.stack.skb_overhead)
-            + self.queued_bytes
+        (u64::from(self.scoreboard.queue().skbs()) + unsent_skbs)
+            * u64::from(self.settings.stack.skb_overhead)
+            + self.scoreboard.payload()
             + self.unsent()
     }
 
     /// Room for cwnd twice over, in the kernel's generous measure. [linux-6.12 tcp_input.c tcp_sndbuf_expand]
     pub(crate) fn expand_sndbuf(&mut self) {
-        if self.sndbuf_locked {
+        if self.buffer.is_locked {
             return;
         }
-        let mss = u64::from(self.mss()) + u64::from(crate::sender::TIMESTAMP_OPTION);
+        let mss = u64::from(self.mss()) + u64::from(crate::config::TIMESTAMP_OPTION);
         let per_mss = (mss + SNDBUF_HEADERS).next_power_of_two() + SK_BUFF;
-        let segments = INITIAL_WINDOW.max(self.window.cwnd.0).max(self.reordering + 1);
-        let wanted = u64::from(self.sndbuf_factor) * u64::from(segments) * per_mss;
-        if wanted > self.sndbuf {
-            self.sndbuf = wanted.min(self.settings.wmem[2]);
+        let segments = INITIAL_WINDOW.max(self.window.cwnd.0).max(self.recovery.reordering + 1);
+        let wanted = u64::from(self.buffer.factor) * u64::from(segments) * per_mss;
+        if wanted > self.buffer.sndbuf {
+            self.buffer.sndbuf = wanted.min(self.settings.wmem[2]);
         }
     }
 
     /// After an ACK: the buffer may grow, and a blocked application may go on once a third of it is free.
     /// [linux-6.12 tcp_input.c tcp_check_space, stream.c sk_stream_write_space]
     pub(crate) fn check_space(&mut self) {
-        if !self.app_blocked || self.room_kept_elsewhere {
+        if !self.buffer.app_blocked || self.buffer.room_kept_elsewhere {
             return;
         }
         if self.in_flight() < self.window.cwnd.0 {
@@ -143,58 +140,20 @@ impl Sender {
             self.usage.stamp = self.flow.now;
         }
         let queued = self.wmem_queued();
-        let free = self.sndbuf.saturating_sub(queued) >= queued >> 1 && queued < self.sndbuf;
+        let free = self.buffer.sndbuf.saturating_sub(queued) >= queued >> 1 && queued < self.buffer.sndbuf;
         if free && 2 * self.unsent() < self.notsent_lowat() {
-            self.app_blocked = false;
-            self.writable = true;
+            self.buffer.wake();
         }
-    }
-}
-
-/// Time with something to send, and of it the time held by the peer's window or by the send buffer.
-/// [linux-6.12 tcp.h enum tcp_chrono]
-#[derive(Clone, Debug, Default)]
-pub(crate) struct BusyClocks {
-    running: Option<Chrono>,
-    since: SimTime,
-    spent: [Span; 3],
-}
-
-/// Why the sender is busy; a later one takes precedence.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Chrono {
-    Busy = 0,
-    ReceiveWindow = 1,
-    SendBuffer = 2,
-}
-
-impl BusyClocks {
-    /// From now on `what` runs (or nothing).
-    pub(crate) fn run(&mut self, what: Option<Chrono>, now: SimTime) {
-        if self.running == what {
-            return;
-        }
-        if let Some(old) = self.running {
-            self.spent[old as usize] += now.since(self.since);
-        }
-        self.running = what;
-        self.since = now;
-    }
-
-    /// Time of one clock until now.
-    pub(crate) fn spent(&self, what: Chrono, now: SimTime) -> Span {
-        let current = if self.running == Some(what) { now.since(self.since) } else { Span::ZERO };
-        self.spent[what as usize] + current
     }
 }
 
 impl Sender {
     /// Starts the clock that fits what the sender is waiting for.
     pub(crate) fn update_clocks(&mut self, held_by_window: bool) {
-        let busy = self.flow.packets_out.0 > 0 || self.has_unsent();
+        let busy = self.scoreboard.packets_out() > 0 || self.has_unsent();
         let what = if !busy {
             None
-        } else if self.app_blocked && !self.has_unsent() {
+        } else if self.buffer.app_blocked && !self.has_unsent() {
             Some(Chrono::SendBuffer)
         } else if held_by_window {
             Some(Chrono::ReceiveWindow)
@@ -208,18 +167,7 @@ impl Sender {
     pub(crate) fn window_control(&self) -> bool {
         matches!(self.control, Control::Window(_))
     }
-}
 
-impl BusyClocks {
-    /// All of them: what `tcpi_busy_time` shows.
-    pub(crate) fn total(&self, now: SimTime) -> Span {
-        [Chrono::Busy, Chrono::ReceiveWindow, Chrono::SendBuffer]
-            .into_iter()
-            .fold(Span::ZERO, |sum, what| sum + self.spent(what, now))
-    }
-}
-
-impl Sender {
     /// Takes as many of `bytes` as the send buffer has room for: an skb more is allocated as long as what is queued
     /// is below the limit. [linux-6.12 tcp.c tcp_sendmsg_locked, sk_stream_memory_free]
     pub(crate) fn fill(&mut self, bytes: u64) -> u64 {
@@ -232,17 +180,18 @@ impl Sender {
         if tail > 0 {
             accepted = (mss - tail).min(bytes);
         }
-        self.write_seq += accepted;
+        self.stream.write_seq += accepted;
         let skb = mss + u64::from(self.settings.stack.skb_overhead);
         while accepted < bytes {
             let (queued, unsent) = (self.wmem_queued(), self.unsent());
-            if queued >= self.sndbuf || unsent >= self.notsent_lowat() {
+            if queued >= self.buffer.sndbuf || unsent >= self.notsent_lowat() {
                 break;
             }
-            let skbs =
-                (self.sndbuf - queued).div_ceil(skb).min((self.notsent_lowat() - unsent).div_ceil(mss));
+            let skbs = (self.buffer.sndbuf - queued)
+                .div_ceil(skb)
+                .min((self.notsent_lowat() - unsent).div_ceil(mss));
             let more = (skbs * mss).min(bytes - accepted);
-            self.write_seq += more;
+            self.stream.write_seq += more;
             accepted += more;
         }
         accepted
@@ -254,10 +203,10 @@ impl Sender {
         if ending == Pass::PushOne || (self.builds_trains() && 0 < accepted && accepted < bytes) {
             return self.push_filled_skb();
         }
-        self.app_blocked = accepted < bytes;
-        let pass = if self.app_blocked { Pass::Push } else { ending };
-        self.mark_pushes(self.write_seq - accepted, pass);
-        (self.has_unsent() && (self.app_blocked || !self.autocorked())).then_some(pass)
+        self.buffer.app_blocked = accepted < bytes;
+        let pass = if self.buffer.app_blocked { Pass::Push } else { ending };
+        self.mark_pushes(self.stream.write_seq - accepted, pass);
+        (self.has_unsent() && (self.buffer.app_blocked || !self.autocorked())).then_some(pass)
     }
 
     /// [linux-6.12 tcp.h tcp_stream_memory_free, net.ipv4.tcp_notsent_lowat]
@@ -269,8 +218,8 @@ impl Sender {
     /// [linux-6.12 tcp.c tcp_sendmsg_locked]
     pub(crate) fn reopen_tail(&mut self) {
         let short = !self.unsent().is_multiple_of(u64::from(self.mss()));
-        if short && self.push_marks.back() == Some(&self.write_seq) {
-            self.push_marks.pop_back();
+        if short && self.stream.push_marks.back() == Some(&self.stream.write_seq) {
+            self.stream.push_marks.pop_back();
         }
     }
 
@@ -278,41 +227,37 @@ impl Sender {
     /// of the largest window past the last PSH. If more follows, only the latter.
     /// [linux-6.12 tcp.c forced_push, tcp_mark_push, tcp_push]
     pub(crate) fn mark_pushes(&mut self, before: u64, pass: Pass) {
-        if self.write_seq == before {
+        if self.stream.write_seq == before {
             return;
         }
         let mss = u64::from(self.mss());
         let first = before + (mss - (before - self.flow.snd_nxt) % mss);
         loop {
-            let past = (self.pushed_seq + self.max_window / 2 + 1).max(first);
+            let past = (self.stream.pushed_seq + self.peer.max_window / 2 + 1).max(first);
             let end = first + (past - first).next_multiple_of(mss);
-            if end >= self.write_seq {
+            if end >= self.stream.write_seq {
                 break;
             }
-            self.mark_push(end);
+            self.stream.mark_push(end);
         }
-        if pass != Pass::More || self.write_seq > self.pushed_seq + self.max_window / 2 {
-            self.mark_push(self.write_seq);
+        if pass != Pass::More || self.stream.write_seq > self.stream.pushed_seq + self.peer.max_window / 2 {
+            self.stream.mark_push(self.stream.write_seq);
         }
-    }
-
-    pub(crate) fn mark_push(&mut self, end: u64) {
-        self.push_marks.push_back(end);
-        self.pushed_seq = end;
     }
 
     /// A short write waits for a transmit completion instead of leaving alone. [linux-6.12 tcp.c tcp_should_autocork]
     pub(crate) fn autocorked(&mut self) -> bool {
         if self.builds_trains() {
             let corked = self.tail_autocorked();
-            self.throttled |= corked;
+            self.below.throttled |= corked;
             return corked;
         }
         let tail = self.unsent() % u64::from(self.mss());
         let only_tail = tail > 0 && self.unsent() == tail;
-        let corked =
-            only_tail && !self.queue.is_empty() && self.wmem_alloc > u64::from(self.truesize(tail as u32));
-        self.throttled |= corked;
+        let corked = only_tail
+            && !self.scoreboard.is_empty()
+            && self.below.wmem_alloc > u64::from(self.truesize(tail as u32));
+        self.below.throttled |= corked;
         corked
     }
 }

@@ -9,12 +9,13 @@ use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_cc::ROWS;
-use tailback_packet::{HostId, SackBlock, SocketId};
+use tailback_packet::{HostId, SackBlock, SackBlocks, SocketId};
 use tailback_units::{Parameters, Rate};
 
 use super::*;
+use crate::clock::timestamp;
 use crate::queue::{SentSegment, Tags};
-use crate::{Settings, SmallQueueLimit, SocketOptions};
+use crate::{Settings, SmallQueueLimit, SocketOptions, Transmitted};
 
 /// A number of segments out of those outstanding, in thousandths.
 type Share = u64;
@@ -165,7 +166,7 @@ impl Model {
             Operation::Close => self.endpoint.close(self.now),
             Operation::Ack { advance, blocks, window, echo_age } => {
                 self.window = window;
-                let head = self.endpoint.sender.queue.head();
+                let head = self.endpoint.sender.scoreboard.queue().head();
                 let segments = self.outstanding();
                 self.edge = self.edge.max(self.boundary(head + advance * segments / 1000));
                 let mut ack = self.segment();
@@ -216,17 +217,17 @@ impl Model {
     }
 
     fn outstanding(&self) -> u64 {
-        let queue = &self.endpoint.sender.queue;
+        let queue = self.endpoint.sender.scoreboard.queue();
         queue.end() - queue.head()
     }
 
     fn boundary(&self, index: u64) -> u64 {
-        let queue = &self.endpoint.sender.queue;
+        let queue = self.endpoint.sender.scoreboard.queue();
         if queue.contains(index) { queue.get(index).seq } else { self.endpoint.sender.flow.snd_nxt }
     }
 
     fn blocks(&self, shares: &[(Share, Share)]) -> SackBlocks {
-        let queue = &self.endpoint.sender.queue;
+        let queue = self.endpoint.sender.scoreboard.queue();
         let at = |share: u64| self.boundary(queue.head() + share * self.outstanding() / 1000);
         SackBlocks::new(
             shares.iter().map(|&(start, end)| SackBlock { start: at(start), end: at(end) }).collect(),
@@ -280,29 +281,39 @@ impl Model {
     /// What must hold at any time.
     fn check(&self) {
         let sender = &self.endpoint.sender;
-        let records: Vec<_> =
-            (sender.queue.head()..sender.queue.end()).map(|i| sender.queue.get(i)).collect();
+        let records: Vec<_> = (sender.scoreboard.queue().head()..sender.scoreboard.queue().end())
+            .map(|i| sender.scoreboard.get(i))
+            .collect();
         let tagged = |tag: Tags| records.iter().filter(|record| record.tags.has(tag)).count() as u32;
-        assert_eq!(tagged(Tags::SACKED), sender.sacked_out);
-        assert_eq!(tagged(Tags::LOST), sender.lost_out);
-        assert_eq!(tagged(Tags::RETRANS), sender.retrans_out);
-        assert_eq!(records.len() as u32, sender.flow.packets_out.0);
-        assert_eq!(records.iter().map(|record| u64::from(record.length)).sum::<u64>(), sender.queued_bytes);
+        assert_eq!(tagged(Tags::SACKED), sender.scoreboard.sacked_out());
+        assert_eq!(tagged(Tags::LOST), sender.scoreboard.lost_out());
+        assert_eq!(tagged(Tags::RETRANS), sender.scoreboard.retrans_out());
+        assert_eq!(records.len() as u32, sender.scoreboard.packets_out());
+        assert_eq!(
+            records.iter().map(|record| u64::from(record.length)).sum::<u64>(),
+            sender.scoreboard.payload()
+        );
         assert!(!records.iter().any(|record| record.tags.has(Tags::SACKED) && record.tags.has(Tags::LOST)));
         assert!(records.windows(2).all(|pair| pair[0].end() == pair[1].seq));
         assert_eq!(records.last().map_or(sender.flow.snd_nxt, |last| last.end()), sender.flow.snd_nxt);
-        assert!(sender.flow.packets_out.0 + sender.retrans_out >= sender.sacked_out + sender.lost_out);
+        assert!(
+            sender.scoreboard.packets_out() + sender.scoreboard.retrans_out()
+                >= sender.scoreboard.sacked_out() + sender.scoreboard.lost_out()
+        );
         let begins = |pair: &&[&SentSegment]| {
             pair[0].transmission != pair[1].transmission && !pair[1].tags.has(Tags::MERGED)
         };
         let skbs = records.windows(2).filter(begins).count();
-        assert_eq!(skbs as u32 + u32::from(!records.is_empty()), sender.queue.skbs());
+        assert_eq!(skbs as u32 + u32::from(!records.is_empty()), sender.scoreboard.queue().skbs());
         self.check_unsent();
         assert!(self.read_bytes <= self.endpoint.receiver.rcv_nxt, "bytes were read twice");
         assert!(sender.window.cwnd >= Segs::ONE);
-        assert_eq!(sender.wmem_alloc, self.below.iter().map(|&truesize| u64::from(truesize)).sum::<u64>());
+        assert_eq!(
+            sender.below.wmem_alloc,
+            self.below.iter().map(|&truesize| u64::from(truesize)).sum::<u64>()
+        );
         assert!(
-            sender.flow.packets_out.0 == 0 || sender.timer.armed.is_some() || sender.aborted,
+            sender.scoreboard.packets_out() == 0 || sender.timer.armed.is_some() || sender.aborted,
             "nothing would ever happen again"
         );
     }
@@ -312,9 +323,9 @@ impl Model {
     /// The skbs of unsent data follow each other and hold all of it.
     fn check_unsent(&self) {
         let sender = &self.endpoint.sender;
-        let skbs = &sender.unsent_skbs;
+        let skbs = &sender.stream.unsent_skbs;
         if sender.settings.gso_max_segs > 1 && sender.unsent() > 0 {
-            assert_eq!(skbs.back(), Some(&sender.write_seq));
+            assert_eq!(skbs.back(), Some(&sender.stream.write_seq));
             assert!(skbs.front().is_some_and(|&end| end > sender.flow.snd_nxt));
             assert!(skbs.iter().is_sorted_by(|end, next| end < next));
         } else {

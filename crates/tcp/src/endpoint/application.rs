@@ -1,0 +1,128 @@
+//! The application's calls: write, read, close, and when it is woken.
+
+use tailback_units::{Bytes, SimTime};
+
+use super::{Endpoint, State, Wakeup};
+use crate::state::gate::Pass;
+
+impl Endpoint {
+    /// [`Endpoint::write`] with `MSG_MORE`: a short end waits for more, or for the timer of window probes.
+    pub fn write_more(&mut self, bytes: u64, now: SimTime) -> u64 {
+        self.write_up_to(bytes, Pass::More, now)
+    }
+
+    /// A part of one `send()` of which more follows at once: an skb that is full leaves, what is not waits for the rest.
+    /// [linux-6.12 tcp.c tcp_sendmsg_locked]
+    pub fn write_part(&mut self, bytes: u64, now: SimTime) -> u64 {
+        if !self.sender.builds_trains() {
+            return self.write(bytes, now);
+        }
+        self.write_up_to(bytes, Pass::PushOne, now)
+    }
+
+    /// The application found a send buffer full that its host keeps, and waits: what is unsent leaves.
+    pub fn wait_for_room(&mut self, now: SimTime) {
+        self.sender.flow.now = now;
+        self.sender.buffer.app_blocked = true;
+        self.sender.buffer.room_kept_elsewhere = true;
+        self.sender.gate.agenda.begin(Pass::Push);
+    }
+
+    /// A `send()` returns with a part of its bytes written: the next one is another.
+    pub fn end_send(&mut self) {
+        self.continuing = false;
+    }
+
+    /// There is room in it again.
+    pub fn has_room(&mut self, now: SimTime) {
+        self.sender.flow.now = now;
+        self.sender.buffer.app_blocked = false;
+        self.sender.update_clocks(false);
+    }
+
+    /// The application sends `bytes` (one blocking `send()`, or what is left of one). Returns how many the send buffer
+    /// took. With offloads that is one skb at most: what is to leave is asked for before the next call. If fewer,
+    /// [`Endpoint::write_blocked`] tells whether to go on at once or at [`Wakeup::writable`].
+    /// [linux-6.12 tcp.c tcp_sendmsg_locked]
+    pub fn write(&mut self, bytes: u64, now: SimTime) -> u64 {
+        self.write_up_to(bytes, Pass::Normal, now)
+    }
+
+    fn write_up_to(&mut self, bytes: u64, ending: Pass, now: SimTime) -> u64 {
+        if self.state != State::Established || self.sender.stream.fin_queued {
+            return 0;
+        }
+        let sender = &mut self.sender;
+        sender.flow.now = now;
+        sender.refresh_mss();
+        if !self.continuing {
+            sender.check_app_limited();
+        }
+        sender.restart_after_idle();
+        if !self.continuing {
+            sender.reopen_tail();
+        }
+        let accepted = sender.fill(bytes);
+        self.continuing = accepted < bytes || ending == Pass::PushOne;
+        if let Some(pass) = sender.push_after_filling(accepted, bytes, ending) {
+            sender.gate.agenda.begin(pass);
+        }
+        accepted
+    }
+
+    /// The last write found the send buffer full, or the connection cannot take data.
+    pub fn write_blocked(&self) -> bool {
+        self.sender.buffer.app_blocked || self.state != State::Established || self.sender.stream.fin_queued
+    }
+
+    /// The application reads all there is. Returns the bytes read.
+    pub fn read(&mut self, now: SimTime) -> Bytes {
+        self.read_at_most(Bytes(u64::MAX), now)
+    }
+
+    /// The application reads with a buffer of `most` bytes. Returns the bytes read.
+    pub fn read_at_most(&mut self, most: Bytes, now: SimTime) -> Bytes {
+        self.sender.flow.now = now;
+        Bytes(self.receiver.read(most.0, now))
+    }
+
+    /// What was written last ends a record (`MSG_EOR`): what is written next leaves in packets of its own.
+    pub fn end_record(&mut self) {
+        self.sender.end_record();
+    }
+
+    /// Bytes that wait to be read.
+    pub fn readable_bytes(&self) -> Bytes {
+        Bytes(self.receiver.readable_bytes())
+    }
+
+    /// The application closes: FIN after the last byte.
+    pub fn close(&mut self, now: SimTime) {
+        self.sender.flow.now = now;
+        self.closed = true;
+        if self.state == State::Established && !self.sender.stream.fin_queued {
+            self.sender.stream.fin_queued = true;
+            self.sender.buffer.app_blocked = false;
+            self.sender.gate.agenda.begin(Pass::Push);
+        }
+    }
+
+    /// What application and host should do; clears it.
+    pub fn wakeup(&mut self) -> Wakeup {
+        let over = self.sender.aborted || (self.closed && self.all_acknowledged());
+        let finished = over && !self.finished_told;
+        self.finished_told |= finished;
+        let writable = std::mem::take(&mut self.sender.buffer.writable);
+        let readable = std::mem::take(&mut self.receiver.readable);
+        Wakeup { writable, readable, finished }
+    }
+
+    fn all_acknowledged(&self) -> bool {
+        self.sender.scoreboard.packets_out() == 0 && !self.sender.has_unsent()
+    }
+
+    /// The peer closed and everything before was received.
+    pub fn at_end(&self) -> bool {
+        self.receiver.at_end()
+    }
+}

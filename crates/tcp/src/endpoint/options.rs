@@ -1,0 +1,138 @@
+//! What may be asked of a socket, and set, while it lives: its options, its route, its small queue.
+
+use tailback_cc::PacingStatus;
+use tailback_units::{Rate, SimTime, Span};
+
+use super::Endpoint;
+use crate::clock::timestamp;
+use crate::state::gate::Pass;
+use crate::{HeldBy, SmallQueueLimit};
+
+impl Endpoint {
+    /// The window this socket advertises counts units of two to the power of this.
+    pub fn window_scale(&self) -> u32 {
+        self.receiver.window.scale()
+    }
+
+    /// `fq` is below and spaces packets by their departure times: this socket stamps them and sets no pacing timer. In
+    /// the kernel the first packet of a socket that `fq` classifies says so. [linux-6.12 sch_fq.c fq_classify]
+    pub fn leave_pacing_to_fq(&mut self) {
+        self.sender.flow.pacing_status = PacingStatus::Fq;
+    }
+
+    /// `TCP_NODELAY`: short segments do not wait.
+    pub fn set_no_delay(&mut self, now: SimTime) {
+        self.sender.flow.now = now;
+        self.sender.gate.no_delay = true;
+        if self.sender.has_unsent() {
+            self.sender.gate.agenda.begin(Pass::Push);
+        }
+    }
+
+    /// `SO_SNDBUF` of half of `bytes`: the buffer has this size from now on. [linux-6.12 sock.c sk_setsockopt]
+    pub fn set_send_buffer(&mut self, bytes: u64) {
+        self.sender.buffer.lock(bytes);
+    }
+
+    /// `SO_MAX_PACING_RATE`: TCP spaces packets from now on. [linux-6.12 sock.c sk_setsockopt]
+    pub fn set_max_pacing_rate(&mut self, rate: Rate) {
+        self.sender.options.max_pacing_rate = Some(rate);
+        if self.sender.flow.pacing_status == PacingStatus::None {
+            self.sender.flow.pacing_status = PacingStatus::Needed;
+        }
+        self.sender.cap_pacing_rate();
+    }
+
+    /// `TCP_USER_TIMEOUT` from now on; `None` is what the kernel has by itself. [linux-6.12 tcp.c tcp_sock_set_user_timeout]
+    pub fn set_user_timeout(&mut self, timeout: Option<Span>) {
+        self.sender.options.user_timeout = timeout;
+    }
+
+    /// The connection was given up after timeouts in vain (`ETIMEDOUT`).
+    pub fn is_aborted(&self) -> bool {
+        self.sender.aborted
+    }
+
+    /// The MSS that this side offers in its SYN.
+    pub fn advertised_mss(&self) -> u32 {
+        self.sender.settings.offered_mss()
+    }
+
+    /// Memory of the receive buffer, bytes (`sk_rcvbuf`).
+    pub fn receive_buffer(&self) -> u64 {
+        self.receiver.window.rcvbuf()
+    }
+
+    /// ECN was negotiated.
+    pub fn uses_ecn(&self) -> bool {
+        self.sender.ecn.agreed()
+    }
+
+    /// Value and echo of the timestamp that a segment carries now; `None` without the option.
+    pub fn timestamps(&self, now: SimTime) -> Option<(SimTime, SimTime)> {
+        let echo = self.receiver.timestamp_echo().unwrap_or_default();
+        self.sender.agreement.timestamps.then(|| (timestamp(now), echo))
+    }
+
+    /// `TCP_QUICKACK`: what waits is acknowledged now, and the next segments at once.
+    /// [linux-6.12 tcp.c __tcp_sock_set_quickack]
+    pub fn quick_ack(&mut self) {
+        self.receiver.set_quick_ack();
+    }
+
+    /// `TCP_CORK`: short segments wait for more; without it, what waited leaves. [linux-6.12 tcp.c __tcp_sock_set_cork]
+    pub fn set_cork(&mut self, corked: bool, now: SimTime) {
+        self.sender.flow.now = now;
+        self.sender.gate.corked = corked;
+        if !corked && self.sender.has_unsent() {
+            self.sender.gate.agenda.begin(if self.sender.gate.no_delay { Pass::Push } else { Pass::Normal });
+        }
+    }
+
+    /// The packet taken last probes a closed window, or a sender that waits for more: it carries PSH.
+    /// [linux-6.12 tcp_output.c tcp_write_wakeup]
+    pub fn probes_window(&self) -> bool {
+        self.sender.gate.agenda.probes_window()
+    }
+
+    /// `SO_RCVBUF` of half of `bytes`: the buffer has this size from now on. [linux-6.12 sock.c __sock_set_rcvbuf]
+    pub fn set_receive_buffer(&mut self, bytes: u64) {
+        self.receiver.window.set_rcvbuf(bytes);
+    }
+
+    /// The route of this socket's packets has this MTU now; the next packet that is sent finds out.
+    pub fn change_route(&mut self, mtu: u32) {
+        self.sender.path.change(mtu);
+    }
+
+    /// The device has this MTU now.
+    pub fn change_device_mtu(&mut self, mtu: u32) {
+        self.sender.path.change(mtu);
+        self.sender.path.look_up();
+    }
+
+    /// A segment that is longer than the MSS would have to be sent again in pieces, which is not modelled.
+    pub fn must_split(&self) -> bool {
+        self.sender.path.must_split
+    }
+
+    /// Next byte expected from the peer, and the next byte to be sent.
+    pub fn positions(&self) -> (u64, u64) {
+        (self.receiver.rcv_nxt, self.sender.flow.snd_nxt)
+    }
+
+    /// Data segments sent, retransmissions included.
+    pub fn data_segments_out(&self) -> u64 {
+        self.sender.sent.data_segs_out
+    }
+
+    /// Why new data was last refused.
+    pub fn held_by(&self) -> HeldBy {
+        self.sender.gate.held_by
+    }
+
+    /// The limit of its small queue.
+    pub fn small_queue_limit(&self) -> SmallQueueLimit {
+        self.sender.below.limit
+    }
+}

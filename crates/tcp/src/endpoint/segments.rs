@@ -1,0 +1,122 @@
+//! What a socket sends, as packets: handshake, data, ACKs.
+
+use tailback_packet::{HostId, Packet, Payload, SackBlocks, Segment, SegmentFlags};
+use tailback_units::{SimTime, Span};
+
+use super::{Endpoint, SYN_LINEAR_TIMEOUTS, State};
+use crate::clock::{expiry, timestamp};
+use crate::config::{TCP_HEADER, TIMESTAMP_OPTION};
+use crate::output::Outgoing;
+use crate::rtt::{RTO_INITIAL, RTO_MAX};
+
+/// Bytes of the options of a SYN: MSS 4, SACK permitted 2, timestamps 10, window scale 3, padding 1.
+const SYN_OPTIONS: u32 = 20;
+/// Truesize of a pure ACK: counted at the receiver of it only.
+pub(super) const ACK_TRUESIZE: u32 = 768;
+
+impl Endpoint {
+    pub(super) fn handshake_packet(&mut self, now: SimTime) -> Packet {
+        if self.handshake.timeouts == 0 {
+            self.handshake.sent_at = now;
+        }
+        let doublings = self.handshake.timeouts.saturating_sub(SYN_LINEAR_TIMEOUTS).min(7);
+        let timeout = Span::from_nanos(RTO_INITIAL.as_nanos() << doublings).min(RTO_MAX);
+        self.handshake.deadline =
+            Some(expiry(now, timeout, (self.sender.flow.jiffy, self.sender.settings.timer_rounding)));
+        let answers = self.state == State::SynReceived;
+        let flags = if answers { SegmentFlags::SYN.with(SegmentFlags::ACK) } else { SegmentFlags::SYN };
+        let flags = self.sender.ecn.handshake_flags(flags);
+        let segment = Segment {
+            seq: 0,
+            length: 0,
+            ack: if answers { self.receiver.rcv_nxt } else { 0 },
+            window: self.receiver.window.carried(flags),
+            flags,
+            mss: self.sender.settings.offered_mss() as u16,
+            tsval: Some(timestamp(now)),
+            tsecr: self.receiver.timestamp_echo(),
+            sack: SackBlocks::NONE,
+        };
+        self.packet(segment, ACK_TRUESIZE, now)
+    }
+
+    #[inline]
+    pub(super) fn pure_ack(&mut self) -> Segment {
+        let seq = self.sender.flow.snd_nxt;
+        let (window, sack) = self.receiver.acknowledge();
+        Segment {
+            seq,
+            length: 0,
+            ack: self.receiver.rcv_nxt,
+            window,
+            flags: self.sender.ecn.echo(SegmentFlags::ACK),
+            mss: 0,
+            tsval: self.sender.agreement.timestamps.then(|| timestamp(self.sender.flow.now)),
+            tsecr: self.receiver.timestamp_echo(),
+            sack,
+        }
+    }
+
+    #[inline]
+    pub(super) fn data_packet(&mut self, outgoing: Outgoing) -> Packet {
+        let Outgoing { seq, length, mss, push, fin, departure } = outgoing;
+        if length > 0 {
+            self.receiver.answered(self.sender.flow.now);
+        }
+        let mut segment = self.pure_ack();
+        segment.seq = seq;
+        segment.length = length;
+        segment.mss = length.min(mss) as u16;
+        segment.tsval = segment.tsval.map(|_| timestamp(departure));
+        if push {
+            segment.flags = segment.flags.with(SegmentFlags::PSH);
+        }
+        if fin {
+            segment.flags = segment.flags.with(SegmentFlags::FIN);
+        }
+        let is_new = seq >= self.sender.flow.snd_nxt;
+        if is_new {
+            segment.flags = self.sender.ecn.confirm(segment.flags);
+        }
+        let mut packet = self.packet(segment, self.sender.truesize(length), departure);
+        packet.ecn = self.sender.ecn.code_point(is_new);
+        packet.charged = true;
+        packet
+    }
+
+    #[inline]
+    pub(super) fn packet(&self, segment: Segment, truesize: u32, departure: SimTime) -> Packet {
+        let options = match segment.flags.contains(SegmentFlags::SYN) {
+            true => SYN_OPTIONS,
+            false => self.timestamp_option() + sack_option(segment.sack.as_slice().len() as u32),
+        };
+        let segments = segment.count();
+        let headers = self.sender.settings.ip.header() + TCP_HEADER;
+        Packet {
+            from: self.addresses.socket,
+            to: self.addresses.peer,
+            // The host that carries the socket writes its own number in.
+            source: HostId(u16::MAX),
+            destination: self.addresses.peer_host,
+            ip_length: (headers + options) * u32::from(segments) + segment.length,
+            segments,
+            ecn: self.sender.ecn.code_point(false),
+            tos: 0,
+            flow_hash: self.addresses.flow_hash,
+            truesize,
+            charged: false,
+            enqueued: SimTime::ZERO,
+            departure,
+            payload: Payload::Tcp(segment),
+        }
+    }
+
+    fn timestamp_option(&self) -> u32 {
+        if self.sender.agreement.timestamps { TIMESTAMP_OPTION } else { 0 }
+    }
+}
+
+/// Bytes of the SACK option, aligned.
+fn sack_option(blocks: u32) -> u32 {
+    if blocks == 0 { 0 } else { 4 + 8 * blocks }
+}

@@ -1,0 +1,506 @@
+//! The scoreboard: what was sent and is not acknowledged, and how much of it is SACKed, lost or sent again.
+//!
+//! Tags and counters change only by the operations of this file, so that they always agree:
+//!
+//! ```text
+//! packets_out = segments in the queue
+//! sacked_out  = of them SACKed;  from a peer without SACK: duplicate ACKs
+//! lost_out    = of them marked lost, none of which is SACKed
+//! retrans_out = of them sent again, and that transmission is thought to be in flight
+//! in_flight   = packets_out − (sacked_out + lost_out) + retrans_out
+//! ```
+//! Builds with debug assertions check this after each operation.
+//! [linux-6.12 tcp.h tcp_packets_in_flight] [linux-6.12 tcp_input.c tcp_verify_left_out]
+
+use std::ops::Range;
+
+use tailback_packet::SackBlock;
+
+use crate::queue::{Index, RetransmitQueue, SentSegment, Stamp, Tags};
+
+/// Queues up to this length are counted through when debug assertions are on: longer ones would make a run quadratic.
+const COUNTED_THROUGH: u32 = 64;
+
+/// What `sacked_out` counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Counting {
+    /// Segments that the peer has SACKed.
+    Sacks,
+    /// Duplicate ACKs of a peer without SACK, each as if it were the SACK of some segment.
+    Duplicates,
+}
+
+/// The retransmit queue with its counters.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Scoreboard {
+    queue: RetransmitQueue,
+    sacked_out: u32,
+    lost_out: u32,
+    retrans_out: u32,
+    counting: Counting,
+    payload: u64,
+    /// End of the highest SACKed segment.
+    highest_sack: u64,
+    /// No segment before this one is lost and waits to be sent again.
+    retransmit_hint: Index,
+    /// Blocks of the previous ACK, in ascending order: what need not be walked again.
+    pub(crate) reported: Vec<SackBlock>,
+}
+
+/// What it tells.
+impl Scoreboard {
+    pub(crate) fn new() -> Self {
+        Scoreboard {
+            queue: RetransmitQueue::new(),
+            sacked_out: 0,
+            lost_out: 0,
+            retrans_out: 0,
+            counting: Counting::Sacks,
+            payload: 0,
+            highest_sack: 0,
+            retransmit_hint: 0,
+            reported: Vec::new(),
+        }
+    }
+
+    /// The records, to read.
+    #[inline]
+    pub(crate) fn queue(&self) -> &RetransmitQueue {
+        &self.queue
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, index: Index) -> &SentSegment {
+        self.queue.get(index)
+    }
+
+    /// The oldest segment that is not acknowledged.
+    #[inline]
+    pub(crate) fn front(&self) -> Option<&SentSegment> {
+        self.queue.front()
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Segments sent and not cumulatively acknowledged.
+    #[inline]
+    pub(crate) fn packets_out(&self) -> u32 {
+        self.queue.len() as u32
+    }
+
+    #[inline]
+    pub(crate) fn sacked_out(&self) -> u32 {
+        self.sacked_out
+    }
+
+    #[inline]
+    pub(crate) fn lost_out(&self) -> u32 {
+        self.lost_out
+    }
+
+    #[inline]
+    pub(crate) fn retrans_out(&self) -> u32 {
+        self.retrans_out
+    }
+
+    /// [linux-6.12 tcp.h tcp_packets_in_flight]
+    #[inline]
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.packets_out() + self.retrans_out - (self.sacked_out + self.lost_out)
+    }
+
+    /// Bytes of payload of all segments.
+    #[inline]
+    pub(crate) fn payload(&self) -> u64 {
+        self.payload
+    }
+
+    /// End of the highest SACKed segment, or `una`. [linux-6.12 tcp.h tcp_highest_sack_seq]
+    pub(crate) fn highest_sack(&self, una: u64) -> u64 {
+        if self.sacked_out == 0 { una } else { self.highest_sack }
+    }
+
+    /// The head is SACKed and yet not acknowledged: the receiver threw it away. [rfc2018 §8]
+    pub(crate) fn is_reneged(&self) -> bool {
+        self.front().is_some_and(|head| head.tags.has(Tags::SACKED))
+    }
+
+    /// The head was retransmitted, or something is. [linux-6.12 tcp_input.c tcp_any_retrans_done]
+    pub(crate) fn any_retransmission_done(&self) -> bool {
+        self.retrans_out > 0 || self.front().is_some_and(|head| head.tags.has(Tags::EVER_RETRANS))
+    }
+}
+
+/// Sending.
+impl Scoreboard {
+    /// A segment was sent for the first time; one past its last sequence number.
+    #[inline]
+    pub(crate) fn send(&mut self, segment: SentSegment) -> u64 {
+        let end = segment.end();
+        self.payload += u64::from(segment.length);
+        self.queue.push(segment);
+        self.check();
+        end
+    }
+
+    /// Neighbours were sent again, as one skb.
+    pub(crate) fn send_again(&mut self, run: Range<Index>, transmission: u64, stamp: &Stamp) {
+        self.queue.become_skb(run.start, (run.end - run.start) as u32, transmission);
+        for index in run {
+            let segment = self.queue.get_mut(index);
+            segment.tags.set(Tags::EVER_RETRANS);
+            segment.take_stamp(stamp);
+            self.queue.move_to_newest(index);
+        }
+        self.check();
+    }
+
+    /// The device refused neighbours that were to be sent again. A stamp of a transmission that may never have happened
+    /// must not give an RTT.
+    pub(crate) fn fail_to_send_again(&mut self, run: Range<Index>) {
+        for index in run {
+            self.queue.get_mut(index).tags.set(Tags::EVER_RETRANS);
+        }
+        self.check();
+    }
+
+    /// What was sent again is thought to be in flight. After an undone timeout the head may carry the tag still.
+    pub(crate) fn count_retransmissions(&mut self, run: Range<Index>) {
+        for index in run {
+            let tags = &mut self.queue.get_mut(index).tags;
+            self.retrans_out += u32::from(!tags.has(Tags::RETRANS));
+            tags.set(Tags::RETRANS);
+        }
+        self.check();
+    }
+
+    /// Where the search for lost segments goes on; `None` at the end of the queue.
+    pub(crate) fn retransmit_from(&mut self) -> Option<Index> {
+        let from = self.retransmit_hint.max(self.queue.head());
+        if from >= self.queue.end() {
+            return None;
+        }
+        self.retransmit_hint = from;
+        Some(from)
+    }
+
+    /// The first lost segment from `from` on, which is in the queue, that waits to be sent again.
+    pub(crate) fn find_lost(&mut self, from: Index) -> Option<Index> {
+        let found =
+            (from..self.queue.end()).find(|&index| self.queue.get(index).tags.is_lost_and_not_sent_again());
+        self.retransmit_hint = found.unwrap_or(self.queue.end() - 1);
+        found
+    }
+
+    /// The search for lost segments begins at the head.
+    pub(crate) fn retransmit_from_head(&mut self) {
+        self.retransmit_hint = self.queue.head();
+    }
+}
+
+/// Acknowledgements.
+impl Scoreboard {
+    /// Removes the head if all of it is acknowledged.
+    #[inline]
+    pub(crate) fn take_acked(&mut self, una: u64) -> Option<SentSegment> {
+        if self.queue.front().is_none_or(|head| head.end() > una) {
+            return None;
+        }
+        let segment = self.queue.pop()?;
+        self.sacked_out -= u32::from(segment.tags.has(Tags::SACKED));
+        self.lost_out -= u32::from(segment.tags.has(Tags::LOST));
+        self.retrans_out -= u32::from(segment.tags.has(Tags::RETRANS));
+        self.payload -= u64::from(segment.length);
+        self.check();
+        Some(segment)
+    }
+
+    /// The SACKs of an ACK are about to be taken.
+    pub(crate) fn begin_sacks(&mut self, una: u64) {
+        if self.sacked_out == 0 {
+            self.highest_sack = una;
+        }
+    }
+
+    /// A segment was received. What was sent again and is not marked lost stays in flight.
+    /// [linux-6.12 tcp_input.c tcp_sacktag_one]
+    pub(crate) fn sack(&mut self, index: Index) {
+        let segment = self.queue.get_mut(index);
+        if segment.tags.has(Tags::LOST) {
+            self.lost_out -= 1;
+            self.retrans_out -= u32::from(segment.tags.has(Tags::RETRANS));
+            segment.tags.clear(Tags::LOST);
+            segment.tags.clear(Tags::RETRANS);
+        }
+        segment.tags.set(Tags::SACKED);
+        self.highest_sack = self.highest_sack.max(segment.end());
+        self.sacked_out += 1;
+        self.queue.unlink(index);
+        self.merge_sacked(index);
+        self.check();
+    }
+
+    /// A segment joins the SACKed one below it, and if that worked the one above joins too: the hole is filled.
+    /// [linux-6.12 tcp_input.c tcp_shift_skb_data]
+    fn merge_sacked(&mut self, index: Index) {
+        self.queue.merge_with_earlier(index);
+        if self.queue.get(index).tags.has(Tags::MERGED) {
+            self.queue.merge_with_earlier(index + 1);
+        }
+    }
+
+    /// A SACKed segment has been used for a rate sample: its stamp serves no other.
+    pub(crate) fn forget_stamp(&mut self, index: Index) {
+        let segment = self.queue.get_mut(index);
+        if segment.tags.has(Tags::SACKED) {
+            segment.forget_stamp();
+        }
+    }
+
+    /// The peer had a segment before it was sent again: that transmission is not in flight.
+    pub(crate) fn end_retransmission(&mut self, index: Index) {
+        let tags = &mut self.queue.get_mut(index).tags;
+        self.retrans_out -= u32::from(tags.has(Tags::RETRANS));
+        tags.clear(Tags::RETRANS);
+        self.check();
+    }
+
+    /// The receiver threw away what it had SACKed.
+    pub(crate) fn forget_sacks(&mut self) {
+        for index in self.queue.head()..self.queue.end() {
+            self.queue.get_mut(index).tags.clear(Tags::SACKED);
+        }
+        self.sacked_out = 0;
+        self.reported.clear();
+        self.check();
+    }
+}
+
+/// Losses.
+impl Scoreboard {
+    /// Marks a segment lost, or its retransmission. True if that is news. [linux-6.12 tcp_input.c tcp_mark_skb_lost]
+    pub(crate) fn mark_lost(&mut self, index: Index) -> bool {
+        let tags = &mut self.queue.get_mut(index).tags;
+        if tags.has(Tags::SACKED) {
+            return false;
+        }
+        let before = *tags;
+        tags.set(Tags::LOST);
+        self.retransmit_hint = self.retransmit_hint.min(index);
+        if !before.has(Tags::LOST) {
+            self.lost_out += 1;
+        } else if before.has(Tags::RETRANS) {
+            tags.clear(Tags::RETRANS);
+            self.retrans_out -= 1;
+        } else {
+            return false;
+        }
+        self.check();
+        true
+    }
+
+    /// Losses are not looked for at this segment again before it is sent again.
+    pub(crate) fn leave_time_order(&mut self, index: Index) {
+        self.queue.unlink(index);
+    }
+
+    /// Nothing was lost after all.
+    pub(crate) fn unmark_losses(&mut self) {
+        for index in self.queue.head()..self.queue.end() {
+            self.queue.get_mut(index).tags.clear(Tags::LOST);
+        }
+        self.lost_out = 0;
+        self.retransmit_hint = self.queue.end();
+        self.check();
+    }
+}
+
+/// A peer without SACK. [rfc6582]
+impl Scoreboard {
+    /// What the SYNs agreed on: `sacked_out` counts this.
+    pub(crate) fn count(&mut self, counting: Counting) {
+        self.counting = counting;
+    }
+
+    /// A duplicate ACK; returns by how much `sacked_out` grew. [linux-6.12 tcp_input.c tcp_add_reno_sack]
+    pub(crate) fn count_duplicate(&mut self) -> u32 {
+        let before = self.sacked_out;
+        self.sacked_out += 1;
+        self.limit_duplicates();
+        self.sacked_out.saturating_sub(before)
+    }
+
+    /// `acked` segments were acknowledged: one filled the hole, duplicates told of the others. Returns how many no
+    /// duplicate told of. [linux-6.12 tcp_input.c tcp_remove_reno_sacks]
+    pub(crate) fn take_duplicates(&mut self, acked: u32) -> u32 {
+        if acked == 0 {
+            return 0;
+        }
+        let fresh = acked.saturating_sub(self.sacked_out).max(1);
+        self.sacked_out = self.sacked_out.saturating_sub(acked - 1);
+        self.limit_duplicates();
+        fresh
+    }
+
+    /// There cannot be more duplicates than segments beside the holes. [linux-6.12 tcp_input.c tcp_limit_reno_sacked]
+    pub(crate) fn limit_duplicates(&mut self) {
+        let packets_out = self.packets_out();
+        let holes = self.lost_out.max(1).min(packets_out);
+        self.sacked_out = self.sacked_out.min(packets_out - holes);
+        self.check();
+    }
+
+    /// The duplicates say nothing any more.
+    pub(crate) fn forget_duplicates(&mut self) {
+        self.sacked_out = 0;
+        self.check();
+    }
+}
+
+/// The invariant.
+impl Scoreboard {
+    #[inline]
+    fn check(&self) {
+        debug_assert!(self.counters_agree(), "counters and tags differ: {self:?}");
+    }
+
+    fn counters_agree(&self) -> bool {
+        let packets_out = self.packets_out();
+        let bounded = self.retrans_out <= packets_out && self.lost_out <= packets_out;
+        bounded && (packets_out > COUNTED_THROUGH || self.tags_agree())
+    }
+
+    fn tags_agree(&self) -> bool {
+        let records = || (self.queue.head()..self.queue.end()).map(|index| self.queue.get(index));
+        let tagged = |tag: Tags| records().filter(|record| record.tags.has(tag)).count() as u32;
+        let exclusive =
+            |record: &SentSegment| !(record.tags.has(Tags::SACKED) && record.tags.has(Tags::LOST));
+        tagged(Tags::LOST) == self.lost_out
+            && tagged(Tags::RETRANS) == self.retrans_out
+            && (self.counting == Counting::Duplicates || tagged(Tags::SACKED) == self.sacked_out)
+            && records().map(|record| u64::from(record.length)).sum::<u64>() == self.payload
+            && records().all(exclusive)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tailback_units::SimTime;
+
+    use super::*;
+
+    /// So many segments of 100 bytes, each an skb of its own.
+    fn sent(count: u64) -> Scoreboard {
+        let mut scoreboard = Scoreboard::new();
+        for number in 0..count {
+            scoreboard.send(SentSegment::new(
+                (number * 100, 100),
+                Tags::default(),
+                1 + number,
+                &Stamp::default(),
+            ));
+        }
+        scoreboard
+    }
+
+    fn counters(scoreboard: &Scoreboard) -> [u32; 5] {
+        let Scoreboard { sacked_out, lost_out, retrans_out, .. } = *scoreboard;
+        [scoreboard.packets_out(), sacked_out, lost_out, retrans_out, scoreboard.in_flight()]
+    }
+
+    #[test]
+    fn a_loss_sent_again_and_received_leaves_no_trace_but_the_sack() {
+        let mut scoreboard = sent(4);
+        assert!(scoreboard.mark_lost(1));
+        assert_eq!(counters(&scoreboard), [4, 0, 1, 0, 3]);
+        scoreboard.send_again(1..2, 9, &Stamp::default());
+        scoreboard.count_retransmissions(1..2);
+        assert_eq!(counters(&scoreboard), [4, 0, 1, 1, 4]);
+        scoreboard.sack(1);
+        assert_eq!(counters(&scoreboard), [4, 1, 0, 0, 3]);
+    }
+
+    #[test]
+    fn a_lost_retransmission_counts_again_and_a_loss_that_waits_does_not() {
+        let mut scoreboard = sent(2);
+        assert!(scoreboard.mark_lost(0));
+        assert!(!scoreboard.mark_lost(0), "it was known");
+        scoreboard.count_retransmissions(0..1);
+        assert!(scoreboard.mark_lost(0), "the retransmission is lost too");
+        assert_eq!(counters(&scoreboard), [2, 0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn a_sacked_segment_is_never_lost() {
+        let mut scoreboard = sent(2);
+        scoreboard.sack(1);
+        assert!(!scoreboard.mark_lost(1));
+        assert_eq!(counters(&scoreboard), [2, 1, 0, 0, 1]);
+    }
+
+    #[test]
+    fn an_acknowledgement_takes_tags_and_payload_with_it() {
+        let mut scoreboard = sent(3);
+        scoreboard.mark_lost(0);
+        scoreboard.count_retransmissions(0..1);
+        scoreboard.sack(1);
+        let taken: Vec<u64> =
+            std::iter::from_fn(|| scoreboard.take_acked(250)).map(|taken| taken.seq).collect();
+        assert_eq!((taken, scoreboard.payload()), (vec![0, 100], 100));
+        assert_eq!(counters(&scoreboard), [1, 0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn an_undo_unmarks_all_losses_and_the_search_begins_behind_them() {
+        let mut scoreboard = sent(3);
+        scoreboard.mark_lost(0);
+        scoreboard.mark_lost(2);
+        scoreboard.unmark_losses();
+        assert_eq!((counters(&scoreboard), scoreboard.retransmit_from()), ([3, 0, 0, 0, 3], None));
+    }
+
+    #[test]
+    fn the_search_for_losses_goes_on_where_it_was_and_back_for_an_earlier_loss() {
+        let mut scoreboard = sent(5);
+        scoreboard.retransmit_from_head();
+        scoreboard.mark_lost(3);
+        let mut next = || scoreboard.retransmit_from().and_then(|from| scoreboard.find_lost(from));
+        assert_eq!(next(), Some(3));
+        scoreboard.count_retransmissions(3..4);
+        scoreboard.mark_lost(1);
+        let from = scoreboard.retransmit_from().expect("the queue is not empty");
+        assert_eq!(scoreboard.find_lost(from), Some(1));
+    }
+
+    #[test]
+    fn duplicates_are_never_more_than_the_segments_beside_the_hole() {
+        let mut scoreboard = sent(3);
+        scoreboard.count(Counting::Duplicates);
+        let grown: Vec<u32> = (0..4).map(|_| scoreboard.count_duplicate()).collect();
+        assert_eq!((grown, counters(&scoreboard)), (vec![1, 1, 0, 0], [3, 2, 0, 0, 1]));
+    }
+
+    #[test]
+    fn what_a_receiver_threw_away_is_in_flight_until_it_is_lost() {
+        let mut scoreboard = sent(3);
+        scoreboard.sack(0);
+        scoreboard.sack(1);
+        assert!(scoreboard.is_reneged());
+        scoreboard.forget_sacks();
+        assert_eq!((counters(&scoreboard), scoreboard.is_reneged()), ([3, 0, 0, 0, 3], false));
+    }
+
+    #[test]
+    fn a_stamp_of_a_sacked_segment_gives_one_sample() {
+        let mut scoreboard = sent(1);
+        scoreboard.forget_stamp(0);
+        assert_eq!(scoreboard.get(0).delivered_at, SimTime::ZERO, "it is not SACKed");
+        scoreboard.sack(0);
+        scoreboard.forget_stamp(0);
+        assert_eq!(scoreboard.get(0).delivered_at, SimTime::NEVER);
+    }
+}

@@ -1,0 +1,42 @@
+//! The send buffer, and the application that waits for room in it.
+
+/// Least send buffer. [linux-6.12 sock.h SOCK_MIN_SNDBUF]
+const SNDBUF_MIN: u64 = 4608;
+
+/// The send buffer.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(crate) struct SendBuffer {
+    /// `sk_sndbuf`.
+    pub(crate) sndbuf: u64,
+    /// Send-buffer factor of the congestion control.
+    pub(crate) factor: u32,
+    /// The application has chosen its size.
+    pub(crate) is_locked: bool,
+    /// The application waits for room.
+    pub(crate) app_blocked: bool,
+    /// The host tells whether the application waits for room.
+    pub(crate) room_kept_elsewhere: bool,
+    /// It is to be told that there is room.
+    pub(crate) writable: bool,
+}
+
+impl SendBuffer {
+    /// A buffer of `default` bytes, or of twice what the application asked for.
+    pub(crate) fn new(asked: Option<u64>, default: u64, factor: u32) -> Self {
+        let sndbuf = asked.map_or(default, |asked| (2 * asked).max(SNDBUF_MIN));
+        SendBuffer { sndbuf, factor, is_locked: asked.is_some(), ..SendBuffer::default() }
+    }
+
+    /// The application chose its size.
+    pub(crate) fn lock(&mut self, bytes: u64) {
+        self.sndbuf = bytes.max(SNDBUF_MIN);
+        self.is_locked = true;
+    }
+
+    /// The application that waits may go on.
+    pub(crate) fn wake(&mut self) {
+        self.app_blocked = false;
+        self.writable = true;
+    }
+}

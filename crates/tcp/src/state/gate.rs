@@ -1,0 +1,143 @@
+//! What the transmit loop has to do, and what holds it.
+
+use std::ops::Range;
+
+use tailback_units::SimTime;
+
+use crate::info::HeldBy;
+use crate::queue::{Index, Tags};
+
+/// What the processing of an ACK asks the transmit loop to do first. [linux-6.12 tcp_input.c REXMIT_*]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Retransmit {
+    #[default]
+    Nothing,
+    Lost,
+    /// F-RTO: new data instead of lost data.
+    NewData,
+}
+
+/// What became of a packet handed to the device. [linux-6.12 NET_XMIT_SUCCESS, _DROP, _CN]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Transmitted {
+    /// Accepted.
+    Queued,
+    /// This packet was dropped.
+    Dropped,
+    /// Accepted; another packet of this flow was dropped for it.
+    Congestion,
+}
+
+/// A run of the transmit loop, by what started it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pass {
+    /// An ACK, a credit, the pacing timer or the end of a write.
+    Normal,
+    /// The end of a write that more follows (`MSG_MORE`): a short segment waits (TCP_NAGLE_CORK).
+    More,
+    /// A write that filled the send buffer, or a FIN: Nagle does not hold (TCP_NAGLE_PUSH, TCP_NAGLE_OFF).
+    Push,
+    /// A write filled an skb and goes on: that one leaves, it does not wait to grow (tcp_push_one).
+    PushOne,
+    /// F-RTO tries new data.
+    Frto,
+    /// Tail loss probe: one segment, cwnd does not count.
+    LossProbe,
+    /// Window probe: one segment.
+    WindowProbe,
+}
+
+impl Pass {
+    /// An skb of several segments may be put off for a larger one.
+    pub(crate) fn defers(self) -> bool {
+        !matches!(self, Pass::LossProbe | Pass::PushOne)
+    }
+
+    pub(crate) fn sends_one(self) -> bool {
+        matches!(self, Pass::LossProbe | Pass::WindowProbe | Pass::PushOne)
+    }
+}
+
+/// Why a segment is retransmitted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// Marked lost.
+    Lost,
+    /// The head, after a timeout.
+    AfterTimeout,
+    /// The tail, as a loss probe.
+    Probe,
+}
+
+/// What was yielded and waits for the device's answer.
+#[derive(Clone, Debug)]
+pub(crate) enum Pending {
+    New { length: u32, tags: Tags, before: SimTime, kind: NewKind },
+    Again { run: Range<Index>, role: Role, before: SimTime },
+}
+
+/// What new data leaves as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NewKind {
+    /// Segments of the MSS.
+    Segments,
+    /// One segment that is longer than the MSS.
+    MtuProbe,
+}
+
+/// What the sender still has to do before it can rest.
+#[derive(Debug, Default)]
+pub(crate) struct Agenda {
+    pub(crate) head: Option<Role>,
+    pub(crate) retransmit: Retransmit,
+    pub(crate) rearm_unless_retransmission: bool,
+    pub(crate) head_retransmitted: bool,
+    pub(crate) pass: Option<Progress>,
+    pub(crate) pending: Option<Pending>,
+}
+
+/// A pass and how far it got.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    pub(crate) pass: Pass,
+    pub(crate) sent: u32,
+    pub(crate) cwnd_limited: bool,
+    pub(crate) window_limited: bool,
+    pub(crate) stopped: bool,
+    pub(crate) begun: bool,
+}
+
+impl Agenda {
+    pub(crate) fn probes_window(&self) -> bool {
+        self.pass.is_some_and(|progress| progress.pass == Pass::WindowProbe)
+    }
+
+    /// Asks for a run of the transmit loop. A run already asked for keeps the more urgent reason.
+    pub(crate) fn begin(&mut self, pass: Pass) {
+        let urgent = self.pass.is_some_and(|progress| !matches!(progress.pass, Pass::Normal | Pass::More));
+        if !urgent {
+            self.pass = Some(Progress {
+                pass,
+                sent: 0,
+                cwnd_limited: false,
+                window_limited: false,
+                stopped: false,
+                begun: false,
+            });
+        }
+    }
+}
+
+/// The gate that new data leaves by.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    pub(crate) agenda: Agenda,
+    pub(crate) pacing_timer: Option<SimTime>,
+    /// End of the newest segment shorter than mss that was sent (`snd_sml`).
+    pub(crate) small_sent: u64,
+    pub(crate) held_by: HeldBy,
+    /// `TCP_NODELAY`.
+    pub(crate) no_delay: bool,
+    /// `TCP_CORK`.
+    pub(crate) corked: bool,
+}

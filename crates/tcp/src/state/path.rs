@@ -1,0 +1,61 @@
+//! The path as the socket knows it, and the search for its MTU.
+
+use tailback_units::SimTime;
+
+/// The search: sizes of IP packets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MtuSearch {
+    pub(crate) low: u32,
+    pub(crate) high: u32,
+    pub(crate) since: SimTime,
+    pub(crate) probe: Option<MtuProbe>,
+}
+
+/// A probe that is out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MtuProbe {
+    pub(crate) size: u32,
+    pub(crate) end: u64,
+}
+
+/// The path as the socket knows it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PathMtu {
+    /// Of the route that the socket holds.
+    pub(crate) route: u32,
+    /// What the MSS was made from. [linux-6.12 icsk_pmtu_cookie]
+    pub(crate) known: u32,
+    /// The route has changed; the next packet that is sent finds out.
+    changed: Option<u32>,
+    pub(crate) search: Option<MtuSearch>,
+    /// The receiving half has blocks to report: options of varying length do not go with probes.
+    pub(crate) reports_sack: bool,
+    /// A segment that is longer than the MSS is to be sent again, which is not modelled.
+    pub(crate) must_split: bool,
+}
+
+impl PathMtu {
+    pub(crate) fn new(mtu: u32) -> Self {
+        PathMtu {
+            route: mtu,
+            known: mtu,
+            changed: None,
+            search: None,
+            reports_sack: false,
+            must_split: false,
+        }
+    }
+
+    /// The route of packets to come.
+    pub(crate) fn change(&mut self, mtu: u32) {
+        self.changed = Some(mtu);
+    }
+
+    /// A packet is sent: an old route is looked up again.
+    #[inline]
+    pub(crate) fn look_up(&mut self) {
+        if let Some(mtu) = self.changed.take() {
+            self.route = mtu;
+        }
+    }
+}

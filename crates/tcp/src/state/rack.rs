@@ -1,0 +1,79 @@
+//! What RACK knows.
+
+use tailback_units::{SimTime, Span};
+
+use crate::queue::sent_after;
+
+/// Recoveries for which a widened reordering window is kept. [linux-6.12 tcp.h TCP_RACK_RECOVERY_THRESH]
+const PERSIST: u8 = 16;
+
+/// What RACK knows.
+#[derive(Clone, Debug)]
+pub(crate) struct Rack {
+    /// Send time and end of the newest delivered segment.
+    pub(crate) newest: (SimTime, u64),
+    /// Its round-trip time.
+    pub(crate) rtt: Span,
+    /// Something was delivered since the last look.
+    pub(crate) advanced: bool,
+    pub(crate) dsack_seen: bool,
+    /// At most 255. [linux-6.12 tcp_recovery.c tcp_rack_update_reo_wnd]
+    pub(crate) steps: u8,
+    persist: u8,
+    last_delivered: u64,
+}
+
+impl Default for Rack {
+    fn default() -> Self {
+        Rack {
+            newest: (SimTime::ZERO, 0),
+            rtt: Span::ZERO,
+            advanced: false,
+            dsack_seen: false,
+            steps: 1,
+            persist: 0,
+            last_delivered: 0,
+        }
+    }
+}
+
+impl Rack {
+    /// Keeps the widened window for the coming recoveries.
+    pub(crate) fn renew_persist(&mut self) {
+        self.persist = PERSIST.min(self.persist + 1);
+    }
+
+    /// Widens the reordering window after DSACKs, once per round trip; narrows it when its time is over.
+    /// [rfc8985 §6.2 step 4] [linux-6.12 tcp_recovery.c tcp_rack_update_reo_wnd]
+    pub(crate) fn update_steps(&mut self, prior_delivered: u64, delivered: u64) {
+        if prior_delivered == 0 {
+            return;
+        }
+        if prior_delivered < self.last_delivered {
+            self.dsack_seen = false;
+        }
+        if self.dsack_seen {
+            self.steps = self.steps.saturating_add(1);
+            self.dsack_seen = false;
+            self.last_delivered = delivered;
+            self.persist = PERSIST;
+        } else if self.persist == 0 {
+            self.steps = 1;
+        }
+    }
+
+    /// A recovery ended that was needed.
+    pub(crate) fn count_recovery(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+    }
+
+    /// A segment was delivered after `rtt`: sent at `sent.0` and ending at `sent.1`.
+    #[inline]
+    pub(crate) fn delivered(&mut self, sent: (SimTime, u64), rtt: Span) {
+        self.advanced = true;
+        self.rtt = rtt;
+        if sent_after(sent, self.newest) {
+            self.newest = sent;
+        }
+    }
+}

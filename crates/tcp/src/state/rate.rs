@@ -1,0 +1,76 @@
+//! The delivery rate, and the sample that one ACK gives.
+
+use tailback_units::{SimTime, Span};
+
+use crate::clock::micros_since;
+use crate::queue::{SentSegment, Tags, sent_after};
+
+/// What the connection keeps between ACKs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DeliveryRate {
+    /// Send time of the newest segment delivered.
+    pub(crate) first_sent_at: SimTime,
+    pub(crate) newest: Option<(u64, Span)>,
+}
+
+/// What is collected while one ACK is processed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SampleInProgress {
+    pub(crate) prior_delivered: u64,
+    pub(crate) prior_delivered_at: Option<SimTime>,
+    pub(crate) last_end: u64,
+    pub(crate) send_interval: Span,
+    pub(crate) app_limited: bool,
+    pub(crate) retransmission: bool,
+    pub(crate) rtt: Option<Span>,
+    pub(crate) prior_in_flight: u32,
+    pub(crate) tx_in_flight: u32,
+    pub(crate) lost_before: u64,
+}
+
+impl SampleInProgress {
+    /// An ACK arrived with so many segments in flight.
+    pub(crate) fn new(prior_in_flight: u32) -> Self {
+        SampleInProgress { prior_in_flight, ..SampleInProgress::default() }
+    }
+}
+
+impl DeliveryRate {
+    /// A segment was delivered: if it is the newest of this ACK, it spans the sample.
+    /// [linux-6.12 tcp_rate.c tcp_rate_skb_delivered]
+    #[inline]
+    pub(crate) fn take_delivered(&mut self, segment: &SentSegment, sample: &mut SampleInProgress) {
+        if segment.delivered_at == SimTime::NEVER {
+            return;
+        }
+        let (sent_at, end) = (segment.sent_at, segment.end());
+        if sample.prior_delivered == 0 || sent_after((sent_at, end), (self.first_sent_at, sample.last_end)) {
+            sample.prior_delivered = segment.delivered;
+            sample.prior_delivered_at = Some(segment.delivered_at);
+            sample.app_limited = segment.tags.has(Tags::APP_LIMITED);
+            sample.retransmission = segment.tags.retransmitted();
+            sample.last_end = end;
+            (sample.lost_before, sample.tx_in_flight) = (segment.lost, segment.in_flight);
+            sample.send_interval = micros_since(sent_at, segment.first_sent_at);
+            self.first_sent_at = sent_at;
+        }
+    }
+
+    /// The newest rate, for `tcp_info`: an application-limited sample counts only if it is higher.
+    pub(crate) fn remember(&mut self, count: u64, interval: Span, app_limited: bool) {
+        let higher = self.newest.is_none_or(|(old, over)| {
+            u128::from(count) * u128::from(over.as_nanos())
+                >= u128::from(old) * u128::from(interval.as_nanos())
+        });
+        if !app_limited || higher {
+            self.newest = Some((count, interval));
+        }
+    }
+}
+
+/// What of an ACK decides whether its sample is credible.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AckKind {
+    pub(crate) maybe_delayed: bool,
+    pub(crate) reneging: bool,
+}

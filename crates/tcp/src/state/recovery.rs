@@ -1,0 +1,80 @@
+//! Loss recovery: the reduction of the window, its undo, reordering, timeouts.
+
+use tailback_units::{Segs, SimTime};
+
+/// Degree of reordering assumed at the start (`net.ipv4.tcp_reordering`).
+pub(crate) const INITIAL_REORDERING: u32 = 3;
+/// Largest degree of reordering (`net.ipv4.tcp_max_reordering`).
+const REORDERING_MAX: u64 = 300;
+
+/// State of loss recovery. [linux-6.12 tcp_sock prr_*, undo_*]
+#[derive(Clone, Debug)]
+pub(crate) struct Recovery {
+    pub(crate) high_seq: u64,
+    pub(crate) prr_delivered: u32,
+    pub(crate) prr_out: u32,
+    /// `None` when an undo is not allowed.
+    pub(crate) prior_ssthresh: Option<Segs>,
+    pub(crate) undo_marker: Option<u64>,
+    /// Retransmissions not yet proven needless; `None` before the first.
+    pub(crate) undo_retrans: Option<u32>,
+    /// When the first retransmission of this episode was sent.
+    pub(crate) retrans_stamp: Option<SimTime>,
+    /// F-RTO is trying to find out whether the timeout was spurious. [rfc5682]
+    pub(crate) frto: bool,
+    /// Timeouts in a row.
+    pub(crate) retransmits: u32,
+    /// Degree of reordering, in segments.
+    pub(crate) reordering: u32,
+    /// How often reordering was seen.
+    pub(crate) reord_seen: u32,
+    /// Segments that the peer reported as duplicates.
+    pub(crate) dsack_dups: u32,
+}
+
+impl Default for Recovery {
+    fn default() -> Self {
+        Recovery {
+            high_seq: 0,
+            prr_delivered: 0,
+            prr_out: 0,
+            prior_ssthresh: None,
+            undo_marker: None,
+            undo_retrans: None,
+            retrans_stamp: None,
+            frto: false,
+            retransmits: 0,
+            reordering: INITIAL_REORDERING,
+            reord_seen: 0,
+            dsack_dups: 0,
+        }
+    }
+}
+
+impl Recovery {
+    /// A reduction begins at `snd_nxt`.
+    pub(crate) fn begin_reduction(&mut self, snd_nxt: u64) {
+        self.high_seq = snd_nxt;
+        self.prr_delivered = 0;
+        self.prr_out = 0;
+    }
+
+    /// `count` segments were sent again, or an attempt was made; the first of them at `stamp`.
+    pub(crate) fn attempted(&mut self, stamp: SimTime, count: u32) {
+        self.retrans_stamp.get_or_insert(stamp);
+        self.undo_retrans = Some(self.undo_retrans.unwrap_or(0) + count);
+    }
+
+    /// Every retransmission was reported as a duplicate.
+    pub(crate) fn was_needless(&self) -> bool {
+        self.undo_marker.is_some() && self.undo_retrans == Some(0)
+    }
+
+    /// Data arrived `metric` bytes behind data that was sent later. [linux-6.12 tcp_input.c tcp_check_sack_reordering]
+    pub(crate) fn note_reordering(&mut self, metric: u64, mss: u64) {
+        if metric > u64::from(self.reordering) * mss {
+            self.reordering = metric.div_ceil(mss).min(REORDERING_MAX) as u32;
+        }
+        self.reord_seen += 1;
+    }
+}

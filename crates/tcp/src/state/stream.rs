@@ -1,0 +1,71 @@
+//! What the application has written and how it lies in skbs.
+
+use std::collections::VecDeque;
+
+/// The written bytes that are not sent, by sequence numbers.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub(crate) struct SendStream {
+    /// One past the last byte the application has written.
+    pub(crate) write_seq: u64,
+    pub(crate) pushed_seq: u64,
+    pub(crate) fin_queued: bool,
+    /// Ends of the application's writes that are not sent: their segment carries PSH.
+    pub(crate) push_marks: VecDeque<u64>,
+    /// Ends of the skbs that hold unsent data, with offloads on.
+    pub(crate) unsent_skbs: VecDeque<u64>,
+    /// Ends of unsent records (`MSG_EOR`): no skb holds bytes of both sides of one.
+    pub(crate) record_ends: VecDeque<u64>,
+}
+
+impl SendStream {
+    /// The segment that ends with byte `end` carries PSH.
+    pub(crate) fn mark_push(&mut self, end: u64) {
+        self.push_marks.push_back(end);
+        self.pushed_seq = end;
+    }
+
+    /// All up to `end` leaves; true if it carries PSH.
+    #[inline]
+    pub(crate) fn take_push_mark(&mut self, end: u64) -> bool {
+        take_up_to(&mut self.push_marks, end)
+    }
+
+    /// An skb left, up to `end`: what is left of the head of the queue is the head now.
+    #[inline]
+    pub(crate) fn skb_left(&mut self, end: u64) {
+        take_up_to(&mut self.unsent_skbs, end);
+    }
+
+    /// The records up to `end` are sent.
+    #[inline]
+    pub(crate) fn records_left(&mut self, end: u64) {
+        take_up_to(&mut self.record_ends, end);
+    }
+
+    /// A record ends before this byte.
+    pub(crate) fn ends_record(&self, at: u64) -> bool {
+        self.record_ends.binary_search(&at).is_ok()
+    }
+
+    /// Length of the last unsent skb; `next` is the first byte that is not sent.
+    pub(crate) fn tail_length(&self, next: u64) -> u64 {
+        let start = match self.unsent_skbs.len() {
+            0 => return 0,
+            1 => next,
+            several => self.unsent_skbs[several - 2],
+        };
+        self.write_seq - start
+    }
+}
+
+/// Removes the marks up to `end`; true if there was one.
+#[inline]
+fn take_up_to(marks: &mut VecDeque<u64>, end: u64) -> bool {
+    let mut taken = false;
+    while marks.front().is_some_and(|&mark| mark <= end) {
+        marks.pop_front();
+        taken = true;
+    }
+    taken
+}

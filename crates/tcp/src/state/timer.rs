@@ -1,0 +1,49 @@
+//! The sender's timer and its loss probe.
+
+use tailback_units::SimTime;
+
+/// What the timer is armed for. [linux-6.12 inet_connection_sock.h ICSK_TIME_*]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TimerKind {
+    Retransmission,
+    LossProbe,
+    Reordering,
+    WindowProbe,
+}
+
+/// The timer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RetransmitTimer {
+    pub(crate) armed: Option<(TimerKind, SimTime)>,
+    /// Doublings of the time to the next window probe.
+    pub(crate) probe_backoff: u32,
+    /// Window probes since the last ACK.
+    pub(crate) probes_out: u32,
+    /// When the first window probe was due since the window closed.
+    pub(crate) probing_since: Option<SimTime>,
+    /// A window probe without data is to be sent.
+    pub(crate) probe_due: bool,
+    /// It was given to the device, whose answer is awaited.
+    pub(crate) probe_leaves: bool,
+}
+
+impl RetransmitTimer {
+    /// Window probes since the last ACK.
+    pub(crate) fn probes_out(&self) -> u32 {
+        self.probes_out
+    }
+
+    /// An ACK came: whoever sent it is alive. [linux-6.12 tcp_input.c tcp_ack]
+    pub(crate) fn peer_answered(&mut self) {
+        self.probes_out = 0;
+    }
+}
+
+/// The tail loss probe that is out. [rfc8985 §7]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TailLossProbe {
+    /// `snd_nxt` when it was sent.
+    pub(crate) high_seq: Option<u64>,
+    /// It was a retransmission.
+    pub(crate) is_retransmission: bool,
+}
