@@ -64,7 +64,6 @@ impl AckFlags {
 #[repr(C)]
 pub(crate) struct Sender {
     pub(crate) flow: Flow,
-    pub(crate) scoreboard: Scoreboard,
     pub(crate) peer: PeerWindow,
     /// Timestamp echoed by the ACK being processed.
     pub(crate) echoed: Option<SimTime>,
@@ -77,6 +76,7 @@ pub(crate) struct Sender {
     /// The connection was given up.
     pub(crate) aborted: bool,
     pub(crate) stream: SendStream,
+    pub(crate) scoreboard: Scoreboard,
     pub(crate) below: SmallQueue,
 
     // What an ACK of data asks for beside that.
