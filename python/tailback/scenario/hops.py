@@ -120,18 +120,10 @@ def _wired_hop(wire: Wire) -> Hop:
         ends=(link.ends[0], link.ends[1]),
         place=wire.place,
         end_places=wire.end_places,
-        rates=(_fastest(link, 0), _fastest(link, 1)),
         round_trip_ns=_longest(link, 0) + _longest(link, 1),
         mtu=link.mtu,
         radio=False,
     )
-
-
-def _fastest(link: Link, way: int) -> int | None:
-    """The highest rate that a direction ever has; that of a trace is its mean."""
-    trace = link.trace[way]
-    rates = [link.rate[way], *(change.rate[way] for change in link.schedule)]
-    return trace.mean_rate_bps if trace is not None else max((rate for rate in rates if rate is not None), default=None)
 
 
 def _longest(link: Link, way: int) -> int:
@@ -147,7 +139,6 @@ def _radio_hops(keys: Keys) -> Iterator[Hop]:
                     ends=(link.wifi.ap, station),
                     place=place,
                     end_places=((*place, "ap"), (*place, "stations", number)),
-                    rates=(None, None),
                     round_trip_ns=0,
                     mtu=MTU,
                     radio=True,

@@ -33,16 +33,10 @@ class Hop:
     place: Loc
     """Its place in the file."""
     end_places: tuple[Loc, Loc]
-    rates: tuple[int | None, int | None]
-    """What each end sends at, at most."""
     round_trip_ns: int
     """Propagation there and back, at most."""
     mtu: int
     radio: bool
-
-    def rate(self, sender: str) -> int | None:
-        """What this end sends at, at most."""
-        return self.rates[self.ends.index(sender)]
 
 
 @dataclass(frozen=True)
