@@ -56,3 +56,20 @@ def test_what_a_kernel_cannot_run_is_named(
     with pytest.raises(Unsuitable, match="hint: ") as refused:
         suitable.check(of_json(changed(scenario, change)), kernel)
     assert said in str(refused.value)
+
+
+def test_a_class_without_a_parent_is_no_faster_than_its_rate_whatever_its_ceiling(
+    scenario: Make, kernel: Kernel
+) -> None:
+    given = scenario()
+    given["links"][0].update(rate_bps=20_000_000)
+    options = {"rate": 10_000_000, "ceil": 50_000_000}
+    given["qdiscs"][0]["root"] = {
+        "kind": "htb",
+        "options": {},
+        "classes": [{"minor": 1, "parent": 0, "options": options}],
+    }
+    suitable.check(of_json(given), kernel)
+    options["rate"] = 30_000_000
+    with pytest.raises(Unsuitable, match=r"the shaper of client -> router is faster than its link \(30000000"):
+        suitable.check(of_json(given), kernel)
