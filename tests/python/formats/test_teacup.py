@@ -106,6 +106,24 @@ def test_udp_has_the_rate_that_iperf_would_send_at(rate: str, expected: str, tex
 
 
 @pytest.mark.parametrize(
+    ("word", "control", "noted"),
+    [
+        ("host1", "htcp", False),
+        ("host9", "cubic", False),
+        # Digits to `str.isdigit`, but not numbers: `int` refuses the first.
+        ("host²", "reno", True),
+        ("host" + "1" * 5000, "reno", True),
+    ],
+)
+def test_a_control_chosen_by_host_is_found_by_a_plain_number(word: str, control: str, noted: bool, text: str) -> None:
+    by_host = "TPCONF_host_TCP_algos = {'newtcp27': ['cubic', 'htcp']}\n"
+    found = convert(text.replace("'newreno', 'cubic', ", f"'newreno', '{word}', ") + by_host)
+    _, by_name = found.experiment["vary"]["tcpalgos"].values()
+    assert by_name["let"]["cc_newtcp27"] == control
+    assert any("is not Linux's" in note.what for note in found.notes) == noted
+
+
+@pytest.mark.parametrize(
     ("line", "what"),
     [
         ("__import__('os').system('touch NAME')", "is not evaluated"),
