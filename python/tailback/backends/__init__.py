@@ -156,11 +156,6 @@ _WITH_NAME = ("uml", "ssh")
 """Backends that take a name behind a colon: of a kernel, of a testbed file."""
 
 
-def backend_names() -> list[str]:
-    """What may follow `--backend`."""
-    return list(_BACKENDS)
-
-
 def open_backend(name: str) -> Backend:
     """The backend called `name`."""
     kind, colon, own = name.partition(":")
