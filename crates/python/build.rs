@@ -1,6 +1,7 @@
-//! What the wheel carries beside the extension, for `--backend uml`: our changes to the kernel, and the agent as a
-//! static program. maturin takes them out of `OUT_DIR` (pyproject.toml). Where a release is not built for Linux, or
-//! cannot be, the wheel has no agent and the package says so when it is asked for; a clone builds its own.
+//! What the wheel carries beside the extension: the ready experiments; and for `--backend uml` our changes to the
+//! kernel, and the agent as a static program. maturin takes them out of `OUT_DIR` (pyproject.toml). Where a release is
+//! not built for Linux, or cannot be, the wheel has no agent and the package says so when it is asked for; a clone
+//! builds its own.
 //!
 //! And the engine version: a digest of the sources of all crates that a run goes through and of the locked versions of
 //! what they stand on. The same sources give the same bytes whoever compiled them and for whichever machine, so results
@@ -23,15 +24,19 @@ const ENGINE: [&str; 10] =
 
 fn main() -> io::Result<()> {
     let root = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../..");
-    let origin = PathBuf::from(variable("OUT_DIR")).join("origin");
-    for part in ["kernel", "crates/agent", "crates/script"] {
+    let out = PathBuf::from(variable("OUT_DIR"));
+    let (origin, experiments) = (out.join("origin"), out.join("experiments"));
+    for part in ["kernel", "experiments", "crates/agent", "crates/script"] {
         println!("cargo::rerun-if-changed={}", root.join(part).display());
     }
     println!("cargo::rustc-env=TAILBACK_ENGINE={:032x}", engine_version(&root)?);
-    if origin.exists() {
-        fs::remove_dir_all(&origin)?;
+    for folder in [&origin, &experiments] {
+        if folder.exists() {
+            fs::remove_dir_all(folder)?;
+        }
     }
     copy(&root.join("kernel"), &origin.join("kernel"))?;
+    copy(&root.join("experiments"), &experiments)?;
     println!("cargo::rerun-if-env-changed={BUILT}");
     match variable(BUILT) {
         agent if !agent.is_empty() => fs::copy(agent, origin.join("tailback-agent")).map(|_| ()),

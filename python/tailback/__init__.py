@@ -2,7 +2,7 @@
 
 import tailback
 
-results = tailback.run("experiments/papers/access21/fig5.yaml", settings=["repeat=1"])
+results = tailback.run("papers/access21/fig5", settings=["repeat=1"])
 results.summary          # a pandas frame, one row per run
 results.tcp_info         # all runs, with their axes in front
 results.select(cc="bbr").runs[0].flows
@@ -12,7 +12,7 @@ tailback.plot(results, "cdf").savefig("cdf.pdf")
 tailback.write_report(results, "report.html")
 
 tailback.compare("results/before", "results/after").differences
-tailback.validate("experiments/demo.yaml", against="uml").comparison.share_within
+tailback.validate("demo", against="uml").comparison.share_within
 tailback.drill_script("conformance/drill/slow-start.pkt").verdict
 """
 

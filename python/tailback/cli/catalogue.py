@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from tailback.cli.failures import WrongInput
 from tailback.scenario import stacks, words
@@ -13,9 +12,6 @@ from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.rows import Parameter, Row
 
 Listing = list[tuple[str, str]]
-
-EXPERIMENTS = "experiments"
-"""The folder of ready experiments, in the working directory or in the checkout this package runs from."""
 
 
 @dataclass(frozen=True)
@@ -202,8 +198,4 @@ def _metrics() -> Listing:
 def _experiments() -> Listing:
     from tailback import scenario
 
-    checkout = Path(__file__).resolve().parents[3] / EXPERIMENTS
-    folder = next((place for place in (Path(EXPERIMENTS), checkout) if place.is_dir()), None)
-    if folder is None:
-        raise WrongInput(f"no folder `{EXPERIMENTS}` here\n  hint: it is part of the repository; run in a clone of it")
-    return [(str(file), scenario.load(file).title) for file in sorted(folder.rglob("*.yaml"))]
+    return [(name, scenario.load(file).title) for name, file in scenario.ready().items()]

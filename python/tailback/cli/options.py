@@ -13,8 +13,14 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The experiment file (YAML).", show_default=False)]
-Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Experiment files (YAML).", show_default=False)]
+File = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="The experiment file (YAML), or the name of a ready one.", show_default=False),
+]
+Files = Annotated[
+    list[Path],
+    typer.Argument(metavar="FILE...", help="Experiment files (YAML), or names of ready ones.", show_default=False),
+]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A results folder of `tailback run`.", show_default=False)]
 Set = Annotated[
     list[str] | None,

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from tailback.papers.claims import papers
 from tailback.papers.page import draw
-from tailback.papers.reproduction import CHECKOUT, Reproduction, Wanted, reproduce
+from tailback.papers.reproduction import Reproduction, Wanted, reproduce
 from tailback.papers.scorecard import Row, held, in_one_line
 from tailback.results.durable import make_folder, write_file
 
-PAGE, PICTURES, README = Path("docs/papers.md"), Path("docs/pictures/papers"), Path("README.md")
+CLONE = Path(__file__).resolve().parents[3]
+PAGE, PICTURES, README = CLONE / "docs/papers.md", CLONE / "docs/pictures/papers", CLONE / "README.md"
 LINE = re.compile(r"(<!-- scorecard -->\n).*?(\n<!-- end -->)", re.DOTALL)
 VERDICTS = {"pass": "holds", "fail": "**missed**", "skipped": "not measured"}
 
@@ -51,14 +52,14 @@ class _Nobody:
 def main(results: Path, *, quick: bool) -> None:
     """Writes the page, the pictures and the line."""
     found = [reproduce(Wanted(name, quick=quick, out=results), _Nobody()) for name in papers()]
-    make_folder(CHECKOUT / PICTURES)
+    make_folder(PICTURES)
     for one in found:
         for name, picture in pictures(one):
-            write_file(CHECKOUT / PICTURES / name, picture)
-    write_file(CHECKOUT / PAGE, page(found).encode())
-    text = (CHECKOUT / README).read_text(encoding="utf-8")
+            write_file(PICTURES / name, picture)
+    write_file(PAGE, page(found).encode())
+    text = README.read_text(encoding="utf-8")
     line = in_one_line([row for one in found for row in one.rows])
-    write_file(CHECKOUT / README, LINE.sub(rf"\g<1>{line}.\g<2>", text).encode())
+    write_file(README, LINE.sub(rf"\g<1>{line}.\g<2>", text).encode())
 
 
 def pictures(found: Reproduction) -> Iterator[tuple[str, bytes]]:

@@ -14,8 +14,8 @@ from tailback.papers.scorecard import Row, score
 from tailback.results import NotResults, Results, default_folder, open_results
 from tailback.sweep import Watch
 
-EXPERIMENTS = Path("experiments") / "papers"
-CHECKOUT = Path(__file__).resolve().parents[3]
+EXPERIMENTS = "papers"
+"""The folder of the papers among the ready experiments."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ def reproduce(wanted: Wanted, watch: Watch) -> Reproduction:
 
 
 def experiment_file(paper: str, experiment: str) -> Path:
-    """The file of an experiment, here or in the checkout this package runs from."""
-    places = [parent / EXPERIMENTS / paper / f"{experiment}.yaml" for parent in (Path(), CHECKOUT)]
-    found = next((place for place in places if place.is_file()), None)
-    if found is None:
-        raise UnknownPaper(f"no file `{places[0]}`\n  hint: it is part of the repository; run in a clone of it")
-    return found
+    """The file of an experiment."""
+    name = f"{EXPERIMENTS}/{paper}/{experiment}"
+    file = scenario.ready().get(name)
+    if file is None:
+        raise UnknownPaper(f"there is no experiment `{name}`\n  hint: `tailback list experiment` lists those there are")
+    return file
 
 
 def carry_out(wanted: Wanted, paper: Paper, name: str, watch: Watch) -> sweep.Carried:

@@ -1,6 +1,6 @@
 """From an experiment file to resolved scenarios, one per run. The file is described in `docs/experiment-file.md`.
 
-experiment = load("experiments/demo.yaml", ["cc=bbr"])
+experiment = load("demo", ["cc=bbr"])
 print(*lint(experiment), sep="\n")
 scenarios = [run.scenario for run in experiment.runs()]
 """
@@ -8,6 +8,7 @@ scenarios = [run.scenario for run in experiment.runs()]
 from tailback.scenario.errors import Finding, ScenarioError, Where
 from tailback.scenario.experiment import Configuration, Experiment, Run, load, loads
 from tailback.scenario.lint import LintWarning, lint
+from tailback.scenario.ready import file_of, ready
 from tailback.scenario.registry import CoreRegistry, Registry
 from tailback.scenario.schema import json_schema
 from tailback.scenario.size import Size, refuse_larger, size_of
@@ -29,10 +30,12 @@ __all__ = [
     "Size",
     "Sysctl",
     "Where",
+    "file_of",
     "json_schema",
     "lint",
     "load",
     "loads",
+    "ready",
     "refuse_larger",
     "rows",
     "size_of",

@@ -21,6 +21,7 @@ from tailback.scenario.errors import Finding, ScenarioError
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc
 from tailback.scenario.reader import read_file, read_yaml
+from tailback.scenario.ready import file_of
 from tailback.scenario.registry import CoreRegistry, Registry
 from tailback.scenario.repeat import Repeat
 from tailback.scenario.schema import Keys
@@ -101,8 +102,11 @@ class Experiment:
 
 
 def load(path: str | Path, overrides: Sequence[str] = (), registry: Registry | None = None) -> Experiment:
-    """The experiment in a file, with `KEY=VALUE` overrides; raises `ScenarioError` with everything wrong."""
-    return loads(read_file(Path(path)), overrides, registry, file=str(path))
+    """The experiment in a file, or the ready one of this name (`demo`), with `KEY=VALUE` overrides; raises
+    `ScenarioError` with everything wrong.
+    """
+    file = file_of(Path(path))
+    return loads(read_file(file), overrides, registry, file=str(file))
 
 
 def loads(

@@ -85,3 +85,17 @@ def test_the_wheel_carries_what_a_real_kernel_needs(fresh: Path) -> None:
     assert not names_an_interpreter(agent.read_bytes()), "the agent is static"
     names = {str(file.relative_to(ROOT / "kernel")) for file in (ROOT / "kernel").rglob("*") if file.is_file()}
     assert {str(file.relative_to(changes)) for file in changes.rglob("*") if file.is_file()} == names
+
+
+def test_the_wheel_carries_the_ready_experiments_and_runs_them_by_name(fresh: Path) -> None:
+    place = "import tailback; from pathlib import Path; print(Path(tailback.__file__).with_name('experiments'))"
+    carried = Path(run(fresh, "python", "-c", place).strip())
+    assert carried.is_relative_to(fresh)
+    ours = ROOT / "experiments"
+    files = {file.relative_to(ours): file.read_bytes() for file in ours.rglob("*") if file.is_file()}
+    assert {file.relative_to(carried): file.read_bytes() for file in carried.rglob("*") if file.is_file()} == files
+    one_run = [f"--set={change}" for change in ("cc=reno", "qdisc=pfifo_fast", "tsq=1ms", "repeat=1")]
+    assert "Mbit/s" in run(fresh, "tailback", "run", "demo", *one_run, "--out", str(fresh / "results"))
+    # What `tailback reproduce` runs; one with a trace beside it.
+    assert "200 runs" in run(fresh, "tailback", "check", "papers/access21/fig5")
+    assert "ok" in run(fresh, "tailback", "check", "cellular")

@@ -39,8 +39,6 @@ def test_figure_7_is_reproduced_and_its_runs_are_kept(folder: Path) -> None:
     }
 
 
-def test_an_experiment_that_is_not_here_is_told_where_to_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tailback.papers.reproduction.CHECKOUT", tmp_path)
-    with pytest.raises(UnknownPaper, match="run in a clone of it"):
-        experiment_file("access21", "fig4")
+def test_an_experiment_that_a_paper_does_not_have_is_named() -> None:
+    with pytest.raises(UnknownPaper, match="there is no experiment `papers/access21/fig40`"):
+        experiment_file("access21", "fig40")

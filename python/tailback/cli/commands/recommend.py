@@ -40,10 +40,11 @@ def recommend(
     as_json: Json = False,
 ) -> None:
     """Find the setting with the most goodput under a bound on latency."""
-    from tailback import advice
+    from tailback import advice, scenario
     from tailback.cli import advised, opening, show
 
-    folder = _run(source, running) if source.is_file() else source
+    file = scenario.file_of(source)
+    folder = _run(file, running) if file.is_file() else source
     found = opening.selected(Selection(folder, question.where))
     answers = advice.recommend(found, question.asked, question.best, question.given or ())
     show.result(answers, advice.recommendation_document, advised.recommendations, as_json=as_json)

@@ -1,0 +1,40 @@
+"""The experiments that come with Tailback, by their names: `demo`, `papers/access21/fig5`.
+
+They lie in the folder `experiments`: of the clone if the package runs from one, else inside the installed package,
+where crates/python/build.rs has put them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+NAME = "experiments"
+INSTALLED = Path(__file__).resolve().parents[1] / NAME
+CLONE = Path(__file__).resolve().parents[3] / NAME
+
+
+def folder() -> Path:
+    """Where they are."""
+    return INSTALLED if INSTALLED.is_dir() else CLONE
+
+
+def ready() -> Mapping[str, Path]:
+    """Their files by name, in the order of the names."""
+    there = folder()
+    return {file.relative_to(there).with_suffix("").as_posix(): file for file in sorted(there.rglob("*.yaml"))}
+
+
+def file_of(path: Path) -> Path:
+    """`path`, or if there is no such file the ready experiment of this name: `demo`, `experiments/demo.yaml`."""
+    if _exists(path):
+        return path
+    name = path.as_posix().removeprefix(f"{NAME}/").removesuffix(".yaml")
+    return ready().get(name, path)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return True
