@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from conformance.kernel.report import DOCS, rows, with_tables
+from conformance.wired.report import DOCS, rows, with_tables
 from tailback.analysis.repetitions import configurations
 from tailback.results import Results, RunFolder, open_results
 

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from conformance.kernel.report import DOCS, PAGE, rows, with_tables
 from conformance.matrix import golden
 from conformance.matrix.grid import AXES, parts
 from conformance.matrix.known import reason
 from conformance.matrix.simulate import CONFIGURATION, compared, off, simulated, text
+from conformance.wired.report import DOCS, PAGE, rows, with_tables
 from tailback.analysis.matrix import deviations
 from tailback.analysis.tolerances import share_within
 from tailback.cli import progress

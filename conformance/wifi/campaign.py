@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from conformance.kernel.campaign import TCP_INFO_COLUMNS
 from conformance.wifi.experiment import Experiment, download_name, upload_name
 from conformance.wifi.measures import Measures, Ppdus, Tables, Window, measure
+from conformance.wired.campaign import TCP_INFO_COLUMNS
 
 FAMILIES = ("check", "wifi", "wifi_inst")
 DRIVER = "TBW"

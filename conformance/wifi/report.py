@@ -11,12 +11,12 @@ import argparse
 import os
 from collections.abc import Sequence
 
-from conformance.kernel.report import PAGE, rows, with_tables
 from conformance.wifi import golden, spread
 from conformance.wifi.compare import FIGURES, compared, shares
 from conformance.wifi.known import reason
 from conformance.wifi.simulate import not_simulated, simulate_all
 from conformance.wifi.verdict import Cell
+from conformance.wired.report import PAGE, rows, with_tables
 
 CHANCE = "chance: among our seeds"
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import pandas as pd
 import pyarrow as pa
 
-from conformance.kernel.simulate import core
 from conformance.wifi.experiment import LEAD_S, Experiment, twin
 from conformance.wifi.measures import Measures, Ppdus, Tables, Window, measure
+from conformance.wired.simulate import core
 
 
 @dataclass(frozen=True)

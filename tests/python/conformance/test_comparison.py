@@ -8,13 +8,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from conformance.kernel import golden
-from conformance.kernel.campaign import extras, final_drops, microseconds
-from conformance.kernel.experiment import Experiment, htb_burst, small_queue, twin
-from conformance.kernel.measures import Measures, Tables, measure
-from conformance.kernel.simulate import not_simulated
-from conformance.kernel.traces import JUDGED, Pair, by_sample, diverged
-from conformance.kernel.verdict import cells, share_within
+from conformance.wired import golden
+from conformance.wired.campaign import extras, final_drops, microseconds
+from conformance.wired.experiment import Experiment, htb_burst, small_queue, twin
+from conformance.wired.measures import Measures, Tables, measure
+from conformance.wired.simulate import not_simulated
+from conformance.wired.traces import JUDGED, Pair, by_sample, diverged
+from conformance.wired.verdict import cells, share_within
 
 RUNS = {run.experiment.key: run for run in golden.read_runs()}
 CUBIC = RUNS["wired/cubic-R10M-pfifo-std-n4"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from conformance.kernel import cwnd, golden
+from conformance.wired import cwnd, golden
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,10 @@
-"""Three staggered flows through a router's AQM: the simulator beside a real kernel's runs (`tests/data/kernel`)."""
+"""Three staggered flows through a router's AQM: the simulator beside a real kernel's runs (`tests/data/wired`)."""
 
 import pytest
 
-from conformance.kernel.teacup import Run, off, read_golden, simulated
+from conformance.wired.teacup import Run, off, read_golden, simulated
 
-#: A run of each discipline and control; the whole table: python -m conformance.kernel.teacup --spread
+#: A run of each discipline and control; the whole table: python -m conformance.wired.teacup --spread
 WANTED = (
     "cubic-10ms-codel-180",
     "cubic-10ms-codel-180-rcv600000",

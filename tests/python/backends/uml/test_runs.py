@@ -20,7 +20,7 @@ import pyarrow as pa
 import pytest
 
 from backends.conftest import left_running
-from conformance.kernel.experiment import Experiment, twin
+from conformance.wired.experiment import Experiment, twin
 from fake_backend import Nobody, experiment, planned
 from tailback.backends import RunCancelled, RunFailed, RunResult
 from tailback.backends.linux import process, tables
@@ -32,7 +32,7 @@ from tailback.sweep import Sweep, run_all
 from waiting import alive, joined, until
 
 Make = Callable[..., dict[str, Any]]
-GOLDEN = Path(__file__).parents[3] / "data" / "kernel" / "runs.csv"
+GOLDEN = Path(__file__).parents[3] / "data" / "wired" / "runs.csv"
 UnderWay: TypeAlias = tuple[threading.Thread, process.Progress, list[BaseException]]
 NOBODY = 65534
 PR_SET_NO_NEW_PRIVS = 38

@@ -1,6 +1,6 @@
 """Reads a run folder of the kernel campaign: `meta.json`, `flows.csv.gz`, `tcpinfo.csv.gz`, `ping.csv.gz`, `qdisc.txt`.
 
-The campaign is not part of the project; `extract` reads it once and `tests/data/kernel` keeps what was extracted.
+The campaign is not part of the project; `extract` reads it once and `tests/data/wired` keeps what was extracted.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 import pandas as pd
 
-from conformance.kernel.experiment import CLIENT, ROUTER, Experiment, Scenario
-from conformance.kernel.measures import Tables
+from conformance.wired.experiment import CLIENT, ROUTER, Experiment, Scenario
+from conformance.wired.measures import Tables
 
 TCP_INFO_COLUMNS = {
     "cwnd": "snd_cwnd",

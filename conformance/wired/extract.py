@@ -1,6 +1,6 @@
 """Makes the golden table from the kernel campaign.
 
-    python -m conformance.kernel.extract /work/shared/truth tests/data/kernel
+    python -m conformance.wired.extract /work/shared/truth tests/data/wired
 
 Every wired run has a row, if its twin has the shapers that `tc` printed; `TRACED` runs also keep their `TCP_INFO`.
 """
@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from conformance.kernel import golden
-from conformance.kernel.campaign import read_experiment, read_tables, run_folders, shaper_differences
-from conformance.kernel.experiment import Experiment, twin
-from conformance.kernel.measures import WARMUP_S, measure
+from conformance.wired import golden
+from conformance.wired.campaign import read_experiment, read_tables, run_folders, shaper_differences
+from conformance.wired.experiment import Experiment, twin
+from conformance.wired.measures import WARMUP_S, measure
 
 FAMILIES = ("pcap", "wired", "wired_hzburst")
 TRACED = (
@@ -65,7 +65,7 @@ def trace(root: Path, key: str) -> pd.DataFrame:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Make tests/data/kernel from the kernel campaign.")
+    parser = argparse.ArgumentParser(description="Make tests/data/wired from the kernel campaign.")
     parser.add_argument("campaign", type=Path)
     parser.add_argument("folder", type=Path)
     arguments = parser.parse_args()

@@ -13,10 +13,10 @@ import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from conformance.kernel import golden
-from conformance.kernel.campaign import read_tables
-from conformance.kernel.experiment import Experiment
-from conformance.kernel.simulate import simulated_tables
+from conformance.wired import golden
+from conformance.wired.campaign import read_tables
+from conformance.wired.experiment import Experiment
+from conformance.wired.simulate import simulated_tables
 
 SAMPLE_S = 0.1
 SHOWN = ("snd_cwnd", "snd_ssthresh", "rtt", "unacked", "wmem_alloc", "pacing_rate", "bytes_acked", "total_retrans")

@@ -1,4 +1,4 @@
-"""The golden table of the kernel campaign, `tests/data/kernel`: what the simulator is compared with.
+"""The golden table of the kernel campaign, `tests/data/wired`: what the simulator is compared with.
 
 `runs.csv`: a row per run, its settings and its figures. `traces.parquet`: `TCP_INFO` of a few runs, each 100 ms.
 Both carry their units: the CSV in its second line, the Parquet file in the metadata of its fields (`unit`).
@@ -15,10 +15,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from conformance.kernel.experiment import Experiment
-from conformance.kernel.measures import UNITS, Measures
+from conformance.wired.experiment import Experiment
+from conformance.wired.measures import UNITS, Measures
 
-FOLDER = Path(__file__).resolve().parents[2] / "tests" / "data" / "kernel"
+FOLDER = Path(__file__).resolve().parents[2] / "tests" / "data" / "wired"
 RUNS, TRACES = "runs.csv", "traces.parquet"
 EXPERIMENT_UNITS = {"duration_s": "s", "base_rtt_us": "us", "stagger_ms": "ms"}
 TRACE_UNITS = {

@@ -2,7 +2,7 @@
 
 A run of the kernel is one draw; `spread` repeats ours with other seeds, other phases of the clocks and other orders
 of simultaneous flows. Where the kernel's figure lies inside such a range, chance alone can make the difference.
-`tests/python/conformance/test_kernel.py` asserts that each difference is still there, so that none outlives its cure.
+`tests/python/conformance/test_wired.py` asserts that each difference is still there, so that none outlives its cure.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Writes what `docs/fidelity.md` says in figures: its tables, between marks, and its pictures.
 
-    python -m conformance.kernel.report          # a minute or two; tables and pictures
+    python -m conformance.wired.report          # a minute or two; tables and pictures
 
-Needs only the golden tables in `tests/data/kernel`. A mark `<!-- table: NAME -->` is followed by a table and
+Needs only the golden tables in `tests/data/wired`. A mark `<!-- table: NAME -->` is followed by a table and
 `<!-- end -->`; what stands between them is replaced.
 """
 
@@ -17,14 +17,14 @@ import matplotlib as mpl
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from conformance.kernel import golden
-from conformance.kernel.compare import compared
-from conformance.kernel.experiment import Experiment
-from conformance.kernel.known import KNOWN_DIFFERENCES
-from conformance.kernel.simulate import congestion_controls, not_simulated, simulate_all
-from conformance.kernel.spread import ranges, simulate_variants
-from conformance.kernel.traces import SAMPLE_S, Pair, pair
-from conformance.kernel.verdict import Cell, share_within
+from conformance.wired import golden
+from conformance.wired.compare import compared
+from conformance.wired.experiment import Experiment
+from conformance.wired.known import KNOWN_DIFFERENCES
+from conformance.wired.simulate import congestion_controls, not_simulated, simulate_all
+from conformance.wired.spread import ranges, simulate_variants
+from conformance.wired.traces import SAMPLE_S, Pair, pair
+from conformance.wired.verdict import Cell, share_within
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = DOCS / "fidelity.md"

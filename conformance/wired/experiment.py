@@ -5,7 +5,7 @@ base RTT was netem on the egress of S, so the whole of it is the delay of link 1
 of C and of R, the slower one at the bottleneck; the egress of S and the way back are unshaped (`noqueue`).
 Flows start at `LEAD_S`, because the kernel's ping began 5 s before them; tables are shifted back by the reader.
 
-Source: the campaign's notes (`tests/data/kernel/README.md`), checked against its `tc -s -d qdisc class` output.
+Source: the campaign's notes (`tests/data/wired/README.md`), checked against its `tc -s -d qdisc class` output.
 
 Known deviation: the small-queue setting `no` is shift 0 in the kernel's check and `off` here, which is the same without
 the cap of 1e9 bytes.

@@ -1,8 +1,8 @@
 """Lays the simulator beside a real kernel on TEACUP's topology: three staggered flows through a router's AQM.
 
-    python -m conformance.kernel.teacup                                  # the golden table, every run
-    python -m conformance.kernel.teacup 'cubic-10ms-*' --spread          # a part of it, with what chance does
-    python -m conformance.kernel.teacup --extract CAMPAIGN/teacup        # make the golden table from a campaign
+    python -m conformance.wired.teacup                                  # the golden table, every run
+    python -m conformance.wired.teacup 'cubic-10ms-*' --spread          # a part of it, with what chance does
+    python -m conformance.wired.teacup --extract CAMPAIGN/teacup        # make the golden table from a campaign
 
 Topology: H1..H3 - bridge - delay - R - bridge - H4..H6. Emulated one-way delay before the bottleneck and on the way
 back; R's egress HTB 10 Mbit/s (burst 1600) with the child under test; the senders' egress HTB 1 Gbit/s with `pfifo
@@ -30,11 +30,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from conformance.kernel.campaign import INFINITE_SSTHRESH, TCP_INFO_COLUMNS, final_drops
-from conformance.kernel.experiment import LEAD_S, NANOSECONDS, Json, Scenario, flow_name, socket_options
-from conformance.kernel.golden import FOLDER
-from conformance.kernel.measures import Measures, Tables, measure
-from conformance.kernel.simulate import scenario_tables
+from conformance.wired.campaign import INFINITE_SSTHRESH, TCP_INFO_COLUMNS, final_drops
+from conformance.wired.experiment import LEAD_S, NANOSECONDS, Json, Scenario, flow_name, socket_options
+from conformance.wired.golden import FOLDER
+from conformance.wired.measures import Measures, Tables, measure
+from conformance.wired.simulate import scenario_tables
 
 GOLDEN = FOLDER / "teacup.csv"
 FLOWS, STAGGER_S, SENDS_S = 3, 20, 60

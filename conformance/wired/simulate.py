@@ -13,8 +13,8 @@ from typing import Any, Protocol, cast
 import pandas as pd
 import pyarrow as pa
 
-from conformance.kernel.experiment import LEAD_S, Experiment, flow_name, twin
-from conformance.kernel.measures import Measures, Tables, measure
+from conformance.wired.experiment import LEAD_S, Experiment, flow_name, twin
+from conformance.wired.measures import Measures, Tables, measure
 
 
 class Core(Protocol):

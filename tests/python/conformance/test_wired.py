@@ -1,8 +1,8 @@
 """The simulator beside the real kernel: a representative part of the golden table, with its tolerances.
 
 Goodput within 3 %; median and 90th percentile of the TCP RTT within 10 % or 0.5 ms; drops and retransmissions within
-25 % where there are more than 50 (`conformance/kernel/verdict.py`). The whole table: `python -m
-conformance.kernel.compare`; results and known differences: `docs/fidelity.md`.
+25 % where there are more than 50 (`conformance/wired/verdict.py`). The whole table: `python -m
+conformance.wired.compare`; results and known differences: `docs/fidelity.md`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import asdict
 import pandas as pd
 import pytest
 
-from conformance.kernel import golden
-from conformance.kernel.known import KNOWN_DIFFERENCES, KnownDifference, known
-from conformance.kernel.measures import Measures
-from conformance.kernel.simulate import simulate
-from conformance.kernel.traces import pair
-from conformance.kernel.verdict import Cell, cells
+from conformance.wired import golden
+from conformance.wired.known import KNOWN_DIFFERENCES, KnownDifference, known
+from conformance.wired.measures import Measures
+from conformance.wired.simulate import simulate
+from conformance.wired.traces import pair
+from conformance.wired.verdict import Cell, cells
 
 RUNS = {run.experiment.key: run for run in golden.read_runs()}
 

@@ -1,9 +1,9 @@
 """Lays the simulator beside the real kernel, run by run.
 
-    python -m conformance.kernel.compare                             # the whole golden table
-    python -m conformance.kernel.compare 'cubic-*-std-*' --worst     # a part of it, worst cells first
-    python -m conformance.kernel.compare reno-R10M-pfifo-std-n1 --trace
-    python -m conformance.kernel.compare reno-R10M-pfifo-std-n1 --first-divergence 0.1 --plot reno.png
+    python -m conformance.wired.compare                             # the whole golden table
+    python -m conformance.wired.compare 'cubic-*-std-*' --worst     # a part of it, worst cells first
+    python -m conformance.wired.compare reno-R10M-pfifo-std-n1 --trace
+    python -m conformance.wired.compare reno-R10M-pfifo-std-n1 --first-divergence 0.1 --plot reno.png
 
 A pattern matches the name of a run or `family/name`. Runs without a golden trace need `--campaign FOLDER` for the
 last two. Exit status: 0 when every judged cell is within tolerance, 1 when one is not.
@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from conformance.kernel import golden, traces
-from conformance.kernel.simulate import Simulated, congestion_controls, not_simulated, simulate_all
-from conformance.kernel.verdict import Cell, cells, share_within
+from conformance.wired import golden, traces
+from conformance.wired.simulate import Simulated, congestion_controls, not_simulated, simulate_all
+from conformance.wired.verdict import Cell, cells, share_within
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
 """cwnd of every control of the campaign, laid over the kernel's: `docs/pictures/cwnd/CONTROL.svg`.
 
-    python -m conformance.kernel.cwnd                       draws the figures from `tests/data/kernel/cwnd.parquet`
-    python -m conformance.kernel.cwnd /work/shared/truth    makes that file from the campaign first
+    python -m conformance.wired.cwnd                       draws the figures from `tests/data/wired/cwnd.parquet`
+    python -m conformance.wired.cwnd /work/shared/truth    makes that file from the campaign first
 
 Two runs of each control, and two flows of each run: the kernel broad and light, the simulator thin and dark upon it.
 """
@@ -19,10 +19,10 @@ import pyarrow.parquet as pq
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from conformance.kernel import golden
-from conformance.kernel.campaign import read_tables
-from conformance.kernel.experiment import Experiment
-from conformance.kernel.simulate import simulated_tables
+from conformance.wired import golden
+from conformance.wired.campaign import read_tables
+from conformance.wired.experiment import Experiment
+from conformance.wired.simulate import simulated_tables
 
 FILE = golden.FOLDER / "cwnd.parquet"
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures" / "cwnd"

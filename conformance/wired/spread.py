@@ -10,8 +10,8 @@ The same experiment is therefore repeated with
 
 and a figure of the kernel is *within* a range if it is not farther outside it than the tolerance.
 
-    python -m conformance.kernel.spread                       # the runs that are out of tolerance
-    python -m conformance.kernel.spread 'bbr-R10M-fq_codel-*' # others
+    python -m conformance.wired.spread                       # the runs that are out of tolerance
+    python -m conformance.wired.spread 'bbr-R10M-fq_codel-*' # others
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 
-from conformance.kernel import golden
-from conformance.kernel.compare import compared, is_wanted
-from conformance.kernel.experiment import Experiment, Scenario, twin
-from conformance.kernel.measures import Measures, measure
-from conformance.kernel.simulate import congestion_controls, not_simulated, scenario_tables, simulate_all
-from conformance.kernel.verdict import TOLERANCES
+from conformance.wired import golden
+from conformance.wired.compare import compared, is_wanted
+from conformance.wired.experiment import Experiment, Scenario, twin
+from conformance.wired.measures import Measures, measure
+from conformance.wired.simulate import congestion_controls, not_simulated, scenario_tables, simulate_all
+from conformance.wired.verdict import TOLERANCES
 
 SEEDS = 10
 PHASE_STEP_NS = 100_000

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from conformance.kernel.experiment import Experiment
-from conformance.kernel.measures import Measures
+from conformance.wired.experiment import Experiment
+from conformance.wired.measures import Measures
 from tailback.analysis.tolerances import FIDELITY
 
 Outcome = Literal["ok", "off", "shown"]
