@@ -1,1 +1,1 @@
-"""What Tailback is compared with: runs of a real kernel, later ACK scripts and published packet traces."""
+"""What Tailback is compared with: runs of a real kernel (`judge`), its `tc` (`tc`), packetdrill scripts (`drill`)."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from conformance.wired.report import DOCS, rows, with_tables
+from conformance.page import DOCS, rows, write_tables
 from tailback.analysis.repetitions import configurations
 from tailback.results import Results, RunFolder, open_results
 
@@ -33,7 +33,7 @@ def main() -> None:
     folder = parser.parse_args().folder
     found = [open_results(each) for each in folder.iterdir() if each.is_dir()]
     lines = [line for results in sorted(found, key=_title) for line in _section(results)]
-    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8"), {"suite": lines}), encoding="utf-8")
+    write_tables({"suite": lines}, PAGE)
 
 
 def _title(results: Results) -> str:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import cast
 
 import pandas as pd
 
-from conformance.matrix.grid import AXES
+from conformance.judge import Figures, Run
+from conformance.matrix.grid import AXES, Place
 from tailback.analysis.differences import METRICS
 from tailback.results import RunFolder
 from tailback.validation import summary_by_counters
@@ -51,3 +53,15 @@ def write(table: pd.DataFrame) -> None:
 def read() -> pd.DataFrame:
     """The table; labels of axes as text."""
     return pd.read_csv(FILE, dtype=dict.fromkeys(("part", *AXES), str))
+
+
+def runs() -> list[Run[Place]]:
+    """The places of the table with the means of the kernel's figures."""
+    return [Run(place, figures) for place, figures in means(read()).items()]
+
+
+def means(table: pd.DataFrame) -> dict[Place, Figures]:
+    """The mean of each figure over the repetitions that know it, by place."""
+    found = table.groupby(["part", *AXES], sort=False)[list(FIGURES)].mean()
+    places = (Place(labels[0], labels[1:]) for labels in cast("list[tuple[str, ...]]", list(found.index)))
+    return dict(zip(places, cast("list[Figures]", found.to_dict("records")), strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,34 @@ MIDDLE = ("rtt=[10ms]", "tsq=[1ms]")
 
 
 @dataclass(frozen=True)
+class Place:
+    """A cell of the grid: its labels in the order of `AXES`."""
+
+    part: str
+    values: tuple[str, ...]
+
+    @classmethod
+    def of(cls, part: str, labels: Mapping[str, str]) -> Place:
+        """The place with these labels."""
+        return cls(part, tuple(labels[axis] for axis in AXES))
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """By axis."""
+        return dict(zip(AXES, self.values, strict=True))
+
+    @property
+    def key(self) -> str:
+        """Unique over the matrix."""
+        return " ".join((self.part, *self.values))
+
+    @property
+    def group(self) -> str:
+        """The control."""
+        return self.labels["cc"]
+
+
+@dataclass(frozen=True)
 class Part:
     """A cut of the grid, or a walk along registries through it."""
 
@@ -28,9 +56,9 @@ class Part:
         """As of `--set`; an axis that walks has every value that its registry lists today."""
         return [*every(self.walks), *self.settings]
 
-    def experiment(self) -> Experiment:
-        """The part as an experiment."""
-        return scenario.load(FILE, self.all_settings())
+    def experiment(self, changes: Sequence[str] = ()) -> Experiment:
+        """The part as an experiment, with settings of its own behind those of the part."""
+        return scenario.load(FILE, [*self.all_settings(), *changes])
 
 
 _AQM = (

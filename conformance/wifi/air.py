@@ -1,7 +1,13 @@
-"""The air of one run, PPDU by PPDU: the kernel's cell on the left, the simulator's on the right."""
+"""The air of one run, PPDU by PPDU from 10 s on: the kernel's cell on the left, the simulator's on the right.
+
+    python -m conformance.wifi.air wifi/htc-150-cubic-u1d0-tsqstd-fq FOLDER --count 40
+
+FOLDER is that of the campaign; the run is one that kept its PPDUs in `wifi.csv.gz`.
+"""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -9,6 +15,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from conformance.judge import matching
+from conformance.wifi import golden
 from conformance.wifi.experiment import Experiment
 from conformance.wifi.simulate import simulated_tables
 
@@ -63,3 +71,19 @@ def text(ppdu: Ppdu | None) -> str:
     counts = f"{ppdu.received:>3}/{ppdu.mpdus:<3}"
     times = f"{1000 * (ppdu.t - FROM_S):9.3f} {ppdu.radio:3d} {counts} {ppdu.duration_us:5.0f}"
     return f"{times} {ppdu.tries:3d} {ppdu.colliders:3d} {ppdu.access_us:7.0f} {ppdu.queued:6d}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="The air of one run, PPDU by PPDU, kernel and simulator side by side.")
+    parser.add_argument("run", metavar="RUN", help="its name, or family/name; * and ? match")
+    parser.add_argument("truth", type=Path, metavar="FOLDER", help="where the kernel's own runs are")
+    parser.add_argument("--count", type=int, default=40, help="so many PPDUs of each side")
+    asked = parser.parse_args()
+    runs = matching(golden.read_runs(), [asked.run])
+    if len(runs) != 1:
+        raise SystemExit("this is of one run, these match: " + " ".join(run.experiment.key for run in runs))
+    print("\n".join(lines(runs[0].experiment, asked.truth, asked.count)))
+
+
+if __name__ == "__main__":
+    main()

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
+from conformance.judge import Run
 from conformance.wifi import golden
 from conformance.wifi.campaign import read_experiment, read_measures, run_folders
+from conformance.wifi.experiment import Experiment
 
 
-def campaign_runs(campaign: Path) -> Iterator[golden.GoldenRun]:
+def campaign_runs(campaign: Path) -> Iterator[Run[Experiment]]:
     for folder in run_folders(campaign):
         run = read_experiment(folder)
-        yield golden.GoldenRun(run, read_measures(folder, run))
+        yield Run(run, asdict(read_measures(folder, run)))
 
 
 def main() -> None:

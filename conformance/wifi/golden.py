@@ -8,11 +8,11 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from conformance.judge import Figures, Run
 from conformance.wifi.experiment import Experiment
-from conformance.wifi.measures import UNITS, Measures
+from conformance.wifi.measures import UNITS
 
 FILE = Path(__file__).resolve().parents[2] / "tests" / "data" / "wifi" / "runs.csv"
 SETTINGS = ("family", "name", "environment", "cell")
@@ -20,15 +20,7 @@ SPACE = "\N{NO-BREAK SPACE}"
 """Stands for a space within a word."""
 
 
-@dataclass(frozen=True)
-class GoldenRun:
-    """One run of the real kernel."""
-
-    experiment: Experiment
-    kernel: Measures
-
-
-def write_runs(path: Path, runs: Sequence[GoldenRun]) -> None:
+def write_runs(path: Path, runs: Sequence[Run[Experiment]]) -> None:
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow([*SETTINGS, *UNITS])
@@ -36,8 +28,8 @@ def write_runs(path: Path, runs: Sequence[GoldenRun]) -> None:
         writer.writerows(row_of(run) for run in runs)
 
 
-def row_of(run: GoldenRun) -> list[str]:
-    of, figures = run.experiment, asdict(run.kernel)
+def row_of(run: Run[Experiment]) -> list[str]:
+    of, figures = run.experiment, run.kernel
     return [of.family, of.name, as_words(of.environment), as_words(of.cell), *(number(figures[name]) for name in UNITS)]
 
 
@@ -53,15 +45,15 @@ def number(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.6g}"
 
 
-def read_runs(path: Path = FILE) -> list[GoldenRun]:
+def read_runs(path: Path = FILE) -> list[Run[Experiment]]:
     with path.open(newline="", encoding="utf-8") as stream:
         rows = [row for row in csv.DictReader(stream) if row["family"] != "# unit"]
-    return [GoldenRun(experiment_of(row), measures_of(row)) for row in rows]
+    return [Run(experiment_of(row), figures_of(row)) for row in rows]
 
 
 def experiment_of(row: Mapping[str, str]) -> Experiment:
     return Experiment(row["family"], row["name"], from_words(row["environment"]), from_words(row["cell"]))
 
 
-def measures_of(row: Mapping[str, str]) -> Measures:
-    return Measures(**{name: float(row[name] or "nan") for name in UNITS})
+def figures_of(row: Mapping[str, str]) -> Figures:
+    return {name: float(row[name] or "nan") for name in UNITS}

@@ -1,6 +1,6 @@
 """Figures that are out of tolerance today for another reason than chance, with what is known of it.
 
-Chance is not listed here: `spread` tells it from a mechanism by other seeds, and `report` prints it.
+Chance is not listed here: `report` tells it from a mechanism by other seeds (`conformance.judge.spreads`).
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from conformance.wifi.verdict import TOLERANCES, Cell
+from conformance.wifi.experiment import Experiment
+from conformance.wifi.measures import UNITS
 
 
 @dataclass(frozen=True)
@@ -19,11 +20,11 @@ class KnownDifference:
     figures: tuple[str, ...]
     reason: str
 
-    def covers(self, cell: Cell) -> bool:
-        return cell.figure in self.figures and re.search(self.runs, cell.experiment.key) is not None
+    def covers(self, run: Experiment, figure: str) -> bool:
+        return figure in self.figures and re.search(self.runs, run.key) is not None
 
 
-ALL = tuple(TOLERANCES)
+ALL = tuple(UNITS)
 EARLY_LOSS = (
     "the kernel's netem apparently drew the same numbers in every run: 6 or 7 losses where 2 % of some 160 packets are "
     "3, so that each of four flows is hit and leaves slow start; ours hit two or three. With 4.5 % and all four hit: "
@@ -45,6 +46,6 @@ KNOWN_DIFFERENCES: tuple[KnownDifference, ...] = (
 )
 
 
-def reason(cell: Cell) -> str | None:
-    """What is known of a cell that is off."""
-    return next((known.reason for known in KNOWN_DIFFERENCES if known.covers(cell)), None)
+def reason(run: Experiment, figure: str) -> str | None:
+    """What is known of a figure that is off."""
+    return next((known.reason for known in KNOWN_DIFFERENCES if known.covers(run, figure)), None)

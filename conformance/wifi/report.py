@@ -11,13 +11,19 @@ import argparse
 import os
 from collections.abc import Sequence
 
-from conformance.wifi import golden, spread
-from conformance.wifi.compare import FIGURES, compared, shares
+from conformance.judge import Cell, Spread, judge, share_within, spreads
+from conformance.page import rows, write_tables
+from conformance.wifi.criteria import CAMPAIGN
+from conformance.wifi.experiment import Experiment
 from conformance.wifi.known import reason
-from conformance.wifi.simulate import not_simulated, simulate_all
-from conformance.wifi.verdict import Cell
-from conformance.wired.report import PAGE, rows, with_tables
 
+FIGURES = {
+    "goodput": ("goodput_up", "goodput_down"),
+    "MPDUs up": ("ampdu_up",),
+    "MPDUs down": ("ampdu_down",),
+    "ping": ("ping_p50",),
+    "TCP RTT": ("rtt_up_p50", "rtt_down_p50"),
+}
 CHANCE = "chance: among our seeds"
 
 
@@ -25,36 +31,38 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Write the tables of Wi-Fi in docs/fidelity.md.")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     jobs = parser.parse_args().jobs
-    runs = [run for run in golden.read_runs() if not_simulated(run.experiment) is None]
-    results = simulate_all([run.experiment for run in runs], jobs)
-    cells = [cell for run, result in zip(runs, results, strict=True) for cell in compared(run, result)]
-    off = [cell for cell in cells if cell.outcome == "off"]
-    found = spread.spreads(runs, off, spread.SEEDS, jobs)
-    tables = {"wifi": share_table(cells, found), "wifi-off": off_table(found)}
-    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8"), tables), encoding="utf-8")
+    judged = judge(CAMPAIGN, CAMPAIGN.runs(), jobs)
+    found = spreads(CAMPAIGN, judged.off, jobs)
+    write_tables({"wifi": share_table(judged.cells, found), "wifi-off": off_table(found)})
 
 
-def share_table(cells: Sequence[Cell], found: Sequence[spread.Spread]) -> list[str]:
+def share_table(cells: Sequence[Cell[Experiment]], found: Sequence[Spread[Experiment]]) -> list[str]:
     """By group: runs, cells within tolerance by figure, and cells that are off for another reason than chance."""
     body = []
-    for name, counts in shares(cells):
+    for name in [*sorted({cell.experiment.group for cell in cells}), "all"]:
         inside = [cell for cell in cells if name in ("all", cell.experiment.group)]
         runs = len({cell.experiment.key for cell in inside})
         beyond = sum(not each.is_chance and name in ("all", each.cell.experiment.group) for each in found)
-        body.append([name, str(runs), *counts, str(beyond)])
+        body.append([name, str(runs), *(share(inside, figures) for figures in FIGURES.values()), str(beyond)])
     return rows(("runs", "number", *FIGURES, "beyond chance"), body)
 
 
-def off_table(found: Sequence[spread.Spread]) -> list[str]:
+def share(table: Sequence[Cell[Experiment]], figures: Sequence[str]) -> str:
+    """Cells within tolerance of those judged: `N/M`."""
+    within, judged = share_within([cell for cell in table if cell.figure in figures])
+    return f"{within}/{judged}" if judged else ""
+
+
+def off_table(found: Sequence[Spread[Experiment]]) -> list[str]:
     """Every cell that is off: the ones beyond chance first, then by how far."""
-    ordered = sorted(found, key=lambda each: (each.is_chance, -each.cell.excess))
+    ordered = sorted(found, key=lambda each: (each.is_chance, -each.cell.distance))
     return rows(("cell", "kernel", "simulator", "our seeds", "reason"), [off_row(each) for each in ordered])
 
 
-def off_row(each: spread.Spread) -> list[str]:
-    cell, values = each.cell, each.values
-    why = CHANCE if each.is_chance else reason(cell) or "not explained"
-    figures = [f"{cell.kernel:.4g}", f"{cell.simulator:.4g}", f"{min(values):.4g}–{max(values):.4g}"]
+def off_row(each: Spread[Experiment]) -> list[str]:
+    cell, (seeds,) = each.cell, each.ranges
+    why = CHANCE if each.is_chance else reason(cell.experiment, cell.figure) or "not explained"
+    figures = [f"{cell.kernel:.4g}", f"{cell.simulator:.4g}", f"{seeds.low:.4g}–{seeds.high:.4g}"]
     return [f"`{cell.experiment.key}` {cell.figure}", *figures, why]
 
 

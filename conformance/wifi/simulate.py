@@ -2,52 +2,43 @@
 
 from __future__ import annotations
 
+import functools
 import json
-import multiprocessing
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, replace
 
 import pandas as pd
 import pyarrow as pa
 
+from conformance.judge import Figures, Repetition
 from conformance.wifi.experiment import LEAD_S, Experiment, twin
-from conformance.wifi.measures import Measures, Ppdus, Tables, Window, measure
+from conformance.wifi.measures import Ppdus, Tables, Window, measure
 from conformance.wired.simulate import core
 
-
-@dataclass(frozen=True)
-class Simulated:
-    """What the simulator made of an experiment: figures, or why there are none."""
-
-    experiment: Experiment
-    measures: Measures | None
-    failure: str | None
-    cpu_s: float
+SEEDS = 6
+"""Of the repetitions."""
 
 
-def not_simulated(run: Experiment) -> str | None:
-    """Why this run is skipped, if it is."""
+def left_out(run: Experiment) -> str | None:
+    """Why this run is not simulated, if it is not."""
     if "CVOLD" in run.environment:
         return "a kernel of two versions: Linux 6.12 with the cwnd validation of 6.0"
     return None
 
 
-def simulate_all(runs: Sequence[Experiment], jobs: int) -> Iterator[Simulated]:
-    """Each in a process of its own, in the order given."""
-    spawned = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=spawned) as pool:
-        yield from pool.map(simulate, runs)
-
-
-def simulate(run: Experiment) -> Simulated:
-    """One run and its figures; a run that fails says so in its row instead of ending the comparison."""
-    try:
-        tables, cost = simulated_tables(run)
-    except (ValueError, RuntimeError) as error:
-        return Simulated(run, None, str(error), 0.0)
+def simulate(run: Experiment) -> tuple[Figures, float]:
+    """The figures of the twin, and the seconds of the processor that it took."""
+    tables, cost = simulated_tables(run)
     window = Window(run.warmup_s, run.duration_s)
-    return Simulated(run, measure(in_campaign_terms(tables, window), window), None, cost["cpu_s"])
+    return asdict(measure(in_campaign_terms(tables, window), window)), cost["cpu_s"]
+
+
+def repetitions(run: Experiment) -> list[Repetition]:
+    """The same with other seeds: other back-offs, losses and phases."""
+    return [Repetition("seeds", functools.partial(_with_seed, run, 100 + seed)) for seed in range(SEEDS)]
+
+
+def _with_seed(run: Experiment, seed: int) -> Figures:
+    return simulate(replace(run, cell={**run.cell, "seed": str(seed)}))[0]
 
 
 def simulated_tables(run: Experiment) -> tuple[dict[str, pd.DataFrame], dict[str, float]]:

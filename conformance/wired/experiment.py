@@ -64,6 +64,11 @@ class Experiment:
         """Family and name, unique over the campaign."""
         return f"{self.family}/{self.name}"
 
+    @property
+    def group(self) -> str:
+        """The control."""
+        return self.cc
+
 
 def twin(experiment: Experiment) -> Scenario:
     """The resolved scenario of docs/contracts.md that repeats the experiment."""

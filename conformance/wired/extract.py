@@ -8,10 +8,12 @@ Every wired run has a row, if its twin has the shapers that `tc` printed; `TRACE
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
 
+from conformance.judge import Run
 from conformance.wired import golden
 from conformance.wired.campaign import read_experiment, read_tables, run_folders, shaper_differences
 from conformance.wired.experiment import Experiment, twin
@@ -45,18 +47,18 @@ TRACED = (
 )
 
 
-def golden_runs(campaign: Path) -> list[golden.GoldenRun]:
+def golden_runs(campaign: Path) -> list[Run[Experiment]]:
     """Runs that outlast the warm-up; one capture is shorter."""
     experiments = {folder: read_experiment(folder) for folder in run_folders(campaign, FAMILIES)}
     return [golden_run(folder, found) for folder, found in experiments.items() if found.duration_s > WARMUP_S]
 
 
-def golden_run(folder: Path, experiment: Experiment) -> golden.GoldenRun:
+def golden_run(folder: Path, experiment: Experiment) -> Run[Experiment]:
     differences = shaper_differences(folder, twin(experiment))
     if differences:
         raise SystemExit(f"{folder}: the twin is not what `tc` shows, correct experiment.py: {differences}")
     tables = read_tables(folder)
-    return golden.GoldenRun(experiment, measure(tables, experiment.flows, experiment.duration_s))
+    return Run(experiment, asdict(measure(tables, experiment.flows, experiment.duration_s)))
 
 
 def trace(root: Path, key: str) -> pd.DataFrame:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import csv
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from conformance.judge import Figures, Run
 from conformance.wired.experiment import Experiment
-from conformance.wired.measures import UNITS, Measures
+from conformance.wired.measures import UNITS
 
 FOLDER = Path(__file__).resolve().parents[2] / "tests" / "data" / "wired"
 RUNS, TRACES = "runs.csv", "traces.parquet"
@@ -36,16 +37,8 @@ TRACE_UNITS = {
 }
 
 
-@dataclass(frozen=True)
-class GoldenRun:
-    """One run of the real kernel."""
-
-    experiment: Experiment
-    kernel: Measures
-
-
-def write_runs(path: Path, runs: list[GoldenRun]) -> None:
-    names = [field.name for field in (*fields(Experiment), *fields(Measures))]
+def write_runs(path: Path, runs: list[Run[Experiment]]) -> None:
+    names = [*(field.name for field in fields(Experiment)), *UNITS]
     units = EXPERIMENT_UNITS | UNITS
     with path.open("w", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
@@ -54,8 +47,8 @@ def write_runs(path: Path, runs: list[GoldenRun]) -> None:
         writer.writerows([as_text(value) for value in row_of(run).values()] for run in runs)
 
 
-def row_of(run: GoldenRun) -> dict[str, object]:
-    return asdict(run.experiment) | asdict(run.kernel)
+def row_of(run: Run[Experiment]) -> dict[str, object]:
+    return asdict(run.experiment) | {name: run.kernel[name] for name in UNITS}
 
 
 def as_text(value: object) -> str:
@@ -66,10 +59,10 @@ def as_text(value: object) -> str:
     return str(value)
 
 
-def read_runs(folder: Path = FOLDER) -> list[GoldenRun]:
+def read_runs(folder: Path = FOLDER) -> list[Run[Experiment]]:
     with (folder / RUNS).open(newline="") as stream:
         rows = [row for row in csv.DictReader(stream) if row["family"] != "# unit"]
-    return [GoldenRun(experiment_of(row), measures_of(row)) for row in rows]
+    return [Run(experiment_of(row), figures_of(row)) for row in rows]
 
 
 def experiment_of(row: dict[str, str]) -> Experiment:
@@ -89,10 +82,9 @@ def experiment_of(row: dict[str, str]) -> Experiment:
     )
 
 
-def measures_of(row: dict[str, str]) -> Measures:
-    numbers = {name: float(row[name] or "nan") for name in UNITS}
+def figures_of(row: dict[str, str]) -> Figures:
     counts = {name: int(row[name]) for name in ("ping_lost", "retransmits", "drops")}
-    return Measures(**(numbers | counts))  # type: ignore[arg-type]
+    return {name: float(row[name] or "nan") for name in UNITS} | counts
 
 
 def write_traces(path: Path, traces: pd.DataFrame) -> None:

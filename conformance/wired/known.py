@@ -1,6 +1,6 @@
 """Figures that are out of tolerance today, each with its measured difference and what is known of its reason.
 
-A run of the kernel is one draw; `spread` repeats ours with other seeds, other phases of the clocks and other orders
+A run of the kernel is one draw; `repetitions` are ours with other seeds, other phases of the clocks and other orders
 of simultaneous flows. Where the kernel's figure lies inside such a range, chance alone can make the difference.
 `tests/python/conformance/test_wired.py` asserts that each difference is still there, so that none outlives its cure.
 """

@@ -2,33 +2,27 @@
 
     python -m conformance.wired.report          # a minute or two; tables and pictures
 
-Needs only the golden tables in `tests/data/wired`. A mark `<!-- table: NAME -->` is followed by a table and
-`<!-- end -->`; what stands between them is replaced.
+Needs only the golden tables in `tests/data/wired`.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from conformance.wired import golden
-from conformance.wired.compare import compared
+from conformance.judge import Cell, Run, judge, share_within, spreads
+from conformance.page import DOCS, rows, write_tables
+from conformance.wired.criteria import CAMPAIGN
 from conformance.wired.experiment import Experiment
 from conformance.wired.known import KNOWN_DIFFERENCES
-from conformance.wired.simulate import congestion_controls, not_simulated, simulate_all
-from conformance.wired.spread import ranges, simulate_variants
 from conformance.wired.traces import SAMPLE_S, Pair, pair
-from conformance.wired.verdict import Cell, share_within
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGE = DOCS / "fidelity.md"
-END = "<!-- end -->"
 SETTINGS = ("std", "x2", "x4", "x8", "x16", "x64", "no")
 BOTTLENECKS = ("L10M", "R10M", "L100M", "R100M", "LR1000M")
 SHORT = {"goodput_mbps": "thr", "rtt_p50": "p50", "rtt_p90": "p90", "retransmits": "rtx", "drops": "drop"}
@@ -48,42 +42,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Write the tables and pictures of docs/fidelity.md.")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     jobs = parser.parse_args().jobs
-    controls = congestion_controls()
-    runs = golden.read_runs()
-    wanted = [run for run in runs if not_simulated(run.experiment, controls) is None]
-    results = simulate_all([run.experiment for run in wanted], jobs)
-    cells = [cell for run, result in zip(wanted, results, strict=True) for cell in compared(run, result)]
-    page = PAGE.read_text(encoding="utf-8")
+    runs = CAMPAIGN.runs()
+    cells = judge(CAMPAIGN, runs, jobs).cells
     tables = {
         "shares": shares(cells),
         "worst": worst(cells),
-        "known": known_differences(wanted, cells, jobs),
-        "skipped": skipped(runs, controls),
+        "known": known_differences(cells, jobs),
+        "skipped": skipped(runs),
     }
-    PAGE.write_text(with_tables(page, tables), encoding="utf-8")
-    for path in draw_all([run.experiment for run in wanted if run.experiment.key in PICTURES]):
+    write_tables(tables)
+    for path in draw_all([run.experiment for run in runs if run.experiment.key in PICTURES]):
         print(path)
 
 
-def with_tables(page: str, tables: Mapping[str, Iterable[str]]) -> str:
-    """The page with each table in its place."""
-    for name, lines in tables.items():
-        mark = f"<!-- table: {name} -->"
-        before, found, rest = page.partition(mark)
-        _old, end, after = rest.partition(END)
-        if not (found and end):
-            raise SystemExit(f"{PAGE}: no place for table `{name}`; write `{mark}` and `{END}` on lines of their own")
-        page = before + "\n".join([mark, "", *lines, "", END]) + after
-    return page
-
-
-def rows(heading: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
-    """A table of Markdown."""
-    lines = [heading, ["---"] * len(heading), *body]
-    return ["| " + " | ".join(cells) + " |" for cells in lines]
-
-
-def shares(cells: Sequence[Cell]) -> list[str]:
+def shares(cells: Sequence[Cell[Experiment]]) -> list[str]:
     judged = [cell for cell in cells if cell.outcome != "shown"]
     body = [share_row(figure, [cell for cell in judged if cell.figure == figure]) for figure in SHORT]
     keys = {cell.experiment.key for cell in judged}
@@ -95,7 +67,7 @@ def shares(cells: Sequence[Cell]) -> list[str]:
     return rows(("figure", "within", "judged", "share", "median deviation"), body)
 
 
-def share_row(name: str, judged: Sequence[Cell]) -> list[str]:
+def share_row(name: str, judged: Sequence[Cell[Experiment]]) -> list[str]:
     within, counted = share_within(judged)
     deviations = sorted(abs(cell.relative) for cell in judged)
     return [name, str(within), str(counted), percent(within, counted), f"{deviations[len(deviations) // 2]:.2%}"]
@@ -105,9 +77,9 @@ def percent(part: int, whole: int) -> str:
     return f"{part / max(whole, 1):.1%}"
 
 
-def worst(cells: Sequence[Cell]) -> list[str]:
+def worst(cells: Sequence[Cell[Experiment]]) -> list[str]:
     """Per control, bottleneck and child a row, per small-queue setting the cell that uses most of its tolerance."""
-    groups: dict[tuple[str, str, str], dict[str, list[Cell]]] = {}
+    groups: dict[tuple[str, str, str], dict[str, list[Cell[Experiment]]]] = {}
     for cell in cells:
         if cell.outcome != "shown":
             run = cell.experiment
@@ -119,32 +91,30 @@ def worst(cells: Sequence[Cell]) -> list[str]:
     return rows(("control", "bottleneck", "child", *SETTINGS), body)
 
 
-def worst_of(cells: Sequence[Cell]) -> str:
+def worst_of(cells: Sequence[Cell[Experiment]]) -> str:
     if not cells:
         return ""
-    cell = max(cells, key=lambda cell: cell.excess)
+    cell = max(cells, key=lambda cell: cell.distance)
     text = f"{cell.relative:+.1%} {SHORT[cell.figure]}"
     return f"**{text}**" if cell.outcome == "off" else text
 
 
-def known_differences(runs: Sequence[golden.GoldenRun], cells: Sequence[Cell], jobs: int) -> list[str]:
-    """Each with the range of the figure over seeds, phases and orders (`spread`)."""
-    wanted = [run for run in runs if run.experiment.key in {entry.key for entry in KNOWN_DIFFERENCES}]
-    variants = simulate_variants([run.experiment for run in wanted], jobs)
-    found = {run.experiment.key: values for run, values in zip(wanted, variants, strict=True)}
+def known_differences(cells: Sequence[Cell[Experiment]], jobs: int) -> list[str]:
+    """Each with the range of the figure over seeds, phases and orders (`repetitions`)."""
     by_name = {(cell.experiment.key, cell.figure): cell for cell in cells}
+    wanted = [by_name[entry.key, entry.figure] for entry in KNOWN_DIFFERENCES]
     body = []
-    for entry in KNOWN_DIFFERENCES:
-        cell = by_name[entry.key, entry.figure]
-        spans = [f"{span.low:.4g}–{span.high:.4g}" for span in ranges(found[entry.key], entry.figure)]
+    for entry, found in zip(KNOWN_DIFFERENCES, spreads(CAMPAIGN, wanted, jobs), strict=True):
+        cell = found.cell
+        spans = [f"{span.low:.4g}–{span.high:.4g}" for span in found.ranges]
         figures = [f"{cell.kernel:.4g}", f"{cell.simulator:.4g}", f"{cell.relative:+.1%}"]
         body.append([f"`{entry.key}` {entry.figure}", *figures, *spans, entry.reason])
     heading = ("cell", "kernel", "simulator", "difference", "10 seeds", "9 phases", "20 orders", "reason")
     return rows(heading, body)
 
 
-def skipped(runs: Sequence[golden.GoldenRun], controls: frozenset[str]) -> list[str]:
-    reasons = [not_simulated(run.experiment, controls) for run in runs]
+def skipped(runs: Sequence[Run[Experiment]]) -> list[str]:
+    reasons = [CAMPAIGN.left_out(run.experiment) for run in runs]
     counted = {reason: reasons.count(reason) for reason in reasons if reason is not None}
     return rows(("runs", "why they are not compared"), [[str(counted[reason]), reason] for reason in sorted(counted)])
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
-import multiprocessing
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict
 from typing import Any, Protocol, cast
 
 import pandas as pd
 import pyarrow as pa
 
+from conformance.judge import Figures
 from conformance.wired.experiment import LEAD_S, Experiment, flow_name, twin
-from conformance.wired.measures import Measures, Tables, measure
+from conformance.wired.measures import Tables, measure
 
 
 class Core(Protocol):
@@ -30,42 +29,23 @@ class Core(Protocol):
         """Tables and cost of one run."""
 
 
-@dataclass(frozen=True)
-class Simulated:
-    """What the simulator made of an experiment: figures, or why there are none."""
-
-    experiment: Experiment
-    measures: Measures | None
-    failure: str | None
-    cpu_s: float
-
-
+@functools.cache
 def congestion_controls() -> frozenset[str]:
     """Names in the simulator's registry."""
     return frozenset(row["name"] for row in core().congestion_controls())
 
 
-def not_simulated(experiment: Experiment, controls: frozenset[str]) -> str | None:
-    """Why this run is skipped, if it is."""
-    if experiment.cc not in controls:
+def left_out(experiment: Experiment) -> str | None:
+    """Why this run is not simulated, if it is not."""
+    if experiment.cc not in congestion_controls():
         return f"no congestion control `{experiment.cc}` in the simulator"
     return None
 
 
-def simulate_all(experiments: Sequence[Experiment], jobs: int) -> Iterator[Simulated]:
-    """Each in a process of its own, in the order given."""
-    spawned = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=spawned) as pool:
-        yield from pool.map(simulate, experiments)
-
-
-def simulate(experiment: Experiment) -> Simulated:
-    """One run and its figures; a run that fails says so in its row instead of ending the comparison."""
-    try:
-        tables, cost = simulated_tables(experiment)
-    except (ValueError, RuntimeError) as error:
-        return Simulated(experiment, None, str(error), 0.0)
-    return Simulated(experiment, measure(tables, experiment.flows, experiment.duration_s), None, cost["cpu_s"])
+def simulate(experiment: Experiment) -> tuple[Figures, float]:
+    """The figures of the twin, and the seconds of the processor that it took."""
+    tables, cost = simulated_tables(experiment)
+    return asdict(measure(tables, experiment.flows, experiment.duration_s)), cost["cpu_s"]
 
 
 def simulated_tables(experiment: Experiment) -> tuple[Tables, dict[str, float]]:

@@ -1,7 +1,14 @@
-"""`TCP_INFO` of one run on both sides: sample by sample, up to the first divergence, or drawn over each other."""
+"""`TCP_INFO` of one run on both sides: sample by sample, up to the first divergence, or drawn over each other.
+
+    python -m conformance.wired.traces wired/reno-R10M-pfifo-std-n1
+    python -m conformance.wired.traces wired/reno-R10M-pfifo-std-n1 --first-divergence 0.1 --plot reno.png
+
+A run without a golden trace needs `--truth FOLDER`, where the kernel's own runs are.
+"""
 
 from __future__ import annotations
 
+import argparse
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +20,7 @@ import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
+from conformance.judge import matching
 from conformance.wired import golden
 from conformance.wired.campaign import read_tables
 from conformance.wired.experiment import Experiment
@@ -47,7 +55,7 @@ def kernel_trace(experiment: Experiment, campaign: Path | None) -> pd.DataFrame:
         return read_tables(campaign / experiment.key).tcp_info
     trace = golden.read_trace(experiment.key)
     if trace is None:
-        raise SystemExit(f"no golden trace of {experiment.key}; give the folder of the campaign with --campaign")
+        raise SystemExit(f"no golden trace of {experiment.key}; give the folder of the campaign with --truth")
     return trace
 
 
@@ -111,3 +119,25 @@ def draw_flow(axes: Sequence[Axes], samples: pd.DataFrame, look: tuple[str, str]
     acked_mbps = np.gradient(samples["bytes_acked"].to_numpy(dtype=float), t) * 8e-6
     for axis, values in zip(axes, (samples["snd_cwnd"], samples["rtt"] / 1000, acked_mbps), strict=True):
         axis.plot(t, values, style, color=colour, linewidth=1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="TCP_INFO of one run, kernel and simulator side by side.")
+    parser.add_argument("run", metavar="RUN", help="its name, or family/name; * and ? match")
+    parser.add_argument("--first-divergence", type=float, metavar="SHARE", help="samples until they differ by more")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="cwnd, RTT and throughput, instead of the samples")
+    parser.add_argument("--truth", type=Path, metavar="FOLDER", help="where the kernel's own runs are")
+    asked = parser.parse_args()
+    runs = matching(golden.read_runs(), [asked.run])
+    if len(runs) != 1:
+        raise SystemExit("a trace is of one run, these match: " + " ".join(run.experiment.key for run in runs))
+    both = pair(runs[0].experiment, asked.truth)
+    if asked.plot:
+        draw(both, asked.plot)
+        print(asked.plot)
+    if not asked.plot or asked.first_divergence is not None:
+        print("\n".join(lines(both, asked.first_divergence)))
+
+
+if __name__ == "__main__":
+    main()

@@ -95,6 +95,25 @@ FIDELITY: Mapping[str, Tolerance] = View(
 """How near the simulator must be to a kernel: what the registry says of each metric."""
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """Where a difference lies: the `excess` is in units of what is allowed, signed; not a number if not judged."""
+
+    outcome: Outcome
+    allowed: float
+    excess: float
+
+
+def verdict(difference: float, allowed: float | None) -> Verdict:
+    """The one rule by which `validate`, `compare` and the conformance campaigns judge (`Tolerance.allowed`)."""
+    if math.isnan(difference):
+        return Verdict("unknown", math.nan, math.nan)
+    if allowed is None:
+        return Verdict("shown", math.nan, math.nan)
+    excess = _excess(difference, allowed)
+    return Verdict("within" if abs(excess) <= 1 else "off", allowed, excess)
+
+
 def judged(differences: pd.DataFrame, by: Mapping[str, Tolerance]) -> pd.DataFrame:
     """`differences` with `tolerance`, `excess` (difference in units of it, signed; both not a number where nothing is
     judged), `outcome`, and the `verdict` in words.
@@ -116,12 +135,9 @@ def _counts(cells: pd.DataFrame) -> tuple[int, int]:
 
 
 def _judged(row: Mapping[str, Any], by: Tolerance) -> dict[str, Any]:
-    unknown = math.isnan(row["difference"])
-    allowed = None if unknown else by.allowed(row["reference"], row["candidate"])
-    excess = float("nan") if allowed is None else _excess(row["difference"], allowed)
-    outcome: Outcome = "unknown" if unknown else "shown" if allowed is None else "within" if abs(excess) <= 1 else "off"
-    found = {**row, "tolerance": float("nan") if allowed is None else allowed, "excess": excess, "outcome": outcome}
-    return {**found, "verdict": in_words(found)}
+    found = verdict(row["difference"], by.allowed(row["reference"], row["candidate"]))
+    told = {**row, "tolerance": found.allowed, "excess": found.excess, "outcome": found.outcome}
+    return {**told, "verdict": in_words(told)}
 
 
 def _excess(difference: float, allowed: float) -> float:

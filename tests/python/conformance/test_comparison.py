@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 import pytest
 
+from conformance import judge
+from conformance.judge import Cell, Figures, Run, share_within
 from conformance.wired import golden
 from conformance.wired.campaign import extras, final_drops, microseconds
+from conformance.wired.criteria import CAMPAIGN
 from conformance.wired.experiment import Experiment, htb_burst, small_queue, twin
-from conformance.wired.measures import Measures, Tables, measure
-from conformance.wired.simulate import not_simulated
+from conformance.wired.measures import Tables, measure
+from conformance.wired.simulate import left_out
 from conformance.wired.traces import JUDGED, Pair, by_sample, diverged
-from conformance.wired.verdict import cells, share_within
 
 RUNS = {run.experiment.key: run for run in golden.read_runs()}
 CUBIC = RUNS["wired/cubic-R10M-pfifo-std-n4"]
@@ -54,8 +55,9 @@ def test_staggered_flows_start_one_after_the_other_and_stop_together() -> None:
 
 
 def test_a_run_outside_the_model_says_why() -> None:
-    assert not_simulated(CUBIC.experiment, frozenset({"reno"})) == "no congestion control `cubic` in the simulator"
-    assert not_simulated(CUBIC.experiment, frozenset({"cubic"})) is None
+    unknown = replace(CUBIC.experiment, cc="quic")
+    assert left_out(unknown) == "no congestion control `quic` in the simulator"
+    assert left_out(CUBIC.experiment) is None
 
 
 def test_skbs_of_several_segments_are_cut_below_the_shaper_in_the_twin() -> None:
@@ -119,43 +121,85 @@ def test_a_flow_that_received_nothing_lowers_fairness() -> None:
     assert measure(hand_made(), flows=2, duration_s=10).jain == 0.5
 
 
-def outcome(figure: str, **changes: Any) -> str:
-    ours = replace(CUBIC.kernel, **changes)
-    return next(cell.outcome for cell in cells(CUBIC.experiment, CUBIC.kernel, ours) if cell.figure == figure)
+def cells(kernel: Figures, ours: Figures) -> dict[str, Cell[Experiment]]:
+    return {cell.figure: cell for cell in judge.cells(CAMPAIGN, Run(CUBIC.experiment, kernel), ours)}
 
 
-def test_the_kernel_is_within_tolerance_of_itself() -> None:
-    judged = [cell for run in RUNS.values() for cell in cells(run.experiment, run.kernel, run.kernel)]
-    within, counted = share_within(judged)
-    assert within == counted > 3 * len(RUNS) - 1
+def outcome(figure: str, ours: float, kernel: float | None = None) -> str:
+    there = {**CUBIC.kernel, figure: CUBIC.kernel[figure] if kernel is None else kernel}
+    return cells(there, {**there, figure: ours})[figure].outcome
+
+
+@pytest.mark.parametrize("name", judge.CAMPAIGNS)
+def test_the_kernel_is_within_tolerance_of_itself(name: str) -> None:
+    by = judge.campaign(name)
+    runs = by.runs()
+    within, counted = share_within(cell for run in runs for cell in judge.cells(by, run, run.kernel))
+    assert within == counted > 2 * len(runs)
+
+
+@pytest.mark.parametrize("name", judge.CAMPAIGNS)
+def test_the_runs_of_a_campaign_have_names_of_their_own(name: str) -> None:
+    keys = [run.experiment.key for run in judge.campaign(name).runs()]
+    assert len(set(keys)) == len(keys)
 
 
 def test_a_goodput_more_than_three_per_cent_away_is_off() -> None:
-    assert outcome("goodput_mbps", goodput_mbps=CUBIC.kernel.goodput_mbps * 0.98) == "ok"
-    assert outcome("goodput_mbps", goodput_mbps=CUBIC.kernel.goodput_mbps * 0.96) == "off"
+    assert outcome("goodput_mbps", CUBIC.kernel["goodput_mbps"] * 0.98) == "within"
+    assert outcome("goodput_mbps", CUBIC.kernel["goodput_mbps"] * 0.96) == "off"
 
 
 def test_half_a_millisecond_of_rtt_is_always_forgiven() -> None:
-    short = replace(CUBIC.kernel, rtt_p50=1.0)
-    near, away = replace(short, rtt_p50=1.4), replace(short, rtt_p50=1.6)
-    verdicts = [cells(CUBIC.experiment, short, ours)[1].outcome for ours in (near, away)]
-    assert verdicts == ["ok", "off"]
+    assert [outcome("rtt_p50", ours, kernel=1.0) for ours in (1.4, 1.6)] == ["within", "off"]
 
 
 def test_few_drops_are_shown_and_many_are_judged() -> None:
-    few = replace(CUBIC.kernel, drops=10)
-    assert drop_outcome(few, 40) == "shown"
-    assert drop_outcome(few, 60) == "off"
-    assert drop_outcome(replace(CUBIC.kernel, drops=400), 480) == "ok"
+    assert outcome("drops", 40, kernel=10) == "shown"
+    assert outcome("drops", 60, kernel=10) == "off"
+    assert outcome("drops", 480, kernel=400) == "within"
 
 
-def drop_outcome(kernel: Measures, ours: int) -> str:
-    table = cells(CUBIC.experiment, kernel, replace(kernel, drops=ours))
-    return next(cell.outcome for cell in table if cell.figure == "drops")
+def test_a_figure_that_the_simulator_lacks_is_off_where_it_is_judged() -> None:
+    assert outcome("rtt_p50", float("nan")) == "off"
+    assert outcome("jain", float("nan")) == "shown"
 
 
-def test_a_run_that_received_nothing_is_off() -> None:
-    assert outcome("rtt_p50", rtt_p50=float("nan")) == "off"
+def test_a_figure_that_the_kernel_lacks_makes_no_cell() -> None:
+    assert "rtt_p50" not in cells({**CUBIC.kernel, "rtt_p50": float("nan")}, CUBIC.kernel)
+
+
+def test_the_excess_is_the_difference_in_tolerances_with_its_sign() -> None:
+    kernel = {**CUBIC.kernel, "goodput_mbps": 100.0}
+    less = cells(kernel, {**kernel, "goodput_mbps": 94.0})["goodput_mbps"]
+    assert less.excess == pytest.approx(-2)
+    assert less.distance == pytest.approx(2)
+    assert less.relative == pytest.approx(-0.06)
+
+
+def test_what_a_kind_of_repetition_reaches_can_be_chance() -> None:
+    cell = cells({**CUBIC.kernel, "rtt_p50": 100.0}, {**CUBIC.kernel, "rtt_p50": 150.0})["rtt_p50"]
+    drawn = [("seeds", {"rtt_p50": rtt}) for rtt in (140.0, 150.0)]
+    late = [("phases", {"rtt_p50": rtt}) for rtt in (150.0, 112.0, 109.0)]
+    only_seeds, both = (judge.Spread(cell, judge.ranges(found, "rtt_p50"), 10.0) for found in (drawn, drawn + late))
+    assert (only_seeds.is_chance, both.is_chance) == (False, True)
+    assert judge.ranges(late, "rtt_p50") == [judge.Range("phases", 109.0, 112.0, 150.0)]
+
+
+def test_a_run_is_named_in_full_or_by_its_last_part() -> None:
+    runs = golden.read_runs()
+    assert judge.matching(runs, ["wired/cubic-R10M-pfifo-std-n4"]) == [CUBIC]
+    families = {run.experiment.family for run in judge.matching(runs, ["cubic-R10M-pfifo-std-n4"])}
+    assert families == {"wired", "wired_hzburst"}
+    assert len(judge.matching(runs, [])) == len(runs)
+
+
+def broken(experiment: Experiment) -> tuple[Figures, float]:
+    raise ValueError(f"no {experiment.name}")
+
+
+def test_a_run_that_fails_says_so_and_ends_nothing() -> None:
+    (failed,) = judge.each(broken, [CUBIC.experiment], 1)
+    assert (failed.figures, failed.failure) == (None, "no cubic-R10M-pfifo-std-n4")
 
 
 def test_the_first_divergence_is_found_where_it_is() -> None:

@@ -2,9 +2,10 @@
 
 import pytest
 
-from conformance.wired.teacup import Run, off, read_golden, simulated
+from conformance.judge import Run, cells
+from conformance.wired.teacup import CAMPAIGN, Experiment, read_golden, simulate
 
-#: A run of each discipline and control; the whole table: python -m conformance.wired.teacup --spread
+#: A run of each discipline and control; the whole table: python -m conformance teacup --chance
 WANTED = (
     "cubic-10ms-codel-180",
     "cubic-10ms-codel-180-rcv600000",
@@ -20,16 +21,18 @@ WANTED = (
     "reno-100ms-pie-2000",
     "reno-100ms-fq_codel-180-rcv600000",
 )
-RUNS = [run for run in read_golden() if run.name in WANTED]
+RUNS = [run for run in read_golden() if run.experiment.name in WANTED]
 
 
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
-def test_goodput_rtt_and_drops_are_the_kernel_s(run: Run) -> None:
-    assert off(run, simulated(run)) == []
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.experiment.name)
+def test_goodput_rtt_and_drops_are_the_kernel_s(run: Run[Experiment]) -> None:
+    found = cells(CAMPAIGN, run, simulate(run.experiment)[0])
+    assert [str(cell) for cell in found if cell.outcome == "off"] == []
+    assert [cell.figure for cell in found if cell.outcome == "within"][:3] == ["goodput_mbps", "rtt_p50", "rtt_p90"]
 
 
 def test_the_golden_table_has_every_discipline_and_control() -> None:
     runs = read_golden()
     assert len(runs) == 60
-    assert {run.qdisc for run in runs} == {"pfifo", "codel", "fq_codel", "pie"}
-    assert {run.cc for run in runs} == {"cubic", "reno"}
+    assert {run.experiment.qdisc for run in runs} == {"pfifo", "codel", "fq_codel", "pie"}
+    assert {run.experiment.cc for run in runs} == {"cubic", "reno"}

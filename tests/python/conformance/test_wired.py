@@ -1,24 +1,24 @@
 """The simulator beside the real kernel: a representative part of the golden table, with its tolerances.
 
 Goodput within 3 %; median and 90th percentile of the TCP RTT within 10 % or 0.5 ms; drops and retransmissions within
-25 % where there are more than 50 (`conformance/wired/verdict.py`). The whole table: `python -m
-conformance.wired.compare`; results and known differences: `docs/fidelity.md`.
+25 % where there are more than 50 (`conformance/wired/criteria.py`). The whole table: `python -m
+conformance wired`; results and known differences: `docs/fidelity.md`.
 """
 
 from __future__ import annotations
 
 import functools
-from dataclasses import asdict
 
 import pandas as pd
 import pytest
 
+from conformance.judge import Cell, Figures, cells
 from conformance.wired import golden
+from conformance.wired.criteria import CAMPAIGN
+from conformance.wired.experiment import Experiment
 from conformance.wired.known import KNOWN_DIFFERENCES, KnownDifference, known
-from conformance.wired.measures import Measures
 from conformance.wired.simulate import simulate
 from conformance.wired.traces import pair
-from conformance.wired.verdict import Cell, cells
 
 RUNS = {run.experiment.key: run for run in golden.read_runs()}
 
@@ -70,32 +70,25 @@ REPRESENTATIVE = (
 
 
 @functools.cache
-def simulated(key: str) -> Measures:
-    result = simulate(RUNS[key].experiment)
-    assert result.measures is not None, result.failure
-    return result.measures
+def simulated(key: str) -> Figures:
+    return simulate(RUNS[key].experiment)[0]
 
 
-def judged(key: str) -> list[Cell]:
-    run = RUNS[key]
-    return [cell for cell in cells(run.experiment, run.kernel, simulated(key)) if cell.outcome != "shown"]
-
-
-def told(cell: Cell) -> str:
-    return f"{cell.figure}: kernel {cell.kernel:.4g}, simulator {cell.simulator:.4g} ({cell.relative:+.1%})"
+def judged(key: str) -> list[Cell[Experiment]]:
+    return [cell for cell in cells(CAMPAIGN, RUNS[key], simulated(key)) if cell.outcome != "shown"]
 
 
 @pytest.mark.parametrize("key", REPRESENTATIVE)
 def test_a_run_is_within_tolerance_of_the_kernel(key: str) -> None:
-    off = [told(cell) for cell in judged(key) if cell.outcome == "off" and known(key, cell.figure) is None]
+    off = [str(cell) for cell in judged(key) if cell.outcome == "off" and known(key, cell.figure) is None]
     assert off == []
 
 
 @pytest.mark.parametrize("difference", KNOWN_DIFFERENCES, ids=lambda entry: f"{entry.key}-{entry.figure}")
 def test_a_known_difference_is_still_there(difference: KnownDifference) -> None:
     cell = next(cell for cell in judged(difference.key) if cell.figure == difference.figure)
-    assert cell.outcome == "off", f"cured: take it out of known.py and docs/fidelity.md; {told(cell)}"
-    assert cell.relative == pytest.approx(difference.relative, abs=0.03), told(cell)
+    assert cell.outcome == "off", f"cured: take it out of known.py and docs/fidelity.md; {cell}"
+    assert cell.relative == pytest.approx(difference.relative, abs=0.03), str(cell)
 
 
 def test_controls_bottlenecks_and_children_are_all_represented() -> None:
@@ -107,7 +100,7 @@ def test_controls_bottlenecks_and_children_are_all_represented() -> None:
 
 def test_drops_of_a_deterministic_queue_are_the_kernels_to_the_packet() -> None:
     key = "wired/cubic-R100M-fq_codel-std-n4"
-    kernel, ours = asdict(RUNS[key].kernel), asdict(simulated(key))
+    kernel, ours = RUNS[key].kernel, simulated(key)
     assert {figure: ours[figure] for figure in ("drops", "retransmits")} == {"drops": 1236, "retransmits": 1236}
     assert (kernel["drops"], kernel["retransmits"]) == (1236, 1236)
 

@@ -1,0 +1,121 @@
+"""Compares the simulator with runs of a real kernel, campaign by campaign.
+
+    python -m conformance wired                                # every run that the repository keeps
+    python -m conformance wired 'cubic-*-std-*' --worst        # a part of it, worst cells first
+    python -m conformance wifi '*htc*-fq' --only-off --chance  # cells that are off, and what chance does to them
+    python -m conformance teacup                               # three staggered flows through a router's AQM
+    python -m conformance matrix 'grid R10M *'                 # cells of the conformance matrix
+    python -m conformance wifi --truth FOLDER                  # runs of a campaign's folder instead
+
+Exit status: 0 when every judged cell is within tolerance, 1 when one is not. Beside these: `python -m conformance.tc`
+(the grammar of `tc`), `tailback drill conformance/drill/*.pkt` (TCP, packet by packet).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from conformance.judge import CAMPAIGNS, Campaign, Cell, Judged, Run, campaign, judge, matching, share_within, spreads
+
+
+def main() -> int:
+    asked = _parsed()
+    by = campaign(asked.campaign)
+    runs = matching(_runs(by, asked.truth), asked.patterns)
+    if not runs:
+        raise SystemExit(f"no run of {asked.campaign} matches {' '.join(asked.patterns)}; a name may have * and ?")
+    _print_left_out(by, runs)
+    found = judge(by, runs, asked.jobs)
+    for failed in found.failed:
+        print(f"failed: {failed.experiment.key}: {failed.failure}")
+    _print_cells(by, _chosen(found, asked))
+    if asked.chance:
+        _print_chance(by, found, asked.jobs)
+    return _summarise(by, found)
+
+
+def _parsed() -> argparse.Namespace:
+    lines = (__doc__ or "").splitlines()
+    parser = argparse.ArgumentParser(prog="python -m conformance", description=lines[0])
+    parser.add_argument("campaign", choices=CAMPAIGNS)
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="names of runs, or family/name; * and ? match")
+    parser.add_argument("--worst", action="store_true", help="judged cells only, worst first")
+    parser.add_argument("--only-off", action="store_true", help="only cells out of tolerance")
+    parser.add_argument("--chance", action="store_true", help="repeat the runs that are off with other draws")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--truth", type=Path, metavar="FOLDER", help="where the kernel's own runs are")
+    return parser.parse_args()
+
+
+def _runs(by: Campaign[Any], truth: Path | None) -> Sequence[Run[Any]]:
+    if truth is None:
+        return by.runs()
+    if by.measured is None:
+        raise SystemExit(f"{by.title} has no folder of a campaign: leave out --truth")
+    return by.measured(truth)
+
+
+def _print_left_out(by: Campaign[Any], runs: Sequence[Run[Any]]) -> None:
+    reasons = [reason for run in runs if (reason := by.left_out(run.experiment))]
+    for reason in sorted(set(reasons)):
+        print(f"left out, {reason}: {reasons.count(reason)} runs")
+
+
+def _chosen(found: Judged[Any], asked: argparse.Namespace) -> Sequence[Cell[Any]]:
+    shown = [cell for cell in found.cells if not asked.only_off or cell.outcome == "off"]
+    if not asked.worst:
+        return shown
+    return sorted((cell for cell in shown if cell.outcome != "shown"), key=lambda cell: -cell.distance)
+
+
+def _print_cells(by: Campaign[Any], table: Sequence[Cell[Any]]) -> None:
+    width = max((len(cell.experiment.key) for cell in table), default=3)
+    print(f"{'run':{width}} {'figure':18} {'kernel':>10} {'simulator':>10} {'difference':>10}  verdict")
+    for cell in table:
+        figures = f"{cell.kernel:>10.4g} {cell.simulator:>10.4g} {cell.relative:>+10.1%}"
+        print(f"{cell.experiment.key:{width}} {cell.figure:18} {figures}  {_verdict(by, cell)}")
+
+
+def _verdict(by: Campaign[Any], cell: Cell[Any]) -> str:
+    if cell.outcome != "off":
+        return cell.outcome
+    known = by.reason(cell.experiment, cell.figure)
+    return f"off ×{cell.distance:.1f}{' (known)' if known else ''}"
+
+
+def _print_chance(by: Campaign[Any], found: Judged[Any], jobs: int) -> None:
+    """The ranges of every cell that is off, over the repetitions of each kind."""
+    for spread in spreads(by, found.off, jobs):
+        print(f"{spread.cell}: {'chance can make it' if spread.is_chance else 'not by chance'}")
+        for each in spread.ranges:
+            print(f"    {each.kind:8} {each.low:.4g} to {each.high:.4g}, median {each.median:.4g}")
+
+
+def _summarise(by: Campaign[Any], found: Judged[Any]) -> int:
+    """The last lines: cells within tolerance by group and by figure, runs wholly within it, runs that failed."""
+    groups = dict.fromkeys(cell.experiment.group for cell in found.cells)
+    for name in groups if len(groups) > 1 else ():
+        _print_share(name, [cell for cell in found.cells if cell.experiment.group == name])
+    for figure in by.tolerances:
+        _print_share(figure, [cell for cell in found.cells if cell.figure == figure])
+    _print_share("all", found.cells)
+    off = {cell.experiment.key for cell in found.off}
+    whole = len(found.simulated) - len(off) - len(found.failed)
+    cpu_s = sum(result.cpu_s for result in found.simulated)
+    failed = len(found.failed)
+    print(f"{whole} of {len(found.simulated)} runs wholly within tolerance, {failed} failed, {cpu_s:.0f} s of CPU")
+    return 1 if off or found.failed else 0
+
+
+def _print_share(name: str, table: Sequence[Cell[Any]]) -> None:
+    within, judged = share_within(table)
+    if judged:
+        print(f"{name:36} {within:5d} of {judged:5d} cells within tolerance ({within / judged:.1%})")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

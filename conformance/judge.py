@@ -1,0 +1,285 @@
+"""Judges the simulator by runs of a real kernel; `python -m conformance` is the command.
+
+A *campaign* has runs of a kernel, each with its settings and its figures, and simulates the same settings. A *cell* is
+one figure of one run on both sides. Whether it is within its tolerance is said by `tailback.analysis.tolerances`, as
+for `tailback validate`: the rule is in the package, which must stand without this folder; the campaigns are here.
+
+Where the kernel has a figure and the simulator has none, the cell is off. A figure that the kernel does not have makes
+no cell.
+
+A run of the kernel is one draw of its random numbers, of the phases of its clocks and of the order of what happens at
+once. A campaign therefore says how its runs are repeated with other draws: where the kernel's figure lies in the range
+of one kind of repetition, widened by the tolerance, chance alone can make the difference.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import multiprocessing
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
+
+from tailback.analysis.tolerances import Outcome, Tolerance, verdict
+
+Figures: TypeAlias = Mapping[str, float]
+"""Figures of a run by name; what there is none of is absent or not a number."""
+
+
+class Settings(Protocol):
+    """What a run was made with."""
+
+    @property
+    def key(self) -> str:
+        """Its name, unique over the campaign."""
+
+    @property
+    def group(self) -> str:
+        """The kind of run it is, for shares by group."""
+
+
+S = TypeVar("S", bound=Settings)
+
+
+@dataclass(frozen=True)
+class Run(Generic[S]):
+    """One run of the real kernel."""
+
+    experiment: S
+    kernel: Figures
+
+
+@dataclass(frozen=True)
+class Simulated(Generic[S]):
+    """What the simulator made of an experiment: figures, or why there are none."""
+
+    experiment: S
+    figures: Figures | None
+    failure: str | None = None
+    cpu_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """A run of the simulator with another draw, of this kind."""
+
+    kind: str
+    figures: Callable[[], Figures]
+
+
+@dataclass(frozen=True)
+class Campaign(Generic[S]):
+    """Runs of a kernel, and how the simulator is judged by them."""
+
+    title: str
+    tolerances: Mapping[str, Tolerance]
+    """Of the figures that are judged."""
+    shown: Sequence[str]
+    """Figures that are only shown."""
+    runs: Callable[[], Sequence[Run[S]]]
+    """Those that the repository keeps."""
+    simulate: Callable[[Sequence[S], int], Iterable[Simulated[S]]]
+    """Figures of these experiments, in this order, with so many processes."""
+    repetitions: Callable[[S], Sequence[Repetition]]
+    left_out: Callable[[S], str | None]
+    """Why a run is not simulated, if it is not."""
+    reason: Callable[[S, str], str | None]
+    """What is known of a figure that is off."""
+    measured: Callable[[Path], Sequence[Run[S]]] | None = None
+    """Runs from the folder of the kernel's campaign, where there is one."""
+
+
+CAMPAIGNS: Mapping[str, str] = {
+    "wired": "conformance.wired.criteria",
+    "teacup": "conformance.wired.teacup",
+    "wifi": "conformance.wifi.criteria",
+    "matrix": "conformance.matrix.criteria",
+}
+"""Where each campaign is defined, as `CAMPAIGN`."""
+
+
+def campaign(name: str) -> Campaign[Any]:
+    """The campaign called `name`; imported on demand, for each brings its own tables."""
+    return cast("Campaign[Any]", importlib.import_module(CAMPAIGNS[name]).CAMPAIGN)
+
+
+# -- cells
+
+
+@dataclass(frozen=True)
+class Cell(Generic[S]):
+    """One figure of one run on both sides."""
+
+    experiment: S
+    figure: str
+    kernel: float
+    simulator: float
+    outcome: Outcome
+    excess: float
+    """The difference in units of the tolerance, signed; not a number if only shown."""
+
+    @property
+    def relative(self) -> float:
+        """Difference as a share of the kernel's figure."""
+        difference = self.simulator - self.kernel
+        return difference / self.kernel if self.kernel else math.inf * difference if difference else 0.0
+
+    @property
+    def distance(self) -> float:
+        """The excess without its sign; 0 if only shown."""
+        return 0.0 if math.isnan(self.excess) else abs(self.excess)
+
+    def __str__(self) -> str:
+        numbers = f"kernel {self.kernel:.4g}, simulator {self.simulator:.4g} ({self.relative:+.1%})"
+        return f"{self.experiment.key} {self.figure}: {numbers}"
+
+
+def cells(by: Campaign[S], run: Run[S], ours: Figures) -> list[Cell[S]]:
+    """A cell for each figure that the kernel has."""
+    known = {name: run.kernel.get(name, math.nan) for name in (*by.tolerances, *by.shown)}
+    return [
+        _cell(by.tolerances.get(name, Tolerance()), run.experiment, name, (kernel, ours.get(name, math.nan)))
+        for name, kernel in known.items()
+        if not math.isnan(kernel)
+    ]
+
+
+def _cell(tolerance: Tolerance, experiment: S, figure: str, sides: tuple[float, float]) -> Cell[S]:
+    kernel, simulator = sides
+    allowed = tolerance.allowed(kernel, simulator)
+    if math.isnan(simulator):
+        outcome: Outcome = "shown" if allowed is None else "off"
+        return Cell(experiment, figure, *sides, outcome, math.nan if allowed is None else math.inf)
+    found = verdict(simulator - kernel, allowed)
+    return Cell(experiment, figure, *sides, found.outcome, found.excess)
+
+
+def share_within(table: Iterable[Cell[S]]) -> tuple[int, int]:
+    """Cells within tolerance, and cells judged."""
+    outcomes = [cell.outcome for cell in table]
+    return outcomes.count("within"), outcomes.count("within") + outcomes.count("off")
+
+
+# -- runs of the simulator
+
+
+@dataclass(frozen=True)
+class Judged(Generic[S]):
+    """What became of the runs of a campaign."""
+
+    simulated: Sequence[Simulated[S]]
+    cells: Sequence[Cell[S]]
+
+    @property
+    def off(self) -> list[Cell[S]]:
+        """The cells out of tolerance, farthest first."""
+        return sorted((cell for cell in self.cells if cell.outcome == "off"), key=lambda cell: -cell.distance)
+
+    @property
+    def failed(self) -> list[Simulated[S]]:
+        """Those without figures."""
+        return [result for result in self.simulated if result.figures is None]
+
+
+def judge(by: Campaign[S], runs: Sequence[Run[S]], jobs: int) -> Judged[S]:
+    """Simulates the runs that can be, and compares them with the kernel's."""
+    wanted = [run for run in runs if by.left_out(run.experiment) is None]
+    simulated = list(by.simulate([run.experiment for run in wanted], jobs))
+    pairs = zip(wanted, simulated, strict=True)
+    return Judged(
+        simulated,
+        [cell for run, result in pairs if result.figures is not None for cell in cells(by, run, result.figures)],
+    )
+
+
+def each(figures: Callable[[S], tuple[Figures, float]], experiments: Sequence[S], jobs: int) -> Iterator[Simulated[S]]:
+    """Every experiment in a process of its own: `figures` gives its figures and the seconds of the processor."""
+    with _pool(jobs) as pool:
+        yield from pool.map(_simulated, [figures] * len(experiments), experiments)
+
+
+def _simulated(figures: Callable[[S], tuple[Figures, float]], experiment: S) -> Simulated[S]:
+    """A run that fails says so in its row instead of ending the comparison."""
+    try:
+        found, cpu_s = figures(experiment)
+    except (ValueError, RuntimeError) as error:
+        return Simulated(experiment, None, str(error))
+    return Simulated(experiment, found, None, cpu_s)
+
+
+def _pool(jobs: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+
+
+def matching(runs: Sequence[Run[S]], patterns: Sequence[str]) -> list[Run[S]]:
+    """Runs whose name, or its part after the last `/`, one of the patterns matches; all without patterns."""
+    names = {run.experiment.key: (run.experiment.key, run.experiment.key.rpartition("/")[2]) for run in runs}
+    found = [
+        run for run in runs if any(fnmatchcase(name, one) for name in names[run.experiment.key] for one in patterns)
+    ]
+    return found if patterns else list(runs)
+
+
+# -- chance
+
+
+@dataclass(frozen=True)
+class Range:
+    """Least, median and greatest value of a figure over the repetitions of a kind."""
+
+    kind: str
+    low: float
+    median: float
+    high: float
+
+    def holds(self, value: float, margin: float) -> bool:
+        """Whether `value` is in the range, widened on both sides."""
+        return self.low - margin <= value <= self.high + margin
+
+
+@dataclass(frozen=True)
+class Spread(Generic[S]):
+    """A cell, and what chance makes of its figure."""
+
+    cell: Cell[S]
+    ranges: Sequence[Range]
+    margin: float
+    """The tolerance."""
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether chance alone can make the difference."""
+        return any(found.holds(self.cell.kernel, self.margin) for found in self.ranges)
+
+
+def spreads(by: Campaign[S], wanted: Sequence[Cell[S]], jobs: int) -> list[Spread[S]]:
+    """What chance makes of each of these cells."""
+    experiments = {cell.experiment.key: cell.experiment for cell in wanted}
+    repetitions = [(key, one) for key, experiment in experiments.items() for one in by.repetitions(experiment)]
+    with _pool(jobs) as pool:
+        figures = list(pool.map(_figures, [one for _, one in repetitions]))
+    found: dict[str, list[tuple[str, Figures]]] = {key: [] for key in experiments}
+    for (key, one), drawn in zip(repetitions, figures, strict=True):
+        found[key].append((one.kind, drawn))
+    return [_spread(by, cell, found[cell.experiment.key]) for cell in wanted]
+
+
+def _figures(repetition: Repetition) -> Figures:
+    return repetition.figures()
+
+
+def _spread(by: Campaign[S], cell: Cell[S], found: Sequence[tuple[str, Figures]]) -> Spread[S]:
+    tolerance = by.tolerances.get(cell.figure, Tolerance())
+    return Spread(cell, ranges(found, cell.figure), tolerance.allowed(cell.kernel, cell.simulator) or 0.0)
+
+
+def ranges(found: Sequence[tuple[str, Figures]], figure: str) -> list[Range]:
+    """The range of a figure for each kind of repetition."""
+    kinds = dict.fromkeys(kind for kind, _ in found)
+    values = {kind: sorted(drawn[figure] for other, drawn in found if other == kind) for kind in kinds}
+    return [Range(kind, each[0], statistics.median(each), each[-1]) for kind, each in values.items()]
