@@ -1,0 +1,59 @@
+"""A new control, discipline or driver is one file and one row: nothing outside its room knows it by name."""
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tailback.scenario.registry import CoreRegistry
+
+ROOT = Path(__file__).parents[3]
+SOURCES = (":(glob)crates/*/src/**", "python/tailback")
+NOT_THE_PRODUCT = (
+    ":!python/tailback/papers",
+    ":!python/tailback/formats",
+    ":!crates/drill",
+    ":!crates/agent/src/drill",
+    ":(exclude,glob)crates/*/src/**/tests.rs",
+)
+"""What papers compared, what other programs call it, and the commands of packetdrill scripts are data about those."""
+
+ROOMS = {
+    "congestion_controls": ("crates/cc/src/",),
+    "qdiscs": ("crates/qdisc/src/", "python/tailback/qdiscs/"),
+    "drivers": ("crates/wifi/src/",),
+}
+
+KNOWN_BY_NAME = {
+    "congestion_controls": {
+        "cubic", "newreno",  # defaults of the stacks
+        "reno", "bbr",  # with cubic, the ones with a colour of their own, and in examples of help texts
+        "highspeed",  # needs a kernel symbol that a guest may lack
+        "dctcp",  # asks for another handshake
+        "scalable",  # is also what RFC 9332 calls a kind of controls
+    },
+    "qdiscs": {
+        "pfifo_fast", "fq_codel", "fq", "mq", "noqueue",  # defaults of devices, and what pacing asks for
+        "htb", "tbf", "cake", "netem", "prio", "drr",  # shape, delay or classify: other rooms build or ask trees of them
+        "codel", "pfifo",  # the law of mac80211's queues; what the agent puts where nothing is said
+        "red",  # is also a colour
+    },
+    "drivers": {"generic", "ath9k", "ath9k_htc"},  # the default; examples of help texts
+}  # fmt: skip
+"""Rows that have a part in more than their own algorithm, and why. No new row needs to be here."""
+
+
+def places(name: str) -> Sequence[str]:
+    """Files of the product that contain the word."""
+    words = ["git", "grep", "--files-with-matches", "--word-regexp", name, "--", *SOURCES, *NOT_THE_PRODUCT]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+
+
+@pytest.mark.parametrize("kind", ROOMS)
+def test_nothing_outside_its_room_knows_an_algorithm_by_name(kind: str) -> None:
+    names = {row.name for row in getattr(CoreRegistry(), kind)} - KNOWN_BY_NAME[kind]
+    assert names
+    found = {name: [place for place in places(name) if not place.startswith(ROOMS[kind])] for name in sorted(names)}
+    assert {name: elsewhere for name, elsewhere in found.items() if elsewhere} == {}
+    assert all(places(name) for name in names)
