@@ -35,7 +35,7 @@ KNOWN_BY_NAME = {
     },
     "qdiscs": {
         "pfifo_fast", "fq_codel", "fq", "mq", "noqueue",  # defaults of devices, and what pacing asks for
-        "htb", "tbf", "cake", "netem", "prio", "drr",  # shape, delay or classify: other rooms build or ask trees of them
+        "htb", "tbf", "cake", "netem", "prio", "drr",  # shape, delay or classify: others build trees of them
         "codel", "pfifo",  # the law of mac80211's queues; what the agent puts where nothing is said
         "red",  # is also a colour
     },
