@@ -52,6 +52,20 @@ macro_rules! kinds {
                 match self { $(Traffic::$kind(_) => stringify!($kind),)* }
             }
         }
+
+        $(impl Conversation for $specification {
+            fn name(&self) -> &str {
+                &self.name
+            }
+
+            fn ends(&self) -> [u16; 2] {
+                [self.from, self.to]
+            }
+
+            fn dscp(&self) -> u8 {
+                self.dscp
+            }
+        })*
     };
 }
 
@@ -64,8 +78,8 @@ kinds! {
     Udp(UdpTraffic),
 }
 
-/// What a scenario says of a conversation.
-pub(crate) trait Kind {
+/// What all specifications have: [`kinds!`] reads it from their fields.
+pub(crate) trait Conversation {
     /// Its name in tables.
     fn name(&self) -> &str;
 
@@ -74,7 +88,10 @@ pub(crate) trait Kind {
 
     /// Code point of its packets.
     fn dscp(&self) -> u8;
+}
 
+/// What a scenario says of a conversation.
+pub(crate) trait Kind: Conversation {
     /// Pairs of sockets that it needs: one on each of its hosts.
     fn socket_pairs(&self) -> u32 {
         1

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tailback.scenario import cells, defaults, links
-from tailback.scenario.flows import Bulk, Datagrams, Echo, Flow, flows
+from tailback.scenario import cells, defaults, links, traffic
+from tailback.scenario.flows import flows, kind_of
 from tailback.scenario.hops import network_of
 from tailback.scenario.network import Network, Problem
 from tailback.scenario.network import problems as network_problems
 from tailback.scenario.paths import Loc
-from tailback.scenario.schema import Direction, Keys, Measure, Preset, Tcp, direction
+from tailback.scenario.schema import Keys, Measure, Preset
 from tailback.scenario.sysctl import sysctl
+from tailback.scenario.traffic import Flow
+from tailback.scenario.traffic.tcp import Tcp
+from tailback.scenario.values import Direction, direction
 from tailback.scenario.words import Algorithm
 from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.units import time_word
@@ -21,8 +24,6 @@ MOST_HOSTS = 65_535
 
 #: Bytes of an IPv4 header without options [rfc791 §3.1] and of an ICMP echo header [rfc792].
 IPV4_HEADER = 20
-ICMP_HEADER = 8
-UDP_HEADER = 8
 
 
 def window_of(keys: Keys) -> tuple[int, int]:
@@ -129,13 +130,11 @@ def _traffic(keys: Keys, network: Network) -> Iterator[Problem]:
     owners: dict[str, Loc] = {}
     for flow in flows(keys):
         entry = keys.traffic[int(flow.loc[1])]
-        key = "hosts" if isinstance(entry, Preset) else type(entry).__name__.lower()
+        key = "hosts" if isinstance(entry, Preset) else kind_of(entry).kind
         yield from _unknown_hosts((*flow.loc, key), flow.direction, network)
         yield from _no_way((*flow.loc, key), flow.direction, network)
         yield from _times(flow, keys.duration)
-        if isinstance(flow, Bulk) and flow.bytes == 0:
-            yield Problem((*flow.loc, "bytes"), "`0` bytes are nothing to send", "give a size, such as 10mb")
-        yield from _packet_sizes(flow, network)
+        yield from _of_the_kind(flow, network)
         yield from _twice(flow, owners)
 
 
@@ -172,23 +171,13 @@ def _times(flow: Flow, duration: int) -> Iterator[Problem]:
         yield Problem((*flow.loc, "jitter"), message, "give less jitter, such as 10ms")
 
 
-def _packet_sizes(flow: Flow, network: Network) -> Iterator[Problem]:
+def _of_the_kind(flow: Flow, network: Network) -> Iterator[Problem]:
     """A packet fits all links on its way, there and for an echo back: fragments are not modelled."""
-    way = [
-        *network.links_on(*flow.direction),
-        *(network.links_on(*flow.direction[::-1]) if isinstance(flow, Echo) else []),
-    ]
-    if not way:
-        return
-    most = min(network.hops[link].mtu for link, _ in way) - IPV4_HEADER
-    most_data = most - UDP_HEADER
-    if isinstance(flow, Datagrams) and not 1 <= flow.size <= most_data:
-        message = f"`{flow.size}b` does not fit into a datagram here"
-        yield Problem((*flow.loc, "size"), message, f"give 1b to {most_data}b: datagrams are not fragmented")
-    if isinstance(flow, Echo) and not ICMP_HEADER <= flow.size <= most:
-        message = f"`{flow.size}b` is not the size of a ping here"
-        hint = f"give {ICMP_HEADER}b (the ICMP header alone) to {most}b (the MTU without the IP header)"
-        yield Problem((*flow.loc, "size"), message, hint)
+    kind = traffic.of(flow.kind)
+    back = network.links_on(*flow.direction[::-1]) if kind.packets == "there and back" else []
+    way = [*network.links_on(*flow.direction), *back]
+    if way:
+        yield from kind.problems(flow, min(network.hops[link].mtu for link, _ in way) - IPV4_HEADER)
 
 
 def _twice(flow: Flow, owners: dict[str, Loc]) -> Iterator[Problem]:
@@ -234,4 +223,4 @@ def _window_in_warmup(keys: Keys, measure: Measure, start: int) -> Iterator[Prob
 
 def _measured(keys: Keys) -> list[Flow]:
     found = flows(keys)
-    return [flow for flow in found if not isinstance(flow, Echo)] or found
+    return [flow for flow in found if traffic.of(flow.kind).carries == "data"] or found

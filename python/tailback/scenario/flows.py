@@ -13,16 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tailback.resolved import Offloads, Protocol, SmallQueue, SocketOptions
+from tailback.resolved import Offloads, SmallQueue
+from tailback.scenario import traffic
 from tailback.scenario.defaults import (
     DATAGRAM,
     DSCP,
     FLOOD,
     IP,
     JITTER,
-    PING_PROTOCOL,
     PING_SIZE,
-    RCVLOWAT,
     STACK,
     STACK_CC,
     STACKS_WITHOUT_WIFI_TSQ,
@@ -33,114 +32,85 @@ from tailback.scenario.defaults import (
 from tailback.scenario.hops import begins_on_air, network_of
 from tailback.scenario.paths import Loc
 from tailback.scenario.remembered import remembered
-from tailback.scenario.schema import Direction, Keys, Ping, Preset, Tcp, Udp
+from tailback.scenario.schema import Keys, Preset
+from tailback.scenario.traffic import Flow
+from tailback.scenario.traffic.kind import numbered
+from tailback.scenario.traffic.ping import Echo
+from tailback.scenario.traffic.tcp import PLAIN_SOCKET, Bulk
+from tailback.scenario.traffic.udp import Datagrams
 from tailback.scenario.tsq import small_queue
+from tailback.scenario.values import Direction, Section
 from tailback.scenario.words import Algorithm
 from tailback.tc import units
-
-
-@dataclass(frozen=True)
-class Bulk:
-    """TCP connections that carry bulk data. Times in ns; `stop_ns` is None if only `bytes` ends them."""
-
-    loc: Loc
-    names: tuple[str, ...]
-    direction: Direction
-    start_ns: int
-    stop_ns: int | None
-    jitter_ns: int
-    bytes: int | None
-    cc: Algorithm
-    tsq: SmallQueue
-    socket: SocketOptions
-    dscp: int
-    ip: int
-
-
-@dataclass(frozen=True)
-class Datagrams:
-    """UDP flows, each at a rate."""
-
-    loc: Loc
-    names: tuple[str, ...]
-    direction: Direction
-    start_ns: int
-    stop_ns: int
-    jitter_ns: int
-    rate_bps: int
-    size: int
-    sndbuf: int | None
-    dscp: int
-
-
-@dataclass(frozen=True)
-class Echo:
-    """Pings at a fixed interval."""
-
-    loc: Loc
-    name: str
-    direction: Direction
-    start_ns: int
-    stop_ns: int
-    jitter_ns: int
-    interval_ns: int
-    size: int
-    protocol: Protocol = PING_PROTOCOL
-    dscp: int = DSCP
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Its one name."""
-        return (self.name,)
-
-
-Flow = Bulk | Datagrams | Echo
 
 
 @remembered
 def flows(keys: Keys) -> list[Flow]:
     """All traffic of an experiment, in the order of the file."""
-    first_host = network_of(keys).hosts[0]
+    file = _File(keys)
     found: list[Flow] = []
     for index, entry in enumerate(keys.traffic):
         loc: Loc = ("traffic", index)
-        if isinstance(entry, Tcp):
-            name = entry.name or _default_name(entry.tcp, first_host)
-            found.append(_bulk(keys, loc, entry, entry.tcp, _numbered(name, entry.flows)))
-        elif isinstance(entry, Udp):
-            name = entry.name or _default_udp_name(entry.udp, first_host)
-            found.append(_datagrams(keys, loc, entry, entry.udp, _numbered(name, entry.flows)))
-        elif isinstance(entry, Ping):
-            found.append(_echo(keys, loc, entry))
-        else:
+        if isinstance(entry, Preset):
             found.extend(_preset(keys, loc, entry))
+        else:
+            found.append(kind_of(entry).flow(entry, loc, file))
     return found
 
 
-def way(direction: Direction, first_host: str) -> str | None:
-    """`up` from the first host of the file, `down` towards it, otherwise nothing."""
-    if direction.source == first_host:
-        return "up"
-    return "down" if direction.target == first_host else None
+def kind_of(entry: Section) -> traffic.Kind:
+    """The kind of an entry of the file that is no preset."""
+    return next(row for row in traffic.KINDS.values() if isinstance(entry, row.keys))
+
+
+@dataclass(frozen=True)
+class _File:
+    """What entries take from the rest of their file."""
+
+    keys: Keys
+
+    @property
+    def duration(self) -> int:
+        return self.keys.duration
+
+    @property
+    def first_host(self) -> str:
+        return network_of(self.keys).hosts[0]
+
+    def control(self, sender: str) -> Algorithm:
+        return _file_control(self.keys, sender)
+
+    def small_queue(self, ends: Direction) -> SmallQueue:
+        return _host_tsq(self.keys, ends.source) or _file_tsq(self.keys, ends)
 
 
 def _preset(keys: Keys, loc: Loc, entry: Preset) -> Iterator[Flow]:
     here, there = entry.hosts
     up, down = Direction(here, there), Direction(there, here)
     if entry.preset in ("tcp_upload", "tcp_nup", "tcp_bidirectional"):
-        yield _bulk(keys, loc, entry, up, _numbered("upload", entry.flows))
+        yield _bulk(keys, loc, entry, up, numbered("upload", entry.flows))
     if entry.preset in ("tcp_download", "tcp_ndown", "tcp_bidirectional"):
-        yield _bulk(keys, loc, entry, down, _numbered("download", entry.flows))
+        yield _bulk(keys, loc, entry, down, numbered("download", entry.flows))
     if entry.preset in ("rrul", "rrul_be"):
         yield from _rrul(keys, loc, entry)
     if entry.preset == "udp_flood":
-        yield _datagrams(keys, loc, entry, up, ("udp",))
+        yield _flood(keys, loc, entry, up)
     start, jitter, size = units.time(START), units.time(JITTER), units.size(PING_SIZE)
-    ping = Echo(loc, "ping", up, start, keys.duration, jitter, entry.interval, size)
+    ping = Echo(
+        loc=loc,
+        names=("ping",),
+        direction=up,
+        start_ns=start,
+        stop_ns=keys.duration,
+        jitter_ns=jitter,
+        interval_ns=entry.interval,
+        size=size,
+        dscp=DSCP,
+    )
     yield ping
     for mark in _UDP_PINGS.get(entry.preset, ()):
         dscp = _MARKS.get(mark, DSCP)
-        yield replace(ping, name=f"udp-ping.{mark}", size=units.size(UDP_PING_SIZE), protocol="udp", dscp=dscp)
+        yield replace(ping, names=(f"udp-ping.{mark}",), size=units.size(UDP_PING_SIZE), protocol="udp", dscp=dscp)
 
 
 #: Flent's marks in RRUL, and the code points that netperf gives them.
@@ -153,44 +123,42 @@ def _rrul(keys: Keys, loc: Loc, entry: Preset) -> Iterator[Flow]:
     here, there = entry.hosts
     for name, ends in (("upload", Direction(here, there)), ("download", Direction(there, here))):
         if entry.preset == "rrul_be":
-            yield _bulk(keys, loc, entry, ends, _numbered(name, len(_MARKS)))
+            yield _bulk(keys, loc, entry, ends, numbered(name, len(_MARKS)))
             continue
         for mark, dscp in _MARKS.items():
             yield replace(_bulk(keys, loc, entry, ends, (f"{name}.{mark}",)), dscp=dscp)
 
 
-def _datagrams(keys: Keys, loc: Loc, entry: Udp | Preset, direction: Direction, names: tuple[str, ...]) -> Datagrams:
-    own = entry if isinstance(entry, Udp) else None
+def _flood(keys: Keys, loc: Loc, entry: Preset, direction: Direction) -> Datagrams:
     return Datagrams(
+        loc=loc,
+        names=("udp",),
+        direction=direction,
+        start_ns=entry.start,
+        stop_ns=keys.duration if entry.stop is None else entry.stop,
+        jitter_ns=entry.jitter,
+        rate_bps=units.rate(FLOOD) if entry.rate is None else entry.rate,
+        size=units.size(DATAGRAM),
+        sndbuf=None,
+        dscp=DSCP,
+    )
+
+
+def _bulk(keys: Keys, loc: Loc, entry: Preset, direction: Direction, names: tuple[str, ...]) -> Bulk:
+    file = _File(keys)
+    return Bulk(
         loc=loc,
         names=names,
         direction=direction,
         start_ns=entry.start,
         stop_ns=keys.duration if entry.stop is None else entry.stop,
         jitter_ns=entry.jitter,
-        rate_bps=units.rate(FLOOD) if entry.rate is None else entry.rate,
-        size=own.size if own else units.size(DATAGRAM),
-        sndbuf=own.sndbuf if own else None,
-        dscp=own.dscp if own else DSCP,
-    )
-
-
-def _bulk(keys: Keys, loc: Loc, entry: Tcp | Preset, direction: Direction, names: tuple[str, ...]) -> Bulk:
-    amount = entry.bytes if isinstance(entry, Tcp) else None
-    end = None if amount is not None else keys.duration
-    return Bulk(
-        loc=loc,
-        names=names,
-        direction=direction,
-        start_ns=entry.start,
-        stop_ns=end if entry.stop is None else entry.stop,
-        jitter_ns=entry.jitter,
-        bytes=amount,
-        cc=entry.cc or _file_control(keys, direction.source),
-        tsq=entry.tsq or _host_tsq(keys, direction.source) or _file_tsq(keys, direction),
-        socket=_socket(entry),
-        dscp=entry.dscp if isinstance(entry, Tcp) else DSCP,
-        ip=entry.ip if isinstance(entry, Tcp) else IP,
+        bytes=None,
+        cc=entry.cc or file.control(direction.source),
+        tsq=entry.tsq or file.small_queue(direction),
+        socket=PLAIN_SOCKET,
+        dscp=DSCP,
+        ip=IP,
     )
 
 
@@ -200,26 +168,6 @@ def _file_control(keys: Keys, sender: str) -> Algorithm:
     if host is None or "cc" in keys.model_fields_set or host.stack not in STACK_CC:
         return keys.cc
     return Algorithm(STACK_CC[host.stack])
-
-
-def _socket(entry: Tcp | Preset) -> SocketOptions:
-    """Socket options as the resolved scenario holds them; presets set none."""
-    if isinstance(entry, Preset):
-        return SocketOptions(rcvlowat=RCVLOWAT)
-    return SocketOptions(
-        max_pacing_rate_bps=entry.max_pacing_rate,
-        sndbuf=entry.sndbuf,
-        rcvbuf=entry.rcvbuf,
-        rcvlowat=entry.rcvlowat,
-        notsent_lowat=entry.notsent_lowat,
-        mss=entry.mss,
-    )
-
-
-def _echo(keys: Keys, loc: Loc, entry: Ping) -> Echo:
-    stop = keys.duration if entry.stop is None else entry.stop
-    own = (entry.interval, entry.size, entry.protocol, entry.dscp)
-    return Echo(loc, entry.name, entry.ping, entry.start, stop, entry.jitter, *own)
 
 
 def _host_tsq(keys: Keys, host: str) -> SmallQueue | None:
@@ -240,16 +188,3 @@ def _file_tsq(keys: Keys, direction: Direction) -> SmallQueue:
     sender = (keys.hosts or {}).get(direction.source)
     stack = STACK if sender is None else sender.stack
     return keys.tsq if stack in STACKS_WITHOUT_WIFI_TSQ else small_queue(WIFI_TSQ)
-
-
-def _default_name(direction: Direction, first_host: str) -> str:
-    names = {"up": "upload", "down": "download"}
-    return names.get(way(direction, first_host) or "", f"{direction.source}-{direction.target}")
-
-
-def _default_udp_name(direction: Direction, first_host: str) -> str:
-    return "udp" if way(direction, first_host) == "up" else f"udp-{direction.source}-{direction.target}"
-
-
-def _numbered(name: str, count: int) -> tuple[str, ...]:
-    return (name,) if count == 1 else tuple(f"{name}.{number}" for number in range(1, count + 1))

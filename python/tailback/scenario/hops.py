@@ -13,7 +13,8 @@ from tailback.scenario.defaults import MTU
 from tailback.scenario.network import Hop, Network, named_hosts
 from tailback.scenario.paths import Loc
 from tailback.scenario.remembered import remembered
-from tailback.scenario.schema import Direction, Keys, Lan, Link, Wifi, direction
+from tailback.scenario.schema import Keys, Lan, Link, Wifi
+from tailback.scenario.values import Direction, direction
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from tailback.scenario.hops import lan_names, network_of, route_hops
 from tailback.scenario.network import Network, Problem
 from tailback.scenario.paths import Loc
-from tailback.scenario.schema import Change, Keys, Lan, Link, direction
+from tailback.scenario.schema import Change, Keys, Lan, Link
+from tailback.scenario.values import direction
 from tailback.tc.errors import nearest_hint
 from tailback.tc.units import time_word
 

@@ -15,13 +15,17 @@ from tailback.scenario.check import window_of
 from tailback.scenario.document import nearest
 from tailback.scenario.errors import Where
 from tailback.scenario.experiment import Configuration, Experiment
-from tailback.scenario.flows import Bulk, Echo, Flow, flows, offloads_of
+from tailback.scenario.flows import flows, offloads_of
 from tailback.scenario.hops import Wire, network_of, wires
 from tailback.scenario.network import Network
 from tailback.scenario.paths import Loc, show
 from tailback.scenario.registry import Registry
 from tailback.scenario.resolve import devices
-from tailback.scenario.schema import Keys, direction
+from tailback.scenario.schema import Keys
+from tailback.scenario.traffic import Flow
+from tailback.scenario.traffic.ping import Echo
+from tailback.scenario.traffic.tcp import Bulk
+from tailback.scenario.values import direction
 from tailback.tc.units import rate_word, size_word, time_word
 
 #: Bytes of an Ethernet header: what a queue discipline counts beside the IP packet. [linux-6.12 psched_mtu]

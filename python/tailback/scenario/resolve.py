@@ -16,12 +16,15 @@ from typing import TypeVar
 
 from tailback import resolved
 from tailback.resolved import Device, Scenario, Trace, Traffic
-from tailback.scenario import defaults, wifi
-from tailback.scenario.flows import Bulk, Datagrams, Echo, Flow, flows, offloads_of, way
+from tailback.scenario import defaults, traffic, wifi
+from tailback.scenario.flows import flows, offloads_of
 from tailback.scenario.hops import network_of, wires
 from tailback.scenario.network import Network
-from tailback.scenario.schema import Host, Keys, Link, Nic, Wifi, direction
+from tailback.scenario.schema import Host, Keys, Link, Nic, Wifi
 from tailback.scenario.sysctl import sysctl
+from tailback.scenario.traffic import Flow
+from tailback.scenario.traffic.kind import Resolved, way
+from tailback.scenario.values import direction
 from tailback.scenario.ways import OPTIONS
 from tailback.scenario.words import Algorithm, Class, Filter
 
@@ -58,7 +61,10 @@ def directions(keys: Keys) -> dict[str, str]:
     """`up` or `down` by flow of TCP or UDP, as seen from the first host; a flow that is neither is absent."""
     first = network_of(keys).hosts[0]
     found = {
-        name: way(flow.direction, first) for flow in flows(keys) if not isinstance(flow, Echo) for name in flow.names
+        name: way(flow.direction, first)
+        for flow in flows(keys)
+        if traffic.of(flow.kind).carries == "data"
+        for name in flow.names
     }
     return {name: direction for name, direction in found.items() if direction is not None}
 
@@ -234,26 +240,8 @@ def _fits(each: Filter, network: Network) -> resolved.Fits:
 def _connections(flow: Flow, network: Network, seed: int) -> Iterator[Traffic]:
     ends = (network.places[flow.direction.source], network.places[flow.direction.target])
     for name in flow.names:
-        yield _connection(flow, name, ends, flow.start_ns + start_offset(seed, name, flow.jitter_ns))
-
-
-def _connection(flow: Flow, name: str, ends: tuple[int, int], start_ns: int) -> Traffic:
-    source, target = ends
-    if isinstance(flow, Bulk):
-        return resolved.Tcp(
-            name=name, source=source, target=target, start_ns=start_ns, stop_ns=flow.stop_ns, bytes=flow.bytes,
-            cc=resolved.Control(name=flow.cc.kind, options=dict(flow.cc.options)), tsq=flow.tsq, socket=flow.socket,
-            ip=flow.ip, dscp=flow.dscp,
-        )  # fmt: skip
-    if isinstance(flow, Datagrams):
-        return resolved.Udp(
-            name=name, source=source, target=target, start_ns=start_ns, stop_ns=flow.stop_ns, rate_bps=flow.rate_bps,
-            size=flow.size, sndbuf=flow.sndbuf, dscp=flow.dscp,
-        )  # fmt: skip
-    return resolved.Ping(
-        name=name, source=source, target=target, start_ns=start_ns, stop_ns=flow.stop_ns,
-        interval_ns=flow.interval_ns, size=flow.size, protocol=flow.protocol, dscp=flow.dscp,
-    )  # fmt: skip
+        start_ns = flow.start_ns + start_offset(seed, name, flow.jitter_ns)
+        yield traffic.of(flow.kind).resolved(flow, Resolved(name, *ends, start_ns))
 
 
 def _record(keys: Keys, network: Network) -> resolved.Record:

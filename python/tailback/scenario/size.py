@@ -10,10 +10,11 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from tailback.scenario import traffic
 from tailback.scenario.document import nearest
 from tailback.scenario.errors import Finding, ScenarioError
 from tailback.scenario.experiment import Configuration, Experiment
-from tailback.scenario.flows import Bulk, Echo, flows
+from tailback.scenario.flows import flows
 from tailback.scenario.hops import network_of
 from tailback.scenario.paths import Loc, show
 from tailback.scenario.schema import Keys
@@ -62,7 +63,7 @@ def size_of(keys: Keys, row_bytes: RowBytes) -> Size:
 
 def parts(keys: Keys) -> list[Part]:
     """The rows of a run by the interval that makes them."""
-    return [Part(INTERVAL, keys.measure.interval, _sampled(keys)), *_pings(keys)]
+    return [Part(INTERVAL, keys.measure.interval, _sampled(keys)), *_by_own_interval(keys)]
 
 
 def refuse_larger(experiment: Experiment, most: int, row_bytes: RowBytes) -> None:
@@ -74,11 +75,7 @@ def refuse_larger(experiment: Experiment, most: int, row_bytes: RowBytes) -> Non
 
 def _sampled(keys: Keys) -> dict[str, int]:
     step = keys.measure.interval
-    open_ns = sum(
-        len(flow.names) * max(0, keys.duration - flow.start_ns - flow.jitter_ns)
-        for flow in flows(keys)
-        if isinstance(flow, Bulk)
-    )
+    open_ns = sum(traffic.of(flow.kind).sampled_ns(flow, keys.duration) for flow in flows(keys))
     disciplines = sum(_disciplines(root) for root in keys.qdiscs.values())
     return {"tcp_info": open_ns // step, "qdisc": disciplines * (keys.duration // step)}
 
@@ -87,11 +84,11 @@ def _disciplines(root: Algorithm) -> int:
     return 1 + sum(map(_disciplines, root.children))
 
 
-def _pings(keys: Keys) -> Iterator[Part]:
+def _by_own_interval(keys: Keys) -> Iterator[Part]:
     for flow in flows(keys):
-        if isinstance(flow, Echo):
-            lasts = max(0, flow.stop_ns - flow.start_ns - flow.jitter_ns)
-            yield Part((*flow.loc, "interval"), flow.interval_ns, {"ping": lasts // flow.interval_ns})
+        rows = traffic.of(flow.kind).rows(flow)
+        if rows is not None:
+            yield Part(rows.loc, rows.interval_ns, {rows.table: rows.count})
 
 
 def _too_large(configuration: Configuration, most: int, row_bytes: RowBytes) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from tailback.scenario import Experiment, Registry, ScenarioError, json_schema, lint, load, loads
-from tailback.scenario.schema import TRAFFIC_TAGS, Keys, keys_at
+from tailback.scenario.schema import Keys, keys_at, traffic_tags
 
 EXPERIMENTS = Path(__file__).parents[3] / "experiments"
 
@@ -34,7 +34,7 @@ def test_the_schema_refuses_unknown_keys_and_asks_for_units() -> None:
 
 def test_hints_know_the_keys_of_every_place() -> None:
     assert keys_at(()) == tuple(Keys.model_fields)
-    assert all(keys_at(("traffic", 0, tag)) for tag in TRAFFIC_TAGS)
+    assert all(keys_at(("traffic", 0, tag)) for tag in traffic_tags())
     assert "delay" in keys_at(("links", 0))
     assert keys_at(("nowhere",)) == ()
 
@@ -95,7 +95,7 @@ def files(draw: DrawFn) -> str:
     return json.dumps(keys)
 
 
-TRAFFIC_KEYS = {key for model in TRAFFIC_TAGS.values() for key in model.model_fields}
+TRAFFIC_KEYS = {key for model in traffic_tags().values() for key in model.model_fields}
 
 
 @given(

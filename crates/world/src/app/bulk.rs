@@ -8,7 +8,7 @@ use tailback_packet::SocketId;
 use tailback_record::FlowsRow;
 use tailback_units::{Bytes, SimTime};
 
-use super::{Application, Kind, Place, TimerId};
+use super::{Application, Conversation, Kind, Place, TimerId};
 use crate::BuildError;
 use crate::build::{Builder, Connection};
 use crate::check::{check_connection, ensure};
@@ -51,18 +51,6 @@ pub struct TcpTraffic {
 }
 
 impl Kind for TcpTraffic {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn ends(&self) -> [u16; 2] {
-        [self.from, self.to]
-    }
-
-    fn dscp(&self) -> u8 {
-        self.dscp
-    }
-
     fn check(&self, path: &str) -> Result<(), BuildError> {
         let in_order = self.stop_ns.is_none_or(|stop| self.start_ns < stop);
         ensure(in_order, &format!("{path}.stop_ns"), "not after start_ns", "write a later instant")?;

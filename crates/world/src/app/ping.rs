@@ -5,7 +5,7 @@ use tailback_packet::{Ecn, HostId, IPV4_HEADER, Packet, Payload, SocketId};
 use tailback_record::PingRow;
 use tailback_units::{SimTime, Span};
 
-use super::{Application, Kind, Place, TimerId, does_not_fit, tos};
+use super::{Application, Conversation, Kind, Place, TimerId, does_not_fit, tos};
 use crate::build::Builder;
 use crate::check::{ensure, positive};
 use crate::syscalls::Syscalls;
@@ -56,18 +56,6 @@ pub enum EchoProtocol {
 }
 
 impl Kind for PingTraffic {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn ends(&self) -> [u16; 2] {
-        [self.from, self.to]
-    }
-
-    fn dscp(&self) -> u8 {
-        self.dscp
-    }
-
     fn check(&self, path: &str) -> Result<(), BuildError> {
         positive(self.interval_ns, &format!("{path}.interval_ns"))?;
         let in_order = self.start_ns < self.stop_ns;

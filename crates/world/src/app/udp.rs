@@ -11,7 +11,7 @@ use tailback_packet::{IPV4_HEADER, Packet, Payload, SocketId, UDP_HEADER};
 use tailback_record::{FlowsRow, UdpRow};
 use tailback_units::{Bytes, SimTime, Span};
 
-use super::{Application, Kind, Place, TimerId, does_not_fit};
+use super::{Application, Conversation, Kind, Place, TimerId, does_not_fit};
 use crate::BuildError;
 use crate::build::{Builder, DatagramOptions};
 use crate::check::{MOST_OPTION, ensure, positive};
@@ -46,18 +46,6 @@ pub struct UdpTraffic {
 }
 
 impl Kind for UdpTraffic {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn ends(&self) -> [u16; 2] {
-        [self.from, self.to]
-    }
-
-    fn dscp(&self) -> u8 {
-        self.dscp
-    }
-
     fn check(&self, path: &str) -> Result<(), BuildError> {
         positive(self.rate_bps, &format!("{path}.rate_bps"))?;
         positive(u64::from(self.size), &format!("{path}.size"))?;

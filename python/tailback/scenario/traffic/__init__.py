@@ -1,0 +1,10 @@
+"""Kinds of traffic: a file and a row of `registry.py` each.
+
+A kind has its keys in the experiment file, what becomes of them in the resolved scenario, its checks, and an estimate
+of the rows that it makes. Its application in the simulator is one file in `crates/world/src/app`.
+"""
+
+from tailback.scenario.traffic.kind import File, Flow, Kind
+from tailback.scenario.traffic.registry import KINDS, NotListed, of
+
+__all__ = ["KINDS", "File", "Flow", "Kind", "NotListed", "of"]

@@ -1,0 +1,100 @@
+"""Echo requests at a fixed interval, over ICMP or UDP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from tailback import resolved
+from tailback.scenario import defaults
+from tailback.scenario.network import Problem
+from tailback.scenario.paths import Loc
+from tailback.scenario.traffic.kind import File, Flow, Kind, Resolved, Rows
+from tailback.scenario.values import Arrow, CodePoint, Name, Section, Size, Span, Time
+
+ICMP_HEADER = 8
+
+
+class Ping(Section):
+    """Echo requests at a fixed interval."""
+
+    ping: Arrow = Field(description="Host that asks and host that answers.")
+    name: Name = Field("ping", description="Name in tables.")
+    interval: Span = Field(defaults.PING_INTERVAL, validate_default=True, description="From one request to the next.")
+    size: Size = Field(
+        defaults.PING_SIZE, validate_default=True, description="Bytes of ICMP or UDP, the 8 of its header included."
+    )
+    protocol: Literal["icmp", "udp"] = Field(
+        defaults.PING_PROTOCOL, description="icmp as ping, or udp as irtt: datagrams that a server answers."
+    )
+    dscp: CodePoint = Field(defaults.DSCP, description="Code point of requests and answers.")
+    start: Time = Field(defaults.START, validate_default=True, description="The first request.")
+    stop: Time | None = Field(None, description="No request at or after this; without it the end of the run.")
+    jitter: Time = Field(
+        defaults.JITTER, validate_default=True, description="It starts later by a random time below this."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Echo(Flow):
+    """Pings at a fixed interval."""
+
+    kind: ClassVar[str] = "ping"
+
+    stop_ns: int
+    interval_ns: int
+    size: int
+    protocol: resolved.Protocol = defaults.PING_PROTOCOL
+
+    @property
+    def name(self) -> str:
+        """Its one name."""
+        return self.names[0]
+
+
+def _flow(entry: Ping, loc: Loc, file: File) -> Echo:
+    return Echo(
+        loc=loc,
+        names=(entry.name,),
+        direction=entry.ping,
+        start_ns=entry.start,
+        stop_ns=file.duration if entry.stop is None else entry.stop,
+        jitter_ns=entry.jitter,
+        interval_ns=entry.interval,
+        size=entry.size,
+        protocol=entry.protocol,
+        dscp=entry.dscp,
+    )
+
+
+def _resolved(flow: Echo, at: Resolved) -> resolved.Ping:
+    return resolved.Ping(
+        name=at.name, source=at.source, target=at.target, start_ns=at.start_ns, stop_ns=flow.stop_ns,
+        interval_ns=flow.interval_ns, size=flow.size, protocol=flow.protocol, dscp=flow.dscp,
+    )  # fmt: skip
+
+
+def _problems(flow: Echo, most: int) -> Iterator[Problem]:
+    if not ICMP_HEADER <= flow.size <= most:
+        message = f"`{flow.size}b` is not the size of a ping here"
+        hint = f"give {ICMP_HEADER}b (the ICMP header alone) to {most}b (the MTU without the IP header)"
+        yield Problem((*flow.loc, "size"), message, hint)
+
+
+def _rows(flow: Echo) -> Rows:
+    return Rows((*flow.loc, "interval"), flow.interval_ns, "ping", flow.lasts_ns // flow.interval_ns)
+
+
+ROW = Kind(
+    "ping",
+    keys=Ping,
+    flow=_flow,
+    resolved=_resolved,
+    problems=_problems,
+    packets="there and back",
+    carries="echoes",
+    rows=_rows,
+)

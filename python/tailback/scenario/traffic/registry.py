@@ -1,0 +1,25 @@
+"""The kinds of traffic: a row per file."""
+
+from __future__ import annotations
+
+from tailback.scenario.traffic import ping, tcp, udp
+from tailback.scenario.traffic.kind import Kind
+
+ROWS: tuple[Kind, ...] = (tcp.ROW, udp.ROW, ping.ROW)
+
+KINDS: dict[str, Kind] = {row.kind: row for row in ROWS}
+
+
+class NotListed(LookupError):
+    """A kind that has no row."""
+
+
+def of(kind: object) -> Kind:
+    """The kind of that name; `NotListed` if there is none."""
+    found = KINDS.get(str(kind))
+    if found is None:
+        raise NotListed(
+            f"the kind of traffic `{kind}` has no row in python/tailback/scenario/traffic/registry.py\n"
+            f"  hint: write python/tailback/scenario/traffic/{kind}.py as CONTRIBUTING.md says, and its row"
+        )
+    return found

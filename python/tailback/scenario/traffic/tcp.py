@@ -1,0 +1,164 @@
+"""Bulk data over TCP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from tailback import resolved
+from tailback.resolved import SocketOptions
+from tailback.scenario import defaults
+from tailback.scenario.network import Problem
+from tailback.scenario.paths import Loc
+from tailback.scenario.traffic.kind import File, Flow, Kind, Resolved, numbered, way
+from tailback.scenario.values import (
+    Arrow,
+    CodePoint,
+    Control,
+    Direction,
+    Name,
+    PositiveRate,
+    Section,
+    Size,
+    SmallQueue,
+    SocketSize,
+    Time,
+    number_schema,
+)
+from tailback.scenario.words import Algorithm
+
+
+class Tcp(Section):
+    """Bulk data over one or more TCP connections."""
+
+    tcp: Arrow = Field(description="Sender and receiver.")
+    name: Name | None = Field(
+        None,
+        description="Name in tables; several flows become NAME.1, NAME.2, ... Without it: upload (from the first host "
+        "of the file), download (to it), otherwise A-B.",
+    )
+    flows: Annotated[int, Field(ge=1, le=100_000), number_schema(minimum=1, maximum=100_000)] = Field(
+        defaults.FLOWS, description="Number of connections."
+    )
+    cc: Control | None = Field(None, description="Congestion control of the sender; without it the file's `cc`.")
+    tsq: SmallQueue | None = Field(None, description="TCP Small Queues setting; without it the host's or the file's.")
+    max_pacing_rate: PositiveRate | None = Field(
+        None, description="SO_MAX_PACING_RATE of the sender: TCP spaces packets of any control, at most at this rate."
+    )
+    sndbuf: SocketSize | None = Field(
+        None, description="SO_SNDBUF of the sender: the buffer is twice this, as in Linux, and does not grow."
+    )
+    rcvbuf: SocketSize | None = Field(
+        None, description="SO_RCVBUF of the receiver: the buffer is twice this, as in Linux, and does not grow."
+    )
+    rcvlowat: SocketSize = Field(
+        defaults.RCVLOWAT, description="SO_RCVLOWAT of the receiver: it is woken for no less than this."
+    )
+    notsent_lowat: SocketSize | None = Field(
+        None, description="TCP_NOTSENT_LOWAT of the sender: it writes only while less than this is unsent."
+    )
+    mss: Annotated[int, Field(ge=88, le=32_767), number_schema(minimum=88, maximum=32_767)] | None = Field(
+        None, description="TCP_MAXSEG of the sender: bytes of a segment at most, 12 of timestamps included."
+    )
+    dscp: CodePoint = Field(
+        defaults.DSCP, description="Code point of its packets, both ways: EF, CS1, AF41 or a number."
+    )
+    ip: Literal[4, 6] = Field(
+        defaults.IP, description="Version of IP: a header of 6 is 20 bytes longer, and a segment so much shorter."
+    )
+    start: Time = Field(defaults.START, validate_default=True, description="When it connects.")
+    stop: Time | None = Field(None, description="When it closes; without it and `bytes`, the end of the run.")
+    bytes: Size | None = Field(
+        None, description="Bytes that each connection sends; it ends when they are acknowledged."
+    )
+    jitter: Time = Field(
+        defaults.JITTER,
+        validate_default=True,
+        description="Each connection starts later by a random time below this, drawn from the seed and its name.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bulk(Flow):
+    """TCP connections that carry bulk data; `stop_ns` is None if only `bytes` ends them."""
+
+    kind: ClassVar[str] = "tcp"
+
+    bytes: int | None
+    cc: Algorithm
+    tsq: resolved.SmallQueue
+    socket: SocketOptions
+    ip: int
+
+
+PLAIN_SOCKET = SocketOptions(rcvlowat=defaults.RCVLOWAT)
+"""Options of a socket on which nothing was set."""
+
+
+def _flow(entry: Tcp, loc: Loc, file: File) -> Bulk:
+    ends = entry.tcp
+    name = entry.name or _default_name(ends, file.first_host)
+    end = None if entry.bytes is not None else file.duration
+    return Bulk(
+        loc=loc,
+        names=numbered(name, entry.flows),
+        direction=ends,
+        start_ns=entry.start,
+        stop_ns=end if entry.stop is None else entry.stop,
+        jitter_ns=entry.jitter,
+        bytes=entry.bytes,
+        cc=entry.cc or file.control(ends.source),
+        tsq=entry.tsq or file.small_queue(ends),
+        socket=_socket(entry),
+        dscp=entry.dscp,
+        ip=entry.ip,
+    )
+
+
+def _default_name(direction: Direction, first_host: str) -> str:
+    names = {"up": "upload", "down": "download"}
+    return names.get(way(direction, first_host) or "", f"{direction.source}-{direction.target}")
+
+
+def _socket(entry: Tcp) -> SocketOptions:
+    """Socket options as the resolved scenario holds them."""
+    return SocketOptions(
+        max_pacing_rate_bps=entry.max_pacing_rate,
+        sndbuf=entry.sndbuf,
+        rcvbuf=entry.rcvbuf,
+        rcvlowat=entry.rcvlowat,
+        notsent_lowat=entry.notsent_lowat,
+        mss=entry.mss,
+    )
+
+
+def _resolved(flow: Bulk, at: Resolved) -> resolved.Tcp:
+    return resolved.Tcp(
+        name=at.name, source=at.source, target=at.target, start_ns=at.start_ns, stop_ns=flow.stop_ns, bytes=flow.bytes,
+        cc=resolved.Control(name=flow.cc.kind, options=dict(flow.cc.options)), tsq=flow.tsq, socket=flow.socket,
+        ip=flow.ip, dscp=flow.dscp,
+    )  # fmt: skip
+
+
+def _problems(flow: Bulk, _most: int) -> Iterator[Problem]:
+    if flow.bytes == 0:
+        yield Problem((*flow.loc, "bytes"), "`0` bytes are nothing to send", "give a size, such as 10mb")
+
+
+def _sampled_ns(flow: Bulk, duration: int) -> int:
+    return len(flow.names) * max(0, duration - flow.start_ns - flow.jitter_ns)
+
+
+ROW = Kind(
+    "tcp",
+    keys=Tcp,
+    flow=_flow,
+    resolved=_resolved,
+    problems=_problems,
+    packets="there",
+    carries="data",
+    sampled_ns=_sampled_ns,
+)

@@ -1,0 +1,320 @@
+"""The types of values in an experiment file: how each is read, and what an editor is told of it.
+
+Values are held in base units (ns, bit/s, bytes).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, cast
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    ValidationInfo,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError
+
+from tailback import resolved
+from tailback.scenario import defaults, repeat, traces, tsq, ways, wifi, words
+from tailback.scenario.paths import canonical
+from tailback.scenario.registry import Registry
+from tailback.scenario.words import Algorithm
+from tailback.tc import units
+from tailback.tc.errors import WordError, nearest_hint
+from tailback.tc.units import shown
+
+NAME_HINT = "begin with a letter, then letters, digits, `_`, `-` or `.`: client, h2, upload-a"
+KERNEL_HINT = "give the name it was built with: tailback kernel list"
+OFFLOADS_HINT = "write off (in TCP), gso (below the qdisc) or on (in the device)"
+DIRECTION_HINT = "write two hosts and an arrow: client -> server"
+_VARIABLE = r"\$\{[A-Za-z_][A-Za-z0-9_]*\}"
+
+
+class Direction(NamedTuple):
+    """From one host to another."""
+
+    source: str
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.source} -> {self.target}"
+
+
+def name(word: object) -> str:
+    """A name of a host or a flow."""
+    text = word if isinstance(word, str) else ""
+    plain = text.replace("_", "a").replace("-", "a").replace(".", "a")
+    if not (text[:1].isalpha() and plain.isalnum() and text.isascii() and len(text) <= 60):
+        raise WordError(f"`{shown(word)}` is not a name", NAME_HINT)
+    return text
+
+
+def kernel(word: object) -> str:
+    """A name of a kernel, or the first digits of its digest."""
+    text = word if isinstance(word, str) else ""
+    if not re.fullmatch(_KERNEL, text):
+        raise WordError(f"`{shown(word)}` is not the name of a kernel", KERNEL_HINT)
+    return text
+
+
+def direction(word: object) -> Direction:
+    """`client -> server`."""
+    ends = canonical(word).split(" -> ") if isinstance(word, str) else []
+    if len(ends) != 2:
+        raise WordError(f"`{shown(word)}` is not a direction", DIRECTION_HINT)
+    source, target = (name(end) for end in ends)
+    if source == target:
+        raise WordError(f"`{shown(word)}` leads from a host to itself", DIRECTION_HINT)
+    return Direction(source, target)
+
+
+def socket_size(word: object) -> int:
+    """What a socket option takes: a size from 1 byte to 1 GiB."""
+    size = units.size(word)
+    if not 0 < size <= 2**30:
+        raise WordError(f"`{shown(word)}` is not the size of a socket's buffer", "write 1b to 1gb, such as 600kb")
+    return size
+
+
+def positive_rate(word: object) -> int:
+    """A rate above zero."""
+    rate = units.rate(word)
+    if rate == 0:
+        raise WordError(f"`{shown(word)}` would send nothing", "write a rate above 0, or leave it out")
+    return rate
+
+
+def stack(word: object) -> str:
+    """A network stack that is modelled."""
+    if word not in defaults.STACKS:
+        raise WordError(f"`{shown(word)}` is not a network stack here", nearest_hint(str(word), defaults.STACKS))
+    return str(word)
+
+
+def offloads(word: object) -> resolved.Offloads:
+    """Where data is cut into segments."""
+    if word not in defaults.OFFLOADS_KNOWN:
+        raise WordError(f"`{shown(word)}` is not a setting of offloads", OFFLOADS_HINT)
+    return cast(resolved.Offloads, word)
+
+
+def read_by(read: Callable[[object], Any]) -> BeforeValidator:
+    """A value that this function reads."""
+
+    def validate(word: object) -> Any:
+        try:
+            return read(word)
+        except WordError as error:
+            raise custom(error) from None
+
+    return BeforeValidator(validate)
+
+
+def _read_discipline(word: object, info: ValidationInfo) -> Algorithm:
+    return _algorithm(word, info, "qdiscs")
+
+
+def _read_control(word: object, info: ValidationInfo) -> Algorithm:
+    return _algorithm(word, info, "congestion_controls")
+
+
+def _read_drivers(word: object, info: ValidationInfo) -> wifi.Drivers:
+    registry: Registry = (info.context or {})["registry"]
+    try:
+        return wifi.drivers(word, registry.drivers, defaults.DRIVER)
+    except WordError as error:
+        raise custom(error) from None
+
+
+def _reads_treatment(key: str) -> BeforeValidator:
+    def validate(word: object, info: ValidationInfo) -> list[ways.Options | None]:
+        registry: Registry = (info.context or {})["registry"]
+        try:
+            return ways.treatments(word, key, registry.qdiscs)
+        except WordError as error:
+            raise custom(error) from None
+
+    return BeforeValidator(validate)
+
+
+def _read_traces(word: object, info: ValidationInfo) -> list[resolved.Trace | None]:
+    folder: Path = (info.context or {})["folder"]
+    try:
+        return ways.each_way_or_none(word, lambda way: traces.trace(way, folder))
+    except WordError as error:
+        raise custom(error) from None
+
+
+def _algorithm(word: object, info: ValidationInfo, family: Literal["qdiscs", "congestion_controls"]) -> Algorithm:
+    registry: Registry = (info.context or {})["registry"]
+    try:
+        if family == "qdiscs":
+            return words.discipline(word, registry.qdiscs)
+        return words.control(word, registry.congestion_controls)
+    except WordError as error:
+        raise custom(error) from None
+
+
+def custom(error: WordError) -> PydanticCustomError:
+    """The error as pydantic keeps it."""
+    return PydanticCustomError("word", "{message}", {"message": error.message, "hint": error.hint})
+
+
+def text_schema(pattern: str, *examples: str) -> WithJsonSchema:
+    """A string of this pattern."""
+    schema = {"type": "string", "pattern": f"^(?:{pattern}|.*{_VARIABLE}.*)$", "examples": list(examples)}
+    return WithJsonSchema(schema)
+
+
+def number_schema(**bounds: int) -> WithJsonSchema:
+    """A whole number within bounds, or a variable."""
+    whole = {"type": "integer", **bounds}
+    return WithJsonSchema({"anyOf": [whole, {"type": "string", "pattern": f"^{_VARIABLE}$"}]})
+
+
+_RATE = r"[0-9.]+ *([kmgtKMGT]i?)?([bB][iI][tT]|[bB][pP][sS])"
+_SIZE = r"[0-9.]+ *[kmgKMG]?[bB]?([iI][tT])?"
+_TIME = r"[0-9.]+ *([nmuNMU]?[sS]([eE][cC][sS]?)?)"
+_WORD = r"[A-Za-z][A-Za-z0-9_.-]*"
+_KERNEL = r"[A-Za-z0-9][A-Za-z0-9_.+-]*"
+_TSQ = r"(1|2|4|8|16|32)ms|off|[0-9.]+[kmgKMG]?[bB]|[0-9]+p"
+_TIME_SCHEMA = {"type": "string", "pattern": f"^(?:{_TIME}|.*{_VARIABLE}.*)$", "examples": ["5ms", "50us", "30s"]}
+
+Rate = Annotated[int, read_by(units.rate), text_schema(_RATE, "100mbit", "1gbit")]
+Size = Annotated[int, read_by(units.size), text_schema(_SIZE, "64kb", "10mb")]
+SocketSize = Annotated[int, read_by(socket_size), text_schema(_SIZE, "32kb", "600kb")]
+PositiveRate = Annotated[int, read_by(positive_rate), text_schema(_RATE, "100mbit", "100gbit")]
+Time = Annotated[int, read_by(units.time), WithJsonSchema(_TIME_SCHEMA)]
+Span = Annotated[int, read_by(units.span), WithJsonSchema(_TIME_SCHEMA)]
+
+
+def each_way_schema(one: dict[str, Any], *, may_lack: bool = False) -> WithJsonSchema:
+    """One value, or `[there, back]`."""
+    way = {"anyOf": [one, {"type": "null"}]} if may_lack else one
+    return WithJsonSchema({"anyOf": [one, {"type": "array", "items": way, "minItems": 2, "maxItems": 2}]})
+
+
+def words_schema(*examples: str) -> WithJsonSchema:
+    """Words for both ways, or for each."""
+    return each_way_schema({"type": "string", "examples": list(examples)}, may_lack=True)
+
+
+_RATE_SCHEMA = {"type": "string", "pattern": f"^(?:{_RATE}|.*{_VARIABLE}.*)$", "examples": ["100mbit", "1gbit"]}
+_RING_SCHEMA = {"type": "integer", "minimum": 1, "maximum": 65536}
+_SWITCH_SCHEMA = {"enum": ["on", "off", True, False]}
+
+Delay = Annotated[list[int], read_by(ways.delays), each_way_schema(_TIME_SCHEMA)]
+Rates = Annotated[list[int | None], read_by(ways.rates), each_way_schema(_RATE_SCHEMA, may_lack=True)]
+Ring = Annotated[int, read_by(ways.ring), WithJsonSchema(_RING_SCHEMA)]
+Rings = Annotated[list[int], read_by(ways.rings), each_way_schema(_RING_SCHEMA)]
+Switch = Annotated[bool, read_by(ways.switch), WithJsonSchema(_SWITCH_SCHEMA)]
+Switches = Annotated[list[bool], read_by(ways.switches), each_way_schema(_SWITCH_SCHEMA)]
+States = Annotated[list[str | None], read_by(ways.states), each_way_schema({"enum": ["up", "down"]}, may_lack=True)]
+Traces = Annotated[list[resolved.Trace | None], BeforeValidator(_read_traces), words_schema("uplink.trace")]
+Jitter = Annotated[list[ways.Options | None], _reads_treatment("jitter"), words_schema("2ms", "2ms 25%")]
+LinkLoss = Annotated[list[ways.Options | None], _reads_treatment("loss"), words_schema("1%", "gemodel 1% 10%")]
+Duplicate = Annotated[list[ways.Options | None], _reads_treatment("duplicate"), words_schema("0.1%")]
+Corrupt = Annotated[list[ways.Options | None], _reads_treatment("corrupt"), words_schema("0.1%")]
+Reorder = Annotated[list[ways.Options | None], _reads_treatment("reorder"), words_schema("25% 50%")]
+Name = Annotated[str, read_by(name), text_schema(_WORD, "client", "upload")]
+KernelName = Annotated[str, read_by(kernel), text_schema(_KERNEL, "stock", "mine")]
+Arrow = Annotated[Direction, read_by(direction), text_schema(rf"{_WORD} *-> *{_WORD}", "client -> server")]
+CodePoint = Annotated[
+    int,
+    read_by(words.code_point),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 0, "maximum": 63},
+                {"type": "string", "pattern": f"^(?:{_WORD}|[0-9]+|{_VARIABLE})$", "examples": ["EF", "CS1", "BE"]},
+            ]
+        }
+    ),
+]
+Stack = Annotated[str, read_by(stack), WithJsonSchema({"enum": list(defaults.STACKS)})]
+SmallQueue = Annotated[resolved.SmallQueue, read_by(tsq.small_queue), text_schema(_TSQ, "1ms", "off", "64kB", "100p")]
+Offloads = Annotated[resolved.Offloads, read_by(offloads), WithJsonSchema({"enum": list(defaults.OFFLOADS_KNOWN)})]
+Repetitions = Annotated[
+    repeat.Repeat,
+    read_by(repeat.repeat),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 1, "maximum": repeat.MOST},
+                {"type": "string", "pattern": f"^(until ci95.*|{_VARIABLE})$", "examples": ["until ci95 < 3%"]},
+            ]
+        }
+    ),
+]
+_DISCIPLINE_SCHEMA = {
+    "anyOf": [
+        {"type": "string", "examples": ["htb rate 100mbit | pfifo_fast"]},
+        {"type": "array", "items": {"type": "string"}, "minItems": 1},
+    ],
+}
+Discipline = Annotated[Algorithm, BeforeValidator(_read_discipline), WithJsonSchema(_DISCIPLINE_SCHEMA)]
+_CONTROL_SCHEMA = {
+    "anyOf": [
+        {"type": "string", "pattern": "^.+$"},
+        {
+            "type": "object",
+            "properties": {"name": {"type": "string", "description": "Its name; `tailback list cc` lists them."}},
+            "required": ["name"],
+            "additionalProperties": {"type": ["integer", "boolean", "string"]},
+        },
+    ],
+    "examples": ["cubic", "bbr", {"name": "cubic", "hystart": 0}],
+}
+Control = Annotated[Algorithm, BeforeValidator(_read_control), WithJsonSchema(_CONTROL_SCHEMA)]
+
+
+_DRIVER_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "object"}]}
+_MCS_SCHEMA = {
+    "anyOf": [
+        {"type": "integer", "minimum": 0, "maximum": 31},
+        {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0, "maximum": 31}},
+        {"type": "string", "pattern": f"^{_VARIABLE}$"},
+    ]
+}
+Drivers = Annotated[wifi.Drivers, BeforeValidator(_read_drivers), WithJsonSchema(_DRIVER_SCHEMA)]
+Mcs = Annotated[int | dict[str, int], read_by(wifi.mcs), WithJsonSchema(_MCS_SCHEMA)]
+Width = Annotated[int, read_by(wifi.width), text_schema(r"(20|40|80|160) *[mM][hH][zZ]", "40MHz")]
+Guard = Annotated[int, read_by(wifi.guard), text_schema(r"(400|800|1600|3200) *ns", "400ns")]
+_EDCA_SCHEMA = {"anyOf": [{"enum": ["station", "hostapd"]}, {"type": "object"}]}
+
+
+def _by_station(one: dict[str, Any]) -> WithJsonSchema:
+    return WithJsonSchema({"anyOf": [one, {"type": "object", "additionalProperties": one}]})
+
+
+_SNR_TEXT = {"type": "string", "examples": ["25dB"]}
+_DISTANCE_TEXT = {"type": "string", "examples": ["10m"]}
+_STREAMS_NUMBER = {"type": "integer", "minimum": 1, "maximum": 8}
+Loss = Annotated[
+    wifi.ByStation[int], read_by(wifi.by_station(wifi.loss, 0)), _by_station({"type": "string", "examples": ["1%"]})
+]
+Streams = Annotated[
+    wifi.ByStation[int | None], read_by(wifi.by_station(wifi.streams, None)), _by_station(_STREAMS_NUMBER)
+]
+RateControl = Annotated[
+    wifi.ByStation[str],
+    read_by(wifi.by_station(wifi.rate, defaults.RATE_CONTROL)),
+    _by_station({"enum": ["fixed", "minstrel"]}),
+]
+Snr = Annotated[wifi.ByStation[float | None], read_by(wifi.by_station(wifi.snr, None)), _by_station(_SNR_TEXT)]
+Distance = Annotated[
+    wifi.ByStation[float | None], read_by(wifi.by_station(wifi.distance, None)), _by_station(_DISTANCE_TEXT)
+]
+Beacons = Annotated[int | None, read_by(wifi.beacons), text_schema(_RATE, "6mbit")]
+EdcaBySide = Annotated[dict[str, tuple[resolved.Edca, ...]], read_by(wifi.edca_by_side), WithJsonSchema(_EDCA_SCHEMA)]
+
+
+class Section(BaseModel):
+    """A mapping of an experiment file; an unknown key is an error."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, arbitrary_types_allowed=True)
