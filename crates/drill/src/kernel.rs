@@ -1,7 +1,7 @@
 //! The kernel under test: conversations, the device below them, and virtual time.
 //!
-//! Time passes only in [`Kernel::pass_until`] and [`Kernel::pass_until_departure`]: from one deadline of a machine, or
-//! departure time of a packet, to the next. What the device has sent waits in order for the script to look at it.
+//! Time passes only in [`Kernel::pass_until`]: from one deadline of a machine, or departure time of a packet, to the
+//! next. What the device has sent waits in order for the script to look at it.
 
 use std::collections::VecDeque;
 

@@ -28,7 +28,7 @@ const QUICKACKS_MAX: u64 = 16;
 const QUICKACKS_OF_MARK: u64 = 2;
 /// Duplicate ACKs that are never compressed. [linux-6.12 tcp.h TCP_FASTRETRANS_THRESH]
 const DUPACKS_UNCOMPRESSED: u32 = 3;
-/// `net.ipv4.tcp_comp_sack_nr`, `_delay_ns`, `_slack_ns`.
+/// `net.ipv4.tcp_comp_sack_nr`, `tcp_comp_sack_delay_ns`, `tcp_comp_sack_slack_ns`.
 const COMPRESSED_MAX: u32 = 44;
 const COMPRESSION_DELAY: Span = Span::from_millis(1);
 const COMPRESSION_SLACK: Span = Span::from_micros(100);

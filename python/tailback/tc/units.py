@@ -7,7 +7,7 @@ packets: `180p`.                                              [iproute2 tc(8) PA
 
 Deviation: `tc` also reads a bare number (bit/s, bytes, microseconds or nanoseconds, depending on the option).
 In an experiment file a unit must be written, because nobody remembers which it is; in a discipline's words
-(`tc.py`) it means what it means to `tc`. Fractions of a base unit are cut off.
+(`tailback.tc`) it means what it means to `tc`. Fractions of a base unit are cut off.
 """
 
 from __future__ import annotations

@@ -1,0 +1,168 @@
+"""What comments, docstrings and documents name is there: files, modules, functions, types and keys.
+
+A name is what stands between backticks and is plainly no word: it has an underscore, a dot or `::` in it, or `()`
+behind it. It must occur in the code or be a file of the repository; a name below `tailback` or `conformance` must occur
+in the module that it names. Things of others (the kernel, other programs) are listed here.
+"""
+
+import ast
+import functools
+import io
+import re
+import subprocess
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+ROOT = Path(__file__).parents[3]
+
+OF_THE_KERNEL = re.compile(r"(tcp|sk|TCP|CONFIG|snd|ts_recent)_\w+|net\.(inet|ipv4|ipv6|core)\.[\w.]+")
+"""Functions, fields and options of Linux by their prefixes."""
+
+OF_OTHERS = {
+    "N_dbps", "SND.WL1", "TIME_WAIT", "W_max", "bic_origin_point", "mss_cache", "sndbuf_expand",
+    "wait_for_function", "wifi_stats_HOST", "ooo_rcv_mss", "rcv_big_endseq", "rcv_neg_window", "rcv_toobig",
+    "rcv_toobig_default", "rcv_wnd_shrink_allowed", "rcv_wnd_shrink_nomem", "rcv_zero_wnd_fin", "sendmsg_msg_more",
+    "flent/aggregators.py", "flent/resultset.py", "flent/util.py", "tests/tcp_nup.conf", "tests/wifi_stats.inc",
+    "test_runner/config.rs", "kernel/net/sched/sch_htb.ko", "config.py", "defaults.sh", "set_sysctls.py",
+    "ruamel.yaml", "sch_htb", "python/tailback/qdiscs/toy.py",
+}  # fmt: skip
+"""Of the kernel, RFCs, packetdrill's scripts, Flent, TEACUP, proptest, the browser; or made by a test."""
+
+OF_USERS = {"experiment.yaml", "first.yaml", "my.yaml", "testbed.yaml", "two.yaml", "x.pkt", "mine"}
+"""Files that somebody else has, in examples."""
+
+MADE = ("controls/", "disciplines/", "drivers/", "reference/")
+"""Pages of the site that are made when it is built."""
+
+BUILT = {"cpu_late": "late", "cpu_running": "running", "cpu_softirq": "softirq", "cpu_stolen": "stolen",
+         "cpu_waiting": "waiting"}  # fmt: skip
+"""Keys that are put together from these."""
+
+NAME = re.compile(r"[A-Za-z_]\w*((::|\.)[A-Za-z_]\w*)*(\(\))?")
+FILE = re.compile(r"(?<![\w/.$<-])((?:[\w-]+/)*[\w-]+\.(?:py|rs|pkt|toml|yaml|md|sh))\b(?![/.(])")
+FOLDERS = "conformance|crates|docs|experiments|fuzz|kernel|python|references|scripts|tests"
+PLACE = re.compile(rf"(?<![\w/.$<-])((?:{FOLDERS})/[\w./-]*\w)")
+MODULE = re.compile(r"\bpython -m ((?:tailback|conformance|campaigns)[\w.]*)")
+
+
+@functools.cache
+def tracked() -> tuple[Path, ...]:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    files = [Path(line) for line in listed.splitlines()]
+    return tuple(file for file in files if (ROOT / file).is_file() and file.parts[:2] != ("tests", "data"))
+
+
+@functools.cache
+def parts(file: Path) -> tuple[str, str]:
+    """Prose and code of a file, each with a line for each of its lines."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    if file.suffix == ".md":
+        return text, ""
+    if file.suffix == ".rs":
+        lines = [re.split(r"(?<![:\"])(?=//)", line, maxsplit=1) for line in text.splitlines()]
+        return "\n".join(line[1] if len(line) > 1 else "" for line in lines), "\n".join(line[0] for line in lines)
+    if file.suffix in (".py", ".pyi"):
+        return _python(text)
+    return "", text
+
+
+def _python(text: str) -> tuple[str, str]:
+    prose, code = [""] * (text.count("\n") + 2), [*text.split("\n"), ""]
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            for line in range(node.lineno - 1, node.end_lineno or node.lineno):
+                prose[line], code[line] = code[line] or prose[line], ""
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            line, column = token.start
+            prose[line - 1], code[line - 1] = token.string, code[line - 1][:column]
+    return "\n".join(prose), "\n".join(code)
+
+
+@functools.cache
+def ends() -> frozenset[str]:
+    """The paths of all files, also without the folders at their beginning."""
+    return frozenset("/".join(file.parts[start:]) for file in tracked() for start in range(len(file.parts)))
+
+
+SOURCES = (".rs", ".py", ".pyi", ".md", ".toml", ".yaml", ".sh", ".j2", ".js", ".css", ".patch", ".txt", "")
+
+
+@functools.cache
+def known() -> frozenset[str]:
+    """Every word of the code, and the names of files and folders."""
+    words = {word for file in tracked() if file.suffix in SOURCES for word in re.findall(r"\w+", parts(file)[1])}
+    return frozenset(words | {each.stem for file in tracked() for each in (file, *file.parents)})
+
+
+def is_there(name: str) -> bool:
+    """Whether the thing called `name` exists."""
+    if name in OF_OTHERS or OF_THE_KERNEL.fullmatch(name):
+        return True
+    words = re.split(r"::|\.", name.removesuffix("()"))
+    if words[0] in ("tailback", "conformance"):
+        return is_in_module(words)
+    return all(BUILT.get(word, word) in known() for word in words)
+
+
+def is_in_module(words: list[str]) -> bool:
+    """Whether the last words of `tailback.analysis.tolerances.judged` are in the module of the first."""
+    place = ROOT / ("python" if words[0] == "tailback" else "")
+    while words and (place / words[0]).is_dir():
+        place, words = place / words[0], words[1:]
+    if words and (place / f"{words[0]}.py").is_file():
+        place, words = place / f"{words[0]}.py", words[1:]
+    module = place if place.is_file() else place / "__init__.py"
+    code = parts(module.relative_to(ROOT))[1] if module.is_file() else ""
+    return all(re.search(rf"\b{word}\b", code) or word in ("_core",) for word in words)
+
+
+def is_file(path: str, beside: Path) -> bool:
+    """Whether there is such a file or folder: from the root, beside the file that names it, or with such an end."""
+    if path in OF_OTHERS or path.startswith(MADE) or PurePosixPath(path).parts[0] in OF_USERS:
+        return True
+    if (ROOT / path).exists() or (ROOT / beside.parent / path).exists():
+        return True
+    if path in ends():
+        return True
+    # `crates/cc/src/NAME.rs`: a placeholder stands for any.
+    return any(re.fullmatch(r"[A-Z]+", PurePosixPath(part).stem) for part in PurePosixPath(path).parts)
+
+
+def named(line: str) -> Iterator[str]:
+    """Names between backticks that are no words."""
+    for span in re.findall(r"(?<!`)`([^`\n]+)`(?!`)", line):
+        if NAME.fullmatch(span) and not FILE.fullmatch(span) and re.search(r"_|::|\.|\(\)", span):
+            yield span
+
+
+def missing(file: Path) -> Iterator[str]:
+    for number, line in enumerate(parts(file)[0].splitlines(), 1):
+        names = [name for name in (*named(line), *MODULE.findall(line)) if not name.startswith("campaigns")]
+        absent = [name for name in names if not is_there(name)]
+        places = {*FILE.findall(line), *PLACE.findall(line)}
+        absent += [place for place in sorted(places) if not is_file(place, file)]
+        yield from (f"{file}:{number}: `{name}`" for name in absent)
+
+
+def test_what_comments_and_documents_name_is_there() -> None:
+    found = [lie for file in tracked() if file.suffix in (".rs", ".py", ".pyi", ".md") for lie in missing(file)]
+    hint = "name what there is; a thing of the kernel or of another program belongs into `OF_OTHERS` of this test"
+    assert not found, "\n".join([*found, f"hint: {hint}"])
+
+
+def test_a_name_that_is_not_there_is_found() -> None:
+    gone = "no_such" + "_function"
+    line = f"see `{gone}` and `{gone}()`, `Sender::{gone}`, `a word`, `take_data`"
+    assert [name for name in named(line) if not is_there(name)] == [gone, f"{gone}()", f"Sender::{gone}"]
+    assert is_there("tailback.analysis.tolerances.judged")
+    assert not is_there("tailback.analysis.tolerances.deviations")
+    assert is_file("rack.rs", Path("crates/tcp/src/lib.rs"))
+    assert not is_file("no-such" + "-file.rs", Path("crates/tcp/src/lib.rs"))
+    assert not is_file("python/tailback/analysis/judge" + ".py", Path("README.md"))
+
+
+def test_everything_of_others_that_is_listed_is_named_somewhere() -> None:
+    prose = "\n".join(parts(file)[0] for file in tracked() if file.suffix in (".rs", ".py", ".pyi", ".md"))
+    assert sorted(name for name in OF_OTHERS if name not in prose) == []
