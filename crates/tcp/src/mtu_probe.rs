@@ -26,8 +26,6 @@ const CWND_LEAST: u32 = 11;
 const RANGE_LEAST: u32 = 8;
 /// The search begins again after so long (`net.ipv4.tcp_probe_interval`).
 const REST: Span = Span::from_secs(600);
-/// Windows up to this are not halved. [linux-6.12 tcp.h TCP_MSS_DEFAULT]
-const MSS_DEFAULT: u64 = 536;
 /// Smallest segment that half a window is turned into. [linux-6.12 tcp.h tcp_bound_to_half_wnd]
 const PACKET_LEAST: u32 = 68;
 
@@ -90,7 +88,7 @@ impl Sender {
     }
 
     fn bounded_to_half_window(&self, mss: u32) -> u32 {
-        let half = self.peer.half_of_largest(MSS_DEFAULT);
+        let half = self.peer.half_of_largest();
         if half == 0 || u64::from(mss) <= half {
             return mss;
         }

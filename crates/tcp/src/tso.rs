@@ -18,7 +18,6 @@ use tailback_cc::GSO_MAX_SIZE;
 use tailback_units::Span;
 
 use crate::clock::micros_since;
-use crate::config::SmallQueueLimit;
 use crate::info::HeldBy;
 use crate::queue::Index;
 use crate::sender::Sender;
@@ -30,10 +29,6 @@ use crate::state::gate::{Pass, Progress};
 const WORTH_SEGMENTS: u64 = 3;
 /// An skb is put off only after one that left so recently. [linux-6.12 tcp_output.c tcp_tso_should_defer]
 const RECENTLY: Span = Span::from_millis(1);
-/// The segment size below which the peer's window is not halved. [linux-6.12 tcp.h TCP_MSS_DEFAULT]
-const MSS_DEFAULT: u64 = 536;
-/// Shift of the pacing rate unless the small queue sets another. [linux-6.12 sock.c sk_pacing_shift]
-const PACING_SHIFT: u32 = 10;
 
 /// The skb at the head of the unsent data, as it may leave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,11 +53,7 @@ impl Sender {
         if !self.builds_trains() {
             return 1;
         }
-        let shift = match self.below.limit {
-            SmallQueueLimit::Shift(shift) => shift,
-            _ => PACING_SHIFT,
-        };
-        let by_rate = self.window.pacing_rate.bytes_per_sec() >> shift;
+        let by_rate = self.window.pacing_rate.bytes_per_sec() >> self.flow.pacing_shift;
         let bytes = by_rate.saturating_add(self.bytes_by_rtt()).min(u64::from(GSO_MAX_SIZE));
         let least = self.control.read().min_tso_segs(&self.window).unwrap_or(self.settings.min_tso_segs);
         ((bytes / u64::from(self.mss())) as u32).max(least).min(self.settings.gso_max_segs)
@@ -213,7 +204,7 @@ impl Sender {
     /// Bytes that the application's data is cut into. [linux-6.12 tcp.c tcp_xmit_size_goal, tcp.h tcp_bound_to_half_wnd]
     fn size_goal(&self) -> u64 {
         let mss = u64::from(self.mss());
-        let half = self.peer.half_of_largest(MSS_DEFAULT);
+        let half = self.peer.half_of_largest();
         let bytes = u64::from(GSO_MAX_SIZE).min(if half > 0 { half } else { u64::MAX });
         (bytes / mss).clamp(1, u64::from(self.settings.gso_max_segs)) * mss
     }

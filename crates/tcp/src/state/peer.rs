@@ -1,5 +1,8 @@
 //! The peer's window.
 
+/// Windows up to this are not halved. [linux-6.12 tcp.h TCP_MSS_DEFAULT]
+const MSS_DEFAULT: u64 = 536;
+
 /// What the peer said of its window. [rfc9293 §3.3.1]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PeerWindow {
@@ -18,9 +21,9 @@ impl PeerWindow {
         self.max_window = window;
     }
 
-    /// Half of the largest window, or all of one that is at most `small`. [linux-6.12 tcp.h tcp_bound_to_half_wnd]
-    pub(crate) fn half_of_largest(&self, small: u64) -> u64 {
-        if self.max_window > small { self.max_window / 2 } else { self.max_window }
+    /// Half of the largest window, or all of it if it is small. [linux-6.12 tcp.h tcp_bound_to_half_wnd]
+    pub(crate) fn half_of_largest(&self) -> u64 {
+        if self.max_window > MSS_DEFAULT { self.max_window / 2 } else { self.max_window }
     }
 
     /// The window of a segment, `(seq, window)`, unless it is older than the present one. Returns the window before if
