@@ -5,13 +5,12 @@ Heavy imports happen inside the commands, so that `tailback --help` answers at o
 
 import contextlib
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from tailback.cli import console, failures, interrupts
+from tailback.cli import failures, interrupts
 from tailback.cli.commands import (
     check,
     compare,
@@ -108,6 +107,10 @@ def main() -> None:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
+        from tailback.cli import console
+
         console.line(f"tailback {version('tailback')}")
         raise typer.Exit
 

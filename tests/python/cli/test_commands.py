@@ -60,7 +60,7 @@ def test_every_command_has_a_file_of_its_own_and_takes_few_arguments() -> None:
 @pytest.mark.parametrize(
     ("words", "heavy"),
     [
-        (["--help"], {"numpy", "pandas", "pydantic", "matplotlib", "scipy"}),
+        (["--help"], {"numpy", "pandas", "pydantic", "matplotlib", "scipy", "importlib.metadata"}),
         (["list", "cc"], {"pandas", "matplotlib", "scipy"}),
         (["explain", "cubic"], {"pandas", "matplotlib", "scipy"}),
         (["explain", "goodput"], {"matplotlib", "scipy"}),
