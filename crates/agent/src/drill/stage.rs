@@ -141,6 +141,14 @@ impl Kernel {
         Ok(())
     }
 
+    /// What the kernel has begun is done: it may have woken this process by a packet and left the rest, such as the
+    /// handler of the small queue, to its thread for soft interrupts. The timer is set to a time that has passed
+    /// already: it goes off as soon as nothing else can run.
+    fn come_to_rest(&mut self) -> Result<(), String> {
+        let rested = system::arm(&self.timer, 1).and_then(|()| system::wait_for_any(&[&self.timer]));
+        rested.map(drop).map_err(|error| format!("waiting for the kernel: {error}"))
+    }
+
     /// A call that may go on does so now. The timer is set to a time that has passed already: it goes off as soon as
     /// nothing else can run, and then the call has returned or waits.
     fn let_the_call_run(&mut self) -> Result<(), String> {
@@ -264,6 +272,7 @@ impl Stage for Kernel {
             "code needs a connection with a descriptor: a kernel tells the tcp_info of no other".to_owned()
         };
         let socket = self.descriptors.current().ok_or_else(none)?;
+        self.come_to_rest()?;
         readings::of(socket).map_err(|error| format!("the kernel does not tell the tcp_info: {error}"))
     }
 }
