@@ -34,7 +34,6 @@ def report(uml: Uml, text: str) -> drill.Report:
 DIFFERENT = {
     "receive-window-limit": 18,
     "send-buffer-limited": 20,
-    "small-queue": 28,
 }
 """Scripts that a kernel does not pass, and the line at which it does otherwise (docs/drill.md)."""
 
