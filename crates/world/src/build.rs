@@ -17,16 +17,20 @@ use crate::journal::Journal;
 use crate::link;
 use crate::radio::{self, Radio};
 use crate::route::Routes;
-use crate::scenario::{Link, Offloads, Scenario};
+use crate::scenario::{Cell, Link, Offloads, Scenario};
 use crate::socket::{SEND_BUFFER, Socket, Sockets, Transport, UdpSocket};
 use crate::stage::Stage;
 use crate::syscalls::Conversation;
 use crate::timers::Timers;
+use crate::topology::{LinkEnd, RADIO_MTU, Topology};
 use crate::wire::Wire;
 use crate::world::{Event, World};
 use crate::{BuildError, DeviceId, sysctl};
 
+use disciplines::Bare;
+
 pub(crate) use connection::Connection;
+pub(crate) use disciplines::Unattached;
 
 /// Parts of a run after which the watcher is told.
 const PROGRESS_STEPS: u64 = 100;
@@ -52,11 +56,17 @@ pub(crate) struct DatagramOptions {
     pub(crate) sndbuf: Option<u64>,
 }
 
+/// What a device is called in tables, and what its random numbers are named after.
+struct Names {
+    shown: String,
+    stream: String,
+}
+
 /// A world on its way.
 pub(crate) struct Builder<'a> {
     scenario: &'a Scenario,
-    /// Those of the scenario, then a link for each station of its cells.
-    links: Vec<Link>,
+    topology: Topology,
+    routes: Routes<LinkEnd>,
     streams: Streams,
     settings: Vec<Settings>,
     world: World,
@@ -66,34 +76,41 @@ impl<'a> Builder<'a> {
     fn new(scenario: &'a Scenario) -> Result<Self, BuildError> {
         let of_host = |(index, host)| sysctl::settings(host, &format!("hosts[{index}]"));
         let settings = scenario.hosts.iter().enumerate().map(of_host).collect::<Result<_, _>>()?;
-        let links = radio::all_links(scenario);
+        let topology = Topology::of(scenario);
+        let captures = Captures::new(scenario, &topology);
         let world = World {
             end: SimTime::from_nanos(scenario.duration_ns),
             interval: Span::from_nanos(scenario.record.interval_ns),
             tcp_info_rows: scenario.record.tcp_info,
-            routes: Routes::new(scenario.hosts.len(), &links, &scenario.routes),
-            devices: Vec::with_capacity(2 * links.len()),
+            routes: Routes::none(),
+            devices: Vec::with_capacity(2 * topology.links.len()),
             schedule: Vec::new(),
             sockets: Sockets::default(),
             conversations: Vec::with_capacity(scenario.traffic.len()),
-            stage: Stage::new(journal(scenario), Captures::new(scenario)),
+            stage: Stage::new(journal(scenario), captures),
             small_queues: Vec::new(),
             timers: Timers::default(),
             steps: 0,
             runnable: Default::default(),
         };
-        Ok(Builder { scenario, links, streams: Streams::new(scenario.seed), settings, world })
+        let routes = Routes::new(scenario.hosts.len(), &topology.links, &scenario.routes);
+        Ok(Builder { scenario, topology, routes, streams: Streams::new(scenario.seed), settings, world })
     }
 
     fn add_devices(&mut self) -> Result<(), BuildError> {
-        for (index, link) in self.links.clone().iter().enumerate() {
+        for (index, link) in self.scenario.links.iter().enumerate() {
             for end in 0..2 {
-                let device = self.device(index, link, end)?;
+                let device = self.wired_device(index, link, end)?;
                 self.world.devices.push(device);
             }
             self.add_schedule(link, index)?;
         }
-        self.add_channels()
+        for index in 0..self.scenario.cells.len() {
+            self.add_radios(index)?;
+        }
+        self.world.stage.channels =
+            radio::channels(self.scenario, &self.topology, &self.routes, &mut self.streams)?;
+        Ok(())
     }
 
     /// Changes are the first in the calendar, and so at their instant.
@@ -107,46 +124,76 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Puts the radios of each cell on their channel, and their devices on these radios.
-    fn add_channels(&mut self) -> Result<(), BuildError> {
-        let mut link = self.scenario.links.len();
-        self.world.stage.channels = radio::channels(self.scenario, &mut self.streams)?;
-        for (cell, berth) in self.scenario.cells.iter().zip(radio::berths(self.scenario)) {
-            for place in 0..cell.stations.len() {
-                for end in 0..2 {
-                    let radio = Radio::of(berth, place, end);
-                    let device = &mut self.world.devices[DeviceId::of(link, end).index()];
-                    device.radio = Some(radio);
-                    // A radio takes no skb of several segments: the kernel cuts it before the driver sees it.
-                    device.segmentation = Segmentation::BelowQdisc;
-                }
-                link += 1;
-            }
+    /// The radio of the access point of a cell, then those of its stations.
+    fn add_radios(&mut self, index: usize) -> Result<(), BuildError> {
+        let (cell, berth) = (&self.scenario.cells[index], radio::berths(self.scenario)[index]);
+        for number in 0..=cell.stations.len() {
+            let unattached = radio::unattached(cell, number);
+            let id = self.topology.radio(index, number);
+            let host = radio::host(cell, number);
+            let bare = Bare { id, host, mtu: RADIO_MTU, rate: None, unattached };
+            let device = self.device(&bare, &self.radio_names(cell, number))?;
+            self.world.devices.push(Device {
+                radio: Some(Radio::of(berth, number)),
+                // A radio takes no skb of several segments: the kernel cuts it before the driver sees it.
+                segmentation: Segmentation::BelowQdisc,
+                ..device
+            });
         }
         Ok(())
     }
 
-    fn device(&mut self, index: usize, link: &Link, end: usize) -> Result<Device, BuildError> {
-        let name = device_name(self.scenario, link, end);
-        self.world.stage.journal.devices.push(self.world.stage.journal.record.names.give(&name));
+    fn wired_device(&mut self, index: usize, link: &Link, end: usize) -> Result<Device, BuildError> {
+        let name = self.arrow(link.ends[end], self.host_name(link.ends[1 - end]));
         let path = link::path(link, (index, end), &name, &mut self.streams)?;
         let delay = if path.is_some() { 0 } else { link.delay_ns[end] };
+        let unattached = if link.serializes(end) { Unattached::Default } else { Unattached::Noqueue };
+        let id = DeviceId::of_wire(index, end);
+        let bare = Bare { id, host: link.ends[end], mtu: link.mtu, rate: link.rate_bps[end], unattached };
+        let device = self.device(&bare, &Names { shown: name.clone(), stream: name })?;
         Ok(Device {
-            id: DeviceId::of(index, end),
             peer: HostId(link.ends[1 - end]),
-            root: disciplines::root(self.scenario, index, link, end)?,
-            radio: None,
             nic: link::nic(self.scenario, link, end),
             segmentation: segmentation(self.scenario, link),
             wire: Wire::new(Span::from_nanos(delay)),
             path,
-            draws: self.streams.stream(&name, "qdisc"),
+            ..device
+        })
+    }
+
+    /// A device with its discipline, and nothing below that.
+    fn device(&mut self, bare: &Bare, names: &Names) -> Result<Device, BuildError> {
+        let journal = &mut self.world.stage.journal;
+        journal.devices.push(journal.record.names.give(&names.shown));
+        Ok(Device {
+            id: bare.id,
+            peer: HostId(bare.host),
+            root: disciplines::root(self.scenario, &self.topology, bare)?,
+            radio: None,
+            nic: None,
+            segmentation: Segmentation::None,
+            wire: Wire::new(Span::ZERO),
+            path: None,
+            draws: self.streams.stream(&names.stream, "qdisc"),
             watchdog: SimTime::NEVER,
             completion: SimTime::NEVER,
             awaiting_credit: 0,
             drops: [0; DropReason::ALL.len()],
             marks_noted: 0,
         })
+    }
+
+    /// `access -> air`. The random numbers are those of the way to the first neighbour: neither the name of a cell nor
+    /// another station changes what is drawn.
+    fn radio_names(&self, cell: &Cell, number: usize) -> Names {
+        let host = radio::host(cell, number);
+        let neighbour = radio::host(cell, if number == 0 { 1 } else { 0 });
+        let stream = self.arrow(host, self.host_name(neighbour));
+        Names { shown: self.arrow(host, &cell.name), stream }
+    }
+
+    fn arrow(&self, host: u16, towards: &str) -> String {
+        format!("{} -> {towards}", self.host_name(host))
     }
 
     fn add_conversation(&mut self, numbered: &Numbered) -> Result<(), BuildError> {
@@ -217,18 +264,19 @@ impl<'a> Builder<'a> {
 
     /// Time passes on the way from one host to the other and back.
     pub(crate) fn round_trip_takes_time(&self, [from, to]: [u16; 2]) -> bool {
-        self.way(from, to).chain(self.way(to, from)).any(|device| device.takes_time())
+        let device = |end| &self.world.devices[self.topology.device(end).index()];
+        self.way(from, to).chain(self.way(to, from)).any(|end| device(end).takes_time())
     }
 
     pub(crate) fn first_hop(&self, from: u16, to: u16, path: &str) -> Result<DeviceId, BuildError> {
         let hosts = &self.scenario.hosts;
         let names = || (&hosts[usize::from(from)].name, &hosts[usize::from(to)].name);
-        let first = self.world.routes.next(HostId(from), HostId(to)).ok_or_else(|| {
+        let first = self.routes.next(HostId(from), HostId(to)).ok_or_else(|| {
             let (from, to) = names();
             BuildError::new(path, format!("no path from `{from}` to `{to}`"), "connect them by links")
         })?;
-        if self.way(from, to).take(hosts.len()).any(|device| device.peer == HostId(to)) {
-            return Ok(first);
+        if self.way(from, to).take(hosts.len()).any(|end| self.topology.peer(end) == to) {
+            return Ok(self.topology.device(first));
         }
         let (from, to) = names();
         let problem = format!("routes do not lead from `{from}` to `{to}`, but in a circle");
@@ -237,20 +285,18 @@ impl<'a> Builder<'a> {
 
     /// The longest packet that fits all links on the way: what path MTU discovery finds.
     pub(crate) fn path_mtu(&self, from: u16, to: u16) -> u32 {
-        let mtus = self.way(from, to).map(|device| self.links[device.id.index() / 2].mtu);
+        let mtus = self.way(from, to).map(|end| self.topology.mtu(end));
         mtus.min().expect("a way has a link")
     }
 
-    /// The devices on the way.
-    fn way(&self, from: u16, to: u16) -> impl Iterator<Item = &Device> {
-        let device = move |host| {
-            let next = self.world.routes.next(host, HostId(to));
-            next.map(|device: DeviceId| &self.world.devices[device.index()])
-        };
-        std::iter::successors(device(HostId(from)), move |last| device(last.peer))
+    /// Where links are entered on the way.
+    fn way(&self, from: u16, to: u16) -> impl Iterator<Item = LinkEnd> {
+        let next = move |host| self.routes.next(HostId(host), HostId(to));
+        std::iter::successors(next(from), move |&end| next(self.topology.peer(end)))
     }
 
     fn finish(mut self) -> World {
+        self.world.routes = self.routes.map(|end| self.topology.device(end));
         let end = self.scenario.duration_ns;
         self.world.stage.wake_at(SimTime::ZERO + self.world.interval, Event::Sample);
         for step in 1..PROGRESS_STEPS {
@@ -268,11 +314,6 @@ fn journal(scenario: &Scenario) -> Journal {
     let hosts = scenario.hosts.iter().map(|host| record.names.give(&host.name)).collect();
     let packet_rows = scenario.record.events;
     Journal { record, packet_rows, hosts, devices: Vec::new(), sockets: Vec::new() }
-}
-
-fn device_name(scenario: &Scenario, link: &Link, end: usize) -> String {
-    let [from, to] = [link.ends[end], link.ends[1 - end]].map(|host| &scenario.hosts[usize::from(host)].name);
-    format!("{from} -> {to}")
 }
 
 /// A train stays one skb on a link whose ends both have offloads on; else the device gets segments.

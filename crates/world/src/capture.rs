@@ -15,8 +15,9 @@ use tailback_packet::{
 use tailback_record::{Passage, Pcapng};
 use tailback_units::SimTime;
 
-use crate::DeviceId;
 use crate::scenario::{Scenario, SysctlValue};
+use crate::topology::Topology;
+use crate::{DeviceId, radio};
 
 /// Bytes kept of a packet: the longest headers.
 const SNAP_LENGTH: u32 = 128;
@@ -47,23 +48,19 @@ pub(crate) struct Captures {
 }
 
 impl Captures {
-    pub(crate) fn new(scenario: &Scenario) -> Self {
+    pub(crate) fn new(scenario: &Scenario, topology: &Topology) -> Self {
         if scenario.record.pcap.is_empty() {
             return Captures::default();
         }
         let mut captures = Captures { sockets: sockets(scenario), ..Captures::default() };
         let application = concat!("tailback ", env!("CARGO_PKG_VERSION"));
-        captures.taps = vec![None; 2 * scenario.links.len()];
+        captures.taps = vec![None; topology.devices()];
         for &host in &scenario.record.pcap {
             let name = &scenario.hosts[usize::from(host)].name;
             let mut file = Pcapng::new(application, SNAP_LENGTH);
-            for (index, link) in scenario.links.iter().enumerate() {
-                for end in (0..2).filter(|&end| link.ends[end] == host) {
-                    let peer = &scenario.hosts[usize::from(link.ends[1 - end])].name;
-                    let interface = file.add_interface(&format!("{name} -> {peer}"));
-                    let tap = Tap { file: captures.files.len(), interface };
-                    captures.taps[DeviceId::of(index, end).index()] = Some(tap);
-                }
+            for (device, towards) in interfaces(scenario, topology, host) {
+                let interface = file.add_interface(&format!("{name} -> {towards}"));
+                captures.taps[device.index()] = Some(Tap { file: captures.files.len(), interface });
             }
             captures.files.push((name.clone(), file));
         }
@@ -76,16 +73,16 @@ impl Captures {
         self.files.is_empty()
     }
 
-    /// `packet` is handed to the driver of `device`.
+    /// `packet` is handed to the driver of the first device, which sends it to the second.
     #[cold]
-    pub(crate) fn sent(&mut self, device: DeviceId, packet: &Packet, now: SimTime) {
-        self.note(device, packet, (now, Passage::Out));
+    pub(crate) fn sent(&mut self, devices: (DeviceId, DeviceId), packet: &Packet, now: SimTime) {
+        self.note(devices.0, devices, packet, (now, Passage::Out));
     }
 
-    /// `packet` has come from `device` to the other end of its link.
+    /// `packet` has come from the first device to the second.
     #[cold]
-    pub(crate) fn received(&mut self, device: DeviceId, packet: &Packet, now: SimTime) {
-        self.note(DeviceId(device.0 ^ 1), packet, (now, Passage::In));
+    pub(crate) fn received(&mut self, devices: (DeviceId, DeviceId), packet: &Packet, now: SimTime) {
+        self.note(devices.1, devices, packet, (now, Passage::In));
     }
 
     /// Memory of all files.
@@ -98,15 +95,21 @@ impl Captures {
         self.files.into_iter().map(|(name, file)| (name, file.into_bytes())).collect()
     }
 
-    fn note(&mut self, device: DeviceId, packet: &Packet, passed: (SimTime, Passage)) {
-        let Some(tap) = self.taps[device.index()] else { return };
-        let frame = self.frame(device, packet, passed.1);
+    fn note(
+        &mut self,
+        tapped: DeviceId,
+        devices: (DeviceId, DeviceId),
+        packet: &Packet,
+        passed: (SimTime, Passage),
+    ) {
+        let Some(tap) = self.taps[tapped.index()] else { return };
+        let frame = self.frame(devices, packet);
         let length = frame.len() as u32 + payload_length(packet);
         self.files[tap.file].1.packet(tap.interface, passed.0, passed.1, &frame, length);
     }
 
     /// The headers of a packet; its payload is left out.
-    fn frame(&self, device: DeviceId, packet: &Packet, passage: Passage) -> Vec<u8> {
+    fn frame(&self, (sender, receiver): (DeviceId, DeviceId), packet: &Packet) -> Vec<u8> {
         let addresses = [self.sockets[packet.from.0 as usize].0, packet.destination].map(address);
         let above = match &packet.payload {
             Payload::Tcp(segment) => self.tcp(packet, segment, &addresses),
@@ -117,9 +120,7 @@ impl Captures {
             Payload::Damaged => Vec::new(),
         };
         let mut frame = Vec::with_capacity((ETHERNET_HEADER + IPV4_HEADER) as usize + above.len());
-        // A device and its peer are the two ends of a link.
-        let sender = if passage == Passage::Out { device.0 } else { device.0 ^ 1 };
-        frame.extend(hardware_address(sender ^ 1));
+        frame.extend(hardware_address(receiver));
         frame.extend(hardware_address(sender));
         frame.extend(0x0800u16.to_be_bytes());
         frame.extend(ipv4(packet, above.len() as u32, &addresses));
@@ -153,6 +154,23 @@ impl Captures {
         header[16..18].copy_from_slice(&sum.to_be_bytes());
         header
     }
+}
+
+/// The devices of a host, and what each sends towards: a neighbour, or a cell.
+fn interfaces<'a>(
+    scenario: &'a Scenario,
+    topology: &'a Topology,
+    host: u16,
+) -> impl Iterator<Item = (DeviceId, &'a str)> {
+    let wires = scenario.links.iter().enumerate().flat_map(move |(index, link)| {
+        let ends = (0..2).filter(move |&end| link.ends[end] == host);
+        ends.map(move |end| (DeviceId::of_wire(index, end), usize::from(link.ends[1 - end])))
+    });
+    let radios = scenario.cells.iter().enumerate().flat_map(move |(index, cell)| {
+        let here = (0..=cell.stations.len()).filter(move |&number| radio::host(cell, number) == host);
+        here.map(move |number| (topology.radio(index, number), cell.name.as_str()))
+    });
+    wires.map(|(device, peer)| (device, scenario.hosts[peer].name.as_str())).chain(radios)
 }
 
 /// Host and window scale of each socket, in the order of their numbers.
@@ -299,8 +317,8 @@ fn address(host: HostId) -> [u8; 4] {
 }
 
 /// Locally administered, with the number of the device. [ieee802 §8.4]
-fn hardware_address(device: u32) -> [u8; 6] {
-    let [a, b, c, d] = device.to_be_bytes();
+fn hardware_address(device: DeviceId) -> [u8; 6] {
+    let [a, b, c, d] = device.0.to_be_bytes();
     [0x02, 0, a, b, c, d]
 }
 

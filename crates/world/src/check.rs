@@ -2,7 +2,10 @@
 //! not zero, times in order.
 
 use crate::BuildError;
-use crate::scenario::{Change, Link, Scenario, SmallQueue, SocketOptions, Trace, Traffic};
+use crate::scenario::{
+    AttachedQdisc, Cell, Change, Link, Scenario, SmallQueue, SocketOptions, Trace, Traffic,
+};
+use crate::topology::Topology;
 
 /// Shortest MTU of IPv4. [rfc791 §3.2]
 const LEAST_MTU: u32 = 68;
@@ -28,8 +31,12 @@ pub(crate) fn check(scenario: &Scenario) -> Checked {
     for (index, trace) in scenario.traces.iter().enumerate() {
         check_trace(trace, &format!("traces[{index}]"))?;
     }
-    check_routes(scenario)?;
-    check_qdiscs(scenario)?;
+    for (index, cell) in scenario.cells.iter().enumerate() {
+        check_cell(cell, scenario, &format!("cells[{index}]"))?;
+    }
+    let topology = Topology::of(scenario);
+    check_routes(scenario, &topology)?;
+    check_qdiscs(scenario, &topology)?;
     for (index, &host) in scenario.record.pcap.iter().enumerate() {
         let there = usize::from(host) < scenario.hosts.len();
         ensure(there, &format!("record.pcap[{index}]"), "no such host", "write the position of a host")?;
@@ -89,14 +96,21 @@ fn check_trace(trace: &Trace, path: &str) -> Checked {
     ensure(stamps.is_sorted(), path, "not in order", "sort its instants")
 }
 
-fn check_routes(scenario: &Scenario) -> Checked {
-    let links = crate::radio::all_links(scenario);
+fn check_cell(cell: &Cell, scenario: &Scenario, path: &str) -> Checked {
+    let anybody = !cell.stations.is_empty();
+    ensure(anybody, &format!("{path}.stations"), "nobody is in this cell", "write one station or more")?;
+    for (number, station) in cell.stations.iter().enumerate() {
+        two_hosts([cell.access_point, station.host], scenario, &format!("{path}.stations[{number}].host"))?;
+    }
+    Ok(())
+}
+
+fn check_routes(scenario: &Scenario, topology: &Topology) -> Checked {
     for (index, route) in scenario.routes.iter().enumerate() {
         let path = format!("routes[{index}]");
         two_hosts([route.host, route.to], scenario, &path)?;
-        let starts = links.get(usize::from(route.link)).is_some_and(|link| link.ends.contains(&route.host));
         ensure(
-            starts,
+            topology.device_of(route.host, route.link).is_some(),
             &format!("{path}.link"),
             "no link of this host",
             "write the position of one of its links",
@@ -105,18 +119,20 @@ fn check_routes(scenario: &Scenario) -> Checked {
     Ok(())
 }
 
-fn check_qdiscs(scenario: &Scenario) -> Checked {
-    let links = crate::radio::all_links(scenario);
+fn check_qdiscs(scenario: &Scenario, topology: &Topology) -> Checked {
+    let device = |attached: &AttachedQdisc| topology.device_of(attached.host, attached.link);
     for (index, attached) in scenario.qdiscs.iter().enumerate() {
         let path = format!("qdiscs[{index}]");
-        let link = links.get(usize::from(attached.link));
-        ensure(link.is_some(), &format!("{path}.link"), "no such link", "write the position of a link")?;
-        let there = link.is_some_and(|link| link.ends.contains(&attached.host));
-        ensure(there, &format!("{path}.host"), "not an end of this link", "write one of the link's ends")?;
-        let same = |other: &crate::scenario::AttachedQdisc| {
-            (other.host, other.link) == (attached.host, attached.link)
-        };
-        let alone = !scenario.qdiscs[..index].iter().any(same);
+        let there = usize::from(attached.link) < topology.links.len();
+        ensure(there, &format!("{path}.link"), "no such link", "write the position of a link")?;
+        let ours = device(attached);
+        ensure(
+            ours.is_some(),
+            &format!("{path}.host"),
+            "not an end of this link",
+            "write one of the link's ends",
+        )?;
+        let alone = scenario.qdiscs[..index].iter().all(|other| device(other) != ours);
         ensure(alone, &path, "this device has a discipline already", "leave one of the two out")?;
     }
     Ok(())

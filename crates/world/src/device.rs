@@ -1,4 +1,4 @@
-//! One end of a link: root discipline, NIC, and the wire to the other end.
+//! A device of a host: root discipline, and below it the NIC and the wire to the other end, or a radio.
 //!
 //! ```text
 //! transmit → discipline → (queue not stopped) → ring → serialized: credit, wake the queue → propagation → peer
@@ -50,12 +50,12 @@ pub(crate) struct OnPath {
 /// A network device.
 pub(crate) struct Device {
     pub(crate) id: DeviceId,
-    /// The host at the other end.
+    /// The host at the other end of the wire. A radio has no wire: it is the radio's own host.
     pub(crate) peer: HostId,
     pub(crate) root: Option<Box<dyn Qdisc>>,
     pub(crate) nic: Option<Nic>,
     pub(crate) segmentation: Segmentation,
-    /// Of a Wi-Fi device: its place on the channel. It has neither ring nor wire.
+    /// Of a Wi-Fi device: its place on the channel. It has neither ring nor wire, and sends to several hosts.
     pub(crate) radio: Option<Radio>,
     pub(crate) wire: Wire,
     /// What follows the wire, on a link that does more than take time; the wire has no delay then.
@@ -221,8 +221,14 @@ impl Device {
     #[inline]
     fn capture_received(&self, packet: &Packet, stage: &mut Stage) {
         if !stage.captures.is_off() {
-            stage.captures.received(self.id, packet, stage.now);
+            stage.captures.received((self.id, self.id.at_other_end()), packet, stage.now);
         }
+    }
+
+    /// The device that a packet is sent to.
+    fn receiver(&self, packet: &Packet, stage: &Stage) -> DeviceId {
+        self.radio
+            .map_or_else(|| self.id.at_other_end(), |radio| radio.next_device(packet.destination, stage))
     }
 
     /// Packets inside the device and on its wire.
@@ -293,7 +299,8 @@ impl Device {
             self.note_mark(&packet, stage);
         }
         if !stage.captures.is_off() {
-            stage.captures.sent(self.id, &packet, stage.now);
+            let to = self.receiver(&packet, stage);
+            stage.captures.sent((self.id, to), &packet, stage.now);
         }
         let Some(nic) = &mut self.nic else { return self.pass_on(packet, stage) };
         let departure = nic.take(&packet, stage.now);

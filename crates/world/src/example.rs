@@ -56,3 +56,32 @@ pub(crate) fn chain(traffic: &str) -> Scenario {
     );
     Scenario::from_json(&json).unwrap()
 }
+
+/// An access point (host 0) with stations (hosts 1 and on) of one driver; traffic to be filled in.
+pub(crate) fn cell(stations: u16, driver: &str, traffic: &str) -> Scenario {
+    let host = |name: &str| format!(r#"{{"name": "{name}", "stack": "linux-6.12", "sysctl": {{}}}}"#);
+    let names = (1..=stations).map(|number| host(&format!("station{number}")));
+    let hosts = std::iter::once(host("access")).chain(names).chain([host("server")]);
+    let driver = format!(r#"{{"name": "{driver}", "options": {{}}}}"#);
+    let radio = |host: u16| {
+        format!(
+            r#"{{"host": {host}, "loss_ppm": 0, "driver": {driver},
+                "mode": {{"format": "ht", "width": 40, "streams": 1, "mcs": 7, "guard_ns": 400}}}}"#
+        )
+    };
+    let json = format!(
+        r#"{{
+            "title": "a cell", "seed": 1, "duration_ns": 2000000000, "hosts": [{}],
+            "links": [{{"ends": [0, {}], "rate_bps": 1000000000, "delay_ns": [1000000, 1000000], "mtu": 1500,
+                "ring": 256, "bql": true}}],
+            "cells": [{{"access_point": 0, "stations": [{}], "band": "5GHz", "rts": false, "mpdu_overhead": 38,
+                "driver": {driver}}}],
+            "qdiscs": [], "traffic": [{traffic}],
+            "record": {{"interval_ns": 100000000, "tcp_info": "interval", "events": true}}
+        }}"#,
+        hosts.collect::<Vec<_>>().join(", "),
+        stations + 1,
+        (1..=stations).map(radio).collect::<Vec<_>>().join(", "),
+    );
+    Scenario::from_json(&json).unwrap()
+}

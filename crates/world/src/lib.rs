@@ -37,6 +37,7 @@ mod standing;
 mod syscalls;
 mod sysctl;
 mod timers;
+mod topology;
 mod transport;
 mod wire;
 mod world;
@@ -64,14 +65,19 @@ pub fn row_bytes() -> [(&'static str, usize); 7] {
     })
 }
 
-/// A device: one end of a link.
+/// A device: one end of a wire, or a radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct DeviceId(u32);
 
 impl DeviceId {
-    /// The device at `end` (0 or 1) of `link`.
-    fn of(link: usize, end: usize) -> Self {
+    /// The device at `end` (0 or 1) of the wire `link`.
+    fn of_wire(link: usize, end: usize) -> Self {
         DeviceId(u32::try_from(2 * link + end).expect("a world has fewer than two billion links"))
+    }
+
+    /// The other device of a wire.
+    fn at_other_end(self) -> Self {
+        DeviceId(self.0 ^ 1)
     }
 
     fn index(self) -> usize {

@@ -52,7 +52,7 @@ pub(crate) fn schedule(link: &Link, index: usize) -> Result<Vec<(u64, Change)>, 
         found.push((
             change.at_ns,
             Change {
-                device: DeviceId::of(index, change.end),
+                device: DeviceId::of_wire(index, change.end),
                 rate: change.rate_bps.map(Rate::from_bits_per_sec),
                 treatment: is_of_path(change).then(|| treatment.clone()),
                 carrier: change.up.map(|up| if up { Carrier::Up } else { Carrier::Down }),

@@ -1,8 +1,8 @@
 //! Wi-Fi devices: what joins a host's device to its place on a channel.
 //!
 //! A cell is a machine of its own (`tailback-wifi`); here it gets its events, and what comes out of it goes to the
-//! hosts: packets received, credits returned when the status of a frame is known, queues woken. To the rest of the
-//! world each station is a link to its access point.
+//! hosts: packets received, credits returned when the status of a frame is known, queues woken. A radio is one device
+//! (`topology`): its discipline holds packets to all stations, and its driver puts each into the queue of its next hop.
 
 use rand_core::Rng;
 use tailback_engine::Streams;
@@ -17,14 +17,13 @@ use tailback_wifi::{
     Station, StationId, Studio,
 };
 
-use crate::build::parameter_error;
-use crate::scenario::{self, Link, Scenario};
+use crate::build::{Unattached, parameter_error};
+use crate::route::Routes;
+use crate::scenario::{self, Scenario};
 use crate::stage::Stage;
+use crate::topology::{LinkEnd, Topology};
 use crate::world::World;
-use crate::{BuildError, Event};
-
-/// Longest IP packet of a radio.
-const MTU: u32 = 1500;
+use crate::{BuildError, DeviceId, Event};
 
 /// Linux before 5.5 does not bound what firmware holds by its air. [linux-5.5 net/mac80211/tx.c]
 pub(crate) const STACKS_WITHOUT_AQL: [&str; 3] = ["linux-4.14", "linux-5.0", "linux-5.4"];
@@ -37,41 +36,48 @@ pub(crate) struct Radio {
     channel: u16,
     /// This radio.
     pub(crate) from: StationId,
-    /// The radio of the device's peer.
-    to: StationId,
+}
+
+/// A radio as its host has it.
+#[derive(Debug)]
+pub(crate) struct Interface {
+    host: HostId,
+    device: DeviceId,
+    /// By destination: the radio that a packet is sent to next, if it leaves by this one.
+    next_hops: Box<[Option<StationId>]>,
 }
 
 /// A cell and what the world keeps for it.
 pub(crate) struct Channel {
     pub(crate) cell: tailback_wifi::Cell,
     draws: Vec<Box<dyn Rng + Send>>,
-    /// The host of each radio, the access point first.
-    hosts: Vec<HostId>,
+    /// Each radio's, the access point's first.
+    interfaces: Vec<Interface>,
     /// The earliest event in the calendar; others are stale.
     pending: SimTime,
 }
 
 impl std::fmt::Debug for Channel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Channel").field("hosts", &self.hosts).finish_non_exhaustive()
+        f.debug_struct("Channel").field("interfaces", &self.interfaces).finish_non_exhaustive()
     }
 }
 
 impl Radio {
-    /// The device at `end` of the link of a cell's station at `place`; end 0 is the access point's.
-    pub(crate) fn of(cell: Berth, place: usize, end: usize) -> Self {
-        let (access_point, station) = (StationId(cell.first), StationId(cell.first + place as u16 + 1));
-        let (from, to) = if end == 0 { (access_point, station) } else { (station, access_point) };
-        Radio { channel: cell.channel, from, to }
+    /// The radio of this number in a cell; 0 is the access point's.
+    pub(crate) fn of(cell: Berth, number: usize) -> Self {
+        Radio { channel: cell.channel, from: cell.radio(number) }
     }
 
     pub(crate) fn channel(&self) -> usize {
         usize::from(self.channel)
     }
 
-    /// The driver takes a packet. Drops are left on the desk of the stage.
+    /// The driver takes a packet for the next hop on its way. Drops are left on the desk of the stage.
+    /// [linux-6.12 net/mac80211/tx.c ieee80211_lookup_ra_sta]
     pub(crate) fn transmit(self, packet: Box<Packet>, stage: &mut Stage) {
-        let Channel { cell, draws, .. } = &mut stage.channels[self.channel()];
+        let Channel { cell, draws, interfaces, .. } = &mut stage.channels[self.channel()];
+        let to = interfaces[usize::from(self.from.0)].next_hop(packet.destination);
         let mut studio = Studio {
             now: stage.now,
             draws,
@@ -79,8 +85,27 @@ impl Radio {
             credits: &mut stage.credits,
             copies: &mut stage.copies,
         };
-        cell.transmit(self.from, self.to, packet, &mut studio);
+        cell.transmit(self.from, to, packet, &mut studio);
         stage.wake_channel(self.channel);
+    }
+
+    /// The device that a packet for `destination` is sent to next.
+    pub(crate) fn next_device(self, destination: HostId, stage: &Stage) -> DeviceId {
+        let interfaces = &stage.channels[self.channel()].interfaces;
+        let to = interfaces[usize::from(self.from.0)].next_hop(destination);
+        interfaces[usize::from(to.0)].device
+    }
+}
+
+impl Interface {
+    fn next_hop(&self, destination: HostId) -> StationId {
+        self.next_hops[usize::from(destination.0)].expect("only packets routed by this radio come to it")
+    }
+}
+
+impl Channel {
+    fn interface(&self, station: StationId) -> &Interface {
+        &self.interfaces[usize::from(station.0)]
     }
 }
 
@@ -124,20 +149,21 @@ impl World {
     fn came_from_air(&mut self, channel: usize, outcome: Outcome) {
         match outcome {
             Outcome::Received(station, packet) => {
-                let host = self.stage.channels[channel].hosts[usize::from(station.0)];
+                self.capture_received(channel, station, &packet);
+                let host = self.stage.channels[channel].interface(station).host;
                 self.stage.backlog.push_back((host, packet));
             }
             Outcome::Credit(socket, truesize) => self.stage.credits.push((socket, truesize)),
-            Outcome::Accepts(station) => self.wake_queues(channel, station),
+            Outcome::Accepts(station) => self.wake_queue(channel, station),
             Outcome::Sent(ppdu) => self.note_ppdu(channel, &ppdu),
-            Outcome::Dropped(station, packet, reason) => self.bury(channel, station, packet, reason),
+            Outcome::Dropped(station, packet, reason) => self.drop_at(channel, station, packet, reason),
         }
     }
 
     fn note_ppdu(&mut self, channel: usize, ppdu: &Ppdu) {
         let journal = &mut self.stage.journal;
-        let hosts = &self.stage.channels[channel].hosts;
-        let [from, to] = [ppdu.from, ppdu.to].map(|radio| hosts[usize::from(radio.0)]);
+        let channel = &self.stage.channels[channel];
+        let [from, to] = [ppdu.from, ppdu.to].map(|radio| channel.interface(radio).host);
         let row = WifiRow {
             t: ppdu.began,
             from: journal.hosts[usize::from(from.0)],
@@ -156,30 +182,34 @@ impl World {
         journal.record.wifi.get_or_insert_default().push(row);
     }
 
-    fn wake_queues(&mut self, channel: usize, station: StationId) {
-        for device in 0..self.devices.len() {
-            let radio = self.devices[device].radio;
-            if radio.is_some_and(|radio| radio.channel() == channel && radio.from == station) {
-                self.devices[device].run(&mut self.stage);
-            }
+    /// What came over the air came from the next hop on the way back.
+    fn capture_received(&mut self, channel: usize, station: StationId, packet: &Packet) {
+        if self.stage.captures.is_off() {
+            return;
         }
+        let interfaces = &self.stage.channels[channel].interfaces;
+        let here = &interfaces[usize::from(station.0)];
+        let from = interfaces[usize::from(here.next_hop(packet.source).0)].device;
+        self.stage.captures.received((from, here.device), packet, self.stage.now);
     }
 
-    /// A packet that ended at a radio belongs to the device by which its host would reach its destination.
-    fn bury(&mut self, channel: usize, station: StationId, packet: Box<Packet>, reason: DropReason) {
-        let host = self.stage.channels[channel].hosts[usize::from(station.0)];
-        let Some(id) = self.routes.next(host, packet.destination) else { return };
+    /// [linux-6.12 net/mac80211/util.c ieee80211_wake_queue]
+    fn wake_queue(&mut self, channel: usize, station: StationId) {
+        let device = self.stage.channels[channel].interface(station).device;
+        self.devices[device.index()].run(&mut self.stage);
+    }
+
+    /// Ends a packet at a radio.
+    fn drop_at(&mut self, channel: usize, station: StationId, packet: Box<Packet>, reason: DropReason) {
+        let id = self.stage.channels[channel].interface(station).device;
         self.devices[id.index()].drops[reason as usize] += 1;
         self.stage.drop_packet(packet, reason, id);
     }
 }
 
-/// The links of a scenario, then one for each station of its cells.
-pub(crate) fn all_links(scenario: &Scenario) -> Vec<Link> {
-    let of_station =
-        |cell: &scenario::Cell, host| Link { mtu: MTU, ..Link::between(cell.access_point, host) };
-    let of_cell = |cell| scenario::Cell::hosts(cell).map(move |host| of_station(cell, host));
-    scenario.links.iter().cloned().chain(scenario.cells.iter().flat_map(of_cell)).collect()
+/// The host of a radio by its number in its cell; 0 is the access point's.
+pub(crate) fn host(cell: &scenario::Cell, number: usize) -> u16 {
+    number.checked_sub(1).map_or(cell.access_point, |place| cell.stations[place].host)
 }
 
 /// Where a cell is: its channel, and the number of its first radio there, the access point's.
@@ -187,6 +217,13 @@ pub(crate) fn all_links(scenario: &Scenario) -> Vec<Link> {
 pub(crate) struct Berth {
     channel: u16,
     first: u16,
+}
+
+impl Berth {
+    /// The radio of this number in the cell, among those on the channel.
+    fn radio(self, number: usize) -> StationId {
+        StationId(self.first + number as u16)
+    }
 }
 
 /// Where each cell is: those that name the same channel share one.
@@ -207,14 +244,47 @@ pub(crate) fn berths(scenario: &Scenario) -> Vec<Berth> {
 }
 
 /// The channels of the cells.
-pub(crate) fn channels(scenario: &Scenario, streams: &mut Streams) -> Result<Vec<Channel>, BuildError> {
+pub(crate) fn channels(
+    scenario: &Scenario,
+    topology: &Topology,
+    routes: &Routes<LinkEnd>,
+    streams: &mut Streams,
+) -> Result<Vec<Channel>, BuildError> {
     let berths = berths(scenario);
     let count = berths.iter().map(|berth| berth.channel + 1).max().unwrap_or(0);
     let on = |number| (0..berths.len()).filter(|&cell| berths[cell].channel == number).collect::<Vec<_>>();
-    (0..count).map(|number| channel(scenario, &on(number), streams)).collect()
+    let with_interfaces = |number| {
+        let mut channel = channel(scenario, &on(number), streams)?;
+        for cell in on(number) {
+            for radio in 0..=scenario.cells[cell].stations.len() {
+                let place = (cell, radio, berths[cell]);
+                channel.interfaces.push(interface(scenario, topology, routes, place));
+            }
+        }
+        Ok(channel)
+    };
+    (0..count).map(with_interfaces).collect()
 }
 
-/// The channel of some cells.
+/// What the host of a radio knows of it; `place`: its cell, its number there, and where the cell is.
+fn interface(
+    scenario: &Scenario,
+    topology: &Topology,
+    routes: &Routes<LinkEnd>,
+    place: (usize, usize, Berth),
+) -> Interface {
+    let (cell, number, berth) = place;
+    let device = topology.radio(cell, number);
+    let host = HostId(host(&scenario.cells[cell], number));
+    let next_hop = |destination| {
+        let end = routes.next(host, HostId(destination as u16))?;
+        let ours = topology.device(end) == device;
+        ours.then(|| berth.radio(topology.radio_at_other_end(cell, end)))
+    };
+    Interface { host, device, next_hops: (0..scenario.hosts.len()).map(next_hop).collect() }
+}
+
+/// The channel of some cells, without the interfaces of its hosts.
 fn channel(scenario: &Scenario, cells: &[usize], streams: &mut Streams) -> Result<Channel, BuildError> {
     let band = band(scenario, cells)?;
     let radios: usize = cells.iter().map(|&cell| scenario.cells[cell].stations.len() + 1).sum();
@@ -225,7 +295,8 @@ fn channel(scenario: &Scenario, cells: &[usize], streams: &mut Streams) -> Resul
         let first = stations.len();
         for radio in 0..=cell.stations.len() {
             let links = links(cell, index, (radio, first, radios))?;
-            let (host, driver, path) = driver_of(cell, index, radio);
+            let (driver, path) = (driver_of(cell, radio), driver_path(index, radio));
+            let host = host(cell, radio);
             let stack = &scenario.hosts[usize::from(host)].stack;
             let mut profile = profile(driver, &path, stack)?;
             if cell.rts {
@@ -242,7 +313,7 @@ fn channel(scenario: &Scenario, cells: &[usize], streams: &mut Streams) -> Resul
     }
     let hearing = hearing(scenario, cells, &hosts)?;
     let cell = tailback_wifi::Cell::new(CellSettings { band, hearing }, stations);
-    Ok(Channel { cell, draws, hosts, pending: SimTime::NEVER })
+    Ok(Channel { cell, draws, interfaces: Vec::new(), pending: SimTime::NEVER })
 }
 
 /// The band of some cells on one channel.
@@ -317,14 +388,16 @@ fn edca(cell: &scenario::Cell, radio: usize) -> [Edca; 4] {
     given.as_ref().map_or(AccessCategory::ALL.map(Edca::station), |given| given.each_ref().map(read))
 }
 
-/// Host and driver of a radio of a cell, and where that is written.
-fn driver_of(cell: &scenario::Cell, index: usize, radio: usize) -> (u16, &scenario::Driver, String) {
+/// The driver of a radio of a cell.
+fn driver_of(cell: &scenario::Cell, radio: usize) -> &scenario::Driver {
+    radio.checked_sub(1).map_or(&cell.driver, |place| &cell.stations[place].driver)
+}
+
+/// Where the driver of a radio is written.
+fn driver_path(cell: usize, radio: usize) -> String {
     match radio.checked_sub(1) {
-        None => (cell.access_point, &cell.driver, format!("cells[{index}].driver")),
-        Some(place) => {
-            let station = &cell.stations[place];
-            (station.host, &station.driver, format!("cells[{index}].stations[{place}].driver"))
-        }
+        None => format!("cells[{cell}].driver"),
+        Some(place) => format!("cells[{cell}].stations[{place}].driver"),
     }
 }
 
@@ -428,18 +501,10 @@ fn profile(driver: &scenario::Driver, path: &str, stack: &str) -> Result<Profile
     profile.with(&given).map_err(|error| parameter_error(error, &format!("{path}.options")))
 }
 
-/// A device whose driver has no queues of its own above the hardware has a discipline.
-pub(crate) fn wants_qdisc(scenario: &Scenario, link: usize, end: usize) -> bool {
-    let radios = scenario
-        .cells
-        .iter()
-        .flat_map(|cell| cell.stations.iter().map(move |radio| [&cell.driver, &radio.driver]));
-    let driver = link.checked_sub(scenario.links.len()).and_then(|place| radios.clone().nth(place));
-    driver.and_then(|ends| driver::find(&ends[end].name)).is_some_and(|profile| profile.above == Above::Qdisc)
-}
-
-impl scenario::Cell {
-    fn hosts(&self) -> impl Iterator<Item = u16> + '_ {
-        self.stations.iter().map(|radio| radio.host)
+/// A driver without queues of its own above the hardware needs a discipline; the others take all packets.
+pub(crate) fn unattached(cell: &scenario::Cell, radio: usize) -> Unattached {
+    match driver::find(&driver_of(cell, radio).name) {
+        Some(profile) if profile.above == Above::Qdisc => Unattached::Default,
+        _ => Unattached::Noqueue,
     }
 }

@@ -33,7 +33,7 @@ pub struct Scenario {
     #[serde(default)]
     pub routes: Vec<RouteSpec>,
     /// The Wi-Fi cells. Each station's way to its access point counts as a link, numbered after those above, cell by
-    /// cell, with the access point as its first end.
+    /// cell, with the access point as its first end. All of them leave the access point by its one device.
     #[serde(default)]
     pub cells: Vec<Cell>,
     /// Disciplines of the devices that do not have the default one.
@@ -175,6 +175,9 @@ fn each_end<'de, D: Deserializer<'de>, T: Deserialize<'de> + Copy>(reader: D) ->
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cell {
+    /// What devices on it are called after: `access -> air`. Absent in a scenario written before cells had names.
+    #[serde(default = "air")]
+    pub name: String,
     /// Host of the access point.
     pub access_point: u16,
     /// The stations.
@@ -238,6 +241,10 @@ pub struct Radio {
     pub driver: Driver,
 }
 
+fn air() -> String {
+    "air".to_owned()
+}
+
 fn fixed() -> String {
     "fixed".to_owned()
 }
@@ -274,7 +281,7 @@ pub struct Driver {
 pub struct AttachedQdisc {
     /// Host of the device.
     pub host: u16,
-    /// Link of the device.
+    /// Link of the device; of a radio any of its links.
     pub link: u16,
     /// Its discipline.
     pub root: QdiscSpec,

@@ -104,7 +104,7 @@ pub struct World {
     pub(crate) end: SimTime,
     pub(crate) interval: Span,
     pub(crate) tcp_info_rows: TcpInfoRows,
-    pub(crate) routes: Routes,
+    pub(crate) routes: Routes<DeviceId>,
     pub(crate) devices: Vec<Device>,
     /// What changes in the run; `Event::Change` says which.
     pub(crate) schedule: Vec<Change>,
@@ -284,5 +284,7 @@ impl World {
 
 #[cfg(test)]
 mod path_tests;
+#[cfg(test)]
+mod radio_tests;
 #[cfg(test)]
 mod tests;

@@ -24,13 +24,15 @@ from tailback.resolved.qdiscs import Class, Qdisc
 
 @dataclass(frozen=True, kw_only=True)
 class Device:
-    """The device of a host on a link, or on the way to a station."""
+    """The device of a host on a link, or its radio in a cell."""
 
     name: str
-    """`client -> router`."""
+    """`client -> router`, `client -> air`."""
     host: int
     neighbour: int
+    """At the other end; the first of those that the radio of an access point sends to."""
     link: int
+    """The one to that neighbour."""
     end: int
     """0 or 1: which end of the link it is."""
     wire: Link | None

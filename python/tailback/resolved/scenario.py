@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Annotated, Literal, TypeAlias
 
 from tailback.resolved.devices import Device
@@ -101,18 +102,15 @@ class Scenario:
 
     def root(self, host: int, link: int) -> Qdisc | None:
         """The discipline that the file gives a device; `None` if it gives none."""
-        return self._roots.get((host, link))
+        return self._roots.get((host, self._first_link(host, link)))
 
     @cached_property
     def devices(self) -> tuple[Device, ...]:
-        """Every device, two for each link and for each way through the air."""
-        wires: list[tuple[tuple[int, int], Link | None]] = [(link.ends, link) for link in self.links]
-        ways: list[tuple[tuple[int, int], Link | None]] = [(ends, None) for ends in self.radios]
-        return tuple(
-            self._device((number, end), ends, wire)
-            for number, (ends, wire) in enumerate(wires + ways)
-            for end in (0, 1)
-        )
+        """Every device: two for each link that is a wire, then one for each radio of the cells."""
+        wires = [
+            self._device((number, end), link.ends, link) for number, link in enumerate(self.links) for end in (0, 1)
+        ]
+        return (*wires, *(device for number, _ in enumerate(self.cells) for device in self._radios_of(number)))
 
     def device(self, name: str) -> Device:
         """The device of this name, `A -> B`; raises `KeyError` if there is none."""
@@ -120,14 +118,39 @@ class Scenario:
 
     @cached_property
     def _roots(self) -> dict[tuple[int, int], Qdisc]:
-        return {(attached.host, attached.link): attached.root for attached in self.qdiscs}
+        return {(each.host, self._first_link(each.host, each.link)): each.root for each in self.qdiscs}
 
-    def _device(self, place: tuple[int, int], ends: tuple[int, int], wire: Link | None) -> Device:
+    @cached_property
+    def _cell_links(self) -> tuple[range, ...]:
+        """The links of each cell, one for each station."""
+        ends = list(accumulate((len(cell.stations) for cell in self.cells), initial=len(self.links)))
+        return tuple(range(first, after) for first, after in pairwise(ends))
+
+    def _first_link(self, host: int, link: int) -> int:
+        """The first link of the device by which a host sends into a link: the radio of an access point has several."""
+        own = (
+            links.start
+            for cell, links in zip(self.cells, self._cell_links, strict=True)
+            if link in links and host == cell.access_point
+        )
+        return next(own, link)
+
+    def _radios_of(self, number: int) -> Iterator[Device]:
+        """The radio of the access point of a cell, then those of its stations."""
+        cell, links = self.cells[number], self._cell_links[number]
+        ways = [(links.start, 0), *((link, 1) for link in links)]
+        for link, end in ways:
+            station = cell.stations[link - links.start].host
+            yield self._device((link, end), (cell.access_point, station), None, cell.name)
+
+    def _device(
+        self, place: tuple[int, int], ends: tuple[int, int], wire: Link | None, cell: str | None = None
+    ) -> Device:
         link, end = place
         host, neighbour = ends[end], ends[1 - end]
         trace = None if wire is None else wire.trace[end]
         return Device(
-            name=f"{self.hosts[host].name} -> {self.hosts[neighbour].name}",
+            name=f"{self.hosts[host].name} -> {cell or self.hosts[neighbour].name}",
             host=host,
             neighbour=neighbour,
             link=link,

@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from tailback.resolved.fields import STRICT, Options
+
+AIR = "air"
+"""What a cell is called that has no other name."""
+
+
+def _is_air(name: object) -> bool:
+    return name == AIR
+
+
+ABSENT_IF_AIR: Any = Field(exclude_if=_is_air)
 
 
 @dataclass(frozen=True)
@@ -59,10 +72,12 @@ class Station:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """An access point and its stations. The way of each station to it counts as a link (`devices`)."""
+    """An access point and its stations. The way of each station to it counts as a link; a radio is one device."""
 
     __pydantic_config__ = STRICT
 
+    name: Annotated[str, ABSENT_IF_AIR] = AIR
+    """What its radios send to, in the names of devices: `access -> air`."""
     access_point: int
     stations: tuple[Station, ...]
     band: str

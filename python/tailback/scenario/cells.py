@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from tailback.scenario.hops import cell_names, network_of
 from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Keys, Wifi
@@ -20,9 +22,13 @@ WIDEST_24 = 40
 
 def problems(keys: Keys) -> Iterator[Problem]:
     """Everything wrong with the cells of an experiment."""
+    taken = Counter([*cell_names(keys).values(), *network_of(keys).hosts])
     for index, cell in enumerate(keys.links):
         if isinstance(cell, Wifi):
             loc: Loc = ("links", index)
+            if taken[name := cell_names(keys)[index]] > 1:
+                message = f"`{name}` is the name of a Wi-Fi cell and of something else"
+                yield Problem((*loc, "name"), message, "give the cell another `name`")
             yield from _channel(loc, cell)
             yield from _streams(loc, cell)
             yield from _named_in_cell((*loc, "driver"), cell.driver.by_host, [ACCESS_POINT, cell.wifi.ap], cell)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tailback.scenario import cells, defaults, links, traffic
 from tailback.scenario.flows import flows, kind_of
-from tailback.scenario.hops import network_of
+from tailback.scenario.hops import cell_names, network_of
 from tailback.scenario.network import Network, Problem
 from tailback.scenario.network import problems as network_problems
 from tailback.scenario.paths import Loc
@@ -75,6 +75,7 @@ def _captured(keys: Keys, network: Network) -> Iterator[Problem]:
 
 
 def _qdiscs(keys: Keys, network: Network) -> Iterator[Problem]:
+    given: dict[str, str] = {}
     for device in keys.qdiscs:
         loc: Loc = ("qdiscs", device)
         try:
@@ -83,13 +84,30 @@ def _qdiscs(keys: Keys, network: Network) -> Iterator[Problem]:
             hint = "name a device by its host and its neighbour: client -> router"
             yield Problem(loc, f"`{device}` is not a device", hint)
             continue
-        unknown = list(_unknown_hosts(loc, ends, network))
-        yield from unknown
-        if not unknown and network.link(*ends) is None:
-            near = network.neighbours.get(ends.source, [])
-            hint = f"`{ends.source}` has links to: {', '.join(near)}" if near else f"`{ends.source}` has no link"
-            yield Problem(loc, f"no link joins `{ends.source}` and `{ends.target}`", hint)
+        meant = network.device_meant(*ends)
+        if meant is None:
+            yield from _no_device(loc, ends, keys, network)
+        elif given.setdefault(meant, device) != device:
+            yield Problem(loc, f"names the device that `{given[meant]}` names", "remove one of the two")
         yield from _filters(loc, keys.qdiscs[device], keys, network)
+
+
+def _no_device(loc: Loc, ends: Direction, keys: Keys, network: Network) -> Iterator[Problem]:
+    """`A -> B` is no device: an unknown host, no link between the two, or a radio that sends to others too."""
+    source, target = ends
+    known = [*network.hosts, *cell_names(keys).values()]
+    unknown = [name for name, of in ((source, network.hosts), (target, known)) if name not in of]
+    for name in unknown:
+        yield Problem(loc, f"there is no host `{name}`", nearest_hint(name, known))
+    link = network.link(source, target)
+    if link is not None:
+        radio = network.device(link, source)
+        message = f"`{source}` sends to all stations of this cell by one device, which has one root discipline"
+        yield Problem(loc, message, f"name it by its cell: {radio}")
+    elif not unknown:
+        near = [device.partition(" -> ")[2] for device in network.devices if device.startswith(f"{source} -> ")]
+        hint = f"`{source}` has links to: {', '.join(near)}" if near else f"`{source}` has no link"
+        yield Problem(loc, f"no link joins `{source}` and `{target}`", hint)
 
 
 def _filters(loc: Loc, root: Algorithm, keys: Keys, network: Network) -> Iterator[Problem]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from tailback.resolved.wifi import AIR
+
 #: The Linux the project describes.
 STACK = "linux-6.12"
 #: Those of `tailback_tcp::STACKS`, where their differences are listed.
@@ -22,6 +24,9 @@ TSQ = "1ms"
 #: which a radio had what everything has. [linux-6.12 net/mac80211/main.c tx_sk_pacing_shift]
 WIFI_TSQ = "8ms"
 STACKS_WITHOUT_WIFI_TSQ = ("linux-4.14",)
+
+#: What a Wi-Fi cell is called where there is one; of several, each has a number behind it.
+CELL = AIR
 
 #: Where 802.11n and its successors are at home; 2.4 GHz is written where it is meant.
 BAND: Final = "5GHz"

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tailback.scenario.defaults import MTU
+from tailback.scenario.defaults import CELL, MTU
 from tailback.scenario.network import Hop, Network, named_hosts
 from tailback.scenario.paths import Loc
 from tailback.scenario.remembered import remembered
@@ -58,6 +58,14 @@ def lan_names(keys: Keys) -> dict[int, str]:
     """The name of the switch of each shared segment, by its place in `links`."""
     places = [index for index, entry in enumerate(keys.links) if isinstance(entry, Lan)]
     return {place: _lan(keys, place).name or f"lan{number}" for number, place in enumerate(places, 1)}
+
+
+@remembered
+def cell_names(keys: Keys) -> dict[int, str]:
+    """The name of each Wi-Fi cell, by its place in `links`: as given, else `air`; of several cells `air1`, `air2`."""
+    cells = [(place, entry) for place, entry in enumerate(keys.links) if isinstance(entry, Wifi)]
+    own = (f"{CELL}{number}" for number in range(1, len(cells) + 1)) if len(cells) > 1 else (CELL,)
+    return {place: cell.name or name for (place, cell), name in zip(cells, own, strict=False)}
 
 
 @remembered
@@ -123,7 +131,6 @@ def _wired_hop(wire: Wire) -> Hop:
         end_places=wire.end_places,
         round_trip_ns=_longest(link, 0) + _longest(link, 1),
         mtu=link.mtu,
-        radio=False,
     )
 
 
@@ -142,7 +149,7 @@ def _radio_hops(keys: Keys) -> Iterator[Hop]:
                     end_places=((*place, "ap"), (*place, "stations", number)),
                     round_trip_ns=0,
                     mtu=MTU,
-                    radio=True,
+                    cell=cell_names(keys)[index],
                 )
 
 

@@ -100,9 +100,13 @@ class _Case:
     def devices(self) -> dict[str, Device]:
         return devices(self.keys)
 
+    def device(self, name: str) -> Device:
+        """The device that the file, or the network, calls so."""
+        return self.devices[self.network.device_meant(*direction(name)) or name]
+
     def rate(self, device: str) -> int | None:
         """The highest rate that a device ever has."""
-        rates = [rate for _, rate in rates_of(self.devices[device])]
+        rates = [rate for _, rate in rates_of(self.device(device))]
         return max((rate for rate in rates if rate is not None), default=None)
 
     def round_trip(self, flow: Flow) -> int:
@@ -111,13 +115,13 @@ class _Case:
 
     def through(self, device: str) -> list[Bulk]:
         """The TCP flows whose data passes a device."""
-        ends = direction(device)
-        return self._by_hop.get((self.network.link(*ends), ends.source), [])
+        links, sender = self.network.devices[self.device(device).name], direction(device).source
+        return [flow for link in links for flow in self._by_hop.get((link, sender), [])]
 
     @cached_property
-    def _by_hop(self) -> dict[tuple[int | None, str], list[Bulk]]:
+    def _by_hop(self) -> dict[tuple[int, str], list[Bulk]]:
         """TCP flows by each link on their way, with the host that sends into it."""
-        found: dict[tuple[int | None, str], list[Bulk]] = {}
+        found: dict[tuple[int, str], list[Bulk]] = {}
         for flow in self.bulk:
             for hop in self.network.links_on(*flow.direction):
                 found.setdefault(hop, []).append(flow)
@@ -130,14 +134,13 @@ class _Case:
 
     def first_queue(self, flow: Flow) -> str | None:
         """The discipline that the sender's packets wait in, under its shapers, where the file gives one."""
-        hosts = self.network.path(*flow.direction) or []
-        device = self.devices.get(" -> ".join(hosts[:2]))
-        return None if device is None or device.root is None else _leaf(device.root).kind
+        first = self.network.links_on(*flow.direction)[:1]
+        roots = (self.devices[self.network.device(*hop)].root for hop in first)
+        return next((_leaf(root).kind for root in roots if root is not None), None)
 
     def frame(self, device: str) -> int:
         """The longest frame of a device, in bytes."""
-        link = self.network.link(*direction(device))
-        return HEADER + (self.network.hops[link].mtu if link is not None else 0)
+        return HEADER + self.network.hops[self.device(device).link].mtu
 
     def option(self, qdisc: Qdisc, name: str) -> int | None:
         """An option as given, else the registry's default; None if it has none."""
@@ -148,7 +151,7 @@ class _Case:
 
 def _doubts(case: _Case) -> Iterator[_Doubt]:
     for device in case.keys.qdiscs:
-        root = case.devices[device].root
+        root = case.device(device).root
         assert root is not None
         yield from _short_queue(case, device, root)
         yield from _long_burst(case, device, root)
@@ -235,8 +238,7 @@ def _bottleneck(case: _Case) -> Iterator[_Doubt]:
 
 
 def _hop_rate(case: _Case, link: int, sender: str) -> int | None:
-    ends = case.network.hops[link].ends
-    return case.rate(f"{sender} -> {ends[1] if sender == ends[0] else ends[0]}")
+    return case.rate(case.network.device(link, sender))
 
 
 def _path_rate(case: _Case, device: str) -> int | None:

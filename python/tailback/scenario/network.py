@@ -36,7 +36,13 @@ class Hop:
     round_trip_ns: int
     """Propagation there and back, at most."""
     mtu: int
-    radio: bool
+    cell: str | None = None
+    """The Wi-Fi cell whose air it is; None of a wire."""
+
+    @property
+    def radio(self) -> bool:
+        """Its ends are radios."""
+        return self.cell is not None
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,30 @@ class Network:
     def link(self, one: str, other: str) -> int | None:
         """The link that joins two hosts."""
         return self.links.get(frozenset((one, other)))
+
+    def device(self, link: int, sender: str) -> str:
+        """The name of the device by which a host sends into a link: `A -> B` on a wire, `A -> cell` of a radio."""
+        hop = self.hops[link]
+        return f"{sender} -> {hop.cell or hop.ends[sender == hop.ends[0]]}"
+
+    @cached_property
+    def devices(self) -> dict[str, tuple[int, ...]]:
+        """The links that each device sends into, by its name: a wire's has one, a radio's one for each neighbour."""
+        found: dict[str, tuple[int, ...]] = {}
+        for link, hop in enumerate(self.hops):
+            for sender in hop.ends:
+                name = self.device(link, sender)
+                found[name] = (*found.get(name, ()), link)
+        return found
+
+    def device_meant(self, source: str, target: str) -> str | None:
+        """The device that `source -> target` names. A radio with one neighbour may also be named by that neighbour;
+        None if there is no such device, or the radio sends to others too."""
+        if f"{source} -> {target}" in self.devices:
+            return f"{source} -> {target}"
+        link = self.link(source, target)
+        device = None if link is None else self.device(link, source)
+        return device if device is not None and len(self.devices[device]) == 1 else None
 
     @cached_property
     def neighbours(self) -> dict[str, list[str]]:

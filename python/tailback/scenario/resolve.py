@@ -18,7 +18,7 @@ from tailback import resolved
 from tailback.resolved import Device, Scenario, Trace, Traffic
 from tailback.scenario import defaults, traffic, wifi
 from tailback.scenario.flows import flows, offloads_of
-from tailback.scenario.hops import network_of, wires
+from tailback.scenario.hops import cell_names, network_of, wires
 from tailback.scenario.network import Network
 from tailback.scenario.schema import Host, Keys, Link, Nic, Wifi
 from tailback.scenario.sysctl import sysctl
@@ -43,7 +43,7 @@ def scenario(keys: Keys, title: str, seed: int) -> Scenario:
         links=tuple(_link(wire.link, keys, network, traces) for wire in wires(keys)),
         traces=tuple(traces),
         routes=tuple(_routes(network)),
-        cells=tuple(_cell(link, network) for link in keys.links if isinstance(link, Wifi)),
+        cells=tuple(_cells(keys, network)),
         qdiscs=tuple(_qdisc(device, root, network) for device, root in keys.qdiscs.items()),
         traffic=tuple(connection for flow in flows(keys) for connection in _connections(flow, network, seed)),
         record=_record(keys, network),
@@ -154,8 +154,14 @@ def _routes(network: Network) -> Iterator[resolved.Route]:
         yield resolved.Route(host=network.places[host], to=network.places[target], link=link)
 
 
-def _cell(cell: Wifi, network: Network) -> resolved.Cell:
+def _cells(keys: Keys, network: Network) -> Iterator[resolved.Cell]:
+    names = cell_names(keys)
+    return (_cell(names[place], link, network) for place, link in enumerate(keys.links) if isinstance(link, Wifi))
+
+
+def _cell(name: str, cell: Wifi, network: Network) -> resolved.Cell:
     return resolved.Cell(
+        name=name,
         access_point=network.places[cell.wifi.ap],
         stations=tuple(_station(cell, name, network) for name in cell.wifi.stations),
         band=cell.band,
@@ -200,8 +206,9 @@ def _driver(algorithm: Algorithm) -> resolved.Driver:
 
 def _qdisc(device: str, root: Algorithm, network: Network) -> resolved.AttachedQdisc:
     ends = direction(device)
-    link = network.link(*ends)
-    assert link is not None, "a checked discipline is at a device that there is"
+    meant = network.device_meant(*ends)
+    assert meant is not None, "a checked discipline is at a device that there is"
+    link = network.devices[meant][0]
     return resolved.AttachedQdisc(host=network.places[ends.source], link=link, root=_discipline(root, network))
 
 

@@ -162,7 +162,7 @@ class CellHosts(Section):
 
     ap: Name = Field(description="The access point.", examples=["router"])
     stations: Annotated[list[Name], Field(min_length=1)] = Field(
-        description="The stations; each has a link to the access point.", examples=[["client"]]
+        description="The stations, which reach each other through the access point.", examples=[["client"]]
     )
 
 
@@ -170,6 +170,11 @@ class Wifi(Section):
     """A Wi-Fi cell: an access point and its stations on one channel."""
 
     wifi: CellHosts = Field(description="The access point and the stations.")
+    name: Name | None = Field(
+        None,
+        description="Name of the cell in `qdiscs` and tables: `router -> air` is the radio of router. Default air; of "
+        "several cells air1, air2 and so on.",
+    )
     standard: Literal["802.11n", "802.11ac", "802.11ax"] = Field(description="Frame format: HT, VHT or HE.")
     band: Literal["2.4GHz", "5GHz"] = Field(defaults.BAND, description="Where the channel is.")
     width: Width = Field(description="Width of the channel: 20MHz to 160MHz.")
@@ -380,9 +385,9 @@ class Keys(Section):
     )
     qdiscs: dict[str, Discipline] = Field(
         default_factory=dict,
-        description="Root queue discipline by device. `A -> B` is the device of A on its link to B; `|` puts a child "
-        "under a shaper. Devices not named have pfifo_fast if their link has a rate, or their driver wants "
-        "one, else none.",
+        description="Root queue discipline by device. `A -> B` is the device of A on its link to B, `A -> air` its "
+        "radio in a Wi-Fi cell; `|` puts a child under a shaper. Devices not named have pfifo_fast if their link has a "
+        "rate, or their driver wants one, else none.",
         examples=[{"client -> router": "htb rate 100mbit | fq_codel limit 1000"}],
     )
     traffic: Annotated[list[Traffic], Field(min_length=1)] = Field(description="Flows and pings.")

@@ -72,6 +72,42 @@ def test_the_links_of_stations_are_numbered_after_all_others(scenario: Any) -> N
     assert (attached["host"], attached["link"]) == (1, 2)
 
 
+@pytest.mark.parametrize("written", ["phone -> air", "phone -> router", "phone->router"])
+def test_a_radio_with_one_neighbour_may_be_named_by_its_cell_or_by_it(scenario: Any, written: str) -> None:
+    (attached,) = scenario(CELL.replace("phone -> router", written))["qdiscs"]
+    assert (attached["host"], attached["link"]) == (1, 2)
+
+
+def test_the_radio_of_an_access_point_is_one_device_whose_first_link_stands_for_it(scenario: Any) -> None:
+    (attached,) = scenario(CELL.replace("phone -> router", "router -> air"))["qdiscs"]
+    assert (attached["host"], attached["link"]) == (2, 1)
+
+
+def test_the_radio_of_an_access_point_with_one_station_may_be_named_by_it(scenario: Any) -> None:
+    alone = CELL.replace("[client, phone]", "[phone]").replace("{client: 15, phone: 0}", "0")
+    alone = alone.replace("client ->", "phone ->").replace("-> client", "-> phone")
+    found = [
+        scenario(alone.replace("phone -> router:", f"{name}:"))["qdiscs"]
+        for name in ("router -> phone", "router -> air")
+    ]
+    assert found[0] == found[1]
+
+
+def test_a_cell_has_the_name_that_it_is_given(scenario: Any) -> None:
+    named = CELL.replace("    loss: 1%", "    name: wlan0").replace("phone -> router", "phone -> wlan0")
+    found = scenario(named)
+    assert found["cells"][0]["name"] == "wlan0"
+    assert found["qdiscs"][0]["host"] == 1
+
+
+def test_of_several_cells_each_has_a_number_in_its_name(scenario: Any) -> None:
+    second = "  - {wifi: {ap: server, stations: [tablet]}, standard: 802.11n, width: 20MHz, mcs: 0}\n"
+    text = CELL.replace("qdiscs:\n", f"{second}qdiscs:\n").replace("phone -> router", "tablet -> air2")
+    found = scenario(text)
+    assert [cell["name"] for cell in found["cells"]] == ["air1", "air2"]
+    assert found["qdiscs"][0]["link"] == 3
+
+
 def test_a_file_without_a_cell_has_no_cells(scenario: Any) -> None:
     wired = "links: [{ends: [a, b]}]\ntraffic: [{tcp: a -> b}]\nduration: 2s\n"
     assert "cells" not in scenario(wired)
@@ -161,6 +197,24 @@ def test_an_experiment_with_a_cell_has_no_warnings(registry: Registry) -> None:
         ("slots: 1", "slot: 1", "links[0].driver: `slot` is not an option of `ath9k`"),
         ("slots: 1", "slots: 0", "links[0].driver: `slots` of `ath9k`: `0` is out of range"),
         ("phone: ath9k_htc", "server: ath9k_htc", "links[0].driver.server: `server` is not in this cell"),
+        (
+            "phone -> router",
+            "router -> phone",
+            "qdiscs.router -> phone: `router` sends to all stations of this cell by one device, which has one root "
+            "discipline\n  hint: name it by its cell: router -> air",
+        ),
+        (
+            "phone -> router: pfifo limit 10",
+            "phone -> router: pfifo limit 10\n  phone -> air: pfifo limit 20",
+            "qdiscs.phone -> air: names the device that `phone -> router` names",
+        ),
+        ("phone -> router", "server -> air", "qdiscs.server -> air: no link joins `server` and `air`"),
+        (
+            "phone -> router",
+            "phone -> aire",
+            "qdiscs.phone -> aire: there is no host `aire`\n  hint: did you mean `air`?",
+        ),
+        ("loss: 1%", "name: server", "links[0].name: `server` is the name of a Wi-Fi cell and of something else"),
         ("loss: 1%", "loss: 0.01", "links[0].loss: `0.01` is not a share of MPDUs"),
         ("loss: 1%", "loss: 101%", "links[0].loss: `101%` is not a share of MPDUs"),
         ("encryption: ccmp", "mtu: 1500", "links[0].mtu: there is no key `mtu` here"),

@@ -61,7 +61,7 @@ def test_one_station_has_all_the_air() -> None:
 
 def test_a_driver_without_queues_of_its_own_has_a_qdisc_above_it() -> None:
     devices = {driver: set(tables(f"links[0].driver={driver}")["qdisc"]["device"]) for driver in ("ath9k", "ath9k_htc")}
-    on_air = {"client -> router", "router -> client"}
+    on_air = {"client -> air", "router -> air"}
     assert devices["ath9k_htc"] - devices["ath9k"] == on_air
 
 

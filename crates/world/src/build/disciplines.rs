@@ -6,32 +6,50 @@ use tailback_units::{Parameters, Rate};
 
 use super::parameter_error;
 use crate::app::Kind;
-use crate::scenario::{AttachedQdisc, ClassSpec, FilterSpec, FitsSpec, Link, QdiscSpec, Scenario};
-use crate::{BuildError, radio};
+use crate::scenario::{AttachedQdisc, ClassSpec, FilterSpec, FitsSpec, QdiscSpec, Scenario};
+use crate::topology::Topology;
+use crate::{BuildError, DeviceId};
 
 /// `txqueuelen` of every device. [linux-6.12 DEFAULT_TX_QUEUE_LEN]
 const QUEUE_LENGTH: u32 = 1000;
 
-/// The root discipline of the device at `end` of `link`: the one attached, else the kernel's default.
+/// What a device has unless a discipline is attached to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Unattached {
+    /// Its packets may wait: the kernel's default discipline.
+    Default,
+    /// They go straight to its driver, which takes them all: `noqueue`. [linux-6.12 IFF_NO_QUEUE]
+    Noqueue,
+}
+
+/// A device that may get a discipline.
+pub(super) struct Bare {
+    pub(super) id: DeviceId,
+    pub(super) host: u16,
+    /// Longest IP packet.
+    pub(super) mtu: u32,
+    pub(super) rate: Option<u64>,
+    pub(super) unattached: Unattached,
+}
+
+/// The root discipline of a device: the one attached, else the kernel's default.
 pub(super) fn root(
     scenario: &Scenario,
-    index: usize,
-    link: &Link,
-    end: usize,
+    topology: &Topology,
+    device: &Bare,
 ) -> Result<Option<Box<dyn Qdisc>>, BuildError> {
     let attachment = Attachment {
-        mtu: link.mtu + ETHERNET_HEADER,
+        mtu: device.mtu + ETHERNET_HEADER,
         queue_length: QUEUE_LENGTH,
-        rate: link.rate_bps[end].map_or(Rate::UNLIMITED, Rate::from_bits_per_sec),
+        rate: device.rate.map_or(Rate::UNLIMITED, Rate::from_bits_per_sec),
     };
-    let this =
-        |attached: &AttachedQdisc| usize::from(attached.link) == index && attached.host == link.ends[end];
+    let this = |attached: &AttachedQdisc| topology.device_of(attached.host, attached.link) == Some(device.id);
     match scenario.qdiscs.iter().position(this) {
         Some(given) => {
             let path = format!("qdiscs[{given}].root");
             discipline(scenario, &scenario.qdiscs[given].root, &attachment, &path).map(Some)
         }
-        None if link.serializes(end) || radio::wants_qdisc(scenario, index, end) => {
+        None if device.unattached == Unattached::Default => {
             discipline(scenario, &default_qdisc(), &attachment, "qdiscs").map(Some)
         }
         None => Ok(None),

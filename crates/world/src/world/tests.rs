@@ -21,7 +21,7 @@ pub(super) fn ran(scenario: &Scenario) -> World {
 }
 
 /// The application of a conversation, by its number.
-fn application<A: Application>(world: &World, number: usize) -> &A {
+pub(super) fn application<A: Application>(world: &World, number: usize) -> &A {
     let application: &dyn std::any::Any = world.conversations[number].application.as_deref().unwrap();
     application.downcast_ref().expect("it is of this kind")
 }

@@ -1,0 +1,77 @@
+//! A radio is one device, whatever the number of its stations.
+
+use super::tests::{application, ran};
+use super::*;
+use crate::app::Udp;
+use crate::example::cell;
+
+/// The access point's device: the first after the two of the wire.
+const ACCESS_POINT: usize = 2;
+
+/// From the server to stations 1 and 2, together more than the air takes; the rates differ so that the gaps shift.
+const FLOODS: &str = r#"
+    {"kind": "udp", "name": "one", "from": 3, "to": 1, "start_ns": 0, "stop_ns": 2000000000,
+     "rate_bps": 100000000, "size": 1472, "sndbuf": null},
+    {"kind": "udp", "name": "two", "from": 3, "to": 2, "start_ns": 0, "stop_ns": 2000000000,
+     "rate_bps": 99000000, "size": 1472, "sndbuf": null}"#;
+const PINGS: &str = r#"
+    {"kind": "ping", "name": "one", "from": 3, "to": 1, "start_ns": 0, "stop_ns": 2000000000,
+     "interval_ns": 200000000, "size": 64},
+    {"kind": "ping", "name": "two", "from": 2, "to": 1, "start_ns": 0, "stop_ns": 2000000000,
+     "interval_ns": 200000000, "size": 64}"#;
+
+#[test]
+fn two_stations_share_one_pfifo_fast_and_neither_is_favoured_by_its_number() {
+    let mut scenario = cell(2, "ath9k_htc", FLOODS);
+    scenario.record.interval_ns = 10_000_000_000;
+    let world = ran(&scenario);
+    let kinds = world.devices.iter().map(|device| device.root.as_ref().map(|root| root.kind()));
+    assert_eq!(kinds.collect::<Vec<_>>(), [Some("pfifo_fast"); 5]);
+    assert!(world.devices[ACCESS_POINT].drops.iter().sum::<u64>() > 1000, "the one queue overflows");
+    let received = [0, 1].map(|flow| application::<Udp>(&world, flow).interval.received as f64);
+    let share = received[0] / (received[0] + received[1]);
+    assert!((0.4..0.6).contains(&share), "{received:?}");
+}
+
+#[test]
+fn above_queues_per_station_a_radio_has_no_discipline_of_its_own() {
+    let world = ran(&cell(2, "ath9k", FLOODS));
+    assert!(world.devices[ACCESS_POINT..].iter().all(|device| device.root.is_none()));
+}
+
+#[test]
+fn a_packet_from_one_station_to_another_goes_through_the_radio_of_their_access_point_twice() {
+    let mut scenario = cell(2, "ath9k", PINGS);
+    scenario.record.pcap = vec![0, 2];
+    let captures = World::build(&scenario).unwrap().run(&()).unwrap().captures;
+    // Destination, source, the type of IPv4: the addresses of the devices end with their numbers.
+    let frames = |capture: usize, receiver: u8, sender: u8| {
+        let addresses = [2, 0, 0, 0, 0, receiver, 2, 0, 0, 0, 0, sender, 8, 0];
+        captures[capture].1.windows(14).filter(|window| *window == addresses).count()
+    };
+    let (access_point, one, two) = (2, 3, 4);
+    // Station 2 pings station 1 ten times: each request and reply comes in at the access point and goes out again. The
+    // ten pings of the server go out to station 1, and their replies come in.
+    assert_eq!([frames(0, access_point, two), frames(0, one, access_point)], [10, 20]);
+    assert_eq!([frames(0, access_point, one), frames(0, two, access_point)], [20, 10]);
+    assert_eq!([frames(1, access_point, two), frames(1, two, access_point)], [10, 10]);
+    assert_eq!([frames(1, one, access_point), frames(1, access_point, one)], [0, 0]);
+}
+
+#[test]
+fn the_discipline_of_a_radio_is_attached_once_by_any_of_its_links() {
+    let attached = |links: &[u16]| {
+        let mut scenario = cell(2, "ath9k_htc", PINGS);
+        let root = r#"{"kind": "fq_codel", "options": {}}"#;
+        let one = |link| format!(r#"{{"host": 0, "link": {link}, "root": {root}}}"#);
+        let json = format!("[{}]", links.iter().map(one).collect::<Vec<_>>().join(", "));
+        scenario.qdiscs = serde_json::from_str(&json).unwrap();
+        scenario
+    };
+    for link in [1, 2] {
+        let world = World::build(&attached(&[link])).unwrap();
+        assert_eq!(world.devices[ACCESS_POINT].root.as_ref().unwrap().kind(), "fq_codel");
+    }
+    let error = World::build(&attached(&[1, 2])).err().unwrap();
+    assert_eq!((error.path.as_str(), error.problem.as_str()), ("qdiscs[1]", "this device has a discipline already"));
+}
