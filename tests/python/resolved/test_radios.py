@@ -1,0 +1,62 @@
+"""Radios of a resolved scenario: one device each, by whichever of its links a discipline is attached."""
+
+from typing import Any
+
+from tailback.backends.standing import of_simulator
+from tailback.resolved import Scenario, of_json, to_json
+from tailback.scenario import loads
+
+TWO_CELLS = """\
+links:
+  - {wifi: {ap: access, stations: [one, two]}, standard: 802.11n, width: 20MHz, mcs: 7}
+  - {wifi: {ap: two, stations: [three]}, standard: 802.11n, width: 20MHz, mcs: 7, name: mesh}
+  - {ends: [access, server], rate: 1gbit}
+qdiscs: {access -> air1: fq_codel limit 77}
+traffic: [{tcp: server -> three}]
+duration: 2s
+"""
+
+
+def written(link: int = 1) -> dict[str, Any]:
+    """As JSON, with the discipline attached by one of its links."""
+    run = loads(TWO_CELLS).runs()[0].scenario
+    found = dict(run if isinstance(run, dict) else to_json(run))
+    return {**found, "qdiscs": [{**found["qdiscs"][0], "link": link}]}
+
+
+def scenario(link: int = 1) -> Scenario:
+    return of_json(written(link))
+
+
+def test_each_radio_is_one_device_after_those_of_the_wires() -> None:
+    assert [device.name for device in scenario().devices] == [
+        "access -> server",
+        "server -> access",
+        "access -> air1",
+        "one -> air1",
+        "two -> air1",
+        "two -> mesh",
+        "three -> mesh",
+    ]
+
+
+def test_any_link_of_a_radio_stands_for_its_device() -> None:
+    for link in (1, 2):
+        root = scenario(link).device("access -> air1").root
+        assert root is not None
+        assert root.options == {"limit": 77}
+    assert scenario().device("two -> mesh").root is None
+
+
+def test_a_cell_called_air_does_not_say_so() -> None:
+    alone = TWO_CELLS.replace("name: mesh", "name: air")
+    found = of_json(dict(loads(alone).runs()[0].scenario))
+    assert [cell.name for cell in found.cells] == ["air1", "air"]
+    assert ["name" in cell for cell in to_json(found)["cells"]] == [True, False]
+
+
+def test_what_a_radio_is_set_to_is_found_under_its_name() -> None:
+    counted = dict.fromkeys(("bytes", "packets", "drops", "overlimits", "requeues", "backlog", "qlen"), 0)
+    row = {"dev": "access -> air1", "kind": "fq_codel", "handle": "1:", "root": True, **counted, "own": {}, "parts": []}
+    (found,) = of_simulator(written(link=2), [row])
+    assert found["options"]["limit"] == 77
