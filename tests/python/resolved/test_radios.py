@@ -19,8 +19,7 @@ duration: 2s
 
 def written(link: int = 1) -> dict[str, Any]:
     """As JSON, with the discipline attached by one of its links."""
-    run = loads(TWO_CELLS).runs()[0].scenario
-    found = dict(run if isinstance(run, dict) else to_json(run))
+    found = loads(TWO_CELLS).runs()[0].scenario
     return {**found, "qdiscs": [{**found["qdiscs"][0], "link": link}]}
 
 
