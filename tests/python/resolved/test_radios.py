@@ -1,6 +1,6 @@
 """Radios of a resolved scenario: one device each, by whichever of its links a discipline is attached."""
 
-from typing import Any
+from dataclasses import replace
 
 from tailback.backends.standing import of_simulator
 from tailback.resolved import Scenario, of_json, to_json
@@ -17,14 +17,10 @@ duration: 2s
 """
 
 
-def written(link: int = 1) -> dict[str, Any]:
-    """As JSON, with the discipline attached by one of its links."""
-    found = loads(TWO_CELLS).runs()[0].scenario
-    return {**found, "qdiscs": [{**found["qdiscs"][0], "link": link}]}
-
-
 def scenario(link: int = 1) -> Scenario:
-    return of_json(written(link))
+    """With the discipline attached by one of its links."""
+    found = loads(TWO_CELLS).runs()[0].scenario
+    return replace(found, qdiscs=(replace(found.qdiscs[0], link=link),))
 
 
 def test_each_radio_is_one_device_after_those_of_the_wires() -> None:
@@ -49,13 +45,13 @@ def test_any_link_of_a_radio_stands_for_its_device() -> None:
 
 def test_a_cell_called_air_does_not_say_so() -> None:
     alone = TWO_CELLS.replace("name: mesh", "name: air")
-    found = of_json(dict(loads(alone).runs()[0].scenario))
-    assert [cell.name for cell in found.cells] == ["air1", "air"]
-    assert ["name" in cell for cell in to_json(found)["cells"]] == [True, False]
+    document = to_json(loads(alone).runs()[0].scenario)
+    assert ["name" in cell for cell in document["cells"]] == [True, False]
+    assert [cell.name for cell in of_json(document).cells] == ["air1", "air"]
 
 
 def test_what_a_radio_is_set_to_is_found_under_its_name() -> None:
     counted = dict.fromkeys(("bytes", "packets", "drops", "overlimits", "requeues", "backlog", "qlen"), 0)
     row = {"dev": "access -> air1", "kind": "fq_codel", "handle": "1:", "root": True, **counted, "own": {}, "parts": []}
-    (found,) = of_simulator(written(link=2), [row])
+    (found,) = of_simulator(scenario(link=2), [row])
     assert found["options"]["limit"] == 77

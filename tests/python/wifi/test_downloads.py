@@ -2,7 +2,6 @@
 
 import functools
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -21,8 +20,7 @@ def runs() -> dict[tuple[str, int], dict[str, pd.DataFrame]]:
     sim = Sim()
     found = {}
     for run in load(FILE, SHORT).runs():
-        scenario: dict[str, Any] = dict(run.scenario)
-        tables = sim.run(scenario, sim.new_progress()).tables
+        tables = sim.run(run.scenario, sim.new_progress()).tables
         found[run.axes["access"], run.repetition] = {name: table.to_pandas() for name, table in tables.items()}
     return found
 
