@@ -73,5 +73,8 @@ fn the_discipline_of_a_radio_is_attached_once_by_any_of_its_links() {
         assert_eq!(world.devices[ACCESS_POINT].root.as_ref().unwrap().kind(), "fq_codel");
     }
     let error = World::build(&attached(&[1, 2])).err().unwrap();
-    assert_eq!((error.path.as_str(), error.problem.as_str()), ("qdiscs[1]", "this device has a discipline already"));
+    assert_eq!(
+        (error.path.as_str(), error.problem.as_str()),
+        ("qdiscs[1]", "this device has a discipline already")
+    );
 }
