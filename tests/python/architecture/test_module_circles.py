@@ -1,0 +1,131 @@
+"""Modules of a crate that use each other in a circle: none but those listed here, each with a reason."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+CRATES = Path(__file__).parents[3] / "crates"
+
+CIRCLES: dict[str, dict[frozenset[str], str]] = {
+    "wifi": {
+        frozenset({"medium", "station"}): (
+            "A station senses the medium, and an exchange on the medium keeps the `Status` that its sender will get."
+        ),
+    },
+    "world": {
+        frozenset(
+            [
+                "app",
+                "build",
+                "capture",
+                "check",
+                "device",
+                "link",
+                "radio",
+                "route",
+                "scenario",
+                "schedule",
+                "socket",
+                "stage",
+                "syscalls",
+                "sysctl",
+                "topology",
+                "world",
+            ]
+        ): (
+            "A kind of traffic in `app` reads its part of the scenario and adds itself to the `Builder`; the world has "
+            "all parts, and `app`, `radio` and `schedule` add methods to it. To be taken out of the circle: `Event` of "
+            "`world`, which `device` and `stage` need, and `parameter_error` of `build`, which `link` and `radio` need."
+        ),
+    },
+}
+"""By crate the circles that there are, and why each is one thing or what would open it."""
+
+_COMMENT = re.compile(r"//[^\n]*")
+_TESTS = re.compile(r"#\[cfg\(test\)\]\s*(?:pub(?:\([a-z]+\))? )?mod \w+ \{.*", re.DOTALL)
+_PATH = re.compile(r"\bcrate::(\{|\w+)")
+_REEXPORT = re.compile(r"^(?:pub(?:\([a-z]+\))? )?use (\w+)::(\{[^;]*\}|[\w:]+);", re.MULTILINE)
+_WORD = re.compile(r"\w+")
+
+
+def without_tests(file: Path) -> str:
+    """The code of a file but for comments and its tests, which may use everything."""
+    return _TESTS.sub("", _COMMENT.sub("", file.read_text()))
+
+
+def in_group(text: str, start: int) -> Iterator[str]:
+    """The first words of the paths in the braces that open at `start`."""
+    depth, first = 0, True
+    for found in re.finditer(r"[{},]|\w+", text[start:]):
+        token = found[0]
+        depth += (token == "{") - (token == "}")
+        if depth == 0:
+            return
+        if depth == 1 and token == ",":
+            first = True
+        elif depth == 1 and first and token != "{":
+            yield token
+            first = False
+
+
+def modules(crate: str) -> dict[str, list[Path]]:
+    """The files of each module at the top of a crate."""
+    source = CRATES / crate / "src"
+    found: dict[str, list[Path]] = {}
+    for file in sorted(source.rglob("*.rs")):
+        top = file.relative_to(source).parts[0].removesuffix(".rs")
+        if top not in ("lib", "main") and "tests" not in file.stem:
+            found.setdefault(top, []).append(file)
+    return found
+
+
+def owners(crate: str) -> dict[str, str]:
+    """The module that each name at the root of a crate comes from."""
+    text = without_tests(CRATES / crate / "src" / "lib.rs")
+    return {word: module for module, names in _REEXPORT.findall(text) for word in _WORD.findall(names)}
+
+
+@cache
+def uses(crate: str) -> Mapping[str, frozenset[str]]:
+    """The modules of a crate that each of them names."""
+    files, root = modules(crate), owners(crate)
+    found = {}
+    for module, own in files.items():
+        named = set[str]()
+        for text in map(without_tests, own):
+            for match in _PATH.finditer(text):
+                named.update(in_group(text, match.start(1)) if match[1] == "{" else [match[1]])
+        others = {name if name in files else root.get(name, "") for name in named}
+        found[module] = frozenset(others & set(files) - {module})
+    return found
+
+
+def reached(graph: Mapping[str, frozenset[str]], start: str) -> set[str]:
+    """The modules that one leads to."""
+    found, frontier = set[str](), [start]
+    while frontier:
+        for other in graph[frontier.pop()] - found:
+            found.add(other)
+            frontier.append(other)
+    return found
+
+
+def circles(crate: str) -> set[frozenset[str]]:
+    """The largest sets of modules each of which leads to all others."""
+    graph = uses(crate)
+    leads_to = {module: reached(graph, module) for module in graph}
+    sets = {frozenset(other for other in leads_to[module] if module in leads_to[other]) for module in graph}
+    return {each for each in sets if each}
+
+
+@pytest.mark.parametrize("crate", ["agent", "engine", "packet", "record", "script", "units", "wifi", "world"])
+def test_the_circles_of_a_crate_are_those_with_a_reason(crate: str) -> None:
+    assert circles(crate) == set(CIRCLES.get(crate, {}))
+
+
+def test_paths_in_braces_are_found_by_their_first_words() -> None:
+    text = "use crate::{BuildError, app::{Kind, bulk}, radio};"
+    assert list(in_group(text, text.index("{"))) == ["BuildError", "app", "radio"]
