@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use tailback_packet::{Ecn, HostId, SackBlock, SackBlocks, Segment, SegmentFlags, SocketId};
+use tailback_packet::{Ecn, HostId, IpVersion, SackBlock, SackBlocks, Segment, SegmentFlags, SocketId};
 use tailback_script::player;
 use tailback_tcp::{Agreement, EcnUse, Endpoint, EndpointConfig, MtuProbing, SmallQueueLimit};
 use tailback_units::SimTime;
@@ -20,6 +20,9 @@ use crate::stamping::Stamping;
 const MSS_DEFAULT: u32 = 536;
 /// Largest shift of a window. [rfc7323 §2.3]
 const SCALE_MAX: u8 = 14;
+/// What a SYN cookie can say of the peer's MSS. [linux-6.12 syncookies.c msstab]
+const COOKIE_MSS_V4: [u32; 4] = [536, 1300, 1440, 1460];
+const COOKIE_MSS_V6: [u32; 4] = [1280 - 60, 1480 - 60, 1500 - 60, 9000 - 60];
 /// Bytes of a TCP header without options.
 const TCP_HEADER: u32 = 20;
 /// Segments of an skb at most. [linux-6.12 netdevice.h GSO_MAX_SEGS]
@@ -224,10 +227,31 @@ impl Connection {
             sack: self.offers.sack && has(|option| *option == TcpOption::SackPermitted),
             window_scaling: self.offers.window_scaling && scale.is_some(),
         };
+        if host.answers_by_cookie && self.phase == Phase::SynReceived {
+            self.answer_by_cookie(syn, host)?;
+        }
         self.peer_scale = scale.filter(|_| self.agreement.window_scaling).unwrap_or(0);
         self.endpoint.agree(self.agreement);
         let mss = u64::from(self.endpoint.tcp_info(SimTime::ZERO).snd_mss);
         self.skbs = Skbs::new(mss, host.builds_trains());
+        Ok(())
+    }
+}
+
+/// SYN cookies.
+impl Connection {
+    /// A cookie says one of four sizes; without time stamps, whose value could say more, the options are lost.
+    /// [linux-6.12 tcp_input.c tcp_conn_request] [linux-6.12 syncookies.c cookie_init_sequence]
+    fn answer_by_cookie(&mut self, syn: &SegmentSpec, host: &Host) -> Result<(), NotInjectable> {
+        if self.agreement.timestamps || syn.flags.has(Flags::ECE) {
+            return Err(NotInjectable(
+                "a SYN cookie with time stamps or ECN (tcp_syncookies=2) is not modelled".to_owned(),
+            ));
+        }
+        let table = if host.tcp.ip == IpVersion::V4 { COOKIE_MSS_V4 } else { COOKIE_MSS_V6 };
+        let said = table.into_iter().rev().find(|mss| *mss <= self.agreement.peer_mss).unwrap_or(table[0]);
+        self.agreement = Agreement { peer_mss: said, sack: false, window_scaling: false, ..self.agreement };
+        self.endpoint.answer_by_cookie();
         Ok(())
     }
 }

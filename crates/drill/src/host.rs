@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use tailback_tcp::{Settings, TimerRounding};
+use tailback_tcp::{Arrival, Settings, TimerRounding, WindowShrinking};
 use tailback_units::{Parameters, Span};
 
 /// Bytes of a receive and of a send buffer in the production settings that `defaults.sh` of packetdrill makes.
@@ -56,6 +56,8 @@ pub(crate) struct Host {
     /// Module parameters by control.
     pub(crate) parameters: BTreeMap<String, Parameters>,
     pub(crate) discipline: Discipline,
+    /// SYNs are answered by cookies (`net.ipv4.tcp_syncookies` is 2).
+    pub(crate) answers_by_cookie: bool,
     /// `net.ipv4.tcp_notsent_lowat`.
     pub(crate) notsent_lowat: u64,
     /// `net.ipv4.tcp_mtu_probing` is 2.
@@ -72,7 +74,8 @@ impl Host {
     /// A Linux that nobody has set up.
     pub(crate) fn new(tcp: Settings) -> Self {
         // A script cannot know where on the kernel's timer wheel it runs, and its times are those of one level.
-        let tcp = Settings { timer_rounding: TimerRounding::Jiffy, ..tcp };
+        // Segments arrive by a TUN device, as packetdrill writes them.
+        let tcp = Settings { timer_rounding: TimerRounding::Jiffy, arrival: Arrival::Tun, ..tcp };
         Host {
             tcp,
             timestamps: true,
@@ -82,6 +85,7 @@ impl Host {
             congestion_control: "cubic".to_owned(),
             parameters: BTreeMap::new(),
             discipline: Discipline::Fifo,
+            answers_by_cookie: false,
             notsent_lowat: u64::from(u32::MAX),
             searches_mtu: false,
             base_mss: 1024,
@@ -120,6 +124,9 @@ impl Host {
         if UNSEEN.contains(&short) {
             return Ok(());
         }
+        if (short, value) == ("tcp_mtu_probing", "1") {
+            return Err(refused() + ": what has been sent would be sent again in smaller pieces");
+        }
         if let Some((_, usual)) = USUAL_ONLY.iter().find(|(known, _)| *known == short) {
             return if usual.contains(&value) { Ok(()) } else { Err(refused()) };
         }
@@ -150,6 +157,12 @@ impl Host {
                 self.tcp.invalid_ratelimit = Span::from_millis(number(value, i32::MAX as u32)?.into());
             }
             "tcp_syn_retries" => self.tcp.syn_retries = number(value, 127).filter(|tries| *tries > 0)?,
+            "tcp_syncookies" => self.answers_by_cookie = number(value, 2)? == 2,
+            "tcp_synack_retries" => self.tcp.synack_retries = number(value, 255)?,
+            "tcp_shrink_window" => {
+                self.tcp.window_shrinking =
+                    if flag(value)? { WindowShrinking::WhenScaled } else { WindowShrinking::Never };
+            }
             "tcp_fastopen" => fastopen(value)?,
             "tcp_notsent_lowat" if value == "-1" => self.notsent_lowat = u64::from(u32::MAX),
             "tcp_notsent_lowat" => self.notsent_lowat = number(value, u32::MAX)?.into(),
@@ -194,9 +207,6 @@ const UNSEEN: &[&str] = &[
 /// Accepted at the value that is modelled.
 const USUAL_ONLY: &[(&str, &[&str])] = &[
     ("tcp_frto", &["1", "2"]),
-    // 2 answers every SYN with a cookie.
-    ("tcp_syncookies", &["0", "1"]),
-    ("tcp_synack_retries", &["5"]),
     ("tcp_max_reordering", &["300"]),
     ("tcp_min_rtt_wlen", &["300"]),
     ("tcp_rfc1337", &["0"]),
@@ -205,7 +215,6 @@ const USUAL_ONLY: &[(&str, &[&str])] = &[
     ("tcp_reordering", &["3"]),
     ("tcp_app_win", &["31"]),
     ("tcp_thin_linear_timeouts", &["0"]),
-    ("tcp_shrink_window", &["0"]),
     ("tcp_comp_sack_nr", &["44"]),
     ("tcp_comp_sack_delay_ns", &["1000000"]),
     ("tcp_comp_sack_slack_ns", &["100000"]),
@@ -231,7 +240,6 @@ fn flag(value: &str) -> Option<bool> {
     }
 }
 
-/// 1, the search once packets seem to vanish, is not modelled.
 fn searches_mtu(value: &str) -> Option<bool> {
     match value {
         "0" => Some(false),
@@ -303,7 +311,8 @@ mod tests {
             ("tcp_made_up", "1"),
             ("tcp_rmem", "9 8 7"),
             ("tcp_sack", "x"),
-            ("tcp_syncookies", "2"),
+            ("tcp_syncookies", "3"),
+            ("tcp_mtu_probing", "1"),
             ("tcp_fastopen", "0x602"),
         ] {
             assert!(host.set_sysctl(&format!("net.ipv4.{name}"), value).is_err(), "{name}={value}");

@@ -141,10 +141,24 @@ impl Kernel {
                     self.connections[index].error = Some("ETIMEDOUT");
                     continue;
                 }
+                if self.forgets_request(index) {
+                    continue;
+                }
                 self.drain(index);
             }
         }
         Ok(())
+    }
+
+    /// Nobody acknowledged the answer to a SYN: there is nothing to accept, and what comes later is refused.
+    fn forgets_request(&mut self, index: usize) -> bool {
+        let connection = &mut self.connections[index];
+        let forgotten = connection.phase == Phase::SynReceived && connection.endpoint.is_listening();
+        if forgotten {
+            connection.phase = Phase::Reset;
+            connection.accepted = true;
+        }
+        forgotten
     }
 
     /// `fq` sends what is due.
@@ -169,12 +183,6 @@ impl Kernel {
         loop {
             let mut handler_due = false;
             while let Some(packet) = self.connections[index].endpoint.next_packet(self.now) {
-                let connection = &mut self.connections[index];
-                if let Payload::Tcp(segment) = &packet.payload
-                    && connection.endpoint.probes_window()
-                {
-                    connection.skbs.push_up_to(segment.seq + u64::from(segment.length));
-                }
                 handler_due |= self.hand_over(index, packet, &mut left);
             }
             if !handler_due {
@@ -227,22 +235,18 @@ impl Kernel {
             let connection = &mut self.connections[index];
             connection.segments.sent += u64::from(packet.segments);
             let Payload::Tcp(segment) = &packet.payload else { continue };
-            let mut flags = segment.flags;
             if segment.length > 0 {
                 let end = segment.seq + u64::from(segment.length);
-                let push = connection.skbs.leave(segment.seq, end, packet.segments);
+                connection.skbs.leave(segment.seq, end);
                 if self.host.discipline == Discipline::Fifo {
                     connection.stamping.scheduled(segment.seq, end, self.now);
                 }
                 connection.stamping.sent(segment.seq, end, self.now);
-                flags = flags.without(SegmentFlags::PSH);
-                flags = if push { flags.with(SegmentFlags::PSH) } else { flags };
             }
-            let whole = Packet { payload: Payload::Tcp(Segment { flags, ..segment.clone() }), ..packet };
-            let cut = if self.host.segmentation_offload || whole.segments == 1 {
-                vec![whole]
+            let cut = if self.host.segmentation_offload || packet.segments == 1 {
+                vec![packet]
             } else {
-                whole.into_segments()
+                packet.into_segments()
             };
             self.wire.extend(cut.iter().filter_map(|packet| {
                 let Payload::Tcp(segment) = &packet.payload else { return None };
@@ -444,7 +448,8 @@ impl Kernel {
             connection.skbs.split(block.start);
             connection.skbs.split(block.end);
         }
-        let truesize = segment.length + self.host.tcp.stack.skb_overhead;
+        // The machine knows what a packet of a TUN device costs.
+        let truesize = segment.length;
         connection.endpoint.take(segment, mark(spec.ecn), truesize, now, &mut self.draws);
         self.wake_writer(index);
         self.drain(index);
@@ -469,7 +474,6 @@ impl Kernel {
         let mut accepted = 0;
         let mss = self.connections[index].endpoint.tcp_info(self.now).snd_mss;
         self.connections[index].skbs.set_mss(u64::from(mss));
-        self.connections[index].skbs.reopen_last(bytes);
         while accepted < bytes {
             // The last buffer is filled whatever is unsent. [linux-6.12 tcp.c tcp_sendmsg_locked]
             let many_unsent = self.unsent(index) >= self.notsent_lowat(index);
@@ -482,18 +486,13 @@ impl Kernel {
             accepted += room;
             connection.skbs.append(room);
             if accepted == bytes {
-                connection.skbs.end_write(ending);
                 self.stamp_tail(index);
             }
             self.hand_in(index, room, (accepted == bytes).then_some(ending));
         }
         if accepted < bytes {
-            // It is full: nothing waits for more.
-            if accepted > 0 {
-                self.connections[index].skbs.end_write(Ending::Pushed);
-            }
             self.connections[index].waits_for_room = true;
-            self.connections[index].endpoint.wait_for_room(self.now);
+            self.connections[index].endpoint.wait_for_room(accepted, self.now);
             self.drain(index);
         }
         accepted

@@ -1,13 +1,11 @@
-//! The send queue as the application's writes fill it: where buffers end, what they cost, and which bytes carry PSH.
-//! What leaves, when, and how many segments at once is decided by the TCP machine.
+//! The send queue as the application's writes fill it: where buffers end and what they cost.
+//! What leaves, when, how many segments at once and which of them carry PSH is decided by the TCP machine.
 //!
 //! ```text
 //! write:    appended to the last unsent buffer up to the size goal, then to new ones;
 //!           size goal = largest multiple of mss in min(64 kB, max_window/2)
-//!           PSH on the last buffer of a write, and on a full one that is more than max_window/2 past the last PSH
-//! packet:   PSH if more than one segment, or if it ends a buffer that has it
 //! ```
-//! [linux-6.12 tcp.c tcp_sendmsg_locked, tcp_push] [linux-6.12 tcp_output.c __tcp_transmit_skb, tcp_xmit_size_goal]
+//! [linux-6.12 tcp.c tcp_sendmsg_locked] [linux-6.12 tcp_output.c tcp_xmit_size_goal]
 
 use std::collections::VecDeque;
 
@@ -32,7 +30,6 @@ pub(crate) enum Ending {
 struct Skb {
     start: u64,
     end: u64,
-    push: bool,
     /// It ends a record: nothing more goes into it.
     closed: bool,
 }
@@ -44,7 +41,6 @@ pub(crate) struct Skbs {
     offload: bool,
     max_window: u64,
     write_seq: u64,
-    pushed_seq: u64,
     unsent: VecDeque<Skb>,
     sent: VecDeque<Skb>,
     acknowledged: u64,
@@ -57,7 +53,6 @@ impl Skbs {
             offload,
             max_window: 0,
             write_seq: 1,
-            pushed_seq: 1,
             unsent: VecDeque::new(),
             sent: VecDeque::new(),
             acknowledged: 1,
@@ -115,39 +110,11 @@ impl Skbs {
         let goal = self.size_goal();
         let full = self.unsent.back().is_none_or(|skb| skb.closed || skb.end - skb.start >= goal);
         if full {
-            self.unsent.push_back(Skb {
-                start: self.write_seq,
-                end: self.write_seq,
-                push: false,
-                closed: false,
-            });
+            self.unsent.push_back(Skb { start: self.write_seq, end: self.write_seq, closed: false });
         }
         self.write_seq += bytes;
         if let Some(last) = self.unsent.back_mut() {
             last.end = self.write_seq;
-        }
-        let full = self.unsent.back().is_some_and(|skb| skb.end - skb.start >= goal);
-        if full && self.write_seq > self.pushed_seq + self.max_window / 2 {
-            self.push_last();
-        }
-    }
-
-    /// A write of `bytes` begins: it goes on in the last buffer, if that is not full, which ends no write then.
-    pub(crate) fn reopen_last(&mut self, bytes: u64) {
-        let goal = self.size_goal();
-        if let Some(last) = self.unsent.back_mut()
-            && bytes > 0
-            && last.end - last.start < goal
-            && !last.closed
-        {
-            last.push = false;
-        }
-    }
-
-    /// A write ends: its last byte is pushed, if it has not left. If more follows, only when half a window has passed.
-    pub(crate) fn end_write(&mut self, ending: Ending) {
-        if ending != Ending::More || self.write_seq > self.pushed_seq + self.max_window / 2 {
-            self.push_last();
         }
     }
 
@@ -158,59 +125,33 @@ impl Skbs {
         }
     }
 
-    /// What has not left up to `end` is pushed.
-    pub(crate) fn push_up_to(&mut self, end: u64) {
-        let Some(first) = self.unsent.front_mut() else { return };
-        if first.start < end && end < first.end {
-            let rest = Skb { start: end, ..*first };
-            first.end = end;
-            self.unsent.insert(1, rest);
-        }
-        if let Some(first) = self.unsent.front_mut().filter(|first| first.end == end) {
-            first.push = true;
-        }
-    }
-
-    fn push_last(&mut self) {
-        if let Some(last) = self.unsent.back_mut() {
-            last.push = true;
-            self.pushed_seq = self.write_seq;
-        }
-    }
-
-    /// The bytes `start..end` leave as one packet of so many segments, new or again; true if it carries PSH.
-    pub(crate) fn leave(&mut self, start: u64, end: u64, segments: u16) -> bool {
+    /// The bytes `start..end` leave as one packet, new or again.
+    pub(crate) fn leave(&mut self, start: u64, end: u64) {
         let first_new = self.unsent.front().map_or(self.write_seq, |skb| skb.start);
-        let push = if start < first_new { self.leave_again(start, end) } else { self.leave_new(start, end) };
-        push || segments > 1
+        if start < first_new {
+            self.split(start);
+            self.split(end);
+        } else {
+            self.leave_new(start, end);
+        }
     }
 
-    fn leave_new(&mut self, start: u64, end: u64) -> bool {
-        let mut push = false;
+    fn leave_new(&mut self, start: u64, end: u64) {
         while let Some(skb) = self.unsent.front_mut().filter(|skb| skb.start < end) {
             if skb.end > end {
                 skb.start = end;
                 break;
             }
-            push = skb.end == end && skb.push;
             self.unsent.pop_front();
         }
-        self.sent.push_back(Skb { start, end, push, closed: false });
-        push
-    }
-
-    fn leave_again(&mut self, start: u64, end: u64) -> bool {
-        self.split(start);
-        self.split(end);
-        self.sent.iter().any(|skb| skb.end == end && skb.push)
+        self.sent.push_back(Skb { start, end, closed: false });
     }
 
     /// A buffer that has been sent is cut here, by a SACK or because only a part of it is sent again.
     pub(crate) fn split(&mut self, at: u64) {
         let Some(index) = self.sent.iter().position(|skb| skb.start < at && at < skb.end) else { return };
         let rest = Skb { start: at, ..self.sent[index] };
-        let front = &mut self.sent[index];
-        (front.end, front.push) = (at, false);
+        self.sent[index].end = at;
         self.sent.insert(index + 1, rest);
     }
 
@@ -253,42 +194,6 @@ mod tests {
             skbs.append(room);
             left -= room;
         }
-        skbs.end_write(Ending::Pushed);
-    }
-
-    #[test]
-    fn a_write_that_more_follows_is_not_pushed_and_the_next_one_goes_on_in_its_buffer() {
-        let mut skbs = queue();
-        skbs.append(40);
-        skbs.end_write(Ending::More);
-        skbs.reopen_last(60);
-        skbs.append(60);
-        skbs.end_write(Ending::Pushed);
-        assert!(skbs.leave(1, 101, 1));
-        skbs.append(40);
-        skbs.end_write(Ending::More);
-        assert!(!skbs.leave(101, 141, 1));
-    }
-
-    #[test]
-    fn packets_of_several_segments_and_the_end_of_a_write_carry_push() {
-        let mut skbs = queue();
-        write(&mut skbs, 4000);
-        assert!(skbs.leave(1, 2001, 2));
-        assert!(!skbs.leave(2001, 3001, 1));
-        assert!(skbs.leave(3001, 4001, 1));
-    }
-
-    #[test]
-    fn a_full_buffer_is_pushed_if_half_a_window_has_passed() {
-        let mut skbs = queue();
-        write(&mut skbs, 200_000);
-        assert!(!skbs.leave(1, 1001, 1));
-        // The size goal is 16 segments; the second buffer ends more than 16448 bytes past the first byte.
-        for start in (1001..31_001).step_by(1000) {
-            assert!(!skbs.leave(start, start + 1000, 1));
-        }
-        assert!(skbs.leave(31_001, 32_001, 1));
     }
 
     #[test]
@@ -296,8 +201,7 @@ mod tests {
         let mut skbs = queue();
         write(&mut skbs, 1000);
         write(&mut skbs, 1000);
-        assert!(!Skbs::new(1000, true).leave(1, 1, 1));
-        assert!(skbs.leave(1, 2001, 2));
+        skbs.leave(1, 2001);
         assert_eq!(skbs.memory(960), 2960);
     }
 
@@ -307,17 +211,6 @@ mod tests {
         assert_eq!((skbs.in_full_buffers(15_999), skbs.in_full_buffers(33_000)), (0, 32_000));
         write(&mut skbs, 1000);
         assert_eq!((skbs.in_full_buffers(14_999), skbs.in_full_buffers(15_000)), (0, 15_000));
-    }
-
-    #[test]
-    fn what_leaves_again_carries_push_where_it_did() {
-        let mut skbs = queue();
-        write(&mut skbs, 4000);
-        skbs.leave(1, 2001, 2);
-        skbs.leave(2001, 4001, 2);
-        assert!(!skbs.leave(2001, 3001, 1));
-        assert!(skbs.leave(3001, 4001, 1));
-        assert!(skbs.leave(1, 2001, 2));
     }
 
     #[test]

@@ -126,8 +126,33 @@ pub struct Settings {
     pub invalid_ratelimit: Span,
     /// `net.ipv4.tcp_syn_retries`: SYNs sent again with doubled times, after those of `tcp_syn_linear_timeouts`.
     pub syn_retries: u32,
+    /// `net.ipv4.tcp_synack_retries`: SYN-ACKs sent again, each after twice the time of the one before.
+    pub synack_retries: u32,
+    /// `net.ipv4.tcp_shrink_window`.
+    pub window_shrinking: WindowShrinking,
+    /// The device that segments arrive by.
+    pub arrival: Arrival,
     /// Most segments of one skb (`gso_max_segs` of the device): 1 with offloads off, 65,535 with them on.
     pub gso_max_segs: u32,
+}
+
+/// May a window that was advertised be taken back? [linux-6.12 tcp_output.c tcp_select_window]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WindowShrinking {
+    /// 0: no. [rfc9293 §3.8.6]
+    Never,
+    /// 1: if memory is short, and windows are scaled.
+    WhenScaled,
+}
+
+/// What segments arrive by: how much memory a packet takes, and where in it the payload lies.
+/// [linux-6.12 tcp_input.c truesize_adjust]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arrival {
+    /// A network card: payload lies in pages beside the head, which is not payload's memory.
+    Card,
+    /// A TUN device, into which a program writes packets.
+    Tun,
 }
 
 /// How a timer of many jiffies is rounded.
@@ -181,6 +206,9 @@ impl Default for Settings {
             timer_rounding: TimerRounding::Wheel,
             invalid_ratelimit: Span::from_millis(500),
             syn_retries: 6,
+            synack_retries: 5,
+            window_shrinking: WindowShrinking::Never,
+            arrival: Arrival::Card,
             gso_max_segs: 1,
         }
     }

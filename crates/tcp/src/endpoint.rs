@@ -54,6 +54,8 @@ struct Handshake {
     sent_at: SimTime,
     deadline: Option<SimTime>,
     timeouts: u32,
+    /// Nothing is kept of the peer's SYN: the number of the answer says it all.
+    by_cookie: bool,
 }
 
 /// One TCP socket.
@@ -186,7 +188,7 @@ impl Endpoint {
         sender.flow.delivered_at = now;
         sender.usage.stamp = now;
         self.receiver.begin_receiving(now);
-        if self.handshake.timeouts == 0 {
+        if self.handshake.timeouts == 0 && !self.handshake.by_cookie {
             let rtt = micros_since(now, self.handshake.sent_at);
             sender.rtt.sample(rtt, 1, 1, sender.flow.jiffy);
             sender.rtt.sample_minimum(rtt, now, sender.flow.jiffy);
@@ -384,8 +386,26 @@ impl Endpoint {
             self.handshake.deadline = None;
             return self.sender.abort();
         }
+        if self.state == State::SynReceived && self.handshake.timeouts >= self.sender.settings.synack_retries
+        {
+            // The request is forgotten. [linux-6.12 inet_connection_sock.c reqsk_timer_handler]
+            self.handshake = Handshake::default();
+            self.state = State::Listen;
+            return;
+        }
         self.handshake.timeouts += 1;
         self.handshake.due = true;
+    }
+
+    /// SYNs are answered by cookies: the answer is not sent again, and its acknowledgement is no RTT sample.
+    /// [linux-6.12 syncookies.c cookie_v4_check]
+    pub fn answer_by_cookie(&mut self) {
+        self.handshake.by_cookie = true;
+    }
+
+    /// No SYN has arrived, or the one that did was forgotten since nobody acknowledged its answer.
+    pub fn is_listening(&self) -> bool {
+        self.state == State::Listen
     }
 }
 

@@ -11,6 +11,7 @@ use crate::info::Note;
 use crate::queue::Tags;
 use crate::sack::SackWalk;
 use crate::sender::{AckFlags, Sender};
+use crate::state::clocks::Chrono;
 use crate::state::gate::{Pass, Retransmit};
 use crate::state::rate::{AckKind, SampleInProgress};
 use crate::state::recovery::INITIAL_REORDERING;
@@ -164,8 +165,8 @@ impl Sender {
             self.flow.delivered += u64::from(self.scoreboard.take_duplicates(cleaned.packets));
         }
         flags.sack_reneging = self.scoreboard.is_reneged();
-        if self.scoreboard.is_empty() && !self.has_unsent() {
-            self.update_clocks(false);
+        if self.scoreboard.is_empty() {
+            self.stop_clock(Chrono::Busy);
         }
         let mut rtt = None;
         let mut control_rtt = None;

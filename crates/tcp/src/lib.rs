@@ -45,11 +45,13 @@ mod stack;
 mod state;
 mod timers;
 mod tso;
+mod tun;
 mod undo;
 mod window;
 
 pub use config::{
-    Agreement, EcnUse, EndpointConfig, MtuProbing, Settings, SmallQueueLimit, SocketOptions, TimerRounding,
+    Agreement, Arrival, EcnUse, EndpointConfig, MtuProbing, Settings, SmallQueueLimit, SocketOptions,
+    TimerRounding, WindowShrinking,
 };
 #[cfg(feature = "fuzzing")]
 pub use endpoint::operations::fuzz;

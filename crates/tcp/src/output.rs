@@ -119,10 +119,8 @@ impl Sender {
     /// New data leaves.
     fn leave(&mut self, Offer { length, fin }: Offer, kind: NewKind, pass: Pass) -> Outgoing {
         let mut tags = Tags::default();
-        // An skb of several segments carries PSH, so that the peer's GRO passes it on. [linux-6.12 __tcp_transmit_skb]
         let marked = self.stream.take_push_mark(self.flow.snd_nxt + u64::from(length));
-        let train = length > self.mss() && kind == NewKind::Segments;
-        if marked || train || pass == Pass::WindowProbe {
+        if marked || pass == Pass::WindowProbe {
             tags.set(Tags::PUSH);
         }
         if fin {
@@ -137,7 +135,7 @@ impl Sender {
         self.count_sent(length, segments);
         self.gate.agenda.pending = Some(Pending::New { length, tags, before, kind });
         let mss = if kind == NewKind::MtuProbe { length } else { self.mss() };
-        Outgoing { mss, ..self.outgoing(self.flow.snd_nxt, length, tags) }
+        Outgoing { mss, ..self.outgoing(self.flow.snd_nxt, length, tags, segments) }
     }
 
     /// One segment, if nothing holds it.
@@ -214,8 +212,10 @@ impl Sender {
         self.below.charge(truesize);
     }
 
-    fn outgoing(&self, seq: u64, length: u32, tags: Tags) -> Outgoing {
-        let (push, fin) = (tags.has(Tags::PUSH), tags.has(Tags::FIN));
+    /// An skb of several segments carries PSH whenever it leaves, so that the peer's GRO passes it on.
+    /// [linux-6.12 tcp_output.c __tcp_transmit_skb]
+    fn outgoing(&self, seq: u64, length: u32, tags: Tags, segments: u32) -> Outgoing {
+        let (push, fin) = (tags.has(Tags::PUSH) || segments > 1, tags.has(Tags::FIN));
         Outgoing { seq, length, mss: self.mss(), push, fin, departure: self.flow.departure }
     }
 
@@ -231,7 +231,10 @@ impl Sender {
             self.below.refused_by_device();
         }
         match pending {
-            Pending::New { .. } if refused => {
+            Pending::New { length, tags, .. } if refused => {
+                if tags.has(Tags::PUSH) {
+                    self.stream.push_marks.push_front(self.flow.snd_nxt + u64::from(length));
+                }
                 self.gate.held_by = HeldBy::LocalDrop;
                 if let Some(progress) = &mut self.gate.agenda.pass {
                     progress.stopped = true;
@@ -409,7 +412,7 @@ impl Sender {
         self.flow.last_sent = self.flow.now;
         let run = index..index + u64::from(count);
         self.gate.agenda.pending = Some(Pending::Again { run, role, before });
-        Some(self.outgoing(seq, length, tags))
+        Some(self.outgoing(seq, length, tags, count))
     }
 
     fn sent_again(&mut self, run: Range<Index>, role: Role, before: SimTime, refused: bool) {

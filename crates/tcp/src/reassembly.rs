@@ -9,6 +9,8 @@ use std::collections::VecDeque;
 
 use tailback_packet::SackBlock;
 
+use crate::tun::TunBuffer;
+
 /// Payload fragments that one skb can hold. [linux-6.12 skbuff.h MAX_SKB_FRAGS]
 const FRAGMENTS_PER_SKB: u32 = 17;
 /// Size of the pages that `sendmsg` copies to. [linux-6.12 sock.c SKB_FRAG_PAGE_ORDER]
@@ -21,21 +23,38 @@ pub(crate) struct Skb {
     /// Of them, what the application has.
     read: u32,
     fragments: u32,
-    /// Memory beside the payload.
-    head: u32,
+    /// Memory beside what [`Skb::truesize`] adds for the payload.
+    memory: u32,
+    place: Place,
+}
+
+/// Where the payload lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    /// In fragments of pages, each accounted with the bytes that are in it.
+    Fragments,
+    /// Where `tun` has put it: `room` is free in the head.
+    Tun { room: u32 },
 }
 
 impl Skb {
     /// A segment as it arrived, with all its memory.
     pub(crate) fn of_segment(bytes: u32, truesize: u32) -> Self {
-        Skb { bytes, read: 0, fragments: 1, head: truesize.saturating_sub(bytes) }
+        Skb { bytes, read: 0, fragments: 1, memory: truesize.saturating_sub(bytes), place: Place::Fragments }
     }
 
     /// The last `fresh` bytes of a train that begins at `seq`: its fragments are pages of the sender's stream.
     pub(crate) fn of_train(seq: u64, bytes: u32, fresh: u32, truesize: u32) -> Self {
         let last = seq + u64::from(bytes) - 1;
         let fragments = (last / PAGE_FRAGMENT - seq / PAGE_FRAGMENT) as u32 + 1;
-        Skb { bytes: fresh, read: 0, fragments, head: truesize.saturating_sub(fresh) }
+        let memory = truesize.saturating_sub(fresh);
+        Skb { bytes: fresh, read: 0, fragments, memory, place: Place::Fragments }
+    }
+
+    /// The last `fresh` bytes of a packet that was written into a TUN device.
+    pub(crate) fn of_tun(fresh: u32, buffer: TunBuffer) -> Self {
+        let TunBuffer { truesize, room } = buffer;
+        Skb { bytes: fresh, read: 0, fragments: 0, memory: truesize, place: Place::Tun { room } }
     }
 
     fn unread(self) -> u32 {
@@ -44,17 +63,25 @@ impl Skb {
 
     /// Memory it is accounted with.
     pub(crate) fn truesize(self) -> u64 {
-        u64::from(self.head + self.bytes)
+        let payload = if self.place == Place::Fragments { self.bytes } else { 0 };
+        u64::from(self.memory + payload)
     }
 
-    /// Takes `next` in if it fits.
+    /// Takes `next` in if it fits. True if it did: then only what this skb has become larger by is accounted for.
     fn merge(&mut self, next: Skb) -> bool {
-        let fits = self.fragments + next.fragments <= FRAGMENTS_PER_SKB;
-        if fits {
-            self.bytes += next.bytes;
-            self.fragments += next.fragments;
+        let fits = match &mut self.place {
+            Place::Fragments => self.fragments + next.fragments <= FRAGMENTS_PER_SKB,
+            Place::Tun { room } => next.bytes <= *room,
+        };
+        if !fits {
+            return false;
         }
-        fits
+        if let Place::Tun { room } = &mut self.place {
+            *room -= next.bytes;
+        }
+        self.bytes += next.bytes;
+        self.fragments += next.fragments;
+        true
     }
 }
 
@@ -82,10 +109,10 @@ impl Reassembly {
     }
 
     fn queue(&mut self, skb: Skb) {
-        if self.ready.back_mut().is_some_and(|tail| tail.merge(skb)) {
-            self.truesize -= u64::from(skb.head);
-        } else {
-            self.ready.push_back(skb);
+        let saved = self.ready.back_mut().and_then(|tail| saved_by_merging(tail, skb));
+        match saved {
+            Some(memory) => self.truesize -= memory,
+            None => self.ready.push_back(skb),
         }
     }
 
@@ -172,8 +199,9 @@ impl Reassembly {
             self.truesize -= skb.truesize();
             return;
         }
+        let before = skb.truesize();
         skb.bytes -= known;
-        self.truesize -= u64::from(known);
+        self.truesize -= before - skb.truesize();
         self.queue(skb);
     }
 
@@ -214,11 +242,17 @@ impl Reassembly {
 
 /// Appends a segment to a run; returns the memory saved by merging.
 fn append(skbs: &mut Vec<Skb>, skb: Skb) -> u64 {
-    if skbs.last_mut().is_some_and(|last| last.merge(skb)) {
-        return u64::from(skb.head);
+    let saved = skbs.last_mut().and_then(|last| saved_by_merging(last, skb));
+    if saved.is_none() {
+        skbs.push(skb);
     }
-    skbs.push(skb);
-    0
+    saved.unwrap_or(0)
+}
+
+/// Merges `next` into `skb` if it fits; how much less memory both take then.
+fn saved_by_merging(skb: &mut Skb, next: Skb) -> Option<u64> {
+    let apart = skb.truesize() + next.truesize();
+    skb.merge(next).then(|| apart - skb.truesize())
 }
 
 #[cfg(test)]

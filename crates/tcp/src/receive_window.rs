@@ -14,7 +14,7 @@ use tailback_packet::{Segment, SegmentFlags};
 use tailback_units::{SimTime, Span};
 
 use crate::clock::{TIMESTAMP_CLOCK, timestamp};
-use crate::config::{INITIAL_WINDOW, TIMESTAMP_OPTION};
+use crate::config::{Arrival, INITIAL_WINDOW, TIMESTAMP_OPTION, WindowShrinking};
 use crate::config::{Settings, SocketOptions};
 use crate::stack::{PushedSegment, ReceiveRatio, SameTickEcho, Stack};
 
@@ -44,6 +44,8 @@ pub(crate) struct ReceiveWindow {
     rcvbuf: u64,
     rmem_most: u64,
     tuning: Tuning,
+    shrinking: WindowShrinking,
+    arrival: Arrival,
     pub(crate) rmem_alloc: u64,
     clamp: u64,
     ssthresh: u64,
@@ -117,6 +119,8 @@ impl ReceiveWindow {
             rcvbuf,
             rmem_most: settings.rmem[2],
             tuning: Tuning::of(settings, options),
+            shrinking: settings.window_shrinking,
+            arrival: settings.arrival,
             rmem_alloc: 0,
             clamp: space,
             ssthresh: window,
@@ -245,8 +249,11 @@ impl ReceiveWindow {
         if room == 0 {
             return false;
         }
-        // The head of the buffer is not payload's fault.
-        let payload_memory = u64::from(truesize.saturating_sub(self.head).max(length));
+        let payload_memory = u64::from(match self.arrival {
+            // The head of the buffer is not payload's fault.
+            Arrival::Card => truesize.saturating_sub(self.head).max(length),
+            Arrival::Tun => truesize,
+        });
         let efficient = self.usable(payload_memory) <= u64::from(length);
         let step = if efficient { 2 * self.advmss } else { self.cautious_step(payload_memory, length) };
         if step == 0 {
@@ -357,10 +364,12 @@ impl ReceiveWindow {
     pub(crate) fn candidate(&self) -> u64 {
         let free = self.usable(self.rcvbuf.saturating_sub(self.rmem_alloc));
         let full = self.clamp.min(self.usable(self.rcvbuf));
-        let mut space = free;
+        let whole_units = free >> self.scale << self.scale;
+        let mut space = if self.may_shrink() { whole_units } else { free };
         if self.is_tight() {
-            space = free >> self.scale << self.scale;
-            if space < self.usable(self.rcvbuf) >> 4 || space < u64::from(self.rcv_mss).min(full) {
+            space = whole_units;
+            let nothing = self.may_shrink() && space == 0;
+            if nothing || space < self.usable(self.rcvbuf) >> 4 || space < u64::from(self.rcv_mss).min(full) {
                 return 0;
             }
         }
@@ -369,6 +378,10 @@ impl ReceiveWindow {
             0 => self.whole_segments(space, full),
             scale => space.next_multiple_of(1 << scale),
         }
+    }
+
+    fn may_shrink(&self) -> bool {
+        self.shrinking == WindowShrinking::WhenScaled && self.scale > 0
     }
 
     /// Without a scale the window is a whole number of segments, and stays as it is within one of the space.
@@ -419,11 +432,13 @@ impl ReceiveWindow {
         }
     }
 
-    /// Advertises `window`, and never less than was promised. [linux-6.12 tcp_output.c tcp_select_window]
+    /// Advertises `window`, and never less than was promised, unless the host allows it.
+    /// [linux-6.12 tcp_output.c tcp_select_window]
     pub(crate) fn advertise(&mut self, window: u64, rcv_nxt: u64) {
         let left = self.left(rcv_nxt);
         let grain = 1 << self.scale;
-        self.rcv_wnd = if window < left { left.div_ceil(grain) * grain } else { window };
+        self.rcv_wnd =
+            if window < left && !self.may_shrink() { left.div_ceil(grain) * grain } else { window };
         self.rcv_wup = rcv_nxt;
     }
 

@@ -5,16 +5,17 @@
 //! arrivals; later ones are compressed into one ACK per min(1 ms, RTT/20). Otherwise it is delayed by `ato`.
 //! [linux-6.12 tcp_input.c tcp_event_data_recv, __tcp_ack_snd_check, tcp_data_queue] [rfc1122] [rfc2018] [rfc2883]
 
-use tailback_packet::{SackBlock, SackBlocks, Segment, SegmentFlags};
+use tailback_packet::{IpVersion, SackBlock, SackBlocks, Segment, SegmentFlags};
 use tailback_units::{SimTime, Span};
 
 use crate::clock::expiry;
-use crate::config::{Agreement, Settings, SocketOptions, TimerRounding};
+use crate::config::{Agreement, Arrival, Settings, SocketOptions, TimerRounding};
 use crate::ecn::Reaction;
 use crate::reassembly::{Reassembly, Skb};
 use crate::receive_window::ReceiveWindow;
 use crate::rtt::RTO_INITIAL;
 use crate::stack::{DelayedAck, OutOfOrderMss};
+use crate::tun::TunBuffer;
 
 /// Least and usual delayed-ACK time. [linux-6.12 tcp.h TCP_ATO_MIN, TCP_DELACK_MIN]
 const ATO_MIN: Span = Span::from_millis(40);
@@ -100,6 +101,8 @@ pub(crate) struct Receiver {
     rcvlowat: u64,
     delayed_ack: DelayedAck,
     out_of_order_mss: OutOfOrderMss,
+    arrival: Arrival,
+    ip: IpVersion,
     pub(crate) ack_due: bool,
     pub(crate) readable: bool,
 }
@@ -126,6 +129,8 @@ impl Receiver {
             rcvlowat: options.rcvlowat,
             delayed_ack: settings.stack.delayed_ack,
             out_of_order_mss: settings.stack.out_of_order_mss,
+            arrival: settings.arrival,
+            ip: settings.ip,
             ack_due: false,
             readable: false,
         }
@@ -226,6 +231,7 @@ impl Receiver {
     /// Takes a segment with data or FIN. `truesize`: what its buffer costs. [linux-6.12 tcp_input.c tcp_data_queue]
     pub(crate) fn take_data(&mut self, segment: &Segment, truesize: u32, now: SimTime) -> Intake {
         self.window.rtt_by_timestamp(segment, now);
+        let truesize = self.truesize_of(segment, truesize);
         let end = segment.end();
         if end <= self.rcv_nxt && segment.seq < self.rcv_nxt {
             self.duplicate(segment.seq, end);
@@ -333,7 +339,7 @@ impl Receiver {
             self.dsack = None;
         }
         if segment.length > known {
-            self.data.push(skb_of(segment, segment.length - known, truesize - known));
+            self.data.push(self.skb_of(segment, segment.length - known, truesize));
             self.window.rmem_alloc = self.data.truesize;
             self.data_arrived(segment, truesize, now);
         }
@@ -422,7 +428,7 @@ impl Receiver {
         } else {
             let payload = SackBlock { start: segment.seq, end: segment.seq + u64::from(segment.length) };
             let known = self.data.waiting_in(payload) as u32;
-            block = self.data.insert(block, skb_of(segment, segment.length - known, truesize - known));
+            block = self.data.insert(block, self.skb_of(segment, segment.length - known, truesize));
             self.window.rmem_alloc = self.data.truesize;
             // Without SACK the window stays, so that the peer sees duplicate ACKs.
             if self.blocks > 0 && self.window.grow(segment.length, truesize) {
@@ -640,12 +646,22 @@ impl Receiver {
     pub(crate) fn at_end(&self) -> bool {
         self.fin_at == Some(self.rcv_nxt)
     }
-}
 
-/// The buffer of a segment or of a train, with so many bytes that are new.
-fn skb_of(segment: &Segment, fresh: u32, truesize: u32) -> Skb {
-    match segment.count() {
-        1 => Skb::of_segment(fresh, truesize),
-        _ => Skb::of_train(segment.seq, segment.length, fresh, truesize),
+    /// Memory of the packet that a segment came in, if the device that took it says otherwise than the caller.
+    fn truesize_of(&self, segment: &Segment, truesize: u32) -> u32 {
+        match self.arrival {
+            Arrival::Card => truesize,
+            Arrival::Tun => TunBuffer::of(segment, self.ip).truesize,
+        }
+    }
+
+    /// The buffer of a segment or of a train, with so many bytes that are new.
+    fn skb_of(&self, segment: &Segment, fresh: u32, truesize: u32) -> Skb {
+        let known = segment.length - fresh;
+        match (self.arrival, segment.count()) {
+            (Arrival::Tun, _) => Skb::of_tun(fresh, TunBuffer::of(segment, self.ip)),
+            (Arrival::Card, 1) => Skb::of_segment(fresh, truesize - known),
+            (Arrival::Card, _) => Skb::of_train(segment.seq, segment.length, fresh, truesize - known),
+        }
     }
 }

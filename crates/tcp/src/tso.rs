@@ -137,6 +137,7 @@ impl Sender {
             if wanted < second {
                 self.stream.unsent_skbs.push_front(wanted);
             }
+            self.stream.move_push_mark(first, wanted.min(second));
         }
     }
 
@@ -213,13 +214,15 @@ impl Sender {
     /// that is not full is filled whatever is queued: as long as each full skb leaves at once but for a rest, the
     /// limit is not looked at. [linux-6.12 tcp.c tcp_sendmsg_locked, sk_stream_memory_free]
     pub(crate) fn fill_skb(&mut self, bytes: u64) -> u64 {
-        let goal = self.size_goal();
+        let (goal, appends) = (self.size_goal(), self.tail_is_open());
         let tail = self.stream.tail_length(self.flow.snd_nxt);
-        let appends = tail > 0 && tail < goal && !self.stream.ends_record(self.stream.write_seq);
         if !appends && (self.wmem_queued() >= self.buffer.sndbuf || self.unsent() >= self.notsent_lowat()) {
             return 0;
         }
         let accepted = if appends { goal - tail } else { goal }.min(bytes);
+        if appends {
+            self.stream.move_push_mark(self.stream.write_seq, self.stream.write_seq + accepted);
+        }
         self.stream.write_seq += accepted;
         match self.stream.unsent_skbs.back_mut() {
             Some(end) if appends => *end = self.stream.write_seq,
@@ -239,6 +242,12 @@ impl Sender {
             return Some(Pass::Push);
         }
         (self.stream.unsent_skbs.len() == 1).then_some(Pass::PushOne)
+    }
+
+    /// The last unsent skb takes more.
+    pub(crate) fn tail_is_open(&self) -> bool {
+        let tail = self.stream.tail_length(self.flow.snd_nxt);
+        tail > 0 && tail < self.size_goal() && !self.stream.ends_record(self.stream.write_seq)
     }
 
     /// What was written last ends a record. [linux-6.12 tcp.c tcp_sendmsg_locked, MSG_EOR]

@@ -54,6 +54,10 @@ impl Sender {
         if self.settings.slow_start_after_idle && unused_for >= self.rto() && !self.is_model() {
             self.decay_unused_cwnd();
         }
+        // All that the buffer held has left, cwnd has room, and the application waits: the buffer is too small.
+        if self.buffer.app_blocked && !self.has_unsent() {
+            self.clocks.start(Chrono::SendBuffer, self.flow.now);
+        }
     }
 
     /// Half-way back to what was used. [rfc2861] [linux-6.12 tcp_output.c tcp_cwnd_application_limited]
@@ -143,24 +147,31 @@ impl Sender {
         let free = self.buffer.sndbuf.saturating_sub(queued) >= queued >> 1 && queued < self.buffer.sndbuf;
         if free && 2 * self.unsent() < self.notsent_lowat() {
             self.buffer.wake();
+            self.stop_clock(Chrono::SendBuffer);
         }
     }
 }
 
 impl Sender {
-    /// Starts the clock that fits what the sender is waiting for.
+    /// After a run of the transmit loop: there is something to send or to be acknowledged, and the peer's window holds
+    /// it or not. [linux-6.12 tcp_output.c tcp_write_xmit]
     pub(crate) fn update_clocks(&mut self, held_by_window: bool) {
-        let busy = self.scoreboard.packets_out() > 0 || self.has_unsent();
-        let what = if !busy {
-            None
-        } else if self.buffer.app_blocked && !self.has_unsent() {
-            Some(Chrono::SendBuffer)
-        } else if held_by_window {
-            Some(Chrono::ReceiveWindow)
-        } else {
-            Some(Chrono::Busy)
-        };
-        self.clocks.run(what, self.flow.now);
+        if self.is_busy() {
+            self.clocks.start(Chrono::Busy, self.flow.now);
+        }
+        match held_by_window {
+            true => self.clocks.start(Chrono::ReceiveWindow, self.flow.now),
+            false => self.stop_clock(Chrono::ReceiveWindow),
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.scoreboard.packets_out() > 0 || self.has_unsent()
+    }
+
+    /// What held the sender holds it no more; with nothing left to send or to be acknowledged no clock runs.
+    pub(crate) fn stop_clock(&mut self, what: Chrono) {
+        self.clocks.stop(what, self.is_busy(), self.flow.now);
     }
 
     /// The control is of the window shape.
@@ -217,8 +228,11 @@ impl Sender {
     /// A new `send()` goes on in the short segment at the tail, which is then no longer the end of a write.
     /// [linux-6.12 tcp.c tcp_sendmsg_locked]
     pub(crate) fn reopen_tail(&mut self) {
-        let short = !self.unsent().is_multiple_of(u64::from(self.mss()));
-        if short && self.stream.push_marks.back() == Some(&self.stream.write_seq) {
+        let open = match self.builds_trains() {
+            true => self.tail_is_open(),
+            false => !self.unsent().is_multiple_of(u64::from(self.mss())),
+        };
+        if open && self.stream.push_marks.back() == Some(&self.stream.write_seq) {
             self.stream.push_marks.pop_back();
         }
     }

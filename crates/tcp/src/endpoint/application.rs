@@ -3,6 +3,7 @@
 use tailback_units::{Bytes, SimTime};
 
 use super::{Endpoint, State, Wakeup};
+use crate::state::clocks::Chrono;
 use crate::state::gate::Pass;
 
 impl Endpoint {
@@ -14,15 +15,18 @@ impl Endpoint {
     /// A part of one `send()` of which more follows at once: an skb that is full leaves, what is not waits for the rest.
     /// [linux-6.12 tcp.c tcp_sendmsg_locked]
     pub fn write_part(&mut self, bytes: u64, now: SimTime) -> u64 {
-        if !self.sender.builds_trains() {
-            return self.write(bytes, now);
-        }
-        self.write_up_to(bytes, Pass::PushOne, now)
+        let ending = if self.sender.builds_trains() { Pass::PushOne } else { Pass::More };
+        self.write_up_to(bytes, ending, now)
     }
 
-    /// The application found a send buffer full that its host keeps, and waits: what is unsent leaves.
-    pub fn wait_for_room(&mut self, now: SimTime) {
+    /// The application found a send buffer full that its host keeps, and waits; before that it wrote `copied` bytes, whose
+    /// last is pushed. What is unsent leaves. [linux-6.12 tcp.c tcp_sendmsg_locked]
+    pub fn wait_for_room(&mut self, copied: u64, now: SimTime) {
         self.sender.flow.now = now;
+        if copied > 0 && self.sender.unsent() > 0 {
+            let end = self.sender.stream.write_seq;
+            self.sender.stream.mark_push(end);
+        }
         self.sender.buffer.app_blocked = true;
         self.sender.buffer.room_kept_elsewhere = true;
         self.sender.gate.agenda.begin(Pass::Push);
@@ -37,7 +41,7 @@ impl Endpoint {
     pub fn has_room(&mut self, now: SimTime) {
         self.sender.flow.now = now;
         self.sender.buffer.app_blocked = false;
-        self.sender.update_clocks(false);
+        self.sender.stop_clock(Chrono::SendBuffer);
     }
 
     /// The application sends `bytes` (one blocking `send()`, or what is left of one). Returns how many the send buffer

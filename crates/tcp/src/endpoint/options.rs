@@ -89,12 +89,6 @@ impl Endpoint {
         }
     }
 
-    /// The packet taken last probes a closed window, or a sender that waits for more: it carries PSH.
-    /// [linux-6.12 tcp_output.c tcp_write_wakeup]
-    pub fn probes_window(&self) -> bool {
-        self.sender.gate.agenda.probes_window()
-    }
-
     /// `SO_RCVBUF` of half of `bytes`: the buffer has this size from now on. [linux-6.12 sock.c __sock_set_rcvbuf]
     pub fn set_receive_buffer(&mut self, bytes: u64) {
         self.receiver.window.set_rcvbuf(bytes);

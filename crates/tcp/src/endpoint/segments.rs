@@ -19,11 +19,13 @@ impl Endpoint {
         if self.handshake.timeouts == 0 {
             self.handshake.sent_at = now;
         }
-        let doublings = self.handshake.timeouts.saturating_sub(SYN_LINEAR_TIMEOUTS).min(7);
-        let timeout = Span::from_nanos(RTO_INITIAL.as_nanos() << doublings).min(RTO_MAX);
-        self.handshake.deadline =
-            Some(expiry(now, timeout, (self.sender.flow.jiffy, self.sender.settings.timer_rounding)));
         let answers = self.state == State::SynReceived;
+        // What answers a SYN waits twice as long from the first time on. [linux-6.12 request_sock.h reqsk_timeout]
+        let linear = if answers { 0 } else { SYN_LINEAR_TIMEOUTS };
+        let doublings = self.handshake.timeouts.saturating_sub(linear).min(7);
+        let timeout = Span::from_nanos(RTO_INITIAL.as_nanos() << doublings).min(RTO_MAX);
+        let rounding = (self.sender.flow.jiffy, self.sender.settings.timer_rounding);
+        self.handshake.deadline = (!self.handshake.by_cookie).then(|| expiry(now, timeout, rounding));
         let flags = if answers { SegmentFlags::SYN.with(SegmentFlags::ACK) } else { SegmentFlags::SYN };
         let flags = self.sender.ecn.handshake_flags(flags);
         let segment = Segment {

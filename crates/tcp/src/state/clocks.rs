@@ -2,8 +2,9 @@
 
 use tailback_units::{SimTime, Span};
 
-/// Time with something to send, and of it the time held by the peer's window or by the send buffer.
-/// [linux-6.12 tcp.h enum tcp_chrono]
+/// Time with something to send, and of it the time held by the peer's window or by the send buffer. The latter begins
+/// with a send after which nothing is left, while the application waits for room; without a send it does not begin.
+/// [linux-6.12 tcp.h enum tcp_chrono] [linux-6.12 tcp_output.c tcp_chrono_start, tcp_chrono_stop, tcp_cwnd_validate]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BusyClocks {
     running: Option<Chrono>,
@@ -20,11 +21,24 @@ pub(crate) enum Chrono {
 }
 
 impl BusyClocks {
-    /// From now on `what` runs (or nothing).
-    pub(crate) fn run(&mut self, what: Option<Chrono>, now: SimTime) {
-        if self.running == what {
-            return;
+    /// `what` runs from now on, unless one does that takes precedence.
+    pub(crate) fn start(&mut self, what: Chrono, now: SimTime) {
+        if Some(what) > self.running {
+            self.run(Some(what), now);
         }
+    }
+
+    /// What held the sender holds it no more: it is only busy, or nothing is left to be.
+    pub(crate) fn stop(&mut self, what: Chrono, is_busy: bool, now: SimTime) {
+        if !is_busy {
+            self.run(None, now);
+        } else if self.running == Some(what) {
+            self.run(Some(Chrono::Busy), now);
+        }
+    }
+
+    /// From now on `what` runs (or nothing).
+    fn run(&mut self, what: Option<Chrono>, now: SimTime) {
         if let Some(old) = self.running {
             self.spent[old as usize] += now.since(self.since);
         }

@@ -108,10 +108,6 @@ pub(crate) struct Progress {
 }
 
 impl Agenda {
-    pub(crate) fn probes_window(&self) -> bool {
-        self.pass.is_some_and(|progress| progress.pass == Pass::WindowProbe)
-    }
-
     /// Asks for a run of the transmit loop. A run already asked for keeps the more urgent reason.
     pub(crate) fn begin(&mut self, pass: Pass) {
         let urgent = self.pass.is_some_and(|progress| !matches!(progress.pass, Pass::Normal | Pass::More));

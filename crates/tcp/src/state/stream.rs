@@ -21,8 +21,20 @@ pub(crate) struct SendStream {
 impl SendStream {
     /// The segment that ends with byte `end` carries PSH.
     pub(crate) fn mark_push(&mut self, end: u64) {
-        self.push_marks.push_back(end);
+        if self.push_marks.back() != Some(&end) {
+            self.push_marks.push_back(end);
+        }
         self.pushed_seq = end;
+    }
+
+    /// The skb that ended at `from` ends at `to` now: PSH is the skb's, wherever it ends.
+    /// [linux-6.12 tcp_output.c tcp_grow_skb]
+    pub(crate) fn move_push_mark(&mut self, from: u64, to: u64) {
+        let Ok(place) = self.push_marks.binary_search(&from) else { return };
+        self.push_marks.remove(place);
+        if let Err(place) = self.push_marks.binary_search(&to) {
+            self.push_marks.insert(place, to);
+        }
     }
 
     /// All up to `end` leaves; true if it carries PSH.
