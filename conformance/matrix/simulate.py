@@ -48,5 +48,5 @@ def _part(name: str, places: Sequence[Place], jobs: int, changes: Sequence[str])
     there = tuple(each for each in experiment.configurations if Place.of(name, each.labels) in wanted)
     with tempfile.TemporaryDirectory(prefix="tailback-matrix-") as folder, progress.bar() as watch:
         request = sweep.Request("sim", jobs, Path(folder) / name, settings)
-        sweep.carry_out(replace(experiment, configurations=there), request, watch)
+        sweep.run_experiment(replace(experiment, configurations=there), request, watch)
         return golden.figures(name, open_results(Path(folder) / name).runs)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class RunsFailed(Exception):
     """Some runs of an experiment failed; `carried` holds what there is."""
 
-    def __init__(self, carried: sweep.Carried) -> None:
+    def __init__(self, carried: sweep.SweepResult) -> None:
         lines = [f"run {outcome.run.name} failed: {outcome.error}" for outcome in carried.failed]
         super().__init__("\n".join(lines))
         self.carried = carried
@@ -61,7 +61,7 @@ def run(
         raise ValueError("`settings` change a file: give its path, or load the experiment with them")
     backend, _, cluster = backend.partition("@")
     request = sweep.Request(backend, jobs, None if out is None else Path(out), tuple(settings), cluster or None)
-    carried = sweep.carry_out(experiment, request, _Nobody())
+    carried = sweep.run_experiment(experiment, request, _Nobody())
     if carried.failed:
         raise RunsFailed(carried)
     return results.open_results(carried.folder)

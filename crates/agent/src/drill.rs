@@ -7,8 +7,8 @@ mod calls;
 mod commands;
 mod names;
 mod readings;
-mod stage;
 mod system;
+mod under_test;
 mod wire;
 mod worker;
 
@@ -23,7 +23,7 @@ use tailback_script::{Finding, Head, IpVersion, Report, Verdict};
 use crate::failure::{Failure, While};
 use crate::network;
 use crate::sys;
-use stage::Kernel;
+use under_test::Kernel;
 use wire::Addresses;
 
 /// What scripts call the device.

@@ -36,7 +36,7 @@ fn whole(folder: &Path) -> Result<(), Failure> {
     if drill::is_in(folder) {
         return drill::whole(folder);
     }
-    Run::prepare(folder)?.carry_out(Run::clock(), folder)
+    Run::prepare(folder)?.run(Run::clock(), folder)
 }
 
 fn mount_everything() -> Result<(), Failure> {

@@ -41,7 +41,7 @@ fn whole(words: &[OsString], folder: &Path) -> Result<(), Failure> {
     let run = Run::prepare(folder)?;
     let clock = Run::clock();
     let lateness = Lateness::watch(clock, run.duration_ns())?;
-    run.carry_out(clock, folder)?;
+    run.run(clock, folder)?;
     lateness.write(folder)
 }
 

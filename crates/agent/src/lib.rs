@@ -42,13 +42,13 @@ mod network;
 #[cfg(target_os = "linux")]
 mod probe;
 #[cfg(target_os = "linux")]
+mod qdisc_stats;
+#[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
 mod sample;
 #[cfg(target_os = "linux")]
 mod serve;
-#[cfg(target_os = "linux")]
-mod standing;
 #[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]

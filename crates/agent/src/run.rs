@@ -9,8 +9,8 @@ use crate::clock::Clock;
 use crate::failure::{Failure, While};
 use crate::job::Job;
 use crate::network::Network;
+use crate::qdisc_stats;
 use crate::sample::{self, Sampler};
-use crate::standing;
 use crate::sys;
 use crate::traffic::Traffic;
 
@@ -48,7 +48,7 @@ impl Run {
     }
 
     /// Runs to the end and leaves the tables in `folder`.
-    pub fn carry_out(mut self, clock: Clock, folder: &Path) -> Result<(), Failure> {
+    pub fn run(mut self, clock: Clock, folder: &Path) -> Result<(), Failure> {
         self.traffic.start(clock, self.job.interval_ns)?;
         let (job, network, traffic, sampler) = (&self.job, &self.network, &self.traffic, &mut self.sampler);
         std::thread::scope(|scope| {
@@ -60,7 +60,7 @@ impl Run {
             changes.join().map_err(|_| Failure::new("changing the network in the run failed"))?
         })?;
         self.sampler.write(folder, &self.job, &self.traffic)?;
-        standing::write(folder, &self.network)
+        qdisc_stats::write(folder, &self.network)
     }
 }
 

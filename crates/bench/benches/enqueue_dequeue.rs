@@ -12,7 +12,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256StarStar;
 use tailback_packet::{Ecn, HostId, Packet, Payload, SackBlocks, Segment, SegmentFlags, SocketId};
-use tailback_qdisc::{Attachment, Dequeued, Desk, Enqueued, Qdisc, registry};
+use tailback_qdisc::{Attachment, Context, Dequeued, Enqueued, Qdisc, registry};
 use tailback_units::{Parameters, SimTime, Span};
 
 /// Below this, CoDel never acts: the bench measures the path of a packet that passes.
@@ -96,7 +96,7 @@ impl Bench {
 
     fn enqueue(&mut self) -> Enqueued {
         self.flow = (self.flow + 1) % self.flows;
-        let mut desk = Desk {
+        let mut context = Context {
             now: self.now,
             draws: &mut self.draws,
             dropped: &mut self.dropped,
@@ -108,11 +108,11 @@ impl Bench {
         if self.hosts == Hosts::OneEach {
             (packet.source, packet.destination) = (HostId(self.flow as u16), HostId(1000 + self.flow as u16));
         }
-        self.qdisc.enqueue(Box::new(packet), &mut desk)
+        self.qdisc.enqueue(Box::new(packet), &mut context)
     }
 
     fn dequeue(&mut self) -> Dequeued {
-        let mut desk = Desk {
+        let mut context = Context {
             now: self.now,
             draws: &mut self.draws,
             dropped: &mut self.dropped,
@@ -120,7 +120,7 @@ impl Bench {
             copies: &mut self.copies,
             is_copy: false,
         };
-        self.qdisc.dequeue(&mut desk)
+        self.qdisc.dequeue(&mut context)
     }
 
     fn pass_one(&mut self) {

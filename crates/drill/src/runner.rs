@@ -1,10 +1,10 @@
-//! The TCP machines as a stage for scripts, in virtual time.
+//! The TCP machines as a TCP under test, in virtual time.
 
 use std::collections::VecDeque;
 
 use tailback_cc::CaState;
 use tailback_packet::IpVersion;
-use tailback_script::player::{self, Left, Returned, Stage, Watch, play};
+use tailback_script::player::{self, Left, Returned, TcpUnderTest, Watch, play};
 use tailback_script::{Head, Report};
 use tailback_tcp::{Settings, Stack};
 use tailback_units::{Rate, Span};
@@ -51,7 +51,7 @@ struct Machines {
     opened: Option<sockets::Returned>,
 }
 
-impl Stage for Machines {
+impl TcpUnderTest for Machines {
     type Departed = Departed;
 
     fn now(&self) -> i64 {

@@ -9,7 +9,7 @@ use tailback_packet::Packet;
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};
 
 use crate::fifo::Fifo;
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row};
+use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "bfifo",
@@ -55,16 +55,16 @@ fn build(given: &Parameters, _device: &Attachment, _inner: Inner) -> Result<Box<
 
 impl Qdisc for Bfifo {
     #[inline]
-    fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+    fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         if self.queue.backlog().bytes + u64::from(packet.frame_length()) <= self.limit {
-            self.queue.append(packet, desk)
+            self.queue.append(packet, context)
         } else {
-            self.queue.tail_drop(packet, desk)
+            self.queue.tail_drop(packet, context)
         }
     }
 
     #[inline]
-    fn dequeue(&mut self, _desk: &mut Desk<'_>) -> Dequeued {
+    fn dequeue(&mut self, _desk: &mut Context<'_>) -> Dequeued {
         self.queue.take()
     }
 

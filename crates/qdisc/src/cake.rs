@@ -28,7 +28,7 @@ use crate::double_list::{DoubleList, Neighbours};
 use crate::flow_hash::FlowHash;
 use crate::framing;
 use crate::ledger::Ledger;
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Part, PartKind, Qdisc, Row};
+use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Part, PartKind, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "cake",
@@ -443,34 +443,34 @@ impl Tin {
 }
 
 impl Qdisc for Cake {
-    fn enqueue(&mut self, mut packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
-        self.start_clocks(desk.now);
+    fn enqueue(&mut self, mut packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
+        self.start_clocks(context.now);
         self.ledger.arrive(&packet);
         let tin = self.settings.sorting.tin_of(packet.tos >> 2);
         if self.settings.wash {
             packet.tos = 0;
         }
-        let flow = self.flow_of(tin, &packet, desk);
+        let flow = self.flow_of(tin, &packet, context);
         self.memory += u64::from(packet.truesize);
-        packet.enqueued = desk.now;
-        self.append(tin, flow, packet, desk.now);
-        self.filter_acks(tin, flow, desk);
+        packet.enqueued = context.now;
+        self.append(tin, flow, packet, context.now);
+        self.filter_acks(tin, flow, context);
         self.longest_memory = self.longest_memory.max(self.memory);
         let mut own_lost = false;
         while self.memory > self.settings.memory {
-            own_lost |= self.drop_from_longest(desk) == Some((tin, flow));
+            own_lost |= self.drop_from_longest(context) == Some((tin, flow));
         }
         if own_lost { Enqueued::Congestion } else { Enqueued::Queued }
     }
 
-    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+    fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
         while self.ledger.backlog().packets > 0 {
-            if self.next > desk.now && self.failsafe > desk.now {
+            if self.next > context.now && self.failsafe > context.now {
                 self.ledger.overlimits += 1;
                 return Dequeued::NotBefore(self.next.min(self.failsafe));
             }
-            let tin = self.choose_tin(desk.now);
-            if let Some(packet) = self.take_from(tin, desk) {
+            let tin = self.choose_tin(context.now);
+            if let Some(packet) = self.take_from(tin, context) {
                 self.ledger.leave(&packet);
                 return Dequeued::Packet(packet);
             }
@@ -557,16 +557,16 @@ impl Cake {
         }
     }
 
-    fn flow_of(&mut self, tin: usize, packet: &Packet, desk: &mut Desk<'_>) -> u32 {
+    fn flow_of(&mut self, tin: usize, packet: &Packet, context: &mut Context<'_>) -> u32 {
         let isolation = self.settings.isolation;
         let (source, destination) = (u32::from(packet.source.0), u32::from(packet.destination.0));
-        let hosts = [source, destination].map(|host| (self.hash.of_value(host, desk) % QUEUES) as u16);
+        let hosts = [source, destination].map(|host| (self.hash.of_value(host, context) % QUEUES) as u16);
         let hash = if isolation.by_flow {
-            self.hash.of(packet, desk)
+            self.hash.of(packet, context)
         } else {
             let part = |counts: bool, host: u32| if counts { host + 1 } else { 0 };
             let key = part(isolation.by_source, source) << 16 | part(isolation.by_destination, destination);
-            self.hash.of_value(key, desk)
+            self.hash.of_value(key, context)
         };
         let tin = &mut self.tins[tin];
         let queue = tin.queue_of(hash);
@@ -632,7 +632,7 @@ impl Cake {
     }
 
     /// A packet of this tin; none if the law dropped what there was, or the shaper must be asked again.
-    fn take_from(&mut self, place: usize, desk: &mut Desk<'_>) -> Option<Box<Packet>> {
+    fn take_from(&mut self, place: usize, context: &mut Context<'_>) -> Option<Box<Packet>> {
         let mut first_look = true;
         loop {
             let tin = &mut self.tins[place];
@@ -640,11 +640,11 @@ impl Cake {
             let index = decaying.or(tin.new.first()).or(tin.old.first()).or(tin.decaying.first())?;
             first_look = false;
             if tin.flows[index as usize].deficit <= 0 {
-                self.next_turn(place, index, desk);
+                self.next_turn(place, index, context);
                 continue;
             }
-            let Some(verdict) = self.judge_head(place, index, desk) else {
-                self.emptied(place, index, desk.now);
+            let Some(verdict) = self.judge_head(place, index, context) else {
+                self.emptied(place, index, context.now);
                 if self.tins[place].packets == 0 {
                     return None;
                 }
@@ -656,10 +656,10 @@ impl Cake {
                 if self.settings.ingress {
                     // It has come through the bottleneck, but does not put off the latest departure of the next one.
                     let failsafe = self.failsafe;
-                    self.pay(place, index, &packet, desk.now);
+                    self.pay(place, index, &packet, context.now);
                     self.failsafe = failsafe;
                 }
-                self.dispose(packet, DropReason::Aqm, desk);
+                self.dispose(packet, DropReason::Aqm, context);
                 if self.tins[place].packets == 0 {
                     return None;
                 }
@@ -669,15 +669,15 @@ impl Cake {
                 self.tins[place].own.marks += 1;
                 self.ledger.marked += 1;
             }
-            self.pay(place, index, &packet, desk.now);
+            self.pay(place, index, &packet, context.now);
             let own = &mut self.tins[place].own;
-            own.delays.sample(desk.now.since(packet.enqueued).as_nanos());
+            own.delays.sample(context.now.since(packet.enqueued).as_nanos());
             return Some(packet);
         }
     }
 
     /// A flow that used its deficit up is bulk from now on, and waits for its next turn.
-    fn next_turn(&mut self, place: usize, index: u32, desk: &mut Desk<'_>) {
+    fn next_turn(&mut self, place: usize, index: u32, context: &mut Context<'_>) {
         let isolation = self.settings.isolation;
         let tin = &mut self.tins[place];
         let list = tin.set_of(index);
@@ -693,7 +693,7 @@ impl Cake {
         tin.flows[index as usize].deficit += match load {
             1 => tin.quantum,
             // The part below a byte is made up for by chance.
-            _ => (((tin.quantum << 16) / load + i64::from(desk.draws.next_u32() >> 16)) >> 16).max(1),
+            _ => (((tin.quantum << 16) / load + i64::from(context.draws.next_u32() >> 16)) >> 16).max(1),
         };
         match tin.sets[index as usize] {
             Set::Decaying => tin.decaying.push_back(&mut tin.links, index),
@@ -702,15 +702,18 @@ impl Cake {
     }
 
     /// What the law says of the head of a flow; none if there is no head.
-    fn judge_head(&mut self, place: usize, index: u32, desk: &mut Desk<'_>) -> Option<Verdict> {
+    fn judge_head(&mut self, place: usize, index: u32, context: &mut Context<'_>) -> Option<Verdict> {
         let ingress = self.settings.ingress;
         let tin = &mut self.tins[place];
         let bulk_flows = if ingress { tin.bulk_flows } else { 0 };
         let flow = &mut tin.flows[index as usize];
         let head = flow.queue.front()?;
-        let head =
-            CobaltHead { sojourn: desk.now.since(head.enqueued), markable: head.is_markable(), bulk_flows };
-        let verdict = flow.law.judge(&head, &tin.law, desk.now, desk.draws);
+        let head = CobaltHead {
+            sojourn: context.now.since(head.enqueued),
+            markable: head.is_markable(),
+            bulk_flows,
+        };
+        let verdict = flow.law.judge(&head, &tin.law, context.now, context.draws);
         // The last packet of a queue is let go.
         Some(if verdict == Verdict::Drop && flow.queue.len() == 1 { Verdict::Pass } else { verdict })
     }
@@ -758,14 +761,14 @@ impl Cake {
         self.failsafe += time + Span::from_nanos(time.as_nanos() / 2);
     }
 
-    fn dispose(&mut self, packet: Box<Packet>, reason: DropReason, desk: &mut Desk<'_>) {
+    fn dispose(&mut self, packet: Box<Packet>, reason: DropReason, context: &mut Context<'_>) {
         self.ledger.drop(&packet);
-        desk.refuse(packet, reason);
+        context.refuse(packet, reason);
     }
 
     /// The longest queue in bytes loses its head; which tin and queue that was.
     #[cold]
-    fn drop_from_longest(&mut self, desk: &mut Desk<'_>) -> Option<(usize, u32)> {
+    fn drop_from_longest(&mut self, context: &mut Context<'_>) -> Option<(usize, u32)> {
         let all = self.tins.iter().enumerate().flat_map(|(place, tin)| {
             tin.flows.iter().enumerate().map(move |(index, flow)| (flow.bytes, place, index as u32))
         });
@@ -773,14 +776,14 @@ impl Cake {
             all.max_by_key(|(bytes, place, index)| (*bytes, std::cmp::Reverse((*place, *index))))?;
         let packet = self.pop(place, index)?;
         let tin = &mut self.tins[place];
-        tin.flows[index as usize].law.overflowed(&tin.law, desk.now);
+        tin.flows[index as usize].law.overflowed(&tin.law, context.now);
         tin.own.drops += 1;
-        self.dispose(packet, DropReason::Overmemory, desk);
+        self.dispose(packet, DropReason::Overmemory, context);
         Some((place, index))
     }
 
     /// The last packet of a queue may make an older ACK superfluous.
-    fn filter_acks(&mut self, place: usize, index: u32, desk: &mut Desk<'_>) {
+    fn filter_acks(&mut self, place: usize, index: u32, context: &mut Context<'_>) {
         if self.settings.ack_filter == AckFilter::Off {
             return;
         }
@@ -792,7 +795,7 @@ impl Cake {
         tin.packets -= 1;
         tin.own.ack_drops += 1;
         self.memory -= u64::from(packet.truesize);
-        self.dispose(packet, DropReason::AckFiltered, desk);
+        self.dispose(packet, DropReason::AckFiltered, context);
     }
 }
 

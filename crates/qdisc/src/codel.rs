@@ -14,7 +14,7 @@ use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTi
 use crate::aqm::codel::Head;
 use crate::aqm::{Codel, CodelSettings, Verdict};
 use crate::fifo::Fifo;
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row, nothing_derived};
+use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row, nothing_derived};
 
 pub(crate) const ROW: Row = Row {
     name: "codel",
@@ -85,25 +85,25 @@ fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<d
 
 impl Qdisc for CodelQueue {
     #[inline]
-    fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+    fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         if self.queue.backlog().packets < self.limit {
-            return self.queue.append(packet, desk);
+            return self.queue.append(packet, context);
         }
         self.overlimit_drops += 1;
-        self.queue.tail_drop(packet, desk)
+        self.queue.tail_drop(packet, context)
     }
 
     #[inline]
-    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
-        self.last_departure = desk.now;
-        let mut dequeue = self.law.dequeue(&self.settings, desk.now);
+    fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
+        self.last_departure = context.now;
+        let mut dequeue = self.law.dequeue(&self.settings, context.now);
         while let Some(packet) = self.queue.head() {
             let length = packet.frame_length();
             let backlog_behind = self.queue.backlog().bytes - u64::from(length);
             let head = Head { enqueued: packet.enqueued, backlog_behind, markable: packet.is_markable() };
             self.longest_packet = self.longest_packet.max(length);
             match dequeue.judge(&head) {
-                Verdict::Drop => self.queue.drop_head(DropReason::Aqm, desk),
+                Verdict::Drop => self.queue.drop_head(DropReason::Aqm, context),
                 verdict => {
                     let by_law = verdict == Verdict::Mark;
                     let by_threshold = head.markable && dequeue.is_above_ce_threshold();

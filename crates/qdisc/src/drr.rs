@@ -13,7 +13,7 @@ use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTi
 use crate::ledger::Ledger;
 use crate::pfifo::Pfifo;
 use crate::{
-    Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Filter, Inner, Part, PartKind, Qdisc, Row,
+    Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Filter, Inner, Part, PartKind, Qdisc, Row,
     filtered, nothing_derived,
 };
 
@@ -71,19 +71,19 @@ fn build(_given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<d
 }
 
 impl Qdisc for Drr {
-    fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+    fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         self.ledger.arrive(&packet);
         let chosen = filtered(&self.filters, &packet);
         let place = self.classes.iter().position(|class| Some(class.minor) == chosen);
         let Some(place) = place else {
             self.ledger.drop(&packet);
-            desk.refuse(packet, DropReason::Unclassified);
+            context.refuse(packet, DropReason::Unclassified);
             return Enqueued::Dropped;
         };
-        let before = desk.dropped.len();
+        let before = context.dropped.len();
         let class = &mut self.classes[place];
-        let answer = class.child.enqueue(packet, desk);
-        self.ledger.drop_all(&desk.dropped[before..]);
+        let answer = class.child.enqueue(packet, context);
+        self.ledger.drop_all(&context.dropped[before..]);
         if !class.listed && class.child.backlog().packets > 0 {
             (class.listed, class.deficit) = (true, class.quantum);
             self.round.push_back(place);
@@ -91,10 +91,10 @@ impl Qdisc for Drr {
         answer
     }
 
-    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
-        let before = desk.dropped.len();
-        let answer = self.next(desk);
-        self.ledger.drop_all(&desk.dropped[before..]);
+    fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
+        let before = context.dropped.len();
+        let answer = self.next(context);
+        self.ledger.drop_all(&context.dropped[before..]);
         if let Dequeued::Packet(packet) = &answer {
             self.ledger.leave(packet);
         }
@@ -128,14 +128,14 @@ impl Qdisc for Drr {
 }
 
 impl Drr {
-    fn next(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+    fn next(&mut self, context: &mut Context<'_>) -> Dequeued {
         let (mut wake, mut blocked) = (SimTime::NEVER, 0);
         while let Some(&place) = self.round.front() {
             if blocked == self.round.len() {
                 return Dequeued::NotBefore(wake);
             }
             let class = &mut self.classes[place];
-            match class.look(desk) {
+            match class.look(context) {
                 Dequeued::Packet(packet) if i64::from(packet.frame_length()) <= class.deficit => {
                     class.deficit -= i64::from(packet.frame_length());
                     if class.child.backlog().packets == 0 {
@@ -165,10 +165,10 @@ impl Drr {
 
 impl Turn {
     /// Its next packet.
-    fn look(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+    fn look(&mut self, context: &mut Context<'_>) -> Dequeued {
         match self.head.take() {
             Some(packet) => Dequeued::Packet(packet),
-            None => self.child.dequeue(desk),
+            None => self.child.dequeue(context),
         }
     }
 }

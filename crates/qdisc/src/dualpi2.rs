@@ -16,7 +16,7 @@ use tailback_packet::{DropReason, Ecn, Packet};
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTime, Span};
 
 use crate::fifo::Fifo;
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row};
+use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "dualpi2",
@@ -168,7 +168,7 @@ enum Step {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Lane {
+enum Service {
     Classic,
     LowLatency,
 }
@@ -249,51 +249,51 @@ fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<d
 }
 
 impl Qdisc for DualPi2 {
-    fn enqueue(&mut self, mut packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
-        self.catch_up(desk.now);
-        let lane = lane_of(packet.ecn);
+    fn enqueue(&mut self, mut packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
+        self.catch_up(context.now);
+        let service = service_of(packet.ecn);
         let full = self.backlog().packets >= self.settings.limit
             || self.memory + u64::from(packet.truesize) > self.settings.memory;
         if full {
-            return self.queue(lane).tail_drop(packet, desk);
+            return self.queue(service).tail_drop(packet, context);
         }
         if self.settings.at_enqueue {
-            match self.signal(lane, packet.ecn, desk.draws) {
-                Signal::Drop => return self.queue(lane).refuse(packet, DropReason::Aqm, desk),
-                Signal::Mark => self.mark(lane, &mut packet),
+            match self.signal(service, packet.ecn, context.draws) {
+                Signal::Drop => return self.queue(service).refuse(packet, DropReason::Aqm, context),
+                Signal::Mark => self.mark(service, &mut packet),
                 Signal::None => {}
             }
         }
         let packets_in =
-            if lane == Lane::Classic { &mut self.own.in_classic } else { &mut self.own.in_low_latency };
+            if service == Service::Classic { &mut self.own.in_classic } else { &mut self.own.in_low_latency };
         *packets_in += 1;
         self.memory += u64::from(packet.truesize);
-        let answer = self.queue(lane).append(packet, desk);
+        let answer = self.queue(service).append(packet, context);
         self.own.longest = self.own.longest.max(self.backlog().packets);
         answer
     }
 
-    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
-        self.catch_up(desk.now);
-        while let Some((lane, charge)) = self.choose() {
-            let head = self.queue(lane).head().expect("a lane is chosen for its head");
+    fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
+        self.catch_up(context.now);
+        while let Some((service, charge)) = self.choose() {
+            let head = self.queue(service).head().expect("a service is chosen for its head");
             let (ecn, enqueued, length, truesize) =
                 (head.ecn, head.enqueued, head.frame_length(), head.truesize);
             self.memory -= u64::from(truesize);
             let mut signal = Signal::None;
             if !self.settings.at_enqueue {
-                signal = self.signal(lane, ecn, desk.draws);
+                signal = self.signal(service, ecn, context.draws);
             }
             if signal == Signal::Drop {
-                self.queue(lane).drop_head(DropReason::Aqm, desk);
+                self.queue(service).drop_head(DropReason::Aqm, context);
                 continue;
             }
             self.credit += charge * i64::from(length);
-            let stepped = lane == Lane::LowLatency && self.is_beyond_step(desk.now.since(enqueued));
+            let stepped = service == Service::LowLatency && self.is_beyond_step(context.now.since(enqueued));
             let mark = (signal == Signal::Mark || stepped) && ecn != Ecn::NotEct;
             self.own.marks += u64::from(mark);
             self.own.step_marks += u64::from(mark && stepped && signal != Signal::Mark);
-            return self.queue(lane).take_marked(mark);
+            return self.queue(service).take_marked(mark);
         }
         Dequeued::Empty
     }
@@ -333,28 +333,28 @@ impl Qdisc for DualPi2 {
     }
 }
 
-fn lane_of(ecn: Ecn) -> Lane {
-    if matches!(ecn, Ecn::Ect1 | Ecn::Ce) { Lane::LowLatency } else { Lane::Classic }
+fn service_of(ecn: Ecn) -> Service {
+    if matches!(ecn, Ecn::Ect1 | Ecn::Ce) { Service::LowLatency } else { Service::Classic }
 }
 
 impl DualPi2 {
-    fn queue(&mut self, lane: Lane) -> &mut Fifo {
-        match lane {
-            Lane::Classic => &mut self.classic,
-            Lane::LowLatency => &mut self.low_latency,
+    fn queue(&mut self, service: Service) -> &mut Fifo {
+        match service {
+            Service::Classic => &mut self.classic,
+            Service::LowLatency => &mut self.low_latency,
         }
     }
 
-    /// The lane to serve, and by how much its bytes change the credit.
-    fn choose(&self) -> Option<(Lane, i64)> {
+    /// The service to serve, and by how much its bytes change the credit.
+    fn choose(&self) -> Option<(Service, i64)> {
         let (classic, low) = (self.classic.head().is_some(), self.low_latency.head().is_some());
         let low_weight = 100 - self.settings.classic_weight;
         match (classic, low) {
             (false, false) => None,
-            (false, true) => Some((Lane::LowLatency, 0)),
-            (true, false) => Some((Lane::Classic, 0)),
-            (true, true) if self.credit <= 0 => Some((Lane::LowLatency, self.settings.classic_weight)),
-            (true, true) => Some((Lane::Classic, -low_weight)),
+            (false, true) => Some((Service::LowLatency, 0)),
+            (true, false) => Some((Service::Classic, 0)),
+            (true, true) if self.credit <= 0 => Some((Service::LowLatency, self.settings.classic_weight)),
+            (true, true) => Some((Service::Classic, -low_weight)),
         }
     }
 
@@ -382,7 +382,7 @@ impl DualPi2 {
     }
 
     /// What the controller says about a packet.
-    fn signal(&self, lane: Lane, ecn: Ecn, draws: &mut dyn Rng) -> Signal {
+    fn signal(&self, service: Service, ecn: Ecn, draws: &mut dyn Rng) -> Signal {
         if self.backlog().bytes < 2 * self.settings.mtu {
             return Signal::None;
         }
@@ -390,20 +390,22 @@ impl DualPi2 {
         let overload = coupled > ONE;
         // p² as two draws below p.
         let squared = |draws: &mut dyn Rng| (0..2).all(|_| u64::from(draws.next_u32()) < self.probability);
-        match lane {
-            Lane::Classic if !squared(draws) => Signal::None,
-            Lane::Classic if ecn == Ecn::NotEct || overload => Signal::Drop,
-            Lane::Classic => Signal::Mark,
-            Lane::LowLatency if overload && self.settings.drop_on_overload && squared(draws) => Signal::Drop,
-            Lane::LowLatency if overload || u64::from(draws.next_u32()) < coupled => Signal::Mark,
-            Lane::LowLatency => Signal::None,
+        match service {
+            Service::Classic if !squared(draws) => Signal::None,
+            Service::Classic if ecn == Ecn::NotEct || overload => Signal::Drop,
+            Service::Classic => Signal::Mark,
+            Service::LowLatency if overload && self.settings.drop_on_overload && squared(draws) => {
+                Signal::Drop
+            }
+            Service::LowLatency if overload || u64::from(draws.next_u32()) < coupled => Signal::Mark,
+            Service::LowLatency => Signal::None,
         }
     }
 
-    fn mark(&mut self, lane: Lane, packet: &mut Packet) {
+    fn mark(&mut self, service: Service, packet: &mut Packet) {
         if packet.mark() {
             self.own.marks += 1;
-            self.queue(lane).ledger.marked += 1;
+            self.queue(service).ledger.marked += 1;
         }
     }
 

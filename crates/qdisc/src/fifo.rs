@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use tailback_packet::{DropReason, Packet};
 
 use crate::ledger::Ledger;
-use crate::{Backlog, Counters, Dequeued, Desk, Enqueued};
+use crate::{Backlog, Context, Counters, Dequeued, Enqueued};
 
 /// Packets in the order they came. It grows to what it once held and allocates no more.
 #[derive(Default)]
@@ -16,22 +16,22 @@ pub(crate) struct Fifo {
 
 impl Fifo {
     #[inline]
-    pub fn append(&mut self, mut packet: Box<Packet>, desk: &Desk<'_>) -> Enqueued {
+    pub fn append(&mut self, mut packet: Box<Packet>, context: &Context<'_>) -> Enqueued {
         self.ledger.arrive(&packet);
-        packet.enqueued = desk.now;
+        packet.enqueued = context.now;
         self.packets.push_back(packet);
         Enqueued::Queued
     }
 
-    pub fn tail_drop(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
-        self.refuse(packet, DropReason::TailFull, desk)
+    pub fn tail_drop(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
+        self.refuse(packet, DropReason::TailFull, context)
     }
 
     /// Ends a packet that has just arrived.
-    pub fn refuse(&mut self, packet: Box<Packet>, reason: DropReason, desk: &mut Desk<'_>) -> Enqueued {
+    pub fn refuse(&mut self, packet: Box<Packet>, reason: DropReason, context: &mut Context<'_>) -> Enqueued {
         self.ledger.arrive(&packet);
         self.ledger.drop(&packet);
-        desk.refuse(packet, reason);
+        context.refuse(packet, reason);
         Enqueued::Dropped
     }
 
@@ -42,10 +42,10 @@ impl Fifo {
     }
 
     /// Drops the oldest packet.
-    pub fn drop_head(&mut self, reason: DropReason, desk: &mut Desk<'_>) {
+    pub fn drop_head(&mut self, reason: DropReason, context: &mut Context<'_>) {
         if let Some(packet) = self.packets.pop_front() {
             self.ledger.drop(&packet);
-            desk.refuse(packet, reason);
+            context.refuse(packet, reason);
         }
     }
 

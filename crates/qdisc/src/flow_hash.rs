@@ -6,7 +6,7 @@
 
 use tailback_packet::Packet;
 
-use crate::Desk;
+use crate::Context;
 
 /// The secret of one discipline.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,30 +17,30 @@ pub(crate) struct FlowHash {
 impl FlowHash {
     /// A 32-bit hash of the packet's flow.
     #[inline]
-    pub fn of(&mut self, packet: &Packet, desk: &mut Desk<'_>) -> u32 {
-        mix(packet.flow_hash ^ self.secret(desk))
+    pub fn of(&mut self, packet: &Packet, context: &mut Context<'_>) -> u32 {
+        mix(packet.flow_hash ^ self.secret(context))
     }
 
     /// A hash of some other property, under the same secret.
     #[inline]
-    pub fn of_value(&mut self, value: u32, desk: &mut Desk<'_>) -> u32 {
-        mix(value ^ self.secret(desk).rotate_left(16))
+    pub fn of_value(&mut self, value: u32, context: &mut Context<'_>) -> u32 {
+        mix(value ^ self.secret(context).rotate_left(16))
     }
 
     /// The packet's queue among `queues`.
     #[inline]
-    pub fn queue_of(&mut self, packet: &Packet, queues: u32, desk: &mut Desk<'_>) -> u32 {
-        ((u64::from(self.of(packet, desk)) * u64::from(queues)) >> 32) as u32
+    pub fn queue_of(&mut self, packet: &Packet, queues: u32, context: &mut Context<'_>) -> u32 {
+        ((u64::from(self.of(packet, context)) * u64::from(queues)) >> 32) as u32
     }
 
     /// Draws another secret.
-    pub fn perturb(&mut self, desk: &mut Desk<'_>) {
-        self.secret = Some(desk.draws.next_u32());
+    pub fn perturb(&mut self, context: &mut Context<'_>) {
+        self.secret = Some(context.draws.next_u32());
     }
 
     #[inline]
-    fn secret(&mut self, desk: &mut Desk<'_>) -> u32 {
-        *self.secret.get_or_insert_with(|| desk.draws.next_u32())
+    fn secret(&mut self, context: &mut Context<'_>) -> u32 {
+        *self.secret.get_or_insert_with(|| context.draws.next_u32())
     }
 }
 

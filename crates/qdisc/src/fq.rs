@@ -23,7 +23,7 @@ use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters
 use crate::index_list::{IndexList, NONE};
 use crate::ledger::Ledger;
 use crate::priority::{self, PRIOMAP, Priomap};
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row};
+use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "fq",
@@ -280,42 +280,42 @@ fn build(given: &Parameters, _device: &Attachment, _inner: Inner) -> Result<Box<
 
 impl Qdisc for Fq {
     #[inline]
-    fn enqueue(&mut self, mut packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+    fn enqueue(&mut self, mut packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         self.ledger.arrive(&packet);
         let band = self.settings.priomap.band_of(packet.tos);
         if self.bands[band].packets >= self.settings.limit {
             self.own.band_drops[band] += 1;
-            return self.refuse(packet, DropReason::TailFull, desk);
+            return self.refuse(packet, DropReason::TailFull, context);
         }
-        let Some(due) = self.due_time(&packet, desk.now) else {
+        let Some(due) = self.due_time(&packet, context.now) else {
             self.own.horizon_drops += 1;
-            return self.refuse(packet, DropReason::Horizon, desk);
+            return self.refuse(packet, DropReason::Horizon, context);
         };
-        if self.may_pass(due, desk.now) {
-            packet.enqueued = desk.now;
+        if self.may_pass(due, context.now) {
+            packet.enqueued = context.now;
             self.own.fast_path += 1;
             self.fast.push_back(packet);
             return Enqueued::Queued;
         }
-        let flow = self.flow_of(&packet, desk.now);
+        let flow = self.flow_of(&packet, context.now);
         if self.flows[flow as usize].queue.len() >= self.settings.flow_limit {
             self.own.flow_limit_drops += 1;
-            return self.refuse(packet, DropReason::FlowFull, desk);
+            return self.refuse(packet, DropReason::FlowFull, context);
         }
-        packet.enqueued = desk.now;
-        self.append(flow, band, (due, packet), desk.now);
+        packet.enqueued = context.now;
+        self.append(flow, band, (due, packet), context.now);
         Enqueued::Queued
     }
 
     #[inline]
-    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+    fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
         if let Some(packet) = self.fast.pop_front() {
             self.ledger.leave(&packet);
             return Dequeued::Packet(packet);
         }
-        self.wake_throttled(desk.now);
+        self.wake_throttled(context.now);
         while let Some(band) = self.next_band() {
-            if let Some(packet) = self.take_from(band, desk.now) {
+            if let Some(packet) = self.take_from(band, context.now) {
                 self.ledger.leave(&packet);
                 return Dequeued::Packet(packet);
             }
@@ -363,9 +363,9 @@ impl Qdisc for Fq {
 }
 
 impl Fq {
-    fn refuse(&mut self, packet: Box<Packet>, reason: DropReason, desk: &mut Desk<'_>) -> Enqueued {
+    fn refuse(&mut self, packet: Box<Packet>, reason: DropReason, context: &mut Context<'_>) -> Enqueued {
         self.ledger.drop(&packet);
-        desk.refuse(packet, reason);
+        context.refuse(packet, reason);
         Enqueued::Dropped
     }
 

@@ -19,7 +19,7 @@ use crate::flow_hash::FlowHash;
 use crate::flow_queues::FlowQueues;
 use crate::ledger::Ledger;
 use crate::round_robin::RoundRobin;
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row};
+use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "fq_codel",
@@ -168,23 +168,23 @@ fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<d
 
 impl Qdisc for FqCodel {
     #[inline]
-    fn enqueue(&mut self, mut packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
-        let flow = self.classify(&packet, desk);
+    fn enqueue(&mut self, mut packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
+        let flow = self.classify(&packet, context);
         self.ledger.arrive(&packet);
         self.memory += u64::from(packet.truesize);
-        packet.enqueued = desk.now;
+        packet.enqueued = context.now;
         self.queues.push(flow, packet);
         self.own.new_flows += u64::from(self.turns.join(flow));
         match self.exceeded() {
-            Some(limit) if self.drop_from_fattest(limit, desk) == Some(flow) => Enqueued::Congestion,
+            Some(limit) if self.drop_from_fattest(limit, context) == Some(flow) => Enqueued::Congestion,
             _ => Enqueued::Queued,
         }
     }
 
     #[inline]
-    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+    fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
         while let Some(flow) = self.turns.next_flow() {
-            if let Some(packet) = self.take_from(flow, desk) {
+            if let Some(packet) = self.take_from(flow, context) {
                 self.turns.charge(flow, packet.frame_length());
                 self.ledger.leave(&packet);
                 return Dequeued::Packet(packet);
@@ -222,8 +222,8 @@ impl Qdisc for FqCodel {
 
 impl FqCodel {
     #[inline]
-    fn classify(&mut self, packet: &Packet, desk: &mut Desk<'_>) -> u32 {
-        self.hash.queue_of(packet, self.laws.len() as u32, desk)
+    fn classify(&mut self, packet: &Packet, context: &mut Context<'_>) -> u32 {
+        self.hash.queue_of(packet, self.laws.len() as u32, context)
     }
 
     /// The limit that the last arrival has exceeded.
@@ -237,7 +237,7 @@ impl FqCodel {
 
     /// Drops a batch and says from which queue.
     #[cold]
-    fn drop_from_fattest(&mut self, limit: DropReason, desk: &mut Desk<'_>) -> Option<u32> {
+    fn drop_from_fattest(&mut self, limit: DropReason, context: &mut Context<'_>) -> Option<u32> {
         let victim = self.queues.fattest()?;
         let half = self.queues.bytes(victim) / 2;
         let (mut packets, mut bytes) = (0, 0);
@@ -245,7 +245,7 @@ impl FqCodel {
             let Some(packet) = self.queues.pop(victim) else { break };
             packets += 1;
             bytes += u64::from(packet.frame_length());
-            self.dispose(packet, limit, desk);
+            self.dispose(packet, limit, context);
         }
         self.laws[victim as usize].count_drops(packets);
         self.own.overlimit_drops += u64::from(packets);
@@ -257,10 +257,10 @@ impl FqCodel {
 
     /// The next packet of a queue that its law lets pass.
     #[inline]
-    fn take_from(&mut self, flow: u32, desk: &mut Desk<'_>) -> Option<Box<Packet>> {
+    fn take_from(&mut self, flow: u32, context: &mut Context<'_>) -> Option<Box<Packet>> {
         let settings = self.codel;
         let mut law = self.laws[flow as usize];
-        let packet = self.first_to_pass(flow, law.dequeue(&settings, desk.now), desk);
+        let packet = self.first_to_pass(flow, law.dequeue(&settings, context.now), context);
         self.laws[flow as usize] = law;
         packet
     }
@@ -270,13 +270,13 @@ impl FqCodel {
         &mut self,
         flow: u32,
         mut dequeue: CodelDequeue<'_>,
-        desk: &mut Desk<'_>,
+        context: &mut Context<'_>,
     ) -> Option<Box<Packet>> {
         while let Some(head) = self.look_at_head(flow) {
             match dequeue.judge(&head) {
                 Verdict::Drop => {
                     let packet = self.queues.pop(flow)?;
-                    self.dispose(packet, DropReason::Aqm, desk);
+                    self.dispose(packet, DropReason::Aqm, context);
                 }
                 verdict => return self.release(flow, verdict, dequeue.is_above_ce_threshold()),
             }
@@ -313,10 +313,10 @@ impl FqCodel {
         Some(packet)
     }
 
-    fn dispose(&mut self, packet: Box<Packet>, reason: DropReason, desk: &mut Desk<'_>) {
+    fn dispose(&mut self, packet: Box<Packet>, reason: DropReason, context: &mut Context<'_>) {
         self.memory -= u64::from(packet.truesize);
         self.ledger.drop(&packet);
-        desk.refuse(packet, reason);
+        context.refuse(packet, reason);
     }
 }
 

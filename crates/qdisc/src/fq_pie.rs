@@ -17,7 +17,7 @@ use crate::flow_hash::FlowHash;
 use crate::flow_queues::FlowQueues;
 use crate::ledger::Ledger;
 use crate::round_robin::RoundRobin;
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row};
+use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "fq_pie",
@@ -148,19 +148,19 @@ fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<d
 
 impl Qdisc for FqPie {
     #[inline]
-    fn enqueue(&mut self, mut packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
-        let flow = self.hash.queue_of(&packet, self.laws.len() as u32, desk);
+    fn enqueue(&mut self, mut packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
+        let flow = self.hash.queue_of(&packet, self.laws.len() as u32, context);
         let over = self.ledger.backlog().packets >= self.limit;
         self.ledger.arrive(&packet);
         self.own.overlimit += u64::from(over);
         self.own.overmemory += u64::from(self.memory > self.memory_limit + u64::from(packet.truesize));
-        let verdict = if over { Verdict::Drop } else { self.judge(flow, &packet, desk) };
+        let verdict = if over { Verdict::Drop } else { self.judge(flow, &packet, context) };
         match verdict {
             Verdict::Drop => {
                 self.own.dropped += 1;
                 self.laws[flow as usize].dropped();
                 self.ledger.drop(&packet);
-                desk.refuse(packet, if over { DropReason::TailFull } else { DropReason::Aqm });
+                context.refuse(packet, if over { DropReason::TailFull } else { DropReason::Aqm });
                 return Enqueued::Congestion;
             }
             Verdict::Mark => self.ledger.marked += u64::from(packet.mark()),
@@ -168,14 +168,14 @@ impl Qdisc for FqPie {
         }
         self.own.packets_in += 1;
         self.memory += u64::from(packet.truesize);
-        packet.enqueued = desk.now;
+        packet.enqueued = context.now;
         self.queues.push(flow, packet);
         self.own.new_flows += u64::from(self.turns.join(flow));
         Enqueued::Queued
     }
 
     #[inline]
-    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+    fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
         while let Some(flow) = self.turns.next_flow() {
             let backlog = self.queues.bytes(flow);
             let Some(packet) = self.queues.pop(flow) else {
@@ -186,10 +186,10 @@ impl Qdisc for FqPie {
             self.memory -= u64::from(packet.truesize);
             self.ledger.leave(&packet);
             let law = &mut self.laws[flow as usize];
-            law.catch_up(backlog, &self.settings, desk.now);
+            law.catch_up(backlog, &self.settings, context.now);
             let (enqueued, length) = (packet.enqueued, packet.frame_length());
             let departure = Departure { enqueued, length, backlog: self.queues.bytes(flow) };
-            law.depart(&departure, &self.settings, desk.now);
+            law.depart(&departure, &self.settings, context.now);
             return Dequeued::Packet(packet);
         }
         debug_assert_eq!(self.backlog().packets as usize, self.queues.held(), "a packet has vanished");
@@ -223,12 +223,12 @@ impl Qdisc for FqPie {
 
 impl FqPie {
     #[inline]
-    fn judge(&mut self, flow: u32, packet: &Packet, desk: &mut Desk<'_>) -> Verdict {
+    fn judge(&mut self, flow: u32, packet: &Packet, context: &mut Context<'_>) -> Verdict {
         let backlog = self.queues.bytes(flow);
         let law = &mut self.laws[flow as usize];
-        law.catch_up(backlog, &self.settings, desk.now);
+        law.catch_up(backlog, &self.settings, context.now);
         let arrival = Arrival { length: packet.frame_length(), backlog, markable: packet.is_markable() };
-        law.arrive(&arrival, &self.settings, desk.draws)
+        law.arrive(&arrival, &self.settings, context.draws)
     }
 }
 

@@ -23,7 +23,7 @@ use crate::framing::{self, Framing};
 use crate::ledger::Ledger;
 use crate::pfifo::Pfifo;
 use crate::{
-    Attachment, Backlog, Class, Counters, Dequeued, Desk, Enqueued, Filter, Inner, Part, PartKind, Qdisc,
+    Attachment, Backlog, Class, Context, Counters, Dequeued, Enqueued, Filter, Inner, Part, PartKind, Qdisc,
     Row, filtered,
 };
 
@@ -313,14 +313,14 @@ fn level_of(has_children: bool, above: Option<usize>) -> Result<usize, Parameter
 
 impl Qdisc for Htb {
     #[inline]
-    fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
-        let Some(place) = self.classify(&packet) else { return self.enqueue_direct(packet, desk) };
+    fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
+        let Some(place) = self.classify(&packet) else { return self.enqueue_direct(packet, context) };
         self.ledger.arrive(&packet);
-        let before = desk.dropped.len();
+        let before = context.dropped.len();
         let leaf = self.classes[place].leaf.as_mut().expect("packets are classified to leaves");
         let was_idle = leaf.child.backlog().packets == 0;
-        let answer = leaf.child.enqueue(packet, desk);
-        self.ledger.drop_all(&desk.dropped[before..]);
+        let answer = leaf.child.enqueue(packet, context);
+        self.ledger.drop_all(&context.dropped[before..]);
         if was_idle {
             self.classes[place].refresh_leaf();
         }
@@ -329,7 +329,7 @@ impl Qdisc for Htb {
     }
 
     #[inline]
-    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+    fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
         if self.ledger.backlog().packets == 0 {
             return Dequeued::Empty;
         }
@@ -338,8 +338,8 @@ impl Qdisc for Htb {
             return Dequeued::Packet(packet);
         }
         let answer = match self.classes.len() {
-            1 => self.dequeue_only_class(desk),
-            _ => self.dequeue_class(desk),
+            1 => self.dequeue_only_class(context),
+            _ => self.dequeue_class(context),
         };
         self.assert_ledger();
         answer
@@ -428,25 +428,25 @@ impl Htb {
     }
 
     #[cold]
-    fn enqueue_direct(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+    fn enqueue_direct(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         self.ledger.arrive(&packet);
         if self.direct.backlog().packets < self.direct_limit {
             self.direct_packets += 1;
-            return self.direct.append(packet, desk);
+            return self.direct.append(packet, context);
         }
         self.ledger.drop(&packet);
-        self.direct.tail_drop(packet, desk)
+        self.direct.tail_drop(packet, context)
     }
 
     /// The same for one class: nobody lends, and nobody else's turn comes.
     #[inline]
-    fn dequeue_only_class(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+    fn dequeue_only_class(&mut self, context: &mut Context<'_>) -> Dequeued {
         let only = &mut self.classes[0];
         if only.mode != Mode::CanSend {
-            if only.until > desk.now {
+            if only.until > context.now {
                 return Dequeued::NotBefore(only.until);
             }
-            self.ledger.overlimits += u64::from(only.change_mode(desk.now));
+            self.ledger.overlimits += u64::from(only.change_mode(context.now));
         }
         if only.leaf.as_ref().is_some_and(|leaf| leaf.blocked) {
             only.refresh_leaf();
@@ -458,21 +458,21 @@ impl Htb {
             return self.nothing_now(SimTime::NEVER);
         }
         let prio = only.feeds.trailing_zeros() as usize;
-        match self.take_from(0, prio, 0, desk) {
+        match self.take_from(0, prio, 0, context) {
             Taken::Packet(packet) => Dequeued::Packet(packet),
             Taken::Waits(at) => self.nothing_now(at),
             Taken::Nothing => self.nothing_now(SimTime::NEVER),
         }
     }
 
-    fn dequeue_class(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+    fn dequeue_class(&mut self, context: &mut Context<'_>) -> Dequeued {
         let mut wake = SimTime::NEVER;
         self.unblock();
         for step in 0..self.levels.len() {
             let level = self.levels[step];
-            self.follow_clock(level, desk.now);
+            self.follow_clock(level, context.now);
             while let Some((place, prio)) = self.next_leaf(level) {
-                match self.take_from(place, prio, level, desk) {
+                match self.take_from(place, prio, level, context) {
                     Taken::Packet(packet) => return Dequeued::Packet(packet),
                     Taken::Waits(at) => wake = wake.min(at),
                     Taken::Nothing => {}
@@ -538,16 +538,16 @@ impl Htb {
         feeding.min_by_key(|&place| (self.classes[place].minor < turn, self.classes[place].minor))
     }
 
-    fn take_from(&mut self, place: usize, prio: usize, level: usize, desk: &mut Desk<'_>) -> Taken {
-        let before = desk.dropped.len();
+    fn take_from(&mut self, place: usize, prio: usize, level: usize, context: &mut Context<'_>) -> Taken {
+        let before = context.dropped.len();
         let leaf = self.classes[place].leaf.as_mut().expect("turns are leaves'");
-        let answer = leaf.child.dequeue(desk);
-        self.ledger.drop_all(&desk.dropped[before..]);
+        let answer = leaf.child.dequeue(context);
+        self.ledger.drop_all(&context.dropped[before..]);
         match answer {
             Dequeued::Packet(packet) => {
                 self.ledger.leave(&packet);
                 self.pay(place, prio, level, packet.frame_length());
-                self.charge(place, level, packet.frame_length(), desk.now);
+                self.charge(place, level, packet.frame_length(), context.now);
                 self.classes[place].refresh_leaf();
                 Taken::Packet(packet)
             }

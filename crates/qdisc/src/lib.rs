@@ -2,7 +2,7 @@
 //!
 //! A discipline owns packets, each in a box of its own: a packet passes through many hands, and they pass eight
 //! bytes. A law ([`aqm`]) judges one packet at one moment and owns none; it is shared with
-//! the Wi-Fi stack. Both take `now` and random draws from a [`Desk`] and never ask for them elsewhere.
+//! the Wi-Fi stack. Both take `now` and random draws from a [`Context`] and never ask for them elsewhere.
 //! Every queue keeps the ledger *arrived = left + dropped + backlog*.
 
 pub mod aqm;
@@ -48,7 +48,7 @@ use tailback_packet::{DropReason, ETHERNET_HEADER, HostId, Packet, SocketId};
 use tailback_units::{Parameter, ParameterError, Parameters, Rate, SimTime};
 
 /// What a discipline may use while it works: the time, dice, and the only ways to dispose of a packet.
-pub struct Desk<'a> {
+pub struct Context<'a> {
     /// The instant of this call.
     pub now: SimTime,
     /// Random draws of this device.
@@ -63,7 +63,7 @@ pub struct Desk<'a> {
     pub is_copy: bool,
 }
 
-impl Desk<'_> {
+impl Context<'_> {
     /// Ends a packet.
     pub fn refuse(&mut self, packet: Box<Packet>, reason: DropReason) {
         self.dropped.push((packet, reason));
@@ -157,15 +157,15 @@ pub enum PartKind {
 /// A queueing discipline. The device calls `dequeue` whenever it can send; a shaper answers
 /// [`Dequeued::NotBefore`] and the device asks again then.
 pub trait Qdisc: Send {
-    /// Takes a packet, or disposes of it (or of another) at the desk. The discipline stamps `packet.enqueued`.
-    fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued;
+    /// Takes a packet, or disposes of it (or of another) at the context. The discipline stamps `packet.enqueued`.
+    fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued;
     /// Lets a packet that meets an empty queue and a device that can send pass at once, counted as queued and
     /// taken; false if it must be queued. [linux-6.12 TCQ_F_CAN_BYPASS]
     fn bypass(&mut self, _packet: &mut Packet, _now: SimTime) -> bool {
         false
     }
     /// Gives the next packet.
-    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued;
+    fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued;
     /// Present occupancy, children included.
     fn backlog(&self) -> Backlog;
     /// The counters of every kind.

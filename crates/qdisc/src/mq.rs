@@ -11,7 +11,7 @@ use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTi
 
 use crate::ledger::Ledger;
 use crate::{
-    Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row, nothing_derived, registry,
+    Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row, nothing_derived, registry,
 };
 
 pub(crate) const ROW: Row = Row {
@@ -55,21 +55,21 @@ fn build(given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<dy
 }
 
 impl Qdisc for Mq {
-    fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+    fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         let queue = (u64::from(packet.flow_hash) * self.queues.len() as u64) >> 32;
         self.ledger.arrive(&packet);
-        let before = desk.dropped.len();
-        let answer = self.queues[queue as usize].enqueue(packet, desk);
-        self.ledger.drop_all(&desk.dropped[before..]);
+        let before = context.dropped.len();
+        let answer = self.queues[queue as usize].enqueue(packet, context);
+        self.ledger.drop_all(&context.dropped[before..]);
         answer
     }
 
-    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
-        let (before, mut wake) = (desk.dropped.len(), SimTime::NEVER);
+    fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
+        let (before, mut wake) = (context.dropped.len(), SimTime::NEVER);
         let mut taken = None;
         for step in 0..self.queues.len() {
             let queue = (self.turn + step) % self.queues.len();
-            match self.queues[queue].dequeue(desk) {
+            match self.queues[queue].dequeue(context) {
                 Dequeued::Packet(packet) => {
                     self.turn = queue + 1;
                     taken = Some(packet);
@@ -79,7 +79,7 @@ impl Qdisc for Mq {
                 Dequeued::Empty => {}
             }
         }
-        self.ledger.drop_all(&desk.dropped[before..]);
+        self.ledger.drop_all(&context.dropped[before..]);
         match taken {
             Some(packet) => {
                 self.ledger.leave(&packet);

@@ -26,7 +26,7 @@ use self::delay::{DISTRIBUTIONS, Spread};
 use self::loss::{Correlated, FourState, Loss, Share, Transitions};
 use crate::framing;
 use crate::ledger::Ledger;
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row};
+use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "netem",
@@ -296,52 +296,52 @@ fn slots_of(given: &Parameters) -> Result<Option<Slots>, ParameterError> {
 }
 
 impl Qdisc for Netem {
-    fn enqueue(&mut self, mut packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+    fn enqueue(&mut self, mut packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         self.ledger.arrive(&packet);
-        let copy = !desk.is_copy && self.duplicate.hits(desk);
-        if self.is_lost(&mut packet, desk) {
+        let copy = !context.is_copy && self.duplicate.hits(context);
+        if self.is_lost(&mut packet, context) {
             // Two copies were meant to go on: now it is the one packet there was.
             if !copy {
                 self.own.dropped += 1;
                 self.ledger.drop(&packet);
-                desk.refuse(packet, DropReason::RandomLoss);
+                context.refuse(packet, DropReason::RandomLoss);
                 return Enqueued::Lost;
             }
         } else if copy {
             self.own.duplicated += 1;
-            desk.copies.push(Box::new(Packet { charged: false, ..(*packet).clone() }));
+            context.copies.push(Box::new(Packet { charged: false, ..(*packet).clone() }));
         }
         if self.delays() {
-            desk.release(&mut packet);
+            context.release(&mut packet);
         }
-        if self.corrupt.hits(desk) {
+        if self.corrupt.hits(context) {
             self.own.corrupted += 1;
             packet.payload = Payload::Damaged;
         }
         if self.held() >= self.limit {
             self.ledger.drop(&packet);
-            desk.refuse(packet, DropReason::TailFull);
+            context.refuse(packet, DropReason::TailFull);
             return Enqueued::Dropped;
         }
-        packet.enqueued = desk.now;
-        self.schedule(packet, desk);
+        packet.enqueued = context.now;
+        self.schedule(packet, context);
         Enqueued::Queued
     }
 
-    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+    fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
         loop {
-            let wake = match self.take_due(desk) {
+            let wake = match self.take_due(context) {
                 Ok(packet) if self.child.is_none() => {
                     self.ledger.leave(&packet);
                     return Dequeued::Packet(packet);
                 }
                 Ok(packet) => {
-                    self.pass_to_child(packet, desk);
+                    self.pass_to_child(packet, context);
                     continue;
                 }
                 Err(wake) => wake,
             };
-            return self.ask_child(wake, desk);
+            return self.ask_child(wake, context);
         }
     }
 
@@ -375,8 +375,8 @@ impl Qdisc for Netem {
 
 impl Chance {
     #[inline]
-    fn hits(&mut self, desk: &mut Desk<'_>) -> bool {
-        self.stream.hits(self.share, desk.draws)
+    fn hits(&mut self, context: &mut Context<'_>) -> bool {
+        self.stream.hits(self.share, context.draws)
     }
 }
 
@@ -390,8 +390,8 @@ impl Netem {
         self.waiting.len() + self.child.as_ref().map_or(0, |child| child.backlog().packets as usize)
     }
 
-    fn is_lost(&mut self, packet: &mut Packet, desk: &mut Desk<'_>) -> bool {
-        if !self.loss.next(desk.draws) {
+    fn is_lost(&mut self, packet: &mut Packet, context: &mut Context<'_>) -> bool {
+        if !self.loss.next(context.draws) {
             return false;
         }
         if self.ecn && packet.mark() {
@@ -402,17 +402,17 @@ impl Netem {
         true
     }
 
-    fn schedule(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) {
+    fn schedule(&mut self, packet: Box<Packet>, context: &mut Context<'_>) {
         let stays = self.gap == 0
             || self.since_reordered + 1 < self.gap
-            || self.reorder.stream.next(desk.draws) > self.reorder.share;
+            || self.reorder.stream.next(context.draws) > self.reorder.share;
         if !stays {
             (self.since_reordered, self.own.reordered) = (0, self.own.reordered + 1);
-            return self.waiting.push_front((desk.now, packet));
+            return self.waiting.push_front((context.now, packet));
         }
         self.since_reordered += 1;
-        let at = self.departure(&packet, desk);
-        self.own.delayed += u64::from(at > desk.now);
+        let at = self.departure(&packet, context);
+        self.own.delayed += u64::from(at > context.now);
         let place = match self.waiting.back() {
             Some((last, _)) if *last > at => self.waiting.partition_point(|(other, _)| *other <= at),
             _ => self.waiting.len(),
@@ -420,24 +420,24 @@ impl Netem {
         self.waiting.insert(place, (at, packet));
     }
 
-    fn departure(&mut self, packet: &Packet, desk: &mut Desk<'_>) -> SimTime {
-        let mut delay = self.delay.next(desk.draws);
-        let Some(line) = self.line else { return desk.now + span(delay) };
-        let mut base = desk.now;
+    fn departure(&mut self, packet: &Packet, context: &mut Context<'_>) -> SimTime {
+        let mut delay = self.delay.next(context.draws);
+        let Some(line) = self.line else { return context.now + span(delay) };
+        let mut base = context.now;
         if let Some((last, _)) = self.waiting.back() {
             // What passes until the packet before has left is part of the delay.
-            delay -= last.since(desk.now).as_nanos() as i64;
+            delay -= last.since(context.now).as_nanos() as i64;
             base = base.max(*last);
         }
         base + span(delay) + line.time_for(packet.frame_length())
     }
 
     /// The packet whose time has come, or when the next one's comes.
-    fn take_due(&mut self, desk: &mut Desk<'_>) -> Result<Box<Packet>, SimTime> {
+    fn take_due(&mut self, context: &mut Context<'_>) -> Result<Box<Packet>, SimTime> {
         let Some((at, _)) = self.waiting.front() else { return Err(SimTime::NEVER) };
-        let slot = self.slots.as_mut().map_or(SimTime::ZERO, |slots| slots.opens(*at, desk));
+        let slot = self.slots.as_mut().map_or(SimTime::ZERO, |slots| slots.opens(*at, context));
         let at = slot.max(*at);
-        if at > desk.now {
+        if at > context.now {
             return Err(at);
         }
         let (_, packet) = self.waiting.pop_front().expect("there is a first one");
@@ -447,18 +447,18 @@ impl Netem {
         Ok(packet)
     }
 
-    fn pass_to_child(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) {
-        let before = desk.dropped.len();
+    fn pass_to_child(&mut self, packet: Box<Packet>, context: &mut Context<'_>) {
+        let before = context.dropped.len();
         if let Some(child) = &mut self.child {
-            child.enqueue(packet, desk);
+            child.enqueue(packet, context);
         }
-        self.ledger.drop_all(&desk.dropped[before..]);
+        self.ledger.drop_all(&context.dropped[before..]);
     }
 
-    fn ask_child(&mut self, wake: SimTime, desk: &mut Desk<'_>) -> Dequeued {
-        let before = desk.dropped.len();
-        let answer = self.child.as_mut().map_or(Dequeued::Empty, |child| child.dequeue(desk));
-        self.ledger.drop_all(&desk.dropped[before..]);
+    fn ask_child(&mut self, wake: SimTime, context: &mut Context<'_>) -> Dequeued {
+        let before = context.dropped.len();
+        let answer = self.child.as_mut().map_or(Dequeued::Empty, |child| child.dequeue(context));
+        self.ledger.drop_all(&context.dropped[before..]);
         match answer {
             Dequeued::Packet(packet) => {
                 self.ledger.leave(&packet);
@@ -485,18 +485,18 @@ impl Line {
 
 impl Slots {
     /// When a packet that may leave at `due` finds a slot.
-    fn opens(&mut self, due: SimTime, desk: &mut Desk<'_>) -> SimTime {
+    fn opens(&mut self, due: SimTime, context: &mut Context<'_>) -> SimTime {
         let full = self.packets_left <= 0 || self.bytes_left <= 0;
-        if full && due <= desk.now && self.next <= desk.now {
-            self.next = desk.now.max(self.next);
-            self.open_next(desk);
-            return desk.now;
+        if full && due <= context.now && self.next <= context.now {
+            self.next = context.now.max(self.next);
+            self.open_next(context);
+            return context.now;
         }
         if full { self.next } else { SimTime::ZERO }
     }
 
-    fn open_next(&mut self, desk: &mut Desk<'_>) {
-        let gap = self.least + u64::from(desk.draws.next_u32()) % (self.most - self.least + 1);
+    fn open_next(&mut self, context: &mut Context<'_>) {
+        let gap = self.least + u64::from(context.draws.next_u32()) % (self.most - self.least + 1);
         self.next += Span::from_nanos(gap.max(1));
         let room = |limit: u64| if limit == 0 { i64::MAX } else { limit as i64 };
         (self.packets_left, self.bytes_left) = (room(self.packets), room(self.bytes));

@@ -19,7 +19,7 @@ use tailback_units::{ParameterError, Parameters, SimTime};
 
 use crate::ledger::Ledger;
 use crate::priority::{self, Priomap};
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row, nothing_derived};
+use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row, nothing_derived};
 
 pub(crate) const ROW: Row = Row {
     name: "pfifo_fast",
@@ -86,15 +86,15 @@ fn band_of(tos: u8) -> usize {
 
 impl Qdisc for PfifoFast {
     #[inline]
-    fn enqueue(&mut self, mut packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+    fn enqueue(&mut self, mut packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         self.ledger.arrive(&packet);
         let band = &mut self.bands[band_of(packet.tos)];
         if band.is_full(self.slots) {
             self.ledger.drop(&packet);
-            desk.refuse(packet, DropReason::TailFull);
+            context.refuse(packet, DropReason::TailFull);
             return Enqueued::Dropped;
         }
-        packet.enqueued = desk.now;
+        packet.enqueued = context.now;
         band.packets.push_back(packet);
         Enqueued::Queued
     }
@@ -105,7 +105,7 @@ impl Qdisc for PfifoFast {
     }
 
     #[inline]
-    fn dequeue(&mut self, _desk: &mut Desk<'_>) -> Dequeued {
+    fn dequeue(&mut self, _desk: &mut Context<'_>) -> Dequeued {
         let Some(packet) = self.bands.iter_mut().find_map(|band| band.pop(self.slots)) else {
             return Dequeued::Empty;
         };

@@ -9,7 +9,7 @@ use tailback_packet::{DropReason, Packet};
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};
 
 use crate::fifo::Fifo;
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row};
+use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "pfifo_head_drop",
@@ -44,20 +44,20 @@ fn build(given: &Parameters, _device: &Attachment, _inner: Inner) -> Result<Box<
 
 impl Qdisc for PfifoHeadDrop {
     #[inline]
-    fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+    fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         if self.queue.backlog().packets < self.limit {
-            return self.queue.append(packet, desk);
+            return self.queue.append(packet, context);
         }
         if self.limit == 0 {
-            return self.queue.tail_drop(packet, desk);
+            return self.queue.tail_drop(packet, context);
         }
-        self.queue.drop_head(DropReason::Overlimit, desk);
-        self.queue.append(packet, desk);
+        self.queue.drop_head(DropReason::Overlimit, context);
+        self.queue.append(packet, context);
         Enqueued::Congestion
     }
 
     #[inline]
-    fn dequeue(&mut self, _desk: &mut Desk<'_>) -> Dequeued {
+    fn dequeue(&mut self, _desk: &mut Context<'_>) -> Dequeued {
         self.queue.take()
     }
 

@@ -14,7 +14,7 @@ use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};
 use crate::aqm::Verdict;
 use crate::aqm::pie::{Arrival, Departure, GENERATIONS, Generation, Pie, PieSettings};
 use crate::fifo::Fifo;
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row};
+use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "pie",
@@ -112,38 +112,41 @@ fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<d
 
 impl Qdisc for PieQueue {
     #[inline]
-    fn enqueue(&mut self, mut packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+    fn enqueue(&mut self, mut packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         let held = self.queue.backlog();
-        self.law.catch_up(held.bytes, &self.settings, desk.now);
+        self.law.catch_up(held.bytes, &self.settings, context.now);
         if held.packets >= self.limit {
             self.overlimit += 1;
             self.law.dropped();
-            return self.queue.tail_drop(packet, desk);
+            return self.queue.tail_drop(packet, context);
         }
         let (length, markable) = (packet.frame_length(), packet.is_markable());
-        match self.law.arrive(&Arrival { length, backlog: held.bytes, markable }, &self.settings, desk.draws)
-        {
+        match self.law.arrive(
+            &Arrival { length, backlog: held.bytes, markable },
+            &self.settings,
+            context.draws,
+        ) {
             Verdict::Drop => {
                 self.early += 1;
                 self.law.dropped();
-                return self.queue.refuse(packet, DropReason::Aqm, desk);
+                return self.queue.refuse(packet, DropReason::Aqm, context);
             }
             Verdict::Mark => self.queue.ledger.marked += u64::from(packet.mark()),
             Verdict::Pass => {}
         }
         self.packets_in += 1;
         self.longest_queue = self.longest_queue.max(held.packets);
-        self.queue.append(packet, desk)
+        self.queue.append(packet, context)
     }
 
     #[inline]
-    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
-        self.law.catch_up(self.queue.backlog().bytes, &self.settings, desk.now);
+    fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
+        self.law.catch_up(self.queue.backlog().bytes, &self.settings, context.now);
         let taken = self.queue.take();
         if let Dequeued::Packet(packet) = &taken {
             let (enqueued, length) = (packet.enqueued, packet.frame_length());
             let departure = Departure { enqueued, length, backlog: self.queue.backlog().bytes };
-            self.law.depart(&departure, &self.settings, desk.now);
+            self.law.depart(&departure, &self.settings, context.now);
         }
         taken
     }

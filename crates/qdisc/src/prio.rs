@@ -11,7 +11,9 @@ use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTi
 use crate::ledger::Ledger;
 use crate::pfifo::Pfifo;
 use crate::priority::{self, PRIOMAP, Priomap};
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Filter, Inner, Qdisc, Row, filtered};
+use crate::{
+    Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Filter, Inner, Qdisc, Row, filtered,
+};
 
 pub(crate) const ROW: Row = Row {
     name: "prio",
@@ -54,22 +56,22 @@ fn build(given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<dy
 }
 
 impl Qdisc for Prio {
-    fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+    fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         let chosen = filtered(&self.filters, &packet).map(|class| usize::from(class).wrapping_sub(1));
         let band = chosen.filter(|band| *band < self.bands.len());
         let band = band.unwrap_or_else(|| self.priomap.band_of(packet.tos));
         self.ledger.arrive(&packet);
-        let before = desk.dropped.len();
-        let answer = self.bands[band].enqueue(packet, desk);
-        self.ledger.drop_all(&desk.dropped[before..]);
+        let before = context.dropped.len();
+        let answer = self.bands[band].enqueue(packet, context);
+        self.ledger.drop_all(&context.dropped[before..]);
         answer
     }
 
-    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
-        let (before, mut wake) = (desk.dropped.len(), SimTime::NEVER);
+    fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
+        let (before, mut wake) = (context.dropped.len(), SimTime::NEVER);
         let mut taken = None;
         for band in &mut self.bands {
-            match band.dequeue(desk) {
+            match band.dequeue(context) {
                 Dequeued::Packet(packet) => {
                     taken = Some(packet);
                     break;
@@ -78,7 +80,7 @@ impl Qdisc for Prio {
                 Dequeued::Empty => {}
             }
         }
-        self.ledger.drop_all(&desk.dropped[before..]);
+        self.ledger.drop_all(&context.dropped[before..]);
         match taken {
             Some(packet) => {
                 self.ledger.leave(&packet);

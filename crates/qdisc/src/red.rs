@@ -14,7 +14,7 @@ use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters
 use crate::aqm::red::{Red, RedSettings, RedVerdict, weight_for};
 use crate::bfifo::Bfifo;
 use crate::ledger::Ledger;
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row};
+use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "red",
@@ -144,37 +144,37 @@ fn build(given: &Parameters, _device: &Attachment, inner: Inner) -> Result<Box<d
 
 impl Qdisc for RedQueue {
     #[inline]
-    fn enqueue(&mut self, mut packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+    fn enqueue(&mut self, mut packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         if self.adaptive {
-            self.law.adapt(&self.settings, desk.now);
+            self.law.adapt(&self.settings, context.now);
         }
         self.ledger.arrive(&packet);
         let backlog = self.child.backlog().bytes;
-        let verdict = self.law.arrive(backlog, &self.settings, desk.now, desk.draws);
+        let verdict = self.law.arrive(backlog, &self.settings, context.now, context.draws);
         if verdict != RedVerdict::Pass && self.hit(verdict, &mut packet) {
             self.early += 1;
             self.ledger.drop(&packet);
-            desk.refuse(packet, DropReason::Aqm);
+            context.refuse(packet, DropReason::Aqm);
             return Enqueued::Congestion;
         }
-        let before = desk.dropped.len();
-        let answer = self.child.enqueue(packet, desk);
-        self.refused += (desk.dropped.len() - before) as u64;
-        self.ledger.drop_all(&desk.dropped[before..]);
+        let before = context.dropped.len();
+        let answer = self.child.enqueue(packet, context);
+        self.refused += (context.dropped.len() - before) as u64;
+        self.ledger.drop_all(&context.dropped[before..]);
         answer
     }
 
     #[inline]
-    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
-        let before = desk.dropped.len();
-        let answer = self.child.dequeue(desk);
-        self.ledger.drop_all(&desk.dropped[before..]);
+    fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
+        let before = context.dropped.len();
+        let answer = self.child.dequeue(context);
+        self.ledger.drop_all(&context.dropped[before..]);
         match &answer {
             Dequeued::Packet(packet) => self.ledger.leave(packet),
-            _ => self.law.ran_empty(desk.now),
+            _ => self.law.ran_empty(context.now),
         }
         if self.child.backlog().packets == 0 {
-            self.law.ran_empty(desk.now);
+            self.law.ran_empty(context.now);
         }
         answer
     }

@@ -10,7 +10,7 @@ use tailback_packet::Packet;
 use tailback_units::SimTime;
 
 use crate::ledger::Ledger;
-use crate::{Backlog, Counters, Dequeued, Desk, Enqueued, Qdisc};
+use crate::{Backlog, Context, Counters, Dequeued, Enqueued, Qdisc};
 
 /// Disciplines one after another.
 pub struct Series {
@@ -28,12 +28,12 @@ impl Series {
     }
 
     /// Moves what may move by now; returns when more may.
-    fn pump(&mut self, desk: &mut Desk<'_>) -> SimTime {
+    fn pump(&mut self, context: &mut Context<'_>) -> SimTime {
         let mut wake = SimTime::NEVER;
         for next in 1..self.stages.len() {
             loop {
-                match self.stages[next - 1].dequeue(desk) {
-                    Dequeued::Packet(packet) => self.pass_on(packet, next, desk),
+                match self.stages[next - 1].dequeue(context) {
+                    Dequeued::Packet(packet) => self.pass_on(packet, next, context),
                     Dequeued::NotBefore(at) => break wake = wake.min(at),
                     Dequeued::Empty => break,
                 }
@@ -42,39 +42,39 @@ impl Series {
         wake
     }
 
-    fn pass_on(&mut self, packet: Box<Packet>, next: usize, desk: &mut Desk<'_>) {
-        let copies = desk.copies.len();
-        self.stages[next].enqueue(packet, desk);
-        self.remember_copies(next, copies, desk);
+    fn pass_on(&mut self, packet: Box<Packet>, next: usize, context: &mut Context<'_>) {
+        let copies = context.copies.len();
+        self.stages[next].enqueue(packet, context);
+        self.remember_copies(next, copies, context);
     }
 
     /// Copies come back from the caller, the last one first; each goes to the stage that made it.
-    fn remember_copies(&mut self, stage: usize, before: usize, desk: &Desk<'_>) {
-        self.copied_at.extend(std::iter::repeat_n(stage, desk.copies.len() - before));
+    fn remember_copies(&mut self, stage: usize, before: usize, context: &Context<'_>) {
+        self.copied_at.extend(std::iter::repeat_n(stage, context.copies.len() - before));
     }
 }
 
 impl Qdisc for Series {
-    fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
-        let (before, copies) = (desk.dropped.len(), desk.copies.len());
-        let stage = if desk.is_copy { self.copied_at.pop().unwrap_or(0) } else { 0 };
+    fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
+        let (before, copies) = (context.dropped.len(), context.copies.len());
+        let stage = if context.is_copy { self.copied_at.pop().unwrap_or(0) } else { 0 };
         self.ledger.arrive(&packet);
-        let answer = self.stages[stage].enqueue(packet, desk);
-        self.remember_copies(stage, copies, desk);
-        self.ledger.drop_all(&desk.dropped[before..]);
+        let answer = self.stages[stage].enqueue(packet, context);
+        self.remember_copies(stage, copies, context);
+        self.ledger.drop_all(&context.dropped[before..]);
         answer
     }
 
-    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
-        let before = desk.dropped.len();
-        let wake = self.pump(desk);
+    fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
+        let before = context.dropped.len();
+        let wake = self.pump(context);
         let last = self.stages.len() - 1;
-        let answer = match self.stages[last].dequeue(desk) {
+        let answer = match self.stages[last].dequeue(context) {
             Dequeued::NotBefore(at) => Dequeued::NotBefore(at.min(wake)),
             Dequeued::Empty if wake < SimTime::NEVER => Dequeued::NotBefore(wake),
             answer => answer,
         };
-        self.ledger.drop_all(&desk.dropped[before..]);
+        self.ledger.drop_all(&context.dropped[before..]);
         if let Dequeued::Packet(packet) = &answer {
             self.ledger.leave(packet);
         }

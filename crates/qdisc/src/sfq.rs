@@ -17,7 +17,7 @@ use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTi
 use crate::aqm::red::{Red, RedSettings, RedVerdict, weight_for};
 use crate::flow_hash::FlowHash;
 use crate::ledger::Ledger;
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row};
+use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "sfq",
@@ -233,36 +233,40 @@ fn allotment(bytes: u32) -> i64 {
 }
 
 impl Qdisc for Sfq {
-    fn enqueue(&mut self, mut packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
-        self.perturb_if_due(desk);
+    fn enqueue(&mut self, mut packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
+        self.perturb_if_due(context);
         self.ledger.arrive(&packet);
-        let bucket = self.bucket_of(&packet, desk);
-        let Some(slot) = self.slot_of(bucket) else { return self.refuse(packet, DropReason::FlowFull, desk) };
+        let bucket = self.bucket_of(&packet, context);
+        let Some(slot) = self.slot_of(bucket) else {
+            return self.refuse(packet, DropReason::FlowFull, context);
+        };
         let mut answer = Enqueued::Queued;
-        if self.red_hits(slot, &mut packet, desk) {
+        if self.red_hits(slot, &mut packet, context) {
             if !self.limits.headdrop || self.slots[slot as usize].packets.is_empty() {
                 self.leave_if_empty(slot);
-                return self.refuse(packet, DropReason::Aqm, desk);
+                return self.refuse(packet, DropReason::Aqm, context);
             }
-            self.drop_from(slot, DropReason::Aqm, desk);
+            self.drop_from(slot, DropReason::Aqm, context);
             answer = Enqueued::Congestion;
         } else if self.slots[slot as usize].packets.len() >= self.limits.depth {
             if !self.limits.headdrop {
-                return self.refuse(packet, DropReason::FlowFull, desk);
+                return self.refuse(packet, DropReason::FlowFull, context);
             }
-            self.drop_from(slot, DropReason::FlowFull, desk);
+            self.drop_from(slot, DropReason::FlowFull, context);
             answer = Enqueued::Congestion;
         }
-        packet.enqueued = desk.now;
+        packet.enqueued = context.now;
         self.append(slot, packet);
-        if self.ledger.backlog().packets > self.limits.packets && self.drop_from_longest(desk) == Some(slot) {
+        if self.ledger.backlog().packets > self.limits.packets
+            && self.drop_from_longest(context) == Some(slot)
+        {
             answer = Enqueued::Congestion;
         }
         answer
     }
 
-    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
-        self.perturb_if_due(desk);
+    fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
+        self.perturb_if_due(context);
         while let Some(&slot) = self.round.front() {
             if self.slots[slot as usize].allot <= 0 {
                 self.slots[slot as usize].allot += self.quantum;
@@ -275,7 +279,7 @@ impl Qdisc for Sfq {
             if let Some(red) =
                 self.slots[slot as usize].red.as_mut().filter(|_| self.round.front() != Some(&slot))
             {
-                red.ran_empty(desk.now);
+                red.ran_empty(context.now);
             }
             return Dequeued::Packet(packet);
         }
@@ -315,8 +319,8 @@ enum End {
 }
 
 impl Sfq {
-    fn bucket_of(&mut self, packet: &Packet, desk: &mut Desk<'_>) -> u32 {
-        self.hash.of(packet, desk) & (self.buckets.len() as u32 - 1)
+    fn bucket_of(&mut self, packet: &Packet, context: &mut Context<'_>) -> u32 {
+        self.hash.of(packet, context) & (self.buckets.len() as u32 - 1)
     }
 
     /// The bucket's slot, a free one if it has none.
@@ -371,25 +375,25 @@ impl Sfq {
         }
     }
 
-    fn refuse(&mut self, packet: Box<Packet>, reason: DropReason, desk: &mut Desk<'_>) -> Enqueued {
+    fn refuse(&mut self, packet: Box<Packet>, reason: DropReason, context: &mut Context<'_>) -> Enqueued {
         self.ledger.drop(&packet);
-        desk.refuse(packet, reason);
+        context.refuse(packet, reason);
         Enqueued::Dropped
     }
 
     /// Makes room in a slot that keeps its place in the round.
-    fn drop_from(&mut self, slot: u32, reason: DropReason, desk: &mut Desk<'_>) {
+    fn drop_from(&mut self, slot: u32, reason: DropReason, context: &mut Context<'_>) {
         let queue = &mut self.slots[slot as usize];
         let Some(packet) = queue.packets.pop_front() else { return };
         queue.bytes -= u64::from(packet.frame_length());
         if queue.packets.is_empty() {
             self.leave_round(slot);
         }
-        self.refuse(packet, reason, desk);
+        self.refuse(packet, reason, context);
     }
 
     /// The longest slot, the one changed last of equals, loses a packet; if no slot holds two, the next to be served.
-    fn drop_from_longest(&mut self, desk: &mut Desk<'_>) -> Option<u32> {
+    fn drop_from_longest(&mut self, context: &mut Context<'_>) -> Option<u32> {
         let length = |slot: &u32| self.slots[*slot as usize].packets.len();
         let longest = self
             .round
@@ -399,16 +403,16 @@ impl Sfq {
         let victim = if length(&longest) > 1 { longest } else { *self.round.front()? };
         let end = if self.limits.headdrop { End::Head } else { End::Tail };
         let packet = self.take(victim, end)?;
-        self.refuse(packet, DropReason::Overlimit, desk);
+        self.refuse(packet, DropReason::Overlimit, context);
         Some(victim)
     }
 
     /// True if RED wants a packet of this slot dropped.
-    fn red_hits(&mut self, slot: u32, packet: &mut Packet, desk: &mut Desk<'_>) -> bool {
+    fn red_hits(&mut self, slot: u32, packet: &mut Packet, context: &mut Context<'_>) -> bool {
         let Some(red) = &self.red else { return false };
         let queue = &mut self.slots[slot as usize];
         let Some(law) = &mut queue.red else { return false };
-        let verdict = law.arrive(queue.bytes, &red.settings, desk.now, desk.draws);
+        let verdict = law.arrive(queue.bytes, &red.settings, context.now, context.draws);
         let (marked, marked_head, dropped) = match verdict {
             RedVerdict::Pass => return false,
             RedVerdict::ByChance => {
@@ -434,15 +438,15 @@ impl Sfq {
         true
     }
 
-    fn perturb_if_due(&mut self, desk: &mut Desk<'_>) {
-        let Some(period) = self.perturb.filter(|_| self.next_perturb <= desk.now) else { return };
-        let missed = desk.now.since(self.next_perturb).as_nanos() / period.as_nanos();
+    fn perturb_if_due(&mut self, context: &mut Context<'_>) {
+        let Some(period) = self.perturb.filter(|_| self.next_perturb <= context.now) else { return };
+        let missed = context.now.since(self.next_perturb).as_nanos() / period.as_nanos();
         self.next_perturb += period * (missed + 1);
-        self.hash.perturb(desk);
-        self.sort_anew(desk);
+        self.hash.perturb(context);
+        self.sort_anew(context);
     }
 
-    fn sort_anew(&mut self, desk: &mut Desk<'_>) {
+    fn sort_anew(&mut self, context: &mut Context<'_>) {
         let mut waiting = Vec::new();
         for slot in std::mem::take(&mut self.round) {
             waiting.extend(std::mem::take(&mut self.slots[slot as usize].packets));
@@ -450,12 +454,12 @@ impl Sfq {
             self.leave_if_empty(slot);
         }
         for packet in waiting {
-            let bucket = self.bucket_of(&packet, desk);
+            let bucket = self.bucket_of(&packet, context);
             match self.slot_of(bucket) {
                 Some(slot) if self.slots[slot as usize].packets.len() < self.limits.depth => {
                     self.append(slot, packet)
                 }
-                _ => drop(self.refuse(packet, DropReason::FlowFull, desk)),
+                _ => drop(self.refuse(packet, DropReason::FlowFull, context)),
             }
         }
     }

@@ -14,7 +14,7 @@ use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters
 use crate::bfifo::Bfifo;
 use crate::framing::{self, Framing};
 use crate::ledger::Ledger;
-use crate::{Attachment, Backlog, Counters, Dequeued, Desk, Enqueued, Inner, Qdisc, Row};
+use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row};
 
 pub(crate) const ROW: Row = Row {
     name: "tbf",
@@ -160,32 +160,32 @@ fn build(given: &Parameters, _device: &Attachment, inner: Inner) -> Result<Box<d
 
 impl Qdisc for Tbf {
     #[inline]
-    fn enqueue(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) -> Enqueued {
+    fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         self.ledger.arrive(&packet);
         if u64::from(packet.frame_length()) > self.longest {
             self.ledger.drop(&packet);
-            desk.refuse(packet, DropReason::TooLong);
+            context.refuse(packet, DropReason::TooLong);
             return Enqueued::Dropped;
         }
-        let before = desk.dropped.len();
-        let answer = self.child.enqueue(packet, desk);
-        self.ledger.drop_all(&desk.dropped[before..]);
+        let before = context.dropped.len();
+        let answer = self.child.enqueue(packet, context);
+        self.ledger.drop_all(&context.dropped[before..]);
         answer
     }
 
     #[inline]
-    fn dequeue(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+    fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
         if self.head.is_none() {
-            let before = desk.dropped.len();
-            let answer = self.child.dequeue(desk);
-            self.ledger.drop_all(&desk.dropped[before..]);
+            let before = context.dropped.len();
+            let answer = self.child.dequeue(context);
+            self.ledger.drop_all(&context.dropped[before..]);
             match answer {
                 Dequeued::Packet(packet) => self.head = Some(packet),
                 other => return other,
             }
         }
         let Some(packet) = self.head.take() else { return Dequeued::Empty };
-        match self.pay(self.framing.charged(packet.frame_length()), desk.now) {
+        match self.pay(self.framing.charged(packet.frame_length()), context.now) {
             None => {
                 self.ledger.leave(&packet);
                 Dequeued::Packet(packet)
@@ -193,7 +193,7 @@ impl Qdisc for Tbf {
             Some(wait) => {
                 self.head = Some(packet);
                 self.ledger.overlimits += 1;
-                Dequeued::NotBefore(desk.now + wait)
+                Dequeued::NotBefore(context.now + wait)
             }
         }
     }

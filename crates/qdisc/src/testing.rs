@@ -7,7 +7,7 @@ use rand_xoshiro::Xoshiro256StarStar;
 use tailback_packet::{DropReason, ETHERNET_HEADER, Ecn, HostId, Packet, Payload, SocketId};
 use tailback_units::{Bytes, Parameters, Rate, SimTime, Span};
 
-use crate::{Attachment, Dequeued, Desk, Enqueued, Inner, Qdisc, Row, registry};
+use crate::{Attachment, Context, Dequeued, Enqueued, Inner, Qdisc, Row, registry};
 
 /// A packet of `flow` whose frame has `length` bytes.
 pub(crate) fn packet(flow: u32, length: u32) -> Packet {
@@ -99,7 +99,7 @@ impl Rig {
     }
 
     fn hand_over(&mut self, packet: Box<Packet>, is_copy: bool) -> Enqueued {
-        let mut desk = Desk {
+        let mut context = Context {
             now: self.now,
             draws: &mut self.draws,
             dropped: &mut self.dropped,
@@ -107,7 +107,7 @@ impl Rig {
             copies: &mut self.copies,
             is_copy,
         };
-        self.qdisc.enqueue(packet, &mut desk)
+        self.qdisc.enqueue(packet, &mut context)
     }
 
     pub fn fill(&mut self, packets: u32, like: &Packet) {
@@ -117,7 +117,7 @@ impl Rig {
     }
 
     pub fn dequeue(&mut self) -> Dequeued {
-        let mut desk = Desk {
+        let mut context = Context {
             now: self.now,
             draws: &mut self.draws,
             dropped: &mut self.dropped,
@@ -125,7 +125,7 @@ impl Rig {
             copies: &mut self.copies,
             is_copy: false,
         };
-        self.qdisc.dequeue(&mut desk)
+        self.qdisc.dequeue(&mut context)
     }
 
     pub fn advance(&mut self, by: Span) {

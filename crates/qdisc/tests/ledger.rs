@@ -11,7 +11,8 @@ use tailback_packet::{DropReason, Ecn, HostId, Packet, Payload, SocketId};
 use tailback_properties::cases;
 use tailback_qdisc::registry::BuildError;
 use tailback_qdisc::{
-    Attachment, Backlog, Class, Dequeued, Desk, Enqueued, Filter, Fits, Inner, Qdisc, Row, Series, registry,
+    Attachment, Backlog, Class, Context, Dequeued, Enqueued, Filter, Fits, Inner, Qdisc, Row, Series,
+    registry,
 };
 use tailback_units::{Parameter, ParameterError, Parameters, SimTime, Span};
 
@@ -101,7 +102,7 @@ impl Watched {
 
     fn hand_over(&mut self, packet: Box<Packet>, is_copy: bool) -> Enqueued {
         self.arrived.add(&packet);
-        let mut desk = Desk {
+        let mut context = Context {
             now: self.now,
             draws: &mut self.draws,
             dropped: &mut self.dropped,
@@ -109,7 +110,7 @@ impl Watched {
             copies: &mut self.copies,
             is_copy,
         };
-        self.qdisc.enqueue(packet, &mut desk)
+        self.qdisc.enqueue(packet, &mut context)
     }
 
     /// What the sender is told is what happened to its packets.
@@ -126,7 +127,7 @@ impl Watched {
     }
 
     fn depart(&mut self) -> Dequeued {
-        let mut desk = Desk {
+        let mut context = Context {
             now: self.now,
             draws: &mut self.draws,
             dropped: &mut self.dropped,
@@ -134,7 +135,7 @@ impl Watched {
             copies: &mut self.copies,
             is_copy: false,
         };
-        let answer = self.qdisc.dequeue(&mut desk);
+        let answer = self.qdisc.dequeue(&mut context);
         match &answer {
             Dequeued::Packet(packet) => self.check_packet(packet),
             Dequeued::NotBefore(t) => assert!(*t > self.now, "`not before` {t} is not after {}", self.now),

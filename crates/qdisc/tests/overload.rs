@@ -4,7 +4,7 @@
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256StarStar;
 use tailback_packet::{DropReason, Ecn, HostId, Packet, Payload, SocketId};
-use tailback_qdisc::{Attachment, Dequeued, Desk, Qdisc, registry};
+use tailback_qdisc::{Attachment, Context, Dequeued, Qdisc, registry};
 use tailback_units::{Parameters, SimTime, Span};
 
 /// A full frame at 20 Mbit/s.
@@ -72,7 +72,7 @@ fn overload(kind: &str, given: &[(&str, u64)]) -> Course {
     let mut course = Course { backlog, peak, last_sojourn, drops, arrived: 0 };
     while arrival < SimTime::ZERO + RUN {
         let now = arrival.min(departure);
-        let mut desk = Desk {
+        let mut context = Context {
             now,
             draws: &mut draws,
             dropped: &mut dropped,
@@ -81,11 +81,11 @@ fn overload(kind: &str, given: &[(&str, u64)]) -> Course {
             is_copy: false,
         };
         if arrival <= departure {
-            qdisc.enqueue(Box::new(frame()), &mut desk);
+            qdisc.enqueue(Box::new(frame()), &mut context);
             course.arrived += 1;
             arrival += ARRIVAL_GAP;
         }
-        departure = match qdisc.dequeue(&mut desk) {
+        departure = match qdisc.dequeue(&mut context) {
             Dequeued::Packet(packet) => {
                 course.last_sojourn = now.since(packet.enqueued);
                 now

@@ -3,7 +3,7 @@
 //! ```text
 //! text --lexer, parser--> Script --player--> Report
 //!                                    |
-//!                                  Stage     the TCP machines of the simulator (crates/drill),
+//!                                  TcpUnderTest  the TCP machines of the simulator (crates/drill),
 //!                                            the TCP of a real kernel (crates/agent)
 //! ```
 //!

@@ -21,8 +21,8 @@ use crate::{Finding, LineNumber, Report, Snippet, Verdict};
 const PATIENCE: i64 = 3_600_000_000;
 
 /// What a script is played against: sockets to call, a device to inject into and to listen on, a clock.
-pub trait Stage {
-    /// A segment as the stage has it; only the script's next expectation says how its numbers are to be read.
+pub trait TcpUnderTest {
+    /// A segment as the implementation has it; only the script's next expectation says how its numbers are to be read.
     type Departed: Departed;
 
     /// The commands at the head of the script are done: its time begins.
@@ -124,9 +124,9 @@ pub enum CallError {
     Failed(String),
 }
 
-/// Plays `script` on `stage`.
-pub fn play<S: Stage>(script: &Script, pace: Pace, stage: &mut S) -> Report {
-    let mut player = Player { stage, blocked: None, pace, last: 0, snippets: Vec::new() };
+/// Plays `script` against `under_test`.
+pub fn play<S: TcpUnderTest>(script: &Script, pace: Pace, under_test: &mut S) -> Report {
+    let mut player = Player { under_test, blocked: None, pace, last: 0, snippets: Vec::new() };
     let mut events = 0;
     let verdict = player.all(&script.events, &mut events);
     Report { verdict, snippets: player.snippets, events }
@@ -142,7 +142,7 @@ struct Blocked {
 }
 
 struct Player<'a, S> {
-    stage: &'a mut S,
+    under_test: &'a mut S,
     blocked: Option<Blocked>,
     pace: Pace,
     /// When the event before was to happen.
@@ -178,15 +178,15 @@ type Done<T = ()> = Result<T, Stop>;
 /// A time or range of a segment that leaves; `None` = whenever.
 type Expected = Option<(i64, i64)>;
 
-impl<S: Stage> Player<'_, S> {
+impl<S: TcpUnderTest> Player<'_, S> {
     fn all(&mut self, events: &[Event], done: &mut usize) -> Verdict {
         let head = events.iter().take_while(|event| matches!(event.action, Action::Command(_))).count();
         for (place, event) in events.iter().enumerate() {
             if place == head {
-                self.stage.begin();
+                self.under_test.begin();
             }
             let outcome = self.one(event);
-            if let Some(why) = self.stage.beyond_model() {
+            if let Some(why) = self.under_test.beyond_model() {
                 return Verdict::Unsupported(vec![Finding { line: event.line, message: why.to_owned() }]);
             }
             match outcome {
@@ -208,10 +208,12 @@ impl<S: Stage> Player<'_, S> {
             let expected = self.expected(event.time);
             return self.leaves(line, spec, expected);
         }
-        let at = self.expected(event.time).map_or(self.stage.now(), |(from, _)| from);
+        let at = self.expected(event.time).map_or(self.under_test.now(), |(from, _)| from);
         self.wait_until(line, at)?;
         match &event.action {
-            Action::Arrives(spec) => self.stage.arrives(spec).map_err(|why| Stop::unsupported(line, why))?,
+            Action::Arrives(spec) => {
+                self.under_test.arrives(spec).map_err(|why| Stop::unsupported(line, why))?
+            }
             Action::Call(call) => self.call(line, call, event.time)?,
             Action::Command(command) => self.command(line, command)?,
             Action::Code(code) => self.code(line, code)?,
@@ -222,9 +224,9 @@ impl<S: Stage> Player<'_, S> {
 }
 
 /// Time.
-impl<S: Stage> Player<'_, S> {
+impl<S: TcpUnderTest> Player<'_, S> {
     fn expected(&self, time: Time) -> Expected {
-        let now = self.stage.now();
+        let now = self.under_test.now();
         match time {
             Time::Any => None,
             Time::Absolute(at) => Some((at, at)),
@@ -236,10 +238,10 @@ impl<S: Stage> Player<'_, S> {
 
     /// Time passes; a call that waits may return meanwhile.
     fn wait_until(&mut self, line: LineNumber, at: i64) -> Done {
-        let now = self.stage.now();
+        let now = self.under_test.now();
         self.check_time(line, "the event", Some((at, at)), now.max(at))?;
-        while self.stage.now() < at {
-            self.stage.pass_until(at, Watch::Call).map_err(|why| Stop::failed(line, why))?;
+        while self.under_test.now() < at {
+            self.under_test.pass_until(at, Watch::Call).map_err(|why| Stop::failed(line, why))?;
             self.look_at_blocked()?;
         }
         self.last = at;
@@ -274,7 +276,7 @@ fn seconds(micros: i64) -> String {
 }
 
 /// Segments.
-impl<S: Stage> Player<'_, S> {
+impl<S: TcpUnderTest> Player<'_, S> {
     /// Waits for a segment, joins those that follow until they are as long as the script's, and compares.
     fn leaves(&mut self, line: LineNumber, spec: &SegmentSpec, expected: Expected) -> Done {
         let told = format!("nothing left; expected {spec}");
@@ -285,7 +287,7 @@ impl<S: Stage> Player<'_, S> {
             let conversation = joined.conversation;
             let before = &joined.departed;
             let follows = self
-                .stage
+                .under_test
                 .wire()
                 .front()
                 .map(|next| next.conversation == conversation && next.departed.continues(before));
@@ -304,18 +306,18 @@ impl<S: Stage> Player<'_, S> {
 
     fn next_departed(&mut self, line: LineNumber, expected: Expected, told: &str) -> Done<Left<S::Departed>> {
         let latest = expected.map_or(0, |(_, to)| to.max(0));
-        let end = self.stage.now().max(latest) + PATIENCE;
-        while self.stage.wire().is_empty() && self.stage.now() < end {
-            let passed = self.stage.pass_until(end, Watch::CallAndWire);
+        let end = self.under_test.now().max(latest) + PATIENCE;
+        while self.under_test.wire().is_empty() && self.under_test.now() < end {
+            let passed = self.under_test.pass_until(end, Watch::CallAndWire);
             passed.map_err(|why| Stop::failed(line, why))?;
             self.look_at_blocked()?;
         }
-        self.stage.wire().pop_front().ok_or_else(|| Stop::failed(line, told))
+        self.under_test.wire().pop_front().ok_or_else(|| Stop::failed(line, told))
     }
 
     fn compare(&mut self, line: LineNumber, spec: &SegmentSpec, joined: &Left<S::Departed>) -> Done {
-        self.stage.expected(joined.conversation, spec, &joined.departed);
-        let actual = self.stage.in_script(joined.conversation, &joined.departed);
+        self.under_test.expected(joined.conversation, spec, &joined.departed);
+        let actual = self.under_test.in_script(joined.conversation, &joined.departed);
         match difference(spec, &actual) {
             None => Ok(()),
             Some(field) => {
@@ -327,7 +329,7 @@ impl<S: Stage> Player<'_, S> {
 
     fn with_dump(&self, stop: Stop, spec: &SegmentSpec, joined: &Left<S::Departed>) -> Stop {
         let Stop::Failed(mut finding) = stop else { return stop };
-        let actual = self.stage.in_script(joined.conversation, &joined.departed);
+        let actual = self.under_test.in_script(joined.conversation, &joined.departed);
         let at = seconds(joined.at);
         finding.message += &format!("\nscript packet: {spec}\nactual packet: {actual} at {at}");
         Stop::Failed(finding)
@@ -335,11 +337,11 @@ impl<S: Stage> Player<'_, S> {
 }
 
 /// Calls.
-impl<S: Stage> Player<'_, S> {
+impl<S: TcpUnderTest> Player<'_, S> {
     fn call(&mut self, line: LineNumber, call: &Call, time: Time) -> Done {
         self.await_blocked()?;
-        let begun = self.stage.now();
-        let returned = self.stage.call(call).map_err(|error| Stop::of_call(line, error))?;
+        let begun = self.under_test.now();
+        let returned = self.under_test.call(call).map_err(|error| Stop::of_call(line, error))?;
         match (returned, call.returns_at) {
             (Some(returned), None) => self.returned(line, call, returned),
             (Some(returned), Some(end)) => {
@@ -364,14 +366,14 @@ impl<S: Stage> Player<'_, S> {
     fn look_at_blocked(&mut self) -> Done {
         let Some(blocked) = self.blocked.take() else { return Ok(()) };
         let line = blocked.line;
-        match self.stage.go_on().map_err(|error| Stop::of_call(line, error))? {
+        match self.under_test.go_on().map_err(|error| Stop::of_call(line, error))? {
             None => {
                 self.blocked = Some(blocked);
                 Ok(())
             }
             Some(returned) => {
                 let end = blocked.ends_at;
-                self.check_time(line, "system call return", Some((end, end)), self.stage.now())?;
+                self.check_time(line, "system call return", Some((end, end)), self.under_test.now())?;
                 self.returned(line, &blocked.call, returned)
             }
         }
@@ -382,14 +384,14 @@ impl<S: Stage> Player<'_, S> {
         while let Some(blocked) = &self.blocked {
             let latest = blocked.ends_at + self.pace.tolerance as i64 + 1;
             let (name, begun) = (blocked.call.name.clone(), blocked.line);
-            if self.stage.now() > latest {
+            if self.under_test.now() > latest {
                 return Err(Stop::failed(
                     begun,
-                    format!("the system call {name} has not returned at {}", seconds(self.stage.now())),
+                    format!("the system call {name} has not returned at {}", seconds(self.under_test.now())),
                 ));
             }
-            let end = latest.max(self.stage.now() + 1);
-            self.stage.pass_until(end, Watch::Call).map_err(|why| Stop::failed(begun, why))?;
+            let end = latest.max(self.under_test.now() + 1);
+            self.under_test.pass_until(end, Watch::Call).map_err(|why| Stop::failed(begun, why))?;
             self.look_at_blocked()?;
         }
         Ok(())
@@ -403,7 +405,7 @@ impl<S: Stage> Player<'_, S> {
             other => return Err(Stop::failed(line, format!("{name}: the result {other:?} is not a number"))),
         };
         if returned.opens && wanted >= 0 {
-            self.stage.name(wanted);
+            self.under_test.name(wanted);
             return Ok(());
         }
         let told = |value: i64, errno: Option<&str>| match errno {
@@ -431,15 +433,15 @@ impl<S: Stage> Player<'_, S> {
     }
 
     fn command(&mut self, line: LineNumber, command: &str) -> Done {
-        let slept = self.stage.execute(command).map_err(|why| Stop::unsupported(line, why))?;
+        let slept = self.under_test.execute(command).map_err(|why| Stop::unsupported(line, why))?;
         if slept > 0 {
-            self.wait_until(line, self.stage.now() + slept)?;
+            self.wait_until(line, self.under_test.now() + slept)?;
         }
         Ok(())
     }
 
     fn code(&mut self, line: LineNumber, code: &str) -> Done {
-        let variables = self.stage.readings().map_err(|why| Stop::failed(line, why))?;
+        let variables = self.under_test.readings().map_err(|why| Stop::failed(line, why))?;
         let variables = SYMBOLS.iter().copied().chain(variables).collect();
         self.snippets.push(Snippet { line, code: code.to_owned(), variables });
         Ok(())

@@ -1,10 +1,10 @@
-//! One 802.11 cell as a sans-IO machine: packets in, packets, credits and one deadline out.
+//! One 802.11 channel as a sans-IO machine: packets in, packets, credits and one deadline out.
 //!
 //! ```text
 //! transmit → queue above the radio (mac80211's FQ-CoDel, or a FIFO) → aggregate → contention → PPDU → block ack
 //! ```
 //!
-//! The machine is [`Cell`]; each procedure of the MAC is a file: who may send and when ([`contend`]), what goes into
+//! The machine is [`Channel`]; each procedure of the MAC is a file: who may send and when ([`contend`]), what goes into
 //! one PPDU and why no more ([`aggregate`]), which frames are outstanding and in which order they are given up to the
 //! host ([`block_ack`]), what waits above the hardware ([`station_queues`]) and who is served next ([`airtime`]).
 //! How long each takes is in [`phy`]; what a driver does differently is data in [`driver`].
@@ -13,7 +13,7 @@ pub mod aggregate;
 pub mod airtime;
 mod beacon;
 pub mod block_ack;
-pub mod cell;
+pub mod channel;
 pub mod contend;
 pub mod driver;
 pub mod frame;
@@ -26,7 +26,7 @@ pub mod station_queues;
 #[cfg(test)]
 mod testing;
 
-pub use cell::{Cell, CellSettings, Outcome, Ppdu, Studio};
+pub use channel::{Channel, ChannelSettings, Context, Outcome, Ppdu};
 pub use contend::{AccessCategory, Edca};
 pub use driver::Profile;
 pub use loss::{CentiDecibels, Loss};
@@ -38,7 +38,7 @@ pub use station::{Link, Station};
 /// Packets on their way to a host, in order.
 pub type PacketBoxes = Vec<Box<tailback_packet::Packet>>;
 
-/// A radio of the cell, numbered from 0.
+/// A radio of the channel, numbered from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct StationId(pub u16);
 

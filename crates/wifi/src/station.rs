@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use rand_core::Rng;
 use tailback_packet::{DropReason, Packet, SocketId};
-use tailback_qdisc::Desk;
+use tailback_qdisc::Context as QdiscContext;
 use tailback_units::{SimTime, Span};
 
 use crate::aggregate::{Aggregate, Builder, ClosedBy};
@@ -187,16 +187,16 @@ impl Station {
     }
 
     /// A packet of the host for another station. Returns its access category.
-    pub fn transmit(&mut self, to: StationId, packet: Box<Packet>, desk: &mut Desk<'_>) -> usize {
+    pub fn transmit(&mut self, to: StationId, packet: Box<Packet>, context: &mut QdiscContext<'_>) -> usize {
         let category = AccessCategory::of_tos(packet.tos).index();
         match &mut self.queues {
             Some(queues) => {
-                queues.enqueue(queue_number(to, category), packet, desk);
+                queues.enqueue(queue_number(to, category), packet, context);
                 self.lanes[category].turns.activate(to.0);
             }
             None => self.hand_to_firmware(category, to, packet),
         }
-        self.pull(category, desk);
+        self.pull(category, context);
         category
     }
 
@@ -237,7 +237,7 @@ impl Station {
         &mut self,
         category: usize,
         status: &Status,
-        desk: &mut Desk<'_>,
+        context: &mut QdiscContext<'_>,
     ) -> Option<(StationId, u64)> {
         let mut aggregate = self.lanes[category].hardware.pop_front()?;
         let (to, answered) = (aggregate.to, u32::from(!status.acknowledged.is_empty()));
@@ -255,7 +255,7 @@ impl Station {
             } else {
                 start = self.settle(category, to, &Acknowledged::of(&frame));
                 let packets = std::iter::once(frame.packet).chain(frame.more);
-                packets.for_each(|packet| desk.refuse(packet, DropReason::RetryLimit));
+                packets.for_each(|packet| context.refuse(packet, DropReason::RetryLimit));
             }
         }
         self.spare.push(aggregate.frames);
@@ -266,9 +266,9 @@ impl Station {
             self.lanes[category].turns.activate(to.0);
         }
         self.turn_in_firmware(category, to);
-        self.pull_what_fits(category, desk);
+        self.pull_what_fits(category, context);
         if let Some(next) = self.lanes[category].hardware.front_mut() {
-            next.at_head = desk.now;
+            next.at_head = context.now;
         }
         Some((to, start))
     }
@@ -351,25 +351,25 @@ impl Station {
     }
 
     /// Room has come free below. What firmware holds is limited over all categories.
-    fn pull_what_fits(&mut self, category: usize, desk: &mut Desk<'_>) {
+    fn pull_what_fits(&mut self, category: usize, context: &mut QdiscContext<'_>) {
         match self.profile.below {
-            Below::Slots(_) => self.pull(category, desk),
-            Below::Firmware { .. } => (0..CATEGORIES).for_each(|category| self.pull(category, desk)),
+            Below::Slots(_) => self.pull(category, context),
+            Below::Firmware { .. } => (0..CATEGORIES).for_each(|category| self.pull(category, context)),
         }
     }
 
     /// Moves packets from above to where there is room below.
-    fn pull(&mut self, category: usize, desk: &mut Desk<'_>) {
+    fn pull(&mut self, category: usize, context: &mut QdiscContext<'_>) {
         match self.profile.below {
-            Below::Slots(slots) => self.fill_slots(category, slots, desk),
+            Below::Slots(slots) => self.fill_slots(category, slots, context),
             Below::Firmware { slots, frames, airtime } => {
-                self.fill_firmware(category, frames, airtime, desk);
-                self.form_in_firmware(category, slots, desk.now);
+                self.fill_firmware(category, frames, airtime, context);
+                self.form_in_firmware(category, slots, context.now);
             }
         }
     }
 
-    fn fill_slots(&mut self, category: usize, slots: u32, desk: &mut Desk<'_>) {
+    fn fill_slots(&mut self, category: usize, slots: u32, context: &mut QdiscContext<'_>) {
         if self.lanes[category].hardware.len() >= slots as usize {
             return;
         }
@@ -379,11 +379,11 @@ impl Station {
             let to = StationId(turn);
             let number = queue_number(to, category);
             self.expect(&mut queues, number, to);
-            let now = desk.now;
+            let now = context.now;
             let formed = self.form(
                 category,
                 to,
-                &mut |_, overhead| Some(Mpdu::new(queues.dequeue(number, desk)?, overhead)),
+                &mut |_, overhead| Some(Mpdu::new(queues.dequeue(number, context)?, overhead)),
                 now,
             );
             // A station whose window is full comes back when frames of it are settled.
@@ -413,7 +413,7 @@ impl Station {
         category: usize,
         frames: u32,
         airtime: Option<AirtimeLimits>,
-        desk: &mut Desk<'_>,
+        context: &mut QdiscContext<'_>,
     ) {
         let Some(mut queues) = self.queues.take() else { return };
         let mut full = Vec::new();
@@ -425,7 +425,7 @@ impl Station {
                 full.push(turn);
                 continue;
             }
-            if let Some(packet) = queues.dequeue(queue_number(to, category), desk) {
+            if let Some(packet) = queues.dequeue(queue_number(to, category), context) {
                 self.hand_to_firmware(category, to, packet);
             }
             if queues.packets_of(queue_number(to, category)) > 0 {

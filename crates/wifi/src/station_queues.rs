@@ -11,7 +11,7 @@
 //! law and the round robin are those of the qdiscs. Deviation: the lengths counted are those of Ethernet frames.
 
 use tailback_packet::{DropReason, Ecn, Packet};
-use tailback_qdisc::Desk;
+use tailback_qdisc::Context as QdiscContext;
 use tailback_qdisc::aqm::Verdict;
 use tailback_qdisc::aqm::codel::{Codel, CodelSettings, Head};
 use tailback_qdisc::flow_queues::FlowQueues;
@@ -93,9 +93,9 @@ impl StationQueues {
     }
 
     /// Appends a packet to its flow in `queue`.
-    pub fn enqueue(&mut self, queue: u16, mut packet: Box<Packet>, desk: &mut Desk<'_>) {
+    pub fn enqueue(&mut self, queue: u16, mut packet: Box<Packet>, context: &mut QdiscContext<'_>) {
         let flow = self.flow_of(queue, packet.flow_hash);
-        packet.enqueued = desk.now;
+        packet.enqueued = context.now;
         self.packets += 1;
         self.memory += u64::from(packet.truesize);
         self.owners[flow as usize] = queue;
@@ -110,7 +110,7 @@ impl StationQueues {
         });
         state.packets += 1;
         state.turns.join(flow);
-        self.shrink(desk);
+        self.shrink(context);
     }
 
     /// What can be expected of a station, and how many there are, decide how patient CoDel is with it.
@@ -122,10 +122,10 @@ impl StationQueues {
     }
 
     /// The next packet of `queue`.
-    pub fn dequeue(&mut self, queue: u16, desk: &mut Desk<'_>) -> Option<Box<Packet>> {
+    pub fn dequeue(&mut self, queue: u16, context: &mut QdiscContext<'_>) -> Option<Box<Packet>> {
         loop {
             let flow = self.queues[usize::from(queue)].as_mut()?.turns.next_flow()?;
-            match self.judged(queue, flow, desk) {
+            match self.judged(queue, flow, context) {
                 Some(packet) => {
                     let state = self.queues[usize::from(queue)].as_mut()?;
                     state.turns.charge(flow, packet.frame_length());
@@ -147,10 +147,10 @@ impl StationQueues {
     }
 
     /// The head of `flow` after CoDel has dropped what it wants to.
-    fn judged(&mut self, queue: u16, flow: u32, desk: &mut Desk<'_>) -> Option<Box<Packet>> {
+    fn judged(&mut self, queue: u16, flow: u32, context: &mut QdiscContext<'_>) -> Option<Box<Packet>> {
         let mut law = std::mem::take(&mut self.states[flow as usize]);
         let settings = self.queues[usize::from(queue)].as_ref()?.codel;
-        let mut dequeue = law.dequeue(&settings, desk.now);
+        let mut dequeue = law.dequeue(&settings, context.now);
         let passed = loop {
             let Some(mut packet) = self.take(queue, flow) else {
                 dequeue.queue_is_empty();
@@ -162,7 +162,7 @@ impl StationQueues {
                 markable: packet.ecn != Ecn::NotEct,
             };
             match dequeue.judge(&head) {
-                Verdict::Drop => desk.refuse(packet, DropReason::Aqm),
+                Verdict::Drop => context.refuse(packet, DropReason::Aqm),
                 Verdict::Mark => {
                     packet.mark();
                     break Some(packet);
@@ -199,7 +199,7 @@ impl StationQueues {
     }
 
     /// Drops from the longest flow of the radio while it is over a limit.
-    fn shrink(&mut self, desk: &mut Desk<'_>) {
+    fn shrink(&mut self, context: &mut QdiscContext<'_>) {
         while self.packets > self.limits.packets || self.memory > self.limits.memory {
             let reason =
                 if self.memory > self.limits.memory { DropReason::Overmemory } else { DropReason::Overlimit };
@@ -208,7 +208,7 @@ impl StationQueues {
             let queue = self.owners[fattest as usize];
             for _ in 0..batch {
                 if let Some(packet) = self.take(queue, fattest) {
-                    desk.refuse(packet, reason);
+                    context.refuse(packet, reason);
                 }
             }
         }

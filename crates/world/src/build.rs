@@ -12,6 +12,7 @@ use tailback_units::{ParameterError, SimTime, Span};
 use crate::app::{ConversationId, Numbered, Place, TimerId, tos};
 use crate::capture::Captures;
 use crate::check::check;
+use crate::context::Context;
 use crate::device::{Device, Segmentation};
 use crate::journal::Journal;
 use crate::link;
@@ -19,7 +20,6 @@ use crate::radio::{self, Radio};
 use crate::route::Routes;
 use crate::scenario::{Cell, Link, Offloads, Scenario};
 use crate::socket::{SEND_BUFFER, Socket, Sockets, Transport, UdpSocket};
-use crate::stage::Stage;
 use crate::syscalls::Conversation;
 use crate::timers::Timers;
 use crate::topology::{LinkEnd, RADIO_MTU, Topology};
@@ -87,7 +87,7 @@ impl<'a> Builder<'a> {
             schedule: Vec::new(),
             sockets: Sockets::default(),
             conversations: Vec::with_capacity(scenario.traffic.len()),
-            stage: Stage::new(journal(scenario), captures),
+            context: Context::new(journal(scenario), captures),
             small_queues: Vec::new(),
             timers: Timers::default(),
             steps: 0,
@@ -108,7 +108,7 @@ impl<'a> Builder<'a> {
         for index in 0..self.scenario.cells.len() {
             self.add_radios(index)?;
         }
-        self.world.stage.channels =
+        self.world.context.channels =
             radio::channels(self.scenario, &self.topology, &self.routes, &mut self.streams)?;
         Ok(())
     }
@@ -119,14 +119,14 @@ impl<'a> Builder<'a> {
             let number =
                 u32::try_from(self.world.schedule.len()).expect("a schedule has fewer than 2^32 lines");
             self.world.schedule.push(change);
-            self.world.stage.wake_at(SimTime::from_nanos(at_ns), Event::Change(number));
+            self.world.context.wake_at(SimTime::from_nanos(at_ns), Event::Change(number));
         }
         Ok(())
     }
 
     /// The radio of the access point of a cell, then those of its stations.
     fn add_radios(&mut self, index: usize) -> Result<(), BuildError> {
-        let (cell, berth) = (&self.scenario.cells[index], radio::berths(self.scenario)[index]);
+        let (cell, radio_places) = (&self.scenario.cells[index], radio::radio_places(self.scenario)[index]);
         for number in 0..=cell.stations.len() {
             let unattached = radio::unattached(cell, number);
             let id = self.topology.radio(index, number);
@@ -134,7 +134,7 @@ impl<'a> Builder<'a> {
             let bare = Bare { id, host, mtu: RADIO_MTU, rate: None, unattached };
             let device = self.device(&bare, &self.radio_names(cell, number))?;
             self.world.devices.push(Device {
-                radio: Some(Radio::of(berth, number)),
+                radio: Some(Radio::of(radio_places, number)),
                 // A radio takes no skb of several segments: the kernel cuts it before the driver sees it.
                 segmentation: Segmentation::BelowQdisc,
                 ..device
@@ -163,7 +163,7 @@ impl<'a> Builder<'a> {
 
     /// A device with its discipline, and nothing below that.
     fn device(&mut self, bare: &Bare, names: &Names) -> Result<Device, BuildError> {
-        let journal = &mut self.world.stage.journal;
+        let journal = &mut self.world.context.journal;
         journal.devices.push(journal.record.names.give(&names.shown));
         Ok(Device {
             id: bare.id,
@@ -204,7 +204,7 @@ impl<'a> Builder<'a> {
             first_socket: numbered.first_socket,
             path: format!("traffic[{}]", numbered.index),
         };
-        let journal = &mut self.world.stage.journal;
+        let journal = &mut self.world.context.journal;
         let name = journal.record.names.give(numbered.traffic.name());
         journal.sockets.extend(numbered.sockets().map(|_| name));
         let application = numbered.traffic.build(&place, self)?;
@@ -214,7 +214,7 @@ impl<'a> Builder<'a> {
 
     /// Has `timer` of an application expire at `at`.
     pub(crate) fn set_timer(&mut self, conversation: ConversationId, at: SimTime, timer: TimerId) {
-        self.world.stage.wake_at(at, Event::Application(conversation, timer));
+        self.world.context.wake_at(at, Event::Application(conversation, timer));
     }
 
     /// Adds the two stateless sockets of an echo.
@@ -298,11 +298,11 @@ impl<'a> Builder<'a> {
     fn finish(mut self) -> World {
         self.world.routes = self.routes.map(|end| self.topology.device(end));
         let end = self.scenario.duration_ns;
-        self.world.stage.wake_at(SimTime::ZERO + self.world.interval, Event::Sample);
+        self.world.context.wake_at(SimTime::ZERO + self.world.interval, Event::Sample);
         for step in 1..PROGRESS_STEPS {
             let at =
                 SimTime::from_nanos((u128::from(end) * u128::from(step) / u128::from(PROGRESS_STEPS)) as u64);
-            self.world.stage.wake_at(at, Event::Progress);
+            self.world.context.wake_at(at, Event::Progress);
         }
         self.world
     }

@@ -22,13 +22,13 @@
 
 use tailback_engine::Draws;
 use tailback_packet::{DropReason, Ecn, HostId, Packet};
-use tailback_qdisc::{Dequeued, Desk, Enqueued, Qdisc, visit};
+use tailback_qdisc::{Context as QdiscContext, Dequeued, Enqueued, Qdisc, visit};
 use tailback_units::{Rate, SimTime, Span};
 
+use crate::context::Context;
 use crate::nic::Nic;
 use crate::path::Path;
 use crate::radio::Radio;
-use crate::stage::Stage;
 use crate::wire::Wire;
 use crate::{DeviceId, Event};
 
@@ -76,159 +76,162 @@ pub(crate) struct Device {
 impl Device {
     /// A packet leaves its host by this device. [linux-6.12 __dev_queue_xmit]
     #[inline]
-    pub(crate) fn transmit(&mut self, mut packet: Box<Packet>, stage: &mut Stage) -> Enqueued {
-        stage.cost.packets += 1;
-        self.see_to_completions(stage);
-        let stopped = self.is_stopped(stage);
+    pub(crate) fn transmit(&mut self, mut packet: Box<Packet>, context: &mut Context) -> Enqueued {
+        context.cost.packets += 1;
+        self.process_completions(context);
+        let stopped = self.is_stopped(context);
         let Some(root) = &mut self.root else {
-            self.hand_to_driver(packet, stage);
+            self.hand_to_driver(packet, context);
             return Enqueued::Queued;
         };
-        if !stopped && root.bypass(&mut packet, stage.now) {
-            self.hand_to_driver(packet, stage);
+        if !stopped && root.bypass(&mut packet, context.now) {
+            self.hand_to_driver(packet, context);
             return Enqueued::Queued;
         }
-        let outcome = root.enqueue(packet, &mut desk(stage, &mut self.draws));
-        self.enqueue_copies(stage);
-        self.bury_dropped(stage);
-        self.run(stage);
+        let outcome = root.enqueue(packet, &mut qdisc_context(context, &mut self.draws));
+        self.enqueue_copies(context);
+        self.account_for_dropped(context);
+        self.run(context);
         outcome
     }
 
     /// Copies that a discipline made enter at the root. [linux-6.12 sch_netem.c netem_enqueue]
     #[inline]
-    fn enqueue_copies(&mut self, stage: &mut Stage) {
-        while let (Some(copy), Some(root)) = (stage.copies.pop(), &mut self.root) {
-            stage.ledger.created += 1;
-            root.enqueue(copy, &mut Desk { is_copy: true, ..desk(stage, &mut self.draws) });
+    fn enqueue_copies(&mut self, context: &mut Context) {
+        while let (Some(copy), Some(root)) = (context.copies.pop(), &mut self.root) {
+            context.ledger.created += 1;
+            root.enqueue(
+                copy,
+                &mut QdiscContext { is_copy: true, ..qdisc_context(context, &mut self.draws) },
+            );
         }
     }
 
     /// A frame somebody waits for has left: its sender for the credit, or the discipline for room in the ring.
-    pub(crate) fn transmitted(&mut self, stage: &mut Stage) {
-        if self.completion == stage.now {
+    pub(crate) fn transmitted(&mut self, context: &mut Context) {
+        if self.completion == context.now {
             self.completion = SimTime::NEVER;
-            self.run(stage);
+            self.run(context);
             if self.awaiting_credit > 0 {
-                self.await_credit(stage);
+                self.await_credit(context);
             }
         }
     }
 
     /// A small queue is full: its socket waits until a packet of its own has left.
-    pub(crate) fn add_waiting_socket(&mut self, stage: &mut Stage) {
+    pub(crate) fn add_waiting_socket(&mut self, context: &mut Context) {
         self.awaiting_credit += 1;
-        self.await_credit(stage);
+        self.await_credit(context);
     }
 
     /// The instant has come at which the discipline wanted to be asked again.
-    pub(crate) fn watchdog_fired(&mut self, stage: &mut Stage) {
-        if self.watchdog == stage.now {
+    pub(crate) fn watchdog_fired(&mut self, context: &mut Context) {
+        if self.watchdog == context.now {
             self.watchdog = SimTime::NEVER;
-            self.run(stage);
+            self.run(context);
         }
     }
 
     /// A packet has reached the other end; more than one if they left at the same instant. The last is returned
     /// for the host to receive, those before it are in the backlog.
     #[inline]
-    pub(crate) fn arrived(&mut self, stage: &mut Stage) -> Option<Box<Packet>> {
-        self.see_to_completions(stage);
+    pub(crate) fn arrived(&mut self, context: &mut Context) -> Option<Box<Packet>> {
+        self.process_completions(context);
         if self.path.is_some() {
-            self.leave_wire(stage);
+            self.leave_wire(context);
             return None;
         }
-        let mut last = self.wire.arrived(stage.now)?;
-        self.capture_received(&last, stage);
-        while let Some(packet) = self.wire.arrived(stage.now) {
-            self.capture_received(&packet, stage);
-            stage.backlog.push_back((self.peer, last));
+        let mut last = self.wire.arrived(context.now)?;
+        self.capture_received(&last, context);
+        while let Some(packet) = self.wire.arrived(context.now) {
+            self.capture_received(&packet, context);
+            context.backlog.push_back((self.peer, last));
             last = packet;
         }
         if let Some(next) = self.wire.next_arrival() {
-            stage.wake_at(next, Event::Arrived(self.id));
+            context.wake_at(next, Event::Arrived(self.id));
         }
         Some(last)
     }
 
     /// Packets whose last bit has left go on by the path.
-    fn leave_wire(&mut self, stage: &mut Stage) {
-        while let Some(packet) = self.wire.arrived(stage.now) {
-            self.enter_path(packet, stage);
+    fn leave_wire(&mut self, context: &mut Context) {
+        while let Some(packet) = self.wire.arrived(context.now) {
+            self.enter_path(packet, context);
         }
         if let Some(next) = self.wire.next_arrival() {
-            stage.wake_at(next, Event::Arrived(self.id));
+            context.wake_at(next, Event::Arrived(self.id));
         }
     }
 
-    fn enter_path(&mut self, packet: Box<Packet>, stage: &mut Stage) {
+    fn enter_path(&mut self, packet: Box<Packet>, context: &mut Context) {
         let Some(OnPath { path, draws }) = self.path.as_deref_mut() else { return };
-        path.enter(packet, &mut desk(stage, draws));
-        while let Some(copy) = stage.copies.pop() {
-            stage.ledger.created += 1;
-            path.enter(copy, &mut Desk { is_copy: true, ..desk(stage, draws) });
+        path.enter(packet, &mut qdisc_context(context, draws));
+        while let Some(copy) = context.copies.pop() {
+            context.ledger.created += 1;
+            path.enter(copy, &mut QdiscContext { is_copy: true, ..qdisc_context(context, draws) });
         }
-        self.bury_dropped(stage);
-        self.emerge(stage);
+        self.account_for_dropped(context);
+        self.emerge(context);
     }
 
     /// A packet has come to the end of the path.
-    pub(crate) fn emerged(&mut self, stage: &mut Stage) {
+    pub(crate) fn emerged(&mut self, context: &mut Context) {
         if let Some(on) = &mut self.path
-            && on.path.next == stage.now
+            && on.path.next == context.now
         {
             on.path.next = SimTime::NEVER;
-            self.emerge(stage);
+            self.emerge(context);
         }
     }
 
-    fn emerge(&mut self, stage: &mut Stage) {
+    fn emerge(&mut self, context: &mut Context) {
         let Some(mut on) = self.path.take() else { return };
         loop {
-            match on.path.emerge(&mut desk(stage, &mut on.draws)) {
+            match on.path.emerge(&mut qdisc_context(context, &mut on.draws)) {
                 Dequeued::Packet(packet) => {
-                    self.capture_received(&packet, stage);
-                    stage.backlog.push_back((self.peer, packet));
+                    self.capture_received(&packet, context);
+                    context.backlog.push_back((self.peer, packet));
                 }
                 Dequeued::NotBefore(at) if at < on.path.next => {
                     on.path.next = at;
-                    stage.wake_at(at, Event::Emerged(self.id));
+                    context.wake_at(at, Event::Emerged(self.id));
                     break;
                 }
                 Dequeued::NotBefore(_) | Dequeued::Empty => break,
             }
         }
         self.path = Some(on);
-        self.bury_dropped(stage);
+        self.account_for_dropped(context);
     }
 
     /// The link gets another rate: the frame whose bits are leaving keeps its time, those behind it get others.
-    pub(crate) fn change_rate(&mut self, rate: Rate, stage: &mut Stage) {
-        self.see_to_completions(stage);
+    pub(crate) fn change_rate(&mut self, rate: Rate, context: &mut Context) {
+        self.process_completions(context);
         let Some(nic) = &mut self.nic else { return };
         let leaving = (self.wire.in_ring() > 0).then_some(self.wire.next_departure);
         nic.change_rate(rate, leaving);
-        self.wire.reschedule(|packet| nic.occupy(packet.wire_length(), stage.now));
+        self.wire.reschedule(|packet| nic.occupy(packet.wire_length(), context.now));
         // Whoever waits for a frame behind it waits for another instant now.
         self.completion = SimTime::NEVER;
-        self.run(stage);
+        self.run(context);
         if self.awaiting_credit > 0 {
-            self.await_credit(stage);
+            self.await_credit(context);
         }
     }
 
     /// What came over this wire is seen by the device at its other end.
     #[inline]
-    fn capture_received(&self, packet: &Packet, stage: &mut Stage) {
-        if !stage.captures.is_off() {
-            stage.captures.received((self.id, self.id.at_other_end()), packet, stage.now);
+    fn capture_received(&self, packet: &Packet, context: &mut Context) {
+        if !context.captures.is_off() {
+            context.captures.received((self.id, self.id.at_other_end()), packet, context.now);
         }
     }
 
     /// The device that a packet is sent to.
-    fn receiver(&self, packet: &Packet, stage: &Stage) -> DeviceId {
+    fn receiver(&self, packet: &Packet, context: &Context) -> DeviceId {
         self.radio
-            .map_or_else(|| self.id.at_other_end(), |radio| radio.next_device(packet.destination, stage))
+            .map_or_else(|| self.id.at_other_end(), |radio| radio.next_device(packet.destination, context))
     }
 
     /// Packets inside the device and on its wire.
@@ -244,175 +247,175 @@ impl Device {
     }
 
     /// Moves packets from the discipline to the ring until either stops. [linux-6.12 __qdisc_run]
-    pub(crate) fn run(&mut self, stage: &mut Stage) {
-        self.see_to_completions(stage);
+    pub(crate) fn run(&mut self, context: &mut Context) {
+        self.process_completions(context);
         loop {
-            if self.is_stopped(stage) {
-                return self.await_room(stage);
+            if self.is_stopped(context) {
+                return self.await_room(context);
             }
             let Some(root) = &mut self.root else { return };
-            let dequeued = root.dequeue(&mut desk(stage, &mut self.draws));
-            self.enqueue_copies(stage);
-            self.bury_dropped(stage);
+            let dequeued = root.dequeue(&mut qdisc_context(context, &mut self.draws));
+            self.enqueue_copies(context);
+            self.account_for_dropped(context);
             match dequeued {
-                Dequeued::Packet(packet) => self.hand_to_driver(packet, stage),
-                Dequeued::NotBefore(at) => return self.ask_again(at, stage),
+                Dequeued::Packet(packet) => self.hand_to_driver(packet, context),
+                Dequeued::NotBefore(at) => return self.ask_again(at, context),
                 Dequeued::Empty => return,
             }
         }
     }
 
     #[inline]
-    fn is_stopped(&self, stage: &Stage) -> bool {
+    fn is_stopped(&self, context: &Context) -> bool {
         if let Some(radio) = &self.radio {
-            return !stage.channels[radio.channel()].cell.accepts(radio.from);
+            return !context.channels[radio.channel()].channel.accepts(radio.from);
         }
         self.nic.as_ref().is_some_and(|nic| !nic.accepts(self.wire.in_ring()))
     }
 
     /// [linux-6.12 dev.c dev_hard_start_xmit]
     #[inline]
-    fn hand_to_driver(&mut self, packet: Box<Packet>, stage: &mut Stage) {
+    fn hand_to_driver(&mut self, packet: Box<Packet>, context: &mut Context) {
         if packet.segments == 1 || self.segmentation == Segmentation::None {
-            return self.start_xmit(packet, stage);
+            return self.start_xmit(packet, context);
         }
-        self.xmit_segments(*packet, stage);
+        self.xmit_segments(*packet, context);
     }
 
     /// [linux-6.12 dev.c validate_xmit_skb]
     #[cold]
-    fn xmit_segments(&mut self, train: Packet, stage: &mut Stage) {
-        stage.ledger.created += u64::from(train.segments - 1);
+    fn xmit_segments(&mut self, train: Packet, context: &mut Context) {
+        context.ledger.created += u64::from(train.segments - 1);
         if train.charged {
-            stage.segmented.push((train.from, train.memory_to_segment()));
+            context.segmented.push((train.from, train.memory_to_segment()));
         }
         for segment in train.into_segments() {
-            let segment = stage.in_box(segment);
-            self.start_xmit(segment, stage);
+            let segment = context.in_box(segment);
+            self.start_xmit(segment, context);
         }
     }
 
     /// [linux-6.12 ndo_start_xmit]
     #[inline]
-    fn start_xmit(&mut self, packet: Box<Packet>, stage: &mut Stage) {
+    fn start_xmit(&mut self, packet: Box<Packet>, context: &mut Context) {
         if packet.ecn == Ecn::Ce {
-            self.note_mark(&packet, stage);
+            self.note_mark(&packet, context);
         }
-        if !stage.captures.is_off() {
-            let to = self.receiver(&packet, stage);
-            stage.captures.sent((self.id, to), &packet, stage.now);
+        if !context.captures.is_off() {
+            let to = self.receiver(&packet, context);
+            context.captures.sent((self.id, to), &packet, context.now);
         }
-        let Some(nic) = &mut self.nic else { return self.pass_on(packet, stage) };
-        let departure = nic.take(&packet, stage.now);
+        let Some(nic) = &mut self.nic else { return self.pass_on(packet, context) };
+        let departure = nic.take(&packet, context.now);
         if self.awaiting_credit > 0 && packet.charged {
-            self.await_completion(departure, stage);
+            self.await_completion(departure, context);
         }
         if let Some(arrival) = self.wire.push(packet, departure) {
-            stage.wake_at(arrival, Event::Arrived(self.id));
+            context.wake_at(arrival, Event::Arrived(self.id));
         }
     }
 
     /// Without a ring a packet leaves its host at once. [linux-6.12 veth_xmit]
-    fn pass_on(&mut self, mut packet: Box<Packet>, stage: &mut Stage) {
+    fn pass_on(&mut self, mut packet: Box<Packet>, context: &mut Context) {
         if let Some(radio) = self.radio {
-            radio.transmit(packet, stage);
-            return self.bury_dropped(stage);
+            radio.transmit(packet, context);
+            return self.account_for_dropped(context);
         }
-        stage.orphan(&mut packet);
+        context.orphan(&mut packet);
         if self.path.is_some() {
-            self.enter_path(packet, stage);
+            self.enter_path(packet, context);
         } else if self.wire.is_instant() {
-            self.capture_received(&packet, stage);
-            stage.backlog.push_back((self.peer, packet));
-        } else if let Some(arrival) = self.wire.push(packet, stage.now) {
-            stage.wake_at(arrival, Event::Arrived(self.id));
+            self.capture_received(&packet, context);
+            context.backlog.push_back((self.peer, packet));
+        } else if let Some(arrival) = self.wire.push(packet, context.now) {
+            context.wake_at(arrival, Event::Arrived(self.id));
         }
     }
 
     /// TX completions of what has left by now: bytes out of the ring, credits to the senders.
     #[inline]
-    fn see_to_completions(&mut self, stage: &mut Stage) {
-        if self.wire.next_departure <= stage.now {
-            self.complete(stage.now, stage);
+    fn process_completions(&mut self, context: &mut Context) {
+        if self.wire.next_departure <= context.now {
+            self.complete(context.now, context);
         }
     }
 
     /// TX completions of what left before now. What leaves at this very instant is an event of its own, if anybody
     /// waits for it.
     #[inline]
-    pub(crate) fn see_to_earlier_completions(&mut self, stage: &mut Stage) {
-        if self.wire.next_departure < stage.now {
-            self.complete(stage.now - Span::from_nanos(1), stage);
+    pub(crate) fn process_earlier_completions(&mut self, context: &mut Context) {
+        if self.wire.next_departure < context.now {
+            self.complete(context.now - Span::from_nanos(1), context);
         }
     }
 
-    fn complete(&mut self, last: SimTime, stage: &mut Stage) {
+    fn complete(&mut self, last: SimTime, context: &mut Context) {
         while let Some((departure, packet)) = self.wire.complete(last) {
             if let Some(nic) = &mut self.nic {
                 nic.complete(packet.frame_length(), departure);
             }
-            stage.orphan(packet);
+            context.orphan(packet);
         }
     }
 
     /// The queue is stopped; if packets wait for it, the next completion wakes it.
-    fn await_room(&mut self, stage: &mut Stage) {
+    fn await_room(&mut self, context: &mut Context) {
         if self.radio.is_some() {
             // The driver wakes the queue when it takes packets again.
             return;
         }
         if self.root.as_ref().is_some_and(|root| root.backlog().packets > 0) {
-            self.await_completion(self.wire.next_departure, stage);
+            self.await_completion(self.wire.next_departure, context);
         }
     }
 
     /// Packets in the ring are charged to sockets; the completion of the first credits its sender.
-    fn await_credit(&mut self, stage: &mut Stage) {
+    fn await_credit(&mut self, context: &mut Context) {
         if let Some(departure) = self.wire.next_charged_departure() {
-            self.await_completion(departure, stage);
+            self.await_completion(departure, context);
         }
     }
 
     /// One completion is pending at most, the earliest asked for.
     #[inline]
-    fn await_completion(&mut self, departure: SimTime, stage: &mut Stage) {
+    fn await_completion(&mut self, departure: SimTime, context: &mut Context) {
         if departure < self.completion {
             self.completion = departure;
-            stage.wake_at(departure, Event::Transmitted(self.id));
+            context.wake_at(departure, Event::Transmitted(self.id));
         }
     }
 
     /// One wake-up is pending at most, the earliest asked for.
-    fn ask_again(&mut self, at: SimTime, stage: &mut Stage) {
-        debug_assert!(at > stage.now, "a discipline that may send now says so by giving a packet");
+    fn ask_again(&mut self, at: SimTime, context: &mut Context) {
+        debug_assert!(at > context.now, "a discipline that may send now says so by giving a packet");
         if at < self.watchdog {
             self.watchdog = at;
-            stage.wake_at(at, Event::Watchdog(self.id));
+            context.wake_at(at, Event::Watchdog(self.id));
         }
     }
 
     #[inline]
-    fn bury_dropped(&mut self, stage: &mut Stage) {
-        if !stage.dropped.is_empty() {
-            self.bury_all(stage);
+    fn account_for_dropped(&mut self, context: &mut Context) {
+        if !context.dropped.is_empty() {
+            self.account_for_all(context);
         }
     }
 
     #[cold]
-    fn bury_all(&mut self, stage: &mut Stage) {
-        let mut dropped = std::mem::take(&mut stage.dropped);
+    fn account_for_all(&mut self, context: &mut Context) {
+        let mut dropped = std::mem::take(&mut context.dropped);
         for (packet, reason) in dropped.drain(..) {
             self.drops[reason as usize] += 1;
-            stage.drop_packet(packet, reason, self.id);
+            context.drop_packet(packet, reason, self.id);
         }
-        stage.dropped = dropped;
+        context.dropped = dropped;
     }
 
     /// A packet leaves with CE. It was marked here unless it came so: the counters tell how many were.
-    fn note_mark(&mut self, packet: &Packet, stage: &mut Stage) {
+    fn note_mark(&mut self, packet: &Packet, context: &mut Context) {
         if self.marks_noted < self.marked() {
             self.marks_noted += 1;
-            stage.journal.packet_marked(stage.now, self.id, packet);
+            context.journal.packet_marked(context.now, self.id, packet);
         }
     }
 
@@ -427,13 +430,13 @@ impl Device {
 
 /// What a discipline of a device may use.
 #[inline]
-fn desk<'a>(stage: &'a mut Stage, draws: &'a mut Draws) -> Desk<'a> {
-    Desk {
-        now: stage.now,
+fn qdisc_context<'a>(context: &'a mut Context, draws: &'a mut Draws) -> QdiscContext<'a> {
+    QdiscContext {
+        now: context.now,
         draws,
-        dropped: &mut stage.dropped,
-        credits: &mut stage.credits,
-        copies: &mut stage.copies,
+        dropped: &mut context.dropped,
+        credits: &mut context.credits,
+        copies: &mut context.copies,
         is_copy: false,
     }
 }

@@ -11,11 +11,11 @@ impl World {
     #[inline]
     pub(crate) fn receive_from(&mut self, device: DeviceId) {
         let device = &mut self.devices[device.index()];
-        let (peer, Some(packet)) = (device.peer, device.arrived(&mut self.stage)) else { return };
-        if self.stage.backlog.is_empty() {
+        let (peer, Some(packet)) = (device.peer, device.arrived(&mut self.context)) else { return };
+        if self.context.backlog.is_empty() {
             self.receive(peer, packet);
         } else {
-            self.stage.backlog.push_back((peer, packet));
+            self.context.backlog.push_back((peer, packet));
         }
     }
 
@@ -28,7 +28,7 @@ impl World {
         if packet.payload == Payload::Damaged {
             return self.discard(host, packet);
         }
-        self.stage.ledger.delivered += 1;
+        self.context.ledger.delivered += 1;
         match packet.payload {
             Payload::Damaged => {}
             Payload::Tcp(_) => self.receive_segment(packet),
@@ -43,18 +43,18 @@ impl World {
     /// The checksum is wrong. [linux-6.12 tcp_v4_rcv csum_error]
     #[cold]
     fn discard(&mut self, host: HostId, packet: Box<Packet>) {
-        self.stage.ledger.dropped += 1;
-        self.stage.journal.packet_discarded(self.stage.now, host, &packet, DropReason::Corrupted);
+        self.context.ledger.dropped += 1;
+        self.context.journal.packet_discarded(self.context.now, host, &packet, DropReason::Corrupted);
     }
 
     fn forward(&mut self, host: HostId, packet: Box<Packet>) {
         let device = self.towards(host, packet.destination);
-        self.devices[device.index()].transmit(packet, &mut self.stage);
+        self.devices[device.index()].transmit(packet, &mut self.context);
     }
 
     fn receive_segment(&mut self, packet: Box<Packet>) {
-        let (to, ecn, truesize, now) = (packet.to, packet.ecn, packet.truesize, self.stage.now);
-        let Payload::Tcp(segment) = self.stage.out_of_box(packet) else { return };
+        let (to, ecn, truesize, now) = (packet.to, packet.ecn, packet.truesize, self.context.now);
+        let Payload::Tcp(segment) = self.context.out_of_box(packet) else { return };
         self.return_credits_to(to);
         let socket = self.sockets.tcp(to);
         socket.endpoint.take(segment, ecn, truesize, now, &mut socket.draws);
@@ -74,7 +74,7 @@ impl World {
 
     /// A packet of no TCP socket leaves its host.
     pub(crate) fn originate(&mut self, packet: Box<Packet>) {
-        self.stage.ledger.created += 1;
+        self.context.ledger.created += 1;
         self.forward(packet.source, packet);
     }
 

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use tailback_packet::{DropReason, ETHERNET_HEADER, Packet};
 use tailback_qdisc::registry::{BuildError as QdiscError, build_over};
-use tailback_qdisc::{Attachment, Dequeued, Desk, Inner, Qdisc};
+use tailback_qdisc::{Attachment, Context as QdiscContext, Dequeued, Inner, Qdisc};
 use tailback_units::{ParameterError, Parameters, Rate, SimTime};
 
 /// Packets that netem holds at most: more than there are.
@@ -72,20 +72,20 @@ impl Path {
     }
 
     /// A packet has left the device.
-    pub(crate) fn enter(&mut self, packet: Box<Packet>, desk: &mut Desk<'_>) {
+    pub(crate) fn enter(&mut self, packet: Box<Packet>, context: &mut QdiscContext<'_>) {
         if self.carrier == Carrier::Down {
-            return desk.refuse(packet, DropReason::LinkDown);
+            return context.refuse(packet, DropReason::LinkDown);
         }
         if let Some(newest) = self.on_the_way.back_mut() {
-            newest.enqueue(packet, desk);
+            newest.enqueue(packet, context);
         }
     }
 
     /// The next packet that has arrived, or when to ask again.
-    pub(crate) fn emerge(&mut self, desk: &mut Desk<'_>) -> Dequeued {
+    pub(crate) fn emerge(&mut self, context: &mut QdiscContext<'_>) -> Dequeued {
         loop {
             let Some(oldest) = self.on_the_way.front_mut() else { return Dequeued::Empty };
-            match oldest.dequeue(desk) {
+            match oldest.dequeue(context) {
                 Dequeued::Empty if self.on_the_way.len() > 1 => drop(self.on_the_way.pop_front()),
                 arrived => return arrived,
             }
@@ -94,7 +94,7 @@ impl Path {
 
     /// Packets on their way.
     pub(crate) fn packets(&self) -> usize {
-        self.on_the_way.iter().map(|stage| stage.backlog().packets as usize).sum()
+        self.on_the_way.iter().map(|context| context.backlog().packets as usize).sum()
     }
 }
 

@@ -13,14 +13,14 @@ use tailback_wifi::driver::{self, Above, Profile};
 use tailback_wifi::phy::{Format, Guard, LegacyRate};
 use tailback_wifi::rate::Minstrel;
 use tailback_wifi::{
-    AccessCategory, Band, CellSettings, CentiDecibels, Edca, Hearing, Loss, Mode, Outcome, Ppdu, RateControl,
-    Station, StationId, Studio,
+    AccessCategory, Band, CentiDecibels, ChannelSettings, Context as ChannelContext, Edca, Hearing, Loss,
+    Mode, Outcome, Ppdu, RateControl, Station, StationId,
 };
 
 use crate::build::{Unattached, parameter_error};
+use crate::context::Context;
 use crate::route::Routes;
 use crate::scenario::{self, Scenario};
-use crate::stage::Stage;
 use crate::topology::{LinkEnd, Topology};
 use crate::world::World;
 use crate::{BuildError, DeviceId, Event};
@@ -47,9 +47,9 @@ pub(crate) struct Interface {
     next_hops: Box<[Option<StationId>]>,
 }
 
-/// A cell and what the world keeps for it.
-pub(crate) struct Channel {
-    pub(crate) cell: tailback_wifi::Cell,
+/// A channel and what the world keeps for it.
+pub(crate) struct RadioChannel {
+    pub(crate) channel: tailback_wifi::Channel,
     draws: Vec<Box<dyn Rng + Send>>,
     /// Each radio's, the access point's first.
     interfaces: Vec<Interface>,
@@ -57,15 +57,15 @@ pub(crate) struct Channel {
     pending: SimTime,
 }
 
-impl std::fmt::Debug for Channel {
+impl std::fmt::Debug for RadioChannel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Channel").field("interfaces", &self.interfaces).finish_non_exhaustive()
+        f.debug_struct("RadioChannel").field("interfaces", &self.interfaces).finish_non_exhaustive()
     }
 }
 
 impl Radio {
     /// The radio of this number in a cell; 0 is the access point's.
-    pub(crate) fn of(cell: Berth, number: usize) -> Self {
+    pub(crate) fn of(cell: RadioPlaces, number: usize) -> Self {
         Radio { channel: cell.channel, from: cell.radio(number) }
     }
 
@@ -73,25 +73,25 @@ impl Radio {
         usize::from(self.channel)
     }
 
-    /// The driver takes a packet for the next hop on its way. Drops are left on the desk of the stage.
+    /// The driver takes a packet for the next hop on its way. Drops are left on the context of the context.
     /// [linux-6.12 net/mac80211/tx.c ieee80211_lookup_ra_sta]
-    pub(crate) fn transmit(self, packet: Box<Packet>, stage: &mut Stage) {
-        let Channel { cell, draws, interfaces, .. } = &mut stage.channels[self.channel()];
+    pub(crate) fn transmit(self, packet: Box<Packet>, context: &mut Context) {
+        let RadioChannel { channel, draws, interfaces, .. } = &mut context.channels[self.channel()];
         let to = interfaces[usize::from(self.from.0)].next_hop(packet.destination);
-        let mut studio = Studio {
-            now: stage.now,
+        let mut channel_context = ChannelContext {
+            now: context.now,
             draws,
-            dropped: &mut stage.dropped,
-            credits: &mut stage.credits,
-            copies: &mut stage.copies,
+            dropped: &mut context.dropped,
+            credits: &mut context.credits,
+            copies: &mut context.copies,
         };
-        cell.transmit(self.from, to, packet, &mut studio);
-        stage.wake_channel(self.channel);
+        channel.transmit(self.from, to, packet, &mut channel_context);
+        context.wake_channel(self.channel);
     }
 
     /// The device that a packet for `destination` is sent to next.
-    pub(crate) fn next_device(self, destination: HostId, stage: &Stage) -> DeviceId {
-        let interfaces = &stage.channels[self.channel()].interfaces;
+    pub(crate) fn next_device(self, destination: HostId, context: &Context) -> DeviceId {
+        let interfaces = &context.channels[self.channel()].interfaces;
         let to = interfaces[usize::from(self.from.0)].next_hop(destination);
         interfaces[usize::from(to.0)].device
     }
@@ -103,17 +103,17 @@ impl Interface {
     }
 }
 
-impl Channel {
+impl RadioChannel {
     fn interface(&self, station: StationId) -> &Interface {
         &self.interfaces[usize::from(station.0)]
     }
 }
 
-impl Stage {
+impl Context {
     /// One event of a channel is pending that is not stale.
     fn wake_channel(&mut self, channel: u16) {
         let this = &mut self.channels[usize::from(channel)];
-        let deadline = this.cell.deadline();
+        let deadline = this.channel.deadline();
         if deadline < this.pending {
             this.pending = deadline;
             self.wake_at(deadline, Event::Air(channel));
@@ -125,35 +125,35 @@ impl World {
     /// Something happens on a channel.
     pub(crate) fn on_air(&mut self, channel: u16) {
         let index = usize::from(channel);
-        let Channel { cell, draws, pending, .. } = &mut self.stage.channels[index];
-        if *pending != self.stage.now {
+        let RadioChannel { channel: air, draws, pending, .. } = &mut self.context.channels[index];
+        if *pending != self.context.now {
             return;
         }
         *pending = SimTime::NEVER;
-        cell.advance(&mut Studio {
-            now: self.stage.now,
+        air.advance(&mut ChannelContext {
+            now: self.context.now,
             draws,
-            dropped: &mut self.stage.dropped,
-            credits: &mut self.stage.credits,
-            copies: &mut self.stage.copies,
+            dropped: &mut self.context.dropped,
+            credits: &mut self.context.credits,
+            copies: &mut self.context.copies,
         });
-        let mut outcomes = std::mem::take(&mut self.stage.outcomes);
-        self.stage.channels[index].cell.swap_outcomes(&mut outcomes);
+        let mut outcomes = std::mem::take(&mut self.context.outcomes);
+        self.context.channels[index].channel.swap_outcomes(&mut outcomes);
         for outcome in outcomes.drain(..) {
             self.came_from_air(index, outcome);
         }
-        self.stage.outcomes = outcomes;
-        self.stage.wake_channel(channel);
+        self.context.outcomes = outcomes;
+        self.context.wake_channel(channel);
     }
 
     fn came_from_air(&mut self, channel: usize, outcome: Outcome) {
         match outcome {
             Outcome::Received(station, packet) => {
                 self.capture_received(channel, station, &packet);
-                let host = self.stage.channels[channel].interface(station).host;
-                self.stage.backlog.push_back((host, packet));
+                let host = self.context.channels[channel].interface(station).host;
+                self.context.backlog.push_back((host, packet));
             }
-            Outcome::Credit(socket, truesize) => self.stage.credits.push((socket, truesize)),
+            Outcome::Credit(socket, truesize) => self.context.credits.push((socket, truesize)),
             Outcome::Accepts(station) => self.wake_queue(channel, station),
             Outcome::Sent(ppdu) => self.note_ppdu(channel, &ppdu),
             Outcome::Dropped(station, packet, reason) => self.drop_at(channel, station, packet, reason),
@@ -161,8 +161,8 @@ impl World {
     }
 
     fn note_ppdu(&mut self, channel: usize, ppdu: &Ppdu) {
-        let journal = &mut self.stage.journal;
-        let channel = &self.stage.channels[channel];
+        let journal = &mut self.context.journal;
+        let channel = &self.context.channels[channel];
         let [from, to] = [ppdu.from, ppdu.to].map(|radio| channel.interface(radio).host);
         let row = WifiRow {
             t: ppdu.began,
@@ -184,26 +184,26 @@ impl World {
 
     /// What came over the air came from the next hop on the way back.
     fn capture_received(&mut self, channel: usize, station: StationId, packet: &Packet) {
-        if self.stage.captures.is_off() {
+        if self.context.captures.is_off() {
             return;
         }
-        let interfaces = &self.stage.channels[channel].interfaces;
+        let interfaces = &self.context.channels[channel].interfaces;
         let here = &interfaces[usize::from(station.0)];
         let from = interfaces[usize::from(here.next_hop(packet.source).0)].device;
-        self.stage.captures.received((from, here.device), packet, self.stage.now);
+        self.context.captures.received((from, here.device), packet, self.context.now);
     }
 
     /// [linux-6.12 net/mac80211/util.c ieee80211_wake_queue]
     fn wake_queue(&mut self, channel: usize, station: StationId) {
-        let device = self.stage.channels[channel].interface(station).device;
-        self.devices[device.index()].run(&mut self.stage);
+        let device = self.context.channels[channel].interface(station).device;
+        self.devices[device.index()].run(&mut self.context);
     }
 
     /// Ends a packet at a radio.
     fn drop_at(&mut self, channel: usize, station: StationId, packet: Box<Packet>, reason: DropReason) {
-        let id = self.stage.channels[channel].interface(station).device;
+        let id = self.context.channels[channel].interface(station).device;
         self.devices[id.index()].drops[reason as usize] += 1;
-        self.stage.drop_packet(packet, reason, id);
+        self.context.drop_packet(packet, reason, id);
     }
 }
 
@@ -214,12 +214,12 @@ pub(crate) fn host(cell: &scenario::Cell, number: usize) -> u16 {
 
 /// Where a cell is: its channel, and the number of its first radio there, the access point's.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Berth {
+pub(crate) struct RadioPlaces {
     channel: u16,
     first: u16,
 }
 
-impl Berth {
+impl RadioPlaces {
     /// The radio of this number in the cell, among those on the channel.
     fn radio(self, number: usize) -> StationId {
         StationId(self.first + number as u16)
@@ -227,9 +227,9 @@ impl Berth {
 }
 
 /// Where each cell is: those that name the same channel share one.
-pub(crate) fn berths(scenario: &Scenario) -> Vec<Berth> {
+pub(crate) fn radio_places(scenario: &Scenario) -> Vec<RadioPlaces> {
     let mut channels: Vec<(Option<&String>, u16)> = Vec::new();
-    let mut berths = Vec::new();
+    let mut radio_places = Vec::new();
     for cell in &scenario.cells {
         let name = cell.channel.as_ref();
         let shared = channels.iter().position(|(other, _)| name.is_some() && *other == name);
@@ -237,10 +237,10 @@ pub(crate) fn berths(scenario: &Scenario) -> Vec<Berth> {
         if shared.is_none() {
             channels.push((name, 0));
         }
-        berths.push(Berth { channel: channel as u16, first: channels[channel].1 });
+        radio_places.push(RadioPlaces { channel: channel as u16, first: channels[channel].1 });
         channels[channel].1 += cell.stations.len() as u16 + 1;
     }
-    berths
+    radio_places
 }
 
 /// The channels of the cells.
@@ -249,15 +249,17 @@ pub(crate) fn channels(
     topology: &Topology,
     routes: &Routes<LinkEnd>,
     streams: &mut Streams,
-) -> Result<Vec<Channel>, BuildError> {
-    let berths = berths(scenario);
-    let count = berths.iter().map(|berth| berth.channel + 1).max().unwrap_or(0);
-    let on = |number| (0..berths.len()).filter(|&cell| berths[cell].channel == number).collect::<Vec<_>>();
+) -> Result<Vec<RadioChannel>, BuildError> {
+    let radio_places = radio_places(scenario);
+    let count = radio_places.iter().map(|radio_places| radio_places.channel + 1).max().unwrap_or(0);
+    let on = |number| {
+        (0..radio_places.len()).filter(|&cell| radio_places[cell].channel == number).collect::<Vec<_>>()
+    };
     let with_interfaces = |number| {
         let mut channel = channel(scenario, &on(number), streams)?;
         for cell in on(number) {
             for radio in 0..=scenario.cells[cell].stations.len() {
-                let place = (cell, radio, berths[cell]);
+                let place = (cell, radio, radio_places[cell]);
                 channel.interfaces.push(interface(scenario, topology, routes, place));
             }
         }
@@ -271,21 +273,21 @@ fn interface(
     scenario: &Scenario,
     topology: &Topology,
     routes: &Routes<LinkEnd>,
-    place: (usize, usize, Berth),
+    place: (usize, usize, RadioPlaces),
 ) -> Interface {
-    let (cell, number, berth) = place;
+    let (cell, number, radio_places) = place;
     let device = topology.radio(cell, number);
     let host = HostId(host(&scenario.cells[cell], number));
     let next_hop = |destination| {
         let end = routes.next(host, HostId(destination as u16))?;
         let ours = topology.device(end) == device;
-        ours.then(|| berth.radio(topology.radio_at_other_end(cell, end)))
+        ours.then(|| radio_places.radio(topology.radio_at_other_end(cell, end)))
     };
     Interface { host, device, next_hops: (0..scenario.hosts.len()).map(next_hop).collect() }
 }
 
 /// The channel of some cells, without the interfaces of its hosts.
-fn channel(scenario: &Scenario, cells: &[usize], streams: &mut Streams) -> Result<Channel, BuildError> {
+fn channel(scenario: &Scenario, cells: &[usize], streams: &mut Streams) -> Result<RadioChannel, BuildError> {
     let band = band(scenario, cells)?;
     let radios: usize = cells.iter().map(|&cell| scenario.cells[cell].stations.len() + 1).sum();
     let (mut stations, mut hosts, mut draws) = (Vec::new(), Vec::new(), Vec::<Box<dyn Rng + Send>>::new());
@@ -312,8 +314,8 @@ fn channel(scenario: &Scenario, cells: &[usize], streams: &mut Streams) -> Resul
         }
     }
     let hearing = hearing(scenario, cells, &hosts)?;
-    let cell = tailback_wifi::Cell::new(CellSettings { band, hearing }, stations);
-    Ok(Channel { cell, draws, interfaces: Vec::new(), pending: SimTime::NEVER })
+    let channel = tailback_wifi::Channel::new(ChannelSettings { band, hearing }, stations);
+    Ok(RadioChannel { channel, draws, interfaces: Vec::new(), pending: SimTime::NEVER })
 }
 
 /// The band of some cells on one channel.

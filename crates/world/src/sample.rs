@@ -14,7 +14,7 @@ impl World {
     /// The end of an interval: what each application measures, and one row for each discipline.
     pub(crate) fn sample(&mut self) {
         self.record_interval();
-        self.stage.wake_at(self.stage.now + self.interval, Event::Sample);
+        self.context.wake_at(self.context.now + self.interval, Event::Sample);
     }
 
     /// The end of the run: the rest of the last interval, and what applications tell of the whole.
@@ -29,7 +29,7 @@ impl World {
     pub(crate) fn record_tcp_info(&mut self, socket: SocketId) {
         self.return_credits_to(socket);
         let row = self.tcp_info_row(socket);
-        self.stage.journal.record.tcp_info.push(row);
+        self.context.journal.record.tcp_info.push(row);
     }
 
     fn record_interval(&mut self) {
@@ -46,8 +46,8 @@ impl World {
     }
 
     fn record_disciplines(&mut self, device: usize) {
-        let (t, name) = (self.stage.now, self.stage.journal.devices[device]);
-        let rows = &mut self.stage.journal.record.qdisc;
+        let (t, name) = (self.context.now, self.context.journal.devices[device]);
+        let rows = &mut self.context.journal.record.qdisc;
         let Some(root) = &self.devices[device].root else { return };
         visit(root.as_ref(), &mut |depth, qdisc| {
             let (backlog, counters) = (qdisc.backlog(), qdisc.counters());
@@ -69,12 +69,12 @@ impl World {
     }
 
     fn tcp_info_row(&mut self, socket: SocketId) -> TcpInfoRow {
-        let flow = self.stage.journal.conversation(socket);
+        let flow = self.context.journal.conversation(socket);
         let endpoint = &self.sockets.tcp(socket).endpoint;
-        let info = endpoint.tcp_info(self.stage.now);
+        let info = endpoint.tcp_info(self.context.now);
         let sampled = info.rtt > Span::ZERO;
         let mut row = TcpInfoRow {
-            t: self.stage.now,
+            t: self.context.now,
             flow,
             ca_state: ca_state_name(info.ca_state),
             snd_cwnd: info.snd_cwnd,

@@ -27,7 +27,7 @@ impl World {
         let Change { device, rate, treatment, carrier } = change;
         let device = &mut self.devices[device.index()];
         if let Some(rate) = rate {
-            device.change_rate(rate, &mut self.stage);
+            device.change_rate(rate, &mut self.context);
         }
         if let Some(on) = &mut device.path {
             on.path.carrier = carrier.unwrap_or(on.path.carrier);
@@ -38,7 +38,7 @@ impl World {
     }
 
     fn note_change(&mut self, change: &Change) {
-        let (now, journal) = (self.stage.now, &mut self.stage.journal);
+        let (now, journal) = (self.context.now, &mut self.context.journal);
         if let Some(rate) = change.rate {
             journal.link_changed(now, change.device, "rate", Some(rate.bits_per_sec() as f64));
         }

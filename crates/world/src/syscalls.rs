@@ -47,7 +47,7 @@ impl World {
 
 impl Syscalls<'_> {
     pub(crate) fn now(&self) -> SimTime {
-        self.world.stage.now
+        self.world.context.now
     }
 
     /// The name of the conversation in tables.
@@ -57,7 +57,7 @@ impl Syscalls<'_> {
 
     /// Has `timer` of this application expire at `at`.
     pub(crate) fn set_timer(&mut self, at: SimTime, timer: TimerId) {
-        self.world.stage.wake_at(at, Event::Application(self.conversation, timer));
+        self.world.context.wake_at(at, Event::Application(self.conversation, timer));
     }
 
     /// `connect()`: the SYN leaves.
@@ -68,7 +68,7 @@ impl Syscalls<'_> {
     /// `read()` of all there is.
     pub(crate) fn read(&mut self, socket: SocketId) -> Bytes {
         let endpoint = &mut self.world.sockets.tcp(socket).endpoint;
-        let bytes = endpoint.read(self.world.stage.now);
+        let bytes = endpoint.read(self.world.context.now);
         if endpoint.at_end() {
             // Stands for the FIN of a reader that closes at the end, which carries the ACK.
             endpoint.quick_ack();
@@ -79,7 +79,7 @@ impl Syscalls<'_> {
 
     /// `send()` of `bytes` on a TCP socket.
     pub(crate) fn send(&mut self, socket: SocketId, bytes: u64) -> Sent {
-        let taken = self.world.sockets.tcp(socket).endpoint.write(bytes, self.world.stage.now);
+        let taken = self.world.sockets.tcp(socket).endpoint.write(bytes, self.world.context.now);
         self.world.drain(socket);
         let blocked = taken < bytes && self.world.sockets.tcp(socket).endpoint.write_blocked();
         Sent { taken, blocked }
@@ -88,7 +88,7 @@ impl Syscalls<'_> {
     /// `close()` of a TCP socket.
     pub(crate) fn close(&mut self, socket: SocketId) {
         self.world.return_credits_to(socket);
-        self.world.sockets.tcp(socket).endpoint.close(self.world.stage.now);
+        self.world.sockets.tcp(socket).endpoint.close(self.world.context.now);
         self.world.drain(socket);
     }
 
@@ -99,7 +99,7 @@ impl Syscalls<'_> {
 
     /// `send()` of a datagram with `size` bytes of data on a UDP socket that has room.
     pub(crate) fn send_datagram(&mut self, socket: SocketId, size: u32, payload: Payload) {
-        let datagram = self.world.sockets.udp(socket).datagram(size, payload, self.world.stage.now);
+        let datagram = self.world.sockets.udp(socket).datagram(size, payload, self.world.context.now);
         self.transmit(datagram);
     }
 
@@ -110,8 +110,8 @@ impl Syscalls<'_> {
 
     /// A row of the table `events` about `socket`.
     pub(crate) fn note(&mut self, what: &'static str, socket: SocketId) {
-        let (now, host) = (self.world.stage.now, self.world.sockets.tcp(socket).host);
-        self.world.stage.journal.flow_row(now, what, host, socket, None);
+        let (now, host) = (self.world.context.now, self.world.sockets.tcp(socket).host);
+        self.world.context.journal.flow_row(now, what, host, socket, None);
     }
 
     /// A row of the table `tcp_info`: `socket` as it is now.
@@ -121,6 +121,6 @@ impl Syscalls<'_> {
 
     /// The tables.
     pub(crate) fn record(&mut self) -> &mut Record {
-        &mut self.world.stage.journal.record
+        &mut self.world.context.journal.record
     }
 }

@@ -14,20 +14,20 @@ impl World {
     #[inline]
     pub(crate) fn return_credits_to(&mut self, id: SocketId) {
         let device = self.sockets.tcp(id).device;
-        self.devices[device.index()].see_to_earlier_completions(&mut self.stage);
+        self.devices[device.index()].process_earlier_completions(&mut self.context);
         self.return_credits();
     }
 
     /// Takes from a socket what it wants to send, then sees to what else it wants.
     pub(crate) fn drain(&mut self, id: SocketId) {
-        let now = self.stage.now;
+        let now = self.context.now;
         let &mut TcpSocket { host, tos, device, .. } = self.sockets.tcp(id);
         let device = device.index();
         while let Some(mut packet) = self.sockets.tcp(id).endpoint.next_packet(now) {
             (packet.source, packet.tos) = (host, tos);
             self.count_made(&packet);
-            let packet = self.stage.in_box(packet);
-            let outcome = self.devices[device].transmit(packet, &mut self.stage);
+            let packet = self.context.in_box(packet);
+            let outcome = self.devices[device].transmit(packet, &mut self.context);
             self.return_credits();
             self.sockets.tcp(id).endpoint.handed_over(transmitted(outcome), now);
         }
@@ -40,14 +40,14 @@ impl World {
     /// Gives sockets back what left their host; those that waited for it are queued. [linux-6.12 tcp_wfree]
     #[inline]
     pub(crate) fn return_credits(&mut self) {
-        if !self.stage.credits.is_empty() {
+        if !self.context.credits.is_empty() {
             self.return_all_credits();
         }
     }
 
     fn return_all_credits(&mut self) {
         self.charge_for_segments();
-        for (id, truesize) in self.stage.credits.drain(..) {
+        for (id, truesize) in self.context.credits.drain(..) {
             match &mut self.sockets.get_mut(id).transport {
                 Transport::Tcp(socket) => {
                     if socket.endpoint.credit(truesize) {
@@ -69,18 +69,18 @@ impl World {
 
     /// Must precede the credits of the segments.
     fn charge_for_segments(&mut self) {
-        for (id, extra) in self.stage.segmented.drain(..) {
+        for (id, extra) in self.context.segmented.drain(..) {
             self.sockets.tcp(id).endpoint.segmented(extra);
         }
     }
 
     /// The alarm of a socket went off; its deadline may have moved since it was set.
     pub(crate) fn timer_fired(&mut self, id: SocketId) {
-        let now = self.stage.now;
+        let now = self.context.now;
         let socket = self.sockets.tcp(id);
         match socket.alarm.fired(now, socket.endpoint.deadline()) {
             Fired::Due => self.timers.ran_out(id, socket.timer),
-            Fired::Early(at) => self.stage.wake_at(at, Event::Timer(id)),
+            Fired::Early(at) => self.context.wake_at(at, Event::Timer(id)),
             Fired::Idle => {}
         }
     }
@@ -91,7 +91,7 @@ impl World {
         for &(_, id) in &due {
             self.return_credits_to(id);
             let socket = self.sockets.tcp(id);
-            socket.endpoint.expire(self.stage.now);
+            socket.endpoint.expire(self.context.now);
             self.drain(id);
         }
         self.timers.expired(due);
@@ -127,24 +127,24 @@ impl World {
         let socket = self.sockets.udp(id);
         if socket.is_full() {
             // What has left by now is credited first: completions are not events by themselves.
-            self.devices[socket.device.index()].see_to_earlier_completions(&mut self.stage);
+            self.devices[socket.device.index()].process_earlier_completions(&mut self.context);
             self.return_credits();
         }
         let socket = self.sockets.udp(id);
         if socket.is_full() {
             socket.blocked = true;
-            self.devices[socket.device.index()].add_waiting_socket(&mut self.stage);
+            self.devices[socket.device.index()].add_waiting_socket(&mut self.context);
             return false;
         }
         true
     }
 
     fn count_made(&mut self, packet: &Packet) {
-        self.stage.ledger.created += 1;
+        self.context.ledger.created += 1;
         if let Payload::Tcp(segment) = &packet.payload
             && segment.length > 0
         {
-            self.stage.cost.segments += u64::from(packet.segments);
+            self.context.cost.segments += u64::from(packet.segments);
         }
     }
 
@@ -165,7 +165,7 @@ impl World {
     fn record_notes(&mut self, id: SocketId) {
         let socket = self.sockets.tcp(id);
         for note in socket.endpoint.notes() {
-            self.stage.journal.socket_noted(self.stage.now, socket.host, id, note);
+            self.context.journal.socket_noted(self.context.now, socket.host, id, note);
         }
     }
 
@@ -174,7 +174,7 @@ impl World {
         let socket = self.sockets.tcp(id);
         if socket.endpoint.awaits_credit() && !socket.awaits_credit {
             socket.awaits_credit = true;
-            self.devices[socket.device.index()].add_waiting_socket(&mut self.stage);
+            self.devices[socket.device.index()].add_waiting_socket(&mut self.context);
         }
     }
 
@@ -183,7 +183,7 @@ impl World {
         let deadline = socket.endpoint.deadline();
         self.timers.arm(&mut socket.timer, deadline);
         if let Some(at) = socket.alarm.set(deadline) {
-            self.stage.wake_at(at, Event::Timer(id));
+            self.context.wake_at(at, Event::Timer(id));
         }
     }
 }

@@ -16,12 +16,12 @@ use tailback_packet::{Packet, SocketId};
 use tailback_units::{Bytes, SimTime, Span};
 
 use crate::app::{ConversationId, TimerId};
+use crate::context::Context;
 use crate::device::Device;
 use crate::route::Routes;
 use crate::scenario::TcpInfoRows;
 use crate::schedule::Change;
 use crate::socket::Sockets;
-use crate::stage::Stage;
 use crate::syscalls::Conversation;
 use crate::timers::Timers;
 use crate::{Cost, DeviceId, Ledger, RunError};
@@ -91,7 +91,7 @@ impl Watch for () {
 pub struct Outcome {
     /// Each table as an Arrow IPC stream.
     pub tables: Vec<(&'static str, Vec<u8>)>,
-    /// The disciplines as they stand at the end, as JSON: see [`crate::standing`].
+    /// The disciplines as they stand at the end, as JSON: see [`crate::qdisc_stats`].
     pub disciplines: String,
     /// The capture of each host that was to have one, as pcapng.
     pub captures: Vec<(String, Vec<u8>)>,
@@ -110,7 +110,7 @@ pub struct World {
     pub(crate) schedule: Vec<Change>,
     pub(crate) sockets: Sockets,
     pub(crate) conversations: Vec<Conversation>,
-    pub(crate) stage: Stage,
+    pub(crate) context: Context,
     /// Sockets whose small queue drained.
     pub(crate) small_queues: Vec<SocketId>,
     /// Sockets whose application was woken.
@@ -135,21 +135,21 @@ impl World {
 
     /// Where the packets are.
     pub fn ledger(&self) -> Ledger {
-        let on_air = self.stage.channels.iter().map(|channel| channel.cell.packets()).sum::<usize>();
+        let on_air = self.context.channels.iter().map(|channel| channel.channel.packets()).sum::<usize>();
         let inside =
-            self.devices.iter().map(Device::packets).sum::<usize>() + self.stage.backlog.len() + on_air;
-        Ledger { inside: inside as u64, ..self.stage.ledger }
+            self.devices.iter().map(Device::packets).sum::<usize>() + self.context.backlog.len() + on_air;
+        Ledger { inside: inside as u64, ..self.context.ledger }
     }
 
     /// Takes event after event until the end.
     pub(crate) fn advance(&mut self, watch: &dyn Watch) -> Result<(), RunError> {
-        while let Some((at, event)) = self.stage.calendar.pop_before(self.end) {
-            if at > self.stage.now {
+        while let Some((at, event)) = self.context.calendar.pop_before(self.end) {
+            if at > self.context.now {
                 self.steps = 0;
             }
-            self.stage.now = at;
-            self.stage.cost.events += 1;
-            if event == Event::Progress || self.stage.cost.events.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
+            self.context.now = at;
+            self.context.cost.events += 1;
+            if event == Event::Progress || self.context.cost.events.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
                 self.look(watch)?;
             }
             self.happen(event);
@@ -157,7 +157,7 @@ impl World {
                 return Err(RunError::StandsStill { at });
             }
         }
-        self.stage.now = self.end;
+        self.context.now = self.end;
         debug_assert!(self.ledger().balances(), "a packet vanished: {:?}", self.ledger());
         Ok(())
     }
@@ -165,7 +165,7 @@ impl World {
     /// Asks the watcher whether to go on.
     #[cold]
     fn look(&self, watch: &dyn Watch) -> Result<(), RunError> {
-        let at = self.stage.now;
+        let at = self.context.now;
         let reached = Reached { now: at, end: self.end, held: self.held() };
         match watch.progress(&reached) {
             Proceed::Continue => Ok(()),
@@ -176,7 +176,7 @@ impl World {
 
     /// Memory that grows with the run. Sockets are left out: their buffers have limits of their own.
     fn held(&self) -> Bytes {
-        let Stage { journal, captures, ledger, .. } = &self.stage;
+        let Context { journal, captures, ledger, .. } = &self.context;
         let inside = ledger.created.saturating_sub(ledger.delivered + ledger.dropped);
         let packets = inside * size_of::<Packet>() as u64;
         let applications =
@@ -191,10 +191,10 @@ impl World {
             self.tick();
         }
         match event {
-            Event::Transmitted(device) => self.devices[device.index()].transmitted(&mut self.stage),
-            Event::Watchdog(device) => self.devices[device.index()].watchdog_fired(&mut self.stage),
+            Event::Transmitted(device) => self.devices[device.index()].transmitted(&mut self.context),
+            Event::Watchdog(device) => self.devices[device.index()].watchdog_fired(&mut self.context),
             Event::Arrived(device) => self.receive_from(device),
-            Event::Emerged(device) => self.devices[device.index()].emerged(&mut self.stage),
+            Event::Emerged(device) => self.devices[device.index()].emerged(&mut self.context),
             Event::Air(channel) => self.on_air(channel),
             Event::Change(change) => self.change_link(change),
             Event::Timer(socket) => return self.timer_event(socket),
@@ -208,7 +208,7 @@ impl World {
     /// A timer ran out; all of its tick expire before what any of them causes.
     fn timer_event(&mut self, socket: SocketId) {
         self.timer_fired(socket);
-        if self.stage.calendar.peek_time() != Some(self.stage.now) {
+        if self.context.calendar.peek_time() != Some(self.context.now) {
             self.tick();
         }
     }
@@ -227,8 +227,8 @@ impl World {
     /// Does all that follows at this instant.
     #[inline]
     fn settle(&mut self) {
-        let nothing = self.stage.credits.is_empty()
-            && self.stage.backlog.is_empty()
+        let nothing = self.context.credits.is_empty()
+            && self.context.backlog.is_empty()
             && self.small_queues.is_empty()
             && self.runnable.is_empty();
         if !nothing {
@@ -240,7 +240,7 @@ impl World {
         while !self.stands_still() {
             self.return_credits();
             self.steps += 1;
-            if let Some((host, packet)) = self.stage.backlog.pop_front() {
+            if let Some((host, packet)) = self.context.backlog.pop_front() {
                 self.receive(host, packet);
             } else if !self.small_queues.is_empty() {
                 self.run_small_queues();
@@ -257,7 +257,7 @@ impl World {
     fn run_small_queues(&mut self) {
         let mut queued = std::mem::take(&mut self.small_queues);
         while let Some(socket) = queued.pop() {
-            self.sockets.tcp(socket).endpoint.small_queue_ran(self.stage.now);
+            self.sockets.tcp(socket).endpoint.small_queue_ran(self.context.now);
             self.drain(socket);
         }
         if self.small_queues.is_empty() {
@@ -274,10 +274,10 @@ impl World {
     }
 
     fn finish(mut self) -> Outcome {
-        self.stage.cost.sim_ns = self.stage.now.as_nanos();
+        self.context.cost.sim_ns = self.context.now.as_nanos();
         self.sample_last();
-        let disciplines = self.standing();
-        let Stage { journal, captures, cost, .. } = self.stage;
+        let disciplines = self.qdisc_stats();
+        let Context { journal, captures, cost, .. } = self.context;
         Outcome { tables: journal.record.finish(), disciplines, captures: captures.finish(), cost }
     }
 }

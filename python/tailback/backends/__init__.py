@@ -59,7 +59,7 @@ class RunResult:
     notes: Mapping[str, Any] = field(default_factory=dict)
     """What a backend has to say of where it ran, for the manifest."""
     qdiscs: Sequence[Mapping[str, Any]] = ()
-    """The disciplines at the end, as `tc -s -j qdisc show` has them (`backends/standing.py`)."""
+    """The disciplines at the end, as `tc -s -j qdisc show` has them (`backends/qdisc_stats.py`)."""
 
 
 class Clock(enum.Enum):

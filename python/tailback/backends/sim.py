@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from tailback import _core
 from tailback.backends import Clock, Progress, RunCancelled, RunFailed, RunResult, Unsuitable
-from tailback.backends.standing import of_simulator
+from tailback.backends.qdisc_stats import of_simulator
 from tailback.resolved import Scenario, to_json
 
 OUT_OF_MEMORY = (
@@ -61,5 +61,5 @@ class Sim:
         except (ValueError, RuntimeError) as error:
             raise RunFailed(str(error)) from error
         tables = {name: pa.ipc.open_stream(stream).read_all() for name, stream in found["tables"].items()}
-        standing = of_simulator(scenario, json.loads(found["qdiscs"]))
-        return RunResult(tables, found["cost"], found["captures"], qdiscs=standing)
+        stats = of_simulator(scenario, json.loads(found["qdiscs"]))
+        return RunResult(tables, found["cost"], found["captures"], qdiscs=stats)

@@ -19,10 +19,10 @@ from tailback.cli.console import PIPE_WIDTH, counted, emit, line, stderr, stdout
 from tailback.cli.show import duration
 from tailback.results import Results
 from tailback.results.layout import ASIDE
-from tailback.sweep import Carried, Preview
+from tailback.sweep import Preview, SweepResult
 
 
-def carried(done: Carried, title: str) -> None:
+def table(done: SweepResult, title: str) -> None:
     """The table of an experiment, one row per configuration; where its results are goes to stderr."""
     rows = [(outcome.run.axes, outcome.summary) for outcome in done.outcomes if outcome.summary is not None]
     if rows:
@@ -36,7 +36,7 @@ def carried(done: Carried, title: str) -> None:
     _unsteady(done)
 
 
-def set_aside(done: Carried) -> None:
+def set_aside(done: SweepResult) -> None:
     """Runs that were there and damaged, on stderr."""
     for name, what in done.damaged.items():
         told = f"damaged: run {name}: {what}; it was repeated, and the old files are in {done.folder / ASIDE}"
@@ -47,7 +47,7 @@ MOST_NAMED = 5
 """Configurations in a remark."""
 
 
-def _unsteady(done: Carried) -> None:
+def _unsteady(done: SweepResult) -> None:
     """Runs that were still warming up when their window began, by MSER-5; on stderr."""
     complete = [outcome for outcome in done.outcomes if outcome.summary is not None]
     late = [outcome for outcome in complete if warming_up(outcome.summary or {}, outcome.run.window_ns[0] / 1e9)]
@@ -59,7 +59,7 @@ def _unsteady(done: Carried) -> None:
         )
 
 
-def standing(found: Results, done: Carried) -> None:
+def qdiscs_at_end(found: Results, done: SweepResult) -> None:
     """The disciplines of each run of this experiment at its end."""
     of_these = {outcome.run.name for outcome in done.outcomes if outcome.status == "ok"}
     for run in found.runs:
@@ -67,7 +67,7 @@ def standing(found: Results, done: Carried) -> None:
             line(f"\n# {run.name}\n{qdiscs.text(run.qdiscs)}")
 
 
-def failed(done: Carried) -> None:
+def failed(done: SweepResult) -> None:
     """Which runs gave no result and why, on stderr; runs that failed alike together."""
     alike: dict[tuple[str, str | None], list[str]] = {}
     for outcome in done.failed:

@@ -59,7 +59,7 @@ def reproduce(wanted: Wanted, watch: Watch) -> Reproduction:
     if not names:
         there = ", ".join(f"`{name}`" for name in dict.fromkeys(one.figure for one in DRAWINGS[paper.paper]))
         raise UnknownPaper(f"`{paper.paper}` has no figure `{wanted.figure}` here\n  hint: there is {there}")
-    carried = {name: carry_out(wanted, paper, name, watch) for name in names}
+    carried = {name: reproduced(wanted, paper, name, watch) for name in names}
     folders = {name: done.folder for name, done in carried.items()}
     errors = [f"{name}: run {run.run.name}: {run.error}" for name, done in carried.items() for run in done.failed]
     found = Reproduction(paper, [], drawings, folders, errors)
@@ -75,14 +75,14 @@ def experiment_file(paper: str, experiment: str) -> Path:
     return file
 
 
-def carry_out(wanted: Wanted, paper: Paper, name: str, watch: Watch) -> sweep.Carried:
+def reproduced(wanted: Wanted, paper: Paper, name: str, watch: Watch) -> sweep.SweepResult:
     """Runs one experiment in the folder it has among the results of the paper."""
     file = experiment_file(paper.paper, name)
     settings = paper.quick_settings(name) if wanted.quick else []
     experiment = scenario.load(file, settings)
     plan = sweep.plan_of(experiment, open_backend("sim"), settings)
     folder = default_folder(file.stem, plan, wanted.out / wanted.paper)
-    return sweep.carry_out(experiment, sweep.Request(jobs=wanted.jobs, out=folder, settings=settings), watch)
+    return sweep.run_experiment(experiment, sweep.Request(jobs=wanted.jobs, out=folder, settings=settings), watch)
 
 
 def opened_if_any(folder: Path) -> Results | None:

@@ -3,12 +3,11 @@
 from tailback.sweep.local import Audience, Outcome, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of
 from tailback.sweep.preview import Planned, Preview
-from tailback.sweep.session import Carried, Request, carry_out, check, look_ahead, report, report_of
+from tailback.sweep.session import Request, SweepResult, check, look_ahead, report, report_of, run_experiment
 from tailback.sweep.work import Here, SweepEnded, Worker
 
 __all__ = [
     "Audience",
-    "Carried",
     "Here",
     "Outcome",
     "Planned",
@@ -16,13 +15,14 @@ __all__ = [
     "Request",
     "Sweep",
     "SweepEnded",
+    "SweepResult",
     "Watch",
     "Worker",
-    "carry_out",
     "check",
     "look_ahead",
     "plan_of",
     "report",
     "report_of",
     "run_all",
+    "run_experiment",
 ]

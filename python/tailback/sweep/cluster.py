@@ -103,7 +103,7 @@ class Elsewhere:
         key = "tailback-" + digest(
             [task.backend, to_json(run.scenario), run.measure, task.build.package, task.build.engine]
         )
-        future = self.client.submit(carry_out, task, key=key)
+        future = self.client.submit(run_task, task, key=key)
         future.add_done_callback(lambda _: progress.over.set())
         while not progress.over.wait(LOOK_S) and self.client.status == "running":
             pass
@@ -130,7 +130,7 @@ def connected(address: str, words: str, backend: Backend) -> Iterator[Elsewhere]
         yield Elsewhere(client, words, backend)
 
 
-def carry_out(task: Task) -> Finished:
+def run_task(task: Task) -> Finished:
     """What a worker does."""
     backend = backend_for(open_backend(task.backend), task.scenario)
     _compare(task.build, Build(package_digest(), backend.fingerprint), platform.node())

@@ -39,7 +39,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Carried:
+class SweepResult:
     """An experiment carried out."""
 
     folder: Path
@@ -61,7 +61,7 @@ class Carried:
         return sum(outcome.reused for outcome in self.outcomes)
 
 
-def carry_out(experiment: Experiment, request: Request, watch: Watch) -> Carried:
+def run_experiment(experiment: Experiment, request: Request, watch: Watch) -> SweepResult:
     """Runs `experiment`; complete runs that are in its folder already are not run again, nor are those of other
     experiments in `results` if its own is there.
     """
@@ -75,11 +75,11 @@ def carry_out(experiment: Experiment, request: Request, watch: Watch) -> Carried
     with _worker(request, backend) as worker, claim(folder, plan) as store:
         sweep = Sweep(store, backend, jobs, stopping, there, worker)
         outcomes = run_all(sweep, watch)
-    return Carried(folder, backend.name, outcomes, _wide(outcomes, stopping), store.damaged)
+    return SweepResult(folder, backend.name, outcomes, _wide(outcomes, stopping), store.damaged)
 
 
 def look_ahead(experiment: Experiment, request: Request) -> Preview:
-    """What `carry_out` would do; nothing is written."""
+    """What `run_experiment` would do; nothing is written."""
     backend = open_backend(request.backend)
     jobs = _fitting(experiment, request, backend)
     backend = within(backend, jobs)
@@ -151,12 +151,12 @@ def check_all(runs: Sequence[RunPlan], backend: Backend) -> None:
             backend_for(backend, run.scenario).check(run.scenario)
 
 
-def report(carried: Carried) -> dict[str, Any]:
+def report(carried: SweepResult) -> dict[str, Any]:
     """The document of `--json` (design §4): one entry per run, in the order of the plan."""
     return report_of([carried])
 
 
-def report_of(done: Sequence[Carried]) -> dict[str, Any]:
+def report_of(done: Sequence[SweepResult]) -> dict[str, Any]:
     """The same of several experiments, one after the other."""
     runs = [_entry(outcome, carried) for carried in done for outcome in carried.outcomes]
     return {"tailback": tailback_version(), "runs": runs}
@@ -174,7 +174,7 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def _entry(outcome: Outcome, carried: Carried) -> dict[str, Any]:
+def _entry(outcome: Outcome, carried: SweepResult) -> dict[str, Any]:
     """What is not known of a run, as the folder of one that failed, is absent."""
     run = outcome.run
     entry = {

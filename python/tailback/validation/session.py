@@ -15,7 +15,7 @@ from tailback import sweep
 from tailback.backends import Backend, Unsuitable, backend_for, open_backend
 from tailback.results import Results, default_folder, open_results, pair
 from tailback.scenario import Experiment, Run
-from tailback.sweep import Carried, Watch
+from tailback.sweep import SweepResult, Watch
 from tailback.validation.comparison import Comparison, Criteria, compare
 
 RESULTS = Path("results")
@@ -54,7 +54,7 @@ class Validated:
 
     folder: Path
     comparison: Comparison | None
-    carried: Sequence[Carried]
+    carried: Sequence[SweepResult]
     left_out: Sequence[LeftOut]
 
     @property
@@ -77,7 +77,9 @@ def validate(experiment: Experiment, request: Request, watch: Watch) -> Validate
     feasible, left_out = _feasible(experiment, backends)
     folder = request.out if request.out is not None else _default_folder(feasible, backends, request.settings)
     carried = [
-        sweep.carry_out(feasible, sweep.Request(name, request.jobs, folder / _plain(name), request.settings), watch)
+        sweep.run_experiment(
+            feasible, sweep.Request(name, request.jobs, folder / _plain(name), request.settings), watch
+        )
         for name in backends
     ]
     return Validated(folder, _compared(carried, request.criteria), carried, left_out)
@@ -125,7 +127,7 @@ def _plain(backend: str) -> str:
     return backend.replace(":", "-")
 
 
-def _compared(carried: Sequence[Carried], criteria: Criteria) -> Comparison | None:
+def _compared(carried: Sequence[SweepResult], criteria: Criteria) -> Comparison | None:
     sides = [{outcome.run.name for outcome in side.outcomes if outcome.status == "ok"} for side in carried]
     if not sides[0] & sides[1]:
         return None

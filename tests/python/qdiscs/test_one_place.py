@@ -14,7 +14,7 @@ from tailback import _core, qdiscs
 from tailback.backends.linux.job import job_of
 from tailback.backends.linux.suitable import findings
 from tailback.backends.linux.trees import NOTHING, Tree
-from tailback.backends.standing import of_simulator
+from tailback.backends.qdisc_stats import of_simulator
 from tailback.cli.qdiscs import text
 from tailback.qdiscs import registry
 from tailback.resolved import Qdisc, shaped_rate

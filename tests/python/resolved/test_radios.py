@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tailback.backends.standing import of_simulator
+from tailback.backends.qdisc_stats import of_simulator
 from tailback.resolved import Scenario, of_json, to_json
 from tailback.scenario import loads
 

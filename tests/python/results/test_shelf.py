@@ -14,7 +14,7 @@ from tailback.results import RunPlan, beside, claim, open_results, shelf
 from tailback.sweep import Outcome, Sweep, run_all
 
 
-def carry_out(folder: Path, runs: Sequence[RunPlan], sources: Sequence[Path] = ()) -> tuple[list[Outcome], FakeBackend]:
+def run_plan(folder: Path, runs: Sequence[RunPlan], sources: Sequence[Path] = ()) -> tuple[list[Outcome], FakeBackend]:
     backend = FakeBackend()
     with claim(folder, experiment(list(runs))) as store:
         return run_all(Sweep(store, backend, 2, shelf=shelf(sources)), Nobody()), backend
@@ -22,12 +22,12 @@ def carry_out(folder: Path, runs: Sequence[RunPlan], sources: Sequence[Path] = (
 
 def test_a_run_that_lies_elsewhere_is_not_done_again_and_is_the_same_data(tmp_path: Path) -> None:
     resolved = scenario("alike")
-    carry_out(tmp_path / "old", [planned({"cc": "cubic"}, resolved)])
+    run_plan(tmp_path / "old", [planned({"cc": "cubic"}, resolved)])
     grown = [planned({"cc": cc, "flows": "2"}, resolved if cc == "cubic" else scenario(cc)) for cc in ("cubic", "bbr")]
-    outcomes, backend = carry_out(tmp_path / "new", grown, [tmp_path / "old"])
+    outcomes, backend = run_plan(tmp_path / "new", grown, [tmp_path / "old"])
     assert [outcome.reused for outcome in outcomes] == [True, False]
     assert len(backend.given) == 1
-    carry_out(tmp_path / "again", grown)
+    run_plan(tmp_path / "again", grown)
     assert lasting(tmp_path / "new") == lasting(tmp_path / "again")
     first = open_results(tmp_path / "new").runs[0]
     assert first.axes == {"cc": "cubic", "flows": "2"}
@@ -41,7 +41,7 @@ def test_a_run_that_lies_elsewhere_is_not_done_again_and_is_the_same_data(tmp_pa
 )
 def test_what_would_give_other_numbers_is_not_taken(tmp_path: Path, change: dict[str, Any]) -> None:
     run = planned({}, scenario("alike"))
-    carry_out(tmp_path / "old", [run])
+    run_plan(tmp_path / "old", [run])
     other = dataclasses.replace(run, **change)
     assert shelf([tmp_path / "old"]).find(run, FakeBackend.name) is not None
     assert shelf([tmp_path / "old"]).find(other, FakeBackend.name) is None
@@ -50,14 +50,14 @@ def test_what_would_give_other_numbers_is_not_taken(tmp_path: Path, change: dict
 
 def test_a_damaged_run_is_not_taken(tmp_path: Path) -> None:
     run = planned({}, scenario("alike"))
-    carry_out(tmp_path / "old", [run])
+    run_plan(tmp_path / "old", [run])
     (tmp_path / "old" / "runs" / run.name / "summary.json").unlink()
     assert shelf([tmp_path / "old"]).find(run, FakeBackend.name) is None
 
 
 def test_beside_a_folder_are_all_others_and_what_holds_no_results_is_passed_over(tmp_path: Path) -> None:
     run = planned({}, scenario("alike"))
-    carry_out(tmp_path / "old", [run])
+    run_plan(tmp_path / "old", [run])
     (tmp_path / "notes").mkdir()
     (tmp_path / "file").write_text("")
     assert beside(tmp_path / "new") == [tmp_path / "notes", tmp_path / "old"]
@@ -67,9 +67,9 @@ def test_beside_a_folder_are_all_others_and_what_holds_no_results_is_passed_over
 
 def test_a_note_on_a_failure_that_was_overcome_goes(tmp_path: Path) -> None:
     run = planned({}, scenario("alike"))
-    carry_out(tmp_path / "old", [run])
+    run_plan(tmp_path / "old", [run])
     note = tmp_path / "old" / "failures" / f"{run.name}.json"
     note.parent.mkdir(exist_ok=True)
     note.write_text(json.dumps({"status": "failed"}))
-    carry_out(tmp_path / "old", [run])
+    run_plan(tmp_path / "old", [run])
     assert not note.exists()

@@ -13,7 +13,7 @@ import pytest
 from sweep.same import lasting
 from tailback import scenario
 from tailback.results import durable, open_results
-from tailback.sweep import Audience, Carried, Outcome, Request, carry_out, cluster
+from tailback.sweep import Audience, Outcome, Request, SweepResult, cluster, run_experiment
 from waiting import GENEROUS_S, alive, ended, until
 
 EXPERIMENT = """\
@@ -118,9 +118,9 @@ class Kills(Audience):
 
 def swept(
     file: Path, out: Path, address: str | None = None, watch: Audience | None = None, jobs: int | None = None
-) -> Carried:
+) -> SweepResult:
     request = Request(out=out, cluster=address, jobs=jobs)
-    return carry_out(scenario.load(file), request, watch or Looks())
+    return run_experiment(scenario.load(file), request, watch or Looks())
 
 
 class Looks(Kills):

@@ -17,7 +17,7 @@ from tailback.sweep import Outcome, Sweep, Watch, run_all
 from tailback.sweep.session import check_all, cores, side_by_side
 
 
-def carry_out(folder: Path, plan: ExperimentPlan, jobs: int = 2, watch: Watch | None = None) -> list[Outcome]:
+def run_plan(folder: Path, plan: ExperimentPlan, jobs: int = 2, watch: Watch | None = None) -> list[Outcome]:
     with claim(folder, plan) as store:
         return run_all(Sweep(store, FakeBackend(), jobs), watch or Nobody())
 
@@ -28,20 +28,20 @@ def parquet(folder: Path) -> dict[str, bytes]:
 
 def test_tables_do_not_depend_on_the_number_of_jobs(tmp_path: Path) -> None:
     for jobs in (1, 4):
-        carry_out(tmp_path / str(jobs), grid(), jobs)
+        run_plan(tmp_path / str(jobs), grid(), jobs)
     assert parquet(tmp_path / "1") == parquet(tmp_path / "4")
     assert len(parquet(tmp_path / "1")) == 5 * len(grid().runs)
 
 
 def test_outcomes_come_in_the_order_of_the_plan(tmp_path: Path) -> None:
-    outcomes = carry_out(tmp_path / "x", grid(), jobs=4)
+    outcomes = run_plan(tmp_path / "x", grid(), jobs=4)
     assert [outcome.run.name for outcome in outcomes] == [run.name for run in grid().runs]
     assert all(outcome.summary and outcome.summary["goodput_mbps"]["total"] > 90 for outcome in outcomes)
 
 
 def test_a_run_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path) -> None:
     runs = [planned({"n": str(number)}, scenario("fails" if number == 2 else f"run {number}")) for number in range(4)]
-    outcomes = carry_out(tmp_path / "x", experiment(runs))
+    outcomes = run_plan(tmp_path / "x", experiment(runs))
     assert [outcome.status for outcome in outcomes] == ["ok", "ok", "failed", "ok"]
     assert outcomes[2].error == "the ring of client -> router is on fire"
     assert outcomes[2].folder is None
@@ -51,7 +51,7 @@ def test_a_run_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path) -> No
 def test_a_run_that_is_not_valid_gives_no_result_and_is_done_again(tmp_path: Path) -> None:
     plan = experiment([planned({}, scenario("overloaded"))])
     for _ in range(2):
-        [outcome] = carry_out(tmp_path / "x", plan)
+        [outcome] = run_plan(tmp_path / "x", plan)
         assert (outcome.status, outcome.folder, outcome.summary, outcome.reused) == ("invalid", None, None, False)
     note = json.loads((tmp_path / "x" / "failures" / f"{plan.runs[0].name}.json").read_text())
     assert (note["status"], note["error"]) == ("invalid", "the emulation was CPU-bound")
@@ -84,8 +84,8 @@ def test_an_audience_hears_of_every_run_once(tmp_path: Path) -> None:
         def ended(self, outcome: Outcome) -> None:
             heard.append(f"{outcome.run.name} {outcome.status} {outcome.reused}")
 
-    carry_out(tmp_path / "x", grid(repetitions=1))
-    outcomes = carry_out(tmp_path / "x", grid(), watch=Hears())
+    run_plan(tmp_path / "x", grid(repetitions=1))
+    outcomes = run_plan(tmp_path / "x", grid(), watch=Hears())
     assert heard[0] == "8 runs"
     assert sorted(heard[1:]) == sorted(f"{each.run.name} ok {each.reused}" for each in outcomes)
 
@@ -99,26 +99,26 @@ def test_runs_in_real_time_go_one_at_a_time() -> None:
 
 
 def test_complete_runs_are_reused_and_only_missing_ones_run(tmp_path: Path) -> None:
-    carry_out(tmp_path / "x", grid(repetitions=1))
+    run_plan(tmp_path / "x", grid(repetitions=1))
     backend = FakeBackend()
     plan = grid(repetitions=2)
     with claim(tmp_path / "x", plan) as store:
         outcomes = run_all(Sweep(store, backend, 2), Nobody())
     assert sum(outcome.reused for outcome in outcomes) == 4
     assert len(backend.given) == 4
-    again = carry_out(tmp_path / "x", plan)
+    again = run_plan(tmp_path / "x", plan)
     assert all(outcome.reused for outcome in again)
     assert [outcome.summary for outcome in again] == [outcome.summary for outcome in outcomes]
 
 
 def test_a_half_deleted_run_is_done_again(tmp_path: Path) -> None:
-    outcomes = carry_out(tmp_path / "x", grid(repetitions=1))
+    outcomes = run_plan(tmp_path / "x", grid(repetitions=1))
     victim = outcomes[0].folder
     assert victim is not None
     for file in victim.iterdir():
         file.unlink()
     victim.rmdir()
-    assert [outcome.reused for outcome in carry_out(tmp_path / "x", grid(repetitions=1))] == [False, True, True, True]
+    assert [outcome.reused for outcome in run_plan(tmp_path / "x", grid(repetitions=1))] == [False, True, True, True]
 
 
 def test_the_first_repetition_of_each_configuration_is_checked_before_anything_runs() -> None:
@@ -135,7 +135,7 @@ def test_progress_reaches_the_whole(tmp_path: Path) -> None:
         def update(self, done: int, total: int, fraction: float) -> None:
             seen.append((done, total, fraction))
 
-    carry_out(tmp_path / "x", grid(), watch=Notes())
+    run_plan(tmp_path / "x", grid(), watch=Notes())
     assert seen[-1] == (8, 8, 1.0)
 
 
@@ -148,7 +148,7 @@ def test_an_interrupt_keeps_complete_runs_and_cancels_those_under_way(tmp_path: 
                 raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        carry_out(tmp_path / "x", experiment(runs), watch=Interrupts())
+        run_plan(tmp_path / "x", experiment(runs), watch=Interrupts())
     assert [entry.name for entry in (tmp_path / "x" / "runs").iterdir()] == [runs[0].name]
     # A client of a cluster, once there was one, keeps a thread of its own.
     assert [thread.name for thread in threading.enumerate() if thread.name.startswith("run")] == []
@@ -160,7 +160,7 @@ def test_a_full_disk_ends_the_sweep_with_its_reason(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(durable, "write_folder", full)
     with pytest.raises(ResultsUnwritable, match="No space left"):
-        carry_out(tmp_path / "x", grid())
+        run_plan(tmp_path / "x", grid())
     assert list((tmp_path / "x" / "runs").iterdir()) == []
 
 

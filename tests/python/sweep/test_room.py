@@ -8,7 +8,7 @@ from fake_backend import Nobody
 from tailback import scenario
 from tailback.backends.sim import Sim
 from tailback.results import claim
-from tailback.sweep import Outcome, Request, Sweep, carry_out, room, run_all
+from tailback.sweep import Outcome, Request, Sweep, room, run_all, run_experiment
 from tailback.sweep.plan import plan_of
 
 FILE = """\
@@ -45,7 +45,7 @@ def test_a_run_whose_tables_find_no_memory_fails_and_is_no_defect(
 def test_what_cannot_fit_is_refused_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tailback.sweep.room.available", lambda: 10**6)
     with pytest.raises(scenario.ScenarioError, match=r"10us.*makes at least 1e\+05 rows"):
-        carry_out(scenario.loads(FILE), Request(out=tmp_path / "x"), Nobody())
+        run_experiment(scenario.loads(FILE), Request(out=tmp_path / "x"), Nobody())
     assert not (tmp_path / "x").exists()
 
 
@@ -59,7 +59,7 @@ def test_fewer_runs_go_side_by_side_where_memory_is_short(tmp_path: Path, monkey
         return []
 
     monkeypatch.setattr("tailback.sweep.session.run_all", noted)
-    carry_out(scenario.loads(FILE), Request(out=tmp_path / "x"), Nobody())
+    run_experiment(scenario.loads(FILE), Request(out=tmp_path / "x"), Nobody())
     assert seen == [5]
 
 

@@ -47,7 +47,7 @@ fn plan() -> impl Strategy<Value = Plan> {
 }
 
 /// Offers packets of all categories both ways over 30 ms, and waits until the cell is silent.
-fn carry_out(plan: &Plan, offers: &[(u8, bool, u8)]) -> Rig {
+fn played(plan: &Plan, offers: &[(u8, bool, u8)]) -> Rig {
     let mut rig = plan.build();
     let stations = plan.modes.len() as u16;
     for (turn, &(station, down, precedence)) in (0_u64..).zip(offers) {
@@ -80,11 +80,11 @@ proptest! {
         plan in plan(),
         offers in prop::collection::vec((any::<u8>(), any::<bool>(), 0_u8..8), 1..400),
     ) {
-        let rig = carry_out(&plan, &offers);
+        let rig = played(&plan, &offers);
         let arrived = rig.arrivals.len() as u64;
         prop_assert_eq!(u64::from(rig.offered), arrived + rig.drops);
         prop_assert_eq!(rig.credits + rig.drops_charged, u64::from(rig.offered));
-        let again = carry_out(&plan, &offers);
+        let again = played(&plan, &offers);
         prop_assert_eq!(&rig.ppdus, &again.ppdus);
         prop_assert_eq!(rig.now, again.now);
     }
@@ -94,7 +94,7 @@ proptest! {
         plan in plan(),
         offers in prop::collection::vec((any::<u8>(), any::<bool>(), 0_u8..8), 1..200),
     ) {
-        let rig = carry_out(&plan, &offers);
+        let rig = played(&plan, &offers);
         let mut clean: Vec<_> = rig.ppdus.iter().filter(|ppdu| ppdu.colliders == 0).collect();
         clean.sort_by_key(|ppdu| ppdu.began);
         for pair in clean.windows(2) {

@@ -3,7 +3,7 @@
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tailback_packet::{DropReason, Ecn, HostId, Packet, Payload, SocketId};
-use tailback_qdisc::Desk;
+use tailback_qdisc::Context as QdiscContext;
 use tailback_units::{SimTime, Span};
 use tailback_wifi::airtime::AirtimeScheduler;
 use tailback_wifi::driver::{self, Below};
@@ -21,9 +21,9 @@ impl Bench {
         Bench { queues: StationQueues::new(8, limits), now: SimTime::ZERO, dropped: Vec::new() }
     }
 
-    fn with<R>(&mut self, act: impl FnOnce(&mut StationQueues, &mut Desk<'_>) -> R) -> R {
+    fn with<R>(&mut self, act: impl FnOnce(&mut StationQueues, &mut QdiscContext<'_>) -> R) -> R {
         let Bench { queues, now, dropped } = self;
-        let mut desk = Desk {
+        let mut context = QdiscContext {
             now: *now,
             draws: &mut Xoshiro256PlusPlus::seed_from_u64(1),
             dropped,
@@ -31,7 +31,7 @@ impl Bench {
             copies: &mut Vec::new(),
             is_copy: false,
         };
-        act(queues, &mut desk)
+        act(queues, &mut context)
     }
 
     fn offer(&mut self, flow: u32, ip_length: u32, ecn: Ecn) {
@@ -51,11 +51,11 @@ impl Bench {
             departure: SimTime::ZERO,
             payload: Payload::EchoRequest { seq: 0 },
         };
-        self.with(|queues, desk| queues.enqueue(0, Box::new(packet), desk));
+        self.with(|queues, context| queues.enqueue(0, Box::new(packet), context));
     }
 
     fn next(&mut self) -> Option<Box<Packet>> {
-        self.with(|queues, desk| queues.dequeue(0, desk))
+        self.with(|queues, context| queues.dequeue(0, context))
     }
 
     /// A standing queue, 1 packet per ms in and out, until something is dropped or marked: when, and what.

@@ -7,8 +7,8 @@ use tailback_units::{SimTime, Span};
 use tailback_wifi::driver::{self, Profile};
 use tailback_wifi::phy::{Format, Guard, LegacyRate};
 use tailback_wifi::{
-    AccessCategory, Band, Cell, CellSettings, Edca, Hearing, Link, Loss, Mode, Outcome, Ppdu, RateControl,
-    Station, StationId, Studio,
+    AccessCategory, Band, Channel, ChannelSettings, Context, Edca, Hearing, Link, Loss, Mode, Outcome, Ppdu,
+    RateControl, Station, StationId,
 };
 
 /// Payload of a datagram that fills 1500 bytes.
@@ -19,7 +19,7 @@ const TRUESIZE: u32 = 2304;
 
 /// A cell and those who send in it.
 pub(crate) struct Rig {
-    pub(crate) cell: Cell,
+    pub(crate) cell: Channel,
     draws: Vec<Box<dyn Rng + Send>>,
     dropped: Vec<(Box<Packet>, DropReason)>,
     senders: Vec<(u16, u16)>,
@@ -108,10 +108,10 @@ impl Plan {
                 _ => station,
             }
         });
-        let settings = CellSettings { band: self.band, hearing: self.hearing.clone() };
+        let settings = ChannelSettings { band: self.band, hearing: self.hearing.clone() };
         let seed = self.seed;
         Rig {
-            cell: Cell::new(settings, radios.collect()),
+            cell: Channel::new(settings, radios.collect()),
             draws: (0..stations as u64)
                 .map(|at| {
                     Box::new(Xoshiro256PlusPlus::seed_from_u64(seed * 1_000 + at)) as Box<dyn Rng + Send>
@@ -159,7 +159,7 @@ impl Rig {
             StationId(from),
             StationId(to),
             Box::new(packet),
-            &mut Studio { now: *now, draws, dropped, credits: &mut Vec::new(), copies: &mut Vec::new() },
+            &mut Context { now: *now, draws, dropped, credits: &mut Vec::new(), copies: &mut Vec::new() },
         );
         self.count_drops();
     }
@@ -169,7 +169,7 @@ impl Rig {
         let Rig { cell, draws, dropped, now, .. } = self;
         *now = cell.deadline();
         assert_ne!(*now, SimTime::NEVER, "{} packets are stuck", cell.packets());
-        cell.advance(&mut Studio {
+        cell.advance(&mut Context {
             now: *now,
             draws,
             dropped,

@@ -148,9 +148,9 @@ fn a_flow_fills_a_trace_of_12_mbit() {
 fn segments_fit_the_smallest_link_on_the_way() {
     let mut scenario = chain(TCP_200_KB);
     scenario.links[0].mtu = 9000;
-    assert_eq!(ran(&scenario).stage.cost.segments, 139);
+    assert_eq!(ran(&scenario).context.cost.segments, 139);
     scenario.links[1].mtu = 9000;
-    assert_eq!(ran(&scenario).stage.cost.segments, 23);
+    assert_eq!(ran(&scenario).context.cost.segments, 23);
 }
 
 /// client, two routers side by side, server.
@@ -261,6 +261,6 @@ proptest! {
         let world = ran(&scenario);
         prop_assert!(world.ledger().balances(), "{:?}", world.ledger());
         let (again, ledger) = (ran(&scenario), world.ledger());
-        prop_assert_eq!((again.ledger(), again.stage.cost.events), (ledger, world.stage.cost.events));
+        prop_assert_eq!((again.ledger(), again.context.cost.events), (ledger, world.context.cost.events));
     }
 }

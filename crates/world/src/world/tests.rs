@@ -132,7 +132,7 @@ fn a_watcher_is_asked_by_events_too_however_long_the_run_is() {
     scenario.duration_ns = 1_000_000_000_000_000_000;
     let mut world = World::build(&scenario).unwrap();
     assert!(matches!(world.advance(&StopAtOnce), Err(RunError::Stopped { .. })));
-    assert_eq!(world.stage.cost.events, EVENTS_BETWEEN_LOOKS);
+    assert_eq!(world.context.cost.events, EVENTS_BETWEEN_LOOKS);
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn a_run_that_holds_too_much_ends_with_what_it_held() {
 fn packets_on_their_way_count_as_held() {
     let mut world = World::build(&chain(PING)).unwrap();
     let before = world.held();
-    world.stage.ledger.created += 10;
+    world.context.ledger.created += 10;
     assert_eq!(world.held().get() - before.get(), 10 * size_of::<Packet>() as u64);
 }
 
@@ -267,7 +267,7 @@ fn with_drops_everywhere_every_byte_still_arrives_and_every_packet_is_accounted_
 #[test]
 fn without_loss_200_kb_are_139_segments() {
     let world = ran(&chain(TCP_200_KB));
-    assert_eq!((world.ledger().dropped, world.stage.cost.segments), (0, 139));
+    assert_eq!((world.ledger().dropped, world.context.cost.segments), (0, 139));
 }
 
 /// The chain with links that hand over at once.

@@ -92,7 +92,7 @@ def place(agent: Path, folder: Path) -> None:
     (folder / "agent").chmod(0o755)
 
 
-def carry_out(command: Command, folder: Path, watch: Watch) -> tuple[int, Usage]:
+def run(command: Command, folder: Path, watch: Watch) -> tuple[int, Usage]:
     """Starts the process and waits for its end; its status and what it used."""
     with (folder / "console").open("wb") as console:
         process = subprocess.Popen(

@@ -1,7 +1,7 @@
 """A discipline with all below it as steps for `tc`: chains, bands, trees of classes and the filters that choose.
 
 Handles tell the depth: the lower eight bits of a major number are the depth from 1 on, those above number the
-disciplines of one depth. So the agent and `standing.py` know a discipline's depth by what it hangs on.
+disciplines of one depth. So the agent and `qdisc_stats.py` know a discipline's depth by what it hangs on.
 
 A filter of the experiment file is a classifier of the kernel's: `all` is matchall, the others are flower on addresses,
 ports or the code point.                                                             [tc flower(8)] [tc matchall(8)]

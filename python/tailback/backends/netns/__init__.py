@@ -27,7 +27,7 @@ from tailback.backends.linux.tables import read_segments, read_tables
 from tailback.backends.netns import emulation, suitable
 from tailback.backends.netns.probe import Probe
 from tailback.backends.netns.turn import Turn
-from tailback.backends.standing import of_kernel
+from tailback.backends.qdisc_stats import of_kernel
 from tailback.kernel import build_agent
 from tailback.kernel.checkout import digest
 from tailback.resolved import Scenario
@@ -77,15 +77,15 @@ class Netns:
         with self._turn.one(progress), process.run_folder(FOLDER) as folder:
             process.place(self.agent, folder)
             (folder / "job.json").write_text(json.dumps(job_of(scenario)), encoding="utf-8")
-            cost = self._carry_out(folder, scenario.duration_ns, progress)
-            standing = of_kernel(scenario, folder)
-            return RunResult(read_tables(folder), {**cost, "segments": read_segments(folder)}, qdiscs=standing)
+            cost = self._run_agent(folder, scenario.duration_ns, progress)
+            stats = of_kernel(scenario, folder)
+            return RunResult(read_tables(folder), {**cost, "segments": read_segments(folder)}, qdiscs=stats)
 
-    def _carry_out(self, folder: Path, duration_ns: int, progress: process.Progress) -> dict[str, float]:
+    def _run_agent(self, folder: Path, duration_ns: int, progress: process.Progress) -> dict[str, float]:
         looks, started = emulation.Looks(), time.monotonic()
         command = process.Command(["./agent", "host", str(os.getpid())], ENVIRONMENT)
         watch = process.Watch(duration_ns, progress, duration_ns / 100e9 + STALL_S, _stalled, looks)
-        status, usage = process.carry_out(command, folder, watch)
+        status, usage = process.run(command, folder, watch)
         _judge(folder, status)
         progress.fraction = 1.0
         found = emulation.shares(looks.readings, _late_ns(folder))

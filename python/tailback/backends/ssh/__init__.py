@@ -117,7 +117,7 @@ class Ssh:
             if progress.cancelled:
                 raise RunCancelled("cancelled")
         try:
-            return run.carry_out(scenario, self.testbed, self._agent, progress)
+            return run.run_scenario(scenario, self.testbed, self._agent, progress)
         finally:
             self._turn.release()
 

@@ -107,7 +107,7 @@ def facts_of(opened: Mapping[str, Session]) -> dict[str, Facts]:
     return {facts.host: facts for facts in found}
 
 
-def carry_out(scenario: Scenario, testbed: Testbed, agent: Agent, progress: TestbedProgress) -> RunResult:
+def run_scenario(scenario: Scenario, testbed: Testbed, agent: Agent, progress: TestbedProgress) -> RunResult:
     """Runs `scenario`; raises `RunFailed` or `RunCancelled`, with all machines restored."""
     started = time.monotonic()
     try:

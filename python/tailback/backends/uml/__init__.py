@@ -16,7 +16,7 @@ from tailback.backends import Clock, Progress, RunResult, Unsuitable
 from tailback.backends.linux import process
 from tailback.backends.linux.steps import PROGRAMS
 from tailback.backends.linux.tables import read_segments, read_tables
-from tailback.backends.standing import of_kernel
+from tailback.backends.qdisc_stats import of_kernel
 from tailback.backends.uml import instance, suitable
 from tailback.backends.uml.settings import job_of
 from tailback.kernel import STOCK, Kernel, find_agent, find_kernel
@@ -76,5 +76,5 @@ class Uml:
             raise TypeError("a run in a kernel is watched through its own `new_progress()`")
         order = instance.Order(json.dumps(job_of(scenario)), scenario.seed, scenario.duration_ns)
         with instance.finished(self.machine, order, progress) as (folder, cost):
-            standing = of_kernel(scenario, folder)
-            return RunResult(read_tables(folder), {**cost, "segments": read_segments(folder)}, qdiscs=standing)
+            stats = of_kernel(scenario, folder)
+            return RunResult(read_tables(folder), {**cost, "segments": read_segments(folder)}, qdiscs=stats)

@@ -87,7 +87,7 @@ def finished(machine: Machine, order: Order, progress: Progress) -> Iterator[tup
     with process.run_folder("tailback-uml-") as folder:
         _furnish(folder, machine, order)
         with machine.processors.one() as processor:
-            cost = _carry_out(folder, machine, processor, progress, order)
+            cost = _run_guest(folder, machine, processor, progress, order)
         yield folder, cost
 
 
@@ -117,7 +117,7 @@ def _environment() -> dict[str, str]:
     return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": ".", "TMPDIR": memory}
 
 
-def _carry_out(folder: Path, machine: Machine, processor: int, progress: Progress, order: Order) -> dict[str, float]:
+def _run_guest(folder: Path, machine: Machine, processor: int, progress: Progress, order: Order) -> dict[str, float]:
     def stalled(passed_s: float) -> str:
         hint = "something in the guest is busy for ever: fewer flows, a lower rate, a shorter run"
         still = f"virtual time has not moved for {machine.stall_s:g} s of wall time"
@@ -126,7 +126,7 @@ def _carry_out(folder: Path, machine: Machine, processor: int, progress: Progres
     started = time.monotonic()
     command = process.Command(_command(machine, processor, order.seed), _environment())
     watch = process.Watch(order.duration_ns, progress, machine.stall_s, stalled)
-    status, usage = process.carry_out(command, folder, watch)
+    status, usage = process.run(command, folder, watch)
     _judge(folder, status)
     progress.fraction = 1.0
     return process.cost(started, usage, order.duration_ns)

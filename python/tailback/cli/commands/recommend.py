@@ -58,6 +58,6 @@ def _run(file: Path, running: Running) -> Path:
     settings = Changes(running.sets, repeat=running.repeat).settings
     experiment = scenario.load(file, settings)
     with progress.board() as watch:
-        carried = sweep.carry_out(experiment, sweep.Request(jobs=running.jobs, settings=settings), watch)
+        carried = sweep.run_experiment(experiment, sweep.Request(jobs=running.jobs, settings=settings), watch)
     sweeps.failed(carried)
     return carried.folder

@@ -11,7 +11,7 @@ from tailback.cli.options import Changes, Files, Jobs, Json, out_folder
 
 if TYPE_CHECKING:
     from tailback.scenario import Experiment
-    from tailback.sweep import Carried, Request
+    from tailback.sweep import Request, SweepResult
 
 
 @dataclass(frozen=True)
@@ -107,17 +107,17 @@ def _look_ahead(experiment: "Experiment", request: "Request", *, as_json: bool) 
     show.result(preview, document, sweeps.ahead, as_json=as_json)
 
 
-def _run_one(experiment: "Experiment", request: "Request", shown: Shown) -> "Carried":
+def _run_one(experiment: "Experiment", request: "Request", shown: Shown) -> "SweepResult":
     """Runs one experiment and tells of it; the document of `--json` is of all and comes at the end."""
     from tailback import results, sweep
     from tailback.cli import progress, sweeps
 
     with testbeds.live_lines(), progress.board() as watch:
-        carried = sweep.carry_out(experiment, request, watch)
+        carried = sweep.run_experiment(experiment, request, watch)
     sweeps.set_aside(carried)
     if not shown.as_json:
-        sweeps.carried(carried, experiment.title)
+        sweeps.table(carried, experiment.title)
         if shown.show_qdiscs:
-            sweeps.standing(results.open_results(carried.folder), carried)
+            sweeps.qdiscs_at_end(results.open_results(carried.folder), carried)
     sweeps.failed(carried)
     return carried

@@ -10,11 +10,11 @@ use crate::world::World;
 
 impl World {
     /// A JSON array of all disciplines, device by device.
-    pub(crate) fn standing(&self) -> String {
+    pub(crate) fn qdisc_stats(&self) -> String {
         let mut found = Vec::new();
-        for (device, name) in self.devices.iter().zip(&self.stage.journal.devices) {
+        for (device, name) in self.devices.iter().zip(&self.context.journal.devices) {
             let Some(root) = &device.root else { continue };
-            let name = self.stage.journal.record.names.text(*name);
+            let name = self.context.journal.record.names.text(*name);
             let mut shown = Shown { device: name, handles: 0, found: &mut found };
             shown.add(root.as_ref(), &Place::Root);
         }

@@ -1,4 +1,4 @@
-//! The cell: radios that share one channel.
+//! Radios that share one channel.
 //!
 //! ```text
 //! idle ─ access ─▶ [RTS] ─▶ PPDU ─ end ─▶ response ─ end ─▶ idle, or within the TXOP the next PPDU a SIFS later
@@ -13,7 +13,7 @@
 
 use rand_core::Rng;
 use tailback_packet::{DropReason, Packet, SocketId};
-use tailback_qdisc::Desk;
+use tailback_qdisc::Context as QdiscContext;
 use tailback_units::{SimTime, Span};
 
 use crate::aggregate::{Aggregate, ClosedBy};
@@ -29,14 +29,14 @@ const BEACON: usize = CATEGORIES;
 
 /// What all radios of a channel share.
 #[derive(Clone, Debug)]
-pub struct CellSettings {
+pub struct ChannelSettings {
     /// Where the channel is.
     pub band: Band,
     /// Who hears whom.
     pub hearing: Hearing,
 }
 
-/// What came out of the cell.
+/// What came out of the channel.
 #[derive(Debug)]
 pub enum Outcome {
     /// A packet for the host of a radio.
@@ -82,23 +82,23 @@ pub struct Ppdu {
     pub closed_by: ClosedBy,
 }
 
-/// What the cell may use while it works.
-pub struct Studio<'a> {
+/// What the channel may use while it works.
+pub struct Context<'a> {
     /// The instant of this call.
     pub now: SimTime,
     /// Random draws, a source for each radio.
     pub draws: &'a mut [Box<dyn Rng + Send>],
     /// Packets dropped, with the reason.
     pub dropped: &'a mut Vec<(Box<Packet>, DropReason)>,
-    /// As on the desk of a discipline.
+    /// As in the context of a discipline.
     pub credits: &'a mut Vec<(SocketId, u32)>,
-    /// As on the desk of a discipline.
+    /// As in the context of a discipline.
     pub copies: &'a mut Vec<Box<Packet>>,
 }
 
-impl Studio<'_> {
-    fn desk(&mut self, station: usize) -> Desk<'_> {
-        Desk {
+impl Context<'_> {
+    fn of_station(&mut self, station: usize) -> QdiscContext<'_> {
+        QdiscContext {
             now: self.now,
             draws: self.draws[station].as_mut(),
             dropped: self.dropped,
@@ -110,8 +110,8 @@ impl Studio<'_> {
 }
 
 /// Radios on one channel.
-pub struct Cell {
-    settings: CellSettings,
+pub struct Channel {
+    settings: ChannelSettings,
     stations: Vec<Station>,
     /// What is on the air.
     exchanges: Vec<Exchange>,
@@ -130,10 +130,10 @@ pub struct Cell {
     spare: Status,
 }
 
-impl Cell {
-    /// A silent cell.
-    pub fn new(settings: CellSettings, stations: Vec<Station>) -> Self {
-        let mut cell = Cell {
+impl Channel {
+    /// A silent channel.
+    pub fn new(settings: ChannelSettings, stations: Vec<Station>) -> Self {
+        let mut channel = Channel {
             settings,
             stations,
             exchanges: Vec::new(),
@@ -145,8 +145,8 @@ impl Cell {
             winners: Vec::new(),
             spare: Status::default(),
         };
-        cell.find_beacon();
-        cell
+        channel.find_beacon();
+        channel
     }
 
     /// The driver of a radio takes packets.
@@ -155,10 +155,16 @@ impl Cell {
     }
 
     /// The host of radio `from` has a packet for radio `to`.
-    pub fn transmit(&mut self, from: StationId, to: StationId, packet: Box<Packet>, studio: &mut Studio<'_>) {
+    pub fn transmit(
+        &mut self,
+        from: StationId,
+        to: StationId,
+        packet: Box<Packet>,
+        context: &mut Context<'_>,
+    ) {
         let station = &mut self.stations[from.index()];
-        let category = station.transmit(to, packet, &mut studio.desk(from.index()));
-        self.contend(from.index(), category, studio);
+        let category = station.transmit(to, packet, &mut context.of_station(from.index()));
+        self.contend(from.index(), category, context);
     }
 
     /// When something happens next.
@@ -168,21 +174,21 @@ impl Cell {
     }
 
     /// Does what is due: what ends ends before what begins.
-    pub fn advance(&mut self, studio: &mut Studio<'_>) {
-        let now = studio.now;
+    pub fn advance(&mut self, context: &mut Context<'_>) {
+        let now = context.now;
         debug_assert!(self.deadline() >= now, "what was due before has not been done");
         while let Some(at) = self.exchanges.iter().position(|exchange| exchange.until == now) {
             let exchange = self.exchanges.remove(at);
-            self.go_on(exchange, studio);
+            self.go_on(exchange, context);
         }
         if self.reordering == now {
             self.release_overdue(now);
         }
         if self.beacon == now {
-            self.due_beacons(studio);
+            self.due_beacons(context);
         }
         if self.access == now {
-            self.win(studio);
+            self.win(context);
         }
     }
 
@@ -201,37 +207,37 @@ impl Cell {
         self.stations.iter().map(Station::packets).sum()
     }
 
-    /// A radio of the cell.
+    /// A radio of the channel.
     pub fn station(&self, station: StationId) -> &Station {
         &self.stations[station.index()]
     }
 
     /// A radio may have got something to send.
-    fn contend(&mut self, index: usize, category: usize, studio: &mut Studio<'_>) {
+    fn contend(&mut self, index: usize, category: usize, context: &mut Context<'_>) {
         let station = &mut self.stations[index];
         if !station.has_frames(category) {
             return;
         }
         let busy = station.sense.is_busy();
         let contender = &mut station.contenders[category];
-        contender.wait(studio.now, busy, studio.draws[index].as_mut());
+        contender.wait(context.now, busy, context.draws[index].as_mut());
         if !busy && let Some(access) = contender.access() {
             self.access = self.access.min(access);
         }
     }
 
     /// The medium is won: by one radio, or by several at once.
-    fn win(&mut self, studio: &mut Studio<'_>) {
-        let now = studio.now;
+    fn win(&mut self, context: &mut Context<'_>) {
+        let now = context.now;
         let mut winners = std::mem::take(&mut self.winners);
         for (index, station) in self.stations.iter_mut().enumerate() {
             if !station.sense.is_busy() {
-                station.sending = won_by(station, now, studio.draws[index].as_mut());
+                station.sending = won_by(station, now, context.draws[index].as_mut());
                 winners.extend(station.sending.map(|category| Sender { station: index, category }));
             }
         }
         for &sender in &winners {
-            self.begin(sender, now, now, studio);
+            self.begin(sender, now, now, context);
         }
         winners.clear();
         self.winners = winners;
@@ -239,7 +245,7 @@ impl Cell {
     }
 
     /// A radio that has won the medium sends, from `at` on.
-    fn begin(&mut self, sender: Sender, at: SimTime, won: SimTime, studio: &mut Studio<'_>) {
+    fn begin(&mut self, sender: Sender, at: SimTime, won: SimTime, context: &mut Context<'_>) {
         let Some(mut exchange) = self.exchange(sender, at, won) else {
             self.stations[sender.station].sending = None;
             self.stations[sender.station].contenders[sender.category].done();
@@ -255,7 +261,7 @@ impl Cell {
         }
         for (index, station) in self.stations.iter_mut().enumerate() {
             if self.settings.hearing.between(index, sender.station) && station.sense.begin() {
-                station.defer(studio.now, studio.draws[index].as_mut());
+                station.defer(context.now, context.draws[index].as_mut());
             }
         }
     }
@@ -283,37 +289,37 @@ impl Cell {
     }
 
     /// The end of what an exchange was at.
-    fn go_on(&mut self, mut exchange: Exchange, studio: &mut Studio<'_>) {
+    fn go_on(&mut self, mut exchange: Exchange, context: &mut Context<'_>) {
         match exchange.phase {
             Phase::Announcing if exchange.colliders == 0 => {
                 let band = self.settings.band;
                 let announced = band.sifs() * 2 + band.legacy_frame(CTS, FAST_CONTROL);
-                self.answered_by_receiver(&mut exchange, studio);
+                self.answered_by_receiver(&mut exchange, context);
                 let station = &mut self.stations[exchange.sender.station];
                 let data = station.head(exchange.sender.category).map(|aggregate| aggregate.duration);
                 exchange.until += announced + data.unwrap_or(Span::ZERO);
                 exchange.phase = Phase::Data;
                 self.exchanges.push(exchange);
             }
-            Phase::Announcing | Phase::Data if exchange.colliders > 0 => self.collided(exchange, studio),
-            Phase::Announcing | Phase::Data => self.sent(exchange, studio),
-            Phase::Answering => self.answered(exchange, studio),
-            Phase::Beacon => self.beacon_sent(&exchange, studio.now),
+            Phase::Announcing | Phase::Data if exchange.colliders > 0 => self.collided(exchange, context),
+            Phase::Announcing | Phase::Data => self.sent(exchange, context),
+            Phase::Answering => self.answered(exchange, context),
+            Phase::Beacon => self.beacon_sent(&exchange, context.now),
         }
     }
 
     /// Several were on the air at once and the receiver understood nothing.
-    fn collided(&mut self, exchange: Exchange, studio: &mut Studio<'_>) {
+    fn collided(&mut self, exchange: Exchange, context: &mut Context<'_>) {
         let Sender { station, category } = exchange.sender;
         if let Some(aggregate) = self.stations[station].head(category) {
             let row = row_of(aggregate, StationId(station as u16), &exchange);
             self.outcomes.push(Outcome::Sent(Ppdu { colliders: exchange.colliders, ..row }));
         }
-        self.unanswered(exchange, studio);
+        self.unanswered(exchange, context);
     }
 
     /// A PPDU that did not collide has ended: the receiver has what was not lost.
-    fn sent(&mut self, mut exchange: Exchange, studio: &mut Studio<'_>) {
+    fn sent(&mut self, mut exchange: Exchange, context: &mut Context<'_>) {
         let Sender { station, category } = exchange.sender;
         let from = StationId(station as u16);
         let Some(aggregate) = self.stations[station].head(category) else { return };
@@ -324,14 +330,14 @@ impl Cell {
         for _ in 0..frames.len() {
             let Some(mut frame) = frames.pop_front() else { break };
             let loss = self.stations[station].loss(to, &mode, frame.bytes);
-            if loss > 0 && studio.draws[station].next_u32() < loss {
+            if loss > 0 && context.draws[station].next_u32() < loss {
                 frames.push_back(frame);
                 continue;
             }
             frame.uncharge(&mut status.credits);
             status.acknowledged.push(Acknowledged::of(&frame));
             let receiver = &mut self.stations[to.index()];
-            if let Some(late) = receiver.receive(category, from, (frame, studio.now), &mut self.up) {
+            if let Some(late) = receiver.receive(category, from, (frame, context.now), &mut self.up) {
                 let packets = std::iter::once(late.packet).chain(late.more);
                 let dropped = |packet| Outcome::Dropped(from, packet, DropReason::ReorderTimeout);
                 self.outcomes.extend(packets.map(dropped));
@@ -348,29 +354,29 @@ impl Cell {
         self.outcomes.push(Outcome::Sent(row));
         self.outcomes.extend(self.up.drain(..).map(|packet| Outcome::Received(to, packet)));
         if row.received == 0 {
-            return self.unanswered(exchange, studio);
+            return self.unanswered(exchange, context);
         }
         let response = if aggregated { BLOCK_ACK } else { ACK };
         let band = self.settings.band;
         exchange.until += band.sifs() + band.legacy_frame(response, mode.response_bits());
         exchange.phase = Phase::Answering;
-        self.answered_by_receiver(&mut exchange, studio);
+        self.answered_by_receiver(&mut exchange, context);
         self.exchanges.push(exchange);
     }
 
     /// The response has ended.
-    fn answered(&mut self, mut exchange: Exchange, studio: &mut Studio<'_>) {
+    fn answered(&mut self, mut exchange: Exchange, context: &mut Context<'_>) {
         let mut status = std::mem::take(&mut exchange.status);
-        self.settle(exchange.sender, Attempt::Answered, &status, studio);
+        self.settle(exchange.sender, Attempt::Answered, &status, context);
         self.outcomes.extend(status.credits.drain(..).map(|(id, size)| Outcome::Credit(id, size)));
         status.acknowledged.clear();
         self.spare = status;
-        if let Some(at) = self.next_in_txop(&exchange, studio.now) {
-            self.free_receiver(&exchange, Sensed::Whole, studio.now);
-            self.begin(exchange.sender, at, exchange.won, studio);
+        if let Some(at) = self.next_in_txop(&exchange, context.now) {
+            self.free_receiver(&exchange, Sensed::Whole, context.now);
+            self.begin(exchange.sender, at, exchange.won, context);
             return self.find_access();
         }
-        self.end(&exchange, Sensed::Whole, studio.now);
+        self.end(&exchange, Sensed::Whole, context.now);
     }
 
     /// When the next PPDU of the same TXOP begins, if there is one and it fits.
@@ -390,15 +396,15 @@ impl Cell {
     }
 
     /// No response came, or none will: the sender waits for it in vain, the others heard noise.
-    fn unanswered(&mut self, exchange: Exchange, studio: &mut Studio<'_>) {
+    fn unanswered(&mut self, exchange: Exchange, context: &mut Context<'_>) {
         let sender = exchange.sender;
-        if self.stations[sender.station].unanswered(sender.category, studio.now) {
-            self.settle(sender, Attempt::GivenUp, &Status::default(), studio);
+        if self.stations[sender.station].unanswered(sender.category, context.now) {
+            self.settle(sender, Attempt::GivenUp, &Status::default(), context);
         } else {
             let contender = &mut self.stations[sender.station].contenders[sender.category];
-            contender.exchanged(Attempt::Failed, Some(studio.now), studio.draws[sender.station].as_mut());
+            contender.exchanged(Attempt::Failed, Some(context.now), context.draws[sender.station].as_mut());
         }
-        self.end(&exchange, Sensed::Noise, studio.now);
+        self.end(&exchange, Sensed::Noise, context.now);
     }
 
     fn beacon_sent(&mut self, exchange: &Exchange, now: SimTime) {
@@ -409,21 +415,21 @@ impl Cell {
     }
 
     /// The frames of the PPDU at the head are settled or sent again, and the next one comes to the head.
-    fn settle(&mut self, sender: Sender, attempt: Attempt, status: &Status, studio: &mut Studio<'_>) {
+    fn settle(&mut self, sender: Sender, attempt: Attempt, status: &Status, context: &mut Context<'_>) {
         let Sender { station: index, category } = sender;
         let from = StationId(index as u16);
         let station = &mut self.stations[index];
         let accepted = station.accepts();
-        let moved = station.complete(category, status, &mut studio.desk(index));
+        let moved = station.complete(category, status, &mut context.of_station(index));
         self.outcomes
-            .extend(studio.dropped.drain(..).map(|(packet, reason)| Outcome::Dropped(from, packet, reason)));
+            .extend(context.dropped.drain(..).map(|(packet, reason)| Outcome::Dropped(from, packet, reason)));
         if !accepted && station.accepts() {
             self.outcomes.push(Outcome::Accepts(from));
         }
-        let next = station.has_frames(category).then_some(studio.now);
-        station.contenders[category].exchanged(attempt, next, studio.draws[index].as_mut());
+        let next = station.has_frames(category).then_some(context.now);
+        station.contenders[category].exchanged(attempt, next, context.draws[index].as_mut());
         // Room in firmware is for all categories.
-        (0..CATEGORIES).for_each(|category| self.contend(index, category, studio));
+        (0..CATEGORIES).for_each(|category| self.contend(index, category, context));
         if let Some((to, start)) = moved {
             self.stations[to.index()].move_window(category, from, start, &mut self.up);
             self.outcomes.extend(self.up.drain(..).map(|packet| Outcome::Received(to, packet)));
@@ -431,13 +437,13 @@ impl Cell {
     }
 
     /// The receiver begins to answer: who hears it and not the sender defers, too.
-    fn answered_by_receiver(&mut self, exchange: &mut Exchange, studio: &mut Studio<'_>) {
+    fn answered_by_receiver(&mut self, exchange: &mut Exchange, context: &mut Context<'_>) {
         if std::mem::replace(&mut exchange.answered, true) {
             return;
         }
         for index in 0..self.stations.len() {
             if self.hears_only_receiver(index, exchange) && self.stations[index].sense.begin() {
-                self.stations[index].defer(studio.now, studio.draws[index].as_mut());
+                self.stations[index].defer(context.now, context.draws[index].as_mut());
             }
         }
         self.find_access();
@@ -483,11 +489,11 @@ impl Cell {
     }
 
     /// Beacons that are due contend.
-    fn due_beacons(&mut self, studio: &mut Studio<'_>) {
+    fn due_beacons(&mut self, context: &mut Context<'_>) {
         for (index, station) in self.stations.iter_mut().enumerate() {
             let busy = station.sense.is_busy();
-            if let Some(beacon) = station.beacon.as_mut().filter(|beacon| beacon.due == studio.now) {
-                beacon.contender.wait(studio.now, busy, studio.draws[index].as_mut());
+            if let Some(beacon) = station.beacon.as_mut().filter(|beacon| beacon.due == context.now) {
+                beacon.contender.wait(context.now, busy, context.draws[index].as_mut());
                 beacon.next();
             }
         }

@@ -9,15 +9,15 @@ use tailback_units::SimTime;
 
 use crate::capture::Captures;
 use crate::journal::Journal;
-use crate::radio::Channel;
+use crate::radio::RadioChannel;
 use crate::{Cost, DeviceId, Event, Ledger};
 
 /// Boxes kept for reuse: more would be colder than fresh ones.
 const BOXES_KEPT: usize = 64;
 
-/// The stage on which devices, sockets and applications act.
+/// The context on which devices, sockets and applications act.
 #[derive(Debug)]
-pub(crate) struct Stage {
+pub(crate) struct Context {
     /// The present instant.
     pub(crate) now: SimTime,
     pub(crate) calendar: Calendar<Event>,
@@ -31,10 +31,10 @@ pub(crate) struct Stage {
     /// Memory that the segments of a cut train cost more than the train: its socket is charged for it.
     pub(crate) segmented: Vec<(SocketId, u32)>,
     /// The Wi-Fi cells.
-    pub(crate) channels: Vec<Channel>,
+    pub(crate) channels: Vec<RadioChannel>,
     /// What has just come out of a cell.
     pub(crate) outcomes: Vec<tailback_wifi::Outcome>,
-    /// What a discipline has just dropped: its desk.
+    /// What a discipline has just dropped: its context.
     pub(crate) dropped: Vec<(Box<Packet>, DropReason)>,
     /// Copies that a discipline has just made.
     #[expect(clippy::vec_box, reason = "packets travel in boxes")]
@@ -45,9 +45,9 @@ pub(crate) struct Stage {
     pub(crate) captures: Captures,
 }
 
-impl Stage {
+impl Context {
     pub(crate) fn new(journal: Journal, captures: Captures) -> Self {
-        Stage {
+        Context {
             now: SimTime::ZERO,
             calendar: Calendar::new(),
             backlog: VecDeque::new(),

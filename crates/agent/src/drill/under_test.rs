@@ -1,4 +1,4 @@
-//! The TCP of this kernel as a stage for scripts: calls are made by a thread, segments come and go through a TUN
+//! The TCP of this kernel as a under_test for scripts: calls are made by a thread, segments come and go through a TUN
 //! device, and time is that of the kernel.
 //!
 //! In virtual time processing takes none: a packet is read at the very time it left, and a call that has not returned
@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 
 use tailback_script::Head;
-use tailback_script::player::{CallError, Left, Returned, Stage, Watch};
+use tailback_script::player::{CallError, Left, Returned, TcpUnderTest, Watch};
 use tailback_script::script::{Call, Flags, SegmentSpec};
 
 use super::calls::{Answer, Descriptors, Effect, PORT};
@@ -181,7 +181,7 @@ impl Kernel {
     }
 }
 
-impl Stage for Kernel {
+impl TcpUnderTest for Kernel {
     type Departed = OnWire;
 
     fn begin(&mut self) {
