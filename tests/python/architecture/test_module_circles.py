@@ -38,7 +38,7 @@ CIRCLES: dict[str, dict[frozenset[str], str]] = {
         ): (
             "A kind of traffic in `app` reads its part of the scenario and adds itself to the `Builder`; the world has "
             "all parts, and `app`, `radio` and `schedule` add methods to it. To be taken out of the circle: `Event` of "
-            "`world`, which `device` and `context` need, and `parameter_error` of `build`, which `link` and `radio` need."
+            "`world`, for `device` and `context`, and `parameter_error` of `build`, for `link` and `radio`."
         ),
     },
 }
