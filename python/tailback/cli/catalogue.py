@@ -198,4 +198,4 @@ def _metrics() -> Listing:
 def _experiments() -> Listing:
     from tailback import scenario
 
-    return [(name, scenario.load(file).title) for name, file in scenario.ready().items()]
+    return [(name, scenario.title_of(file)) for name, file in scenario.ready().items()]

@@ -8,7 +8,7 @@ scenarios = [run.scenario for run in experiment.runs()]
 from tailback.scenario.errors import Finding, ScenarioError, Where
 from tailback.scenario.experiment import Configuration, Experiment, Run, load, loads
 from tailback.scenario.lint import LintWarning, lint
-from tailback.scenario.ready import file_of, ready
+from tailback.scenario.ready import file_of, ready, title_of
 from tailback.scenario.registry import CoreRegistry, Registry
 from tailback.scenario.schema import json_schema
 from tailback.scenario.size import Size, refuse_larger, size_of
@@ -39,4 +39,5 @@ __all__ = [
     "refuse_larger",
     "rows",
     "size_of",
+    "title_of",
 ]

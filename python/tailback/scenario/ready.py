@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from tailback.scenario.reader import read_file, read_yaml
+
 NAME = "experiments"
 INSTALLED = Path(__file__).resolve().parents[1] / NAME
 CLONE = Path(__file__).resolve().parents[3] / NAME
@@ -23,6 +25,12 @@ def ready() -> Mapping[str, Path]:
     """Their files by name, in the order of the names."""
     there = folder()
     return {file.relative_to(there).with_suffix("").as_posix(): file for file in sorted(there.rglob("*.yaml"))}
+
+
+def title_of(file: Path) -> str:
+    """The title in a file, without checking the rest of it; its name if it has none."""
+    title = read_yaml(read_file(file), str(file)).entries().get("title")
+    return file.stem if title is None else str(title.value)
 
 
 def file_of(path: Path) -> Path:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from tailback.scenario import Experiment, Registry, ScenarioError, json_schema, lint, load, loads
+from tailback.scenario import Experiment, Registry, ScenarioError, json_schema, lint, load, loads, title_of
 from tailback.scenario.schema import Keys, keys_at, traffic_tags
 
 EXPERIMENTS = Path(__file__).parents[3] / "experiments"
@@ -43,6 +43,7 @@ def test_hints_know_the_keys_of_every_place() -> None:
 def test_the_experiments_of_the_library_are_sound(path: Path) -> None:
     experiment = load(path)
     assert experiment.runs()
+    assert title_of(path) == experiment.title
     assert [str(warning) for warning in lint(experiment) if warning.severity == "warning"] == []
 
 
