@@ -9,7 +9,9 @@ from tailback.resolved.links import Change, Link, Route, Trace
 from tailback.resolved.qdiscs import AttachedQdisc, Class, Filter, Fits, Qdisc
 from tailback.resolved.scenario import Host, Offloads, Record, Scenario
 from tailback.resolved.traffic import (
+    FLOWS,
     Control,
+    Flow,
     NamedControl,
     Observed,
     Ping,
@@ -23,6 +25,7 @@ from tailback.resolved.traffic import (
 from tailback.resolved.wifi import Cell, Driver, Edca, Mode, Station
 
 __all__ = [
+    "FLOWS",
     "AttachedQdisc",
     "Cell",
     "Change",
@@ -33,6 +36,7 @@ __all__ = [
     "Edca",
     "Filter",
     "Fits",
+    "Flow",
     "Host",
     "Link",
     "Mode",

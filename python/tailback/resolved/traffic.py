@@ -1,15 +1,36 @@
-"""Traffic of a resolved scenario: one entry per flow."""
+"""Traffic of a resolved scenario: one entry per flow, a class and a member of `Flow` per kind.
+
+A class also has what a backend asks of its kind: where it runs, which list of the agent's job it is in, what the agent
+is told of it, and what of an entry no backend but the simulator can run.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeAlias
+import functools
+import operator
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, GetCoreSchemaHandler, Tag
+from pydantic_core import CoreSchema
 
 from tailback.resolved.fields import ABSENT_IF_EMPTY, ABSENT_IF_NONE, STRICT, Options
 
 Protocol: TypeAlias = Literal["icmp", "udp"]
+
+RunsOn: TypeAlias = Literal["every backend", "testbeds", "the simulator"]
+"""Which backends have a kind; all three include the simulator."""
+
+JobList: TypeAlias = Literal["flows", "datagrams", "pings"]
+"""The lists of traffic that the agent knows; `flows` are TCP connections alone."""
+
+Refusal: TypeAlias = tuple[str, str]
+"""What of an entry cannot be run, and what to do."""
+
+LEAST_DATAGRAM = 16
+"""Bytes in which the agent writes the number of a datagram and when it was sent."""
+
 _From: Any = Field(alias="from")
 _To: Any = Field(alias="to")
 
@@ -64,6 +85,8 @@ class Tcp:
     """Bulk data over one connection; `stop_ns` is `None` if only `bytes` ends it."""
 
     __pydantic_config__ = STRICT
+    runs_on: ClassVar[RunsOn] = "every backend"
+    in_job: ClassVar[JobList | None] = "flows"
 
     kind: Literal["tcp"] = "tcp"
     name: str
@@ -78,12 +101,29 @@ class Tcp:
     ip: Annotated[int, Field(exclude_if=_is_v4)] = 4
     dscp: Annotated[int, ABSENT_IF_EMPTY] = 0
 
+    def job(self, duration_ns: int) -> dict[str, Any]:
+        """What the agent is told of it beside its name, ends and start."""
+        return {
+            "stop_ns": None if self.stop_ns is None or self.stop_ns > duration_ns else self.stop_ns,
+            "bytes": self.bytes,
+            "congestion_control": self.cc.name,
+            "pacing_shift": None,
+            **asdict(self.socket),
+        }
+
+    def refused(self) -> Iterator[Refusal]:
+        """What of it only the simulator can run."""
+        if self.ip != 4:
+            yield f"the traffic `{self.name}` goes over IPv6", "remove `ip`, or run it on `--backend sim`"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Udp:
     """Datagrams of `size` bytes of data, offered at `rate_bps`."""
 
     __pydantic_config__ = STRICT
+    runs_on: ClassVar[RunsOn] = "testbeds"
+    in_job: ClassVar[JobList | None] = "datagrams"
 
     kind: Literal["udp"] = "udp"
     name: str
@@ -96,12 +136,29 @@ class Udp:
     sndbuf: int | None
     dscp: Annotated[int, ABSENT_IF_EMPTY] = 0
 
+    def job(self, duration_ns: int) -> dict[str, Any]:
+        """What the agent is told of it beside its name, ends and start."""
+        return {
+            "rate_bps": self.rate_bps,
+            "size": self.size,
+            "sndbuf": self.sndbuf,
+            "stop_ns": min(self.stop_ns, duration_ns),
+        }
+
+    def refused(self) -> Iterator[Refusal]:
+        """What of it only the simulator can run."""
+        if self.size < LEAST_DATAGRAM:
+            what = f"the datagrams of `{self.name}` are too short to carry when they were sent"
+            yield what, f"give them {LEAST_DATAGRAM}b at least"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Ping:
     """Echo requests at a fixed interval."""
 
     __pydantic_config__ = STRICT
+    runs_on: ClassVar[RunsOn] = "every backend"
+    in_job: ClassVar[JobList | None] = "pings"
 
     kind: Literal["ping"] = "ping"
     name: str
@@ -113,6 +170,15 @@ class Ping:
     size: int
     protocol: Annotated[Protocol, Field(exclude_if=_is_icmp)] = "icmp"
     dscp: Annotated[int, ABSENT_IF_EMPTY] = 0
+
+    def job(self, duration_ns: int) -> dict[str, Any]:
+        """What the agent is told of it beside its name, ends and start."""
+        return {"stop_ns": min(self.stop_ns, duration_ns), "interval_ns": self.interval_ns, "size": self.size}
+
+    def refused(self) -> Iterator[Refusal]:
+        """What of it only the simulator can run."""
+        if self.protocol != "icmp":
+            yield f"the traffic `{self.name}` is a ping over UDP", "remove `protocol`, or run it on `--backend sim`"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,13 +209,22 @@ def _tag(entry: Any) -> str | None:
     return str(entry.get("kind")) if "start_ns" in entry else "observed"
 
 
-Traffic: TypeAlias = Tcp | Udp | Ping | Observed
+Flow: TypeAlias = Tcp | Udp | Ping
+"""The kinds of traffic of which a run is made."""
 
-AnyTraffic: TypeAlias = Annotated[
-    Annotated[Tcp, Tag("tcp")]
-    | Annotated[Udp, Tag("udp")]
-    | Annotated[Ping, Tag("ping")]
-    | Annotated[Observed, Tag("observed")],
-    Discriminator(_tag),
-]
+FLOWS: tuple[type[Flow], ...] = get_args(Flow)
+
+Traffic: TypeAlias = Flow | Observed
+
+
+class _ByKind:
+    """Reads an entry as the class of its `kind`."""
+
+    def __get_pydantic_core_schema__(self, _source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        kinds: list[Any] = [Annotated[flow, Tag(flow.kind)] for flow in FLOWS]
+        one_of = functools.reduce(operator.or_, kinds, Annotated[Observed, Tag("observed")])
+        return handler.generate_schema(Annotated[one_of, Discriminator(_tag)])
+
+
+AnyTraffic: TypeAlias = Annotated[Traffic, _ByKind()]
 """The same as it is read from JSON."""

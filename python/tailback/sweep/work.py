@@ -14,6 +14,7 @@ from tailback.results import RunPlan
 from tailback.results.provenance import utc_now
 from tailback.results.store import Finished
 from tailback.results.tables import plain_text
+from tailback.scenario import traffic
 
 
 class SweepEnded(Exception):
@@ -61,11 +62,13 @@ def measure_of(run: RunPlan) -> Measure:
     """What the summary of `run` is taken over."""
     scenario = run.scenario
     names = scenario.host_names
+    tcp = tuple(flow.name for flow in scenario.tcp)
+    data = (flow.name for flow in scenario.flows if traffic.of(flow.kind).carries == "data")
     return Measure(
         window=Window(*run.window_ns),
         bin_ns=scenario.record.interval_ns,
-        tcp_flows=tuple(flow.name for flow in scenario.tcp),
-        other_flows=tuple(flow.name for flow in scenario.udp),
+        tcp_flows=tcp,
+        other_flows=tuple(name for name in data if name not in tcp),
         directions=run.directions,
         sized_flows=tuple(flow.name for flow in scenario.tcp if flow.bytes is not None),
         rates_bps=_rates(run),

@@ -1,16 +1,27 @@
-"""A kind of traffic is one file and one row: a toy added by its row is read, checked and resolved."""
+"""A toy kind, added as CONTRIBUTING says, is read, checked, resolved, told to the agent, refused and measured."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
 from pydantic import Field
 
-from tailback.resolved import Udp
+from fake_backend import FakeBackend
+from tailback import testbed
+from tailback.backends.linux import suitable
+from tailback.backends.linux.job import FIRST_PORT, job_of
+from tailback.backends.ssh import plan
+from tailback.backends.ssh import suitable as on_testbed
+from tailback.backends.ssh.layout import Layout
+from tailback.formats.flent.names import named
+from tailback.resolved import Scenario, codec, of_json, to_json
+from tailback.resolved import traffic as resolved_traffic
+from tailback.resolved.fields import STRICT
+from tailback.resolved.traffic import JobList, Refusal, RunsOn
 from tailback.scenario import ScenarioError, loads, schema, traffic
 from tailback.scenario.network import Problem
 from tailback.scenario.size import parts
@@ -18,9 +29,41 @@ from tailback.scenario.traffic import Flow, Kind
 from tailback.scenario.traffic.kind import Resolved, Rows
 from tailback.scenario.traffic.registry import ROWS
 from tailback.scenario.values import Arrow, Section, Span, Time
+from tailback.sweep.plan import plan_of
+from tailback.sweep.work import measure_of
 
 ROOT = Path(__file__).parents[3]
 SECOND = 10**9
+
+# -- what `python/tailback/resolved/traffic.py` would hold
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedCall:
+    """A call of the resolved scenario."""
+
+    __pydantic_config__ = STRICT
+    runs_on: ClassVar[RunsOn] = "testbeds"
+    in_job: ClassVar[JobList | None] = "datagrams"
+
+    kind: Literal["call"] = "call"
+    name: str
+    source: Annotated[int, Field(alias="from")]
+    target: Annotated[int, Field(alias="to")]
+    start_ns: int
+    stop_ns: int
+    frame_ns: int
+    dscp: int = 0
+
+    def job(self, duration_ns: int) -> dict[str, Any]:
+        """A frame of G.711 each so often."""
+        return {"rate_bps": 172 * 8 * SECOND // self.frame_ns, "size": 172, "stop_ns": min(self.stop_ns, duration_ns)}
+
+    def refused(self) -> Iterator[Refusal]:
+        """The agent sends no more than a frame each millisecond."""
+        if self.frame_ns < 10**6:
+            yield f"the frames of `{self.name}` are too many", "call less often"
+
 
 # -- what `python/tailback/scenario/traffic/call.py` would hold
 
@@ -54,11 +97,10 @@ def wrong(flow: Frames, _most: int) -> Iterator[Problem]:
         yield Problem((*flow.loc, "frame"), "a frame a second is no call", "call more often")
 
 
-def resolved_call(flow: Frames, at: Resolved) -> Udp:
-    rate = 172 * 8 * SECOND // flow.frame_ns
-    return Udp(
+def resolved_call(flow: Frames, at: Resolved) -> Any:
+    return ResolvedCall(
         name=at.name, source=at.source, target=at.target, start_ns=at.start_ns, stop_ns=flow.stop_ns or 0,
-        rate_bps=rate, size=172, sndbuf=None,
+        frame_ns=flow.frame_ns,
     )  # fmt: skip
 
 
@@ -82,22 +124,23 @@ duration: 10s
 
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Its row among the others."""
+    """Its class and its row among the others."""
     with monkeypatch.context() as added:
         added.setitem(traffic.KINDS, "call", ROW)
+        added.setattr(resolved_traffic, "FLOWS", (*resolved_traffic.FLOWS, ResolvedCall))
         schema.Keys.model_rebuild(force=True)
+        codec._adapter.cache_clear()
         yield
     schema.Keys.model_rebuild(force=True)
+    codec._adapter.cache_clear()
 
 
 @pytest.mark.usefixtures("call")
 def test_a_kind_added_by_a_row_is_read_estimated_and_resolved() -> None:
     experiment = loads(EXPERIMENT.format(frame="20ms"))
     (run, *_) = experiment.runs()
-    (entry,) = run.scenario.udp
-    assert entry == Udp(
-        name="call", source=0, target=1, start_ns=0, stop_ns=10 * SECOND, rate_bps=68_800, size=172, sndbuf=None
-    )
+    entry: object = run.scenario.traffic[0]
+    assert entry == ResolvedCall(name="call", source=0, target=1, start_ns=0, stop_ns=10 * SECOND, frame_ns=20_000_000)
     estimated = {part.loc: part.rows for part in parts(experiment.configurations[0].keys)}
     assert estimated["traffic", 0, "frame"] == {"calls": 500}
     assert run.directions == {"call": "up", "upload": "up"}
@@ -111,6 +154,60 @@ def test_its_checks_are_made_and_its_keys_are_known() -> None:
         loads(EXPERIMENT.format(frame="1s").replace("frame:", "frames:"))
     with pytest.raises(ScenarioError, match="exactly one of the keys tcp, udp, ping, call and preset"):
         loads(EXPERIMENT.format(frame="1s").replace("call:", "phone:"))
+
+
+TESTBED = """
+hosts:
+  client: {address: 192.0.2.7, interfaces: {server: {device: eth1, address: 10.0.1.1/24}}}
+  server: {address: 192.0.2.8, interfaces: {client: {device: eth1, address: 10.0.1.2/24}}}
+"""
+
+
+def scenario_of(frame: str) -> Scenario:
+    return loads(EXPERIMENT.format(frame=frame)).runs()[0].scenario
+
+
+@pytest.mark.usefixtures("call")
+def test_the_agents_of_a_testbed_are_told_of_it() -> None:
+    layout = Layout(scenario_of("20ms"), testbed.loads(TESTBED), {})
+    (told,) = plan.job_of(layout, "token")["datagrams"]
+    assert told == {
+        "name": "call", "from": 0, "to": 1, "start_ns": 0, "stop_ns": 10 * SECOND, "rate_bps": 68_800, "size": 172,
+        "address": "10.0.1.2", "dscp": None, "port": FIRST_PORT, "token": "token",
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("call")
+def test_a_backend_that_cannot_run_it_refuses_it_by_name() -> None:
+    scenario = scenario_of("20ms")
+    assert list(suitable.findings(scenario)) == [("the traffic `call` is of the kind `call`", "use tcp and ping")]
+    assert [flow["name"] for flow in job_of(scenario)["flows"]] == ["upload"]
+    assert list(on_testbed.written(scenario, testbed.loads(TESTBED))) == []
+
+
+@pytest.mark.usefixtures("call")
+def test_what_a_testbed_cannot_run_of_it_is_refused() -> None:
+    (found,) = on_testbed.written(scenario_of("0.5ms"), testbed.loads(TESTBED))
+    assert (found.verdict, found.says) == ("fail", "the frames of `call` are too many")
+
+
+@pytest.mark.usefixtures("call")
+def test_it_is_measured_as_data_and_flent_has_it_as_a_flow() -> None:
+    (run,) = plan_of(loads(EXPERIMENT.format(frame="20ms")), FakeBackend()).runs
+    measure = measure_of(run)
+    assert (measure.tcp_flows, measure.other_flows) == (("upload",), ("call",))
+    assert named(run.scenario.traffic[:1], run.directions, None).test == "udp_flood"
+
+
+@pytest.mark.usefixtures("call")
+def test_it_is_in_the_json_of_a_scenario_and_read_from_it() -> None:
+    scenario = scenario_of("20ms")
+    document = to_json(scenario)
+    assert document["traffic"][0] == {
+        "kind": "call", "name": "call", "from": 0, "to": 1, "start_ns": 0, "stop_ns": 10 * SECOND,
+        "frame_ns": 20_000_000, "dscp": 0,
+    }  # fmt: skip
+    assert of_json(document) == scenario
 
 
 def test_without_its_row_it_is_refused_by_name() -> None:

@@ -19,14 +19,13 @@ Neighbours are static and nothing is remembered between connections (`tcp_no_met
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 
 from tailback import qdiscs
 from tailback.backends.linux.links import Hop, rewire, states, wire
 from tailback.backends.linux.steps import IP, TC, Json, Words, run, write
 from tailback.backends.linux.trees import NOTHING, Matches, Tree
 from tailback.qdiscs import words_of
-from tailback.resolved import Link, Ping, Qdisc, Scenario, Tcp
+from tailback.resolved import Flow, Link, Qdisc, Scenario, Tcp
 
 FIRST_PORT = 5001
 
@@ -55,7 +54,7 @@ def job_of(scenario: Scenario) -> Json:
         "marks": {row.kind: row.kernel.marks for row in qdiscs.KINDS.values() if row.kernel.marks is not None},
         "devices": [_device(scenario, hop) for hop in hops],
         "flows": [_flow(scenario, hops, entry, port) for port, entry in enumerate(scenario.tcp, FIRST_PORT)],
-        "pings": [_ping(scenario, hops, entry) for entry in scenario.pings],
+        "pings": [_ping(scenario, hops, entry) for entry in scenario.listed("pings")],
     }
 
 
@@ -289,7 +288,6 @@ def _target(hops: Sequence[Hop], source: int, target: int) -> str:
 
 
 def _flow(scenario: Scenario, hops: Sequence[Hop], entry: Tcp, port: int) -> Json:
-    stop_ns = entry.stop_ns
     return {
         "name": entry.name,
         "from": entry.source,
@@ -297,23 +295,17 @@ def _flow(scenario: Scenario, hops: Sequence[Hop], entry: Tcp, port: int) -> Jso
         "address": _target(hops, entry.source, entry.target),
         "port": port,
         "start_ns": entry.start_ns,
-        "stop_ns": None if stop_ns is None or stop_ns > scenario.duration_ns else stop_ns,
-        "bytes": entry.bytes,
-        "congestion_control": entry.cc.name,
-        "pacing_shift": None,
-        **asdict(entry.socket),
+        **entry.job(scenario.duration_ns),
     }
 
 
-def _ping(scenario: Scenario, hops: Sequence[Hop], entry: Ping) -> Json:
+def _ping(scenario: Scenario, hops: Sequence[Hop], entry: Flow) -> Json:
     return {
         "name": entry.name,
         "from": entry.source,
         "address": _target(hops, entry.source, entry.target),
         "start_ns": entry.start_ns,
-        "stop_ns": min(entry.stop_ns, scenario.duration_ns),
-        "interval_ns": entry.interval_ns,
-        "size": entry.size,
+        **entry.job(scenario.duration_ns),
     }
 
 

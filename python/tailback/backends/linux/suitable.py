@@ -9,7 +9,7 @@ from tailback.backends import Unsuitable
 from tailback.backends.linux.job import hops_of, is_shaper, root_of
 from tailback.backends.linux.links import lowest_rate, states
 from tailback.backends.linux.steps import PROGRAMS
-from tailback.resolved import Ping, Scenario, Tcp, shaped_rate
+from tailback.resolved import FLOWS, Scenario, shaped_rate
 
 DEFAULT_STACK = "linux-6.12"
 """What hosts have that name none."""
@@ -83,13 +83,13 @@ def _side_by_side(scenario: Scenario) -> Iterator[Finding]:
 
 
 def _traffic(scenario: Scenario) -> Iterator[Finding]:
+    known = " and ".join(flow.kind for flow in FLOWS if flow.runs_on == "every backend")
     for entry in scenario.flows:
-        if entry.kind not in ("tcp", "ping"):
-            yield f"the traffic `{entry.name}` is of the kind `{entry.kind}`", "use tcp and ping"
-        if isinstance(entry, Tcp) and entry.ip != 4:
-            yield f"the traffic `{entry.name}` goes over IPv6", "remove `ip`, or run it on `--backend sim`"
-        if entry.dscp or (isinstance(entry, Ping) and entry.protocol != "icmp"):
-            yield f"the traffic `{entry.name}` has a code point or a ping over UDP", "leave both out, or use `sim`"
+        if entry.runs_on != "every backend":
+            yield f"the traffic `{entry.name}` is of the kind `{entry.kind}`", f"use {known}"
+        yield from entry.refused()
+        if entry.dscp:
+            yield f"the traffic `{entry.name}` has a code point", "remove `dscp`, or run it on `--backend sim`"
 
 
 def _qdiscs(scenario: Scenario) -> Iterator[Finding]:

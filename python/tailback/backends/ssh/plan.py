@@ -27,7 +27,7 @@ from tailback.backends.ssh.facts import PACING_SHIFT, SMALL_QUEUE, Facts, sysctl
 from tailback.backends.ssh.layout import Layout, Port
 from tailback.backends.uml.settings import small_queue
 from tailback.qdiscs import series
-from tailback.resolved import Ping, Qdisc, Tcp, Udp
+from tailback.resolved import Flow, Qdisc, Tcp
 
 MOST_STAGES = 2
 PROC_SYS = "/proc/sys/"
@@ -89,7 +89,7 @@ def job_of(layout: Layout, token: str) -> dict[str, Any]:
     scenario = layout.scenario
     plain = job.job_of(replace(scenario, qdiscs=()))
     flows = zip(plain["flows"], scenario.tcp, strict=True)
-    pings = zip(plain["pings"], scenario.pings, strict=True)
+    pings = zip(plain["pings"], scenario.listed("pings"), strict=True)
     by_agent = layout.testbed.keys.engine == "agent"
     return plain | {
         "hosts": scenario.host_names,
@@ -107,15 +107,12 @@ def job_of(layout: Layout, token: str) -> dict[str, Any]:
                 "from": entry.source,
                 "to": entry.target,
                 "start_ns": entry.start_ns,
-                "rate_bps": entry.rate_bps,
-                "size": entry.size,
-                "sndbuf": entry.sndbuf,
+                **entry.job(scenario.duration_ns),
                 **_addressed(layout, entry),
-                "stop_ns": min(entry.stop_ns, scenario.duration_ns),
                 "port": port,
                 "token": token,
             }
-            for port, entry in enumerate(scenario.udp, job.FIRST_PORT)
+            for port, entry in enumerate(scenario.listed("datagrams"), job.FIRST_PORT)
         ],
     }
 
@@ -136,7 +133,7 @@ def rate_to_make(layout: Layout, port: Port) -> int | None:
     return rate
 
 
-def _addressed(layout: Layout, entry: Tcp | Udp | Ping) -> dict[str, Any]:
+def _addressed(layout: Layout, entry: Flow) -> dict[str, Any]:
     return {"address": str(layout.target(entry.source, entry.target)), "dscp": entry.dscp or None}
 
 

@@ -22,14 +22,13 @@ from tailback.backends.ssh.layout import Layout, Port, missing
 from tailback.backends.ssh.session import Offset
 from tailback.backends.ssh.visit import Visit
 from tailback.backends.uml.settings import small_queue
-from tailback.resolved import Qdisc, Scenario, SmallQueue, Tcp, Udp
+from tailback.resolved import Qdisc, Scenario, SmallQueue, Tcp
 from tailback.testbed import Testbed
 
 Verdict: TypeAlias = Literal["pass", "warn", "fail"]
 
 LEAST_FREE_KB = 16 * 1024
 UNSURE_NS = 1_000_000
-LEAST_DATAGRAM = 16
 LONG_CABLE_NS = 1_000_000
 MODULES = {"ifb": "ifb cls_u32 act_mirred", "filters": "cls_flower cls_matchall"}
 FLOWER = ("filter", "add", "dev", "l0", "parent", "1:", "protocol", "ip", "prio", "1", "flower", "dst_ip", "192.0.2.1",
@@ -58,9 +57,9 @@ def written(scenario: Scenario, testbed: Testbed) -> Iterator[Finding]:
 
 
 def _for_any_kernel(scenario: Scenario) -> Scenario:
-    """Without what machines can and the other kernels cannot: captures, UDP, code points, two stages on a device."""
+    """Without what machines can and the other kernels cannot: captures, UDP, code points, two stages a device."""
     record = replace(scenario.record, pcap=())
-    others = (replace(entry, dscp=0) for entry in scenario.flows if not isinstance(entry, Udp))
+    others = (replace(entry, dscp=0) for entry in scenario.flows if entry.runs_on != "testbeds")
     qdiscs = (
         replace(attached, root=stage)
         for attached in scenario.qdiscs
@@ -73,10 +72,9 @@ def _for_any_kernel(scenario: Scenario) -> Scenario:
 def _ways(scenario: Scenario) -> Iterator[tuple[str, str]]:
     if not job.has_one_way(scenario):
         yield "there are several ways between two hosts, or routes of the file", "leave one way between any two hosts"
-    for flow in scenario.udp:
-        if flow.size < LEAST_DATAGRAM:
-            what = f"the datagrams of `{flow.name}` are too short to carry when they were sent"
-            yield what, f"give them {LEAST_DATAGRAM}b at least"
+    for flow in scenario.flows:
+        if flow.runs_on == "testbeds":
+            yield from flow.refused()
     for link in scenario.links:
         special = [
             key

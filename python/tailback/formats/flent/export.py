@@ -18,7 +18,7 @@ import pandas as pd
 
 from tailback.formats.errors import NotExportable
 from tailback.formats.flent.air import MEASURES, Air, airs
-from tailback.formats.flent.names import TESTS, Named, named
+from tailback.formats.flent.names import TESTS, Named, carries_data, named
 from tailback.formats.flent.reader import FlentFile
 from tailback.resolved import Observed, Tcp, Traffic
 from tailback.results import RunFolder
@@ -91,7 +91,7 @@ class _Clock:
 
     def __init__(self, run: RunFolder, words: Named) -> None:
         traffic = run.scenario.traffic
-        load = [flow for flow in traffic if flow.name in words.series and flow.kind != "ping"] or traffic
+        load = [flow for flow in traffic if flow.name in words.series and carries_data(flow)] or traffic
         end = run.scenario.duration_ns
         self.start = min(0 if isinstance(flow, Observed) else flow.start_ns for flow in load) / 1e9 - DELAY_S
         self.length = max(_stop(flow, end) for flow in load) / 1e9 - self.start - DELAY_S
@@ -125,7 +125,7 @@ def _flows(run: RunFolder, words: Named, clock: _Clock) -> dict[str, Rows]:
     info = run.tcp_info if run.has("tcp_info") else pd.DataFrame(columns=["flow"])
     for flow in run.scenario.traffic:
         name = flow.name
-        if name not in words.series or flow.kind == "ping":
+        if name not in words.series or not carries_data(flow):
             continue
         socket = info[info["flow"] == name]
         columns = {ours: theirs for ours, theirs in SOCKET.items() if ours in socket}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from tailback.formats.errors import NotExportable
 from tailback.resolved import Tcp, Traffic
+from tailback.scenario import traffic as kinds
 
 ICMP = "Ping (ms) ICMP"
 BE = ("BE", "BE2", "BE3", "BE4")
@@ -35,9 +36,9 @@ def named(traffic: Sequence[Traffic], directions: Mapping[str, str], wanted: str
     """The test of these flows, or the one that is `wanted`; raises `NotExportable` if that has no place for them."""
     tcp = [flow.name for flow in traffic if flow.kind == "tcp"]
     up, down = ([flow for flow in tcp if directions.get(flow) == way] for way in ("up", "down"))
-    kinds = {flow.name: flow.kind for flow in traffic}
-    pings = [name for name, kind in kinds.items() if kind == "ping"]
-    udp = [name for name, kind in kinds.items() if kind not in ("tcp", "ping")]
+    data = {flow.name: carries_data(flow) for flow in traffic}
+    pings = [name for name, carried in data.items() if not carried]
+    udp = [name for name, carried in data.items() if carried and name not in tcp]
     marked = any(flow.dscp for flow in traffic if isinstance(flow, Tcp))
     test = wanted or _test(len(up), len(down), len(udp))
     if wanted is None and marked and test == "rrul_be":
@@ -48,6 +49,11 @@ def named(traffic: Sequence[Traffic], directions: Mapping[str, str], wanted: str
     names = _names(test, len(ways[0]), len(ways[1]))
     flows = dict(zip([*ways[0], *ways[1]], names, strict=True))
     return Named(test, {**flows, **_pings(test, pings)}, _parameters(test, len(up), len(down)))
+
+
+def carries_data(flow: Traffic) -> bool:
+    """Whether it is a flow to Flent, and no ping."""
+    return kinds.of(flow.kind).carries == "data"
 
 
 def _test(up: int, down: int, udp: int) -> str:
