@@ -42,10 +42,11 @@ class Counted:
 
 
 def program(profile: str = "fast") -> Path:
-    """The example `run` of the crate `world`, built."""
-    words = ["cargo", "build", "--quiet", "--locked", "--profile", profile, "--package", "tailback-world"]
-    subprocess.run([*words, "--example", "run"], cwd=ROOT, check=True)
-    return Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target") / profile / "examples" / "run"
+    """The program of the crate `bench` that runs a scenario, linked of what `make` has compiled."""
+    # Named together with the extension, it is built with the same features of the libraries: nothing is compiled twice.
+    words = ["cargo", "build", "--quiet", "--locked", "--profile", profile, "--package", "tailback-python"]
+    subprocess.run([*words, "--package", "tailback-bench", "--bin", "run-scenario"], cwd=ROOT, check=True)
+    return Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target") / profile / "run-scenario"
 
 
 def count(built: Path, scenario: Mapping[str, Any], *, caches: bool = False) -> Counted:

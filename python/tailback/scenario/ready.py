@@ -17,8 +17,8 @@ CLONE = Path(__file__).resolve().parents[3] / NAME
 
 
 def folder() -> Path:
-    """Where they are."""
-    return INSTALLED if INSTALLED.is_dir() else CLONE
+    """Where they are. An installation in a clone has a copy too, as old as the last build: the clone's own come first."""
+    return CLONE if (CLONE.parent / "Cargo.toml").is_file() and CLONE.is_dir() else INSTALLED
 
 
 def ready() -> Mapping[str, Path]:

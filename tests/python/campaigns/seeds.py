@@ -15,6 +15,7 @@ from pathlib import Path
 
 import tailback
 from tailback import formats
+from tailback.resolved import to_json
 
 REPOSITORY = Path(__file__).parents[3]
 FINDS = REPOSITORY / "tests" / "data" / "finds"
@@ -94,7 +95,7 @@ def runs() -> list[bytes]:
     experiments = [
         REPOSITORY / "experiments" / name for name in ("demo.yaml", "wifi-hidden.yaml", "changing-path.yaml")
     ]
-    return [json.dumps(tailback.load(file).runs()[0].scenario).encode() for file in experiments]
+    return [json.dumps(to_json(tailback.load(file).runs()[0].scenario)).encode() for file in experiments]
 
 
 @contextlib.contextmanager

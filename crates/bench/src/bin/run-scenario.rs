@@ -1,6 +1,6 @@
 //! Runs a resolved scenario and prints what it cost, and a table as CSV:
 //!
-//! `cargo run --release --example run -- scenario.json [--table NAME]`
+//! `cargo run --release -p tailback-bench -- scenario.json [--table NAME]`
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [file] => outcome(file).map(|outcome| format!("{:?}\n", outcome.cost)),
         [file, "--table", name] => outcome(file).and_then(|outcome| table(&outcome, name)),
-        _ => Err("usage: run SCENARIO.json [--table NAME]".to_owned()),
+        _ => Err("usage: run-scenario SCENARIO.json [--table NAME]".to_owned()),
     };
     match result {
         Ok(text) => {
