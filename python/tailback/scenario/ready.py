@@ -17,7 +17,7 @@ CLONE = Path(__file__).resolve().parents[3] / NAME
 
 
 def folder() -> Path:
-    """Where they are. An installation in a clone has a copy too, as old as the last build: the clone's own come first."""
+    """Where they are: in a clone its own, for the copy in the installed package is as old as the last build."""
     return CLONE if (CLONE.parent / "Cargo.toml").is_file() and CLONE.is_dir() else INSTALLED
 
 
