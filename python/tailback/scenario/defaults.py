@@ -20,8 +20,8 @@ CC = "cubic"
 #: Linux's own setting: pacing shift 10. [linux-6.12 sock.c sock_init_data_uid]
 TSQ = "1ms"
 
-#: What mac80211 asks for on its devices: pacing shift 7, 8 ms, so that aggregates can grow; it came with 4.20, before
-#: which a radio had what everything has. [linux-6.12 net/mac80211/main.c tx_sk_pacing_shift]
+#: What mac80211 asks for on its devices: pacing shift 7, 8 ms, so that aggregates can grow; it came early in 2019.
+#: Before 4.16 a radio had what everything has. [linux-6.12 net/mac80211/main.c tx_sk_pacing_shift]
 WIFI_TSQ = "8ms"
 STACKS_WITHOUT_WIFI_TSQ = ("linux-4.14",)
 
