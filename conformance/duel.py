@@ -1,10 +1,10 @@
-"""The duel matrix: every control alone and against CUBIC on four paths; its tables are docs/duels.md.
+"""Runs every control alone and against CUBIC on four paths, and writes the tables of docs/duels.md.
 
     python -m conformance.duel                  runs experiments/cc/duel.yaml and writes the page
-    python -m conformance.duel path=10mbit-20ms prints the tables of a part of it, `--set` by `--set`
+    python -m conformance.duel path=10mbit-20ms prints the tables of some runs; arguments are those of `--set`
 
-Figures are those of the measurement window, 10 s to 60 s: goodput of the flow and of its rival, median TCP RTT of the
-flow, segments that the flow sent again.
+The figures cover the measurement window, 10 s to 60 s: goodput of the flow and of its rival, median TCP RTT of the
+flow, segments that the flow retransmitted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EXPERIMENT = ROOT / "experiments" / "cc" / "duel.yaml"
 PAGE = ROOT / "docs" / "duels.md"
 BEGIN, END = "<!-- duels -->", "<!-- end -->"
 HEAD = (
-    "| control | alone: Mbit/s | RTT ms | sent again | against CUBIC: Mbit/s | CUBIC Mbit/s | share | RTT ms |",
+    "| control | alone: Mbit/s | RTT ms | retransmissions | against CUBIC: Mbit/s | CUBIC Mbit/s | share | RTT ms |",
     "| --- | --- | --- | --- | --- | --- | --- | --- |",
 )
 
