@@ -1,4 +1,4 @@
-"""Writes `docs/papers.md` with its pictures, and the line of the scorecard in README.md, from results that are there.
+"""Writes `docs/papers.md` with its pictures, and the scorecard line in README.md, from existing results.
 
 python -m tailback.papers.document RESULTS [--quick]    # after `tailback reproduce`; runs what is missing
 """
@@ -19,7 +19,7 @@ PAGE, PICTURES, README = CLONE / "docs/papers.md", CLONE / "docs/pictures/papers
 LINE = re.compile(r"(<!-- scorecard -->\n).*?(\n<!-- end -->)", re.DOTALL)
 VERDICTS = {"pass": "holds", "fail": "**missed**", "skipped": "not measured"}
 
-INTRODUCTION = """# What papers report, and what we get
+INTRODUCTION = """# What papers report, and what we measure
 
 <!-- written by `make papers` -->
 
@@ -28,29 +28,31 @@ INTRODUCTION = """# What papers report, and what we get
     tailback reproduce --quick               # one shorter repetition of each configuration
     tailback reproduce --json                # one document for scripts
 
-runs the experiments of [experiments/papers](../experiments/papers) into `results/PAPER`, measures each claim, prints
-the scorecard, and writes `results/reproduction.html`: each figure, in the form of the paper, beside the claims about
-it. The claims are data, a YAML file for each paper in [python/tailback/papers](../python/tailback/papers): what the
-paper reports, in our words, how that is measured and where it is expected; the file of the same name in Python has
-the functions that measure. A claim holds if the median over repetitions lies where it is expected, in every case; ±
-is half the 95 % interval of the mean over repetitions, (!) marks what lies elsewhere. A claim without results is not
-measured, never passed. No constant of the simulator is there to make a claim hold: a miss is written down with what
-is known of its reason, and where a real kernel says what we say, with that.
+These commands run the experiments of [experiments/papers](../experiments/papers) into `results/PAPER`, measure each
+claim, print the scorecard, and write `results/reproduction.html`, which shows each figure, in the form of the paper,
+beside the claims about it.
 
-The full set is 1765 runs and some 30 CPU minutes, `--quick` 405 runs and some 4: divide by your cores. Captures for
-passive RTT take 300 MB.
+The claims are data: [python/tailback/papers](../python/tailback/papers) has a YAML file for each paper. It says, in our
+words, what the paper reports, how we measure it, and which values we expect. The Python file of the same name has the
+functions that measure. A claim holds if, in every case, the median over repetitions is in the expected range; ± is half
+the 95 % interval of the mean over repetitions, and (!) marks values outside the range. A claim without results is "not
+measured", and does not count as holding. No constant of the simulator was chosen so that a claim holds. For each miss
+we write down what we know of its cause, and what a real kernel gives in the same case where we have measured it.
+
+The full set has 1765 runs and takes some 30 CPU minutes, `--quick` has 405 runs and takes some 4; divide by the number
+of your cores. Captures for passive RTT take 300 MB.
 """
 
 
 class _Nobody:
-    """A watch that looks away."""
+    """Shows no progress."""
 
     def update(self, done: int, total: int, fraction: float) -> None:
         pass
 
 
 def main(results: Path, *, quick: bool) -> None:
-    """Writes the page, the pictures and the line."""
+    """Writes the page, the pictures and the scorecard line."""
     found = [reproduce(Wanted(name, quick=quick, out=results), _Nobody()) for name in papers()]
     make_folder(PICTURES)
     for one in found:
@@ -81,7 +83,7 @@ def page(found: Sequence[Reproduction]) -> str:
 
 
 def repetitions(rows: Sequence[Row]) -> str:
-    """How many there were of each configuration."""
+    """The number of repetitions of each configuration."""
     counts = {len(sample.values) for row in rows for sample in row.samples}
     if counts == {1}:
         return "This is `--quick`: one repetition of each configuration, shorter ones on Wi-Fi."
@@ -90,7 +92,7 @@ def repetitions(rows: Sequence[Row]) -> str:
 
 
 def chapter(found: Reproduction) -> Iterator[str]:
-    """The scorecard of a paper, why claims are missed, its figures."""
+    """The scorecard of a paper, the causes of its misses, and its figures."""
     paper = found.paper
     yield f"## {paper.paper}\n"
     yield f"*{paper.title}*. {paper.setup.strip()}\n"
@@ -99,7 +101,7 @@ def chapter(found: Reproduction) -> Iterator[str]:
     yield f"\n{held(found.rows)} of {len(found.rows)} claims hold.\n"
     missed = [row for row in found.rows if row.note]
     if missed:
-        yield "Why others do not:\n"
+        yield "Why the others do not hold:\n"
         yield from (f"- `{row.claim.id}`: {row.note}." for row in missed)
         yield ""
     for drawing in found.drawings:
