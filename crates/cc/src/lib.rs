@@ -29,6 +29,7 @@ pub mod newreno;
 pub mod nv;
 pub mod registry;
 pub mod reno;
+mod row;
 mod sample;
 pub mod scalable;
 #[cfg(test)]
@@ -45,6 +46,7 @@ pub use control::{AckPath, Control, ModelControl, Moments, WindowControl};
 pub use flow::{
     CaState, CwndEvent, Flow, GSO_LEGACY_MAX_SIZE, GSO_MAX_SIZE, MAX_TCP_HEADER, PacingStatus, Timestamps,
 };
-pub use registry::{BuildError, ROWS, Row, build, find, head};
+pub use registry::{BuildError, ROWS, build, find, head};
+pub use row::Row;
 pub use sample::{AckSample, LostSegment, RateSample};
 pub use window::Window;

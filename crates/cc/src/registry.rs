@@ -3,32 +3,12 @@
 
 use std::fmt;
 
-use tailback_units::{Parameter, ParameterError, Parameters};
+use tailback_units::{ParameterError, Parameters};
 
 use crate::{
-    Control, bbr, bbr_dev, bbr2, bbr3, bbrp, bbrplus, bic, cdg, cubic, dctcp, highspeed, htcp, hybla,
+    Control, Row, bbr, bbr_dev, bbr2, bbr3, bbrp, bbrplus, bic, cdg, cubic, dctcp, highspeed, htcp, hybla,
     illinois, lp, newreno, nv, reno, scalable, vegas, veno, westwood, yeah,
 };
-
-/// One row of the registry: a file of this crate.
-pub struct Row {
-    /// The name as in `net.ipv4.tcp_congestion_control`.
-    pub name: &'static str,
-    /// One line.
-    pub summary: &'static str,
-    /// The text of its file; [`head`] is its opening: the idea, its formulas, its source, its deviations.
-    pub source: &'static str,
-    /// Module parameters.
-    pub parameters: &'static [Parameter],
-    /// Send-buffer factor (`sndbuf_expand`).
-    pub sndbuf_factor: u32,
-    /// It asks TCP to pace (`sk_pacing_status` becomes NEEDED).
-    pub wants_pacing: bool,
-    /// It asks TCP for ECN, whatever the sysctl says (`TCP_CONG_NEEDS_ECN`).
-    pub needs_ecn: bool,
-    /// Makes one.
-    pub build: fn(&Parameters) -> Result<Control, ParameterError>,
-}
 
 /// Every control there is.
 pub static ROWS: &[Row] = &[

@@ -11,7 +11,7 @@ use tailback_units::{Parameter, ParameterUnit, Parameters};
 /// The congestion controls, one dict each.
 #[pyfunction]
 pub fn congestion_controls(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    let row = |row: &tailback_cc::registry::Row| {
+    let row = |row: &tailback_cc::Row| {
         let dict = algorithm(py, row.name, row.summary, row.parameters)?;
         dict.set_item("source", tailback_cc::registry::head(row.source))?;
         dict.set_item("wants_pacing", row.wants_pacing)?;
