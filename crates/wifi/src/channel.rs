@@ -21,7 +21,8 @@ use crate::contend::{Attempt, Contender};
 use crate::frame::Mpdu;
 use crate::medium::{ACK, BLOCK_ACK, CTS, Exchange, FAST_CONTROL, Hearing, Phase, RTS, Sender, Sensed};
 use crate::phy::Band;
-use crate::station::{Acknowledged, CATEGORIES, Station, Status};
+use crate::station::{CATEGORIES, Station};
+use crate::status::{Acknowledged, Status};
 use crate::{PacketBoxes, StationId};
 
 /// What beacons contend as, after the access categories.

@@ -23,6 +23,7 @@ pub mod phy;
 pub mod rate;
 pub mod station;
 pub mod station_queues;
+pub mod status;
 #[cfg(test)]
 mod testing;
 

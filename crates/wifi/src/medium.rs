@@ -14,7 +14,7 @@ use tailback_units::{SimTime, Span};
 
 use crate::StationId;
 use crate::phy::Band;
-use crate::station::Status;
+use crate::status::Status;
 
 /// From the end of a PPDU until a response that has not begun will not come, beyond SIFS and a slot: the PHY's delay.
 const PHY_START: Span = Span::from_micros(20);

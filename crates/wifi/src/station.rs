@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use rand_core::Rng;
-use tailback_packet::{DropReason, Packet, SocketId};
+use tailback_packet::{DropReason, Packet};
 use tailback_qdisc::Context as QdiscContext;
 use tailback_units::{SimTime, Span};
 
@@ -27,6 +27,7 @@ use crate::medium::{CarrierSense, Sensed};
 use crate::phy::{Band, LegacyRate, Mode};
 use crate::rate::RateControl;
 use crate::station_queues::StationQueues;
+use crate::status::{Acknowledged, Status};
 use crate::{PacketBoxes, StationId};
 
 /// Access categories.
@@ -82,33 +83,6 @@ struct Session {
     firmware: VecDeque<Mpdu>,
     /// Air that the packets in firmware may need, until their status is known.
     pending: Span,
-}
-
-/// What became of the frames of an aggregate.
-#[derive(Debug, Default)]
-pub struct Status {
-    /// Those that were acknowledged.
-    pub acknowledged: Vec<Acknowledged>,
-    /// The sockets to credit, and with how much truesize.
-    pub credits: Vec<(SocketId, u32)>,
-}
-
-/// A frame that was acknowledged.
-#[derive(Clone, Copy, Debug)]
-pub struct Acknowledged {
-    /// Its sequence number.
-    pub sequence: u64,
-    /// Packets in it.
-    pub packets: u32,
-    /// Air it was expected to need.
-    pub estimate: Span,
-}
-
-impl Acknowledged {
-    /// What is to be remembered of a frame.
-    pub fn of(frame: &Mpdu) -> Self {
-        Acknowledged { sequence: frame.sequence, packets: frame.packets() as u32, estimate: frame.estimate }
-    }
 }
 
 impl Station {
