@@ -11,7 +11,8 @@ use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTi
 
 use crate::ledger::Ledger;
 use crate::{
-    Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row, nothing_derived, registry,
+    Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Qdisc, Row, nothing_derived,
+    pfifo_fast,
 };
 
 pub(crate) const ROW: Row = Row {
@@ -44,12 +45,8 @@ fn build(given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<dy
     for minor in 1..=count {
         let given =
             children.iter_mut().find(|class| class.minor == minor).and_then(|class| class.child.take());
-        queues.push(match given {
-            Some(child) => child,
-            // [linux-6.12 net.core.default_qdisc, as compiled]
-            None => registry::build("pfifo_fast", &Parameters::default(), device, None)
-                .expect("it takes no parameter"),
-        });
+        // [linux-6.12 net.core.default_qdisc, as compiled]
+        queues.push(given.unwrap_or_else(|| pfifo_fast::on(device)));
     }
     Ok(Box::new(Mq { queues, turn: 0, ledger: Ledger::default() }))
 }

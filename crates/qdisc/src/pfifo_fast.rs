@@ -75,8 +75,13 @@ struct PfifoFast {
 }
 
 fn build(_given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
+    Ok(on(device))
+}
+
+/// What a device has unless another is asked for: it takes no parameter.
+pub(crate) fn on(device: &Attachment) -> Box<dyn Qdisc> {
     let slots = device.queue_length.max(1) as usize;
-    Ok(Box::new(PfifoFast { bands: Default::default(), slots, ledger: Ledger::default() }))
+    Box::new(PfifoFast { bands: Default::default(), slots, ledger: Ledger::default() })
 }
 
 #[inline]
