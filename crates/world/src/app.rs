@@ -15,10 +15,10 @@ use std::fmt::Debug;
 use serde::Deserialize;
 use tailback_packet::{HostId, Packet, SocketId};
 
-use crate::BuildError;
 use crate::build::Builder;
 use crate::scenario::Scenario;
 use crate::syscalls::Syscalls;
+use crate::{BuildError, ConversationId, TimerId};
 
 pub use bulk::TcpTraffic;
 #[cfg(test)]
@@ -117,19 +117,6 @@ impl Place {
     pub(crate) fn sockets(&self) -> [SocketId; 2] {
         [SocketId(self.first_socket), SocketId(self.first_socket + 1)]
     }
-}
-
-/// A conversation, by the order in which they are built.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct ConversationId(pub(crate) u32);
-
-/// Which timer of an application expires; each application numbers its own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct TimerId(pub(crate) u16);
-
-impl TimerId {
-    /// The application starts.
-    pub(crate) const START: TimerId = TimerId(0);
 }
 
 /// What runs on the hosts of a conversation. Calls that mean nothing to a kind of application are left out by it.

@@ -1,36 +1,39 @@
 //! From a resolved scenario to a world. Every refusal names the path of the key in the scenario.
 
+mod capture;
 mod connection;
 mod disciplines;
+mod link;
+mod radio;
+mod routes;
+mod sysctl;
+mod topology;
 
 use tailback_engine::Streams;
 use tailback_packet::{DropReason, HostId, SocketId};
 use tailback_record::{Record, Wifi};
 use tailback_tcp::Settings;
-use tailback_units::{ParameterError, SimTime, Span};
+use tailback_units::{SimTime, Span};
 
-use crate::app::{ConversationId, Numbered, Place, TimerId, tos};
-use crate::capture::Captures;
+use crate::app::{Numbered, Place, tos};
 use crate::check::check;
 use crate::context::Context;
 use crate::device::{Device, Segmentation};
 use crate::journal::Journal;
-use crate::link;
-use crate::radio::{self, Radio};
 use crate::route::Routes;
 use crate::scenario::{Cell, Link, Offloads, Scenario};
 use crate::socket::{SEND_BUFFER, Socket, Sockets, Transport, UdpSocket};
 use crate::syscalls::Conversation;
 use crate::timers::Timers;
-use crate::topology::{LinkEnd, RADIO_MTU, Topology};
 use crate::wire::Wire;
-use crate::world::{Event, World};
-use crate::{BuildError, DeviceId, sysctl};
+use crate::world::World;
+use crate::{BuildError, ConversationId, DeviceId, Event, TimerId};
 
-use disciplines::Bare;
+use disciplines::{Bare, Unattached};
+use topology::{LinkEnd, RADIO_MTU};
 
 pub(crate) use connection::Connection;
-pub(crate) use disciplines::Unattached;
+pub(crate) use topology::Topology;
 
 /// Parts of a run after which the watcher is told.
 const PROGRESS_STEPS: u64 = 100;
@@ -77,7 +80,7 @@ impl<'a> Builder<'a> {
         let of_host = |(index, host)| sysctl::settings(host, &format!("hosts[{index}]"));
         let settings = scenario.hosts.iter().enumerate().map(of_host).collect::<Result<_, _>>()?;
         let topology = Topology::of(scenario);
-        let captures = Captures::new(scenario, &topology);
+        let captures = capture::captures(scenario, &topology);
         let world = World {
             end: SimTime::from_nanos(scenario.duration_ns),
             interval: Span::from_nanos(scenario.record.interval_ns),
@@ -93,7 +96,7 @@ impl<'a> Builder<'a> {
             steps: 0,
             runnable: Default::default(),
         };
-        let routes = Routes::new(scenario.hosts.len(), &topology.links, &scenario.routes);
+        let routes = routes::routes(scenario.hosts.len(), &topology.links, &scenario.routes);
         Ok(Builder { scenario, topology, routes, streams: Streams::new(scenario.seed), settings, world })
     }
 
@@ -134,7 +137,7 @@ impl<'a> Builder<'a> {
             let bare = Bare { id, host, mtu: RADIO_MTU, rate: None, unattached };
             let device = self.device(&bare, &self.radio_names(cell, number))?;
             self.world.devices.push(Device {
-                radio: Some(Radio::of(radio_places, number)),
+                radio: Some(radio_places.radio(number)),
                 // A radio takes no skb of several segments: the kernel cuts it before the driver sees it.
                 segmentation: Segmentation::BelowQdisc,
                 ..device
@@ -320,17 +323,4 @@ fn journal(scenario: &Scenario) -> Journal {
 fn segmentation(scenario: &Scenario, link: &Link) -> Segmentation {
     let on = |end: &u16| scenario.hosts[usize::from(*end)].offloads == Offloads::On;
     if link.ends.iter().all(on) { Segmentation::None } else { Segmentation::BelowQdisc }
-}
-
-/// A value that an algorithm does not take, with the path of that value.
-pub(crate) fn parameter_error(error: ParameterError, options: &str) -> BuildError {
-    let (name, remedy) = match &error {
-        ParameterError::Unknown(name, known) => (name.clone(), format!("write one of: {}", known.join(", "))),
-        ParameterError::OutOfRange { name, least, most, .. } => {
-            (name.clone(), format!("write {least} to {most}"))
-        }
-        ParameterError::Missing(name) => ((*name).to_owned(), "add it".to_owned()),
-        ParameterError::Conflict { name, .. } => ((*name).to_owned(), "change one of the two".to_owned()),
-    };
-    BuildError::new(format!("{options}.{name}"), error.to_string(), remedy)
 }

@@ -4,7 +4,6 @@
 //! [linux-6.12 dev.c dev_queue_xmit_nit], received ones when they come in. Sequence numbers of the machines are stream
 //! offsets; here they start at a number of the socket's own and wrap. Host h has the address 10.x.y.z with h + 1 in the
 //! lower 24 bits, conversation c the ports 1024 + c mod 64000 and 5201 + c / 64000. [rfc9293 §3.1, rfc791 §3.1, rfc792]
-//! Window scale: as the kernel chooses it from the largest receive buffer [linux-6.12 tcp_output.c tcp_select_initial_window].
 //!
 //! Deviations: payload is zeros, the time to live is 64 at every hop, the identification is 0 as for packets that must not
 //! be fragmented [rfc6864 §4.1]. A capture is held in memory until the run ends, about 150 bytes a packet.
@@ -15,9 +14,7 @@ use tailback_packet::{
 use tailback_record::{Passage, Pcapng};
 use tailback_units::SimTime;
 
-use crate::scenario::{Scenario, SysctlValue};
-use crate::topology::Topology;
-use crate::{DeviceId, radio};
+use crate::DeviceId;
 
 /// Bytes kept of a packet: the longest headers.
 const SNAP_LENGTH: u32 = 128;
@@ -26,9 +23,6 @@ const UDP: u8 = 17;
 const ICMP: u8 = 1;
 const TTL: u8 = 64;
 const DONT_FRAGMENT: u16 = 0x4000;
-/// `net.ipv4.tcp_rmem[2]`. [linux-6.12 tcp.c tcp_init]
-const LARGEST_BUFFER: u64 = 6_291_456;
-const MOST_SCALE: u8 = 14;
 
 /// The interface of a file that a device is.
 #[derive(Clone, Copy, Debug)]
@@ -48,23 +42,20 @@ pub(crate) struct Captures {
 }
 
 impl Captures {
-    pub(crate) fn new(scenario: &Scenario, topology: &Topology) -> Self {
-        if scenario.record.pcap.is_empty() {
-            return Captures::default();
-        }
-        let mut captures = Captures { sockets: sockets(scenario), ..Captures::default() };
+    /// No file yet, of so many devices; `sockets`: the host of each and the shift of its windows.
+    pub(crate) fn new(devices: usize, sockets: Vec<(HostId, u8)>) -> Self {
+        Captures { files: Vec::new(), taps: vec![None; devices], sockets }
+    }
+
+    /// A file for a host; `interfaces`: its devices, and what each sends towards.
+    pub(crate) fn add<'a>(&mut self, host: &str, interfaces: impl Iterator<Item = (DeviceId, &'a str)>) {
         let application = concat!("tailback ", env!("CARGO_PKG_VERSION"));
-        captures.taps = vec![None; topology.devices()];
-        for &host in &scenario.record.pcap {
-            let name = &scenario.hosts[usize::from(host)].name;
-            let mut file = Pcapng::new(application, SNAP_LENGTH);
-            for (device, towards) in interfaces(scenario, topology, host) {
-                let interface = file.add_interface(&format!("{name} -> {towards}"));
-                captures.taps[device.index()] = Some(Tap { file: captures.files.len(), interface });
-            }
-            captures.files.push((name.clone(), file));
+        let mut file = Pcapng::new(application, SNAP_LENGTH);
+        for (device, towards) in interfaces {
+            let interface = file.add_interface(&format!("{host} -> {towards}"));
+            self.taps[device.index()] = Some(Tap { file: self.files.len(), interface });
         }
-        captures
+        self.files.push((host.to_owned(), file));
     }
 
     /// Whether there is anything to note at all.
@@ -154,44 +145,6 @@ impl Captures {
         header[16..18].copy_from_slice(&sum.to_be_bytes());
         header
     }
-}
-
-/// The devices of a host, and what each sends towards: a neighbour, or a cell.
-fn interfaces<'a>(
-    scenario: &'a Scenario,
-    topology: &'a Topology,
-    host: u16,
-) -> impl Iterator<Item = (DeviceId, &'a str)> {
-    let wires = scenario.links.iter().enumerate().flat_map(move |(index, link)| {
-        let ends = (0..2).filter(move |&end| link.ends[end] == host);
-        ends.map(move |end| (DeviceId::of_wire(index, end), usize::from(link.ends[1 - end])))
-    });
-    let radios = scenario.cells.iter().enumerate().flat_map(move |(index, cell)| {
-        let here = (0..=cell.stations.len()).filter(move |&number| radio::host(cell, number) == host);
-        here.map(move |number| (topology.radio(index, number), cell.name.as_str()))
-    });
-    wires.map(|(device, peer)| (device, scenario.hosts[peer].name.as_str())).chain(radios)
-}
-
-/// Host and window scale of each socket, in the order of their numbers.
-fn sockets(scenario: &Scenario) -> Vec<(HostId, u8)> {
-    let of_host = |(_, host)| (host, window_scale(scenario, host));
-    scenario.conversations().flat_map(|conversation| conversation.sockets()).map(of_host).collect()
-}
-
-/// The shift with which the largest receive buffer fits into 16 bits.
-fn window_scale(scenario: &Scenario, host: HostId) -> u8 {
-    let sysctl = scenario.hosts[usize::from(host.0)].sysctl.get("net.ipv4.tcp_rmem");
-    let mut space = match sysctl {
-        Some(SysctlValue::Triple([_, _, largest])) => *largest,
-        _ => LARGEST_BUFFER,
-    };
-    let mut shift = 0;
-    while space > 65535 && shift < MOST_SCALE {
-        space >>= 1;
-        shift += 1;
-    }
-    shift
 }
 
 fn ipv4(packet: &Packet, above: u32, addresses: &[[u8; 4]; 2]) -> Vec<u8> {
@@ -355,14 +308,5 @@ mod tests {
         let packets =
             |bytes: &[u8]| bytes.windows(4).filter(|word| *word == [0x08, 0x00, 0x45, 0x00]).count();
         assert_eq!(captures.iter().map(|(_, bytes)| packets(bytes)).collect::<Vec<_>>(), [8, 16]);
-    }
-
-    #[test]
-    fn windows_are_shifted_as_far_as_the_buffer_needs() {
-        let mut scenario = example::chain("");
-        assert_eq!(window_scale(&scenario, HostId(0)), 7);
-        let small = SysctlValue::Triple([4096, 8192, 65535]);
-        scenario.hosts[0].sysctl.insert("net.ipv4.tcp_rmem".into(), small);
-        assert_eq!(window_scale(&scenario, HostId(0)), 0);
     }
 }

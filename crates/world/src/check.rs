@@ -2,10 +2,10 @@
 //! not zero, times in order.
 
 use crate::BuildError;
+use crate::build::Topology;
 use crate::scenario::{
     AttachedQdisc, Cell, Change, Link, Scenario, SmallQueue, SocketOptions, Trace, Traffic,
 };
-use crate::topology::Topology;
 
 /// Shortest MTU of IPv4. [rfc791 §3.2]
 const LEAST_MTU: u32 = 68;

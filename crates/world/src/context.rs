@@ -8,8 +8,8 @@ use tailback_packet::{DropReason, HostId, Packet, Payload, SocketId};
 use tailback_units::SimTime;
 
 use crate::capture::Captures;
+use crate::channel::RadioChannel;
 use crate::journal::Journal;
-use crate::radio::RadioChannel;
 use crate::{Cost, DeviceId, Event, Ledger};
 
 /// Boxes kept for reuse: more would be colder than fresh ones.

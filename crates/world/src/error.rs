@@ -1,6 +1,6 @@
 //! What can go wrong before and during a run: where, what, and what to do about it.
 
-use tailback_units::{Bytes, SimTime};
+use tailback_units::{Bytes, ParameterError, SimTime};
 use thiserror::Error;
 
 /// A scenario that cannot become a world.
@@ -54,4 +54,17 @@ impl BuildError {
     ) -> Self {
         BuildError { path: path.into(), problem: problem.into(), remedy: remedy.into() }
     }
+}
+
+/// A value that an algorithm does not take, with the path of that value.
+pub(crate) fn parameter_error(error: ParameterError, options: &str) -> BuildError {
+    let (name, remedy) = match &error {
+        ParameterError::Unknown(name, known) => (name.clone(), format!("write one of: {}", known.join(", "))),
+        ParameterError::OutOfRange { name, least, most, .. } => {
+            (name.clone(), format!("write {least} to {most}"))
+        }
+        ParameterError::Missing(name) => ((*name).to_owned(), "add it".to_owned()),
+        ParameterError::Conflict { name, .. } => ((*name).to_owned(), "change one of the two".to_owned()),
+    };
+    BuildError::new(format!("{options}.{name}"), error.to_string(), remedy)
 }

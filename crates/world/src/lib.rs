@@ -9,20 +9,23 @@
 //! or hands it to a socket. `world` holds the main loop and says in which order things happen at one
 //! instant.
 
+mod air;
 mod app;
 mod bql;
 mod build;
 mod capture;
+mod channel;
 mod check;
 mod context;
 mod device;
 mod error;
+mod event;
 #[cfg(test)]
 mod example;
 mod host;
+mod ids;
 mod journal;
 mod ledger;
-mod link;
 mod nic;
 mod opportunities;
 mod path;
@@ -35,9 +38,7 @@ mod schedule;
 mod socket;
 mod stacks;
 mod syscalls;
-mod sysctl;
 mod timers;
-mod topology;
 mod transport;
 mod wire;
 mod world;
@@ -48,8 +49,9 @@ pub use scenario::Scenario;
 pub use stacks::{Values, stacks};
 pub use world::{EVENTS_BETWEEN_LOOKS, Outcome, Proceed, Reached, Watch, World};
 
+use event::Event;
+use ids::{ConversationId, DeviceId, TimerId};
 use tailback_packet::SocketId;
-use world::Event;
 
 /// Builds the world of `scenario` and runs it to its end.
 pub fn run(scenario: &Scenario, watch: &dyn Watch) -> Result<Outcome, RunError> {
@@ -63,26 +65,6 @@ pub fn row_bytes() -> [(&'static str, usize); 7] {
     tailback_record::Record::row_bytes().map(|(table, bytes)| {
         (table, if table == tailback_record::Ping::NAME { bytes + requested } else { bytes })
     })
-}
-
-/// A device: one end of a wire, or a radio.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct DeviceId(u32);
-
-impl DeviceId {
-    /// The device at `end` (0 or 1) of the wire `link`.
-    fn of_wire(link: usize, end: usize) -> Self {
-        DeviceId(u32::try_from(2 * link + end).expect("a world has fewer than two billion links"))
-    }
-
-    /// The other device of a wire.
-    fn at_other_end(self) -> Self {
-        DeviceId(self.0 ^ 1)
-    }
-
-    fn index(self) -> usize {
-        self.0 as usize
-    }
 }
 
 /// Stands for the hash of addresses, ports and protocol: the same for all packets of one direction of a

@@ -5,10 +5,9 @@ use tailback_qdisc::visit;
 use tailback_record::{QdiscRow, TcpInfoRow};
 use tailback_units::{Bytes, Rate, Segs, Span};
 
-use crate::Event;
-use crate::app::ConversationId;
 use crate::journal::ca_state_name;
 use crate::world::World;
+use crate::{ConversationId, Event};
 
 impl World {
     /// The end of an interval: what each application measures, and one row for each discipline.

@@ -7,8 +7,9 @@
 use tailback_units::Rate;
 
 use crate::DeviceId;
+use crate::context::Context;
+use crate::device::Device;
 use crate::path::{Carrier, Treatment};
-use crate::world::World;
 
 /// One device's link changes; what is absent stays.
 #[derive(Clone, Debug)]
@@ -19,41 +20,39 @@ pub(crate) struct Change {
     pub(crate) carrier: Option<Carrier>,
 }
 
-impl World {
-    /// The change of this number happens.
-    pub(crate) fn change_link(&mut self, number: u32) {
-        let change = self.schedule[number as usize].clone();
-        self.note_change(&change);
-        let Change { device, rate, treatment, carrier } = change;
-        let device = &mut self.devices[device.index()];
-        if let Some(rate) = rate {
-            device.change_rate(rate, &mut self.context);
+impl Change {
+    /// It happens.
+    pub(crate) fn happen(self, devices: &mut [Device], context: &mut Context) {
+        let on = &mut devices[self.device.index()];
+        self.note(on, context);
+        if let Some(rate) = self.rate {
+            on.change_rate(rate, context);
         }
-        if let Some(on) = &mut device.path {
-            on.path.carrier = carrier.unwrap_or(on.path.carrier);
-            if let Some(treatment) = treatment {
+        if let Some(on) = &mut on.path {
+            on.path.carrier = self.carrier.unwrap_or(on.path.carrier);
+            if let Some(treatment) = self.treatment {
                 on.path.change(treatment);
             }
         }
     }
 
-    fn note_change(&mut self, change: &Change) {
-        let (now, journal) = (self.context.now, &mut self.context.journal);
-        if let Some(rate) = change.rate {
-            journal.link_changed(now, change.device, "rate", Some(rate.bits_per_sec() as f64));
+    fn note(&self, device: &Device, context: &mut Context) {
+        let (now, journal) = (context.now, &mut context.journal);
+        if let Some(rate) = self.rate {
+            journal.link_changed(now, self.device, "rate", Some(rate.bits_per_sec() as f64));
         }
-        let path = self.devices[change.device.index()].path.as_ref().map(|on| on.path.treatment());
-        if let (Some(after), Some(before)) = (&change.treatment, path) {
+        let path = device.path.as_ref().map(|on| on.path.treatment());
+        if let (Some(after), Some(before)) = (&self.treatment, path) {
             if after.delay_ns != before.delay_ns {
-                journal.link_changed(now, change.device, "delay", Some(after.delay_ns as f64 * 1e-9));
+                journal.link_changed(now, self.device, "delay", Some(after.delay_ns as f64 * 1e-9));
             }
             if after.netem != before.netem {
-                journal.link_changed(now, change.device, "netem", None);
+                journal.link_changed(now, self.device, "netem", None);
             }
         }
-        match change.carrier {
-            Some(Carrier::Up) => journal.link_changed(now, change.device, "up", None),
-            Some(Carrier::Down) => journal.link_changed(now, change.device, "down", None),
+        match self.carrier {
+            Some(Carrier::Up) => journal.link_changed(now, self.device, "up", None),
+            Some(Carrier::Down) => journal.link_changed(now, self.device, "down", None),
             None => {}
         }
     }

@@ -6,9 +6,8 @@ use tailback_engine::{Alarm, Draws};
 use tailback_packet::{HostId, SocketId};
 use tailback_tcp::{Endpoint, Wakeup};
 
-use crate::DeviceId;
-use crate::app::ConversationId;
 use crate::timers::Place;
+use crate::{ConversationId, DeviceId};
 
 pub(crate) use udp::{SEND_BUFFER, UdpSocket};
 

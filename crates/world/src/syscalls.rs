@@ -4,9 +4,9 @@ use tailback_packet::{Packet, Payload, SocketId};
 use tailback_record::{Name, Record};
 use tailback_units::{Bytes, SimTime};
 
-use crate::Event;
-use crate::app::{Application, ConversationId, TimerId};
+use crate::app::Application;
 use crate::world::World;
+use crate::{ConversationId, Event, TimerId};
 
 /// A conversation: its application, and its name in tables.
 pub(crate) struct Conversation {

@@ -15,7 +15,6 @@ use std::collections::VecDeque;
 use tailback_packet::{Packet, SocketId};
 use tailback_units::{Bytes, SimTime, Span};
 
-use crate::app::{ConversationId, TimerId};
 use crate::context::Context;
 use crate::device::Device;
 use crate::route::Routes;
@@ -24,32 +23,7 @@ use crate::schedule::Change;
 use crate::socket::Sockets;
 use crate::syscalls::Conversation;
 use crate::timers::Timers;
-use crate::{Cost, DeviceId, Ledger, RunError};
-
-/// What happens at an instant. A busy component has one of these in the calendar.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Event {
-    /// A frame that somebody waits for has left this device.
-    Transmitted(DeviceId),
-    /// The discipline of this device wanted to be asked again.
-    Watchdog(DeviceId),
-    /// The first packet on its way from this device reached the other end.
-    Arrived(DeviceId),
-    /// The first packet on the path behind this device's wire reached its end.
-    Emerged(DeviceId),
-    /// Something happens on this channel.
-    Air(u16),
-    /// A link changes, by the schedule.
-    Change(u32),
-    /// The alarm of a socket.
-    Timer(SocketId),
-    /// A timer of an application expires.
-    Application(ConversationId, TimerId),
-    /// The sampled tables get their rows.
-    Sample,
-    /// A hundredth of the run is over.
-    Progress,
-}
+use crate::{ConversationId, Cost, DeviceId, Event, Ledger, RunError, TimerId};
 
 /// Whether to go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -196,7 +170,9 @@ impl World {
             Event::Arrived(device) => self.receive_from(device),
             Event::Emerged(device) => self.devices[device.index()].emerged(&mut self.context),
             Event::Air(channel) => self.on_air(channel),
-            Event::Change(change) => self.change_link(change),
+            Event::Change(number) => {
+                self.schedule[number as usize].clone().happen(&mut self.devices, &mut self.context);
+            }
             Event::Timer(socket) => return self.timer_event(socket),
             Event::Application(conversation, timer) => self.application_timer(conversation, timer),
             Event::Sample => self.sample(),

@@ -1,7 +1,7 @@
 """Hosts and links as a graph, the ways packets take through it, and what is wrong with it.
 
 A packet takes the way of fewest links; of several such, the one whose links come first in the file. Routes of the file
-go before that.                                                                      [crates/world/src/route.rs]
+go before that.                                                                      [crates/world/src/build/routes.rs]
 """
 
 from __future__ import annotations

@@ -5,8 +5,9 @@ use tailback_packet::{HostId, SocketId};
 use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Wakeup};
 use tailback_units::{Parameters, Rate, SimTime};
 
-use super::{Builder, parameter_error};
+use super::Builder;
 use crate::app::{Place, tos};
+use crate::error::parameter_error;
 use crate::scenario::{CongestionControl, InternetProtocol, SmallQueue};
 use crate::socket::{TcpSocket, Transport};
 use crate::{BuildError, conversation_hash, scenario};

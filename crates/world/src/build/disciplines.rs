@@ -4,10 +4,10 @@ use tailback_packet::{ETHERNET_HEADER, HostId};
 use tailback_qdisc::{Attachment, Class, Filter, Fits, Inner, Qdisc, Series};
 use tailback_units::{Parameters, Rate};
 
-use super::parameter_error;
+use super::topology::Topology;
 use crate::app::Kind;
+use crate::error::parameter_error;
 use crate::scenario::{AttachedQdisc, ClassSpec, FilterSpec, FitsSpec, QdiscSpec, Scenario};
-use crate::topology::Topology;
 use crate::{BuildError, DeviceId};
 
 /// `txqueuelen` of every device. [linux-6.12 DEFAULT_TX_QUEUE_LEN]

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use tailback_engine::Streams;
 use tailback_units::Rate;
 
-use crate::build::parameter_error;
 use crate::device::OnPath;
+use crate::error::parameter_error;
 use crate::nic::Nic;
 use crate::opportunities::Opportunities;
 use crate::path::{Carrier, Path, Treatment};

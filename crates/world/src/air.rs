@@ -1,0 +1,98 @@
+//! What comes out of a Wi-Fi channel.
+//!
+//! A channel is a machine of its own (`tailback-wifi`); here it gets its events, and what comes out of it goes to the
+//! hosts: packets received, credits returned when the status of a frame is known, queues woken.
+
+use tailback_packet::{DropReason, Packet};
+use tailback_record::WifiRow;
+use tailback_units::{Bytes, SimTime};
+use tailback_wifi::{Context as ChannelContext, Outcome, Ppdu, StationId};
+
+use crate::channel::RadioChannel;
+use crate::world::World;
+
+impl World {
+    /// Something happens on a channel.
+    pub(crate) fn on_air(&mut self, channel: u16) {
+        let index = usize::from(channel);
+        let RadioChannel { channel: air, draws, pending, .. } = &mut self.context.channels[index];
+        if *pending != self.context.now {
+            return;
+        }
+        *pending = SimTime::NEVER;
+        air.advance(&mut ChannelContext {
+            now: self.context.now,
+            draws,
+            dropped: &mut self.context.dropped,
+            credits: &mut self.context.credits,
+            copies: &mut self.context.copies,
+        });
+        let mut outcomes = std::mem::take(&mut self.context.outcomes);
+        self.context.channels[index].channel.swap_outcomes(&mut outcomes);
+        for outcome in outcomes.drain(..) {
+            self.came_from_air(index, outcome);
+        }
+        self.context.outcomes = outcomes;
+        self.context.wake_channel(channel);
+    }
+
+    fn came_from_air(&mut self, channel: usize, outcome: Outcome) {
+        match outcome {
+            Outcome::Received(station, packet) => {
+                self.capture_received(channel, station, &packet);
+                let host = self.context.channels[channel].interface(station).host;
+                self.context.backlog.push_back((host, packet));
+            }
+            Outcome::Credit(socket, truesize) => self.context.credits.push((socket, truesize)),
+            Outcome::Accepts(station) => self.wake_queue(channel, station),
+            Outcome::Sent(ppdu) => self.note_ppdu(channel, &ppdu),
+            Outcome::Dropped(station, packet, reason) => self.drop_at(channel, station, packet, reason),
+        }
+    }
+
+    fn note_ppdu(&mut self, channel: usize, ppdu: &Ppdu) {
+        let journal = &mut self.context.journal;
+        let channel = &self.context.channels[channel];
+        let [from, to] = [ppdu.from, ppdu.to].map(|radio| channel.interface(radio).host);
+        let row = WifiRow {
+            t: ppdu.began,
+            from: journal.hosts[usize::from(from.0)],
+            to: journal.hosts[usize::from(to.0)],
+            mpdus: u64::from(ppdu.mpdus),
+            received: u64::from(ppdu.received),
+            ip_bytes: Bytes(u64::from(ppdu.ip_bytes)),
+            psdu_bytes: Bytes(u64::from(ppdu.psdu_bytes)),
+            duration_us: ppdu.duration,
+            tries: u64::from(ppdu.tries),
+            colliders: u64::from(ppdu.colliders),
+            access_us: ppdu.access_delay,
+            queued: u64::from(ppdu.queued),
+            closed_by: ppdu.closed_by.name(),
+        };
+        journal.record.wifi.get_or_insert_default().push(row);
+    }
+
+    /// What came over the air came from the next hop on the way back.
+    fn capture_received(&mut self, channel: usize, station: StationId, packet: &Packet) {
+        if self.context.captures.is_off() {
+            return;
+        }
+        let interfaces = &self.context.channels[channel].interfaces;
+        let here = &interfaces[usize::from(station.0)];
+        let from = interfaces[usize::from(here.next_hop(packet.source).0)].device;
+        self.context.captures.received((from, here.device), packet, self.context.now);
+    }
+
+    /// [linux-6.12 net/mac80211/util.c ieee80211_wake_queue]
+    fn wake_queue(&mut self, channel: usize, station: StationId) {
+        let device = self.context.channels[channel].interface(station).device;
+        self.devices[device.index()].run(&mut self.context);
+    }
+
+    /// Ends a packet at a radio.
+    fn drop_at(&mut self, channel: usize, station: StationId, packet: Box<Packet>, reason: DropReason) {
+        let id = self.context.channels[channel].interface(station).device;
+        self.devices[id.index()].drops[reason as usize] += 1;
+        self.context.drop_packet(packet, reason, id);
+    }
+}

@@ -1,0 +1,80 @@
+//! From the hosts of a scenario that are to have a capture to its files, their interfaces, and what a packet does not
+//! carry: the window scale of each socket.
+
+use tailback_packet::HostId;
+
+use super::radio;
+use super::topology::Topology;
+use crate::DeviceId;
+use crate::capture::Captures;
+use crate::scenario::{Scenario, SysctlValue};
+
+/// `net.ipv4.tcp_rmem[2]`. [linux-6.12 tcp.c tcp_init]
+const LARGEST_BUFFER: u64 = 6_291_456;
+/// [rfc7323 §2.3]
+const MOST_SCALE: u8 = 14;
+
+/// The captures that the scenario asks for.
+pub(super) fn captures(scenario: &Scenario, topology: &Topology) -> Captures {
+    if scenario.record.pcap.is_empty() {
+        return Captures::default();
+    }
+    let mut captures = Captures::new(topology.devices(), sockets(scenario));
+    for &host in &scenario.record.pcap {
+        captures.add(&scenario.hosts[usize::from(host)].name, interfaces(scenario, topology, host));
+    }
+    captures
+}
+
+/// The devices of a host, and what each sends towards: a neighbour, or a cell.
+fn interfaces<'a>(
+    scenario: &'a Scenario,
+    topology: &'a Topology,
+    host: u16,
+) -> impl Iterator<Item = (DeviceId, &'a str)> {
+    let wires = scenario.links.iter().enumerate().flat_map(move |(index, link)| {
+        let ends = (0..2).filter(move |&end| link.ends[end] == host);
+        ends.map(move |end| (DeviceId::of_wire(index, end), usize::from(link.ends[1 - end])))
+    });
+    let radios = scenario.cells.iter().enumerate().flat_map(move |(index, cell)| {
+        let here = (0..=cell.stations.len()).filter(move |&number| radio::host(cell, number) == host);
+        here.map(move |number| (topology.radio(index, number), cell.name.as_str()))
+    });
+    wires.map(|(device, peer)| (device, scenario.hosts[peer].name.as_str())).chain(radios)
+}
+
+/// Host and window scale of each socket, in the order of their numbers.
+fn sockets(scenario: &Scenario) -> Vec<(HostId, u8)> {
+    let of_host = |(_, host)| (host, window_scale(scenario, host));
+    scenario.conversations().flat_map(|conversation| conversation.sockets()).map(of_host).collect()
+}
+
+/// The shift with which the largest receive buffer fits into 16 bits. [linux-6.12 tcp_output.c tcp_select_initial_window]
+fn window_scale(scenario: &Scenario, host: HostId) -> u8 {
+    let sysctl = scenario.hosts[usize::from(host.0)].sysctl.get("net.ipv4.tcp_rmem");
+    let mut space = match sysctl {
+        Some(SysctlValue::Triple([_, _, largest])) => *largest,
+        _ => LARGEST_BUFFER,
+    };
+    let mut shift = 0;
+    while space > 65535 && shift < MOST_SCALE {
+        space >>= 1;
+        shift += 1;
+    }
+    shift
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+
+    #[test]
+    fn windows_are_shifted_as_far_as_the_buffer_needs() {
+        let mut scenario = example::chain("");
+        assert_eq!(window_scale(&scenario, HostId(0)), 7);
+        let small = SysctlValue::Triple([4096, 8192, 65535]);
+        scenario.hosts[0].sysctl.insert("net.ipv4.tcp_rmem".into(), small);
+        assert_eq!(window_scale(&scenario, HostId(0)), 0);
+    }
+}

@@ -1,0 +1,335 @@
+//! From the cells of the scenario to channels, and to the radios of their hosts.
+
+use rand_core::Rng;
+use tailback_engine::Streams;
+use tailback_packet::HostId;
+use tailback_units::{Parameters, SimTime, Span};
+use tailback_wifi::driver::{self, Above, Profile};
+use tailback_wifi::phy::{Format, Guard, LegacyRate};
+use tailback_wifi::rate::Minstrel;
+use tailback_wifi::{
+    AccessCategory, Band, CentiDecibels, ChannelSettings, Edca, Hearing, Loss, Mode, RateControl, Station,
+    StationId,
+};
+
+use super::disciplines::Unattached;
+use super::topology::{LinkEnd, Topology};
+use crate::BuildError;
+use crate::channel::{Interface, RadioChannel};
+use crate::error::parameter_error;
+use crate::radio::Radio;
+use crate::route::Routes;
+use crate::scenario::{self, Scenario};
+use crate::stacks::STACKS_WITHOUT_AQL;
+
+/// Between two beacons.
+const BEACON_INTERVAL_US: u64 = 102_400;
+
+/// The host of a radio by its number in its cell; 0 is the access point's.
+pub(super) fn host(cell: &scenario::Cell, number: usize) -> u16 {
+    number.checked_sub(1).map_or(cell.access_point, |place| cell.stations[place].host)
+}
+
+/// Where a cell is: its channel, and the number of its first radio there, the access point's.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RadioPlaces {
+    channel: u16,
+    first: u16,
+}
+
+impl RadioPlaces {
+    /// The radio of this number in the cell, among those on the channel; 0 is the access point's.
+    fn station(self, number: usize) -> StationId {
+        StationId(self.first + number as u16)
+    }
+
+    /// Likewise, as its device has it.
+    pub(super) fn radio(self, number: usize) -> Radio {
+        Radio { channel: self.channel, from: self.station(number) }
+    }
+}
+
+/// Where each cell is: those that name the same channel share one.
+pub(super) fn radio_places(scenario: &Scenario) -> Vec<RadioPlaces> {
+    let mut channels: Vec<(Option<&String>, u16)> = Vec::new();
+    let mut radio_places = Vec::new();
+    for cell in &scenario.cells {
+        let name = cell.channel.as_ref();
+        let shared = channels.iter().position(|(other, _)| name.is_some() && *other == name);
+        let channel = shared.unwrap_or(channels.len());
+        if shared.is_none() {
+            channels.push((name, 0));
+        }
+        radio_places.push(RadioPlaces { channel: channel as u16, first: channels[channel].1 });
+        channels[channel].1 += cell.stations.len() as u16 + 1;
+    }
+    radio_places
+}
+
+/// The channels of the cells.
+pub(super) fn channels(
+    scenario: &Scenario,
+    topology: &Topology,
+    routes: &Routes<LinkEnd>,
+    streams: &mut Streams,
+) -> Result<Vec<RadioChannel>, BuildError> {
+    let radio_places = radio_places(scenario);
+    let count = radio_places.iter().map(|radio_places| radio_places.channel + 1).max().unwrap_or(0);
+    let on = |number| {
+        (0..radio_places.len()).filter(|&cell| radio_places[cell].channel == number).collect::<Vec<_>>()
+    };
+    let with_interfaces = |number| {
+        let mut channel = channel(scenario, &on(number), streams)?;
+        for cell in on(number) {
+            for radio in 0..=scenario.cells[cell].stations.len() {
+                let place = (cell, radio, radio_places[cell]);
+                channel.interfaces.push(interface(scenario, topology, routes, place));
+            }
+        }
+        Ok(channel)
+    };
+    (0..count).map(with_interfaces).collect()
+}
+
+/// What the host of a radio knows of it; `place`: its cell, its number there, and where the cell is.
+fn interface(
+    scenario: &Scenario,
+    topology: &Topology,
+    routes: &Routes<LinkEnd>,
+    place: (usize, usize, RadioPlaces),
+) -> Interface {
+    let (cell, number, radio_places) = place;
+    let device = topology.radio(cell, number);
+    let host = HostId(host(&scenario.cells[cell], number));
+    let next_hop = |destination| {
+        let end = routes.next(host, HostId(destination as u16))?;
+        let ours = topology.device(end) == device;
+        ours.then(|| radio_places.station(topology.radio_at_other_end(cell, end)))
+    };
+    Interface { host, device, next_hops: (0..scenario.hosts.len()).map(next_hop).collect() }
+}
+
+/// The channel of some cells, without the interfaces of its hosts.
+fn channel(scenario: &Scenario, cells: &[usize], streams: &mut Streams) -> Result<RadioChannel, BuildError> {
+    let band = band(scenario, cells)?;
+    let radios: usize = cells.iter().map(|&cell| scenario.cells[cell].stations.len() + 1).sum();
+    let (mut stations, mut hosts, mut draws) = (Vec::new(), Vec::new(), Vec::<Box<dyn Rng + Send>>::new());
+    for &index in cells {
+        let cell = &scenario.cells[index];
+        let beacons = beacons(cell, index, band, streams)?;
+        let first = stations.len();
+        for radio in 0..=cell.stations.len() {
+            let links = links(cell, index, (radio, first, radios))?;
+            let (driver, path) = (driver_of(cell, radio), driver_path(index, radio));
+            let host = host(cell, radio);
+            let stack = &scenario.hosts[usize::from(host)].stack;
+            let mut profile = profile(driver, &path, stack)?;
+            if cell.rts {
+                profile.rts_threshold = Some(0);
+            }
+            let station = Station::new(profile, band, cell.mpdu_overhead, edca(cell, radio), links);
+            stations.push(match beacons {
+                Some((rate, begin)) if radio == 0 => station.with_beacons(rate, begin),
+                _ => station,
+            });
+            hosts.push(HostId(host));
+            draws.push(Box::new(streams.stream(&format!("cells[{index}] radio {radio}"), "air")));
+        }
+    }
+    let hearing = hearing(scenario, cells, &hosts)?;
+    let channel = tailback_wifi::Channel::new(ChannelSettings { band, hearing }, stations);
+    Ok(RadioChannel { channel, draws, interfaces: Vec::new(), pending: SimTime::NEVER })
+}
+
+/// The band of some cells on one channel.
+fn band(scenario: &Scenario, cells: &[usize]) -> Result<Band, BuildError> {
+    let mut found = None;
+    for &index in cells {
+        let written = scenario.cells[index].band.as_str();
+        let refused = |what: String, hint: &str| BuildError::new(format!("cells[{index}].band"), what, hint);
+        let band = match written {
+            "2.4GHz" => Band::Ghz2,
+            "5GHz" => Band::Ghz5,
+            _ => return Err(refused(format!("`{written}`"), "write 2.4GHz or 5GHz")),
+        };
+        if found.is_some_and(|other| other != band) {
+            return Err(refused(
+                format!("`{written}` on a channel of the other band"),
+                "give cells on one channel one band",
+            ));
+        }
+        found = Some(band);
+    }
+    Ok(found.unwrap_or(Band::Ghz5))
+}
+
+/// Who does not hear whom.
+fn hearing(scenario: &Scenario, cells: &[usize], hosts: &[HostId]) -> Result<Hearing, BuildError> {
+    let mut hearing = Hearing::default();
+    for &index in cells {
+        for (place, pair) in scenario.cells[index].hidden.iter().enumerate() {
+            let radio = |host: u16| {
+                let at = hosts.iter().position(|other| other.0 == host);
+                at.map(|at| StationId(at as u16)).ok_or_else(|| {
+                    let path = format!("cells[{index}].hidden[{place}]");
+                    BuildError::new(
+                        path,
+                        format!("host {host} has no radio on this channel"),
+                        "name two that have",
+                    )
+                })
+            };
+            hearing.hide(radio(pair[0])?, radio(pair[1])?);
+        }
+    }
+    Ok(hearing)
+}
+
+/// The rate of a cell's beacons, and when the first one is due.
+fn beacons(
+    cell: &scenario::Cell,
+    index: usize,
+    band: Band,
+    streams: &mut Streams,
+) -> Result<Option<(LegacyRate, SimTime)>, BuildError> {
+    let Some(bits) = cell.beacon_bps else { return Ok(None) };
+    let rate = LegacyRate::of(bits, band).ok_or_else(|| {
+        let hint = "write 6, 9, 12, 18, 24, 36, 48 or 54 Mbit/s, at 2.4 GHz also 1, 2, 5.5 or 11";
+        BuildError::new(format!("cells[{index}].beacon_bps"), format!("no legacy rate of {bits} bit/s"), hint)
+    })?;
+    let mut draws = streams.stream(&format!("cells[{index}] radio 0"), "beacon");
+    let offset = Span::from_micros((u64::from(draws.next_u32()) * BEACON_INTERVAL_US) >> 32);
+    Ok(Some((rate, SimTime::ZERO + offset)))
+}
+
+fn edca(cell: &scenario::Cell, radio: usize) -> [Edca; 4] {
+    let given = if radio == 0 { &cell.access_point_edca } else { &cell.station_edca };
+    let read = |edca: &scenario::Edca| Edca {
+        aifsn: edca.aifsn,
+        cw_min: edca.cw_min,
+        cw_max: edca.cw_max,
+        txop: Span::from_nanos(edca.txop_ns),
+    };
+    given.as_ref().map_or(AccessCategory::ALL.map(Edca::station), |given| given.each_ref().map(read))
+}
+
+/// The driver of a radio of a cell.
+fn driver_of(cell: &scenario::Cell, radio: usize) -> &scenario::Driver {
+    radio.checked_sub(1).map_or(&cell.driver, |place| &cell.stations[place].driver)
+}
+
+/// Where the driver of a radio is written.
+fn driver_path(cell: usize, radio: usize) -> String {
+    match radio.checked_sub(1) {
+        None => format!("cells[{cell}].driver"),
+        Some(place) => format!("cells[{cell}].stations[{place}].driver"),
+    }
+}
+
+/// How a radio of a cell reaches all others of its channel; `place`: its number in the cell, that of the access point
+/// on the channel, and how many radios there are.
+fn links(
+    cell: &scenario::Cell,
+    index: usize,
+    place: (usize, usize, usize),
+) -> Result<Vec<Option<tailback_wifi::Link>>, BuildError> {
+    let (radio, first, radios) = place;
+    let mut links = vec![None; radios];
+    for (number, station) in cell.stations.iter().enumerate() {
+        let path = format!("cells[{index}].stations[{number}]");
+        if radio == 0 {
+            links[first + number + 1] = Some(link(station, &path)?);
+        } else if radio == number + 1 {
+            links[first] = Some(link(station, &path)?);
+        }
+    }
+    Ok(links)
+}
+
+/// How a station and its access point reach each other.
+fn link(station: &scenario::Radio, path: &str) -> Result<tailback_wifi::Link, BuildError> {
+    let usual = mode(&station.mode, &format!("{path}.mode"))?;
+    let rates = match station.rate.as_str() {
+        "fixed" => RateControl::Fixed(usual),
+        "minstrel" => RateControl::Minstrel(Box::new(Minstrel::new(
+            usual.format(),
+            station.mode.width,
+            station.mode.streams,
+            guards_up_to(&station.mode),
+        ))),
+        other => {
+            return Err(BuildError::new(
+                format!("{path}.rate"),
+                format!("`{other}`"),
+                "write fixed or minstrel",
+            ));
+        }
+    };
+    let fixed = (u64::from(station.loss_ppm) << 32) / 1_000_000;
+    let loss = Loss::new(u32::try_from(fixed).unwrap_or(u32::MAX), station.snr_cdb.map(CentiDecibels));
+    Ok(tailback_wifi::Link { rates, loss })
+}
+
+/// The guard intervals that rate control may use: the one given, and longer ones.
+fn guards_up_to(mode: &scenario::Mode) -> &'static [Guard] {
+    match mode.guard_ns {
+        400 => &[Guard::Ns400, Guard::Ns800],
+        1600 => &[Guard::Ns1600, Guard::Ns3200],
+        3200 => &[Guard::Ns3200],
+        _ if mode.format == "he" => &[Guard::Ns800, Guard::Ns1600, Guard::Ns3200],
+        _ => &[Guard::Ns800],
+    }
+}
+
+fn mode(mode: &scenario::Mode, path: &str) -> Result<Mode, BuildError> {
+    let format = match mode.format.as_str() {
+        "ht" => Format::Ht,
+        "vht" => Format::Vht,
+        "he" => Format::He,
+        other => {
+            return Err(BuildError::new(
+                format!("{path}.format"),
+                format!("`{other}`"),
+                "write ht, vht or he",
+            ));
+        }
+    };
+    let guard = match mode.guard_ns {
+        400 => Guard::Ns400,
+        800 => Guard::Ns800,
+        1600 => Guard::Ns1600,
+        3200 => Guard::Ns3200,
+        other => {
+            return Err(BuildError::new(
+                format!("{path}.guard_ns"),
+                format!("{other}"),
+                "write 400, 800, 1600 or 3200",
+            ));
+        }
+    };
+    Mode::new(format, mode.width, mode.streams, mode.mcs, guard)
+        .map_err(|error| BuildError::new(path, error.to_string(), "write a mode of the standard"))
+}
+
+/// The profile by name as the kernel of its host has it, with what is set differently.
+fn profile(driver: &scenario::Driver, path: &str, stack: &str) -> Result<Profile, BuildError> {
+    let Some(profile) = driver::find(&driver.name) else {
+        let known = driver::PROFILES.iter().map(|profile| profile.name).collect::<Vec<_>>().join(", ");
+        return Err(BuildError::new(
+            format!("{path}.name"),
+            format!("no driver `{}`", driver.name),
+            format!("write one of: {known}"),
+        ));
+    };
+    let profile = if STACKS_WITHOUT_AQL.contains(&stack) { profile.before_aql() } else { *profile };
+    let given = Parameters::new(driver.options.clone());
+    profile.with(&given).map_err(|error| parameter_error(error, &format!("{path}.options")))
+}
+
+/// A driver without queues of its own above the hardware needs a discipline; the others take all packets.
+pub(super) fn unattached(cell: &scenario::Cell, radio: usize) -> Unattached {
+    match driver::find(&driver_of(cell, radio).name) {
+        Some(profile) if profile.above == Above::Qdisc => Unattached::Default,
+        _ => Unattached::Noqueue,
+    }
+}
