@@ -15,17 +15,22 @@
 //! Written `htb rate R | leaf` it has one class, the default one. Deviations: it needs a class (`tc` makes one without,
 //! which shapes nothing); no `offload`; all due changes of mode are seen to at once, where Linux stops after 2 jiffies.
 
+mod parameters;
+mod tree;
+
 use tailback_packet::Packet;
-use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters, Rate, SimTime, Span};
+use tailback_units::{Bytes, ParameterError, Parameters, Rate, SimTime, Span};
 
 use crate::fifo::Fifo;
-use crate::framing::{self, Framing};
+use crate::framing::Framing;
 use crate::ledger::Ledger;
-use crate::pfifo::Pfifo;
 use crate::{
-    Attachment, Backlog, Class, Context, Counters, Dequeued, Enqueued, Filter, Inner, Part, PartKind, Qdisc,
-    Row, filtered,
+    Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Filter, Inner, Part, PartKind, Qdisc, Row,
+    filtered,
 };
+
+use parameters::{CLASS_PARAMETERS, PARAMETERS, derive};
+use tree::{only_class, tree};
 
 pub(crate) const ROW: Row = Row {
     name: "htb",
@@ -38,117 +43,13 @@ pub(crate) const ROW: Row = Row {
     build,
 };
 
-/// Ticks per second that the kernel tells `tc` with high-resolution timers.
-const TIMER_HZ: u64 = 1_000_000_000;
 /// `tc` hands buckets over in 32-bit ticks of this many nanoseconds, as a shift.
 const TICK_SHIFT: u32 = 6;
 /// Neither debt nor credit reaches further.
 const HORIZON: i64 = 60_000_000_000;
-/// Least and largest quantum that follows from a rate. [linux-6.12 sch_htb.c htb_change_class]
-const QUANTUM: (u64, u64) = (1000, 200_000);
 /// Levels of the tree: leaves are at 0, classes without a parent but with children at the top.
 const LEVELS: usize = 8;
 const PRIORITIES: usize = 8;
-
-const RATE_MOST: u64 = 10_000_000_000_000;
-
-const RATE: Parameter = Parameter::new(
-    "rate",
-    ParameterUnit::Rate,
-    None,
-    (8, RATE_MOST),
-    "rate of the class, in frame bytes without FCS; must be given",
-);
-const CEIL: Parameter = Parameter::new(
-    "ceil",
-    ParameterUnit::Rate,
-    None,
-    (8, RATE_MOST),
-    "rate the class never exceeds; not given: `rate`",
-);
-const BURST: Parameter = Parameter::new(
-    "burst",
-    ParameterUnit::Bytes,
-    None,
-    (1, u32::MAX as u64),
-    "bytes that may leave at once at `rate`; not given: 1600 below 8 Gbit/s",
-);
-const CBURST: Parameter = Parameter::new(
-    "cburst",
-    ParameterUnit::Bytes,
-    None,
-    (1, u32::MAX as u64),
-    "bytes that may leave at once at `ceil`; not given: 1600 below 8 Gbit/s",
-);
-const QUANTUM_GIVEN: Parameter = Parameter::new(
-    "quantum",
-    ParameterUnit::Bytes,
-    None,
-    (1, u32::MAX as u64),
-    "bytes a class may borrow per turn among its siblings; not given: rate / r2q",
-);
-const PRIO: Parameter = Parameter::new(
-    "prio",
-    ParameterUnit::Number,
-    Some(0),
-    (0, 7),
-    "rank among siblings that borrow, 0 first",
-);
-const MTU: Parameter = Parameter::new(
-    "mtu",
-    ParameterUnit::Bytes,
-    Some(1600),
-    (1, u32::MAX as u64),
-    "bytes added to a burst that is not given",
-);
-const R2Q: Parameter = Parameter::new(
-    "r2q",
-    ParameterUnit::Number,
-    Some(10),
-    (1, u32::MAX as u64),
-    "rate over quantum, of a class without a quantum",
-);
-
-const PARAMETERS: &[Parameter] = &[
-    RATE,
-    CEIL,
-    BURST,
-    CBURST,
-    QUANTUM_GIVEN,
-    PRIO,
-    MTU,
-    framing::MPU,
-    framing::OVERHEAD,
-    framing::LINKLAYER,
-    R2Q,
-    Parameter::new(
-        "default",
-        ParameterUnit::Number,
-        Some(0),
-        (0, 0xffff),
-        "minor number of the class of packets that no filter chooses; 0: the direct queue",
-    ),
-    Parameter::new(
-        "direct_qlen",
-        ParameterUnit::Packets,
-        None,
-        (1, u32::MAX as u64),
-        "packets that the direct queue holds; not given: `txqueuelen`",
-    ),
-];
-
-const CLASS_PARAMETERS: &[Parameter] = &[
-    RATE,
-    CEIL,
-    BURST,
-    CBURST,
-    QUANTUM_GIVEN,
-    PRIO,
-    MTU,
-    framing::MPU,
-    framing::OVERHEAD,
-    framing::LINKLAYER,
-];
 
 struct Htb {
     /// Parents before their children, siblings in the order of their numbers.
@@ -222,26 +123,6 @@ enum Taken {
     Nothing,
 }
 
-fn derive(given: &mut Parameters, device: &Attachment) -> Result<(), ParameterError> {
-    given.set_default("direct_qlen", u64::from(device.queue_length.max(1)));
-    if given.given("rate").is_some() {
-        let r2q = given.require("r2q")?;
-        complete_class(given, r2q)?;
-    }
-    Ok(())
-}
-
-/// What follows from the rate of a class.
-fn complete_class(given: &mut Parameters, r2q: u64) -> Result<(), ParameterError> {
-    let rate = given.require("rate")?;
-    given.set_default("ceil", rate);
-    let (ceil, mtu) = (given.require("ceil")?, given.require("mtu")?);
-    given.set_default("burst", rate / 8 / TIMER_HZ + mtu);
-    given.set_default("cburst", ceil / 8 / TIMER_HZ + mtu);
-    given.set_default("quantum", (rate / 8 / r2q).clamp(QUANTUM.0, QUANTUM.1));
-    Ok(())
-}
-
 fn build(given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
     let mut default = given.require("default")? as u16;
     let mut classes = inner.classes;
@@ -263,52 +144,6 @@ fn build(given: &Parameters, device: &Attachment, inner: Inner) -> Result<Box<dy
         turns: [[0; PRIORITIES]; LEVELS],
         ledger: Ledger::default(),
     }))
-}
-
-/// The class of `htb rate R | child`.
-fn only_class(given: &Parameters, child: Option<Box<dyn Qdisc>>) -> Result<Class, ParameterError> {
-    given.require("rate")?;
-    let mut parameters = Parameters::default();
-    for row in CLASS_PARAMETERS {
-        if let Some(value) = given.given(row.name) {
-            parameters.set(row.name, value);
-        }
-    }
-    Ok(Class { minor: 1, parent: 0, parameters, child })
-}
-
-fn tree(classes: Vec<Class>, r2q: u64, device: &Attachment) -> Result<Vec<Node>, ParameterError> {
-    let parents: Vec<u16> = classes.iter().map(|class| class.parent).collect();
-    let mut nodes: Vec<Node> = Vec::with_capacity(classes.len());
-    for mut class in classes {
-        let parent = nodes.iter().position(|node| node.minor == class.parent);
-        let has_children = parents.contains(&class.minor);
-        complete_class(&mut class.parameters, r2q)?;
-        let level = level_of(has_children, parent.map(|parent| nodes[parent].level))?;
-        let place = nodes.len();
-        nodes.push(Node::new(class, parent, level, device)?);
-        if let Some(parent) = parent {
-            nodes[parent].children.push(place);
-        }
-    }
-    for place in 0..nodes.len() {
-        let mut children = std::mem::take(&mut nodes[place].children);
-        children.sort_by_key(|&child| nodes[child].minor);
-        nodes[place].children = children;
-    }
-    Ok(nodes)
-}
-
-fn level_of(has_children: bool, above: Option<usize>) -> Result<usize, ParameterError> {
-    let level = above.unwrap_or(LEVELS);
-    match has_children {
-        false => Ok(0),
-        true if level > 1 => Ok(level - 1),
-        true => Err(ParameterError::Conflict {
-            name: "parent",
-            why: "makes the tree deeper than 8 levels".into(),
-        }),
-    }
 }
 
 impl Qdisc for Htb {
@@ -624,42 +459,6 @@ impl Htb {
 }
 
 impl Node {
-    fn new(
-        class: Class,
-        parent: Option<usize>,
-        level: usize,
-        device: &Attachment,
-    ) -> Result<Self, ParameterError> {
-        let value = |name| class.parameters.require(name);
-        let leaf = match level {
-            0 => Some(Leaf {
-                prio: value("prio")? as usize,
-                quantum: value("quantum")? as i64,
-                deficit: [0; LEVELS],
-                child: class.child.unwrap_or_else(|| Box::new(Pfifo::new(device.queue_length))),
-                blocked: false,
-            }),
-            _ => None,
-        };
-        Ok(Node {
-            minor: class.minor,
-            parent,
-            children: Vec::new(),
-            level,
-            rate: Bucket::full(value("rate")?, value("burst")?),
-            ceil: Bucket::full(value("ceil")?, value("cburst")?),
-            framing: Framing::from_parameters(&class.parameters)?,
-            checkpoint: SimTime::ZERO,
-            mode: Mode::CanSend,
-            until: SimTime::ZERO,
-            feeds: 0,
-            turns: [0; PRIORITIES],
-            lended: 0,
-            borrowed: 0,
-            leaf,
-        })
-    }
-
     /// Whether the leaf has packets that may be asked for.
     #[inline]
     fn refresh_leaf(&mut self) {
@@ -711,14 +510,6 @@ impl Node {
 }
 
 impl Bucket {
-    /// A full bucket of `burst` bytes at `bits_per_sec`.
-    fn full(bits_per_sec: u64, burst: u64) -> Bucket {
-        let rate = Rate::from_bytes_per_sec(bits_per_sec / 8);
-        let ticks = sending_time(rate, burst).div_ceil(1 << TICK_SHIFT).min(u64::from(u32::MAX));
-        let depth = (ticks << TICK_SHIFT) as i64;
-        Bucket { rate, depth, tokens: depth, last: (0, 0) }
-    }
-
     #[inline]
     fn charge(&mut self, elapsed: i64, length: u32) {
         let filled = (self.tokens + elapsed).min(self.depth);
@@ -737,6 +528,7 @@ fn sending_time(rate: Rate, bytes: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Class;
     use crate::registry;
     use crate::testing::{Rig, packet};
     use tailback_packet::DropReason;
