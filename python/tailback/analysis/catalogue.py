@@ -1,4 +1,4 @@
-"""All metrics in words: the page `docs/metrics.md`, which a test holds to the registry."""
+"""Writes the page `docs/metrics.md` from the registry of metrics; a test compares the two."""
 
 from tailback.analysis.metric import Metric
 from tailback.analysis.registry import METRICS
@@ -10,7 +10,7 @@ This page defines every metric that Tailback computes, with its unit and source.
 
 Metrics cover the measurement window ([experiment-file.md](experiment-file.md)). In `summary.json`, a metric with many
 samples is `{n, mean, min, p1, p5, p10, p25, p50, p75, p90, p95, p99, max}`; percentiles interpolate linearly between
-order statistics. `goodput_mbps` has `total`, `up`, `down` and each of the `flows`. Unknown values are
+order statistics. `goodput_mbps` has `total`, `up`, `down`, and a value for each flow in `flows`. Unknown values are
 absent, never 0. Keys in brackets refer to [references/sources.toml](../references/sources.toml).
 """
 

@@ -26,8 +26,8 @@ Samples = npt.NDArray[np.float64]
 
 
 def goodput(flows: pd.DataFrame, window: Window, bin_ns: int) -> dict[str, float]:
-    """Goodput of each flow that delivered anything in the window: bytes read by the receiving application per
-    second of the window, in Mbit/s. A bin that lies partly in the window counts in proportion.
+    """Goodput of each flow that delivered data in the window: bytes that the receiving application read, divided by
+    the length of the window, in Mbit/s. A bin that lies partly in the window counts in proportion.
     """
     received = flows["bytes"].to_numpy(dtype=np.float64) * window.share_of_bins(flows, bin_ns)
     totals = pd.Series(received).groupby(flows["flow"].to_numpy()).sum()
@@ -38,7 +38,7 @@ def throughput_bins(flows: pd.DataFrame, window: Window, width_ns: int) -> pd.Da
     """Goodput over time in Mbit/s: `t` (s, end of the bin), `flow`, `mbps`, in bins of `width_ns` from the start of the
     window.
 
-    A bin in which a flow read nothing is a row of 0; a last bin that would reach past the window is left out.
+    A bin without data of a flow is a row with 0. A bin that would extend beyond the window is left out.
     """
     edges = window.start_ns + width_ns * np.arange((window.end_ns - window.start_ns) // width_ns + 1)
     ends = nanoseconds(flows)
@@ -56,12 +56,12 @@ def throughput_bins(flows: pd.DataFrame, window: Window, width_ns: int) -> pd.Da
 
 
 def ping_samples(ping: pd.DataFrame, window: Window) -> Samples:
-    """Round-trip times in ms of the echo requests sent in the window and answered."""
+    """Round-trip times in ms of the echo requests that were sent in the window and answered."""
     return window.samples(ping)["rtt_ms"].dropna().to_numpy(dtype=np.float64)
 
 
 def ping_samples_by_name(ping: pd.DataFrame, window: Window) -> dict[str, Samples]:
-    """Round-trip times in ms of each ping, as above, where there are several: those of RRUL have code points."""
+    """Round-trip times in ms of each ping by its name, if an experiment has several, as RRUL has."""
     answered = window.samples(ping).dropna(subset=["rtt_ms"])
     groups = answered.groupby("ping", sort=True, observed=True)["rtt_ms"]
     return {str(name): values.to_numpy(dtype=np.float64) for name, values in groups}
@@ -70,7 +70,8 @@ def ping_samples_by_name(ping: pd.DataFrame, window: Window) -> dict[str, Sample
 def tcp_rtt_samples(tcp_info: pd.DataFrame, window: Window) -> Samples:
     """Smoothed round-trip times in ms (`tcpi_rtt`) of the sending sockets, each time they were sampled in the window.
 
-    A socket without a measurement yet shows none or 0 there; the kernel's smallest value is 1 µs.
+    A socket that has not measured an RTT yet has no value or 0, and does not count; the kernel's smallest value is 1
+    µs.
     """
     rtt = window.samples(tcp_info)["rtt"].dropna().to_numpy(dtype=np.float64)
     return rtt[rtt > 0] / MICROSECONDS_PER_MS
@@ -98,16 +99,15 @@ def percentiles(samples: Samples) -> dict[str, float] | None:
 
 
 def jain_index(shares: Sequence[float]) -> float | None:
-    """Jain's fairness index (Σx)² / (n·Σx²), from 1/n (one takes all) to 1 (all equal), no unit.
-
-    `None` if nobody got anything.
+    """Jain's fairness index (Σx)² / (n·Σx²) of the goodputs of all TCP flows, from 1/n (one flow has everything) to 1
+    (all are equal), no unit. `None` if no flow delivered data.
     """
     squares = sum(share * share for share in shares)
     return sum(shares) ** 2 / (len(shares) * squares) if squares else None
 
 
 def retransmits(tcp_info: pd.DataFrame, window: Window) -> int:
-    """Segments retransmitted in the window by all flows: growth of `tcpi_total_retrans`, which starts at 0."""
+    """Segments that all flows retransmitted in the window: the increase of `tcpi_total_retrans`, which starts at 0."""
     return _grown(tcp_info, window.end_ns) - _grown(tcp_info, window.start_ns)
 
 
@@ -133,8 +133,8 @@ def by_reason(events: pd.DataFrame, what: str, window: Window) -> dict[str, dict
 
 
 def recoveries(events: pd.DataFrame, window: Window) -> dict[str, int]:
-    """How often senders recovered from loss in the window, by kind: `rto` (the retransmission timer fired), `tlp`
-    (a tail loss probe was sent), `undo` (a reduction of the window was taken back).
+    """Number of events of loss recovery in the window, by kind: `rto` (the retransmission timer fired), `tlp`
+    (a tail loss probe was sent), `undo` (a reduction of cwnd was undone).
     """
     kinds = window.samples(events)["what"].value_counts()
     return {kind: int(kinds[kind]) for kind in ("rto", "tlp", "undo") if kind in kinds}

@@ -1,12 +1,12 @@
-"""What captures tell, from tables of packets: goodput, retransmissions, pings, one-way delay, passive RTT.
+"""Metrics of captures, from tables of packets: goodput, retransmissions, pings, one-way delay, passive RTT.
 
-One-way delay: a packet seen at both ends, time there minus time here. It is as good as the clocks agree.
+One-way delay: for a packet seen at both ends, the time there minus the time here. It is as accurate as the two clocks.
 Passive RTT: synthetic packet pairs [zander2013]. A packet goes from here to there, the next packet that leaves there
-comes back; RTT = (t_back,here − t_out,here) − (t_back,there − t_out,there), so the clocks need not agree and what the
-far host did meanwhile does not count. Each packet is in one pair at most.
+comes back; RTT = (t_back,here − t_out,here) − (t_back,there − t_out,there), so the clocks need not agree, and the time
+that the far host takes does not count. Each packet is in one pair at most.
 
-The same packet in two files is one with the same addresses, ports, numbers, length, identification and timestamp; of
-equal ones the k-th here is the k-th there.
+Two packets in two files are the same packet if addresses, ports, sequence numbers, length, identification and timestamp
+are equal; of several equal ones, the k-th here is the k-th there.
 """
 
 from collections.abc import Iterable
@@ -27,8 +27,8 @@ MEGA = 1e6
 
 
 def goodput(table: pd.DataFrame, start_ns: int) -> pd.DataFrame:
-    """Bytes that receivers acknowledged for the first time: `t` (s since `start_ns`), `flow` (of the data), `bytes`;
-    for UDP bytes that were seen. Handshakes and the last FIN count as no byte.
+    """Bytes that receivers acknowledged for the first time: `t` (s since `start_ns`), `flow` (of the data), `bytes`.
+    For UDP: bytes in the capture. SYN and FIN do not count.
     """
     parts = [_acknowledged(rows, start_ns) for _, rows in _directions(table, TCP)]
     parts += [_seen(rows, start_ns) for _, rows in _directions(table, UDP)]
@@ -39,8 +39,8 @@ def goodput(table: pd.DataFrame, start_ns: int) -> pd.DataFrame:
 
 
 def retransmissions(table: pd.DataFrame) -> dict[str, int]:
-    """Data segments of each flow that begin before the highest number seen so far: sent again, if the capture is at
-    the sender; elsewhere reordered ones are among them. A flow without data is absent.
+    """Data segments of each flow that begin below the highest sequence number seen so far. In a capture at the sender
+    these are retransmissions; elsewhere they include reordered segments. A flow without data is absent.
     """
     found = {}
     for flow, rows in _directions(table, TCP):
@@ -54,7 +54,7 @@ def retransmissions(table: pd.DataFrame) -> dict[str, int]:
 
 
 def pings(table: pd.DataFrame, start_ns: int) -> pd.DataFrame:
-    """Echo requests and their answers: `t` (s, when asked), `ping` (name), `seq`, `rtt_ms` (none if lost)."""
+    """Echo requests and their replies: `t` (s, of the request), `ping` (name), `seq`, `rtt_ms` (null if lost)."""
     echoes = table[table["protocol"] == ICMP]
     asked = echoes[echoes["flags"] == ECHO_REQUEST].drop_duplicates(["source", "target", "sport", "seq"])
     answered = echoes[echoes["flags"] == ECHO_REPLY].drop_duplicates(["source", "target", "sport", "seq"])
@@ -70,7 +70,7 @@ def pings(table: pd.DataFrame, start_ns: int) -> pd.DataFrame:
 
 
 def one_way_delay(here: pd.DataFrame, there: pd.DataFrame) -> pd.DataFrame:
-    """One-way delay in ms of each packet that was seen here first: `t_ns` (here), `flow`, `owd_ms`."""
+    """One-way delay in ms of each packet from here to there: `t_ns` (time here), `flow`, `owd_ms`."""
     both = _matched(here, there)
     forward = both[both["t_ns_there"] >= both["t_ns"]]
     delay = (forward["t_ns_there"] - forward["t_ns"]) / MEGA
@@ -78,10 +78,11 @@ def one_way_delay(here: pd.DataFrame, there: pd.DataFrame) -> pd.DataFrame:
 
 
 def passive_rtt(here: pd.DataFrame, there: pd.DataFrame) -> pd.DataFrame:
-    """Passive RTT in ms as seen from here: `t_ns` (here, when it came back), `flow` (of the packet out), `rtt_ms`.
+    """Passive RTT in ms as seen from here: `t_ns` (time here, of the packet back), `flow` (of the packet out),
+    `rtt_ms`.
 
-    Of the two directions of a conversation, out is the one whose packets take longer by the two clocks: whatever these
-    differ by is in both.
+    Of the two directions of a connection, *out* is the one whose packets take longer by the two clocks. The offset
+    between the clocks cancels out.
     """
     both = _matched(here, there)
     both = both.assign(flow=flow_names(both), opposite=flow_names(_turned(both)))
@@ -103,7 +104,7 @@ def flow_names(table: pd.DataFrame) -> pd.Series:
 
 
 def unwrapped(numbers: Iterable[int]) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """32-bit sequence numbers of one direction as offsets that go on past a wrap."""
+    """32-bit sequence numbers of one direction, as offsets that continue when the numbers wrap."""
     values = np.fromiter(numbers, dtype=np.int64)
     if not len(values):
         return values

@@ -1,6 +1,6 @@
-"""What queues do to packets: how long they hold them, how busy their device is.
+"""Sojourn times of packets in queues, and utilisation of devices.
 
-Sources: sojourn time by Little's law [little1961]; counters as `tc -s qdisc` has them [iproute2].
+Sources: sojourn time by Little's law [little1961]; counters as in `tc -s qdisc` [iproute2].
 """
 
 from collections.abc import Mapping
@@ -15,11 +15,12 @@ MILLISECONDS = 1e3
 
 
 def sojourn_samples(qdisc: pd.DataFrame, window: Window) -> dict[str, Samples]:
-    """Sojourn times in ms of the bytes in each device's root discipline, one per sampling interval of the window, of
-    the devices that ever held any: backlog (mean of both ends of the interval) over departures per second.
+    """Mean sojourn times in ms of the bytes in each device's root discipline, one value per sampling interval of the
+    window: the backlog (mean of both ends of the interval) divided by the departures per second. Devices that never had
+    a backlog are absent.
 
-    An interval without departures says nothing unless the queue was empty: then 0. It is the mean over all bytes:
-    where flows have queues of their own, those of a busy flow wait longer and those of a sparse one less.
+    An interval without departures has no value, or 0 if the queue was empty. The value is a mean over the bytes of all
+    flows: if flows have separate queues, packets of busy flows wait longer, and those of sparse flows less.
     """
     roots = qdisc[(qdisc["depth"] == 0) & (nanoseconds(qdisc) < window.end_ns)]
     found = {str(device): _sojourn(rows, window) for device, rows in roots.groupby("device", sort=True)}
@@ -37,11 +38,12 @@ def _sojourn(rows: pd.DataFrame, window: Window) -> Samples:
 
 
 def utilisation(qdisc: pd.DataFrame, rates_bps: Mapping[str, float], window: Window) -> dict[str, float]:
-    """Share of its rate that each device sent in the window, no unit: bytes that left the root discipline, as `tc`
-    counts them, over the mean rate of the device in the window: the least of its link and of its shapers.
+    """Share of its rate that each device used in the window, no unit: bytes that left the root discipline, as `tc`
+    counts them, divided by what the mean rate of the device allows in the window. The rate of a device is the minimum
+    of the rates of its link and its shapers.
 
-    `tc` counts the Ethernet header but neither checksum, preamble nor gap: a link full of 1514-byte frames is at
-    0.984, a shaper at 1.
+    `tc` counts the Ethernet header but neither checksum, preamble nor gap: a link full of 1514-byte frames has 0.984, a
+    shaper 1.
     """
     sent = counted(qdisc, "sent_bytes", window)
     return {

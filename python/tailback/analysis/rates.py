@@ -1,4 +1,4 @@
-"""Rates over time and as the sending socket sees them.
+"""Goodput over time, and the rates that the sending socket reports.
 
 Sources: sliding windows as in the analysis of [teacup2014]; pacing and delivery rate as the kernel reports them,
 `tcpi_pacing_rate` and `tcpi_delivery_rate` [linux-6.12 tcp.h struct tcp_info]; power [kleinrock1979].
@@ -17,8 +17,9 @@ STEP_NS = NANOSECONDS // 2
 def sliding_throughput(
     flows: pd.DataFrame, window: Window, bin_ns: int, width_ns: int = WIDTH_NS, step_ns: int = STEP_NS
 ) -> pd.DataFrame:
-    """Goodput of each flow in sliding windows (2 s each 0.5 s unless said otherwise), in Mbit/s: `t` (s, end of the
-    window), `flow`, `mbps`. Windows lie wholly within the measurement window; bins count in proportion.
+    """Goodput of each flow in sliding windows, in Mbit/s: `t` (s, end of the window), `flow`, `mbps`. By default the
+    windows are 2 s long and begin every 0.5 s. They lie wholly within the measurement window. A bin that lies partly in
+    a window counts in proportion.
     """
     ends = np.arange(window.start_ns + width_ns, window.end_ns + 1, step_ns)
     names, codes = np.unique(flows["flow"].to_numpy(dtype=str), return_inverse=True)
@@ -47,13 +48,13 @@ def _read_until(ends: Samples, received: Samples, bin_ns: int) -> tuple[Samples,
 def pacing_rate_samples(tcp_info: pd.DataFrame, window: Window) -> Samples:
     """Pacing rates in Mbit/s (`tcpi_pacing_rate`) of the sending sockets, each time they were sampled in the window.
 
-    A socket that does not pace has none.
+    A socket that does not pace has no value.
     """
     return _megabits(tcp_info, "pacing_rate", window)
 
 
 def delivery_rate_samples(tcp_info: pd.DataFrame, window: Window) -> Samples:
-    """Delivery rates in Mbit/s (`tcpi_delivery_rate`: of the best recent rate sample) of the sending sockets, each
+    """Delivery rates in Mbit/s (`tcpi_delivery_rate`, from the best recent rate sample) of the sending sockets, each
     time they were sampled in the window.
     """
     return _megabits(tcp_info, "delivery_rate", window)
@@ -65,7 +66,7 @@ def _megabits(tcp_info: pd.DataFrame, column: str, window: Window) -> Samples:
 
 
 def power(goodput_mbps: float, rtt_ms: float) -> float | None:
-    """Kleinrock's power: total goodput over mean TCP RTT, in Mbit/s per ms. Of two ways to share a link the one with
-    the higher power pays less delay for its throughput. `None` without a delay.
+    """Kleinrock's power: total goodput divided by mean TCP RTT, in Mbit/s per ms. A higher power means less delay for
+    the same throughput. `None` without a delay.
     """
     return goodput_mbps / rtt_ms if rtt_ms > 0 else None

@@ -1,4 +1,4 @@
-"""How flows share: fairness over time, how long it takes a newcomer to get its share, how long transfers last.
+"""How flows share a bottleneck: fairness over time, convergence of new flows, completion times of transfers.
 
 Sources: Jain's index [jain1984]; convergence and response times as [rfc5166 §2.2, §2.3].
 """
@@ -13,32 +13,34 @@ from tailback.analysis.rates import WIDTH_NS, sliding_throughput
 from tailback.analysis.window import NANOSECONDS, Window, nanoseconds
 
 FAIR = 0.9
-"""Jain's index from which flows are said to share."""
+"""Jain's index above which flows count as sharing fairly."""
 
 HOLD_S = 5.0
-"""How long they must."""
+"""How long the index must stay above it."""
 
 WIDTH_S = WIDTH_NS / NANOSECONDS
-"""Of a sliding window."""
+"""Width of a sliding window."""
 
 
 def jain_over_time(flows: pd.DataFrame, window: Window, bin_ns: int) -> pd.DataFrame:
-    """Jain's index (no unit) of the flows present in each sliding window of 2 s each 0.5 s: `t` (s, end of the window),
-    `flows` (how many), `jain`. A flow is present from the first byte its receiver read to the last.
+    """Jain's index (no unit) of the active flows, in sliding windows of 2 s that begin every 0.5 s: `t` (s, end of the
+    window), `flows` (number of active flows), `jain`. A flow is active from the first to the last byte that its
+    receiver reads.
     """
     shares = sliding_throughput(flows, window, bin_ns)
     first, last = _present(flows)
     names = shares["flow"]
-    # A window that a flow was there for only in part would call a newcomer unfair.
+    # A flow counts only in windows during which it was active throughout; otherwise each new flow would look unfair.
     present = (shares["t"] - WIDTH_S >= names.map(first)) & (shares["t"] <= names.map(last))
     rows = [(t, len(each), jain_index(each.tolist())) for t, each in shares[present].groupby("t")["mbps"]]
     return pd.DataFrame(rows, columns=["t", "flows", "jain"]).dropna().reset_index(drop=True)
 
 
 def convergence_times(flows: pd.DataFrame, end_ns: int, bin_ns: int) -> dict[str, float]:
-    """Convergence time in s of each flow that joined others which had been there for 2 s: from the first byte its
-    receiver read to the end of the first sliding window from which on Jain's index of all flows present is at least 0.9
-    for 5 s (or until the next flow comes or goes, if that is sooner). A flow that never gets there has none.
+    """Convergence time in s of each flow that starts while another flow has been active for at least 2 s. It begins
+    with the first byte that the receiver of the new flow reads. It ends with the first sliding window from which Jain's
+    index of all active flows stays at 0.9 or above for 5 s, or until the next flow starts or stops, if that is sooner.
+    A flow that does not converge has no value.
     """
     first, last = _present(flows)
     joining = {flow for flow, at in first.items() if any(first[o] + WIDTH_S < at < last[o] for o in first)}
@@ -58,14 +60,14 @@ def convergence_times(flows: pd.DataFrame, end_ns: int, bin_ns: int) -> dict[str
 
 
 def _present(flows: pd.DataFrame) -> tuple[dict[str, float], dict[str, float]]:
-    """First and last moment of each flow, in s."""
+    """First and last time at which each flow was active, in s."""
     times = flows.groupby("flow", sort=True)["t"]
     first, last = times.min(), times.max()
     return {str(k): float(v) for k, v in first.items()}, {str(k): float(v) for k, v in last.items()}
 
 
 def _fair_from(fairness: pd.DataFrame) -> float | None:
-    """From when on it is fair for `HOLD_S`, or to the end."""
+    """The time from which the flows share fairly for `HOLD_S`, or to the end."""
     t, jain = fairness["t"].to_numpy(dtype=np.float64), fairness["jain"].to_numpy(dtype=np.float64)
     for place in np.flatnonzero(jain >= FAIR):
         held = jain[(t >= t[place]) & (t <= t[place] + HOLD_S)]
@@ -75,8 +77,8 @@ def _fair_from(fairness: pd.DataFrame) -> float | None:
 
 
 def completion_times(events: pd.DataFrame, sized: Collection[str], window: Window) -> dict[str, float]:
-    """Flow completion times in s of the transfers of a given size that began in the window and ended: from `connect()`
-    to the acknowledgement of the last byte. One that did not end in the run has none.
+    """Flow completion times in s of the flows with `bytes` that began in the window: from `connect()` to the
+    acknowledgement of the last byte. A flow that did not complete within the run has no value.
     """
     of_flows = events[events["flow"].isin(list(sized))]
     at = nanoseconds(of_flows)

@@ -1,6 +1,6 @@
-"""What UDP flows lost, and how long their datagrams took.
+"""Loss and one-way delay of UDP flows.
 
-Sources: loss and one-way delay as [rfc5166 §2.1, §2.2] have them.
+Sources: definitions of [rfc5166 §2.1, §2.2].
 """
 
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from tailback.analysis.window import Window
 
 
 def udp_loss(udp: pd.DataFrame, window: Window) -> dict[str, float]:
-    """Share of the datagrams sent in the window that did not arrive in it, by flow, no unit. What was on its way at the
-    start makes up for what is on its way at the end.
+    """Share of the datagrams sent in the window that did not arrive in it, by flow, no unit. Datagrams in flight at the
+    start of the window compensate for those in flight at its end.
     """
     counts = window.samples(udp).groupby("flow", observed=True)[["sent", "received"]].sum()
     return dict(_losses(counts))
@@ -27,6 +27,6 @@ def _losses(counts: pd.DataFrame) -> Iterator[tuple[str, float]]:
 
 
 def udp_delay_samples(udp: pd.DataFrame, window: Window) -> dict[str, Samples]:
-    """One-way delays in ms of each flow: of each bin of the window the mean over the datagrams that arrived in it."""
+    """One-way delays in ms of each flow: for each bin of the window, the mean over the datagrams that arrived in it."""
     groups = window.samples(udp).dropna(subset=["delay_ms"]).groupby("flow", sort=True, observed=True)["delay_ms"]
     return {str(flow): values.to_numpy(dtype=np.float64) for flow, values in groups}

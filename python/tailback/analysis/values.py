@@ -1,4 +1,4 @@
-"""The values of metrics in a summary, one function each: `None` where the run does not know it."""
+"""The values of metrics in a summary, one function each: `None` if the run does not have the value."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,13 +14,13 @@ UP = "up"
 DOWN = "down"
 
 COST = ("wall_s", "sim_s", "events", "packets")
-"""What of the cost the summary repeats; the manifest holds all of it."""
+"""The parts of the cost that the summary repeats; the manifest has all of it."""
 
 Percentiles = dict[str, float]
 
 
 def goodput(run: Measured) -> dict[str, Any] | None:
-    """In total, by direction, and of each flow."""
+    """Goodput in total, by direction, and of each flow."""
     flows = run.goodput
     if not flows:
         return None
@@ -33,12 +33,12 @@ def goodput(run: Measured) -> dict[str, Any] | None:
 
 
 def ping(run: Measured) -> Percentiles | None:
-    """Of all pings."""
+    """Ping times of all pings together."""
     return metrics.percentiles(metrics.ping_samples(run.frames["ping"], run.window)) if "ping" in run.frames else None
 
 
 def pings(run: Measured) -> dict[str, Any] | None:
-    """Of each ping, if there are several."""
+    """Ping times of each ping, if there are several."""
     if "ping" not in run.frames or run.frames["ping"]["ping"].nunique() < 2:
         return None
     samples = metrics.ping_samples_by_name(run.frames["ping"], run.window)
@@ -46,7 +46,7 @@ def pings(run: Measured) -> dict[str, Any] | None:
 
 
 def tcp_rtt(run: Measured) -> Percentiles | None:
-    """Of all flows."""
+    """TCP RTT of all flows together."""
     return _tcp_rtt(run.frames["tcp_info"], run.window) if "tcp_info" in run.frames else None
 
 
@@ -75,7 +75,7 @@ def _only(table: pd.DataFrame, flows: frozenset[str]) -> pd.DataFrame:
 
 
 def cwnd(run: Measured) -> dict[str, Any] | None:
-    """Of each flow."""
+    """Congestion window of each flow."""
     if "tcp_info" not in run.frames:
         return None
     samples = metrics.cwnd_samples(run.frames["tcp_info"], run.window)
@@ -84,13 +84,13 @@ def cwnd(run: Measured) -> dict[str, Any] | None:
 
 
 def jain(run: Measured) -> float | None:
-    """Of the TCP flows."""
+    """Jain's index of the TCP flows."""
     index = metrics.jain_index([run.goodput[flow] for flow in run.measure.tcp_flows if flow in run.goodput])
     return None if index is None else metrics.rounded(index)
 
 
 def retransmits(run: Measured) -> int | None:
-    """Where a backend sees them."""
+    """Retransmitted segments, if the backend reports them."""
     table = run.frames.get("tcp_info")
     if table is None or not run.measure.tcp_flows or "total_retrans" not in table:
         return None
@@ -98,17 +98,17 @@ def retransmits(run: Measured) -> int | None:
 
 
 def drops(run: Measured) -> dict[str, dict[str, int]] | None:
-    """By device and reason; empty if there were none."""
+    """Drops by device and reason; empty if there were none."""
     return metrics.drops(run.frames["events"], run.window) if "events" in run.frames else None
 
 
 def marks(run: Measured) -> int | None:
-    """In all."""
+    """Marks on all devices."""
     return metrics.marks(run.frames["events"], run.window) if "events" in run.frames else None
 
 
 def ampdu(run: Measured) -> dict[str, Any] | None:
-    """By direction."""
+    """MPDUs per PPDU by direction."""
     if "wifi" not in run.frames:
         return None
     sizes = wifi.ampdu_samples(run.frames["wifi"], run.measure.radios, run.window)
@@ -116,15 +116,15 @@ def ampdu(run: Measured) -> dict[str, Any] | None:
 
 
 def airtime(run: Measured) -> dict[str, float] | None:
-    """By station."""
+    """Airtime share by station."""
     if "wifi" not in run.frames:
         return None
     return metrics.rounded_each(wifi.airtime_share(run.frames["wifi"], run.measure.radios, run.window)) or None
 
 
 def cost(run: Measured) -> dict[str, float] | None:
-    """What running it cost: `wall_s` (s of real time), `sim_s` (s of simulated time), `events` that the simulator
-    processed and `packets` that it carried. A backend that knows none of them has no cost.
+    """Cost of the run: `wall_s` (s of real time), `sim_s` (s of simulated time), `events` that the simulator processed,
+    and `packets` (each time a packet was handed to a device). Absent if the backend reports none of them.
     """
     return {name: run.cost[name] for name in COST if name in run.cost} or None
 
@@ -145,7 +145,7 @@ def _rates(read: Callable[[pd.DataFrame, Window], metrics.Samples], column: str,
 
 
 def power(run: Measured) -> float | None:
-    """Of all flows together."""
+    """Power of all flows together."""
     goodputs, rtts = run.found.get("goodput_mbps"), run.found.get("tcp_rtt_ms")
     if goodputs is None or rtts is None:
         return None
@@ -154,17 +154,17 @@ def power(run: Measured) -> float | None:
 
 
 def marks_by(run: Measured) -> dict[str, dict[str, int]] | None:
-    """By device and reason."""
+    """Marks by device and reason."""
     return metrics.marks_by_reason(run.frames["events"], run.window) or None if "events" in run.frames else None
 
 
 def recoveries(run: Measured) -> dict[str, int] | None:
-    """By kind."""
+    """Recovery events by kind."""
     return metrics.recoveries(run.frames["events"], run.window) or None if "events" in run.frames else None
 
 
 def flow_completion(run: Measured) -> Percentiles | None:
-    """Of all transfers of a given size."""
+    """Completion times of all flows with `bytes`."""
     if "events" not in run.frames or not run.measure.sized_flows:
         return None
     times = sharing.completion_times(run.frames["events"], run.measure.sized_flows, run.window)
@@ -172,14 +172,14 @@ def flow_completion(run: Measured) -> Percentiles | None:
 
 
 def utilisation(run: Measured) -> dict[str, float] | None:
-    """By device."""
+    """Utilisation by device."""
     if "qdisc" not in run.frames:
         return None
     return metrics.rounded_each(queues.utilisation(run.frames["qdisc"], run.measure.rates_bps, run.window)) or None
 
 
 def sojourn(run: Measured) -> dict[str, Any] | None:
-    """By device."""
+    """Sojourn times by device."""
     if "qdisc" not in run.frames:
         return None
     samples = queues.sojourn_samples(run.frames["qdisc"], run.window)
@@ -187,12 +187,12 @@ def sojourn(run: Measured) -> dict[str, Any] | None:
 
 
 def udp_loss(run: Measured) -> dict[str, float] | None:
-    """By flow."""
+    """UDP loss by flow."""
     return metrics.rounded_each(udp.udp_loss(run.frames["udp"], run.window)) or None if "udp" in run.frames else None
 
 
 def udp_delay(run: Measured) -> dict[str, Any] | None:
-    """By flow."""
+    """UDP one-way delays by flow."""
     if "udp" not in run.frames:
         return None
     samples = udp.udp_delay_samples(run.frames["udp"], run.window)
@@ -200,7 +200,7 @@ def udp_delay(run: Measured) -> dict[str, Any] | None:
 
 
 def convergence(run: Measured) -> dict[str, float] | None:
-    """How flows that were not there from the start on came to their share."""
+    """Convergence times of flows that start while others are active."""
     if "flows" not in run.frames or run.frames["flows"].empty:
         return None
     endless = frozenset(run.measure.tcp_flows) - frozenset(run.measure.sized_flows)

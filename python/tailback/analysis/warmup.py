@@ -1,12 +1,12 @@
-"""Warm-up found from the data: MSER-5, beside the window that the experiment fixes.
+"""Warm-up estimated from the data by MSER-5, in addition to the window that the experiment sets.
 
-Of a series in batches of five, y₁ … y_m, the first d are cut for which the standard error of what is left is smallest:
-the d that minimises Σᵢ>d (yᵢ − ȳ_d)² / (m − d)² [white1997]. A minimum in the second half says that the series is too
-short, or never settles, and is no answer [hoad2010 §3].
+A series is averaged in batches of five, y₁ … y_m. MSER cuts the first d batches for which the standard error of the
+rest is smallest: the d that minimises Σᵢ>d (yᵢ − ȳ_d)² / (m − d)² [white1997]. If the minimum is in the second half,
+the series is too short or never settles, and there is no result [hoad2010 §3].
 
-It is looked for in the goodput of all flows together and in the mean TCP RTT over the flows, per sampling interval,
-from the first byte a receiver read to the end of the window. It is reported, not applied: a window fixed beforehand
-is the same in all configurations, which a window found in each is not.
+The series are the goodput of all flows together and the mean TCP RTT of the flows, per sampling interval, from the
+first byte that a receiver reads to the end of the window. The result is reported but not applied, so that the window is
+the same in all configurations.
 """
 
 from collections.abc import Mapping
@@ -21,16 +21,16 @@ from tailback.analysis.window import NANOSECONDS, Window, nanoseconds
 BATCH = 5
 
 CHANCE_S = 1.0
-"""How much later than the window's start is not worth a word."""
+"""A difference from the start of the window that needs no warning."""
 
 FEWEST_BATCHES = 10
-"""Of a shorter series the minimum says nothing."""
+"""A shorter series gives no result."""
 
 Series = npt.NDArray[np.float64]
 
 
 def mser5(values: Series) -> int | None:
-    """How many of the first `values` are warm-up, a multiple of five; `None` if that cannot be told."""
+    """How many of the first `values` are warm-up, a multiple of five; `None` if MSER-5 gives no result."""
     count = len(values) // BATCH
     if count < FEWEST_BATCHES:
         return None
@@ -40,7 +40,7 @@ def mser5(values: Series) -> int | None:
 
 
 def steady_from(frames: Mapping[str, pd.DataFrame], window: Window, bin_ns: int) -> dict[str, float]:
-    """From when on (s, in time of the run) each series is steady by MSER-5; one that cannot tell is absent."""
+    """Time from which each series is steady by MSER-5 (s, in time of the run). A series without a result is absent."""
     if "flows" not in frames or frames["flows"].empty:
         return {}
     start = int(nanoseconds(frames["flows"]).min()) - bin_ns
@@ -53,12 +53,12 @@ def steady_from(frames: Mapping[str, pd.DataFrame], window: Window, bin_ns: int)
 
 
 def warming_up(summary: Mapping[str, Any], window_start_s: float) -> bool:
-    """Whether any series of the run was still unsteady when its window began; a batch more or less is chance."""
+    """Whether any series of the run was not yet steady when its window began; `CHANCE_S` is the tolerance."""
     return any(at > window_start_s + CHANCE_S for at in summary.get("steady_from_s", {}).values())
 
 
 def _error_of_the_rest(batches: Series) -> Series:
-    """Σᵢ>d (yᵢ − ȳ_d)² / (m − d)² for d = 0 … m − 5: fewer than five batches are alike by chance."""
+    """Σᵢ>d (yᵢ − ȳ_d)² / (m − d)² for d = 0 … m − 5: fewer than five batches may be equal by chance."""
     # Sums from the end; the mean taken off first keeps the difference of squares exact enough.
     centred = batches - batches.mean()
     left = np.arange(len(batches), 0, -1, dtype=np.float64)
@@ -68,7 +68,7 @@ def _error_of_the_rest(batches: Series) -> Series:
 
 
 def _total(flows: pd.DataFrame, whole: Window, bin_ns: int) -> Series:
-    """Bytes of all flows in each bin; nobody reading is 0."""
+    """Bytes of all flows in each bin; 0 if no flow read."""
     places, count = _places(flows, whole, bin_ns)
     inside = (places >= 0) & (places < count)
     weights = flows["bytes"].to_numpy(dtype=np.float64)[inside]

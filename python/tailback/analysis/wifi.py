@@ -1,6 +1,6 @@
-"""What was on the air of a Wi-Fi cell: how long aggregates were, and who used the time.
+"""Transmissions in a Wi-Fi cell: the lengths of aggregates, and the airtime of each station.
 
-Sources: A-MPDU and PPDU as the standard has them [ieee80211-2016 §9.7].
+Sources: A-MPDU and PPDU as the standard defines them [ieee80211-2016 §9.7].
 """
 
 from collections.abc import Collection
@@ -19,8 +19,8 @@ Pair = tuple[str, str]
 
 
 def ampdu_samples(wifi: pd.DataFrame, pairs: Collection[Pair], window: Window) -> dict[str, Samples]:
-    """MPDUs of each PPDU that began in the window, by direction: `up` from a station to its access point, `down` from
-    it. A lone MPDU counts as 1; retransmissions and collisions count like any other PPDU.
+    """Number of MPDUs in each PPDU that began in the window, by direction: `up` from a station to its access point,
+    `down` from the access point. A PPDU with a single MPDU counts as 1; retransmissions and collisions count, too.
     """
     inside = window.samples(wifi)
     senders = list(zip(inside["from"], inside["to"], strict=True))
@@ -31,10 +31,11 @@ def ampdu_samples(wifi: pd.DataFrame, pairs: Collection[Pair], window: Window) -
 
 
 def airtime_share(wifi: pd.DataFrame, pairs: Collection[Pair], window: Window) -> dict[str, float]:
-    """Share of each station in the time that PPDUs were on the air, from it and to it, no unit: the shares add up to 1.
+    """Share of each station in the airtime of all PPDUs that began in the window, from it and to it, no unit. The
+    shares add up to 1.
 
-    A PPDU counts in the window in which it began, retransmissions and collisions included; responses (block ack, ACK,
-    CTS), RTS and the idle time before access do not count.
+    Retransmissions and collisions count. Responses (block ack, ACK, CTS), RTS and the idle time before channel access
+    do not count.
     """
     inside = window.samples(wifi)
     known = {**{(ap, station): station for ap, station in pairs}, **{(station, ap): station for ap, station in pairs}}
