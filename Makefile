@@ -19,6 +19,8 @@ TRADEOFF := results/make-tradeoff
 # another happens to be first on the PATH.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PIP_REQUIRE_VIRTUALENV := true
+# Images for containers often set it; then each of the many processes of the tests would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 RUST := Cargo.toml Cargo.lock references/stacks.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 PYTHON_CODE := python tests conformance performance

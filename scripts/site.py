@@ -22,10 +22,10 @@ from mkdocs.structure.pages import Page
 from typer.cli import get_docs_for_click
 
 from tailback import scenario
+from tailback.algorithms import CoreRegistry
 from tailback.cli import catalogue
 from tailback.cli.app import app
 from tailback.scenario import stacks
-from tailback.scenario.registry import CoreRegistry
 from tailback.tc.rows import Row
 
 ROOT = Path(__file__).parents[1]
@@ -114,7 +114,7 @@ def _linked(match: re.Match[str], places: tuple[str, str], files: Files) -> str:
     uri = PLACED.get(path, path.removeprefix("docs/") if path.startswith("docs/") else None)
     if uri is not None and files.get_file_from_path(uri) is not None:
         return f"{match['image']}[{match['text']}]({posixpath.relpath(uri, here or '.')}{hash_}{anchor})"
-    if base.startswith("docs") and not path.startswith("docs/") or uri is None:
+    if (base.startswith("docs") and not path.startswith("docs/")) or uri is None:
         return match["text"] if match["text"].strip("`") != path else f"`{path}`"
     return match[0]
 

@@ -7,13 +7,15 @@ backend cannot see is absent from its tables; nothing is made up for it.
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, runtime_checkable
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from tailback.resolved import Scenario
 
-Tables: TypeAlias = Mapping[str, pa.Table]
+if TYPE_CHECKING:
+    # What only checks an experiment should not wait for it to load.
+    import pyarrow as pa
+
+Tables: TypeAlias = "Mapping[str, pa.Table]"
 Cost: TypeAlias = Mapping[str, float]
 
 

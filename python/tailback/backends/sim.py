@@ -3,8 +3,6 @@
 import copy
 import json
 
-import pyarrow as pa
-
 from tailback import _core
 from tailback.backends import Clock, Progress, RunCancelled, RunFailed, RunResult, Unsuitable
 from tailback.backends.qdisc_stats import of_simulator
@@ -52,6 +50,9 @@ class Sim:
         """Simulates `scenario`."""
         if not isinstance(progress, _core.Progress):
             raise TypeError("a run of the simulator is watched through its own `new_progress()`")
+        # Here, for `check` does without it.
+        import pyarrow as pa
+
         try:
             found = _core.run(json.dumps(to_json(scenario)), progress)
         except _core.Cancelled as stopped:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from tailback.cli import failures, interrupts
 from tailback.cli.commands import (
@@ -31,13 +30,14 @@ from tailback.cli.commands import (
     testbed,
     validate,
 )
+from tailback.cli.groups import Listed
 from tailback.cli.options import grouped
 
 _UsageError: Any = typer.BadParameter.__base__
 """Of every wrong word on the command line. Typer has no name for it: it is click's, or typer's own copy of that."""
 
 
-class _Commands(TyperGroup):
+class _Commands(Listed):
     """Says what typer and click would not, and filters what they quote."""
 
     def make_context(self, *words: Any, **named: Any) -> Any:
@@ -69,6 +69,8 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    # Plain: it reads the same in a pipe, and `--help` does not wait for what renders Markdown.
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

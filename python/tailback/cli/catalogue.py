@@ -1,17 +1,15 @@
-"""What there is to list and to explain, read from the registries."""
+"""What there is to explain, read from the registries."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tailback.algorithms import ETHERNET_MTU, CoreRegistry
 from tailback.cli.failures import WrongInput
 from tailback.scenario import stacks, words
 from tailback.scenario.defaults import STACK
-from tailback.scenario.registry import ETHERNET_MTU, CoreRegistry
 from tailback.tc import options as tc
 from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.rows import Parameter, Row
-
-Listing = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -32,22 +30,6 @@ class Explanation:
     heading: str
     text: str
     parameters: Sequence[ParameterRow]
-
-
-def listed(kind: str) -> Listing:
-    """Names and one line each, of the things called `kind`."""
-    listings: Mapping[str, Callable[[], Listing]] = {
-        "cc": lambda: [(row.name, row.summary) for row in CoreRegistry().congestion_controls],
-        "qdisc": lambda: [(row.name, row.summary) for row in CoreRegistry().qdiscs],
-        "driver": lambda: [(row.name, row.summary) for row in CoreRegistry().drivers],
-        "stack": _stacks,
-        "plot": _plots,
-        "metric": _metrics,
-        "experiment": _experiments,
-    }
-    if kind not in listings:
-        raise WrongInput(f"`{kind}` cannot be listed\n  hint: {nearest_hint(kind, list(listings))}")
-    return listings[kind]()
 
 
 def explained(text: str) -> list[Explanation]:
@@ -171,31 +153,3 @@ def _written(parameter: Parameter, value: int) -> str:
     if parameter.name == "priomap":
         return " ".join(str(value >> (4 * priority) & 15) for priority in range(16))
     return f"{value}p" if parameter.unit == "packets" else tc.written(parameter, value)
-
-
-def _stacks() -> Listing:
-    return [(stack.name, f"{stack.summary}{_count(stack)}") for stack in stacks.stacks()]
-
-
-def _count(stack: stacks.Stack) -> str:
-    if stack.name == STACK:
-        return ""
-    return f"; differs from {STACK} in {len(stacks.from_the_modelled(stack))} things"
-
-
-def _plots() -> Listing:
-    from tailback.plots import PLOTS
-
-    return [(plot.name, plot.summary) for plot in PLOTS.values()]
-
-
-def _metrics() -> Listing:
-    from tailback.analysis.registry import METRICS
-
-    return [(row.key or row.name, f"{row.name}, {row.unit or 'no unit'}") for row in METRICS.values()]
-
-
-def _experiments() -> Listing:
-    from tailback import scenario
-
-    return [(name, scenario.title_of(file)) for name, file in scenario.ready().items()]

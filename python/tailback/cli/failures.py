@@ -11,6 +11,34 @@ from tailback.cli import interrupts
 GOES_ON = "complete runs are kept; the same command continues from there"
 
 
+# By name: the message of a wrong file should not wait for every package to load, only because it might have raised.
+STATUS = {
+    "tailback.results.errors.ResultsUnwritable": 1,
+    "tailback.kernel.errors.BuildFailed": 1,
+    "tailback.kernel.errors.CacheUnwritable": 1,
+    "tailback.sweep.work.SweepEnded": 1,
+    "tailback.cli.failures.WrongInput": 2,
+    "tailback.kernel.errors.KernelMissing": 2,
+    "tailback.scenario.errors.ScenarioError": 2,
+    "tailback.backends.UnknownBackend": 2,
+    "tailback.backends.Unsuitable": 2,
+    "tailback.results.errors.FolderTaken": 2,
+    "tailback.results.errors.NotResults": 2,
+    "tailback.results.errors.NotComparable": 2,
+    "tailback.plots.errors.NotDrawable": 2,
+    "tailback.validation.every.NoRegistry": 2,
+    "tailback.validation.session.WrongValidation": 2,
+    "tailback.analysis.tolerances.WrongTolerance": 2,
+    "tailback.analysis.bounds.WrongBound": 2,
+    "tailback.papers.errors.UnknownPaper": 2,
+    "tailback.drill.session.WrongDrill": 2,
+    "tailback.formats.errors.NotExportable": 2,
+    "tailback.formats.errors.NotReadable": 2,
+    "tailback.advice.questions.WrongQuestion": 2,
+}
+"""The exit status of each error that is not a bug, and of those derived from it."""
+
+
 class WrongInput(Exception):
     """A word on the command line that means nothing."""
 
@@ -84,25 +112,5 @@ def _close_stdout() -> None:
 
 def _status(error: Exception) -> int | None:
     """The exit status for `error`; `None` if it is a bug."""
-    from tailback.advice import WrongQuestion
-    from tailback.analysis.bounds import WrongBound
-    from tailback.analysis.tolerances import WrongTolerance
-    from tailback.backends import UnknownBackend, Unsuitable
-    from tailback.drill import WrongDrill
-    from tailback.formats import NotExportable, NotReadable
-    from tailback.kernel import BuildFailed, CacheUnwritable, KernelMissing
-    from tailback.papers import UnknownPaper
-    from tailback.plots.errors import NotDrawable
-    from tailback.results import FolderTaken, NotComparable, NotResults, ResultsUnwritable
-    from tailback.scenario import ScenarioError
-    from tailback.sweep import SweepEnded
-    from tailback.validation import NoRegistry, WrongValidation
-
-    if isinstance(error, ResultsUnwritable | BuildFailed | CacheUnwritable | SweepEnded):
-        return 1
-    wrong = (
-        WrongInput, KernelMissing, ScenarioError, UnknownBackend, Unsuitable, FolderTaken, NotResults, NotDrawable,
-        NotComparable, NoRegistry, WrongTolerance, WrongValidation, UnknownPaper, WrongDrill, NotExportable,
-        NotReadable, WrongBound, WrongQuestion,
-    )  # fmt: skip
-    return 2 if isinstance(error, wrong) else None
+    found = (STATUS.get(f"{kind.__module__}.{kind.__qualname__}") for kind in type(error).__mro__)
+    return next((status for status in found if status is not None), None)

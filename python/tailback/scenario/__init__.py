@@ -5,11 +5,11 @@ print(*lint(experiment), sep="\n")
 scenarios = [run.scenario for run in experiment.runs()]
 """
 
+from tailback.algorithms import CoreRegistry, Registry
 from tailback.scenario.errors import Finding, ScenarioError, Where
 from tailback.scenario.experiment import Configuration, Experiment, Run, load, loads
 from tailback.scenario.lint import LintWarning, lint
 from tailback.scenario.ready import file_of, ready, title_of
-from tailback.scenario.registry import CoreRegistry, Registry
 from tailback.scenario.schema import json_schema
 from tailback.scenario.size import Size, refuse_larger, size_of
 from tailback.scenario.sysctl import SYSCTLS, Sysctl

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from tailback.algorithms import CoreRegistry, Registry
 from tailback.resolved import Scenario
 from tailback.scenario import axes, check, findings, resolve, sets
 from tailback.scenario.axes import Variant
@@ -22,7 +23,6 @@ from tailback.scenario.network import Problem
 from tailback.scenario.paths import Loc
 from tailback.scenario.reader import read_file, read_yaml
 from tailback.scenario.ready import file_of
-from tailback.scenario.registry import CoreRegistry, Registry
 from tailback.scenario.repeat import Repeat
 from tailback.scenario.schema import Keys
 from tailback.scenario.variables import Substitution

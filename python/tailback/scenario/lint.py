@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 from tailback import qdiscs
+from tailback.algorithms import Registry
 from tailback.qdiscs import series
 from tailback.resolved import Device, Qdisc, rates_of, shaped_rate
 from tailback.scenario.check import window_of
@@ -19,7 +20,6 @@ from tailback.scenario.flows import flows, offloads_of
 from tailback.scenario.hops import Wire, network_of, wires
 from tailback.scenario.network import Network
 from tailback.scenario.paths import Loc, show
-from tailback.scenario.registry import Registry
 from tailback.scenario.resolve import devices
 from tailback.scenario.schema import Keys
 from tailback.scenario.traffic import Flow

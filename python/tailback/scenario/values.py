@@ -20,9 +20,9 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from tailback import resolved
+from tailback.algorithms import Registry
 from tailback.scenario import defaults, repeat, traces, tsq, ways, wifi, words
 from tailback.scenario.paths import canonical
-from tailback.scenario.registry import Registry
 from tailback.scenario.words import Algorithm
 from tailback.tc import units
 from tailback.tc.errors import WordError, nearest_hint

@@ -3,7 +3,7 @@
 from tailback.sweep.local import Audience, Outcome, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of
 from tailback.sweep.preview import Planned, Preview
-from tailback.sweep.session import Request, SweepResult, check, look_ahead, report, report_of, run_experiment
+from tailback.sweep.session import Request, SweepResult, look_ahead, report, report_of, run_experiment
 from tailback.sweep.work import Here, SweepEnded, Worker
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "SweepResult",
     "Watch",
     "Worker",
-    "check",
     "look_ahead",
     "plan_of",
     "report",

@@ -1,23 +1,21 @@
 """One call from an experiment to its folder: open the backend, claim the folder, run what is missing."""
 
 import contextlib
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tailback import _core
 from tailback.analysis import Stopping
-from tailback.backends import Backend, Clock, backend_for, open_backend
-from tailback.results import ExperimentPlan, RunPlan, Shelf, Store, beside, claim, default_folder, shelf
+from tailback.backends import Backend, open_backend
+from tailback.fitting import check_all, runs_at_once, within
+from tailback.results import ExperimentPlan, Shelf, Store, beside, claim, default_folder, shelf
 from tailback.results.provenance import tailback_version
-from tailback.scenario import Experiment, refuse_larger, size_of
+from tailback.scenario import Experiment
 from tailback.sweep.cluster import IN_FLIGHT, connected
 from tailback.sweep.local import Outcome, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of, stopping_of
 from tailback.sweep.preview import Preview, preview
-from tailback.sweep.room import room, within
 from tailback.sweep.work import Worker
 
 
@@ -66,7 +64,7 @@ def run_experiment(experiment: Experiment, request: Request, watch: Watch) -> Sw
     experiments in `results` if its own is there.
     """
     backend = open_backend(request.backend)
-    jobs = _fitting(experiment, request, backend)
+    jobs = _jobs(experiment, request, backend)
     backend = within(backend, jobs)
     plan = plan_of(experiment, backend, request.settings)
     check_all(plan.runs, backend)
@@ -81,7 +79,7 @@ def run_experiment(experiment: Experiment, request: Request, watch: Watch) -> Sw
 def look_ahead(experiment: Experiment, request: Request) -> Preview:
     """What `run_experiment` would do; nothing is written."""
     backend = open_backend(request.backend)
-    jobs = _fitting(experiment, request, backend)
+    jobs = _jobs(experiment, request, backend)
     backend = within(backend, jobs)
     plan = plan_of(experiment, backend, request.settings)
     check_all(plan.runs, backend)
@@ -97,24 +95,12 @@ def _places(experiment: Experiment, request: Request, plan: ExperimentPlan) -> t
     return folder, shelf([*request.reuse, *beside(folder)])
 
 
-def _jobs(request: Request, backend: Backend) -> int:
-    if request.jobs is not None:
-        return request.jobs
-    return side_by_side(backend) if request.cluster is None else IN_FLIGHT
-
-
-def _fitting(experiment: Experiment, request: Request, backend: Backend) -> int:
+def _jobs(experiment: Experiment, request: Request, backend: Backend) -> int:
     """How many runs go at the same time; raises `ScenarioError` if this machine has no memory for them."""
-    jobs = _jobs(request, backend)
     if request.cluster is not None:
         # Its workers have memory of their own.
-        return jobs
-    row_bytes = _core.row_bytes()
-    if request.jobs is None:
-        most = max(size_of(each.keys, row_bytes).held for each in experiment.configurations)
-        jobs = max(1, min(jobs, room(1) // max(most, 1)))
-    refuse_larger(experiment, room(jobs), row_bytes)
-    return jobs
+        return request.jobs or IN_FLIGHT
+    return runs_at_once(experiment, backend, request.jobs)
 
 
 @contextlib.contextmanager
@@ -135,22 +121,6 @@ def _wide(outcomes: Sequence[Outcome], stopping: Stopping | None) -> list[Mappin
     return [dict(axes) for axes, group in groups.items() if stopping is not None and not stopping.narrow(group)]
 
 
-def check(experiment: Experiment, backend: str = "sim") -> int:
-    """Raises `Unsuitable` if the backend cannot run `experiment`; the number of runs if it can."""
-    opened = open_backend(backend)
-    _fitting(experiment, Request(backend), opened)
-    runs = plan_of(experiment, opened).runs
-    check_all(runs, opened)
-    return len(runs)
-
-
-def check_all(runs: Sequence[RunPlan], backend: Backend) -> None:
-    """Raises `Unsuitable` for the first configuration that `backend` cannot run; repetitions differ in seeds only."""
-    for run in runs:
-        if run.repetition == 1:
-            backend_for(backend, run.scenario).check(run.scenario)
-
-
 def report(carried: SweepResult) -> dict[str, Any]:
     """The document of `--json` (design §4): one entry per run, in the order of the plan."""
     return report_of([carried])
@@ -160,18 +130,6 @@ def report_of(done: Sequence[SweepResult]) -> dict[str, Any]:
     """The same of several experiments, one after the other."""
     runs = [_entry(outcome, carried) for carried in done for outcome in carried.outcomes]
     return {"tailback": tailback_version(), "runs": runs}
-
-
-def side_by_side(backend: Backend) -> int:
-    """Runs of `backend` at the same time unless somebody wants otherwise."""
-    return cores() if backend.clock is Clock.VIRTUAL else 1
-
-
-def cores() -> int:
-    """Processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _entry(outcome: Outcome, carried: SweepResult) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from tailback.analysis.measured import Measure, Measured
 from tailback.analysis.metric import Heading, Metric, Number
 from tailback.analysis.tolerances import FIDELITY, NONE, judged, tolerance
 from tailback.analysis.window import Window
-from tailback.cli.catalogue import explained, listed
+from tailback.cli.catalogue import explained
+from tailback.cli.listings import listed
 from tailback.plots import PLOTS, Choice
 from tailback.results import claim, open_results
 from tailback.scenario.repeat import QUANTITIES

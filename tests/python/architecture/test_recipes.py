@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tailback.scenario.registry import CoreRegistry
+from tailback.algorithms import CoreRegistry
 
 ROOT = Path(__file__).parents[3]
 SOURCES = (":(glob)crates/*/src/**", "python/tailback")

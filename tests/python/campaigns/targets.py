@@ -11,7 +11,7 @@ import pandas as pd
 
 import tailback
 from campaigns import seeds
-from tailback import _core, drill, formats, scenario, sweep, testbed
+from tailback import _core, drill, fitting, formats, scenario, testbed
 from tailback.analysis.bounds import WrongBound, bounds
 from tailback.backends import Unsuitable
 from tailback.drill.code import CodeFailed, CodeUnsupported, Evaluation
@@ -73,7 +73,7 @@ def _text(content: bytes) -> str:
 
 
 def _experiment(content: bytes, folder: Path) -> object:
-    return sweep.check(scenario.load(_file(folder, "x.yaml", content)))
+    return fitting.check(scenario.load(_file(folder, "x.yaml", content)))
 
 
 BASE = """\

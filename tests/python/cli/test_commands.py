@@ -1,5 +1,6 @@
 """The commands as a table: a file each, options in groups, and nothing heavy before it is needed."""
 
+import importlib
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from tailback.cli import show
+from tailback.cli import failures, show
 from tailback.cli.app import COMMANDS
 from tailback.cli.options import grouped
 
@@ -57,15 +58,24 @@ def test_every_command_has_a_file_of_its_own_and_takes_few_arguments() -> None:
         assert function.__code__.co_argcount + function.__code__.co_kwonlyargcount <= 5, name
 
 
+DATA = {"numpy", "pandas", "pyarrow", "matplotlib", "scipy", "jinja2", "plotly"}
+"""What only results need."""
+RENDERING = {"rich.markdown", "pygments"}
+
+
 @pytest.mark.parametrize(
     ("words", "heavy"),
     [
-        (["--help"], {"numpy", "pandas", "pydantic", "matplotlib", "scipy", "importlib.metadata"}),
-        (["list", "cc"], {"pandas", "matplotlib", "scipy"}),
-        (["explain", "cubic"], {"pandas", "matplotlib", "scipy"}),
+        (["--help"], DATA | RENDERING | {"importlib.metadata", "pydantic", "rich", "ruamel.yaml", "tailback._core"}),
+        (["run", "--help"], DATA | RENDERING | {"rich", "ruamel.yaml", "tailback._core"}),
+        (["list", "cc"], DATA | RENDERING | {"ruamel.yaml", "tailback.scenario"}),
+        (["list", "experiment"], DATA | RENDERING),
+        (["explain", "cubic"], DATA | RENDERING),
         (["explain", "goodput"], {"matplotlib", "scipy"}),
-        (["schema"], {"pandas", "matplotlib", "scipy"}),
-        (["check", "small.yaml"], {"matplotlib", "scipy"}),
+        (["schema"], DATA | RENDERING),
+        (["check", "small.yaml"], DATA | RENDERING),
+        (["check", "demo"], DATA | RENDERING),
+        (["check", "absent.yaml"], DATA | RENDERING),
     ],
 )
 def test_a_command_imports_only_what_it_needs(words: list[str], heavy: set[str], file: Path) -> None:
@@ -79,5 +89,21 @@ try:
 finally:
     print(*({heavy!r} & set(sys.modules)), file=sys.stderr)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == (2 if "absent.yaml" in words else 0), done.stderr
     assert done.stderr.split("\n")[-2] == ""
+
+
+def test_the_package_itself_imports_nothing_but_names() -> None:
+    heavy = DATA | RENDERING | {"pydantic", "rich", "typer", "ruamel.yaml", "tailback._core"}
+    program = f"import sys, tailback; print(*({heavy!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
+def test_every_error_with_a_status_is_there() -> None:
+    for place in failures.STATUS:
+        module, _, name = place.rpartition(".")
+        kind = getattr(importlib.import_module(module), name)
+        assert issubclass(kind, Exception)
+        assert f"{kind.__module__}.{kind.__qualname__}" == place

@@ -45,7 +45,7 @@ def interrupted(program: str, folder: Path) -> str:
     ("place", "words"),
     [
         ("tailback.scenario.experiment:read_yaml", ["check", "small.yaml"]),
-        ("tailback.sweep.session:check_all", ["check", "small.yaml"]),
+        ("tailback.fitting.suitable:check_all", ["check", "small.yaml"]),
         ("tailback.sweep.session:plan_of", ["run", "small.yaml"]),
         ("tailback.sweep.preview:_trial", ["run", "small.yaml", "--dry-run"]),
         ("tailback.formats:import_files", ["import", "pcap", "small.yaml"]),

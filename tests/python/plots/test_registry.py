@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from fake_backend import FakeBackend, Nobody, grid
-from tailback.cli.catalogue import listed
+from tailback.cli.listings import listed
 from tailback.plots import PLOTS, Choice, draw_to, find_plot, registry
 from tailback.results import Results, claim, open_results
 from tailback.sweep import Sweep, run_all

@@ -11,10 +11,10 @@ import pytest
 
 from fake_backend import FakeBackend, Nobody, experiment, grid, planned, scenario
 from tailback.backends import Clock, RunResult, Unsuitable, backend_for
+from tailback.fitting import check_all, cores, side_by_side
 from tailback.resolved import Scenario
 from tailback.results import ExperimentPlan, ResultsUnwritable, RunPlan, claim, durable
 from tailback.sweep import Outcome, Sweep, Watch, run_all
-from tailback.sweep.session import check_all, cores, side_by_side
 
 
 def run_plan(folder: Path, plan: ExperimentPlan, jobs: int = 2, watch: Watch | None = None) -> list[Outcome]:

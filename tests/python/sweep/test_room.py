@@ -7,8 +7,9 @@ import pytest
 from fake_backend import Nobody
 from tailback import scenario
 from tailback.backends.sim import Sim
+from tailback.fitting import memory
 from tailback.results import claim
-from tailback.sweep import Outcome, Request, Sweep, room, run_all, run_experiment
+from tailback.sweep import Outcome, Request, Sweep, run_all, run_experiment
 from tailback.sweep.plan import plan_of
 
 FILE = """\
@@ -43,7 +44,7 @@ def test_a_run_whose_tables_find_no_memory_fails_and_is_no_defect(
 
 
 def test_what_cannot_fit_is_refused_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tailback.sweep.room.available", lambda: 10**6)
+    monkeypatch.setattr("tailback.fitting.memory.available", lambda: 10**6)
     with pytest.raises(scenario.ScenarioError, match=r"10us.*makes at least 1e\+05 rows"):
         run_experiment(scenario.loads(FILE), Request(out=tmp_path / "x"), Nobody())
     assert not (tmp_path / "x").exists()
@@ -51,8 +52,8 @@ def test_what_cannot_fit_is_refused_before_anything_runs(tmp_path: Path, monkeyp
 
 def test_fewer_runs_go_side_by_side_where_memory_is_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
-    monkeypatch.setattr("tailback.sweep.room.available", lambda: 200 * 10**6)
-    monkeypatch.setattr("tailback.sweep.session.cores", lambda: 64)
+    monkeypatch.setattr("tailback.fitting.memory.available", lambda: 200 * 10**6)
+    monkeypatch.setattr("tailback.fitting.jobs.cores", lambda: 64)
 
     def noted(sweep: Sweep, _: object) -> list[Outcome]:
         seen.append(sweep.jobs)
@@ -67,11 +68,11 @@ def test_memory_is_the_least_of_what_the_machine_its_group_and_its_limit_leave(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "meminfo").write_text("MemTotal: 16 kB\nMemAvailable:   8000 kB\n")
-    monkeypatch.setattr(room, "MEMINFO", tmp_path / "meminfo")
-    monkeypatch.setattr(room, "CGROUP", tmp_path)
-    assert room.available() == 8000 * 1024
+    monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(memory, "CGROUP", tmp_path)
+    assert memory.available() == 8000 * 1024
     (tmp_path / "memory.max").write_text("5000\n")
     (tmp_path / "memory.current").write_text("2000\n")
-    assert room.available() == 3000
+    assert memory.available() == 3000
     (tmp_path / "memory.max").write_text("max\n")
-    assert room.available() == 8000 * 1024
+    assert memory.available() == 8000 * 1024

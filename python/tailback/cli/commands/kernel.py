@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tailback.cli.groups import Listed
+
 if TYPE_CHECKING:
     from tailback.kernel.cache import Manifest
 
-app = typer.Typer(help="Build and list the kernels that `--backend uml` runs.", no_args_is_help=True)
+app = typer.Typer(cls=Listed, help="Build and list the kernels that `--backend uml` runs.", no_args_is_help=True)
 
 
 @app.command()

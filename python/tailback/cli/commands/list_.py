@@ -14,6 +14,6 @@ def list_(
     ],
 ) -> None:
     """List congestion controls, queue disciplines, drivers, stacks, metrics, plots or ready experiments."""
-    from tailback.cli import catalogue, show
+    from tailback.cli import listings, show
 
-    show.names(catalogue.listed(kind))
+    show.names(listings.listed(kind))

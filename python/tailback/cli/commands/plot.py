@@ -12,9 +12,9 @@ from tailback.cli.options import Selection, out_file
 def _show_plots(wanted: bool) -> None:
     """`plot --list`, which needs no folder."""
     if wanted:
-        from tailback.cli import catalogue, show
+        from tailback.cli import listings, show
 
-        show.names(catalogue.listed("plot"))
+        show.names(listings.listed("plot"))
         raise typer.Exit
 
 

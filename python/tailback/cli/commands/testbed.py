@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
+from tailback.cli.groups import Listed
 from tailback.cli.options import Json, Set
 
-app = typer.Typer(help="Look at the machines that `--backend ssh` runs on.", no_args_is_help=True)
+app = typer.Typer(cls=Listed, help="Look at the machines that `--backend ssh` runs on.", no_args_is_help=True)
 
 Testbed = Annotated[Path, typer.Argument(metavar="TESTBED", help="The testbed file (YAML).", show_default=False)]
 

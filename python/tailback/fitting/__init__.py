@@ -1,0 +1,10 @@
+"""Whether an experiment can run here: on its backend, and in the memory of this machine.
+
+Nothing here needs results, so that `tailback check` answers before pandas would be loaded.
+"""
+
+from tailback.fitting.jobs import cores, runs_at_once, side_by_side
+from tailback.fitting.memory import available, room, within
+from tailback.fitting.suitable import check, check_all
+
+__all__ = ["available", "check", "check_all", "cores", "room", "runs_at_once", "side_by_side", "within"]

@@ -1,0 +1,33 @@
+"""How many runs go at the same time: by the cores of this machine, and by its memory."""
+
+import os
+
+from tailback import _core
+from tailback.backends import Backend, Clock
+from tailback.fitting.memory import room
+from tailback.scenario import Experiment, refuse_larger, size_of
+
+
+def runs_at_once(experiment: Experiment, backend: Backend, wanted: int | None = None) -> int:
+    """How many runs of `experiment` go at the same time on this machine: as many as are wanted, else as the backend
+    likes and memory allows. Raises `ScenarioError` if there is no memory for them.
+    """
+    row_bytes = _core.row_bytes()
+    jobs = wanted
+    if jobs is None:
+        most = max(size_of(each.keys, row_bytes).held for each in experiment.configurations)
+        jobs = max(1, min(side_by_side(backend), room(1) // max(most, 1)))
+    refuse_larger(experiment, room(jobs), row_bytes)
+    return jobs
+
+
+def side_by_side(backend: Backend) -> int:
+    """Runs of `backend` at the same time unless somebody wants otherwise."""
+    return cores() if backend.clock is Clock.VIRTUAL else 1
+
+
+def cores() -> int:
+    """Processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

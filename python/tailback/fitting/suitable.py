@@ -1,0 +1,37 @@
+"""Whether a backend can run an experiment, without running it."""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from tailback.backends import Backend, backend_for, open_backend
+from tailback.fitting.jobs import runs_at_once
+from tailback.resolved import Scenario
+from tailback.scenario import Experiment
+
+
+class Planned(Protocol):
+    """A run to be made: `scenario.Run`, `results.RunPlan`."""
+
+    @property
+    def repetition(self) -> int:
+        """Counted from 1."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """What a backend runs."""
+
+
+def check(experiment: Experiment, backend: str = "sim") -> int:
+    """Raises `Unsuitable` if the backend cannot run `experiment`; the number of runs if it can."""
+    opened = open_backend(backend)
+    runs_at_once(experiment, opened)
+    runs = experiment.runs()
+    check_all(runs, opened)
+    return len(runs)
+
+
+def check_all(runs: Iterable[Planned], backend: Backend) -> None:
+    """Raises `Unsuitable` for the first configuration that `backend` cannot run; repetitions differ in seeds only."""
+    for run in runs:
+        if run.repetition == 1:
+            backend_for(backend, run.scenario).check(run.scenario)
