@@ -88,11 +88,12 @@ campaign-fuzz: $(VENV)/.tools $(VENV)/.package $(VENV)/.campaign ## fuzz TARGETS
 	@scripts/timed.sh fuzz $(CAMPAIGNS) fuzz $(TARGETS) --by $(BY) --runs $(RUNS) --minutes $(MINUTES)
 
 TIMES := 200
+CRATES :=
 properties: properties-rust properties-python ## every property test with 200 times its cases, or TIMES=N; hours
 
 properties-rust: $(VENV)/.python
 	@scripts/prerequisites.sh >/dev/null
-	$(BIN)/python scripts/properties.py $(TIMES)
+	$(BIN)/python scripts/properties.py $(TIMES) $(CRATES)
 
 properties-python: $(VENV)/.tools $(VENV)/.package
 	$(BIN)/python -m pytest --quiet --numprocesses auto --maxschedchunk 1 -m hypothesis --times $(TIMES) \

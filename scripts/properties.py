@@ -1,15 +1,17 @@
 """Tries every property test of the crates with so many times its cases (`properties.py 200`); says how long each took.
 
-A property is a test within `proptest!`. It is built optimised with all assertions on (profile `properties`). A case
+`properties.py 200 cc tcp --jobs 1` tries those of two crates, one after the other. A property is a test within `proptest!`. It is built optimised with all assertions on (profile `properties`). A case
 that breaks one is kept beside its source (`FILE.regressions`): commit it, and mend the mechanism.
 """
 
+import argparse
 import json
 import os
 import re
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,13 +109,22 @@ def tried(one: Property, program: Program, name: str, times: int) -> bool:
     return holds
 
 
-def main(times: int) -> int:
-    where = places(properties())
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        outcomes = list(pool.map(lambda one: tried(one, *where[one], times), where))
-    print(f"{sum(outcomes)} of {len(outcomes)} properties hold with {times} times their cases")
+def main(words: Sequence[str]) -> int:
+    there = properties()
+    crates = sorted({one.crate for one in there})
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("times", type=int)
+    parser.add_argument("crates", nargs="*", metavar="CRATE", help=f"of {', '.join(crates)}; all if none is named")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args(words)
+    if unknown := set(options.crates) - set(crates):
+        parser.error(f"no properties in {', '.join(sorted(unknown))}")
+    where = places([one for one in there if one.crate in (options.crates or crates)])
+    with ThreadPoolExecutor(options.jobs) as pool:
+        outcomes = list(pool.map(lambda one: tried(one, *where[one], options.times), where))
+    print(f"{sum(outcomes)} of {len(outcomes)} properties hold with {options.times} times their cases")
     return 0 if all(outcomes) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))
+    sys.exit(main(sys.argv[1:]))
