@@ -23,6 +23,8 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
 
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
 # From left to right, so that what lies between two quotes is none.
 _QUOTE = re.compile("`([^`\n]*)`")
 
@@ -39,8 +41,8 @@ def visible_json(document: str) -> str:
 
 def has_control(text: str) -> str | None:
     """The first control character in `text`, as Unicode calls it."""
-    found = next((char for char in text if char not in "\n\t" and _UNSEEN.match(char) and char < "\xa0"), None)
-    return None if found is None else f"U+{ord(found):04X}"
+    found = _CONTROL.search(text)
+    return None if found is None else f"U+{ord(found[0]):04X}"
 
 
 def shortened(text: str, most: int = MOST_QUOTED) -> str:

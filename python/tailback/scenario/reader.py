@@ -1,28 +1,29 @@
 """YAML text into a tree of nodes with line numbers (`document.Node`).
 
-YAML 1.2 by ruamel.yaml, of which only the parser is used: `off` and `no` are words, not booleans [yaml-1.2 §10.3].
+YAML 1.2, of which only the nodes are used ([yaml_nodes.py](yaml_nodes.py)): `off` and `no` are words, not booleans
+[yaml-1.2 §10.3].
 Tags of one's own and keys that are not words are refused. Aliases are copied; one that contains itself is refused,
 and so is a file that aliases blow up.
 """
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
+from typing import Any
 
-from ruamel.yaml import YAML
+import yaml
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
-from ruamel.yaml.nodes import Node as YamlNode
 
 from tailback.limits import NotTaken, read_bounded
 from tailback.plain import has_control
 from tailback.scenario.document import Node, Scalar
 from tailback.scenario.errors import Finding, ScenarioError, Where
 from tailback.scenario.paths import Loc, canonical, show
+from tailback.scenario.yaml_nodes import MAPPING, SCALAR, SEQUENCE, TAG, TooLarge, compose
+from tailback.scenario.yaml_nodes import Node as YamlNode
 
-#: More values than any experiment needs; reached only by aliases of aliases.
-MOST_VALUES = 100_000
+#: More values than any experiment needs; they take some seconds and 300 MB.
+MOST_VALUES = 500_000
 #: Bytes of a file.
 LARGEST = 10_000_000
 #: The deepest key of the schema has eight steps.
@@ -31,8 +32,9 @@ DEEPEST = 50
 #: How a place on the command line begins; it has no lines.
 OVERRIDE = "--set "
 
-_TAG = "tag:yaml.org,2002:"
-_MERGE = f"{_TAG}merge"
+_TOO_LARGE = f"holds more than {MOST_VALUES} values or {DEEPEST} levels"
+
+_MERGE = f"{TAG}merge"
 
 
 def read_file(path: Path) -> str:
@@ -77,15 +79,15 @@ def _converted(root: YamlNode, file: str) -> Node:
 
 def _compose(text: str, file: str) -> YamlNode | None:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            composed: YamlNode | None = YAML(typ="safe", pure=True).compose(text)
-        return composed
-    except MarkedYAMLError as error:
+        # A key is a node beside its value.
+        return compose(text, 2 * MOST_VALUES, DEEPEST)
+    except TooLarge as error:
+        raise _refused(_line(error.line, file), _TOO_LARGE, "write less of it in one file") from None
+    except (MarkedYAMLError, yaml.MarkedYAMLError) as error:
         raise _refused(
             _place(error, file), f"is not YAML: {error.problem or error.context}", _yaml_hint(error)
         ) from None
-    except YAMLError as error:
+    except (YAMLError, yaml.YAMLError) as error:
         reason = str(error).splitlines()[0]
         raise _refused(Where(file), f"is not YAML: {reason}", "save it as plain text") from None
     except RecursionError:
@@ -95,13 +97,16 @@ def _compose(text: str, file: str) -> YamlNode | None:
         raise _refused(Where(file), message, "check quotes, brackets and anchors") from None
 
 
-def _place(error: MarkedYAMLError, file: str) -> Where:
+def _place(error: Any, file: str) -> Where:
     mark = error.problem_mark or error.context_mark
-    lines = None if mark is None or file.startswith(OVERRIDE) else mark.line + 1
-    return Where(file, lines)
+    return Where(file) if mark is None else _line(mark.line + 1, file)
 
 
-def _yaml_hint(error: MarkedYAMLError) -> str:
+def _line(number: int, file: str) -> Where:
+    return Where(file, None if file.startswith(OVERRIDE) else number)
+
+
+def _yaml_hint(error: Any) -> str:
     problem = str(error.problem or "")
     if "\\t" in problem or "tab" in problem:
         return "indent with spaces, not tabs"
@@ -128,9 +133,9 @@ class _Conversion:
         self._values += 1
         if id(source) in self._open:
             raise _refused(where, "an alias contains itself", "write the value out", show(loc))
-        if self._values > MOST_VALUES or len(loc) > DEEPEST:
-            message = f"holds more than {MOST_VALUES} values or {DEEPEST} levels once aliases are replaced"
-            raise _refused(where, message, "use fewer aliases", show(loc))
+        # What is merged goes no deeper in the tree.
+        if self._values > MOST_VALUES or max(len(loc), len(self._open)) > DEEPEST:
+            raise _refused(where, f"{_TOO_LARGE} once aliases are replaced", "use fewer aliases", show(loc))
         self._open.add(id(source))
         try:
             return self._converted(source, loc, where)
@@ -139,18 +144,18 @@ class _Conversion:
 
     def _converted(self, source: YamlNode, loc: Loc, where: Where) -> Node:
         tag = str(source.tag or "")
-        if not tag.startswith(_TAG) or tag.removeprefix(_TAG) in _FOREIGN:
+        if not tag.startswith(TAG) or tag.removeprefix(TAG) in _FOREIGN:
             self._note(where, loc, f"the tag `{tag}` has no meaning here", "remove it")
             return Node(None, where)
-        if isinstance(source, SequenceNode):
+        if isinstance(source, SEQUENCE):
             return Node([self.node(child, (*loc, index)) for index, child in enumerate(source.value)], where)
-        if isinstance(source, MappingNode):
+        if isinstance(source, MAPPING):
             return Node(self._entries(source, loc), where)
-        assert isinstance(source, ScalarNode)
+        assert isinstance(source, SCALAR)
         text = self._text(source, loc)
-        return Node(_scalar(text, tag.removeprefix(_TAG)), where, text)
+        return Node(_scalar(text, tag.removeprefix(TAG)), where, text)
 
-    def _text(self, source: ScalarNode, loc: Loc) -> str:
+    def _text(self, source: YamlNode, loc: Loc) -> str:
         # The escapes of JSON write one character as two halves.
         try:
             text = str(source.value).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
@@ -162,11 +167,11 @@ class _Conversion:
             self._note(self._where(source), loc, "contains an incomplete character", "write the character itself")
             return ""
 
-    def _entries(self, source: MappingNode, loc: Loc) -> dict[str, Node]:
+    def _entries(self, source: YamlNode, loc: Loc) -> dict[str, Node]:
         entries: dict[str, Node] = {}
         merged: dict[str, Node] = {}
         for key, value in source.value:
-            if not isinstance(key, ScalarNode):
+            if not isinstance(key, SCALAR):
                 self._note(self._where(key), loc, "a key is a list or a mapping", "write a word as the key")
             elif str(key.tag) == _MERGE:
                 merged = {**self._merged(value, loc), **merged}
@@ -174,7 +179,7 @@ class _Conversion:
                 self._enter(entries, key, value, loc)
         return {**merged, **entries}
 
-    def _enter(self, entries: dict[str, Node], key: ScalarNode, value: YamlNode, loc: Loc) -> None:
+    def _enter(self, entries: dict[str, Node], key: YamlNode, value: YamlNode, loc: Loc) -> None:
         name = canonical(self._text(key, loc))
         here = (*loc, name)
         if name in entries:
@@ -184,7 +189,7 @@ class _Conversion:
         entries[name] = self.node(value, here, key)
 
     def _merged(self, value: YamlNode, loc: Loc) -> dict[str, Node]:
-        sources = value.value if isinstance(value, SequenceNode) else [value]
+        sources = value.value if isinstance(value, SEQUENCE) else [value]
         merged: dict[str, Node] = {}
         for source in sources:
             node = self.node(source, loc)

@@ -1,12 +1,13 @@
 """YAML with line numbers: what is read, and every way a file can be unreadable."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tailback.scenario import Registry, ScenarioError, load
+from tailback.scenario import Registry, ScenarioError, load, reader, yaml_nodes
 from tailback.scenario.document import Node, at, merge, plain, put, without
 from tailback.scenario.errors import Where
 from tailback.scenario.paths import parse, show
@@ -84,7 +85,59 @@ def test_broken_yaml_is_refused_with_its_line(text: str, message: str) -> None:
 def test_aliases_that_blow_up_are_refused() -> None:
     lines = ["a0: &a0 [1,1,1,1,1,1,1,1,1,1]"]
     lines += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 8)]
-    assert "holds more than 100000 values or 50 levels once aliases are replaced" in said("\n".join(lines))
+    assert "holds more than 500000 values or 50 levels once aliases are replaced" in said("\n".join(lines))
+
+
+def test_a_long_chain_of_merged_aliases_is_refused() -> None:
+    lines = ["a0: &a0 {x: 1}", *(f"a{n}: &a{n} {{<<: *a{n - 1}}}" for n in range(1, 600))]
+    assert "50 levels once aliases are replaced" in said("\n".join(lines))
+
+
+def test_a_list_of_200000_is_read_with_a_line_for_each() -> None:
+    found = read_yaml("a:\n" + "- 5\n" * 200_000, "f").entries()["a"].items()
+    assert [(node.value, node.where.line) for node in (found[0], found[-1])] == [(5, 2), (5, 200_001)]
+    assert len(found) == 200_000
+
+
+def test_a_file_with_too_many_values_is_refused_where_they_become_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "MOST_VALUES", 100)
+    assert said("a:\n" + "- 5\n" * 300).startswith("access21.yaml:199: holds more than")
+
+
+def test_a_long_file_is_refused_by_the_quick_parser_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yaml_nodes, "LONGEST_READ_TWICE", 10)
+    assert said("a: 1\nb: [1, 2\nc: 3") == (
+        "access21.yaml:3: is not YAML: did not find expected ',' or ']'\n"
+        "  hint: check quotes, brackets and indentation near this line"
+    )
+
+
+@given(st.text(alphabet="ab:-[]{}&*!<>|#'\"\n \t,?%@`0159.~", max_size=40))
+@example("a: !\nb: ! 5\nc: ! ''")
+@example("a: &x {b: 1}\nc: *x\nd: {<<: *x, e: [*x]}\n")
+@example("a: |\n  text\n\n  more\nb: >-\n  folded\n  x\n? k\n: v\n- !!int 3\n")
+@example("a: !!str 5\nb: 0x10\nc: 0o7\nd: 1_000\ne: ~\nf:\ng: .inf\nh: 1e3\ni: 2026-01-01\nj: off\nk: TRUE\n")
+@example("[\"a\\x41\\n\", a -> b:c, {a:1, \"b\":2, http://x}, 'it''s', - y]")
+def test_what_both_parsers_take_is_the_same(text: str) -> None:
+    try:
+        quick = yaml_nodes._Composer(1000, 50).document(text)
+        thorough = yaml_nodes._ruamel().compose(text)
+    except Exception:
+        # What one refuses is read by the other, and what both refuse is refused.
+        return
+    assert told(quick) == told(thorough)
+
+
+def told(node: Any, around: tuple[int, ...] = ()) -> object:
+    """Tags, values and lines; an empty value has the line of what stands before it or of what follows."""
+    if node is None or isinstance(node.value, str):
+        return node and (str(node.tag), node.value, node.start_mark.line if node.value else 0)
+    if id(node) in around:
+        return "itself"
+    inner = (*around, id(node))
+    if isinstance(node, yaml_nodes.SEQUENCE):
+        return [told(each, inner) for each in node.value]
+    return [(told(key, inner), told(value, inner)) for key, value in node.value]
 
 
 @pytest.mark.parametrize("depth", [60, 5000])

@@ -1,0 +1,146 @@
+"""The nodes of a YAML document.
+
+Two parsers read it. libyaml, through PyYAML, takes a twentieth of the time of ruamel.yaml, so it comes first; here
+its events become nodes, with the tags of YAML 1.2. What it refuses is read again by ruamel.yaml, which reads more of
+YAML 1.2 and says better what is wrong; a long text is not, for that would take minutes. Without libyaml ruamel.yaml
+reads everything.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import yaml
+from ruamel.yaml import YAML, nodes
+
+Node: TypeAlias = Any
+"""Of one parser or of the other, with the same attributes: `tag`, `value`, `start_mark`."""
+
+SCALAR = (yaml.ScalarNode, nodes.ScalarNode)
+SEQUENCE = (yaml.SequenceNode, nodes.SequenceNode)
+MAPPING = (yaml.MappingNode, nodes.MappingNode)
+
+TAG = "tag:yaml.org,2002:"
+LONGEST_READ_TWICE = 100_000
+"""Characters: ruamel.yaml takes about a second for so many."""
+
+
+class TooLarge(Exception):
+    """More nodes, or deeper ones, than are read."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(line)
+        self.line = line
+
+
+def compose(text: str, most_nodes: int, deepest: int) -> Node | None:
+    """The root of the only document in a text; none if it is empty.
+
+    Raises `TooLarge`; `YAMLError` of PyYAML or of ruamel.yaml; of mangled input also what the latter stumbles over.
+    """
+    if yaml.__with_libyaml__:
+        try:
+            return _Composer(most_nodes, deepest).document(text)
+        except (yaml.YAMLError, UnicodeError):
+            if len(text) > LONGEST_READ_TWICE:
+                raise
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        composed: Node | None = _ruamel().compose(text)
+    return composed
+
+
+def _ruamel() -> YAML:
+    return YAML(typ="safe", pure=True)
+
+
+class _Composer:
+    """Makes nodes of events, without recursion: libyaml's own composer runs out of the stack on deep input."""
+
+    def __init__(self, most_nodes: int, deepest: int) -> None:
+        self._most, self._deepest = most_nodes, deepest
+        self._nodes = 0
+        self._anchors: dict[str, Node] = {}
+        self._open: list[Node] = []
+        self._keys: list[Node | None] = []
+        """For each open mapping the key that has no value yet."""
+        self._root: Node | None = None
+
+    def document(self, text: str) -> Node | None:
+        for event in _events(text):
+            if isinstance(event, yaml.NodeEvent):
+                self._node(event)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                self._open.pop()
+                self._keys.pop()
+            elif isinstance(event, yaml.DocumentStartEvent) and self._root is not None:
+                raise yaml.MarkedYAMLError(None, None, "but found another document", event.start_mark)
+        return self._root
+
+    def _node(self, event: yaml.NodeEvent) -> None:
+        self._nodes += 1
+        if self._nodes > self._most or len(self._open) > self._deepest:
+            raise TooLarge(event.start_mark.line + 1)
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor not in self._anchors:
+                raise yaml.MarkedYAMLError(None, None, "found undefined alias", event.start_mark)
+            self._place(self._anchors[event.anchor])
+            return
+        node = _made(event)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = node
+        self._place(node)
+        if not isinstance(node, yaml.ScalarNode):
+            self._open.append(node)
+            self._keys.append(None)
+
+    def _place(self, node: Node) -> None:
+        if not self._open:
+            self._root = node
+            return
+        around = self._open[-1]
+        if isinstance(around, yaml.SequenceNode):
+            around.value.append(node)
+        elif (key := self._keys[-1]) is None:
+            self._keys[-1] = node
+        else:
+            around.value.append((key, node))
+            self._keys[-1] = None
+
+
+def _events(text: str) -> Iterator[Any]:
+    parser = yaml.cyaml.CParser(text)
+    try:
+        while parser.check_event():
+            yield parser.get_event()
+    finally:
+        parser.dispose()
+
+
+def _made(event: Any) -> Node:
+    tag = None if event.tag == "!" else event.tag
+    if isinstance(event, yaml.ScalarEvent):
+        plain = event.implicit[0] or event.tag == "!"
+        known = tag or (_tag_of(event.value) if plain else f"{TAG}str")
+        return yaml.ScalarNode(known, event.value, event.start_mark)
+    if isinstance(event, yaml.SequenceStartEvent):
+        return yaml.SequenceNode(tag or f"{TAG}seq", [], event.start_mark)
+    return yaml.MappingNode(tag or f"{TAG}map", [], event.start_mark)
+
+
+def _tag_of(text: str) -> str:
+    """Of a scalar that has none and is not quoted."""
+    tags = _tags().get(text[:1], ())
+    return next((tag for tag, pattern in tags if pattern.match(text)), f"{TAG}str")
+
+
+@functools.cache
+def _tags() -> Mapping[str, Sequence[tuple[str, Any]]]:
+    """By their first character: what scalars are in YAML 1.2, as ruamel.yaml has it."""
+    listed = _ruamel().resolver.versioned_resolver
+    return {
+        first: [(str(tag), pattern) for tag, pattern in known] for first, known in listed.items() if first is not None
+    }
