@@ -1,10 +1,12 @@
 """Captures: Wireshark finds nothing wrong with ours; we measure the truth from them; broken ones are refused."""
 
+import bz2
 import gzip
 import re
 import shutil
 import struct
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -213,6 +215,64 @@ def test_a_broken_capture_is_refused_in_words(tmp_path: Path, content: bytes, ex
     with pytest.raises(NotReadable, match=expected) as refusal:
         import_files("pcap", [file], tmp_path / "out", {})
     assert "hint: " in str(refusal.value)
+
+
+def test_a_packet_that_claims_four_gigabytes_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "x.pcap"
+    file.write_bytes(WHOLE + struct.pack("<IIII", 5, 2, 0xFFFF_FFFC, 60) + b"SECRET")
+    with pytest.raises(NotReadable, match=r"4294967292 bytes is too long to be one\n.*2 whole packets before") as told:
+        packets(file)
+    assert "SECRET" not in str(told.value)
+
+
+SECTION = struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
+DEVICE = struct.pack("<IIHHII", 1, 20, 1, 0, 0, 20)
+
+
+@pytest.mark.parametrize(
+    ("rest", "told"),
+    [
+        (struct.pack("<II", 6, 0xFFFF_FFFC) + bytes(40), "4294967280 bytes is too long to be a packet"),
+        (struct.pack("<II", 5, 0xFFFF_FFFC) + bytes(40), "breaks off in a block"),
+        (struct.pack("<IIIIIII", 6, 52, 0, 0, 0, 21, 21) + bytes(24), "breaks off in a packet"),
+        (DEVICE * 10_000, "more than 10000 interfaces"),
+    ],
+)
+def test_a_block_that_claims_too_much_is_refused(rest: bytes, told: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.pcapng"
+    file.write_bytes(SECTION + DEVICE + rest)
+    with pytest.raises(NotReadable, match=told):
+        packets(file)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress])
+def test_no_more_of_a_capture_is_unpacked_than_it_may_have(
+    pack: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tailback.formats.pcap.frames.MOST_BYTES", 100_000)
+    file = tmp_path / "x.pcap"
+    file.write_bytes(pack(pcap(rows=[tcp_frame(1, 10)] * 10_000)))
+    with pytest.raises(NotReadable, match=r"is not read: it has .* bytes.*\n  hint: .*editcap"):
+        packets(file)
+
+
+def test_no_more_packets_are_read_than_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tailback.formats.pcap.frames.MOST_RECORDS", 100)
+    file = tmp_path / "x.pcap"
+    file.write_bytes(pcap(rows=[tcp_frame(1, 10)] * 101))
+    with pytest.raises(NotReadable, match="more than 100 packets"):
+        packets(file)
+
+
+def test_blocks_that_are_not_read_are_left_out(tmp_path: Path) -> None:
+    frame = tcp_frame(1, 10)
+    packet = struct.pack("<IIIII", 0, 0, 5, len(frame), len(frame)) + frame
+    length = 12 + len(packet)
+    comment = struct.pack("<II", 5, 3_000_012) + bytes(3_000_000) + struct.pack("<I", 3_000_012)
+    file = tmp_path / "x.pcapng"
+    assert not length % 4
+    file.write_bytes(SECTION + DEVICE + comment + struct.pack("<II", 6, length) + packet + struct.pack("<I", length))
+    assert packets(file).table["t_ns"].tolist() == [5000]
 
 
 def test_a_capture_that_breaks_off_says_how_much_of_it_is_whole(tmp_path: Path) -> None:

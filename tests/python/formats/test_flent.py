@@ -4,8 +4,10 @@ import bz2
 import gzip
 import io
 import json
+import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -329,6 +331,59 @@ def test_a_broken_file_is_refused_in_words(tmp_path: Path, content: bytes, said:
     with pytest.raises(NotReadable, match=said) as refusal:
         import_files("flent", [path], tmp_path / "out", {})
     assert "hint: " in str(refusal.value)
+
+
+BOMB = b'{"metadata": {}, "x_values": [' + b" " * 10_000_000 + b"]}"
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress])
+def test_no_more_is_unpacked_than_a_file_may_have(
+    pack: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tailback.formats.flent.reader.MOST_BYTES", 1_000_000)
+    path = tmp_path / "x.flent"
+    path.write_bytes(pack(BOMB))
+    with pytest.raises(NotReadable, match=r"is not read: it has .* bytes.* taken\n  hint: "):
+        import_files("flent", [path], tmp_path / "out", {})
+
+
+def test_no_more_values_are_read_than_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tailback.formats.flent.reader.MOST_VALUES", 1000)
+    path = tmp_path / "x.flent"
+    path.write_bytes(b'{"metadata": {}, "x_values": [' + b"[]," * 600 + b"0]}")
+    with pytest.raises(NotReadable, match="has more than 1000 values"):
+        read(path)
+
+
+def test_only_regular_files_are_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for kind in ("flent", "pcap"):
+        for path in (tmp_path / "fifo", Path("/dev/zero")):
+            with pytest.raises(NotReadable, match=r"it is not a regular file\n  hint: "):
+                import_files(kind, [path], tmp_path / "out", {})
+
+
+def test_what_is_in_a_file_that_is_none_of_flents_is_not_quoted(tmp_path: Path) -> None:
+    path = tmp_path / "x.flent"
+    for content in (b"root:SECRET:0:0", b'{"metadata": {}, "version": "SECRET"}', b"\xffSECRET"):
+        path.write_bytes(content)
+        with pytest.raises(NotReadable) as refused:
+            read(path)
+        assert "SECRET" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("samples", "told"),
+    [
+        ([{"t": 0, "val": 1}, {"t": 9e6, "val": 1}], "which is too much"),
+        ([{"t": place / 10, "val": 1, "dur": 1e9} for place in range(1000)], "last longer than it does"),
+    ],
+    ids=["times", "durations"],
+)
+def test_few_samples_cost_little_whatever_their_times(samples: list[Any], told: str, tmp_path: Path) -> None:
+    document = {"metadata": {"STEP_SIZE": 0.01}, "version": 4, "x_values": [], "raw_values": {"TCP upload": samples}}
+    with pytest.raises(NotReadable, match=told):
+        import_files("flent", [file_of(tmp_path, document)], tmp_path / "out", {})
 
 
 NUMBERS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3))

@@ -170,6 +170,26 @@ def test_what_is_no_configuration_is_refused_with_a_remedy(tmp_path: Path) -> No
         import_teacup(tmp_path / "none.py", tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("was", "written", "told"),
+    [
+        ("TPCONF_ECN = ['0', ]", "TPCONF_ECN = ['²']", "`²` is no value for `ecn`"),
+        ("TPCONF_ECN = ['0', ]", "TPCONF_ECN = ['3']", "`3` is no value for `ecn`"),
+        ("TPCONF_delays = [10, 100]", "TPCONF_delays = [10, '1²']", "`1²` is no value for `q"),
+        ("'10mbit'), ]", "'1٣mbit'), ]", "`1٣mbit` is no value for `q"),
+    ],
+)
+def test_a_value_that_linux_would_not_take_is_refused_with_its_line(
+    was: str, written: str, told: str, text: str, tmp_path: Path
+) -> None:
+    assert was in text
+    (tmp_path / "c.py").write_text(text.replace(was, written))
+    with pytest.raises(NotReadable) as refused:
+        import_teacup(tmp_path / "c.py", tmp_path)
+    line = text[: text.index(was)].count("\n") + 1
+    assert f"c.py`: line {line}: {told}" in str(refused.value)
+
+
 def test_an_expression_is_bounded() -> None:
     assert expression("2 * [1, 'a']", {}) == [1, "a", 1, "a"]
     for text in (f"[0] * {WEIGHT_MAX + 1}", "1e999", "str([[0] * 9] * 9)", "'a'.join(['b'] * 99999) + 'c' * 99999"):

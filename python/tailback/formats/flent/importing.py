@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from tailback.analysis import Measure, Window, summarise
 from tailback.formats.errors import NotReadable
-from tailback.formats.flent.reader import FlentFile, Row, read
+from tailback.formats.flent.reader import FlentFile, Row, content, parse
 from tailback.resolved import NamedControl, Observed, Record, Scenario
 from tailback.results import ExperimentPlan, RunPlan, claim, run_name
 from tailback.results.provenance import utc_now
@@ -33,7 +33,10 @@ COMPUTED = re.compile(r".*\b(avg|sum|fairness)$")
 PING = re.compile(r"Ping \(ms\)(?:::| )?(.*)")
 QDISC = "qdisc_stats_"
 REST_S = 5.0
-MOST_BINS = 50_000_000
+MOST_BINS = 20_000_000
+"""Of all flows of a file: a day of 40 flows. They take about a gigabyte."""
+MOST_OVER = 10
+"""Samples of a series that are over one bin, on average: those of one flow follow each other."""
 LARGEST = 1e12
 LONGEST_S = 1e7
 
@@ -68,10 +71,11 @@ def import_files(files: Sequence[Path], folder: Path, axes: Mapping[str, str]) -
     seen: dict[tuple[str, ...], int] = {}
     runs = []
     for file in files:
-        found = read(file)
+        held = content(file)
+        found = parse(held, file)
         places = {**_axes(found, file), **axes}
         repetition = seen[tuple(places.values())] = seen.get(tuple(places.values()), 0) + 1
-        runs.append(_imported(found, (places, repetition), file))
+        runs.append(_imported(found, (places, repetition, _build(held)), file))
     title = _first(runs).scenario.title
     source = f"# imported from Flent\ntitle: {title}\n"
     plan = ExperimentPlan(title, source, (), "flent", [run.plan for run in runs])
@@ -107,14 +111,18 @@ def _ours(found: FlentFile) -> Mapping[str, Any] | None:
     return held if isinstance(manifest, dict) and isinstance(manifest.get("axes"), dict) else None
 
 
-def _imported(found: FlentFile, place: tuple[Mapping[str, str], int], file: Path) -> Imported:
-    axes, repetition = place
+def _imported(found: FlentFile, place: tuple[Mapping[str, str], int, str], file: Path) -> Imported:
+    axes, repetition, build = place
     start = _start(found, file)
     last = max(float(row["t"]) for rows in found.raw_values.values() for row in rows)
     if not last - start < LONGEST_S:
         raise NotReadable(f"`{file}` spans {last - start:.3g} s\n  hint: the times in it are wrong")
     step = _step(found)
     names = _names(found)
+    flows = sum(FLOW.fullmatch(series) is not None for series in names)
+    if flows * (last - start) / step > MOST_BINS:
+        what = f"{flows} flows over {last - start:.0f} s in steps of {step:g} s"
+        raise NotReadable(f"`{file}` has {what}, which is too much\n  hint: the times in it are wrong")
     frames = _frames(found, (names, start, step))
     if not frames:
         raise NotReadable(f"`{file}` has neither TCP nor UDP flows nor pings\n  hint: they are what can be imported")
@@ -130,17 +138,15 @@ def _imported(found: FlentFile, place: tuple[Mapping[str, str], int], file: Path
     )
     directions = {each.name: each.way for each in traffic if each.way}
     window = _window(found, frames, step)
-    plan = RunPlan(
-        run_name(axes, repetition, scenario), axes, repetition, 0, scenario, _build(file), window, directions
-    )
+    plan = RunPlan(run_name(axes, repetition, scenario), axes, repetition, 0, scenario, build, window, directions)
     tcp = tuple(each.name for each in traffic if each.kind == "tcp")
     other = tuple(each.name for each in traffic if each.kind == "udp")
     return Imported(plan, frames, Measure(Window(*window), int(step * 1e9), tcp, other, directions))
 
 
-def _build(file: Path) -> str:
-    """What the content depends on beside the scenario: the file."""
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+def _build(held: bytes) -> str:
+    """What the results depend on beside the scenario: the content of the file."""
+    return hashlib.sha256(held).hexdigest()[:16]
 
 
 def _start(found: FlentFile, file: Path) -> float:
@@ -238,13 +244,16 @@ def _flow(name: str, rows: Sequence[Row], reading: tuple[float, float]) -> pd.Da
     )
     lasted = np.maximum(lasted, 1e-9)
     bins = int(np.ceil(ends.max(initial=0.0) / step - 1e-6))
-    if bins > MOST_BINS:
-        raise NotReadable(f"a series spans {ends.max():.0f} s\n  hint: the times in the file are wrong")
     edges = np.arange(bins + 1) * step
     received = table["val"].to_numpy() * 1e6 / 8 * lasted
     binned = np.zeros(bins)
-    for begin, end, volume in zip(ends - lasted, ends, received, strict=True):
-        low, high = max(0, int(begin // step)), min(bins, int(np.ceil(end / step)))
+    lows = np.clip((ends - lasted) // step, 0, bins).astype(np.int64)
+    highs = np.clip(np.ceil(ends / step), 0, bins).astype(np.int64)
+    if int((highs - lows).sum()) > MOST_OVER * (bins + len(ends)):
+        raise NotReadable(
+            "the samples of a series last longer than it does\n  hint: the durations in the file are wrong"
+        )
+    for begin, end, volume, low, high in zip(ends - lasted, ends, received, lows, highs, strict=True):
         overlap = np.clip(np.minimum(edges[low + 1 : high + 1], end) - np.maximum(edges[low:high], begin), 0, None)
         binned[low:high] += volume * overlap / max(end - begin, 1e-9)
     whole = np.rint(np.cumsum(np.maximum(binned, 0))).astype(np.int64)

@@ -4,19 +4,25 @@ A file that breaks off in the middle of a frame is refused, with how many frames
 taken for a whole one is worse than none.
 """
 
-import gzip
 import struct
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tailback.formats.errors import NotReadable
+from tailback.limits import Damaged, NotTaken, Stream, open_unpacked
 
 SECTION_HEADER, INTERFACE, SIMPLE_PACKET, ENHANCED_PACKET = 0x0A0D0D0A, 1, 3, 6
 TSRESOL, TSOFFSET, END = 9, 14, 0
-MOST_BYTES = 1 << 32
+
+MOST_BYTES = 1 << 34
+"""Of a capture, packed and unpacked. It is read in pieces, so this bounds time alone."""
+
+MOST_RECORDS = 10_000_000
+"""Frames and blocks of a capture. The packets of as many frames take about two gigabytes as a table."""
+
 LONGEST_FRAME = 1 << 20
+MOST_INTERFACES = 10_000
 
 PCAP = {
     b"\xd4\xc3\xb2\xa1": ("<", 1000),
@@ -53,89 +59,119 @@ class _Broken(Exception):
 
 def frames(path: Path) -> Iterator[Frame]:
     """The frames of the file at `path`, in its order; raises `NotReadable`."""
-    content = _content(path)
     count = 0
     try:
-        for frame in _pcapng(content) if content[:4] == struct.pack("<I", SECTION_HEADER) else _pcap(content):
-            count += 1
-            yield frame
+        with open_unpacked(path, MOST_BYTES) as stream:
+            for frame in _frames(stream):
+                count += 1
+                yield frame
     except (_Broken, struct.error, OverflowError) as error:
         hint = f"it has {count} whole packets before that" if count else "give a file of tcpdump, dumpcap or Wireshark"
         raise NotReadable(f"`{path}` is not a whole capture: {error}\n  hint: {hint}") from error
-
-
-def _content(path: Path) -> bytes:
-    try:
-        content = path.read_bytes()
+    except Damaged as error:
+        raise NotReadable(f"`{path}` cannot be read: {error}\n  hint: copy it again") from error
+    except NotTaken as error:
+        hint = "give a file by its name; `editcap -c 1000000` cuts a capture into several"
+        raise NotReadable(f"`{path}` is not read: {error}\n  hint: {hint}") from error
     except OSError as error:
         raise NotReadable(f"cannot read `{path}`: {error.strerror or error}\n  hint: is the name right?") from error
-    if content[:2] != b"\x1f\x8b":
-        return content
-    try:
-        return gzip.decompress(content)
-    except (OSError, EOFError, zlib.error) as error:
-        raise NotReadable(f"`{path}` cannot be unpacked: {error}\n  hint: copy it again") from error
 
 
-def _pcap(content: bytes) -> Iterator[Frame]:
-    kind = PCAP.get(content[:4])
+def _frames(stream: Stream) -> Iterator[Frame]:
+    magic = stream.read(4)
+    found = _pcapng(stream) if magic == struct.pack("<I", SECTION_HEADER) else _pcap(magic, stream)
+    yield from found
+
+
+def _pcap(magic: bytes, stream: Stream) -> Iterator[Frame]:
+    kind = PCAP.get(magic)
     if kind is None:
         raise _Broken("it begins like neither pcap nor pcapng")
     order, unit = kind
-    if len(content) < 24:
+    header = stream.read(20)
+    if len(header) < 20:
         raise _Broken("its header is cut short")
-    link_type = struct.unpack_from(f"{order}I", content, 20)[0] & 0x0FFFFFFF
+    link_type = struct.unpack_from(f"{order}I", header, 16)[0] & 0x0FFFFFFF
     record = struct.Struct(f"{order}IIII")
-    at = 24
-    while at < len(content):
-        if at + 16 > len(content):
+    for _ in _records():
+        head = stream.read(record.size)
+        if not head:
+            return
+        if len(head) < record.size:
             raise _Broken("it breaks off in a packet's header")
-        seconds, fraction, captured, length = record.unpack_from(content, at)
-        at += 16
-        _fits(at, captured, content)
-        yield Frame(seconds * 10**9 + fraction * unit, link_type, content[at : at + captured], length)
-        at += captured
+        seconds, fraction, captured, length = record.unpack(head)
+        yield Frame(seconds * 10**9 + fraction * unit, link_type, _taken(stream, captured), length)
 
 
-def _fits(at: int, captured: int, content: bytes) -> None:
+def _records() -> Iterator[None]:
+    """As many turns as there may be records."""
+    for _ in range(MOST_RECORDS):
+        yield
+    raise NotTaken(f"it has more than {MOST_RECORDS} packets")
+
+
+def _taken(stream: Stream, captured: int) -> bytes:
+    """The bytes of a frame."""
     if captured > LONGEST_FRAME:
         raise _Broken(f"a packet of {captured} bytes is too long to be one")
-    if at + captured > len(content):
+    data = stream.read(captured)
+    if len(data) < captured:
         raise _Broken("it breaks off in a packet")
+    return data
 
 
-def _pcapng(content: bytes) -> Iterator[Frame]:
+def _pcapng(stream: Stream) -> Iterator[Frame]:
+    """The blocks behind the first four bytes, which the caller has read."""
     section = _Section()
-    at = 0
-    while at < len(content):
-        kind, length, body = _block(content, at, section)
+    head = struct.pack("<I", SECTION_HEADER) + stream.read(8)
+    for _ in _records():
+        if not head:
+            return
+        kind, body = _block(head, stream, section)
         if kind == INTERFACE:
             section.interfaces.append(_interface(body, section.order))
+            if len(section.interfaces) > MOST_INTERFACES:
+                raise _Broken(f"it describes more than {MOST_INTERFACES} interfaces")
         elif kind == ENHANCED_PACKET:
             yield _enhanced(body, section)
         elif kind == SIMPLE_PACKET:
             raise _Broken("it has packets without a time")
-        at += length
+        head = stream.read(12)
 
 
-def _block(content: bytes, at: int, section: _Section) -> tuple[int, int, bytes]:
-    """Kind, whole length and body of the block at `at`; a section header begins a section."""
-    if at + 12 > len(content):
+def _block(head: bytes, stream: Stream, section: _Section) -> tuple[int, bytes]:
+    """Kind and body of the block that begins with `head`: kind, length, four bytes more. A section header begins a
+    section. The body of what is not read is left out.
+    """
+    if len(head) < 12:
         raise _Broken("it breaks off in a block's header")
-    (kind,) = struct.unpack_from(f"{section.order}I", content, at)
-    if content[at : at + 4] == struct.pack("<I", SECTION_HEADER):
-        magic = content[at + 8 : at + 12]
-        section.order = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}.get(magic, "")
+    (kind,) = struct.unpack_from(f"{section.order}I", head)
+    if head[:4] == struct.pack("<I", SECTION_HEADER):
+        section.order = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}.get(head[8:], "")
         section.interfaces.clear()
         kind = SECTION_HEADER
         if not section.order:
             raise _Broken("its byte order is unknown")
-    (length,) = struct.unpack_from(f"{section.order}I", content, at + 4)
+    (length,) = struct.unpack_from(f"{section.order}I", head, 4)
     if length < 12 or length % 4:
         raise _Broken(f"a block has the length {length}")
-    if at + length > len(content):
+    body = _body(kind, length - 12, stream)
+    # The last four bytes say the length again.
+    return kind, (head[8:] + body)[:-4]
+
+
+def _body(kind: int, length: int, stream: Stream) -> bytes:
+    """The next `length` bytes of a block of this kind; none of one that is not read."""
+    if kind not in (INTERFACE, ENHANCED_PACKET):
+        if stream.skip(length) < length:
+            raise _Broken("it breaks off in a block")
+        return b""
+    if length > 2 * LONGEST_FRAME:
+        raise _Broken(f"a block of {length} bytes is too long to be a packet")
+    body = stream.read(length)
+    if len(body) < length:
         raise _Broken("it breaks off in a block")
-    return kind, length, content[at + 8 : at + length - 4]
+    return body
 
 
 def _interface(body: bytes, order: str) -> tuple[int, int, int, int]:
@@ -158,7 +194,10 @@ def _enhanced(body: bytes, section: _Section) -> Frame:
     interface, high, low, captured, length = struct.unpack_from(f"{section.order}IIIII", body)
     if interface >= len(section.interfaces):
         raise _Broken(f"a packet is of interface {interface}, which is not described")
-    _fits(20, captured, body)
+    if captured > LONGEST_FRAME:
+        raise _Broken(f"a packet of {captured} bytes is too long to be one")
+    if 20 + captured > len(body):
+        raise _Broken("it breaks off in a packet")
     link_type, _, units, offset = section.interfaces[interface]
     t_ns = ((high << 32) | low) * 10**9 // units + offset * 10**9
     return Frame(t_ns, link_type, body[20 : 20 + captured], length)

@@ -14,7 +14,9 @@ import pyarrow as pa
 
 from tailback.analysis import Measure, Window, passive, summarise
 from tailback.formats.errors import NotReadable
+from tailback.formats.pcap.frames import MOST_BYTES
 from tailback.formats.pcap.packets import packets
+from tailback.limits import open_regular
 from tailback.resolved import Observed, Record, Scenario
 from tailback.results import ExperimentPlan, RunPlan, claim, run_name
 from tailback.results.provenance import utc_now
@@ -84,9 +86,18 @@ def _plan(files: Sequence[Path], frames: Frames, axes: Mapping[str, str]) -> tup
     title = " and ".join(file.name for file in files)
     record = Record(interval_ns=BIN_NS, tcp_info="interval", events=False)
     scenario = Scenario(title=title, seed=0, duration_ns=end, traffic=tuple(traffic), record=record)
-    build = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
-    run = RunPlan(run_name(axes, 1, scenario), axes, 1, 0, scenario, build, (0, end), {})
+    run = RunPlan(run_name(axes, 1, scenario), axes, 1, 0, scenario, _build(files), (0, end), {})
     return run, Measure(Window(0, end), BIN_NS, tuple(flows), (), {})
+
+
+def _build(files: Sequence[Path]) -> str:
+    """What the results depend on beside the scenario: the content of the files."""
+    digest = hashlib.sha256()
+    for file in files:
+        with open_regular(file, MOST_BYTES) as stream:
+            for piece in stream.pieces():
+                digest.update(piece)
+    return digest.hexdigest()[:16]
 
 
 def _arrow(frame: pd.DataFrame) -> pa.Table:

@@ -62,6 +62,11 @@ READ = {
     "TPCONF_aqms", "TPCONF_buffer_sizes", "TPCONF_durations",
 }  # fmt: skip
 
+VALUES = (
+    "TPCONF_ECN", "TPCONF_delays", "TPCONF_loss_rates", "TPCONF_bandwidths", "TPCONF_aqms", "TPCONF_buffer_sizes",
+)  # fmt: skip
+"""Lists that configurations take the values of variables from."""
+
 
 @dataclass(frozen=True)
 class Imported:
@@ -240,7 +245,7 @@ def _host_entries(reading: _Reading, hosts: _Hosts) -> dict[str, Any]:
     """The buffers that TEACUP gives to Linux; the kernel of FreeBSD hosts."""
     systems = reading.get("TPCONF_host_os", dict)
     common: dict[str, Any] = {"net.ipv4.tcp_rmem": [4096, 87380, 6291456], "net.ipv4.tcp_wmem": [4096, 65535, 4194304]}
-    ecn = _varied(reading, "ecn", "V_ecn", lambda value: str(int(str(value))))
+    ecn = _varied(reading, "ecn", "V_ecn", _ecn)
     common |= {} if ecn is None else {"net.ipv4.tcp_ecn": int(ecn) if ecn.isdigit() else ecn}
     entries: dict[str, Any] = {}
     for word, name in hosts.names.items():
@@ -313,6 +318,7 @@ def _varied(reading: _Reading, ours: str, expression: Any, shown: Any) -> str | 
     """The words for an expression of V_ variables: a constant, or a variable of ours that an axis sets.
 
     `expression` is a tree, or the name of a variable; `shown` makes our word of a value. None where it has no value.
+    Raises `NotReadable` where `shown` takes none of its values.
     """
     tree = expression if not isinstance(expression, str) else next(iter(arguments(expression).values()))
     used = set(names_in(tree))
@@ -320,9 +326,14 @@ def _varied(reading: _Reading, ours: str, expression: Any, shown: Any) -> str | 
 
     def word(values: dict[str, Value]) -> str | None:
         try:
-            return str(shown(reading.module.value_of(tree, ChainMap(values, reading.firsts))))
-        except (NotEvaluated, ValueError, TypeError, ArithmeticError):
+            value = reading.module.value_of(tree, ChainMap(values, reading.firsts))
+        except NotEvaluated:
             return None
+        try:
+            return str(shown(value))
+        except (ValueError, TypeError, ArithmeticError) as error:
+            told = f"line {_line_of(reading, value)}: `{str(value)[:60]}` is no value for `{ours}`"
+            raise NotReadable(f"{told}\n  hint: write there what TEACUP would give to Linux") from error
 
     if len(turning) != 1:
         if turning:
@@ -342,6 +353,21 @@ def _varied(reading: _Reading, ours: str, expression: Any, shown: Any) -> str | 
         reading.let.setdefault(ours, each)
         reading.patches.setdefault(axis.name, {}).setdefault(label, {})[ours] = each
     return f"${{{ours}}}"
+
+
+def _line_of(reading: _Reading, value: Value) -> int:
+    """Where a value of a variable comes from: the list of the file that has it, or else where variables are set."""
+    module = reading.module
+    lists = (name for name in VALUES if _holds(module.values.get(name), value))
+    places = (*lists, "TPCONF_variable_defaults", "TPCONF_router_queues", "TPCONF_parameter_list")
+    return next((module.lines[name] for name in places if name in module.lines), 1)
+
+
+def _holds(held: Value, value: Value) -> bool:
+    """Whether a value is in a list, or in a tuple of it: one axis may set several variables."""
+    return isinstance(held, list | tuple) and any(
+        value == each or (isinstance(each, list | tuple) and value in each) for each in held
+    )
 
 
 # -- queues
@@ -439,6 +465,13 @@ def _bdp(reading: _Reading, given: Mapping[str, Any], kind: str) -> int:
     )
 
 
+def _ecn(value: Value) -> str:
+    word = str(value).strip()
+    if word not in ("0", "1", "2"):
+        raise ValueError(word)
+    return word
+
+
 def _plain(value: Value) -> str:
     return " ".join(str(value).split())
 
@@ -451,6 +484,9 @@ def _rate(value: Value) -> str:
 
 def _bits(value: Value) -> float:
     text = str(value).strip().lower()
+    if not text.isascii():
+        # Python takes the digits of every script.
+        raise ValueError(text)
     for unit, size in (("kbit", 1e3), ("mbit", 1e6), ("gbit", 1e9), ("bit", 1.0)):
         if text.endswith(unit):
             return float(text.removesuffix(unit)) * size
