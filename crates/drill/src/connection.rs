@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use tailback_packet::{Ecn, HostId, IpVersion, SackBlock, SackBlocks, Segment, SegmentFlags, SocketId};
 use tailback_script::player;
-use tailback_tcp::{Agreement, EcnUse, Endpoint, EndpointConfig, MtuProbing, SmallQueueLimit};
+use tailback_tcp::{Agreement, EcnUse, Endpoint, EndpointConfig, SmallQueueLimit};
 use tailback_units::SimTime;
 
 use crate::host::{EcnPolicy, Host};
@@ -259,9 +259,7 @@ impl Connection {
 fn config(host: &Host, options: &SocketOptions) -> EndpointConfig {
     let mut settings = host.tcp.clone();
     settings.gso_max_segs = if host.builds_trains() { GSO_MAX_SEGS } else { 1 };
-    if host.searches_mtu {
-        settings.mtu_probing = MtuProbing::From(host.base_mss);
-    }
+    settings.mtu_probing = host.mtu_probing();
     settings.ecn = match host.ecn {
         EcnPolicy::Off => EcnUse::Never,
         EcnPolicy::Requests => EcnUse::Always,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use tailback_tcp::{Arrival, Settings, TimerRounding, WindowShrinking};
+use tailback_tcp::{Arrival, MtuProbing, Settings, TimerRounding, WindowShrinking};
 use tailback_units::{Parameters, Span};
 
 /// Bytes of a receive and of a send buffer in the production settings that `defaults.sh` of packetdrill makes.
@@ -44,6 +44,14 @@ pub(crate) enum MtuChange {
     Device(u32),
 }
 
+/// `net.ipv4.tcp_mtu_probing`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum MtuSearch {
+    Never,
+    AfterBlackHole,
+    Always,
+}
+
 /// The host.
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
@@ -60,10 +68,9 @@ pub(crate) struct Host {
     pub(crate) answers_by_cookie: bool,
     /// `net.ipv4.tcp_notsent_lowat`.
     pub(crate) notsent_lowat: u64,
-    /// `net.ipv4.tcp_mtu_probing` is 2.
-    pub(crate) searches_mtu: bool,
+    mtu_search: MtuSearch,
     /// `net.ipv4.tcp_base_mss`.
-    pub(crate) base_mss: u32,
+    base_mss: u32,
     /// What a command changed, for the conversations that there are.
     pub(crate) mtu_change: Option<MtuChange>,
     /// Several segments may leave as one packet (TSO, GSO).
@@ -87,7 +94,7 @@ impl Host {
             discipline: Discipline::Fifo,
             answers_by_cookie: false,
             notsent_lowat: u64::from(u32::MAX),
-            searches_mtu: false,
+            mtu_search: MtuSearch::Never,
             base_mss: 1024,
             mtu_change: None,
             segmentation_offload: true,
@@ -99,6 +106,16 @@ impl Host {
     pub(crate) fn builds_trains(&self) -> bool {
         let obeys_device = ["linux-4.14", "freebsd-9"].contains(&self.tcp.stack.name);
         self.segmentation_offload || !obeys_device
+    }
+
+    /// How sockets that are opened now search for the MTU of their path.
+    pub(crate) fn mtu_probing(&self) -> MtuProbing {
+        let base_mss = self.base_mss;
+        match self.mtu_search {
+            MtuSearch::Never => MtuProbing::Off,
+            MtuSearch::AfterBlackHole => MtuProbing::AfterBlackHole { base_mss },
+            MtuSearch::Always => MtuProbing::Always { base_mss },
+        }
     }
 
     /// `defaults.sh` of packetdrill: what it sets that is not the kernel's own default.
@@ -124,9 +141,6 @@ impl Host {
         if UNSEEN.contains(&short) {
             return Ok(());
         }
-        if (short, value) == ("tcp_mtu_probing", "1") {
-            return Err(refused() + ": what has been sent would be sent again in smaller pieces");
-        }
         if let Some((_, usual)) = USUAL_ONLY.iter().find(|(known, _)| *known == short) {
             return if usual.contains(&value) { Ok(()) } else { Err(refused()) };
         }
@@ -140,7 +154,7 @@ impl Host {
             "tcp_window_scaling" => self.window_scaling = flag(value)?,
             "tcp_slow_start_after_idle" => self.tcp.slow_start_after_idle = flag(value)?,
             "tcp_moderate_rcvbuf" => self.tcp.moderate_rcvbuf = flag(value)?,
-            "tcp_mtu_probing" => self.searches_mtu = searches_mtu(value)?,
+            "tcp_mtu_probing" => self.mtu_search = mtu_search(value)?,
             "tcp_base_mss" => self.base_mss = number(value, 32_767).filter(|mss| *mss >= 48)?,
             "tcp_early_retrans" => self.tcp.tail_loss_probe = tail_loss_probe(value)?,
             "tcp_rmem" => self.tcp.rmem = triple(value)?,
@@ -240,10 +254,11 @@ fn flag(value: &str) -> Option<bool> {
     }
 }
 
-fn searches_mtu(value: &str) -> Option<bool> {
+fn mtu_search(value: &str) -> Option<MtuSearch> {
     match value {
-        "0" => Some(false),
-        "2" => Some(true),
+        "0" => Some(MtuSearch::Never),
+        "1" => Some(MtuSearch::AfterBlackHole),
+        "2" => Some(MtuSearch::Always),
         _ => None,
     }
 }
@@ -312,7 +327,7 @@ mod tests {
             ("tcp_rmem", "9 8 7"),
             ("tcp_sack", "x"),
             ("tcp_syncookies", "3"),
-            ("tcp_mtu_probing", "1"),
+            ("tcp_mtu_probing", "3"),
             ("tcp_fastopen", "0x602"),
         ] {
             assert!(host.set_sysctl(&format!("net.ipv4.{name}"), value).is_err(), "{name}={value}");

@@ -70,12 +70,6 @@ impl Kernel {
         }
     }
 
-    /// Why what follows cannot be what a kernel would do.
-    pub(crate) fn beyond_model(&self) -> Option<&'static str> {
-        let splits = self.connections.iter().any(|connection| connection.endpoint.must_split());
-        splits.then_some("a segment longer than the MSS, such as a lost MTU probe, would be sent again in pieces: not modelled")
-    }
-
     /// Routes or the device have another MTU than before, if a command said so.
     pub(crate) fn apply_mtu_change(&mut self) {
         let Some(change) = self.host.mtu_change.take() else { return };

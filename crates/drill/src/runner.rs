@@ -99,10 +99,6 @@ impl TcpUnderTest for Machines {
         Ok(self.take(&call, progress))
     }
 
-    fn beyond_model(&self) -> Option<&'static str> {
-        self.kernel.beyond_model()
-    }
-
     fn name(&mut self, number: i64) {
         if let Some(opened) = self.opened.take() {
             self.sockets.name(number, opened);

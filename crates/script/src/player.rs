@@ -52,11 +52,6 @@ pub trait TcpUnderTest {
     /// The call that waits, if it has returned meanwhile.
     fn go_on(&mut self) -> Result<Option<Returned>, CallError>;
 
-    /// Why what has happened cannot be what a kernel would do, if it cannot.
-    fn beyond_model(&self) -> Option<&'static str> {
-        None
-    }
-
     /// The script's number of the descriptor that was just opened.
     fn name(&mut self, number: i64);
 
@@ -185,11 +180,7 @@ impl<S: TcpUnderTest> Player<'_, S> {
             if place == head {
                 self.under_test.begin();
             }
-            let outcome = self.one(event);
-            if let Some(why) = self.under_test.beyond_model() {
-                return Verdict::Unsupported(vec![Finding { line: event.line, message: why.to_owned() }]);
-            }
-            match outcome {
+            match self.one(event) {
                 Ok(()) => *done += 1,
                 Err(Stop::Failed(finding)) => return Verdict::Failed(finding),
                 Err(Stop::Unsupported(finding)) => return Verdict::Unsupported(vec![finding]),

@@ -63,13 +63,21 @@ impl Default for SocketOptions {
     }
 }
 
-/// Whether a socket searches.
+/// Whether a socket searches for the MTU of its path, from segments of `net.ipv4.tcp_base_mss` bytes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MtuProbing {
-    /// 0.
+    /// 0: never.
     Off,
-    /// 2: always, from segments of `base_mss` bytes on (`net.ipv4.tcp_base_mss`).
-    From(u32),
+    /// 1: once packets seem to vanish for their size.
+    AfterBlackHole {
+        /// `net.ipv4.tcp_base_mss`.
+        base_mss: u32,
+    },
+    /// 2: from the start.
+    Always {
+        /// `net.ipv4.tcp_base_mss`.
+        base_mss: u32,
+    },
 }
 
 /// What a host makes of ECN. [linux-6.12 sysctl_net_ipv4.c tcp_ecn]

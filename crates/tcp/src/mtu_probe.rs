@@ -1,22 +1,25 @@
 //! Search for the path MTU by probes: one segment larger than the MSS that is known to pass, and if it is
-//! acknowledged, the MSS is as large from then on (`net.ipv4.tcp_mtu_probing` = 2). [rfc4821]
+//! acknowledged, the MSS is as large from then on (`net.ipv4.tcp_mtu_probing` = 2, or 1 after a black hole). [rfc4821]
 //!
 //! ```text
 //! range   = base_mss .. the peer's MSS, each with its headers
 //! probe   = middle of the range, if unsent ≥ probe + (reordering + 1) · mss, cwnd ≥ 11, no recovery, no SACK is due
 //! sent:     cwnd − 1, as the probe fills the place of two segments
 //! passed:   range begins at the probe; cwnd shrinks so that it is as many bytes
+//! lost:     range ends before the probe; cwnd + 1, and the probe is sent again in segments without a reduction
 //! range < 8 bytes: the search rests for 600 s
+//! black hole, when timeouts have passed for 3 s: the first time, the MSS is that of the start of the range; then half
 //! ```
+//! What was sent with another MSS is cut anew when it is sent again: [`Sender::cut_anew`].
 //! [linux-6.12 tcp_output.c tcp_mtu_probe, tcp_mtup_init, tcp_sync_mss, tcp_current_mss]
-//! [linux-6.12 tcp_input.c tcp_mtup_probe_success]
-//!
-//! Not modelled: a probe that is lost. Whoever drives the socket asks [`Endpoint::must_split`](crate::Endpoint::must_split).
+//! [linux-6.12 tcp_input.c tcp_mtup_probe_success, tcp_mtup_probe_failed, tcp_simple_retransmit]
+//! [linux-6.12 tcp_timer.c tcp_mtu_probing] [linux-6.12 tcp_output.c __tcp_retransmit_skb]
 
 use tailback_cc::CaState;
 use tailback_units::{Segs, Span};
 
 use crate::config::{MtuProbing, TCP_HEADER, TIMESTAMP_OPTION};
+use crate::queue::Index;
 use crate::sender::Sender;
 use crate::state::path::{MtuProbe, MtuSearch};
 
@@ -28,6 +31,8 @@ const RANGE_LEAST: u32 = 8;
 const REST: Span = Span::from_secs(600);
 /// Smallest segment that half a window is turned into. [linux-6.12 tcp.h tcp_bound_to_half_wnd]
 const PACKET_LEAST: u32 = 68;
+/// Smallest MSS that a black hole leads to (`net.ipv4.tcp_mtu_probe_floor`).
+const MSS_FLOOR: u32 = 48;
 
 /// What the transmit loop does about a probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,10 +48,13 @@ pub(crate) enum MtuStep {
 impl Sender {
     /// The handshake is complete. [linux-6.12 tcp_output.c tcp_mtup_init]
     pub(crate) fn begin_mtu_search(&mut self) {
-        if let MtuProbing::From(base_mss) = self.settings.mtu_probing {
-            let (low, high) = (self.mtu_of(base_mss), self.mss_clamp() + self.headers());
-            self.path.search = Some(MtuSearch { low, high, since: self.flow.now, probe: None });
-        }
+        let (base_mss, since) = match self.settings.mtu_probing {
+            MtuProbing::Off => return,
+            MtuProbing::AfterBlackHole { base_mss } => (base_mss, None),
+            MtuProbing::Always { base_mss } => (base_mss, Some(self.flow.now)),
+        };
+        let (low, high) = (self.mtu_of(base_mss), self.mss_clamp() + self.headers());
+        self.path.search = Some(MtuSearch { low, high, since, probe: None });
     }
 
     /// The MSS follows the MTU of the route. [linux-6.12 tcp_output.c tcp_current_mss]
@@ -81,8 +89,10 @@ impl Sender {
         let mut mss = self.bounded_to_half_window(self.mss_of(mtu));
         if let Some(search) = &mut self.path.search {
             search.high = search.high.min(mtu);
-            let low = search.low;
-            mss = mss.min(self.mss_of(low));
+            if search.since.is_some() {
+                let low = search.low;
+                mss = mss.min(self.mss_of(low));
+            }
         }
         self.flow.mss = mss;
     }
@@ -100,7 +110,7 @@ impl Sender {
     pub(crate) fn mtu_step(&mut self) -> MtuStep {
         let Some(search) = self.path.search else { return MtuStep::None };
         let calm = self.flow.ca_state == CaState::Open && self.window.cwnd.0 >= CWND_LEAST;
-        if search.probe.is_some() || !calm || self.path.reports_sack {
+        if search.since.is_none() || search.probe.is_some() || !calm || self.path.reports_sack {
             return MtuStep::None;
         }
         let size = self.mss_of((search.high + search.low) / 2);
@@ -128,8 +138,9 @@ impl Sender {
     fn search_again(&mut self) {
         let (now, high) = (self.flow.now, self.mss_clamp() + self.headers());
         let low = self.mtu_of(self.mss());
-        if let Some(search) = self.path.search.as_mut().filter(|search| now.since(search.since) >= REST) {
-            *search = MtuSearch { low, high, since: now, probe: None };
+        let rested = |search: &MtuSearch| search.since.is_some_and(|since| now.since(since) >= REST);
+        if let Some(search) = self.path.search.as_mut().filter(|search| rested(search)) {
+            *search = MtuSearch { low, high, since: Some(now), probe: None };
         }
     }
 
@@ -138,7 +149,7 @@ impl Sender {
         let size = self.mtu_of(length);
         self.window.cwnd = Segs(self.window.cwnd.0 - 1);
         if let Some(search) = &mut self.path.search {
-            search.probe = Some(MtuProbe { size, end });
+            search.probe = Some(MtuProbe { size, start: end - u64::from(length), end });
         }
     }
 
@@ -153,5 +164,103 @@ impl Sender {
         self.window.ssthresh = self.current_ssthresh();
         self.path.search = Some(MtuSearch { low: probe.size, probe: None, ..search });
         self.synchronise_mss(self.path.known);
+    }
+
+    /// A loss is evident, and the first segment that is not acknowledged is the probe: only its size is to blame.
+    pub(crate) fn mtu_probe_failed(&mut self) -> bool {
+        let Some(search) = self.path.search else { return false };
+        let Some(probe) = search.probe.filter(|probe| probe.start == self.flow.snd_una) else { return false };
+        if self.flow.ca_state >= CaState::Cwr {
+            return false;
+        }
+        self.path.search = Some(MtuSearch { high: probe.size - 1, probe: None, ..search });
+        self.window.cwnd = Segs(self.window.cwnd.0 + 1);
+        self.resend_what_is_too_long();
+        true
+    }
+
+    /// Everything longer than a segment is lost, and not by congestion: cwnd stays. [linux-6.12 tcp_input.c
+    /// tcp_simple_retransmit, tcp_non_congestion_loss_retransmit]
+    fn resend_what_is_too_long(&mut self) {
+        self.refresh_mss();
+        for index in self.scoreboard.queue().head()..self.scoreboard.queue().end() {
+            if self.scoreboard.get(index).length > self.mss() {
+                self.mark_lost(index);
+            }
+        }
+        self.scoreboard.retransmit_from_head();
+        self.recovery.high_seq = self.flow.snd_nxt;
+        self.window.ssthresh = self.current_ssthresh();
+        self.recovery.prior_ssthresh = None;
+        self.recovery.undo_marker = None;
+        self.set_ca_state(CaState::Loss);
+    }
+
+    /// Timeouts have passed for long: perhaps packets vanish for their size. [linux-6.12 tcp_timer.c tcp_mtu_probing]
+    pub(crate) fn suspect_black_hole(&mut self) {
+        let Some(mut search) = self.path.search else { return };
+        match search.since {
+            None => search.since = Some(self.flow.now),
+            Some(_) => {
+                let half = self.mss_of(search.low) / 2;
+                search.low = self.mtu_of(half.min(self.base_mss()).max(MSS_FLOOR));
+            }
+        }
+        self.path.search = Some(search);
+        self.synchronise_mss(self.path.known);
+    }
+
+    fn base_mss(&self) -> u32 {
+        match self.settings.mtu_probing {
+            MtuProbing::Off => u32::MAX,
+            MtuProbing::AfterBlackHole { base_mss } | MtuProbing::Always { base_mss } => base_mss,
+        }
+    }
+
+    /// What is sent again says nothing of a probe that is out.
+    pub(crate) fn mtu_probe_is_inconclusive(&mut self) {
+        if let Some(search) = &mut self.path.search {
+            search.probe = None;
+        }
+    }
+}
+
+/// What was sent with another MSS.
+impl Sender {
+    /// The skb that begins at `index` is cut into segments of the present MSS before it is sent again.
+    /// [linux-6.12 tcp_output.c __tcp_retransmit_skb, tcp_fragment, tcp_set_skb_tso_segs]
+    pub(crate) fn cut_anew(&mut self, index: Index) {
+        if self.is_cut_for(index, self.mss()) {
+            return;
+        }
+        let end = self.skb_end(index);
+        self.scoreboard.cut_anew(index..end, self.mss());
+    }
+
+    fn is_cut_for(&self, index: Index, mss: u32) -> bool {
+        let length = self.scoreboard.get(index).length;
+        length == mss || (length < mss && self.skb_end(index) == index + 1)
+    }
+
+    /// One past the last record that shares the skb of `index`.
+    fn skb_end(&self, index: Index) -> Index {
+        let queue = self.scoreboard.queue();
+        (index + 1..queue.end()).find(|&next| !queue.shares_skb(index, next)).unwrap_or(queue.end())
+    }
+
+    /// The last segment of the queue, as a loss probe sends it: the last skb but for one segment less than it was made
+    /// of, each of the present MSS. [linux-6.12 tcp_output.c tcp_send_loss_probe]
+    pub(crate) fn cut_tail_anew(&mut self, last: Index) -> Index {
+        let queue = self.scoreboard.queue();
+        let first = (queue.head()..last).rev().take_while(|&index| queue.shares_skb(index, last)).last();
+        let first = first.unwrap_or(last);
+        if self.is_cut_for(first, self.mss()) {
+            return last;
+        }
+        let (start, tail) = (self.scoreboard.get(first).seq, self.scoreboard.get(last));
+        let end = tail.seq + u64::from(tail.length);
+        let probe = start + (last - first) * u64::from(self.mss());
+        self.scoreboard.cut_anew(first..last + 1, self.mss());
+        if probe < end { self.scoreboard.queue().find(probe) } else { first }
     }
 }

@@ -44,6 +44,7 @@ impl Sender {
     pub(crate) fn next(&mut self) -> Option<Outgoing> {
         loop {
             if let Some(role) = self.gate.agenda.head.take() {
+                self.refresh_mss();
                 if let Some(outgoing) = self.retransmit(self.scoreboard.queue().head(), 1, role) {
                     return Some(outgoing);
                 }
@@ -336,7 +337,10 @@ impl Sender {
             .checked_sub(1)
             .filter(|&last| self.scoreboard.queue().contains(last));
         match last {
-            Some(last) if !could_send && !self.waits_in_host(last) => self.retransmit(last, 1, Role::Probe),
+            Some(last) if !could_send && !self.waits_in_host(last) => {
+                let last = self.cut_tail_anew(last);
+                self.retransmit(last, 1, Role::Probe)
+            }
             _ => {
                 self.rearm_rto();
                 None
@@ -362,6 +366,8 @@ impl Sender {
             return None;
         }
         let index = self.scoreboard.find_lost(from)?;
+        self.refresh_mss();
+        self.cut_anew(index);
         let (length, count) = self.lost_skb(index);
         if self.held_by_small_queue(length, Urgency::Retransmission) {
             return None;
@@ -394,15 +400,16 @@ impl Sender {
         if !self.scoreboard.queue().contains(index) {
             return None;
         }
+        self.mtu_probe_is_inconclusive();
         if self.waits_in_host(index) {
             self.attempted(index, count);
             return None;
         }
+        self.cut_anew(index);
         let seq = self.scoreboard.get(index).seq;
         let last = self.scoreboard.get(index + u64::from(count) - 1);
         let (length, tags) = ((last.seq - seq) as u32 + last.length, last.tags);
         let before = self.take_departure();
-        self.path.must_split |= count == 1 && length > self.mss();
         self.count_sent(length, self.segments_of(length));
         self.sent.total_retrans += u64::from(count);
         self.sent.bytes_retrans += u64::from(length);

@@ -6,6 +6,7 @@
 //! part of it needs no splitting: neighbours of one transmission are one skb, and [`RetransmitQueue::skbs`] counts these.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use tailback_units::SimTime;
 
@@ -49,6 +50,12 @@ impl Tags {
     /// Marked lost, and neither received nor retransmitted since.
     pub(crate) const fn is_lost_and_not_sent_again(self) -> bool {
         self.0 & (Tags::LOST.0 | Tags::SACKED.0 | Tags::RETRANS.0) == Tags::LOST.0
+    }
+
+    /// Alike in what is known of their fate.
+    const fn fared_like(self, other: Tags) -> bool {
+        const FATE: u8 = Tags::SACKED.0 | Tags::LOST.0 | Tags::RETRANS.0;
+        self.0 & FATE == other.0 & FATE
     }
 
     /// Retransmitted now or earlier.
@@ -263,6 +270,54 @@ impl RetransmitQueue {
         self.skbs += u32::from(self.begins_skb(from)) + u32::from(self.begins_skb(to));
     }
 
+    /// Two records were transmitted together and have fared alike since.
+    pub(crate) fn shares_skb(&self, index: Index, other: Index) -> bool {
+        let (one, other) = (self.get(index), self.get(other));
+        one.transmission == other.transmission && one.tags.fared_like(other.tags)
+    }
+
+    /// The records of one skb become as many as segments of `mss` bytes make of it. Returns how many.
+    pub(crate) fn cut_anew(&mut self, run: Range<Index>, mss: u32) -> u32 {
+        let order: Vec<Index> =
+            std::iter::successors(self.oldest(), |&index| self.after_in_time(index)).collect();
+        let (first, last) = (self.get(run.start).clone(), self.get(run.end - 1).clone());
+        let payload = last.seq + u64::from(last.length) - first.seq;
+        let count = payload.div_ceil(u64::from(mss)).max(1);
+        let pieces = (0..count).map(|number| {
+            let seq = first.seq + number * u64::from(mss);
+            let length = (payload - number * u64::from(mss)).min(u64::from(mss)) as u32;
+            let mut tags = if number + 1 == count { last.tags } else { first.tags };
+            tags.clear(Tags::MERGED);
+            if number + 1 < count {
+                tags.clear(Tags::PUSH);
+                tags.clear(Tags::FIN);
+            }
+            SentSegment { seq, length, tags, ..first.clone() }
+        });
+        let after = self.ring.split_off((run.end - self.first) as usize);
+        self.ring.truncate((run.start - self.first) as usize);
+        self.ring.extend(pieces.chain(after));
+        self.relink(&order, run, count);
+        count as u32
+    }
+
+    /// The order of time as it was, after the records of `run` have become `count`.
+    fn relink(&mut self, order: &[Index], run: Range<Index>, count: u64) {
+        for segment in &mut self.ring {
+            (segment.earlier, segment.later) = (NOWHERE, NOWHERE);
+        }
+        (self.oldest, self.newest) = (NOWHERE, NOWHERE);
+        for &index in order {
+            if index == run.start {
+                (run.start..run.start + count).for_each(|index| self.link_newest(index));
+            } else if index >= run.end {
+                self.link_newest(index - run.end + run.start + count);
+            } else if index < run.start {
+                self.link_newest(index);
+            }
+        }
+    }
+
     /// A record exists here, and the one before it is not of its skb.
     fn begins_skb(&self, index: Index) -> bool {
         if !self.contains(index) || index == self.first {
@@ -408,6 +463,23 @@ mod tests {
         let mut queue = two_skbs();
         let counts: Vec<u32> = std::iter::from_fn(|| queue.pop().map(|_| queue.skbs())).collect();
         assert_eq!(counts, [2, 2, 1, 1, 1, 0]);
+    }
+
+    #[test]
+    fn an_skb_cut_anew_keeps_its_bytes_its_flags_and_its_place_in_time() {
+        let mut queue = two_skbs();
+        queue.get_mut(2).tags.set(Tags::PUSH);
+        queue.move_to_newest(4);
+        assert_eq!(queue.cut_anew(0..3, 140), 3);
+        assert_eq!(queue.cut_anew(0..3, 60), 5);
+        let cut = |index| (queue.get(index).seq, queue.get(index).length, queue.get(index).tags);
+        let push = Tags::PUSH;
+        assert_eq!(cut(0), (0, 60, Tags::default()));
+        assert_eq!((cut(4), cut(5).0), ((240, 60, push), 300));
+        assert_eq!(in_time_order(&queue), [0, 1, 2, 3, 4, 5, 7, 6]);
+        assert_eq!((queue.len(), queue.skbs()), (8, 2));
+        assert_eq!(queue.cut_anew(0..5, 1000), 1);
+        assert_eq!((queue.len(), queue.get(0).length, queue.get(1).seq), (4, 300, 300));
     }
 
     #[test]

@@ -114,7 +114,9 @@ impl Sender {
             self.try_to_open(flags);
             return Retransmit::Nothing;
         }
-        self.enter_recovery(flags.ece);
+        if !self.mtu_probe_failed() {
+            self.enter_recovery(flags.ece);
+        }
         Retransmit::Lost
     }
 

@@ -178,6 +178,29 @@ impl Scoreboard {
         self.check();
     }
 
+    /// The records of one skb become as many as segments of `mss` bytes make of it, and count as these.
+    /// [linux-6.12 tcp_output.c tcp_adjust_pcount]
+    pub(crate) fn cut_anew(&mut self, run: Range<Index>, mss: u32) {
+        let before = (run.end - run.start) as u32;
+        let tags = self.queue.get(run.start).tags;
+        let after = self.queue.cut_anew(run.clone(), mss);
+        let counted = |count: u32, tag: Tags| if tags.has(tag) { count - before + after } else { count };
+        self.lost_out = counted(self.lost_out, Tags::LOST);
+        self.retrans_out = counted(self.retrans_out, Tags::RETRANS);
+        match self.counting {
+            Counting::Sacks => self.sacked_out = counted(self.sacked_out, Tags::SACKED),
+            Counting::Duplicates => {
+                self.sacked_out = self.sacked_out.saturating_sub(before.saturating_sub(after))
+            }
+        }
+        if self.retransmit_hint >= run.end {
+            self.retransmit_hint = self.retransmit_hint - u64::from(before) + u64::from(after);
+        } else {
+            self.retransmit_hint = self.retransmit_hint.min(run.start);
+        }
+        self.check();
+    }
+
     /// Where the search for lost segments goes on; `None` at the end of the queue.
     pub(crate) fn retransmit_from(&mut self) -> Option<Index> {
         let from = self.retransmit_hint.max(self.queue.head());

@@ -27,13 +27,15 @@ pub(crate) const RESOURCE_PROBE_INTERVAL: Span = Span::from_millis(500);
 /// Doublings of a window probe's timer at most: beyond them it is [`RTO_MAX`] anyhow. [linux-6.12 tcp.h tcp_probe0_when]
 const PROBE_BACKOFF_MAX: u32 = 10;
 
+/// `net.ipv4.tcp_retries1`: timeouts after which the path is doubted.
+const RETRIES_BEFORE_DOUBT: u32 = 3;
 /// `net.ipv4.tcp_retries2`: timeouts after which a connection is given up.
 const RETRIES: u32 = 15;
 
-/// Time of so many timeouts that double from the least RTO up to the longest: 924.6 s.
-fn patience() -> Span {
+/// Time of so many timeouts that double from the least RTO up to the longest. [linux-6.12 tcp_timer.c tcp_model_timeout]
+fn patience(retries: u32) -> Span {
     let doublings = (RTO_MAX.as_nanos() / RTO_MIN.as_nanos()).ilog2();
-    RTO_MIN * ((2 << doublings.min(RETRIES)) - 1) + RTO_MAX * u64::from(RETRIES.saturating_sub(doublings))
+    RTO_MIN * ((2 << doublings.min(retries)) - 1) + RTO_MAX * u64::from(retries.saturating_sub(doublings))
 }
 
 impl Sender {
@@ -226,7 +228,10 @@ impl Sender {
             return;
         }
         self.notes.push(Note::RetransmissionTimeout);
-        if self.has_tried_too_long() {
+        if self.has_tried_for(patience(RETRIES_BEFORE_DOUBT)) {
+            self.suspect_black_hole();
+        }
+        if self.has_tried_for(self.options.user_timeout.unwrap_or_else(|| patience(RETRIES))) {
             return self.abort();
         }
         self.enter_loss();
@@ -234,12 +239,10 @@ impl Sender {
         self.gate.agenda.head = Some(Role::AfterTimeout);
     }
 
-    /// `net.ipv4.tcp_retries2` timeouts of a connection whose RTO began at its minimum would have passed since the first
-    /// retransmission, or `TCP_USER_TIMEOUT` has. [linux-6.12 tcp_timer.c retransmits_timed_out]
-    fn has_tried_too_long(&self) -> bool {
+    /// So much time has passed since the first retransmission. [linux-6.12 tcp_timer.c retransmits_timed_out]
+    fn has_tried_for(&self, span: Span) -> bool {
         let Some(first) = self.recovery.retrans_stamp else { return false };
-        let most = self.options.user_timeout.unwrap_or_else(patience);
-        self.recovery.retransmits > 0 && crate::clock::timestamp(self.flow.now).since(first) >= most
+        self.recovery.retransmits > 0 && crate::clock::timestamp(self.flow.now).since(first) >= span
     }
 
     /// The connection is given up: nothing is sent any more. [linux-6.12 tcp_timer.c tcp_write_err]
@@ -306,7 +309,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fifteen_timeouts_from_200_ms_take_924_seconds() {
-        assert_eq!(patience(), Span::from_millis(924_600));
+    fn fifteen_timeouts_from_200_ms_take_924_seconds_and_three_take_three() {
+        assert_eq!(patience(RETRIES), Span::from_millis(924_600));
+        assert_eq!(patience(RETRIES_BEFORE_DOUBT), Span::from_secs(3));
     }
 }

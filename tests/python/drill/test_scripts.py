@@ -10,10 +10,6 @@ from tailback import drill
 
 SCRIPTS = sorted((Path(__file__).parents[3] / "conformance" / "drill").glob("*.pkt"))
 
-NOT_MODELLED = {"black-hole": "smaller pieces"}
-"""Scripts that the simulator refuses, and what it says of them; a kernel plays them."""
-PLAYED = [script for script in SCRIPTS if script.stem not in NOT_MODELLED]
-
 FLAGS = re.compile(r"(> )(\[\w+\] )?([FSRPEW]*)(\.? \d+:)")
 """The flags of a segment that is expected."""
 EQUAL = re.compile(r"== (\(?)(\w+)")
@@ -64,21 +60,13 @@ def test_there_are_scripts() -> None:
     assert len(SCRIPTS) >= 30
 
 
-@pytest.mark.parametrize("script", PLAYED, ids=lambda script: script.stem)
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_a_script_passes(script: Path) -> None:
     report = drill.run_file(script, drill.Settings())
     assert report.verdict == "passed", str(report)
 
 
-@pytest.mark.parametrize("name", NOT_MODELLED)
-def test_a_script_for_a_kernel_only_is_refused_with_the_reason(name: str) -> None:
-    (script,) = [script for script in SCRIPTS if script.stem == name]
-    report = drill.run_file(script, drill.Settings())
-    assert report.verdict == "unsupported"
-    assert NOT_MODELLED[name] in str(report)
-
-
-@pytest.mark.parametrize("script", PLAYED, ids=lambda script: script.stem)
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_each_expectation_of_a_script_can_fail(script: Path) -> None:
     found = list(mutants(script.read_text()))
     assert found

@@ -105,11 +105,6 @@ impl Endpoint {
         self.sender.path.look_up();
     }
 
-    /// A segment that is longer than the MSS would have to be sent again in pieces, which is not modelled.
-    pub fn must_split(&self) -> bool {
-        self.sender.path.must_split
-    }
-
     /// Next byte expected from the peer, and the next byte to be sent.
     pub fn positions(&self) -> (u64, u64) {
         (self.receiver.rcv_nxt, self.sender.flow.snd_nxt)

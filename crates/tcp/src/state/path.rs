@@ -7,7 +7,8 @@ use tailback_units::SimTime;
 pub(crate) struct MtuSearch {
     pub(crate) low: u32,
     pub(crate) high: u32,
-    pub(crate) since: SimTime,
+    /// When it began; `None` before a black hole is suspected.
+    pub(crate) since: Option<SimTime>,
     pub(crate) probe: Option<MtuProbe>,
 }
 
@@ -15,6 +16,7 @@ pub(crate) struct MtuSearch {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MtuProbe {
     pub(crate) size: u32,
+    pub(crate) start: u64,
     pub(crate) end: u64,
 }
 
@@ -30,20 +32,11 @@ pub(crate) struct PathMtu {
     pub(crate) search: Option<MtuSearch>,
     /// The receiving half has blocks to report: options of varying length do not go with probes.
     pub(crate) reports_sack: bool,
-    /// A segment that is longer than the MSS is to be sent again, which is not modelled.
-    pub(crate) must_split: bool,
 }
 
 impl PathMtu {
     pub(crate) fn new(mtu: u32) -> Self {
-        PathMtu {
-            route: mtu,
-            known: mtu,
-            changed: None,
-            search: None,
-            reports_sack: false,
-            must_split: false,
-        }
+        PathMtu { route: mtu, known: mtu, changed: None, search: None, reports_sack: false }
     }
 
     /// The route of packets to come.
