@@ -48,7 +48,7 @@ def sensitivities(results: Results, metric: str, *, logarithmic: bool = False) -
     if not any(len(values) > 1 for values in results.axes.values()):
         raise WrongQuestion(f"no axis of `{results.path}` has more than one value\n  hint: vary something in the file")
     if logarithmic and min(known) <= 0:
-        raise WrongQuestion(f"{column.title} is 0 somewhere, which has no logarithm\n  hint: leave out --log")
+        raise WrongQuestion(f"{column.title} is 0 in some runs, so it has no logarithm\n  hint: leave out --log")
     return sensitivity.sensitivity(results.axes, runs, column, logarithmic=logarithmic)
 
 
@@ -95,5 +95,5 @@ def _parts(results: Results, given: Sequence[str]) -> list[tuple[dict[str, str],
 
 
 def _unknown(results: Results, column: Column) -> WrongQuestion:
-    hint = "look into a `summary.json` for what there is, and name its path: ping_ms.p99"
+    hint = "choose a path from a `summary.json`, for example ping_ms.p99"
     return WrongQuestion(f"no run of `{results.path}` has {column.title}\n  hint: {hint}")

@@ -43,13 +43,13 @@ class Sim:
         try:
             _core.check(json.dumps(to_json(scenario)))
         except ValueError as error:
-            hint = "take away what it names, or choose another backend"
+            hint = "remove what the message names, or choose another backend"
             raise Unsuitable(f"the simulator cannot run this: {error}\n  hint: {hint}") from error
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
         """Simulates `scenario`."""
         if not isinstance(progress, _core.Progress):
-            raise TypeError("a run of the simulator is watched through its own `new_progress()`")
+            raise TypeError("the simulator needs a progress object from its own `new_progress()`")
         # Here, for `check` does without it.
         import pyarrow as pa
 

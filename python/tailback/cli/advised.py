@@ -80,30 +80,30 @@ def _sentences(each: Recommendation) -> list[str]:
     asked = " and ".join(map(str, answer.bounds))
     total = sum(answer.counts.values())
     if answer.best is None:
-        told = [f"no setting has {asked}: none of {counted(total, 'configuration')}"]
+        told = [f"none of {counted(total, 'configuration')} meets {asked}"]
         if answer.nearest is not None:
             told.append(f"nearest: {_told(answer.nearest, given)}")
         return told
-    share = f"{answer.counts['surely']} surely and {answer.counts['likely']} likely of {total}"
+    share = f"of {total} settings {answer.counts['surely']} meet it surely, {answer.counts['likely']} likely"
     lines = [
-        f"most {answer.wanted.title} with {asked} (met by {share}):",
+        f"most {answer.wanted.title} with {asked} ({share}):",
         f"  {_told(answer.best, given)}",
         _how_sure(answer),
     ]
     if answer.alike:
         alike = [f"    {_told(other, given)}" for other in answer.alike[:MOST_ALIKE]]
         more = [f"    and {len(answer.alike) - MOST_ALIKE} more"] if len(answer.alike) > MOST_ALIKE else []
-        lines += ["  as much as it, but for chance or half a percent:", *alike, *more]
+        lines += ["  settings whose goodput differs only by chance or by less than half a percent:", *alike, *more]
     return lines
 
 
 def _how_sure(answer: Answer) -> str:
     best = answer.best
     if best is None or best.met == "surely":
-        return "  surely: the 95 % intervals keep to the bounds"
+        return "  surely: the 95 % intervals meet the bounds"
     if best.repetitions < 2:
-        return "  by one repetition alone; `--repeat 5` says how sure that is"
-    return "  likely: the means keep to the bounds, their 95 % intervals do not"
+        return "  from a single repetition; `--repeat 5` gives intervals"
+    return "  likely: the means meet the bounds, but their 95 % intervals do not"
 
 
 def _told(candidate: Candidate, given: Mapping[str, str]) -> str:

@@ -77,7 +77,7 @@ def _stack(text: str) -> Explanation | None:
         return None
     found = stacks.from_the_modelled(stack)
     against = "the others" if stack.name == STACK else STACK
-    intro = f"What tells it from {against}, {len(found)} of {len(stacks.differences())} things:"
+    intro = f"It differs from {against} in {len(found)} of {len(stacks.differences())} points:"
     paragraphs = [_difference(stack, difference) for difference in found]
     return Explanation(f"{stack.name}: {stack.summary}", "\n\n".join([intro, *paragraphs]), [])
 

@@ -41,7 +41,7 @@ def _count(stack: "Stack") -> str:
 
     if stack.name == STACK:
         return ""
-    return f"; differs from {STACK} in {len(stacks.from_the_modelled(stack))} things"
+    return f"; differs from {STACK} in {len(stacks.from_the_modelled(stack))} points"
 
 
 def _plots() -> Listing:

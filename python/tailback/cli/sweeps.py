@@ -27,12 +27,12 @@ def table(done: SweepResult, title: str) -> None:
     rows = [(outcome.run.axes, outcome.summary) for outcome in done.outcomes if outcome.summary is not None]
     if rows:
         emit(_fitting(configurations(rows), title))
-    reused = f", {done.reused} of them from before" if done.reused else ""
+    reused = f", {done.reused} of them reused" if done.reused else ""
     stderr().print(f"{counted(len(rows), 'complete run')}{reused}: {done.folder}")
     if done.wide:
         places = "; ".join(", ".join(axes.values()) for axes in done.wide[:MOST_NAMED]) or "the only configuration"
         more = f" and {len(done.wide) - MOST_NAMED} more" if len(done.wide) > MOST_NAMED else ""
-        stderr().print(f"intervals still too wide after all repetitions: {places}{more}")
+        stderr().print(f"intervals still too wide after the last repetition: {places}{more}")
     _unsteady(done)
 
 
@@ -98,7 +98,7 @@ STATES = {"complete": "complete", "elsewhere": "complete elsewhere", "missing": 
 BASES = {
     "measured": "from the times of earlier runs",
     "trial": "from trials of some configurations",
-    "duration": "their duration, because they take place in real time",
+    "duration": "the duration of the runs, because they take place in real time",
 }
 
 
@@ -110,7 +110,7 @@ def _totals(found: Preview) -> list[str]:
     if not there["missing"]:
         return [runs + states]
     if found.seconds is None or found.basis is None:
-        return [runs + states, "time: unknown, no such run has been measured"]
+        return [runs + states, "time: unknown, because no similar run has been measured"]
     return [runs + states, f"time: about {duration(found.seconds)}, {found.jobs} at a time, {BASES[found.basis]}"]
 
 

@@ -58,10 +58,10 @@ def _player(settings: Settings) -> Player:
         return lambda text: _on_machines(text, settings)
     if settings.backend.partition(":")[0] != "uml":
         hint = "choose --backend sim, --backend uml or --backend uml:NAME"
-        raise WrongDrill(f"scripts cannot be played on the backend `{settings.backend}`\n  hint: {hint}")
+        raise WrongDrill(f"scripts cannot run on the backend `{settings.backend}`\n  hint: {hint}")
     if settings.stack is not None:
         hint = "remove --stack, or build that kernel and name it: --backend uml:NAME"
-        raise WrongDrill(f"--stack: the TCP of a kernel is its own\n  hint: {hint}")
+        raise WrongDrill(f"--stack selects a TCP of the simulator, not that of a kernel\n  hint: {hint}")
     # On demand: who plays on the simulator needs no kernel.
     from tailback.backends.uml import Uml, scripts
 

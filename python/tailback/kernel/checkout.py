@@ -22,7 +22,7 @@ def part(name: str) -> Path:
     folder = (ROOT if is_clone() else CARRIED) / name
     if not folder.is_dir():
         raise KernelMissing(
-            f"`{folder}` is needed to build and not there\n  hint: install the package again, or run in a clone of it"
+            f"the build needs `{folder}`, which is missing\n  hint: install the package again, or run in a clone of it"
         )
     return folder
 

@@ -91,7 +91,7 @@ def _section(drawing: Drawing, results: Mapping[str, Results], rows: Sequence[Ro
     try:
         picture = draw(drawing, results)
     except (KeyError, NotResults, NotDrawable) as missing:
-        return Section(title, drawing.caption, None, f"not drawn, for results are missing: {missing}", rows)
+        return Section(title, drawing.caption, None, f"not drawn, because results are missing: {missing}", rows)
     write_file(folder / f"fig{drawing.figure}.svg", picture)
     return Section(title, drawing.caption, Markup(_element(picture)), "", rows)
 

@@ -57,7 +57,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per configuration and bin: axes, panel, unit, n (repetitions), t, mean, low, high, measured."""
     name = choice.metric or "throughput"
     if name not in SERIES:
-        raise NotDrawable(f"`{name}` is not drawn over time\n  hint: --metric is one of {', '.join(SERIES)}")
+        raise NotDrawable(f"`{name}` cannot be drawn over time\n  hint: --metric is one of {', '.join(SERIES)}")
     return pd.concat([_of(axes, runs, name) for axes, runs in results.configurations], ignore_index=True)
 
 

@@ -36,7 +36,7 @@ MOST_LABELS = 60
 def draw(table: pd.DataFrame) -> Figure:
     """The figure of a table made by `analysis.deviations`."""
     if table.empty:
-        raise NotDrawable("no metric of any configuration was judged\n  hint: set a tolerance, as `goodput=3%`")
+        raise NotDrawable("no metric of any configuration has a verdict\n  hint: set a tolerance, as `goodput=3%`")
     rows, columns = _sides(table)
     labels = [_labels(table, axes) for axes in (rows, columns)]
     metrics = list(dict.fromkeys(table["metric"]))

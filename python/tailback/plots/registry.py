@@ -76,7 +76,7 @@ PLOTS: Mapping[str, Plot] = {
         Plot("scatter", "goodput against ping, a point per repetition, with ellipses", scatter.data, scatter.draw),
         Plot(
             "pareto",
-            "goodput against ping p99, or --metric, and the front of what no other beats",
+            "goodput against ping p99, or --metric, and the settings that no other beats",
             pareto.data,
             pareto.draw,
         ),
@@ -89,7 +89,7 @@ PLOTS: Mapping[str, Plot] = {
             aggregates.data_of_rtt,
             aggregates.draw_rtt,
         ),
-        Plot("airtime", "share of each Wi-Fi station in the time on the air", aggregates.data_of_airtime, bar.draw),
+        Plot("airtime", "share of each Wi-Fi station in the airtime", aggregates.data_of_airtime, bar.draw),
         Plot("air", "each PPDU on the air over 20 ms, or --metric MS", air.data, air.draw),
         Plot("cwnd", "congestion windows over time, one panel per configuration", cwnd.data, cwnd.draw),
         Plot("timeseries", "RTT, cwnd and throughput over time, one column per run", timeseries.data, timeseries.draw),

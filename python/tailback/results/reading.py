@@ -89,7 +89,7 @@ class RunFolder:
         try:
             return tables.from_parquet(content)
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise RunDamaged(self.path, f"`{path.name}` is not a whole Parquet file") from error
+            raise RunDamaged(self.path, f"`{path.name}` is not a complete Parquet file") from error
 
     def _content(self, name: str) -> bytes:
         """Of a file that is as it was written; raises `RunDamaged` if it is not."""
@@ -254,11 +254,11 @@ def open_results(path: Path | str) -> Results:
         return Results(path, run.manifest["title"], {axis: [value] for axis, value in run.axes.items()}, [run])
     head = store.read_head(path)
     if head is None and not (path / store.EXPERIMENT).exists() and not (path / store.RUNS).is_dir():
-        raise NotResults(f"`{path}` holds no results\n  hint: give a folder that `tailback run` has written")
+        raise NotResults(f"`{path}` contains no results\n  hint: give a folder that `tailback run` has written")
     names = [run["name"] for run in head["runs"]] if head is not None else _run_names(path)
     runs, damaged = _open_runs([path / store.RUNS / name for name in names])
     if head is None:
-        damaged = [RunDamaged(path, f"`{store.EXPERIMENT}` {_not_head(path)}; its runs come by name"), *damaged]
+        damaged = [RunDamaged(path, f"`{store.EXPERIMENT}` {_not_head(path)}; its runs are listed by name"), *damaged]
     if not runs:
         told = "".join(f"\n  {each.folder.name}: {each.what}" for each in damaged)
         raise NotResults(f"`{path}` has no complete run yet{told}\n  hint: `tailback run` continues where it stopped")

@@ -42,7 +42,7 @@ def read(folder: Path, depth: Depth) -> Read:
     try:
         wrong = _wrong_manifest(manifest)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
-        wrong = "lacks what every run has"
+        wrong = "lacks keys that every run has"
     if wrong is not None:
         raise RunDamaged(folder, f"`{MANIFEST}` {wrong}")
     summary = _object(folder, SUMMARY)
@@ -58,7 +58,7 @@ def check_content(folder: Path, manifest: Mapping[str, Any], name: str, content:
     """Raises `RunDamaged` if `content` of the file `name` is not what was written."""
     note = manifest.get("files", {}).get(name)
     if note is not None and (len(content), zlib.crc32(content)) != (note["bytes"], note["crc32"]):
-        raise RunDamaged(folder, f"`{name}` is not what was written")
+        raise RunDamaged(folder, f"`{name}` is not the file that was written")
 
 
 def _wrong_manifest(manifest: Mapping[str, Any]) -> str | None:
@@ -77,8 +77,8 @@ def _wrong_manifest(manifest: Mapping[str, Any]) -> str | None:
         and all(_is_plain(name) and note["bytes"] >= 0 for name, note in manifest.get("files", {}).items())
     )
     if not formed:
-        return "lacks what every run has"
-    return None if digest(parts) == manifest["identity"] else "does not fit its own identity"
+        return "lacks keys that every run has"
+    return None if digest(parts) == manifest["identity"] else "does not match its own identity"
 
 
 def _is_plain(name: str) -> bool:
@@ -104,7 +104,7 @@ def _check_size(folder: Path, manifest: Mapping[str, Any], name: str) -> None:
     if note is not None and size != note["bytes"]:
         raise RunDamaged(folder, f"`{name}` has {size} bytes and not {note['bytes']}")
     if ends not in (None, (MAGIC, MAGIC)):
-        raise RunDamaged(folder, f"`{name}` is not a whole Parquet file")
+        raise RunDamaged(folder, f"`{name}` is not a complete Parquet file")
 
 
 def _ends(path: Path, size: int) -> tuple[bytes, bytes]:

@@ -109,7 +109,7 @@ class Store:
         try:
             found = soundness.read(folder, "contents")
             if found.manifest["identity"] != self.identities[run.name]:
-                raise RunDamaged(folder, "it is another run")
+                raise RunDamaged(folder, "it contains another run")
         except RunDamaged as damaged:
             self.damaged[run.name] = damaged.what
             return None
@@ -206,7 +206,7 @@ def claim(path: Path, plan: ExperimentPlan) -> Iterator[Store]:
     """
     store = Store(path, plan, plan.identities())
     if not _fits(path, store.identities):
-        raise FolderTaken(f"`{path}` holds something else\n  hint: name a folder that does not exist yet with `--out`")
+        raise FolderTaken(f"`{path}` has other content\n  hint: name a folder that does not exist yet with `--out`")
     durable.make_folder(path)
     with _locked(path):
         _write_head(store)

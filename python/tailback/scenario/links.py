@@ -33,7 +33,7 @@ def _link(loc: Loc, link: Link, duration: int) -> Iterator[Problem]:
             message = f"is given for the direction {WAYS[way]}, which has a rate"
             yield Problem((*loc, "trace"), message, "leave `rate` out, or give each way one of the two: [A, null]")
         if link.reorder[way] and not link.delay[way] and not link.jitter[way]:
-            message = "lets packets overtake others that wait, and here none wait"
+            message = "lets packets overtake delayed ones, but this link has no delay"
             yield Problem((*loc, "reorder"), message, "give the link a `delay`")
     before = 0
     for number, change in enumerate(link.schedule):

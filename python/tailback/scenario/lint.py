@@ -231,7 +231,7 @@ def _bottleneck(case: _Case) -> Iterator[_Doubt]:
         if (0 not in slowest) if local else (slowest == [0]):
             said = "local" if local else "remote"
             where = hops[slowest[0]][1]
-            text = f"the title mentions a {said} bottleneck, but the slowest device on the way is that of `{where}`"
+            text = f"the title mentions a {said} bottleneck, but the slowest device on the path is `{where}`"
             remedy = "shape where the bottleneck is meant to be, or change the title"
             yield _Doubt("bottleneck-elsewhere", "warning", ("title",), text, remedy)
             return
@@ -268,7 +268,7 @@ def _lost_whole(case: _Case, wire: Wire) -> Iterator[_Doubt]:
     key = next((key for key in ("loss", "corrupt") if any(getattr(wire.link, key))), None)
     trains = [host not in case.network.switches and offloads_of(case.keys, host) == "on" for host in wire.link.ends]
     if key is not None and all(trains):
-        text = f"with offloads on, `{key}` strikes skbs of up to 64 KB as a whole, and not single packets"
+        text = f"with offloads on, `{key}` drops whole skbs of up to 64 KB instead of single packets"
         yield _Doubt("skbs-lost-whole", "warning", (*wire.place, key), text, "write `offloads: off` or `offloads: gso`")
 
 
@@ -327,7 +327,7 @@ def _slow_start(case: _Case) -> Iterator[_Doubt]:
 
 def _alike(case: _Case) -> Iterator[_Doubt]:
     if case.keys.repeat.most > 1 and case.bulk and not any(flow.jitter_ns for flow in case.bulk):
-        text = "repetitions hardly differ: all flows start at the same instants in each"
+        text = "repetitions hardly differ: in each, all flows start at the same times"
         remedy = "spread the starts: `jitter: 10ms` in a traffic entry"
         yield _Doubt("repetitions-alike", "warning", ("repeat",), text, remedy)
 
@@ -349,7 +349,7 @@ def _large_skbs(case: _Case, device: str) -> Iterator[_Doubt]:
         return
     time = LARGEST_SKB * 8 * 10**9 // rate
     if case.through(device) and time > LONG_SKB_NS:
-        text = f"with offloads an skb of 64 KB, which short paths have, keeps {rate_word(rate)} busy for "
+        text = f"with offloads an skb of 64 KB, as on short paths, occupies {rate_word(rate)} busy for "
         remedy = "write `offloads: off`, as testbeds at such rates do, unless this is what you study"
         yield _Doubt("large-skbs", "warning", ("offloads",), f"{text}{round(time / 10**6)}ms", remedy)
 

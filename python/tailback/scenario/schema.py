@@ -63,7 +63,7 @@ class Nic(Section):
     """Network cards of a host."""
 
     ring: Ring = Field(defaults.RING, description="Descriptors of the transmit ring (ethtool -G DEV tx N).")
-    bql: Switch = Field(defaults.BQL, description="Byte queue limits bound what is in the ring: on or off.")
+    bql: Switch = Field(defaults.BQL, description="Byte queue limits of the transmit ring: on or off.")
 
 
 class Host(Section):
@@ -94,7 +94,7 @@ class _Treatment(Section):
     """What a link does to packets beside taking time, in netem's words; each [there, back], or one for both."""
 
     loss: LinkLoss = Field([None, None], description="Share of packets lost, or a model of loss as netem has it.")
-    jitter: Jitter = Field([None, None], description="Spread of the delay; it keeps the order of packets.")
+    jitter: Jitter = Field([None, None], description="Spread of the delay; packets keep their order.")
     duplicate: Duplicate = Field([None, None], description="Share of packets that are duplicated.")
     corrupt: Corrupt = Field(
         [None, None], description="Share of packets that are corrupted: their destination drops them."
@@ -105,10 +105,10 @@ class _Treatment(Section):
 class Change(_Treatment):
     """What changes on a link at an instant; what is not named stays."""
 
-    at: Time = Field(description="When, in time of the run.")
-    rate: Rates = Field([None, None], description="Rate from then on; the frame on the wire keeps its own.")
+    at: Time = Field(description="Time of the change, since the start of the run.")
+    rate: Rates = Field([None, None], description="Rate from then on; the frame on the wire finishes at the old rate.")
     delay: Delay | None = Field(None, description="Delay of packets that leave from then on.")
-    state: States = Field([None, None], description="down: packets that leave are lost; up: they get through again.")
+    state: States = Field([None, None], description="down: packets that leave are lost; up: the link works again.")
 
 
 Mtu = Annotated[int, Field(ge=576, le=65535), number_schema(minimum=576, maximum=65535)]
@@ -135,10 +135,10 @@ class Link(_Treatment):
     )
     mtu: Mtu = Field(defaults.MTU, description="Longest IP packet in bytes.")
     ring: Rings | None = Field(
-        None, description="Descriptors of the transmit ring at each end; without it as `nic` of the hosts says."
+        None, description="Descriptors of the transmit ring at each end; default as in `nic` of the hosts."
     )
     bql: Switches | None = Field(
-        None, description="Byte queue limits bound what is in the ring: on or off; without it as `nic` of the hosts."
+        None, description="Byte queue limits of the transmit ring: on or off; default as in `nic` of the hosts."
     )
     schedule: list[Change] = Field([], description="Changes during the run, ordered by time.")
 
@@ -176,12 +176,12 @@ class Wifi(Section):
         "several cells air1, air2 and so on.",
     )
     standard: Literal["802.11n", "802.11ac", "802.11ax"] = Field(description="Frame format: HT, VHT or HE.")
-    band: Literal["2.4GHz", "5GHz"] = Field(defaults.BAND, description="Where the channel is.")
+    band: Literal["2.4GHz", "5GHz"] = Field(defaults.BAND, description="Frequency band of the channel.")
     width: Width = Field(description="Width of the channel: 20MHz to 160MHz.")
     streams: Streams = Field(
         defaults.STREAMS,
         validate_default=True,
-        description="Spatial streams, one number or one per station; the MCS of 802.11n tells them by itself.",
+        description="Spatial streams, one number or one per station; the MCS of 802.11n determines them.",
     )
     mcs: Mcs = Field(
         description="MCS index, up and down: of 802.11n 0 to 31 (streams counted), else that of one stream; one for "
@@ -283,7 +283,7 @@ class Preset(Section):
     flows: Annotated[int, Field(ge=1, le=100_000), number_schema(minimum=1, maximum=100_000)] = Field(
         defaults.FLOWS, description="Connections of tcp_nup and tcp_ndown."
     )
-    rate: PositiveRate | None = Field(None, description="Data that udp_flood offers.")
+    rate: PositiveRate | None = Field(None, description="Rate at which udp_flood sends.")
     cc: Control | None = Field(None, description="Congestion control of the senders.")
     tsq: SmallQueue | None = Field(None, description="TCP Small Queues setting of the flows.")
     start: Time = Field(defaults.START, validate_default=True, description="When the flows begin.")
@@ -296,7 +296,7 @@ class Measure(Section):
     """What is sampled, and over which time the summary is taken."""
 
     warmup: Time = Field(
-        defaults.WARMUP, validate_default=True, description="Cut off after the start of the first flow."
+        defaults.WARMUP, validate_default=True, description="Time to leave out after the start of the first flow."
     )
     window: Annotated[list[Time], Field(min_length=2, max_length=2)] | None = Field(
         None,
@@ -304,7 +304,7 @@ class Measure(Section):
         "to the last stop.",
         examples=[["10s", "35s"]],
     )
-    interval: Span = Field(defaults.INTERVAL, validate_default=True, description="Between two samples of a table.")
+    interval: Span = Field(defaults.INTERVAL, validate_default=True, description="Sampling interval of the tables.")
     pcap: list[Name] = Field([], description="Hosts whose devices are captured, each in a pcapng file in the run.")
     tcp_info: Literal["interval", "ack"] = Field(
         "interval", description="Sample tcp_info every interval, or also after every ACK."
@@ -376,7 +376,7 @@ class Keys(Section):
         None, description="Hosts by name; without it the hosts that the links name."
     )
     links: Annotated[list[AnyLink], Field(min_length=1)] = Field(
-        description="Links, shared segments and Wi-Fi cells; together they join all hosts."
+        description="Links, shared segments and Wi-Fi cells; together they connect all hosts."
     )
     routes: dict[RouteKey, Via] = Field(
         default_factory=dict,

@@ -30,21 +30,21 @@ class Sysctl:
 _LARGE = 2**31 - 1
 
 SYSCTLS: tuple[Sysctl, ...] = (
-    Sysctl("net.ipv4.tcp_pacing_ca_ratio", "%", "120", "pacing rate over cwnd/srtt in congestion avoidance", 1, 1000),
-    Sysctl("net.ipv4.tcp_pacing_ss_ratio", "%", "200", "pacing rate over cwnd/srtt in slow start", 1, 1000),
+    Sysctl("net.ipv4.tcp_pacing_ca_ratio", "%", "120", "pacing rate in % of cwnd/srtt in avoidance", 1, 1000),
+    Sysctl("net.ipv4.tcp_pacing_ss_ratio", "%", "200", "pacing rate in % of cwnd/srtt in slow start", 1, 1000),
     Sysctl(
-        "net.ipv4.tcp_limit_output_bytes", "B", "1048576", "most bytes of one socket below TCP", least=1, most=_LARGE
+        "net.ipv4.tcp_limit_output_bytes", "B", "1048576", "maximum bytes of one socket below TCP", least=1, most=_LARGE
     ),
     Sysctl(
-        "net.ipv4.tcp_rmem", "B", "4096 131072 6291456", "receive buffer: least, first, most",
+        "net.ipv4.tcp_rmem", "B", "4096 131072 6291456", "receive buffer: minimum, initial, maximum",
         least=1, most=_LARGE, count=3,
     ),
     Sysctl(
-        "net.ipv4.tcp_wmem", "B", "4096 16384 4194304", "send buffer: least, first, most",
+        "net.ipv4.tcp_wmem", "B", "4096 16384 4194304", "send buffer: minimum, initial, maximum",
         least=1, most=_LARGE, count=3,
     ),
     Sysctl("net.ipv4.tcp_ecn", "0–2", "2", "ECN: 0 never, 1 ask for it, 2 when asked", least=0, most=2),
-    Sysctl("net.ipv4.tcp_slow_start_after_idle", "flag", "1", "cwnd decays after an idle RTO"),
+    Sysctl("net.ipv4.tcp_slow_start_after_idle", "flag", "1", "cwnd decays when the socket is idle for an RTO"),
 )  # fmt: skip
 
 _BY_NAME = {row.name: row for row in SYSCTLS}
@@ -54,12 +54,12 @@ def sysctl(name: str, value: object) -> int | tuple[int, ...]:
     """The value of a sysctl: an integer, or three for a buffer."""
     row = _BY_NAME.get(name)
     if row is None:
-        raise WordError(f"`{shown(name)}` is not a sysctl known here", nearest_hint(name, list(_BY_NAME)))
+        raise WordError(f"`{shown(name)}` is not a known sysctl", nearest_hint(name, list(_BY_NAME)))
     numbers = [_number(word, row) for word in _words(value)]
     if len(numbers) != row.count:
         raise _refusal(value, row)
     if numbers != sorted(numbers):
-        raise WordError(f"`{shown(value)}` does not grow from least to most", f"write `{row.default}`, for example")
+        raise WordError(f"`{shown(value)}` is not in ascending order", f"write `{row.default}`, for example")
     return tuple(numbers) if row.count > 1 else numbers[0]
 
 

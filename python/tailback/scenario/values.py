@@ -92,7 +92,7 @@ def positive_rate(word: object) -> int:
 def stack(word: object) -> str:
     """A network stack that is modelled."""
     if word not in defaults.STACKS:
-        raise WordError(f"`{shown(word)}` is not a network stack here", nearest_hint(str(word), defaults.STACKS))
+        raise WordError(f"`{shown(word)}` is not a known network stack", nearest_hint(str(word), defaults.STACKS))
     return str(word)
 
 

@@ -77,7 +77,7 @@ class Substitution:
             return replace(found, where=node.where)
         text = self._joined(text, using)
         if "${" in text:
-            raise WordError(f"`{shown(text)}` opens a variable and does not close it", "write ${name}")
+            raise WordError(f"`{shown(text)}` opens a variable but does not close it", "write ${name}")
         return replace(node, value=text, text=text)
 
     def _joined(self, text: str, using: tuple[str, ...]) -> str:
@@ -97,11 +97,11 @@ class Substitution:
         if name in using:
             around = " -> ".join(map(shown, [*using[using.index(name) :], name]))
             raise WordError(
-                f"the variable `{shown(name)}` is made of itself: {around}", "give one of them a value of its own"
+                f"the variable `{shown(name)}` refers to itself: {around}", "give one of them a value of its own"
             )
         if len(using) >= DEEPEST:
             raise WordError(
-                f"the variable `{shown(name)}` is the last of more than {DEEPEST} that are made of one another",
+                f"the variable `{shown(name)}` is the last of a chain of more than {DEEPEST} variables",
                 "write its value where it is used",
             )
         if name not in self._variables:

@@ -101,7 +101,7 @@ def states(word: object) -> list[str | None]:
 
 def _state(word: object) -> str:
     if word not in ("up", "down"):
-        raise WordError(f"`{shown(word)}` is no state of a link", "write up or down")
+        raise WordError(f"`{shown(word)}` is not a state of a link", "write up or down")
     return str(word)
 
 

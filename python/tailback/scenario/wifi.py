@@ -166,7 +166,7 @@ def edca(word: object) -> tuple[Edca, ...]:
     if word in ("station", "hostapd"):
         return STATION_EDCA if word == "station" else HOSTAPD_EDCA
     if not isinstance(word, dict) or not all(isinstance(settings, dict) for settings in word.values()):
-        raise WordError(f"`{shown(word)}` does not say how to contend", _EDCA_HINT)
+        raise WordError(f"`{shown(word)}` is not a setting of contention (EDCA)", _EDCA_HINT)
     unknown = [str(name) for name in word if name not in CATEGORIES]
     if unknown:
         raise WordError(f"`{unknown[0]}` is not an access category", nearest_hint(unknown[0], CATEGORIES))
@@ -254,7 +254,7 @@ def driver(word: object, rows: Sequence[Row]) -> Algorithm:
     if not isinstance(word, dict):
         return words.driver(word, rows)
     if not isinstance(word.get("name"), str):
-        raise WordError("a driver here has no name", _DRIVER_HINT)
+        raise WordError("the driver has no name", _DRIVER_HINT)
     pairs = [f"{option} {_plain(value)}" for option, value in word.items() if option != "name"]
     return words.driver(" ".join([word["name"], *pairs]), rows)
 

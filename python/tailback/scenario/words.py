@@ -119,7 +119,7 @@ _CONTROL_HINT = "write its name and its module parameters: {name: cubic, hystart
 
 def _mapped_control(entry: Mapping[object, object], rows: Sequence[Row]) -> Algorithm:
     if not isinstance(entry.get("name"), str):
-        raise WordError("a congestion control here has no name", _CONTROL_HINT)
+        raise WordError("the congestion control has no name", _CONTROL_HINT)
     row = _known(str(entry["name"]), rows, "congestion control")
     table = _table(row)
     given = [(str(option), value) for option, value in entry.items() if option != "name"]
@@ -190,7 +190,7 @@ def _tree(lines: list[str], rows: Sequence[Row]) -> Algorithm:
             filters.append(_filter(rest))
         else:
             hint = "begin it with `class` or `filter`: class 1:10 parent 1:1 rate 5mbit | fq_codel"
-            raise WordError(f"`{shown(line)}` is no part of a tree", hint)
+            raise WordError(f"`{shown(line)}` is not a part of a tree", hint)
     _check_tree(options, classes, filters)
     return Algorithm(row.name, options, None, tuple(_parents_first(classes)), tuple(filters))
 
@@ -251,7 +251,7 @@ def _filter(words: list[str]) -> Filter:
         case ["flow" | "from" | "to" as kind, name]:
             return Filter(kind, name, tc.minor(number))
     hint = f"write one of: {', '.join(f'{kind} {word}' for kind, word in _FITS.items())}, all"
-    raise WordError(f"`{shown(' '.join(fits))}` is nothing a filter looks at", hint)
+    raise WordError(f"`{shown(' '.join(fits))}` is not a match of a filter", hint)
 
 
 def code_point(word: object) -> int:

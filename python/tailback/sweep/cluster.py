@@ -97,7 +97,7 @@ class Elsewhere:
     def finish(self, run: RunPlan, progress: Progress) -> Finished:
         """Hands `run` to the scheduler and waits."""
         if not isinstance(progress, _Waiting):
-            raise TypeError("a run on a cluster is watched through its own `new_progress()`")
+            raise TypeError("a cluster needs a progress object from its own `new_progress()`")
         task = Task(self.words, run.scenario, measure_of(run), Build(package_digest(), run.fingerprint))
         # The key is what it is made of: the scheduler does the same task of two clients once.
         key = "tailback-" + digest(
@@ -149,7 +149,7 @@ def _agree(client: "Client", address: str, words: str, here: Build) -> None:
         found: Mapping[str, Build] = client.run(build_of, words)
     except TimeoutError as error:
         hint = f"start some with `dask worker {address}`"
-        raise ClusterUnfit(f"`{address}` has no workers\n  hint: {hint}") from error
+        raise ClusterUnfit(f"the scheduler `{address}` has no workers\n  hint: {hint}") from error
     except Exception as error:  # whatever a worker raised when it was asked
         hint = "install the same build of Tailback on it, and what its backend needs"
         raise ClusterUnfit(f"a worker of `{address}` cannot do runs of `{words}`: {error}\n  hint: {hint}") from error
@@ -182,11 +182,11 @@ def _result(future: "Future[Finished]", progress: _Waiting) -> Finished:
         return future.result()
     except KilledWorker as lost:
         hint = "look at the memory limit of the workers and at their logs"
-        raise RunFailed(f"{lost.last_worker.address} and others before it were lost with it\n  hint: {hint}") from lost
+        raise RunFailed(f"{lost.last_worker.address} was lost, and other workers before it\n  hint: {hint}") from lost
     except (asyncio.CancelledError, concurrent.futures.CancelledError) as error:
         raise _scheduler_lost() from error
 
 
 def _scheduler_lost() -> ClusterUnfit:
     hint = "complete runs are kept; start it again, and the same command continues from there"
-    return ClusterUnfit(f"the scheduler is gone\n  hint: {hint}")
+    return ClusterUnfit(f"the scheduler is lost\n  hint: {hint}")

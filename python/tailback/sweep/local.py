@@ -22,7 +22,7 @@ from tailback.results import RunPlan, Shelf, Store
 from tailback.results.store import Status
 from tailback.sweep.work import Here, SweepEnded, Worker
 
-OUT_OF_MEMORY = "there is no memory for what it recorded\n  hint: run fewer at a time: --jobs 1, or record less"
+OUT_OF_MEMORY = "the recorded data do not fit into memory\n  hint: run fewer at a time: --jobs 1, or record less"
 
 REFRESH_S = 0.1
 """Between two looks at the progress of the runs."""

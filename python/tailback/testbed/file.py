@@ -118,7 +118,7 @@ def _finding(details: ErrorDetails) -> Problem:
 
 _SAMPLES = {
     "hosts": "name the machines: hosts: {h1: {address: 192.0.2.7, interfaces: {router: eth1}}}",
-    "address": "say where its sshd is: address: 192.0.2.7",
+    "address": "give the address of its sshd: address: 192.0.2.7",
     "interfaces": "name the device on each link, by neighbour: interfaces: {router: eth1}",
     "device": "name the device: device: eth1",
 }
@@ -126,6 +126,6 @@ _SAMPLES = {
 
 def _hint_of_unknown(loc: Loc) -> str:
     if str(loc[-1]).lower() in SECRETS:
-        return "passwords are not taken: use a key, an ssh-agent (ssh-add), or `sudo` without one"
+        return "passwords are not supported: use a key, an ssh-agent (ssh-add), or `sudo` without a password"
     place = {1: "", 2: "ssh", 3: "host", 5: "interface"}.get(len(loc), "")
     return nearest_hint(str(loc[-1]), PLACES[place]())

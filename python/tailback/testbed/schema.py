@@ -79,8 +79,8 @@ class Access(_Keys):
 
     user: User | None = Field(None, description="Login name.")
     port: Annotated[int, Field(ge=1, le=65535)] | None = Field(None, description="Port of its sshd.")
-    key: File | None = Field(None, description="Private key; without it those of the agent and the configuration.")
-    jump: Jump | None = Field(None, description="Host to go through, as `ssh -J` has it.")
+    key: File | None = Field(None, description="Private key; default: those of the ssh-agent and the configuration.")
+    jump: Jump | None = Field(None, description="Jump host, as for `ssh -J`.")
     known_hosts: File | None = Field(None, description="File of host keys; without it the usual ones.")
     config: File | None = Field(None, description="Configuration of ssh; without it ~/.ssh/config.")
     sudo: bool | None = Field(None, description="The user is not root and may use `sudo` without a password.")
@@ -94,10 +94,10 @@ class Interface(_Keys):
     """A network device of the test network."""
 
     device: Device | None = Field(
-        None, description="As `ip link` shows it; without it the one that has `address`.", examples=["eth1"]
+        None, description="Name as `ip link` shows it; default: the device that has `address`.", examples=["eth1"]
     )
     address: Network | None = Field(
-        None, description="Address it is given for the length of a run if it has not got it; without it, it has one."
+        None, description="IPv4 address; if the device does not have it, Tailback adds it for the duration of a run."
     )
 
     @model_validator(mode="after")
@@ -114,12 +114,12 @@ def _bare_device(entry: object) -> object:
 class Machine(Access):
     """A host of the experiment."""
 
-    address: Address = Field(description="Where its sshd is, on the management network.", examples=["192.0.2.7"])
+    address: Address = Field(description="Address of its sshd, on the management network.", examples=["192.0.2.7"])
     interfaces: Annotated[
         dict[Name, Annotated[Interface, BeforeValidator(_bare_device, json_schema_input_type=Interface | str)]],
         Field(min_length=1),
     ] = Field(
-        description="By neighbour in the experiment: the device on the link to it.", examples=[{"router": "eth1"}]
+        description="For each neighbour in the experiment, the device of the link to it.", examples=[{"router": "eth1"}]
     )
 
 
@@ -137,21 +137,21 @@ class Keys(_Keys):
 
     model_config = ConfigDict(title="Tailback testbed")
 
-    title: str | None = Field(None, description="What it is called.")
-    ssh: Access = Field(default_factory=_nothing_said, description="For every machine that does not say otherwise.")
+    title: str | None = Field(None, description="Title of the testbed.")
+    ssh: Access = Field(default_factory=_nothing_said, description="For every machine that does not override it.")
     hosts: Annotated[dict[Name, HostEntry], Field(min_length=1)] = Field(
-        description="By name in the experiment: a machine, or `switch` for what only joins others."
+        description="By name in the experiment: a machine, or `switch` for a device that only connects others."
     )
     links: Literal["cabled", "emulated"] = Field(
         "cabled",
-        description="Whether rate and delay of the experiment's links are those of the cables, which is checked, or "
-        "are made by HTB and netem.",
+        description="cabled: the cables have the rate and delay of the experiment's links, which is checked; emulated: "
+        "HTB and netem produce them.",
     )
     engine: Literal["agent", "iperf3"] = Field(
-        "agent", description="What sends and receives the flows; pings and samples are always the agent's."
+        "agent", description="The program that sends and receives the flows; the agent always does pings and samples."
     )
     silence: Seconds = Field(
-        15, description="A machine that hears nothing for so long restores itself.", validate_default=False
+        15, description="A machine that receives nothing for this time restores itself.", validate_default=False
     )
 
 

@@ -40,5 +40,5 @@ def every(axes: Sequence[str], registry: Registry | None = None) -> list[str]:
 def _walk(axis: str) -> Callable[[Registry], Sequence[str]]:
     if axis not in AXES:
         known = ", ".join(f"`{known}`" for known in AXES)
-        raise NoRegistry(f"`{axis}` has no registry to walk\n  hint: there are {known}")
+        raise NoRegistry(f"`{axis}` has no registry of values\n  hint: there are {known}")
     return AXES[axis]

@@ -71,8 +71,8 @@ class Validated:
 def validate(experiment: Experiment, request: Request, watch: Watch) -> Validated:
     """Runs `experiment` on both backends; complete runs that are there already are not run again."""
     if request.candidate == request.reference:
-        hint = "name another with `--against`; results of one backend are held together by `tailback compare`"
-        raise WrongValidation(f"both sides are `{request.candidate}`\n  hint: {hint}")
+        hint = "name another with `--against`; to compare results of one backend, use `tailback compare`"
+        raise WrongValidation(f"both backends are `{request.candidate}`\n  hint: {hint}")
     backends = {name: open_backend(name) for name in (request.reference, request.candidate)}
     feasible, left_out = _feasible(experiment, backends)
     folder = request.out if request.out is not None else _default_folder(feasible, backends, request.settings)

@@ -104,7 +104,7 @@ def test_a_table_on_a_pipe_has_one_row_per_configuration_and_no_colours(file: Pa
 def test_a_second_run_reuses_the_first_and_says_so(file: Path, tmp_path: Path) -> None:
     first = document(file)
     again = tailback("run", file)
-    assert "8 of them from before" in again.stderr
+    assert "8 of them reused" in again.stderr
     assert document(file) == first
     assert [entry.name for entry in (tmp_path / "results").iterdir()] == ["small"]
 
@@ -190,7 +190,7 @@ def test_an_interrupt_keeps_complete_runs_and_the_next_run_goes_on(file: Path, t
     assert 1 <= len(kept) < 8
     assert all((runs / name / "summary.json").is_file() for name in kept)
     done = tailback("run", file, "--out", "out")
-    assert f"8 complete runs, {len(kept)} of them from before" in done.stderr
+    assert f"8 complete runs, {len(kept)} of them reused" in done.stderr
 
 
 def test_check_explains_what_is_doubtful_in_words(file: Path) -> None:

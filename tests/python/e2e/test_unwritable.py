@@ -61,7 +61,7 @@ def test_a_disk_that_fills_up_ends_the_sweep_and_leaves_only_whole_runs(tailback
 
     assert mount("-o", "remount,size=20m", small_disk)
     again = tailback("run", "two.yaml", "--out", out)
-    assert f"8 complete runs, {len(runs)} of them from before" in again.stderr
+    assert f"8 complete runs, {len(runs)} of them reused" in again.stderr
     assert len(complete(out)) == 8
     assert [run for run in (out / "runs").iterdir() if run.name.startswith(".")] == []
 

@@ -200,10 +200,10 @@ WHOLE = pcap(rows=[tcp_frame(1, 10), tcp_frame(11, 10)])
         (b"", "begins like neither"),
         (b"GIF89a", "begins like neither"),
         (WHOLE[:20], "header is cut short"),
-        (WHOLE[:-1], "breaks off in a packet"),
-        (WHOLE[:-60], "breaks off in a packet"),
+        (WHOLE[:-1], "ends within a packet"),
+        (WHOLE[:-60], "ends within a packet"),
         (pcap(rows=[]), "no TCP, UDP or ping"),
-        (b"\x0a\x0d\x0d\x0a\x1c\0\0\0", "breaks off"),
+        (b"\x0a\x0d\x0d\x0a\x1c\0\0\0", "ends within"),
         (b"\x0a\x0d\x0d\x0a\x1c\0\0\0????" + b"\0" * 16, "byte order"),
         (b"\x1f\x8b\x08\0", "unpacked"),
     ],
@@ -234,7 +234,7 @@ DEVICE = struct.pack("<IIHHII", 1, 20, 1, 0, 0, 20)
     [
         (struct.pack("<II", 6, 0xFFFF_FFFC) + bytes(40), "4294967280 bytes is too long to be a packet"),
         (struct.pack("<II", 5, 0xFFFF_FFFC) + bytes(40), "breaks off in a block"),
-        (struct.pack("<IIIIIII", 6, 52, 0, 0, 0, 21, 21) + bytes(24), "breaks off in a packet"),
+        (struct.pack("<IIIIIII", 6, 52, 0, 0, 0, 21, 21) + bytes(24), "ends within a packet"),
         (DEVICE * 10_000, "more than 10000 interfaces"),
     ],
 )

@@ -46,7 +46,7 @@ def test_the_page_has_figures_claims_and_the_reasons_of_misses(found: Held, tmp_
     text = write_page([found], tmp_path).read_text()
     assert text.count("<svg") == 1
     assert "Figure 6" in text
-    assert "not drawn, for results are missing" in text
+    assert "not drawn, because results are missing" in text
     missed = [row for row in found.rows if row.status == "fail"]
     assert missed
     assert all(row.claim.id in text and row.note.split("<")[0][:40] in text for row in missed)

@@ -192,7 +192,7 @@ CASES: dict[str, tuple[str, str, str]] = {
     "nothing to send": (
         UP,
         "  - {tcp: client -> server, bytes: 0b}",
-        "access21.yaml:12: traffic[0].bytes: `0` bytes are nothing to send\n  hint: give a size, such as 10mb",
+        "access21.yaml:12: traffic[0].bytes: `0` bytes: there is nothing to send\n  hint: give a size, such as 10mb",
     ),
     "pings without an interval": (
         PING,
@@ -202,13 +202,13 @@ CASES: dict[str, tuple[str, str, str]] = {
     "a ping without a header": (
         PING,
         "  - {ping: client -> server, size: 4b}",
-        "access21.yaml:13: traffic[1].size: `4b` is not the size of a ping here\n"
+        "access21.yaml:13: traffic[1].size: `4b` is not a valid size of a ping\n"
         "  hint: give 8b (the ICMP header alone) to 1480b (the MTU without the IP header)",
     ),
     "a ping longer than a packet": (
         PING,
         "  - {ping: client -> server, size: 1481b}",
-        "access21.yaml:13: traffic[1].size: `1481b` is not the size of a ping here\n"
+        "access21.yaml:13: traffic[1].size: `1481b` is not a valid size of a ping\n"
         "  hint: give 8b (the ICMP header alone) to 1480b (the MTU without the IP header)",
     ),
     "two flows of one name": (
@@ -304,13 +304,13 @@ CASES: dict[str, tuple[str, str, str]] = {
     "a stack that does not exist": (
         "linux-6.12",
         "linux-2.4",
-        "access21.yaml:3: hosts.client.stack: `linux-2.4` is not a network stack here\n"
+        "access21.yaml:3: hosts.client.stack: `linux-2.4` is not a known network stack\n"
         "  hint: did you mean `linux-5.4`?",
     ),
     "a sysctl that does not exist": (
         "net.ipv4.tcp_pacing_ca_ratio: 120",
         "tcp_pacing_ca_ratio: 120",
-        "access21.yaml:3: hosts.client.sysctl.tcp_pacing_ca_ratio: `tcp_pacing_ca_ratio` is not a sysctl known here\n"
+        "access21.yaml:3: hosts.client.sysctl.tcp_pacing_ca_ratio: `tcp_pacing_ca_ratio` is not a known sysctl\n"
         "  hint: did you mean `net.ipv4.tcp_pacing_ca_ratio`?",
     ),
     "a host that is a word": (

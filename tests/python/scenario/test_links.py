@@ -86,7 +86,7 @@ def test_models_of_loss_are_those_of_netem() -> None:
         ("schedule: [{at: 50s, rate: 1mbit}]", "links[0].schedule[0].at: `50s` is not within the run"),
         ("schedule: [{at: 5s, rate: 1mbit}, {at: 4s, state: down}]", "`4s` is before the change above it, at 5s"),
         ("schedule: [{at: 5s}]", "links[0].schedule[0]: changes nothing"),
-        ("schedule: [{at: 5s, state: sideways}]", "`sideways` is no state of a link"),
+        ("schedule: [{at: 5s, state: sideways}]", "`sideways` is not a state of a link"),
         ("schedule: [{at: 5s, colour: red}]", "links[0].schedule[0].colour: there is no key `colour` here"),
         ("schedule: [{rate: 1mbit}]", "links[0].schedule[0].at: is missing\n  hint: say when it changes: at: 10s"),
     ],
@@ -96,7 +96,7 @@ def test_a_wrong_link_is_told_with_its_key(keys: str, what: str) -> None:
 
 
 def test_reordering_needs_a_delay() -> None:
-    assert "links[1].reorder: lets packets overtake others that wait" in refused(
+    assert "links[1].reorder: lets packets overtake delayed ones" in refused(
         (FILE % "").replace("10mbit", "10mbit, reorder: 1%")
     )
 

@@ -45,7 +45,7 @@ def test_a_sound_file_has_no_warnings(registry: Registry) -> None:
         (
             "repeat: 5\n",
             "repeat: 5\noffloads: on\n",
-            "fig.yaml:12: offloads: warning: with offloads an skb of 64 KB, which short paths have, keeps 100mbit busy "
+            "fig.yaml:12: offloads: warning: with offloads an skb of 64 KB, as on short paths, occupies 100mbit busy "
             "for 5ms [large-skbs]\n"
             "  hint: write `offloads: off`, as testbeds at such rates do, unless this is what you study",
         ),
@@ -76,7 +76,7 @@ def test_a_sound_file_has_no_warnings(registry: Registry) -> None:
         (
             ", jitter: 10ms",
             "",
-            "fig.yaml:11: repeat: warning: repetitions hardly differ: all flows start at the same instants in each "
+            "fig.yaml:11: repeat: warning: repetitions hardly differ: in each, all flows start at the same times "
             "[repetitions-alike]\n  hint: spread the starts: `jitter: 10ms` in a traffic entry",
         ),
     ],

@@ -97,7 +97,7 @@ def test_words_mean_what_they_mean_to_tc(text: str, expected: dict[str, int]) ->
         ("htb; class 1:10 parent 1:1 rate 1mbit", "class 10 has no parent 1"),
         ("htb; class 1:10 rate 1mbit; class 1:10 rate 1mbit", "class 10 is given twice"),
         ("htb; class rate 1mbit", "a class has no number"),
-        ("htb; class 1:1 rate 1mbit; filter color red flowid 1:1", "is nothing a filter looks at"),
+        ("htb; class 1:1 rate 1mbit; filter color red flowid 1:1", "is not a match of a filter"),
         ("htb; class 1:1 rate 1mbit; filter flow upload", "chooses no class"),
         ([], "an empty list"),
     ],

@@ -65,7 +65,7 @@ def test_rrul_be_has_no_marks(scenario: Any) -> None:
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("{udp: client -> server, rate: 1mbit, size: 1473b}", "`1473b` does not fit into a datagram here"),
+        ("{udp: client -> server, rate: 1mbit, size: 1473b}", "`1473b` does not fit into a datagram"),
         ("{udp: client -> server, rate: 1mbit, dscp: XX}", "`XX` is not a code point"),
         ("{udp: client -> server}", "rate"),
         ("{preset: rrul, hosts: [client, server], rate: 1mbit}", "`rrul` does not take a rate"),

@@ -266,7 +266,7 @@ def test_a_grid_beyond_all_bounds_is_refused(refusal: Refusal) -> None:
     [
         (
             "{qdisc: '${a}', a: '${b}', b: 'x${a}', n: 2}",
-            "access21.yaml:6: qdiscs.client -> router: the variable `a` is made of itself: a -> b -> a\n"
+            "access21.yaml:6: qdiscs.client -> router: the variable `a` refers to itself: a -> b -> a\n"
             "  hint: give one of them a value of its own",
         ),
         (
@@ -287,7 +287,7 @@ def test_a_grid_beyond_all_bounds_is_refused(refusal: Refusal) -> None:
         ),
         (
             "{qdisc: '${n', n: 2}",
-            "access21.yaml:6: qdiscs.client -> router: `${n` opens a variable and does not close it\n"
+            "access21.yaml:6: qdiscs.client -> router: `${n` opens a variable but does not close it\n"
             "  hint: write ${name}",
         ),
     ],

@@ -226,7 +226,7 @@ def test_an_experiment_with_a_cell_has_no_warnings(registry: Registry) -> None:
         ("loss: 1%", "streams: 9", "links[0].streams: `9` is not a number of streams"),
         ("loss: 1%", "beacons: 1mbit", "links[0].beacons: no legacy rate of 1 Mbit/s at 5GHz"),
         ("loss: 1%", "hidden: [[client, server]]", "links[0].hidden[0]: `server` has no radio on this channel"),
-        ("loss: 1%", "edca: {ap: fast}", "links[0].edca: `fast` does not say how to contend"),
+        ("loss: 1%", "edca: {ap: fast}", "links[0].edca: `fast` is not a setting of contention (EDCA)"),
         ("loss: 1%", "edca: {be: {cwmin: 14}}", "links[0].edca: `14` is not a contention window"),
         ("loss: 1%", "edca: {xx: {}}", "links[0].edca: `xx` is not an access category"),
         ("stations: [client, phone]", "stations: []", "links[0].wifi.stations: is empty"),

@@ -59,7 +59,7 @@ def test_a_control_may_be_a_mapping_with_its_name(
     [
         (
             {"hystart": 0},
-            "a congestion control here has no name",
+            "the congestion control has no name",
             "write its name and its module parameters: {name: cubic, hystart: 0}",
         ),
         ({"name": "cubci"}, "`cubci` is not a congestion control", "did you mean `cubic`?"),
@@ -206,7 +206,7 @@ def test_a_buffer_is_three_numbers_in_a_list_or_in_words() -> None:
         (
             "net.ipv4.tcp_pacing_ratio",
             1,
-            "`net.ipv4.tcp_pacing_ratio` is not a sysctl known here",
+            "`net.ipv4.tcp_pacing_ratio` is not a known sysctl",
             "did you mean `net.ipv4.tcp_pacing_ss_ratio`?",
         ),
         (
@@ -230,7 +230,7 @@ def test_a_buffer_is_three_numbers_in_a_list_or_in_words() -> None:
         (
             "net.ipv4.tcp_wmem",
             "3 2 1",
-            "`3 2 1` does not grow from least to most",
+            "`3 2 1` is not in ascending order",
             "write `4096 16384 4194304`, for example",
         ),
     ],

@@ -184,6 +184,6 @@ def test_a_scheduler_that_is_lost_ends_the_sweep_and_keeps_what_is_complete(
     # A scheduler that is gone is looked for as long as one may take to answer.
     monkeypatch.setattr(cluster, "ANSWER_S", 60)
     dask.worker()
-    with pytest.raises(cluster.ClusterUnfit, match=r"the scheduler is gone\n  hint: complete runs are kept"):
+    with pytest.raises(cluster.ClusterUnfit, match=r"the scheduler is lost\n  hint: complete runs are kept"):
         swept(file, tmp_path / "there", dask.address, jobs=1)
     assert len(open_results(tmp_path / "there").runs) == 1

@@ -40,7 +40,7 @@ def test_a_run_whose_tables_find_no_memory_fails_and_is_no_defect(
     with claim(tmp_path / "x", plan_of(scenario.loads(FILE, ["traffic[0].interval=100ms"]), Sim())) as store:
         [outcome] = run_all(Sweep(store, Sim(), 1), Nobody())
     assert outcome.status == "failed"
-    assert (outcome.error or "").startswith("there is no memory for what it recorded")
+    assert (outcome.error or "").startswith("the recorded data do not fit into memory")
 
 
 def test_what_cannot_fit_is_refused_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,7 +57,7 @@ def _traces(scenario: Scenario) -> Iterator[Finding]:
     for link in scenario.links:
         if any(trace is not None for trace in link.trace):
             ends = " - ".join(scenario.hosts[end].name for end in link.ends)
-            what = f"no discipline of Linux follows a trace, as the link {ends} does"
+            what = f"the link {ends} has a trace, and no discipline of Linux can follow one"
             yield what, "run it on the simulator, --backend sim, or give the link a `rate` with a `schedule`"
 
 
@@ -116,6 +116,6 @@ def _shapers(scenario: Scenario) -> Iterator[Finding]:
 
 def _record(scenario: Scenario) -> Iterator[Finding]:
     if scenario.record.pcap:
-        yield "captures are not taken in a kernel yet", "remove `measure.pcap`, or use `--backend sim`"
+        yield "this backend does not support captures yet", "remove `measure.pcap`, or use `--backend sim`"
     if scenario.record.tcp_info == "ack":
         yield "`tcp_info` after each ACK cannot be read from outside the kernel", "record it each interval"

@@ -73,7 +73,7 @@ class Netns:
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
         """Has the agent do the job in namespaces; raises `RunInvalid` if the machine could not keep up."""
         if not isinstance(progress, process.Progress):
-            raise TypeError("a run in namespaces is watched through its own `new_progress()`")
+            raise TypeError("the backend netns needs a progress object from its own `new_progress()`")
         with self._turn.one(progress), process.run_folder(FOLDER) as folder:
             process.place(self.agent, folder)
             (folder / "job.json").write_text(json.dumps(job_of(scenario)), encoding="utf-8")
@@ -91,14 +91,14 @@ class Netns:
         found = emulation.shares(looks.readings, _late_ns(folder))
         reason = emulation.verdict(found, self.limits)
         if reason is not None:
-            hint = "lower rates, fewer flows, an idle machine with more processors, or virtual time: --backend uml"
+            hint = "use lower rates, fewer flows, an idle machine with more processors, or virtual time: --backend uml"
             raise RunInvalid(f"the emulation was CPU-bound: {reason}\n  hint: {hint}")
         return process.cost(started, usage, duration_ns) | emulation.as_cost(found)
 
 
 def _stalled(passed_s: float) -> str:
-    hint = "is the machine overloaded? fewer flows, a shorter run"
-    return f"nothing has moved for {STALL_S / 60:g} minutes, after {passed_s:.1f} s of the run\n  hint: {hint}"
+    hint = "is the machine overloaded? try fewer flows or a shorter run"
+    return f"no progress for {STALL_S / 60:g} minutes, after {passed_s:.1f} s of the run\n  hint: {hint}"
 
 
 def _judge(folder: Path, status: int) -> None:

@@ -52,7 +52,7 @@ class Probe:
             refusal = self._answers[_key(name)]
             if refusal is not None:
                 remedy = f"load it as root (modprobe tcp_{name}), or {VIRTUAL_TIME}"
-                yield f"this kernel does not have the control `{name}` ({refusal})", remedy
+                yield f"this kernel does not have the congestion control `{name}` ({refusal})", remedy
         for trial in trials:
             refusal = self._answers[_key(trial.steps)]
             if refusal is not None:

@@ -215,7 +215,7 @@ class Connection:
         if answer == "need":
             self.send(agent.content)
             if self._line() != "put":
-                reason = self.reason("the agent could not be put there")
+                reason = self.reason("the agent could not be copied")
                 raise HostFailed(self.host, "putting the agent", reason, "is its disk full?")
         elif answer != "have":
             raise HostFailed(self.host, "connecting", self.reason(f"it answered `{answer[:60]}`"))

@@ -26,7 +26,7 @@ SECOND_NS = 1_000_000_000
 def findings(scenario: Scenario) -> Iterator[tuple[str, str]]:
     """What iperf3 has no option for."""
     if scenario.record.interval_ns < LEAST_INTERVAL_NS:
-        yield "iperf3 reports no more often than each 100ms", "measure: {interval: 100ms}, or `engine: agent`"
+        yield "iperf3 reports at most once per 100ms", "measure: {interval: 100ms}, or `engine: agent`"
     for flow in scenario.tcp:
         for option in ("sndbuf", "rcvbuf", "rcvlowat", "notsent_lowat"):
             if getattr(flow.socket, option) != getattr(SocketOptions(), option):
@@ -132,7 +132,7 @@ def _document(host: str, flow: Tcp, content: bytes) -> Mapping[str, Any]:
     try:
         found: Mapping[str, Any] = json.loads(content)
     except ValueError:
-        raise HostFailed(host, step, "it printed no result", "is iperf3 there? apt-get install iperf3") from None
+        raise HostFailed(host, step, "it printed no result", "is iperf3 installed? apt-get install iperf3") from None
     if "error" in found:
         raise HostFailed(host, step, str(found["error"]))
     return found

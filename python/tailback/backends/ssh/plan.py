@@ -62,7 +62,7 @@ class Step:
     @property
     def undo_words(self) -> str:
         """What undoes it, as one would type it; nothing if nothing has to."""
-        return "put back what it held" if self.path else shlex.join(self.undo or ())
+        return "restore its old value" if self.path else shlex.join(self.undo or ())
 
 
 @dataclass(frozen=True)

@@ -208,7 +208,7 @@ class _Run:
         found: dict[str, dict[str, bytes]] = {}
         for order, content in zip(dumps, contents, strict=True):
             if not content:
-                hint = "is it there, and may root capture? apt-get install tcpdump"
+                hint = "is tcpdump installed, and may root capture? apt-get install tcpdump"
                 raise HostFailed(order.host, order.what, "tcpdump captured nothing", hint)
             found.setdefault(order.host, {})[order.what.rsplit(" ", 1)[-1]] = content
         ahead = {host: int(self._opened[host].ask("comparing clocks", "ahead")) for host in found}
@@ -247,7 +247,7 @@ def _try_paths(layout: Layout, opened: Mapping[str, Session]) -> None:
                 raise HostFailed(session.host, step, f"{address} goes by `{' '.join(taken[:5])}`, not {device}", hint)
             done = session.ask(step, "run", argv=["ping", "-n", "-c", "1", "-W", "5", address])
             if done["status"] != 0:
-                hint = "is it cabled so, does the router forward (net.ipv4.ip_forward, its firewall)?"
+                hint = "check the cables, and whether the router forwards (net.ipv4.ip_forward, its firewall)"
                 raise HostFailed(session.host, step, f"{address} does not answer a ping", hint)
 
     at_once(try_those_of, list(opened.values()))
@@ -263,7 +263,7 @@ def _follow(layout: Layout, opened: Mapping[str, Session], measured: Measured, p
         _cancelled(progress)
         if time.monotonic() > patience:
             names = ", ".join(running)
-            raise HostFailed(next(iter(running)), "measuring", f"no end is heard of {names}", "is it overloaded?")
+            raise HostFailed(next(iter(running)), "measuring", f"no end reported: {names}", "is it overloaded?")
         for host, session in list(running.items()):
             try:
                 if _heard(session, measured, live):

@@ -71,7 +71,7 @@ def _for_any_kernel(scenario: Scenario) -> Scenario:
 
 def _ways(scenario: Scenario) -> Iterator[tuple[str, str]]:
     if not job.has_one_way(scenario):
-        yield "there are several ways between two hosts, or routes of the file", "leave one way between any two hosts"
+        yield "there are several paths between two hosts, or `routes`", "leave one path between any two hosts"
     for flow in scenario.flows:
         if flow.runs_on == "testbeds":
             yield from flow.refused()
@@ -87,7 +87,7 @@ def _ways(scenario: Scenario) -> Iterator[tuple[str, str]]:
         ]
         if special:
             ends = " - ".join(scenario.hosts[end].name for end in link.ends)
-            what = f"the link {ends} does more to packets than to delay them (`{special[0]}` of the resolved scenario)"
+            what = f"the link {ends} does more than delay packets (`{special[0]}` of the resolved scenario)"
             yield what, "give the router's device a netem: qdiscs: {router -> lan2: [netem loss 1%, htb rate 10mbit]}"
 
 
@@ -96,7 +96,7 @@ def _disciplines(scenario: Scenario) -> Iterator[tuple[str, str]]:
         place = f"the discipline of {device.name}"
         found = plans.stages(device.root)
         if len(found) > plans.MOST_STAGES:
-            yield f"{place} has {len(found)} stages", "a device and its ifb make two: put the others on another device"
+            yield f"{place} has {len(found)} stages", "a device and its ifb hold two: put the others on another device"
 
 
 def of_machine(facts: Facts) -> Iterator[Finding]:
@@ -104,7 +104,7 @@ def of_machine(facts: Facts) -> Iterator[Finding]:
     host = facts.host
     yield Finding(host, "reachable", "pass", f"Linux {facts.release} at {facts.management or 'its address'}")
     for left in facts.left:
-        yield Finding(host, "left behind", "warn", left, "nothing: it has been restored")
+        yield Finding(host, "left behind", "warn", left, "nothing to do: it has been restored")
     absent = [name for name in ("ip", "tc") if name not in facts.programs]
     yield _judged(host, "iproute2", f"no {', '.join(absent)}" if absent else "", "apt-get install iproute2")
     for program, package in (("ss", "iproute2"), ("ethtool", "ethtool"), ("ping", "iputils-ping")):
@@ -122,7 +122,7 @@ def of_clock(host: str, offset: Offset) -> Finding:
     says = f"known to ±{offset.uncertainty_ns / 1e3:.0f} µs"
     if offset.uncertainty_ns <= UNSURE_NS:
         return Finding(host, "clock", "pass", says)
-    remedy = "start times and one-way delays are no better than this: a shorter or idler way to it helps"
+    remedy = "start times and one-way delays are no more accurate than this: use a shorter, less busy path"
     return Finding(host, "clock", "warn", says, remedy)
 
 
@@ -131,7 +131,7 @@ def of_devices(facts: Facts, testbed: Testbed) -> Iterator[Finding]:
     for neighbour, interface in testbed.machines[facts.host].interfaces.items():
         name = facts.interfaces.get(neighbour)
         if name is None:
-            asked = interface.device or f"one with the address {interface.address}"
+            asked = interface.device or f"a device with the address {interface.address}"
             what = f"there is no device {asked}, the way to `{neighbour}`"
             yield Finding(facts.host, interface.device or "device", "fail", what, "`ip address` there shows them")
             continue
@@ -146,8 +146,8 @@ def of_devices(facts: Facts, testbed: Testbed) -> Iterator[Finding]:
             what = f"write it: {{device: {name}, address: 10.0.1.1/24}}"
             yield Finding(facts.host, name, "fail", "has no IPv4 address", what)
         if device.wireless:
-            what = "is wireless: mac80211 sets the small queue of its sockets to 8 ms, or what its driver wants"
-            yield Finding(facts.host, name, "warn", what, "nothing: say `tsq: 8ms` in the simulation of it")
+            what = "is wireless: mac80211 sets the small queue of its sockets to 8 ms, or as the driver says"
+            yield Finding(facts.host, name, "warn", what, "nothing to do; use `tsq: 8ms` in the simulation")
         on = [word for word, state in device.offloads.items() if state]
         speed = f"{device.speed_mbit} Mbit/s" if device.speed_mbit else "speed unknown"
         says = f"{device.driver or 'no driver'}, {speed}, MTU {device.mtu}, {'up' if device.up else 'down'}, "
@@ -166,7 +166,7 @@ def tried(layout: Layout, visit: Visit) -> Iterator[Finding]:
     answered = visit.tried({host: each for host, each in questions.items() if each})
     for host, each in questions.items():
         if each and host not in answered:
-            remedy = "it goes on without: what the kernel does not have is found when it is used"
+            remedy = "Tailback continues: a feature that the kernel lacks is reported when it is used"
             yield Finding(host, "kernel", "warn", "cannot be tried in a namespace", remedy)
             continue
         for name, trial in each.items():
@@ -260,8 +260,8 @@ def _links(layout: Layout) -> Iterator[Finding]:
         longest_ns = max(link.delay_ns)
         if cabled and longest_ns >= LONG_CABLE_NS:
             ends = " - ".join(layout.name(end) for end in link.ends)
-            what = f"the link {ends} has a delay of {longest_ns / 1e6:g} ms, which the cable has to have: none is made"
-            yield Finding("", "experiment", "warn", what, "make it: `links: emulated`, or a netem in `qdiscs`")
+            what = f"the link {ends} has a delay of {longest_ns / 1e6:g} ms, which the cable must have itself"
+            yield Finding("", "experiment", "warn", what, "use `links: emulated`, or a netem in `qdiscs`")
     for hop in layout.hops:
         link = layout.scenario.links[hop.link]
         if (
@@ -269,7 +269,7 @@ def _links(layout: Layout) -> Iterator[Finding]:
             and layout.name(hop.host) in layout.testbed.switches
             and (link.rate_bps != (None, None) or link.delay_ns != (0, 0))
         ):
-            what = f"the link of the switch `{layout.name(hop.host)}` has a rate or a delay that nobody can make there"
+            what = f"the link of the switch `{layout.name(hop.host)}` has a rate or delay, which is not emulated there"
             yield Finding("", "experiment", "fail", what, "give it to a link between machines")
 
 
@@ -324,9 +324,9 @@ def _refused(flow: Tcp) -> tuple[str, str]:
         "bytes": f"a fixed {tsq.bytes} bytes",
         "packets": f"{tsq.packets} packets",
     }[tsq.kind]
-    what = f"`{flow.name}` wants {asked}; nothing sets that from outside in a stock kernel"
+    what = f"`{flow.name}` wants {asked}; a stock kernel has no setting for that"
     remedy = {
-        "bytes": "a cap above the millisecond is the sysctl net.ipv4.tcp_limit_output_bytes; a fixed number needs ",
+        "bytes": "to limit bytes, set the sysctl net.ipv4.tcp_limit_output_bytes; any other fixed limit needs ",
         "time": "mac80211 sets 8 ms for its own sockets; elsewhere remove `tsq`, or boot ",
     }.get(tsq.kind, "remove `tsq`, or boot ")
     return what, remedy + PATCHED

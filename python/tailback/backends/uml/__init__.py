@@ -73,7 +73,7 @@ class Uml:
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
         """Boots an instance, has it do the job, and reads what it has written."""
         if not isinstance(progress, process.Progress):
-            raise TypeError("a run in a kernel is watched through its own `new_progress()`")
+            raise TypeError("the backend uml needs a progress object from its own `new_progress()`")
         order = instance.Order(json.dumps(job_of(scenario)), scenario.seed, scenario.duration_ns)
         with instance.finished(self.machine, order, progress) as (folder, cost):
             stats = of_kernel(scenario, folder)

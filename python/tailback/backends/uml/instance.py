@@ -119,7 +119,7 @@ def _environment() -> dict[str, str]:
 
 def _run_guest(folder: Path, machine: Machine, processor: int, progress: Progress, order: Order) -> dict[str, float]:
     def stalled(passed_s: float) -> str:
-        hint = "something in the guest is busy for ever: fewer flows, a lower rate, a shorter run"
+        hint = "a process in the guest never becomes idle: try fewer flows, a lower rate or a shorter run"
         still = f"virtual time has not moved for {machine.stall_s:g} s of wall time"
         return f"{still}, after {passed_s:.1f} s of the run\n  hint: {hint}"
 

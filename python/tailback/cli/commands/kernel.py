@@ -17,10 +17,10 @@ app = typer.Typer(cls=Listed, help="Build and list the kernels that `--backend u
 def build(
     version: Annotated[str, typer.Option(metavar="VERSION", help="Debian's linux-source of this version.")] = "6.12",
     source: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A kernel tree of your own instead.", show_default=False)
+        Path | None, typer.Option(metavar="DIR", help="Your own kernel tree.", show_default=False)
     ] = None,
     name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What to call it.", show_default="stock, or that of DIR")
+        str | None, typer.Option(metavar="NAME", help="Name of the kernel.", show_default="stock, or that of DIR")
     ] = None,
 ) -> None:
     """Build a kernel for virtual time, about two minutes; nothing is built twice."""

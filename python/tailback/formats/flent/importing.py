@@ -116,7 +116,7 @@ def _imported(found: FlentFile, place: tuple[Mapping[str, str], int, str], file:
     start = _start(found, file)
     last = max(float(row["t"]) for rows in found.raw_values.values() for row in rows)
     if not last - start < LONGEST_S:
-        raise NotReadable(f"`{file}` spans {last - start:.3g} s\n  hint: the times in it are wrong")
+        raise NotReadable(f"`{file}` spans {last - start:.3g} s\n  hint: its times are wrong")
     step = _step(found)
     names = _names(found)
     flows = sum(FLOW.fullmatch(series) is not None for series in names)
@@ -125,7 +125,7 @@ def _imported(found: FlentFile, place: tuple[Mapping[str, str], int, str], file:
         raise NotReadable(f"`{file}` has {what}, which is too much\n  hint: the times in it are wrong")
     frames = _frames(found, (names, start, step))
     if not frames:
-        raise NotReadable(f"`{file}` has neither TCP nor UDP flows nor pings\n  hint: they are what can be imported")
+        raise NotReadable(f"`{file}` has neither TCP nor UDP flows nor pings\n  hint: only these can be imported")
     traffic = _traffic(found, names)
     duration = max(float(frame["t"].max()) for frame in frames.values()) + step
     scenario = Scenario(

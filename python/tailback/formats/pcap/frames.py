@@ -1,6 +1,6 @@
 """The containers pcap and pcapng: frames with their time, whatever wrote them [libpcap pcap-savefile, pcapng].
 
-A file that breaks off in the middle of a frame is refused, with how many frames it has before that: half a measurement
+A file that ends in the middle of a frame is refused; the error says how many frames come before that. Half a measurement
 taken for a whole one is worse than none.
 """
 
@@ -67,7 +67,7 @@ def frames(path: Path) -> Iterator[Frame]:
                 yield frame
     except (_Broken, struct.error, OverflowError) as error:
         hint = f"it has {count} whole packets before that" if count else "give a file of tcpdump, dumpcap or Wireshark"
-        raise NotReadable(f"`{path}` is not a whole capture: {error}\n  hint: {hint}") from error
+        raise NotReadable(f"`{path}` is not a complete capture: {error}\n  hint: {hint}") from error
     except Damaged as error:
         raise NotReadable(f"`{path}` cannot be read: {error}\n  hint: copy it again") from error
     except NotTaken as error:
@@ -98,7 +98,7 @@ def _pcap(magic: bytes, stream: Stream) -> Iterator[Frame]:
         if not head:
             return
         if len(head) < record.size:
-            raise _Broken("it breaks off in a packet's header")
+            raise _Broken("it ends within a packet's header")
         seconds, fraction, captured, length = record.unpack(head)
         yield Frame(seconds * 10**9 + fraction * unit, link_type, _taken(stream, captured), length)
 
@@ -116,7 +116,7 @@ def _taken(stream: Stream, captured: int) -> bytes:
         raise _Broken(f"a packet of {captured} bytes is too long to be one")
     data = stream.read(captured)
     if len(data) < captured:
-        raise _Broken("it breaks off in a packet")
+        raise _Broken("it ends within a packet")
     return data
 
 
@@ -144,7 +144,7 @@ def _block(head: bytes, stream: Stream, section: _Section) -> tuple[int, bytes]:
     section. The body of what is not read is left out.
     """
     if len(head) < 12:
-        raise _Broken("it breaks off in a block's header")
+        raise _Broken("it ends within a block's header")
     (kind,) = struct.unpack_from(f"{section.order}I", head)
     if head[:4] == struct.pack("<I", SECTION_HEADER):
         section.order = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}.get(head[8:], "")
@@ -164,13 +164,13 @@ def _body(kind: int, length: int, stream: Stream) -> bytes:
     """The next `length` bytes of a block of this kind; none of one that is not read."""
     if kind not in (INTERFACE, ENHANCED_PACKET):
         if stream.skip(length) < length:
-            raise _Broken("it breaks off in a block")
+            raise _Broken("it ends within a block")
         return b""
     if length > 2 * LONGEST_FRAME:
         raise _Broken(f"a block of {length} bytes is too long to be a packet")
     body = stream.read(length)
     if len(body) < length:
-        raise _Broken("it breaks off in a block")
+        raise _Broken("it ends within a block")
     return body
 
 
@@ -197,7 +197,7 @@ def _enhanced(body: bytes, section: _Section) -> Frame:
     if captured > LONGEST_FRAME:
         raise _Broken(f"a packet of {captured} bytes is too long to be one")
     if 20 + captured > len(body):
-        raise _Broken("it breaks off in a packet")
+        raise _Broken("it ends within a packet")
     link_type, _, units, offset = section.interfaces[interface]
     t_ns = ((high << 32) | low) * 10**9 // units + offset * 10**9
     return Frame(t_ns, link_type, body[20 : 20 + captured], length)

@@ -62,7 +62,7 @@ def _binned(flows: pd.DataFrame) -> pd.DataFrame:
     """Bytes per bin, by the time it ends."""
     places = np.floor(flows["t"].to_numpy(dtype=np.float64) * 1e9 / BIN_NS).astype(np.int64)
     if len(places) and places.max() > MOST_BINS:
-        raise NotReadable(f"the capture spans {flows['t'].max():.0f} s\n  hint: the times in it are wrong")
+        raise NotReadable(f"the capture spans {flows['t'].max():.0f} s\n  hint: its times are wrong")
     sums = flows.groupby(["flow", places], sort=True)["bytes"].sum().rename("bytes").reset_index()
     sums.columns = pd.Index(["flow", "bin", "bytes"])
     ends = np.round((sums["bin"].to_numpy() + 1) * BIN_NS / 1e9, 9)

@@ -21,14 +21,14 @@ ICMP_HEADER = 8
 class Ping(Section):
     """Echo requests at a fixed interval."""
 
-    ping: Arrow = Field(description="Host that asks and host that answers.")
+    ping: Arrow = Field(description="Host that sends requests and host that answers.")
     name: Name = Field("ping", description="Name in tables.")
-    interval: Span = Field(defaults.PING_INTERVAL, validate_default=True, description="From one request to the next.")
+    interval: Span = Field(defaults.PING_INTERVAL, validate_default=True, description="Time between two requests.")
     size: Size = Field(
         defaults.PING_SIZE, validate_default=True, description="Bytes of ICMP or UDP, the 8 of its header included."
     )
     protocol: Literal["icmp", "udp"] = Field(
-        defaults.PING_PROTOCOL, description="icmp as ping, or udp as irtt: datagrams that a server answers."
+        defaults.PING_PROTOCOL, description="icmp, as ping sends it, or udp, as irtt sends it to a server."
     )
     dscp: CodePoint = Field(defaults.DSCP, description="Code point of requests and answers.")
     start: Time = Field(defaults.START, validate_default=True, description="The first request.")
@@ -79,7 +79,7 @@ def _resolved(flow: Echo, at: Resolved) -> resolved.Ping:
 
 def _problems(flow: Echo, most: int) -> Iterator[Problem]:
     if not ICMP_HEADER <= flow.size <= most:
-        message = f"`{flow.size}b` is not the size of a ping here"
+        message = f"`{flow.size}b` is not a valid size of a ping"
         hint = f"give {ICMP_HEADER}b (the ICMP header alone) to {most}b (the MTU without the IP header)"
         yield Problem((*flow.loc, "size"), message, hint)
 

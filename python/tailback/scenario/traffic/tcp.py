@@ -46,7 +46,7 @@ class Tcp(Section):
     cc: Control | None = Field(None, description="Congestion control of the sender; without it the file's `cc`.")
     tsq: SmallQueue | None = Field(None, description="TCP Small Queues setting; without it the host's or the file's.")
     max_pacing_rate: PositiveRate | None = Field(
-        None, description="SO_MAX_PACING_RATE of the sender: TCP spaces packets of any control, at most at this rate."
+        None, description="SO_MAX_PACING_RATE of the sender: TCP paces with any control, at most at this rate."
     )
     sndbuf: SocketSize | None = Field(
         None, description="SO_SNDBUF of the sender: the buffer is twice this, as in Linux, and does not grow."
@@ -55,19 +55,19 @@ class Tcp(Section):
         None, description="SO_RCVBUF of the receiver: the buffer is twice this, as in Linux, and does not grow."
     )
     rcvlowat: SocketSize = Field(
-        defaults.RCVLOWAT, description="SO_RCVLOWAT of the receiver: it is woken for no less than this."
+        defaults.RCVLOWAT, description="SO_RCVLOWAT of the receiver: fewer bytes do not wake it."
     )
     notsent_lowat: SocketSize | None = Field(
-        None, description="TCP_NOTSENT_LOWAT of the sender: it writes only while less than this is unsent."
+        None, description="TCP_NOTSENT_LOWAT of the sender: it writes only while fewer bytes are unsent."
     )
     mss: Annotated[int, Field(ge=88, le=32_767), number_schema(minimum=88, maximum=32_767)] | None = Field(
-        None, description="TCP_MAXSEG of the sender: bytes of a segment at most, 12 of timestamps included."
+        None, description="TCP_MAXSEG of the sender: largest segment in bytes, including 12 of timestamps."
     )
     dscp: CodePoint = Field(
         defaults.DSCP, description="Code point of its packets, both ways: EF, CS1, AF41 or a number."
     )
     ip: Literal[4, 6] = Field(
-        defaults.IP, description="Version of IP: a header of 6 is 20 bytes longer, and a segment so much shorter."
+        defaults.IP, description="Version of IP: with 6 the header is 20 bytes longer and a segment 20 bytes shorter."
     )
     start: Time = Field(defaults.START, validate_default=True, description="When it connects.")
     stop: Time | None = Field(None, description="When it closes; without it and `bytes`, the end of the run.")
@@ -145,7 +145,7 @@ def _resolved(flow: Bulk, at: Resolved) -> resolved.Tcp:
 
 def _problems(flow: Bulk, _most: int) -> Iterator[Problem]:
     if flow.bytes == 0:
-        yield Problem((*flow.loc, "bytes"), "`0` bytes are nothing to send", "give a size, such as 10mb")
+        yield Problem((*flow.loc, "bytes"), "`0` bytes: there is nothing to send", "give a size, such as 10mb")
 
 
 def _sampled_ns(flow: Bulk, duration: int) -> int:

@@ -40,10 +40,10 @@ class Udp(Section):
     flows: Annotated[int, Field(ge=1, le=100_000), number_schema(minimum=1, maximum=100_000)] = Field(
         defaults.FLOWS, description="Number of flows, each at this rate."
     )
-    rate: PositiveRate = Field(description="Data offered by each flow, without headers.")
+    rate: PositiveRate = Field(description="Rate at which each flow sends data, without headers.")
     size: Size = Field(defaults.DATAGRAM, validate_default=True, description="Bytes of data in a datagram.")
     sndbuf: SocketSize | None = Field(
-        None, description="SO_SNDBUF of the sender: the buffer is twice this, and a full one holds the sender back."
+        None, description="SO_SNDBUF of the sender: the buffer is twice this, and the sender waits while it is full."
     )
     dscp: CodePoint = Field(defaults.DSCP, description="Code point of its packets.")
     start: Time = Field(defaults.START, validate_default=True, description="The first datagram.")
@@ -92,7 +92,7 @@ def _resolved(flow: Datagrams, at: Resolved) -> resolved.Udp:
 def _problems(flow: Datagrams, most: int) -> Iterator[Problem]:
     most_data = most - UDP_HEADER
     if not 1 <= flow.size <= most_data:
-        message = f"`{flow.size}b` does not fit into a datagram here"
+        message = f"`{flow.size}b` does not fit into a datagram"
         yield Problem((*flow.loc, "size"), message, f"give 1b to {most_data}b: datagrams are not fragmented")
 
 

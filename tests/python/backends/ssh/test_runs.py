@@ -333,7 +333,7 @@ def test_a_step_that_a_machine_refuses_is_named_and_undone(ssh: Ssh, lab: Lab) -
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (["tsq=off"], "`first` wants no small queue; nothing sets that from outside in a stock kernel"),
+        (["tsq=off"], "`first` wants no small queue; a stock kernel has no setting for that"),
         (["tsq=64kB"], "net.ipv4.tcp_limit_output_bytes"),
         (["tsq=100p"], "`first` wants 100 packets"),
         (["tsq=4ms"], "`first` wants 4 ms (sk_pacing_shift 8)"),

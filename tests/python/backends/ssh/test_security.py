@@ -67,7 +67,7 @@ def test_a_hostile_word_of_an_experiment_is_refused_before_anybody_is_connected_
 
 @pytest.mark.parametrize("key", ["password", "passphrase"])
 def test_a_password_has_no_place(key: str) -> None:
-    with pytest.raises(ScenarioError, match="hint: passwords are not taken"):
+    with pytest.raises(ScenarioError, match="hint: passwords are not supported"):
         testbed.loads(FILE.replace("address: 192.0.2.1", f"address: 192.0.2.1, {key}: geheim"))
 
 

@@ -43,7 +43,7 @@ def test_what_a_kernel_can_run_is_not_refused(scenario: Make, kernel: Kernel) ->
         (lambda s: s["traffic"][0].update(tsq={"kind": "off"}), "flows differ in `tsq`"),
         (lambda s: s["traffic"][0]["cc"].update(options={"beta": 700}), "`cubic` has different options"),
         (lambda s: s["links"].append(s["links"][0]), "client and router are connected by two links"),
-        (lambda s: s["links"][0].update(trace=[0, None]), "no discipline of Linux follows a trace"),
+        (lambda s: s["links"][0].update(trace=[0, None]), "no discipline of Linux can follow one"),
         (lambda s: s["links"][0].update(rate_bps=5_000_000), "the shaper of client -> router is faster"),
         (lambda s: s.update(cells=[CELL]), "no radio for the Wi-Fi cell of"),
         (lambda s: s["record"].update(tcp_info="ack"), "after each ACK"),
