@@ -233,7 +233,7 @@ DEVICE = struct.pack("<IIHHII", 1, 20, 1, 0, 0, 20)
     ("rest", "told"),
     [
         (struct.pack("<II", 6, 0xFFFF_FFFC) + bytes(40), "4294967280 bytes is too long to be a packet"),
-        (struct.pack("<II", 5, 0xFFFF_FFFC) + bytes(40), "breaks off in a block"),
+        (struct.pack("<II", 5, 0xFFFF_FFFC) + bytes(40), "ends within a block"),
         (struct.pack("<IIIIIII", 6, 52, 0, 0, 0, 21, 21) + bytes(24), "ends within a packet"),
         (DEVICE * 10_000, "more than 10000 interfaces"),
     ],

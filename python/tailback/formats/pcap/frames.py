@@ -1,7 +1,7 @@
 """The containers pcap and pcapng: frames with their time, whatever wrote them [libpcap pcap-savefile, pcapng].
 
-A file that ends in the middle of a frame is refused; the error says how many frames come before that. Half a measurement
-taken for a whole one is worse than none.
+A file that ends in the middle of a frame is refused; the error says how many frames come before that. Half a
+measurement taken for a whole one is worse than none.
 """
 
 import struct
