@@ -17,18 +17,23 @@
 //! Deviations: no `nat`; no `autorate-ingress`; no firewall marks (`fwmark`); trains are not split; the tins of
 //! diffserv8 follow RFC 4594's classes.
 
-use std::collections::VecDeque;
+mod ack_filter;
+mod isolation;
+mod parameters;
+mod tins;
 
-use tailback_packet::{DropReason, ETHERNET_HEADER, Packet, Payload, Segment, SegmentFlags};
-use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters, Rate, SimTime, Span};
+use tailback_packet::{DropReason, ETHERNET_HEADER, Packet};
+use tailback_units::{Bytes, ParameterError, Parameters, SimTime, Span};
 
 use crate::aqm::Verdict;
-use crate::aqm::cobalt::{Cobalt, CobaltHead, CobaltSettings};
-use crate::double_list::{DoubleList, Neighbours};
+use crate::aqm::cobalt::CobaltHead;
 use crate::flow_hash::FlowHash;
-use crate::framing;
 use crate::ledger::Ledger;
-use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Part, PartKind, Qdisc, Row};
+use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Part, Qdisc, Row};
+
+use ack_filter::{AckFilter, superfluous_ack};
+use parameters::{PARAMETERS, Settings, derive};
+use tins::{QUEUES, Set, Sorting, Tin, TinCounters};
 
 pub(crate) const ROW: Row = Row {
     name: "cake",
@@ -40,78 +45,6 @@ pub(crate) const ROW: Row = Row {
     derive,
     build,
 };
-
-const MS: u64 = 1_000_000;
-/// Queues of a tin, and how many a flow may choose from. [linux-6.12 CAKE_QUEUES, CAKE_SET_WAYS]
-const QUEUES: u32 = 1024;
-const WAYS: u32 = 8;
-/// Packets for which there is memory unless `memlimit` is given.
-const MOST_PACKETS: u64 = 10_240;
-const LEAST_MEMORY: u64 = 4 << 20;
-const RATE_MOST: u64 = 10_000_000_000_000;
-/// Share of a tin when nothing is shaped.
-const UNLIMITED_QUANTUM: u64 = 1024;
-
-const TINS: &[&str] = &["diffserv3", "besteffort", "diffserv4", "diffserv8", "precedence"];
-const ISOLATIONS: &[&str] =
-    &["triple-isolate", "flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost"];
-
-const PARAMETERS: &[Parameter] = &[
-    Parameter::new(
-        "bandwidth",
-        ParameterUnit::Rate,
-        None,
-        (8, RATE_MOST),
-        "rate of the shaper; not given: unlimited",
-    ),
-    Parameter::new(
-        "rtt",
-        ParameterUnit::Time,
-        Some(100 * MS),
-        (1_000, 10_000_000 * MS),
-        "round trip it is tuned for",
-    ),
-    Parameter::choice("tins", TINS, "how DSCPs are sorted"),
-    Parameter::choice("isolation", ISOLATIONS, "between whom it is fair"),
-    Parameter::choice(
-        "ack_filter",
-        &["no-ack-filter", "ack-filter", "ack-filter-aggressive"],
-        "whether superfluous ACKs are dropped",
-    ),
-    Parameter::flag(
-        "ingress",
-        false,
-        "count dropped packets as sent: the bottleneck lies before this shaper",
-    ),
-    Parameter::flag("nat", false, "without effect: there is no address translation here"),
-    Parameter::flag("wash", false, "clear the code point of each packet after its tin was chosen"),
-    Parameter::flag("split_gso", true, "without effect"),
-    Parameter::new(
-        "fwmark",
-        ParameterUnit::Number,
-        Some(0),
-        (0, u32::MAX as u64),
-        "without effect: packets have no firewall marks here",
-    ),
-    Parameter::new(
-        "memlimit",
-        ParameterUnit::Bytes,
-        None,
-        (1, u32::MAX as u64),
-        "bytes of kernel memory (truesize) held at most",
-    ),
-    Parameter::new(
-        "overhead",
-        ParameterUnit::Number,
-        None,
-        (0, 256),
-        "bytes charged for each packet beside its IP length",
-    ),
-    framing::undercharge("undercharge"),
-    Parameter::flag("raw", false, "charge the frame as the kernel sees it; so unless `overhead` is given"),
-    Parameter::new("mpu", ParameterUnit::Number, Some(0), (0, 256), "bytes charged at least"),
-    Parameter::choice("framing", &["noatm", "atm", "ptm"], "atm: whole cells; ptm: 65 bytes for 64"),
-];
 
 struct Cake {
     settings: Settings,
@@ -144,156 +77,15 @@ impl Sizes {
     }
 }
 
-struct Settings {
-    rate: Rate,
-    sorting: Sorting,
-    isolation: Isolation,
-    ack_filter: AckFilter,
-    ingress: bool,
-    memory: u64,
-    overhead: u32,
-    undercharge: u32,
-    wash: bool,
-    raw: bool,
-    mpu: u32,
-    framing: u64,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Sorting {
-    Three,
-    One,
-    Four,
-    Eight,
-    Precedence,
-}
-
-/// What makes a queue, and whose bulk flows share.
-#[derive(Clone, Copy, Debug)]
-struct Isolation {
-    by_flow: bool,
-    by_source: bool,
-    by_destination: bool,
-    source_shares: bool,
-    destination_shares: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum AckFilter {
-    Off,
-    Normal,
-    Aggressive,
-}
-
-struct Tin {
-    rate: Rate,
-    share: u64,
-    quantum: i64,
-    law: CobaltSettings,
-    flows: Vec<Flow>,
-    links: Vec<Neighbours>,
-    tags: Vec<u32>,
-    /// Apart from the flows: eight of them are looked at for each arrival.
-    sets: Vec<Set>,
-    hosts: [Vec<u32>; 2],
-    new: DoubleList,
-    old: DoubleList,
-    decaying: DoubleList,
-    bulk_flows: u32,
-    packets: u32,
-    deficit: i64,
-    next: SimTime,
-    own: TinCounters,
-}
-
-#[derive(Clone, Copy, Default)]
-struct TinCounters {
-    packets: u64,
-    bytes: u64,
-    drops: u64,
-    marks: u64,
-    ack_drops: u64,
-    way_hits: u64,
-    way_misses: u64,
-    collisions: u64,
-    longest: u32,
-    delays: Delays,
-}
-
-/// Moving averages of the sojourn time in ns: of the highest, of all, of the lowest.
-#[derive(Clone, Copy, Default)]
-struct Delays {
-    peak: u64,
-    average: u64,
-    base: u64,
-}
-
-impl Delays {
-    /// A sample weighs 1/256, but 1/4 where it moves the peak up or the base down. [linux-6.12 sch_cake.c cake_dequeue]
-    #[inline]
-    fn sample(&mut self, sojourn: u64) {
-        let towards = |level: u64, shift: u32| level - (level >> shift) + (sojourn >> shift);
-        self.average = towards(self.average, 8);
-        self.peak = towards(self.peak, if sojourn > self.peak { 2 } else { 8 });
-        self.base = towards(self.base, if sojourn < self.base { 2 } else { 8 });
-    }
-}
-
-#[derive(Default)]
-struct Flow {
-    queue: VecDeque<Box<Packet>>,
-    bytes: u64,
-    deficit: i64,
-    /// Buckets of its two hosts.
-    hosts: [u16; 2],
-    law: Cobalt,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-enum Set {
-    #[default]
-    None,
-    Sparse,
-    SparseWait,
-    Bulk,
-    Decaying,
-}
-
-fn derive(given: &mut Parameters, device: &Attachment) -> Result<(), ParameterError> {
-    if given.given("overhead").is_none() {
-        given.set("overhead", 0);
-        given.set("raw", u64::from(given.given("undercharge").unwrap_or(0) == 0));
-    }
-    let most = MOST_PACKETS * u64::from(device.mtu);
-    let shaped = given.given("bandwidth").zip(given.given("rtt")).map(|(rate, rtt)| {
-        let product = u128::from(rate / 8) * u128::from(rtt) / 1_000_000_000 * 4;
-        (product.min(u128::from(u32::MAX)) as u64).max(LEAST_MEMORY).min(most)
-    });
-    given.set_default("memlimit", shaped.unwrap_or(most));
-    Ok(())
-}
-
 fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
-    let value = |name| given.require(name);
-    let rate = given.given("bandwidth").map_or(Rate::UNLIMITED, Rate::from_bits_per_sec);
-    let sorting = [Sorting::Three, Sorting::One, Sorting::Four, Sorting::Eight, Sorting::Precedence];
-    let sorting = sorting[value("tins")? as usize];
-    let settings = Settings {
-        rate,
-        sorting,
-        isolation: Isolation::of(value("isolation")?),
-        ack_filter: [AckFilter::Off, AckFilter::Normal, AckFilter::Aggressive][value("ack_filter")? as usize],
-        ingress: value("ingress")? == 1,
-        memory: value("memlimit")?,
-        overhead: value("overhead")? as u32,
-        undercharge: value("undercharge")? as u32,
-        wash: value("wash")? == 1,
-        raw: value("raw")? == 1,
-        mpu: value("mpu")? as u32,
-        framing: value("framing")?,
-    };
-    let rtt = Span::from_nanos(value("rtt")?);
-    let tins = sorting.shares().iter().map(|share| Tin::new(rate, *share, rtt, device.mtu)).collect();
+    let settings = Settings::of(given)?;
+    let rtt = Span::from_nanos(given.require("rtt")?);
+    let tins = settings
+        .sorting
+        .shares()
+        .iter()
+        .map(|share| Tin::new(settings.rate, *share, rtt, device.mtu))
+        .collect();
     Ok(Box::new(Cake {
         settings,
         tins,
@@ -306,140 +98,6 @@ fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<d
         sizes: Sizes::NONE,
         ledger: Ledger::default(),
     }))
-}
-
-impl Isolation {
-    fn of(index: u64) -> Self {
-        let is = |list: &[u64]| list.contains(&index);
-        Isolation {
-            by_flow: is(&[0, 5, 6, 7]),
-            by_source: is(&[2, 4]),
-            by_destination: is(&[3, 4]),
-            source_shares: is(&[0, 6]),
-            destination_shares: is(&[0, 7]),
-        }
-    }
-}
-
-impl Sorting {
-    /// Numerator and denominator of each tin's share of the rate.
-    fn shares(self) -> &'static [(u64, u64)] {
-        const EIGHT: [(u64, u64); 8] = [
-            (1, 1),
-            (7, 8),
-            (49, 64),
-            (343, 512),
-            (2401, 4096),
-            (16_807, 32_768),
-            (117_649, 262_144),
-            (823_543, 2_097_152),
-        ];
-        match self {
-            Sorting::One => &[(1, 1)],
-            Sorting::Three => &[(1, 1), (1, 16), (1, 4)],
-            Sorting::Four => &[(1, 1), (1, 16), (1, 2), (1, 4)],
-            Sorting::Eight | Sorting::Precedence => &EIGHT,
-        }
-    }
-
-    /// The tin of a code point. [tc cake(8)] [rfc4594 §4]
-    fn tin_of(self, dscp: u8) -> usize {
-        const LE: u8 = 1;
-        let class = dscp >> 3;
-        match self {
-            Sorting::One => 0,
-            Sorting::Precedence => usize::from(class),
-            Sorting::Three => match dscp {
-                8 | LE => 1,
-                4 | 44 | 46 | 48 | 56 => 2,
-                _ => 0,
-            },
-            Sorting::Four => match dscp {
-                8 | LE => 1,
-                44 | 46 | 48 | 56 | 40 | 32 => 3,
-                4 | 2 | 16..=31 | 34..=39 => 2,
-                _ => 0,
-            },
-            Sorting::Eight => match (dscp, class) {
-                (LE, _) => 0,
-                (8, _) => 1,
-                (4, _) | (44 | 46, _) => 6,
-                (_, 0 | 1) => 2,
-                (_, class) => usize::from(class).min(7),
-            },
-        }
-    }
-}
-
-impl Tin {
-    fn new(rate: Rate, (numerator, denominator): (u64, u64), rtt: Span, mtu: u32) -> Tin {
-        let unlimited = rate.is_unlimited();
-        let bytes = if unlimited { 0 } else { (rate.bytes_per_sec() * numerator / denominator).max(1) };
-        let rate = if unlimited { rate } else { Rate::from_bytes_per_sec(bytes) };
-        let packet_time = if unlimited { Span::ZERO } else { rate.time_for(Bytes(u64::from(mtu))) };
-        let twentieth = Span::from_nanos(rtt.as_nanos() / 20);
-        let target = Span::from_nanos(packet_time.as_nanos() * 3 / 2).max(twentieth);
-        let interval = (rtt + target.saturating_sub(twentieth)).max(target * 2);
-        let quantum =
-            if unlimited { u64::from(mtu) } else { (bytes >> 12).clamp(300, u64::from(mtu).max(300)) };
-        Tin {
-            rate,
-            share: (UNLIMITED_QUANTUM * numerator / denominator).max(1),
-            quantum: quantum as i64,
-            law: CobaltSettings { target, interval, packet_time },
-            flows: (0..QUEUES).map(|_| Flow::default()).collect(),
-            links: vec![Neighbours::NOBODY; QUEUES as usize],
-            tags: vec![0; QUEUES as usize],
-            sets: vec![Set::None; QUEUES as usize],
-            hosts: [vec![0; QUEUES as usize], vec![0; QUEUES as usize]],
-            new: DoubleList::default(),
-            old: DoubleList::default(),
-            decaying: DoubleList::default(),
-            bulk_flows: 0,
-            packets: 0,
-            deficit: 0,
-            next: SimTime::ZERO,
-            own: TinCounters::default(),
-        }
-    }
-
-    /// The queue of a hash: its own if it has one, else a free one among eight, else one it must share.
-    fn queue_of(&mut self, hash: u32) -> u32 {
-        let (set, first) = (hash % QUEUES / WAYS * WAYS, hash % WAYS);
-        let ways = (0..WAYS).map(|way| set + (first + way) % WAYS);
-        let held = |tin: &Tin, queue: u32| tin.sets[queue as usize] != Set::None;
-        // Its own stays reserved for it when it has run empty, until another flow needs it.
-        if let Some(own) = ways.clone().find(|&queue| self.tags[queue as usize] == hash) {
-            self.own.way_hits += u64::from(own != set + first);
-            return own;
-        }
-        match ways.clone().find(|&queue| !held(self, queue)) {
-            Some(free) => {
-                self.own.way_misses += 1;
-                self.tags[free as usize] = hash;
-                free
-            }
-            None => {
-                self.own.collisions += 1;
-                set + first
-            }
-        }
-    }
-
-    fn host_load(&self, flow: &Flow, isolation: &Isolation) -> i64 {
-        let of = |side: usize, shares: bool| {
-            if shares { self.hosts[side][usize::from(flow.hosts[side])] } else { 0 }
-        };
-        i64::from(of(0, isolation.source_shares).max(of(1, isolation.destination_shares)).max(1))
-    }
-
-    fn count_bulk(&mut self, index: u32, more: bool) {
-        for side in 0..2 {
-            let count = &mut self.hosts[side][usize::from(self.flows[index as usize].hosts[side])];
-            *count = if more { *count + 1 } else { count.saturating_sub(1) };
-        }
-        self.bulk_flows = if more { self.bulk_flows + 1 } else { self.bulk_flows - 1 };
-    }
 }
 
 impl Qdisc for Cake {
@@ -513,39 +171,6 @@ impl Qdisc for Cake {
 
     fn kind(&self) -> &'static str {
         ROW.name
-    }
-}
-
-impl Tin {
-    /// The tin as `tc -s -j` shows it.
-    fn part(&self) -> Part {
-        let rate = if self.rate.is_unlimited() { 0 } else { self.rate.bytes_per_sec() };
-        let sets = |wanted: &[Set]| self.sets.iter().filter(|set| wanted.contains(set)).count() as i64;
-        let unresponsive = self.flows.iter().filter(|flow| flow.law.blue() > 0).count() as i64;
-        let own = &self.own;
-        let counters = [
-            ("threshold_rate", rate as i64),
-            ("sent_bytes", own.bytes as i64),
-            ("backlog_bytes", self.flows.iter().map(|flow| flow.bytes as i64).sum()),
-            ("target_us", self.law.target.as_micros() as i64),
-            ("interval_us", self.law.interval.as_micros() as i64),
-            ("peak_delay_us", (own.delays.peak / 1000) as i64),
-            ("avg_delay_us", (own.delays.average / 1000) as i64),
-            ("base_delay_us", (own.delays.base / 1000) as i64),
-            ("sent_packets", own.packets as i64),
-            ("way_indirect_hits", own.way_hits as i64),
-            ("way_misses", own.way_misses as i64),
-            ("way_collisions", own.collisions as i64),
-            ("drops", own.drops as i64),
-            ("ecn_mark", own.marks as i64),
-            ("ack_drops", own.ack_drops as i64),
-            ("sparse_flows", sets(&[Set::Sparse, Set::SparseWait, Set::Decaying])),
-            ("bulk_flows", i64::from(self.bulk_flows)),
-            ("unresponsive_flows", unresponsive),
-            ("max_pkt_len", i64::from(own.longest)),
-            ("flow_quantum", self.quantum),
-        ];
-        Part { kind: PartKind::Tin, counters: counters.to_vec() }
     }
 }
 
@@ -799,88 +424,11 @@ impl Cake {
     }
 }
 
-impl Tin {
-    fn set_of(&self, index: u32) -> Set {
-        self.sets[index as usize]
-    }
-
-    /// Takes a flow, which is the first of its list, off it.
-    fn unlist(&mut self, set: Set, index: u32) {
-        let list = match set {
-            Set::Decaying => &mut self.decaying,
-            _ if self.new.first() == Some(index) => &mut self.new,
-            _ => &mut self.old,
-        };
-        list.remove(&mut self.links, index);
-    }
-}
-
-impl Settings {
-    /// The length before anything is added.
-    #[inline]
-    fn counted(&self, packet: &Packet) -> u32 {
-        if self.raw { packet.frame_length() } else { packet.ip_length }
-    }
-
-    /// Bytes that a packet is charged for. [linux-6.12 sch_cake.c cake_calc_overhead]
-    fn charged(&self, packet: &Packet) -> u32 {
-        let length = (self.counted(packet) + self.overhead).saturating_sub(self.undercharge).max(self.mpu);
-        match self.framing {
-            1 => length.div_ceil(48) * 53,
-            2 => length + length.div_ceil(64),
-            _ => length,
-        }
-    }
-}
-
-/// The first of the older pure ACKs that the last packet of a queue makes superfluous: if there is a second one, or,
-/// aggressively, if it comes right before.
-fn superfluous_ack(queue: &VecDeque<Box<Packet>>, filter: AckFilter) -> Option<usize> {
-    let last = queue.back()?;
-    let newest = acknowledgement(last)?;
-    let covered = |packet: &Packet| {
-        let same = packet.from == last.from && packet.to == last.to;
-        same && pure_ack(packet).is_some_and(|older| says_less(older, newest))
-    };
-    let before = queue.len() - 1;
-    let mut older = (0..before).filter(|&place| covered(&queue[place]));
-    let first = older.next()?;
-    let spared = match filter {
-        AckFilter::Aggressive => older.next().is_none() && first + 1 != before,
-        _ => older.next().is_none(),
-    };
-    (!spared).then_some(first)
-}
-
-fn acknowledgement(packet: &Packet) -> Option<&Segment> {
-    let Payload::Tcp(segment) = &packet.payload else { return None };
-    let unsafe_flags = [SegmentFlags::SYN, SegmentFlags::FIN, SegmentFlags::RST];
-    let plain = !unsafe_flags.iter().any(|&flag| segment.flags.contains(flag));
-    (plain && segment.flags.contains(SegmentFlags::ACK)).then_some(segment)
-}
-
-fn pure_ack(packet: &Packet) -> Option<&Segment> {
-    acknowledgement(packet).filter(|segment| segment.length == 0)
-}
-
-/// The newer acknowledges, echoes and reports at least what the older does.
-fn says_less(older: &Segment, newer: &Segment) -> bool {
-    let echo =
-        |segment: &Segment| [SegmentFlags::ECE, SegmentFlags::CWR].map(|flag| segment.flags.contains(flag));
-    let reported = |start: u64, end: u64| {
-        end <= newer.ack || newer.sack.as_slice().iter().any(|block| block.start <= start && end <= block.end)
-    };
-    older.ack <= newer.ack
-        && older.tsval <= newer.tsval
-        && echo(older) == echo(newer)
-        && older.sack.as_slice().iter().all(|block| reported(block.start, block.end))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{Rig, packet};
-    use tailback_packet::{Ecn, HostId, SackBlocks};
+    use tailback_packet::{Ecn, HostId};
 
     const TEN_MBIT: (&str, u64) = ("bandwidth", 10_000_000);
 
@@ -916,21 +464,6 @@ mod tests {
         left
     }
 
-    fn ack(number: u64) -> Packet {
-        let segment = Segment {
-            seq: 1,
-            length: 0,
-            ack: number,
-            window: 65_535,
-            flags: SegmentFlags::ACK,
-            mss: 1448,
-            tsval: Some(SimTime::ZERO),
-            tsecr: None,
-            sack: SackBlocks::NONE,
-        };
-        Packet { payload: Payload::Tcp(segment), ..packet(0, 66) }
-    }
-
     #[test]
     fn frames_leave_exactly_apart_from_the_first_on() {
         let mut rig = Rig::of("cake", &[TEN_MBIT]);
@@ -956,16 +489,6 @@ mod tests {
             let share = f64::from(left[0]) / f64::from(left.iter().sum::<u32>());
             assert!((share - expected).abs() < 0.06, "isolation {isolation}: {share}");
         }
-    }
-
-    #[test]
-    fn the_parameters_of_a_tin_follow_its_rate() {
-        let rtt = Span::from_millis(100);
-        let tin = |bits| Tin::new(Rate::from_bits_per_sec(bits), (1, 1), rtt, 1514);
-        assert_eq!((tin(10_000_000).quantum, tin(100_000_000).quantum), (305, 1514));
-        let slow = tin(1_000_000).law;
-        assert_eq!((slow.target.as_micros(), slow.interval.as_micros()), (18_168, 113_168));
-        assert_eq!(tin(10_000_000).law.target, Span::from_millis(5));
     }
 
     #[test]
@@ -998,37 +521,6 @@ mod tests {
         rig.enqueue(packet(1, 98));
         rig.advance(Span::from_millis(2));
         assert_eq!(rig.serve(10_000_000).map(|sent| sent.from.0), Some(1));
-    }
-
-    #[test]
-    fn of_three_acks_the_first_is_superfluous_and_of_two_none() {
-        let mut rig = Rig::of("cake", &[TEN_MBIT, ("ack_filter", 1)]);
-        rig.enqueue(ack(1000));
-        rig.enqueue(ack(2000));
-        assert_eq!(rig.counter("ack_drops"), 0);
-        for number in 3..=10 {
-            rig.enqueue(ack(number * 1000));
-        }
-        assert_eq!((rig.counter("ack_drops"), rig.qdisc.backlog().packets), (8, 2));
-        assert!(rig.dropped.iter().all(|(_, why)| *why == DropReason::AckFiltered));
-    }
-
-    #[test]
-    fn an_aggressive_filter_keeps_one_ack() {
-        let mut rig = Rig::of("cake", &[TEN_MBIT, ("ack_filter", 2)]);
-        (1..=5).for_each(|number| assert_eq!(rig.enqueue(ack(number * 1000)), Enqueued::Queued));
-        assert_eq!(rig.qdisc.backlog().packets, 1);
-    }
-
-    #[test]
-    fn an_ack_that_echoes_congestion_is_kept() {
-        let mut rig = Rig::of("cake", &[TEN_MBIT, ("ack_filter", 1)]);
-        let Payload::Tcp(segment) = ack(1500).payload else { unreachable!("an ACK") };
-        let flags = segment.flags.with(SegmentFlags::ECE);
-        rig.enqueue(Packet { payload: Payload::Tcp(Segment { flags, ..segment }), ..ack(1500) });
-        rig.enqueue(ack(2000));
-        rig.enqueue(ack(3000));
-        assert_eq!(rig.counter("ack_drops"), 0);
     }
 
     #[test]

@@ -1,0 +1,142 @@
+//! The parameters of cake, what follows from those that are given, and what a packet is charged for.
+
+use tailback_packet::Packet;
+use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, Rate};
+
+use super::ack_filter::AckFilter;
+use super::isolation::Isolation;
+use super::tins::Sorting;
+use crate::{Attachment, framing};
+
+const MS: u64 = 1_000_000;
+/// Packets for which there is memory unless `memlimit` is given.
+const MOST_PACKETS: u64 = 10_240;
+const LEAST_MEMORY: u64 = 4 << 20;
+const RATE_MOST: u64 = 10_000_000_000_000;
+const TINS: &[&str] = &["diffserv3", "besteffort", "diffserv4", "diffserv8", "precedence"];
+const ISOLATIONS: &[&str] =
+    &["triple-isolate", "flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost"];
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter::new(
+        "bandwidth",
+        ParameterUnit::Rate,
+        None,
+        (8, RATE_MOST),
+        "rate of the shaper; not given: unlimited",
+    ),
+    Parameter::new(
+        "rtt",
+        ParameterUnit::Time,
+        Some(100 * MS),
+        (1_000, 10_000_000 * MS),
+        "round trip it is tuned for",
+    ),
+    Parameter::choice("tins", TINS, "how DSCPs are sorted"),
+    Parameter::choice("isolation", ISOLATIONS, "between whom it is fair"),
+    Parameter::choice(
+        "ack_filter",
+        &["no-ack-filter", "ack-filter", "ack-filter-aggressive"],
+        "whether superfluous ACKs are dropped",
+    ),
+    Parameter::flag(
+        "ingress",
+        false,
+        "count dropped packets as sent: the bottleneck lies before this shaper",
+    ),
+    Parameter::flag("nat", false, "without effect: there is no address translation here"),
+    Parameter::flag("wash", false, "clear the code point of each packet after its tin was chosen"),
+    Parameter::flag("split_gso", true, "without effect"),
+    Parameter::new(
+        "fwmark",
+        ParameterUnit::Number,
+        Some(0),
+        (0, u32::MAX as u64),
+        "without effect: packets have no firewall marks here",
+    ),
+    Parameter::new(
+        "memlimit",
+        ParameterUnit::Bytes,
+        None,
+        (1, u32::MAX as u64),
+        "bytes of kernel memory (truesize) held at most",
+    ),
+    Parameter::new(
+        "overhead",
+        ParameterUnit::Number,
+        None,
+        (0, 256),
+        "bytes charged for each packet beside its IP length",
+    ),
+    framing::undercharge("undercharge"),
+    Parameter::flag("raw", false, "charge the frame as the kernel sees it; so unless `overhead` is given"),
+    Parameter::new("mpu", ParameterUnit::Number, Some(0), (0, 256), "bytes charged at least"),
+    Parameter::choice("framing", &["noatm", "atm", "ptm"], "atm: whole cells; ptm: 65 bytes for 64"),
+];
+
+pub(super) struct Settings {
+    pub(super) rate: Rate,
+    pub(super) sorting: Sorting,
+    pub(super) isolation: Isolation,
+    pub(super) ack_filter: AckFilter,
+    pub(super) ingress: bool,
+    pub(super) memory: u64,
+    pub(super) overhead: u32,
+    pub(super) undercharge: u32,
+    pub(super) wash: bool,
+    pub(super) raw: bool,
+    pub(super) mpu: u32,
+    pub(super) framing: u64,
+}
+
+pub(super) fn derive(given: &mut Parameters, device: &Attachment) -> Result<(), ParameterError> {
+    if given.given("overhead").is_none() {
+        given.set("overhead", 0);
+        given.set("raw", u64::from(given.given("undercharge").unwrap_or(0) == 0));
+    }
+    let most = MOST_PACKETS * u64::from(device.mtu);
+    let shaped = given.given("bandwidth").zip(given.given("rtt")).map(|(rate, rtt)| {
+        let product = u128::from(rate / 8) * u128::from(rtt) / 1_000_000_000 * 4;
+        (product.min(u128::from(u32::MAX)) as u64).max(LEAST_MEMORY).min(most)
+    });
+    given.set_default("memlimit", shaped.unwrap_or(most));
+    Ok(())
+}
+
+impl Settings {
+    pub(super) fn of(given: &Parameters) -> Result<Self, ParameterError> {
+        let value = |name| given.require(name);
+        let sorting = [Sorting::Three, Sorting::One, Sorting::Four, Sorting::Eight, Sorting::Precedence];
+        let ack_filter = [AckFilter::Off, AckFilter::Normal, AckFilter::Aggressive];
+        Ok(Settings {
+            rate: given.given("bandwidth").map_or(Rate::UNLIMITED, Rate::from_bits_per_sec),
+            sorting: sorting[value("tins")? as usize],
+            isolation: Isolation::of(value("isolation")?),
+            ack_filter: ack_filter[value("ack_filter")? as usize],
+            ingress: value("ingress")? == 1,
+            memory: value("memlimit")?,
+            overhead: value("overhead")? as u32,
+            undercharge: value("undercharge")? as u32,
+            wash: value("wash")? == 1,
+            raw: value("raw")? == 1,
+            mpu: value("mpu")? as u32,
+            framing: value("framing")?,
+        })
+    }
+
+    /// The length before anything is added.
+    #[inline]
+    pub(super) fn counted(&self, packet: &Packet) -> u32 {
+        if self.raw { packet.frame_length() } else { packet.ip_length }
+    }
+
+    /// Bytes that a packet is charged for. [linux-6.12 sch_cake.c cake_calc_overhead]
+    pub(super) fn charged(&self, packet: &Packet) -> u32 {
+        let length = (self.counted(packet) + self.overhead).saturating_sub(self.undercharge).max(self.mpu);
+        match self.framing {
+            1 => length.div_ceil(48) * 53,
+            2 => length + length.div_ceil(64),
+            _ => length,
+        }
+    }
+}
