@@ -12,7 +12,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256StarStar;
 use tailback_packet::{Ecn, HostId, Packet, Payload, SackBlocks, Segment, SegmentFlags, SocketId};
-use tailback_qdisc::{Attachment, Context, Dequeued, Enqueued, Qdisc, registry};
+use tailback_qdisc::{Attachment, Dequeued, Effects, Enqueued, Qdisc, registry};
 use tailback_units::{Parameters, SimTime, Span};
 
 /// Below this, CoDel never acts: the bench measures the path of a packet that passes.
@@ -66,10 +66,7 @@ fn discipline(kind: &str) -> Box<dyn Qdisc> {
 struct Bench {
     qdisc: Box<dyn Qdisc>,
     draws: Xoshiro256StarStar,
-    dropped: Vec<(Box<Packet>, tailback_packet::DropReason)>,
-    credits: Vec<(SocketId, u32)>,
-    #[expect(clippy::vec_box, reason = "packets travel in boxes")]
-    copies: Vec<Box<Packet>>,
+    effects: Effects,
     now: SimTime,
     flows: u32,
     flow: u32,
@@ -87,23 +84,16 @@ impl Bench {
     fn with_standing_queue(kind: &str, flows: u32, hosts: Hosts) -> Bench {
         let draws = Xoshiro256StarStar::seed_from_u64(1);
         let qdisc = discipline(kind);
-        let (dropped, credits, copies) = Default::default();
+        let effects = Effects::default();
         let (now, flow) = (SimTime::ZERO, 0);
-        let mut bench = Bench { qdisc, draws, dropped, credits, copies, now, flows, flow, hosts };
+        let mut bench = Bench { qdisc, draws, effects, now, flows, flow, hosts };
         (0..flows.max(STANDING_LEAST)).for_each(|_| assert_eq!(bench.enqueue(), Enqueued::Queued));
         bench
     }
 
     fn enqueue(&mut self) -> Enqueued {
         self.flow = (self.flow + 1) % self.flows;
-        let mut context = Context {
-            now: self.now,
-            draws: &mut self.draws,
-            dropped: &mut self.dropped,
-            credits: &mut self.credits,
-            copies: &mut self.copies,
-            is_copy: false,
-        };
+        let mut context = self.effects.context(self.now, &mut self.draws);
         let mut packet = segment(self.flow);
         if self.hosts == Hosts::OneEach {
             (packet.source, packet.destination) = (HostId(self.flow as u16), HostId(1000 + self.flow as u16));
@@ -112,14 +102,7 @@ impl Bench {
     }
 
     fn dequeue(&mut self) -> Dequeued {
-        let mut context = Context {
-            now: self.now,
-            draws: &mut self.draws,
-            dropped: &mut self.dropped,
-            credits: &mut self.credits,
-            copies: &mut self.copies,
-            is_copy: false,
-        };
+        let mut context = self.effects.context(self.now, &mut self.draws);
         self.qdisc.dequeue(&mut context)
     }
 

@@ -457,7 +457,7 @@ mod tests {
                 Dequeued::NotBefore(t) => rig.now = t,
                 Dequeued::Empty => unreachable!("backlogged"),
             }
-            for (lost, _) in rig.dropped.drain(..) {
+            for (lost, _) in rig.effects.dropped.drain(..) {
                 waiting[lost.from.0 as usize] -= 1;
             }
         }
@@ -497,7 +497,9 @@ mod tests {
         rig.fill(20, &packet(1, 200));
         rig.fill(5_000, &packet(0, 1514));
         assert!(rig.counter("memory_used") < 510_000);
-        assert!(rig.dropped.iter().all(|(lost, why)| lost.from.0 == 0 && *why == DropReason::Overmemory));
+        assert!(
+            rig.effects.dropped.iter().all(|(lost, why)| lost.from.0 == 0 && *why == DropReason::Overmemory)
+        );
     }
 
     #[test]
@@ -534,7 +536,7 @@ mod tests {
                 }
             }
         }
-        assert!(rig.counter("ecn_mark") > 10 && rig.dropped.is_empty());
+        assert!(rig.counter("ecn_mark") > 10 && rig.effects.dropped.is_empty());
     }
 
     #[test]

@@ -166,8 +166,8 @@ mod tests {
             }
             let at = rig.now.as_nanos() as f64 / 1e6;
             rig.serve(TEN_MBIT);
-            instants.extend(std::iter::repeat_n(at, rig.dropped.len() - seen));
-            seen = rig.dropped.len();
+            instants.extend(std::iter::repeat_n(at, rig.effects.dropped.len() - seen));
+            seen = rig.effects.dropped.len();
         }
         instants
     }
@@ -176,7 +176,7 @@ mod tests {
     fn the_packet_after_the_limit_is_dropped_at_the_tail() {
         let mut rig = Rig::of("codel", &[("limit", 10)]);
         rig.fill(11, &packet(0, 1514));
-        assert_eq!((rig.counter("drop_overlimit"), rig.dropped[0].1), (1, DropReason::TailFull));
+        assert_eq!((rig.counter("drop_overlimit"), rig.effects.dropped[0].1), (1, DropReason::TailFull));
     }
 
     #[test]
@@ -202,10 +202,10 @@ mod tests {
             rig.enqueue(numbered(0, n));
         }
         let mut last = None;
-        while rig.dropped.is_empty() {
+        while rig.effects.dropped.is_empty() {
             last = rig.serve(TEN_MBIT).map(|sent| crate::testing::number(&sent));
         }
-        assert_eq!(last, Some(crate::testing::number(&rig.dropped[0].0) + 1));
+        assert_eq!(last, Some(crate::testing::number(&rig.effects.dropped[0].0) + 1));
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
             rig.enqueue(Packet { ecn: Ecn::Ect0, ..packet(0, 1514) });
         }
         (0..600).for_each(|_| drop(rig.serve(TEN_MBIT)));
-        assert!(rig.dropped.is_empty() && rig.counter("ecn_mark") > 5);
+        assert!(rig.effects.dropped.is_empty() && rig.counter("ecn_mark") > 5);
         assert_eq!(rig.qdisc.counters().marked, rig.counter("ecn_mark"));
     }
 
@@ -229,14 +229,14 @@ mod tests {
             rig.serve(1_000_000);
         }
         (0..200).for_each(|_| drop(rig.serve(TEN_MBIT)));
-        assert!(rig.dropped.len() < 200);
+        assert!(rig.effects.dropped.len() < 200);
         let mut alone = Rig::of("codel", &[]);
         for _ in 0..200 {
             alone.fill(1, &packet(0, 1514));
             alone.advance(Span::from_millis(200));
             assert!(alone.serve(1_000_000).is_some());
         }
-        assert!(alone.dropped.is_empty());
+        assert!(alone.effects.dropped.is_empty());
     }
 
     #[test]

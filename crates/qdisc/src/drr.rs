@@ -213,6 +213,6 @@ mod tests {
     fn what_no_filter_chooses_is_dropped() {
         let mut rig = two_classes([1514, 1514]);
         assert_eq!(rig.enqueue(packet(5, 100)), Enqueued::Dropped);
-        assert_eq!(rig.dropped[0].1, DropReason::Unclassified);
+        assert_eq!(rig.effects.dropped[0].1, DropReason::Unclassified);
     }
 }

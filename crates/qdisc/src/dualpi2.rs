@@ -489,10 +489,10 @@ mod tests {
         let mut rig = Rig::of("dualpi2", &[]);
         offer(&mut rig, &[(Ecn::NotEct, 1)], 200);
         rig.fill(60, &of(0, Ecn::NotEct));
-        let before = rig.dropped.len();
+        let before = rig.effects.dropped.len();
         offer(&mut rig, &[(Ecn::NotEct, 1)], 1500);
         let p = rig.counter("prob") as f64 / ONE as f64;
-        assert!(rig.dropped.len() > before && p < 0.5, "{p}");
+        assert!(rig.effects.dropped.len() > before && p < 0.5, "{p}");
     }
 
     #[test]
@@ -513,12 +513,12 @@ mod tests {
             rig.serve(10_000_000);
         }
         assert!(rig.counter("prob") > ONE / 4, "it is far from calm");
-        let before = rig.dropped.len();
+        let before = rig.effects.dropped.len();
         (0..5).for_each(|_| {
             rig.serve(10_000_000);
             rig.enqueue(of(0, Ecn::NotEct));
         });
-        assert_eq!(rig.dropped.len(), before);
+        assert_eq!(rig.effects.dropped.len(), before);
     }
 
     #[test]
@@ -527,7 +527,7 @@ mod tests {
             let given = [("drop_on_overload", drop_on_overload), ("limit", 1000)];
             let mut rig = Rig::of("dualpi2", &given);
             offer(&mut rig, &[(Ecn::Ect1, 2)], 5000);
-            let dropped_by_law = rig.dropped.iter().any(|(_, why)| *why == DropReason::Aqm);
+            let dropped_by_law = rig.effects.dropped.iter().any(|(_, why)| *why == DropReason::Aqm);
             (rig.counter("prob") > ONE / 2, dropped_by_law)
         };
         assert_eq!((flood(1), flood(0)), ((true, true), (false, false)));

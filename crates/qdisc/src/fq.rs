@@ -652,7 +652,7 @@ mod tests {
         for _ in 0..200 {
             rig.enqueue(at(1000, charged(0, 1514)));
         }
-        assert_eq!((rig.counter("flows_plimit"), rig.dropped[0].1), (100, DropReason::FlowFull));
+        assert_eq!((rig.counter("flows_plimit"), rig.effects.dropped[0].1), (100, DropReason::FlowFull));
     }
 
     #[test]

@@ -400,9 +400,11 @@ mod tests {
         let mut rig = Rig::of("fq_codel", &[("limit", 1000)]);
         fill(&mut rig, 7, 5);
         fill(&mut rig, 0, 996);
-        let lost: Vec<u32> = rig.dropped.iter().map(|(packet, _)| number(packet)).collect();
+        let lost: Vec<u32> = rig.effects.dropped.iter().map(|(packet, _)| number(packet)).collect();
         assert_eq!(lost, (0..64).collect::<Vec<_>>());
-        assert!(rig.dropped.iter().all(|(lost, why)| lost.from.0 == 0 && *why == DropReason::Overlimit));
+        assert!(
+            rig.effects.dropped.iter().all(|(lost, why)| lost.from.0 == 0 && *why == DropReason::Overlimit)
+        );
         assert_eq!((rig.qdisc.backlog().packets, rig.counter("drop_overlimit")), (937, 64));
         assert_eq!(rig.counter("drop_overmemory"), 0);
     }
@@ -411,14 +413,14 @@ mod tests {
     fn a_batch_ends_at_half_of_the_victims_bytes() {
         let mut rig = Rig::of("fq_codel", &[("limit", 20)]);
         fill(&mut rig, 0, 21);
-        assert_eq!(rig.dropped.len(), 11, "the first count whose bytes reach half of 21 packets");
+        assert_eq!(rig.effects.dropped.len(), 11, "the first count whose bytes reach half of 21 packets");
     }
 
     #[test]
     fn a_batch_of_one_drops_one_packet_as_before_4_7() {
         let mut rig = Rig::of("fq_codel", &[("limit", 100), ("drop_batch", 1)]);
         fill(&mut rig, 0, 101);
-        assert_eq!(rig.dropped.len(), 1);
+        assert_eq!(rig.effects.dropped.len(), 1);
     }
 
     #[test]
@@ -434,9 +436,9 @@ mod tests {
     fn the_memory_limit_counts_kernel_memory_and_names_its_drops() {
         let mut rig = Rig::of("fq_codel", &[("memory_limit", 23_040)]);
         fill(&mut rig, 0, 10);
-        assert_eq!((rig.counter("memory_used"), rig.dropped.len()), (23_040, 0));
+        assert_eq!((rig.counter("memory_used"), rig.effects.dropped.len()), (23_040, 0));
         fill(&mut rig, 0, 1);
-        assert!(rig.dropped.iter().all(|(_, why)| *why == DropReason::Overmemory));
+        assert!(rig.effects.dropped.iter().all(|(_, why)| *why == DropReason::Overmemory));
         assert_eq!((rig.counter("drop_overmemory"), rig.counter("drop_overlimit")), (6, 6));
         assert_eq!(rig.counter("memory_used"), 5 * 2304);
     }
@@ -447,9 +449,9 @@ mod tests {
         let mut instants = Vec::new();
         rig.fill(400, template);
         while rig.now < end {
-            let (before, at) = (rig.dropped.len(), rig.now);
+            let (before, at) = (rig.effects.dropped.len(), rig.now);
             let sent = rig.serve(TEN_MBIT).expect("kept backlogged");
-            let signals = rig.dropped.len() - before + usize::from(sent.ecn == Ecn::Ce);
+            let signals = rig.effects.dropped.len() - before + usize::from(sent.ecn == Ecn::Ce);
             instants.extend(std::iter::repeat_n(at.as_nanos() as f64 / 1e6, signals));
             rig.fill(signals.max(1) as u32, template);
         }
@@ -470,7 +472,7 @@ mod tests {
                 "{relative} for {expected}"
             );
         }
-        assert!(rig.dropped.iter().all(|(_, why)| *why == DropReason::Aqm));
+        assert!(rig.effects.dropped.iter().all(|(_, why)| *why == DropReason::Aqm));
     }
 
     #[test]
@@ -478,7 +480,7 @@ mod tests {
         let capable = Packet { ecn: Ecn::Ect0, ..packet(0, 1514) };
         let mut rig = Rig::of("fq_codel", &[]);
         let marks = signals(&mut rig, &capable, 800);
-        assert_eq!((rig.dropped.len(), rig.counter("ecn_mark")), (0, marks.len() as u64));
+        assert_eq!((rig.effects.dropped.len(), rig.counter("ecn_mark")), (0, marks.len() as u64));
         assert_eq!(rig.qdisc.counters().marked, marks.len() as u64);
         assert_eq!(marks.len(), signals(&mut Rig::of("fq_codel", &[]), &packet(0, 1514), 800).len());
     }
@@ -488,7 +490,7 @@ mod tests {
         let capable = Packet { ecn: Ecn::Ect0, ..packet(0, 1514) };
         let mut rig = Rig::of("fq_codel", &[("ecn", 0)]);
         let drops = signals(&mut rig, &capable, 800);
-        assert_eq!((rig.dropped.len(), rig.counter("ecn_mark")), (drops.len(), 0));
+        assert_eq!((rig.effects.dropped.len(), rig.counter("ecn_mark")), (drops.len(), 0));
     }
 
     #[test]
@@ -506,10 +508,10 @@ mod tests {
         let mut rig = Rig::of("fq_codel", &[]);
         fill(&mut rig, 0, 400);
         let mut sent = Vec::new();
-        while rig.dropped.is_empty() {
+        while rig.effects.dropped.is_empty() {
             sent.extend(rig.serve(TEN_MBIT).map(|packet| number(&packet)));
         }
-        let lost = number(&rig.dropped[0].0);
+        let lost = number(&rig.effects.dropped[0].0);
         assert_eq!(sent.last(), Some(&(lost + 1)), "the dropped one was the oldest, the next was delivered");
     }
 
@@ -524,7 +526,7 @@ mod tests {
                 rig.enqueue(packet(1, 98));
             }
         }
-        assert_eq!(rig.dropped.iter().filter(|(lost, _)| lost.from.0 == 1).count(), 1);
+        assert_eq!(rig.effects.dropped.iter().filter(|(lost, _)| lost.from.0 == 1).count(), 1);
     }
 
     #[test]
@@ -535,7 +537,7 @@ mod tests {
             rig.advance(Span::from_micros(12_112));
             rig.serve(1_000_000);
         }
-        assert_eq!(rig.dropped.len(), 0);
+        assert_eq!(rig.effects.dropped.len(), 0);
     }
 
     #[test]
@@ -552,7 +554,7 @@ mod tests {
                 modest_served += u32::from(sent.from.0 == 1);
             }
         }
-        assert!(rig.dropped.iter().all(|(lost, _)| lost.from.0 == 0));
+        assert!(rig.effects.dropped.iter().all(|(lost, _)| lost.from.0 == 0));
         assert!(modest_served > 4900, "{modest_served}");
     }
 
@@ -560,11 +562,11 @@ mod tests {
     fn after_a_batch_the_law_of_the_victim_counts_its_packets() {
         let mut rig = Rig::of("fq_codel", &[("limit", 1000)]);
         let drops_in_400_ms = |rig: &mut Rig| {
-            let (end, before) = (rig.now + Span::from_millis(400), rig.dropped.len());
+            let (end, before) = (rig.now + Span::from_millis(400), rig.effects.dropped.len());
             while rig.now < end {
                 rig.serve(TEN_MBIT);
             }
-            rig.dropped.len() - before
+            rig.effects.dropped.len() - before
         };
         fill(&mut rig, 0, 1000);
         let without_batch = drops_in_400_ms(&mut rig);

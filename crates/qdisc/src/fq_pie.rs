@@ -247,7 +247,7 @@ mod tests {
             rig.dequeue();
             rig.advance(Span::from_nanos(1_211_200));
         }
-        [0, 1].map(|flow| rig.dropped.iter().filter(|(lost, _)| lost.from.0 == flow).count())
+        [0, 1].map(|flow| rig.effects.dropped.iter().filter(|(lost, _)| lost.from.0 == flow).count())
     }
 
     #[test]
@@ -285,12 +285,12 @@ mod tests {
         let mut rig = Rig::of("fq_pie", &[]);
         let [fat, _] = overload(&mut rig, 10);
         let before = rig.now;
-        while rig.dropped.iter().all(|(lost, _)| lost.from.0 != 2) {
+        while rig.effects.dropped.iter().all(|(lost, _)| lost.from.0 != 2) {
             rig.fill(2, &packet(0, 1514));
             rig.fill(2, &packet(2, 1514));
             rig.dequeue();
             rig.advance(Span::from_nanos(1_211_200));
         }
-        assert!(fat < rig.dropped.len() && rig.now.since(before) > Span::from_millis(150));
+        assert!(fat < rig.effects.dropped.len() && rig.now.since(before) > Span::from_millis(150));
     }
 }

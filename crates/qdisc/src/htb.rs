@@ -677,7 +677,7 @@ mod tests {
         let answers: Vec<_> = (0..7).map(|_| rig.enqueue(packet(0, 1514))).collect();
         assert_eq!(answers[5..], [Enqueued::Dropped; 2]);
         assert_eq!((rig.qdisc.counters().dropped, rig.qdisc.backlog().packets), (2, 5));
-        assert_eq!(rig.dropped[0].1, DropReason::TailFull);
+        assert_eq!(rig.effects.dropped[0].1, DropReason::TailFull);
     }
 
     #[test]

@@ -53,17 +53,44 @@ pub struct Context<'a> {
     pub now: SimTime,
     /// Random draws of this device.
     pub draws: &'a mut dyn Rng,
-    /// Packets refused or dropped, with the reason; the caller returns their credit and counts them.
+    /// As in [`Effects`].
     pub dropped: &'a mut Vec<(Box<Packet>, DropReason)>,
-    /// Small-queue credits of sockets whose packets were released while they wait on.
+    /// As in [`Effects`].
     pub credits: &'a mut Vec<(SocketId, u32)>,
-    /// Copies made of packets, which the caller enqueues at the root.
+    /// As in [`Effects`].
     pub copies: &'a mut Vec<Box<Packet>>,
     /// The packet being enqueued is such a copy: it is not copied again.
     pub is_copy: bool,
 }
 
+/// What calls of a discipline leave for the caller.
+#[derive(Debug, Default)]
+pub struct Effects {
+    /// Packets refused or dropped, with the reason; the caller returns their credit and counts them.
+    pub dropped: Vec<(Box<Packet>, DropReason)>,
+    /// Small-queue credits of sockets whose packets were released while they wait on.
+    pub credits: Vec<(SocketId, u32)>,
+    /// Copies made of packets, which the caller enqueues at the root.
+    pub copies: Vec<Box<Packet>>,
+}
+
+impl Effects {
+    /// The context of a call at `now`.
+    #[inline]
+    pub fn context<'a>(&'a mut self, now: SimTime, draws: &'a mut dyn Rng) -> Context<'a> {
+        let Effects { dropped, credits, copies } = self;
+        Context { now, draws, dropped, credits, copies, is_copy: false }
+    }
+}
+
 impl Context<'_> {
+    /// The same for a packet that is itself a copy.
+    #[must_use]
+    #[inline]
+    pub fn of_copy(self) -> Self {
+        Context { is_copy: true, ..self }
+    }
+
     /// Ends a packet.
     pub fn refuse(&mut self, packet: Box<Packet>, reason: DropReason) {
         self.dropped.push((packet, reason));

@@ -598,8 +598,8 @@ mod tests {
         let mut rig = Rig::of("netem", &[("loss", 50 * PER_CENT)]);
         let answers: Vec<_> = (0..100).map(|_| rig.enqueue(packet(0, 1514))).collect();
         let lost = answers.iter().filter(|&&answer| answer == Enqueued::Lost).count();
-        assert!((30..70).contains(&lost) && rig.dropped.len() == lost);
-        assert!(rig.dropped.iter().all(|(_, why)| *why == DropReason::RandomLoss));
+        assert!((30..70).contains(&lost) && rig.effects.dropped.len() == lost);
+        assert!(rig.effects.dropped.iter().all(|(_, why)| *why == DropReason::RandomLoss));
     }
 
     #[test]
@@ -608,7 +608,7 @@ mod tests {
         for (delay, released) in [(10 * MS, 1), (0, 0)] {
             let mut rig = Rig::of("netem", &[("delay", delay)]);
             rig.enqueue(charged.clone());
-            assert_eq!(rig.credits.len(), released);
+            assert_eq!(rig.effects.credits.len(), released);
         }
     }
 

@@ -95,7 +95,7 @@ mod tests {
         let answers: Vec<_> = (0..181).map(|_| rig.enqueue(packet(0, 1514))).collect();
         assert!(answers[..180].iter().all(|answer| *answer == Enqueued::Queued));
         assert_eq!(answers[180], Enqueued::Dropped);
-        assert_eq!(rig.dropped[0].1, DropReason::TailFull);
+        assert_eq!(rig.effects.dropped[0].1, DropReason::TailFull);
     }
 
     #[test]

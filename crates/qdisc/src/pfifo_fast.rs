@@ -184,7 +184,7 @@ mod tests {
     fn saturated_best_effort_holds_txqueuelen_packets_and_waits_1_21_s_at_10_mbit() {
         let mut rig = Rig::of("pfifo_fast", &[]);
         rig.fill(1500, &packet(0, 1514));
-        assert_eq!((rig.qdisc.backlog().packets, rig.dropped.len()), (1000, 500));
+        assert_eq!((rig.qdisc.backlog().packets, rig.effects.dropped.len()), (1000, 500));
         (1..1000).for_each(|_| drop(rig.serve(10_000_000)));
         let last = rig.serve(10_000_000).expect("the last packet");
         assert_eq!(rig.now.since(last.enqueued), Span::from_micros(1_211_200));
@@ -233,6 +233,6 @@ mod tests {
         for tos in [0x00, THROUGHPUT, LOW_DELAY] {
             rig.fill(1001, &with_tos(tos, packet(0, 100)));
         }
-        assert_eq!((rig.qdisc.backlog().packets, rig.dropped.len()), (3000, 3));
+        assert_eq!((rig.qdisc.backlog().packets, rig.effects.dropped.len()), (3000, 3));
     }
 }

@@ -196,7 +196,7 @@ mod tests {
     fn overload(rig: &mut Rig, factor: f64, ms: u64, like: &Packet) -> Vec<f64> {
         let gap = Span::from_nanos((1_211_200.0 / factor) as u64);
         let (mut departure, end, mut drops) = (rig.now, rig.now + Span::from_millis(ms), Vec::new());
-        let mut seen = rig.dropped.len();
+        let mut seen = rig.effects.dropped.len();
         while rig.now < end {
             rig.enqueue(like.clone());
             let next = rig.now + gap;
@@ -206,8 +206,11 @@ mod tests {
                 departure += Span::from_nanos(1_211_200);
             }
             rig.now = next;
-            drops.extend(std::iter::repeat_n(rig.now.as_nanos() as f64 / 1e6, rig.dropped.len() - seen));
-            seen = rig.dropped.len();
+            drops.extend(std::iter::repeat_n(
+                rig.now.as_nanos() as f64 / 1e6,
+                rig.effects.dropped.len() - seen,
+            ));
+            seen = rig.effects.dropped.len();
         }
         drops
     }
@@ -239,7 +242,9 @@ mod tests {
     fn drops_stand_under_overlimit_in_the_module_of_2013() {
         let mut rig = Rig::of("pie", &[("generation", 2)]);
         overload(&mut rig, 2.0, 5_000, &packet(0, 1514));
-        assert!(rig.counter("overlimit") == rig.dropped.len() as u64 && !rig.dropped.is_empty());
+        assert!(
+            rig.counter("overlimit") == rig.effects.dropped.len() as u64 && !rig.effects.dropped.is_empty()
+        );
         assert_eq!(rig.counter("dropped"), 0);
     }
 
@@ -248,7 +253,7 @@ mod tests {
         let mut rig = Rig::of("pie", &[("ecn", 1)]);
         rig.now += Span::from_secs(2);
         let capable = Packet { ecn: Ecn::Ect0, ..packet(0, 1514) };
-        while rig.dropped.is_empty() && rig.now < SimTime::ZERO + Span::from_secs(60) {
+        while rig.effects.dropped.is_empty() && rig.now < SimTime::ZERO + Span::from_secs(60) {
             overload(&mut rig, 1.03, 500, &capable);
         }
         assert!(rig.counter("ecn_mark") > 10, "{}", rig.counter("ecn_mark"));
@@ -277,8 +282,8 @@ mod tests {
             rig.serve(20_000_000);
             rig.serve(20_000_000);
         }
-        let lost = |flow| rig.dropped.iter().filter(|(lost, _)| lost.from.0 == flow).count() as f64;
+        let lost = |flow| rig.effects.dropped.iter().filter(|(lost, _)| lost.from.0 == flow).count() as f64;
         let share = lost(1) / (lost(0) + lost(1));
-        assert!(lost(1) > 1000.0 && (share - 0.25).abs() < 0.05, "{share} of {}", rig.dropped.len());
+        assert!(lost(1) > 1000.0 && (share - 0.25).abs() < 0.05, "{share} of {}", rig.effects.dropped.len());
     }
 }

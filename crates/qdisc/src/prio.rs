@@ -138,7 +138,7 @@ mod tests {
         for n in 1..5 {
             rig.enqueue(numbered(7, n));
         }
-        assert_eq!((rig.drain(), rig.dropped.len()), (vec![1, 2, 0], 2));
+        assert_eq!((rig.drain(), rig.effects.dropped.len()), (vec![1, 2, 0], 2));
     }
 
     #[test]

@@ -151,6 +151,6 @@ mod tests {
             rig.advance(Span::from_millis(2));
             while let Dequeued::Packet(_) = rig.dequeue() {}
         }
-        assert!(rig.dropped.is_empty(), "half a second of delay is not a queue");
+        assert!(rig.effects.dropped.is_empty(), "half a second of delay is not a queue");
     }
 }

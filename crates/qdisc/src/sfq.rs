@@ -494,7 +494,7 @@ mod tests {
         let mut rig = Rig::of("sfq", &[]);
         rig.fill(300, &packet(0, 1514));
         (0..10).for_each(|_| assert_eq!(rig.enqueue(packet(1, 200)), Enqueued::Queued));
-        assert!(rig.dropped.iter().all(|(lost, _)| lost.from.0 == 0));
+        assert!(rig.effects.dropped.iter().all(|(lost, _)| lost.from.0 == 0));
     }
 
     #[test]
@@ -521,7 +521,7 @@ mod tests {
             for n in 0..11 {
                 rig.enqueue(numbered(0, n));
             }
-            assert_eq!(crate::testing::number(&rig.dropped[0].0), lost);
+            assert_eq!(crate::testing::number(&rig.effects.dropped[0].0), lost);
         }
     }
 
@@ -548,6 +548,6 @@ mod tests {
                 rig.serve(10_000_000);
             }
         }
-        assert!(rig.counter("prob_mark") > 20 && rig.dropped.is_empty());
+        assert!(rig.counter("prob_mark") > 20 && rig.effects.dropped.is_empty());
     }
 }

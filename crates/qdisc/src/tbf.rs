@@ -289,7 +289,7 @@ mod tests {
     fn a_packet_longer_than_the_bucket_is_dropped() {
         let mut rig = Rig::of("tbf", &[("rate", TEN_MBIT), ("burst", 1513), ("limit", 100_000)]);
         assert_eq!(rig.enqueue(packet(0, 1514)), Enqueued::Dropped);
-        assert_eq!(rig.dropped[0].1, DropReason::TooLong);
+        assert_eq!(rig.effects.dropped[0].1, DropReason::TooLong);
     }
 
     #[test]

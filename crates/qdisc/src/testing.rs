@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256StarStar;
-use tailback_packet::{DropReason, ETHERNET_HEADER, Ecn, HostId, Packet, Payload, SocketId};
+use tailback_packet::{ETHERNET_HEADER, Ecn, HostId, Packet, Payload, SocketId};
 use tailback_units::{Bytes, Parameters, Rate, SimTime, Span};
 
-use crate::{Attachment, Context, Dequeued, Enqueued, Inner, Qdisc, Row, registry};
+use crate::{Attachment, Dequeued, Effects, Enqueued, Inner, Qdisc, Row, registry};
 
 /// A packet of `flow` whose frame has `length` bytes.
 pub(crate) fn packet(flow: u32, length: u32) -> Packet {
@@ -53,14 +53,11 @@ pub(crate) fn required(row: &Row) -> Parameters {
     Parameters::new(given.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect())
 }
 
-/// A discipline, a clock, dice and a heap of dropped packets.
+/// A discipline, a clock, random numbers, and what its calls leave.
 pub(crate) struct Rig {
     pub qdisc: Box<dyn Qdisc>,
     pub now: SimTime,
-    pub dropped: Vec<(Box<Packet>, DropReason)>,
-    pub credits: Vec<(SocketId, u32)>,
-    #[expect(clippy::vec_box, reason = "packets travel in boxes")]
-    pub copies: Vec<Box<Packet>>,
+    pub effects: Effects,
     pub draws: Xoshiro256StarStar,
 }
 
@@ -82,9 +79,7 @@ impl Rig {
         Rig {
             qdisc: qdisc.unwrap_or_else(|error| panic!("{error}")),
             now: SimTime::ZERO,
-            dropped: Vec::new(),
-            credits: Vec::new(),
-            copies: Vec::new(),
+            effects: Effects::default(),
             draws: Xoshiro256StarStar::seed_from_u64(1),
         }
     }
@@ -92,21 +87,15 @@ impl Rig {
     /// Hands a packet over, and after it the copies that are made of it.
     pub fn enqueue(&mut self, packet: Packet) -> Enqueued {
         let answer = self.hand_over(Box::new(packet), false);
-        while let Some(copy) = self.copies.pop() {
+        while let Some(copy) = self.effects.copies.pop() {
             self.hand_over(copy, true);
         }
         answer
     }
 
     fn hand_over(&mut self, packet: Box<Packet>, is_copy: bool) -> Enqueued {
-        let mut context = Context {
-            now: self.now,
-            draws: &mut self.draws,
-            dropped: &mut self.dropped,
-            credits: &mut self.credits,
-            copies: &mut self.copies,
-            is_copy,
-        };
+        let context = self.effects.context(self.now, &mut self.draws);
+        let mut context = if is_copy { context.of_copy() } else { context };
         self.qdisc.enqueue(packet, &mut context)
     }
 
@@ -117,14 +106,7 @@ impl Rig {
     }
 
     pub fn dequeue(&mut self) -> Dequeued {
-        let mut context = Context {
-            now: self.now,
-            draws: &mut self.draws,
-            dropped: &mut self.dropped,
-            credits: &mut self.credits,
-            copies: &mut self.copies,
-            is_copy: false,
-        };
+        let mut context = self.effects.context(self.now, &mut self.draws);
         self.qdisc.dequeue(&mut context)
     }
 

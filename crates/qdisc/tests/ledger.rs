@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256StarStar;
-use tailback_packet::{DropReason, Ecn, HostId, Packet, Payload, SocketId};
+use tailback_packet::{Ecn, HostId, Packet, Payload, SocketId};
 use tailback_properties::cases;
 use tailback_qdisc::registry::BuildError;
 use tailback_qdisc::{
-    Attachment, Backlog, Class, Context, Dequeued, Enqueued, Filter, Fits, Inner, Qdisc, Row, Series,
+    Attachment, Backlog, Class, Dequeued, Effects, Enqueued, Filter, Fits, Inner, Qdisc, Row, Series,
     registry,
 };
 use tailback_units::{Parameter, ParameterError, Parameters, SimTime, Span};
@@ -46,10 +46,7 @@ struct Watched {
     qdisc: Box<dyn Qdisc>,
     now: SimTime,
     draws: Xoshiro256StarStar,
-    dropped: Vec<(Box<Packet>, DropReason)>,
-    credits: Vec<(SocketId, u32)>,
-    #[expect(clippy::vec_box, reason = "packets travel in boxes")]
-    copies: Vec<Box<Packet>>,
+    effects: Effects,
     /// ECN bits of every packet as it arrived, by number.
     arrivals: Vec<Ecn>,
     last_number: BTreeMap<SocketId, u32>,
@@ -65,9 +62,7 @@ impl Watched {
             qdisc,
             now: SimTime::ZERO,
             draws: Xoshiro256StarStar::seed_from_u64(seed),
-            dropped: Vec::new(),
-            credits: Vec::new(),
-            copies: Vec::new(),
+            effects: Effects::default(),
             arrivals: Vec::new(),
             last_number: BTreeMap::new(),
             may_reorder: false,
@@ -88,35 +83,29 @@ impl Watched {
     fn arrive(&mut self, flow: u32, ip_length: u32, ecn: Ecn) {
         let packet = self.packet(flow, ip_length, ecn);
         self.arrivals.push(ecn);
-        let before = self.dropped.len();
+        let before = self.effects.dropped.len();
         let answer = self.hand_over(Box::new(packet), false);
         self.check_answer(answer, before);
         self.hand_over_copies();
     }
 
     fn hand_over_copies(&mut self) {
-        while let Some(copy) = self.copies.pop() {
+        while let Some(copy) = self.effects.copies.pop() {
             self.hand_over(copy, true);
         }
     }
 
     fn hand_over(&mut self, packet: Box<Packet>, is_copy: bool) -> Enqueued {
         self.arrived.add(&packet);
-        let mut context = Context {
-            now: self.now,
-            draws: &mut self.draws,
-            dropped: &mut self.dropped,
-            credits: &mut self.credits,
-            copies: &mut self.copies,
-            is_copy,
-        };
+        let context = self.effects.context(self.now, &mut self.draws);
+        let mut context = if is_copy { context.of_copy() } else { context };
         self.qdisc.enqueue(packet, &mut context)
     }
 
     /// What the sender is told is what happened to its packets.
     fn check_answer(&self, answer: Enqueued, before: usize) {
         let newest = self.arrivals.len() as u32 - 1;
-        let drops = &self.dropped[before..];
+        let drops = &self.effects.dropped[before..];
         let lost_itself = drops.iter().any(|(packet, _)| number(packet) == newest);
         match answer {
             Enqueued::Queued => assert!(!lost_itself, "told `queued`, but it was dropped"),
@@ -127,14 +116,7 @@ impl Watched {
     }
 
     fn depart(&mut self) -> Dequeued {
-        let mut context = Context {
-            now: self.now,
-            draws: &mut self.draws,
-            dropped: &mut self.dropped,
-            credits: &mut self.credits,
-            copies: &mut self.copies,
-            is_copy: false,
-        };
+        let mut context = self.effects.context(self.now, &mut self.draws);
         let answer = self.qdisc.dequeue(&mut context);
         match &answer {
             Dequeued::Packet(packet) => self.check_packet(packet),
@@ -160,7 +142,7 @@ impl Watched {
 
     fn check_ledger(&self) {
         let mut dropped = Tally::default();
-        self.dropped.iter().for_each(|(packet, _)| dropped.add(packet));
+        self.effects.dropped.iter().for_each(|(packet, _)| dropped.add(packet));
         let backlog = self.qdisc.backlog();
         assert_eq!(self.arrived.packets, self.left.packets + dropped.packets + u64::from(backlog.packets));
         assert_eq!(self.arrived.bytes, self.left.bytes + dropped.bytes + backlog.bytes);
@@ -311,7 +293,7 @@ proptest! {
             let pfifo = registry::find("pfifo").expect("a row");
             let mut watched = watched(build(row, &given, pfifo, 20), row, pfifo, seed)?;
             steps.iter().for_each(|step| watched.take(step));
-            Some((watched.left, watched.last_number, watched.dropped))
+            Some((watched.left, watched.last_number, watched.effects.dropped))
         };
         prop_assert_eq!(run(), run());
     }
@@ -406,7 +388,7 @@ fn every_row_fills_up_and_drains() {
             watched.arrive(n % FLOWS, 1500, Ecn::NotEct);
         }
         watched.check_ledger();
-        assert!(!watched.dropped.is_empty(), "{} has no limit", row.name);
+        assert!(!watched.effects.dropped.is_empty(), "{} has no limit", row.name);
         watched.drain();
     }
 }

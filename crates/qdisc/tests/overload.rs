@@ -4,7 +4,7 @@
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256StarStar;
 use tailback_packet::{DropReason, Ecn, HostId, Packet, Payload, SocketId};
-use tailback_qdisc::{Attachment, Context, Dequeued, Qdisc, registry};
+use tailback_qdisc::{Attachment, Dequeued, Effects, Qdisc, registry};
 use tailback_units::{Parameters, SimTime, Span};
 
 /// A full frame at 20 Mbit/s.
@@ -65,21 +65,14 @@ fn build(kind: &str, given: &[(&str, u64)], child: Option<Box<dyn Qdisc>>) -> Bo
 fn overload(kind: &str, given: &[(&str, u64)]) -> Course {
     let mut qdisc = build("htb", &[("rate", 10_000_000)], Some(build(kind, given, None)));
     let mut draws = Xoshiro256StarStar::seed_from_u64(1);
-    let (mut dropped, mut credits, mut copies) = (Vec::new(), Vec::new(), Vec::new());
+    let mut effects = Effects::default();
     let (mut arrival, mut departure) = (SimTime::ZERO, SimTime::ZERO);
     let (backlog, drops) = (Vec::new(), Vec::new());
     let (peak, last_sojourn) = ((0, SimTime::ZERO), Span::ZERO);
     let mut course = Course { backlog, peak, last_sojourn, drops, arrived: 0 };
     while arrival < SimTime::ZERO + RUN {
         let now = arrival.min(departure);
-        let mut context = Context {
-            now,
-            draws: &mut draws,
-            dropped: &mut dropped,
-            credits: &mut credits,
-            copies: &mut copies,
-            is_copy: false,
-        };
+        let mut context = effects.context(now, &mut draws);
         if arrival <= departure {
             qdisc.enqueue(Box::new(frame()), &mut context);
             course.arrived += 1;
@@ -93,7 +86,7 @@ fn overload(kind: &str, given: &[(&str, u64)]) -> Course {
             Dequeued::NotBefore(t) => t,
             Dequeued::Empty => SimTime::NEVER,
         };
-        course.drops.extend(dropped.drain(..).map(|(_, reason)| (now, reason)));
+        course.drops.extend(effects.dropped.drain(..).map(|(_, reason)| (now, reason)));
         let held = qdisc.backlog().packets;
         course.peak = course.peak.max((held, now));
         if now.as_nanos() / 1_000_000_000 > course.backlog.len() as u64 {

@@ -13,7 +13,7 @@
 
 use rand_core::Rng;
 use tailback_packet::{DropReason, Packet, SocketId};
-use tailback_qdisc::Context as QdiscContext;
+use tailback_qdisc::{Context as QdiscContext, Effects};
 use tailback_units::{SimTime, Span};
 
 use crate::aggregate::{Aggregate, ClosedBy};
@@ -89,24 +89,13 @@ pub struct Context<'a> {
     pub now: SimTime,
     /// Random draws, a source for each radio.
     pub draws: &'a mut [Box<dyn Rng + Send>],
-    /// Packets dropped, with the reason.
-    pub dropped: &'a mut Vec<(Box<Packet>, DropReason)>,
-    /// As in the context of a discipline.
-    pub credits: &'a mut Vec<(SocketId, u32)>,
-    /// As in the context of a discipline.
-    pub copies: &'a mut Vec<Box<Packet>>,
+    /// What its queues leave for the caller, as disciplines do.
+    pub effects: &'a mut Effects,
 }
 
 impl Context<'_> {
     fn of_station(&mut self, station: usize) -> QdiscContext<'_> {
-        QdiscContext {
-            now: self.now,
-            draws: self.draws[station].as_mut(),
-            dropped: self.dropped,
-            credits: self.credits,
-            copies: self.copies,
-            is_copy: false,
-        }
+        self.effects.context(self.now, self.draws[station].as_mut())
     }
 }
 
@@ -422,8 +411,9 @@ impl Channel {
         let station = &mut self.stations[index];
         let accepted = station.accepts();
         let moved = station.complete(category, status, &mut context.of_station(index));
-        self.outcomes
-            .extend(context.dropped.drain(..).map(|(packet, reason)| Outcome::Dropped(from, packet, reason)));
+        self.outcomes.extend(
+            context.effects.dropped.drain(..).map(|(packet, reason)| Outcome::Dropped(from, packet, reason)),
+        );
         if !accepted && station.accepts() {
             self.outcomes.push(Outcome::Accepts(from));
         }

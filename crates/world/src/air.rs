@@ -20,13 +20,7 @@ impl World {
             return;
         }
         *pending = SimTime::NEVER;
-        air.advance(&mut ChannelContext {
-            now: self.context.now,
-            draws,
-            dropped: &mut self.context.dropped,
-            credits: &mut self.context.credits,
-            copies: &mut self.context.copies,
-        });
+        air.advance(&mut ChannelContext { now: self.context.now, draws, effects: &mut self.context.effects });
         let mut outcomes = std::mem::take(&mut self.context.outcomes);
         self.context.channels[index].channel.swap_outcomes(&mut outcomes);
         for outcome in outcomes.drain(..) {
@@ -43,7 +37,7 @@ impl World {
                 let host = self.context.channels[channel].interface(station).host;
                 self.context.backlog.push_back((host, packet));
             }
-            Outcome::Credit(socket, truesize) => self.context.credits.push((socket, truesize)),
+            Outcome::Credit(socket, truesize) => self.context.effects.credits.push((socket, truesize)),
             Outcome::Accepts(station) => self.wake_queue(channel, station),
             Outcome::Sent(ppdu) => self.note_ppdu(channel, &ppdu),
             Outcome::Dropped(station, packet, reason) => self.drop_at(channel, station, packet, reason),

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use tailback_engine::Calendar;
 use tailback_packet::{DropReason, HostId, Packet, Payload, SocketId};
+use tailback_qdisc::Effects;
 use tailback_units::SimTime;
 
 use crate::capture::Captures;
@@ -23,8 +24,9 @@ pub(crate) struct Context {
     pub(crate) calendar: Calendar<Event>,
     /// Packets received and not yet processed, over all hosts. [linux-6.12 softnet_data input_pkt_queue]
     pub(crate) backlog: VecDeque<(HostId, Box<Packet>)>,
-    /// Truesize that left its host or was dropped there and must be credited to the socket.
-    pub(crate) credits: Vec<(SocketId, u32)>,
+    /// What disciplines leave: packets dropped and not yet accounted for, truesize to be credited to sockets (that of
+    /// packets that left their host or were dropped there too), copies made.
+    pub(crate) effects: Effects,
     /// Boxes of packets that were received, for packets to be made.
     #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
     boxes: Vec<Box<Packet>>,
@@ -34,11 +36,6 @@ pub(crate) struct Context {
     pub(crate) channels: Vec<RadioChannel>,
     /// What has just come out of a cell.
     pub(crate) outcomes: Vec<tailback_wifi::Outcome>,
-    /// What a discipline has just dropped: its context.
-    pub(crate) dropped: Vec<(Box<Packet>, DropReason)>,
-    /// Copies that a discipline has just made.
-    #[expect(clippy::vec_box, reason = "packets travel in boxes")]
-    pub(crate) copies: Vec<Box<Packet>>,
     pub(crate) ledger: Ledger,
     pub(crate) cost: Cost,
     pub(crate) journal: Journal,
@@ -51,13 +48,11 @@ impl Context {
             now: SimTime::ZERO,
             calendar: Calendar::new(),
             backlog: VecDeque::new(),
-            credits: Vec::new(),
+            effects: Effects::default(),
             boxes: Vec::new(),
             segmented: Vec::new(),
             channels: Vec::new(),
             outcomes: Vec::new(),
-            dropped: Vec::new(),
-            copies: Vec::new(),
             ledger: Ledger::default(),
             cost: Cost::default(),
             journal,
@@ -98,7 +93,7 @@ impl Context {
     pub(crate) fn orphan(&mut self, packet: &mut Packet) {
         if packet.charged {
             packet.charged = false;
-            self.credits.push((packet.from, packet.truesize));
+            self.effects.credits.push((packet.from, packet.truesize));
         }
     }
 

@@ -22,7 +22,7 @@
 
 use tailback_engine::Draws;
 use tailback_packet::{DropReason, Ecn, HostId, Packet};
-use tailback_qdisc::{Context as QdiscContext, Dequeued, Enqueued, Qdisc, visit};
+use tailback_qdisc::{Dequeued, Enqueued, Qdisc, visit};
 use tailback_units::{Rate, SimTime, Span};
 
 use crate::context::Context;
@@ -88,7 +88,7 @@ impl Device {
             self.hand_to_driver(packet, context);
             return Enqueued::Queued;
         }
-        let outcome = root.enqueue(packet, &mut qdisc_context(context, &mut self.draws));
+        let outcome = root.enqueue(packet, &mut context.effects.context(context.now, &mut self.draws));
         self.enqueue_copies(context);
         self.account_for_dropped(context);
         self.run(context);
@@ -98,12 +98,9 @@ impl Device {
     /// Copies that a discipline made enter at the root. [linux-6.12 sch_netem.c netem_enqueue]
     #[inline]
     fn enqueue_copies(&mut self, context: &mut Context) {
-        while let (Some(copy), Some(root)) = (context.copies.pop(), &mut self.root) {
+        while let (Some(copy), Some(root)) = (context.effects.copies.pop(), &mut self.root) {
             context.ledger.created += 1;
-            root.enqueue(
-                copy,
-                &mut QdiscContext { is_copy: true, ..qdisc_context(context, &mut self.draws) },
-            );
+            root.enqueue(copy, &mut context.effects.context(context.now, &mut self.draws).of_copy());
         }
     }
 
@@ -166,10 +163,10 @@ impl Device {
 
     fn enter_path(&mut self, packet: Box<Packet>, context: &mut Context) {
         let Some(OnPath { path, draws }) = self.path.as_deref_mut() else { return };
-        path.enter(packet, &mut qdisc_context(context, draws));
-        while let Some(copy) = context.copies.pop() {
+        path.enter(packet, &mut context.effects.context(context.now, draws));
+        while let Some(copy) = context.effects.copies.pop() {
             context.ledger.created += 1;
-            path.enter(copy, &mut QdiscContext { is_copy: true, ..qdisc_context(context, draws) });
+            path.enter(copy, &mut context.effects.context(context.now, draws).of_copy());
         }
         self.account_for_dropped(context);
         self.emerge(context);
@@ -188,7 +185,7 @@ impl Device {
     fn emerge(&mut self, context: &mut Context) {
         let Some(mut on) = self.path.take() else { return };
         loop {
-            match on.path.emerge(&mut qdisc_context(context, &mut on.draws)) {
+            match on.path.emerge(&mut context.effects.context(context.now, &mut on.draws)) {
                 Dequeued::Packet(packet) => {
                     self.capture_received(&packet, context);
                     context.backlog.push_back((self.peer, packet));
@@ -254,7 +251,7 @@ impl Device {
                 return self.await_room(context);
             }
             let Some(root) = &mut self.root else { return };
-            let dequeued = root.dequeue(&mut qdisc_context(context, &mut self.draws));
+            let dequeued = root.dequeue(&mut context.effects.context(context.now, &mut self.draws));
             self.enqueue_copies(context);
             self.account_for_dropped(context);
             match dequeued {
@@ -396,19 +393,19 @@ impl Device {
 
     #[inline]
     fn account_for_dropped(&mut self, context: &mut Context) {
-        if !context.dropped.is_empty() {
+        if !context.effects.dropped.is_empty() {
             self.account_for_all(context);
         }
     }
 
     #[cold]
     fn account_for_all(&mut self, context: &mut Context) {
-        let mut dropped = std::mem::take(&mut context.dropped);
+        let mut dropped = std::mem::take(&mut context.effects.dropped);
         for (packet, reason) in dropped.drain(..) {
             self.drops[reason as usize] += 1;
             context.drop_packet(packet, reason, self.id);
         }
-        context.dropped = dropped;
+        context.effects.dropped = dropped;
     }
 
     /// A packet leaves with CE. It was marked here unless it came so: the counters tell how many were.
@@ -425,18 +422,5 @@ impl Device {
             visit(root.as_ref(), &mut |_, qdisc| marked += qdisc.counters().marked);
         }
         marked
-    }
-}
-
-/// What a discipline of a device may use.
-#[inline]
-fn qdisc_context<'a>(context: &'a mut Context, draws: &'a mut Draws) -> QdiscContext<'a> {
-    QdiscContext {
-        now: context.now,
-        draws,
-        dropped: &mut context.dropped,
-        credits: &mut context.credits,
-        copies: &mut context.copies,
-        is_copy: false,
     }
 }

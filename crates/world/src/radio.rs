@@ -28,13 +28,7 @@ impl Radio {
     pub(crate) fn transmit(self, packet: Box<Packet>, context: &mut Context) {
         let RadioChannel { channel, draws, interfaces, .. } = &mut context.channels[self.channel()];
         let to = interfaces[usize::from(self.from.0)].next_hop(packet.destination);
-        let mut channel_context = ChannelContext {
-            now: context.now,
-            draws,
-            dropped: &mut context.dropped,
-            credits: &mut context.credits,
-            copies: &mut context.copies,
-        };
+        let mut channel_context = ChannelContext { now: context.now, draws, effects: &mut context.effects };
         channel.transmit(self.from, to, packet, &mut channel_context);
         context.wake_channel(self.channel);
     }

@@ -40,14 +40,14 @@ impl World {
     /// Gives sockets back what left their host; those that waited for it are queued. [linux-6.12 tcp_wfree]
     #[inline]
     pub(crate) fn return_credits(&mut self) {
-        if !self.context.credits.is_empty() {
+        if !self.context.effects.credits.is_empty() {
             self.return_all_credits();
         }
     }
 
     fn return_all_credits(&mut self) {
         self.charge_for_segments();
-        for (id, truesize) in self.context.credits.drain(..) {
+        for (id, truesize) in self.context.effects.credits.drain(..) {
             match &mut self.sockets.get_mut(id).transport {
                 Transport::Tcp(socket) => {
                     if socket.endpoint.credit(truesize) {

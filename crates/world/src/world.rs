@@ -203,7 +203,7 @@ impl World {
     /// Does all that follows at this instant.
     #[inline]
     fn settle(&mut self) {
-        let nothing = self.context.credits.is_empty()
+        let nothing = self.context.effects.credits.is_empty()
             && self.context.backlog.is_empty()
             && self.small_queues.is_empty()
             && self.runnable.is_empty();

@@ -90,7 +90,7 @@ mod tests {
             rig.enqueue(ack(number * 1000));
         }
         assert_eq!((rig.counter("ack_drops"), rig.qdisc.backlog().packets), (8, 2));
-        assert!(rig.dropped.iter().all(|(_, why)| *why == DropReason::AckFiltered));
+        assert!(rig.effects.dropped.iter().all(|(_, why)| *why == DropReason::AckFiltered));
     }
 
     #[test]

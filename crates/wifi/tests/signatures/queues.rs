@@ -3,7 +3,7 @@
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tailback_packet::{DropReason, Ecn, HostId, Packet, Payload, SocketId};
-use tailback_qdisc::Context as QdiscContext;
+use tailback_qdisc::{Context as QdiscContext, Effects};
 use tailback_units::{SimTime, Span};
 use tailback_wifi::airtime::AirtimeScheduler;
 use tailback_wifi::driver::{self, Below};
@@ -13,25 +13,17 @@ use tailback_wifi::station_queues::{QueueLimits, StationQueues};
 struct Bench {
     queues: StationQueues,
     now: SimTime,
-    dropped: Vec<(Box<Packet>, DropReason)>,
+    effects: Effects,
 }
 
 impl Bench {
     fn new(limits: QueueLimits) -> Self {
-        Bench { queues: StationQueues::new(8, limits), now: SimTime::ZERO, dropped: Vec::new() }
+        Bench { queues: StationQueues::new(8, limits), now: SimTime::ZERO, effects: Effects::default() }
     }
 
     fn with<R>(&mut self, act: impl FnOnce(&mut StationQueues, &mut QdiscContext<'_>) -> R) -> R {
-        let Bench { queues, now, dropped } = self;
-        let mut context = QdiscContext {
-            now: *now,
-            draws: &mut Xoshiro256PlusPlus::seed_from_u64(1),
-            dropped,
-            credits: &mut Vec::new(),
-            copies: &mut Vec::new(),
-            is_copy: false,
-        };
-        act(queues, &mut context)
+        let Bench { queues, now, effects } = self;
+        act(queues, &mut effects.context(*now, &mut Xoshiro256PlusPlus::seed_from_u64(1)))
     }
 
     fn offer(&mut self, flow: u32, ip_length: u32, ecn: Ecn) {
@@ -65,7 +57,7 @@ impl Bench {
             self.now = SimTime::ZERO + Span::from_millis(sojourn_ms + ms);
             self.offer(1, 1500, ecn);
             let sent = self.next();
-            if !self.dropped.is_empty() {
+            if !self.effects.dropped.is_empty() {
                 return (ms, "drop");
             }
             if sent.is_some_and(|packet| packet.ecn == Ecn::Ce) {
@@ -123,7 +115,7 @@ fn a_flood_to_one_station_fills_4_mib_of_memory_with_1820_packets() {
     (0..5_000).for_each(|_| bench.offer(1, 1500, Ecn::NotEct));
     // 4 MiB / 2304 = 1820; an overflow drops 32 at once.
     assert!((1_788..=1_820).contains(&bench.queues.packets()), "{}", bench.queues.packets());
-    assert!(bench.dropped.iter().all(|(_, reason)| *reason == DropReason::Overmemory));
+    assert!(bench.effects.dropped.iter().all(|(_, reason)| *reason == DropReason::Overmemory));
 }
 
 #[test]
@@ -133,6 +125,7 @@ fn the_fattest_flow_pays_for_all() {
     (0..200).for_each(|_| bench.offer(2, 1500, Ecn::NotEct));
     assert!(
         bench
+            .effects
             .dropped
             .iter()
             .all(|(packet, reason)| { packet.from == SocketId(2) && *reason == DropReason::Overlimit })

@@ -2,7 +2,8 @@
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use tailback_packet::{DropReason, Ecn, HostId, Packet, Payload, SocketId};
+use tailback_packet::{Ecn, HostId, Packet, Payload, SocketId};
+use tailback_qdisc::Effects;
 use tailback_units::{SimTime, Span};
 use tailback_wifi::driver::{self, Profile};
 use tailback_wifi::phy::{Format, Guard, LegacyRate};
@@ -21,7 +22,7 @@ const TRUESIZE: u32 = 2304;
 pub(crate) struct Rig {
     pub(crate) cell: Channel,
     draws: Vec<Box<dyn Rng + Send>>,
-    dropped: Vec<(Box<Packet>, DropReason)>,
+    effects: Effects,
     senders: Vec<(u16, u16)>,
     pub(crate) ppdus: Vec<Ppdu>,
     /// Packets received from each radio.
@@ -117,7 +118,7 @@ impl Plan {
                     Box::new(Xoshiro256PlusPlus::seed_from_u64(seed * 1_000 + at)) as Box<dyn Rng + Send>
                 })
                 .collect(),
-            dropped: Vec::new(),
+            effects: Effects::default(),
             senders: (1..stations as u16).map(|at| (at, 0)).collect(),
             ppdus: Vec::new(),
             received: vec![0; stations],
@@ -154,28 +155,22 @@ impl Rig {
             departure: SimTime::ZERO,
             payload: Payload::EchoRequest { seq: self.offered },
         };
-        let Rig { cell, draws, dropped, now, .. } = self;
+        let Rig { cell, draws, effects, now, .. } = self;
         cell.transmit(
             StationId(from),
             StationId(to),
             Box::new(packet),
-            &mut Context { now: *now, draws, dropped, credits: &mut Vec::new(), copies: &mut Vec::new() },
+            &mut Context { now: *now, draws, effects },
         );
         self.count_drops();
     }
 
     /// One thing happens.
     pub(crate) fn step(&mut self) {
-        let Rig { cell, draws, dropped, now, .. } = self;
+        let Rig { cell, draws, effects, now, .. } = self;
         *now = cell.deadline();
         assert_ne!(*now, SimTime::NEVER, "{} packets are stuck", cell.packets());
-        cell.advance(&mut Context {
-            now: *now,
-            draws,
-            dropped,
-            credits: &mut Vec::new(),
-            copies: &mut Vec::new(),
-        });
+        cell.advance(&mut Context { now: *now, draws, effects });
         self.count_drops();
         for outcome in self.cell.outcomes() {
             match outcome {
@@ -199,7 +194,7 @@ impl Rig {
     }
 
     fn count_drops(&mut self) {
-        for (packet, _) in self.dropped.drain(..) {
+        for (packet, _) in self.effects.dropped.drain(..) {
             self.outstanding[packet.from.0 as usize] -= 1;
             self.drops += 1;
             self.drops_charged += u64::from(packet.charged);
