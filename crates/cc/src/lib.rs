@@ -36,6 +36,8 @@ pub mod scalable;
 mod test_acks;
 #[cfg(test)]
 mod test_path;
+#[cfg(test)]
+mod toy;
 pub mod vegas;
 pub mod veno;
 pub mod westwood;

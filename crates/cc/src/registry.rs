@@ -35,6 +35,8 @@ pub static ROWS: &[Row] = &[
     bbr3::ROW,
     bbrp::ROW,
     bbrplus::ROW,
+    #[cfg(test)]
+    crate::toy::ROW,
 ];
 
 /// A control that cannot be made.

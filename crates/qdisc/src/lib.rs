@@ -38,6 +38,8 @@ mod sfq;
 mod tbf;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod toy;
 
 pub use series::Series;
 

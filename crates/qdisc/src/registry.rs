@@ -30,6 +30,8 @@ pub static ROWS: &[Row] = &[
     red::ROW,
     sfq::ROW,
     tbf::ROW,
+    #[cfg(test)]
+    crate::toy::ROW,
 ];
 
 /// Why a discipline cannot be built.

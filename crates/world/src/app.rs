@@ -7,6 +7,8 @@
 
 mod bulk;
 mod ping;
+#[cfg(test)]
+mod toy;
 mod udp;
 
 use std::any::Any;
@@ -32,28 +34,28 @@ pub use udp::UdpTraffic;
 
 /// The kinds of traffic. Sockets are numbered kind by kind, in the order of the rows.
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ident($specification:ty),)*) => {
+    ($($(#[doc = $doc:literal])* $(#[cfg($when:meta)])? $kind:ident($specification:ty),)*) => {
         /// One conversation, or several of one kind.
         #[derive(Clone, Debug, Deserialize)]
         #[serde(tag = "kind", rename_all = "lowercase")]
         pub enum Traffic {
-            $($(#[$doc])* $kind($specification),)*
+            $($(#[doc = $doc])* $(#[cfg($when)])? $kind($specification),)*
         }
 
         impl Traffic {
-            const KINDS: &[&str] = &[$(stringify!($kind)),*];
+            const KINDS: &[&str] = &[$($(#[cfg($when)])? stringify!($kind)),*];
 
             /// What all kinds have in common.
             pub(crate) fn kind(&self) -> &dyn Kind {
-                match self { $(Traffic::$kind(specification) => specification,)* }
+                match self { $($(#[cfg($when)])? Traffic::$kind(specification) => specification,)* }
             }
 
             fn word(&self) -> &'static str {
-                match self { $(Traffic::$kind(_) => stringify!($kind),)* }
+                match self { $($(#[cfg($when)])? Traffic::$kind(_) => stringify!($kind),)* }
             }
         }
 
-        $(impl Conversation for $specification {
+        $($(#[cfg($when)])? impl Conversation for $specification {
             fn name(&self) -> &str {
                 &self.name
             }
@@ -76,6 +78,9 @@ kinds! {
     Ping(PingTraffic),
     /// UDP datagrams at a rate.
     Udp(UdpTraffic),
+    /// What CONTRIBUTING.md adds.
+    #[cfg(test)]
+    Toy(toy::ToyTraffic),
 }
 
 /// What all specifications have: [`kinds!`] reads it from their fields.

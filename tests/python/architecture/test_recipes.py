@@ -1,5 +1,9 @@
-"""A new control, discipline or driver is one file and one row: nothing outside its room knows it by name."""
+"""A new control, discipline or driver is one file and one row: nothing outside its room knows it by name.
 
+A toy of each compiled seam is in the crates, for their own tests, which run it: they are added as CONTRIBUTING.md says.
+"""
+
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -57,3 +61,28 @@ def test_nothing_outside_its_room_knows_an_algorithm_by_name(kind: str) -> None:
     found = {name: [place for place in places(name) if not place.startswith(ROOMS[kind])] for name in sorted(names)}
     assert {name: elsewhere for name, elsewhere in found.items() if elsewhere} == {}
     assert all(places(name) for name in names)
+
+
+#: By crate the files that a toy is in: its own, that of its row and that of its `mod` line.
+TOYS = {
+    "cc": ("toy.rs", "registry.rs", "lib.rs"),
+    "qdisc": ("toy.rs", "registry.rs", "lib.rs"),
+    "world": ("app/toy.rs", "app.rs"),
+}
+
+
+@pytest.mark.parametrize("crate", TOYS)
+def test_a_toy_needs_its_file_a_row_and_a_mod_line_and_no_more(crate: str) -> None:
+    source = ROOT / "crates" / crate / "src"
+    lines = {
+        file.relative_to(source).as_posix(): re.findall(r"^.*\btoy\b.*$", file.read_text(), re.MULTILINE)
+        for file in sorted(source.rglob("*.rs"))
+    }
+    known = {file: found for file, found in lines.items() if found}
+    own, *others = TOYS[crate]
+    assert set(known) == {own, *others}
+    assert sorted(line.strip() for file in others for line in known[file]) == [TOY_ROWS[crate], "mod toy;"]
+
+
+TOY_ROWS = {"cc": "crate::toy::ROW,", "qdisc": "crate::toy::ROW,", "world": "Toy(toy::ToyTraffic),"}
+"""In the registries."""
