@@ -269,6 +269,7 @@ impl Endpoint {
     /// A segment whose ACK cannot be meant is no segment of this conversation: nothing of it counts. It is challenged,
     /// but for one of an established connection that acknowledges what was never sent.
     /// [rfc5961 §5.2] [linux-6.12 tcp_input.c tcp_ack, tcp_rcv_state_process]
+    #[cold]
     fn discard(&mut self, segment: &Segment) {
         let closing = self.closed || self.receiver.at_end();
         if closing || segment.ack < self.sender.flow.snd_una {
@@ -284,35 +285,56 @@ impl Endpoint {
         }
     }
 
+    /// [`Endpoint::next_packet`] has something to do: without, nothing leaves.
+    #[inline]
+    pub fn wants_to_send(&self) -> bool {
+        let asked =
+            self.receiver.ack_due || self.sender.gate.agenda.has_work() || self.sender.timer.probe_due;
+        asked || self.handshake.due || !self.outbox.is_empty()
+    }
+
     /// The next packet to hand to the device. Follow each with [`Endpoint::handed_over`].
     pub fn next_packet(&mut self, now: SimTime) -> Option<Packet> {
         self.sender.flow.now = now;
         if std::mem::take(&mut self.handshake.due) {
             return Some(self.handshake_packet(now));
         }
-        if !self.outbox.is_empty()
-            && let Some(segment) = self.outbox.pop_front()
-        {
-            return Some(self.packet(segment, ACK_TRUESIZE, now));
+        if !self.outbox.is_empty() {
+            return self.next_of_outbox(now);
         }
         if self.state != State::Established || self.sender.aborted {
             return None;
         }
-        self.sender.path.reports_sack = self.receiver.reports_sack();
-        if let Some(outgoing) = self.sender.next() {
-            return Some(self.data_packet(outgoing));
+        if self.sender.gate.agenda.has_work() {
+            self.sender.path.reports_sack = self.receiver.reports_sack();
+            if let Some(outgoing) = self.sender.next() {
+                return Some(self.data_packet(outgoing));
+            }
         }
         if std::mem::take(&mut self.sender.timer.probe_due) {
-            let mut probe = self.pure_ack();
-            probe.seq = self.sender.flow.snd_una - 1;
-            self.sender.timer.probe_leaves = true;
-            return Some(self.packet(probe, ACK_TRUESIZE, now));
+            return Some(self.window_probe(now));
         }
         if self.receiver.ack_due {
             let ack = self.pure_ack();
             return Some(self.packet(ack, ACK_TRUESIZE, now));
         }
         None
+    }
+
+    /// An ACK that had to be written before what came after it changed anything.
+    #[cold]
+    fn next_of_outbox(&mut self, now: SimTime) -> Option<Packet> {
+        let segment = self.outbox.pop_front()?;
+        Some(self.packet(segment, ACK_TRUESIZE, now))
+    }
+
+    /// A window probe without data: an ACK that says a byte that was said before.
+    #[cold]
+    fn window_probe(&mut self, now: SimTime) -> Packet {
+        let mut probe = self.pure_ack();
+        probe.seq = self.sender.flow.snd_una - 1;
+        self.sender.timer.probe_leaves = true;
+        self.packet(probe, ACK_TRUESIZE, now)
     }
 
     /// What the device said of the packet just taken.

@@ -62,6 +62,7 @@ impl Sender {
     }
 
     /// An ACK arrived that is current or old; `draws` are the control's dice.
+    #[inline(never)]
     pub(crate) fn take_ack(&mut self, ack: &Segment, draws: &mut dyn rand_core::Rng) {
         self.echoed = ack.tsecr;
         self.flow.timestamps = stamps(ack);
@@ -201,27 +202,28 @@ impl Sender {
 
     fn remove_acked(&mut self, flags: &mut AckFlags, sample: &mut SampleInProgress) -> Cleaned {
         let mut cleaned = Cleaned::default();
-        while let Some(segment) = self.scoreboard.take_acked(self.flow.snd_una) {
-            let (tags, end) = (segment.tags, segment.end());
+        while let Some(segment) = self.scoreboard.acked(self.flow.snd_una) {
+            let (tags, seq, end, sent_at) = (segment.tags, segment.seq, segment.end(), segment.sent_at);
+            self.rate.take_delivered(segment, sample);
+            self.scoreboard.remove_acked();
             if tags.retransmitted() {
                 flags.retrans_data_acked = true;
             } else if !tags.has(Tags::SACKED) {
-                cleaned.first_sent.get_or_insert(segment.sent_at);
-                cleaned.last_sent = Some(segment.sent_at);
-                cleaned.reordered_from.get_or_insert(segment.seq);
+                cleaned.first_sent.get_or_insert(sent_at);
+                cleaned.last_sent = Some(sent_at);
+                cleaned.reordered_from.get_or_insert(seq);
                 flags.orig_sack_acked |= end <= self.recovery.high_seq;
             }
             if !tags.has(Tags::SACKED) && !self.is_reno() {
                 self.flow.delivered += 1;
                 let spurious = tags.retransmitted()
-                    && self.echoed.is_some_and(|echo| echo < crate::clock::timestamp(segment.sent_at));
+                    && self.echoed.is_some_and(|echo| echo < crate::clock::timestamp(sent_at));
                 if !spurious {
-                    self.rack_advance(tags, end, segment.sent_at);
+                    self.rack_advance(tags, end, sent_at);
                 }
             }
             cleaned.packets += 1;
             flags.data_acked = true;
-            self.rate.take_delivered(&segment, sample);
         }
         cleaned
     }

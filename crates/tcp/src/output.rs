@@ -71,45 +71,45 @@ impl Sender {
                     self.rearm_rto();
                 }
             }
-            let mut progress = self.gate.agenda.pass.take()?;
-            if let Some(outgoing) = self.next_new(&mut progress) {
-                self.gate.agenda.pass = Some(progress);
+            let pass = self.gate.agenda.pass?;
+            if let Some(outgoing) = self.next_new(pass) {
                 return Some(outgoing);
             }
-            if let Some(outgoing) = self.end_pass(progress) {
+            self.gate.agenda.pass = None;
+            if let Some(outgoing) = self.end_pass(pass) {
                 return Some(outgoing);
             }
         }
     }
 
     /// The gate. [linux-6.12 tcp_output.c tcp_write_xmit]
-    fn next_new(&mut self, progress: &mut Progress) -> Option<Outgoing> {
-        let begins = !std::mem::replace(&mut progress.begun, true);
+    fn next_new(&mut self, pass: Pass) -> Option<Outgoing> {
+        let begins = !std::mem::replace(&mut self.gate.agenda.progress.begun, true);
         if begins {
             self.refresh_mss();
         }
-        if progress.stopped {
+        if self.gate.agenda.progress.stopped {
             return None;
         }
         if !self.has_unsent() {
             self.gate.held_by = HeldBy::NoData;
             return None;
         }
-        if begins && !progress.pass.sends_one() {
+        if begins && !pass.sends_one() {
             match self.mtu_step() {
                 MtuStep::None => {}
                 MtuStep::Wait => return None,
                 MtuStep::Send(length) => {
-                    return Some(self.leave(Offer { length, fin: false }, NewKind::MtuProbe, progress.pass));
+                    return Some(self.leave(Offer { length, fin: false }, NewKind::MtuProbe, pass));
                 }
             }
         }
-        let offer = match self.builds_trains() && progress.pass != Pass::WindowProbe {
-            true => self.next_train(progress),
-            false => self.next_segment(progress),
+        let offer = match self.builds_trains() && pass != Pass::WindowProbe {
+            true => self.next_train(pass),
+            false => self.next_segment(pass),
         };
         match offer {
-            Ok(offer) => Some(self.leave(offer, NewKind::Segments, progress.pass)),
+            Ok(offer) => Some(self.leave(offer, NewKind::Segments, pass)),
             Err(reason) => {
                 self.gate.held_by = reason;
                 None
@@ -140,10 +140,10 @@ impl Sender {
     }
 
     /// One segment, if nothing holds it.
-    fn next_segment(&mut self, progress: &mut Progress) -> Result<Offer, HeldBy> {
-        let length = self.next_length(progress.pass);
+    fn next_segment(&mut self, pass: Pass) -> Result<Offer, HeldBy> {
+        let length = self.next_length(pass);
         let fin = self.stream.fin_queued && self.flow.snd_nxt + u64::from(length) == self.stream.write_seq;
-        match self.refusal(progress, length, fin) {
+        match self.refusal(pass, length, fin) {
             Some(reason) => Err(reason),
             None => Ok(Offer { length, fin }),
         }
@@ -159,8 +159,8 @@ impl Sender {
         }
     }
 
-    fn refusal(&mut self, progress: &mut Progress, length: u32, fin: bool) -> Option<HeldBy> {
-        if progress.pass == Pass::WindowProbe {
+    fn refusal(&mut self, pass: Pass, length: u32, fin: bool) -> Option<HeldBy> {
+        if pass == Pass::WindowProbe {
             let empty = length == 0 && !(fin && self.flow.snd_nxt < self.window_end());
             return empty.then_some(HeldBy::ReceiveWindow);
         }
@@ -168,16 +168,16 @@ impl Sender {
             return Some(HeldBy::Pacing);
         }
         let exempt = fin && self.settings.stack.last_fin == LastFin::Exempt;
-        if self.in_flight() >= self.window.cwnd.0 && progress.pass != Pass::LossProbe && !exempt {
+        if self.in_flight() >= self.window.cwnd.0 && pass != Pass::LossProbe && !exempt {
             return Some(HeldBy::Cwnd);
         }
         let end = self.flow.snd_nxt + u64::from(length.min(self.mss()));
         if end > self.window_end() {
-            progress.window_limited = true;
+            self.gate.agenda.progress.window_limited = true;
             return Some(HeldBy::ReceiveWindow);
         }
         let last = self.flow.snd_nxt + u64::from(length) == self.stream.write_seq;
-        if length < self.mss() && last && !fin && self.held_by_nagle(progress.pass) {
+        if length < self.mss() && last && !fin && self.held_by_nagle(pass) {
             return Some(HeldBy::Nagle);
         }
         self.held_by_small_queue(length, Urgency::NewData).then_some(HeldBy::SmallQueue)
@@ -237,9 +237,7 @@ impl Sender {
                     self.stream.push_marks.push_front(self.flow.snd_nxt + u64::from(length));
                 }
                 self.gate.held_by = HeldBy::LocalDrop;
-                if let Some(progress) = &mut self.gate.agenda.pass {
-                    progress.stopped = true;
-                }
+                self.gate.agenda.progress.stopped = true;
             }
             Pending::New { length, tags, before, kind } => self.sent_new(length, tags, before, kind),
             Pending::Again { run, role, before } => self.sent_again(run, role, before, refused),
@@ -272,10 +270,8 @@ impl Sender {
         if length < segments * self.mss() {
             self.gate.small_sent = end;
         }
-        if let Some(progress) = &mut self.gate.agenda.pass {
-            progress.sent += segments;
-            progress.stopped = progress.pass.sends_one();
-        }
+        self.gate.agenda.progress.sent += segments;
+        self.gate.agenda.progress.stopped = self.gate.agenda.pass.is_some_and(Pass::sends_one);
     }
 
     /// A record of a segment that was just sent; one past its last sequence number.
@@ -284,6 +280,7 @@ impl Sender {
     }
 
     /// The records of an skb of several segments; PSH and FIN are the last one's.
+    #[inline(never)]
     fn record_train(&mut self, length: u32, tags: Tags, stamp: &Stamp) -> u64 {
         let end = self.flow.snd_nxt + u64::from(length);
         let mut seq = self.flow.snd_nxt;
@@ -294,24 +291,25 @@ impl Sender {
     }
 
     /// After the loop; may yield the retransmission of a loss probe.
-    fn end_pass(&mut self, mut progress: Progress) -> Option<Outgoing> {
-        self.update_clocks(progress.window_limited);
-        progress.cwnd_limited |= self.in_flight() >= self.window.cwnd.0;
-        if progress.sent > 0 || progress.cwnd_limited {
-            self.validate_cwnd(progress.cwnd_limited);
+    fn end_pass(&mut self, pass: Pass) -> Option<Outgoing> {
+        let Progress { sent, cwnd_limited, window_limited, .. } = self.gate.agenda.progress;
+        self.update_clocks(window_limited);
+        let cwnd_limited = cwnd_limited || self.in_flight() >= self.window.cwnd.0;
+        if sent > 0 || cwnd_limited {
+            self.validate_cwnd(cwnd_limited);
         }
-        if progress.sent > 0 {
+        if sent > 0 {
             if self.in_cwnd_reduction() {
-                self.recovery.prr_out += progress.sent;
+                self.recovery.prr_out += sent;
             }
-            if progress.pass != Pass::LossProbe {
+            if pass != Pass::LossProbe {
                 self.schedule_loss_probe(Rto::Running);
             }
         } else if self.scoreboard.packets_out() == 0 && self.has_unsent() {
             self.check_probe_timer();
         }
-        match progress.pass {
-            Pass::LossProbe => return self.end_loss_probe(progress),
+        match pass {
+            Pass::LossProbe => return self.end_loss_probe(sent),
             Pass::WindowProbe => self.window_probe_sent(),
             Pass::Frto if self.flow.snd_nxt <= self.recovery.high_seq => {
                 self.recovery.frto = false;
@@ -324,8 +322,9 @@ impl Sender {
 
     /// New data went out as the probe; else the last segment is sent again, unless it still waits in this host.
     /// [linux-6.12 tcp_output.c tcp_send_loss_probe]
-    fn end_loss_probe(&mut self, progress: Progress) -> Option<Outgoing> {
-        if progress.sent > 0 {
+    #[cold]
+    fn end_loss_probe(&mut self, sent: u32) -> Option<Outgoing> {
+        if sent > 0 {
             self.probe_sent(Probe::NewData);
             return None;
         }
@@ -357,6 +356,7 @@ impl Sender {
     }
 
     /// The next lost segment that cwnd allows. [linux-6.12 tcp_output.c tcp_xmit_retransmit_queue]
+    #[inline(never)]
     fn next_lost(&mut self) -> Option<Outgoing> {
         let from = self.scoreboard.retransmit_from()?;
         if self.held_by_pacing()
@@ -396,6 +396,7 @@ impl Sender {
 
     /// Sends `count` segments of one skb again, unless their last transmission is still in this host: then the next
     /// credit runs the transmit loop. [linux-6.12 tcp_output.c __tcp_retransmit_skb]
+    #[inline(never)]
     fn retransmit(&mut self, index: Index, count: u32, role: Role) -> Option<Outgoing> {
         if !self.scoreboard.queue().contains(index) {
             return None;
@@ -422,6 +423,7 @@ impl Sender {
         Some(self.outgoing(seq, length, tags, count))
     }
 
+    #[inline(never)]
     fn sent_again(&mut self, run: Range<Index>, role: Role, before: SimTime, refused: bool) {
         if refused {
             self.scoreboard.fail_to_send_again(run.clone());

@@ -2,10 +2,11 @@
 //!
 //! Records are found by sequence number (binary search), and are linked in the order of their newest
 //! transmission, which is the order RACK looks at them. [linux-6.12 tcp.h tcp_rtx_queue, tcp_tsorted_sent_queue]
+//! As long as nothing was SACKed, lost or sent again, that is the order of their numbers, and there are no links: they
+//! are made when the first record leaves this order, and given up when all that were there then have left the queue.
 //! An skb of several segments is one transmission of several records, so that a SACK, an ACK or a retransmission of
 //! part of it needs no splitting: neighbours of one transmission are one skb, and [`RetransmitQueue::skbs`] counts these.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 
 use tailback_units::SimTime;
@@ -37,6 +38,11 @@ impl Tags {
 
     pub(crate) const fn has(self, tag: Tags) -> bool {
         self.0 & tag.0 != 0
+    }
+
+    /// Neither SACKed nor lost nor sent again.
+    pub(crate) const fn is_untouched(self) -> bool {
+        self.0 & (Tags::SACKED.0 | Tags::LOST.0 | Tags::RETRANS.0 | Tags::EVER_RETRANS.0) == 0
     }
 
     pub(crate) fn set(&mut self, tag: Tags) {
@@ -154,87 +160,163 @@ pub(crate) fn sent_after(a: (SimTime, u64), b: (SimTime, u64)) -> bool {
 /// All records, by sequence number and by time.
 #[derive(Debug)]
 pub(crate) struct RetransmitQueue {
-    ring: VecDeque<SentSegment>,
+    ring: Ring,
     first: Index,
+    end: Index,
+    skbs: u32,
+    /// Records before this one were there when the time order was last another one than that of the numbers. Once they
+    /// have left, it is that of the numbers again.
+    linked_before: Index,
     oldest: Index,
     newest: Index,
-    skbs: u32,
+}
+
+/// The records, each at its number modulo the size, which is a power of two (or zero).
+#[derive(Debug, Default)]
+struct Ring(Vec<SentSegment>);
+
+impl Ring {
+    #[inline]
+    fn place(&self, index: Index) -> usize {
+        index as usize & self.0.len().wrapping_sub(1)
+    }
+
+    #[inline]
+    fn get(&self, index: Index) -> &SentSegment {
+        &self.0[self.place(index)]
+    }
+
+    #[inline]
+    fn get_mut(&mut self, index: Index) -> &mut SentSegment {
+        let place = self.place(index);
+        &mut self.0[place]
+    }
+
+    /// Makes room for as many records again as there are, which are `live`.
+    #[cold]
+    fn grow(&mut self, live: Range<Index>) {
+        let size = (2 * self.0.len()).max(4);
+        let empty = SentSegment::new((0, 0), Tags::default(), 0, &Stamp::default());
+        let mut larger = Ring(vec![empty; size]);
+        for index in live {
+            *larger.get_mut(index) = self.get(index).clone();
+        }
+        *self = larger;
+    }
 }
 
 impl RetransmitQueue {
     pub(crate) fn new() -> Self {
-        RetransmitQueue { ring: VecDeque::new(), first: 0, oldest: NOWHERE, newest: NOWHERE, skbs: 0 }
+        RetransmitQueue {
+            ring: Ring::default(),
+            first: 0,
+            end: 0,
+            skbs: 0,
+            linked_before: 0,
+            oldest: NOWHERE,
+            newest: NOWHERE,
+        }
     }
 
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.ring.len()
+        (self.end - self.first) as usize
     }
 
     /// Buffers that hold the records.
+    #[inline]
     pub(crate) fn skbs(&self) -> u32 {
         self.skbs
     }
 
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.ring.is_empty()
+        self.first == self.end
     }
 
     /// Number of the head.
+    #[inline]
     pub(crate) fn head(&self) -> Index {
         self.first
     }
 
     /// One past the number of the tail.
+    #[inline]
     pub(crate) fn end(&self) -> Index {
-        self.first + self.ring.len() as u64
+        self.end
     }
 
+    #[inline]
     pub(crate) fn front(&self) -> Option<&SentSegment> {
-        self.ring.front()
+        (!self.is_empty()).then(|| self.ring.get(self.first))
     }
 
+    #[inline]
     pub(crate) fn contains(&self, index: Index) -> bool {
-        index >= self.first && index < self.end()
+        index >= self.first && index < self.end
     }
 
+    #[inline]
     pub(crate) fn get(&self, index: Index) -> &SentSegment {
-        &self.ring[(index - self.first) as usize]
+        debug_assert!(self.contains(index), "record {index} is not here");
+        self.ring.get(index)
     }
 
+    #[inline]
     pub(crate) fn get_mut(&mut self, index: Index) -> &mut SentSegment {
-        &mut self.ring[(index - self.first) as usize]
+        debug_assert!(self.contains(index), "record {index} is not here");
+        self.ring.get_mut(index)
     }
 
     /// The first record that ends after `seq`.
     pub(crate) fn find(&self, seq: u64) -> Index {
-        self.first + self.ring.partition_point(|segment| segment.end() <= seq) as u64
+        let (mut from, mut to) = (self.first, self.end);
+        while from < to {
+            let middle = from + (to - from) / 2;
+            if self.get(middle).end() <= seq {
+                from = middle + 1;
+            } else {
+                to = middle;
+            }
+        }
+        from
     }
 
     /// Appends a record; it is the newest transmission.
     pub(crate) fn push(&mut self, segment: SentSegment) -> Index {
-        let index = self.end();
-        self.skbs += u32::from(self.ring.back().is_none_or(|back| back.transmission != segment.transmission));
-        self.ring.push_back(segment);
-        self.link_newest(index);
+        let index = self.end;
+        let begins = self.is_empty() || self.get(index - 1).transmission != segment.transmission;
+        self.skbs += u32::from(begins);
+        self.append(segment);
+        if self.is_linked() {
+            self.link_newest(index);
+        }
         index
     }
 
-    /// Removes the head.
-    pub(crate) fn pop(&mut self) -> Option<SentSegment> {
-        if self.ring.is_empty() {
-            return None;
+    #[inline]
+    fn append(&mut self, segment: SentSegment) {
+        if self.len() == self.ring.0.len() {
+            self.ring.grow(self.first..self.end);
         }
-        let shared = self.contains(self.first + 1) && !self.begins_skb(self.first + 1);
-        self.unlink(self.first);
+        *self.ring.get_mut(self.end) = segment;
+        self.end += 1;
+    }
+
+    /// Removes the head, which is there.
+    pub(crate) fn pop(&mut self) {
+        debug_assert!(!self.is_empty(), "there is a head");
+        let all_apart = self.skbs as usize == self.len();
+        let shared = !all_apart && self.contains(self.first + 1) && !self.begins_skb(self.first + 1);
+        if self.is_linked() {
+            self.unlink(self.first);
+        }
         self.first += 1;
-        let head = self.ring.pop_front();
-        if self.contains(self.first) {
+        if !all_apart && !self.is_empty() {
             // What is left of a shared skb is its own.
             self.get_mut(self.first).tags.clear(Tags::MERGED);
         }
         self.skbs -= u32::from(!shared);
-        head
     }
 
     /// Two neighbours that were both SACKed share the skb of the first, if their payload is as long: the memory of the
@@ -256,8 +338,31 @@ impl RetransmitQueue {
 
     /// It was transmitted again: last in time order.
     pub(crate) fn move_to_newest(&mut self, index: Index) {
-        self.unlink(index);
+        self.leave_time_order(index);
         self.link_newest(index);
+    }
+
+    /// Takes a record out of the time order: it was SACKed or found lost.
+    pub(crate) fn leave_time_order(&mut self, index: Index) {
+        if !self.is_linked() {
+            self.link_all();
+        }
+        self.linked_before = self.end;
+        self.unlink(index);
+    }
+
+    /// The time order is kept by links.
+    #[inline]
+    fn is_linked(&self) -> bool {
+        self.first < self.linked_before
+    }
+
+    /// Up to now all were sent in the order of their numbers.
+    fn link_all(&mut self) {
+        (self.oldest, self.newest) = (NOWHERE, NOWHERE);
+        for index in self.first..self.end {
+            self.link_newest(index);
+        }
     }
 
     /// `count` records of one skb, from `index` on, become the skb that is `transmission`.
@@ -294,19 +399,21 @@ impl RetransmitQueue {
             }
             SentSegment { seq, length, tags, ..first.clone() }
         });
-        let after = self.ring.split_off((run.end - self.first) as usize);
-        self.ring.truncate((run.start - self.first) as usize);
-        self.ring.extend(pieces.chain(after));
+        let after: Vec<SentSegment> = (run.end..self.end).map(|index| self.get(index).clone()).collect();
+        self.end = run.start;
+        pieces.chain(after).for_each(|segment| self.append(segment));
         self.relink(&order, run, count);
         count as u32
     }
 
     /// The order of time as it was, after the records of `run` have become `count`.
     fn relink(&mut self, order: &[Index], run: Range<Index>, count: u64) {
-        for segment in &mut self.ring {
+        for index in self.first..self.end {
+            let segment = self.get_mut(index);
             (segment.earlier, segment.later) = (NOWHERE, NOWHERE);
         }
         (self.oldest, self.newest) = (NOWHERE, NOWHERE);
+        self.linked_before = self.end;
         for &index in order {
             if index == run.start {
                 (run.start..run.start + count).for_each(|index| self.link_newest(index));
@@ -327,8 +434,7 @@ impl RetransmitQueue {
         earlier.transmission != segment.transmission && !segment.tags.has(Tags::MERGED)
     }
 
-    /// Takes a record out of the time order: it was SACKed or found lost.
-    pub(crate) fn unlink(&mut self, index: Index) {
+    fn unlink(&mut self, index: Index) {
         let (earlier, later) = (self.get(index).earlier, self.get(index).later);
         if earlier == NOWHERE && later == NOWHERE && self.oldest != index {
             return;
@@ -360,13 +466,16 @@ impl RetransmitQueue {
 
     /// The record transmitted longest ago.
     pub(crate) fn oldest(&self) -> Option<Index> {
-        (self.oldest != NOWHERE).then_some(self.oldest)
+        match self.is_linked() {
+            true => (self.oldest != NOWHERE).then_some(self.oldest),
+            false => (!self.is_empty()).then_some(self.first),
+        }
     }
 
     /// The record transmitted next after `index`.
     pub(crate) fn after_in_time(&self, index: Index) -> Option<Index> {
-        let later = self.get(index).later;
-        (later != NOWHERE).then_some(later)
+        let later = if self.is_linked() { self.get(index).later } else { index + 1 };
+        (later < self.end).then_some(later)
     }
 }
 
@@ -407,13 +516,43 @@ mod tests {
     }
 
     #[test]
+    fn what_is_sent_after_a_retransmission_follows_it_until_all_before_have_left() {
+        let mut queue = filled(3);
+        queue.move_to_newest(0);
+        queue.push(segment(3, 4));
+        assert_eq!(in_time_order(&queue), [1, 2, 0, 3]);
+        queue.pop();
+        queue.push(segment(4, 5));
+        assert_eq!(in_time_order(&queue), [1, 2, 3, 4]);
+        queue.pop();
+        queue.pop();
+        queue.push(segment(5, 6));
+        assert_eq!(in_time_order(&queue), [3, 4, 5]);
+        queue.leave_time_order(4);
+        assert_eq!(in_time_order(&queue), [3, 5]);
+    }
+
+    #[test]
+    fn the_ring_grows_around_its_records() {
+        let mut queue = filled(4);
+        queue.pop();
+        queue.pop();
+        for number in 4..9 {
+            queue.push(segment(number, 1 + number));
+        }
+        let numbers: Vec<u64> = (queue.head()..queue.end()).map(|index| queue.get(index).seq / 100).collect();
+        assert_eq!(numbers, [2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!((queue.find(250), queue.find(899), queue.find(900)), (2, 8, 9));
+    }
+
+    #[test]
     fn a_segment_taken_out_of_the_time_order_can_be_taken_out_again() {
         let mut queue = filled(3);
-        queue.unlink(1);
-        queue.unlink(1);
+        queue.leave_time_order(1);
+        queue.leave_time_order(1);
         assert_eq!(in_time_order(&queue), [0, 2]);
-        queue.unlink(0);
-        queue.unlink(2);
+        queue.leave_time_order(0);
+        queue.leave_time_order(2);
         assert_eq!(in_time_order(&queue), [0u64; 0]);
         queue.move_to_newest(1);
         assert_eq!(in_time_order(&queue), [1]);
@@ -461,7 +600,10 @@ mod tests {
     #[test]
     fn an_skb_leaves_with_its_last_segment() {
         let mut queue = two_skbs();
-        let counts: Vec<u32> = std::iter::from_fn(|| queue.pop().map(|_| queue.skbs())).collect();
+        let counts = [(); 6].map(|()| {
+            queue.pop();
+            queue.skbs()
+        });
         assert_eq!(counts, [2, 2, 1, 1, 1, 0]);
     }
 

@@ -86,6 +86,21 @@ struct Space {
     time: SimTime,
 }
 
+/// Room for payload in the receive buffer: what is free, and all that may ever be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    free: u64,
+    full: u64,
+}
+
+impl Room {
+    /// The buffer is more than half full.
+    #[inline]
+    pub(crate) fn is_tight(self) -> bool {
+        self.free < self.full >> 1
+    }
+}
+
 /// RTT as the receiver sees it, µs times eight. [linux-6.12 tcp.h rcv_rtt_est]
 #[derive(Debug, Default)]
 struct ReceiverRtt {
@@ -360,13 +375,22 @@ impl ReceiveWindow {
         (self.rcv_wup + self.rcv_wnd).saturating_sub(rcv_nxt)
     }
 
-    /// The window that could be advertised now. [linux-6.12 tcp_output.c __tcp_select_window]
-    pub(crate) fn candidate(&self) -> u64 {
-        let free = self.usable(self.rcvbuf.saturating_sub(self.rmem_alloc));
-        let full = self.clamp.min(self.usable(self.rcvbuf));
+    /// The room for payload in the buffer.
+    #[inline]
+    pub(crate) fn room(&self) -> Room {
+        Room {
+            free: self.usable(self.rcvbuf.saturating_sub(self.rmem_alloc)),
+            full: self.clamp.min(self.usable(self.rcvbuf)),
+        }
+    }
+
+    /// The window that could be advertised with so much room. [linux-6.12 tcp_output.c __tcp_select_window]
+    #[inline]
+    pub(crate) fn candidate(&self, room: Room) -> u64 {
+        let Room { free, full } = room;
         let whole_units = free >> self.scale << self.scale;
         let mut space = if self.may_shrink() { whole_units } else { free };
-        if self.is_tight() {
+        if room.is_tight() {
             space = whole_units;
             let nothing = self.may_shrink() && space == 0;
             if nothing || space < self.usable(self.rcvbuf) >> 4 || space < u64::from(self.rcv_mss).min(full) {
@@ -376,7 +400,7 @@ impl ReceiveWindow {
         let space = space.min(self.ssthresh);
         match self.scale {
             0 => self.whole_segments(space, full),
-            scale => space.next_multiple_of(1 << scale),
+            scale => (space + (1 << scale) - 1) >> scale << scale,
         }
     }
 
@@ -392,12 +416,6 @@ impl ReceiveWindow {
             window if mss == full && space > window + (full >> 1) => space,
             window => window,
         }
-    }
-
-    /// The buffer is more than half full.
-    pub(crate) fn is_tight(&self) -> bool {
-        let free = self.usable(self.rcvbuf.saturating_sub(self.rmem_alloc));
-        free < self.clamp.min(self.usable(self.rcvbuf)) >> 1
     }
 
     /// The buffer is more than seven eighths full. [linux-6.12 tcp.h tcp_rmem_pressure]
@@ -437,8 +455,8 @@ impl ReceiveWindow {
     pub(crate) fn advertise(&mut self, window: u64, rcv_nxt: u64) {
         let left = self.left(rcv_nxt);
         let grain = 1 << self.scale;
-        self.rcv_wnd =
-            if window < left && !self.may_shrink() { left.div_ceil(grain) * grain } else { window };
+        let kept = window < left && !self.may_shrink();
+        self.rcv_wnd = if kept { (left + grain - 1) >> self.scale << self.scale } else { window };
         self.rcv_wup = rcv_nxt;
     }
 

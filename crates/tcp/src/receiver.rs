@@ -183,6 +183,7 @@ impl Receiver {
     }
 
     /// A segment that is not acceptable is answered, a bare one not too often. [linux-6.12 tcp_input.c tcp_send_dupack]
+    #[cold]
     pub(crate) fn answer_unacceptable(&mut self, segment: &Segment, now: SimTime) {
         if segment.end() == segment.seq {
             return self.challenge(now);
@@ -196,6 +197,7 @@ impl Receiver {
 
     /// An ACK that tells the peer where this side stands; one per [`Settings::invalid_ratelimit`]. [rfc5961 §7]
     /// [linux-6.12 tcp_input.c tcp_send_challenge_ack, __tcp_oow_rate_limited]
+    #[cold]
     pub(crate) fn challenge(&mut self, now: SimTime) {
         let soon = |last: SimTime| now.ticks(self.jiffy) < (last + self.invalid_ratelimit).ticks(self.jiffy);
         if self.answered_unacceptable.is_some_and(soon) {
@@ -268,12 +270,15 @@ impl Receiver {
         if bare_fin { false } else { left == 0 || segment.seq >= self.rcv_nxt + left }
     }
 
-    /// Makes room in the buffer for what begins at `seq`; false if it stays overfull.
+    /// The buffer has room for what begins at `seq`, or room is made; false if it stays overfull.
     /// [linux-6.12 tcp_input.c tcp_try_rmem_schedule, tcp_prune_queue]
+    #[inline]
     fn has_memory(&mut self, seq: u64) -> bool {
-        if !self.window.is_overfull() {
-            return true;
-        }
+        !self.window.is_overfull() || self.makes_room(seq)
+    }
+
+    #[cold]
+    fn makes_room(&mut self, seq: u64) -> bool {
         self.ack.quick = 0;
         self.window.clamp_to_memory();
         if self.window.is_overfull() && self.data.forget_late(seq, self.window.rcvbuf()) {
@@ -286,6 +291,7 @@ impl Receiver {
 
     /// The buffer is overfull: data out of order is dropped without a word; data in order too, and the peer learns at
     /// once that the window is closed. What is next and finds nothing unread is taken nevertheless, and a FIN alone.
+    #[cold]
     fn lacks_room(&mut self, segment: &Segment, in_order: bool) -> bool {
         self.readable = true;
         if in_order {
@@ -295,6 +301,7 @@ impl Receiver {
         !in_order || (segment.length > 0 && self.data.ready_bytes() > 0)
     }
 
+    #[cold]
     fn duplicate(&mut self, seq: u64, end: u64) {
         self.dsack = Some(SackBlock { start: seq, end });
         self.enter_quick_ack();
@@ -402,6 +409,7 @@ impl Receiver {
     }
 
     /// Moves islands that are in order now.
+    #[inline(never)]
     fn join_islands(&mut self) {
         if let Some(twice) = self.data.overlap(self.rcv_nxt) {
             self.dsack.get_or_insert(twice);
@@ -416,6 +424,7 @@ impl Receiver {
     }
 
     /// [linux-6.12 tcp_input.c tcp_data_queue_ofo, tcp_sack_new_ofo_skb]
+    #[inline(never)]
     fn out_of_order(&mut self, segment: &Segment, truesize: u32) {
         let mut block = SackBlock { start: segment.seq, end: segment.end() };
         self.ack.scheduled = true;
@@ -483,14 +492,17 @@ impl Receiver {
 
     /// The window that could be advertised now. Whoever asks while the buffer is more than half full ends the quick
     /// ACKs. [linux-6.12 tcp_output.c __tcp_select_window]
+    #[inline]
     fn select_window(&mut self) -> u64 {
-        if self.window.is_tight() {
+        let room = self.window.room();
+        if room.is_tight() {
             self.ack.quick = 0;
         }
-        self.window.candidate()
+        self.window.candidate(room)
     }
 
     /// [linux-6.12 tcp_input.c __tcp_ack_snd_check, out-of-order part]
+    #[inline(never)]
     fn compress_ack(&mut self, now: SimTime) {
         if self.compression.rcv_nxt != self.rcv_nxt {
             self.compression.rcv_nxt = self.rcv_nxt;
@@ -612,10 +624,16 @@ impl Receiver {
             let window = self.select_window();
             self.window.advertise(window, self.rcv_nxt);
         }
-        let blocks =
-            self.dsack.take().into_iter().chain(self.sacks.iter().copied()).take(self.blocks).collect();
+        let blocks = if self.reports_sack() { self.report_sacks() } else { SackBlocks::NONE };
         self.ack_sent();
-        (self.window.carried(SegmentFlags::ACK), SackBlocks::new(blocks))
+        (self.window.carried(SegmentFlags::ACK), blocks)
+    }
+
+    /// The blocks of an ACK; a duplicate is told once.
+    #[inline(never)]
+    fn report_sacks(&mut self) -> SackBlocks {
+        let duplicate = self.dsack.take();
+        SackBlocks::new(duplicate.into_iter().chain(self.sacks.iter().copied()).take(self.blocks).collect())
     }
 
     /// [linux-6.12 tcp_output.c tcp_event_ack_sent]

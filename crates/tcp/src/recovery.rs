@@ -29,6 +29,7 @@ pub(crate) enum Progress {
 
 impl Sender {
     /// An ACK that is a duplicate, carries SACKs, or arrives outside Open. [tcp_fastretrans_alert]
+    #[inline(never)]
     pub(crate) fn fast_retransmit_alert(&mut self, prior_una: u64, flags: &mut AckFlags) -> Retransmit {
         if self.scoreboard.is_empty() {
             self.scoreboard.forget_duplicates();

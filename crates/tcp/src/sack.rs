@@ -23,6 +23,7 @@ pub(crate) struct SackWalk {
 
 impl Sender {
     /// Tags the segments that the blocks of an ACK cover.
+    #[inline(never)]
     pub(crate) fn tag_sacked(
         &mut self,
         ack: &Segment,

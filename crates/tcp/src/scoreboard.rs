@@ -227,19 +227,25 @@ impl Scoreboard {
 
 /// Acknowledgements.
 impl Scoreboard {
-    /// Removes the head if all of it is acknowledged.
+    /// The head, if all of it is acknowledged.
     #[inline]
-    pub(crate) fn take_acked(&mut self, una: u64) -> Option<SentSegment> {
-        if self.queue.front().is_none_or(|head| head.end() > una) {
-            return None;
+    pub(crate) fn acked(&self, una: u64) -> Option<&SentSegment> {
+        self.front().filter(|head| head.end() <= una)
+    }
+
+    /// Removes the head, which is acknowledged.
+    #[inline]
+    pub(crate) fn remove_acked(&mut self) {
+        let head = self.queue.get(self.queue.head());
+        let (tags, length) = (head.tags, head.length);
+        self.queue.pop();
+        if !tags.is_untouched() {
+            self.sacked_out -= u32::from(tags.has(Tags::SACKED));
+            self.lost_out -= u32::from(tags.has(Tags::LOST));
+            self.retrans_out -= u32::from(tags.has(Tags::RETRANS));
         }
-        let segment = self.queue.pop()?;
-        self.sacked_out -= u32::from(segment.tags.has(Tags::SACKED));
-        self.lost_out -= u32::from(segment.tags.has(Tags::LOST));
-        self.retrans_out -= u32::from(segment.tags.has(Tags::RETRANS));
-        self.payload -= u64::from(segment.length);
+        self.payload -= u64::from(length);
         self.check();
-        Some(segment)
     }
 
     /// The SACKs of an ACK are about to be taken.
@@ -262,7 +268,7 @@ impl Scoreboard {
         segment.tags.set(Tags::SACKED);
         self.highest_sack = self.highest_sack.max(segment.end());
         self.sacked_out += 1;
-        self.queue.unlink(index);
+        self.queue.leave_time_order(index);
         self.merge_sacked(index);
         self.check();
     }
@@ -328,7 +334,7 @@ impl Scoreboard {
 
     /// Losses are not looked for at this segment again before it is sent again.
     pub(crate) fn leave_time_order(&mut self, index: Index) {
-        self.queue.unlink(index);
+        self.queue.leave_time_order(index);
     }
 
     /// Nothing was lost after all.
@@ -471,8 +477,12 @@ mod tests {
         scoreboard.mark_lost(0);
         scoreboard.count_retransmissions(0..1);
         scoreboard.sack(1);
-        let taken: Vec<u64> =
-            std::iter::from_fn(|| scoreboard.take_acked(250)).map(|taken| taken.seq).collect();
+        let mut take = || {
+            let seq = scoreboard.acked(250)?.seq;
+            scoreboard.remove_acked();
+            Some(seq)
+        };
+        let taken: Vec<u64> = std::iter::from_fn(&mut take).collect();
         assert_eq!((taken, scoreboard.payload()), (vec![0, 100], 100));
         assert_eq!(counters(&scoreboard), [1, 0, 0, 0, 1]);
     }

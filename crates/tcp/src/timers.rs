@@ -47,6 +47,10 @@ impl Sender {
     /// Arms and adds the time that pacing holds the last packet back. [linux-6.12 tcp.h tcp_reset_xmit_timer]
     fn arm_behind_pacing(&mut self, kind: TimerKind, span: Span) {
         let held = self.flow.departure.since(self.flow.now);
+        if held.is_zero() {
+            // A timer counts whole jiffies anyhow.
+            return self.arm(kind, span);
+        }
         self.arm(kind, in_jiffies(span, self.flow.jiffy) + Span::from_millis(held.as_millis()));
     }
 

@@ -23,7 +23,7 @@ use crate::queue::Index;
 use crate::sender::Sender;
 use crate::small_queue::Urgency;
 use crate::stack::{LastFin, QueuedSkb, TsoDeferral};
-use crate::state::gate::{Pass, Progress};
+use crate::state::gate::Pass;
 
 /// Segments that are worth an skb of their own if no share of the window is. [linux-6.12 tcp.h tcp_max_tso_deferred_mss]
 const WORTH_SEGMENTS: u64 = 3;
@@ -68,26 +68,27 @@ impl Sender {
 
     /// The gate for an skb of several segments: shapes the head of the unsent data, or says what holds it.
     /// [linux-6.12 tcp_output.c tcp_write_xmit]
-    pub(crate) fn next_train(&mut self, progress: &mut Progress) -> Result<Offer, HeldBy> {
+    #[inline(never)]
+    pub(crate) fn next_train(&mut self, pass: Pass) -> Result<Offer, HeldBy> {
         if self.held_by_pacing() {
             return Err(HeldBy::Pacing);
         }
         let max_segs = self.tso_segs();
-        let quota = self.cwnd_quota(progress.pass).ok_or(HeldBy::Cwnd)?.min(max_segs);
+        let quota = self.cwnd_quota(pass).ok_or(HeldBy::Cwnd)?.min(max_segs);
         self.grow_head(quota);
         let head = self.head_length();
         if self.flow.snd_nxt + u64::from(head.min(self.mss())) > self.window_end() {
-            progress.window_limited = true;
+            self.gate.agenda.progress.window_limited = true;
             return Err(HeldBy::ReceiveWindow);
         }
         if self.segments_of(head) == 1 {
-            if self.is_short_tail(head) && self.held_by_nagle(progress.pass) {
+            if self.is_short_tail(head) && self.held_by_nagle(pass) {
                 return Err(HeldBy::Nagle);
             }
-        } else if progress.pass.defers() && self.should_defer(head, max_segs, progress) {
+        } else if pass.defers() && self.should_defer(head, max_segs) {
             return Err(HeldBy::TsoDeferral);
         }
-        let length = self.split_point(head, quota, progress.pass);
+        let length = self.split_point(head, quota, pass);
         if length < head {
             self.stream.unsent_skbs.push_front(self.flow.snd_nxt + u64::from(length));
         }
@@ -158,7 +159,7 @@ impl Sender {
     }
 
     /// More would make a better skb, and is likely to come soon. [linux-6.12 tcp_output.c tcp_tso_should_defer]
-    fn should_defer(&self, head: u32, max_segs: u32, progress: &mut Progress) -> bool {
+    fn should_defer(&mut self, head: u32, max_segs: u32) -> bool {
         let mss = u64::from(self.mss());
         let (cwnd, in_flight) = (self.window.cwnd.0, self.in_flight());
         if self.stream.ends_record(self.flow.snd_nxt + u64::from(head)) {
@@ -179,15 +180,15 @@ impl Sender {
         if limit >= u64::from(max_segs) * mss || whole || limit >= worth || !self.ack_is_near() {
             return false;
         }
-        self.note_limit(congestion, window, head, progress) || !self.fin_follows(head)
+        self.note_limit(congestion, window, head) || !self.fin_follows(head)
     }
 
     /// Records that the deferral is a limit of cwnd or of the peer's window; true if it is.
-    fn note_limit(&self, congestion: u64, window: u64, head: u32, progress: &mut Progress) -> bool {
+    fn note_limit(&mut self, congestion: u64, window: u64, head: u32) -> bool {
         let by_cwnd = congestion < window && congestion <= u64::from(head);
         let by_window = congestion >= window && window <= u64::from(head);
-        progress.cwnd_limited |= by_cwnd;
-        progress.window_limited |= by_window;
+        self.gate.agenda.progress.cwnd_limited |= by_cwnd;
+        self.gate.agenda.progress.window_limited |= by_window;
         by_cwnd || by_window
     }
 

@@ -135,10 +135,14 @@ impl Sender {
 
     /// After an ACK: the buffer may grow, and a blocked application may go on once a third of it is free.
     /// [linux-6.12 tcp_input.c tcp_check_space, stream.c sk_stream_write_space]
+    #[inline]
     pub(crate) fn check_space(&mut self) {
-        if !self.buffer.app_blocked || self.buffer.room_kept_elsewhere {
-            return;
+        if self.buffer.app_blocked && !self.buffer.room_kept_elsewhere {
+            self.look_for_space();
         }
+    }
+
+    fn look_for_space(&mut self) {
         if self.in_flight() < self.window.cwnd.0 {
             self.expand_sndbuf();
             self.usage.stamp = self.flow.now;

@@ -1,11 +1,14 @@
 //! How TCP sockets get to run: drained after every call, credited, woken by their alarms; and their applications.
 
+use std::collections::VecDeque;
+
 use tailback_engine::Fired;
 use tailback_packet::{Packet, Payload, SocketId};
 use tailback_qdisc::Enqueued;
 use tailback_tcp::{Transmitted, Wakeup};
 
 use crate::Event;
+use crate::context::Context;
 use crate::socket::{TcpSocket, Transport};
 use crate::world::World;
 
@@ -20,9 +23,18 @@ impl World {
 
     /// Takes from a socket what it wants to send, then sees to what else it wants.
     pub(crate) fn drain(&mut self, id: SocketId) {
+        if self.sockets.tcp(id).endpoint.wants_to_send() {
+            self.send(id);
+        }
+        self.attend(id);
+    }
+
+    /// Hands what a socket sends to its device, until it has nothing more.
+    #[inline(never)]
+    fn send(&mut self, id: SocketId) {
         let now = self.context.now;
-        let &mut TcpSocket { host, tos, device, .. } = self.sockets.tcp(id);
-        let device = device.index();
+        let socket = self.sockets.tcp(id);
+        let (host, tos, device) = (socket.host, socket.tos, socket.device.index());
         while let Some(mut packet) = self.sockets.tcp(id).endpoint.next_packet(now) {
             (packet.source, packet.tos) = (host, tos);
             self.count_made(&packet);
@@ -31,10 +43,27 @@ impl World {
             self.return_credits();
             self.sockets.tcp(id).endpoint.handed_over(transmitted(outcome), now);
         }
-        self.wake_application(id);
-        self.record_notes(id);
-        self.ask_for_credit(id);
-        self.set_alarm(id);
+    }
+
+    /// Sees to what a socket wants beside sending: its application, the journal, a credit, its alarm.
+    #[inline]
+    fn attend(&mut self, id: SocketId) {
+        let World { sockets, context, devices, runnable, timers, .. } = self;
+        let socket = sockets.tcp(id);
+        if socket.endpoint.has_news() {
+            wake_application(socket, id, runnable);
+            record_notes(socket, id, context);
+        }
+        if socket.endpoint.awaits_credit() && !socket.awaits_credit {
+            // A completion is an event from now on, until the socket has its credit.
+            socket.awaits_credit = true;
+            devices[socket.device.index()].add_waiting_socket(context);
+        }
+        let deadline = socket.endpoint.deadline();
+        timers.arm(&mut socket.timer, deadline);
+        if let Some(at) = socket.alarm.set(deadline) {
+            context.wake_at(at, Event::Timer(id));
+        }
     }
 
     /// Gives sockets back what left their host; those that waited for it are queued. [linux-6.12 tcp_wfree]
@@ -147,44 +176,24 @@ impl World {
             self.context.cost.segments += u64::from(packet.segments);
         }
     }
+}
 
-    fn wake_application(&mut self, id: SocketId) {
-        let socket = self.sockets.tcp(id);
-        let wakeup = socket.endpoint.wakeup();
-        if wakeup == Wakeup::default() {
-            return;
-        }
-        if socket.woken == Wakeup::default() {
-            self.runnable.push_back(id);
-        }
-        socket.woken.readable |= wakeup.readable;
-        socket.woken.writable |= wakeup.writable;
-        socket.woken.finished |= wakeup.finished;
+fn wake_application(socket: &mut TcpSocket, id: SocketId, runnable: &mut VecDeque<SocketId>) {
+    let wakeup = socket.endpoint.wakeup();
+    if wakeup == Wakeup::default() {
+        return;
     }
-
-    fn record_notes(&mut self, id: SocketId) {
-        let socket = self.sockets.tcp(id);
-        for note in socket.endpoint.notes() {
-            self.context.journal.socket_noted(self.context.now, socket.host, id, note);
-        }
+    if socket.woken == Wakeup::default() {
+        runnable.push_back(id);
     }
+    socket.woken.readable |= wakeup.readable;
+    socket.woken.writable |= wakeup.writable;
+    socket.woken.finished |= wakeup.finished;
+}
 
-    /// A completion is an event from now on, until the socket has its credit.
-    fn ask_for_credit(&mut self, id: SocketId) {
-        let socket = self.sockets.tcp(id);
-        if socket.endpoint.awaits_credit() && !socket.awaits_credit {
-            socket.awaits_credit = true;
-            self.devices[socket.device.index()].add_waiting_socket(&mut self.context);
-        }
-    }
-
-    fn set_alarm(&mut self, id: SocketId) {
-        let socket = self.sockets.tcp(id);
-        let deadline = socket.endpoint.deadline();
-        self.timers.arm(&mut socket.timer, deadline);
-        if let Some(at) = socket.alarm.set(deadline) {
-            self.context.wake_at(at, Event::Timer(id));
-        }
+fn record_notes(socket: &mut TcpSocket, id: SocketId, context: &mut Context) {
+    for note in socket.endpoint.notes() {
+        context.journal.socket_noted(context.now, socket.host, id, note);
     }
 }
 

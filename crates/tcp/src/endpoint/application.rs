@@ -111,6 +111,13 @@ impl Endpoint {
         }
     }
 
+    /// [`Endpoint::wakeup`] or [`Endpoint::notes`] may have something to tell.
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        let wakes = self.sender.buffer.writable || self.receiver.readable;
+        wakes || self.closed || self.sender.aborted || !self.sender.notes.is_empty()
+    }
+
     /// What application and host should do; clears it.
     pub fn wakeup(&mut self) -> Wakeup {
         let over = self.sender.aborted || (self.closed && self.all_acknowledged());

@@ -15,6 +15,7 @@ const SYN_OPTIONS: u32 = 20;
 pub(super) const ACK_TRUESIZE: u32 = 768;
 
 impl Endpoint {
+    #[cold]
     pub(super) fn handshake_packet(&mut self, now: SimTime) -> Packet {
         if self.handshake.timeouts == 0 {
             self.handshake.sent_at = now;
@@ -44,6 +45,12 @@ impl Endpoint {
 
     #[inline]
     pub(super) fn pure_ack(&mut self) -> Segment {
+        self.acknowledgement(self.sender.flow.now)
+    }
+
+    /// A segment without data that leaves at `departure`.
+    #[inline]
+    fn acknowledgement(&mut self, departure: SimTime) -> Segment {
         let seq = self.sender.flow.snd_nxt;
         let (window, sack) = self.receiver.acknowledge();
         Segment {
@@ -53,7 +60,7 @@ impl Endpoint {
             window,
             flags: self.sender.ecn.echo(SegmentFlags::ACK),
             mss: 0,
-            tsval: self.sender.agreement.timestamps.then(|| timestamp(self.sender.flow.now)),
+            tsval: self.sender.agreement.timestamps.then(|| timestamp(departure)),
             tsecr: self.receiver.timestamp_echo(),
             sack,
         }
@@ -65,11 +72,10 @@ impl Endpoint {
         if length > 0 {
             self.receiver.answered(self.sender.flow.now);
         }
-        let mut segment = self.pure_ack();
+        let mut segment = self.acknowledgement(departure);
         segment.seq = seq;
         segment.length = length;
         segment.mss = length.min(mss) as u16;
-        segment.tsval = segment.tsval.map(|_| timestamp(departure));
         if push {
             segment.flags = segment.flags.with(SegmentFlags::PSH);
         }

@@ -92,14 +92,15 @@ pub(crate) struct Agenda {
     pub(crate) retransmit: Retransmit,
     pub(crate) rearm_unless_retransmission: bool,
     pub(crate) head_retransmitted: bool,
-    pub(crate) pass: Option<Progress>,
+    /// The run of the transmit loop that is asked for or under way, and how far it got.
+    pub(crate) pass: Option<Pass>,
+    pub(crate) progress: Progress,
     pub(crate) pending: Option<Pending>,
 }
 
-/// A pass and how far it got.
-#[derive(Clone, Copy, Debug)]
+/// How far a pass got.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress {
-    pub(crate) pass: Pass,
     pub(crate) sent: u32,
     pub(crate) cwnd_limited: bool,
     pub(crate) window_limited: bool,
@@ -108,18 +109,18 @@ pub(crate) struct Progress {
 }
 
 impl Agenda {
+    /// Something is to be done, if only to find that nothing can leave.
+    #[inline]
+    pub(crate) fn has_work(&self) -> bool {
+        let retransmits = self.head.is_some() || self.retransmit != Retransmit::Nothing;
+        self.pass.is_some() || retransmits || self.rearm_unless_retransmission
+    }
+
     /// Asks for a run of the transmit loop. A run already asked for keeps the more urgent reason.
     pub(crate) fn begin(&mut self, pass: Pass) {
-        let urgent = self.pass.is_some_and(|progress| !matches!(progress.pass, Pass::Normal | Pass::More));
-        if !urgent {
-            self.pass = Some(Progress {
-                pass,
-                sent: 0,
-                cwnd_limited: false,
-                window_limited: false,
-                stopped: false,
-                begun: false,
-            });
+        if matches!(self.pass, None | Some(Pass::Normal | Pass::More)) {
+            self.pass = Some(pass);
+            self.progress = Progress::default();
         }
     }
 }
