@@ -22,11 +22,11 @@ def half_width(values: Values) -> float:
     """Half the length of the 95 % interval of the mean of `values`; not a number if there is but one."""
     if len(values) < 2:
         return NAN
-    # On demand: most commands need no interval and should not wait for scipy.
-    from scipy import stats
+    # On demand, and not `scipy.stats`, which takes a second to load and calls this.
+    from scipy.special import stdtrit
 
     n = len(values)
-    quantile = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1))
+    quantile = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2))
     return quantile * float(np.std(values, ddof=1)) / math.sqrt(n)
 
 
