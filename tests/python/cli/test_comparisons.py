@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from cli.conftest import EXPERIMENT
+from command import in_process
 from tailback import backends
 from tailback.cli import main
+from tailback.validation import report
 from twin_backend import STAND_INS
 
 Printed = pytest.CaptureFixture[str]
@@ -28,13 +31,20 @@ def tailback(monkeypatch: pytest.MonkeyPatch, *words: str | Path) -> int:
     return int(ended.value.code or 0)
 
 
-@pytest.fixture
-def two(file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed) -> tuple[Path, Path]:
-    """Results of the same experiment over a short and a longer link."""
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("two")
+    (folder / "small.yaml").write_text(EXPERIMENT)
     for name, delay in (("short", "500us"), ("long", "5ms")):
-        assert tailback(monkeypatch, "run", file, "--out", name, "--set", f"links[0].delay={delay}") == 0
-    capsys.readouterr()
-    return Path("short"), Path("long")
+        in_process("run", folder / "small.yaml", "--out", folder / name, "--set", f"links[0].delay={delay}")
+    return folder / "short", folder / "long"
+
+
+@pytest.fixture
+def two(swept: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """Results of the same experiment over a short and a longer link."""
+    monkeypatch.chdir(tmp_path)
+    return swept
 
 
 METRIC = {"unit", "reference", "candidate", "difference", "interval", "relative", "outcome", "verdict"}
@@ -109,6 +119,8 @@ def test_validate_says_how_far_the_simulator_is(file: Path, monkeypatch: pytest.
 def test_a_faithful_twin_passes_strictly_over_all_controls_it_has(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:
+    # Whether figures are drawn is not asked here.
+    monkeypatch.setattr(report, "MOST_FIGURES", 1)
     every = ["--every", "cc", "--set", "tsq=1ms", "--repeat", "1"]
     assert tailback(monkeypatch, "validate", file, "--against", "twin", *every, "--strict", "--json") == 0
     found = json.loads(capsys.readouterr().out)

@@ -1,6 +1,6 @@
 """The command line as a script sees it: exit status, what is on stdout, the document of `--json`.
 
-Each test starts a process of its own, as a user would.
+What is about processes starts one, as a user would; the rest runs the command in this one.
 """
 
 import json
@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from command import in_process
 
 PERCENTILES = {"n", "mean", "min", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "max"}
 COMMAND = [sys.executable, "-c", "from tailback.cli import main; main()"]
@@ -36,7 +38,7 @@ def tailback(*words: str | Path, status: int = 0) -> subprocess.CompletedProcess
 
 
 def document(*words: str | Path) -> dict[str, Any]:
-    parsed: dict[str, Any] = json.loads(tailback("run", *words, "--json").stdout)
+    parsed: dict[str, Any] = json.loads(in_process("run", *words, "--json").stdout)
     return parsed
 
 
@@ -45,7 +47,7 @@ def tables(folder: Path) -> dict[str, bytes]:
 
 
 def test_json_is_the_document_of_the_contract_and_nothing_else(file: Path, tmp_path: Path) -> None:
-    found = document(file, "--out", tmp_path / "out")
+    found = json.loads(tailback("run", file, "--out", tmp_path / "out", "--json").stdout)
     assert list(found) == ["tailback", "runs"]
     assert len(found["runs"]) == 8
     run = found["runs"][0]
@@ -79,7 +81,7 @@ def test_the_folder_of_a_run_holds_what_the_document_says(file: Path, tmp_path: 
 
 def test_the_same_seed_gives_the_same_bytes_with_any_number_of_jobs(file: Path, tmp_path: Path) -> None:
     for jobs in (1, 4):
-        tailback("run", file, "--jobs", str(jobs), "--out", tmp_path / f"jobs{jobs}")
+        in_process("run", file, "--jobs", str(jobs), "--out", tmp_path / f"jobs{jobs}")
     once, again = tables(tmp_path / "jobs1"), tables(tmp_path / "jobs4")
     assert len(once) == 8 * 5
     assert once == again
@@ -87,13 +89,13 @@ def test_the_same_seed_gives_the_same_bytes_with_any_number_of_jobs(file: Path, 
 
 def test_another_seed_gives_other_tables(file: Path, tmp_path: Path) -> None:
     for seed in (1, 2):
-        tailback("run", file, "--seed", str(seed), "--repeat", "1", "--out", tmp_path / str(seed))
+        in_process("run", file, "--seed", str(seed), "--repeat", "1", "--out", tmp_path / str(seed))
     contents = [list(tables(tmp_path / str(seed)).values()) for seed in (1, 2)]
     assert contents[0] != contents[1]
 
 
 def test_a_table_on_a_pipe_has_one_row_per_configuration_and_no_colours(file: Path) -> None:
-    done = tailback("run", file)
+    done = in_process("run", file)
     rows = [line for line in done.stdout.splitlines() if line.split()[:1] in (["cubic"], ["reno"])]
     assert len(rows) == 4
     assert "\x1b" not in done.stdout + done.stderr
@@ -103,20 +105,20 @@ def test_a_table_on_a_pipe_has_one_row_per_configuration_and_no_colours(file: Pa
 
 def test_a_second_run_reuses_the_first_and_says_so(file: Path, tmp_path: Path) -> None:
     first = document(file)
-    again = tailback("run", file)
+    again = in_process("run", file)
     assert "8 of them reused" in again.stderr
     assert document(file) == first
     assert [entry.name for entry in (tmp_path / "results").iterdir()] == ["small"]
 
 
 def test_a_changed_experiment_goes_beside_the_first(file: Path, tmp_path: Path) -> None:
-    tailback("run", file, "--repeat", "1")
-    tailback("run", file, "--repeat", "1", "--set", "duration=2s")
+    in_process("run", file, "--repeat", "1")
+    in_process("run", file, "--repeat", "1", "--set", "duration=2s")
     assert sorted(entry.name for entry in (tmp_path / "results").iterdir()) == ["small", "small-2"]
 
 
 def test_sweep_is_run(file: Path) -> None:
-    assert "8 complete runs" in tailback("sweep", file).stderr
+    assert "8 complete runs" in in_process("sweep", file).stderr
 
 
 @pytest.mark.parametrize(
@@ -140,14 +142,14 @@ def test_sweep_is_run(file: Path) -> None:
 )
 def test_wrong_input_is_named_with_status_2(file: Path, words: list[str], said: str) -> None:
     assert file.exists()
-    done = tailback(*words, status=2)
+    done = in_process(*words, status=2)
     assert said in done.stderr
     assert done.stdout == ""
     assert not Path("results").exists()
 
 
 def test_a_folder_that_cannot_be_written_is_named_with_status_1_before_anything_runs(file: Path) -> None:
-    done = tailback("run", file, "--out", file / "below", "--json", status=1)
+    done = in_process("run", file, "--out", file / "below", "--json", status=1)
     assert done.stdout == ""
     assert done.stderr.count("cannot write") == 1
     assert "hint:" in done.stderr
@@ -189,53 +191,53 @@ def test_an_interrupt_keeps_complete_runs_and_the_next_run_goes_on(file: Path, t
     kept = [run.name for run in runs.iterdir()]
     assert 1 <= len(kept) < 8
     assert all((runs / name / "summary.json").is_file() for name in kept)
-    done = tailback("run", file, "--out", "out")
+    done = in_process("run", file, "--out", "out")
     assert f"8 complete runs, {len(kept)} of them reused" in done.stderr
 
 
 def test_check_explains_what_is_doubtful_in_words(file: Path) -> None:
-    done = tailback("check", file, "--set", "vary.cc=[bbr]")
+    done = in_process("check", file, "--set", "vary.cc=[bbr]")
     assert done.stderr.startswith(f"{file}:")
     assert "  hint: " in done.stderr
     assert "LintWarning" not in done.stderr
 
 
 def test_check_says_how_many_runs_there_are_and_runs_none(file: Path) -> None:
-    assert tailback("check", file).stdout == f"{file}: ok, 8 runs\n"
+    assert in_process("check", file).stdout == f"{file}: ok, 8 runs\n"
     assert not Path("results").exists()
 
 
 def test_plot_draws_from_the_folder_alone(file: Path) -> None:
-    tailback("run", file, "--out", "out")
+    in_process("run", file, "--out", "out")
     file.unlink()
     done = tailback("plot", "out", "-o", "figure.pdf")
     assert done.stdout.split() == ["figure.pdf", "figure.csv"]
     assert Path("figure.pdf").read_bytes().startswith(b"%PDF")
-    done = tailback("plot", "out", "-p", "timeseries", "--where", "cc=reno", "--where", "tsq=off")
+    done = in_process("plot", "out", "-p", "timeseries", "--where", "cc=reno", "--where", "tsq=off")
     assert done.stdout.split() == ["out/plots/timeseries.png", "out/plots/timeseries.csv"]
-    assert "vegas" in tailback("plot", "out", "--where", "cc=vegas", status=2).stderr
-    assert "pie" in tailback("plot", "out", "-p", "pie", status=2).stderr
+    assert "vegas" in in_process("plot", "out", "--where", "cc=vegas", status=2).stderr
+    assert "pie" in in_process("plot", "out", "-p", "pie", status=2).stderr
 
 
 def test_lists_and_explanations_come_from_the_registries() -> None:
-    assert "cubic" in tailback("list", "cc").stdout
-    assert "fq_codel" in tailback("list", "qdisc").stdout
-    assert "ath9k_htc" in tailback("list", "driver").stdout
-    assert "slots" in tailback("explain", "ath9k").stdout
-    assert "freebsd-9" in tailback("list", "stack").stdout
-    explained = tailback("explain", "linux-5.0").stdout
+    assert "cubic" in in_process("list", "cc").stdout
+    assert "fq_codel" in in_process("list", "qdisc").stdout
+    assert "ath9k_htc" in in_process("list", "driver").stdout
+    assert "slots" in in_process("explain", "ath9k").stdout
+    assert "freebsd-9" in in_process("list", "stack").stdout
+    explained = in_process("explain", "linux-5.0").stdout
     assert "`bbr` and bursts of ACKs: its window knows nothing of them" in explained
     assert "initial window" not in explained
-    assert "candlestick" in tailback("list", "plot").stdout
-    explained = tailback("explain", "htb rate 10mbit | fq_codel limit 180").stdout
+    assert "candlestick" in in_process("list", "plot").stdout
+    explained = in_process("explain", "htb rate 10mbit | fq_codel limit 180").stdout
     assert "borrow" in explained
     assert "180p" in explained
     assert "rfc8290" in explained
 
 
 def test_schema_and_version() -> None:
-    assert json.loads(tailback("schema").stdout)["title"] == "Tailback experiment"
-    assert tailback("--version").stdout.startswith("tailback ")
+    assert json.loads(in_process("schema").stdout)["title"] == "Tailback experiment"
+    assert in_process("--version").stdout.startswith("tailback ")
 
 
 def test_a_reader_that_goes_away_is_no_error_worth_a_traceback(file: Path) -> None:

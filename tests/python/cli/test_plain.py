@@ -12,6 +12,7 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
+from command import in_process
 from tailback import plain, results
 from tailback.cli import console
 from tailback.cli.live import SHOWN, Board
@@ -52,7 +53,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results of an experiment whose title and labels are hostile."""
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "file.yaml").write_text(EXPERIMENT)
-    done = tailback("run", folder / "file.yaml", "--out", folder / "out")
+    done = in_process("run", folder / "file.yaml", "--out", folder / "out")
     assert TITLE in done.stdout
     assert LABEL in done.stdout
     return folder / "out"
@@ -151,7 +152,7 @@ def test_code_of_a_script_cannot_write_to_the_terminal(tmp_path: Path) -> None:
 
 def test_a_control_character_in_an_experiment_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file.yaml").write_text(EXPERIMENT.replace(f"'{TITLE}'", '"a\\eb"'))
-    told = tailback("check", tmp_path / "file.yaml", status=2).stderr
+    told = in_process("check", tmp_path / "file.yaml", status=2).stderr
     assert told == (
         f"{tmp_path}/file.yaml:1: title: holds the control character U+001B\n  hint: write text without it\n"
     )
@@ -184,6 +185,6 @@ def test_a_path_in_a_message_stays_whole_and_a_value_does_not() -> None:
     ],
 )
 def test_a_wrong_word_on_the_command_line_is_written_out(words: list[str]) -> None:
-    told = tailback(*words, status=2).stderr
+    told = in_process(*words, status=2).stderr
     assert "Error" in told or "hint" in told
     assert not {"\x1b", "\x9b", "\u202e"} & set(told)

@@ -68,12 +68,14 @@ class Shown:
 
 def run(files: Files, changes: Changes, place: Place, kept: Kept, shown: Shown) -> None:
     """Run an experiment: every configuration, every repetition. Complete runs are not repeated."""
-    from tailback import scenario, sweep
+    from tailback import scenario
     from tailback.cli import show
 
-    # All are read before the first one runs: the last may be wrong.
+    # All are read before the first one runs: the last may be wrong. That is told before what runs them is loaded.
     experiments = [scenario.load(file, changes.settings) for file in files]
     backend = testbeds.backend_name(place.backend, place.testbed)
+    from tailback import sweep
+
     done = []
     for file, experiment in zip(files, experiments, strict=True):
         show.warnings(scenario.lint(experiment))
