@@ -133,7 +133,7 @@ def test_sweep_is_run(file: Path) -> None:
         (["run", "small.yaml", "--seed", "-1"], "--seed"),
         (["run", "small.yaml", "--out", "small.yaml"], "--out"),
         (["check", "nowhere.yaml"], "nowhere.yaml"),
-        (["plot", "nowhere"], "holds no results"),
+        (["plot", "nowhere"], "contains no results"),
         (["list", "cars"], "cars"),
         (["explain", "fq_coddel"], "fq_codel"),
         (["explain", "fq_codel limit -3"], "limit"),
