@@ -1,4 +1,4 @@
-"""What the simulator has: queue disciplines, congestion controls and Wi-Fi drivers, with their parameters.
+"""The algorithms of the simulator: queue disciplines, congestion controls and Wi-Fi drivers, with their parameters.
 
 The rows come from the Rust core, one per algorithm file, so that a new algorithm needs no change here. No default
 value of an algorithm is kept in Python: a scenario carries only what the file gave.

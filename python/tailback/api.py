@@ -1,4 +1,4 @@
-"""The verbs of `import tailback`: load an experiment file, run it, open its results, hold results against others."""
+"""The functions of `import tailback`: load an experiment file, run it, open its results, compare results."""
 
 import warnings
 from collections.abc import Sequence

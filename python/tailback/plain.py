@@ -1,5 +1,5 @@
-"""Text that is not ours: titles, labels, names, what scripts print, what errors quote. Wherever it is shown it is text
-and nothing else: neither the escapes of a terminal nor markup of whatever shows it, and no longer than is read.
+"""Makes foreign text safe to print: titles, labels, names, output of scripts, quotes in errors. The result has no
+terminal escapes and no markup, and a bounded length.
 
 Terminals are written to through `cli/console.py`, which makes all text `visible` and knows no markup. Pages escape by
 jinja2 and by `report/page.js`; figures take no text for a formula (`plots/style.py`).

@@ -1,4 +1,4 @@
-"""What a sweep says of its axes: which of them matter, what the trade-off is, what to choose under a bound."""
+"""Answers questions about a sweep: which axes matter, what the trade-off is, what to choose under a bound."""
 
 from tailback.advice.documents import front_document, recommendation_document, sensitivity_document
 from tailback.advice.questions import Front, Recommendation, WrongQuestion, fronts, recommend, sensitivities

@@ -1,4 +1,4 @@
-"""Questions to the results of a sweep, answered once under each condition (`analysis.conditions`)."""
+"""Answers questions about results, once for each condition (`analysis.conditions`)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""From tables to tables: every number Tailback reports, as a pure function of the tables of `docs/contracts.md`."""
+"""Computes every number that Tailback reports, as pure functions of the tables of `docs/contracts.md`."""
 
 from tailback.analysis.intervals import half_width, t_interval
 from tailback.analysis.metric import Column

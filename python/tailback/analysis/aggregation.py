@@ -1,4 +1,4 @@
-"""The analytic model of aggregation under TCP Small Queues: from packets let below TCP to throughput and RTT.
+"""The analytic model of aggregation under TCP Small Queues: throughput and RTT as functions of the limit below TCP.
 
     k = t · p · c                          packets backlogged at the radio
     TxTime(k) = 8 (k l + h) / r + T_oh     time of one aggregate with its overhead

@@ -1,4 +1,4 @@
-"""Bounds in words: `ping p99 < 10ms and goodput > 50mbit`.
+"""Reads bounds such as `ping p99 < 10ms and goodput > 50mbit`.
 
 A quantity is a name that the registry gives a metric (`ping`, `tcp rtt`, `goodput`, `jain`, `drops`) with a statistic
 where it has many samples (`p99`, `mean`, `max`; the median if none is named), or the path of any number in

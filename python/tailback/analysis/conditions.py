@@ -1,4 +1,4 @@
-"""Which axes of a grid somebody at the sending end may choose, and which are given.
+"""Classifies the axes of a grid: settings, which a sender can choose, and conditions, which are given.
 
 A setting is an axis whose values differ in nothing but congestion control, small queue, socket options, sysctls, stack,
 offloads, NIC rings, or the disciplines of devices: but for what these emulate, the rates they shape to and all of

@@ -1,4 +1,4 @@
-"""How far apart two distributions are, where percentiles may agree by chance.
+"""Distances between two distributions, apart from percentiles, which may agree by chance.
 
 Wasserstein (earth mover's) distance: mean distance that samples would have to be moved, in their unit [villani2009 §6];
 Kolmogorov–Smirnov: largest difference between the two distribution functions, 0 to 1 [massey1951]. Samples of RTT

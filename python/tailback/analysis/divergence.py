@@ -1,4 +1,4 @@
-"""Where two runs of the same experiment part: the first `TCP_INFO` sample that differs, flow by flow.
+"""The first divergence of two runs of one experiment: the first `TCP_INFO` sample that differs, flow by flow.
 
 Samples taken at intervals are matched by their number, round(t / interval), because a kernel takes each some
 microseconds late. Samples taken at each ACK are matched by what the ACK acknowledged: `bytes_acked`, `sacked`, and

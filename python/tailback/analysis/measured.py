@@ -1,4 +1,4 @@
-"""A run that was measured: its tables, and what has to be known of it beside them."""
+"""A measured run: its tables, and the other facts that the metrics need."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

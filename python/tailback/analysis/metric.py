@@ -1,4 +1,4 @@
-"""What there is to say of a metric: one row of the registry (`analysis.registry`)."""
+"""The fields of a metric: one row of the registry (`analysis.registry`)."""
 
 import inspect
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""All metrics there are, a row each, in the order of `summary.json`.
+"""The registry of metrics, one row each, in the order of `summary.json`.
 
 Everything that names a metric walks these rows: the summary of a run, the table after it, bounds and questions,
 comparisons and their tolerances, `repeat: until`, axes of figures, `tailback list metric` and `docs/metrics.md`.

@@ -1,4 +1,4 @@
-"""From runs to configurations: the repetitions of one place in the grid become a mean and its 95 % interval."""
+"""From runs to configurations: the mean over the repetitions of a configuration, and its 95 % interval."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Tables as rows, and rows with their place in the grid."""
+"""Tables as rows, and rows with their configuration."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which axis of a grid matters how much for a number: Sobol' indices of the grid.
+"""How much each axis of a grid matters for a number: Sobol' indices of the grid.
 
 With the axes as independent factors, each of their values equally likely, and Y the number of one run:
 

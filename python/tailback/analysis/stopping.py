@@ -1,4 +1,4 @@
-"""When a configuration has been repeated often enough.
+"""Decides when a configuration has enough repetitions.
 
 Chow and Robbins' sequential procedure [chow1965]: repeat until half the 95 % interval of the mean is at most the wanted
 share of the mean. Stopping by what was seen makes the interval cover a little less often than it says; never stopping

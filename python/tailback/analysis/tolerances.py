@@ -1,4 +1,4 @@
-"""How far a metric may be from its reference, and the verdict.
+"""Tolerances of metrics, and verdicts: how far a metric may be from its reference.
 
 A tolerance in words: `3%` of the reference · `10% or 0.5ms`, whichever is more · `25% over 50`: judged only where
 either side has more than 50, and 25 % of at least 50 · `0.5ms` · `off`: shown, not judged.

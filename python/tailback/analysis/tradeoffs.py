@@ -1,4 +1,4 @@
-"""Goodput against latency over the configurations of a grid: the front, and what to choose under a bound.
+"""Goodput against latency over the configurations of a grid: the Pareto front, and the choice under a bound.
 
 The Pareto front are the configurations that no other beats: none has at least as much of one and as little of the
 other, and more or less of either. Which ones those are depends on chance too: `on front` is the share of bootstrap

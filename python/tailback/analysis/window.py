@@ -1,4 +1,4 @@
-"""The measurement window: the part of a run that numbers are taken over.
+"""The measurement window: the part of a run that the metrics cover.
 
 Half-open, start ≤ t < end, so that adjacent windows share no sample. Tables carry `t` as seconds in floating point;
 comparisons are made on whole nanoseconds, where 5.1 s is 5.1 s.

@@ -1,4 +1,4 @@
-"""What runs one resolved scenario: one protocol, one result, whatever does the running.
+"""Backends, which run one resolved scenario: one interface and one form of results for all of them.
 
 A backend takes a resolved scenario (`docs/contracts.md`) and gives back the tables that document lists. What a
 backend cannot see is absent from its tables; nothing is made up for it.

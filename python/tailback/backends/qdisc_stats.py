@@ -1,4 +1,4 @@
-"""The disciplines at the end of a run, as `tc -s -j qdisc show` has them: one form from every backend.
+"""The disciplines at the end of a run in the form of `tc -s -j qdisc show`, the same for every backend.
 
 A kernel says it itself. The simulator tells counters, levels and parts; what a discipline is set to is taken from the
 scenario and put into `tc`'s shape by the rows of `tailback.qdiscs`.

@@ -1,4 +1,4 @@
-"""The command line: reads words, calls the rooms, prints what they give back. It decides nothing itself.
+"""The command line: reads arguments, calls the packages below, prints their results. It has no logic of its own.
 
 Exit status: 0 done; 1 a run failed, or the results cannot be written; 2 the input is wrong; 130 interrupted.
 """

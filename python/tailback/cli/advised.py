@@ -1,4 +1,4 @@
-"""What is printed of sensitivities, fronts and recommendations."""
+"""Prints sensitivities, Pareto fronts and recommendations."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The command line: a row for each command, whose file is in `commands`.
+"""The command line: one row per command, whose file is in `commands`.
 
 Heavy imports happen inside the commands, so that `tailback --help` answers at once.
 """

@@ -1,4 +1,4 @@
-"""What there is to explain, read from the registries."""
+"""Explanations of algorithms, metrics and stacks, from the registries."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The two streams a command prints to, a terminal or a pipe.
+"""The two output streams of a command, each a terminal or a pipe.
 
 Everything a command prints goes through here: text is `plain.visible` and never markup, whoever wrote it.
 """

@@ -1,4 +1,4 @@
-"""What the command line says of tolerances and thresholds, as criteria."""
+"""Reads tolerances and thresholds from the command line."""
 
 import re
 from collections.abc import Mapping, Sequence

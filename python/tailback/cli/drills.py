@@ -1,4 +1,6 @@
-"""What `tailback drill` prints: a line per script on stdout, what went wrong on stderr as compilers tell it."""
+"""Prints the results of `tailback drill`: one line per script on stdout, errors on stderr in the format of
+compilers.
+"""
 
 from collections.abc import Sequence
 

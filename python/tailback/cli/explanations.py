@@ -1,4 +1,4 @@
-"""What is printed of an algorithm, a metric or a stack."""
+"""Prints the explanation of an algorithm, a metric or a stack."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What the user sees of a failure: one message and an exit status, never a traceback for what is not a bug."""
+"""Reports failures to the user: one message and an exit status, and a traceback only for defects of Tailback."""
 
 import contextlib
 import errno

@@ -1,4 +1,4 @@
-"""How `--help` lists the commands of a group: each with its whole first sentence, where click cuts it off."""
+"""Makes `--help` list the commands of a group with the whole first sentence of each, which click would truncate."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Ctrl-C: the program ends with status 130 within two seconds, whatever it does at that moment.
+"""Ctrl-C: the program ends with status 130 within two seconds, whatever it is doing.
 
 The main thread is told by a `KeyboardInterrupt` and ends in good order: runs are cancelled, what is half-written is
 removed. It does not hear of it while a library computes or a thread has to be waited for. So a thread of its own hears

@@ -1,4 +1,4 @@
-"""What there is to list, read from the registries. Each listing imports what it lists and nothing else."""
+"""Listings, from the registries. Each listing imports only what it lists."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING

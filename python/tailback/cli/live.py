@@ -1,4 +1,4 @@
-"""A sweep while it runs, on stderr if that is a terminal: a table that fills up, a bar, the time left."""
+"""Shows a running sweep on stderr if that is a terminal: a table of results, a progress bar, the remaining time."""
 
 import contextlib
 import math

@@ -1,4 +1,4 @@
-"""Folders of results as commands open them: runs that have been damaged are named on stderr and left out."""
+"""Opens results folders for commands: damaged runs are named on stderr and left out."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path

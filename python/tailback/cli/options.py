@@ -1,4 +1,4 @@
-"""Options that several commands share, each declared once, and how a command takes them in groups.
+"""Options that several commands share, each declared once, and groups of them.
 
 A command takes its options as arguments. A parameter that is a dataclass is a group: each of its fields becomes an
 option of the command (`grouped`), so that options that belong together are declared, passed and read together.

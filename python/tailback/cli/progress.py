@@ -1,4 +1,6 @@
-"""How far a command is, on stderr if that is a terminal; and who interrupts it is told that nothing is lost."""
+"""Shows the progress of a command on stderr if that is a terminal, and tells a user who interrupts it that nothing
+is lost.
+"""
 
 import contextlib
 import sys

@@ -1,4 +1,4 @@
-"""The disciplines at the end of a run as text, as `tc -s qdisc show` and `tc -s class show` print them."""
+"""Prints the disciplines at the end of a run, as `tc -s qdisc show` and `tc -s class show` do."""
 
 from __future__ import annotations
 

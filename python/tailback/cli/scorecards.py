@@ -1,4 +1,4 @@
-"""What is printed of the claims of papers."""
+"""Prints the claims of papers."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What every command prints with: results go to stdout, everything else to stderr.
+"""Output of every command: results go to stdout, everything else to stderr.
 
 What is printed of one kind of answer has a file of its own (`sweeps`, `verdicts`, `advised`, ...), as that needs more.
 """

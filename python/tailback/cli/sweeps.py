@@ -1,4 +1,4 @@
-"""What is printed of a sweep: its table, what failed, what it would do."""
+"""Prints a sweep: its table, its failures, and what a dry run would do."""
 
 import math
 from collections.abc import Sequence

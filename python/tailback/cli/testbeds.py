@@ -1,4 +1,4 @@
-"""Machines over SSH on the command line: which testbed is meant, what would be done to it, and what it says."""
+"""Testbeds on the command line: selects the testbed file, prints the commands and the answers of the machines."""
 
 import contextlib
 import logging

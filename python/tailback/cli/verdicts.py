@@ -1,4 +1,4 @@
-"""What is printed of a comparison. Apart from `show`, because it needs what draws and what computes intervals."""
+"""Prints comparisons. It is separate from `show` because it imports plotting and statistics."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""packetdrill scripts over the simulator's TCP or that of a real kernel: packets and calls are played by the core or by
-the agent in a guest, the code of a script is evaluated here.
+"""Runs packetdrill scripts on the simulator's TCP or that of a real kernel. The core, or the agent in a guest,
+handles packets and calls; this package evaluates the code of a script.
 """
 
 from tailback.drill.report import Finding, Report, Verdict, as_document, status

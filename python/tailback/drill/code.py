@@ -1,4 +1,5 @@
-"""The code of scripts, `%{ assert tcpi_snd_cwnd == 10, tcpi_snd_cwnd }%`: a subset of Python that can only reckon.
+"""The code of scripts, `%{ assert tcpi_snd_cwnd == 10, tcpi_snd_cwnd }%`: a subset of Python that can only
+calculate.
 
 There are names, numbers, strings, lists and tuples; operators, comparisons and conditions; `assert`, assignments,
 `if`, `for`, `while`; and a few functions. There are no imports, attributes or definitions, and every evaluation ends:

@@ -1,4 +1,4 @@
-"""What came of scripts."""
+"""The results of scripts."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

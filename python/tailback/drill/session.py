@@ -1,4 +1,4 @@
-"""Runs scripts: what plays them first, then the code of the script, as packetdrill does."""
+"""Runs scripts in packetdrill's order: first packets and calls, then the code."""
 
 import os
 from collections.abc import Callable, Iterable

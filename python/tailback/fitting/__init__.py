@@ -1,4 +1,4 @@
-"""Whether an experiment can run here: on its backend, and in the memory of this machine.
+"""Checks whether an experiment can run here: on its backend, and in the memory of this machine.
 
 Nothing here needs results, so that `tailback check` answers before pandas would be loaded.
 """

@@ -1,4 +1,4 @@
-"""How many runs go at the same time: by the cores of this machine, and by its memory."""
+"""The number of parallel runs, by the cores and the memory of this machine."""
 
 import os
 

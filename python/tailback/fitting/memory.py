@@ -1,4 +1,4 @@
-"""Memory: how much of this machine a run may take, so that one that wants more costs itself and not the others.
+"""The memory that one run may use on this machine, so that a run that needs more fails alone.
 
 The simulator counts what a run holds and gives it up at its limit. Tables are held several times over when a run ends:
 as rows, as Arrow, as frames that are summarised, as Parquet.

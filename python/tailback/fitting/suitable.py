@@ -1,4 +1,4 @@
-"""Whether a backend can run an experiment, without running it."""
+"""Checks whether a backend can run an experiment, without running it."""
 
 from collections.abc import Iterable
 from typing import Protocol

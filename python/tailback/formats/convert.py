@@ -1,4 +1,4 @@
-"""Whole folders of results to files of other programs and back."""
+"""Converts whole results folders to files of other programs and back."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What can be wrong with a file of another program. Each message ends with a remedy on a line of its own."""
+"""Errors about files of other programs. Each message ends with a remedy on a line of its own."""
 
 
 class NotReadable(Exception):

@@ -1,4 +1,4 @@
-"""Kernels that run as a program in virtual time: building them, keeping them, finding them.
+"""Builds, stores and finds kernels that run as a program in virtual time.
 
 kernel = build(Recipe(package("6.12"), STOCK), print)
 kernel = find_kernel("mine")

@@ -1,5 +1,5 @@
-"""The agent (`crates/agent`), a static program. A clone builds it once and keeps it in the cache by the digest of its
-sources; a wheel carries it.
+"""The agent (`crates/agent`), a static program. A clone builds it once and stores it in the cache by the digest of
+its sources; a wheel contains it.
 """
 
 import os

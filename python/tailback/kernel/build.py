@@ -1,5 +1,5 @@
-"""Building a kernel: the source with our changes (`kernel/patches`) and our configuration (`kernel/config`), for
-user mode, optimised as the kernel's default is.
+"""Builds a kernel: the source with our changes (`kernel/patches`) and our configuration (`kernel/config`), for user
+mode, with the optimisation that the kernel uses by default.
 
 Everything that goes into a build goes into its digest; the same again is taken from the cache. What the kernel prints
 of its builder is fixed, for it stirs the generator of random numbers.

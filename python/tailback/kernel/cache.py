@@ -1,4 +1,4 @@
-"""Where builds are kept: `$XDG_CACHE_HOME/tailback/kernels/DIGEST-NAME/` with `linux`, `config` and `manifest.json`.
+"""The cache of builds: `$XDG_CACHE_HOME/tailback/kernels/DIGEST-NAME/` with `linux`, `config` and `manifest.json`.
 
 The digest is that of everything a build is made from, so a build is never replaced, only joined by others.
 """

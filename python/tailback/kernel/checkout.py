@@ -1,5 +1,5 @@
-"""What builds start from: our changes to the kernel, and the agent. In a clone they are the clone's own; in an
-installed package they lie beside this file, as crates/python/build.rs has laid them into the wheel.
+"""The inputs of builds: our changes to the kernel, and the agent's source. A clone has its own; in an installed
+package they are beside this file, where crates/python/build.rs put them into the wheel.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""What can go wrong with kernels. Each message ends with a remedy on a line of its own."""
+"""Errors about kernels. Each message ends with a remedy on a line of its own."""
 
 
 class KernelMissing(Exception):

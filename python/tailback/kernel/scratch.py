@@ -1,4 +1,4 @@
-"""Folders for the time of a block. Whoever dies by SIGKILL leaves his behind; the next one removes them.
+"""Temporary folders. A process killed by SIGKILL leaves its folder behind; the next process removes it.
 
 A folder is locked by its owner (`flock`), and the lock ends with the owner: one that can be locked is nobody's.
 """

@@ -1,4 +1,4 @@
-"""Where the source of a kernel comes from: Debian's `linux-source-VERSION`, or a tree of the user's."""
+"""Finds the source of a kernel: Debian's `linux-source-VERSION`, or the user's own tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What input of others may cost: the sizes of files that are read, the work and the sizes of code that is evaluated."""
+"""Limits for foreign input: sizes of files, and work and memory of evaluated code."""
 
 from tailback.limits.files import Damaged, NotTaken, Stream, open_regular, open_unpacked, read_bounded, read_regular
 from tailback.limits.reckoning import WEIGHT_MAX, WORK_MAX, Allowance, NotReckoned

@@ -1,4 +1,4 @@
-"""Files of others: no more of them than they may have, and regular ones only where somebody else names them.
+"""Reads foreign files up to a limit of bytes; refuses special files unless the user names them.
 
 A device has no end, and a FIFO keeps whoever opens it waiting. Whoever types the name of one means it, as in
 `tailback check <(sed … experiment.yaml)`; an experiment has no reason to. A packed file is bounded by what it unpacks

@@ -1,4 +1,5 @@
-"""Python's operators and functions on plain values, for code of others: nothing grows without bound, everything ends.
+"""Python's operators and functions on plain values, for foreign code: results have a bounded size, and everything
+ends.
 
 The code of drill scripts and of TEACUP's configurations is walked as a tree; all that it works out is worked out
 here. There are None, truth values, numbers, texts, lists, tuples and dictionaries. Two rules bound memory and time,

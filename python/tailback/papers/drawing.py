@@ -1,4 +1,4 @@
-"""How figures of papers are drawn: the forms they have in common."""
+"""The forms of figures that several papers share."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

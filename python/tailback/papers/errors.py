@@ -1,4 +1,4 @@
-"""What can be wrong with the name of a paper or a figure."""
+"""Errors about names of papers and figures."""
 
 
 class UnknownPaper(Exception):

@@ -1,4 +1,4 @@
-"""The figures of each paper, in the form the paper has them: same axes, same grouping."""
+"""The figures of each paper, in the form of the paper: same axes, same grouping."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle

@@ -1,4 +1,4 @@
-"""How claims are measured: numbers of single runs, and samples of them by case.
+"""Helpers to measure claims: numbers of single runs, and samples of them by case.
 
 A case is a place in the grid; two cases compared are compared repetition by repetition (they share seeds).
 """

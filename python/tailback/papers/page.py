@@ -1,4 +1,6 @@
-"""The reproduction as one HTML page that needs no network: each figure beside the claims about it, misses explained."""
+"""Writes the reproduction as one HTML page that needs no network: each figure beside its claims, with the causes of
+misses.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

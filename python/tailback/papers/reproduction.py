@@ -1,4 +1,4 @@
-"""Runs the experiments of a paper, or takes the complete runs that are there; scores its claims, draws its figures."""
+"""Runs the experiments of a paper, or reuses complete runs; measures its claims and draws its figures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

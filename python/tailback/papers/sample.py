@@ -1,4 +1,4 @@
-"""What an evaluator gives: values of a quantity, one per repetition."""
+"""The result of a measurement: values of a quantity, one per repetition."""
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence

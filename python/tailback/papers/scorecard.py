@@ -1,4 +1,4 @@
-"""The scorecard: each claim with what was measured, what was expected and the verdict.
+"""The scorecard: each claim with the measured value, the expected range and the verdict.
 
 The median over repetitions of every quantity must lie where it is expected, in every case. Half the 95 % interval of
 the mean over repetitions is told beside it. A claim whose results are not there is skipped, never passed.

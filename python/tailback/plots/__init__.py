@@ -1,4 +1,4 @@
-"""From a folder of results to figures, without running anything.
+"""Draws figures from a results folder, without running anything.
 
 A plot is two pure functions: results to one tidy table (`data`), and that table to a figure (`draw`). The table is
 written beside the figure as CSV, so every mark on the page can be looked up. To put a plot beside others on a page of

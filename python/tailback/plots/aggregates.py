@@ -1,4 +1,4 @@
-"""How long the aggregates of a Wi-Fi cell are: their distribution, and the TCP RTT they go with.
+"""Lengths of the aggregates in a Wi-Fi cell: their distribution, and the TCP RTT with them.
 
 `aggregates` shows the share of PPDUs that carry so many MPDUs, up unless `--metric down`
 (`analysis.wifi.ampdu_samples`): the mean over the repetitions with the 95 % interval of that mean. `aggregate_rtt` has

@@ -1,4 +1,4 @@
-"""What is on the air of a Wi-Fi cell, PPDU by PPDU, over a few milliseconds in the middle of the measurement window.
+"""The PPDUs on the air of a Wi-Fi cell, over a few milliseconds in the middle of the measurement window.
 
 A row per sender, a box per PPDU from when it began to when it ended, with the number of its MPDUs where there is room.
 Filled: sent for the first time; hatched: sent again; outlined in black: something in it was lost; grey: it collided.

@@ -1,4 +1,4 @@
-"""Why a figure cannot be drawn."""
+"""Errors of plotting."""
 
 
 class NotDrawable(Exception):

@@ -1,4 +1,4 @@
-"""Which axis of the grid is shown by what: place, colour, hatch or line style, or a panel of its own."""
+"""Assigns the axes of the grid to position, colour, hatch or line style, or separate panels."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

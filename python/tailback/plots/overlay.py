@@ -1,5 +1,5 @@
-"""Two runs laid over each other: congestion window and RTT of each flow, the reference in grey, the candidate in
-colour, and a line where they part.
+"""Two runs in one figure: congestion window and RTT of each flow, the reference in grey and the candidate in colour,
+with a line at their first divergence.
 """
 
 from collections.abc import Mapping, Sequence

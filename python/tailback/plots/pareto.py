@@ -1,5 +1,5 @@
-"""Goodput against latency, a point per configuration with the 95 % intervals of both, and the front through those that
-no other beats (`analysis.tradeoffs`). One panel per condition; up and to the left is better.
+"""Goodput against latency: a point per configuration with the 95 % intervals of both, and the Pareto front
+(`analysis.tradeoffs`). One panel per condition; up and to the left is better.
 
 The front is drawn as stairs: between two of its points nothing is known to be better than the corner.
 """

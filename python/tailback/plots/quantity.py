@@ -1,4 +1,4 @@
-"""Numbers of a summary as figures name them: title, unit, and where they are."""
+"""Numbers of a summary for figures: title, unit, and path in the summary."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The plots there are, by name, and writing one to a file."""
+"""The registry of plots by name, and a function that writes one to a file."""
 
 import io
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,5 @@
-"""The one style sheet: sizes for a printed page, colours that survive colour blindness and grey paper.
+"""The style sheet: sizes for a printed page, and colours that can be distinguished in colour blindness and in grey
+print.
 
 Colours are those of Okabe and Ito (2008). A congestion control has the same colour in every figure.
 """

@@ -1,4 +1,4 @@
-"""What each queue discipline takes and tells: its words for `tc`, what `tc` shows of it, what kernels can do with it.
+"""The Python side of each queue discipline: its options for `tc`, what `tc` shows of it, what kernels support.
 
 A discipline is one file of this folder and one row in `registry.py`; its algorithm is one file in `crates/qdisc`. All
 that needs to know a discipline by its kind asks the registry: reading of experiment files, the commands for a kernel,

@@ -1,4 +1,4 @@
-"""What is to be said of a queue discipline in one place, for everything that asks by its kind."""
+"""The fields that describe a queue discipline, in one place for everything that uses its kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the words of several disciplines have in common."""
+"""Helpers for the options of several disciplines."""
 
 from __future__ import annotations
 

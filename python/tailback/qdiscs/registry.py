@@ -1,4 +1,4 @@
-"""The queue disciplines by their kinds: a row per file."""
+"""The registry of queue disciplines: one row per file."""
 
 from __future__ import annotations
 

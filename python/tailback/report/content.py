@@ -1,4 +1,4 @@
-"""What the page of a report shows, as one JSON document: the numbers of each configuration, and where they are from."""
+"""The content of a report as one JSON document: the numbers of each configuration, and their origin."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The page: the document of `content`, the style, and the code that draws it, in one file."""
+"""Writes the page: the document of `content`, the style, and the code that draws it, in one file."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Between the resolved scenario and its JSON: what the simulator reads, what a manifest keeps, what names a run.
+"""Converts the resolved scenario to JSON and back: the input of the simulator, the content of manifests, and the
+identity of a run.
 
 Keys come in the order of the fields, so that a scenario always gives the same bytes. Keys that a field calls absent
 are left out; a scenario of before there were such keys reads as one without them.

@@ -1,4 +1,4 @@
-"""Devices of a resolved scenario, and the rate of one: the only place that answers what a device can send.
+"""Devices of a resolved scenario, and their rates. Only this module computes the rate of a device.
 
     rate = the least of   the link's rate at that instant, or the mean of its trace
                           each shaper that all packets pass

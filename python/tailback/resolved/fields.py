@@ -1,4 +1,4 @@
-"""How fields stand in JSON: one value for both ends of a link, keys that are absent where there is nothing to say."""
+"""Conventions of the JSON: one value for both ends of a link, and keys that are absent if they are not needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Disciplines of a resolved scenario. Options are those the file gave, in the units of the kind's registry row."""
+"""Disciplines of a resolved scenario. Options are those that the file gave, in the units of the kind's registry row."""
 
 from __future__ import annotations
 

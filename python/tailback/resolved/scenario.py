@@ -1,4 +1,4 @@
-"""The resolved scenario: what one run is made from (`docs/contracts.md`)."""
+"""The resolved scenario: the input of one run (`docs/contracts.md`)."""
 
 from __future__ import annotations
 

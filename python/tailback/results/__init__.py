@@ -1,4 +1,4 @@
-"""Folders of results: how a run and an experiment lie on disk, how they are written, claimed and read again.
+"""Results folders: their layout on disk, and how they are written, locked and read.
 
     results/fig5/                   an experiment
       experiment.yaml               the file it was made from, byte for byte

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Writes files so that they are complete or absent, never partial."""
 
 import contextlib
 import itertools

@@ -1,4 +1,4 @@
-"""What can go wrong with a folder of results. Each message ends with a remedy on a line of its own."""
+"""Errors about results folders. Each message ends with a remedy on a line of its own."""
 
 import errno
 from pathlib import Path

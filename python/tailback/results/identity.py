@@ -1,4 +1,4 @@
-"""What a run is: the name of its folder and the digest that tells whether two runs must give the same data."""
+"""The identity of a run: the name of its folder, and the digest that tells whether two runs must give the same data."""
 
 import hashlib
 import json

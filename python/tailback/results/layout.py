@@ -1,4 +1,4 @@
-"""The names of files in a folder of results, and reading those that are JSON."""
+"""The names of files in a results folder, and functions that read the JSON files."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Two results laid beside each other: the runs that are the same place of the grid and the same repetition.
+"""Pairs the runs of two results: the same configuration and the same repetition.
 
 An axis that has one value in each folder tells the folders apart (`tsq: 1ms` there, `off` here) and not their runs;
 so does an axis with one value that only one folder has. By all others runs are paired.

@@ -1,4 +1,4 @@
-"""The circumstances of a run that its tables do not depend on: versions, host, kernel, time."""
+"""Facts about a run that do not affect its tables: versions, host, kernel, time."""
 
 import datetime
 import functools

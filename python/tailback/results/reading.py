@@ -1,4 +1,4 @@
-"""Results read back: runs and experiments as typed objects that give pandas frames."""
+"""Reads results: runs and experiments as typed objects that return pandas frames."""
 
 import functools
 import json

@@ -1,4 +1,4 @@
-"""Complete runs of other folders: a run that lies there already is copied and not done again.
+"""Reuses complete runs of other folders: a run that exists there is copied and not repeated.
 
 What a run must have in common with another to be the same data: the resolved scenario (seed included), what its summary
 is taken over, the backend and the version of its engine. Its place in a grid may differ: the axes are not part of it.

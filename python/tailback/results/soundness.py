@@ -1,4 +1,4 @@
-"""Whether a run folder is what was written: a run that has been damaged since is told apart from one that is complete.
+"""Checks whether a run folder is unchanged since it was written, to tell damaged runs from complete ones.
 
 The manifest notes size and CRC-32 of every other file of its folder, and its own identity is a digest of what it says.
 To open results, sizes and the first and last bytes of tables are looked at, which costs nothing; a table is held

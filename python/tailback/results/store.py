@@ -1,4 +1,4 @@
-"""The folder of an experiment while it is being filled.
+"""Writes the results folder of an experiment.
 
 A folder belongs to one experiment, by the identities of its runs. The same experiment again finds its runs there and
 redoes only what is missing; so does one whose grid has grown. Anything else is refused (`--out`) or goes beside it

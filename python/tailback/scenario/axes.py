@@ -1,4 +1,4 @@
-"""Axes of a grid: what `vary` says, and the variants of the file that follow from it.
+"""The axes of a grid, from `vary`, and the variants of the file that they produce.
 
     vary:
       cc: [cubic, bbr]                        a key of the file, or a variable of `let`

@@ -1,4 +1,4 @@
-"""What spans several keys of a Wi-Fi cell: what its standard has, and hosts that are in it."""
+"""Checks of a Wi-Fi cell that involve several keys: modes that its standard has, and hosts that are in the cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What spans several keys: hosts that exist, times in order, names used once, a window inside the run."""
+"""Checks that involve several keys: hosts exist, times are in order, names are unique, the window is inside the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds where an experiment file is silent, each with its reason. `duration` has no default: it must be given.
+"""The defaults of the experiment file, each with its reason. `duration` has no default: it must be given.
 
 Algorithms have their own defaults, in the simulator; none of those is here.
 """

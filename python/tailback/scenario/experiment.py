@@ -1,4 +1,4 @@
-"""An experiment: a checked file, and the runs it stands for.
+"""An experiment: a checked file, and its runs.
 
 The way of a file: YAML with line numbers (`reader`) → overrides (`sets`) → one tree per configuration (`axes`) →
 variables replaced (`variables`) → typed keys (`schema`) → what spans several keys (`check`) → one resolved scenario

@@ -1,4 +1,4 @@
-"""From pydantic's errors to findings: the place in the file, the value in words, the remedy."""
+"""Converts pydantic's errors to findings: the place in the file, the value, the remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traffic entries with presets and defaults replaced: what starts where, under which name.
+"""Traffic entries after presets and defaults are replaced: the flows with their names and start times.
 
 `flows: 4` stays one entry here (`Bulk.names` has the four names); presets with Flent's names become `Bulk`, `Echo` and
 `Datagrams` entries like any other.   [flent tests/tcp_nup.conf, tcp_ndown.conf, tcp_bidirectional.conf, rrul.conf,

@@ -1,4 +1,4 @@
-"""From checked keys to a graph: links as the resolved scenario numbers them (`docs/contracts.md`).
+"""Converts checked keys to a graph: links with the numbers of the resolved scenario (`docs/contracts.md`).
 
 A shared segment is a switch with a link to each of its hosts, so that everything after this knows links only.
 """

@@ -1,4 +1,6 @@
-"""What spans several keys of a link: a rate or a trace, changes in order, names of segments, routes that lead on."""
+"""Checks of a link that involve several keys: rate or trace, order of changes, names of segments, routes that reach
+their destination.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classic mistakes of an experiment that is valid: each with a code, the key, what is the matter and the remedy."""
+"""Warnings about likely mistakes in a valid experiment: each with a code, the key, the problem and the remedy."""
 
 from __future__ import annotations
 

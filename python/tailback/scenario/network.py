@@ -1,4 +1,4 @@
-"""Hosts and links as a graph, the ways packets take through it, and what is wrong with it.
+"""Hosts and links as a graph, the paths of packets, and errors in them.
 
 A packet takes the way of fewest links; of several such, the one whose links come first in the file. Routes of the file
 go before that.                                                                      [crates/world/src/build/routes.rs]

@@ -1,4 +1,4 @@
-"""What follows from the keys of a file, made once: checks, remarks and runs all ask for the same in turn."""
+"""Caches what is derived from the keys of a file, because checks, warnings and runs all need it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often a configuration is repeated: a number, or until its intervals are narrow.
+"""The number of repetitions of a configuration: fixed, or until its intervals are narrow.
 
     repeat: 5
     repeat: until ci95 < 3%                                       of goodput and the median TCP RTT

@@ -1,4 +1,4 @@
-"""From checked keys and a seed to the resolved scenario of one run (`docs/contracts.md`).
+"""Converts checked keys and a seed to the resolved scenario of one run (`docs/contracts.md`).
 
 Start offsets (`jitter`) are the only random numbers drawn here. A flow's offset is
 

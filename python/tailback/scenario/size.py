@@ -1,4 +1,5 @@
-"""What a run holds in memory at least: rows that are certain before it starts, and which key makes them.
+"""Estimates the minimum memory of a run, from the rows that it will certainly produce, and names the key that causes
+most of them.
 
 Certain are the rows of what is sampled and of pings. Rows of what happens (drops, PPDUs, a row per ACK) and packets on
 their way are not: for them the simulator has a limit (`crates/world/src/world.rs held`).

@@ -1,4 +1,4 @@
-"""The network stacks a host may have, and what tells them apart: `references/stacks.toml` beside the core's values."""
+"""The network stacks of hosts, and the differences between them: `references/stacks.toml` with the core's values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sysctls a host may be given, with their unit and meaning in Linux 6.12.
+"""The sysctls that a host can have, with their units and meanings in Linux 6.12.
 
 They pass into the scenario as integers. The list is that of the simulator (`crates/world/src/build/sysctl.rs`): a
 sysctl that changes nothing would be a wrong answer, so others are refused. Numbers are written bare, as `sysctl -w`

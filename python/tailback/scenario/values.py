@@ -1,4 +1,4 @@
-"""The types of values in an experiment file: how each is read, and what an editor is told of it.
+"""The types of values in an experiment file: how each is read, and its description for editors.
 
 Values are held in base units (ns, bit/s, bytes).
 """

@@ -1,4 +1,5 @@
-"""Values of a link: one for both directions, or `[there, back]`; and what a link does to packets, in netem's words.
+"""Values of a link: one for both directions, or `[there, back]`; and the impairments of a link, with netem's
+options.
 
 `there` is from the first end to the second. `loss`, `duplicate`, `corrupt` and `reorder` hold what follows that word in
 `tc qdisc add ... netem`: `1%`, `1% 25%` (with its correlation), `gemodel 1% 10%`. `jitter` holds what follows the

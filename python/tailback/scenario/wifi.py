@@ -1,4 +1,4 @@
-"""Words of a Wi-Fi cell: standard, band, width, MCS, guard interval, drivers, loss, signal, contention.
+"""Values of a Wi-Fi cell: standard, band, width, MCS, guard interval, drivers, loss, SNR, contention.
 
 HT counts streams in its MCS index: 8 · (streams - 1) + index within one stream, 0 to 31. VHT (0 to 9) and HE (0 to 11)
 do not. An MPDU has 38 bytes beside its IP packet: QoS header 26, LLC/SNAP 8, FCS 4; CCMP adds 16.

@@ -1,4 +1,4 @@
-"""Algorithms in the words of `tc`: `htb rate 100mbit burst 1600 | fq_codel limit 180`, `cubic hystart 0`.
+"""Algorithms in the syntax of `tc`: `htb rate 100mbit burst 1600 | fq_codel limit 180`, `cubic hystart 0`.
 
     discipline = kind { option } [ "|" discipline ]        a child follows the bar
                | [ discipline, ... ]                       in series on one device, the first one first

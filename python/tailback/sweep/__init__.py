@@ -1,4 +1,4 @@
-"""From an experiment to its results: which runs there are, and running them side by side, here or on a cluster."""
+"""Runs an experiment: lists its runs and executes them in parallel, here or on a cluster."""
 
 from tailback.sweep.local import Audience, Outcome, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of

@@ -1,4 +1,4 @@
-"""Runs on a Dask cluster: each run is one task, its result comes back and is written here, as if it had been run here.
+"""Runs on a Dask cluster: each run is one task, whose result is written here, as for a local run.
 
 The scheduler gives the run of a worker that is lost to another one; after `distributed.scheduler.allowed-failures`
 such losses (3 unless configured) the run is taken for what kills workers, and recorded as failed. A worker must have

@@ -1,4 +1,4 @@
-"""Runs side by side: a pool of threads, for a backend does its work outside Python, or on another machine.
+"""Parallel runs in a pool of threads, which suffices because a backend works outside Python or on another machine.
 
 Each run is one thread from start to end, so that results do not depend on how many run at once. A run that fails is
 noted and the others go on. A disk that cannot be written ends the sweep: the others would fail alike.

@@ -1,4 +1,4 @@
-"""What a sweep would do, before it does it: which runs there are, which are there already, how long the others take.
+"""Previews a sweep: its runs, which of them are complete, and the estimated time of the others.
 
 The time of a run is the mean of what its own configuration has taken before, in this folder or in those it may take
 runs over from; else what others have taken per simulated second; else, for the simulator, what a trial of a few

@@ -1,4 +1,4 @@
-"""One call from an experiment to its folder: open the backend, claim the folder, run what is missing."""
+"""Runs an experiment into a folder: opens the backend, locks the folder, runs what is missing."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence

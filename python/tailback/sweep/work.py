@@ -1,4 +1,4 @@
-"""What is done with one run wherever it is done: the backend makes its tables, the summary is taken over them."""
+"""The work of one run, wherever it executes: the backend makes its tables, then the summary is computed from them."""
 
 import time
 from collections.abc import Mapping

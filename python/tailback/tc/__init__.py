@@ -1,4 +1,4 @@
-"""The language of `tc` in which an experiment file names algorithms and values: units, options, and what is wrong.
+"""The language of `tc` for algorithms and values: units, options, and error messages.
 
 What each queue discipline takes is in `tailback.qdiscs`.
 """

@@ -1,4 +1,4 @@
-"""What is wrong with a word, and what to write instead."""
+"""Errors about words, with suggestions."""
 
 from __future__ import annotations
 

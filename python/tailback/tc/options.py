@@ -1,4 +1,4 @@
-"""The options of an algorithm as `tc` takes them: words in, integers in base units out.
+"""Reads the options of an algorithm in the syntax of `tc`: words in, integers in base units out.
 
 Most options are `NAME VALUE`, or a flag `NAME` / `noNAME`; those of the registry's rows are read so. An algorithm whose
 options `tc` reads otherwise has a `Grammar` that says how; those of the disciplines are in `tailback.qdiscs`.

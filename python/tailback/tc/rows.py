@@ -1,4 +1,4 @@
-"""Algorithms and their parameters, as the rows of the core's registries tell them."""
+"""Algorithms and their parameters, from the registries of the core."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values in the words that every `tc` takes, also an old one: the inverse of `options.py`."""
+"""Writes values in the syntax that every `tc` reads, old versions included: the inverse of `options.py`."""
 
 from __future__ import annotations
 

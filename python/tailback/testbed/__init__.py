@@ -1,4 +1,6 @@
-"""The testbed file: which machine each host of an experiment is (`docs/testbed.md`). Only read, nobody is contacted."""
+"""The testbed file, which assigns a machine to each host of an experiment (`docs/testbed.md`). This package only
+reads it and contacts no machine.
+"""
 
 from tailback.testbed.file import Testbed, load, loads
 from tailback.testbed.schema import DEVICE, Interface, Machine, json_schema

@@ -1,4 +1,4 @@
-"""Reads a testbed file; everything wrong with it is raised at once, each with its line, its key and a remedy."""
+"""Reads a testbed file; reports all errors at once, each with its line, its key and a remedy."""
 
 from __future__ import annotations
 

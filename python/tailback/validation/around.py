@@ -1,4 +1,4 @@
-"""The samples around a parting, laid out to be read: a quantity has a line for each side, and a column each sample.
+"""The samples around a first divergence as a table: a row per side of each quantity, a column per sample.
 
 What parts comes first. Quantities that stay the same on both sides are named once and not repeated.
 """

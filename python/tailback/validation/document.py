@@ -1,4 +1,4 @@
-"""The document of `compare --json` and `validate --json`; unknown = absent, as in design §4.
+"""The document of `compare --json` and `validate --json`; unknown values are absent.
 
     {"tailback", "title", "reference": {"dir", "backend"}, "candidate": …, "apart": {AXIS: [there, here]},
      "tolerances": {NAME: WORDS}, "within": {NAME: {"within", "judged"}},

@@ -1,4 +1,4 @@
-"""Axes that walk a registry: every congestion control, every queue discipline there is.
+"""Axes over a whole registry: every congestion control, every queue discipline.
 
 An experiment names some; this replaces them by all, so that a new one enters the conformance matrix by itself. What
 one of the two backends cannot run is left out of a validation with its reason.

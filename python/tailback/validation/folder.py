@@ -1,4 +1,4 @@
-"""What a comparison leaves on disk, beside the results it was made from.
+"""Writes the files of a comparison, beside the results it was made from.
 
 report.html         all of it on one page that needs nothing else
 comparison.json     the document of `--json`

@@ -1,4 +1,4 @@
-"""The report of a comparison: one HTML page with its figures inside, which asks nothing of a network."""
+"""The report of a comparison: one HTML page with its figures inside, which needs no network."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""One experiment on two backends, then the comparison.
+"""Runs one experiment on two backends, then compares the results.
 
     DIR/uml/, DIR/sim/        the results of each backend, as `tailback run` writes them
     DIR/report.html …         what `folder` makes of them

@@ -1,1 +1,1 @@
-"""What the backends on a real kernel have in common: the job of the agent, its process, its tables, their refusals."""
+"""What the backends on a real kernel share: the agent's job, its process, its tables, and checks of scenarios."""

@@ -1,4 +1,4 @@
-"""A resolved scenario as a job for the agent: the words that build its network from Linux's own parts.
+"""Writes a resolved scenario as a job for the agent: the commands that build its network on Linux.
 
 A host is a network namespace, a link a pair of veth devices, so that packets are handed over at once and the small
 queue's credit comes back as a packet enters the link. What a veth cannot do is put where TCP does not notice:

@@ -1,4 +1,4 @@
-"""What lies between the two ends of a link: a netem behind an ifb on the host that receives, and its changes.
+"""Emulates a link between its two ends: a netem behind an ifb on the receiving host, and its changes.
 
     rate       netem adds the time on the wire (length / rate); what holds packets back is an HTB on the device that
                sends (`job.py`)

@@ -1,4 +1,4 @@
-"""The process that carries out one run, in a folder of its own: started, watched, stopped.
+"""The process of one run, in a folder of its own: starts, watches and stops it.
 
 The agent leaves three files there: `progress` (ns of the run), at the end `done` or `failed` with the reason. The
 process ends with whoever started it: SIGKILL reaches it when the thread that started it dies. Nothing of it is left

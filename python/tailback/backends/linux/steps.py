@@ -1,4 +1,6 @@
-"""Steps by which the agent builds a network and changes it: programs of iproute2, and files of the kernel."""
+"""The steps by which the agent builds and changes a network: programs of iproute2, and writes to files of the
+kernel.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What no kernel can run, found before anything is started. Each finding says where, what, and what to do."""
+"""Checks a scenario for what no kernel can run, before anything starts. Each finding says where, what, and what to
+do.
+"""
 
 import itertools
 from collections.abc import Iterable, Iterator

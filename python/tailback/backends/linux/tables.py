@@ -1,4 +1,4 @@
-"""What the agent has written, as the tables of `docs/contracts.md`.
+"""Converts the agent's output to the tables of `docs/contracts.md`.
 
 A kernel does not show why TCP last refused to send (`held_by` is absent from `tcp_info`) nor each single drop (there is
 no table `events`; the counters of `qdisc` tell how many). The marks of a discipline that does not tell them are null.

@@ -1,4 +1,4 @@
-"""A discipline with all below it as steps for `tc`: chains, bands, trees of classes and the filters that choose.
+"""Writes a discipline and everything below it as steps for `tc`: chains, bands, class trees and filters.
 
 Handles tell the depth: the lower eight bits of a major number are the depth from 1 on, those above number the
 disciplines of one depth. So the agent and `qdisc_stats.py` know a discipline's depth by what it hangs on.

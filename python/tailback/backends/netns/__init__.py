@@ -1,4 +1,4 @@
-"""The kernel of this machine, in real time: hosts as network namespaces, by root or by an ordinary user.
+"""The kernel of this machine, in real time: hosts are network namespaces, for root or an ordinary user.
 
 How it is made sure that nothing stays: all that a run builds lies in anonymous namespaces of one process, the agent
 (`crates/agent/src/host.rs`), which the kernel kills when the thread that started it dies, and whose namespaces with

@@ -1,4 +1,4 @@
-"""Whether the processors kept up with the network they stood for.
+"""Checks whether the processors kept up with the emulated network.
 
 In real time a late timer or a full processor shows in the tables as if it were the network. So while a run is on, the
 following is read every half second; each reading and the one before it make a look, in shares of the time between:

@@ -1,4 +1,4 @@
-"""What the kernel of this machine can do, found by trying.
+"""Finds out what the kernel of this machine supports, by trying it.
 
 The agent takes the very steps of a job in namespaces that are gone afterwards, and says who refused what
 (`crates/agent/src/probe.rs`).

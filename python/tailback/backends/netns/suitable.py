@@ -1,4 +1,4 @@
-"""What the kernel of this machine cannot run, or what would change more of the machine than a namespace."""
+"""Checks a scenario for what the kernel of this machine cannot run, or what would change more than a namespace."""
 
 import platform
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""One experiment in real time on a machine at a time: the turn, held by a process while it has runs under way.
+"""A lock, so that only one experiment at a time runs in real time on a machine. A process holds it during its runs.
 
 The turn is an abstract socket address, which the kernel takes back when its holder ends, however it ends [unix(7)].
 Whoever waits for it can be cancelled. Runs of one process that the user has asked to go side by side share its turn.

@@ -1,4 +1,4 @@
-"""Machines of one's own, over SSH: the same experiment file, the same tables (`docs/testbed.md`).
+"""Runs experiments on your own machines over SSH: the same experiment file, the same tables (`docs/testbed.md`).
 
 What is run where is planned from the scenario and the machines as they are (`plan.py`), and looked at before
 (`suitable.py`). A small agent does it on each machine and undoes it (`crates/agent/src/serve.rs`, `guard.rs`): at the

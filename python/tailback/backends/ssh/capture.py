@@ -1,4 +1,4 @@
-"""Captures by `tcpdump` on machines, as the pcapng of every backend: an interface per device, times of the run.
+"""Captures by `tcpdump` on machines, as pcapng with an interface per device and the times of the run.
 
 A machine stamps packets by its wall clock; what that is ahead of its monotonic clock, and that of ours, is known
 (`session.py`), so that the stamps of two machines can be compared.

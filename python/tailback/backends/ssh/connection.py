@@ -1,4 +1,4 @@
-"""One connection to a machine: the system's `ssh`, and over it the agent, which is put there if it is not.
+"""One connection to a machine: the system's `ssh`, and over it the agent, which is copied there if it is missing.
 
 `ssh` and not a library: what a user's `~/.ssh/config` says of jump hosts, keys, certificates, agents, security tokens
 and known hosts holds here as it does in a terminal. Host keys are verified, always; nothing is asked for. What is run

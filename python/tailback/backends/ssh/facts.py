@@ -1,4 +1,4 @@
-"""What a machine is before anything is done to it: read, never changed. What a run records of its machines is this too.
+"""Reads facts about a machine before anything is changed there. A run also records these facts.
 
 [iproute2 ip -json, tc -json; ethtool(8) -k -i; sysfs-class-net]
 """

@@ -1,4 +1,4 @@
-"""`engine: iperf3`: the flows by iperf3 instead of our agent, for those who want the numbers of that tool.
+"""`engine: iperf3`: runs the flows with iperf3 instead of our agent.
 
 The agent still pings and samples the disciplines, and starts each client at its time. What iperf3 tells of each
 interval becomes the same tables: bytes received (`flows`); of the sender cwnd, RTT, retransmissions (`tcp_info`).

@@ -1,4 +1,4 @@
-"""Where the hosts, links and devices of a scenario are in a testbed.
+"""Maps the hosts, links and devices of a scenario to a testbed.
 
 A host is a machine, or a switch that only joins others; a device of a machine leads to one neighbour. The address of a
 host as seen from another is that of the device by which the way arrives, as on any Linux.

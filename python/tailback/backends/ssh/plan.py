@@ -1,4 +1,5 @@
-"""An experiment on a testbed as the commands for each machine, in order, each with what undoes it.
+"""Writes an experiment on a testbed as the commands for each machine, in order, each with the command that undoes
+it.
 
     devices      ip link, ip address: up, the MTU of the link, an address where the testbed file gives one
     routes       ip route to each network a flow goes to, where the way of the machine is not that of the experiment

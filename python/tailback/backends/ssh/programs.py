@@ -1,4 +1,4 @@
-"""Programs of others on a machine, for as long as their connection stands: `tcpdump`, `iperf3`.
+"""Programs such as `tcpdump` and `iperf3` on a machine, which run as long as the connection exists.
 
 They get their arguments as a list, from the agent (`crates/agent/src/tether.rs`), which starts them at a time of the
 machine's clock and ends them with the connection.

@@ -1,4 +1,4 @@
-"""One run on a testbed: the machines are made ready, measure at the same time, and are put back, whatever happens.
+"""One run on a testbed: sets up the machines, lets them measure at the same time, and restores them in every case.
 
     connect → facts → steps, each undone by its machine → sockets → clocks → start → rows → counters → restored
 

@@ -1,4 +1,4 @@
-"""Whether the machines of a testbed can run a scenario: what is found before anything is done to them.
+"""Checks whether the machines of a testbed can run a scenario, before anything is changed on them.
 
 Each finding is one line of `tailback testbed check`; one that fails keeps a run from starting.
 """

@@ -1,5 +1,5 @@
-"""Machines that are looked at before a run: each is connected to once, however many configurations ask for it, and what
-its kernel has is tried once.
+"""Connects to the machines before a run: once to each, however many configurations need it, and tries the features
+of its kernel once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A real Linux kernel in virtual time: user-mode Linux with `time-travel=inf-cpu`, an instance per run.
+"""A real Linux kernel in virtual time: user-mode Linux with `time-travel=inf-cpu`, one instance per run.
 
 The kernel's own TCP, disciplines and timers; processing costs nothing and the same seed gives the same bytes. Neither
 root nor the host's network is needed. What stands for links is in `linux/job.py`, what cannot be run in `suitable.py`

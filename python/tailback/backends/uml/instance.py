@@ -1,4 +1,4 @@
-"""One instance of the kernel: started on a processor of its own, watched, and stopped.
+"""One instance of the kernel: starts it on its own processor, watches and stops it.
 
 It runs in a folder of its own, which is all it can write to. Whatever could make one run differ from the next is the
 same in all: the command line, the environment, the addresses (`crates/agent/src/launch.rs`).

@@ -1,4 +1,4 @@
-"""What is one for the whole kernel and belongs to a guest of one's own: TCP Small Queues, parameters of controls.
+"""Settings of the whole kernel, which each guest can have for itself: TCP Small Queues, parameters of controls.
 
 Our kernel has `tcp_output.small_queue_*` and `sock.pacing_shift` (`kernel/README.md`); a stock kernel has neither.
 """

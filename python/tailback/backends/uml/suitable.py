@@ -1,4 +1,6 @@
-"""What a kernel in virtual time cannot run: what it was built without, and what is one for the whole of it."""
+"""Checks a scenario for what a kernel in virtual time cannot run: features it was built without, and settings that
+hold for the whole kernel.
+"""
 
 from collections.abc import Iterator, Mapping
 

@@ -1,1 +1,3 @@
-"""The commands, a file each: options, one call to the rooms below, what is printed. None of them decides anything."""
+"""The commands, one file each: options, one call to a package below, and the output. They have no logic of their
+own.
+"""

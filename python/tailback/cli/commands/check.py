@@ -1,4 +1,4 @@
-"""`tailback check`: what is wrong or doubtful in an experiment file."""
+"""`tailback check`: errors and likely mistakes in an experiment file."""
 
 from tailback.cli.options import File, Set
 

@@ -1,4 +1,4 @@
-"""`tailback explain`: an algorithm, a metric or a network stack in words."""
+"""`tailback explain`: explains an algorithm, a metric or a network stack."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""`tailback list`: what there is of a kind."""
+"""`tailback list`: lists the congestion controls, disciplines, metrics and so on."""
 
 from typing import Annotated
 

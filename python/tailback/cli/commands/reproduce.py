@@ -1,4 +1,4 @@
-"""`tailback reproduce`: the experiments of papers, and how far their claims hold."""
+"""`tailback reproduce`: the experiments of papers, and which of their claims hold."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`tailback testbed`: whether machines can run an experiment, and what would be done to them."""
+"""`tailback testbed`: whether machines can run an experiment, and which commands that takes."""
 
 from pathlib import Path
 from typing import Annotated

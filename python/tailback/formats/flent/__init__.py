@@ -1,4 +1,4 @@
-"""Flent's data files, format version 4 [flent flent/resultset.py], both ways.
+"""Reads and writes Flent's data files, format version 4 [flent flent/resultset.py].
 
 A file is one JSON object, gzipped: `x_values` (the time grid), `results` (series on it), `raw_values` (the samples
 themselves), `metadata`. The name of a Flent test in the metadata decides which series and plots there are.

@@ -1,4 +1,5 @@
-"""The air of a run as Flent counts it: `wifi_stats_HOST`, a row per interval with each station of an access point.
+"""The Wi-Fi statistics of a run as Flent counts them: `wifi_stats_HOST`, a row per interval for each station of an
+access point.
 
 `airtime_tx` is what the access point sent to the station, `airtime_rx` what the station sent, in µs of each interval
 (PPDUs by the time they are on the air, tries and collisions included); `avg_aggr_size` the mean number of MPDUs of the

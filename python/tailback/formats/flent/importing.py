@@ -1,4 +1,4 @@
-"""Flent files as a folder of results, so that a testbed's data sits in the same figures as a simulation.
+"""Imports Flent files as a results folder, so that figures can show a testbed's data beside a simulation.
 
 TCP throughput (samples of any length) becomes bytes in bins of the file's step, in proportion; socket rows become
 `tcp_info`, pings `ping`, qdisc rows `qdisc`. Time begins at the first sample. The measurement window is the load:

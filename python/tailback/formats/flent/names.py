@@ -1,4 +1,4 @@
-"""Which Flent test a run is, and what its flows are called there [flent flent/tests].
+"""The Flent test that matches a run, and the names of its flows there [flent flent/tests].
 
 Flent draws only series that the test of the file's `NAME` knows, so a run becomes the test that has its flows. A test
 of four flows each way is `rrul_be`, or `rrul` if its flows carry code points.

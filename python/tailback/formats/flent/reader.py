@@ -1,4 +1,4 @@
-"""Reading and writing the container: JSON in gzip, bzip2 or plain; versions 1 to 4 read, 4 written.
+"""Reads and writes the container: JSON in gzip, bzip2 or plain. It reads versions 1 to 4 and writes 4.
 
 What older versions have otherwise [flent flent/resultset.py, flent/util.py]: version 1 keeps samples in
 `SERIES_META.<series>.RAW_VALUES`, or has none beside the grid; before 4, UDP pings are rates (1/s), HTTP latency is in

@@ -1,4 +1,4 @@
-"""Packet captures of anyone's: pcap and pcapng files as tables of packets, and as results.
+"""Packet captures from any program: pcap and pcapng files as tables of packets, and as results.
 
 What needs one capture: goodput (acknowledged bytes), retransmissions, pings. What needs two, taken at both ends of a
 path: one-way delay, by clocks that agree, and passive RTT (`analysis.passive`).

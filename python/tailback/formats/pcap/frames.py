@@ -1,4 +1,4 @@
-"""The containers pcap and pcapng: frames with their time, whatever wrote them [libpcap pcap-savefile, pcapng].
+"""The file formats pcap and pcapng: frames with their times, from any program [libpcap pcap-savefile, pcapng].
 
 A file that ends in the middle of a frame is refused; the error says how many frames come before that. Half a
 measurement taken for a whole one is worse than none.

@@ -1,4 +1,4 @@
-"""Captures as a folder of results: one file, or two taken at both ends of a path (the sender's first).
+"""Imports captures as a results folder: one file, or two from both ends of a path (the sender's first).
 
 Tables: `flows` (acknowledged bytes in bins of 100 ms), `ping`, and of two files `one_way_delay` and `passive_rtt`.
 Flows are called by their addresses and ports. The measurement window is the whole capture.

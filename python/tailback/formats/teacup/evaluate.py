@@ -1,4 +1,4 @@
-"""Values of a Python 2 file without running it.
+"""Evaluates values in a Python 2 file without executing it.
 
 The statements are told apart by `parso`, which goes on after one it cannot read (`print x`); each by itself is then a
 tree of Python's own `ast`, of which literals, names assigned before, `range`, `str`, `int`, `float`, `len`, `list`,

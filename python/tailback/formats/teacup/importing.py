@@ -1,4 +1,4 @@
-"""A TEACUP configuration as an experiment and a testbed.
+"""Converts a TEACUP configuration to an experiment and a testbed.
 
 TEACUP's words become ours as it builds them on Linux (Zander and Armitage, TEACUP v1.0, CAIA technical report 150529A):
 

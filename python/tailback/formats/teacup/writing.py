@@ -1,4 +1,4 @@
-"""An imported configuration as two files, the notes in the head of the first."""
+"""Writes an imported configuration as two files, with the notes at the top of the first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinds of traffic: a file and a row of `registry.py` each.
+"""The kinds of traffic, one file and one row of `registry.py` each.
 
 A kind has its keys in the experiment file, what becomes of them in the resolved scenario, its checks, and an estimate
 of the rows that it makes. Its application in the simulator is one file in `crates/world/src/app`.

@@ -1,4 +1,4 @@
-"""What is to be said of a kind of traffic in one place."""
+"""The fields that describe a kind of traffic."""
 
 from __future__ import annotations
 

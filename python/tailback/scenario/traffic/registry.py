@@ -1,4 +1,4 @@
-"""The kinds of traffic: a row per file."""
+"""The registry of kinds of traffic: one row per file."""
 
 from __future__ import annotations
 

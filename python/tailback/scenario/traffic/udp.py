@@ -1,4 +1,4 @@
-"""Datagrams of UDP at a rate."""
+"""UDP datagrams at a given rate."""
 
 from __future__ import annotations
 
