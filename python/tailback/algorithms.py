@@ -15,7 +15,7 @@ from tailback.tc.rows import Row, rows
 
 
 class Registry(Protocol):
-    """The algorithms there are."""
+    """The registry of algorithms."""
 
     @property
     def qdiscs(self) -> Sequence[Row]:

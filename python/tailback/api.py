@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RunsFailed(Exception):
-    """Some runs of an experiment failed; `carried` holds what there is."""
+    """Some runs of an experiment failed; `carried` has the results of the others."""
 
     def __init__(self, carried: sweep.SweepResult) -> None:
         lines = [f"run {outcome.run.name} failed: {outcome.error}" for outcome in carried.failed]
@@ -120,7 +120,7 @@ def pareto(
 def recommend(
     found: results.Results | Path | str, bounds: str, best: str = "goodput", given: Sequence[str] = ()
 ) -> list[advice.Recommendation]:
-    """The setting with the most of `best` for which `bounds` hold (`"ping p99 < 10ms"`), under each condition."""
+    """The setting with the most of `best` among those that meet `bounds` (`"ping p99 < 10ms"`), for each condition."""
     return advice.recommend(_opened(found), bounds, best, given)
 
 
@@ -155,7 +155,7 @@ def validate(
     jobs: int | None = None,
     **words: str,
 ) -> validation.Validated:
-    """Runs an experiment on two backends and compares what they give back, as `tailback validate` does.
+    """Runs an experiment on two backends and compares the results, as `tailback validate` does.
 
     `goodput="1%"` changes a tolerance of the design. Raises `RunsFailed` if a run failed.
     """

@@ -30,7 +30,7 @@ _QUOTE = re.compile("`([^`\n]*)`")
 
 
 def visible(text: str) -> str:
-    """`text` with what a terminal would obey written as an escape: `\\x1b[31m`."""
+    """`text` with control characters written as escapes, such as `\\x1b[31m`."""
     return _UNSEEN.sub(_escaped, text)
 
 
@@ -46,12 +46,12 @@ def has_control(text: str) -> str | None:
 
 
 def shortened(text: str, most: int = MOST_QUOTED) -> str:
-    """`text`, cut where it gets long."""
+    """`text`, shortened if it is long."""
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def brief(message: str) -> str:
-    """A message whose quotes and lines are cut where they get long: what was wrong is known by its beginning.
+    """A message with long quotes and lines shortened at their end.
 
     A path stays whole, since the user has to find it.
     """

@@ -16,7 +16,7 @@ LATENCIES = ("ping p99", "tcp rtt p99")
 
 
 class WrongQuestion(Exception):
-    """A question these results cannot answer; the message says why."""
+    """A question that these results cannot answer; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def fronts(results: Results, latency: str | None = None, given: Sequence[str] = 
 
 
 def recommend(results: Results, asked: str, best: str = GOODPUT, given: Sequence[str] = ()) -> list[Recommendation]:
-    """The setting with the most of `best` under each condition, of those for which `asked` holds."""
+    """The setting with the most of `best` among those that meet `asked`, for each condition."""
     limits, wanted = words.bounds(asked), words.quantity(best)
     for column in (*(limit.column for limit in limits), wanted):
         if all(column.read(run.summary) is None for run in results.runs):

@@ -95,7 +95,7 @@ class Fit:
 
 
 def fit(sweep: pd.DataFrame, cell: Cell) -> Fit:
-    """c by least squares over both curves, each in units of its own spread; the rest of `cell` stays.
+    """Fits c by least squares over both curves, each in units of its own spread; the rest of `cell` stays.
 
     `sweep` has a row per measurement: `limit` (packets), `pacing` (ratio), `goodput_mbps`, `rtt_ms`. The RTT of
     the model has steps, so c is searched for on a grid.

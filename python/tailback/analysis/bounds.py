@@ -23,12 +23,12 @@ _BOUND = re.compile(r"(?P<words>[a-zA-Z][\w. ]*?)\s*(?P<sign>[<>])=?\s*(?P<value
 
 
 class WrongBound(Exception):
-    """Words that are not a bound or not a quantity; the message says what may stand there."""
+    """Words that are not a bound or not a quantity; the message says what to write."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """What a quantity must be."""
+    """A bound on a quantity."""
 
     column: Column
     sign: Sign
@@ -36,7 +36,7 @@ class Bound:
     """In the unit of the column."""
 
     def holds(self, value: float) -> bool:
-        """Whether it holds for one value."""
+        """Whether a value meets the bound."""
         return value < self.value if self.sign == "<" else value > self.value
 
     def __str__(self) -> str:

@@ -86,7 +86,7 @@ class SummaryPair:
 
 @dataclass(frozen=True)
 class Difference:
-    """One metric of one configuration; what is not known is not a number."""
+    """The difference in one metric of one configuration; unknown values are NaN."""
 
     pairs: int
     reference: float
@@ -150,7 +150,7 @@ def difference(reference: Values, candidate: Values, by: Test = "permutation") -
 
 
 def interval(values: Values) -> tuple[float, float]:
-    """Ends of the 95 % interval of the mean of `values`; not numbers if there is but one."""
+    """Ends of the 95 % interval of the mean of `values`; NaN if there is only one value."""
     if len(values) < 2:
         return NAN, NAN
     if np.ptp(values) == 0:

@@ -19,7 +19,7 @@ Values = npt.NDArray[np.float64]
 
 
 def half_width(values: Values) -> float:
-    """Half the length of the 95 % interval of the mean of `values`; not a number if there is but one."""
+    """Half the length of the 95 % interval of the mean of `values`; NaN if there is only one value."""
     if len(values) < 2:
         return NAN
     # On demand, and not `scipy.stats`, which takes a second to load and calls this.
@@ -31,6 +31,6 @@ def half_width(values: Values) -> float:
 
 
 def t_interval(values: Values) -> tuple[float, float]:
-    """Ends of the 95 % interval of the mean of `values`; not numbers if there is but one."""
+    """Ends of the 95 % interval of the mean of `values`; NaN if there is only one value."""
     mean, half = float(np.mean(values)), half_width(values)
     return mean - half, mean + half

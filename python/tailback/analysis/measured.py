@@ -15,7 +15,7 @@ Frames = Mapping[str, pd.DataFrame]
 
 @dataclass(frozen=True)
 class Measure:
-    """What a summary must know of a run beside its tables."""
+    """The facts about a run that a summary needs in addition to its tables."""
 
     window: Window
     bin_ns: int
@@ -43,7 +43,7 @@ class Measure:
 
 @dataclass
 class Measured:
-    """What the value of a metric is computed from."""
+    """The input from which the value of a metric is computed."""
 
     frames: Frames
     cost: Mapping[str, float]

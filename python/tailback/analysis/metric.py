@@ -92,7 +92,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: where it is, what it means, and how it is used."""
+    """A metric: its place, its meaning, and its uses."""
 
     name: str
     """As users call it."""

@@ -141,8 +141,8 @@ def recoveries(events: pd.DataFrame, window: Window) -> dict[str, int]:
 
 
 def counted(qdisc: pd.DataFrame, counter: str, window: Window) -> dict[str, int]:
-    """Growth of `dropped` or `marked` in the window, by device. A root counts what its children drop; a mark counts
-    only where it was made.
+    """Growth of `dropped` or `marked` in the window, by device. A root also counts drops of its children; a mark counts
+    only in the discipline that made it.
     """
     counting = qdisc if counter == "marked" else qdisc[qdisc["depth"] == 0]
     grown = [_last(counting, counter, edge) for edge in (window.start_ns, window.end_ns)]

@@ -16,7 +16,7 @@ Row = TypeVar("Row")
 
 
 class View(Mapping[str, Row]):
-    """A part of the registry by name, as the registry is at the moment it is asked."""
+    """A part of the registry by name, evaluated at each access."""
 
     def __init__(self, rows: Callable[[], Mapping[str, Row]]) -> None:
         self._rows = rows

@@ -31,7 +31,7 @@ class Stopping:
         return len(summaries) >= self.least and self._widest(summaries) <= 1
 
     def next_count(self, summaries: Sequence[Summary]) -> int:
-        """How many repetitions there should be before it is looked at again; as many as there are if they do.
+        """The number of repetitions to run before the next check; the present number if these suffice.
 
         The width shrinks as 1/√n, so n · (width/wanted)² are likely to do; at most twice as many as there are, for an
         early guess is a bad one. It depends on the repetitions alone, so the same seeds stop at the same number.

@@ -23,12 +23,12 @@ Outcome = Literal["within", "off", "shown", "unknown"]
 
 
 class WrongTolerance(Exception):
-    """Words that are not a tolerance; the message says what one looks like."""
+    """Words that are not a tolerance; the message gives an example."""
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """See the head of this file; `None` where the words do not say."""
+    """A tolerance as the head of this file defines it; `None` for parts that are not given."""
 
     share: float | None = None
     absolute: float | None = None
@@ -97,7 +97,9 @@ FIDELITY: Mapping[str, Tolerance] = View(
 
 @dataclass(frozen=True)
 class Verdict:
-    """Where a difference lies: the `excess` is in units of what is allowed, signed; not a number if not judged."""
+    """The verdict on a difference. `excess` is the difference in units of the tolerance, signed; NaN if there is no
+    verdict.
+    """
 
     outcome: Outcome
     allowed: float
@@ -115,8 +117,8 @@ def verdict(difference: float, allowed: float | None) -> Verdict:
 
 
 def judged(differences: pd.DataFrame, by: Mapping[str, Tolerance]) -> pd.DataFrame:
-    """`differences` with `tolerance`, `excess` (difference in units of it, signed; both not a number where nothing is
-    judged), `outcome`, and the `verdict` in words.
+    """`differences` with `tolerance`, `excess` (the difference in units of the tolerance, signed), `outcome`, and the
+    `verdict` in words. Tolerance and excess are NaN if there is no verdict.
     """
     rows = [_judged(row, by[METRICS[row["metric"]].tolerance]) for row in records(differences)]
     return pd.DataFrame(rows, columns=[*differences.columns, "tolerance", "excess", "outcome", "verdict"])

@@ -137,7 +137,7 @@ def best_under(runs: Runs, bounds: Sequence[Bound], wanted: Column) -> Answer:
 
 
 def told_apart(one: Candidate, other: Candidate) -> bool:
-    """Whether their means differ by what matters and by more than chance; one repetition says nothing of chance."""
+    """Whether two means differ by a relevant amount and by more than chance; one repetition cannot exclude chance."""
     if abs(one.wanted.mean - other.wanted.mean) <= RELEVANT * abs(one.wanted.mean):
         return False
     sides = [(each.wanted.mean, float(each.samples.std(ddof=1)), len(each.samples))

@@ -33,7 +33,7 @@ class Window:
         return table[(t >= self.start_ns) & (t < self.end_ns)]
 
     def share_of_bins(self, table: pd.DataFrame, bin_ns: int) -> npt.NDArray[np.float64]:
-        """For rows that each stand for the `bin_ns` ending at their `t`: the share of each inside the window."""
+        """For rows that each cover the `bin_ns` before their `t`: the share of each that lies in the window."""
         ends = nanoseconds(table)
         inside = np.minimum(ends, self.end_ns) - np.maximum(ends - bin_ns, self.start_ns)
         return np.asarray(np.clip(inside, 0, None) / bin_ns, dtype=np.float64)

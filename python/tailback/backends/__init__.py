@@ -20,11 +20,11 @@ Cost: TypeAlias = Mapping[str, float]
 
 
 class RunFailed(Exception):
-    """A run that was started and did not end well; the message says why."""
+    """A run that was started and failed; the message says why."""
 
 
 class RunInvalid(RunFailed):
-    """A run that came to its end and whose result would not be what it says; the message says why."""
+    """A run that completed, but whose result is not valid; the message says why."""
 
 
 class Unsuitable(Exception):
@@ -36,7 +36,7 @@ class RunCancelled(Exception):
 
 
 class UnknownBackend(Exception):
-    """No backend has this name; the message lists those there are."""
+    """No backend has this name; the message lists the backends."""
 
 
 class Progress(Protocol):
@@ -52,7 +52,7 @@ class Progress(Protocol):
 
 @dataclass(frozen=True)
 class RunResult:
-    """What one run gives back: its tables by name, and what it cost (`docs/contracts.md`)."""
+    """The result of one run: its tables by name, and its cost (`docs/contracts.md`)."""
 
     tables: Tables
     cost: Cost
@@ -108,10 +108,10 @@ class Bounded(Protocol):
 
 @runtime_checkable
 class OfKernels(Protocol):
-    """A backend that can run any kernel there is."""
+    """A backend that can run any kernel."""
 
     def of_kernel(self, name: str) -> Backend:
-        """The same with the kernel called so; raises `Unsuitable` if it has been told to run another."""
+        """The same backend with the kernel of this name; raises `Unsuitable` if another kernel was given."""
 
 
 def backend_for(backend: Backend, scenario: Scenario) -> Backend:

@@ -28,7 +28,7 @@ ETHERNET_MTU = 1500
 
 
 def of_simulator(scenario: Scenario, rows: Sequence[Mapping[str, Any]]) -> list[Json]:
-    """What `_core.run` tells of the disciplines, completed by what the scenario sets."""
+    """The disciplines that `_core.run` reports, completed with the options of the scenario."""
     specs: dict[tuple[str, str], Qdisc] = {}
     devices = {device.name: device for device in scenario.devices}
     found = []
@@ -68,7 +68,9 @@ COUNTERS = ("bytes", "packets", "drops", "overlimits", "requeues", "backlog", "q
 
 
 def of_kernel(scenario: Scenario, folder: Path) -> list[Json]:
-    """What `tc` said in each namespace, under the names of the devices; what stands for a link is left out."""
+    """The output of `tc` in each namespace, under the names of the devices; disciplines that emulate a link are left
+    out.
+    """
     found: list[Json] = []
     for hop in hops_of(scenario):
         file = folder / f"qdiscs-{hop.host}.json"

@@ -39,7 +39,7 @@ class Sim:
         return _core.Progress(self.memory_limit)
 
     def check(self, scenario: Scenario) -> None:
-        """Builds the world of `scenario` and lets go of it."""
+        """Builds the world of `scenario` and discards it."""
         try:
             _core.check(json.dumps(to_json(scenario)))
         except ValueError as error:

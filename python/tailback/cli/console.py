@@ -54,7 +54,7 @@ def stdout() -> Console:
 
 
 def stderr() -> Console:
-    """Where everything goes that is not a result."""
+    """The stream for everything except results."""
     return _Plain(stderr=True, soft_wrap=True)
 
 

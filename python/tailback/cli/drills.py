@@ -11,7 +11,7 @@ _WORDS = {"passed": "passed", "failed": "FAILED", "unsupported": "unsupported", 
 
 
 def told(reports: Sequence[Report]) -> None:
-    """The reports, and a sum if there are several."""
+    """The reports, and a total if there are several."""
     for report in reports:
         for printed in report.printed:
             line(printed)

@@ -45,7 +45,7 @@ class WrongInput(Exception):
 
 @contextlib.contextmanager
 def reported() -> Iterator[None]:
-    """Turns the errors of the rooms into a message on stderr and an exit status."""
+    """Turns errors into a message on stderr and an exit status."""
     try:
         try:
             yield
@@ -70,7 +70,7 @@ def reported() -> Iterator[None]:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """What runs experiments: who interrupts it is told that nothing is lost."""
+    """For commands that run experiments: a user who interrupts them is told that nothing is lost."""
     with interrupts.hinted(GOES_ON):
         yield
 

@@ -33,7 +33,7 @@ class _State:
 
 
 def arm() -> None:
-    """From now on Ctrl-C ends the program; not where it is ignored, as in what a shell puts in the background."""
+    """From now on Ctrl-C ends the program, unless SIGINT is ignored, as for background jobs of a shell."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return
     reading, writing = os.pipe()
@@ -45,7 +45,7 @@ def arm() -> None:
 
 @contextlib.contextmanager
 def hinted(hint: str) -> Iterator[None]:
-    """What to tell who interrupts this block."""
+    """The message for a user who interrupts this block."""
     before, _State.hint = _State.hint, hint
     yield
     # After an interruption it is told, not forgotten.

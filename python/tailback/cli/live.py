@@ -40,7 +40,7 @@ Place = tuple[tuple[str, str], ...]
 
 
 class Board(Audience):
-    """The state of a sweep, and how it looks."""
+    """The state of a sweep, and how it is displayed."""
 
     def __init__(self, height: int) -> None:
         self._rows = max(1, height - OTHER_LINES)
@@ -127,7 +127,7 @@ def _number(value: float) -> str:
 
 @contextlib.contextmanager
 def board() -> Iterator[Audience]:
-    """A board on stderr if that is a terminal; else an audience that looks away."""
+    """A live display on stderr if that is a terminal; else one that shows nothing."""
     if not sys.stderr.isatty():
         yield _Nobody()
         return

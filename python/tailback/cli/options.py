@@ -41,7 +41,7 @@ Given = Annotated[
 
 
 def parallel(default: str) -> Any:
-    """`--jobs`; `default` is what the help says of it."""
+    """`--jobs`; `default` is the default as the help text shows it."""
     return typer.Option("--jobs", "-j", min=1, help="Number of parallel runs.", show_default=default)
 
 
@@ -49,12 +49,12 @@ Jobs = Annotated[int | None, parallel("all cores; netns: 1")]
 
 
 def out_folder(help_: str, default: str | None = None) -> Any:
-    """`--out`: the folder a command writes into; `default` is what the help says of it."""
+    """`--out`: the output folder; `default` is the default as the help text shows it."""
     return typer.Option("-o", "--out", metavar="DIR", help=help_, show_default=default or True)
 
 
 def out_file(help_: str, default: str) -> Any:
-    """`--output`: the one file a command writes; `default` is what the help says of it."""
+    """`--output`: the output file; `default` is the default as the help text shows it."""
     return typer.Option("-o", "--output", "--out", metavar="FILE", help=help_, show_default=default)
 
 
@@ -68,7 +68,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Changes:
-    """What the command line changes in the experiment file."""
+    """The changes of the experiment file from the command line."""
 
     sets: Set = None
     seed: Seed = None
@@ -83,7 +83,7 @@ class Changes:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a comparison is judged by."""
+    """The criteria of a comparison."""
 
     tolerances: Annotated[
         list[str] | None,

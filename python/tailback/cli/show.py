@@ -25,7 +25,7 @@ Answer = TypeVar("Answer")
 def result(
     answer: Answer, document_of: Callable[[Answer], Mapping[str, Any]], text: Callable[[Answer], None], *, as_json: bool
 ) -> None:
-    """What a command found: its document with `--json`, else text."""
+    """Prints a result: its document with `--json`, else as text."""
     if as_json:
         document(document_of(answer))
     else:
@@ -44,7 +44,7 @@ def findings(found: "Iterable[LintWarning]") -> None:
 
 
 def remark(text: str) -> None:
-    """What is going on, on stderr."""
+    """Prints progress on stderr."""
     stderr().print(text)
 
 

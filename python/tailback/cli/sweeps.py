@@ -23,7 +23,7 @@ from tailback.sweep import Preview, SweepResult
 
 
 def table(done: SweepResult, title: str) -> None:
-    """The table of an experiment, one row per configuration; where its results are goes to stderr."""
+    """Prints the table of an experiment, one row per configuration; the results folder goes to stderr."""
     rows = [(outcome.run.axes, outcome.summary) for outcome in done.outcomes if outcome.summary is not None]
     if rows:
         emit(_fitting(configurations(rows), title))
@@ -84,7 +84,7 @@ def will_be_repeated(found: Preview) -> None:
 
 
 def ahead(found: Preview) -> None:
-    """What a sweep would do."""
+    """Prints what a sweep would do."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=found.plan.title, title_justify="left")
     for heading in ("run", "seed", "state", "seconds"):
         table.add_column(heading, no_wrap=True, justify="right" if heading in {"seed", "seconds"} else "left")

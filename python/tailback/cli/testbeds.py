@@ -85,7 +85,7 @@ def _configurations(experiment: "Experiment") -> Iterator[tuple[Mapping[str, str
 
 
 def distinct(backend: "Ssh", experiment: "Experiment") -> "list[Finding]":
-    """What the machines say of an experiment; what several configurations have in common once."""
+    """The findings of the machines about an experiment; findings that several configurations share appear once."""
     found = (finding for _, scenario in _configurations(experiment) for finding in backend.findings(scenario))
     return list({(each.host, each.what, each.verdict, each.remedy): each for each in found}.values())
 

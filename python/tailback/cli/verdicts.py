@@ -18,13 +18,13 @@ MOST_CELLS_SHOWN = 60
 
 
 def comparison(compared: Comparison) -> None:
-    """Every metric of every configuration, and what was not compared."""
+    """Prints every metric of every configuration, and the runs that were not compared."""
     emit(_differences(compared, compared.judged))
     _sides(compared)
 
 
 def validated(done: Validated) -> None:
-    """The cells of a validation, where each configuration parts, and the share within tolerance."""
+    """Prints the verdicts of a validation, the first divergence of each configuration, and the share within tolerance."""
     for refusal in done.left_out:
         where = ", ".join(refusal.axes.values()) or "this experiment"
         stderr().print(f"left out, {refusal.backend} cannot run it: {where}: {refusal.reason}")

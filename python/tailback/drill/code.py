@@ -27,7 +27,7 @@ _CONSTANTS: Mapping[str, Any] = {"True": True, "False": False, "None": None}
 
 @dataclass
 class CodeFailed(Exception):
-    """An assertion does not hold, or the code goes wrong."""
+    """An assertion failed, or the code raised an error."""
 
     line: int
     message: str

@@ -13,7 +13,7 @@ _STATUS: dict[Verdict, int] = {"passed": 0, "failed": 1, "unsupported": 2, "malf
 
 @dataclass(frozen=True)
 class Finding:
-    """Something to tell of a line of a script."""
+    """A message about a line of a script."""
 
     line: int
     message: str
@@ -43,7 +43,7 @@ def status(reports: Iterable[Report]) -> int:
 
 
 def as_document(reports: Iterable[Report]) -> Mapping[str, Any]:
-    """The reports as JSON has them."""
+    """The reports as JSON."""
     return {"tailback": version("tailback"), "scripts": [_row(report) for report in reports]}
 
 

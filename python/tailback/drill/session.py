@@ -17,12 +17,12 @@ LARGEST = 1_000_000
 
 
 class WrongDrill(Exception):
-    """A script that cannot be read, or a stack that there is not."""
+    """A script that cannot be read, or an unknown stack."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to run scripts; what is `None` is as the script says."""
+    """How to run scripts; `None` means as the script says."""
 
     tolerance_usecs: int | None = None
     stack: str | None = None
@@ -49,7 +49,7 @@ def run_file(file: Path, settings: Settings) -> Report:
 
 
 def run_text(text: str, file: Path, settings: Settings) -> Report:
-    """Runs the script `text`, which is told of as `file`."""
+    """Runs the script `text`; messages call it `file`."""
     return _played(text, file, _player(settings))
 
 

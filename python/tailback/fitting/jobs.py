@@ -9,8 +9,8 @@ from tailback.scenario import Experiment, refuse_larger, size_of
 
 
 def runs_at_once(experiment: Experiment, backend: Backend, wanted: int | None = None) -> int:
-    """How many runs of `experiment` go at the same time on this machine: as many as are wanted, else as the backend
-    likes and memory allows. Raises `ScenarioError` if there is no memory for them.
+    """The number of parallel runs of `experiment` on this machine: as requested, else as backend and memory allow.
+    Raises `ScenarioError` if the runs do not fit into memory.
     """
     row_bytes = _core.row_bytes()
     jobs = wanted

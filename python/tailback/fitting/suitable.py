@@ -18,7 +18,7 @@ class Planned(Protocol):
 
     @property
     def scenario(self) -> Scenario:
-        """What a backend runs."""
+        """The scenario that a backend runs."""
 
 
 def check(experiment: Experiment, backend: str = "sim") -> int:

@@ -25,7 +25,9 @@ def import_files(kind: str, files: Sequence[Path], folder: Path, axes: Mapping[s
 
 
 def import_teacup(file: Path, folder: Path) -> tuple[list[Path], list[str]]:
-    """Makes an experiment file and a testbed file of a TEACUP configuration; their paths, and what was not imported."""
+    """Converts a TEACUP configuration to an experiment file and a testbed file; returns their paths, and what was not
+    imported.
+    """
     try:
         text = read_bounded(file, LARGEST_CONFIGURATION).decode("utf-8", "replace")
     except OSError as error:

@@ -2,7 +2,7 @@
 
 
 class NotReadable(Exception):
-    """A file that is broken, or not of the kind it was taken for."""
+    """A file that is damaged, or not of the expected kind."""
 
 
 class NotExportable(Exception):

@@ -27,7 +27,7 @@ def find_agent() -> Path:
 
 
 def build_agent() -> Path:
-    """The program, built if it is not there."""
+    """The agent's program, built if it is missing."""
     if not checkout.is_clone():
         return _carried()
     folder = _folder()

@@ -78,7 +78,7 @@ class Recipe:
 
 
 def build(recipe: Recipe, say: Say) -> cache.Kernel:
-    """The kernel of `recipe`, from the cache if it is there; `say` hears what is going on."""
+    """The kernel of `recipe`, from the cache if possible; `say` receives progress messages."""
     _check_name(recipe.name)
     check_tools()
     ours = checkout.part("kernel")

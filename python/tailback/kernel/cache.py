@@ -24,7 +24,7 @@ CONFIG = "config"
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a build is and where it comes from."""
+    """The description of a build: what it is, and from which source."""
 
     name: str
     digest: str

@@ -18,7 +18,7 @@ def is_clone() -> bool:
 
 
 def part(name: str) -> Path:
-    """The folder `name` of the clone, or of what the package carries."""
+    """The folder `name` of the clone, or of the installed package."""
     folder = (ROOT if is_clone() else CARRIED) / name
     if not folder.is_dir():
         raise KernelMissing(

@@ -20,7 +20,7 @@ YOUNG_S = 60.0
 
 @contextlib.contextmanager
 def scratch(prefix: str, parent: Path) -> Iterator[Path]:
-    """A new folder in `parent`, gone after the block; `prefix` is that of its kind alone."""
+    """A new folder in `parent`, removed after the block; `prefix` must be unique to its kind."""
     remove_abandoned(prefix, parent)
     with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as name, _opened(Path(name)) as descriptor:
         with contextlib.suppress(OSError):

@@ -21,7 +21,7 @@ PIECE = 1 << 20
 
 
 class NotTaken(Exception):
-    """A file that is not read; the message says why, without its name and without anything of what it holds."""
+    """A file that is not read; the message says why, without its name or content."""
 
 
 class Damaged(NotTaken):
@@ -62,7 +62,7 @@ class Stream:
         return size - left
 
     def pieces(self) -> Iterator[bytes]:
-        """The rest."""
+        """The remaining content, in pieces."""
         # A file of /proc says that it is empty, and to ask for all at once reserves room for it.
         while piece := self.read(PIECE):
             yield piece
@@ -92,7 +92,7 @@ def open_regular(path: Path, bytes_max: int) -> Iterator[Stream]:
 
 @contextlib.contextmanager
 def open_unpacked(path: Path, bytes_max: int) -> Iterator[Stream]:
-    """The regular file `path`, unpacked if it is in gzip or bzip2; the bound holds before and after that.
+    """Opens the regular file `path`, unpacked if it is gzip or bzip2; the limit applies before and after unpacking.
 
     What it begins with says which, for names are not to be relied on.
     """

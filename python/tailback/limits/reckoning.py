@@ -37,11 +37,11 @@ WIDTH_DIGITS_MAX = 3
 
 
 class NotReckoned(Exception):
-    """What is not worked out; the message says what, as the subject of a sentence: `so large a number`."""
+    """An operation that is refused; the message names it as the subject of a sentence: `so large a number`."""
 
 
 class Allowance:
-    """The work that the code of one file may still make, and the operations that are paid out of it.
+    """The work that the code of one file may still do, and the operations that count against it.
 
     Beside `NotReckoned` an operation raises what Python raises for it: `ArithmeticError`, `TypeError`, `ValueError`,
     `LookupError`.
@@ -57,7 +57,7 @@ class Allowance:
             raise NotReckoned("so long a computation")
 
     def made(self, value: Value) -> Value:
-        """`value`, which has been worked out, if it is one of those there are and not too large."""
+        """Returns the computed `value` if its type is allowed and its size within the limit."""
         self.spend(weight(value))
         return value
 
@@ -124,7 +124,7 @@ class Allowance:
 
 
 def weight(value: Value) -> int:
-    """The weight of `value`; raises `NotReckoned` above `WEIGHT_MAX`, of other kinds and of what is nested deeply."""
+    """The weight of `value`; raises `NotReckoned` above `WEIGHT_MAX`, for other types and for deep nesting."""
     return WEIGHT_MAX - _room_beside(value, WEIGHT_MAX, 0)
 
 

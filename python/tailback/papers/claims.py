@@ -37,7 +37,7 @@ class Expected(_Model):
         return self
 
     def holds(self, value: float) -> bool:
-        """Whether `value` lies within; what is not a number does not."""
+        """Whether `value` lies within the bounds; NaN does not."""
         low = -math.inf if self.low is None else self.low
         return low <= value <= (math.inf if self.high is None else self.high)
 

@@ -57,7 +57,7 @@ def smoothed_rtt(run: RunFolder) -> list[Line]:
 
 
 def passive(run: RunFolder) -> list[Line]:
-    """The RTT as captures at both ends tell it, every tenth packet."""
+    """The RTT from captures at both ends, of every tenth packet."""
     return lines_of(teacup14.passive_rtt(run).iloc[::10], "rtt_ms", ".")
 
 

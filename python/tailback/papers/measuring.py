@@ -81,7 +81,7 @@ def difference(reader: Reader) -> Callable[[RunFolder, RunFolder], float]:
 
 
 def named(place: Place) -> str:
-    """A place by the axis that comes first in it, which is the one that tells it from its neighbours."""
+    """The name of a case, by its first axis, which distinguishes it from its neighbours."""
     axis, value = next(iter(place.items()))
     return f"TSQ {value}" if axis == "tsq" else value
 

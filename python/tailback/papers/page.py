@@ -104,7 +104,7 @@ def draw(drawing: Drawing, results: Mapping[str, Results]) -> bytes:
 
 
 def compact(svg: bytes) -> bytes:
-    """Coordinates of paths to a tenth of a point: nobody sees the rest."""
+    """Rounds the coordinates of paths to a tenth of a point, which is not visible."""
     return PATH.sub(lambda path: DIGITS.sub(rb"\1", path.group()), svg)
 
 

@@ -50,7 +50,7 @@ class Reproduction:
 
 
 def reproduce(wanted: Wanted, watch: Watch) -> Reproduction:
-    """Runs what is missing and scores the claims."""
+    """Runs what is missing and measures the claims."""
     paper = load_paper(wanted.paper)
     claims = paper.of_figure(wanted.figure)
     drawings = [one for one in DRAWINGS[paper.paper] if wanted.figure is None or is_part(one.figure, wanted.figure)]

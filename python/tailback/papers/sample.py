@@ -20,7 +20,7 @@ class Sample:
 
     @property
     def half_width(self) -> float:
-        """Half the 95 % interval of the mean over the repetitions; 0 if there is but one."""
+        """Half the 95 % interval of the mean over the repetitions; 0 if there is only one."""
         return half_width(np.array(self.values, dtype=np.float64)) if len(self.values) > 1 else 0.0
 
     @property

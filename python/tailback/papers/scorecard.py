@@ -38,7 +38,7 @@ class Row:
 
     @property
     def measured(self) -> str:
-        """What was measured, in words: of many cases the least and the most, and those that lie elsewhere."""
+        """The measured values in words: for many cases the minimum, the maximum, and those outside the expected range."""
         parts: list[str] = []
         for quantity in dict.fromkeys(sample.quantity for sample in self.samples):
             samples = [sample for sample in self.samples if sample.quantity == quantity]
@@ -58,13 +58,13 @@ class Row:
 
     @property
     def expected(self) -> str:
-        """What was expected, in words."""
+        """The expected range in words."""
         several = len(self.claim.expected) > 1
         return "; ".join(f"{name} {bound}" if several else str(bound) for name, bound in self.claim.expected.items())
 
     @property
     def told(self) -> Sequence[tuple[str, bool]]:
-        """Each quantity in words, and whether it lies where it is expected."""
+        """Each quantity in words, and whether it is in the expected range."""
         return [
             (self._told(sample), self.claim.expected[sample.quantity].holds(sample.median)) for sample in self.samples
         ]
@@ -80,7 +80,7 @@ class Row:
 
     @property
     def misses(self) -> Sequence[Sample]:
-        """What lies elsewhere than expected."""
+        """The values outside the expected range."""
         return [sample for sample in self.samples if not self.claim.expected[sample.quantity].holds(sample.median)]
 
 
@@ -131,7 +131,7 @@ def _entry(row: Row) -> dict[str, Any]:
 
 
 def in_full(rows: Iterable[Row]) -> dict[str, Any]:
-    """The scorecard with what each claim says, and each quantity in numbers."""
+    """The scorecard with the text of each claim, and each quantity in numbers."""
     claims = [
         {**_entry(row), "says": row.claim.says, "quantities": [_quantity(row.claim, sample) for sample in row.samples]}
         for row in rows
@@ -155,7 +155,7 @@ def _quantity(claim: Claim, sample: Sample) -> dict[str, Any]:
 
 
 def in_one_line(rows: Iterable[Row]) -> str:
-    """How many claims hold, of each paper and of all."""
+    """The number of claims that hold, in total and for each paper."""
     papers: dict[str, list[Row]] = {}
     for row in rows:
         papers.setdefault(row.paper, []).append(row)

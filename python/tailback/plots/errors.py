@@ -2,4 +2,4 @@
 
 
 class NotDrawable(Exception):
-    """The plot, the results or the output do not fit together; the message says how they would."""
+    """The plot, the results or the output do not fit together; the message says what to change."""

@@ -65,7 +65,7 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
 
 
 def on(axes: Axes, part: pd.DataFrame, sides: tuple[str, str], norm: Normalize | None = None) -> AxesImage:
-    """The cells of `part` on `axes`, the axes `sides` along x and y."""
+    """Draws the cells of `part` on `axes`; `sides` are the axes along x and y."""
     columns, rows = ([str(value) for value in part[side].unique()] for side in sides)
     means = np.full((len(rows), len(columns)), np.nan)
     norm = norm or _norm(part)

@@ -43,7 +43,7 @@ RESERVED = frozenset(
 
 @dataclass(frozen=True)
 class Choice:
-    """What the user decided of a figure; the rest follows from the grid."""
+    """The user's options for a figure; the rest follows from the grid."""
 
     x: str | None = None
     colour: str | None = None
@@ -58,7 +58,7 @@ AUTOMATIC = Choice()
 
 @dataclass(frozen=True)
 class Look:
-    """How one of the things beside each other is told apart from the others."""
+    """How one item of a figure is distinguished from the others."""
 
     place: int
     colour: str
@@ -83,7 +83,7 @@ class Roles:
 
 
 def roles(axes: Axes_, choice: Choice = AUTOMATIC) -> Roles:
-    """Colour tells congestion controls apart and hatching small-queue limits, where both vary with something else."""
+    """If other axes vary too, colour distinguishes congestion controls, and hatching small-queue limits."""
     left = _free(axes, choice)
     places = [axis for axis in left if axis not in ("cc", "tsq", choice.colour)]
     x = choice.x or next(iter(places or [axis for axis in ("tsq", "cc") if axis in left] or left), None)
@@ -95,7 +95,7 @@ def roles(axes: Axes_, choice: Choice = AUTOMATIC) -> Roles:
 
 
 def line_roles(axes: Axes_, choice: Choice = AUTOMATIC) -> Roles:
-    """Where the x axis is a quantity: colour and line style tell two axes apart, panels the others."""
+    """The roles if the x axis is a quantity: colour and line style for two axes, panels for the others."""
     left = _free(axes, choice)
     preferred = [axis for axis in ("cc", "qdisc") if axis in left]
     colour = choice.colour or next(iter(preferred or left[::-1]), None)
@@ -123,7 +123,7 @@ def is_axis(column: str) -> bool:
 
 
 def looks(values: Axes_, shown: Roles) -> dict[tuple[str | None, str | None], Look]:
-    """How things at one place are told apart, by their values of colour and hatch."""
+    """Colour and hatch for each of the values at one position."""
     by_colour: Sequence[str | None] = values[shown.colour] if shown.colour else [None]
     by_hatch: Sequence[str | None] = values[shown.hatch] if shown.hatch else [None]
     colour_of = style.colours(values[shown.colour]) if shown.colour else {}
@@ -152,7 +152,7 @@ def find(part: pd.DataFrame, wanted: Mapping[str | None, str | None]) -> pd.Data
 
 
 def facets(table: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, pd.DataFrame]]:
-    """The parts of `table` that have a panel each, with the values that tell them apart."""
+    """The parts of `table` that have a panel each, with the axis values that distinguish them."""
     if not columns:
         return [("", table)]
     parts = [part for _, part in table.groupby(list(columns), sort=False)]

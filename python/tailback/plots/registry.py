@@ -35,7 +35,7 @@ __all__ = ["PLOTS", "NotDrawable", "Plot", "default_plot", "draw_to", "find_plot
 
 @dataclass(frozen=True)
 class Plot:
-    """Results to a table, the table to a figure; both take what the user chose (`Choice`)."""
+    """A plot: from results to a table, and from the table to a figure; both take the user's `Choice`."""
 
     name: str
     summary: str
@@ -116,14 +116,14 @@ def find_plot(name: str) -> Plot:
 
 
 def default_plot(results: Results) -> Plot:
-    """Candlesticks to compare configurations; time series if there is but one."""
+    """Candlesticks to compare configurations; time series if there is only one."""
     alone = all(len(values) == 1 for values in results.axes.values())
     return PLOTS["timeseries" if alone else "candlestick"]
 
 
 @dataclass(frozen=True)
 class Output:
-    """Where a figure goes, and what it says of itself."""
+    """Where a figure is written, and its metadata."""
 
     target: Path
     """Its ending is the format."""

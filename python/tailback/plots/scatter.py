@@ -48,7 +48,7 @@ def paint(axes: Axes, rows: pd.DataFrame, look: Look) -> None:
 
 
 def ellipse(x: Samples, y: Samples, look: Look) -> Ellipse:
-    """What holds about 95 % of the points."""
+    """The ellipse that contains about 95 % of the points."""
     variances, directions = np.linalg.eigh(np.cov(x, y))
     long, short = RADIUS * np.sqrt(np.maximum(variances[::-1], 0))
     angle = math.degrees(math.atan2(directions[1, 1], directions[0, 1]))

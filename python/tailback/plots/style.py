@@ -87,7 +87,7 @@ def hatches(values: Sequence[str]) -> dict[str, str]:
 
 
 def label(axis: str, value: str) -> str:
-    """A value with the name of its axis where it would say nothing alone: `cubic`, but `tsq off`."""
+    """A value, with the name of its axis if the value alone is unclear: `cubic`, but `tsq off`."""
     return value if value[:1].isalpha() and value not in ("on", "off", "yes", "no") else f"{axis} {value}"
 
 

@@ -19,18 +19,18 @@ Line: TypeAlias = Sequence[str]
 
 
 def nothing(_settings: Settings) -> Json:
-    """`tc` shows no option of it."""
+    """For disciplines of which `tc` shows no options."""
     return {}
 
 
 def no_lines(_entry: Mapping[str, Any]) -> Iterator[str]:
-    """`tc` prints no more of it."""
+    """For disciplines of which `tc` prints no further lines."""
     yield from ()
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What `tc -s -j qdisc show` has of it, and how `tc -s` prints that."""
+    """The fields of a discipline in `tc -s -j qdisc show`, and how `tc -s` prints them."""
 
     options: Callable[[Settings], Json]
     """What it is set to: rates in byte/s, times in µs, netem's in s, shares from 0 to 1, flags where they are on."""
@@ -52,7 +52,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class InKernel:
-    """What a real kernel can do with it, beside the simulator, which can do all."""
+    """What a real kernel supports of a discipline; the simulator supports everything."""
 
     comes: Literal["as a module", "with every kernel"] = "as a module"
     refused: Mapping[str, str] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class Discipline:
 
     @property
     def module(self) -> str:
-        """The module of a kernel that it comes in; empty if every kernel has it."""
+        """The kernel module of the discipline; empty if every kernel has it."""
         return "" if self.kernel.comes == "with every kernel" else f"sch_{self.kind}"
 
     @property

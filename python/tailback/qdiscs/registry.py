@@ -62,7 +62,7 @@ class NotListed(LookupError):
 
 
 def of(kind: str) -> Discipline:
-    """The discipline of that kind; `NotListed` if there is none."""
+    """The discipline of that kind; raises `NotListed` if there is none."""
     found = KINDS.get(kind)
     if found is None:
         what = f"the queue discipline `{kind}` has no row in python/tailback/qdiscs/registry.py"
@@ -76,7 +76,7 @@ def words_of(kind: str, options: Settings) -> list[str]:
 
 
 def shown(kind: str, resolved: Settings, given: Settings | None = None) -> Json:
-    """What a discipline is set to, as `tc -j qdisc show` has it."""
+    """The options of a discipline as in `tc -j qdisc show`."""
     row = of(kind).shown
     return row.options(resolved) | {name: resolved[name] for name in row.if_given if name in (given or {})}
 

@@ -120,7 +120,7 @@ def _by_configuration(table: pd.DataFrame, columns: Sequence[str]) -> dict[str, 
 
 
 def source_of(results: Results) -> Source:
-    """The experiment file in the folder, and what is likely to be a mistake in it; a single run has none."""
+    """The experiment file in the folder, and warnings about it; a single run has none."""
     file, head = results.path / SOURCE, results.path / EXPERIMENT
     if not (file.is_file() and head.is_file()):
         return Source("", (), ())

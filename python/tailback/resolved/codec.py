@@ -20,7 +20,7 @@ NETWORK = ("links", "qdiscs")
 
 
 class ScenarioUnreadable(ValueError):
-    """A JSON document that is no resolved scenario of this version; the message says where."""
+    """A JSON document that is not a resolved scenario of this version; the message says where."""
 
 
 def to_json(scenario: Scenario) -> dict[str, Any]:

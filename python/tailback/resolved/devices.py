@@ -44,19 +44,19 @@ class Device:
 
 
 def rate_of(device: Device, at_ns: int = 0) -> int | None:
-    """What a device can send at an instant, in bit/s; `None` if nothing limits it."""
+    """The rate of a device at a time, in bit/s; `None` if nothing limits it."""
     return _least([_link_rate(device, at_ns), None if device.root is None else shaped_rate(device.root)])
 
 
 def rates_of(device: Device) -> list[tuple[int, int | None]]:
-    """Its rates, each with the instant (ns) from which it holds; the first holds from 0."""
+    """The rates of a device, each with the time (ns) from which it applies; the first applies from 0."""
     changes = [] if device.wire is None else device.wire.changes(device.end)
     instants = dict.fromkeys([0, *(change.at_ns for change in changes if change.rate_bps is not None)])
     return [(at_ns, rate_of(device, at_ns)) for at_ns in instants]
 
 
 def mean_rate(device: Device, start_ns: int, end_ns: int) -> float | None:
-    """What it can send from one instant to another, on average; `None` if at any time nothing limits it."""
+    """The mean rate of a device between two times; `None` if nothing limits it at any of them."""
     known = rates_of(device)
     ends = [at_ns for at_ns, _ in known[1:]] + [end_ns]
     bits = 0
@@ -69,7 +69,7 @@ def mean_rate(device: Device, start_ns: int, end_ns: int) -> float | None:
 
 
 def shaped_rate(root: Qdisc) -> int | None:
-    """What the shapers of a discipline and all below it let through; `None` if there is none."""
+    """The rate that the shapers of a discipline tree allow; `None` if there is no shaper."""
     if root.kind == series.KIND:
         return _least(shaped_rate(stage) for _, stage in root.children)
     if qdiscs.of(root.kind).class_rates and root.classes:

@@ -29,13 +29,13 @@ class Trace:
 
     @property
     def mean_rate_bps(self) -> int:
-        """What it delivers on average."""
+        """The mean rate of the trace."""
         return len(self.stamps_ms) * OPPORTUNITY_BITS * 1000 // self.stamps_ms[-1]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """One end of a link changes; what is `None` stays."""
+    """A change of one end of a link; `None` means unchanged."""
 
     __pydantic_config__ = STRICT
 
@@ -71,7 +71,7 @@ class Link:
     """In the order of time."""
 
     def changes(self, end: int) -> list[Change]:
-        """What the schedule has for one end."""
+        """The changes in the schedule for one end."""
         return [change for change in self.schedule if change.end == end]
 
 

@@ -34,7 +34,7 @@ class Host:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """What is written down."""
+    """What a run records."""
 
     __pydantic_config__ = STRICT
 

@@ -55,7 +55,7 @@ class Control:
 
 @dataclass(frozen=True, kw_only=True)
 class SmallQueue:
-    """The setting of TCP Small Queues; `kind` tells which of the others is given."""
+    """A setting of TCP Small Queues; `kind` says which of the other fields applies."""
 
     __pydantic_config__ = STRICT
 
@@ -102,7 +102,7 @@ class Tcp:
     dscp: Annotated[int, ABSENT_IF_EMPTY] = 0
 
     def job(self, duration_ns: int) -> dict[str, Any]:
-        """What the agent is told of it beside its name, ends and start."""
+        """The entry in the agent's job, besides name, ends and start."""
         return {
             "stop_ns": None if self.stop_ns is None or self.stop_ns > duration_ns else self.stop_ns,
             "bytes": self.bytes,
@@ -112,7 +112,7 @@ class Tcp:
         }
 
     def refused(self) -> Iterator[Refusal]:
-        """What of it only the simulator can run."""
+        """The features of it that only the simulator supports."""
         if self.ip != 4:
             yield f"the traffic `{self.name}` goes over IPv6", "remove `ip`, or run it on `--backend sim`"
 
@@ -137,7 +137,7 @@ class Udp:
     dscp: Annotated[int, ABSENT_IF_EMPTY] = 0
 
     def job(self, duration_ns: int) -> dict[str, Any]:
-        """What the agent is told of it beside its name, ends and start."""
+        """The entry in the agent's job, besides name, ends and start."""
         return {
             "rate_bps": self.rate_bps,
             "size": self.size,
@@ -146,7 +146,7 @@ class Udp:
         }
 
     def refused(self) -> Iterator[Refusal]:
-        """What of it only the simulator can run."""
+        """The features of it that only the simulator supports."""
         if self.size < LEAST_DATAGRAM:
             what = f"the datagrams of `{self.name}` are too short to carry when they were sent"
             yield what, f"give them {LEAST_DATAGRAM}b at least"
@@ -172,11 +172,11 @@ class Ping:
     dscp: Annotated[int, ABSENT_IF_EMPTY] = 0
 
     def job(self, duration_ns: int) -> dict[str, Any]:
-        """What the agent is told of it beside its name, ends and start."""
+        """The entry in the agent's job, besides name, ends and start."""
         return {"stop_ns": min(self.stop_ns, duration_ns), "interval_ns": self.interval_ns, "size": self.size}
 
     def refused(self) -> Iterator[Refusal]:
-        """What of it only the simulator can run."""
+        """The features of it that only the simulator supports."""
         if self.protocol != "icmp":
             yield f"the traffic `{self.name}` is a ping over UDP", "remove `protocol`, or run it on `--backend sim`"
 
@@ -192,7 +192,7 @@ class NamedControl:
 
 @dataclass(frozen=True, kw_only=True)
 class Observed:
-    """Traffic of imported results: what the file of another program tells of it."""
+    """Traffic of imported results, as far as the imported file describes it."""
 
     __pydantic_config__ = STRICT
 

@@ -47,7 +47,7 @@ class Mode:
 
 @dataclass(frozen=True, kw_only=True)
 class Driver:
-    """A driver profile, and what is set differently."""
+    """A driver profile, with the options that differ from its defaults."""
 
     __pydantic_config__ = STRICT
 
@@ -72,7 +72,7 @@ class Station:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """An access point and its stations. The way of each station to it counts as a link; a radio is one device."""
+    """An access point and its stations. The path of each station to it counts as a link; a radio is one device."""
 
     __pydantic_config__ = STRICT
 

@@ -53,7 +53,7 @@ def make_folder(target: Path) -> None:
 
 
 def make_subfolder(target: Path) -> None:
-    """Makes the folder `target` if it does not exist; not its parent, which somebody has removed if it is not there."""
+    """Makes the folder `target` if it does not exist, but not its parent: if that is missing, somebody has removed it."""
     with _writing(target):
         target.mkdir(exist_ok=True)
 
@@ -70,7 +70,7 @@ def set_aside(target: Path, into: Path) -> Path:
 
 
 def sweep_partials(parent: Path) -> None:
-    """Removes what a killed process left half-written in `parent`. Call only while holding the claim on it."""
+    """Removes partial folders of killed processes in `parent`. Call it only while holding the lock on it."""
     for partial in parent.glob(f".*{PARTIAL}"):
         if partial.is_dir():
             shutil.rmtree(partial, ignore_errors=True)

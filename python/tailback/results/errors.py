@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 class NotResults(Exception):
-    """The folder named by the user holds no results."""
+    """The folder that the user named contains no results."""
 
 
 class RunDamaged(NotResults):
@@ -23,11 +23,11 @@ class NotComparable(Exception):
 
 
 class FolderTaken(Exception):
-    """The folder named by the user holds something else, which is never overwritten."""
+    """The folder that the user named contains something else, which is never overwritten."""
 
 
 class ResultsUnwritable(Exception):
-    """The disk is full, the folder is read-only or lies below a file."""
+    """The disk is full, or the folder is read-only or below a file."""
 
     @classmethod
     def because(cls, path: Path, error: OSError) -> "ResultsUnwritable":

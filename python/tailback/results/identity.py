@@ -18,7 +18,7 @@ LONGEST_LABEL = 120
 
 @dataclass(frozen=True)
 class RunPlan:
-    """One run to be done: everything the results room must know of it."""
+    """A planned run: everything that this package must know about it."""
 
     name: str
     axes: Mapping[str, str]
@@ -33,7 +33,7 @@ class RunPlan:
 
     @property
     def measure(self) -> dict[str, Any]:
-        """What the summary is taken over."""
+        """The input of the summary."""
         return {"window_ns": list(self.window_ns), "directions": dict(self.directions)}
 
     def identity(self, backend: str) -> str:

@@ -17,7 +17,7 @@ ASIDE = "set-aside"
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """The JSON object in `path`; `None` if there is no such file or it is not one."""
+    """The JSON object in `path`; `None` if the file is missing or contains no JSON object."""
     try:
         return decoded(path.read_bytes())
     except OSError:

@@ -28,7 +28,7 @@ def package_digest() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Of what took part in writing the results."""
+    """The versions of the programs and libraries that wrote the results."""
     return {
         "tailback": tailback_version(),
         "python": platform.python_version(),

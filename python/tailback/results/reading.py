@@ -163,7 +163,7 @@ class Results:
 
     @functools.cached_property
     def head(self) -> Mapping[str, Any]:
-        """What was asked: title, backend, settings, the list of runs. Empty for a single run."""
+        """The description of the sweep: title, backend, settings, the list of runs. Empty for a single run."""
         return store.read_head(self.path) or {}
 
     @property
@@ -183,7 +183,7 @@ class Results:
         return Results(self.path, self.title, axes, runs, self.damaged)
 
     def without(self, damaged: RunDamaged) -> "Results":
-        """The others, if one turned out to be damaged when it was read; raises `NotResults` if there is none."""
+        """The other runs, if one turned out to be damaged when it was read; raises `NotResults` if there are none."""
         runs = [run for run in self.runs if run.path != damaged.folder]
         if not runs or len(runs) == len(self.runs):
             raise damaged

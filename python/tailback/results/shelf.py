@@ -17,7 +17,7 @@ from tailback.results.identity import HASH_LENGTH, RunPlan, digest
 
 @dataclass(frozen=True)
 class Shelf:
-    """Folders to look in, by the digest that ends the names of their runs."""
+    """Folders to search for complete runs, by the digest at the end of their names."""
 
     places: Mapping[str, Sequence[Path]]
 
@@ -28,7 +28,7 @@ class Shelf:
 
 
 def shelf(folders: Iterable[Path]) -> Shelf:
-    """The runs of all experiments in `folders`; what holds no results is passed over."""
+    """The runs of all experiments in `folders`; other folders are ignored."""
     places: dict[str, list[Path]] = {}
     for run in itertools.chain.from_iterable(_runs(folder) for folder in folders):
         places.setdefault(run.name[-HASH_LENGTH:], []).append(run)

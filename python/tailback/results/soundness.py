@@ -32,7 +32,7 @@ class Read:
 
 
 def noted(contents: Mapping[str, bytes]) -> dict[str, dict[str, int]]:
-    """What a manifest says of the files beside it."""
+    """The entries of a manifest about the files beside it."""
     return {name: {"bytes": len(content), "crc32": zlib.crc32(content)} for name, content in sorted(contents.items())}
 
 
@@ -55,7 +55,7 @@ def read(folder: Path, depth: Depth) -> Read:
 
 
 def check_content(folder: Path, manifest: Mapping[str, Any], name: str, content: bytes) -> None:
-    """Raises `RunDamaged` if `content` of the file `name` is not what was written."""
+    """Raises `RunDamaged` if `content` of the file `name` differs from what was written."""
     note = manifest.get("files", {}).get(name)
     if note is not None and (len(content), zlib.crc32(content)) != (note["bytes"], note["crc32"]):
         raise RunDamaged(folder, f"`{name}` is not the file that was written")

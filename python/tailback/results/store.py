@@ -70,7 +70,7 @@ class ExperimentPlan:
 
 @dataclass(frozen=True)
 class Finished:
-    """What a run left: tables, the summary over its measurement window, what it cost and when."""
+    """The results of a run: tables, the summary over its measurement window, cost and time."""
 
     tables: Mapping[str, pa.Table]
     summary: Mapping[str, Any]
@@ -96,12 +96,12 @@ class Store:
     """What was wrong with the folders of runs that do not count as complete, by name."""
 
     def folder(self, run: RunPlan) -> Path:
-        """Where `run` lies once it is complete."""
+        """The folder of `run` once it is complete."""
         return self.path / RUNS / run.name
 
     def complete(self, run: RunPlan) -> dict[str, Any] | None:
-        """The summary of `run` if it is there already, whole and from the same scenario; what is wrong with it else
-        is noted in `damaged`.
+        """The summary of `run` if it is complete, undamaged and of the same scenario; other problems are noted in
+        `damaged`.
         """
         folder = self.folder(run)
         if not folder.exists():
@@ -199,7 +199,7 @@ class Store:
 
 @contextlib.contextmanager
 def claim(path: Path, plan: ExperimentPlan) -> Iterator[Store]:
-    """Makes `path` the folder of `plan` and keeps other processes out of it meanwhile.
+    """Makes `path` the folder of `plan`, and locks it against other processes meanwhile.
 
     Raises `FolderTaken` if it holds anything but this experiment, `ResultsUnwritable` if it cannot be written;
     in both cases before anything has been run.
@@ -242,7 +242,7 @@ def _fits(path: Path, identities: Mapping[str, str]) -> bool:
 
 
 def read_head(path: Path) -> dict[str, Any] | None:
-    """What was asked of the experiment in `path`; `None` if that is not there or damaged."""
+    """The description of the experiment in `path`; `None` if it is missing or damaged."""
     head = read_json(path / EXPERIMENT)
     try:
         return head if head is not None and _is_head(head) else None

@@ -114,7 +114,7 @@ def known_names(tree: Node) -> list[str]:
 
 
 def axes(tree: Node) -> tuple[list[Axis], list[Finding]]:
-    """The axes of a file, and what is wrong with others."""
+    """The axes of a file, and the errors in them."""
     vary = at(tree, ("vary",))
     if vary is None or vary.value is None:
         return [], []

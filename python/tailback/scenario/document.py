@@ -30,11 +30,11 @@ class Node:
     text: str = ""
 
     def entries(self) -> Mapping[str, Node]:
-        """The entries of a mapping; none of anything else."""
+        """The entries of a mapping; empty for anything else."""
         return self.value if isinstance(self.value, dict) else {}
 
     def items(self) -> list[Node]:
-        """The elements of a list; none of anything else."""
+        """The elements of a list; empty for anything else."""
         return self.value if isinstance(self.value, list) else []
 
 
@@ -48,7 +48,7 @@ def plain(node: Node) -> object:
 
 
 def nearest(node: Node, loc: Loc) -> Node:
-    """The node at `loc`, or the deepest one on the way there."""
+    """The node at `loc`, or the deepest existing one above it."""
     for step in loc:
         child = _child(node, step)
         if child is None:
@@ -93,7 +93,7 @@ def _laid(key: str, base: Node | None, patch: Node) -> Node:
 
 
 def put(base: Node, loc: Loc, patch: Node) -> Node:
-    """`base` with `patch` laid over what is at `loc`; mappings missing on the way are made, list elements are not."""
+    """`base` with `patch` merged at `loc`; missing mappings on the path are created, list elements are not."""
     return _put(base, loc, 0, patch)
 
 

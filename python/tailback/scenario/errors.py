@@ -47,7 +47,7 @@ class Finding:
 
 
 class ScenarioError(Exception):
-    """The experiment cannot be used; `findings` holds every reason, in the order of the file."""
+    """The experiment cannot be used; `findings` has every reason, in the order of the file."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:
         unique = dict.fromkeys(findings)

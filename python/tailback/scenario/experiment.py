@@ -30,7 +30,7 @@ from tailback.scenario.variables import Substitution
 
 @dataclass(frozen=True)
 class Configuration:
-    """One point of the grid: its labels, its checked keys, and the tree they came from."""
+    """One configuration of the grid: its labels, its checked keys, and the tree that they come from."""
 
     labels: Mapping[str, str]
     keys: Keys

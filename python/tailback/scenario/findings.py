@@ -31,7 +31,7 @@ _MISSING = {
 
 
 def problems(error: ValidationError) -> list[Problem]:
-    """What is wrong with single values, with paths as the file has them."""
+    """Errors in single values, with paths as in the file."""
     return [_problem(details) for details in error.errors(include_url=False)]
 
 

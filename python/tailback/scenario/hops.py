@@ -49,7 +49,7 @@ def network_of(keys: Keys) -> Network:
 
 @remembered
 def wires(keys: Keys) -> list[Wire]:
-    """The links of the file and those that its shared segments stand for, in order."""
+    """The links of the file and those of its shared segments, in order."""
     return [wire for index, entry in enumerate(keys.links) for wire in _wires(keys, index, entry)]
 
 

@@ -18,7 +18,7 @@ from tailback.tc.errors import nearest_hint
 
 
 class Problem(NamedTuple):
-    """Something wrong at a key, before its line is looked up."""
+    """An error at a key, before its line is looked up."""
 
     loc: Loc
     message: str
@@ -27,7 +27,7 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class Hop:
-    """A link as a packet meets it: one of the file, or the way of a station to its access point."""
+    """A link on the path of a packet: one of the file, or that of a station to its access point."""
 
     ends: tuple[str, str]
     place: Loc
@@ -105,7 +105,7 @@ class Network:
         return _neighbours(self.ends)
 
     def path(self, source: str, target: str) -> list[str] | None:
-        """The hosts on the way from one host to another, both included; None if there is no way."""
+        """The hosts on the path from one host to another, both included; `None` if there is no path."""
         # A mapping for its order, and because hosts are looked up in it.
         passed = {source: None}
         host = source
@@ -133,7 +133,7 @@ class Network:
         return {}
 
     def links_on(self, source: str, target: str) -> list[tuple[int, str]]:
-        """The links on the way, each with the host that sends into it."""
+        """The links on the path, each with the host that sends into it."""
         hosts = self.path(source, target) or []
         found = [(self.link(one, other), one) for one, other in pairwise(hosts)]
         return [(index, sender) for index, sender in found if index is not None]

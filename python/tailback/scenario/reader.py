@@ -38,7 +38,7 @@ _MERGE = f"{TAG}merge"
 
 
 def read_file(path: Path) -> str:
-    """The text of a file; a `ScenarioError` if there is none."""
+    """The text of a file; raises `ScenarioError` if it cannot be read."""
     where = Where(str(path))
     try:
         return read_bounded(path, LARGEST).decode("utf-8-sig")

@@ -28,13 +28,13 @@ def ready() -> Mapping[str, Path]:
 
 
 def title_of(file: Path) -> str:
-    """The title in a file, without checking the rest of it; its name if it has none."""
+    """The title in a file, without checking the rest; the file name if it has none."""
     title = read_yaml(read_file(file), str(file)).entries().get("title")
     return file.stem if title is None else str(title.value)
 
 
 def file_of(path: Path) -> Path:
-    """`path`, or if there is no such file the ready experiment of this name: `demo`, `experiments/demo.yaml`."""
+    """`path`, or, if there is no such file, the ready experiment of this name: `demo`, `experiments/demo.yaml`."""
     if _exists(path):
         return path
     name = path.as_posix().removeprefix(f"{NAME}/").removesuffix(".yaml")

@@ -15,7 +15,7 @@ RECENT = 2
 
 
 def remembered(make: Callable[[Keys], T]) -> Callable[[Keys], T]:
-    """`make` for keys that never change. What it makes is shared: nobody may change it either."""
+    """Caches the result of `make` for keys that never change. The result is shared, so nobody may change it."""
     kept: list[tuple[Keys, T]] = []
 
     @wraps(make)

@@ -103,7 +103,7 @@ class _Treatment(Section):
 
 
 class Change(_Treatment):
-    """What changes on a link at an instant; what is not named stays."""
+    """A change of a link at a time; absent values do not change."""
 
     at: Time = Field(description="Time of the change, since the start of the run.")
     rate: Rates = Field([None, None], description="Rate from then on; the frame on the wire finishes at the old rate.")
@@ -293,7 +293,7 @@ class Preset(Section):
 
 
 class Measure(Section):
-    """What is sampled, and over which time the summary is taken."""
+    """What is sampled, and over which time the summary is computed."""
 
     warmup: Time = Field(
         defaults.WARMUP, validate_default=True, description="Time to leave out after the start of the first flow."

@@ -38,7 +38,7 @@ EVERY_HOST = {
 
 
 def job_of(scenario: Scenario) -> Json:
-    """What the agent is told to do."""
+    """The job for the agent."""
     hops = hops_of(scenario)
     return {
         "hosts": [f"h{number}" for number in range(len(scenario.hosts))],
@@ -81,7 +81,7 @@ def first_hops(hops: Sequence[Hop], source: int) -> dict[int, Hop]:
 
 
 def next_hops(scenario: Scenario, hops: Sequence[Hop], source: int) -> dict[int, Hop]:
-    """For each host the hop by which `source` sends to it: as the file says, else the shortest way."""
+    """For each host, the hop by which `source` sends to it: as the file says, else on the shortest path."""
     given = {
         route.to: hop
         for route in scenario.routes
@@ -189,7 +189,7 @@ def _routes_of_tree(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
 
 
 def has_one_way(scenario: Scenario) -> bool:
-    """Between any two hosts there is one way, and no route of the file."""
+    """Whether there is one path between any two hosts, and the file has no route."""
     hops, left, islands = hops_of(scenario), set(range(len(scenario.hosts))), 0
     while left:
         here = left.pop()
@@ -239,14 +239,14 @@ def _link_shaper(rate_bps: int) -> dict[str, int]:
 
 
 def tree_of(root: Qdisc | None, rate_bps: int | None) -> Qdisc | None:
-    """What a device gets on a link of that rate: its discipline, below a shaper if it has none of its own."""
+    """The disciplines of a device on a link of that rate: its own, below a shaper if they have none."""
     if rate_bps is None or not _is_hidden(root, rate_bps):
         return root
     return Qdisc(kind="htb", options=_link_shaper(rate_bps), child=root)
 
 
 def chain(root: Qdisc | None, rate_bps: int | None) -> list[tuple[str, Mapping[str, int]]]:
-    """Kinds and options from the root down, where each discipline holds one."""
+    """Kinds and options from the root down, for disciplines with one child each."""
     kinds: list[tuple[str, Mapping[str, int]]] = []
     node = tree_of(root, rate_bps)
     while node is not None:
@@ -269,7 +269,7 @@ def attach_tree(hop: Hop, root: Qdisc, matches: Matches) -> Iterator[Json]:
 
 
 def matches_of(scenario: Scenario) -> Matches:
-    """What filters of this scenario may look for."""
+    """The values that filters of this scenario may match."""
     addresses: dict[int, list[str]] = {}
     for number, link in enumerate(scenario.links):
         for end, host in enumerate(link.ends):

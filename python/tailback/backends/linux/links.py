@@ -96,7 +96,7 @@ def _changed(now: State, change: Change) -> State:
 
 
 def wire(hop: Hop, link: Link) -> Iterator[Json]:
-    """What lies between the two ends, on the receiving host; nothing behind a link that never does anything."""
+    """The emulation of a link, on the receiving host; nothing for a link without any effect."""
     found = [state for _, state in states(link, hop.end)]
     if len(found) == 1 and found[0].delay_ns == 0 and found[0].rate_bps is None and not found[0].netem:
         return
@@ -117,7 +117,9 @@ def rewire(hop: Hop, state: State) -> Iterator[Json]:
 
 
 def netems(state: State, *, whole: bool = False) -> Iterator[tuple[Words, Words]]:
-    """The disciplines behind a link, each with its place; `whole` names also what is not the case, to undo what was."""
+    """The disciplines that emulate a link, each with its place; with `whole` also the options that are off, to undo
+    earlier ones.
+    """
     if state.rate_bps is None or not state.keeps_order:
         rate = IN_ORDER_BPS if state.keeps_order else state.rate_bps
         yield ["root"], _netem_words(state, rate, whole=whole)

@@ -53,7 +53,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Command:
-    """What is started in the folder."""
+    """The command that is started in the folder."""
 
     words: Sequence[str]
     environment: Mapping[str, str]
@@ -61,7 +61,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Watch:
-    """How a process is looked at."""
+    """How a process is monitored."""
 
     duration_ns: int
     progress: Progress
@@ -93,7 +93,7 @@ def place(agent: Path, folder: Path) -> None:
 
 
 def run(command: Command, folder: Path, watch: Watch) -> tuple[int, Usage]:
-    """Starts the process and waits for its end; its status and what it used."""
+    """Starts the process and waits until it ends; returns its status and its resource use."""
     with (folder / "console").open("wb") as console:
         process = subprocess.Popen(
             command.words,
@@ -111,20 +111,20 @@ def run(command: Command, folder: Path, watch: Watch) -> tuple[int, Usage]:
 
 
 def cost(started: float, usage: Usage, duration_ns: int) -> dict[str, float]:
-    """What a run has cost that began when the monotonic clock showed `started`."""
+    """The cost of a run that began when the monotonic clock showed `started`."""
     cpu_s = usage.ru_utime + usage.ru_stime
     return {"wall_s": time.monotonic() - started, "cpu_s": cpu_s, "sim_s": duration_ns / 1e9}
 
 
 def failure(folder: Path) -> str | None:
-    """What the agent says went wrong; `None` if it said nothing."""
+    """The error that the agent reported; `None` if it reported none."""
     with contextlib.suppress(OSError):
         return (folder / "failed").read_text(encoding="utf-8", errors="replace").strip() or None
     return None
 
 
 def shown(console: str) -> str:
-    """Lines of the console as a part of a message."""
+    """Lines of the console, as part of a message."""
     return "\n".join(f"  | {line}" for line in console.splitlines())
 
 

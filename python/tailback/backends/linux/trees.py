@@ -24,7 +24,7 @@ DEPTH_BITS = 8
 
 @dataclass(frozen=True)
 class Matches:
-    """What filters can look for: the addresses of each host, the ports of each traffic."""
+    """The values that filters can match: the addresses of each host, the ports of each traffic entry."""
 
     addresses: Mapping[int, Sequence[str]] = field(default_factory=dict)
     ports: Mapping[str, Sequence[int]] = field(default_factory=dict)

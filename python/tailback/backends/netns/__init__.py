@@ -52,7 +52,7 @@ class Netns:
 
     @classmethod
     def of_this_machine(cls) -> "Netns":
-        """With the agent of these sources, which is built if it is not there."""
+        """The backend with the agent of these sources, which is built if it is missing."""
         return cls(build_agent())
 
     @functools.cached_property
@@ -67,7 +67,7 @@ class Netns:
         return process.Progress()
 
     def check(self, scenario: Scenario) -> None:
-        """Looks for what this kernel cannot do, by trying it."""
+        """Finds out what this kernel cannot do, by trying it."""
         suitable.check(scenario, self._probe)
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:

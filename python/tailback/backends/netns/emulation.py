@@ -50,7 +50,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Shares:
-    """Of a look, of a run, or the limits of a run."""
+    """The monitored quantities: of a sample, of a run, or the limits of a run."""
 
     running: float
     waiting: float
@@ -71,7 +71,7 @@ WORDS = {
 
 
 class Looks:
-    """The looks at one process; called often, it reads when it is time."""
+    """The samples of one process; called often, it takes a sample when one is due."""
 
     def __init__(self) -> None:
         self.readings: list[Reading] = []
@@ -107,7 +107,7 @@ def _threads(tasks: Path) -> dict[str, tuple[int, int]]:
 
 
 def shares(readings: Sequence[Reading], late_ns: Sequence[int]) -> Shares:
-    """What a run came to."""
+    """The quantities of a whole run."""
     pairs = list(itertools.pairwise(readings))
     active = [pair for pair in pairs if _ran(*pair) >= ACTIVE] or pairs
     looks = [(*_of_threads(*pair), *_of_processors(*pair)) for pair in active]
@@ -127,7 +127,7 @@ def verdict(found: Shares, limits: Shares = LIMITS) -> str | None:
 
 
 def as_cost(found: Shares) -> dict[str, float]:
-    """The shares as part of what a run has cost."""
+    """The quantities as part of the cost of a run."""
     return {f"cpu_{name}": value for name, value in asdict(found).items()}
 
 

@@ -37,7 +37,7 @@ class Trial:
 
 
 class Probe:
-    """Asks the agent; what has been answered is not asked again."""
+    """Asks the agent what the kernel supports; caches the answers."""
 
     def __init__(self, agent: Path) -> None:
         self._agent = agent

@@ -48,7 +48,7 @@ class Ssh:
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """Digest of what the testbed file says and of the agent. The kernels are in the manifest of each run."""
+        """Digest of the testbed file and of the agent. The kernels are in the manifest of each run."""
         said = json.dumps(self.testbed.document(), sort_keys=True).encode()
         return digest([("testbed", said), ("agent", self._agent.content)])[:16]
 
@@ -57,14 +57,14 @@ class Ssh:
         return run.TestbedProgress()
 
     def check(self, scenario: Scenario) -> None:
-        """Looks for what the machines cannot do; nothing is changed."""
+        """Finds out what the machines cannot do; changes nothing."""
         failed = [finding for finding in self.findings(scenario) if finding.verdict == "fail"]
         if failed:
             lines = [f"{_where(finding)}{finding.says}\n  hint: {finding.remedy}" for finding in failed]
             raise Unsuitable(f"the testbed `{self.testbed.path}` cannot run this:\n" + "\n".join(lines))
 
     def findings(self, scenario: Scenario | None = None) -> Iterator[Finding]:
-        """Everything that is looked at before a run; without a scenario, what holds for any on all machines."""
+        """All findings before a run; without a scenario, those that hold for any experiment, on all machines."""
         wrong = [] if scenario is None else list(suitable.written(scenario, self.testbed))
         yield from wrong
         if wrong:
@@ -93,7 +93,7 @@ class Ssh:
         return self.testbed.machines if scenario is None else taking_part(scenario, self.testbed)
 
     def plan(self, scenario: Scenario) -> Plan:
-        """What would be run where; the machines are looked at and nothing is changed."""
+        """The commands for each machine; it reads facts from the machines and changes nothing."""
         wrong = next(suitable.written(scenario, self.testbed), None)
         if wrong is not None:
             raise Unsuitable(f"{wrong.says}\n  hint: {wrong.remedy}")

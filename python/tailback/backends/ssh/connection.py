@@ -88,7 +88,7 @@ class HostFailed(Exception):
 
 
 def remedy_for(reason: str) -> str:
-    """What to do about a message of ssh, sudo or the agent; nothing if nobody knows."""
+    """The remedy for a message of ssh, sudo or the agent; empty if unknown."""
     said = reason.lower()
     return next((remedy for words, remedy in REMEDIES if words in said), "")
 
@@ -101,12 +101,12 @@ class Agent:
 
     @property
     def digest(self) -> str:
-        """What it is called there."""
+        """The name of the agent on the machine."""
         return hashlib.sha256(self.content).hexdigest()[:16]
 
 
 def ssh_words(machine: Machine) -> list[str]:
-    """`ssh` and its options, up to the command: what the testbed file says goes before the user's configuration."""
+    """`ssh` and its options, up to the command: the testbed file takes precedence over the user's configuration."""
     words = [SSH, *(word for option in OPTIONS for word in ("-o", option))]
     if machine.config is not None:
         words += ["-F", str(Path(machine.config).expanduser())]
@@ -167,12 +167,12 @@ class Connection:
 
     @property
     def output(self) -> IO[bytes]:
-        """What the agent says."""
+        """The agent's output."""
         assert self._process.stdout is not None
         return self._process.stdout
 
     def send(self, data: bytes) -> None:
-        """To the agent; one that is gone is noticed by its silence."""
+        """Sends to the agent; if the agent has ended, its silence shows it."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError, ValueError):
             self._process.stdin.write(data)

@@ -59,7 +59,7 @@ class Layout:
         return self._port(hop) if self.name(hop.host) in self.facts else None
 
     def interface(self, hop: Hop) -> Interface:
-        """What the testbed says of the device that sends on a hop."""
+        """The entry of the testbed file for the device that sends on a hop."""
         return self.testbed.machines[self.name(hop.host)].interfaces[self.name(hop.neighbour)]
 
     def device(self, port: Port) -> Device:
@@ -81,7 +81,7 @@ class Layout:
         return found[0]
 
     def target(self, source: int, target: int) -> ipaddress.IPv4Address:
-        """Address of `target` by which the way from `source` arrives."""
+        """The address of `target` at which packets from `source` arrive."""
         return self.address(first_hops(self.hops, target)[source]).ip
 
     def gateway(self, source: int, target: int) -> tuple[Hop, Hop | None]:
@@ -118,7 +118,7 @@ class Layout:
 
 
 def missing(scenario: Scenario, testbed: Testbed) -> Iterator[tuple[str, str]]:
-    """What the testbed does not have of the scenario."""
+    """The parts of the scenario that the testbed lacks."""
     names = scenario.host_names
     for name in names:
         if name not in testbed.keys.hosts:

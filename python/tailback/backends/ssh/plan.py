@@ -68,7 +68,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """All of it."""
+    """The whole plan."""
 
     steps: Sequence[Step]
     job: Mapping[str, Any]
@@ -86,7 +86,7 @@ def plan_of(layout: Layout, token: str) -> Plan:
 
 
 def job_of(layout: Layout, token: str) -> dict[str, Any]:
-    """What the agents are told: the job of the other kernels, with the addresses of this network."""
+    """The job for the agents: that of the other kernels, with the addresses of this network."""
     scenario = layout.scenario
     plain = job.job_of(replace(scenario, qdiscs=()))
     flows = zip(plain["flows"], scenario.tcp, strict=True)
@@ -221,7 +221,7 @@ def _route(layout: Layout, way: tuple[int, int], network: ipaddress.IPv4Network)
 
 
 def routed(facts: Facts, network: ipaddress.IPv4Network) -> tuple[str, str | None] | None:
-    """Device and gateway by which a machine reaches just this network; `None` if it has no route of its own for it."""
+    """Device and gateway by which a machine reaches exactly this network; `None` if it has no route of its own for it."""
     for route in facts.routes:
         if route.get("dst") == str(network):
             return str(route.get("dev")), route.get("gateway")
@@ -305,13 +305,15 @@ def _disciplines(layout: Layout) -> Iterator[Step]:
 
 
 def delay_of(layout: Layout, port: Port) -> int:
-    """Of the packets that arrive by a device; made on the way in, for a sender's small queue must not see it."""
+    """The delay of packets that arrive by a device. It is added on arrival, because the sender's small queue must not
+    see it.
+    """
     delays = layout.scenario.links[port.link].delay_ns
     return delays[1 - port.end] if layout.testbed.keys.links == "emulated" else 0
 
 
 def matches_of(layout: Layout) -> Matches:
-    """What filters look for: the addresses and ports of this network."""
+    """The values that filters may match: the addresses and ports of this network."""
     addresses: dict[int, list[str]] = {}
     for port in layout.ports:
         addresses.setdefault(port.host, []).append(str(layout.address(port).ip))

@@ -28,7 +28,7 @@ class Order:
 
 
 class Program:
-    """A program under way; what it prints is kept."""
+    """A running program; its output is kept."""
 
     def __init__(self, session: Session, agent: Agent, order: Order) -> None:
         self.order = order

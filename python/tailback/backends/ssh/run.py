@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 
 class TestbedProgress(Progress):
-    """How far a run is, and what is going on."""
+    """The progress of a run."""
 
     __test__ = False
 
@@ -64,7 +64,7 @@ class TestbedProgress(Progress):
 
 @dataclass
 class Measured:
-    """What came back while a run was on."""
+    """The data that arrives during a run."""
 
     texts: dict[str, list[str]] = field(default_factory=dict)
     """Rows by table, with their heading in front, a text per machine and table."""
@@ -336,7 +336,7 @@ class _Live:
         self._progress.words = f"{t_ns / 1e9:.0f} s: " + ", ".join([*rates, *rtts])
 
     def tell(self) -> None:
-        """The last second to whoever listens."""
+        """Reports the last second to the listener."""
         if self._progress.words:
             LIVE.info(self._progress.words)
 

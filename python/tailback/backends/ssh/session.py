@@ -63,7 +63,7 @@ class Session:
         return self._connection.management
 
     def ask(self, step: str, do: str, timeout_s: float = ANSWER_S, **what: Any) -> Any:
-        """The answer to a request; `step` is what an error calls it."""
+        """The answer to a request; errors call it `step`."""
         number, answers = self._request(do, what)
         try:
             answer = answers.get(timeout=timeout_s)
@@ -79,14 +79,14 @@ class Session:
         return answer["ok"]
 
     def run(self, step: str, *argv: str) -> str:
-        """What a program that changes nothing prints; it must end well."""
+        """The output of a program that changes nothing; it must succeed."""
         done = self.ask(step, "run", argv=list(argv))
         if done["status"] != 0:
             raise HostFailed(self.host, step, f"`{' '.join(argv)}`: {done['stderr'].strip()}")
         return str(done["stdout"])
 
     def tried(self, *argv: str, given: str | None = None) -> str | None:
-        """What a program prints; `None` if it is not there or fails."""
+        """The output of a program; `None` if it is missing or fails."""
         try:
             done = self.ask("looking", "run", argv=list(argv), input=given)
         except HostFailed:

@@ -39,7 +39,7 @@ STOCK = plans.STOCK_SHIFT
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at."""
+    """The result of one check."""
 
     host: str
     what: str
@@ -49,7 +49,7 @@ class Finding:
 
 
 def written(scenario: Scenario, testbed: Testbed) -> Iterator[Finding]:
-    """What is wrong with the files alone."""
+    """Errors in the files alone."""
     found = [*missing(scenario, testbed), *any_kernel.findings(_for_any_kernel(scenario)), *_disciplines(scenario)]
     found += _ways(scenario)
     found += iperf3.findings(scenario) if testbed.keys.engine == iperf3.NAME else []
@@ -100,7 +100,7 @@ def _disciplines(scenario: Scenario) -> Iterator[tuple[str, str]]:
 
 
 def of_machine(facts: Facts) -> Iterator[Finding]:
-    """What holds for any experiment."""
+    """The findings that hold for any experiment."""
     host = facts.host
     yield Finding(host, "reachable", "pass", f"Linux {facts.release} at {facts.management or 'its address'}")
     for left in facts.left:
@@ -155,13 +155,13 @@ def of_devices(facts: Facts, testbed: Testbed) -> Iterator[Finding]:
 
 
 def of_scenario(layout: Layout) -> Iterator[Finding]:
-    """What an experiment asks of its machines, as far as it can be read."""
+    """The findings about what an experiment needs from its machines, as far as they can be read."""
     for each in (_stacks, _links, _routes, _sysctls, _small_queues):
         yield from each(layout)
 
 
 def tried(layout: Layout, visit: Visit) -> Iterator[Finding]:
-    """What a kernel has is found by trying it there, in a network namespace that is gone afterwards."""
+    """The findings of trying features in a temporary network namespace of the machine."""
     questions = {host: _questions(layout, host) for host in layout.facts}
     answered = visit.tried({host: each for host, each in questions.items() if each})
     for host, each in questions.items():

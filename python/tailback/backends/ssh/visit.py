@@ -18,7 +18,7 @@ from tailback.testbed import Machine, Testbed
 
 
 class Known:
-    """What has been found out about the machines of a testbed."""
+    """The facts found out about the machines of a testbed."""
 
     def __init__(self) -> None:
         self.facts: dict[str, Facts] = {}
@@ -29,7 +29,7 @@ class Known:
 
 
 class Visit:
-    """A look at machines; whoever was connected to is let go at its end."""
+    """Connections to machines for reading facts; they are closed at its end."""
 
     def __init__(self, testbed: Testbed, agent: Agent, known: Known) -> None:
         self._testbed = testbed

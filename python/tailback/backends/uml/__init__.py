@@ -67,11 +67,11 @@ class Uml:
         return process.Progress()
 
     def check(self, scenario: Scenario) -> None:
-        """Looks for what a kernel cannot do."""
+        """Finds out what a kernel cannot do."""
         suitable.check(scenario, self.kernel)
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
-        """Boots an instance, has it do the job, and reads what it has written."""
+        """Boots an instance, gives it the job, and reads the results."""
         if not isinstance(progress, process.Progress):
             raise TypeError("the backend uml needs a progress object from its own `new_progress()`")
         order = instance.Order(json.dumps(job_of(scenario)), scenario.seed, scenario.duration_ns)

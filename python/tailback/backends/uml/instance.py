@@ -58,7 +58,7 @@ class Processors:
 
 @dataclass(frozen=True)
 class Machine:
-    """What an instance is made from."""
+    """The parts of an instance."""
 
     kernel: Path
     agent: Path
@@ -80,7 +80,7 @@ class Order:
 
 @contextlib.contextmanager
 def finished(machine: Machine, order: Order, progress: Progress) -> Iterator[tuple[Path, dict[str, float]]]:
-    """Carries `order` out; the folder it has filled, for the length of the block, and what it cost.
+    """Executes `order`; yields the folder with the results, and the cost.
 
     Raises `RunFailed` or `RunCancelled`; nothing is left running in any case.
     """

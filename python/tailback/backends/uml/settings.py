@@ -16,7 +16,7 @@ SMALL_QUEUE = "/sys/module/tcp_output/parameters/small_queue_"
 
 
 def job_of(scenario: Scenario) -> Json:
-    """What the agent is told to do in a guest."""
+    """The job for the agent in a guest."""
     plain = job.job_of(scenario)
     shifts = [_pacing_shift(entry.tsq) for entry in scenario.tcp]
     flows = [flow | {"pacing_shift": shift} for flow, shift in zip(plain["flows"], shifts, strict=True)]

@@ -28,7 +28,7 @@ Beside = Annotated[
 
 @dataclass(frozen=True)
 class Figure:
-    """Which figure, and where it goes."""
+    """Which figure to draw, and where to write it."""
 
     name: Annotated[
         str | None, typer.Option("-p", "--plot", metavar="NAME", help="The plot; see --list.", show_default=False)
@@ -41,7 +41,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Layout:
-    """What it shows, and how it is laid out."""
+    """What a figure shows, and its layout."""
 
     metric: Annotated[
         str | None,

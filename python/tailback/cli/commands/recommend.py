@@ -11,7 +11,7 @@ from tailback.cli.options import Changes, Given, Jobs, Json, Repeat, Selection, 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked."""
+    """The options of the question."""
 
     asked: Annotated[
         str, typer.Option("--for", metavar="BOUNDS", help='"ping p99 < 10ms and jain > 0.9"', show_default=False)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Place:
-    """What the runs run on."""
+    """Where the runs execute."""
 
     backend: Annotated[str, typer.Option(metavar="NAME", help="The backend: sim, uml, uml:KERNEL, netns or ssh.")] = (
         "sim"

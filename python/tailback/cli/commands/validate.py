@@ -11,7 +11,7 @@ from tailback.cli.options import Changes, File, Jobs, Json, Judgement, out_folde
 
 @dataclass(frozen=True)
 class Backends:
-    """What is compared."""
+    """The backends to compare."""
 
     candidate: Annotated[str, typer.Option("--backend", metavar="NAME", help="The backend to judge.")] = "sim"
     reference: Annotated[str, typer.Option("--against", metavar="NAME", help="The backend to compare it with.")] = "uml"
@@ -24,7 +24,7 @@ class Backends:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What becomes of it."""
+    """Output and exit status."""
 
     out: Annotated[Path | None, out_folder("Results and report.", default="results/FILE-validation")] = None
     strict: Annotated[bool, typer.Option("--strict", help="Exit with status 1 if a metric is out of tolerance.")] = (

@@ -28,7 +28,7 @@ class Air:
 
 
 def airs(run: RunFolder, step: float) -> list[Air]:
-    """Each access point of a run that has cells, in intervals of `step` seconds; where nothing was sent there is 0."""
+    """Wi-Fi statistics of each access point in intervals of `step` seconds; 0 where nothing was sent."""
     if not run.has("wifi"):
         return []
     hosts = run.scenario.host_names

@@ -101,7 +101,7 @@ class _Clock:
         self.grid = [round(place * self.step, 9) for place in range(round(self.total / self.step) + 1)]
 
     def stamped(self, rows: pd.DataFrame) -> Rows:
-        """`rows` (column `t` in time of the run) with absolute times, without what is not known, in order."""
+        """`rows` (column `t` in time of the run) with absolute times, in order, without unknown values."""
         x = rows["t"] - self.start
         inside = rows[(x >= 0) & (x <= self.total)].sort_values("t", kind="stable")
         absolute = (inside["t"] + self.began).round(6)

@@ -40,12 +40,12 @@ class FlentFile:
 
 
 def read(path: Path) -> FlentFile:
-    """The file at `path`; raises `NotReadable` with what is wrong with it."""
+    """Reads the file at `path`; raises `NotReadable`, which says what is wrong."""
     return parse(content(path), path)
 
 
 def content(path: Path) -> bytes:
-    """What is in the file at `path`, unpacked."""
+    """The unpacked content of the file at `path`."""
     try:
         with open_unpacked(path, MOST_BYTES) as stream:
             return b"".join(stream.pieces())

@@ -24,7 +24,7 @@ FUNCTIONS = {"float", "int", "len", "list", "range", "str", "tuple"}
 
 
 class NotEvaluated(Exception):
-    """An expression that cannot be worked out; the message says what of it."""
+    """An expression that cannot be evaluated; the message says which part."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Note:
 
 @dataclass
 class Module:
-    """What a file assigns."""
+    """The assignments of a file."""
 
     values: dict[str, Value] = field(default_factory=dict)
     """By name; attributes as `env.user`."""

@@ -70,7 +70,7 @@ VALUES = (
 
 @dataclass(frozen=True)
 class Imported:
-    """What a configuration comes to."""
+    """The result of converting a configuration."""
 
     experiment: Mapping[str, Any]
     testbed: Mapping[str, Any]
