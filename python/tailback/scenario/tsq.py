@@ -23,7 +23,7 @@ SHIFTS = {2**step: 10 - step for step in range(6)}
 
 
 def small_queue(word: object) -> SmallQueue:
-    """The setting as the resolved scenario holds it."""
+    """The setting in the form of the resolved scenario."""
     text = word.strip().lower() if isinstance(word, str) else ""
     if text == "off":
         return SmallQueue(kind="off")

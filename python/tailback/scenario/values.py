@@ -74,7 +74,7 @@ def direction(word: object) -> Direction:
 
 
 def socket_size(word: object) -> int:
-    """What a socket option takes: a size from 1 byte to 1 GiB."""
+    """The value of a socket option: a size from 1 byte to 1 GiB."""
     size = units.size(word)
     if not 0 < size <= 2**30:
         raise WordError(f"`{shown(word)}` is not the size of a socket's buffer", "write 1b to 1gb, such as 600kb")

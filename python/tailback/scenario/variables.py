@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Substitution:
-    """Replaces variables in a tree, collecting what is wrong."""
+    """Replaces variables in a tree, and collects errors."""
 
     def __init__(self, let: Node | None, known_keys: tuple[str, ...]) -> None:
         self.findings: list[Finding] = []

@@ -45,7 +45,7 @@ _SAMPLES = {
 
 
 def each_way(word: object, read: Callable[[object], T]) -> list[T]:
-    """What is read of one value for both ways, or of each of `[there, back]`."""
+    """Reads one value for both directions, or each of `[there, back]`."""
     if not isinstance(word, list):
         return [read(word)] * 2
     if len(word) != 2:
@@ -96,7 +96,7 @@ def switches(word: object) -> list[bool]:
 
 
 def states(word: object) -> list[str | None]:
-    """Whether a link is up or down, or each way of it; `null` = as it was."""
+    """Whether a link, or each direction of it, is up or down; `null` means unchanged."""
     return each_way_or_none(word, _state)
 
 

@@ -56,7 +56,7 @@ _PERCENT = re.compile(r"(?P<number>[0-9]{1,3}(?:\.[0-9]{0,9})?)\s*%")
 
 @dataclass(frozen=True)
 class Standard:
-    """What a standard has: formats of PPDUs and what they may be."""
+    """The PPDU formats of a standard, and their possible values."""
 
     format: str
     bands: tuple[str, ...]
@@ -82,7 +82,7 @@ class Drivers:
     by_host: Mapping[str, Algorithm] = field(default_factory=dict)
 
     def of(self, *names: str) -> Algorithm:
-        """The driver of the host that goes by these names."""
+        """The driver of the host with these names."""
         return next((self.by_host[name] for name in names if name in self.by_host), self.every)
 
 
@@ -94,7 +94,7 @@ class ByStation(Generic[T]):
     by_host: Mapping[str, T] = field(default_factory=dict)
 
     def of(self, name: str) -> T:
-        """The value of a station."""
+        """The driver of the host with these names."""
         return self.by_host.get(name, self.every)
 
 
@@ -280,7 +280,7 @@ def _one_of(word: object, known: Mapping[str, int], noun: str) -> int:
 
 
 def mode(standard: Standard, width_mhz: int, mcs_index: int, streams: int | None, guard_ns: int) -> Mode:
-    """A mode as the resolved scenario holds it; what it is made of has been checked (`mcs_problem`)."""
+    """A mode in the form of the resolved scenario; its parts have been checked (`mcs_problem`)."""
     if standard.counts_streams:
         streams, mcs_index = mcs_index // 8 + 1, mcs_index % 8
     assert streams is not None, "only HT may leave it out (`cells._streams`)"
@@ -288,7 +288,7 @@ def mode(standard: Standard, width_mhz: int, mcs_index: int, streams: int | None
 
 
 def mcs_problem(name: str, mcs_index: int, streams: int | None) -> tuple[str, str] | None:
-    """What is wrong with an MCS index of a standard, and the remedy."""
+    """The error in an MCS index of a standard, and the remedy."""
     standard = STANDARDS[name]
     if mcs_index > standard.most_mcs:
         return f"`{mcs_index}` is not an MCS index of {name}", f"write 0 to {standard.most_mcs}"

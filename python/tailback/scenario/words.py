@@ -58,7 +58,7 @@ class Class:
 
 @dataclass(frozen=True)
 class Algorithm:
-    """A kind with the options that were given, in base units; a discipline may hold a child, or classes."""
+    """A kind with the given options, in base units; a discipline may have a child, or classes."""
 
     kind: str
     options: dict[str, int] = field(default_factory=dict)

@@ -44,7 +44,7 @@ SHOWN = 12
 
 
 class ClusterUnfit(SweepEnded):
-    """The cluster cannot be reached, has no workers, or they are not of this build; the message says what to do."""
+    """The cluster cannot be reached, has no workers, or its workers have another build; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Elsewhere:
 
 @contextlib.contextmanager
 def connected(address: str, words: str, backend: Backend) -> Iterator[Elsewhere]:
-    """The cluster at `address`, after all its workers have been asked what they are; raises `ClusterUnfit`."""
+    """The cluster at `address`, after all its workers have reported their builds; raises `ClusterUnfit`."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -131,14 +131,14 @@ def connected(address: str, words: str, backend: Backend) -> Iterator[Elsewhere]
 
 
 def run_task(task: Task) -> Finished:
-    """What a worker does."""
+    """The task of a worker."""
     backend = backend_for(open_backend(task.backend), task.scenario)
     _compare(task.build, Build(package_digest(), backend.fingerprint), platform.node())
     return finish(backend, task.scenario, task.measure, backend.new_progress())
 
 
 def build_of(words: str) -> Build:
-    """What a worker is."""
+    """The build of a worker."""
     return Build(package_digest(), open_backend(words).fingerprint)
 
 

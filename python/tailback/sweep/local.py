@@ -41,7 +41,7 @@ class Outcome:
 
 
 class Watch(Protocol):
-    """Someone who looks on, called in the thread of `run_all`."""
+    """An observer, called in the thread of `run_all`."""
 
     def update(self, done: int, total: int, fraction: float) -> None:
         """`done` of `total` runs have ended; `fraction` of the whole is done, runs under way included."""
@@ -49,7 +49,7 @@ class Watch(Protocol):
 
 @runtime_checkable
 class Audience(Watch, Protocol):
-    """A watch that also wants to know how each run ended."""
+    """An observer that is also told how each run ended."""
 
     def begun(self, runs: Sequence[RunPlan]) -> None:
         """These are all runs there may be."""
@@ -79,8 +79,8 @@ class Sweep:
 
 
 def run_all(sweep: Sweep, watch: Watch) -> list[Outcome]:
-    """Runs what is missing of the plan; the outcomes in the order of the plan, reused ones included, without the
-    repetitions that were not needed.
+    """Runs what is missing of the plan; returns the outcomes in the order of the plan, including reused ones, without
+    the repetitions that were not needed.
 
     On an error of the disk or a KeyboardInterrupt the runs under way are cancelled, complete ones stay, and the
     error is raised.

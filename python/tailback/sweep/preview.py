@@ -64,7 +64,7 @@ class Preview:
 
     @property
     def seconds(self) -> float | None:
-        """What is missing, `jobs` at a time: at least as long as its longest run."""
+        """The time of the missing runs, `jobs` in parallel: at least that of the longest run."""
         missing = [planned.seconds for planned in self.runs if planned.state == "missing"]
         known = [seconds for seconds in missing if seconds is not None]
         if len(known) < len(missing):

@@ -50,7 +50,7 @@ class SweepResult:
 
     @property
     def failed(self) -> list[Outcome]:
-        """Runs that gave no result: they ended badly, or what they gave is not valid."""
+        """Runs without a result: they failed, or their result is not valid."""
         return [outcome for outcome in self.outcomes if outcome.status != "ok"]
 
     @property

@@ -28,7 +28,7 @@ class Worker(Protocol):
         """A progress object for one call of `finish`."""
 
     def finish(self, run: RunPlan, progress: Progress) -> Finished:
-        """Does `run`; raises `RunFailed`, `RunInvalid`, `RunCancelled` for it, or `SweepEnded` for all."""
+        """Executes `run`; raises `RunFailed`, `RunInvalid` or `RunCancelled` for this run, or `SweepEnded` for all."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ class Here:
         return backend_for(self.backend, run.scenario).new_progress()
 
     def finish(self, run: RunPlan, progress: Progress) -> Finished:
-        """Has the backend do `run`."""
+        """Executes `run`; raises `RunFailed`, `RunInvalid` or `RunCancelled` for this run, or `SweepEnded` for all."""
         return finish(backend_for(self.backend, run.scenario), run.scenario, measure_of(run), progress)
 
 
 def finish(backend: Backend, scenario: Scenario, measure: Measure, progress: Progress) -> Finished:
-    """Tables and summary of one run."""
+    """Executes `run`; raises `RunFailed`, `RunInvalid` or `RunCancelled` for this run, or `SweepEnded` for all."""
     started, clock = utc_now(), time.monotonic()
     result = backend.run(scenario, progress)
     frames = {name: plain_text(table.to_pandas()) for name, table in result.tables.items()}
@@ -59,7 +59,7 @@ def finish(backend: Backend, scenario: Scenario, measure: Measure, progress: Pro
 
 
 def measure_of(run: RunPlan) -> Measure:
-    """What the summary of `run` is taken over."""
+    """The input of the summary of `run`."""
     scenario = run.scenario
     names = scenario.host_names
     tcp = tuple(flow.name for flow in scenario.tcp)

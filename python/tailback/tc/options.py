@@ -42,7 +42,7 @@ Zero = Literal["a value", "not given"]
 
 @dataclass(frozen=True)
 class Option:
-    """How one option is read, where it is not read as others of its unit."""
+    """How one option is read, if it differs from others of its unit."""
 
     notation: Notation = "of its unit"
     zero: Zero = "a value"
@@ -175,7 +175,7 @@ def value_of(parameter: Parameter, word: str, table: Table) -> int:
 
 
 def within(parameter: Parameter, value: int, word: str, kind: str) -> int:
-    """A value in its base unit, if it lies within the parameter's range; `word` is how it was written."""
+    """A value in its base unit, if it lies within the parameter's range; `word` is the text that was given."""
     if not parameter.least <= value <= parameter.most:
         least, most = written(parameter, parameter.least), written(parameter, parameter.most)
         message = f"`{parameter.name}` of `{kind}`: `{shown(word)}` is out of range"
@@ -367,10 +367,10 @@ def positional(*names: str, below_zero: Mapping[str, str] | None = None) -> Form
 
 
 def keyword(**values: int) -> Form:
-    """A keyword that stands for these values."""
+    """A keyword that sets these values."""
     return lambda _words, _table: dict(values)
 
 
 def one_of(parameter: str, *words: str) -> dict[str, Form]:
-    """Keywords of which each stands for one value of a choice, by its number."""
+    """Keywords that each set one value of a choice, by its number."""
     return {word: keyword(**{parameter: number}) for number, word in enumerate(words)}

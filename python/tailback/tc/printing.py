@@ -20,7 +20,7 @@ def rate(bytes_per_second: float) -> str:
 
 
 def size(count: int) -> str:
-    """A size: in Mb or Kb where it is near a whole number of them.          [iproute2 utils.c print_size]"""
+    """A size, in Mb or Kb if it is close to a whole number of them. [iproute2 utils.c print_size]"""
     for unit, letters, near in ((1 << 20, "Mb", 1024), (1 << 10, "Kb", 16)):
         whole = round(count / unit)
         if count >= unit and abs(whole * unit - count) < near:

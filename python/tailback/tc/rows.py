@@ -11,7 +11,7 @@ Unit = Literal["number", "packets", "bytes", "time", "rate", "flag", "percent", 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One settable number. `default` is None where it is derived from other values, or has to be given.
+    """One parameter. `default` is None if it is derived from other values, or must be given.
 
     `words`: what the numbers of a choice stand for.
     """
@@ -26,13 +26,13 @@ class Parameter:
 
     @property
     def required(self) -> bool:
-        """There is no value but one that is given: the core says so in the meaning of the row."""
+        """Whether the value must be given: the core says so in the meaning of the row."""
         return self.default is None and "must be given" in self.meaning
 
 
 @dataclass(frozen=True)
 class Row:
-    """One algorithm. `classful`: it holds a child; `classes`: what each of its classes takes, if it has any."""
+    """One algorithm. `classful`: it can have a child; `classes`: the options of each of its classes, if it has any."""
 
     name: str
     summary: str

@@ -58,7 +58,7 @@ PACKET_UNITS: dict[str, Fraction] = {"p": Fraction(1)}
 
 
 def whole(word: object) -> int | None:
-    """A plain whole number; `None` of anything else."""
+    """A plain whole number; `None` for anything else."""
     return int(word) if isinstance(word, str) and _WHOLE.fullmatch(word) else None
 
 
@@ -134,7 +134,7 @@ def _quantity(word: object, kind: _Kind) -> int:
 
 
 def shown(word: object) -> str:
-    """A value as a message quotes it: YAML's words, cut where it gets long."""
+    """A value as messages quote it: in YAML's words, shortened if it is long."""
     if word is None or isinstance(word, bool):
         return str({None: "null", True: "true", False: "false"}[word])
     text = str(word)

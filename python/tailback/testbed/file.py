@@ -39,11 +39,11 @@ class Testbed:
 
     @property
     def switches(self) -> frozenset[str]:
-        """Hosts of the experiment that nobody logs in to."""
+        """Hosts of the experiment that are not machines."""
         return frozenset(name for name, entry in self.keys.hosts.items() if entry == SWITCH)
 
     def document(self) -> dict[str, Any]:
-        """What it says, for a manifest and a fingerprint."""
+        """The content, for a manifest and a fingerprint."""
         return self.keys.model_dump(exclude_none=True)
 
     def _complete(self, machine: Machine) -> Machine:

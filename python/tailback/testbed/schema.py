@@ -75,7 +75,7 @@ class _Keys(BaseModel):
 
 
 class Access(_Keys):
-    """How `ssh` gets to a machine; what is not given is what `~/.ssh/config` says."""
+    """How `ssh` reaches a machine; `~/.ssh/config` applies to what is not given."""
 
     user: User | None = Field(None, description="Login name.")
     port: Annotated[int, Field(ge=1, le=65535)] | None = Field(None, description="Port of its sshd.")

@@ -78,7 +78,7 @@ class Comparison:
         return int((self.judged["outcome"] == "off").sum())
 
     def names(self) -> dict[Side, str]:
-        """What tells the sides apart: their backends, else their folders."""
+        """Names for the two sides: their backends, or, if these are equal, their folders."""
         sides = {REFERENCE: self.pairing.reference, CANDIDATE: self.pairing.candidate}
         backends = {side: ", ".join(dict.fromkeys(run.backend for run in found.runs)) for side, found in sides.items()}
         if backends[REFERENCE] != backends[CANDIDATE]:

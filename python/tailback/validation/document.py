@@ -81,7 +81,7 @@ def _failure(outcome: Outcome, backend: str) -> dict[str, Any]:
 
 
 def known(row: Mapping[str, Any], columns: tuple[str, ...]) -> dict[str, Any]:
-    """The columns of `row` that are known, as JSON has them."""
+    """The known columns of `row`, as JSON."""
     plain = {column: _plain(row[column]) for column in columns if column in row}
     return {column: value for column, value in plain.items() if value is not None}
 

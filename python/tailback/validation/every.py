@@ -32,7 +32,7 @@ class NoRegistry(Exception):
 
 
 def every(axes: Sequence[str], registry: Registry | None = None) -> list[str]:
-    """Settings, as of `--set`, that give each of these axes all the values there are."""
+    """Settings, in the form of `--set`, that give each of these axes all values of its registry."""
     algorithms = registry if registry is not None else CoreRegistry()
     return [f"vary.{axis}=[{', '.join(_walk(axis)(algorithms))}]" for axis in axes]
 

@@ -25,7 +25,7 @@ REPORT = "report.html"
 
 
 def write_validation(done: Validated) -> Path | None:
-    """Writes the report of a validation into its folder; `None` if there is nothing to compare."""
+    """Writes the report of a validation into its folder; returns `None` if there is nothing to compare."""
     if done.comparison is None:
         return None
     return _write(done.comparison, done.folder, validation_document(done), done.left_out)

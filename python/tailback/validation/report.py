@@ -74,7 +74,7 @@ def html(comparison: Comparison, left_out: Sequence[LeftOut] = ()) -> str:
 
 
 def has_matrix(comparison: Comparison) -> bool:
-    """Whether there is more than one configuration to lay out, and anything that was judged."""
+    """Whether there is more than one configuration with a verdict."""
     return len(comparison.pairing.configurations) > 1 and not comparison.deviations.empty
 
 
@@ -95,7 +95,7 @@ def _environment() -> Environment:
 
 
 def number(value: Any) -> str:
-    """Four significant digits, whole numbers whole; `–` for what is not known."""
+    """Four significant digits; integers in full; `–` for unknown values."""
     if isinstance(value, str):
         return value
     if value is None or math.isnan(value):

@@ -22,7 +22,7 @@ RESULTS = Path("results")
 
 
 class WrongValidation(Exception):
-    """A validation that cannot be done; the message says why."""
+    """A validation that is not possible; the message says why."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ class Resolved:
 
 
 class File(Protocol):
-    """What an entry takes from the rest of its file."""
+    """The parts of the file that an entry needs."""
 
     @property
     def duration(self) -> int:
@@ -57,7 +57,7 @@ class Flow:
 
     @property
     def lasts_ns(self) -> int:
-        """How long it goes on at least, once it has a stop."""
+        """The minimum duration of a flow that has a stop."""
         return max(0, (self.stop_ns or 0) - self.start_ns - self.jitter_ns)
 
 
@@ -77,7 +77,7 @@ def no_rows(_flow: Any) -> Rows | None:
 
 
 def never_sampled(_flow: Any, _duration: int) -> int:
-    """No socket of it is sampled."""
+    """For kinds whose sockets are not sampled."""
     return 0
 
 

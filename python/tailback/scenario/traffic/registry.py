@@ -15,7 +15,7 @@ class NotListed(LookupError):
 
 
 def of(kind: object) -> Kind:
-    """The kind of that name; `NotListed` if there is none."""
+    """The kind of that name; raises `NotListed` if there is none."""
     found = KINDS.get(str(kind))
     if found is None:
         raise NotListed(
