@@ -1,7 +1,7 @@
-//! What the wheel carries beside the extension: the ready experiments; and for `--backend uml` our changes to the
-//! kernel, and the agent as a static program. maturin takes them out of `OUT_DIR` (pyproject.toml). Where a release is
-//! not built for Linux, or cannot be, the wheel has no agent and the package says so when it is asked for; a clone
-//! builds its own.
+//! Files that the wheel contains beside the extension: the ready experiments, and for `--backend uml` our changes to
+//! the kernel and the agent as a static program. maturin takes them from `OUT_DIR` (pyproject.toml). If a release is
+//! not built for Linux, or the agent cannot be built, the wheel has no agent, and the package reports that when it
+//! needs it; a clone builds its own.
 //!
 //! And the engine version: a digest of the sources of all crates that a run goes through and of the locked versions of
 //! what they stand on. The same sources give the same bytes whoever compiled them and for whichever machine, so results

@@ -1,4 +1,4 @@
-//! UDP at a fixed rate between machines: a sender and a receiver, each with its count per bin.
+//! UDP at a fixed rate between machines: a sender and a receiver, each counting per bin.
 //!
 //! A datagram begins with the first half of the run's token, which the receiver looks at, and with when it was sent, in
 //! ns of the run: all machines have one time, so that the receiver knows how long it took.

@@ -1,4 +1,4 @@
-//! What went wrong, in words: where, what, and the error of the kernel.
+//! Error messages: where, what, and the error of the kernel.
 
 use std::fmt::Display;
 use std::io;

@@ -1,4 +1,4 @@
-//! The dead man's switch of a real host: what has been changed there is undone, the last change first, whatever happens.
+//! Undoes all changes on a real host, the last change first, however the agent ends.
 //!
 //! ```text
 //! controller ──ssh──> serve ──pipe──> guard        serve ends, however it ends: the pipe closes, guard undoes all

@@ -1,4 +1,5 @@
-//! On the host's own kernel, in real time: the run of the current folder, in namespaces that end with this process.
+//! Executes the run of the current folder on the host's own kernel, in real time, in namespaces that end with this
+//! process.
 //!
 //! Everything that is made belongs to anonymous namespaces that only this process is in: a mount namespace with a `/run`
 //! of its own, and in it the names of the network namespaces, so that nobody else sees them. When the process ends,

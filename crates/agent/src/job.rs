@@ -1,4 +1,4 @@
-//! The job: what the agent is told to do, as JSON, with every name already resolved to an address or a device.
+//! The job of the agent, as JSON, with every name already resolved to an address or a device.
 //!
 //! Written by `python/tailback/backends/linux/job.py`; an unknown key is an error, so that the two cannot drift apart.
 //! Times are in ns from the start of the run.

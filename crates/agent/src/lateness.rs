@@ -1,4 +1,4 @@
-//! How late timers are: a thread that wants to be woken at regular times and notes how much later it was.
+//! Measures how late timers are: a thread asks to be woken at regular times and records how much later it was woken.
 //!
 //! In real time every timer of the experiment (of HTB, netem, pacing, the retransmission timer) is served by the same
 //! processors as this one; where it comes late, they may too.

@@ -1,4 +1,4 @@
-//! On the host: becomes the kernel, on one processor, at fixed addresses, and not outliving its caller.
+//! On the host: becomes the guest's kernel, on one processor, at fixed addresses; it ends with its caller.
 //!
 //! Addresses that differ from run to run would make the run differ; an instance that moves between processors is three
 //! times slower.

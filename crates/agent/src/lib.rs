@@ -1,4 +1,4 @@
-//! The agent: one static program that does what a real kernel must be asked to do.
+//! The agent: one static program with everything that runs on a real kernel.
 //!
 //! ```text
 //! as process 1 of a virtual-time kernel     builds the network of job.json, runs its traffic, writes *.csv, powers off;

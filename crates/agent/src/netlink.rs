@@ -1,4 +1,4 @@
-//! The counters of queue disciplines, asked over rtnetlink: what `tc -s qdisc` prints, without a process per sample.
+//! Reads the counters of queue disciplines over rtnetlink: what `tc -s qdisc` prints, without a process per sample.
 //!
 //! [linux-6.12 include/uapi/linux/rtnetlink.h, pkt_sched.h, gen_stats.h]
 //! A message is a header of 16 bytes, a `tcmsg` of 20, and attributes (length u16, type u16, value, aligned to 4).

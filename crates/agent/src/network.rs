@@ -1,4 +1,4 @@
-//! The network of a job: a namespace per host, and the steps that build it; or one real host, the machine itself.
+//! The network of a job: a namespace per host and the steps that build it; on a testbed, one real host.
 
 use std::fs::{self, File};
 use std::process::{Command, Stdio};

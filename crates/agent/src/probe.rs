@@ -1,4 +1,4 @@
-//! What the kernel of the host can do, found by trying it in namespaces that are gone afterwards.
+//! Finds out what the host's kernel supports, by trying it in temporary namespaces.
 //!
 //! Questions come as JSON on stdin, answers go to stdout: null for what works, else the words of whoever refused.
 

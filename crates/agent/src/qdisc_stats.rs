@@ -1,4 +1,4 @@
-//! The disciplines as they stand at the end of a run, as `tc -s -d -j` shows them: `qdiscs-N.json` of host N.
+//! The disciplines at the end of a run as `tc -s -d -j` shows them: `qdiscs-N.json` of host N.
 
 use std::fs;
 use std::path::Path;

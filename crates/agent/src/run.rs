@@ -1,4 +1,4 @@
-//! The whole of a run, wherever the agent is: the network, the traffic, the samples, the tables, and the mark at its end.
+//! A whole run on any kind of host: the network, the traffic, the samples, the tables, and the mark at its end.
 //!
 //! The run is good if and only if `done` is in its folder; `failed` says why not.
 

@@ -1,4 +1,4 @@
-//! The samplers: every interval each socket and each discipline, by one thread at exact times.
+//! The samplers: one thread samples each socket and each discipline once per interval, at exact times.
 
 use std::collections::BTreeMap;
 use std::path::Path;

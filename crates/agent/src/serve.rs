@@ -1,4 +1,4 @@
-//! On a host of a testbed: does what its controller says on stdin, answers on stdout, and leaves the host as it was.
+//! The agent on a host of a testbed: executes requests from stdin, answers on stdout, and restores the host at the end.
 //!
 //! A request is a line of JSON, `{"id": 7, "do": "read", "paths": [...]}`; so is its answer, `{"id": 7, "ok": ...}` or
 //! `{"id": 7, "error": "..."}`. What happens by itself is an event: `{"event": "rows", ...}`. The process listens to

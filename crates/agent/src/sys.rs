@@ -1,4 +1,4 @@
-//! The system calls the standard library has no words for. All the `unsafe` of the agent is here and in
+//! System calls that the standard library does not offer. All the `unsafe` of the agent is here and in
 //! `drill/system.rs`.
 #![expect(unsafe_code, reason = "system calls; each block says why its pointers are good")]
 

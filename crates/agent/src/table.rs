@@ -1,4 +1,4 @@
-//! Rows as text: one CSV file per table, an empty cell where there is no value. Python makes the tables of
+//! Writes rows as text: one CSV file per table, with empty cells for missing values. Python makes the tables of
 //! `docs/contracts.md` from them.
 
 use std::fmt::{Display, Write};

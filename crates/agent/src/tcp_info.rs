@@ -1,4 +1,4 @@
-//! What the kernel tells of a socket: `TCP_INFO`, `SO_MEMINFO` and, of BBR, `TCP_CC_INFO`.
+//! What the kernel reports about a socket: `TCP_INFO`, `SO_MEMINFO` and, for BBR, `TCP_CC_INFO`.
 //!
 //! [linux-6.12 include/uapi/linux/tcp.h struct tcp_info, inet_diag.h struct tcp_bbr_info, sock_diag.h SK_MEMINFO_*]
 //! Fields are read by their offset, which the kernel never changes; a kernel that is too old to have a field leaves the

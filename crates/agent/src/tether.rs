@@ -1,4 +1,4 @@
-//! Runs a program for as long as stdin is open: what is started over a connection ends with it.
+//! Runs a program for as long as stdin is open, so that a program started over a connection ends with it.
 //!
 //! For programs of others, `tcpdump` and `iperf3`; what they print goes through.
 

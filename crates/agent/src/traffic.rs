@@ -1,4 +1,4 @@
-//! The traffic: a thread per end of each flow, all of them in blocking calls (a busy one would stop virtual time).
+//! The traffic: a thread per end of each flow, all with blocking calls (busy waiting would stop virtual time).
 //!
 //! A sender writes 128 KiB at a time; at its stop the sending side is shut down and what is queued drains. A receiver
 //! throws away what it reads and counts it per bin. Ping is an ICMP datagram socket [ping(7) of Linux, rfc792].

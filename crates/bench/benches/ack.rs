@@ -1,4 +1,4 @@
-//! What one ACK costs a sender, with the segment it releases: cumulative ACKs in order, and SACKs above one hole.
+//! Cost of one ACK at a sender, with the segment it releases: cumulative ACKs in order, and SACKs above one hole.
 //!
 //! The device sends at once, the window control neither grows nor shrinks: only the machine is measured. The cost
 //! must not depend on the window.

@@ -1,4 +1,4 @@
-//! What a whole run costs: CPU per TCP data segment, events per second, peak memory.
+//! Cost of a whole run: CPU time per TCP data segment, events per second, peak memory.
 //!
 //! `cargo bench -p tailback-bench --bench macro [-- FILTER]`
 //!

@@ -1,4 +1,4 @@
-//! What one ACK costs each control: everything a sender calls on it, in congestion avoidance at 100 segments.
+//! Cost of one ACK in each control: all calls of a sender to it, in congestion avoidance at 100 segments.
 //!
 //! A window control answers `in_ack_event`, `pkts_acked` and `cong_avoid`, a model control the first two and
 //! `cong_control`. Results: `docs/congestion-controls.md`.

@@ -1,4 +1,4 @@
-//! What a control may look at: the facts of a flow, the states and the moments of its sender.
+//! The read-only view that a control has of its flow: facts, states and events of its sender.
 
 use tailback_units::{Segs, SimTime, Span};
 

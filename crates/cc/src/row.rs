@@ -1,4 +1,4 @@
-//! What the registry has of a control.
+//! The fields of a registry row.
 
 use tailback_units::{Parameter, ParameterError, Parameters};
 

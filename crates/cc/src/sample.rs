@@ -1,4 +1,4 @@
-//! What an ACK tells a control: acknowledged segments with their RTT, and the delivery rate.
+//! The input of a control for one ACK: acknowledged segments with their RTT, and the delivery rate.
 
 use tailback_units::{Segs, Span};
 

@@ -1,4 +1,4 @@
-//! What a control may change, and the two ways of growing that nearly all of them share.
+//! The values that a control may change, and the two ways of growing that nearly all controls share.
 
 use tailback_units::{Rate, Segs};
 

@@ -1,4 +1,4 @@
-//! One conversation of a script: an endpoint, and the translation between its numbers and the script's.
+//! One connection of a script: an endpoint, and the translation between its sequence numbers and the script's.
 //!
 //! The machine counts bytes of a stream from 0, the SYN; a script has initial sequence numbers of its own, for each
 //! side. The machine knows windows in bytes; on the wire they are scaled. Timestamps of the script's peer are echoed as

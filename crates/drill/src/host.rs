@@ -1,4 +1,4 @@
-//! The host under test as commands set it up: sysctls, module parameters, the device and its discipline.
+//! The host under test as commands configure it: sysctls, module parameters, the device and its discipline.
 //!
 //! A sysctl is either modelled, or without effect on what a script of one conversation can see, or accepted at its
 //! usual value only. Any other is refused: nothing is ignored silently.

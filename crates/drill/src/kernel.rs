@@ -1,4 +1,4 @@
-//! The kernel under test: conversations, the device below them, and virtual time.
+//! The kernel under test: connections, the device below them, and virtual time.
 //!
 //! Time passes only in [`Kernel::pass_until`]: from one deadline of a machine, or departure time of a packet, to the
 //! next. What the device has sent waits in order for the script to look at it.

@@ -1,5 +1,5 @@
-//! packetdrill scripts over the TCP machines: what a script injects goes into an
-//! [`Endpoint`](tailback_tcp::Endpoint), what leaves it is compared with what the script expects, in virtual time.
+//! Runs packetdrill scripts on the `tcp` crate: injected segments go into an [`Endpoint`](tailback_tcp::Endpoint), and
+//! segments that leave it are compared with the script, in virtual time.
 //!
 //! ```text
 //! text --crates/script--> script, played on Machines (runner) --> report

@@ -1,4 +1,4 @@
-//! The TCP machines as a TCP under test, in virtual time.
+//! The `tcp` crate as a TCP under test, in virtual time.
 
 use std::collections::VecDeque;
 

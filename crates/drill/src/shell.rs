@@ -1,5 +1,5 @@
-//! Commands in backquotes. No shell is run: the few commands that scripts set a host up with are recognised, any other
-//! is told as unsupported.
+//! Commands in backquotes. No shell is run: the few commands by which scripts configure a host are recognised, any
+//! other is reported as unsupported.
 //!
 //! ```text
 //! defaults.sh                         the production settings of packetdrill, wherever it lies

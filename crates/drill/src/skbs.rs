@@ -1,5 +1,5 @@
-//! The send queue as the application's writes fill it: where buffers end and what they cost.
-//! What leaves, when, how many segments at once and which of them carry PSH is decided by the TCP machine.
+//! The send queue as the application's writes fill it: where buffers end and what memory they cost. The `tcp` crate
+//! decides what leaves, when, how many segments at once, and which of them carry PSH.
 //!
 //! ```text
 //! write:    appended to the last unsent buffer up to the size goal, then to new ones;

@@ -1,4 +1,4 @@
-//! Time stamps of what a socket sends (`SO_TIMESTAMPING`), told through its error queue.
+//! Timestamps of sent data (`SO_TIMESTAMPING`), reported through the error queue.
 //!
 //! ```text
 //! write:   the last buffer that holds its bytes is stamped; a later write into the same buffer takes its place

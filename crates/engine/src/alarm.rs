@@ -1,4 +1,4 @@
-//! A deadline that moves all the time, with as few events in the calendar as possible.
+//! A deadline that changes often, with as few events in the calendar as possible.
 //!
 //! A TCP socket moves its deadline later on nearly every ACK (the retransmission timer restarts) and earlier now
 //! and then (a pacing gap, a delayed ACK). Taking an event out of a calendar for each move would cost more than

@@ -1,4 +1,4 @@
-//! A calendar queue: events in the order of their instants, those of one instant in the order of scheduling.
+//! A calendar queue: events in the order of their times; events of the same time in the order of scheduling.
 //!
 //! Time is cut into buckets of 2^10 ns, about a microsecond. A *wheel* is a row of 4096 buckets with a bitmap of
 //! those that hold something, so that finding the next one costs three bit scans however far away it is. The

@@ -1,5 +1,5 @@
-//! The clockwork of a run: a [`Calendar`] of events, an [`Alarm`] for each component that waits, and the
-//! [`Streams`] its random numbers come from. It knows no protocol.
+//! The event engine of a run: a [`Calendar`] of events, an [`Alarm`] for each component that waits, and the [`Streams`]
+//! of random numbers. It knows no protocol.
 //!
 //! **Time is an integer and moves only here.** A world takes the earliest event from the calendar, hands its
 //! instant to a machine as `now`, and schedules what the machine asks for. Events of one instant come out in the

@@ -1,4 +1,4 @@
-//! A train of segments in one packet, and how it is cut.
+//! A packet of several segments, and how it is cut.
 //!
 //! The headers are repeated, PSH and FIN go to the last segment. Each has a buffer of its own, so that together they
 //! cost more memory than the train did. [linux-6.12 tcp_offload.c tcp_gso_segment]

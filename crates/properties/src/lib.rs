@@ -1,4 +1,4 @@
-//! What all property tests share: how many cases each is tried with, and where the cases that broke it are kept.
+//! Shared by all property tests: the number of cases to try, and where failing cases are stored.
 //!
 //! ```
 //! use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! What goes wrong in Rust, as Python exceptions.
+//! Errors in Rust as Python exceptions.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};

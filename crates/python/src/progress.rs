@@ -1,4 +1,4 @@
-//! A window on a run in another thread.
+//! The progress of a run in another thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

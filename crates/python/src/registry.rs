@@ -1,4 +1,4 @@
-//! The algorithms there are, as lists of dicts.
+//! The registries of algorithms, as lists of dicts.
 
 use std::collections::BTreeMap;
 

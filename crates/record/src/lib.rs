@@ -1,4 +1,4 @@
-//! The facts a run notes: seven tables, each a file of [`tables`], their columns and units declared once.
+//! The tables that a run records, each in a file of [`tables`]; columns and units are declared once.
 //!
 //! A row is a plain struct in the units of the simulation (`SimTime`, `Span`, `Bytes`, `Segs`, `Rate`); pushing
 //! it appends one cell to each column and does nothing else. [`Record::finish`] turns the columns into Arrow IPC

@@ -1,4 +1,4 @@
-//! How a value of a row becomes a cell: in which unit it is written and as which of Arrow's plain types.
+//! How a value of a row becomes a cell: its unit and its Arrow type.
 //!
 //! `Measure<V>` reads "in seconds", "in bytes": it turns a `V` into a [`Cell`]. An optional value is measured
 //! like the value itself and may be null.

@@ -1,4 +1,4 @@
-//! Names of the experiment file, kept once; rows carry their index.
+//! Names of the experiment file, stored once; rows have their index.
 
 use std::collections::BTreeMap;
 

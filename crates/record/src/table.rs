@@ -1,4 +1,4 @@
-//! What a table is: columns declared once, rows appended, an Arrow IPC stream at the end.
+//! A table: columns declared once, rows appended, an Arrow IPC stream at the end.
 //!
 //! `table!` takes the list of columns, `name: type as Unit`, and makes from it the row struct, the columns and
 //! their description; nothing about a table is written twice.

@@ -1,4 +1,4 @@
-//! The six tables, one file each.
+//! The tables, one file each.
 
 mod events;
 mod flows;

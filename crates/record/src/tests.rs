@@ -1,4 +1,4 @@
-//! Reads back with Arrow's own reader what a run noted.
+//! Reads recorded tables back with Arrow's own reader.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};

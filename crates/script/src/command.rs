@@ -1,4 +1,4 @@
-//! Commands in backquotes, parted as a shell parts them; no shell is run.
+//! Commands in backquotes, split into words as a shell splits them; no shell is run.
 
 /// The simple commands of `text`, without its remarks.
 pub fn simple(text: &str) -> Vec<String> {

@@ -1,5 +1,5 @@
-//! Text to tokens, each with the line it stands in. White space and comments (`// …`, `/* … */`) separate tokens and
-//! mean nothing else, so that a statement may run over several lines.
+//! Text to tokens, each with its line. White space and comments (`// …`, `/* … */`) only separate tokens, so a
+//! statement may extend over several lines.
 //!
 //! The tokens are those of packetdrill: `.1` is a number, `...` an ellipsis, `.` a flag; `%{ … }%` is code, `` `…` `` a
 //! command, `--name=value` an option. [packetdrill]

@@ -1,4 +1,4 @@
-//! packetdrill scripts: the language, and the playing of a script against whatever is under test.
+//! packetdrill scripts: the language, and running a script against a TCP under test.
 //!
 //! ```text
 //! text --lexer, parser--> Script --player--> Report

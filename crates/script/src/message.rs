@@ -1,5 +1,4 @@
-//! What `recvmsg` gives beside data: flags and control messages, compared with what the script expects.
-//! [packetdrill]
+//! What `recvmsg` returns besides data: flags and control messages, compared with the script. [packetdrill]
 
 use crate::script::{Call, Value, shown};
 

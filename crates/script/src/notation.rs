@@ -1,4 +1,4 @@
-//! Segments in the notation of scripts, and what tells an expected one from an actual one.
+//! Segments in the notation of scripts, and the comparison of an expected one with an actual one.
 
 use std::fmt;
 

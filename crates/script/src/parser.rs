@@ -1,5 +1,6 @@
 //! Tokens to a script. A statement of packetdrill that is not modelled (UDP, ICMP, IP in IP, fast open …) becomes a
-//! finding of its own, with its line; reading goes on at the next statement, so that all of them are told at once.
+//! finding with its line, and reading continues at the next statement, so that all such statements are reported at
+//! once.
 //!
 //! ```text
 //! script     = option* event*

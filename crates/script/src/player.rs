@@ -1,4 +1,4 @@
-//! Plays a script: one event after the other, each at its time.
+//! Runs a script: one event after the other, each at its time.
 //!
 //! ```text
 //! arrives, call, command, code:  time passes until the event's time, then it happens

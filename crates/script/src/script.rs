@@ -1,4 +1,4 @@
-//! A script as data: options, and events in the order in which they are to happen.
+//! A script as data: options, and events in order.
 
 use crate::LineNumber;
 

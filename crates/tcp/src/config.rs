@@ -1,4 +1,4 @@
-//! What a socket is configured with: addresses, sysctls, socket options.
+//! The configuration of a socket: addresses, sysctls, socket options.
 
 use tailback_cc::Control;
 use tailback_packet::{HostId, IpVersion, SocketId};

@@ -1,4 +1,4 @@
-//! One socket: the state of the connection, and the order in which its halves act.
+//! One socket: the state of the connection, and the order in which sender and receiver act.
 
 mod application;
 #[cfg(any(test, feature = "fuzzing"))]

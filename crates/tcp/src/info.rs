@@ -1,4 +1,4 @@
-//! What a socket tells about itself: `struct tcp_info`, and notes of what happened.
+//! What a socket reports: `struct tcp_info`, and notes of events.
 
 use tailback_cc::CaState;
 use tailback_units::{Bytes, Rate, Segs, Span};

@@ -1,6 +1,6 @@
-//! One ACK, in the kernel's order: window → SACK tags → clean-up and RTT → RACK window → probe → recovery →
-//! timer → rate sample → control → pacing rate; retransmissions and new data follow from the agenda.
-//! [linux-6.12 tcp_input.c tcp_ack]
+//! Processes one ACK in the kernel's order: window → SACK tags → clean-up and RTT → RACK window → probe → recovery →
+//! timer → rate sample → control → pacing rate. Retransmissions and new data then follow. [linux-6.12 tcp_input.c
+//! tcp_ack]
 
 use tailback_cc::{AckPath, AckSample, Control, Timestamps};
 use tailback_packet::{Segment, SegmentFlags};

@@ -1,4 +1,4 @@
-//! TCP as a machine without I/O: segments in, packets and one deadline out.
+//! TCP as a state machine without I/O: segments in, packets and one deadline out.
 //!
 //! An [`Endpoint`] is one socket: a connection's sender and receiver halves. It never asks the time, never draws
 //! random numbers of its own and never sends anything itself. Whoever owns it ("the host") calls, and after **every** call

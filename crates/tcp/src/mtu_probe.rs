@@ -1,5 +1,5 @@
-//! Search for the path MTU by probes: one segment larger than the MSS that is known to pass, and if it is
-//! acknowledged, the MSS is as large from then on (`net.ipv4.tcp_mtu_probing` = 2, or 1 after a black hole). [rfc4821]
+//! Path MTU discovery by probes: sends one segment larger than the known MSS, and adopts that size if it is
+//! acknowledged (`net.ipv4.tcp_mtu_probing` = 2, or 1 after a black hole). [rfc4821]
 //!
 //! ```text
 //! range   = base_mss .. the peer's MSS, each with its headers

@@ -1,4 +1,4 @@
-//! The transmit loop and its gate.
+//! The transmit loop and its send checks.
 //!
 //! New data leaves only here. Per skb, in the kernel's order; the first refusal is remembered:
 //!

@@ -1,4 +1,4 @@
-//! The retransmit queue: what was sent and is not cumulatively acknowledged, one record per segment.
+//! The retransmit queue: segments sent and not cumulatively acknowledged, one record each.
 //!
 //! Records are found by sequence number (binary search), and are linked in the order of their newest
 //! transmission, which is the order RACK looks at them. [linux-6.12 tcp.h tcp_rtx_queue, tcp_tsorted_sent_queue]

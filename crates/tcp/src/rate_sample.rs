@@ -1,4 +1,4 @@
-//! Delivery-rate samples: how fast were the segments delivered that this ACK tells of?
+//! Delivery-rate samples: how fast the segments that this ACK acknowledges were delivered.
 //!
 //! Each segment remembers how many had been delivered when it was sent, and when. The newest segment that an ACK
 //! delivers then spans an interval in which `delivered − prior_delivered` segments arrived:

@@ -1,4 +1,4 @@
-//! Received data as the kernel keeps it: skbs in order, and runs of skbs that wait for a hole to be filled.
+//! Received data as the kernel stores it: skbs in order, and runs of skbs beyond a hole.
 //!
 //! A segment that follows the last one is merged into its skb, up to 17 fragments, and then costs no head of its own.
 //! A single segment is one fragment, a train one for each page of 32 KiB that it touches.

@@ -1,4 +1,4 @@
-//! The scoreboard: what was sent and is not acknowledged, and how much of it is SACKed, lost or sent again.
+//! The scoreboard: segments sent and not acknowledged, and how many of them are SACKed, lost or retransmitted.
 //!
 //! Tags and counters change only by the operations of this file, so that they always agree:
 //!

@@ -1,4 +1,4 @@
-//! The sending half of a socket: its state. The steps that work on it are in files of their own.
+//! The sending half of a socket: its state. The steps that change it are in files of their own.
 
 use tailback_cc::{CaState, Control, CwndEvent, Flow, PacingStatus, Window};
 use tailback_units::{Rate, Segs, SimTime, Span};

@@ -1,4 +1,4 @@
-//! TCP Small Queues: how much of a socket's data may sit below TCP.
+//! TCP Small Queues: how much of a socket's data may wait below TCP.
 //!
 //! ```text
 //! limit = max(2 · truesize, pacing_rate >> shift)           shift 10: about 1 ms of the pacing rate

@@ -1,4 +1,4 @@
-//! Generations of Linux's TCP that can be chosen, and what tells them apart here.
+//! The selectable versions of Linux's TCP, and their differences.
 //!
 //! | | 5.10 | 6.12 |
 //! |---|---|---|

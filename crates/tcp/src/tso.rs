@@ -1,5 +1,4 @@
-//! TSO: how many segments one skb carries, and when it waits for more. Only with offloads on; without them every skb
-//! is one segment.
+//! TSO: how many segments one skb carries, and when it waits for more. Without offloads every skb is one segment.
 //!
 //! ```text
 //! filled:   the application's bytes go into skbs of size_goal = min(gso_max_size, max_window/2), in whole segments

@@ -1,4 +1,4 @@
-//! Memory of a packet that a program writes into a TUN device, as packetdrill does.
+//! The memory of a packet that a program writes into a TUN device, as packetdrill does.
 //!
 //! ```text
 //! headroom + packet < page:  all of it lies in the head

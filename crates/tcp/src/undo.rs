@@ -1,4 +1,4 @@
-//! Undo: taking back a reduction that turned out wrong.
+//! Undo: reverses a reduction of cwnd that was unnecessary.
 //!
 //! A recovery was needless if every retransmission was reported as a duplicate (DSACK), or if the ACK echoes a
 //! timestamp older than the first retransmission (Eifel). Then cwnd and ssthresh return to what they were.

@@ -1,4 +1,4 @@
-//! Windows: the peer's window, the use made of cwnd, restart after idle, the send buffer.
+//! Windows: the peer's window, the use of cwnd, restart after idle time, the send buffer.
 
 use tailback_cc::{Control, CwndEvent, MAX_TCP_HEADER};
 use tailback_units::Segs;

@@ -1,4 +1,4 @@
-//! Integer time, sizes and rates. Nothing here rounds silently: a conversion says in which direction it goes.
+//! Integer time, sizes and rates. No conversion rounds silently: its name says in which direction it rounds.
 //!
 //! Time is in nanoseconds since the start of the run, sizes in bytes, rates in bit/s (as `tc` prints them;
 //! the kernel's own byte/s values convert without loss).

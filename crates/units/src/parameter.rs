@@ -1,5 +1,5 @@
-//! Settable numbers of an algorithm: name, unit, default, meaning. A registry row lists its parameters once;
-//! the experiment file, `tailback list`, `tailback explain` and the docs all read them from there.
+//! Parameters of an algorithm: name, unit, default, meaning. A registry row lists its parameters once; the experiment
+//! file, `tailback list`, `tailback explain` and the docs all read them from there.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Instants and lengths of time, both in whole nanoseconds.
+//! Points in time and durations, both in whole nanoseconds.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};

@@ -1,4 +1,4 @@
-//! What one PPDU carries, and why it carries no more.
+//! Builds one PPDU: which MPDUs it carries, and which limit ends it.
 //!
 //! ```text
 //! subframe = delimiter 4 + MPDU, padded to a multiple of 4 (HT: the last one is not)

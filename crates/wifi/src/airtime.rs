@@ -1,4 +1,4 @@
-//! Which station is served next: mac80211's airtime fairness.
+//! mac80211's airtime fairness: which station is served next.
 //!
 //! ```text
 //! head of the list:  deficit < 0  →  deficit += 256 µs, to the end, look again

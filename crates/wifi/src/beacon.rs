@@ -1,4 +1,4 @@
-//! Beacons: what an access point sends ten times a second, at a low rate and before everybody else.
+//! Beacons: sent by an access point about ten times a second, at a low rate and before other traffic.
 //!
 //! ```text
 //! every 100 · 1024 µs; sent when the medium has been idle for PIFS = SIFS + slot, without a back-off

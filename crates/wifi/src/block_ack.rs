@@ -1,4 +1,4 @@
-//! Which frames of a session are outstanding, and in which order the receiver gives them to its host.
+//! Block ack: which frames of a session are outstanding, and the order in which the receiver passes them to its host.
 //!
 //! ```text
 //! a sequence number may go on the air if it is below (oldest number not settled) + 64

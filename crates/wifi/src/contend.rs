@@ -1,4 +1,4 @@
-//! Who may send next, and when: EDCA's back-off for one access category of one station.
+//! EDCA's back-off for one access category of one station: who may send next, and when.
 //!
 //! ```text
 //! AIFS    = SIFS + AIFSN · slot                    after a decoded frame

@@ -1,4 +1,4 @@
-//! What one driver does differently from another: data.
+//! The drivers as data: the differences between them.
 //!
 //! | profile | waits in the host | below it | aggregates | airtime fairness |
 //! |---|---|---|---|---|

@@ -1,4 +1,4 @@
-//! One MPDU: a packet with the MAC's header, or several of them as an A-MSDU, and what the MAC remembers of it.
+//! One MPDU: a packet with the MAC header, or several of them as an A-MSDU, and the state that the MAC keeps for it.
 //!
 //! ```text
 //! MPDU   = 26 (QoS header) + 8 (LLC/SNAP) + IP packet + 4 (FCS)   [+ 16 with CCMP]

@@ -1,4 +1,4 @@
-//! One 802.11 channel as a sans-IO machine: packets in, packets, credits and one deadline out.
+//! One 802.11 channel as a state machine without I/O: packets in; packets, credits and one deadline out.
 //!
 //! ```text
 //! transmit → queue above the radio (mac80211's FQ-CoDel, or a FIFO) → aggregate → contention → PPDU → block ack

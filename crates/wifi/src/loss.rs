@@ -1,4 +1,4 @@
-//! Which MPDUs are lost on the way from one radio to another.
+//! Decides which MPDUs are lost between two radios.
 //!
 //! ```text
 //! survives = (1 − fixed share) · (1 − p)^(8·L)

@@ -1,4 +1,4 @@
-//! What is on the air, and who notices.
+//! The medium: what is on the air, and which radios hear it.
 //!
 //! ```text
 //! exchange = [RTS, CTS], PPDU, response    a radio that hears the sender defers for all of it,

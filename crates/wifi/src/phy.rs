@@ -1,4 +1,4 @@
-//! How long a PPDU is on the air.
+//! The duration of a PPDU.
 //!
 //! ```text
 //! rate  = N_sd · bits per subcarrier · streams / T_sym           T_sym: 4.0 or 3.6 µs (HT, VHT), 13.6/14.4/16.0 µs (HE)

@@ -1,4 +1,4 @@
-//! Which mode a PPDU is sent in: always the same, or what Minstrel-HT finds out.
+//! Rate control: the mode in which a PPDU is sent, fixed or chosen by Minstrel-HT.
 //!
 //! ```text
 //! each 50 ms, per mode tried:  probability ← 0.75 · probability + 0.25 · acknowledged / sent

@@ -1,4 +1,4 @@
-//! One radio of the cell: its queues, its sessions with others, and what it would send next.
+//! One radio of the cell: its queues, its sessions with others, and the next PPDU it would send.
 //!
 //! ```text
 //! packet → queue above → (slot or room below) → aggregate → [the cell sends it] → status: settled or sent again

@@ -1,4 +1,4 @@
-//! The status of an aggregate: what its sender learns when the exchange is over. [linux-6.12 ieee80211_tx_status]
+//! The status of an aggregate: what the sender knows after the exchange. [linux-6.12 ieee80211_tx_status]
 
 use tailback_packet::SocketId;
 use tailback_units::Span;

@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! Helpers for the tests of this crate.
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -1,4 +1,4 @@
-//! What comes out of a Wi-Fi channel.
+//! Handles the output of a Wi-Fi channel.
 //!
 //! A channel is a machine of its own (`tailback-wifi`); here it gets its events, and what comes out of it goes to the
 //! hosts: packets received, credits returned when the status of a frame is known, queues woken.

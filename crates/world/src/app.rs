@@ -1,4 +1,4 @@
-//! Applications: what makes sockets send, and what is measured of it.
+//! Applications: they make sockets send, and measure the traffic.
 //!
 //! A kind of traffic is one file of this folder and one row of [`kinds!`]. The file has what a scenario says of it
 //! (its specification, a [`Kind`]) and the [`Application`] that runs. An application owns its sockets. It is called

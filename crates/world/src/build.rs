@@ -1,4 +1,4 @@
-//! From a resolved scenario to a world. Every refusal names the path of the key in the scenario.
+//! Builds a world from a resolved scenario. Every refusal names the path of the key in the scenario.
 
 mod capture;
 mod connection;

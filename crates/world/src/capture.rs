@@ -1,4 +1,4 @@
-//! Captures: what `tcpdump` on a host would have written, as bytes on the wire.
+//! Captures: what `tcpdump` on a host would write, as bytes on the wire.
 //!
 //! A tap sees a packet where Linux's does: sent ones when the discipline has given them up to the driver
 //! [linux-6.12 dev.c dev_queue_xmit_nit], received ones when they come in. Sequence numbers of the machines are stream

@@ -1,4 +1,4 @@
-//! A Wi-Fi channel, and what the world keeps for it: whose radios are on it, and where each sends packets to.
+//! A Wi-Fi channel, and what the world stores for it: whose radios are on it, and where each sends packets.
 
 use rand_core::Rng;
 use tailback_packet::HostId;

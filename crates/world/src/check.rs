@@ -1,5 +1,4 @@
-//! What must hold of a scenario before a world can be made of it: references that point somewhere, sizes that are
-//! not zero, times in order.
+//! Checks a scenario before a world is built from it: references that exist, sizes that are not zero, times in order.
 
 use crate::BuildError;
 use crate::build::Topology;

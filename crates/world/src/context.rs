@@ -1,5 +1,5 @@
-//! What every part of the world may use while it works: the time, the calendar, the backlog of received packets,
-//! the credits to give back, the books and the journal.
+//! What every part of the world may use: the time, the calendar, the backlog of received packets, the credits to
+//! return, the ledger and the journal.
 
 use std::collections::VecDeque;
 

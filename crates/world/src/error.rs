@@ -1,4 +1,4 @@
-//! What can go wrong before and during a run: where, what, and what to do about it.
+//! Errors before and during a run: where, what, and what to do about it.
 
 use tailback_units::{Bytes, ParameterError, SimTime};
 use thiserror::Error;

@@ -1,4 +1,4 @@
-//! What the calendar holds.
+//! The events of the calendar.
 
 use tailback_packet::SocketId;
 

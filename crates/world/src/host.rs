@@ -1,4 +1,4 @@
-//! What a host does with packets: forwards them, hands them to sockets, answers echo requests.
+//! What a host does with packets: forwards them, passes them to sockets, answers echo requests.
 
 use tailback_packet::{DropReason, HostId, Packet, Payload};
 

@@ -1,4 +1,4 @@
-//! Numbers by which parts of a world name each other.
+//! Numbers that identify the parts of a world.
 
 /// A device: one end of a wire, or a radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,4 +1,4 @@
-//! What is written down during a run: rows of the tables in `docs/contracts.md`.
+//! What a run records: rows of the tables in `docs/contracts.md`.
 
 use tailback_cc::CaState;
 use tailback_packet::{DropReason, HostId, Packet, SocketId};

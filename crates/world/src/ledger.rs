@@ -1,4 +1,4 @@
-//! The books of a run: every packet made ends delivered or dropped, or is still inside when the run ends.
+//! Accounts for every packet of a run: it is delivered, dropped, or still in the network when the run ends.
 
 /// Counts of packets and events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

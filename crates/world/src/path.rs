@@ -1,5 +1,5 @@
-//! What a link does to packets between the last bit's departure and their arrival: delay, jitter, loss, duplication,
-//! damage, reordering, and being down.
+//! What a link does to packets between the departure of their last bit and their arrival: delay, jitter, loss,
+//! duplication, corruption, reordering, and being down.
 //!
 //! The work is done by `netem` with the link's options, as on a real testbed it is done by a netem behind the receiving
 //! device; here it has room for any number of packets. **A link keeps the order of packets**: jitter and a shorter

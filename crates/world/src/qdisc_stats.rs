@@ -1,4 +1,4 @@
-//! The disciplines of every device as they stand at the end of a run: `tc -s -j qdisc show` and `tc -s class show`.
+//! The disciplines of every device at the end of a run, in the form of `tc -s -j qdisc show` and `tc -s class show`.
 //!
 //! Handles are given out from `1:` on, parents first; a child hangs on the class of its parent that it belongs to, or
 //! on the one of its place (`1:1`, `1:2` …). What a discipline is set to is known to whoever wrote the scenario.

@@ -1,4 +1,4 @@
-//! A radio: the place of a device on a Wi-Fi channel.
+//! A radio: a device on a Wi-Fi channel.
 //!
 //! A radio is one device (`build::topology`): its discipline holds packets to all stations, and its driver puts each
 //! into the queue of its next hop.

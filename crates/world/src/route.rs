@@ -1,4 +1,4 @@
-//! Static routes: from each host, where to send towards each other host.
+//! Static routes: from each host, the next hop towards each other host.
 
 use tailback_packet::HostId;
 

@@ -1,4 +1,4 @@
-//! The resolved scenario: what one run is made from, as JSON. Its meaning is in `docs/contracts.md`.
+//! The resolved scenario: the input of one run, as JSON. `docs/contracts.md` defines its meaning.
 //!
 //! The front end fills in the defaults of an experiment. Only a key with `serde(default)` may be absent here; its comment
 //! or its type says what that means, mostly that the run does without it (no trace, no filter, a fixed rate of Wi-Fi). An

@@ -1,4 +1,4 @@
-//! Links that change in the run.
+//! Links that change during a run.
 //!
 //! A change happens before everything else of its instant. Its rate holds for frames that begin to leave from then on,
 //! the frame on the wire keeping its own; its delay and what else the link does hold for packets whose last bit leaves

@@ -1,4 +1,4 @@
-//! Sockets on their hosts: which conversation each belongs to, and what its host keeps for it.
+//! Sockets on their hosts: the conversation of each, and what its host stores for it.
 
 mod udp;
 

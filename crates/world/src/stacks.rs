@@ -1,4 +1,4 @@
-//! The stacks that a host may have, and what each has where they differ, in words.
+//! The stacks that a host may have, and their differences in words.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What an application can ask of its host.
+//! The system calls of applications.
 
 use tailback_packet::{Packet, Payload, SocketId};
 use tailback_record::{Name, Record};

@@ -1,4 +1,5 @@
-//! How TCP sockets get to run: drained after every call, credited, woken by their alarms; and their applications.
+//! Runs TCP sockets: drains them after every call, returns credits, wakes them by their alarms; and runs their
+//! applications.
 
 use std::collections::VecDeque;
 

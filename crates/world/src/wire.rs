@@ -1,4 +1,4 @@
-//! The way from a device to the other end of its link: the NIC's ring, then the propagation, in one FIFO.
+//! From a device to the other end of its link: the NIC's ring and the propagation, in one FIFO.
 //!
 //! When a packet enters the ring it is known when its last bit leaves (the ring is first in, first out) and, a
 //! propagation delay later, arrives. So it is put in once with that instant and taken out once, and nothing needs

@@ -1,4 +1,4 @@
-//! The system calls of scripts: arguments to numbers and memory, results compared with what the script expects.
+//! The system calls of scripts: converts arguments to numbers and memory, and compares results with the script.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,5 +1,5 @@
-//! Commands in backquotes, in the guest. No shell is run: sysctls and parameters are files that are written, `tc` and
-//! `ip` are the host's programs, run with the words of the script.
+//! Commands in backquotes, in the guest. No shell is run: sysctls and parameters are written to their files; `tc` and
+//! `ip` are the host's programs, with the arguments of the script.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Numbers of Linux by the names that scripts write.
+//! Linux's constants by the names that scripts use.
 
 use tailback_script::player::CallError;
 use tailback_script::script::Value;

@@ -1,4 +1,4 @@
-//! What code of scripts may read of a socket: `TCP_INFO` and `SO_MEMINFO` by the names of packetdrill.
+//! The values of a socket that a script's code can read: `TCP_INFO` and `SO_MEMINFO` by the names of packetdrill.
 //! [linux-6.12 include/uapi/linux/tcp.h struct tcp_info, sock_diag.h SK_MEMINFO_*]
 
 use std::io;

@@ -1,4 +1,4 @@
-//! The system calls that scripts make, on descriptors that may be wrong on purpose, and those of the device.
+//! The system calls of scripts, on descriptors that may be invalid on purpose, and those of the device.
 #![expect(unsafe_code, reason = "system calls; each block says why its pointers are good")]
 
 use std::ffi::{c_int, c_void};

@@ -1,5 +1,5 @@
-//! The TCP of this kernel as a under_test for scripts: calls are made by a thread, segments come and go through a TUN
-//! device, and time is that of the kernel.
+//! This kernel's TCP as the TCP under test of scripts: a thread makes the calls, segments pass through a TUN device,
+//! and time is the kernel's.
 //!
 //! In virtual time processing takes none: a packet is read at the very time it left, and a call that has not returned
 //! when the time moves on waits. To read the clock takes some (user-mode Linux lets it, so that nobody waits for a clock

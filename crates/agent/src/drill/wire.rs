@@ -1,5 +1,5 @@
-//! Segments between the notation of scripts and packets of a TUN device: IPv4, TCP, and the header of virtio before
-//! them. [virtio-v1.2 §5.1.6]
+//! Converts segments between the notation of scripts and packets of a TUN device: IPv4, TCP, and the virtio header
+//! before them. [virtio-v1.2 §5.1.6]
 //!
 //! A script has initial sequence numbers of its own for the side under test; the peer's are the script's on the wire
 //! too. Timestamps that the script echoes are mapped to what was really sent where it expected them. [packetdrill]

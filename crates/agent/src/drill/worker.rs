@@ -1,4 +1,4 @@
-//! A thread that makes the calls of a script, one at a time, so that one that waits does not stop the script.
+//! A thread that makes the calls of a script, one at a time, so that a blocking call does not stop the script.
 
 use std::fs::File;
 use std::io::{Read, Write};

@@ -1,4 +1,4 @@
-//! Runs a resolved scenario and prints what it cost, and a table as CSV:
+//! Runs a resolved scenario and prints its cost and a table as CSV:
 //!
 //! `cargo run --release -p tailback-bench -- scenario.json [--table NAME]`
 

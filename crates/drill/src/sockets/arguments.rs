@@ -1,4 +1,4 @@
-//! What a script writes between the brackets of a call.
+//! The arguments of a call.
 
 use tailback_script::player::CallError;
 

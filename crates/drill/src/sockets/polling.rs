@@ -1,4 +1,4 @@
-//! `poll`: at once, for a time, or until something happens.
+//! `poll`: immediate, with a time-out, or until an event.
 
 use tailback_units::{SimTime, Span};
 

@@ -1,4 +1,4 @@
-//! The calendar beside a sorted list that can be understood at a glance.
+//! Compares the calendar with a sorted list.
 
 use std::collections::BTreeMap;
 

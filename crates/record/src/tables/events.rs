@@ -1,4 +1,4 @@
-//! What happened to packets and flows.
+//! Events of packets and flows.
 
 use tailback_units::SimTime;
 

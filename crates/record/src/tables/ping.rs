@@ -1,4 +1,4 @@
-//! Echo requests and what became of them.
+//! Echo requests and their round-trip times.
 
 use tailback_units::{SimTime, Span};
 

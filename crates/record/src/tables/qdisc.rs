@@ -1,4 +1,4 @@
-//! Queue disciplines: occupancy at the moment of the sample, counters since the start of the run.
+//! Queue disciplines: occupancy at the time of the sample, counters since the start of the run.
 
 use tailback_units::{Bytes, SimTime};
 

@@ -1,4 +1,4 @@
-//! UDP datagrams: offered, received, and how long they took.
+//! UDP datagrams: sent, received, and their one-way delays.
 
 use tailback_units::{SimTime, Span};
 

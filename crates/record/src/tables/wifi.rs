@@ -1,4 +1,4 @@
-//! What was on the air of a Wi-Fi cell.
+//! PPDUs on the air of a Wi-Fi cell.
 
 use tailback_units::{Bytes, SimTime, Span};
 

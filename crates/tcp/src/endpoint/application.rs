@@ -1,4 +1,4 @@
-//! The application's calls: write, read, close, and when it is woken.
+//! The application's calls: write, read, close, and wake-ups.
 
 use tailback_units::{Bytes, SimTime};
 

@@ -1,6 +1,6 @@
-//! Operations model: whatever an application, a peer, a device and a clock may do, in any order, the socket neither
-//! panics nor loses count. The peer need not be honest: it acknowledges what it likes, and forgets it again.
-//! `cargo test` draws sequences at random, `fuzz/` has them found (feature `fuzzing`).
+//! A model of operations: for any sequence of actions of an application, a peer, a device and a clock, the socket
+//! neither panics nor miscounts. The peer may misbehave: it acknowledges any data, and reneges. `cargo test` draws
+//! random sequences; `fuzz/` searches for them (feature `fuzzing`).
 
 #[cfg(test)]
 use proptest::collection::vec;

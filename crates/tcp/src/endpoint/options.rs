@@ -1,4 +1,4 @@
-//! What may be asked of a socket, and set, while it lives: its options, its route, its small queue.
+//! What can be read and set on an open socket: its options, its route, its small queue.
 
 use tailback_cc::PacingStatus;
 use tailback_units::{Rate, SimTime, Span};

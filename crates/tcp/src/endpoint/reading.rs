@@ -1,4 +1,4 @@
-//! What a socket tells about itself: `TCP_INFO`, gauges, notes.
+//! What a socket reports: `TCP_INFO`, gauges, notes.
 
 use tailback_units::{Bytes, Segs, SimTime};
 

@@ -1,4 +1,4 @@
-//! What a socket sends, as packets: handshake, data, ACKs.
+//! The packets that a socket sends: handshake, data, ACKs.
 
 use tailback_packet::{HostId, Packet, Payload, SackBlocks, Segment, SegmentFlags};
 use tailback_units::{SimTime, Span};

@@ -1,4 +1,4 @@
-//! What the sender waited for, and how long.
+//! What the sender waited for, and for how long.
 
 use tailback_units::{SimTime, Span};
 

@@ -1,4 +1,4 @@
-//! What the transmit loop has to do, and what holds it.
+//! The state of the send checks: what the transmit loop has to do, and what holds it.
 
 use std::ops::Range;
 

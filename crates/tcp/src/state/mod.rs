@@ -1,5 +1,5 @@
-//! What a sender remembers, each part with its own file and its own operations. Nothing here knows the sender: the steps
-//! in the files beside work on these parts.
+//! The state of a sender, in parts, each with its own file and operations. The parts do not know the sender; the steps
+//! in the files above work on them.
 
 pub(crate) mod buffer;
 pub(crate) mod clocks;

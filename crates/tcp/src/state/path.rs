@@ -1,4 +1,4 @@
-//! The path as the socket knows it, and the search for its MTU.
+//! The path as the socket knows it, and path MTU discovery.
 
 use tailback_units::SimTime;
 

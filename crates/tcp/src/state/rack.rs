@@ -1,4 +1,4 @@
-//! What RACK knows.
+//! The state of RACK.
 
 use tailback_units::{SimTime, Span};
 

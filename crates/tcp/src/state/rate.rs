@@ -1,4 +1,4 @@
-//! The delivery rate, and the sample that one ACK gives.
+//! The delivery rate, and the rate sample of one ACK.
 
 use tailback_units::{SimTime, Span};
 

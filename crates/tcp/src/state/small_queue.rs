@@ -1,4 +1,4 @@
-//! What of a socket lies below TCP, in truesize.
+//! The data of a socket below TCP, in truesize.
 
 use crate::config::SmallQueueLimit;
 

@@ -1,4 +1,4 @@
-//! What the application has written and how it lies in skbs.
+//! The data that the application has written, and its skbs.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! How much of cwnd was used, and what was sent in all.
+//! How much of cwnd was used, and counters of sent data.
 
 use tailback_units::SimTime;
 

@@ -1,4 +1,4 @@
-//! An application that sends as much as the socket takes: blocking `send()` of 128 KiB, one after the other.
+//! An application that sends as much as the socket accepts, with blocking `send()` calls of 128 KiB.
 //!
 //! It stops after so many bytes or at an instant, whichever comes first; a message it was blocked in at that
 //! instant is not finished. Then it closes the socket.

@@ -1,4 +1,4 @@
-//! Echo: a request each interval, answered at once by the destination: by its stack (ICMP) or by a server (UDP). [rfc792]
+//! Echo: one request per interval. The destination answers at once, by its stack (ICMP) or by a server (UDP). [rfc792]
 
 use serde::Deserialize;
 use tailback_packet::{Ecn, HostId, IPV4_HEADER, Packet, Payload, SocketId};

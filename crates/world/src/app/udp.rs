@@ -1,4 +1,4 @@
-//! An application that offers UDP datagrams at a rate, and the one that counts them. [rfc768]
+//! An application that sends UDP datagrams at a rate, and one that counts them. [rfc768]
 //!
 //! ```text
 //! a datagram is due each 8 · size / rate; `send()` blocks while the socket has no room

@@ -1,5 +1,5 @@
-//! From the hosts of a scenario that are to have a capture to its files, their interfaces, and what a packet does not
-//! carry: the window scale of each socket.
+//! Prepares the captures of a scenario: their files, their interfaces, and what a packet does not carry, the window
+//! scale of each socket.
 
 use tailback_packet::HostId;
 

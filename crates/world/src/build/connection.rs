@@ -1,4 +1,4 @@
-//! The two sockets of a TCP connection, from what the scenario says of them.
+//! Builds the two sockets of a TCP connection.
 
 use tailback_engine::Alarm;
 use tailback_packet::{HostId, SocketId};

@@ -1,4 +1,4 @@
-//! The queue disciplines of a device, from what the scenario attaches to it.
+//! Builds the queue disciplines of a device.
 
 use tailback_packet::{ETHERNET_HEADER, HostId};
 use tailback_qdisc::{Attachment, Class, Filter, Fits, Inner, Qdisc, Series};

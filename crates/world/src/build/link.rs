@@ -1,4 +1,4 @@
-//! From a link of the scenario to what its devices need: transmitter, path, and changes by the schedule.
+//! Builds what the devices of a link need: transmitter, path, and changes by the schedule.
 
 use std::collections::BTreeMap;
 

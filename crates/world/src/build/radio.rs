@@ -1,4 +1,4 @@
-//! From the cells of the scenario to channels, and to the radios of their hosts.
+//! Builds the channels and the radios of their hosts from the cells of a scenario.
 
 use rand_core::Rng;
 use tailback_engine::Streams;

@@ -1,5 +1,5 @@
-//! The routes of a scenario. Without one of its own a packet takes the way of fewest links; of several such, the one
-//! whose links come first in the scenario.
+//! The routes of a scenario. Without a route a packet takes the path of fewest links; among several, the one whose
+//! links come first in the scenario.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Sysctls of a host: which are known, and the settings of TCP that they make.
+//! Sysctls of a host: which are known, and the TCP settings that follow from them.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! Links, and the devices that send into them. A wire has a device at each of its ends. A station's way to its access
-//! point is a link too, but a radio is one device, however many links it has: `wlan0`, with one root discipline.
-//! Which of its stations a packet goes to is decided by the route to the packet's destination, as for any next hop.
+//! Links, and the devices that send into them. A wire has a device at each of its ends. The path from a station to its
+//! access point is a link too, but a radio is one device, however many links it has: `wlan0`, with one root discipline.
+//! The route to a packet's destination decides to which station it goes, as for any next hop.
 //!
 //! Links are numbered wires first, then one for each station, cell by cell, with the access point at end 0; devices
 //! wire by wire, end 0 before end 1, then the radios cell by cell, the access point's first.

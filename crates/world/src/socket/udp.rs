@@ -1,4 +1,4 @@
-//! A UDP socket that sends: what it has unsent is charged to its send buffer. [linux-6.12 udp.c udp_sendmsg]
+//! A sending UDP socket: unsent data is charged to its send buffer. [linux-6.12 udp.c udp_sendmsg]
 //!
 //! ```text
 //! full: unsent memory >= send buffer; woken when it has fallen to half of it   [linux-6.12 sock.c sock_def_write_space]

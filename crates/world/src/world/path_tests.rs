@@ -1,4 +1,4 @@
-//! Links that do more than take a fixed time, and ways that are not those of a tree.
+//! Links with impairments, and paths that are not those of a tree.
 
 use proptest::prelude::*;
 use tailback_packet::DropReason;
