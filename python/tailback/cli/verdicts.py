@@ -24,7 +24,7 @@ def comparison(compared: Comparison) -> None:
 
 
 def validated(done: Validated) -> None:
-    """Prints the verdicts of a validation, the first divergence of each configuration, and the share within tolerance."""
+    """Prints the verdicts of a validation, the first divergence of each configuration, the share within tolerance."""
     for refusal in done.left_out:
         where = ", ".join(refusal.axes.values()) or "this experiment"
         stderr().print(f"left out, {refusal.backend} cannot run it: {where}: {refusal.reason}")

@@ -38,7 +38,7 @@ class Row:
 
     @property
     def measured(self) -> str:
-        """The measured values in words: for many cases the minimum, the maximum, and those outside the expected range."""
+        """The measured values in words: for many cases minimum, maximum, and those outside the expected range."""
         parts: list[str] = []
         for quantity in dict.fromkeys(sample.quantity for sample in self.samples):
             samples = [sample for sample in self.samples if sample.quantity == quantity]

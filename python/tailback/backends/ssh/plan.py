@@ -221,7 +221,7 @@ def _route(layout: Layout, way: tuple[int, int], network: ipaddress.IPv4Network)
 
 
 def routed(facts: Facts, network: ipaddress.IPv4Network) -> tuple[str, str | None] | None:
-    """Device and gateway by which a machine reaches exactly this network; `None` if it has no route of its own for it."""
+    """Device and gateway by which a machine reaches exactly this network; `None` if it has no such route."""
     for route in facts.routes:
         if route.get("dst") == str(network):
             return str(route.get("dev")), route.get("gateway")
