@@ -15,7 +15,7 @@ What: TypeAlias = Literal["traffic", "from", "to", "dscp", "all"]
 
 @dataclass(frozen=True)
 class Fits:
-    """What a filter matches: the name of a traffic entry, the position of a host, a code point, or all packets (`all`)."""
+    """What a filter matches: the name of a traffic entry, the position of a host, a code point, or `all` packets."""
 
     what: What
     value: str | int | None = None

@@ -53,7 +53,7 @@ def make_folder(target: Path) -> None:
 
 
 def make_subfolder(target: Path) -> None:
-    """Makes the folder `target` if it does not exist, but not its parent: if that is missing, somebody has removed it."""
+    """Makes the folder `target` if it does not exist, but not its parent: if that is missing, it was removed."""
     with _writing(target):
         target.mkdir(exist_ok=True)
 
