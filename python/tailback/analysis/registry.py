@@ -188,6 +188,10 @@ METRICS: dict[str, Metric] = {
             "[white1997] [hoad2010 §3]", values.steady_from,
         ),
         Metric(
+            "warm-up bias", "warm_up_bias", "", ("flows", "tcp_info"), warmup.bias, "[white1997] [hoad2010 §3]",
+            values.warm_up_bias,
+        ),
+        Metric(
             "passive RTT", "passive_rtt_ms", "ms", ("passive_rtt",), passive.passive_rtt, "[zander2013]",
             values.passive_rtt,
         ),

@@ -214,6 +214,11 @@ def steady_from(run: Measured) -> dict[str, float] | None:
     return warmup.steady_from(run.frames, run.window, run.measure.bin_ns) or None
 
 
+def warm_up_bias(run: Measured) -> dict[str, float] | None:
+    """By series."""
+    return warmup.bias(run.frames, run.window, run.measure.bin_ns) or None
+
+
 def passive_rtt(run: Measured) -> Percentiles | None:
     """From captures."""
     return _of_captures(run, "passive_rtt", "rtt_ms")

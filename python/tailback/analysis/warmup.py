@@ -7,10 +7,14 @@ the series is too short or never settles, and there is no result [hoad2010 §3].
 The series are the goodput of all flows together and the mean TCP RTT of the flows, per sampling interval, from the
 first byte that a receiver reads to the end of the window. The result is reported but not applied, so that the window is
 the same in all configurations.
+
+MSER-5 also cuts a series that is constant but for the rounding of segments to sampling intervals. What matters is by
+how much the part that it cuts moves the mean over the window (`bias`): only that is worth a warning.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +24,14 @@ from tailback.analysis.window import NANOSECONDS, Window, nanoseconds
 
 BATCH = 5
 
-CHANCE_S = 1.0
-"""A difference from the start of the window that needs no warning."""
+MATTERS = 0.03
+"""A bias that is worth a warning, as a share: the smallest tolerance of a metric, that of goodput (`registry`)."""
 
 FEWEST_BATCHES = 10
 """A shorter series gives no result."""
 
 Series = npt.NDArray[np.float64]
+Frames: TypeAlias = Mapping[str, pd.DataFrame]
 
 
 def mser5(values: Series) -> int | None:
@@ -39,22 +44,58 @@ def mser5(values: Series) -> int | None:
     return cut * BATCH if cut <= count // 2 else None
 
 
-def steady_from(frames: Mapping[str, pd.DataFrame], window: Window, bin_ns: int) -> dict[str, float]:
+def steady_from(frames: Frames, window: Window, bin_ns: int) -> dict[str, float]:
     """Time from which each series is steady by MSER-5 (s, in time of the run). A series without a result is absent."""
+    cuts = {name: mser5(series.values) for name, series in _series(frames, window, bin_ns).items()}
+    start = _start(frames, bin_ns) if cuts else 0
+    return {name: round((start + cut * bin_ns) / NANOSECONDS, 6) for name, cut in cuts.items() if cut is not None}
+
+
+def bias(frames: Frames, window: Window, bin_ns: int) -> dict[str, float]:
+    """By how much the warm-up inside the window moves the mean of each series over the window, as a share of the mean
+    of the steady rest: 0.2 is a mean that is 20 % too high. The warm-up is what MSER-5 cuts. A series whose window
+    begins when it is steady, or without a result, is absent.
+    """
+    found = {name: _bias(series) for name, series in _series(frames, window, bin_ns).items()}
+    return {name: round(share, 6) for name, share in found.items() if share is not None}
+
+
+def unsettled(summary: Mapping[str, Any]) -> dict[str, float]:
+    """The biases of a run that matter, by series."""
+    return {name: share for name, share in summary.get("warm_up_bias", {}).items() if abs(share) > MATTERS}
+
+
+@dataclass(frozen=True)
+class _Series:
+    """A value per sampling interval from the first byte on. The window begins at `begin`, counted in these."""
+
+    values: Series
+    begin: int
+
+
+def _series(frames: Frames, window: Window, bin_ns: int) -> dict[str, _Series]:
     if "flows" not in frames or frames["flows"].empty:
         return {}
-    start = int(nanoseconds(frames["flows"]).min()) - bin_ns
+    start = _start(frames, bin_ns)
     whole = Window(start, window.end_ns)
     found = {"goodput_mbps": _total(frames["flows"], whole, bin_ns)}
     if "tcp_info" in frames:
         found["tcp_rtt_ms"] = _mean_rtt(frames["tcp_info"], whole, bin_ns)
-    cuts = {name: mser5(series) for name, series in found.items()}
-    return {name: round((start + cut * bin_ns) / NANOSECONDS, 6) for name, cut in cuts.items() if cut is not None}
+    begin = max(0, -((start - window.start_ns) // bin_ns))
+    return {name: _Series(values, begin) for name, values in found.items()}
 
 
-def warming_up(summary: Mapping[str, Any], window_start_s: float) -> bool:
-    """Whether any series of the run was not yet steady when its window began; `CHANCE_S` is the tolerance."""
-    return any(at > window_start_s + CHANCE_S for at in summary.get("steady_from_s", {}).values())
+def _start(frames: Frames, bin_ns: int) -> int:
+    """The begin of the sampling interval in which the first byte was read."""
+    return int(nanoseconds(frames["flows"]).min()) - bin_ns
+
+
+def _bias(series: _Series) -> float | None:
+    cut = mser5(series.values)
+    if cut is None or cut <= series.begin:
+        return None
+    rest = float(series.values[cut:].mean())
+    return float(series.values[series.begin :].mean()) / rest - 1 if rest > 0 else None
 
 
 def _error_of_the_rest(batches: Series) -> Series:

@@ -13,7 +13,7 @@ from rich.text import Text
 from tailback.analysis.metric import Column
 from tailback.analysis.registry import headline
 from tailback.analysis.repetitions import configurations
-from tailback.analysis.warmup import warming_up
+from tailback.analysis.warmup import unsettled
 from tailback.cli import qdiscs
 from tailback.cli.console import PIPE_WIDTH, counted, emit, line, stderr, stdout
 from tailback.cli.show import duration
@@ -48,14 +48,17 @@ MOST_NAMED = 5
 
 
 def _unsteady(done: SweepResult) -> None:
-    """Runs that were still warming up when their window began, by MSER-5; on stderr."""
-    complete = [outcome for outcome in done.outcomes if outcome.summary is not None]
-    late = [outcome for outcome in complete if warming_up(outcome.summary or {}, outcome.run.window_ns[0] / 1e9)]
+    """Runs whose window began before they had settled, where that moves a mean; on stderr."""
+    complete = [outcome.summary for outcome in done.outcomes if outcome.summary is not None]
+    late = [(summary, found) for summary in complete if (found := unsettled(summary))]
     if late:
-        latest = max(max((outcome.summary or {})["steady_from_s"].values()) for outcome in late)
+        most = max(abs(share) for _, found in late for share in found.values())
+        latest = max(summary["steady_from_s"][name] for summary, found in late for name in found)
         stderr().print(
-            f"warm-up: MSER-5 finds {len(late)} of {counted(len(complete), 'run')} unsteady after the window began, "
-            f"up to {latest:g} s: see `steady_from_s` in their summaries",
+            f"warm-up: {len(late)} of {counted(len(complete), 'run')} had not settled when the measurement window "
+            f"began, which moves a mean by up to {most:.0%}\n"
+            f"  hint: raise `measure.warmup` so that the window begins at {latest:g} s; "
+            "`warm_up_bias` in `summary.json` has each run",
         )
 
 

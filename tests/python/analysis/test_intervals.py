@@ -3,12 +3,14 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailback.analysis import Stopping, half_width, mser5, t_interval
+from tailback.analysis import Stopping, Window, half_width, mser5, steady_from, t_interval
 from tailback.analysis.metric import at
+from tailback.analysis.warmup import bias, unsettled
 
 READ = {"goodput": at("goodput_mbps", "total")}
 
@@ -100,3 +102,25 @@ def test_mser5_is_the_minimum_of_its_definition() -> None:
     errors = [((batches[d:] - batches[d:].mean()) ** 2).sum() / (20 - d) ** 2 for d in range(16)]
     best = int(np.argmin(errors))
     assert mser5(values) == (best * 5 if best <= 10 else None)
+
+
+SECOND = 1_000_000_000
+
+
+def frames_of(rtts: list[float]) -> dict[str, pd.DataFrame]:
+    """A sample of goodput, always the same but for a byte, and of RTT in each second."""
+    times = [number + 1.0 for number in range(len(rtts))]
+    # A byte more now and then, as the rounding of segments to sampling intervals makes it, and only in the beginning.
+    read = [1001 if number in (3, 40) else 1000 for number in range(len(rtts))]
+    return {"flows": pd.DataFrame({"t": times, "bytes": read}), "tcp_info": pd.DataFrame({"t": times, "rtt": rtts})}
+
+
+def test_a_queue_that_stands_only_in_the_beginning_moves_the_mean_and_rounding_does_not() -> None:
+    frames = frames_of([30.0] * 40 + [20.0, 21.0] * 40)
+    assert steady_from(frames, Window(0, 120 * SECOND), SECOND) == {"goodput_mbps": 45.0, "tcp_rtt_ms": 40.0}
+    # 20 of 100 values are 30, the others 20.5 in the mean.
+    found = bias(frames, Window(20 * SECOND, 120 * SECOND), SECOND)
+    assert found["tcp_rtt_ms"] == pytest.approx(0.2 * 9.5 / 20.5, abs=1e-6)
+    assert 0 < found["goodput_mbps"] < 1e-4
+    assert set(unsettled({"warm_up_bias": found})) == {"tcp_rtt_ms"}
+    assert bias(frames, Window(50 * SECOND, 120 * SECOND), SECOND) == {}
