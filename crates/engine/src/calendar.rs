@@ -7,12 +7,17 @@
 //!
 //! An event is filed on the wheel of the highest digit (base 4096) in which its bucket's number differs from that
 //! of the bucket being served. When the finest wheel is empty, the first bucket of the next coarser one is opened
-//! and its events are filed again, finer. The bucket being served is kept sorted; it is the only place where
-//! events are compared. Scheduling and taking an event therefore cost the same for ten pending events as for ten
-//! thousand, at any spacing. [brown1988 calendar queues; varghese1987 hierarchical timing wheels]
+//! and its events are filed again, finer. [brown1988 calendar queues; varghese1987 hierarchical timing wheels]
+//!
+//! The earliest events are not on the wheels but in the *front*, a short sorted list; it is the only place where events
+//! are compared. What lies before the *horizon*, the instant before which the wheels hold nothing, is inserted there: a
+//! few links and shapers that are busy never touch a wheel. If the front grows long, its last events go to the wheels
+//! and the horizon moves towards the present. Scheduling and taking an event therefore cost the same for a hundred
+//! pending events as for a million, at any spacing, and less for ten.
 //!
 //! Ties: an instant belongs to one bucket of one wheel at any moment, chains of a bucket keep the order of
-//! scheduling, a bucket is refiled as a whole before anything can be filed past it, and the sort is stable. So no
+//! scheduling, a bucket is refiled as a whole before anything can be filed past it, and the sort is stable. What leaves
+//! the front is put at the head of its chain, because it was scheduled before all events of its instant there. So no
 //! sequence numbers are needed.
 
 use tailback_units::SimTime;
@@ -27,14 +32,20 @@ const BUCKETS: usize = 1 << DIGIT_BITS;
 /// End of a chain.
 const NONE: u32 = u32::MAX;
 
+/// Slots of the front that are used before it is put in order: half of them or more hold pending events then.
+const FRONT_SLOTS: usize = 32;
+/// Events that the front gets from the finest wheel when it is empty, if there are so many.
+const FRONT_REFILL: usize = 8;
+
 /// Pending events of type `E`, earliest first.
 #[derive(Clone, Debug)]
 pub struct Calendar<E> {
     now: SimTime,
-    len: usize,
-    /// Number of the bucket being served; no wheel holds an event of this bucket or an earlier one.
+    front: Front<E>,
+    /// The wheels hold no event before this instant, the front none after it.
+    horizon: SimTime,
+    /// Number of the last bucket that was served; no wheel holds an event of this bucket or an earlier one.
     served: u64,
-    serving: Serving<E>,
     wheels: Vec<Wheel>,
     notes: Notes<E>,
 }
@@ -50,11 +61,11 @@ impl<E: Copy> Calendar<E> {
     pub fn new() -> Self {
         Calendar {
             now: SimTime::ZERO,
-            len: 0,
+            front: Front { entries: Vec::with_capacity(FRONT_SLOTS), next: 0 },
+            horizon: SimTime::NEVER,
             served: 0,
-            serving: Serving { entries: Vec::new(), next: 0 },
             wheels: vec![Wheel::new(); WHEELS],
-            notes: Notes { entries: Vec::new(), free: NONE },
+            notes: Notes { entries: Vec::new(), free: NONE, len: 0 },
         }
     }
 
@@ -66,12 +77,12 @@ impl<E: Copy> Calendar<E> {
 
     /// How many events are pending.
     pub fn len(&self) -> usize {
-        self.len
+        self.front.len() + self.notes.len
     }
 
     /// Whether no event is pending.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     /// Adds an event. Panics if `at` has passed: a run that went on would print wrong figures.
@@ -82,13 +93,13 @@ impl<E: Copy> Calendar<E> {
             "an event at {at} was scheduled at {}, after it should have happened",
             self.now
         );
-        self.len += 1;
-        let bucket = bucket_of(at);
-        if bucket <= self.served {
-            self.serving.insert(Entry { at, event });
-        } else {
-            let note = self.notes.write(Entry { at, event });
-            self.file(note, bucket);
+        let entry = Entry { at, event };
+        if at >= self.horizon {
+            return self.file_last(entry);
+        }
+        self.front.insert(entry);
+        if self.front.entries.len() >= FRONT_SLOTS {
+            self.shorten_front();
         }
     }
 
@@ -105,116 +116,144 @@ impl<E: Copy> Calendar<E> {
     }
 
     /// The instant of the earliest event.
+    #[inline]
     pub fn peek_time(&self) -> Option<SimTime> {
-        if let Some(entry) = self.serving.first() {
-            return Some(entry.at);
+        match self.front.first() {
+            Some(entry) => Some(entry.at),
+            None => self.earliest_on_wheels(),
         }
-        let wheel = self.wheels.iter().find(|wheel| !wheel.is_empty())?;
-        self.notes.earliest(wheel.chains[wheel.first()])
     }
 
     /// Takes the earliest event unless it lies after `last`.
     #[inline]
     fn pop_until(&mut self, last: SimTime) -> Option<(SimTime, E)> {
-        if self.serving.is_empty() {
-            if let Some(entry) = self.take_lone(last) {
-                return Some(self.reach(entry));
-            }
-            // Turning no further than the bucket of `last` keeps later events out of the sorted bucket: they would
-            // slow down whatever is scheduled before them.
-            if !self.turn(bucket_of(last)) {
-                return None;
-            }
-        }
-        if self.serving.first()?.at > last {
+        // Turning no further than the bucket of `last` keeps later events out of the front: they would slow down
+        // whatever is scheduled before them.
+        if self.front.is_empty() && !self.turn(bucket_of(last)) {
             return None;
         }
-        let entry = self.serving.take();
-        Some(self.reach(entry))
-    }
-
-    #[inline]
-    fn reach(&mut self, entry: Entry<E>) -> (SimTime, E) {
+        let entry = self.front.take_until(last)?;
         self.now = entry.at;
-        self.len -= 1;
-        (entry.at, entry.event)
+        Some((entry.at, entry.event))
     }
 
-    /// The common case when events are sparse: one event in the next of the finest buckets needs no sorting.
-    #[inline]
-    fn take_lone(&mut self, last: SimTime) -> Option<Entry<E>> {
-        let wheel = self.wheels.first_mut().filter(|wheel| !wheel.is_empty())?;
-        let digit = wheel.first();
-        let chain = wheel.chains[digit];
-        let entry = self.notes.entries[chain.first as usize].entry;
-        if chain.first != chain.last || entry.at > last {
-            return None;
-        }
-        self.served = bucket_of(entry.at);
-        wheel.clear(digit);
-        self.notes.erase(chain);
-        Some(entry)
-    }
-
-    /// Serves the next bucket that holds something, if its number is at most `limit`.
+    /// Gets the first events from the wheels, unless their bucket has a number above `limit`.
+    ///
+    /// Some more of the finest wheel come with them: what they cause often lies between them and later events.
+    #[inline(never)]
     fn turn(&mut self, limit: u64) -> bool {
-        while self.serving.is_empty() {
-            let Some(level) = self.wheels.iter().position(|wheel| !wheel.is_empty()) else { return false };
-            let digit = self.wheels[level].first();
-            let bucket = first_bucket(self.served, level, digit);
+        self.front.drop_taken();
+        while let Some((level, bucket)) = self.first_bucket()
+            && (self.front.is_empty() || (level == 0 && self.front.len() < FRONT_REFILL))
+        {
             if bucket > limit {
-                return false;
+                break;
             }
             self.served = bucket;
+            let digit = self.wheels[level].first();
             let chain = self.wheels[level].clear(digit);
             if level == 0 { self.serve(chain) } else { self.refile(chain) }
         }
-        true
+        self.horizon = self.first_bucket().map_or(SimTime::NEVER, |(_, bucket)| start_of(bucket));
+        !self.front.is_empty()
     }
 
-    /// Makes `chain` the sorted bucket.
+    /// The first bucket in use: its wheel, and the number of the first of the finest buckets that it covers.
+    #[inline]
+    fn first_bucket(&self) -> Option<(usize, u64)> {
+        let level = self.wheels.iter().position(|wheel| !wheel.is_empty())?;
+        Some((level, first_bucket(self.served, level, self.wheels[level].first())))
+    }
+
+    #[cold]
+    fn earliest_on_wheels(&self) -> Option<SimTime> {
+        let wheel = self.wheels.iter().find(|wheel| !wheel.is_empty())?;
+        self.notes.earliest(wheel.chains[wheel.first()])
+    }
+
+    /// Makes room in the front: slots of events that were taken, or those of the last events, which go to the wheels.
+    #[cold]
+    fn shorten_front(&mut self) {
+        if self.front.next >= self.front.len() {
+            return self.front.drop_taken();
+        }
+        if let Some(last) = self.front.entries.pop_if(|last| bucket_of(last.at) > self.served) {
+            self.horizon = last.at;
+            let note = self.notes.write(last);
+            let (level, digit) = self.chain_of(bucket_of(last.at));
+            let wheel = &mut self.wheels[level];
+            wheel.mark(digit);
+            self.notes.prepend(&mut wheel.chains[digit], note);
+        }
+    }
+
+    /// Appends `chain`, of the bucket being served, to the front.
     fn serve(&mut self, chain: Chain) {
+        let others = self.front.entries.len();
         let mut note = chain.first;
         while note != NONE {
             let Note { entry, next } = self.notes.entries[note as usize];
-            self.serving.entries.push(entry);
+            self.front.entries.push(entry);
             note = next;
         }
-        self.notes.erase(chain);
-        self.serving.sort();
+        self.notes.erase(chain, self.front.entries.len() - others);
+        self.front.sort_from(others);
     }
 
-    /// Spreads a coarse bucket over the finer wheels, in the order of its chain.
+    /// Spreads a coarse bucket over the finer wheels, in the order of its chain; what is of the bucket being served goes
+    /// to the front, which is empty.
     fn refile(&mut self, chain: Chain) {
         let mut note = chain.first;
         while note != NONE {
             let Note { entry, next } = self.notes.entries[note as usize];
             let bucket = bucket_of(entry.at);
             if bucket == self.served {
-                self.serving.entries.push(entry);
-                self.notes.erase(Chain { first: note, last: note });
+                self.front.entries.push(entry);
+                self.notes.erase(Chain { first: note, last: note }, 1);
             } else {
                 self.file(note, bucket);
             }
             note = next;
         }
-        self.serving.sort();
+        self.front.sort_from(0);
     }
 
-    /// Appends a note to the chain of `bucket`, which is later than the bucket being served.
+    /// Appends an event that is not before the horizon to its chain. At the end of time there may be no later bucket.
+    fn file_last(&mut self, entry: Entry<E>) {
+        let bucket = bucket_of(entry.at);
+        if bucket <= self.served {
+            return self.front.insert(entry);
+        }
+        self.horizon = self.horizon.min(entry.at);
+        let note = self.notes.write(entry);
+        self.file(note, bucket);
+    }
+
+    /// Appends a note to the chain of `bucket`, which is later than the bucket served last.
     #[inline]
     fn file(&mut self, note: u32, bucket: u64) {
-        let level = (bucket ^ self.served).ilog2() / DIGIT_BITS;
-        let digit = (bucket >> (level * DIGIT_BITS)) as usize % BUCKETS;
-        let wheel = &mut self.wheels[level as usize];
+        let (level, digit) = self.chain_of(bucket);
+        let wheel = &mut self.wheels[level];
         wheel.mark(digit);
         self.notes.append(&mut wheel.chains[digit], note);
+    }
+
+    /// Wheel and place on it of a bucket that is later than the bucket served last.
+    #[inline]
+    fn chain_of(&self, bucket: u64) -> (usize, usize) {
+        let level = (bucket ^ self.served).ilog2() / DIGIT_BITS;
+        (level as usize, (bucket >> (level * DIGIT_BITS)) as usize % BUCKETS)
     }
 }
 
 #[inline]
 fn bucket_of(at: SimTime) -> u64 {
     at.as_nanos() >> BUCKET_BITS
+}
+
+#[inline]
+fn start_of(bucket: u64) -> SimTime {
+    SimTime::from_nanos(bucket << BUCKET_BITS)
 }
 
 /// The first of the finest buckets that `digit` of wheel `level` covers, seen from bucket `served`.
@@ -231,17 +270,22 @@ struct Entry<E> {
     event: E,
 }
 
-/// The bucket being served: sorted, taken from the front.
+/// The earliest events, sorted; those before `next` were taken.
 #[derive(Clone, Debug)]
-struct Serving<E> {
+struct Front<E> {
     entries: Vec<Entry<E>>,
     next: usize,
 }
 
-impl<E: Copy> Serving<E> {
+impl<E: Copy> Front<E> {
+    #[inline]
+    fn len(&self) -> usize {
+        self.entries.len() - self.next
+    }
+
     #[inline]
     fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.next == self.entries.len()
     }
 
     #[inline]
@@ -250,31 +294,38 @@ impl<E: Copy> Serving<E> {
     }
 
     #[inline]
-    fn take(&mut self) -> Entry<E> {
-        let entry = self.entries[self.next];
-        self.next += 1;
-        if self.next == self.entries.len() {
-            self.entries.clear();
-            self.next = 0;
+    fn take_until(&mut self, last: SimTime) -> Option<Entry<E>> {
+        let entry = *self.first()?;
+        if entry.at > last {
+            return None;
         }
-        entry
+        self.next += 1;
+        Some(entry)
     }
 
     /// Behind everything that is not later.
+    #[inline]
     fn insert(&mut self, entry: Entry<E>) {
-        let waiting = &self.entries[self.next..];
-        match waiting.last() {
-            Some(last) if last.at > entry.at => {
-                let place = self.next + waiting.partition_point(|other| other.at <= entry.at);
-                self.entries.insert(place, entry);
-            }
-            _ => self.entries.push(entry),
+        let mut place = self.entries.len();
+        self.entries.push(entry);
+        while place > self.next && self.entries[place - 1].at > entry.at {
+            self.entries[place] = self.entries[place - 1];
+            place -= 1;
         }
+        self.entries[place] = entry;
     }
 
-    fn sort(&mut self) {
-        if self.entries.len() > 1 {
-            self.entries.sort_by_key(|entry| entry.at);
+    fn drop_taken(&mut self) {
+        self.entries.drain(..self.next);
+        self.next = 0;
+    }
+
+    /// Sorts the entries from `first` on.
+    #[inline]
+    fn sort_from(&mut self, first: usize) {
+        let entries = &mut self.entries[first..];
+        if entries.len() > 1 {
+            entries.sort_by_key(|entry| entry.at);
         }
     }
 }
@@ -344,11 +395,14 @@ struct Note<E> {
 struct Notes<E> {
     entries: Vec<Note<E>>,
     free: u32,
+    /// Notes in use.
+    len: usize,
 }
 
 impl<E: Copy> Notes<E> {
     #[inline]
     fn write(&mut self, entry: Entry<E>) -> u32 {
+        self.len += 1;
         let note = self.free;
         if let Some(slot) = self.entries.get_mut(note as usize) {
             self.free = slot.next;
@@ -375,9 +429,18 @@ impl<E: Copy> Notes<E> {
         chain.last = note;
     }
 
-    /// Frees a chain that is not empty.
+    fn prepend(&mut self, chain: &mut Chain, note: u32) {
+        self.entries[note as usize].next = chain.first;
+        if chain.last == NONE {
+            chain.last = note;
+        }
+        chain.first = note;
+    }
+
+    /// Frees a chain of so many notes, at least one.
     #[inline]
-    fn erase(&mut self, chain: Chain) {
+    fn erase(&mut self, chain: Chain, notes: usize) {
+        self.len -= notes;
         self.entries[chain.last as usize].next = self.free;
         self.free = chain.first;
     }

@@ -79,7 +79,7 @@ fn room_is_reused() {
         calendar.schedule(now + Span::from_millis(50), ());
     }
     assert!(calendar.notes.entries.len() <= 10);
-    assert!(calendar.serving.entries.capacity() <= 16);
+    assert!(calendar.front.entries.capacity() <= super::FRONT_SLOTS);
 }
 
 /// The obvious calendar: a sorted map of (instant, number of scheduling).
