@@ -33,7 +33,7 @@ const BUCKETS: usize = 1 << DIGIT_BITS;
 const NONE: u32 = u32::MAX;
 
 /// Slots of the front that are used before it is put in order: half of them or more hold pending events then.
-const FRONT_SLOTS: usize = 32;
+const FRONT_SLOTS: usize = 16;
 /// Events that the front gets from the finest wheel when it is empty, if there are so many.
 const FRONT_REFILL: usize = 8;
 
@@ -306,13 +306,14 @@ impl<E: Copy> Front<E> {
     /// Behind everything that is not later.
     #[inline]
     fn insert(&mut self, entry: Entry<E>) {
-        let mut place = self.entries.len();
-        self.entries.push(entry);
-        while place > self.next && self.entries[place - 1].at > entry.at {
-            self.entries[place] = self.entries[place - 1];
-            place -= 1;
+        let pending = &self.entries[self.next..];
+        match pending.last() {
+            Some(last) if last.at > entry.at => {
+                let place = self.next + pending.partition_point(|pending| pending.at <= entry.at);
+                self.entries.insert(place, entry);
+            }
+            _ => self.entries.push(entry),
         }
-        self.entries[place] = entry;
     }
 
     fn drop_taken(&mut self) {

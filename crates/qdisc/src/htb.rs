@@ -152,12 +152,12 @@ impl Qdisc for Htb {
         let Some(place) = self.classify(&packet) else { return self.enqueue_direct(packet, context) };
         self.ledger.arrive(&packet);
         let before = context.dropped.len();
-        let leaf = self.classes[place].leaf.as_mut().expect("packets are classified to leaves");
-        let was_idle = leaf.child.backlog().packets == 0;
+        let node = &mut self.classes[place];
+        let leaf = node.leaf.as_mut().expect("packets are classified to leaves");
         let answer = leaf.child.enqueue(packet, context);
         self.ledger.drop_all(&context.dropped[before..]);
-        if was_idle {
-            self.classes[place].refresh_leaf();
+        if node.feeds == 0 {
+            node.refresh_leaf();
         }
         self.assert_ledger();
         answer
@@ -168,9 +168,8 @@ impl Qdisc for Htb {
         if self.ledger.backlog().packets == 0 {
             return Dequeued::Empty;
         }
-        if let Dequeued::Packet(packet) = self.direct.take() {
-            self.ledger.leave(&packet);
-            return Dequeued::Packet(packet);
+        if self.direct.head().is_some() {
+            return self.dequeue_direct();
         }
         let answer = match self.classes.len() {
             1 => self.dequeue_only_class(context),
@@ -273,30 +272,39 @@ impl Htb {
         self.direct.tail_drop(packet, context)
     }
 
-    /// The same for one class: nobody lends, and nobody else's turn comes.
+    #[cold]
+    fn dequeue_direct(&mut self) -> Dequeued {
+        let answer = self.direct.take();
+        if let Dequeued::Packet(packet) = &answer {
+            self.ledger.leave(packet);
+        }
+        answer
+    }
+
+    /// The same for one class: nobody lends, nobody else's turn comes, and what is queued is queued at its leaf.
     #[inline]
     fn dequeue_only_class(&mut self, context: &mut Context<'_>) -> Dequeued {
         let only = &mut self.classes[0];
         if only.mode != Mode::CanSend {
-            if only.until > context.now {
+            if only.until <= context.now {
+                self.ledger.overlimits += u64::from(only.change_mode(context.now));
+            }
+            if only.mode != Mode::CanSend {
                 return Dequeued::NotBefore(only.until);
             }
-            self.ledger.overlimits += u64::from(only.change_mode(context.now));
         }
-        if only.leaf.as_ref().is_some_and(|leaf| leaf.blocked) {
-            only.refresh_leaf();
-        }
-        if only.mode != Mode::CanSend {
-            return Dequeued::NotBefore(only.until);
-        }
-        if only.feeds == 0 {
-            return self.nothing_now(SimTime::NEVER);
-        }
-        let prio = only.feeds.trailing_zeros() as usize;
-        match self.take_from(0, prio, 0, context) {
-            Taken::Packet(packet) => Dequeued::Packet(packet),
-            Taken::Waits(at) => self.nothing_now(at),
-            Taken::Nothing => self.nothing_now(SimTime::NEVER),
+        let before = context.dropped.len();
+        let leaf = only.leaf.as_mut().expect("an only class is a leaf");
+        let answer = leaf.child.dequeue(context);
+        self.ledger.drop_all(&context.dropped[before..]);
+        match answer {
+            Dequeued::Packet(packet) => {
+                self.ledger.leave(&packet);
+                self.ledger.overlimits += u64::from(only.charge(0, packet.frame_length(), context.now));
+                Dequeued::Packet(packet)
+            }
+            Dequeued::NotBefore(at) => self.nothing_now(at),
+            Dequeued::Empty => self.nothing_now(SimTime::NEVER),
         }
     }
 
