@@ -48,10 +48,7 @@ impl Timers {
 
     /// The timer of `socket` has run out.
     pub(crate) fn ran_out(&mut self, socket: SocketId, place: Place) {
-        let timer = (place.arming, socket);
-        if !self.due.contains(&timer) {
-            self.due.push(timer);
-        }
+        self.due.push((place.arming, socket));
     }
 
     #[inline]
@@ -62,6 +59,8 @@ impl Timers {
     /// The timers that ran out, in the order in which they expire; give the list back with `expired`.
     pub(crate) fn take_due(&mut self) -> Vec<(Arming, SocketId)> {
         self.due.sort_unstable_by(|one, other| other.cmp(one));
+        // A timer may have run out twice.
+        self.due.dedup();
         std::mem::take(&mut self.due)
     }
 
