@@ -17,8 +17,9 @@ use tailback_qdisc::{Context as QdiscContext, Effects};
 use tailback_units::{SimTime, Span};
 
 use crate::aggregate::{Aggregate, ClosedBy};
-use crate::contend::{Attempt, Contender};
+use crate::contend::Attempt;
 use crate::frame::Mpdu;
+use crate::listeners::Listeners;
 use crate::medium::{ACK, BLOCK_ACK, CTS, Exchange, FAST_CONTROL, Hearing, Phase, RTS, Sender, Sensed};
 use crate::phy::Band;
 use crate::station::{CATEGORIES, Station};
@@ -103,6 +104,8 @@ impl Context<'_> {
 pub struct Channel {
     settings: ChannelSettings,
     stations: Vec<Station>,
+    /// Who follows what happens on the medium.
+    listeners: Listeners,
     /// What is on the air.
     exchanges: Vec<Exchange>,
     /// When the first of the waiting radios sends.
@@ -124,6 +127,7 @@ impl Channel {
     /// A silent channel.
     pub fn new(settings: ChannelSettings, stations: Vec<Station>) -> Self {
         let mut channel = Channel {
+            listeners: Listeners::new(stations.len()),
             settings,
             stations,
             exchanges: Vec::new(),
@@ -208,6 +212,7 @@ impl Channel {
         if !station.has_frames(category) {
             return;
         }
+        self.listeners.wake(index, station);
         let busy = station.sense.is_busy();
         let contender = &mut station.contenders[category];
         contender.wait(context.now, busy, context.draws[index].as_mut());
@@ -220,8 +225,9 @@ impl Channel {
     fn win(&mut self, context: &mut Context<'_>) {
         let now = context.now;
         let mut winners = std::mem::take(&mut self.winners);
-        for (index, station) in self.stations.iter_mut().enumerate() {
-            if !station.sense.is_busy() {
+        for index in self.listeners.awake() {
+            let station = &mut self.stations[index];
+            if !station.sense.is_busy() && station.access() == now {
                 station.sending = won_by(station, now, context.draws[index].as_mut());
                 winners.extend(station.sending.map(|category| Sender { station: index, category }));
             }
@@ -249,7 +255,9 @@ impl Channel {
             // Within a TXOP all who hear it defer already.
             return;
         }
-        for (index, station) in self.stations.iter_mut().enumerate() {
+        self.listeners.medium_busy();
+        for index in self.listeners.awake() {
+            let station = &mut self.stations[index];
             if self.settings.hearing.between(index, sender.station) && station.sense.begin() {
                 station.defer(context.now, context.draws[index].as_mut());
             }
@@ -432,6 +440,9 @@ impl Channel {
         if std::mem::replace(&mut exchange.answered, true) {
             return;
         }
+        if self.settings.hearing.is_mutual() {
+            return;
+        }
         for index in 0..self.stations.len() {
             if self.hears_only_receiver(index, exchange) && self.stations[index].sense.begin() {
                 self.stations[index].defer(context.now, context.draws[index].as_mut());
@@ -448,6 +459,9 @@ impl Channel {
 
     /// Who heard only the receiver does no longer defer.
     fn free_receiver(&mut self, exchange: &Exchange, sensed: Sensed, now: SimTime) {
+        if self.settings.hearing.is_mutual() {
+            return;
+        }
         for index in 0..self.stations.len() {
             if exchange.answered && self.hears_only_receiver(index, exchange) {
                 self.stations[index].released(sensed, now);
@@ -460,28 +474,35 @@ impl Channel {
         self.free_receiver(exchange, sensed, now);
         let sender = exchange.sender.station;
         self.stations[sender].sending = None;
-        for (index, station) in self.stations.iter_mut().enumerate() {
+        for index in self.listeners.awake() {
+            let station = &mut self.stations[index];
             if index == sender {
                 station.released(if sensed == Sensed::Noise { Sensed::Silence } else { sensed }, now);
             } else if self.settings.hearing.between(index, sender) {
                 station.released(sensed, now);
             }
         }
+        self.listeners.medium_idle(sensed, self.settings.band, now);
+        if self.settings.hearing.is_mutual() {
+            self.listeners.rest(&mut self.stations);
+        }
         self.find_access();
     }
 
     fn find_access(&mut self) {
-        let idle = self.stations.iter().filter(|station| !station.sense.is_busy());
-        self.access = idle
-            .flat_map(Station::all_contenders)
-            .filter_map(Contender::access)
-            .min()
-            .unwrap_or(SimTime::NEVER);
+        self.access = SimTime::NEVER;
+        for index in self.listeners.awake() {
+            let station = &self.stations[index];
+            if !station.sense.is_busy() {
+                self.access = self.access.min(station.access());
+            }
+        }
     }
 
     /// Beacons that are due contend.
     fn due_beacons(&mut self, context: &mut Context<'_>) {
         for (index, station) in self.stations.iter_mut().enumerate() {
+            self.listeners.wake(index, station);
             let busy = station.sense.is_busy();
             if let Some(beacon) = station.beacon.as_mut().filter(|beacon| beacon.due == context.now) {
                 beacon.contender.wait(context.now, busy, context.draws[index].as_mut());

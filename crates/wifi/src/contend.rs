@@ -133,6 +133,7 @@ pub enum Attempt {
 pub struct Contender {
     edca: Edca,
     slot: Span,
+    aifs: Span,
     window: u32,
     counter: u32,
     /// From when slots count.
@@ -147,6 +148,7 @@ impl Contender {
         Contender {
             edca,
             slot: band.slot(),
+            aifs: edca.aifs(band),
             window: edca.cw_min,
             counter: 0,
             resume: SimTime::ZERO,
@@ -159,9 +161,21 @@ impl Contender {
         &self.edca
     }
 
+    /// Its arbitration interframe space.
+    #[inline]
+    pub fn aifs(&self) -> Span {
+        self.aifs
+    }
+
     /// The contention window.
     pub fn window(&self) -> u32 {
         self.window
+    }
+
+    /// Nothing waits and the counter has run down.
+    #[inline]
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.waiting.is_none() && self.counter == 0
     }
 
     /// Something waits from now on. `busy`: the medium is in use.
@@ -190,7 +204,7 @@ impl Contender {
     /// Somebody else began to send at `now`.
     #[inline]
     pub fn medium_busy(&mut self, now: SimTime, draws: &mut dyn Rng) {
-        if now > self.resume {
+        if self.counter > 0 && now > self.resume {
             let slots = now.since(self.resume).as_nanos() / self.slot.as_nanos();
             self.counter = self.counter.saturating_sub(u32::try_from(slots).unwrap_or(u32::MAX));
         }

@@ -17,6 +17,7 @@ pub mod channel;
 pub mod contend;
 pub mod driver;
 pub mod frame;
+mod listeners;
 pub mod loss;
 pub mod medium;
 pub mod phy;

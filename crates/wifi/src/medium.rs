@@ -43,6 +43,12 @@ impl Hearing {
         }
     }
 
+    /// All hear each other.
+    #[inline]
+    pub(crate) fn is_mutual(&self) -> bool {
+        self.deaf.is_empty()
+    }
+
     /// They hear each other.
     #[inline]
     pub fn between(&self, one: usize, other: usize) -> bool {

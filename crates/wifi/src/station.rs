@@ -128,9 +128,17 @@ impl Station {
         self
     }
 
-    /// All that contend for it.
-    pub(crate) fn all_contenders(&self) -> impl Iterator<Item = &Contender> {
-        self.contenders.iter().chain(self.beacon.as_ref().map(|beacon| &beacon.contender))
+    /// When the first of what contends for it sends if the medium stays idle.
+    #[inline]
+    pub(crate) fn access(&self) -> SimTime {
+        let beacon = self.beacon.as_ref().and_then(|beacon| beacon.contender.access());
+        let mut first = beacon.unwrap_or(SimTime::NEVER);
+        for contender in &self.contenders {
+            if let Some(access) = contender.access() {
+                first = first.min(access);
+            }
+        }
+        first
     }
 
     /// The medium has become busy: who is not sending stops counting.
@@ -144,12 +152,24 @@ impl Station {
 
     /// An exchange that it deferred to is over.
     pub(crate) fn released(&mut self, sensed: Sensed, now: SimTime) {
-        let Some(extra) = self.sense.end(sensed, self.band) else { return };
-        let beacon = self.beacon.as_mut().map(|beacon| &mut beacon.contender);
-        for contender in self.contenders.iter_mut().chain(beacon) {
-            let aifs = contender.edca().aifs(self.band);
-            contender.medium_idle(now + extra + aifs);
+        if let Some(extra) = self.sense.end(sensed, self.band) {
+            self.medium_idle(now + extra);
         }
+    }
+
+    /// The medium is idle; AIFS begins at `from`.
+    pub(crate) fn medium_idle(&mut self, from: SimTime) {
+        for contender in &mut self.contenders {
+            contender.medium_idle(from + contender.aifs());
+        }
+        if let Some(Beacon { contender, .. }) = &mut self.beacon {
+            contender.medium_idle(from + contender.aifs());
+        }
+    }
+
+    /// It wants nothing of the medium, and whatever happens there changes no counter of it. An access point never rests.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.beacon.is_none() && self.contenders.iter().all(Contender::is_at_rest)
     }
 
     /// The driver takes packets: the qdisc above is not stopped.

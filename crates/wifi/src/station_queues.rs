@@ -13,7 +13,7 @@
 use tailback_packet::{DropReason, Ecn, Packet};
 use tailback_qdisc::Context as QdiscContext;
 use tailback_qdisc::aqm::Verdict;
-use tailback_qdisc::aqm::codel::{Codel, CodelSettings, Head};
+use tailback_qdisc::aqm::codel::{Codel, CodelDequeue, CodelSettings, Head};
 use tailback_qdisc::flow_queues::FlowQueues;
 use tailback_qdisc::round_robin::RoundRobin;
 use tailback_units::Span;
@@ -123,17 +123,24 @@ impl StationQueues {
 
     /// The next packet of `queue`.
     pub fn dequeue(&mut self, queue: u16, context: &mut QdiscContext<'_>) -> Option<Box<Packet>> {
-        loop {
-            let flow = self.queues[usize::from(queue)].as_mut()?.turns.next_flow()?;
-            match self.judged(queue, flow, context) {
-                Some(packet) => {
-                    let state = self.queues[usize::from(queue)].as_mut()?;
-                    state.turns.charge(flow, packet.frame_length());
-                    return Some(packet);
-                }
-                None => self.emptied(queue, flow),
+        let StationQueues { flows, states, queues, owners, .. } = self;
+        let state = queues[usize::from(queue)].as_deref_mut()?;
+        let mut taken = Taken::default();
+        let passed = loop {
+            let Some(flow) = state.turns.next_flow() else { break None };
+            let law = states[flow as usize].dequeue(&state.codel, context.now);
+            if let Some(packet) = judged(flows, flow, law, &mut taken, context) {
+                state.turns.charge(flow, packet.frame_length());
+                break Some(packet);
             }
-        }
+            if state.turns.emptied() {
+                owners[flow as usize] = UNOWNED;
+            }
+        };
+        state.packets -= taken.packets;
+        self.packets -= taken.packets;
+        self.memory -= taken.memory;
+        passed
     }
 
     /// Packets in `queue`.
@@ -146,34 +153,6 @@ impl StationQueues {
         self.packets
     }
 
-    /// The head of `flow` after CoDel has dropped what it wants to.
-    fn judged(&mut self, queue: u16, flow: u32, context: &mut QdiscContext<'_>) -> Option<Box<Packet>> {
-        let mut law = std::mem::take(&mut self.states[flow as usize]);
-        let settings = self.queues[usize::from(queue)].as_ref()?.codel;
-        let mut dequeue = law.dequeue(&settings, context.now);
-        let passed = loop {
-            let Some(mut packet) = self.take(queue, flow) else {
-                dequeue.queue_is_empty();
-                break None;
-            };
-            let head = Head {
-                enqueued: packet.enqueued,
-                backlog_behind: self.flows.bytes(flow),
-                markable: packet.ecn != Ecn::NotEct,
-            };
-            match dequeue.judge(&head) {
-                Verdict::Drop => context.refuse(packet, DropReason::Aqm),
-                Verdict::Mark => {
-                    packet.mark();
-                    break Some(packet);
-                }
-                Verdict::Pass => break Some(packet),
-            }
-        };
-        self.states[flow as usize] = law;
-        passed
-    }
-
     fn take(&mut self, queue: u16, flow: u32) -> Option<Box<Packet>> {
         let packet = self.flows.pop(flow)?;
         self.packets -= 1;
@@ -182,14 +161,6 @@ impl StationQueues {
             state.packets -= 1;
         }
         Some(packet)
-    }
-
-    fn emptied(&mut self, queue: u16, flow: u32) {
-        if let Some(state) = self.queues[usize::from(queue)].as_mut()
-            && state.turns.emptied()
-        {
-            self.owners[flow as usize] = UNOWNED;
-        }
     }
 
     fn flow_of(&self, queue: u16, hash: u32) -> u32 {
@@ -213,4 +184,41 @@ impl StationQueues {
             }
         }
     }
+}
+
+/// What has left the queues in one call.
+#[derive(Default)]
+struct Taken {
+    packets: u32,
+    memory: u64,
+}
+
+/// The head of `flow` after CoDel has dropped what it wants to.
+#[inline]
+fn judged(
+    flows: &mut FlowQueues,
+    flow: u32,
+    mut law: CodelDequeue<'_>,
+    taken: &mut Taken,
+    context: &mut QdiscContext<'_>,
+) -> Option<Box<Packet>> {
+    while let Some(mut packet) = flows.pop(flow) {
+        taken.packets += 1;
+        taken.memory += u64::from(packet.truesize);
+        let head = Head {
+            enqueued: packet.enqueued,
+            backlog_behind: flows.bytes(flow),
+            markable: packet.ecn != Ecn::NotEct,
+        };
+        match law.judge(&head) {
+            Verdict::Drop => context.refuse(packet, DropReason::Aqm),
+            Verdict::Mark => {
+                packet.mark();
+                return Some(packet);
+            }
+            Verdict::Pass => return Some(packet),
+        }
+    }
+    law.queue_is_empty();
+    None
 }

@@ -6,7 +6,7 @@ use tailback_properties::cases;
 use tailback_units::{SimTime, Span};
 use tailback_wifi::driver::{Below, PROFILES};
 use tailback_wifi::phy::{Guard, LegacyRate};
-use tailback_wifi::{Ppdu, StationId};
+use tailback_wifi::{Hearing, Ppdu, StationId};
 
 use crate::rig::{Plan, Rig, ht, vht};
 
@@ -48,8 +48,12 @@ fn plan() -> impl Strategy<Value = Plan> {
 
 /// Offers packets of all categories both ways over 30 ms, and waits until the cell is silent.
 fn played(plan: &Plan, offers: &[(u8, bool, u8)]) -> Rig {
+    played_by(plan.modes.len() as u16, plan, offers)
+}
+
+/// The same with offers for and by the first `stations` only.
+fn played_by(stations: u16, plan: &Plan, offers: &[(u8, bool, u8)]) -> Rig {
     let mut rig = plan.build();
-    let stations = plan.modes.len() as u16;
     for (turn, &(station, down, precedence)) in (0_u64..).zip(offers) {
         let at = SimTime::ZERO + Span::from_micros(turn * 30_000 / offers.len() as u64);
         while rig.cell.deadline() <= at {
@@ -87,6 +91,22 @@ proptest! {
         let again = played(&plan, &offers);
         prop_assert_eq!(&rig.ppdus, &again.ppdus);
         prop_assert_eq!(rig.now, again.now);
+    }
+
+    // In a cell with hidden radios nobody rests: here two are hidden from each other that never send.
+    #[test]
+    fn radios_that_rest_while_others_send_are_as_if_they_had_followed(
+        plan in plan(),
+        offers in prop::collection::vec((any::<u8>(), any::<bool>(), 0_u8..8), 1..400),
+    ) {
+        let stations = plan.modes.len() as u16;
+        let mut resting = Plan { hearing: Hearing::default(), ..plan };
+        resting.modes.extend([ht(20, 0, Guard::Ns800); 2]);
+        let mut following = resting.clone();
+        following.hearing.hide(StationId(stations + 1), StationId(stations + 2));
+        let (resting, following) = (played_by(stations, &resting, &offers), played_by(stations, &following, &offers));
+        prop_assert_eq!(&resting.ppdus, &following.ppdus);
+        prop_assert_eq!(resting.now, following.now);
     }
 
     #[test]
