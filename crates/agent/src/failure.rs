@@ -15,7 +15,7 @@ impl Failure {
     }
 }
 
-/// Says what was being done when the kernel refused.
+/// Adds to an error what the agent was doing.
 pub trait While<T> {
     /// The error preceded by `what`.
     fn doing(self, what: impl Display) -> Result<T, Failure>;

@@ -93,12 +93,12 @@ impl Guard {
         &self.folder
     }
 
-    /// How to undo what is about to be done.
+    /// Records how to undo the next change.
     pub fn add(&mut self, undo: Undo) -> Result<(), Failure> {
         self.tell(&Told::Add { undo }).map(drop)
     }
 
-    /// What was to be done has not been done.
+    /// Removes the last entry, because its change was not made.
     pub fn drop_last(&mut self) -> Result<(), Failure> {
         self.tell(&Told::Drop).map(drop)
     }
@@ -182,10 +182,10 @@ fn answer(said: &Result<Vec<String>, String>) {
     }
 }
 
-/// What is found on a host before anything is done.
+/// The state of a host before any change.
 #[derive(Default)]
 pub struct Found {
-    /// Somebody else is at work here.
+    /// Another controller uses this host.
     pub busy: bool,
     /// Left behind by processes that were killed, and undone now; what could not be.
     pub left: Vec<String>,

@@ -131,7 +131,7 @@ pub struct Flow {
     /// Differentiated services code point of what the sender sends.
     #[serde(default)]
     pub dscp: Option<u8>,
-    /// What the sender says first and the receiver waits for, where anybody might connect.
+    /// The token that the sender sends first, and without which the receiver closes a connection.
     #[serde(default)]
     pub token: Option<String>,
 }

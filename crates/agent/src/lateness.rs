@@ -23,7 +23,7 @@ impl Lateness {
         thread::Builder::new().name("lateness".into()).spawn(work).map(Self).doing("starting a thread")
     }
 
-    /// Waits for the end, and writes what it has seen.
+    /// Waits for the end, and writes the results.
     pub fn write(self, folder: &Path) -> Result<(), Failure> {
         let late = self.0.join().map_err(|_| Failure::new("the thread that watches timers has panicked"))?;
         let mut table = Table::new("lateness", &["t_ns", "late_ns"]);

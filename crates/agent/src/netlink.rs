@@ -54,12 +54,12 @@ pub struct Discipline {
     pub requeues: u32,
     /// Times a shaper had a packet but no tokens.
     pub overlimits: u32,
-    /// Packets marked CE; `None` if the kind does not say.
+    /// Packets marked CE; `None` if the kind does not report them.
     pub marked: Option<u32>,
 }
 
-/// By kind, where in its own statistics the counters of packets marked CE are, of 32 bits each; none if it never
-/// marks. A kind that is not there does not say.
+/// For each kind, the offsets of the 32-bit counters of packets marked CE in its own statistics; empty if it never
+/// marks. A missing kind does not report marks.
 pub type Marks = BTreeMap<String, Vec<usize>>;
 
 /// A socket that asks for the disciplines of one network namespace.

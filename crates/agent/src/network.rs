@@ -112,7 +112,7 @@ pub fn run(argv: &[String]) -> Result<(), Failure> {
     said(argv).map(drop)
 }
 
-/// What a program writes to its standard output; it must end with status 0.
+/// The standard output of a program, which must end with status 0.
 pub fn said(argv: &[String]) -> Result<String, Failure> {
     let words = argv.join(" ");
     let (program, arguments) = argv.split_first().ok_or_else(|| Failure::new("a step without a program"))?;

@@ -30,7 +30,7 @@ struct Answers {
     controls: Vec<Option<String>>,
 }
 
-/// Tries what it is asked on stdin.
+/// Tries the steps that it reads from stdin.
 pub fn main() -> ExitCode {
     if let Err(failure) = host::isolate() {
         eprintln!("{failure}");

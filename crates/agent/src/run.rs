@@ -26,7 +26,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Reads `job.json` in `folder` and builds what it says.
+    /// Reads `job.json` in `folder` and builds its network.
     pub fn prepare(folder: &Path) -> Result<Self, Failure> {
         let text = fs::read_to_string(folder.join("job.json")).doing("reading job.json")?;
         let job = Job::from_json(&text).map_err(|error| Failure::new(format!("job.json: {error}")))?;

@@ -47,7 +47,7 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Opens what the samples are asked through.
+    /// Opens the sockets through which samples are read.
     pub fn prepare(job: &Job, network: &Network) -> Result<Self, Failure> {
         let here = (0..job.hosts.len()).filter(|&host| network.has(host));
         let hosts = here.map(|host| watched(job, network, host)).collect::<Result<_, _>>()?;
@@ -94,7 +94,7 @@ impl Sampler {
         tables.into_iter().flatten().map(|table| (table.name(), table.take())).collect()
     }
 
-    /// Writes the tables of samples, and of what the applications saw.
+    /// Writes the tables of the samples and of the applications.
     pub fn write(&self, folder: &Path, job: &Job, traffic: &Traffic) -> Result<(), Failure> {
         self.tcp_info.write(folder)?;
         self.qdisc.write(folder)?;

@@ -97,7 +97,7 @@ pub fn new_user_and_mounts() -> io::Result<()> {
     checked(unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS) }).map(drop)
 }
 
-/// What is mounted from now on is not seen in other mount namespaces.
+/// Later mounts are not visible in other mount namespaces.
 pub fn keep_mounts_private() -> io::Result<()> {
     let root = text("/")?;
     // SAFETY: a C string that outlives the call; a change of propagation has no source, type or data.
@@ -286,7 +286,7 @@ pub fn interface_index(name: &str) -> io::Result<u32> {
     }
 }
 
-/// What a device may do with segments.
+/// The offloads of a device.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Feature {
     /// It cuts what TCP hands down as one.

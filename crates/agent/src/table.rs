@@ -24,7 +24,7 @@ impl Table {
         Row { text: &mut self.text, started: false }
     }
 
-    /// What has been written since the last time it was asked, the heading first of all.
+    /// The text written since the last call, beginning with the heading.
     pub fn take(&mut self) -> String {
         std::mem::take(&mut self.text)
     }

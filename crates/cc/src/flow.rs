@@ -61,7 +61,7 @@ pub struct Timestamps {
     pub echo: SimTime,
 }
 
-/// What a control may look at: facts of the flow that the sender keeps up to date and a control cannot write.
+/// The view that a control has of its flow: the sender updates it, and a control cannot write it.
 #[derive(Clone, Debug)]
 pub struct Flow {
     /// The instant of this call.

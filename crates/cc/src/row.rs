@@ -18,7 +18,7 @@ pub struct Row {
     pub sndbuf_factor: u32,
     /// It asks TCP to pace (`sk_pacing_status` becomes NEEDED).
     pub wants_pacing: bool,
-    /// It asks TCP for ECN, whatever the sysctl says (`TCP_CONG_NEEDS_ECN`).
+    /// It enables ECN regardless of the sysctl (`TCP_CONG_NEEDS_ECN`).
     pub needs_ecn: bool,
     /// Makes one.
     pub build: fn(&Parameters) -> Result<Control, ParameterError>,

@@ -2,7 +2,7 @@
 
 use tailback_units::{Segs, Span};
 
-/// What one ACK says to a control's `pkts_acked`. [linux-6.12 tcp.h struct ack_sample]
+/// The argument of a control's `pkts_acked` for one ACK. [linux-6.12 tcp.h struct ack_sample]
 #[derive(Clone, Copy, Debug)]
 pub struct AckSample {
     /// Segments cumulatively acknowledged by this ACK.

@@ -2,7 +2,7 @@
 
 use tailback_units::{Rate, Segs};
 
-/// What a control may change.
+/// The values that a control may change.
 #[derive(Clone, Debug)]
 pub struct Window {
     /// Congestion window.

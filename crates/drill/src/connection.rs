@@ -30,7 +30,7 @@ const GSO_MAX_SEGS: u32 = 65_535;
 /// The machine keeps its own send buffer out of the way: writes are bounded by the buffers of [`Skbs`].
 const SNDBUF_UNBOUNDED: u64 = 1 << 40;
 
-/// What an application chose for a socket.
+/// The socket options that an application has set.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SocketOptions {
     pub(crate) mss: Option<u32>,
@@ -76,7 +76,7 @@ pub(crate) struct Connection {
     pub(crate) notsent_lowat: u64,
     /// A write found the send buffer full.
     pub(crate) waits_for_room: bool,
-    /// `TCP_INQ`: `recvmsg` tells how much is left.
+    /// `TCP_INQ`: `recvmsg` reports how many bytes are left.
     pub(crate) tells_unread: bool,
     /// `SO_TIMESTAMPING`.
     pub(crate) stamping: Stamping,

@@ -78,7 +78,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// A Linux that nobody has set up.
+    /// A Linux host with its defaults.
     pub(crate) fn new(tcp: Settings) -> Self {
         // A script cannot know where on the kernel's timer wheel it runs, and its times are those of one level.
         // Segments arrive by a TUN device, as packetdrill writes them.
@@ -118,7 +118,7 @@ impl Host {
         }
     }
 
-    /// `defaults.sh` of packetdrill: what it sets that is not the kernel's own default.
+    /// Applies packetdrill's `defaults.sh`, as far as it differs from the kernel's own defaults.
     pub(crate) fn set_production_defaults(&mut self) {
         self.tcp.rmem = PRODUCTION_RMEM;
         self.tcp.wmem = PRODUCTION_WMEM;
@@ -132,7 +132,7 @@ impl Host {
         self.discipline = Discipline::Fifo;
     }
 
-    /// Sets a sysctl; says why if it cannot.
+    /// Sets a sysctl, or returns why it cannot.
     pub(crate) fn set_sysctl(&mut self, name: &str, value: &str) -> Result<(), String> {
         let refused = || format!("sysctl {name}={value} is not modelled");
         let Some(short) = name.strip_prefix("net.ipv4.") else {

@@ -40,7 +40,7 @@ pub(crate) struct Kernel {
     pub(crate) host: Host,
     pub(crate) now: SimTime,
     pub(crate) connections: Vec<Connection>,
-    /// What has left and the script has not looked at.
+    /// Packets that have left and that the script has not yet compared.
     pub(crate) wire: VecDeque<Left<Departed>>,
     /// `gso_size` of segments that arrive (`--mss`).
     pub(crate) gso_size: Option<u16>,
@@ -565,7 +565,7 @@ impl Kernel {
         few_unsent && queued < limit && limit - queued >= queued / 2
     }
 
-    /// What the application chose, or room for cwnd twice over.
+    /// The size that the application set, or twice cwnd.
     pub(crate) fn sndbuf(&self, index: usize) -> u64 {
         let connection = &self.connections[index];
         if let Some(chosen) = connection.sndbuf {

@@ -42,7 +42,7 @@ pub(crate) struct Sockets {
     descriptors: BTreeMap<i64, Descriptor>,
 }
 
-/// What a call returned.
+/// The result of a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Returned {
     pub(crate) value: i64,
@@ -122,7 +122,7 @@ fn unsupported<T>(what: impl Into<String>) -> Result<T, CallError> {
 
 /// Calls.
 impl Sockets {
-    /// What the application chose for the socket that listens, if one does.
+    /// The options of the listening socket, if there is one.
     pub(crate) fn listener(&self) -> Option<&SocketOptions> {
         let mut listening = self.descriptors.values().filter(|descriptor| descriptor.role == Role::Listening);
         listening.next().map(|descriptor| &descriptor.options)

@@ -28,9 +28,9 @@ pub(crate) struct StampFlags {
     pub(crate) scheduled: bool,
     pub(crate) sent: bool,
     pub(crate) acknowledged: bool,
-    /// Times are told, not only that there is a stamp.
+    /// Entries have times.
     pub(crate) times: bool,
-    /// Entries say which byte they are of.
+    /// Entries have the number of their byte.
     pub(crate) keys: bool,
     /// Keys count from the next byte to be written, not from the first unacknowledged one.
     pub(crate) keys_from_write: bool,

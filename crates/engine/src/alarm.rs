@@ -39,14 +39,14 @@ pub struct Alarm {
     pending: [SimTime; REMEMBERED],
 }
 
-/// What an event that fired means.
+/// The meaning of an event that fired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fired {
     /// The deadline is reached: the component acts, and its next deadline is [set](Alarm::set).
     Due,
     /// The deadline has moved later: schedule an event at this instant.
     Early(SimTime),
-    /// Nothing to do: there is no deadline, or another pending event will see to it.
+    /// Nothing to do: there is no deadline, or another pending event covers it.
     Idle,
 }
 

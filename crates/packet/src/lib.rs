@@ -139,7 +139,7 @@ impl DropReason {
     }
 }
 
-/// What a packet carries.
+/// The payload of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// A TCP segment (or, with offloads, a train of them).

@@ -11,7 +11,7 @@ use tailback_world::{Proceed, Reached, Watch};
 #[derive(Default)]
 pub struct Progress(Arc<Shared>);
 
-/// What the run and its watcher share.
+/// The state that a run and its observer share.
 #[derive(Default)]
 pub struct Shared {
     /// Bits of an f64 from 0 to 1.

@@ -47,7 +47,7 @@ pub fn drivers(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     tailback_wifi::driver::PROFILES.iter().map(row).collect()
 }
 
-/// The network stacks: one dict each, with what it has in every field in which they differ.
+/// The network stacks: one dict each, with its values of all fields in which stacks differ.
 #[pyfunction]
 pub fn stacks(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let row = |(name, values): (&str, tailback_world::Values)| {
@@ -65,7 +65,7 @@ pub fn row_bytes() -> BTreeMap<&'static str, usize> {
     tailback_world::row_bytes().into_iter().collect()
 }
 
-/// What the fields are in which stacks differ, since when and to what effect: `references/stacks.toml`.
+/// The fields in which stacks differ, with the version of each change and its effect: `references/stacks.toml`.
 #[pyfunction]
 pub fn stack_differences() -> &'static str {
     include_str!("../../../references/stacks.toml")

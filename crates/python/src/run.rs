@@ -14,7 +14,7 @@ pub fn check(py: Python<'_>, scenario_json: &str) -> PyResult<()> {
     py.detach(|| guarded(build))?.map_err(|error| unbuildable(&error))
 }
 
-/// Runs a scenario to its end: its tables as Arrow IPC streams, and what it cost.
+/// Runs a scenario to its end; returns its tables as Arrow IPC streams, and its cost.
 #[pyfunction]
 pub fn run<'py>(
     py: Python<'py>,

@@ -7,7 +7,7 @@ use tailback_packet::{DropReason, Packet};
 use crate::ledger::Ledger;
 use crate::{Backlog, Context, Counters, Dequeued, Enqueued};
 
-/// Packets in the order they came. It grows to what it once held and allocates no more.
+/// Packets in order of arrival. The buffer grows to the largest backlog and is then reused.
 #[derive(Default)]
 pub(crate) struct Fifo {
     packets: VecDeque<Box<Packet>>,

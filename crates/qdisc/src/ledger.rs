@@ -20,7 +20,7 @@ impl Tally {
     }
 }
 
-/// The books of one discipline: *arrived = left + dropped + backlog*.
+/// The packet counts of one discipline: *arrived = left + dropped + backlog*.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ledger {
     arrived: Tally,
@@ -45,7 +45,7 @@ impl Ledger {
         self.segments_left += u64::from(packet.segments);
     }
 
-    /// Books a packet that need not wait; false if others are queued before it.
+    /// Counts a packet that need not wait; returns false if others are queued before it.
     #[inline]
     pub fn bypass(&mut self, packet: &mut Packet, now: SimTime) -> bool {
         let empty = self.arrived.packets == self.left.packets + self.dropped.packets;
@@ -62,7 +62,7 @@ impl Ledger {
         self.dropped.add(packet);
     }
 
-    /// Books what a child has dropped.
+    /// Counts packets that a child has dropped.
     #[inline]
     pub fn drop_all(&mut self, dropped: &[(Box<Packet>, DropReason)]) {
         for (packet, _) in dropped {

@@ -49,7 +49,7 @@ use rand_core::Rng;
 use tailback_packet::{DropReason, ETHERNET_HEADER, HostId, Packet, SocketId};
 use tailback_units::{Parameter, ParameterError, Parameters, Rate, SimTime};
 
-/// What a discipline may use while it works: the time, dice, and the only ways to dispose of a packet.
+/// What a discipline may use: the time, random numbers, and the only ways to dispose of a packet.
 pub struct Context<'a> {
     /// The instant of this call.
     pub now: SimTime,
@@ -108,7 +108,7 @@ impl Context<'_> {
     }
 }
 
-/// What the sender is told when it hands a packet over. [linux-6.12 NET_XMIT_*]
+/// The return value of an enqueue, for the sender. [linux-6.12 NET_XMIT_*]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Enqueued {
     /// Accepted.
@@ -121,7 +121,7 @@ pub enum Enqueued {
     Lost,
 }
 
-/// What a discipline answers when the device asks for a packet.
+/// The result of a dequeue.
 #[derive(Debug)]
 pub enum Dequeued {
     /// Send this one.
@@ -243,7 +243,7 @@ pub(crate) fn class_counters(sent: &Counters, backlog: &Backlog) -> [(&'static s
     ]
 }
 
-/// What the device tells a discipline when it is attached.
+/// The properties of the device to which a discipline is attached.
 #[derive(Clone, Copy, Debug)]
 pub struct Attachment {
     /// Length of the longest frame without FCS: MTU + 14. [linux-5.10 psched_mtu]
@@ -268,7 +268,7 @@ impl Default for Attachment {
     }
 }
 
-/// What a discipline holds: one child, or classes with filters that choose between them.
+/// The disciplines inside a discipline: one child, or classes with filters that choose between them.
 #[derive(Default)]
 pub struct Inner {
     /// The child of a discipline with one.
@@ -307,7 +307,7 @@ pub struct Filter {
     pub class: u16,
 }
 
-/// What a filter looks at.
+/// What a filter matches.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fits {
     /// Sent by or to one of these sockets.

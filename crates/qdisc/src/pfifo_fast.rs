@@ -78,7 +78,7 @@ fn build(_given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<
     Ok(on(device))
 }
 
-/// What a device has unless another is asked for: it takes no parameter.
+/// The default discipline of a device; it has no parameters.
 pub(crate) fn on(device: &Attachment) -> Box<dyn Qdisc> {
     let slots = device.queue_length.max(1) as usize;
     Box::new(PfifoFast { bands: Default::default(), slots, ledger: Ledger::default() })

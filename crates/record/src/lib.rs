@@ -52,7 +52,7 @@ pub struct Record {
     pub events: Events,
     /// UDP flows; `None` without any.
     pub udp: Option<Udp>,
-    /// What was on the air; `None` without a Wi-Fi cell.
+    /// The PPDUs on the air; `None` without a Wi-Fi cell.
     pub wifi: Option<Wifi>,
 }
 

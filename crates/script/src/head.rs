@@ -6,7 +6,7 @@ use crate::{Finding, LineNumber};
 /// How far times may be off if nobody says, microseconds. [packetdrill]
 const TOLERANCE_DEFAULT: u64 = 4_000;
 
-/// What the option lines say.
+/// The options of a script.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Head {
     /// How far times may be off.

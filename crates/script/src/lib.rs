@@ -28,7 +28,7 @@ pub use head::{Head, IpVersion, Pace, Packets};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct LineNumber(pub u32);
 
-/// Something to tell of a line.
+/// A message about a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
     /// Where.
@@ -38,7 +38,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// `message`, told of `line`.
+    /// A finding with `message` about `line`.
     pub fn new(line: LineNumber, message: &str) -> Self {
         Finding { line, message: message.to_owned() }
     }
@@ -57,7 +57,7 @@ pub enum Verdict {
     Malformed(Finding),
 }
 
-/// Code of a script, and what it may read.
+/// Code of a script, and the values that it can read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Snippet {
     /// The line it begins in.
@@ -75,7 +75,7 @@ pub struct Report {
     pub verdict: Verdict,
     /// The snippets that were reached, in order.
     pub snippets: Vec<Snippet>,
-    /// Events of the script that were carried out.
+    /// Events of the script that were executed.
     pub events: usize,
 }
 
@@ -87,7 +87,7 @@ impl Report {
 }
 
 impl Verdict {
-    /// In one word, and what there is to tell.
+    /// The result in one word, and its findings.
     pub fn told(self) -> (&'static str, Vec<Finding>) {
         match self {
             Verdict::Passed => ("passed", Vec::new()),

@@ -67,8 +67,8 @@ fn ecn_word(ecn: EcnSpec) -> Option<&'static str> {
     }
 }
 
-/// The first field in which `actual` is not what `expected` says; `None` if it is. Of timestamps only the presence
-/// counts: a script's clock is its own. [packetdrill]
+/// The first field in which `actual` differs from `expected`, if any. For timestamps only their presence counts,
+/// because a script has its own clock. [packetdrill]
 pub fn difference(expected: &SegmentSpec, actual: &SegmentSpec) -> Option<String> {
     let field = |name: &str, expected: &dyn fmt::Display, actual: &dyn fmt::Display| {
         Some(format!("{name}: expected {expected}, got {actual}"))

@@ -20,7 +20,7 @@ use crate::{Finding, LineNumber, Report, Snippet, Verdict};
 /// How long a script waits for a segment at most.
 const PATIENCE: i64 = 3_600_000_000;
 
-/// What a script is played against: sockets to call, a device to inject into and to listen on, a clock.
+/// A TCP that a script can test: sockets to call, a device for injecting and receiving, a clock.
 pub trait TcpUnderTest {
     /// A segment as the implementation has it; only the script's next expectation says how its numbers are to be read.
     type Departed: Departed;
@@ -94,7 +94,7 @@ pub struct Left<D> {
     pub departed: D,
 }
 
-/// What a call returned.
+/// The result of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Returned {
     /// The result.
@@ -110,7 +110,7 @@ pub struct Returned {
 /// A result that the script writes in names and that was found right.
 pub const RESULT_AS_NAMED: i64 = i64::MAX;
 
-/// Why a call was not carried out.
+/// Why a call was not made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CallError {
     /// It is not supported.

@@ -30,7 +30,7 @@ pub enum SmallQueueLimit {
     Packets(u32),
 }
 
-/// What an application asks of its socket. A default socket has none of it.
+/// The options that an application sets on its socket. By default none is set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SocketOptions {
     /// `SO_MAX_PACING_RATE`; any value but none makes TCP space the packets of any control.
@@ -80,7 +80,7 @@ pub enum MtuProbing {
     },
 }
 
-/// What a host makes of ECN. [linux-6.12 sysctl_net_ipv4.c tcp_ecn]
+/// How a host uses ECN. [linux-6.12 sysctl_net_ipv4.c tcp_ecn]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EcnUse {
     /// 0: neither asks nor answers.
@@ -124,13 +124,14 @@ pub struct Settings {
     pub tail_loss_probe: bool,
     /// `net.ipv4.tcp_ecn`.
     pub ecn: EcnUse,
-    /// `net.ipv4.tcp_tso_win_divisor`: the share of the window that is worth an skb of its own; 0: more than three segments.
+    /// `net.ipv4.tcp_tso_win_divisor`: the share of the window that is sent as a separate skb; 0: more than three
+    /// segments.
     pub tso_win_divisor: u32,
     /// `net.ipv4.tcp_min_tso_segs`: fewest segments of an skb that TSO autosizing chooses.
     pub min_tso_segs: u32,
     /// When a timer fires that is far away.
     pub timer_rounding: TimerRounding,
-    /// `net.ipv4.tcp_invalid_ratelimit`: least time between two ACKs that only answer what is not acceptable.
+    /// `net.ipv4.tcp_invalid_ratelimit`: minimum time between two ACKs that answer unacceptable segments.
     pub invalid_ratelimit: Span,
     /// `net.ipv4.tcp_syn_retries`: SYNs sent again with doubled times, after those of `tcp_syn_linear_timeouts`.
     pub syn_retries: u32,
@@ -153,8 +154,8 @@ pub enum WindowShrinking {
     WhenScaled,
 }
 
-/// What segments arrive by: how much memory a packet takes, and where in it the payload lies.
-/// [linux-6.12 tcp_input.c truesize_adjust]
+/// The path by which segments arrive; it determines the memory of a packet, and where its payload is. [linux-6.12
+/// tcp_input.c truesize_adjust]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrival {
     /// A network card: payload lies in pages beside the head, which is not payload's memory.
@@ -222,8 +223,8 @@ impl Default for Settings {
     }
 }
 
-/// What the options of the two SYNs agreed on. A socket that is not told supposes all of them, and a peer with its
-/// own MTU. [rfc9293 §3.7.1] [rfc7323] [rfc2018]
+/// The options that both SYNs agreed on. Without an agreement, a socket assumes all of them, and a peer with the same
+/// MTU. [rfc9293 §3.7.1] [rfc7323] [rfc2018]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Agreement {
     /// The MSS option of the peer: payload of an IP packet without options.
@@ -251,7 +252,7 @@ pub struct EndpointConfig {
     pub settings: Settings,
     /// Limit of the small queue.
     pub small_queue: SmallQueueLimit,
-    /// What the application asked of the socket.
+    /// The options that the application has set.
     pub options: SocketOptions,
     /// Congestion control.
     pub control: Control,

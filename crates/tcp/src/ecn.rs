@@ -33,7 +33,7 @@ pub(crate) struct EcnState {
     ce_before: bool,
 }
 
-/// What a segment's mark asks of the receiver.
+/// The receiver's reaction to a segment's mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reaction {
     /// Nothing.

@@ -28,7 +28,7 @@ use crate::{Agreement, EndpointConfig};
 /// SYN timeouts that are not doubled (`net.ipv4.tcp_syn_linear_timeouts`).
 const SYN_LINEAR_TIMEOUTS: u32 = 4;
 
-/// What the socket wants of its application or of its host.
+/// Wake-ups that the socket requests for its application or its host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wakeup {
     /// The application blocked in `send()` can go on: call [`Endpoint::write`].
@@ -337,7 +337,7 @@ impl Endpoint {
         self.packet(probe, ACK_TRUESIZE, now)
     }
 
-    /// What the device said of the packet just taken.
+    /// Reports how the device handled the packet just taken.
     pub fn handed_over(&mut self, outcome: Transmitted, now: SimTime) {
         self.sender.flow.now = now;
         self.sender.path.look_up();
@@ -360,7 +360,7 @@ impl Endpoint {
         self.sender.below.segmented(extra);
     }
 
-    /// The next credit will make the small-queue handler run: nobody else needs to learn of a completion at once.
+    /// Whether the next credit makes the small-queue handler run; otherwise completions may be batched.
     pub fn awaits_credit(&self) -> bool {
         self.sender.below.throttled
     }
@@ -425,7 +425,7 @@ impl Endpoint {
         self.handshake.by_cookie = true;
     }
 
-    /// No SYN has arrived, or the one that did was forgotten since nobody acknowledged its answer.
+    /// No SYN has arrived, or its SYN-ACK was never acknowledged and the connection request was dropped.
     pub fn is_listening(&self) -> bool {
         self.state == State::Listen
     }

@@ -131,7 +131,7 @@ pub struct TcpInfo {
     pub rwnd_limited: Span,
     /// Of it, held by the send buffer.
     pub sndbuf_limited: Span,
-    /// Truesize below TCP: what the small queue tests (without the idle value of one).
+    /// Truesize below TCP, which the small queue checks (without the idle value of one).
     pub wmem_alloc: Bytes,
     /// Truesize of the write queue, unacknowledged and unsent.
     pub wmem_queued: Bytes,

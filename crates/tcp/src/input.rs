@@ -35,7 +35,7 @@ struct Cleaned {
     reordered_from: Option<u64>,
 }
 
-/// Where the number of an ACK lies.
+/// The position of an ACK number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AckRange {
     /// From the oldest byte that is not acknowledged to the next one to be sent.
@@ -61,7 +61,7 @@ impl Sender {
         }
     }
 
-    /// An ACK arrived that is current or old; `draws` are the control's dice.
+    /// Processes a current or old ACK; `draws` are random numbers for the control.
     #[inline(never)]
     pub(crate) fn take_ack(&mut self, ack: &Segment, draws: &mut dyn rand_core::Rng) {
         self.echoed = ack.tsecr;

@@ -34,7 +34,7 @@ const PACKET_LEAST: u32 = 68;
 /// Smallest MSS that a black hole leads to (`net.ipv4.tcp_mtu_probe_floor`).
 const MSS_FLOOR: u32 = 48;
 
-/// What the transmit loop does about a probe.
+/// What the transmit loop does about an MTU probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MtuStep {
     /// Send as without.
@@ -217,7 +217,7 @@ impl Sender {
         }
     }
 
-    /// What is sent again says nothing of a probe that is out.
+    /// Because of a retransmission, the outstanding probe gives no result.
     pub(crate) fn mtu_probe_is_inconclusive(&mut self) {
         if let Some(search) = &mut self.path.search {
             search.probe = None;

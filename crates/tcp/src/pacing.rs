@@ -34,7 +34,8 @@ impl Sender {
         before
     }
 
-    /// Puts the next departure off by the length of what was sent; lateness earns back at most half of it.
+    /// Delays the next departure by the transmission time of the data sent; lateness shortens the delay by at most
+    /// half.
     pub(crate) fn space_after(&mut self, payload: u32, before: SimTime) {
         let rate = self.window.pacing_rate.bytes_per_sec();
         if self.flow.pacing_status == PacingStatus::None

@@ -95,7 +95,7 @@ pub(crate) struct SentSegment {
     later: Index,
 }
 
-/// What a segment remembers of the moment it was sent, for rate samples. [linux-6.12 tcp_rate.c tcp_rate_skb_sent]
+/// The state at the time a segment was sent, for rate samples. [linux-6.12 tcp_rate.c tcp_rate_skb_sent]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stamp {
     pub(crate) sent_at: SimTime,

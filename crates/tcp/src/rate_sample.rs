@@ -99,7 +99,7 @@ impl Sender {
         }
     }
 
-    /// Rate samples are limited by the application until what is in flight now is delivered.
+    /// Marks rate samples as application-limited until the data in flight is delivered.
     pub(crate) fn mark_app_limited(&mut self) {
         self.flow.app_limited = (self.flow.delivered + u64::from(self.in_flight())).max(1);
     }

@@ -171,13 +171,13 @@ impl Reassembly {
         bytes
     }
 
-    /// What waits and lies below `rcv_nxt`: it has arrived twice. [linux-6.12 tcp_input.c tcp_ofo_queue]
+    /// Data in the out-of-order queue below `rcv_nxt`, which has arrived twice. [linux-6.12 tcp_input.c tcp_ofo_queue]
     pub(crate) fn overlap(&self, rcv_nxt: u64) -> Option<SackBlock> {
         let first = self.islands.first()?.block;
         (first.start < rcv_nxt).then(|| SackBlock { start: first.start, end: first.end.min(rcv_nxt) })
     }
 
-    /// Moves what is in order now to the receive queue; returns the new `rcv_nxt`.
+    /// Moves data that is now in order to the receive queue; returns the new `rcv_nxt`.
     pub(crate) fn join(&mut self, mut rcv_nxt: u64) -> u64 {
         while self.islands.first().is_some_and(|island| island.block.start <= rcv_nxt) {
             let island = self.islands.remove(0);

@@ -86,7 +86,7 @@ struct Space {
     time: SimTime,
 }
 
-/// Room for payload in the receive buffer: what is free, and all that may ever be.
+/// Room for payload in the receive buffer: the free part, and the maximum.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     free: u64,
@@ -370,7 +370,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// What is left of the window advertised last. [linux-6.12 tcp.h tcp_receive_window]
+    /// The remainder of the window advertised last. [linux-6.12 tcp.h tcp_receive_window]
     pub(crate) fn left(&self, rcv_nxt: u64) -> u64 {
         (self.rcv_wup + self.rcv_wnd).saturating_sub(rcv_nxt)
     }
@@ -466,8 +466,8 @@ impl ReceiveWindow {
         self.rcv_wup = rcv_nxt;
     }
 
-    /// Half of the largest window or less is left: room that a read makes is worth a look.
-    /// [linux-6.12 tcp.c __tcp_cleanup_rbuf]
+    /// Whether half of the largest window or less is left, so that a read may need to advertise more. [linux-6.12 tcp.c
+    /// __tcp_cleanup_rbuf]
     pub(crate) fn is_mostly_used(&self, left: u64) -> bool {
         2 * left <= self.clamp
     }

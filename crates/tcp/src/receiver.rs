@@ -195,8 +195,8 @@ impl Receiver {
         self.ack_due = true;
     }
 
-    /// An ACK that tells the peer where this side stands; one per [`Settings::invalid_ratelimit`]. [rfc5961 §7]
-    /// [linux-6.12 tcp_input.c tcp_send_challenge_ack, __tcp_oow_rate_limited]
+    /// A challenge ACK; at most one per [`Settings::invalid_ratelimit`]. [rfc5961 §7] [linux-6.12 tcp_input.c
+    /// tcp_send_challenge_ack, __tcp_oow_rate_limited]
     #[cold]
     pub(crate) fn challenge(&mut self, now: SimTime) {
         let soon = |last: SimTime| now.ticks(self.jiffy) < (last + self.invalid_ratelimit).ticks(self.jiffy);

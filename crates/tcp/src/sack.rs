@@ -11,7 +11,7 @@ use crate::queue::{Index, Tags};
 use crate::sender::{AckFlags, Sender};
 use crate::state::rate::SampleInProgress;
 
-/// What is collected while the blocks of one ACK are walked.
+/// The results of processing the SACK blocks of one ACK.
 #[derive(Debug, Default)]
 pub(crate) struct SackWalk {
     /// Send times of the first and last newly SACKed segments that were never retransmitted.

@@ -19,7 +19,7 @@ const TRANSFER_MAX: i64 = 256 << 20;
 /// The port that the side under test listens on, and the one that its peer listens on.
 pub const PORT: u16 = 8080;
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Debug)]
 pub struct Answer {
     pub value: i64,
@@ -29,7 +29,7 @@ pub struct Answer {
     pub message: Option<Message>,
 }
 
-/// What a call did to the descriptors of the script, once it has returned well.
+/// The effect of a successful call on the descriptors of the script.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
     None,
@@ -107,7 +107,7 @@ impl Descriptors {
         self.listening.is_some()
     }
 
-    /// What a call that has returned well leaves behind.
+    /// Applies the effect of a successful call.
     pub fn apply(&mut self, effect: Effect) {
         self.accepted = effect == Effect::Accepts;
         match effect {

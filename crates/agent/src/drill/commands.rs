@@ -31,7 +31,7 @@ const PRODUCTION: &[(&str, &str)] = &[
 const TC_OBJECTS: [&str; 3] = ["qdisc", "class", "filter"];
 const IP_OBJECTS: [&str; 6] = ["link", "route", "addr", "address", "neigh", "tcp_metrics"];
 
-/// Carries a command out; says why if it cannot.
+/// Executes a command, or returns why it cannot.
 pub fn execute(command: &str) -> Result<(), String> {
     command::simple(command).iter().try_for_each(|simple| one(simple))
 }

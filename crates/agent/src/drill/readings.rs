@@ -96,7 +96,7 @@ const MEMORY: [&str; 9] = [
     "SK_MEMINFO_DROPS",
 ];
 
-/// All there is to read now.
+/// All values that can be read now.
 pub fn of(socket: RawFd) -> io::Result<Vec<(&'static str, u64)>> {
     let info = system::option(socket, libc::IPPROTO_TCP, libc::TCP_INFO)?;
     let memory = system::option(socket, libc::SOL_SOCKET, SO_MEMINFO)?;

@@ -192,7 +192,7 @@ pub fn read(descriptor: RawFd, part: &mut Part) -> io::Result<i64> {
     done(unsafe { libc::read(descriptor, vector.iov_base, vector.iov_len) })
 }
 
-/// `sendto(2)`; to nobody in particular if there is no address.
+/// `sendto(2)`, without a destination if there is no address.
 pub fn send(socket: RawFd, part: &mut Part, flags: c_int, to: Option<SocketAddrV4>) -> io::Result<i64> {
     let vector = part.vector();
     let address = to.map(address_of);
@@ -285,7 +285,7 @@ pub fn set_option(socket: RawFd, level: c_int, name: c_int, value: &[u8]) -> io:
     })
 }
 
-/// `getsockopt(2)`: what it has written.
+/// `getsockopt(2)`; returns what it has written.
 pub fn option(socket: RawFd, level: c_int, name: c_int) -> io::Result<Vec<u8>> {
     let mut buffer = vec![0; 512];
     let mut length = buffer.len() as libc::socklen_t;

@@ -75,7 +75,7 @@ fn timestamp(options: &[TcpOption]) -> Option<(u32, u32)> {
     })
 }
 
-/// What the script's numbers of one conversation stand for.
+/// Maps the script's sequence numbers of one connection to real ones.
 #[derive(Debug, Default)]
 pub struct Translation {
     /// Initial sequence number of the side under test: the script's and the real one.

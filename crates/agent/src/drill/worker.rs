@@ -56,7 +56,7 @@ impl Worker {
         self.arrived.is_some()
     }
 
-    /// What the call gave, if it has returned.
+    /// The result of the call, if it has returned.
     pub fn answer(&mut self) -> Option<Result<Answer, CallError>> {
         let answered = self.has_answered();
         if answered {

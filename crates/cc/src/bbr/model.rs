@@ -90,7 +90,7 @@ impl FullPipe {
         }
     }
 
-    /// Searches from `bandwidth` on; what was reached stays so.
+    /// Restarts the search at `bandwidth`; a full pipe stays full.
     pub(crate) fn restart(&mut self, bandwidth: Bandwidth) {
         *self = FullPipe { bandwidth, rounds: 0, now: false, reached: self.reached };
     }
@@ -104,7 +104,7 @@ struct ProbeRtt {
     round_done: bool,
 }
 
-/// What the versions share.
+/// The state that the versions share.
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
     /// Gains of STARTUP.
@@ -163,7 +163,7 @@ impl Model {
         restarts
     }
 
-    /// Counts rounds; the bandwidth of the sample, if it says anything.
+    /// Counts rounds; returns the bandwidth of the sample, if it has one.
     pub(crate) fn start_round(&mut self, sample: &RateSample, flow: &Flow) -> Option<Bandwidth> {
         self.rounds.start = false;
         let (delivered, micros) = measured(sample)?;
@@ -318,7 +318,7 @@ pub(crate) fn segments(wanted: u64) -> Segs {
     Segs(wanted.min(u64::from(Segs::INFINITE.0)) as u32)
 }
 
-/// Packets and µs of a sample, if it says anything about the bandwidth.
+/// Packets and µs of a sample, if it is a valid sample of the bandwidth.
 pub(crate) fn measured(sample: &RateSample) -> Option<(u64, u64)> {
     let micros = sample.interval?.as_micros();
     sample.delivered.filter(|_| micros > 0).map(|delivered| (delivered, micros))

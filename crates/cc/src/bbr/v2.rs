@@ -74,7 +74,7 @@ pub(crate) enum ProbeEnd {
     FullPipe,
 }
 
-/// What tells the versions apart.
+/// The differences between the versions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Profile {
     pub(crate) startup: Gains,

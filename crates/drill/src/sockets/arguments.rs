@@ -53,7 +53,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Holds what a call writes into the place of an argument against what the script has there.
+/// Compares the value that a call writes to an argument with the one in the script.
 pub(super) fn expect_value(arguments: &Arguments<'_>, place: usize, actual: i64) -> Result<(), CallError> {
     let wanted = arguments.get(place)?;
     match arguments.in_brackets(place)? {

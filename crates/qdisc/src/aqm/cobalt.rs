@@ -18,7 +18,7 @@ use super::Verdict;
 const INCREMENT: u32 = 1 << 24;
 const DECREMENT: u32 = 1 << 20;
 
-/// What is set for a tin.
+/// The settings of a tin.
 #[derive(Clone, Copy, Debug)]
 pub struct CobaltSettings {
     /// Acceptable sojourn.

@@ -25,7 +25,7 @@ const MEMORY_INTERVALS: u32 = 16;
 /// `rinv` of count 1: the largest 16-bit fraction.
 const ONE: u16 = u16::MAX;
 
-/// What is set once for many queues.
+/// Settings that many queues share.
 #[derive(Clone, Copy, Debug)]
 pub struct CodelSettings {
     target: u32,

@@ -8,7 +8,7 @@ pub mod red;
 
 pub use codel::{Codel, CodelSettings};
 
-/// What a law says about a packet.
+/// The verdict of a law on a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Let it go on.

@@ -86,7 +86,7 @@ impl Generation {
     }
 }
 
-/// What is set once.
+/// The settings of PIE.
 #[derive(Clone, Copy, Debug)]
 pub struct PieSettings {
     generation: Generation,

@@ -19,7 +19,7 @@ const ONE: u64 = u32::MAX as u64;
 /// Bits of the fractions that an idle queue's average is multiplied by.
 const DECAY_BITS: u32 = 16;
 
-/// What is set once.
+/// The settings of RED.
 #[derive(Clone, Debug)]
 pub struct RedSettings {
     /// Bytes of average backlog below which nothing happens.
@@ -47,7 +47,7 @@ impl RedSettings {
     }
 }
 
-/// What RED says about an arrival.
+/// RED's verdict on an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RedVerdict {
     /// Let it go on.

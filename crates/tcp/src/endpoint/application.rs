@@ -90,7 +90,7 @@ impl Endpoint {
         Bytes(self.receiver.read(most.0, now))
     }
 
-    /// What was written last ends a record (`MSG_EOR`): what is written next leaves in packets of its own.
+    /// The last write ends a record (`MSG_EOR`): data written later leaves in separate packets.
     pub fn end_record(&mut self) {
         self.sender.end_record();
     }
@@ -111,7 +111,7 @@ impl Endpoint {
         }
     }
 
-    /// [`Endpoint::wakeup`] or [`Endpoint::notes`] may have something to tell.
+    /// Whether [`Endpoint::wakeup`] or [`Endpoint::notes`] may have something new.
     #[inline]
     pub fn has_news(&self) -> bool {
         let wakes = self.sender.buffer.writable || self.receiver.readable;

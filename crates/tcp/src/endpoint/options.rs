@@ -43,7 +43,7 @@ impl Endpoint {
         self.sender.cap_pacing_rate();
     }
 
-    /// `TCP_USER_TIMEOUT` from now on; `None` is what the kernel has by itself. [linux-6.12 tcp.c tcp_sock_set_user_timeout]
+    /// Sets `TCP_USER_TIMEOUT`; `None` is the kernel's default. [linux-6.12 tcp.c tcp_sock_set_user_timeout]
     pub fn set_user_timeout(&mut self, timeout: Option<Span>) {
         self.sender.options.user_timeout = timeout;
     }
