@@ -5,6 +5,7 @@
 
 mod calls;
 mod commands;
+mod counters;
 mod names;
 mod readings;
 mod system;

@@ -76,8 +76,14 @@ pub(crate) struct Connection {
     pub(crate) notsent_lowat: u64,
     /// A write found the send buffer full.
     pub(crate) waits_for_room: bool,
+    /// An `epoll` found it full.
+    pub(crate) found_full: bool,
+    /// How often there was room again for whoever had found none.
+    pub(crate) room_made: u64,
     /// `TCP_INQ`: `recvmsg` reports how many bytes are left.
     pub(crate) tells_unread: bool,
+    /// The window that was told last is 0.
+    pub(crate) window_closed: bool,
     /// `SO_TIMESTAMPING`.
     pub(crate) stamping: Stamping,
     /// Its next call fails with this.
@@ -189,7 +195,10 @@ impl Connection {
             corked: false,
             notsent_lowat: 0,
             waits_for_room: false,
+            found_full: false,
+            room_made: 0,
             tells_unread: options.tells_unread,
+            window_closed: false,
             stamping: Stamping::default(),
             error: None,
             segments: Counted::default(),

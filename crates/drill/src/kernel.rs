@@ -3,13 +3,13 @@
 //! Time passes only in [`Kernel::pass_until`]: from one deadline of a machine, or departure time of a packet, to the
 //! next. What the device has sent waits in order for the script to look at it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_packet::{Ecn, Packet, Payload, Segment, SegmentFlags};
 use tailback_script::player::Left;
-use tailback_tcp::Transmitted;
+use tailback_tcp::{Note, Transmitted};
 use tailback_units::SimTime;
 
 use crate::connection::{Connection, Departed, NotInjectable, Phase, SocketOptions};
@@ -48,8 +48,17 @@ pub(crate) struct Kernel {
     held: Vec<(SimTime, usize, Packet)>,
     /// When a call that waits gives up.
     pub(crate) wake_at: Option<SimTime>,
+    counters: Counters,
     draws: Xoshiro256PlusPlus,
     steps: u64,
+}
+
+/// What `nstat` shows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counters {
+    windows_opened: u64,
+    windows_closed: u64,
+    loss_probes: u64,
 }
 
 /// A machine acts again and again at one instant, or a script waits for ever.
@@ -65,6 +74,7 @@ impl Kernel {
             gso_size: None,
             held: Vec::new(),
             wake_at: None,
+            counters: Counters::default(),
             draws: Xoshiro256PlusPlus::seed_from_u64(0),
             steps: 0,
         }
@@ -195,6 +205,7 @@ impl Kernel {
 
     /// The device takes a packet, or drops it; true if its credit wakes the small queue.
     fn hand_over(&mut self, index: usize, packet: Packet, left: &mut Vec<Packet>) -> bool {
+        self.count(index, &packet);
         let discipline = self.host.discipline;
         if discipline != Discipline::Fifo
             && let Payload::Tcp(segment) = &packet.payload
@@ -221,6 +232,41 @@ impl Kernel {
             endpoint.handed_over(Transmitted::Queued, self.now);
         }
         handler_due
+    }
+
+    /// Counters of windows that are closed and opened. [linux-6.12 tcp_output.c tcp_select_window]
+    fn count(&mut self, index: usize, packet: &Packet) {
+        let Payload::Tcp(segment) = &packet.payload else { return };
+        if segment.flags.contains(SegmentFlags::SYN) || segment.flags.contains(SegmentFlags::RST) {
+            return;
+        }
+        let connection = &mut self.connections[index];
+        let scale = if connection.agreement.window_scaling { connection.endpoint.window_scale() } else { 0 };
+        let is_closed = segment.window >> scale == 0;
+        let was_closed = std::mem::replace(&mut connection.window_closed, is_closed);
+        self.counters.windows_closed += u64::from(is_closed && !was_closed);
+        self.counters.windows_opened += u64::from(was_closed && !is_closed);
+    }
+
+    /// The counters that are kept here, by the names that `nstat` has for them.
+    pub(crate) fn counted(&mut self) -> BTreeMap<String, u64> {
+        let (mut passed, mut lost) = (0, 0);
+        for connection in &mut self.connections {
+            let probes = connection.endpoint.notes().filter(|note| *note == Note::TailLossProbe).count();
+            self.counters.loss_probes += probes as u64;
+            let search = connection.endpoint.mtu_probes();
+            (passed, lost) = (passed + search.passed, lost + search.lost);
+        }
+        [
+            ("TcpExtTCPFromZeroWindowAdv", self.counters.windows_opened),
+            ("TcpExtTCPToZeroWindowAdv", self.counters.windows_closed),
+            ("TcpExtTCPLossProbes", self.counters.loss_probes),
+            ("TcpExtTCPMTUPSuccess", passed),
+            ("TcpExtTCPMTUPFail", lost),
+        ]
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
     }
 
     /// Packets leave, cut below the device if it has no segmentation of its own.
@@ -494,9 +540,15 @@ impl Kernel {
 
     /// There is room again for whoever waited for it. [linux-6.12 tcp_input.c tcp_check_space]
     fn wake_writer(&mut self, index: usize) {
-        if self.connections[index].waits_for_room && self.writable(index) {
-            self.connections[index].waits_for_room = false;
-            self.connections[index].endpoint.has_room(self.now);
+        let connection = &self.connections[index];
+        if !(connection.waits_for_room || connection.found_full) || !self.writable(index) {
+            return;
+        }
+        let connection = &mut self.connections[index];
+        connection.found_full = false;
+        connection.room_made += 1;
+        if std::mem::take(&mut connection.waits_for_room) {
+            connection.endpoint.has_room(self.now);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The `tcp` crate as a TCP under test, in virtual time.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use tailback_cc::CaState;
 use tailback_packet::IpVersion;
@@ -109,6 +109,10 @@ impl TcpUnderTest for Machines {
         let slept = shell::execute(command, &mut self.kernel.host)?;
         self.kernel.apply_mtu_change();
         Ok(slept.as_micros() as i64)
+    }
+
+    fn counters(&mut self) -> Result<BTreeMap<String, u64>, String> {
+        Ok(self.kernel.counted())
     }
 
     fn readings(&mut self) -> Result<Vec<(&'static str, u64)>, String> {

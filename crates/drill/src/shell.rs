@@ -10,7 +10,6 @@
 //! ip route add|change|replace PEER via X dev tun0 [advmss N] [mtu [lock] N] [initcwnd N]
 //! ip link set dev tun0 mtu N
 //! ethtool -K tun0 tso on|off gso on|off
-//! nstat -n                            (counters themselves are not modelled)
 //! sleep SECONDS
 //! ```
 
@@ -44,8 +43,6 @@ fn one(command: &str, host: &mut Host) -> Result<Span, String> {
         "ip" => link_or_route(arguments, host).ok_or_else(refused)?,
         // What set_sysctls.py leaves behind to undo its work.
         name if name.starts_with("sysctl_restore_") => {}
-        // Counters are zeroed; nothing here reads them.
-        "nstat" if arguments == ["-n"] => {}
         "true" | ":" | "sync" => {}
         _ => return Err(refused()),
     }

@@ -4,6 +4,7 @@
 //! would need beyond the machines is refused as unsupported.
 
 mod arguments;
+mod event_polling;
 mod options;
 mod polling;
 mod transfers;
@@ -20,6 +21,7 @@ use crate::kernel::Kernel;
 use crate::script::Call;
 use crate::skbs::Ending;
 use crate::sockets::arguments::{Arguments, expect_value, shown};
+use crate::sockets::event_polling::Interest;
 use crate::sockets::transfers::{go_on_reading, go_on_writing};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,6 +29,8 @@ enum Role {
     Unconnected,
     Listening,
     Connected(usize),
+    /// Of `epoll`.
+    EventPoll,
 }
 
 #[derive(Clone, Debug)]
@@ -40,6 +44,8 @@ struct Descriptor {
 #[derive(Debug, Default)]
 pub(crate) struct Sockets {
     descriptors: BTreeMap<i64, Descriptor>,
+    /// By the numbers of an epoll and of a descriptor in its list.
+    interests: BTreeMap<(i64, i64), Interest>,
 }
 
 /// The result of a call.
@@ -98,6 +104,10 @@ pub(crate) enum Waiting {
     Poll {
         until: Option<SimTime>,
     },
+    /// `epoll_wait`; `None` = for ever.
+    EventPoll {
+        until: Option<SimTime>,
+    },
 }
 
 /// A call's progress.
@@ -144,6 +154,9 @@ impl Sockets {
             "fcntl" => self.fcntl(&arguments),
             "ioctl" => self.ioctl(&arguments, kernel),
             "poll" => self.poll(&arguments, kernel),
+            "epoll_create" => self.open_event_poll(),
+            "epoll_ctl" => self.control_event_poll(&arguments, kernel),
+            "epoll_wait" => self.wait_for_events(&arguments, kernel),
             "setsockopt" => self.set_option(&arguments, kernel),
             "getsockopt" => self.get_option(&arguments, kernel),
             name => unsupported(format!("the system call `{name}` is not modelled")),
@@ -200,6 +213,7 @@ impl Sockets {
         match descriptor.role {
             Role::Unconnected => {}
             Role::Listening => return failed("EISCONN"),
+            Role::EventPoll => return failed("ENOTSOCK"),
             Role::Connected(index) => {
                 let phase = kernel.connections[index].phase;
                 return failed(if phase == Phase::SynSent { "EALREADY" } else { "EISCONN" });
@@ -242,6 +256,7 @@ impl Sockets {
             Waiting::Connect(index) => go_on_connecting(index, kernel),
             Waiting::Write { .. } => return Ok(go_on_writing(waiting, kernel)),
             Waiting::Poll { until } => return self.go_on_polling(call, until, kernel),
+            Waiting::EventPoll { until } => return self.go_on_waiting_for_events(call, until, kernel),
             Waiting::Read { index, most } => go_on_reading(index, most, kernel),
         };
         Ok(done.map_or(Progress::Waits(waiting), Progress::Returned))
@@ -265,6 +280,7 @@ impl Sockets {
         let number = arguments.integer(0)?;
         let descriptor = self.descriptor(arguments)?.clone();
         self.descriptors.remove(&number);
+        self.leave_event_polls(number);
         if let Role::Connected(index) = descriptor.role {
             close_connection(index, &descriptor.options, kernel);
         }

@@ -106,6 +106,11 @@ impl Stamping {
         self.reports.pop_front()
     }
 
+    /// What the error queue holds.
+    pub(crate) fn reported(&self) -> usize {
+        self.reports.len()
+    }
+
     /// The error queue holds something.
     pub(crate) fn has_reports(&self) -> bool {
         !self.reports.is_empty()

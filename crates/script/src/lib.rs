@@ -12,6 +12,7 @@
 //! it may read, as packetdrill evaluates them after the run. [packetdrill]
 
 pub mod command;
+pub mod counters;
 mod head;
 mod lexer;
 pub mod message;

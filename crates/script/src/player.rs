@@ -9,8 +9,10 @@
 //! virtual time that is the same. What leaves and is expected nowhere is found when the next expected segment is
 //! compared, as in packetdrill. Times are microseconds since the start of the script. [packetdrill]
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
+use crate::command;
+use crate::counters::{self, Counters, Unequal};
 use crate::head::{Pace, Packets};
 use crate::message::{self, Message};
 use crate::notation::difference;
@@ -57,6 +59,9 @@ pub trait TcpUnderTest {
 
     /// A command sets the host up; returns how long it sleeps. Fails with the reason if that is not supported.
     fn execute(&mut self, command: &str) -> Result<i64, String>;
+
+    /// The counters of the host, by the names that `nstat` has for them. Says why there are none.
+    fn counters(&mut self) -> Result<BTreeMap<String, u64>, String>;
 
     /// What code may read now. Fails with the reason if there is nothing to read.
     fn readings(&mut self) -> Result<Vec<(&'static str, u64)>, String>;
@@ -121,7 +126,14 @@ pub enum CallError {
 
 /// Plays `script` against `under_test`.
 pub fn play<S: TcpUnderTest>(script: &Script, pace: Pace, under_test: &mut S) -> Report {
-    let mut player = Player { under_test, blocked: None, pace, last: 0, snippets: Vec::new() };
+    let mut player = Player {
+        under_test,
+        blocked: None,
+        pace,
+        last: 0,
+        snippets: Vec::new(),
+        counters: Counters::default(),
+    };
     let mut events = 0;
     let verdict = player.all(&script.events, &mut events);
     Report { verdict, snippets: player.snippets, events }
@@ -143,6 +155,7 @@ struct Player<'a, S> {
     /// When the event before was to happen.
     last: i64,
     snippets: Vec<Snippet>,
+    counters: Counters,
 }
 
 /// Why a script did not go on.
@@ -158,6 +171,13 @@ impl Stop {
 
     fn unsupported(line: LineNumber, message: impl Into<String>) -> Self {
         Stop::Unsupported(Finding { line, message: message.into() })
+    }
+
+    fn of_counter(line: LineNumber, unequal: Unequal) -> Self {
+        match unequal {
+            Unequal::Unknown(why) => Stop::unsupported(line, why),
+            Unequal::Grown(why) => Stop::failed(line, why),
+        }
     }
 
     fn of_call(line: LineNumber, error: CallError) -> Self {
@@ -424,9 +444,17 @@ impl<S: TcpUnderTest> Player<'_, S> {
     }
 
     fn command(&mut self, line: LineNumber, command: &str) -> Done {
-        let slept = self.under_test.execute(command).map_err(|why| Stop::unsupported(line, why))?;
-        if slept > 0 {
-            self.wait_until(line, self.under_test.now() + slept)?;
+        let refused = |why| Stop::unsupported(line, why);
+        for simple in command::simple(command) {
+            if let Some(request) = counters::request(&simple).map_err(refused)? {
+                let now = self.under_test.counters().map_err(refused)?;
+                self.counters.answer(&request, now).map_err(|unequal| Stop::of_counter(line, unequal))?;
+                continue;
+            }
+            let slept = self.under_test.execute(&simple).map_err(refused)?;
+            if slept > 0 {
+                self.wait_until(line, self.under_test.now() + slept)?;
+            }
         }
         Ok(())
     }

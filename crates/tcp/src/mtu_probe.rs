@@ -21,7 +21,7 @@ use tailback_units::{Segs, Span};
 use crate::config::{MtuProbing, TCP_HEADER, TIMESTAMP_OPTION};
 use crate::queue::Index;
 use crate::sender::Sender;
-use crate::state::path::{MtuProbe, MtuSearch};
+use crate::state::path::{MtuProbe, MtuProbes, MtuSearch};
 
 /// Fewest segments of cwnd that allow a probe.
 const CWND_LEAST: u32 = 11;
@@ -54,7 +54,7 @@ impl Sender {
             MtuProbing::Always { base_mss } => (base_mss, Some(self.flow.now)),
         };
         let (low, high) = (self.mtu_of(base_mss), self.mss_clamp() + self.headers());
-        self.path.search = Some(MtuSearch { low, high, since, probe: None });
+        self.path.search = Some(MtuSearch { low, high, since, probe: None, probes: MtuProbes::default() });
     }
 
     /// The MSS follows the MTU of the route. [linux-6.12 tcp_output.c tcp_current_mss]
@@ -140,7 +140,7 @@ impl Sender {
         let low = self.mtu_of(self.mss());
         let rested = |search: &MtuSearch| search.since.is_some_and(|since| now.since(since) >= REST);
         if let Some(search) = self.path.search.as_mut().filter(|search| rested(search)) {
-            *search = MtuSearch { low, high, since: Some(now), probe: None };
+            *search = MtuSearch { low, high, since: Some(now), probe: None, ..*search };
         }
     }
 
@@ -162,7 +162,8 @@ impl Sender {
         self.window.cwnd_cnt = 0;
         self.usage.stamp = self.flow.now;
         self.window.ssthresh = self.current_ssthresh();
-        self.path.search = Some(MtuSearch { low: probe.size, probe: None, ..search });
+        let probes = MtuProbes { passed: search.probes.passed + 1, ..search.probes };
+        self.path.search = Some(MtuSearch { low: probe.size, probe: None, probes, ..search });
         self.synchronise_mss(self.path.known);
     }
 
@@ -173,7 +174,8 @@ impl Sender {
         if self.flow.ca_state >= CaState::Cwr {
             return false;
         }
-        self.path.search = Some(MtuSearch { high: probe.size - 1, probe: None, ..search });
+        let probes = MtuProbes { lost: search.probes.lost + 1, ..search.probes };
+        self.path.search = Some(MtuSearch { high: probe.size - 1, probe: None, probes, ..search });
         self.window.cwnd = Segs(self.window.cwnd.0 + 1);
         self.resend_what_is_too_long();
         true

@@ -91,7 +91,7 @@ def test_json_is_one_document(tmp_path: Path) -> None:
         "`ip route add 1.2.3.4/32 dev lo`",
         "`sysctl -q net.ipv4.tcp_recovery=0`",
         "+0 `nstat > /tmp/x`",
-        "+0 epoll_create(1) = 5",
+        "+0 epoll_create1(0) = 5",
         "+0 setsockopt(3, SOL_TCP, TCP_USER_TIMEOUT, [3000], 4) = 0",
         "+0 getsockopt(4, SOL_TCP, TCP_INFO, ..., ...) = 0",
         "+0 send(4, ..., 10, MSG_ZEROCOPY) = 10",

@@ -14,12 +14,14 @@ FLAGS = re.compile(r"(> )(\[\w+\] )?([FSRPEW]*)(\.? \d+:)")
 """The flags of a segment that is expected."""
 EQUAL = re.compile(r"== (\(?)(\w+)")
 """What an assertion compares with."""
-RESULT = re.compile(r"(\b(?:read|write|poll)\(.*\) = )(-?\d+)")
+RESULT = re.compile(r"(\b(?:read|write|poll|epoll_wait)\(.*\) = )(-?\d+)")
 """What a call is to return."""
 TOLD = re.compile(r"(\b(?:cmsg_data|ee_data|scm_nsec)=|getsockopt\(.*?\[)(\d+)")
 """What a call is to tell beside its result."""
 STAMP = re.compile(r"ee_info=SCM_TSTAMP_(\w+)")
 """Of what a time stamp is."""
+COUNTED = re.compile(r'(grep -q " )(\d+)')
+"""What a counter is to have grown by."""
 BEYOND_TOLERANCE = 10_000_000
 """More than times may be off, in nanoseconds."""
 
@@ -49,6 +51,7 @@ def mutated(line: str) -> str:
         return line.replace(">=", "<", 1)
     changed = STAMP.sub("ee_info=SCM_TSTAMP_OTHER", line)
     changed = TOLD.sub(lambda found: found[1] + str(int(found[2]) + BEYOND_TOLERANCE), changed)
+    changed = COUNTED.sub(lambda found: found[1] + str(int(found[2]) + 1), changed)
     return RESULT.sub(lambda found: found[1] + str(int(found[2]) + 1), changed)
 
 

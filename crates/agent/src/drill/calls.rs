@@ -142,6 +142,12 @@ impl Descriptors {
             "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => self.receives(&arguments)?,
             "fcntl" | "ioctl" => self.controls(&arguments)?,
             "poll" => self.poll(&arguments)?,
+            "epoll_create" => {
+                let size = arguments.int(0)?;
+                Box::new(move || opened(system::epoll_create(size)))
+            }
+            "epoll_ctl" => self.control_event_poll(&arguments)?,
+            "epoll_wait" => self.wait_for_events(&arguments)?,
             "setsockopt" => self.set_option(&arguments)?,
             "getsockopt" => self.get_option(&arguments)?,
             name => return unsupported(format!("the system call `{name}` is not supported on a kernel")),
@@ -412,6 +418,32 @@ impl Descriptors {
         }))
     }
 
+    fn control_event_poll(&self, arguments: &Arguments<'_>) -> Result<worker::Call, CallError> {
+        let (poll, operation) = (self.live(arguments.get(0)?)?, arguments.int(1)?);
+        let (live, mut event) = (self.live(arguments.get(2)?)?, event(arguments.get(3)?)?);
+        Ok(Box::new(move || answer(system::epoll_control(poll, operation, live, &mut event))))
+    }
+
+    fn wait_for_events(&self, arguments: &Arguments<'_>) -> Result<worker::Call, CallError> {
+        let (poll, wanted) = (self.live(arguments.get(0)?)?, event(arguments.get(1)?)?);
+        let (most, timeout) = (arguments.int(2)?, arguments.int(3)?);
+        if most != 1 {
+            return unsupported("an epoll_wait for more than one event is not supported on a kernel");
+        }
+        Ok(Box::new(move || {
+            let mut got = libc::epoll_event { events: 0, u64: 0 };
+            let answer = answer(system::epoll_wait(poll, &mut got, timeout))?;
+            let told = |event: libc::epoll_event| (event.events, event.u64);
+            if answer.value == 1 && told(got) != told(wanted) {
+                let ((events, data), (of_script, data_of_script)) = (told(got), told(wanted));
+                return failed(format!(
+                    "epoll_wait: expected events={of_script:#x} with {data_of_script}, got {events:#x} with {data}"
+                ));
+            }
+            Ok(answer)
+        }))
+    }
+
     fn poll(&self, arguments: &Arguments<'_>) -> Result<worker::Call, CallError> {
         let Value::List(items) = arguments.get(0)? else {
             return unsupported("poll without a list is not supported on a kernel");
@@ -445,6 +477,19 @@ impl Descriptors {
             Ok(answer)
         }))
     }
+}
+
+/// `{events=EPOLLIN, fd=4}`; the kernel does not look at what stands beside the events.
+fn event(value: &Value) -> Result<libc::epoll_event, CallError> {
+    let Value::Structure(fields) = value else {
+        return unsupported("this epoll_event is not supported on a kernel");
+    };
+    let Some(events) = field(fields, "events") else {
+        return unsupported("an epoll_event without events is not supported on a kernel");
+    };
+    let data = ["fd", "ptr", "u32", "u64"].iter().find_map(|name| field(fields, name));
+    let data = data.map(number).transpose()?.unwrap_or(0);
+    Ok(libc::epoll_event { events: number(events)? as u32, u64: data as u64 })
 }
 
 /// Holds what a call writes into the place of an argument against what the script has there.

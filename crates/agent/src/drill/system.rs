@@ -100,6 +100,29 @@ pub fn poll(entries: &mut [libc::pollfd], timeout_ms: c_int) -> io::Result<i64> 
     done_int(unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, timeout_ms) })
 }
 
+/// `epoll_create(2)`.
+pub fn epoll_create(size: c_int) -> io::Result<i64> {
+    // SAFETY: no pointers.
+    done_int(unsafe { libc::epoll_create(size) })
+}
+
+/// `epoll_ctl(2)`.
+pub fn epoll_control(
+    poll: RawFd,
+    operation: c_int,
+    descriptor: RawFd,
+    event: &mut libc::epoll_event,
+) -> io::Result<i64> {
+    // SAFETY: the event outlives the call.
+    done_int(unsafe { libc::epoll_ctl(poll, operation, descriptor, event) })
+}
+
+/// `epoll_wait(2)` for one event.
+pub fn epoll_wait(poll: RawFd, event: &mut libc::epoll_event, timeout_ms: c_int) -> io::Result<i64> {
+    // SAFETY: there is room for one event.
+    done_int(unsafe { libc::epoll_wait(poll, event, 1, timeout_ms) })
+}
+
 /// `socket(2)`.
 pub fn socket(domain: c_int, kind: c_int, protocol: c_int) -> io::Result<i64> {
     // SAFETY: no pointers.

@@ -5,7 +5,7 @@
 //! when the time moves on waits. To read the clock takes some (user-mode Linux lets it, so that nobody waits for a clock
 //! that stands still), so it is read only after something else than the timer has ended a wait.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -16,7 +16,7 @@ use tailback_script::script::{Call, Flags, SegmentSpec};
 use super::calls::{Answer, Descriptors, Effect, PORT};
 use super::wire::{self, Addresses, OnWire, Ports, Translation};
 use super::worker::Worker;
-use super::{commands, readings, system};
+use super::{commands, counters, readings, system};
 use crate::clock::Clock;
 use crate::failure::{Failure, While};
 use crate::sys;
@@ -265,6 +265,11 @@ impl TcpUnderTest for Kernel {
         commands::execute(command)?;
         self.read_clock();
         Ok(0)
+    }
+
+    fn counters(&mut self) -> Result<BTreeMap<String, u64>, String> {
+        self.come_to_rest()?;
+        counters::read().map_err(|error| format!("the counters of this kernel cannot be read: {error}"))
     }
 
     fn readings(&mut self) -> Result<Vec<(&'static str, u64)>, String> {

@@ -57,7 +57,7 @@ impl Sockets {
         Ok(found)
     }
 
-    fn events(&self, descriptor: &Descriptor, kernel: &Kernel) -> Vec<&'static str> {
+    pub(super) fn events(&self, descriptor: &Descriptor, kernel: &Kernel) -> Vec<&'static str> {
         let Role::Connected(index) = descriptor.role else {
             let waiting =
                 kernel.connections.iter().any(|one| !one.accepted && one.phase == Phase::Established);
@@ -97,11 +97,11 @@ fn compare(entry: &Value, found: &[&'static str]) -> Result<(), CallError> {
     if same { Ok(()) } else { Err(CallError::Failed(told())) }
 }
 
-fn field<'a>(fields: &'a [(String, Value)], wanted: &str) -> Option<&'a Value> {
+pub(super) fn field<'a>(fields: &'a [(String, Value)], wanted: &str) -> Option<&'a Value> {
     fields.iter().find(|(name, _)| name == wanted).map(|(_, value)| value)
 }
 
-fn flags(value: &Value) -> std::collections::BTreeSet<String> {
+pub(super) fn flags(value: &Value) -> std::collections::BTreeSet<String> {
     match value {
         Value::Union(parts) => parts.iter().map(shown).collect(),
         Value::Integer(0) => std::collections::BTreeSet::new(),

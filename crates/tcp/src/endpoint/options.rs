@@ -6,6 +6,7 @@ use tailback_units::{Rate, SimTime, Span};
 use super::Endpoint;
 use crate::clock::timestamp;
 use crate::state::gate::Pass;
+use crate::state::path::MtuProbes;
 use crate::{HeldBy, SmallQueueLimit};
 
 impl Endpoint {
@@ -103,6 +104,11 @@ impl Endpoint {
     pub fn change_device_mtu(&mut self, mtu: u32) {
         self.sender.path.change(mtu);
         self.sender.path.look_up();
+    }
+
+    /// How the probes for the MTU of the path have fared.
+    pub fn mtu_probes(&self) -> MtuProbes {
+        self.sender.path.search.map(|search| search.probes).unwrap_or_default()
     }
 
     /// Next byte expected from the peer, and the next byte to be sent.

@@ -10,6 +10,17 @@ pub(crate) struct MtuSearch {
     /// When it began; `None` before a black hole is suspected.
     pub(crate) since: Option<SimTime>,
     pub(crate) probe: Option<MtuProbe>,
+    /// How the probes so far have fared.
+    pub(crate) probes: MtuProbes,
+}
+
+/// MTU probes that passed, and that were lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MtuProbes {
+    /// Acknowledged.
+    pub passed: u64,
+    /// Lost.
+    pub lost: u64,
 }
 
 /// A probe that is out.
