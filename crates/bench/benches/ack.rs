@@ -86,7 +86,7 @@ impl Bench {
     }
 
     fn take(&mut self, segment: Segment) {
-        self.endpoint.take(segment, Ecn::NotEct, 0, self.now, &mut self.draws);
+        self.endpoint.take(&segment, Ecn::NotEct, 0, self.now, &mut self.draws);
         self.drain();
     }
 

@@ -490,7 +490,7 @@ impl Kernel {
         }
         // The machine knows what a packet of a TUN device costs.
         let truesize = segment.length;
-        connection.endpoint.take(segment, mark(spec.ecn), truesize, now, &mut self.draws);
+        connection.endpoint.take(&segment, mark(spec.ecn), truesize, now, &mut self.draws);
         self.wake_writer(index);
         self.drain(index);
         Ok(())

@@ -200,6 +200,26 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// A packet of nobody, without content: to be written over.
+    pub const fn empty() -> Self {
+        Packet {
+            from: SocketId(u32::MAX),
+            to: SocketId(u32::MAX),
+            source: HostId(u16::MAX),
+            destination: HostId(u16::MAX),
+            ip_length: 0,
+            segments: 0,
+            ecn: Ecn::NotEct,
+            tos: 0,
+            flow_hash: 0,
+            truesize: 0,
+            charged: false,
+            enqueued: SimTime::ZERO,
+            departure: SimTime::ZERO,
+            payload: Payload::EchoRequest { seq: 0 },
+        }
+    }
+
     /// Length as a queueing discipline sees it: the Ethernet frame without FCS. [linux-5.10 qdisc_pkt_len]
     #[inline]
     pub fn frame_length(&self) -> u32 {

@@ -137,27 +137,27 @@ impl Endpoint {
     }
 
     /// A segment arrived. `truesize` is what its buffer is charged with at the receiver.
-    pub fn take(&mut self, segment: Segment, ecn: Ecn, truesize: u32, now: SimTime, draws: &mut dyn Rng) {
+    pub fn take(&mut self, segment: &Segment, ecn: Ecn, truesize: u32, now: SimTime, draws: &mut dyn Rng) {
         self.sender.flow.now = now;
         match self.state {
             State::Listen | State::SynReceived if segment.flags.contains(SegmentFlags::SYN) => {
                 self.receiver.window.answer_syn();
                 self.sender.ecn.take_syn(segment.flags);
-                self.receiver.synchronise(&segment, now);
+                self.receiver.synchronise(segment, now);
                 self.sender.peer.snd_wnd = segment.window;
                 self.state = State::SynReceived;
                 self.handshake.due = true;
             }
             State::Listen => {}
-            State::SynSent => self.take_syn_ack(&segment, draws),
+            State::SynSent => self.take_syn_ack(segment, draws),
             State::SynReceived => {
                 self.receiver.window.begin_measuring(now);
                 // `accept` returns, and the first `recv` takes what is there, however little.
                 self.receiver.readable = true;
                 self.establish(segment.window, draws);
-                self.take_established(&segment, ecn, truesize, draws);
+                self.take_established(segment, ecn, truesize, draws);
             }
-            State::Established => self.take_established(&segment, ecn, truesize, draws),
+            State::Established => self.take_established(segment, ecn, truesize, draws),
         }
     }
 
@@ -295,46 +295,56 @@ impl Endpoint {
 
     /// The next packet to hand to the device. Follow each with [`Endpoint::handed_over`].
     pub fn next_packet(&mut self, now: SimTime) -> Option<Packet> {
+        let mut packet = Packet::empty();
+        self.write_next(&mut packet, now).then_some(packet)
+    }
+
+    /// As [`Endpoint::next_packet`], written over `packet`; false if there is none.
+    pub fn write_next(&mut self, packet: &mut Packet, now: SimTime) -> bool {
         self.sender.flow.now = now;
-        if std::mem::take(&mut self.handshake.due) {
-            return Some(self.handshake_packet(now));
-        }
-        if !self.outbox.is_empty() {
-            return self.next_of_outbox(now);
+        if self.handshake.due || !self.outbox.is_empty() {
+            self.write_handshake_or_outbox(packet, now);
+            return true;
         }
         if self.state != State::Established || self.sender.aborted {
-            return None;
+            return false;
         }
         if self.sender.gate.agenda.has_work() {
             self.sender.path.reports_sack = self.receiver.reports_sack();
             if let Some(outgoing) = self.sender.next() {
-                return Some(self.data_packet(outgoing));
+                self.write_data(packet, &outgoing);
+                return true;
             }
         }
-        if std::mem::take(&mut self.sender.timer.probe_due) {
-            return Some(self.window_probe(now));
+        if self.sender.timer.probe_due {
+            self.write_window_probe(packet);
+            return true;
         }
         if self.receiver.ack_due {
-            let ack = self.pure_ack();
-            return Some(self.packet(ack, ACK_TRUESIZE, now));
+            self.write_ack(packet);
+            return true;
         }
-        None
+        false
     }
 
-    /// An ACK that had to be written before what came after it changed anything.
+    /// A SYN, or an ACK that had to be written before what came after it changed anything.
     #[cold]
-    fn next_of_outbox(&mut self, now: SimTime) -> Option<Packet> {
-        let segment = self.outbox.pop_front()?;
-        Some(self.packet(segment, ACK_TRUESIZE, now))
+    fn write_handshake_or_outbox(&mut self, packet: &mut Packet, now: SimTime) {
+        if std::mem::take(&mut self.handshake.due) {
+            *packet = self.handshake_packet(now);
+        } else if let Some(segment) = self.outbox.pop_front() {
+            *packet = self.packet(segment, ACK_TRUESIZE, now);
+        }
     }
 
     /// A window probe without data: an ACK that says a byte that was said before.
     #[cold]
-    fn window_probe(&mut self, now: SimTime) -> Packet {
+    fn write_window_probe(&mut self, packet: &mut Packet) {
         let mut probe = self.pure_ack();
         probe.seq = self.sender.flow.snd_una - 1;
+        *packet = self.packet(probe, ACK_TRUESIZE, self.sender.flow.now);
+        self.sender.timer.probe_due = false;
         self.sender.timer.probe_leaves = true;
-        self.packet(probe, ACK_TRUESIZE, now)
     }
 
     /// Reports how the device handled the packet just taken.

@@ -52,13 +52,14 @@ impl Sender {
     /// Judges an ACK; bytes from `first` on were ever acknowledged. [rfc5961 §5.2] [linux-6.12 tcp_input.c tcp_ack]
     pub(crate) fn judge_ack(&self, ack: u64, first: u64) -> AckRange {
         let una = self.flow.snd_una;
-        let acceptable = self.peer.max_window.min(una.saturating_sub(first));
-        match ack {
-            ack if ack > self.flow.snd_nxt => AckRange::Unsent,
-            ack if ack >= una => AckRange::Current,
-            ack if ack + acceptable >= una => AckRange::Old,
-            _ => AckRange::TooOld,
+        if ack > self.flow.snd_nxt {
+            return AckRange::Unsent;
         }
+        if ack >= una {
+            return AckRange::Current;
+        }
+        let acceptable = self.peer.max_window.min(una.saturating_sub(first));
+        if ack + acceptable >= una { AckRange::Old } else { AckRange::TooOld }
     }
 
     /// Processes a current or old ACK; `draws` are random numbers for the control.

@@ -99,9 +99,7 @@ impl Sender {
             match self.mtu_step() {
                 MtuStep::None => {}
                 MtuStep::Wait => return None,
-                MtuStep::Send(length) => {
-                    return Some(self.leave(Offer { length, fin: false }, NewKind::MtuProbe, pass));
-                }
+                MtuStep::Send(length) => return Some(self.leave_as_mtu_probe(length, pass)),
             }
         }
         let offer = match self.builds_trains() && pass != Pass::WindowProbe {
@@ -118,6 +116,7 @@ impl Sender {
     }
 
     /// New data leaves.
+    #[inline]
     fn leave(&mut self, Offer { length, fin }: Offer, kind: NewKind, pass: Pass) -> Outgoing {
         let mut tags = Tags::default();
         let marked = self.stream.take_push_mark(self.flow.snd_nxt + u64::from(length));
@@ -137,6 +136,11 @@ impl Sender {
         self.gate.agenda.pending = Some(Pending::New { length, tags, before, kind });
         let mss = if kind == NewKind::MtuProbe { length } else { self.mss() };
         Outgoing { mss, ..self.outgoing(self.flow.snd_nxt, length, tags, segments) }
+    }
+
+    #[cold]
+    fn leave_as_mtu_probe(&mut self, length: u32, pass: Pass) -> Outgoing {
+        self.leave(Offer { length, fin: false }, NewKind::MtuProbe, pass)
     }
 
     /// One segment, if nothing holds it.
@@ -275,6 +279,7 @@ impl Sender {
     }
 
     /// A record of a segment that was just sent; one past its last sequence number.
+    #[inline]
     fn record_sent(&mut self, seq: u64, length: u32, tags: Tags, stamp: &Stamp) -> u64 {
         self.scoreboard.send(SentSegment::new((seq, length), tags, self.below.transmitted, stamp))
     }

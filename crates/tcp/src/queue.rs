@@ -283,6 +283,7 @@ impl RetransmitQueue {
     }
 
     /// Appends a record; it is the newest transmission.
+    #[inline]
     pub(crate) fn push(&mut self, segment: SentSegment) -> Index {
         let index = self.end;
         let begins = self.is_empty() || self.get(index - 1).transmission != segment.transmission;
@@ -304,6 +305,7 @@ impl RetransmitQueue {
     }
 
     /// Removes the head, which is there.
+    #[inline]
     pub(crate) fn pop(&mut self) {
         debug_assert!(!self.is_empty(), "there is a head");
         let all_apart = self.skbs as usize == self.len();
@@ -452,6 +454,7 @@ impl RetransmitQueue {
         segment.later = NOWHERE;
     }
 
+    #[inline(never)]
     fn link_newest(&mut self, index: Index) {
         let newest = self.newest;
         let segment = self.get_mut(index);

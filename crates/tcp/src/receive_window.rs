@@ -460,6 +460,13 @@ impl ReceiveWindow {
         self.rcv_wup = rcv_nxt;
     }
 
+    /// Advertising `window` would leave all as it is.
+    pub(crate) fn would_stay(&self, window: u64, rcv_nxt: u64) -> bool {
+        let left = self.left(rcv_nxt);
+        let advertised = if window < left && !self.may_shrink() { left } else { window };
+        self.rcv_wup == rcv_nxt && advertised == self.rcv_wnd
+    }
+
     /// Advertises no window at all, whatever was promised.
     pub(crate) fn close(&mut self, rcv_nxt: u64) {
         self.rcv_wnd = 0;

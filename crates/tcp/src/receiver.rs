@@ -105,6 +105,8 @@ pub(crate) struct Receiver {
     ip: IpVersion,
     pub(crate) ack_due: bool,
     pub(crate) readable: bool,
+    /// Nothing of what an ACK says has changed since the last one: the data of a mere sender carries the same again.
+    is_told: bool,
 }
 
 impl Receiver {
@@ -133,6 +135,7 @@ impl Receiver {
             ip: settings.ip,
             ack_due: false,
             readable: false,
+            is_told: false,
         }
     }
 
@@ -167,10 +170,8 @@ impl Receiver {
     /// Timestamp to echo: of the segment that is next in order, and never an older one. [rfc7323 §4.3]
     /// [linux-6.12 tcp_input.c tcp_replace_ts_recent]
     pub(crate) fn note_timestamp(&mut self, segment: &Segment) {
-        if segment.tsval >= self.ts_recent
-            && segment.tsval.is_some()
-            && segment.seq <= self.window.last_update()
-        {
+        let in_turn = segment.seq <= self.window.last_update();
+        if in_turn && segment.tsval.is_some() && segment.tsval >= self.ts_recent {
             self.ts_recent = segment.tsval;
         }
     }
@@ -188,6 +189,7 @@ impl Receiver {
         if segment.end() == segment.seq {
             return self.challenge(now);
         }
+        self.is_told = false;
         if segment.seq < self.rcv_nxt {
             self.enter_quick_ack();
             self.dsack = Some(SackBlock { start: segment.seq, end: segment.end().min(self.rcv_nxt) });
@@ -232,6 +234,7 @@ impl Receiver {
 
     /// Takes a segment with data or FIN. `truesize`: what its buffer costs. [linux-6.12 tcp_input.c tcp_data_queue]
     pub(crate) fn take_data(&mut self, segment: &Segment, truesize: u32, now: SimTime) -> Intake {
+        self.is_told = false;
         self.window.rtt_by_timestamp(segment, now);
         let truesize = self.truesize_of(segment, truesize);
         let end = segment.end();
@@ -560,6 +563,7 @@ impl Receiver {
 
     /// The application reads up to `most` bytes; returns how many. [linux-6.12 tcp.c tcp_recvmsg, __tcp_cleanup_rbuf]
     pub(crate) fn read(&mut self, most: u64, now: SimTime) -> u64 {
+        self.is_told = false;
         let mut copied = 0;
         while let Some(bytes) = self.data.take(most - copied) {
             copied += u64::from(bytes);
@@ -592,6 +596,7 @@ impl Receiver {
 
     /// A deadline passed.
     pub(crate) fn expire(&mut self, now: SimTime) {
+        self.is_told = false;
         if self.compression.due.is_some_and(|due| now >= due) {
             self.compression.due = None;
             if self.compression.count > 0 {
@@ -617,7 +622,23 @@ impl Receiver {
     }
 
     /// A segment with an acknowledgement is being built: the window and SACK blocks it carries.
+    #[inline]
     pub(crate) fn acknowledge(&mut self) -> (u64, SackBlocks) {
+        if self.is_told {
+            debug_assert!(self.would_tell_the_same());
+            self.ack_due = false;
+            return (self.window.carried(SegmentFlags::ACK), SackBlocks::NONE);
+        }
+        self.acknowledge_anew()
+    }
+
+    fn would_tell_the_same(&self) -> bool {
+        let idle = !self.ack.scheduled && !self.ack.now && !self.ack.no_memory && self.ack.timeout.is_none();
+        let held_back = self.compression.count > 0 || self.compression.due.is_some() || self.reports_sack();
+        idle && !held_back && self.window.would_stay(self.window.candidate(self.window.room()), self.rcv_nxt)
+    }
+
+    fn acknowledge_anew(&mut self) -> (u64, SackBlocks) {
         if self.ack.no_memory {
             self.window.close(self.rcv_nxt);
         } else {
@@ -625,6 +646,8 @@ impl Receiver {
             self.window.advertise(window, self.rcv_nxt);
         }
         let blocks = if self.reports_sack() { self.report_sacks() } else { SackBlocks::NONE };
+        // Without a scale the window depends on the one before.
+        self.is_told = !self.ack.no_memory && !self.reports_sack() && self.window.scale() > 0;
         self.ack_sent();
         (self.window.carried(SegmentFlags::ACK), blocks)
     }
@@ -655,6 +678,12 @@ impl Receiver {
         self.ack_due = false;
     }
 
+    /// The receive buffer has this size from now on.
+    pub(crate) fn set_buffer(&mut self, bytes: u64) {
+        self.is_told = false;
+        self.window.set_rcvbuf(bytes);
+    }
+
     /// The next ACK will carry blocks.
     pub(crate) fn reports_sack(&self) -> bool {
         self.dsack.is_some() || !self.sacks.is_empty()
@@ -674,6 +703,7 @@ impl Receiver {
     }
 
     /// The buffer of a segment or of a train, with so many bytes that are new.
+    #[inline]
     fn skb_of(&self, segment: &Segment, fresh: u32, truesize: u32) -> Skb {
         let known = segment.length - fresh;
         match (self.arrival, segment.count()) {

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use tailback_engine::Calendar;
-use tailback_packet::{DropReason, HostId, Packet, Payload, SocketId};
+use tailback_packet::{DropReason, HostId, Packet, SocketId};
 use tailback_qdisc::Effects;
 use tailback_units::SimTime;
 
@@ -78,14 +78,18 @@ impl Context {
         }
     }
 
-    /// What a box holds; the box will be used again.
+    /// A box to write a packet into, if possible one that has been in use and is in the cache.
     #[inline]
-    pub(crate) fn out_of_box(&mut self, mut packet: Box<Packet>) -> Payload {
-        let payload = std::mem::replace(&mut packet.payload, Payload::EchoRequest { seq: 0 });
+    pub(crate) fn spare_box(&mut self) -> Box<Packet> {
+        self.boxes.pop().unwrap_or_else(|| Box::new(Packet::empty()))
+    }
+
+    /// What this box holds is needed no more; the box will be used again.
+    #[inline]
+    pub(crate) fn keep_box(&mut self, packet: Box<Packet>) {
         if self.boxes.len() < BOXES_KEPT {
             self.boxes.push(packet);
         }
-        payload
     }
 
     /// The socket that sent `packet` is no longer charged for it. [linux-6.12 skb_orphan, tcp_wfree]

@@ -53,11 +53,12 @@ impl World {
     }
 
     fn receive_segment(&mut self, packet: Box<Packet>) {
-        let (to, ecn, truesize, now) = (packet.to, packet.ecn, packet.truesize, self.context.now);
-        let Payload::Tcp(segment) = self.context.out_of_box(packet) else { return };
+        let (to, now) = (packet.to, self.context.now);
         self.return_credits_to(to);
         let socket = self.sockets.tcp(to);
-        socket.endpoint.take(segment, ecn, truesize, now, &mut socket.draws);
+        let Payload::Tcp(segment) = &packet.payload else { return };
+        socket.endpoint.take(segment, packet.ecn, packet.truesize, now, &mut socket.draws);
+        self.context.keep_box(packet);
         self.drain(to);
         if self.tcp_info_rows == TcpInfoRows::Ack && self.sockets.tcp(to).sends {
             self.record_tcp_info(to);

@@ -36,14 +36,16 @@ impl World {
         let now = self.context.now;
         let socket = self.sockets.tcp(id);
         let (host, tos, device) = (socket.host, socket.tos, socket.device.index());
-        while let Some(mut packet) = self.sockets.tcp(id).endpoint.next_packet(now) {
+        let mut packet = self.context.spare_box();
+        while self.sockets.tcp(id).endpoint.write_next(&mut packet, now) {
             (packet.source, packet.tos) = (host, tos);
             self.count_made(&packet);
-            let packet = self.context.in_box(packet);
             let outcome = self.devices[device].transmit(packet, &mut self.context);
             self.return_credits();
             self.sockets.tcp(id).endpoint.handed_over(transmitted(outcome), now);
+            packet = self.context.spare_box();
         }
+        self.context.keep_box(packet);
     }
 
     /// Sees to what a socket wants beside sending: its application, the journal, a credit, its alarm.
@@ -192,6 +194,7 @@ fn wake_application(socket: &mut TcpSocket, id: SocketId, runnable: &mut VecDequ
     socket.woken.finished |= wakeup.finished;
 }
 
+#[inline]
 fn record_notes(socket: &mut TcpSocket, id: SocketId, context: &mut Context) {
     for note in socket.endpoint.notes() {
         context.journal.socket_noted(context.now, socket.host, id, note);

@@ -154,7 +154,7 @@ impl Model {
 
     fn take(&mut self, segment: Segment) {
         let truesize = 960 + segment.length;
-        self.endpoint.take(segment, Ecn::NotEct, truesize, self.now, &mut self.draws);
+        self.endpoint.take(&segment, Ecn::NotEct, truesize, self.now, &mut self.draws);
         self.drain();
     }
 

@@ -92,7 +92,7 @@ impl Endpoint {
 
     /// `SO_RCVBUF` of half of `bytes`: the buffer has this size from now on. [linux-6.12 sock.c __sock_set_rcvbuf]
     pub fn set_receive_buffer(&mut self, bytes: u64) {
-        self.receiver.window.set_rcvbuf(bytes);
+        self.receiver.set_buffer(bytes);
     }
 
     /// The route of this socket's packets has this MTU now; the next packet that is sent finds out.

@@ -43,13 +43,22 @@ impl Endpoint {
         self.packet(segment, ACK_TRUESIZE, now)
     }
 
-    #[inline]
+    /// An ACK without data.
+    #[inline(never)]
     pub(super) fn pure_ack(&mut self) -> Segment {
         self.acknowledgement(self.sender.flow.now)
     }
 
-    /// A segment without data that leaves at `departure`.
+    /// Writes an ACK without data over `packet`.
     #[inline]
+    pub(super) fn write_ack(&mut self, packet: &mut Packet) {
+        let now = self.sender.flow.now;
+        let segment = self.acknowledgement(now);
+        *packet = self.packet(segment, ACK_TRUESIZE, now);
+    }
+
+    /// A segment without data that leaves at `departure`.
+    #[inline(always)]
     fn acknowledgement(&mut self, departure: SimTime) -> Segment {
         let seq = self.sender.flow.snd_nxt;
         let (window, sack) = self.receiver.acknowledge();
@@ -66,9 +75,10 @@ impl Endpoint {
         }
     }
 
+    /// Writes a packet with data, or with FIN alone, over `packet`.
     #[inline]
-    pub(super) fn data_packet(&mut self, outgoing: Outgoing) -> Packet {
-        let Outgoing { seq, length, mss, push, fin, departure } = outgoing;
+    pub(super) fn write_data(&mut self, packet: &mut Packet, outgoing: &Outgoing) {
+        let &Outgoing { seq, length, mss, push, fin, departure } = outgoing;
         if length > 0 {
             self.receiver.answered(self.sender.flow.now);
         }
@@ -86,17 +96,16 @@ impl Endpoint {
         if is_new {
             segment.flags = self.sender.ecn.confirm(segment.flags);
         }
-        let mut packet = self.packet(segment, self.sender.truesize(length), departure);
+        *packet = self.packet(segment, self.sender.truesize(length), departure);
         packet.ecn = self.sender.ecn.code_point(is_new);
         packet.charged = true;
-        packet
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn packet(&self, segment: Segment, truesize: u32, departure: SimTime) -> Packet {
         let options = match segment.flags.contains(SegmentFlags::SYN) {
             true => SYN_OPTIONS,
-            false => self.timestamp_option() + sack_option(segment.sack.as_slice().len() as u32),
+            false => self.timestamp_option() + sack_option(&segment.sack),
         };
         let segments = segment.count();
         let headers = self.sender.settings.ip.header() + TCP_HEADER;
@@ -125,6 +134,6 @@ impl Endpoint {
 }
 
 /// Bytes of the SACK option, aligned.
-fn sack_option(blocks: u32) -> u32 {
-    if blocks == 0 { 0 } else { 4 + 8 * blocks }
+fn sack_option(blocks: &SackBlocks) -> u32 {
+    if blocks.is_empty() { 0 } else { 4 + 8 * blocks.as_slice().len() as u32 }
 }

@@ -58,11 +58,11 @@ impl DeliveryRate {
 
     /// The newest rate, for `tcp_info`: an application-limited sample counts only if it is higher.
     pub(crate) fn remember(&mut self, count: u64, interval: Span, app_limited: bool) {
-        let higher = self.newest.is_none_or(|(old, over)| {
+        let higher = |(old, over): (u64, Span)| {
             u128::from(count) * u128::from(over.as_nanos())
                 >= u128::from(old) * u128::from(interval.as_nanos())
-        });
-        if !app_limited || higher {
+        };
+        if !app_limited || self.newest.is_none_or(higher) {
             self.newest = Some((count, interval));
         }
     }

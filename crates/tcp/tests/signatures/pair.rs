@@ -248,7 +248,7 @@ impl Pair {
         match event {
             Event::Arrive(packet) => {
                 let Payload::Tcp(segment) = packet.payload else { panic!("a socket sends TCP") };
-                host.endpoint.take(segment, packet.ecn, packet.truesize, now, &mut self.draws);
+                host.endpoint.take(&segment, packet.ecn, packet.truesize, now, &mut self.draws);
             }
             Event::Freed(truesize) => {
                 host.below -= 1;

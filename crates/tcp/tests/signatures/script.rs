@@ -307,7 +307,7 @@ impl Script {
     /// A segment arrives.
     pub fn inject(&mut self, segment: Segment) {
         let truesize = segment.length + 960;
-        self.endpoint.take(segment, Ecn::NotEct, truesize, self.now, &mut self.draws);
+        self.endpoint.take(&segment, Ecn::NotEct, truesize, self.now, &mut self.draws);
         self.drain();
         let readable = self.endpoint.wakeup().readable;
         self.woken += u64::from(readable);
