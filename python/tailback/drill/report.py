@@ -29,7 +29,7 @@ class Report:
     printed: tuple[str, ...]
     """Lines that the script's code printed."""
     events: int
-    """How many events were carried out."""
+    """The number of events that were executed."""
 
     def __str__(self) -> str:
         lines = [f"{self.file}:{finding.line}: {finding.message}" for finding in self.findings]

@@ -58,7 +58,7 @@ def check_content(folder: Path, manifest: Mapping[str, Any], name: str, content:
     """Raises `RunDamaged` if `content` of the file `name` differs from what was written."""
     note = manifest.get("files", {}).get(name)
     if note is not None and (len(content), zlib.crc32(content)) != (note["bytes"], note["crc32"]):
-        raise RunDamaged(folder, f"`{name}` is not the file that was written")
+        raise RunDamaged(folder, f"`{name}` is not as it was written")
 
 
 def _wrong_manifest(manifest: Mapping[str, Any]) -> str | None:

@@ -38,7 +38,7 @@ class Request:
 
 @dataclass(frozen=True)
 class SweepResult:
-    """An experiment carried out."""
+    """A finished experiment."""
 
     folder: Path
     backend: str

@@ -50,7 +50,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Validated:
-    """A validation carried out; without a comparison if no run is complete on both sides."""
+    """A finished validation; without a comparison if no run is complete on both sides."""
 
     folder: Path
     comparison: Comparison | None

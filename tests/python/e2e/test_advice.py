@@ -53,7 +53,7 @@ def test_a_sweep_answers_questions(swept: Run, tmp_path: Path) -> None:
             ("sensitivity", "out", "--where", "cc=reno", "--where", "tsq=off"),
             "no axis of `out` has more than one value",
         ),
-        (("pareto", "two.yaml"), "holds no results"),
+        (("pareto", "two.yaml"), "contains no results"),
     ],
 )
 def test_what_cannot_be_answered_is_told(tailback: Run, words: tuple[str, ...], told: str) -> None:

@@ -279,7 +279,7 @@ def test_results_are_frames_with_axes_in_front(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_results_says_so(tmp_path: Path) -> None:
-    with pytest.raises(NotResults, match="holds no results"):
+    with pytest.raises(NotResults, match="contains no results"):
         open_results(tmp_path)
     with claim(tmp_path / "x", PLAN):
         pass

@@ -166,7 +166,7 @@ def test_a_long_chain_of_variables_is_refused_with_its_place(refusal: Refusal) -
     chain = ", ".join(f"v{step}: '${{v{step + 1}}}'" for step in range(5000))
     let = f"{{qdisc: '${{v0}}', {chain}, v5000: x, n: 2}}"
     assert refusal(BASE.replace("{qdisc: pfifo_fast, n: 2}", let)).startswith(
-        "access21.yaml:6: qdiscs.client -> router: the variable `v49` is the last of more than 50"
+        "access21.yaml:6: qdiscs.client -> router: the variable `v49` is the last of a chain of more than 50 variables"
     )
 
 
