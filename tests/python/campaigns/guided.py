@@ -48,6 +48,9 @@ def main(words: Sequence[str]) -> None:
     # The guard watches the time of an input, and who started this process that of one in which the guard is not heard.
     flags = [f"-dict={dictionary}", "-timeout=0", "-rss_limit_mb=4096", f"-artifact_prefix={options.place}/crash-"]
     atheris.Setup([sys.argv[0], *flags, *options.libfuzzer, str(corpus)], one)
+    # libFuzzer ends the process.
+    clocks = guard.standing_clocks()
+    clocks.__enter__()
     atheris.Fuzz()
 
 

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import gzip
 import json
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -38,6 +39,40 @@ def of_repository(*patterns: str) -> list[bytes]:
     files = sorted(file for pattern in patterns for file in REPOSITORY.glob(pattern))
     contents = [file.read_bytes() for file in files if file.stat().st_size <= LARGEST]
     return [content for content in contents if b"traces/" not in content]
+
+
+def experiments(*patterns: str) -> list[bytes]:
+    """Those of the repository with the first two values of each axis: the grid multiplies what each input costs."""
+    found = []
+    for content in of_repository(*patterns):
+        text = re.sub(r"^repeat: .*$", "repeat: 2", content.decode(), flags=re.MULTILINE)
+        before, vary, axes = text.partition("\nvary:")
+        plain = re.sub(r"^#.*\n", "", before, flags=re.MULTILINE)
+        found.append(f"{plain}{vary}{_MORE_THAN_TWO.sub(_first_two, axes)}".encode())
+    return found
+
+
+_MORE_THAN_TWO = re.compile(r"\[([^,\[\]]+), ([^,\[\]]+), [^\[\]]+\]")
+
+
+def _first_two(axis: re.Match[str]) -> str:
+    return f"[{axis[1]}, {axis[2]}]"
+
+
+TEACUP = b"""\
+TPCONF_router = ['r']
+TPCONF_hosts = ['a', 'b']
+TPCONF_host_internal_ip = {'r': ['10.0.1.1', '10.0.2.1'], 'a': ['10.0.1.2'], 'b': ['10.0.2.2']}
+TPCONF_host_os = {'a': 'FreeBSD'}
+TPCONF_router_queues = [('1', " dest='10.0.2.0/24', delay=V_delay, rate='1mbit', queue_size='bdp' ")]
+TPCONF_traffic_gens = [
+    ('0.0', '1', " start_iperf, client='a', server='b', duration=V_duration "),
+    ('1', '2', " start_ping, client='a', dest='b', rate=2 "),
+]
+TPCONF_ECN = ['0', '1']
+TPCONF_parameter_list = {'delays': (['V_delay'], ['d'], range(1, 3), {}), 'ecn': (['V_ecn'], ['e'], TPCONF_ECN, {})}
+TPCONF_vary_parameters = ['delays', 'ecn', 'runs']
+"""
 
 
 def finds(target: str) -> list[bytes]:

@@ -15,6 +15,7 @@ from tailback import _core, drill, fitting, formats, scenario, testbed
 from tailback.analysis.bounds import WrongBound, bounds
 from tailback.backends import Unsuitable
 from tailback.drill.code import CodeFailed, CodeUnsupported, Evaluation
+from tailback.formats import teacup
 from tailback.formats.teacup import evaluate
 from tailback.results import NotComparable, NotResults, open_results, pair
 from tailback.scenario import tsq, words
@@ -159,6 +160,15 @@ def _teacup(content: bytes, folder: Path) -> object:
     return formats.import_teacup(_file(folder, "config.py", content), folder / "out")
 
 
+def _configuration(content: bytes, _folder: Path) -> object:
+    """The same without its files, which take most of the time."""
+    return teacup.convert(content.decode("utf-8", "replace"))
+
+
+def _teacups() -> Sequence[bytes]:
+    return [seeds.TEACUP, *seeds.of_repository("tests/data/teacup/*.py")]
+
+
 def _expression(content: bytes, _folder: Path) -> object:
     return evaluate.expression(_text(content), {"V_x": "1", "V_list": [1, "a"]})
 
@@ -261,13 +271,14 @@ TARGETS: tuple[Target, ...] = (
     ),
     Target("bound", _bound, (WrongBound,), lambda: BOUNDS, 500),
     Target("setting", _setting, (ScenarioError, Unsuitable), lambda: SETTINGS, 100),
-    Target("experiment", _experiment, (ScenarioError, Unsuitable), lambda: seeds.of_repository(*EXPERIMENTS), 20),
+    Target("experiment", _experiment, (ScenarioError, Unsuitable), lambda: seeds.experiments(*EXPERIMENTS), 20),
     Target("trace", _trace, (ScenarioError,), lambda: seeds.lines("0\n5\n5\n1000\n", "1\r\n2\r\n"), 100),
     Target("stamps", _stamps, (WordError,), lambda: seeds.lines("0\n5\n5\n1000\n", "1\r\n2\r\n"), 500),
     Target("testbed", _testbed, (ScenarioError,), seeds.testbeds, 60),
     Target("flent", _flent, (formats.NotReadable,), seeds.flent, 40),
     Target("capture", _capture, (formats.NotReadable,), seeds.captures, 40),
-    Target("teacup", _teacup, (formats.NotReadable,), lambda: seeds.of_repository("tests/data/teacup/*.py"), 30),
+    Target("teacup", _teacup, (formats.NotReadable,), _teacups, 10),
+    Target("configuration", _configuration, (formats.NotReadable,), _teacups, 40),
     Target("expression", _expression, (evaluate.NotEvaluated,), lambda: EXPRESSIONS, 500),
     Target("packetdrill", _packetdrill, (drill.WrongDrill,), lambda: seeds.of_repository("conformance/drill/*"), 200),
     Target("code", _code, (CodeFailed, CodeUnsupported), lambda: CODE, 300),

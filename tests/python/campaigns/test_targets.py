@@ -86,6 +86,26 @@ def test_what_takes_too_long_is_found(folder: Path, monkeypatch: pytest.MonkeyPa
         guard.hold(target_that(endless), b"x", folder)
 
 
+def test_clocks_that_go_on_find_what_takes_too_long_and_nothing_else(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "SECONDS", 0.2)
+
+    def busy(seconds: float) -> Any:
+        def read(_content: bytes, _folder: Path) -> None:
+            ends = time.process_time() + seconds
+            while time.process_time() < ends:
+                pass
+
+        return read
+
+    with guard.standing_clocks():
+        for _ in range(20):
+            guard.hold(target_that(busy(0.05)), b"x", folder)
+        with pytest.raises(guard.Broken, match="takes too long"):
+            guard.hold(target_that(busy(900)), b"x", folder)
+
+
 def test_the_time_a_busy_machine_takes_is_not_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "SECONDS", 0.05)
     # It uses none of the processor, as a process that is not let at it.

@@ -18,7 +18,7 @@ from tailback.backends.ssh import Ssh, run
 from tailback.backends.ssh.connection import Agent, HostFailed, command_words, local_agent, ssh_words
 from tailback.backends.ssh.facts import Facts
 from tailback.backends.ssh.layout import Layout
-from tailback.backends.ssh.plan import plan_of
+from tailback.backends.ssh.plan import Step, plan_of
 from tailback.backends.ssh.session import Session
 from tailback.kernel import build_agent
 from tailback.scenario import ScenarioError
@@ -79,6 +79,21 @@ def test_what_goes_to_the_login_shell_is_quoted_word_by_word() -> None:
     assert remote[3:] == ["sh", Agent(b"agent").digest, "5", "sudo", "serve", "15; touch X"]
 
 
+@pytest.mark.parametrize("word", HOSTILE)
+def test_a_plan_shows_each_step_as_a_shell_would_take_it(word: str, tmp_path: Path) -> None:
+    typed = Step("h", "the device", argv=("tc", "qdisc", "replace", "dev", word, "root"), undo=("ip", word))
+    assert shlex.split(typed.words) == ["tc", "qdisc", "replace", "dev", word, "root"]
+    assert shlex.split(typed.undo_words) == ["ip", word]
+    sysctl = Step("h", "a setting", path="/proc/sys/net/ipv4/tcp_wmem", value=word)
+    assert shlex.split(sysctl.words) == ["sysctl", "-w", f"net.ipv4.tcp_wmem={word}"]
+    # A shell writes the value into this file, and does nothing else.
+    file = tmp_path / f"x {word}".replace("/", "_")
+    written = Step("h", "a file", path=str(file), value=f" {word}")
+    subprocess.run(["sh", "-c", written.words], check=True, cwd=tmp_path)
+    assert file.read_text() == f" {word}\n"
+    assert list(tmp_path.iterdir()) == [file]
+
+
 def test_a_file_name_cannot_become_another_option_of_ssh(tmp_path: Path) -> None:
     if shutil.which("ssh") is None:
         # Then nothing of this can be run either.
@@ -90,6 +105,8 @@ def test_a_file_name_cannot_become_another_option_of_ssh(tmp_path: Path) -> None
     assert "stricthostkeychecking true" in said or "stricthostkeychecking yes" in said
     assert not any(line.startswith("proxycommand") for line in said)
     assert f"userknownhostsfile {path}" in said
+    # As it was given: `ssh` makes one `%` of two when it reads the key.
+    assert f"identityfile {path.replace('%', '%%')}" in said
     assert "forwardagent no" in said
     assert "batchmode yes" in said
 
