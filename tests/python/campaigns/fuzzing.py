@@ -5,6 +5,7 @@ A process that crashes, hangs or runs into a limit of libFuzzer's leaves its inp
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import re
 import shutil
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from campaigns import guard, journal, seeds
+from campaigns import drawn, guard, journal, seeds
 from campaigns.seeds import REPOSITORY
 
 STARTS = 10
@@ -101,6 +102,10 @@ class _Left:
     seconds: int
     seed: int
 
+    def longest_s(self) -> float:
+        """Until a process that should have ended hangs."""
+        return self.seconds + guard.WAITING_SECONDS + UNIT_SECONDS
+
     def flags(self) -> list[str]:
         """In the words of libFuzzer."""
         limits = [f"-runs={self.runs}", f"-max_total_time={self.seconds}", f"-max_len={LONGEST}"]
@@ -108,32 +113,53 @@ class _Left:
 
 
 def _guided(name: str, left: _Left, place: Path) -> int:
-    return _python("campaigns.guided", [name, str(place), "--", *left.flags()], left, place)
-
-
-def _drawn(name: str, left: _Left, place: Path) -> int:
-    limits = [f"--runs={left.runs}", f"--seconds={left.seconds}", f"--seed={left.seed}"]
-    return _python("campaigns.drawn", [name, str(place), *limits], left, place)
-
-
-def _python(module: str, words: Sequence[str], left: _Left, place: Path) -> int:
+    words = [name, str(place), "--", *left.flags()]
     journal.begin(place)
     before = set(_finds(place))
     with (place / "log").open("a") as log:
-        process = subprocess.Popen([sys.executable, "-m", module, *words], stdout=log, stderr=log)
+        process = subprocess.Popen([sys.executable, "-m", "campaigns.guided", *words], stdout=log, stderr=log)
         try:
-            status = process.wait(left.seconds + guard.WAITING_SECONDS + UNIT_SECONDS)
+            status = process.wait(left.longest_s())
             way = "ended"
         except subprocess.TimeoutExpired:
             process.kill()
             status, way = process.wait(), "hung"
+    return _counted(name, place, None if status == os.EX_OK or set(_finds(place)) != before else way)
+
+
+# From one process that has everything imported, which takes longer than a thousand inputs.
+_forks = multiprocessing.get_context("forkserver")
+_forks.set_forkserver_preload(["campaigns.drawn"])
+
+
+def _drawn(name: str, left: _Left, place: Path) -> int:
+    limits = [f"--runs={left.runs}", f"--seconds={left.seconds}", f"--seed={left.seed}"]
+    journal.begin(place)
+    process = _forks.Process(target=_draw, args=([name, str(place), *limits], place / "log"))
+    process.start()
+    process.join(left.longest_s())
+    way = "ended"
+    if process.is_alive():
+        process.kill()
+        process.join()
+        way = "hung"
+    return _counted(name, place, None if process.exitcode == os.EX_OK else way)
+
+
+def _draw(words: Sequence[str], log: Path) -> None:
+    with log.open("a") as file:
+        os.dup2(file.fileno(), sys.stdout.fileno())
+        os.dup2(file.fileno(), sys.stderr.fileno())
+    drawn.main(words)
+
+
+def _counted(name: str, place: Path, way: str | None) -> int:
+    """The executions of a process; if it ended in a `way` that it should not have, its last input is kept."""
     executions = journal.executions(place)
     if executions is None:
-        raise Missing(
-            f"`{words[0]}` did not begin: see {place / 'log'}; the library is installed by `make campaign-fuzz`"
-        )
-    # libFuzzer keeps what ran into its own limits.
-    if status != os.EX_OK and set(_finds(place)) == before:
+        raise Missing(f"`{name}` did not begin: see {place / 'log'}; the library is installed by `make campaign-fuzz`")
+    # libFuzzer keeps itself what ran into its own limits.
+    if way is not None:
         journal.keep_last(place, way)
     return executions
 
