@@ -46,8 +46,8 @@ def answers(texts: Sequence[str]) -> list[Answer]:
 def _job(texts: Sequence[str]) -> dict[str, Any]:
     setup = [run(None, IP, "link", "add", DEVICE, "type", "veth", "peer", "name", "d1")]
     setup += [run(None, "/bin/sh", "-c", f"exec >>{OUT}\n{_script(text)}\nexit 0") for text in texts]
-    nothing: dict[str, Any] = {key: [] for key in ("hosts", "devices", "flows", "pings")}
-    return {**nothing, "setup": setup, "duration_ns": 10**6, "interval_ns": 10**6}
+    nothing: dict[str, Any] = {key: [] for key in ("hosts", "devices", "changes", "traffic")}
+    return {**nothing, "marks": {}, "setup": setup, "duration_ns": 10**6, "interval_ns": 10**6}
 
 
 def _script(text: str) -> str:

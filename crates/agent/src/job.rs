@@ -27,13 +27,20 @@ pub struct Job {
     pub marks: Marks,
     /// Devices whose disciplines are sampled.
     pub devices: Vec<Device>,
-    /// TCP flows.
-    pub flows: Vec<Flow>,
-    /// Series of echo requests.
-    pub pings: Vec<Ping>,
-    /// Flows of datagrams, between machines only.
-    #[serde(default)]
-    pub datagrams: Vec<Datagrams>,
+    /// The conversations of its applications.
+    pub traffic: Vec<Conversation>,
+}
+
+/// One conversation, by the application that runs it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Conversation {
+    /// Bulk data over TCP.
+    Tcp(Flow),
+    /// Datagrams, between machines only.
+    Udp(Datagrams),
+    /// A series of echo requests.
+    Ping(Ping),
 }
 
 /// One step of building the network.
@@ -201,12 +208,12 @@ impl Job {
 mod tests {
     use super::*;
 
-    const JOB: &str = r#"{"hosts": ["a", "b"], "duration_ns": 1, "interval_ns": 1, "marks": {"fq_codel": [12, 28]}, "devices": [], "pings": [],
+    const JOB: &str = r#"{"hosts": ["a", "b"], "duration_ns": 1, "interval_ns": 1, "marks": {"fq_codel": {"in": "statistics", "at": [12, 28]}}, "devices": [],
         "changes": [{"at_ns": 5, "steps": []}],
         "setup": [{"kind": "write", "host": 0, "path": "/proc/sys/x", "value": "1"},
                   {"kind": "run", "host": null, "argv": ["/sbin/ip"]},
                   {"kind": "segment", "host": 1, "device": "l0"}],
-        "flows": [{"name": "f", "from": 0, "to": 1, "address": "10.0.0.2", "port": 5001, "start_ns": 0,
+        "traffic": [{"kind": "tcp", "name": "f", "from": 0, "to": 1, "address": "10.0.0.2", "port": 5001, "start_ns": 0,
                    "stop_ns": null, "bytes": 10, "congestion_control": "cubic", "pacing_shift": null,
                    "max_pacing_rate_bps": null, "sndbuf": null, "rcvbuf": null, "rcvlowat": 1,
                    "notsent_lowat": null, "mss": null}]}"#;
@@ -214,9 +221,17 @@ mod tests {
     #[test]
     fn a_job_is_read() {
         let job = Job::from_json(JOB).unwrap();
-        assert_eq!(job.flows[0].address, Ipv4Addr::new(10, 0, 0, 2));
+        assert!(
+            matches!(&job.traffic[0], Conversation::Tcp(flow) if flow.address == Ipv4Addr::new(10, 0, 0, 2))
+        );
         assert!(matches!(&job.setup[0], Step::Write { host: Some(0), .. }));
         assert!(matches!(&job.setup[2], Step::Segment { host: 1, device } if device == "l0"));
+    }
+
+    #[test]
+    fn an_unknown_kind_of_traffic_is_an_error() {
+        let error = Job::from_json(&JOB.replace("\"kind\": \"tcp\"", "\"kind\": \"sctp\"")).unwrap_err();
+        assert!(error.to_string().contains("unknown variant `sctp`"), "{error}");
     }
 
     #[test]

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 
+use serde::Deserialize;
+
 use crate::sys;
 
 const RTM_NEWQDISC: u16 = 36;
@@ -18,6 +20,7 @@ const HEADER: usize = 16;
 const TCMSG: usize = 20;
 
 const TCA_KIND: u16 = 1;
+const TCA_OPTIONS: u16 = 2;
 const TCA_STATS2: u16 = 7;
 const TCA_STATS_BASIC: u16 = 1;
 const TCA_STATS_QUEUE: u16 = 3;
@@ -58,9 +61,29 @@ pub struct Discipline {
     pub marked: Option<u32>,
 }
 
-/// For each kind, the offsets of the 32-bit counters of packets marked CE in its own statistics; empty if it never
-/// marks. A missing kind does not report marks.
-pub type Marks = BTreeMap<String, Vec<usize>>;
+/// For each kind, where its counters of packets marked CE are. A missing kind does not report marks.
+pub type Marks = BTreeMap<String, MarkCounters>;
+
+/// Counters of 32 bits each; empty if the kind never marks.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MarkCounters {
+    /// The attribute that contains them.
+    #[serde(rename = "in")]
+    pub attribute: Attribute,
+    /// The offset of each in the attribute.
+    pub at: Vec<usize>,
+}
+
+/// An attribute of a discipline whose content depends on the kind.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Attribute {
+    /// `TCA_STATS_APP` of `TCA_STATS2`.
+    Statistics,
+    /// `TCA_OPTIONS`.
+    Options,
+}
 
 /// A socket that asks for the disciplines of one network namespace.
 pub struct Netlink {
@@ -129,7 +152,13 @@ fn discipline(message: &[u8], marks: &Marks) -> Option<Discipline> {
         interface: u32_at(message, 4),
         handle: u32_at(message, 8),
         parent: u32_at(message, 12),
-        marked: marked(&kind, attribute(statistics, TCA_STATS_APP).unwrap_or_default(), marks),
+        marked: marks.get(&kind).and_then(|counters| {
+            let own = match counters.attribute {
+                Attribute::Statistics => attribute(statistics, TCA_STATS_APP),
+                Attribute::Options => attribute(attributes, TCA_OPTIONS),
+            };
+            counters.sum(own.unwrap_or_default())
+        }),
         kind,
         sent_bytes: u64::from(u32_at(basic, 0)) | u64::from(u32_at(basic, 4)) << 32,
         sent_packets: u32_at(basic, 8),
@@ -141,9 +170,10 @@ fn discipline(message: &[u8], marks: &Marks) -> Option<Discipline> {
     })
 }
 
-/// Marks are among the statistics of the kind itself, at places that the job names.
-fn marked(kind: &str, own: &[u8], marks: &Marks) -> Option<u32> {
-    marks.get(kind)?.iter().map(|&place| (own.len() >= place + 4).then(|| u32_at(own, place))).sum()
+impl MarkCounters {
+    fn sum(&self, own: &[u8]) -> Option<u32> {
+        self.at.iter().map(|&place| (own.len() >= place + 4).then(|| u32_at(own, place))).sum()
+    }
 }
 
 fn attribute(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
@@ -188,7 +218,12 @@ mod tests {
     }
 
     fn marks() -> Marks {
-        Marks::from([("pfifo".into(), Vec::new()), ("fq_codel".into(), vec![12, 28])])
+        let counters = |attribute, at: &[usize]| MarkCounters { attribute, at: at.to_vec() };
+        Marks::from([
+            ("pfifo".into(), counters(Attribute::Statistics, &[])),
+            ("fq_codel".into(), counters(Attribute::Statistics, &[12, 28])),
+            ("among_options".into(), counters(Attribute::Options, &[4, 12])),
+        ])
     }
 
     #[test]
@@ -220,11 +255,28 @@ mod tests {
         assert_eq!(found, [expected]);
     }
 
+    /// The marks of a discipline with these options and statistics of its own.
+    fn marked(kind: &str, options: &[u8], own: &[u8]) -> Option<u32> {
+        let mut statistics = attributed(TCA_STATS_BASIC, &words(&[0; 4]));
+        statistics.extend(attributed(TCA_STATS_QUEUE, &words(&[0; 5])));
+        statistics.extend(attributed(TCA_STATS_APP, own));
+        let mut body = words(&[0, 2, 0x2_0000, ROOT, 1]);
+        body.extend(attributed(TCA_KIND, format!("{kind}\0").as_bytes()));
+        body.extend(attributed(TCA_OPTIONS, options));
+        body.extend(attributed(TCA_STATS2, &statistics));
+        discipline(&body, &marks()).unwrap().marked
+    }
+
     #[test]
     fn a_kind_that_does_not_tell_its_marks_has_none_rather_than_zero() {
-        assert_eq!(marked("cake", &[0; 64], &marks()), None);
-        assert_eq!(marked("pfifo", &[], &marks()), Some(0));
-        assert_eq!(marked("fq_codel", &[0; 8], &marks()), None);
+        assert_eq!(marked("cake", &[], &[0; 64]), None);
+        assert_eq!(marked("pfifo", &[], &[]), Some(0));
+        assert_eq!(marked("fq_codel", &[], &[0; 8]), None);
+    }
+
+    #[test]
+    fn marks_that_a_kind_counts_among_its_options_are_read_there() {
+        assert_eq!(marked("among_options", &words(&[9, 5, 9, 6]), &words(&[1; 4])), Some(11));
     }
 
     #[test]

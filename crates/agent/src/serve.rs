@@ -19,7 +19,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::clock::Clock;
-use crate::datagrams::{self, RunningDatagrams};
+use crate::datagrams;
 use crate::failure::{Failure, While};
 use crate::guard::{self, Guard, Undo};
 use crate::job::Job;
@@ -73,7 +73,6 @@ enum What {
 struct Prepared {
     job: Job,
     traffic: Traffic,
-    datagrams: Vec<RunningDatagrams>,
     sampler: Sampler,
 }
 
@@ -200,10 +199,7 @@ impl Host {
         let network = Network::of_machine(&job.hosts, me)?;
         let traffic = Traffic::prepare(&job, &network)?;
         let sampler = Sampler::prepare(&job, &network)?.with_receivers();
-        let bins = usize::try_from(job.duration_ns.div_ceil(job.interval_ns)).unwrap_or(usize::MAX);
-        let flows = job.datagrams.iter().map(|flow| RunningDatagrams::prepare(flow, bins, &network));
-        let datagrams = flows.collect::<Result<_, _>>()?;
-        self.prepared = Some(Prepared { job, traffic, datagrams, sampler });
+        self.prepared = Some(Prepared { job, traffic, sampler });
         Ok(Value::Null)
     }
 
@@ -211,7 +207,6 @@ impl Host {
         let mut prepared = self.prepared.take().ok_or_else(|| Failure::new("start comes before prepare"))?;
         let clock = Clock::starting_at(zero_ns);
         prepared.traffic.start(clock, prepared.job.interval_ns)?;
-        prepared.datagrams.iter_mut().try_for_each(|flow| flow.start(clock, prepared.job.interval_ns))?;
         let work = move || match measure(prepared, clock) {
             Ok(()) => say(&json!({"event": "ended"})),
             Err(failure) => say(&json!({"event": "failed", "error": failure.to_string()})),
@@ -255,7 +250,7 @@ fn names(path: &str) -> Result<Value, Failure> {
 
 /// Runs to the end of the job; what is measured goes out while it is on, what applications saw at the end.
 fn measure(prepared: Prepared, clock: Clock) -> Result<(), Failure> {
-    let Prepared { job, traffic, datagrams, mut sampler } = prepared;
+    let Prepared { job, traffic, mut sampler } = prepared;
     let mut told_ns = 0;
     for t_ns in (1..=job.duration_ns / job.interval_ns).map(|number| number * job.interval_ns) {
         clock.sleep_until(t_ns);
@@ -263,13 +258,13 @@ fn measure(prepared: Prepared, clock: Clock) -> Result<(), Failure> {
         traffic.failure().map_or(Ok(()), Err)?;
         if t_ns - told_ns >= LIVE_NS {
             tell_rows(&mut sampler);
-            say(&live(t_ns, &traffic, &datagrams));
+            say(&live(t_ns, &traffic));
             told_ns = t_ns;
         }
     }
     clock.sleep_until(job.duration_ns);
     tell_rows(&mut sampler);
-    let udp = datagrams::table(&datagrams, job.interval_ns);
+    let udp = datagrams::table(&traffic.datagrams, job.interval_ns);
     for mut table in sample::seen(&job, &traffic)?.into_iter().chain([udp]) {
         say(&json!({"event": "rows", "table": table.name(), "text": table.take()}));
     }
@@ -283,11 +278,11 @@ fn tell_rows(sampler: &mut Sampler) {
 }
 
 /// Bytes received so far by flow, and the newest answer of each ping.
-fn live(t_ns: u64, traffic: &Traffic, datagrams: &[RunningDatagrams]) -> Value {
+fn live(t_ns: u64, traffic: &Traffic) -> Value {
     let here = traffic.flows.iter().filter(|flow| flow.receives());
     let bytes: BTreeMap<_, u64> =
         here.map(|flow| (flow.flow.name.clone(), flow.bins().iter().sum())).collect();
-    let udp = datagrams.iter().map(|flow| (flow.flow.name.clone(), flow.received_bytes()));
+    let udp = traffic.datagrams.iter().map(|flow| (flow.flow.name.clone(), flow.received_bytes()));
     let bytes: BTreeMap<_, u64> = bytes.into_iter().chain(udp.filter(|(_, bytes)| *bytes > 0)).collect();
     let answered = |ping: &crate::traffic::RunningPing| {
         ping.requests()

@@ -13,8 +13,9 @@ use std::thread;
 use std::{fs, io};
 
 use crate::clock::Clock;
+use crate::datagrams::RunningDatagrams;
 use crate::failure::{Failure, While};
-use crate::job::{Flow, Job, Ping};
+use crate::job::{Conversation, Flow, Job, Ping};
 use crate::network::Network;
 use crate::sys;
 
@@ -63,7 +64,9 @@ pub struct Request {
 pub struct Traffic {
     /// The flows in the order of the job.
     pub flows: Vec<RunningFlow>,
-    /// The pings in the order of the job.
+    /// The flows of datagrams, likewise.
+    pub datagrams: Vec<RunningDatagrams>,
+    /// The pings, likewise.
     pub pings: Vec<RunningPing>,
 }
 
@@ -71,19 +74,28 @@ impl Traffic {
     /// Opens every socket on its host, of those that are here.
     pub fn prepare(job: &Job, network: &Network) -> Result<Self, Failure> {
         let bins = usize::try_from(job.duration_ns.div_ceil(job.interval_ns)).unwrap_or(usize::MAX);
-        let flows = job
-            .flows
-            .iter()
-            .map(|flow| RunningFlow::prepare(flow, bins, network))
-            .collect::<Result<_, _>>()?;
-        let pings = job.pings.iter().filter(|ping| network.has(ping.from));
-        let pings = pings.map(|ping| RunningPing::prepare(ping, network)).collect::<Result<_, _>>()?;
-        Ok(Self { flows, pings })
+        let mut prepared = Self { flows: Vec::new(), datagrams: Vec::new(), pings: Vec::new() };
+        for conversation in &job.traffic {
+            match conversation {
+                Conversation::Tcp(flow) => prepared.flows.push(RunningFlow::prepare(flow, bins, network)?),
+                Conversation::Udp(flow) => {
+                    prepared.datagrams.push(RunningDatagrams::prepare(flow, bins, network)?)
+                }
+                Conversation::Ping(ping) if network.has(ping.from) => {
+                    prepared.pings.push(RunningPing::prepare(ping, network)?)
+                }
+                Conversation::Ping(_) => {}
+            }
+        }
+        Ok(prepared)
     }
 
     /// Starts the threads, which wait for their time.
-    pub fn start(&self, clock: Clock, interval_ns: u64) -> Result<(), Failure> {
+    pub fn start(&mut self, clock: Clock, interval_ns: u64) -> Result<(), Failure> {
         for flow in &self.flows {
+            flow.start(clock, interval_ns)?;
+        }
+        for flow in &mut self.datagrams {
             flow.start(clock, interval_ns)?;
         }
         for ping in &self.pings {

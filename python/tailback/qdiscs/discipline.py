@@ -60,8 +60,10 @@ class InKernel:
     no_device: tuple[str, str] | None = None
     """Why no device there can have it, and what to do."""
     marks: Sequence[int] | None = ()
-    """Where in its statistics (`TCA_STATS_APP`) the kernel keeps counters of packets marked CE, each of 32 bits; none
-    if it never marks, `None` if the agent does not read them."""
+    """The bytes at which the kernel has its counters of packets marked CE, each of 32 bits; none if it never marks,
+    `None` if the agent does not read them."""
+    marks_in: Literal["statistics", "options"] = "statistics"
+    """Where these bytes are: `TCA_STATS_APP` or `TCA_OPTIONS`."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,9 @@ ROW = Discipline(
         among_options=("prob_mark", "prob_mark_head", "prob_drop", "forced_mark", "forced_mark_head", "forced_drop"),
         units={**red.UNITS, "limit": "packets"},
     ),
-    kernel=InKernel(),
+    # Its options end with the counters of RED: marks by chance, forced ones, and both of the head of a queue.
+    # [linux-6.12 include/uapi/linux/pkt_sched.h]
+    kernel=InKernel(marks=(56, 60, 64, 68), marks_in="options"),
     grammar=Grammar(
         options={
             "quantum": Option(zero="not given", raised_to=256),

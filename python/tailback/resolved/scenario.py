@@ -12,7 +12,7 @@ from tailback.resolved.devices import Device
 from tailback.resolved.fields import ABSENT_IF_EMPTY, ABSENT_IF_NONE, STRICT
 from tailback.resolved.links import Link, Route, Trace
 from tailback.resolved.qdiscs import AttachedQdisc, Qdisc
-from tailback.resolved.traffic import AnyTraffic, Flow, JobList, Observed, Tcp
+from tailback.resolved.traffic import AnyTraffic, Flow, Observed, Tcp
 from tailback.resolved.wifi import Cell
 
 Offloads: TypeAlias = Literal["off", "gso", "on"]
@@ -84,10 +84,6 @@ class Scenario:
     def flows(self) -> list[Flow]:
         """All traffic of which the two ends are known."""
         return [entry for entry in self.traffic if not isinstance(entry, Observed)]
-
-    def listed(self, key: JobList) -> list[Flow]:
-        """The traffic that a list of the agent's job has."""
-        return [entry for entry in self.flows if entry.in_job == key]
 
     @property
     def radios(self) -> list[tuple[int, int]]:

@@ -1,6 +1,6 @@
 """Traffic of a resolved scenario: one entry per flow, a class and a member of `Flow` per kind.
 
-A class also has what a backend asks of its kind: where it runs, which list of the agent's job it is in, what the agent
+A class also has what a backend asks of its kind: where it runs, which application of the agent runs it, what the agent
 is told of it, and what of an entry no backend but the simulator can run.
 """
 
@@ -22,8 +22,8 @@ Protocol: TypeAlias = Literal["icmp", "udp"]
 RunsOn: TypeAlias = Literal["every backend", "testbeds", "the simulator"]
 """Which backends have a kind; all three include the simulator."""
 
-JobList: TypeAlias = Literal["flows", "datagrams", "pings"]
-"""The lists of traffic that the agent knows; `flows` are TCP connections alone."""
+Application: TypeAlias = Literal["tcp", "udp", "ping"]
+"""What the agent can run (`crates/agent/src/job.rs`)."""
 
 Refusal: TypeAlias = tuple[str, str]
 """What of an entry cannot be run, and what to do."""
@@ -86,7 +86,7 @@ class Tcp:
 
     __pydantic_config__ = STRICT
     runs_on: ClassVar[RunsOn] = "every backend"
-    in_job: ClassVar[JobList | None] = "flows"
+    run_by: ClassVar[Application | None] = "tcp"
 
     kind: Literal["tcp"] = "tcp"
     name: str
@@ -123,7 +123,7 @@ class Udp:
 
     __pydantic_config__ = STRICT
     runs_on: ClassVar[RunsOn] = "testbeds"
-    in_job: ClassVar[JobList | None] = "datagrams"
+    run_by: ClassVar[Application | None] = "udp"
 
     kind: Literal["udp"] = "udp"
     name: str
@@ -158,7 +158,7 @@ class Ping:
 
     __pydantic_config__ = STRICT
     runs_on: ClassVar[RunsOn] = "every backend"
-    in_job: ClassVar[JobList | None] = "pings"
+    run_by: ClassVar[Application | None] = "ping"
 
     kind: Literal["ping"] = "ping"
     name: str

@@ -179,7 +179,7 @@ def test_a_discipline_added_by_the_recipe_is_known_everywhere(toy: CoreRegistry)
     commands = [" ".join(command) for command in Tree("l0", NOTHING).commands(given)]
     assert commands[-1] == "qdisc add dev l0 parent 1:1 handle 2: toy limit 5 pause 20000.000us"
     assert list(findings(run.scenario)) == [("the backend does not support `pause` of `toy`", "no kernel pauses")]
-    assert job_of(run.scenario)["marks"]["toy"] == (4,)
+    assert job_of(run.scenario)["marks"]["toy"] == {"in": "statistics", "at": (4,)}
 
 
 def test_what_it_tells_at_the_end_of_a_run_is_shown(toy: CoreRegistry) -> None:

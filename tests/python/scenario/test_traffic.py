@@ -21,7 +21,7 @@ from tailback.formats.flent.names import named
 from tailback.resolved import Scenario, codec, of_json, to_json
 from tailback.resolved import traffic as resolved_traffic
 from tailback.resolved.fields import STRICT
-from tailback.resolved.traffic import JobList, Refusal, RunsOn
+from tailback.resolved.traffic import Application, Refusal, RunsOn
 from tailback.scenario import ScenarioError, loads, schema, traffic
 from tailback.scenario.network import Problem
 from tailback.scenario.size import parts
@@ -44,7 +44,7 @@ class ResolvedCall:
 
     __pydantic_config__ = STRICT
     runs_on: ClassVar[RunsOn] = "testbeds"
-    in_job: ClassVar[JobList | None] = "datagrams"
+    run_by: ClassVar[Application | None] = "udp"
 
     kind: Literal["call"] = "call"
     name: str
@@ -170,10 +170,10 @@ def scenario_of(frame: str) -> Scenario:
 @pytest.mark.usefixtures("call")
 def test_the_agents_of_a_testbed_are_told_of_it() -> None:
     layout = Layout(scenario_of("20ms"), testbed.loads(TESTBED), {})
-    (told,) = plan.job_of(layout, "token")["datagrams"]
+    told = next(told for told in plan.job_of(layout, "token")["traffic"] if told["name"] == "call")
     assert told == {
-        "name": "call", "from": 0, "to": 1, "start_ns": 0, "stop_ns": 10 * SECOND, "rate_bps": 68_800, "size": 172,
-        "address": "10.0.1.2", "dscp": None, "port": FIRST_PORT, "token": "token",
+        "kind": "udp", "name": "call", "from": 0, "to": 1, "start_ns": 0, "stop_ns": 10 * SECOND, "rate_bps": 68_800,
+        "size": 172, "address": "10.0.1.2", "dscp": None, "port": FIRST_PORT, "token": "token",
     }  # fmt: skip
 
 
@@ -181,7 +181,7 @@ def test_the_agents_of_a_testbed_are_told_of_it() -> None:
 def test_a_backend_that_cannot_run_it_refuses_it_by_name() -> None:
     scenario = scenario_of("20ms")
     assert list(suitable.findings(scenario)) == [("the traffic `call` is of the kind `call`", "use tcp and ping")]
-    assert [flow["name"] for flow in job_of(scenario)["flows"]] == ["upload"]
+    assert [told["name"] for told in job_of(scenario)["traffic"]] == ["upload"]
     assert list(on_testbed.written(scenario, testbed.loads(TESTBED))) == []
 
 

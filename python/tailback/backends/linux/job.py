@@ -18,6 +18,7 @@ Neighbours are static and nothing is remembered between connections (`tcp_no_met
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from tailback import qdiscs
@@ -25,9 +26,13 @@ from tailback.backends.linux.links import Hop, rewire, states, wire
 from tailback.backends.linux.steps import IP, TC, Json, Words, run, write
 from tailback.backends.linux.trees import NOTHING, Matches, Tree
 from tailback.qdiscs import words_of
-from tailback.resolved import Flow, Link, Qdisc, Scenario, Tcp
+from tailback.resolved import Flow, Link, Qdisc, Scenario
+from tailback.resolved.traffic import Application
 
 FIRST_PORT = 5001
+
+BETWEEN_SOCKETS: tuple[Application, ...] = ("tcp", "udp")
+"""Applications with a socket at both ends. Echo requests are answered by the kernel."""
 
 EVERY_HOST = {
     "net/ipv4/ip_forward": "1",
@@ -51,10 +56,17 @@ def job_of(scenario: Scenario) -> Json:
         "changes": sorted(_changes(scenario, hops), key=lambda change: int(change["at_ns"])),
         "duration_ns": scenario.duration_ns,
         "interval_ns": scenario.record.interval_ns,
-        "marks": {row.kind: row.kernel.marks for row in qdiscs.KINDS.values() if row.kernel.marks is not None},
+        "marks": {
+            row.kind: {"in": row.kernel.marks_in, "at": row.kernel.marks}
+            for row in qdiscs.KINDS.values()
+            if row.kernel.marks is not None
+        },
         "devices": [_device(scenario, hop) for hop in hops],
-        "flows": [_flow(scenario, hops, entry, port) for port, entry in enumerate(scenario.tcp, FIRST_PORT)],
-        "pings": [_ping(scenario, hops, entry) for entry in scenario.listed("pings")],
+        "traffic": [
+            told(entry, port, scenario) | {"address": _target(hops, entry.source, entry.target)}
+            for entry, port in with_ports(scenario)
+            if entry.runs_on == "every backend"
+        ],
     }
 
 
@@ -287,23 +299,23 @@ def _target(hops: Sequence[Hop], source: int, target: int) -> str:
     return _address(back.link, back.end)
 
 
-def _flow(scenario: Scenario, hops: Sequence[Hop], entry: Tcp, port: int) -> Json:
-    return {
-        "name": entry.name,
-        "from": entry.source,
-        "to": entry.target,
-        "address": _target(hops, entry.source, entry.target),
-        "port": port,
-        "start_ns": entry.start_ns,
-        **entry.job(scenario.duration_ns),
-    }
+def with_ports(scenario: Scenario) -> Iterator[tuple[Flow, int]]:
+    """The traffic that the agent can run, with the port of each: the first of each application has the first port."""
+    ports: Counter[Application] = Counter()
+    for entry in scenario.flows:
+        if entry.run_by is not None:
+            yield entry, FIRST_PORT + ports[entry.run_by]
+            ports[entry.run_by] += 1
 
 
-def _ping(scenario: Scenario, hops: Sequence[Hop], entry: Flow) -> Json:
+def told(entry: Flow, port: int, scenario: Scenario) -> Json:
+    """What the agent is told of a conversation, but for its address."""
+    between = {"to": entry.target, "port": port} if entry.run_by in BETWEEN_SOCKETS else {}
     return {
+        "kind": entry.run_by,
         "name": entry.name,
         "from": entry.source,
-        "address": _target(hops, entry.source, entry.target),
+        **between,
         "start_ns": entry.start_ns,
         **entry.job(scenario.duration_ns),
     }

@@ -89,32 +89,26 @@ def job_of(layout: Layout, token: str) -> dict[str, Any]:
     """The job for the agents: that of the other kernels, with the addresses of this network."""
     scenario = layout.scenario
     plain = job.job_of(replace(scenario, qdiscs=()))
-    flows = zip(plain["flows"], scenario.tcp, strict=True)
-    pings = zip(plain["pings"], scenario.listed("pings"), strict=True)
-    by_agent = layout.testbed.keys.engine == "agent"
+    tcp_too = layout.testbed.keys.engine == "agent"
     return plain | {
         "hosts": scenario.host_names,
         "setup": [],
         "devices": [device for port in layout.ports for device in _watched(layout, port)],
-        "flows": [
-            flow | _addressed(layout, entry) | {"token": token, "pacing_shift": _pacing_shift(entry)}
-            for flow, entry in flows
-            if by_agent
+        "traffic": [
+            job.told(entry, port, scenario) | _on_testbed(layout, entry, token)
+            for entry, port in job.with_ports(scenario)
+            if tcp_too or entry.run_by != "tcp"
         ],
-        "pings": [ping | _addressed(layout, entry) for ping, entry in pings],
-        "datagrams": [
-            {
-                "name": entry.name,
-                "from": entry.source,
-                "to": entry.target,
-                "start_ns": entry.start_ns,
-                **entry.job(scenario.duration_ns),
-                **_addressed(layout, entry),
-                "port": port,
-                "token": token,
-            }
-            for port, entry in enumerate(scenario.listed("datagrams"), job.FIRST_PORT)
-        ],
+    }
+
+
+def _on_testbed(layout: Layout, entry: Flow, token: str) -> dict[str, Any]:
+    """What the agents of a testbed are told beside that: others might connect there, and code points are per socket."""
+    return {
+        "address": str(layout.target(entry.source, entry.target)),
+        "dscp": entry.dscp or None,
+        **({"token": token} if entry.run_by in job.BETWEEN_SOCKETS else {}),
+        **({"pacing_shift": _pacing_shift(entry)} if isinstance(entry, Tcp) else {}),
     }
 
 
@@ -132,10 +126,6 @@ def rate_to_make(layout: Layout, port: Port) -> int | None:
     if layout.testbed.keys.links == "cabled" or rate is None or (speed is not None and speed * 1_000_000 == rate):
         return None
     return rate
-
-
-def _addressed(layout: Layout, entry: Flow) -> dict[str, Any]:
-    return {"address": str(layout.target(entry.source, entry.target)), "dscp": entry.dscp or None}
 
 
 def _pacing_shift(entry: Tcp) -> int | None:

@@ -18,9 +18,9 @@ SMALL_QUEUE = "/sys/module/tcp_output/parameters/small_queue_"
 def job_of(scenario: Scenario) -> Json:
     """The job for the agent in a guest."""
     plain = job.job_of(scenario)
-    shifts = [_pacing_shift(entry.tsq) for entry in scenario.tcp]
-    flows = [flow | {"pacing_shift": shift} for flow, shift in zip(plain["flows"], shifts, strict=True)]
-    return plain | {"setup": [*plain["setup"], *_tcp(scenario)], "flows": flows}
+    shifts = {entry.name: {"pacing_shift": _pacing_shift(entry.tsq)} for entry in scenario.tcp}
+    traffic = [told | shifts.get(told["name"], {}) for told in plain["traffic"]]
+    return plain | {"setup": [*plain["setup"], *_tcp(scenario)], "traffic": traffic}
 
 
 def _pacing_shift(tsq: SmallQueue) -> int | None:
