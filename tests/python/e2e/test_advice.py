@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from e2e.conftest import Run
+from command import in_process
+from e2e.conftest import EXPERIMENT, Run
 
 LINES = {
     "ping p99 < 1000ms": "most goodput with ping p99 < 1000 ms",
@@ -13,33 +14,49 @@ LINES = {
 }
 
 
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an experiment and its results, for all that ask."""
+    folder = tmp_path_factory.mktemp("advice")
+    (folder / "two.yaml").write_text(EXPERIMENT)
+    words = ("--repeat", "2", "--set", "vary.tsq=[1ms, off]", "--out", folder / "out")
+    in_process("run", folder / "two.yaml", *words)
+    return folder
+
+
 @pytest.fixture
-def swept(tailback: Run) -> Run:
-    tailback("run", "two.yaml", "--repeat", "2", "--set", "vary.tsq=[1ms, off]", "--out", "out")
-    return tailback
+def swept(sweep: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same as the working directory."""
+    monkeypatch.chdir(sweep)
+    return sweep
 
 
-def test_a_sweep_answers_questions(swept: Run, tmp_path: Path) -> None:
-    told = swept("sensitivity", "out", "--metric", "ping p99").stdout
+@pytest.mark.parametrize("words", [("sensitivity",), ("pareto",), ("recommend", "--for", "ping p99 < 1s")])
+def test_the_installed_command_answers_questions(tailback: Run, swept: Path, words: tuple[str, ...]) -> None:
+    assert tailback(words[0], swept / "out", *words[1:]).stdout
+
+
+def test_a_sweep_answers_questions(swept: Path) -> None:
+    told = in_process("sensitivity", "out", "--metric", "ping p99").stdout
     assert "what moves ping p99 (ms)" in told
-    document = json.loads(swept("sensitivity", "out", "--json").stdout)
+    document = json.loads(in_process("sensitivity", "out", "--json").stdout)
     assert {row["axis"] for row in document["axes"]} == {"cc", "tsq"}
     assert all(0 <= row["first"]["index"] <= row["total"]["high"] for row in document["axes"])
 
-    told = swept("pareto", "out").stdout
+    told = in_process("pareto", "out").stdout
     assert "Pareto front" in told
     assert told.endswith("out/plots/pareto.png\nout/plots/pareto.csv\n")
-    assert (tmp_path / "out" / "plots" / "pareto.png").stat().st_size > 10_000
-    [front] = json.loads(swept("pareto", "out", "--metric", "rtt p50", "--json").stdout)["fronts"]
+    assert (swept / "out" / "plots" / "pareto.png").stat().st_size > 10_000
+    [front] = json.loads(in_process("pareto", "out", "--metric", "rtt p50", "--json").stdout)["fronts"]
     assert len(front["configurations"]) == 4
     assert any(each["pareto"] for each in front["configurations"])
 
     for bound, line in LINES.items():
-        assert line in swept("recommend", "out", "--for", bound).stdout
-    [one] = json.loads(swept("recommend", "out", "--for", "ping p99 < 1s", "--json").stdout)["recommendations"]
+        assert line in in_process("recommend", "out", "--for", bound).stdout
+    [one] = json.loads(in_process("recommend", "out", "--for", "ping p99 < 1s", "--json").stdout)["recommendations"]
     assert one["met"] == "surely"
     assert one["best"]["goodput"]["low"] <= one["best"]["goodput"]["mean"] <= one["best"]["goodput"]["high"]
-    by_cc = json.loads(swept("recommend", "out", "--for", "ping < 1s", "--given", "cc", "--json").stdout)
+    by_cc = json.loads(in_process("recommend", "out", "--for", "ping < 1s", "--given", "cc", "--json").stdout)
     assert [each["given"] for each in by_cc["recommendations"]] == [{"cc": "cubic"}, {"cc": "reno"}]
 
 
@@ -56,9 +73,9 @@ def test_a_sweep_answers_questions(swept: Run, tmp_path: Path) -> None:
         (("pareto", "two.yaml"), "contains no results"),
     ],
 )
-def test_what_cannot_be_answered_is_told(tailback: Run, words: tuple[str, ...], told: str) -> None:
-    tailback("run", "two.yaml", "--repeat", "1", "--set", "vary.tsq=[1ms, off]", "--out", "out")
-    done = tailback(*words, status=2)
+def test_what_cannot_be_answered_is_told(swept: Path, words: tuple[str, ...], told: str) -> None:
+    assert swept.is_dir()
+    done = in_process(*words, status=2)
     assert told in done.stderr
     assert "\n  hint: " in done.stderr
 
