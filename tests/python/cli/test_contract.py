@@ -148,6 +148,21 @@ def test_wrong_input_is_named_with_status_2(file: Path, words: list[str], said: 
     assert not Path("results").exists()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["compare", "nowhere", "neither"],
+        ["validate", "nowhere.yaml", "--against", "uml"],
+        ["import", "pcap", "nowhere.pcap"],
+        ["reproduce", "nowhere"],
+    ],
+)
+def test_a_command_in_a_process_of_its_own_refuses_what_is_not_there(words: list[str]) -> None:
+    done = tailback(*words, status=2)
+    assert "nowhere" in done.stderr
+    assert done.stdout == ""
+
+
 def test_a_folder_that_cannot_be_written_is_named_with_status_1_before_anything_runs(file: Path) -> None:
     done = in_process("run", file, "--out", file / "below", "--json", status=1)
     assert done.stdout == ""

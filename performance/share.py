@@ -1,0 +1,51 @@
+"""How much of the processor time of a sweep is the simulator's: `python -m performance.share --jobs 2`.
+
+The words are those of `tailback run`; without a file it runs the demo. Only processor time is counted, that of the
+whole process and that of the threads while they are in the simulator, so other work on the machine matters little.
+"""
+
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from tailback import _core
+
+DEMO = Path(__file__).parents[1] / "experiments" / "demo.yaml"
+
+
+class Counted:
+    """`_core.run`, and the time of its threads in it."""
+
+    def __init__(self) -> None:
+        self._run = _core.run
+        self._lock = threading.Lock()
+        self.seconds = 0.0
+
+    def __call__(self, *given: Any) -> Any:
+        begun = time.thread_time()
+        try:
+            return self._run(*given)
+        finally:
+            with self._lock:
+                self.seconds += time.thread_time() - begun
+
+
+def main(words: list[str]) -> None:
+    """Runs a sweep into a folder that is thrown away, and prints where its time went."""
+    counted = Counted()
+    from tailback.cli.app import app
+
+    with tempfile.TemporaryDirectory() as folder, mock.patch.object(_core, "run", counted):
+        file = [] if any(word.endswith(".yaml") for word in words) else [str(DEMO)]
+        status = app(["run", *file, *words, "--out", f"{folder}/out"], standalone_mode=False)
+    whole = time.process_time()
+    print(f"simulator {counted.seconds:.2f} s of {whole:.2f} s: {counted.seconds / whole:.0%}", file=sys.stderr)
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
