@@ -12,10 +12,6 @@ from tailback.tc.printing import PRINTERS, number, size
 
 Entry: TypeAlias = Mapping[str, Any]
 
-#: Printed without their name, and not at all.
-_VALUES_ALONE = ("diffserv", "flowmode", "autorate", "atm")
-_NOT_PRINTED = ("multiqueue",)
-
 
 def text(entries: Iterable[Entry]) -> str:
     """All of them."""
@@ -52,16 +48,14 @@ def _class(kind: str, each: Entry) -> Iterator[str]:
     place = f"parent {each['parent']}" if "parent" in each else "root"
     yield f"class {kind} {each['class']} {place}"
     yield from _counted(each)
-    if "lended" in each:
-        yield f"  lended: {each['lended']} borrowed: {each['borrowed']} giants: {each['giants']}"
-        yield f"  tokens: {each['tokens']} ctokens: {each['ctokens']}"
+    for names in qdiscs.of(kind).shown.class_counters:
+        yield "  " + " ".join(f"{name}: {each[name]}" for name in names)
 
 
 def _options(entry: Entry) -> Iterator[str]:
+    alone = qdiscs.of(entry["kind"]).shown.values_alone
     for name, value in entry["options"].items():
-        if name in _NOT_PRINTED:
-            continue
-        if name in _VALUES_ALONE:
+        if name in alone:
             yield str(value)
         elif isinstance(value, dict):
             yield " ".join([name, *(number(each) for each in value.values())])

@@ -163,6 +163,7 @@ ROW = Discipline(
     shown=Shown(
         _settings,
         if_given=("memlimit",),
+        values_alone=("diffserv", "flowmode", "autorate", "atm"),
         units={"bandwidth": "rate", "rtt": "time", "memlimit": "bytes"},
         parts="tins",
         more=_table,

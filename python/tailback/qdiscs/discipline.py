@@ -42,6 +42,10 @@ class Shown:
     """Counters that are shares from 0 to 1."""
     among_options: Sequence[str] = ()
     """Counters that stand among the options."""
+    values_alone: Sequence[str] = ()
+    """Options that are printed without their name."""
+    class_counters: Sequence[Line] = ()
+    """The counters of a class beside those that all classes have, a line each."""
     units: Mapping[str, Printed] = field(default_factory=dict)
     """Of the options and counters that are not printed as plain numbers."""
     parts: Literal["classes", "tins"] = "classes"

@@ -18,7 +18,11 @@ def _settings(resolved: Settings) -> Json:
 
 ROW = Discipline(
     "htb",
-    shown=Shown(_settings, among_options=("direct_packets_stat",)),
+    shown=Shown(
+        _settings,
+        among_options=("direct_packets_stat",),
+        class_counters=(("lended", "borrowed", "giants"), ("tokens", "ctokens")),
+    ),
     kernel=InKernel(),
     grammar=Grammar(
         options={
