@@ -199,7 +199,7 @@ def test_a_controller_that_is_ended_leaves_nothing_running(number: signal.Signal
     ("change", "said"),
     [
         (lambda s: s["hosts"][0].update(stack="linux-2.6"), "host `client` has the stack `linux-2.6`"),
-        (lambda s: s["traffic"][0]["cc"].update(name="nonesuch"), "does not have the control `nonesuch`"),
+        (lambda s: s["traffic"][0]["cc"].update(name="nonesuch"), "does not have the congestion control `nonesuch`"),
         (lambda s: s["traffic"][0].update(tsq={"kind": "off"}), "`upload.1` has a `tsq` other than 1ms"),
         (lambda s: s["traffic"][0].update(tsq={"kind": "time", "shift": 8}), "a `tsq` other than 1ms"),
         (lambda s: s["traffic"][0].update(tsq={"kind": "bytes", "bytes": 65_536}), "tcp_limit_output_bytes"),
