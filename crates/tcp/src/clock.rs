@@ -4,9 +4,35 @@ use tailback_units::{SimTime, Span};
 
 use crate::config::TimerRounding;
 
-/// Difference of two instants on the µs clock that TCP reads.
-pub(crate) fn micros_since(now: SimTime, earlier: SimTime) -> Span {
-    Span::from_micros(now.as_micros().saturating_sub(earlier.as_micros()))
+/// An instant on the µs clock that TCP reads. What is compared more often than it is set is kept as such.
+/// [linux-6.12 tcp.h tcp_clock_us]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) struct Micros(u64);
+
+impl Micros {
+    /// Later than anything that happens.
+    pub(crate) const NEVER: Micros = Micros(u64::MAX);
+
+    #[inline]
+    pub(crate) fn of(time: SimTime) -> Self {
+        Micros(time.as_micros())
+    }
+
+    #[inline]
+    pub(crate) fn since(self, earlier: Micros) -> Span {
+        Span::from_micros(self.0.saturating_sub(earlier.0))
+    }
+
+    /// As the timestamp option carries it.
+    pub(crate) fn timestamp(self) -> SimTime {
+        timestamp(SimTime::ZERO + Span::from_micros(self.0))
+    }
+}
+
+/// Time since `earlier` on the µs clock.
+#[inline]
+pub(crate) fn micros_since(now: SimTime, earlier: Micros) -> Span {
+    Micros::of(now).since(earlier)
 }
 
 /// Clock of the timestamp option. [linux-6.12 tcp.h TCP_TS_HZ]

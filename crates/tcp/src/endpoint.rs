@@ -15,7 +15,7 @@ use tailback_packet::{Ecn, Packet, Segment, SegmentFlags};
 use tailback_units::{Segs, SimTime, Span};
 
 use self::segments::ACK_TRUESIZE;
-use crate::clock::micros_since;
+use crate::clock::{Micros, micros_since};
 use crate::config::TIMESTAMP_OPTION;
 use crate::input::AckRange;
 use crate::receiver::{Intake, Receiver};
@@ -189,7 +189,7 @@ impl Endpoint {
         sender.usage.stamp = now;
         self.receiver.begin_receiving(now);
         if self.handshake.timeouts == 0 && !self.handshake.by_cookie {
-            let rtt = micros_since(now, self.handshake.sent_at);
+            let rtt = micros_since(now, Micros::of(self.handshake.sent_at));
             sender.rtt.sample(rtt, 1, 1, sender.flow.jiffy);
             sender.rtt.sample_minimum(rtt, now, sender.flow.jiffy);
             sender.flow.srtt_us8 = sender.rtt.srtt_us8();

@@ -4,9 +4,9 @@
 
 use tailback_cc::{AckPath, AckSample, Control, Timestamps};
 use tailback_packet::{Segment, SegmentFlags};
-use tailback_units::{Segs, SimTime, Span};
+use tailback_units::{Segs, Span};
 
-use crate::clock::micros_since;
+use crate::clock::{Micros, micros_since};
 use crate::info::Note;
 use crate::queue::Tags;
 use crate::sack::SackWalk;
@@ -30,8 +30,8 @@ struct Before {
 #[derive(Debug, Default)]
 struct Cleaned {
     packets: u32,
-    first_sent: Option<SimTime>,
-    last_sent: Option<SimTime>,
+    first_sent: Option<Micros>,
+    last_sent: Option<Micros>,
     reordered_from: Option<u64>,
 }
 
@@ -217,8 +217,8 @@ impl Sender {
             }
             if !tags.has(Tags::SACKED) && !self.is_reno() {
                 self.flow.delivered += 1;
-                let spurious = tags.retransmitted()
-                    && self.echoed.is_some_and(|echo| echo < crate::clock::timestamp(sent_at));
+                let spurious =
+                    tags.retransmitted() && self.echoed.is_some_and(|echo| echo < sent_at.timestamp());
                 if !spurious {
                     self.rack_advance(tags, end, sent_at);
                 }

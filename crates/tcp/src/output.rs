@@ -450,7 +450,7 @@ impl Sender {
     /// transmission, which no echo is older than: a timeout that came while the data was still in this host is not
     /// undone by timestamps, and DSACKs are one short of undoing it. [linux-6.12 tcp_output.c tcp_retransmit_skb]
     fn attempted(&mut self, index: Index, count: u32) {
-        let stamp = crate::clock::timestamp(self.scoreboard.get(index).sent_at);
+        let stamp = self.scoreboard.get(index).sent_at.timestamp();
         self.recovery.attempted(stamp, count);
     }
 

@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use tailback_units::SimTime;
+use crate::clock::Micros;
 
 /// Absolute number of a record: grows for ever, unlike its place in the ring.
 pub(crate) type Index = u64;
@@ -77,11 +77,11 @@ pub(crate) struct SentSegment {
     pub(crate) length: u32,
     pub(crate) tags: Tags,
     /// Departure time of the newest transmission.
-    pub(crate) sent_at: SimTime,
+    pub(crate) sent_at: Micros,
     /// Send time of the segment that was newest acknowledged when this one was sent. [linux-6.12 tcp_rate.c]
-    pub(crate) first_sent_at: SimTime,
+    pub(crate) first_sent_at: Micros,
     /// When `delivered` was counted; `NEVER` once the record has been used for a rate sample by SACK.
-    pub(crate) delivered_at: SimTime,
+    pub(crate) delivered_at: Micros,
     /// Segments delivered when this one was sent.
     pub(crate) delivered: u64,
     /// Segments marked lost until then.
@@ -98,9 +98,9 @@ pub(crate) struct SentSegment {
 /// The state at the time a segment was sent, for rate samples. [linux-6.12 tcp_rate.c tcp_rate_skb_sent]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stamp {
-    pub(crate) sent_at: SimTime,
-    pub(crate) first_sent_at: SimTime,
-    pub(crate) delivered_at: SimTime,
+    pub(crate) sent_at: Micros,
+    pub(crate) first_sent_at: Micros,
+    pub(crate) delivered_at: Micros,
     pub(crate) delivered: u64,
     pub(crate) lost: u64,
     pub(crate) in_flight: u32,
@@ -142,7 +142,7 @@ impl SentSegment {
 
     /// It gives no rate sample any more.
     pub(crate) fn forget_stamp(&mut self) {
-        self.delivered_at = SimTime::NEVER;
+        self.delivered_at = Micros::NEVER;
     }
 
     /// One past its last sequence number.
@@ -152,9 +152,9 @@ impl SentSegment {
 }
 
 /// Sent later, or at the same time with a higher sequence number. [linux-6.12 tcp.h tcp_skb_sent_after]
-pub(crate) fn sent_after(a: (SimTime, u64), b: (SimTime, u64)) -> bool {
-    let (time_a, time_b) = (a.0.as_micros(), b.0.as_micros());
-    time_a > time_b || (time_a == time_b && a.1 > b.1)
+#[inline]
+pub(crate) fn sent_after(a: (Micros, u64), b: (Micros, u64)) -> bool {
+    a > b
 }
 
 /// All records, by sequence number and by time.

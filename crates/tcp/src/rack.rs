@@ -9,9 +9,9 @@
 //! Segments that are not old enough arm the reordering timer. [rfc8985 §6] [linux-6.12 tcp_recovery.c]
 
 use tailback_cc::{CaState, LostSegment};
-use tailback_units::{Segs, SimTime, Span};
+use tailback_units::{Segs, Span};
 
-use crate::clock::micros_since;
+use crate::clock::{Micros, micros_since};
 use crate::queue::{Index, Tags, sent_after};
 use crate::sender::Sender;
 use crate::state::timer::TimerKind;
@@ -19,7 +19,7 @@ use crate::timers::TIMEOUT_MIN;
 
 impl Sender {
     /// A segment was delivered. [linux-6.12 tcp_recovery.c tcp_rack_advance]
-    pub(crate) fn rack_advance(&mut self, tags: Tags, end: u64, sent_at: SimTime) {
+    pub(crate) fn rack_advance(&mut self, tags: Tags, end: u64, sent_at: Micros) {
         let rtt = micros_since(self.flow.now, sent_at);
         // Faster than any round trip: it is the original that arrived, not the retransmission.
         if tags.retransmitted() && self.flow.min_rtt.is_none_or(|min| rtt < min) {

@@ -13,7 +13,7 @@
 use tailback_cc::RateSample;
 use tailback_units::{Rate, Segs, SimTime, Span};
 
-use crate::clock::micros_since;
+use crate::clock::{Micros, micros_since};
 use crate::queue::{Stamp, Tags};
 use crate::sender::Sender;
 use crate::state::rate::{AckKind, SampleInProgress};
@@ -22,13 +22,13 @@ impl Sender {
     /// The stamp of what is being sent, an skb of one or several segments. [linux-6.12 tcp_rate.c tcp_rate_skb_sent]
     pub(crate) fn stamp(&mut self, sent_at: SimTime) -> Stamp {
         if self.scoreboard.is_empty() {
-            self.rate.first_sent_at = sent_at;
+            self.rate.first_sent_at = Micros::of(sent_at);
             self.flow.delivered_at = sent_at;
         }
         Stamp {
-            sent_at,
+            sent_at: Micros::of(sent_at),
             first_sent_at: self.rate.first_sent_at,
-            delivered_at: self.flow.delivered_at,
+            delivered_at: Micros::of(self.flow.delivered_at),
             delivered: self.flow.delivered,
             lost: self.flow.lost,
             in_flight: self.in_flight() + 1,

@@ -5,8 +5,8 @@
 
 use tailback_cc::CaState;
 use tailback_packet::{SackBlock, Segment};
-use tailback_units::SimTime;
 
+use crate::clock::Micros;
 use crate::queue::{Index, Tags};
 use crate::sender::{AckFlags, Sender};
 use crate::state::rate::SampleInProgress;
@@ -15,8 +15,8 @@ use crate::state::rate::SampleInProgress;
 #[derive(Debug, Default)]
 pub(crate) struct SackWalk {
     /// Send times of the first and last newly SACKed segments that were never retransmitted.
-    pub(crate) first_sent: Option<SimTime>,
-    pub(crate) last_sent: Option<SimTime>,
+    pub(crate) first_sent: Option<Micros>,
+    pub(crate) last_sent: Option<Micros>,
     /// Lowest sequence number that arrived after a higher one.
     reordered_from: Option<u64>,
 }
@@ -178,7 +178,7 @@ impl Sender {
 
     /// A segment that was never retransmitted arrived: it gives a round-trip time, and shows reordering if it
     /// lies below one that arrived before.
-    fn note_original(&self, block: SackBlock, sent_at: SimTime, flags: &mut AckFlags, walk: &mut SackWalk) {
+    fn note_original(&self, block: SackBlock, sent_at: Micros, flags: &mut AckFlags, walk: &mut SackWalk) {
         if block.start < self.highest_sack_seq() {
             walk.reordered_from = Some(walk.reordered_from.map_or(block.start, |low| low.min(block.start)));
         }

@@ -418,9 +418,8 @@ impl Scoreboard {
 
 #[cfg(test)]
 mod tests {
-    use tailback_units::SimTime;
-
     use super::*;
+    use crate::clock::Micros;
 
     /// So many segments of 100 bytes, each an skb of its own.
     fn sent(count: u64) -> Scoreboard {
@@ -531,9 +530,9 @@ mod tests {
     fn a_stamp_of_a_sacked_segment_gives_one_sample() {
         let mut scoreboard = sent(1);
         scoreboard.forget_stamp(0);
-        assert_eq!(scoreboard.get(0).delivered_at, SimTime::ZERO, "it is not SACKed");
+        assert_eq!(scoreboard.get(0).delivered_at, Micros::default(), "it is not SACKed");
         scoreboard.sack(0);
         scoreboard.forget_stamp(0);
-        assert_eq!(scoreboard.get(0).delivered_at, SimTime::NEVER);
+        assert_eq!(scoreboard.get(0).delivered_at, Micros::NEVER);
     }
 }

@@ -36,16 +36,17 @@ impl World {
         let now = self.context.now;
         let socket = self.sockets.tcp(id);
         let (host, tos, device) = (socket.host, socket.tos, socket.device.index());
-        let mut packet = self.context.spare_box();
-        while self.sockets.tcp(id).endpoint.write_next(&mut packet, now) {
+        while self.sockets.tcp(id).endpoint.wants_to_send() {
+            let mut packet = self.context.spare_box();
+            if !self.sockets.tcp(id).endpoint.write_next(&mut packet, now) {
+                return self.context.keep_box(packet);
+            }
             (packet.source, packet.tos) = (host, tos);
             self.count_made(&packet);
             let outcome = self.devices[device].transmit(packet, &mut self.context);
             self.return_credits();
             self.sockets.tcp(id).endpoint.handed_over(transmitted(outcome), now);
-            packet = self.context.spare_box();
         }
-        self.context.keep_box(packet);
     }
 
     /// Sees to what a socket wants beside sending: its application, the journal, a credit, its alarm.
@@ -55,7 +56,9 @@ impl World {
         let socket = sockets.tcp(id);
         if socket.endpoint.has_news() {
             wake_application(socket, id, runnable);
-            record_notes(socket, id, context);
+            if socket.endpoint.has_notes() {
+                record_notes(socket, id, context);
+            }
         }
         if socket.endpoint.awaits_credit() && !socket.awaits_credit {
             // A completion is an event from now on, until the socket has its credit.

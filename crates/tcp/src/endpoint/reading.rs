@@ -59,6 +59,12 @@ impl Endpoint {
         self.sender.control.read().gauges(&self.sender.flow, show);
     }
 
+    /// Something happened since [`Endpoint::notes`] was called.
+    #[inline]
+    pub fn has_notes(&self) -> bool {
+        !self.sender.notes.is_empty()
+    }
+
     /// What happened since the last call; clears it.
     pub fn notes(&mut self) -> std::vec::Drain<'_, Note> {
         self.sender.notes.drain(..)

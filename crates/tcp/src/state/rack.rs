@@ -1,7 +1,8 @@
 //! The state of RACK.
 
-use tailback_units::{SimTime, Span};
+use tailback_units::Span;
 
+use crate::clock::Micros;
 use crate::queue::sent_after;
 
 /// Recoveries for which a widened reordering window is kept. [linux-6.12 tcp.h TCP_RACK_RECOVERY_THRESH]
@@ -11,7 +12,7 @@ const PERSIST: u8 = 16;
 #[derive(Clone, Debug)]
 pub(crate) struct Rack {
     /// Send time and end of the newest delivered segment.
-    pub(crate) newest: (SimTime, u64),
+    pub(crate) newest: (Micros, u64),
     /// Its round-trip time.
     pub(crate) rtt: Span,
     /// Something was delivered since the last look.
@@ -26,7 +27,7 @@ pub(crate) struct Rack {
 impl Default for Rack {
     fn default() -> Self {
         Rack {
-            newest: (SimTime::ZERO, 0),
+            newest: (Micros::default(), 0),
             rtt: Span::ZERO,
             advanced: false,
             dsack_seen: false,
@@ -69,7 +70,7 @@ impl Rack {
 
     /// A segment was delivered after `rtt`: sent at `sent.0` and ending at `sent.1`.
     #[inline]
-    pub(crate) fn delivered(&mut self, sent: (SimTime, u64), rtt: Span) {
+    pub(crate) fn delivered(&mut self, sent: (Micros, u64), rtt: Span) {
         self.advanced = true;
         self.rtt = rtt;
         if sent_after(sent, self.newest) {

@@ -1,15 +1,15 @@
 //! The delivery rate, and the rate sample of one ACK.
 
-use tailback_units::{SimTime, Span};
+use tailback_units::Span;
 
-use crate::clock::micros_since;
+use crate::clock::Micros;
 use crate::queue::{SentSegment, Tags, sent_after};
 
 /// What the connection keeps between ACKs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeliveryRate {
     /// Send time of the newest segment delivered.
-    pub(crate) first_sent_at: SimTime,
+    pub(crate) first_sent_at: Micros,
     pub(crate) newest: Option<(u64, Span)>,
 }
 
@@ -17,7 +17,7 @@ pub(crate) struct DeliveryRate {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SampleInProgress {
     pub(crate) prior_delivered: u64,
-    pub(crate) prior_delivered_at: Option<SimTime>,
+    pub(crate) prior_delivered_at: Option<Micros>,
     pub(crate) last_end: u64,
     pub(crate) send_interval: Span,
     pub(crate) app_limited: bool,
@@ -40,7 +40,7 @@ impl DeliveryRate {
     /// [linux-6.12 tcp_rate.c tcp_rate_skb_delivered]
     #[inline]
     pub(crate) fn take_delivered(&mut self, segment: &SentSegment, sample: &mut SampleInProgress) {
-        if segment.delivered_at == SimTime::NEVER {
+        if segment.delivered_at == Micros::NEVER {
             return;
         }
         let (sent_at, end) = (segment.sent_at, segment.end());
@@ -51,7 +51,7 @@ impl DeliveryRate {
             sample.retransmission = segment.tags.retransmitted();
             sample.last_end = end;
             (sample.lost_before, sample.tx_in_flight) = (segment.lost, segment.in_flight);
-            sample.send_interval = micros_since(sent_at, segment.first_sent_at);
+            sample.send_interval = sent_at.since(segment.first_sent_at);
             self.first_sent_at = sent_at;
         }
     }
