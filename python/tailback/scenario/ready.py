@@ -34,15 +34,19 @@ def title_of(file: Path) -> str:
 
 
 def file_of(path: Path) -> Path:
-    """`path`, or, if there is no such file, the ready experiment of this name: `demo`, `experiments/demo.yaml`."""
-    if _exists(path):
+    """`path`, or, if there is no such file, the ready experiment of this name: `demo`, `experiments/demo.yaml`.
+
+    A folder of that name, such as one with results, does not hide it.
+    """
+    if _is_file(path):
         return path
     name = path.as_posix().removeprefix(f"{NAME}/").removesuffix(".yaml")
     return ready().get(name, path)
 
 
-def _exists(path: Path) -> bool:
+def _is_file(path: Path) -> bool:
+    """Not only regular files: the reader says what else is there and cannot be read."""
     try:
-        return path.exists()
+        return path.exists() and not path.is_dir()
     except OSError:
         return True

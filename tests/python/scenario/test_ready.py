@@ -27,6 +27,12 @@ def test_a_file_of_that_name_goes_before(tmp_path: Path, monkeypatch: pytest.Mon
     assert file_of(Path("demo")) == Path("demo")
 
 
+def test_a_folder_of_that_name_does_not_hide_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "demo").mkdir()
+    assert file_of(Path("demo")) == ready()["demo"]
+
+
 @pytest.mark.parametrize("word", ["demonstration", "../demo", "papers", "x" * 5000, "a\0b", ""])
 def test_what_is_neither_is_looked_for_as_a_file(word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
