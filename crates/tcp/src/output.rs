@@ -260,7 +260,8 @@ impl Sender {
             _ => self.record_train(length, tags, &stamp),
         };
         self.flow.snd_nxt = end;
-        if first || self.armed_for(TimerKind::LossProbe) {
+        let restarts = first || self.armed_for(TimerKind::LossProbe);
+        if restarts && !self.ends_with_loss_probe() {
             self.rearm_rto();
         }
         if self.builds_trains() {

@@ -90,10 +90,21 @@ impl Sender {
         }
     }
 
+    fn allows_loss_probe(&self) -> bool {
+        let calm = matches!(self.flow.ca_state, CaState::Open | CaState::Cwr);
+        calm && self.settings.tail_loss_probe && self.scoreboard.packets_out() > 0
+    }
+
+    /// The loop that has just sent something will arm a loss probe when it ends, in place of whatever timer is armed
+    /// until then: no other needs to be computed.
+    pub(crate) fn ends_with_loss_probe(&self) -> bool {
+        let schedules = self.gate.agenda.pass.is_some_and(|pass| pass != Pass::LossProbe);
+        schedules && self.allows_loss_probe()
+    }
+
     /// Arms the tail loss probe if the state allows one. [linux-6.12 tcp_output.c tcp_schedule_loss_probe]
     pub(crate) fn schedule_loss_probe(&mut self, rto: Rto) -> bool {
-        let calm = matches!(self.flow.ca_state, CaState::Open | CaState::Cwr);
-        if self.scoreboard.packets_out() == 0 || !calm || !self.settings.tail_loss_probe {
+        if !self.allows_loss_probe() {
             return false;
         }
         let mut timeout = RTO_INITIAL;
