@@ -51,7 +51,7 @@ measure: {{warmup: 0s, interval: 1s}}
 
 
 def cell(uploads: int, downloads: int, rate: str, seconds: int, idle: int = 0) -> str:
-    """CUBIC over an 802.11n cell, a station for each flow; `rate` limits each flow. `idle` more stations send nothing."""
+    """CUBIC over an 802.11n cell, a station for each flow; `rate` limits each. `idle` more stations send nothing."""
     busy = uploads + downloads
     stations = [f"s{number}" for number in range(1, busy + idle + 1)]
     up = [f"  - {{tcp: {name} -> server, max_pacing_rate: {rate}}}" for name in stations[:uploads]]
