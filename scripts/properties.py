@@ -1,7 +1,7 @@
 """Tries every property test of the crates with so many times its cases (`properties.py 200`); says how long each took.
 
-`properties.py 200 cc tcp --jobs 1` tries those of two crates, one after the other. A property is a test within `proptest!`. It is built optimised with all assertions on (profile `properties`). A case
-that breaks one is kept beside its source (`FILE.regressions`): commit it, and mend the mechanism.
+`properties.py 200 cc tcp --jobs 1` tries those of two crates, one after the other. A property is a test within
+`proptest!`. It is built optimised with all assertions on (profile `properties`). A case that breaks one is kept beside its source (`FILE.regressions`): commit it, and mend the mechanism.
 """
 
 import argparse

@@ -28,8 +28,8 @@ def test_a_changed_grid_takes_over_what_another_folder_of_results_has(tailback: 
     tailback("run", "two.yaml", "--repeat", "2")
     wider = ("run", "two.yaml", "--repeat", "2", "--set", "vary.tsq=[1ms, off]")
     done = tailback(*wider)
-    assert "8 complete runs, 4 of them from before: results/two-2" in done.stderr
+    assert "8 complete runs, 4 of them reused: results/two-2" in done.stderr
     alone = tailback(*wider, "--out", "alone")
     assert "8 complete runs: alone" in alone.stderr
     reused = tailback(*wider, "--out", "again", "--reuse", "alone")
-    assert "8 complete runs, 8 of them from before: again" in reused.stderr
+    assert "8 complete runs, 8 of them reused: again" in reused.stderr
