@@ -174,6 +174,14 @@ pub const PROFILES: &[Profile] = &[
         limits: Limits { frames: 64, bytes: 65_535, duration: LONGEST_PPDU, shortest_mpdu: 0 },
         ..ATH9K
     },
+    // Shows, in the tests of this crate alone, that a driver needs its row and no more.
+    #[cfg(test)]
+    Profile {
+        name: "toy",
+        summary: "one frame at a time",
+        limits: Limits { frames: 1, bytes: 65_535, duration: LONGEST_PPDU, shortest_mpdu: 0 },
+        ..ATH9K
+    },
 ];
 
 /// The profile called `name`.
@@ -332,7 +340,13 @@ fn row(name: &'static str, unit: ParameterUnit, default: u64, most: u64, meaning
 
 #[cfg(test)]
 mod tests {
+    use tailback_qdisc::Effects;
+    use tailback_units::SimTime;
+
     use super::*;
+    use crate::phy::{Format, Guard};
+    use crate::testing::{dice, packet};
+    use crate::{AccessCategory, Band, Edca, Link, Loss, Mode, RateControl, Station, StationId};
 
     fn given(name: &str, value: u64) -> Parameters {
         let mut given = Parameters::default();
@@ -370,6 +384,21 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_radio_of_the_toy_driver_sends_one_frame_at_a_time() {
+        let mode = Mode::new(Format::Ht, 20, 1, 7, Guard::Ns800).unwrap();
+        let link = Link { rates: RateControl::Fixed(mode), loss: Loss::new(0, None) };
+        let edca = AccessCategory::ALL.map(Edca::station);
+        let toy = *find("toy").unwrap();
+        let mut radio = Station::new(toy, Band::Ghz5, 38, edca, vec![Some(link), None]);
+        let (mut effects, mut draws) = (Effects::default(), dice(1));
+        for _ in 0..5 {
+            radio.transmit(StationId(0), packet(1500), &mut effects.context(SimTime::ZERO, &mut draws));
+        }
+        let best_effort = AccessCategory::BestEffort.index();
+        assert_eq!(radio.head(best_effort).map(|aggregate| aggregate.frames.len()), Some(1));
     }
 
     #[test]

@@ -1,13 +1,24 @@
 """`tailback check`: errors and likely mistakes in an experiment file."""
 
+from typing import Annotated
+
+import typer
+
 from tailback.cli.options import File, Set
 
 
-def check(file: File, sets: Set = None) -> None:
+def check(
+    file: File,
+    sets: Set = None,
+    backend: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="The backend that shall run it: sim, uml, uml:KERNEL, netns or ssh:FILE."),
+    ] = "sim",
+) -> None:
     """Check an experiment file for errors and likely mistakes, without running it."""
     from tailback import fitting, scenario
     from tailback.cli import show
 
     experiment = scenario.load(file, sets or [])
     show.findings(scenario.lint(experiment))
-    show.checked(file, fitting.check(experiment))
+    show.checked(file, fitting.check(experiment, backend))
