@@ -16,7 +16,7 @@ from tailback.scenario.findings import quoted
 from tailback.scenario.paths import Loc, show
 from tailback.scenario.reader import read_file, read_yaml
 from tailback.tc.errors import nearest_hint
-from tailback.testbed.schema import PLACES, SWITCH, Access, Keys, Machine
+from tailback.testbed.schema import PLACES, SWITCH, TAGS, Access, Keys, Machine
 
 SECRETS = ("password", "passphrase", "pass", "secret")
 
@@ -98,9 +98,19 @@ def _shared_devices(keys: Keys) -> list[Problem]:
     return problems
 
 
+def _loc(details: ErrorDetails) -> Loc:
+    """The place in the file, without what pydantic adds: which kind of host it took, and that a key and not its value
+    is meant. Keys of the file may look like these marks.
+    """
+    loc = details["loc"]
+    if loc[:1] == ("hosts",) and loc[2:3] in {(tag,) for tag in TAGS}:
+        loc = (*loc[:2], *loc[3:])
+    of_key = loc[-1:] == ("[key]",) and details["type"] != "extra_forbidden"
+    return loc[:-1] if of_key else loc
+
+
 def _finding(details: ErrorDetails) -> Problem:
-    tagged = details["loc"]
-    loc: Loc = tuple(step for step in tagged if not (isinstance(step, str) and step.startswith(("<", "["))))
+    loc = _loc(details)
     match details["type"]:
         case "word":
             context = details.get("ctx", {})

@@ -123,12 +123,16 @@ class Machine(Access):
     )
 
 
+TAGS = _SWITCH, _MACHINE = "<switch>", "<machine>"
+"""What pydantic puts behind a host's name in the place of an error."""
+
+
 def _kind(entry: object) -> str:
-    return "<switch>" if isinstance(entry, str) else "<machine>"
+    return _SWITCH if isinstance(entry, str) else _MACHINE
 
 
 HostEntry = Annotated[
-    Annotated[Literal["switch"], Tag("<switch>")] | Annotated[Machine, Tag("<machine>")], Discriminator(_kind)
+    Annotated[Literal["switch"], Tag(_SWITCH)] | Annotated[Machine, Tag(_MACHINE)], Discriminator(_kind)
 ]
 
 

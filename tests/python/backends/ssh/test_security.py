@@ -1,6 +1,7 @@
 """What is in a file, or answers at an address, runs no command and gets no secret."""
 
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -142,6 +143,15 @@ def test_any_testbed_file_is_read_or_refused_with_place_and_remedy(content: obje
         assert all(finding.hint and finding.where.file == "testbed" for finding in refused.findings)
         return
     assert all(ssh_words(each)[-2] == "--" for each in found.machines.values())
+
+
+@pytest.mark.parametrize("key", ["<hosts", "[hosts", "<machine>", "[key]"])
+def test_a_key_that_looks_like_a_mark_of_pydantic_is_named(key: str) -> None:
+    with pytest.raises(ScenarioError, match=re.escape(f"there is no key `{key}` here")):
+        testbed.loads(json.dumps({key: 1, "hosts": {"a": {"address": "192.0.2.1", "interfaces": {"b": "eth1"}}}}))
+    with pytest.raises(ScenarioError, match=re.escape(f"there is no key `{key}` here")):
+        machine = {"address": "192.0.2.1", "interfaces": {"b": "eth1"}, key: 1}
+        testbed.loads(json.dumps({"hosts": {"a": machine}}))
 
 
 @settings(max_examples=cases(80))
