@@ -17,8 +17,8 @@
 use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
-use crate::dice::Dice;
 use crate::module_param::{flag, number};
+use crate::random::RandomNumbers;
 use crate::{AckSample, Control, CwndEvent, Flow, Moments, Row, Window, WindowControl, reno};
 
 /// Gaps that do not end an ACK train, in µs. [linux-6.12 tcp_cdg.c tcp_cdg_hystart_update]
@@ -133,7 +133,7 @@ struct Train {
 #[derive(Clone, Debug)]
 pub struct Cdg {
     tuning: Tuning,
-    dice: Dice,
+    random: RandomNumbers,
     /// RTTs of this round and of the one before; `None` = no sample.
     rtt: Option<Extremes>,
     previous_rtt: Option<Extremes>,
@@ -151,7 +151,7 @@ pub struct Cdg {
 
 impl Moments for Cdg {
     fn init(&mut self, flow: &Flow, window: &mut Window, draws: &mut dyn Rng) {
-        self.dice = Dice::from(draws);
+        self.random = RandomNumbers::from(draws);
         self.round_end = flow.snd_nxt;
         self.shadow = window.cwnd.0;
     }
@@ -159,8 +159,8 @@ impl Moments for Cdg {
     fn cwnd_event(&mut self, event: CwndEvent, flow: &Flow, window: &mut Window) {
         match event {
             CwndEvent::CwndRestart => {
-                let dice = self.dice.clone();
-                *self = Cdg { dice, ..Cdg::new(self.tuning) };
+                let random = self.random.clone();
+                *self = Cdg { random, ..Cdg::new(self.tuning) };
                 self.round_end = flow.snd_nxt;
                 self.shadow = window.cwnd.0;
             }
@@ -239,7 +239,7 @@ impl Cdg {
     fn new(tuning: Tuning) -> Self {
         Cdg {
             tuning,
-            dice: Dice::default(),
+            random: RandomNumbers::default(),
             rtt: None,
             previous_rtt: None,
             gradients: Gradients::over(tuning.rounds),
@@ -291,7 +291,7 @@ impl Cdg {
 
     fn backs_off(&mut self, gradient: i64) -> bool {
         let exponent = (gradient as u64).saturating_mul(self.tuning.backoff_factor);
-        if self.dice.any() <= exp_of_minus(exponent) {
+        if self.random.any() <= exp_of_minus(exponent) {
             return false;
         }
         if self.tuning.ineffective > 0 {

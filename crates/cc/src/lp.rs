@@ -19,8 +19,8 @@
 use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
-use crate::dice::Dice;
 use crate::module_param::flag;
+use crate::random::RandomNumbers;
 use crate::{AckSample, Control, Flow, Moments, Row, Window, WindowControl, reno};
 
 /// Ticks per second of the timestamp option. [linux-6.12 tcp.h TCP_TS_HZ]
@@ -101,7 +101,7 @@ impl Default for Delay {
 
 impl Moments for Lp {
     fn init(&mut self, _flow: &Flow, _window: &mut Window, draws: &mut dyn Rng) {
-        let offset = if self.has_offset { Dice::from(draws).any() } else { 0 };
+        let offset = if self.has_offset { RandomNumbers::from(draws).any() } else { 0 };
         *self = Lp { has_offset: self.has_offset, offset, ..Lp::default() };
     }
 

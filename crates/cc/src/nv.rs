@@ -16,8 +16,8 @@
 use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
-use crate::dice::Dice;
 use crate::module_param::{number, packets};
+use crate::random::RandomNumbers;
 use crate::{AckSample, CaState, Control, Flow, Moments, Row, Window, WindowControl};
 
 /// 100 bit/s in one byte per µs. [linux-6.12 tcp_nv.c tcpnv_acked]
@@ -143,7 +143,7 @@ struct Rtts {
 #[derive(Clone, Debug)]
 pub struct Nv {
     tuning: Tuning,
-    dice: Dice,
+    random: RandomNumbers,
     rtts: Rtts,
     evidence: Evidence,
     round_start: u64,
@@ -160,7 +160,7 @@ pub struct Nv {
 
 impl Moments for Nv {
     fn init(&mut self, flow: &Flow, _window: &mut Window, draws: &mut dyn Rng) {
-        self.dice = Dice::from(draws);
+        self.random = RandomNumbers::from(draws);
         self.reset(flow);
         self.rtts.reset_at = flow.jiffies() + FIRST_RESET_SECS * flow.hz();
     }
@@ -223,7 +223,7 @@ impl Nv {
     fn new(tuning: Tuning) -> Self {
         Nv {
             tuning,
-            dice: Dice::default(),
+            random: RandomNumbers::default(),
             rtts: Rtts::default(),
             evidence: Evidence::default(),
             round_start: 0,
@@ -274,7 +274,7 @@ impl Nv {
         rtts.least_new = Some(rtts.least_new.map_or(average, |least| least.min(average)));
         if flow.jiffies() >= rtts.reset_at {
             rtts.least = rtts.least_new.take();
-            let spread = 384 + u64::from(self.dice.below(256));
+            let spread = 384 + u64::from(self.random.below(256));
             rtts.reset_at = flow.jiffies() + ((self.tuning.reset_period * spread * flow.hz()) >> 9);
             // The number of ACKs per window may have changed too.
             self.min_cwnd = (self.min_cwnd / 2).max(MIN_CWND);

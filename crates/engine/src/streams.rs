@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn the_bits_are_those_of_an_independent_computation() {
-        // From the formulas at the head of this file, in Python. A change here changes every run with dice.
+        // From the formulas at the head of this file, in Python. A change here changes every run with random numbers.
         let computed =
             [5442682826020176672, 12119696514248629449, 16336586978611346883, 11173100271767727237];
         assert_eq!(first(1, "hosts/client", "loss"), computed);

@@ -284,7 +284,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_dice_give_the_same_departures(
+    fn the_same_random_numbers_give_the_same_departures(
         (row, given) in row_with_parameters(),
         steps in proptest::collection::vec(step(), 1..200),
         seed: u64,

@@ -243,7 +243,7 @@ impl Contender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::dice;
+    use crate::testing::random;
 
     const AIFS: u64 = 43;
 
@@ -263,9 +263,9 @@ mod tests {
 
     #[test]
     fn a_frame_that_finds_the_medium_idle_leaves_at_the_next_slot_boundary() {
-        let (mut contender, mut dice) = (best_effort(), dice(1));
+        let (mut contender, mut random) = (best_effort(), random(1));
         contender.medium_idle(us(100));
-        contender.wait(us(120), false, &mut dice);
+        contender.wait(us(120), false, &mut random);
         assert_eq!(contender.access(), Some(us(127)));
     }
 
@@ -273,8 +273,8 @@ mod tests {
     fn a_frame_that_finds_the_medium_busy_draws() {
         let mut counters = [0; 16];
         for seed in 0..2_000 {
-            let (mut contender, mut dice) = (best_effort(), dice(seed));
-            contender.wait(us(1), true, &mut dice);
+            let (mut contender, mut random) = (best_effort(), random(seed));
+            contender.wait(us(1), true, &mut random);
             contender.medium_idle(us(10));
             counters[contender.access().unwrap().since(us(10)).as_micros() as usize / 9] += 1;
         }
@@ -283,35 +283,35 @@ mod tests {
 
     #[test]
     fn the_counter_stands_while_the_medium_is_busy() {
-        let (mut contender, mut dice) = (best_effort(), dice(3));
-        contender.wait(us(1), true, &mut dice);
+        let (mut contender, mut random) = (best_effort(), random(3));
+        contender.wait(us(1), true, &mut random);
         (contender.counter, contender.resume) = (7, us(100));
-        contender.medium_busy(us(100 + 3 * 9), &mut dice);
+        contender.medium_busy(us(100 + 3 * 9), &mut random);
         contender.medium_idle(us(1_000));
         assert_eq!(contender.access(), Some(us(1_000 + 4 * 9)));
     }
 
     #[test]
     fn the_counter_runs_down_while_nothing_waits() {
-        let (mut contender, mut dice) = (best_effort(), dice(3));
+        let (mut contender, mut random) = (best_effort(), random(3));
         (contender.counter, contender.resume) = (5, us(0));
-        contender.wait(us(18), false, &mut dice);
+        contender.wait(us(18), false, &mut random);
         assert_eq!(contender.access(), Some(us(45)), "three slots are left");
         contender.waiting = None;
-        contender.wait(us(50), false, &mut dice);
+        contender.wait(us(50), false, &mut random);
         assert_eq!(contender.access(), Some(us(54)), "none is left");
     }
 
     #[test]
     fn the_window_doubles_to_1023_and_returns_to_15() {
-        let (mut contender, mut dice) = (best_effort(), dice(1));
+        let (mut contender, mut random) = (best_effort(), random(1));
         let mut windows = vec![contender.window()];
         for _ in 0..7 {
-            contender.exchanged(Attempt::Failed, None, &mut dice);
+            contender.exchanged(Attempt::Failed, None, &mut random);
             windows.push(contender.window());
         }
         assert_eq!(windows, [15, 31, 63, 127, 255, 511, 1023, 1023]);
-        contender.exchanged(Attempt::Answered, None, &mut dice);
+        contender.exchanged(Attempt::Answered, None, &mut random);
         assert_eq!(contender.window(), 15);
     }
 

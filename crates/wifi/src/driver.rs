@@ -345,7 +345,7 @@ mod tests {
 
     use super::*;
     use crate::phy::{Format, Guard};
-    use crate::testing::{dice, packet};
+    use crate::testing::{packet, random};
     use crate::{AccessCategory, Band, Edca, Link, Loss, Mode, RateControl, Station, StationId};
 
     fn given(name: &str, value: u64) -> Parameters {
@@ -393,7 +393,7 @@ mod tests {
         let edca = AccessCategory::ALL.map(Edca::station);
         let toy = *find("toy").unwrap();
         let mut radio = Station::new(toy, Band::Ghz5, 38, edca, vec![Some(link), None]);
-        let (mut effects, mut draws) = (Effects::default(), dice(1));
+        let (mut effects, mut draws) = (Effects::default(), random(1));
         for _ in 0..5 {
             radio.transmit(StationId(0), packet(1500), &mut effects.context(SimTime::ZERO, &mut draws));
         }

@@ -293,12 +293,12 @@ fn tries(mode: &Mode, aggregate: u64) -> u32 {
 mod tests {
     use super::*;
     use crate::loss::{CentiDecibels, Loss};
-    use crate::testing::dice;
+    use crate::testing::random;
     use rand_core::Rng;
 
     /// Sends aggregates of 16 for so many milliseconds.
     fn run(control: &mut RateControl, loss: Loss, from_ms: u64, until_ms: u64) {
-        let mut draws = dice(from_ms + 1);
+        let mut draws = random(from_ms + 1);
         for ms in from_ms..until_ms {
             let chain = control.chain(SimTime::ZERO + Span::from_millis(ms), 10);
             let sent = if chain.probes { 1 } else { 16 };

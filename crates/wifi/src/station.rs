@@ -54,9 +54,9 @@ pub struct Station {
     /// Bytes that each MPDU has beside its IP packet.
     overhead: u32,
     queues: Option<StationQueues>,
-    lanes: [Lane; CATEGORIES],
+    categories: [CategoryState; CATEGORIES],
     links: Vec<Option<Link>>,
-    /// Packets that firmware holds, of all lanes, and the air that they may need.
+    /// Packets that firmware holds, of all categories, and the air that they may need.
     in_firmware: u32,
     pending: Span,
     /// Lists of frames to be used again.
@@ -64,7 +64,7 @@ pub struct Station {
 }
 
 /// What one access category of a radio has to send.
-struct Lane {
+struct CategoryState {
     /// Stations with packets above.
     turns: AirtimeScheduler,
     /// Aggregates in the order of transmission.
@@ -99,7 +99,7 @@ impl Station {
             Above::StationQueues(limits) => Some(StationQueues::new(stations * CATEGORIES, limits)),
             Above::Qdisc => None,
         };
-        let lane = || Lane {
+        let state = || CategoryState {
             turns: AirtimeScheduler::new(stations, profile.airtime_flags != 0),
             hardware: VecDeque::new(),
             sessions: (0..stations).map(|_| Session::default()).collect(),
@@ -114,7 +114,7 @@ impl Station {
             band,
             overhead,
             queues,
-            lanes: std::array::from_fn(|_| lane()),
+            categories: std::array::from_fn(|_| state()),
             links,
             in_firmware: 0,
             pending: Span::ZERO,
@@ -186,7 +186,7 @@ impl Station {
         match &mut self.queues {
             Some(queues) => {
                 queues.enqueue(queue_number(to, category), packet, context);
-                self.lanes[category].turns.activate(to.0);
+                self.categories[category].turns.activate(to.0);
             }
             None => self.hand_to_firmware(category, to, packet),
         }
@@ -196,12 +196,12 @@ impl Station {
 
     /// Something waits for the air in this category.
     pub fn has_frames(&self, category: usize) -> bool {
-        self.lanes.get(category).is_some_and(|lane| !lane.hardware.is_empty())
+        self.categories.get(category).is_some_and(|state| !state.hardware.is_empty())
     }
 
     /// What is sent when the medium is won.
     pub(crate) fn head(&mut self, category: usize) -> Option<&mut Aggregate> {
-        self.lanes[category].hardware.front_mut()
+        self.categories[category].hardware.front_mut()
     }
 
     /// What it would send next is announced by RTS.
@@ -219,7 +219,7 @@ impl Station {
     /// The aggregate on the air has no answer; true if it is given up, and its frames go back to be aggregated anew.
     pub fn unanswered(&mut self, category: usize, now: SimTime) -> bool {
         let (tries, band) = (self.profile.hardware_tries, self.band);
-        let Some(aggregate) = self.lanes[category].hardware.front_mut() else { return false };
+        let Some(aggregate) = self.categories[category].hardware.front_mut() else { return false };
         aggregate.failed(band);
         aggregate.at_head = now;
         aggregate.failures >= tries
@@ -233,7 +233,7 @@ impl Station {
         status: &Status,
         context: &mut QdiscContext<'_>,
     ) -> Option<(StationId, u64)> {
-        let mut aggregate = self.lanes[category].hardware.pop_front()?;
+        let mut aggregate = self.categories[category].hardware.pop_front()?;
         let (to, answered) = (aggregate.to, u32::from(!status.acknowledged.is_empty()));
         let tries = aggregate.failures + answered;
         let airtime = aggregate.used + aggregate.duration * u64::from(answered);
@@ -254,14 +254,14 @@ impl Station {
         }
         self.spare.push(aggregate.frames);
         if self.profile.airtime_flags & AIRTIME_USE_TX != 0 {
-            self.lanes[category].turns.charge(to.0, airtime);
+            self.categories[category].turns.charge(to.0, airtime);
         }
         if self.has_more(category, to) {
-            self.lanes[category].turns.activate(to.0);
+            self.categories[category].turns.activate(to.0);
         }
         self.turn_in_firmware(category, to);
         self.pull_what_fits(category, context);
-        if let Some(next) = self.lanes[category].hardware.front_mut() {
+        if let Some(next) = self.categories[category].hardware.front_mut() {
             next.at_head = context.now;
         }
         Some((to, start))
@@ -286,17 +286,17 @@ impl Station {
         frame: (Mpdu, SimTime),
         up: &mut PacketBoxes,
     ) -> Option<Mpdu> {
-        self.lanes[category].sessions[from.index()].recipient.take(frame.0, frame.1, up)
+        self.categories[category].sessions[from.index()].recipient.take(frame.0, frame.1, up)
     }
 
     /// When the reorder buffer of a session has waited long enough for a hole.
     pub(crate) fn reordering_until(&self, category: usize, from: StationId) -> Option<SimTime> {
-        self.lanes[category].sessions[from.index()].recipient.overdue_at()
+        self.categories[category].sessions[from.index()].recipient.overdue_at()
     }
 
     /// Reorder buffers that have waited long enough pass up what they hold. Returns when the next one will have.
     pub(crate) fn release_overdue(&mut self, now: SimTime, up: &mut PacketBoxes) -> SimTime {
-        let sessions = self.lanes.iter_mut().flat_map(|lane| &mut lane.sessions);
+        let sessions = self.categories.iter_mut().flat_map(|state| &mut state.sessions);
         let recipients = sessions.map(|session| &mut session.recipient);
         let released = recipients.filter_map(|recipient| {
             recipient.release_overdue(now, up);
@@ -307,13 +307,13 @@ impl Station {
 
     /// Another station will not send again what is below `start`.
     pub fn move_window(&mut self, category: usize, from: StationId, start: u64, up: &mut PacketBoxes) {
-        self.lanes[category].sessions[from.index()].recipient.move_to(start, up);
+        self.categories[category].sessions[from.index()].recipient.move_to(start, up);
     }
 
     /// A station used the air to send to this one: it counts as its airtime. [linux-6.12 AIRTIME_USE_RX]
     pub fn charge_received(&mut self, category: usize, from: StationId, span: Span) {
         if self.profile.airtime_flags & AIRTIME_USE_RX != 0 {
-            self.lanes[category].turns.charge(from.0, span);
+            self.categories[category].turns.charge(from.0, span);
         }
     }
 
@@ -329,19 +329,19 @@ impl Station {
 
     /// Packets inside, on the air and held for reordering included.
     pub fn packets(&self) -> usize {
-        let lane = |lane: &Lane| -> usize {
-            let sessions: usize = lane.sessions.iter().map(Session::packets).sum();
-            let frames = lane.hardware.iter().flat_map(|aggregate| &aggregate.frames);
+        let state = |state: &CategoryState| -> usize {
+            let sessions: usize = state.sessions.iter().map(Session::packets).sum();
+            let frames = state.hardware.iter().flat_map(|aggregate| &aggregate.frames);
             sessions + frames.map(Mpdu::packets).sum::<usize>()
         };
         self.queues.as_ref().map_or(0, |queues| queues.packets() as usize)
-            + self.lanes.iter().map(lane).sum::<usize>()
+            + self.categories.iter().map(state).sum::<usize>()
     }
 
     /// Packets for `to` wait above the hardware.
     fn has_more(&self, category: usize, to: StationId) -> bool {
         let above = self.queues.as_ref().map_or(0, |queues| queues.packets_of(queue_number(to, category)));
-        above > 0 || self.lanes[category].sessions[to.index()].originator.waiting() > 0
+        above > 0 || self.categories[category].sessions[to.index()].originator.waiting() > 0
     }
 
     /// Room has come free below. What firmware holds is limited over all categories.
@@ -364,12 +364,12 @@ impl Station {
     }
 
     fn fill_slots(&mut self, category: usize, slots: u32, context: &mut QdiscContext<'_>) {
-        if self.lanes[category].hardware.len() >= slots as usize {
+        if self.categories[category].hardware.len() >= slots as usize {
             return;
         }
         let Some(mut queues) = self.queues.take() else { return };
-        while self.lanes[category].hardware.len() < slots as usize {
-            let Some(turn) = self.lanes[category].turns.take_turn() else { break };
+        while self.categories[category].hardware.len() < slots as usize {
+            let Some(turn) = self.categories[category].turns.take_turn() else { break };
             let to = StationId(turn);
             let number = queue_number(to, category);
             self.expect(&mut queues, number, to);
@@ -383,11 +383,11 @@ impl Station {
             // A station whose window is full comes back when frames of it are settled.
             let Some(aggregate) = formed else { continue };
             if queues.packets_of(number) > 0
-                || self.lanes[category].sessions[to.index()].originator.waiting() > 0
+                || self.categories[category].sessions[to.index()].originator.waiting() > 0
             {
-                self.lanes[category].turns.served(turn);
+                self.categories[category].turns.served(turn);
             }
-            self.lanes[category].hardware.push_back(aggregate);
+            self.categories[category].hardware.push_back(aggregate);
         }
         self.queues = Some(queues);
     }
@@ -412,9 +412,9 @@ impl Station {
         let Some(mut queues) = self.queues.take() else { return };
         let mut full = Vec::new();
         while self.in_firmware < frames {
-            let Some(turn) = self.lanes[category].turns.take_turn() else { break };
+            let Some(turn) = self.categories[category].turns.take_turn() else { break };
             let to = StationId(turn);
-            let pending = self.lanes[category].sessions[to.index()].pending;
+            let pending = self.categories[category].sessions[to.index()].pending;
             if airtime.is_some_and(|limits| limits.refuse(pending, self.pending)) {
                 full.push(turn);
                 continue;
@@ -423,10 +423,10 @@ impl Station {
                 self.hand_to_firmware(category, to, packet);
             }
             if queues.packets_of(queue_number(to, category)) > 0 {
-                self.lanes[category].turns.served(turn);
+                self.categories[category].turns.served(turn);
             }
         }
-        full.into_iter().for_each(|turn| self.lanes[category].turns.activate(turn));
+        full.into_iter().for_each(|turn| self.categories[category].turns.activate(turn));
         self.queues = Some(queues);
     }
 
@@ -434,8 +434,8 @@ impl Station {
         let mut frame = Mpdu::new(packet, self.overhead);
         let rate = self.links[to.index()].as_ref().map_or(1, |link| link.rates.usual().bits_per_sec());
         frame.estimate = Span::from_nanos(8 * u64::from(frame.bytes) * 1_000_000_000 / rate);
-        let lane = &mut self.lanes[category];
-        let session = &mut lane.sessions[to.index()];
+        let state = &mut self.categories[category];
+        let session = &mut state.sessions[to.index()];
         session.pending += frame.estimate;
         self.pending += frame.estimate;
         session.firmware.push_back(frame);
@@ -453,25 +453,25 @@ impl Station {
 
     /// A station with frames in firmware has its turn.
     fn turn_in_firmware(&mut self, category: usize, to: StationId) {
-        let lane = &mut self.lanes[category];
-        let idle = lane.sessions[to.index()].firmware.is_empty();
-        if !idle && !lane.firmware_turns.contains(&to.0) {
-            lane.firmware_turns.push_back(to.0);
+        let state = &mut self.categories[category];
+        let idle = state.sessions[to.index()].firmware.is_empty();
+        if !idle && !state.firmware_turns.contains(&to.0) {
+            state.firmware_turns.push_back(to.0);
         }
     }
 
     fn form_in_firmware(&mut self, category: usize, slots: u32, now: SimTime) {
-        while self.lanes[category].hardware.len() < slots as usize {
-            let Some(turn) = self.lanes[category].firmware_turns.pop_front() else { break };
+        while self.categories[category].hardware.len() < slots as usize {
+            let Some(turn) = self.categories[category].firmware_turns.pop_front() else { break };
             let to = StationId(turn);
             let amsdu = self.amsdu_towards(to);
             let source = &mut |session: &mut Session, _| next_of_firmware(&mut session.firmware, amsdu);
             // A station whose window is full comes back when frames of it are settled.
             let Some(aggregate) = self.form(category, to, source, now) else { continue };
-            if !self.lanes[category].sessions[to.index()].is_idle() {
-                self.lanes[category].firmware_turns.push_back(turn);
+            if !self.categories[category].sessions[to.index()].is_idle() {
+                self.categories[category].firmware_turns.push_back(turn);
             }
-            self.lanes[category].hardware.push_back(aggregate);
+            self.categories[category].hardware.push_back(aggregate);
         }
     }
 
@@ -492,7 +492,7 @@ impl Station {
         if chain.probes {
             limits.frames = 1;
         }
-        let session = &mut self.lanes[category].sessions[to.index()];
+        let session = &mut self.categories[category].sessions[to.index()];
         let frames = self.spare.pop().unwrap_or_default();
         let mut builder = Builder::new(limits, chain, self.band, frames);
         let closed_by = loop {
@@ -526,19 +526,19 @@ impl Station {
     }
 
     fn send_again(&mut self, category: usize, to: StationId, frame: Mpdu) {
-        let lane = &mut self.lanes[category];
-        lane.sessions[to.index()].originator.send_again(frame);
+        let state = &mut self.categories[category];
+        state.sessions[to.index()].originator.send_again(frame);
         match self.profile.below {
-            Below::Slots(_) => lane.turns.activate(to.0),
-            Below::Firmware { .. } if !lane.firmware_turns.contains(&to.0) => {
-                lane.firmware_turns.push_front(to.0)
+            Below::Slots(_) => state.turns.activate(to.0),
+            Below::Firmware { .. } if !state.firmware_turns.contains(&to.0) => {
+                state.firmware_turns.push_front(to.0)
             }
             Below::Firmware { .. } => {}
         }
     }
 
     fn settle(&mut self, category: usize, to: StationId, settled: &Acknowledged) -> u64 {
-        let session = &mut self.lanes[category].sessions[to.index()];
+        let session = &mut self.categories[category].sessions[to.index()];
         if matches!(self.profile.below, Below::Firmware { .. }) {
             session.pending = session.pending.saturating_sub(settled.estimate);
             self.pending = self.pending.saturating_sub(settled.estimate);

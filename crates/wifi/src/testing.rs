@@ -8,7 +8,7 @@ use tailback_units::SimTime;
 use crate::frame::Mpdu;
 
 /// Draws from a seed.
-pub(crate) fn dice(seed: u64) -> Xoshiro256PlusPlus {
+pub(crate) fn random(seed: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed)
 }
 

@@ -26,7 +26,7 @@ def main(words: Sequence[str]) -> None:
     ends = time.monotonic() + options.seconds
     chosen, journal = target(options.target), Journal(options.place)
     inputs = mutation.endless(chosen.seeds(), chosen.dictionary(), options.seed)
-    with guard.scratch() as folder, guard.standing_clocks():
+    with guard.scratch() as folder, guard.continuing_clocks():
         for content in islice(inputs, options.runs):
             journal.hold(chosen, content, Path(folder))
             if time.monotonic() > ends:

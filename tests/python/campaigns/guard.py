@@ -154,7 +154,7 @@ _standing: list[_Standing] = []
 
 
 @contextlib.contextmanager
-def standing_clocks() -> Iterator[None]:
+def continuing_clocks() -> Iterator[None]:
     """While this is entered no clock is wound up for an input."""
     clocks = _Standing()
     before = [signal.signal(number, clocks.ring) for _, number in CLOCKS]

@@ -49,7 +49,7 @@ def main(words: Sequence[str]) -> None:
     flags = [f"-dict={dictionary}", "-timeout=0", "-rss_limit_mb=4096", f"-artifact_prefix={options.place}/crash-"]
     atheris.Setup([sys.argv[0], *flags, *options.libfuzzer, str(corpus)], one)
     # libFuzzer ends the process.
-    clocks = guard.standing_clocks()
+    clocks = guard.continuing_clocks()
     clocks.__enter__()
     atheris.Fuzz()
 

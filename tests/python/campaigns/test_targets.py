@@ -99,7 +99,7 @@ def test_clocks_that_go_on_find_what_takes_too_long_and_nothing_else(
 
         return read
 
-    with guard.standing_clocks():
+    with guard.continuing_clocks():
         for _ in range(20):
             guard.hold(target_that(busy(0.05)), b"x", folder)
         with pytest.raises(guard.Broken, match="takes too long"):

@@ -10,7 +10,7 @@ use super::model::{
     CWND_GAIN, FACTOR_BITS, Gains, INITIAL_CWND, LEAST_CWND, MinRtt, Mode, Model, SKBS_IN_HOSTS,
     least_tso_segs, measured, segments, tso_segs,
 };
-use crate::dice::Dice;
+use crate::random::RandomNumbers;
 use crate::{
     CaState, CwndEvent, Flow, GSO_LEGACY_MAX_SIZE, GSO_MAX_SIZE, LostSegment, ModelControl, Moments,
     RateSample, Window,
@@ -164,7 +164,7 @@ impl Default for Probe {
 pub struct Bbr2 {
     profile: Profile,
     tuning: Tuning,
-    dice: Dice,
+    random: RandomNumbers,
     model: Model,
     /// Of PROBE_BW.
     phase: Phase,
@@ -181,7 +181,7 @@ pub struct Bbr2 {
 
 impl Moments for Bbr2 {
     fn init(&mut self, flow: &Flow, window: &mut Window, draws: &mut dyn Rng) {
-        self.dice = Dice::from(draws);
+        self.random = RandomNumbers::from(draws);
         self.model.begin(flow, window);
         self.latest.round_delivered = flow.delivered + 1;
         self.probe_rtt_min = self.model.min_rtt;
@@ -283,7 +283,7 @@ impl Bbr2 {
         Bbr2 {
             profile,
             tuning,
-            dice: Dice::default(),
+            random: RandomNumbers::default(),
             model: Model::new(profile.startup),
             phase: Phase::Down,
             max_bandwidth: [Bandwidth::ZERO; 2],
@@ -622,9 +622,9 @@ impl Bbr2 {
         self.enter(Phase::Down);
         self.forget_round();
         self.probe.up_cnt = u32::MAX;
-        self.probe.rounds_since = self.dice.below(2);
+        self.probe.rounds_since = self.random.below(2);
         self.probe.wait_us =
-            self.tuning.probe_base_us + u64::from(self.dice.below(self.tuning.probe_rand_us));
+            self.tuning.probe_base_us + u64::from(self.random.below(self.tuning.probe_rand_us));
         self.probe.start_us = flow.delivered_at.as_micros();
         self.probe.ack_phase = AckPhase::ProbeStopping;
         self.model.rounds.next_delivered = flow.delivered;

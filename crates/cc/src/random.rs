@@ -1,27 +1,27 @@
-//! Dice of a control that rolls them in the middle of an ACK: a stream of its own, begun by the sender's.
+//! Random numbers of a control that needs them in the middle of an ACK: its own stream, with a seed from the sender's.
 
 use rand_core::Rng;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::SeedableRng;
 
-/// A stream of draws.
+/// A stream of random numbers.
 #[derive(Clone, Debug)]
-pub(crate) struct Dice(SplitMix64);
+pub(crate) struct RandomNumbers(SplitMix64);
 
-impl Default for Dice {
-    /// The dice of a control whose connection is not established.
+impl Default for RandomNumbers {
+    /// Those of a control whose connection is not established.
     fn default() -> Self {
-        Dice(SplitMix64::seed_from_u64(0))
+        RandomNumbers(SplitMix64::seed_from_u64(0))
     }
 }
 
-impl From<&mut dyn Rng> for Dice {
+impl From<&mut dyn Rng> for RandomNumbers {
     fn from(draws: &mut dyn Rng) -> Self {
-        Dice(SplitMix64::seed_from_u64(draws.next_u64()))
+        RandomNumbers(SplitMix64::seed_from_u64(draws.next_u64()))
     }
 }
 
-impl Dice {
+impl RandomNumbers {
     /// Any of 2³² numbers.
     pub(crate) fn any(&mut self) -> u32 {
         self.0.next_u32()
