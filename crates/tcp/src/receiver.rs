@@ -106,7 +106,7 @@ pub(crate) struct Receiver {
     pub(crate) ack_due: bool,
     pub(crate) readable: bool,
     /// Nothing of what an ACK says has changed since the last one: the data of a mere sender carries the same again.
-    is_told: bool,
+    repeats_last_ack: bool,
 }
 
 impl Receiver {
@@ -135,7 +135,7 @@ impl Receiver {
             ip: settings.ip,
             ack_due: false,
             readable: false,
-            is_told: false,
+            repeats_last_ack: false,
         }
     }
 
@@ -189,7 +189,7 @@ impl Receiver {
         if segment.end() == segment.seq {
             return self.challenge(now);
         }
-        self.is_told = false;
+        self.repeats_last_ack = false;
         if segment.seq < self.rcv_nxt {
             self.enter_quick_ack();
             self.dsack = Some(SackBlock { start: segment.seq, end: segment.end().min(self.rcv_nxt) });
@@ -234,7 +234,7 @@ impl Receiver {
 
     /// Takes a segment with data or FIN. `truesize`: what its buffer costs. [linux-6.12 tcp_input.c tcp_data_queue]
     pub(crate) fn take_data(&mut self, segment: &Segment, truesize: u32, now: SimTime) -> Intake {
-        self.is_told = false;
+        self.repeats_last_ack = false;
         self.window.rtt_by_timestamp(segment, now);
         let truesize = self.truesize_of(segment, truesize);
         let end = segment.end();
@@ -563,7 +563,7 @@ impl Receiver {
 
     /// The application reads up to `most` bytes; returns how many. [linux-6.12 tcp.c tcp_recvmsg, __tcp_cleanup_rbuf]
     pub(crate) fn read(&mut self, most: u64, now: SimTime) -> u64 {
-        self.is_told = false;
+        self.repeats_last_ack = false;
         let mut copied = 0;
         while let Some(bytes) = self.data.take(most - copied) {
             copied += u64::from(bytes);
@@ -596,7 +596,7 @@ impl Receiver {
 
     /// A deadline passed.
     pub(crate) fn expire(&mut self, now: SimTime) {
-        self.is_told = false;
+        self.repeats_last_ack = false;
         if self.compression.due.is_some_and(|due| now >= due) {
             self.compression.due = None;
             if self.compression.count > 0 {
@@ -624,15 +624,15 @@ impl Receiver {
     /// A segment with an acknowledgement is being built: the window and SACK blocks it carries.
     #[inline]
     pub(crate) fn acknowledge(&mut self) -> (u64, SackBlocks) {
-        if self.is_told {
-            debug_assert!(self.would_tell_the_same());
+        if self.repeats_last_ack {
+            debug_assert!(self.would_repeat_last_ack());
             self.ack_due = false;
             return (self.window.carried(SegmentFlags::ACK), SackBlocks::NONE);
         }
         self.acknowledge_anew()
     }
 
-    fn would_tell_the_same(&self) -> bool {
+    fn would_repeat_last_ack(&self) -> bool {
         let idle = !self.ack.scheduled && !self.ack.now && !self.ack.no_memory && self.ack.timeout.is_none();
         let held_back = self.compression.count > 0 || self.compression.due.is_some() || self.reports_sack();
         idle && !held_back && self.window.would_stay(self.window.candidate(self.window.room()), self.rcv_nxt)
@@ -647,7 +647,7 @@ impl Receiver {
         }
         let blocks = if self.reports_sack() { self.report_sacks() } else { SackBlocks::NONE };
         // Without a scale the window depends on the one before.
-        self.is_told = !self.ack.no_memory && !self.reports_sack() && self.window.scale() > 0;
+        self.repeats_last_ack = !self.ack.no_memory && !self.reports_sack() && self.window.scale() > 0;
         self.ack_sent();
         (self.window.carried(SegmentFlags::ACK), blocks)
     }
@@ -680,7 +680,7 @@ impl Receiver {
 
     /// The receive buffer has this size from now on.
     pub(crate) fn set_buffer(&mut self, bytes: u64) {
-        self.is_told = false;
+        self.repeats_last_ack = false;
         self.window.set_rcvbuf(bytes);
     }
 
