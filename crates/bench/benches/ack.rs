@@ -7,7 +7,7 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, 
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
-use tailback_cc::{Control, Flow, Moments, Window, WindowControl};
+use tailback_cc::{Control, Flow, Hooks, Window, WindowControl};
 use tailback_packet::{Ecn, HostId, SackBlock, SackBlocks, Segment, SegmentFlags, SocketId};
 use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Transmitted};
 use tailback_units::{Segs, SimTime, Span};
@@ -21,7 +21,7 @@ const GAP: Span = Span::from_nanos(12_112);
 
 struct Fixed(u32);
 
-impl Moments for Fixed {
+impl Hooks for Fixed {
     fn init(&mut self, _: &Flow, window: &mut Window, _: &mut dyn Rng) {
         window.cwnd = Segs(self.0);
         window.ssthresh = Segs(self.0);

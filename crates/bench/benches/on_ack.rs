@@ -37,7 +37,7 @@ impl Bench {
         let mut window = Window::initial(Segs(WINDOW));
         let mut draws = Xoshiro256PlusPlus::seed_from_u64(1);
         let mut bench = Bench { control, flow, window: window.clone(), draws: draws.clone() };
-        bench.control.moments().init(&bench.flow, &mut window, &mut draws);
+        bench.control.hooks_mut().init(&bench.flow, &mut window, &mut draws);
         window.ssthresh = Segs(WINDOW / 2);
         Bench { window, ..bench }
     }
@@ -52,8 +52,8 @@ impl Bench {
         let acked = AckSample { packets_acked: Segs::ONE, rtt: Some(rtt), in_flight: 144_800 };
         let echo = self.flow.now - rtt;
         self.flow.timestamps = Some(Timestamps { value: self.flow.now - rtt / 2, echo });
-        self.control.moments().in_ack_event(AckPath::Fast, &self.flow, &mut self.window);
-        self.control.moments().pkts_acked(&acked, &self.flow, &mut self.window);
+        self.control.hooks_mut().in_ack_event(AckPath::Fast, &self.flow, &mut self.window);
+        self.control.hooks_mut().pkts_acked(&acked, &self.flow, &mut self.window);
         match &mut self.control {
             Control::Window(control) => control.cong_avoid(Segs::ONE, &self.flow, &mut self.window),
             Control::Model(control) => {

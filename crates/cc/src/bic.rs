@@ -16,7 +16,7 @@ use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::{flag, number, packets};
-use crate::{AckSample, CaState, Control, Flow, Moments, Row, Window, WindowControl};
+use crate::{AckSample, CaState, Control, Flow, Hooks, Row, Window, WindowControl};
 
 /// Unit of β, per one. [linux-6.12 tcp_bic.c BICTCP_BETA_SCALE]
 const BETA_UNIT: u64 = 1024;
@@ -29,7 +29,7 @@ const FIRST_CNT: u32 = 20;
 /// A window that did not change is looked at again after 1/32 s. [linux-6.12 tcp_bic.c bictcp_update]
 const UPDATES_PER_SEC: u64 = 32;
 /// Smallest slow-start threshold, in segments.
-const LEAST_SSTHRESH: u64 = 2;
+const MIN_SSTHRESH: u64 = 2;
 
 /// Module parameters with the kernel's defaults. [linux-6.12 tcp_bic.c module_param]
 const PARAMETERS: &[Parameter] = &[
@@ -101,7 +101,7 @@ struct Update {
     jiffies: u64,
 }
 
-impl Moments for Bic {
+impl Hooks for Bic {
     fn init(&mut self, _flow: &Flow, window: &mut Window, _draws: &mut dyn Rng) {
         if self.tuning.initial_ssthresh > Segs::ZERO {
             window.ssthresh = self.tuning.initial_ssthresh;
@@ -140,7 +140,7 @@ impl WindowControl for Bic {
         self.w_max = w_max as u32;
         let small = window.cwnd.0 <= self.tuning.low_window;
         let kept = if small { cwnd / 2 } else { cwnd * self.tuning.beta / BETA_UNIT };
-        Segs(kept.max(LEAST_SSTHRESH) as u32)
+        Segs(kept.max(MIN_SSTHRESH) as u32)
     }
 }
 

@@ -19,28 +19,28 @@ use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::{flag, number};
 use crate::random::RandomNumbers;
-use crate::{AckSample, Control, CwndEvent, Flow, Moments, Row, Window, WindowControl, reno};
+use crate::{AckSample, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl, reno};
 
 /// Gaps that do not end an ACK train, in µs. [linux-6.12 tcp_cdg.c tcp_cdg_hystart_update]
 const TRAIN_GAP_US: u64 = 3_000;
 /// Least length of a train, and least delay, that count, in µs. [linux-6.12 tcp_cdg.c tcp_cdg_hystart_update]
-const LEAST_THRESHOLD_US: u64 = 125;
+const MIN_THRESHOLD_US: u64 = 125;
 /// ACKs of a round that the delay detector lets pass. [linux-6.12 tcp_cdg.c tcp_cdg_hystart_update]
 const MIN_SAMPLES: u32 = 8;
 /// A sum of gradients that shows an effect, in µs. [linux-6.12 tcp_cdg.c tcp_cdg_grad]
 const EFFECT_US: i64 = -32;
 /// ACKs of several segments remembered. [linux-6.12 tcp_cdg.c tcp_cdg_acked]
-const MOST_DELAYED: u32 = 5;
+const MAX_DELAYED: u32 = 5;
 /// Gradients are judged as full or not in units of this. [linux-6.12 tcp_cdg.c tcp_cdg_grad]
 const TOLERANCE_US: i64 = 64;
 /// Most rounds in the window of gradients. [linux-6.12 tcp_cdg.c tcp_cdg_register]
-const MOST_ROUNDS: usize = 256;
+const MAX_ROUNDS: usize = 256;
 /// Smallest slow-start threshold, in segments.
-const LEAST_SSTHRESH: u32 = 2;
+const MIN_SSTHRESH: u32 = 2;
 
 /// Module parameters with the kernel's defaults. [linux-6.12 tcp_cdg.c module_param]
 const PARAMETERS: &[Parameter] = &[
-    number("window", 8, 1, MOST_ROUNDS as u64, "rounds over which gradients are summed; a power of two"),
+    number("window", 8, 1, MAX_ROUNDS as u64, "rounds over which gradients are summed; a power of two"),
     number("backoff_beta", 724, 0, 1_024, "window kept by a backoff, in 1/1024"),
     number("backoff_factor", 42, 0, 100_000, "probability of a backoff: per ms of gradient, in 1/1000"),
     number("hystart_detect", 3, 0, 3, "leave slow start by 1 = ACK train, 2 = delay, 3 = both"),
@@ -149,7 +149,7 @@ pub struct Cdg {
     train: Train,
 }
 
-impl Moments for Cdg {
+impl Hooks for Cdg {
     fn init(&mut self, flow: &Flow, window: &mut Window, draws: &mut dyn Rng) {
         self.random = RandomNumbers::from(draws);
         self.round_end = flow.snd_nxt;
@@ -184,7 +184,7 @@ impl Moments for Cdg {
                 self.rtt = Some(Extremes { least: known.least.min(rtt), ..known });
                 return;
             }
-            if sample.packets_acked > Segs::ONE && self.delayed < MOST_DELAYED {
+            if sample.packets_acked > Segs::ONE && self.delayed < MAX_DELAYED {
                 self.delayed += 1;
             }
         }
@@ -220,14 +220,14 @@ impl WindowControl for Cdg {
         let cwnd = window.cwnd.0;
         if self.queue == Queue::Backoff {
             let kept = (u64::from(cwnd) * self.tuning.backoff_beta) >> 10;
-            return Segs((kept as u32).max(LEAST_SSTHRESH));
+            return Segs((kept as u32).max(MIN_SSTHRESH));
         }
         if self.queue == Queue::NotFull && self.tuning.tolerance {
-            return Segs(cwnd.max(LEAST_SSTHRESH));
+            return Segs(cwnd.max(MIN_SSTHRESH));
         }
         self.shadow = (self.shadow >> 1).min(cwnd);
         let shadow = if self.tuning.shadow { self.shadow } else { 0 };
-        Segs(LEAST_SSTHRESH.max(shadow).max(cwnd >> 1))
+        Segs(MIN_SSTHRESH.max(shadow).max(cwnd >> 1))
     }
 
     fn undo_cwnd(&mut self, _flow: &Flow, window: &Window) -> Segs {
@@ -308,7 +308,7 @@ impl Cdg {
         let Some(least) = least.filter(|_| self.tuning.ack_train || self.tuning.delay) else { return };
         let train = self.tuning.ack_train && self.train_is_long(least as u64, flow);
         if train || (self.tuning.delay && self.delay_has_grown(least as u64)) {
-            window.ssthresh = window.cwnd.max(Segs(LEAST_SSTHRESH));
+            window.ssthresh = window.cwnd.max(Segs(MIN_SSTHRESH));
         }
     }
 
@@ -322,7 +322,7 @@ impl Cdg {
             return false;
         }
         self.train.last_ack_us = Some(now);
-        now > self.train.start_us + (least / 2).max(LEAST_THRESHOLD_US)
+        now > self.train.start_us + (least / 2).max(MIN_THRESHOLD_US)
     }
 
     fn delay_has_grown(&mut self, least: u64) -> bool {
@@ -330,7 +330,7 @@ impl Cdg {
             self.train.samples += 1;
             return false;
         }
-        let threshold = (least + least / 8).max(LEAST_THRESHOLD_US);
+        let threshold = (least + least / 8).max(MIN_THRESHOLD_US);
         self.rtt.is_some_and(|rtt| rtt.least as u64 > threshold)
     }
 }

@@ -16,8 +16,8 @@ pub enum AckPath {
     Slow,
 }
 
-/// Moments that both shapes may want. Every default does nothing.
-pub trait Moments: Send {
+/// Hooks that both shapes may want. Every default does nothing.
+pub trait Hooks: Send {
     /// The connection is established.
     fn init(&mut self, _flow: &Flow, _window: &mut Window, _draws: &mut dyn Rng) {}
     /// Recovery enters another state (called before `flow.ca_state` changes to `to`).
@@ -39,7 +39,7 @@ pub trait Moments: Send {
 }
 
 /// The window shape: grow a little per ACK, cut on loss.
-pub trait WindowControl: Moments {
+pub trait WindowControl: Hooks {
     /// Growth on an ACK of `acked` segments. Must do nothing unless `flow.cwnd_limited`, where the kernel does so.
     fn cong_avoid(&mut self, acked: Segs, flow: &Flow, window: &mut Window);
     /// The new ssthresh on a congestion event.
@@ -51,7 +51,7 @@ pub trait WindowControl: Moments {
 }
 
 /// The model shape: set window and pacing rate on every ACK.
-pub trait ModelControl: Moments {
+pub trait ModelControl: Hooks {
     /// Acts on the rate sample of an ACK.
     fn cong_control(&mut self, sample: &RateSample, flow: &Flow, window: &mut Window, draws: &mut dyn Rng);
     /// The state of the model, as its paper calls it: `startup`, `probe_rtt`, …
@@ -74,7 +74,7 @@ pub enum Control {
 
 impl Control {
     /// The moments both shapes share.
-    pub fn moments(&mut self) -> &mut dyn Moments {
+    pub fn hooks_mut(&mut self) -> &mut dyn Hooks {
         match self {
             Control::Window(control) => control.as_mut(),
             Control::Model(control) => control.as_mut(),
@@ -82,7 +82,7 @@ impl Control {
     }
 
     /// The moments both shapes share, to read from.
-    pub fn read(&self) -> &dyn Moments {
+    pub fn hooks(&self) -> &dyn Hooks {
         match self {
             Control::Window(control) => control.as_ref(),
             Control::Model(control) => control.as_ref(),

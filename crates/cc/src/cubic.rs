@@ -20,7 +20,7 @@ use tailback_units::{Parameter, ParameterError, Parameters, Segs, Span};
 
 use crate::hystart::{HyStart, RoundStart, Settings};
 use crate::module_param::{flag, number, packets};
-use crate::{AckSample, CaState, Control, CwndEvent, Flow, Moments, Row, Window, WindowControl};
+use crate::{AckSample, CaState, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl};
 
 /// Unit of β, per one. [linux-6.12 tcp_cubic.c BICTCP_BETA_SCALE]
 const BETA_UNIT: u64 = 1024;
@@ -37,9 +37,9 @@ const FIRST_CNT: u32 = 20;
 /// Growth at or above the target: one segment per this many windows. [linux-6.12 tcp_cubic.c bictcp_update]
 const PLATEAU_WINDOWS: u32 = 100;
 /// Fastest growth, in acknowledgements per segment. [linux-6.12 tcp_cubic.c bictcp_update]
-const LEAST_CNT: u32 = 2;
+const MIN_CNT: u32 = 2;
 /// Smallest slow-start threshold, in segments. [linux-6.12 tcp_cubic.c cubictcp_recalc_ssthresh]
-const LEAST_SSTHRESH: u64 = 2;
+const MIN_SSTHRESH: u64 = 2;
 
 /// Module parameters with the kernel's defaults. [linux-6.12 tcp_cubic.c module_param]
 const PARAMETERS: &[Parameter] = &[
@@ -168,7 +168,7 @@ struct Update {
     jiffies: u64,
 }
 
-impl Moments for Cubic {
+impl Hooks for Cubic {
     fn init(&mut self, flow: &Flow, window: &mut Window, _draws: &mut dyn Rng) {
         self.hystart = self.tuning.hystart.map(|settings| HyStart::new(settings, flow));
         if self.hystart.is_none() && self.tuning.initial_ssthresh > Segs::ZERO {
@@ -224,7 +224,7 @@ impl WindowControl for Cubic {
         let w_max = if fell { cwnd * (BETA_UNIT + self.tuning.beta) / (2 * BETA_UNIT) } else { cwnd };
         self.w_max = w_max as u32;
         self.epoch = None;
-        Segs((cwnd * self.tuning.beta / BETA_UNIT).max(LEAST_SSTHRESH) as u32)
+        Segs((cwnd * self.tuning.beta / BETA_UNIT).max(MIN_SSTHRESH) as u32)
     }
 }
 
@@ -253,7 +253,7 @@ impl Cubic {
         if self.tuning.tcp_friendliness {
             self.cnt = self.cnt.min(epoch.cnt_of_reno(self.tuning.reno_pace(cwnd), cwnd));
         }
-        self.cnt = self.cnt.max(LEAST_CNT);
+        self.cnt = self.cnt.max(MIN_CNT);
         self.epoch = Some(epoch);
     }
 

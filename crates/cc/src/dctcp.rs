@@ -15,14 +15,14 @@ use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::number;
-use crate::{AckPath, CaState, Control, CwndEvent, Flow, Moments, Row, Window, WindowControl, reno};
+use crate::{AckPath, CaState, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl, reno};
 
 /// α of a path where all is marked. [linux-6.12 tcp_dctcp.c DCTCP_MAX_ALPHA]
 const MAX_ALPHA: u64 = 1024;
 /// Fraction bits of α.
 const ALPHA_BITS: u32 = 10;
 /// Smallest slow-start threshold, in segments.
-const LEAST_SSTHRESH: u64 = 2;
+const MIN_SSTHRESH: u64 = 2;
 
 /// Module parameters with the kernel's defaults. [linux-6.12 tcp_dctcp.c module_param]
 const PARAMETERS: &[Parameter] = &[
@@ -63,7 +63,7 @@ pub struct Dctcp {
     is_on: bool,
 }
 
-impl Moments for Dctcp {
+impl Hooks for Dctcp {
     fn init(&mut self, flow: &Flow, _window: &mut Window, _draws: &mut dyn Rng) {
         self.is_on = flow.ecn_ok;
         self.begin_round(flow);
@@ -106,7 +106,7 @@ impl WindowControl for Dctcp {
         }
         self.cwnd_before = window.cwnd;
         let cwnd = u64::from(window.cwnd.0);
-        Segs((cwnd - ((cwnd * self.alpha) >> (ALPHA_BITS + 1))).max(LEAST_SSTHRESH) as u32)
+        Segs((cwnd - ((cwnd * self.alpha) >> (ALPHA_BITS + 1))).max(MIN_SSTHRESH) as u32)
     }
 
     fn undo_cwnd(&mut self, _flow: &Flow, window: &Window) -> Segs {

@@ -27,7 +27,7 @@ pub enum CaState {
     Loss,
 }
 
-/// Moments of the sender that a control may want to know. [linux-6.12 tcp.h enum tcp_ca_event]
+/// Hooks of the sender that a control may want to know. [linux-6.12 tcp.h enum tcp_ca_event]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CwndEvent {
     /// First transmission when nothing was in flight.

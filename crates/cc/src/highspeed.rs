@@ -11,7 +11,7 @@
 
 use tailback_units::{ParameterError, Parameters, Segs};
 
-use crate::{Control, Flow, Moments, Row, Window, WindowControl};
+use crate::{Control, Flow, Hooks, Row, Window, WindowControl};
 
 /// Windows and their cuts in 1/256. [rfc3649 appendix B] [linux-6.12 tcp_highspeed.c hstcp_aimd_vals]
 const TABLE: [(u32, u32); 72] = [
@@ -91,7 +91,7 @@ const TABLE: [(u32, u32); 72] = [
 /// Unit of a cut: 2⁻⁸. [linux-6.12 tcp_highspeed.c hstcp_aimd_vals]
 const CUT_BITS: u32 = 8;
 /// Smallest slow-start threshold, in segments.
-const LEAST_SSTHRESH: u64 = 2;
+const MIN_SSTHRESH: u64 = 2;
 
 /// The registry row.
 pub const ROW: Row = Row {
@@ -115,7 +115,7 @@ pub struct HighSpeed {
     row: usize,
 }
 
-impl Moments for HighSpeed {}
+impl Hooks for HighSpeed {}
 
 impl WindowControl for HighSpeed {
     fn cong_avoid(&mut self, acked: Segs, flow: &Flow, window: &mut Window) {
@@ -139,7 +139,7 @@ impl WindowControl for HighSpeed {
     fn ssthresh(&mut self, _flow: &Flow, window: &Window) -> Segs {
         let cwnd = u64::from(window.cwnd.0);
         let cut = (cwnd * u64::from(TABLE[self.row].1)) >> CUT_BITS;
-        Segs((cwnd - cut).max(LEAST_SSTHRESH) as u32)
+        Segs((cwnd - cut).max(MIN_SSTHRESH) as u32)
     }
 }
 

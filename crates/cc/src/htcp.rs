@@ -15,7 +15,7 @@ use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs, Span};
 
 use crate::module_param::flag;
-use crate::{AckSample, CaState, Control, Flow, Moments, Row, Window, WindowControl};
+use crate::{AckSample, CaState, Control, Flow, Hooks, Row, Window, WindowControl};
 
 /// Fraction bits of α and β. [linux-6.12 tcp_htcp.c ALPHA_BASE]
 const SHIFT: u32 = 7;
@@ -32,7 +32,7 @@ const SHORT_RTT: Span = Span::from_millis(10);
 /// Round trips after a cut in which throughput starts anew. [linux-6.12 tcp_htcp.c measure_achieved_throughput]
 const FRESH_ROUNDS: u64 = 3;
 /// Smallest slow-start threshold, in segments.
-const LEAST_SSTHRESH: u64 = 2;
+const MIN_SSTHRESH: u64 = 2;
 
 /// Module parameters with the kernel's defaults. [linux-6.12 tcp_htcp.c module_param]
 const PARAMETERS: &[Parameter] = &[
@@ -110,7 +110,7 @@ struct Before {
     largest: u64,
 }
 
-impl Moments for Htcp {
+impl Hooks for Htcp {
     fn init(&mut self, flow: &Flow, _window: &mut Window, _draws: &mut dyn Rng) {
         self.last_congestion = flow.jiffies();
     }
@@ -171,7 +171,7 @@ impl WindowControl for Htcp {
         self.update_alpha(flow);
         self.rtts.fade();
         let kept = (u64::from(window.cwnd.0) * self.beta) >> SHIFT;
-        Segs(kept.max(LEAST_SSTHRESH) as u32)
+        Segs(kept.max(MIN_SSTHRESH) as u32)
     }
 
     fn undo_cwnd(&mut self, _flow: &Flow, window: &Window) -> Segs {

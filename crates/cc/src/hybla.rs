@@ -16,7 +16,7 @@ use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::number;
-use crate::{CaState, Control, Flow, Moments, Row, Window, WindowControl, reno};
+use crate::{CaState, Control, Flow, Hooks, Row, Window, WindowControl, reno};
 
 /// 2^(i/8) in 1/128. [linux-6.12 tcp_hybla.c hybla_fraction]
 const EIGHTH_POWERS: [u64; 8] = [128, 139, 152, 165, 181, 197, 215, 234];
@@ -25,7 +25,7 @@ const INCREMENT_BITS: u32 = 7;
 /// One segment as an increment.
 const ONE: u64 = 1 << INCREMENT_BITS;
 /// Largest whole ρ in the exponent of slow start. [linux-6.12 tcp_hybla.c hybla_cong_avoid]
-const LARGEST_EXPONENT: u64 = 16;
+const MAX_EXPONENT: u64 = 16;
 /// Largest window. [linux-6.12 tcp_hybla.c hybla_init]
 const CLAMP: Segs = Segs(65_535);
 
@@ -61,7 +61,7 @@ pub struct Hybla {
     cents: u64,
 }
 
-impl Moments for Hybla {
+impl Hooks for Hybla {
     fn init(&mut self, flow: &Flow, window: &mut Window, _draws: &mut dyn Rng) {
         window.cwnd_clamp = window.cwnd_clamp.min(CLAMP);
         self.measure(flow);
@@ -105,7 +105,7 @@ impl Hybla {
     fn increment(&self, window: &mut Window) -> (u64, Segs) {
         if window.in_slow_start() {
             let (whole, eighths) = (self.rho_eighths >> 3, self.rho_eighths & 7);
-            let power = EIGHTH_POWERS[eighths as usize] << whole.min(LARGEST_EXPONENT);
+            let power = EIGHTH_POWERS[eighths as usize] << whole.min(MAX_EXPONENT);
             return (power - ONE, window.ssthresh);
         }
         let square = self.rho_eighths * self.rho_eighths * (ONE >> 6);

@@ -17,7 +17,7 @@ use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::{number, packets};
-use crate::{AckSample, CaState, Control, Flow, Moments, Row, Window, WindowControl};
+use crate::{AckSample, CaState, Control, Flow, Hooks, Row, Window, WindowControl};
 
 /// Fraction bits of α. [linux-6.12 tcp_illinois.c ALPHA_SHIFT]
 const ALPHA_BITS: u32 = 7;
@@ -36,7 +36,7 @@ const BETA_MAX: u64 = (1 << BETA_BITS) / 2;
 /// Longer RTTs count as this, in µs. [linux-6.12 tcp_illinois.c RTT_MAX]
 const RTT_MAX_US: u64 = u32::MAX as u64 / ALPHA_MAX;
 /// Smallest slow-start threshold, in segments.
-const LEAST_SSTHRESH: u64 = 2;
+const MIN_SSTHRESH: u64 = 2;
 
 /// Module parameters with the kernel's defaults. [linux-6.12 tcp_illinois.c module_param]
 const PARAMETERS: &[Parameter] = &[
@@ -97,7 +97,7 @@ struct Round {
     sum_us: u64,
 }
 
-impl Moments for Illinois {
+impl Hooks for Illinois {
     fn init(&mut self, flow: &Flow, _window: &mut Window, _draws: &mut dyn Rng) {
         self.begin_round(flow);
     }
@@ -146,7 +146,7 @@ impl WindowControl for Illinois {
 
     fn ssthresh(&mut self, _flow: &Flow, window: &Window) -> Segs {
         let cwnd = u64::from(window.cwnd.0);
-        Segs((cwnd - ((cwnd * self.beta) >> BETA_BITS)).max(LEAST_SSTHRESH) as u32)
+        Segs((cwnd - ((cwnd * self.beta) >> BETA_BITS)).max(MIN_SSTHRESH) as u32)
     }
 }
 

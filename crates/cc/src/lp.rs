@@ -21,7 +21,7 @@ use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::flag;
 use crate::random::RandomNumbers;
-use crate::{AckSample, Control, Flow, Moments, Row, Window, WindowControl, reno};
+use crate::{AckSample, Control, Flow, Hooks, Row, Window, WindowControl, reno};
 
 /// Ticks per second of the timestamp option. [linux-6.12 tcp.h TCP_TS_HZ]
 const TIMESTAMP_HZ: u64 = 1_000;
@@ -99,7 +99,7 @@ impl Default for Delay {
     }
 }
 
-impl Moments for Lp {
+impl Hooks for Lp {
     fn init(&mut self, _flow: &Flow, _window: &mut Window, draws: &mut dyn Rng) {
         let offset = if self.has_offset { RandomNumbers::from(draws).any() } else { 0 };
         *self = Lp { has_offset: self.has_offset, offset, ..Lp::default() };

@@ -14,7 +14,7 @@
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::number;
-use crate::{CaState, Control, CwndEvent, Flow, Moments, Row, Window, WindowControl, reno};
+use crate::{CaState, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl, reno};
 
 /// Sysctls with FreeBSD's defaults. [freebsd-9 tcp_input.c]
 const PARAMETERS: &[Parameter] = &[number(
@@ -50,7 +50,7 @@ pub struct NewReno {
     timed_out: bool,
 }
 
-impl Moments for NewReno {
+impl Hooks for NewReno {
     fn set_state(&mut self, to: CaState, _flow: &Flow, _window: &mut Window) {
         match to {
             CaState::Loss => self.timed_out = true,

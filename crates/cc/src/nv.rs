@@ -18,7 +18,7 @@ use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::{number, packets};
 use crate::random::RandomNumbers;
-use crate::{AckSample, CaState, Control, Flow, Moments, Row, Window, WindowControl};
+use crate::{AckSample, CaState, Control, Flow, Hooks, Row, Window, WindowControl};
 
 /// 100 bit/s in one byte per µs. [linux-6.12 tcp_nv.c tcpnv_acked]
 const RATE_UNITS: u64 = 80_000;
@@ -29,17 +29,17 @@ const MIN_CWND_STEP: u32 = 2;
 /// Its largest value. [linux-6.12 tcp_nv.c NV_TSO_CWND_BOUND]
 const MIN_CWND_BOUND: u32 = 81;
 /// Samples are counted up to this. [linux-6.12 tcp_nv.c tcpnv_acked]
-const MOST_COUNTED: u32 = 255;
+const MAX_COUNTED: u32 = 255;
 /// Slowest growth: one segment per 2^8 windows. [linux-6.12 tcp_nv.c tcpnv_state]
-const LEAST_GROWTH_FACTOR: i32 = -8;
+const MIN_GROWTH_FACTOR: i32 = -8;
 /// Fastest growth, so that a shift stays one. [linux-6.12 tcp_nv.c tcpnv_cong_avoid]
-const MOST_GROWTH_FACTOR: i32 = 31;
+const MAX_GROWTH_FACTOR: i32 = 31;
 /// Fewest acknowledgements per segment of growth. [linux-6.12 tcp_nv.c tcpnv_cong_avoid]
-const LEAST_CNT: u32 = 4;
+const MIN_CNT: u32 = 4;
 /// Seconds until min_rtt is first taken anew. [linux-6.12 tcp_nv.c tcpnv_init]
 const FIRST_RESET_SECS: u64 = 2;
 /// Smallest slow-start threshold, in segments.
-const LEAST_SSTHRESH: u64 = 2;
+const MIN_SSTHRESH: u64 = 2;
 
 /// Module parameters with the kernel's defaults. [linux-6.12 tcp_nv.c module_param]
 const PARAMETERS: &[Parameter] = &[
@@ -158,7 +158,7 @@ pub struct Nv {
     reset_pending: bool,
 }
 
-impl Moments for Nv {
+impl Hooks for Nv {
     fn init(&mut self, flow: &Flow, _window: &mut Window, draws: &mut dyn Rng) {
         self.random = RandomNumbers::from(draws);
         self.reset(flow);
@@ -177,7 +177,7 @@ impl Moments for Nv {
         if to == CaState::Loss {
             self.growth_factor = self.growth_factor.min(0);
             if self.tuning.growth_rate_neg > 0 {
-                self.growth_factor = (self.growth_factor - 1).max(LEAST_GROWTH_FACTOR);
+                self.growth_factor = (self.growth_factor - 1).max(MIN_GROWTH_FACTOR);
             }
         }
     }
@@ -214,7 +214,7 @@ impl WindowControl for Nv {
 
     fn ssthresh(&mut self, _flow: &Flow, window: &Window) -> Segs {
         let kept = (u64::from(window.cwnd.0) * self.tuning.loss_dec_factor) >> 10;
-        Segs(kept.max(LEAST_SSTHRESH) as u32)
+        Segs(kept.max(MIN_SSTHRESH) as u32)
     }
 }
 
@@ -265,7 +265,7 @@ impl Nv {
     fn take_rate(&mut self, in_flight: u64, average: u64) {
         let rate = in_flight.saturating_mul(RATE_UNITS) / average.max(1);
         self.evidence.max_rate = self.evidence.max_rate.max(rate.min(u64::from(u32::MAX)));
-        self.evidence.samples = (self.evidence.samples + 1).min(MOST_COUNTED);
+        self.evidence.samples = (self.evidence.samples + 1).min(MAX_COUNTED);
     }
 
     fn take_least(&mut self, average: u64, flow: &Flow) {
@@ -286,7 +286,7 @@ impl Nv {
 impl Nv {
     fn end_round(&mut self, acked: u64, flow: &Flow, window: &mut Window) {
         self.round_start = flow.snd_nxt;
-        self.evidence.rounds = (self.evidence.rounds + 1).min(MOST_COUNTED);
+        self.evidence.rounds = (self.evidence.rounds + 1).min(MAX_COUNTED);
         if self.has_too_few_acks(acked, flow) {
             self.min_cwnd = (self.min_cwnd + MIN_CWND_STEP).min(MIN_CWND_BOUND);
             self.round_start = flow.snd_nxt + u64::from(self.min_cwnd) * u64::from(flow.mss);
@@ -331,7 +331,7 @@ impl Nv {
         }
         self.may_grow = false;
         let ssthresh = (self.tuning.ssthresh_factor * most) >> 3;
-        window.ssthresh = Segs(ssthresh.clamp(LEAST_SSTHRESH, u64::from(Segs::INFINITE.0)) as u32);
+        window.ssthresh = Segs(ssthresh.clamp(MIN_SSTHRESH, u64::from(Segs::INFINITE.0)) as u32);
         window.cwnd = self.lowered(u64::from(window.cwnd.0), most);
         self.growth_factor = self.growth_factor.min(0);
         self.quiet_rounds = 0;
@@ -362,7 +362,7 @@ impl Nv {
             _ => self.tuning.growth_rate_pos,
         };
         if wait > 0 && self.quiet_rounds > wait {
-            self.growth_factor = (self.growth_factor + 1).min(MOST_GROWTH_FACTOR);
+            self.growth_factor = (self.growth_factor + 1).min(MAX_GROWTH_FACTOR);
             self.quiet_rounds = 0;
         }
         true
@@ -372,7 +372,7 @@ impl Nv {
     fn cnt(&self, cwnd: Segs) -> u32 {
         match self.growth_factor {
             factor @ ..0 => u32::try_from(u64::from(cwnd.0) << -factor).unwrap_or(u32::MAX),
-            factor => (cwnd.0 >> factor).max(LEAST_CNT),
+            factor => (cwnd.0 >> factor).max(MIN_CNT),
         }
     }
 }

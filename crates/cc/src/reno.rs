@@ -8,10 +8,10 @@
 
 use tailback_units::{ParameterError, Parameters, Segs};
 
-use crate::{Control, Flow, Moments, Row, Window, WindowControl};
+use crate::{Control, Flow, Hooks, Row, Window, WindowControl};
 
 /// Smallest slow-start threshold, in segments. [rfc5681 §3.1 eq. 4]
-const LEAST_SSTHRESH: u32 = 2;
+const MIN_SSTHRESH: u32 = 2;
 
 /// The registry row.
 pub const ROW: Row = Row {
@@ -33,7 +33,7 @@ fn build(_: &Parameters) -> Result<Control, ParameterError> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reno;
 
-impl Moments for Reno {}
+impl Hooks for Reno {}
 
 impl WindowControl for Reno {
     fn cong_avoid(&mut self, acked: Segs, flow: &Flow, window: &mut Window) {
@@ -58,7 +58,7 @@ pub(crate) fn cong_avoid(acked: Segs, flow: &Flow, window: &mut Window) {
 
 /// Reno's cut, for the controls that fall back to it.
 pub(crate) fn ssthresh(window: &Window) -> Segs {
-    Segs((window.cwnd.0 / 2).max(LEAST_SSTHRESH))
+    Segs((window.cwnd.0 / 2).max(MIN_SSTHRESH))
 }
 
 #[cfg(test)]

@@ -10,14 +10,14 @@
 
 use tailback_units::{ParameterError, Parameters, Segs};
 
-use crate::{Control, Flow, Moments, Row, Window, WindowControl};
+use crate::{Control, Flow, Hooks, Row, Window, WindowControl};
 
 /// Acknowledgements per segment of growth at most: 1/a with a = 0.01. [linux-6.12 tcp_scalable.c TCP_SCALABLE_AI_CNT]
-pub(crate) const LARGEST_CNT: u32 = 100;
+pub(crate) const MAX_CNT: u32 = 100;
 /// The cut is 2⁻³ of the window. [linux-6.12 tcp_scalable.c TCP_SCALABLE_MD_SCALE]
 const CUT_SHIFT: u32 = 3;
 /// Smallest slow-start threshold, in segments.
-const LEAST_SSTHRESH: u32 = 2;
+const MIN_SSTHRESH: u32 = 2;
 
 /// The registry row.
 pub const ROW: Row = Row {
@@ -39,7 +39,7 @@ fn build(_: &Parameters) -> Result<Control, ParameterError> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scalable;
 
-impl Moments for Scalable {}
+impl Hooks for Scalable {}
 
 impl WindowControl for Scalable {
     fn cong_avoid(&mut self, acked: Segs, flow: &Flow, window: &mut Window) {
@@ -48,13 +48,13 @@ impl WindowControl for Scalable {
         }
         let left = if window.in_slow_start() { window.slow_start(acked) } else { acked };
         if left > Segs::ZERO {
-            window.cong_avoid_ai(window.cwnd.0.min(LARGEST_CNT), left);
+            window.cong_avoid_ai(window.cwnd.0.min(MAX_CNT), left);
         }
     }
 
     fn ssthresh(&mut self, _flow: &Flow, window: &Window) -> Segs {
         let cwnd = window.cwnd.0;
-        Segs((cwnd - (cwnd >> CUT_SHIFT)).max(LEAST_SSTHRESH))
+        Segs((cwnd - (cwnd >> CUT_SHIFT)).max(MIN_SSTHRESH))
     }
 }
 

@@ -8,7 +8,7 @@
 
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, Segs};
 
-use crate::{Control, Flow, Moments, Row, Window, WindowControl};
+use crate::{Control, Flow, Hooks, Row, Window, WindowControl};
 
 /// The registry row.
 pub const ROW: Row = Row {
@@ -39,7 +39,7 @@ struct Toy {
     segments: Segs,
 }
 
-impl Moments for Toy {}
+impl Hooks for Toy {}
 
 impl WindowControl for Toy {
     fn cong_avoid(&mut self, _acked: Segs, _flow: &Flow, window: &mut Window) {

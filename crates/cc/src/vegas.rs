@@ -16,14 +16,14 @@ use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
 use crate::module_param::packets;
-use crate::{AckSample, CaState, Control, CwndEvent, Flow, Moments, Row, Window, WindowControl, reno};
+use crate::{AckSample, CaState, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl, reno};
 
 /// No RTT, in µs. [linux-6.12 tcp_vegas.c vegas_enable]
 const NO_RTT_US: u64 = 0x7fff_ffff;
 /// RTTs that a round must exceed to be judged by. [linux-6.12 tcp_vegas.c tcp_vegas_cong_avoid]
 const FEW_SAMPLES: u64 = 2;
 /// Smallest window, in segments.
-const LEAST_CWND: Segs = Segs(2);
+const MIN_CWND: Segs = Segs(2);
 
 /// Module parameters with the kernel's defaults. [linux-6.12 tcp_vegas.c module_param]
 const PARAMETERS: &[Parameter] = &[
@@ -119,7 +119,7 @@ impl RoundTrips {
     }
 }
 
-impl Moments for Vegas {
+impl Hooks for Vegas {
     fn init(&mut self, flow: &Flow, _window: &mut Window, _draws: &mut dyn Rng) {
         self.rtts.restart(flow);
     }
@@ -178,7 +178,7 @@ impl Vegas {
         } else if diff < self.queue.alpha {
             window.cwnd += Segs::ONE;
         }
-        window.cwnd = window.cwnd.max(LEAST_CWND).min(window.cwnd_clamp);
+        window.cwnd = window.cwnd.max(MIN_CWND).min(window.cwnd_clamp);
         let cwnd = window.cwnd.0;
         window.ssthresh = window.ssthresh.max(Segs((cwnd >> 1) + (cwnd >> 2)));
     }

@@ -12,7 +12,7 @@
 use rand_core::Rng;
 use tailback_units::{ParameterError, Parameters, Segs};
 
-use crate::{AckSample, CaState, Control, CwndEvent, Flow, Moments, Row, Window, WindowControl, reno};
+use crate::{AckSample, CaState, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl, reno};
 
 /// No RTT, in µs. [linux-6.12 tcp_veno.c veno_enable]
 const NO_RTT_US: u64 = 0x7fff_ffff;
@@ -58,7 +58,7 @@ impl Default for Veno {
     }
 }
 
-impl Moments for Veno {
+impl Hooks for Veno {
     fn init(&mut self, _flow: &Flow, _window: &mut Window, _draws: &mut dyn Rng) {
         *self = Veno::default();
     }

@@ -14,14 +14,14 @@
 use rand_core::Rng;
 use tailback_units::{ParameterError, Parameters, Segs, Span};
 
-use crate::{AckPath, AckSample, Control, CwndEvent, Flow, Moments, Row, Window, WindowControl, reno};
+use crate::{AckPath, AckSample, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl, reno};
 
 /// Shortest time over which bandwidth is sampled. [linux-6.12 tcp_westwood.c TCP_WESTWOOD_RTT_MIN]
 const SHORTEST_SAMPLE: Span = Span::from_millis(50);
 /// RTT assumed before the first. [linux-6.12 tcp_westwood.c TCP_WESTWOOD_INIT_RTT]
 const ASSUMED_RTT: Span = Span::from_secs(20);
 /// Smallest window, in segments. [linux-6.12 tcp_westwood.c tcp_westwood_bw_rttmin]
-const LEAST_CWND: u64 = 2;
+const MIN_CWND: u64 = 2;
 
 /// The registry row.
 pub const ROW: Row = Row {
@@ -63,7 +63,7 @@ struct Sample {
     bytes: u64,
 }
 
-impl Moments for Westwood {
+impl Hooks for Westwood {
     fn init(&mut self, flow: &Flow, _window: &mut Window, _draws: &mut dyn Rng) {
         let assumed = flow.jiffies_in(ASSUMED_RTT);
         *self = Westwood { rtt: assumed, rtt_min: assumed, restarts_minimum: true, ..Westwood::default() };
@@ -118,7 +118,7 @@ impl Westwood {
     /// Segments that fill the path without a queue.
     fn bdp(&self, flow: &Flow) -> Segs {
         let segments = self.bandwidth.saturating_mul(self.rtt_min) / u64::from(flow.mss);
-        Segs(segments.clamp(LEAST_CWND, u64::from(Segs::INFINITE.0)) as u32)
+        Segs(segments.clamp(MIN_CWND, u64::from(Segs::INFINITE.0)) as u32)
     }
 
     fn end_sample(&mut self, flow: &Flow) {

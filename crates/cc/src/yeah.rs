@@ -15,16 +15,16 @@
 use rand_core::Rng;
 use tailback_units::{ParameterError, Parameters, Segs};
 
-use crate::scalable::LARGEST_CNT;
+use crate::scalable::MAX_CNT;
 use crate::vegas::RoundTrips;
-use crate::{AckSample, CaState, Control, CwndEvent, Flow, Moments, Row, Window, WindowControl};
+use crate::{AckSample, CaState, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl};
 
 /// Longest queue in segments. [linux-6.12 tcp_yeah.c TCP_YEAH_ALPHA]
 const LONGEST_QUEUE: u64 = 80;
 /// Largest share of base that the queueing delay may have: 1/8. [linux-6.12 tcp_yeah.c TCP_YEAH_PHY]
 const DELAY_SHARE: u64 = 8;
 /// Smallest cut: 2⁻³. [linux-6.12 tcp_yeah.c TCP_YEAH_DELTA]
-const LEAST_CUT_SHIFT: u32 = 3;
+const MIN_CUT_SHIFT: u32 = 3;
 /// Rounds of slow mode from which on a loss halves. [linux-6.12 tcp_yeah.c TCP_YEAH_RHO]
 const LONG_IN_SLOW_MODE: u32 = 16;
 /// Rounds of fast mode after which no Reno is near. [linux-6.12 tcp_yeah.c TCP_YEAH_ZETA]
@@ -70,7 +70,7 @@ impl Default for Yeah {
     }
 }
 
-impl Moments for Yeah {
+impl Hooks for Yeah {
     fn init(&mut self, flow: &Flow, window: &mut Window, _draws: &mut dyn Rng) {
         self.rtts.restart(flow);
         window.cwnd_clamp = window.cwnd_clamp.min(CLAMP);
@@ -99,7 +99,7 @@ impl WindowControl for Yeah {
         let left = if window.in_slow_start() { window.slow_start(acked) } else { acked };
         if left > Segs::ZERO {
             let slow = window.cwnd.0;
-            window.cong_avoid_ai(if self.slow_rounds == 0 { slow.min(LARGEST_CNT) } else { slow }, left);
+            window.cong_avoid_ai(if self.slow_rounds == 0 { slow.min(MAX_CNT) } else { slow }, left);
         }
         if self.rtts.is_over(flow) {
             if self.rtts.has_enough_samples() {
@@ -113,7 +113,7 @@ impl WindowControl for Yeah {
         let cwnd = window.cwnd.0;
         let half = (cwnd >> 1).max(LEAST);
         let cut = if self.slow_rounds < LONG_IN_SLOW_MODE {
-            (self.queue.min(u64::from(half)) as u32).max(cwnd >> LEAST_CUT_SHIFT)
+            (self.queue.min(u64::from(half)) as u32).max(cwnd >> MIN_CUT_SHIFT)
         } else {
             half
         };

@@ -115,7 +115,7 @@ impl Sender {
         let (flow, window) =
             (Flow { ecn_ok: true, ..Flow::established(mss, jiffy) }, Window::initial(Segs(10)));
         let mut sender = Sender { control, flow, window, draws: Xoshiro256PlusPlus::seed_from_u64(7) };
-        sender.control.moments().init(&sender.flow, &mut sender.window, &mut sender.draws);
+        sender.control.hooks_mut().init(&sender.flow, &mut sender.window, &mut sender.draws);
         sender
     }
 
@@ -125,7 +125,11 @@ impl Sender {
             Operation::Wait(span) => self.flow.now += *span,
             Operation::State(index) => self.set_state(STATES[index % STATES.len()]),
             Operation::Event(index) => {
-                self.control.moments().cwnd_event(EVENTS[index % EVENTS.len()], &self.flow, &mut self.window);
+                self.control.hooks_mut().cwnd_event(
+                    EVENTS[index % EVENTS.len()],
+                    &self.flow,
+                    &mut self.window,
+                );
                 self.flow.last_sent = self.flow.now;
             }
             Operation::Cut => self.cut(),
@@ -162,8 +166,8 @@ impl Sender {
             rtt: ack.rtt,
             in_flight: u64::from(ack.in_flight),
         };
-        self.control.moments().in_ack_event(AckPath::Slow, &self.flow, &mut self.window);
-        self.control.moments().pkts_acked(&sample, &self.flow, &mut self.window);
+        self.control.hooks_mut().in_ack_event(AckPath::Slow, &self.flow, &mut self.window);
+        self.control.hooks_mut().pkts_acked(&sample, &self.flow, &mut self.window);
         let rate = RateSample {
             prior_delivered,
             delivered: Some(self.flow.delivered - prior_delivered),
@@ -182,7 +186,7 @@ impl Sender {
         let segment =
             LostSegment { tx_in_flight: in_flight, lost: u64::from(ack.losses), is_app_limited: false };
         for _ in 0..ack.losses.min(3) {
-            self.control.moments().segment_lost(&segment, &self.flow, &mut self.window);
+            self.control.hooks_mut().segment_lost(&segment, &self.flow, &mut self.window);
         }
         match &mut self.control {
             Control::Window(control) => {
@@ -217,13 +221,13 @@ impl Sender {
 
     fn time_out(&mut self) {
         self.cut();
-        self.control.moments().cwnd_event(CwndEvent::Loss, &self.flow, &mut self.window);
+        self.control.hooks_mut().cwnd_event(CwndEvent::Loss, &self.flow, &mut self.window);
         self.window.cwnd = self.flow.in_flight + Segs::ONE;
         self.set_state(CaState::Loss);
     }
 
     fn set_state(&mut self, to: CaState) {
-        self.control.moments().set_state(to, &self.flow, &mut self.window);
+        self.control.hooks_mut().set_state(to, &self.flow, &mut self.window);
         self.flow.ca_state = to;
     }
 
@@ -233,8 +237,8 @@ impl Sender {
             // A cut leaves two; Vegas and Westwood move the threshold with a window of one.
             assert!(self.window.ssthresh >= Segs::ONE, "{}: ssthresh {}", row.name, self.window.ssthresh);
         }
-        assert!(self.control.read().min_tso_segs(&self.window) != Some(0), "{}", row.name);
-        self.control.read().gauges(&self.flow, &mut |name, value| {
+        assert!(self.control.hooks().min_tso_segs(&self.window) != Some(0), "{}", row.name);
+        self.control.hooks().gauges(&self.flow, &mut |name, value| {
             assert!(value.is_finite() && value >= 0.0, "{}: {name} is {value}", row.name);
         });
     }

@@ -34,7 +34,7 @@ const MOST: u64 = 1 << 30;
 /// Bytes count in units of so many. [linux-6.12 SFQ_ALLOT_SHIFT]
 const ALLOT_UNIT: u32 = 8;
 /// Slots there may be. [linux-6.12 SFQ_MAX_FLOWS]
-const MOST_FLOWS: u64 = 0x1_0000 - 128;
+const MAX_FLOWS: u64 = 0x1_0000 - 128;
 const NO_SLOT: u32 = u32::MAX;
 
 const PARAMETERS: &[Parameter] = &[
@@ -66,7 +66,7 @@ const PARAMETERS: &[Parameter] = &[
         (1, 65_536),
         "buckets of the hash: a power of two",
     ),
-    Parameter::new("flows", ParameterUnit::Number, Some(128), (1, MOST_FLOWS), "slots: flows held at a time"),
+    Parameter::new("flows", ParameterUnit::Number, Some(128), (1, MAX_FLOWS), "slots: flows held at a time"),
     Parameter::new("depth", ParameterUnit::Packets, Some(127), (1, 127), "packets held at most in a slot"),
     Parameter::flag("headdrop", false, "drop the oldest packet of a slot, not the newest"),
     Parameter::new(

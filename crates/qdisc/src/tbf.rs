@@ -91,7 +91,7 @@ struct Tbf {
 }
 
 /// Sizes above are charged as they are.
-const LARGEST_FRAMED: u64 = 1 << 30;
+const MAX_FRAMED: u64 = 1 << 30;
 
 /// Tokens in nanoseconds of sending time.
 struct Bucket {
@@ -139,7 +139,7 @@ fn build(given: &Parameters, _device: &Attachment, inner: Inner) -> Result<Box<d
     let burst = given.require("burst")?;
     let mtu = given.given("peakrate").and_then(|_| given.given("mtu")).unwrap_or(u64::from(u32::MAX));
     // A bucket holds what the largest packet is charged for. [linux-6.12 sch_tbf.c tbf_change]
-    let charged = |size: u64| u64::from(framing.charged(size.min(LARGEST_FRAMED) as u32)).max(size);
+    let charged = |size: u64| u64::from(framing.charged(size.min(MAX_FRAMED) as u32)).max(size);
     let bucket = Bucket::full(given.require("rate")?, charged(burst));
     let peak = given.given("peakrate").map(|rate| Bucket::full(rate, charged(mtu)));
     let child = match inner.child {

@@ -206,7 +206,7 @@ impl Endpoint {
         sender.refresh_flow();
         sender.flow.ecn_ok = sender.ecn.agreed();
         let Sender { control, flow, window, .. } = sender;
-        control.moments().init(flow, window, draws);
+        control.hooks_mut().init(flow, window, draws);
         sender.cap_pacing_rate();
         self.sync_receiver();
     }

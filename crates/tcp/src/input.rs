@@ -95,7 +95,7 @@ impl Sender {
         };
         self.refresh_flow();
         if !old {
-            self.control.moments().in_ack_event(path, &self.flow, &mut self.window);
+            self.control.hooks_mut().in_ack_event(path, &self.flow, &mut self.window);
         }
         if nothing_outstanding {
             self.process_probe_ack(ack.ack, &flags);
@@ -264,7 +264,7 @@ impl Sender {
         self.refresh_flow();
         let in_flight = u64::from(self.mss()) * self.flow.delivered.saturating_sub(sample.prior_delivered);
         let acked = AckSample { packets_acked: Segs(packets), rtt: sample.rtt, in_flight };
-        self.control.moments().pkts_acked(&acked, &self.flow, &mut self.window);
+        self.control.hooks_mut().pkts_acked(&acked, &self.flow, &mut self.window);
     }
 
     /// Rate sample, then the control or PRR, then the pacing rate. [linux-6.12 tcp_input.c tcp_cong_control]

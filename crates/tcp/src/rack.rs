@@ -99,6 +99,6 @@ impl Sender {
             lost: self.flow.lost - segment.lost,
             is_app_limited: segment.tags.has(Tags::APP_LIMITED),
         };
-        self.control.moments().segment_lost(&lost, &self.flow, &mut self.window);
+        self.control.hooks_mut().segment_lost(&lost, &self.flow, &mut self.window);
     }
 }

@@ -188,7 +188,7 @@ impl Sender {
 
     pub(crate) fn set_ca_state(&mut self, to: CaState) {
         self.refresh_flow();
-        self.control.moments().set_state(to, &self.flow, &mut self.window);
+        self.control.hooks_mut().set_state(to, &self.flow, &mut self.window);
         if self.flow.ca_state != to {
             self.notes.push(Note::CaState(to));
         }
@@ -197,7 +197,7 @@ impl Sender {
 
     pub(crate) fn cwnd_event(&mut self, event: CwndEvent) {
         self.refresh_flow();
-        self.control.moments().cwnd_event(event, &self.flow, &mut self.window);
+        self.control.hooks_mut().cwnd_event(event, &self.flow, &mut self.window);
     }
 
     /// Asks the control for the ssthresh of a reduction that starts now.

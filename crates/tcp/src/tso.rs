@@ -54,7 +54,7 @@ impl Sender {
         }
         let by_rate = self.window.pacing_rate.bytes_per_sec() >> self.flow.pacing_shift;
         let bytes = by_rate.saturating_add(self.bytes_by_rtt()).min(u64::from(GSO_MAX_SIZE));
-        let least = self.control.read().min_tso_segs(&self.window).unwrap_or(self.settings.min_tso_segs);
+        let least = self.control.hooks().min_tso_segs(&self.window).unwrap_or(self.settings.min_tso_segs);
         ((bytes / u64::from(self.mss())) as u32).max(least).min(self.settings.gso_max_segs)
     }
 

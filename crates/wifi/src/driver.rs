@@ -214,7 +214,7 @@ impl Profile {
             }));
         }
         if let Some(amsdu) = self.amsdu {
-            found.push(row("amsdu", ParameterUnit::Number, u64::from(amsdu.packets), MOST_MSDUS, AMSDU));
+            found.push(row("amsdu", ParameterUnit::Number, u64::from(amsdu.packets), MAX_MSDUS, AMSDU));
         }
         let off = u64::from(RTS_OFF);
         let threshold = self.rts_threshold.map_or(off, u64::from);
@@ -224,7 +224,7 @@ impl Profile {
             let own = row("airtime_flags", ParameterUnit::Number, flags, 3, AIRTIME_FLAGS);
             found.push(Parameter { least: 0, ..own });
             found.push(row("limit", ParameterUnit::Packets, u64::from(limits.packets), MANY, LIMIT));
-            found.push(row("memory_limit", ParameterUnit::Bytes, limits.memory, MOST_MEMORY, MEMORY_LIMIT));
+            found.push(row("memory_limit", ParameterUnit::Bytes, limits.memory, MAX_MEMORY, MEMORY_LIMIT));
         }
         found
     }
@@ -311,9 +311,9 @@ impl Limits {
 }
 
 const MANY: u64 = 100_000;
-const MOST_MSDUS: u64 = 5;
+const MAX_MSDUS: u64 = 5;
 const SECOND: u64 = 1_000_000_000;
-const MOST_MEMORY: u64 = 1 << 30;
+const MAX_MEMORY: u64 = 1 << 30;
 
 const SUBFRAMES: &str = "MPDUs of an aggregate at most; 1: no aggregation";
 const BYTES: &str = "bytes of an aggregate at most";

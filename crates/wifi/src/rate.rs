@@ -24,7 +24,7 @@ const ONE: u64 = 1 << 16;
 /// What one entry of the chain may take, back-off included.
 const SEGMENT: Span = Span::from_millis(6);
 /// Tries of one entry that hardware allows.
-const MOST_TRIES: u32 = 10;
+const MAX_TRIES: u32 = 10;
 /// Access, preamble, SIFS and response of one exchange.
 const OVERHEAD_NANOS: u64 = 200_000;
 /// A slow mode is probed once in so many turns.
@@ -281,7 +281,7 @@ fn air_of_1200_bytes(mode: &Mode) -> u64 {
 fn tries(mode: &Mode, aggregate: u64) -> u32 {
     let once = OVERHEAD_NANOS + aggregate * air_of_1200_bytes(mode);
     let (mut tries, mut window, mut nanos) = (2, 63, 2 * once + 4_500 * (15 + 31));
-    while tries < MOST_TRIES && nanos + once + 4_500 * window <= SEGMENT.as_nanos() {
+    while tries < MAX_TRIES && nanos + once + 4_500 * window <= SEGMENT.as_nanos() {
         nanos += once + 4_500 * window;
         window = (2 * window + 1).min(1023);
         tries += 1;

@@ -7,14 +7,14 @@ use crate::scenario::{
 };
 
 /// Shortest MTU of IPv4. [rfc791 §3.2]
-const LEAST_MTU: u32 = 68;
+const MIN_MTU: u32 = 68;
 /// What `TCP_MAXSEG` takes. [linux-6.12 tcp.h TCP_MIN_MSS, MAX_TCP_WINDOW]
-const LEAST_MSS: u32 = 88;
-const MOST_MSS: u32 = 32_767;
+const MIN_MSS: u32 = 88;
+const MAX_MSS: u32 = 32_767;
 /// Largest size of a socket option, in bytes.
-pub(crate) const MOST_OPTION: u64 = 1 << 30;
+pub(crate) const MAX_OPTION: u64 = 1 << 30;
 /// Longest IPv4 packet.
-const MOST_MTU: u32 = 65_535;
+const MAX_MTU: u32 = 65_535;
 /// Values of DSCP. [rfc2474 §3]
 const CODE_POINTS: u8 = 64;
 
@@ -55,8 +55,8 @@ fn check_link(link: &Link, scenario: &Scenario, path: &str) -> Checked {
         let before = number.checked_sub(1).map_or(0, |number| link.schedule[number].at_ns);
         check_change(change, before, link, &format!("{path}.schedule[{number}]"))?;
     }
-    let remedy = format!("write {LEAST_MTU} to {MOST_MTU}");
-    let mtu_fits = (LEAST_MTU..=MOST_MTU).contains(&link.mtu);
+    let remedy = format!("write {MIN_MTU} to {MAX_MTU}");
+    let mtu_fits = (MIN_MTU..=MAX_MTU).contains(&link.mtu);
     ensure(mtu_fits, &format!("{path}.mtu"), &format!("{} is no MTU of IPv4", link.mtu), &remedy)
 }
 
@@ -166,12 +166,12 @@ fn check_socket(socket: &SocketOptions, path: &str) -> Checked {
         ("notsent_lowat", socket.notsent_lowat),
     ];
     for (name, value) in sizes {
-        let fits = value.is_none_or(|value| (1..=MOST_OPTION).contains(&value));
+        let fits = value.is_none_or(|value| (1..=MAX_OPTION).contains(&value));
         ensure(fits, &format!("{path}.{name}"), "not a size of a socket", "write 1 to 1 GiB")?;
     }
     positive(socket.max_pacing_rate_bps.unwrap_or(1), &format!("{path}.max_pacing_rate_bps"))?;
-    let segment = socket.mss.is_none_or(|mss| (LEAST_MSS..=MOST_MSS).contains(&mss));
-    let remedy = format!("write {LEAST_MSS} to {MOST_MSS}");
+    let segment = socket.mss.is_none_or(|mss| (MIN_MSS..=MAX_MSS).contains(&mss));
+    let remedy = format!("write {MIN_MSS} to {MAX_MSS}");
     ensure(segment, &format!("{path}.mss"), "not a segment size", &remedy)
 }
 

@@ -15,7 +15,7 @@ pub(crate) const DRAIN_GAIN: Gain = Gain(256 * 1000 / 2885);
 /// Windows of two BDPs ride out delayed and batched ACKs. [linux-6.12 tcp_bbr.c bbr_cwnd_gain]
 pub(crate) const CWND_GAIN: Gain = Gain(256 * 2);
 /// Smallest window, in segments. [linux-6.12 tcp_bbr.c bbr_cwnd_min_target]
-pub(crate) const LEAST_CWND: u32 = 4;
+pub(crate) const MIN_CWND: u32 = 4;
 /// Window before the first RTT, in segments. [rfc6928 §2]
 pub(crate) const INITIAL_CWND: u32 = 10;
 /// skbs that wait in the hosts on either side of the path. [linux-6.12 tcp_bbr.c bbr_quantization_budget]
@@ -29,7 +29,7 @@ const GROWTH: u64 = 256 * 5 / 4;
 /// Below this rate in byte/s (1.2 Mbit/s) one segment per skb will do. [linux-6.12 tcp_bbr.c bbr_min_tso_rate]
 const SLOW_RATE: u64 = 1_200_000 / 8;
 /// Most segments of one skb. [linux-6.12 tcp_bbr.c bbr_tso_segs_goal]
-const MOST_TSO_SEGS: u64 = 0x7f;
+const MAX_TSO_SEGS: u64 = 0x7f;
 /// RTT assumed before the first, in µs. [linux-6.12 tcp_bbr.c bbr_init_pacing_rate_from_rtt]
 const ASSUMED_RTT_US: u64 = 1_000;
 
@@ -310,7 +310,7 @@ pub(crate) fn least_tso_segs(window: &Window) -> u32 {
 /// Segments of an skb of `bytes`.
 pub(crate) fn tso_segs(bytes: u64, flow: &Flow, window: &Window) -> u64 {
     let least = u64::from(least_tso_segs(window));
-    (bytes / u64::from(flow.mss)).max(least).min(MOST_TSO_SEGS)
+    (bytes / u64::from(flow.mss)).max(least).min(MAX_TSO_SEGS)
 }
 
 /// As many segments as a window can count.

@@ -9,9 +9,9 @@ use super::bandwidth::{Bandwidth, Gain};
 use crate::Flow;
 
 /// Shortest interval, in rounds. [linux-6.12 tcp_bbr.c bbr_lt_intvl_min_rtts]
-const LEAST_ROUNDS: u32 = 4;
+const MIN_ROUNDS: u32 = 4;
 /// Longest interval, in rounds. [linux-6.12 tcp_bbr.c bbr_lt_bw_sampling]
-const MOST_ROUNDS: u32 = 4 * LEAST_ROUNDS;
+const MAX_ROUNDS: u32 = 4 * MIN_ROUNDS;
 /// Share of loss, in 1/256, from which on a policer is suspected. [linux-6.12 tcp_bbr.c bbr_lt_loss_thresh]
 const LOSS_SHARE: u64 = 50;
 /// Two rates are alike within this share, in 1/256. [linux-6.12 tcp_bbr.c bbr_lt_bw_ratio]
@@ -90,9 +90,9 @@ impl Policer {
             self.sampling = true;
         }
         self.rounds += u32::from(seen.round_start && !seen.app_limited);
-        if seen.app_limited || self.rounds > MOST_ROUNDS {
+        if seen.app_limited || self.rounds > MAX_ROUNDS {
             self.reset(flow);
-        } else if self.rounds >= LEAST_ROUNDS && seen.losses > Segs::ZERO {
+        } else if self.rounds >= MIN_ROUNDS && seen.losses > Segs::ZERO {
             return self.end_interval(flow);
         }
         Change::None

@@ -6,12 +6,12 @@ use tailback_units::{Segs, Span};
 use super::aggregation::SLOT_ROUNDS;
 use super::bandwidth::{Bandwidth, Gain};
 use super::model::{
-    CWND_GAIN, DRAIN_GAIN, Gains, HIGH_GAIN, INITIAL_CWND, LEAST_CWND, MinRtt, Mode, Model, SKBS_IN_HOSTS,
+    CWND_GAIN, DRAIN_GAIN, Gains, HIGH_GAIN, INITIAL_CWND, MIN_CWND, MinRtt, Mode, Model, SKBS_IN_HOSTS,
     least_tso_segs, segments, tso_segs,
 };
 use super::policer::{Change, Policer, Seen};
 use crate::filters::WindowedMax;
-use crate::{CaState, CwndEvent, Flow, GSO_MAX_SIZE, ModelControl, Moments, RateSample, Window};
+use crate::{CaState, CwndEvent, Flow, GSO_MAX_SIZE, Hooks, ModelControl, RateSample, Window};
 
 #[cfg(test)]
 mod tests;
@@ -67,7 +67,7 @@ pub struct Bbr {
     drawn_phase: Option<usize>,
 }
 
-impl Moments for Bbr {
+impl Hooks for Bbr {
     fn init(&mut self, flow: &Flow, window: &mut Window, draws: &mut dyn Rng) {
         self.draw_phase(draws);
         self.model.begin(flow, window);
@@ -265,7 +265,7 @@ impl Bbr {
         }
         self.model.enter_probe_rtt(expired, window);
         if self.model.mode == Mode::ProbeRtt
-            && self.model.stay_in_probe_rtt(Segs(LEAST_CWND), PROBE_RTT_TIME, flow, window)
+            && self.model.stay_in_probe_rtt(Segs(MIN_CWND), PROBE_RTT_TIME, flow, window)
         {
             self.check_probe_rtt_done(flow, window);
         }
@@ -313,7 +313,7 @@ impl Bbr {
         }
         window.cwnd = window.cwnd.min(window.cwnd_clamp);
         if self.model.mode == Mode::ProbeRtt {
-            window.cwnd = window.cwnd.min(Segs(LEAST_CWND));
+            window.cwnd = window.cwnd.min(Segs(MIN_CWND));
         }
     }
 
@@ -334,7 +334,7 @@ impl Bbr {
         } else {
             cwnd
         };
-        cwnd.max(Segs(LEAST_CWND))
+        cwnd.max(Segs(MIN_CWND))
     }
 
     /// The window less what was lost; on entering recovery what is in flight, on leaving what it was before.

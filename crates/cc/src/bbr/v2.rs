@@ -7,12 +7,12 @@ use tailback_units::{Parameter, ParameterError, Parameters, Segs, Span};
 use super::aggregation::SLOT_ROUNDS;
 use super::bandwidth::{Bandwidth, Gain};
 use super::model::{
-    CWND_GAIN, FACTOR_BITS, Gains, INITIAL_CWND, LEAST_CWND, MinRtt, Mode, Model, SKBS_IN_HOSTS,
+    CWND_GAIN, FACTOR_BITS, Gains, INITIAL_CWND, MIN_CWND, MinRtt, Mode, Model, SKBS_IN_HOSTS,
     least_tso_segs, measured, segments, tso_segs,
 };
 use crate::random::RandomNumbers;
 use crate::{
-    CaState, CwndEvent, Flow, GSO_LEGACY_MAX_SIZE, GSO_MAX_SIZE, LostSegment, ModelControl, Moments,
+    CaState, CwndEvent, Flow, GSO_LEGACY_MAX_SIZE, GSO_MAX_SIZE, Hooks, LostSegment, ModelControl,
     RateSample, Window,
 };
 
@@ -22,9 +22,9 @@ mod tests;
 /// Age at which the minimum RTT is given up. [bbr-v2 bbr_min_rtt_win_sec]
 const MIN_RTT_WINDOW: Span = Span::from_secs(10);
 /// Rounds are counted up to this. [bbr-v2 bbr_update_round_start]
-const MOST_ROUNDS: u32 = 255;
+const MAX_ROUNDS: u32 = 255;
 /// Loss events of a round are counted up to this. [bbr-v2 bbr_check_loss_too_high_in_startup]
-const MOST_LOSS_EVENTS: u32 = 15;
+const MAX_LOSS_EVENTS: u32 = 15;
 /// inflight_hi rises by at most 2 to this per round. [bbr-v2 bbr_raise_inflight_hi_slope]
 const STEEPEST_SLOPE: u32 = 30;
 /// skbs are larger the shorter the path: 64 KiB halved for each 2^9 µs. [bbr-v2 bbr_tso_rtt_shift]
@@ -179,7 +179,7 @@ pub struct Bbr2 {
     saved: Bounds,
 }
 
-impl Moments for Bbr2 {
+impl Hooks for Bbr2 {
     fn init(&mut self, flow: &Flow, window: &mut Window, draws: &mut dyn Rng) {
         self.random = RandomNumbers::from(draws);
         self.model.begin(flow, window);
@@ -307,7 +307,7 @@ impl Bbr2 {
     fn start_round(&mut self, sample: &RateSample, flow: &Flow) -> Bandwidth {
         let bandwidth = self.model.start_round(sample, flow);
         if self.model.rounds.start {
-            self.probe.rounds_since = (self.probe.rounds_since + 1).min(MOST_ROUNDS);
+            self.probe.rounds_since = (self.probe.rounds_since + 1).min(MAX_ROUNDS);
         }
         bandwidth.unwrap_or(Bandwidth::ZERO)
     }
@@ -401,7 +401,7 @@ impl Bbr2 {
             return;
         }
         if sample.losses > Segs::ZERO {
-            self.latest.loss_events = (self.latest.loss_events + 1).min(MOST_LOSS_EVENTS);
+            self.latest.loss_events = (self.latest.loss_events + 1).min(MAX_LOSS_EVENTS);
         }
         if !self.latest.round_start {
             return;
@@ -615,7 +615,7 @@ impl Bbr2 {
     fn with_headroom(&self) -> Segs {
         let Some(high) = self.bounds.inflight_hi else { return Segs(u32::MAX) };
         let headroom = scaled(high, self.tuning.headroom).max(1);
-        Segs(high.saturating_sub(headroom).max(LEAST_CWND))
+        Segs(high.saturating_sub(headroom).max(MIN_CWND))
     }
 
     fn start_down(&mut self, flow: &Flow) {
@@ -707,7 +707,7 @@ impl Bbr2 {
 
     fn probe_rtt_cwnd(&self) -> Segs {
         let bdp = self.model.bdp(self.bandwidth(), self.tuning.probe_rtt_gain);
-        Segs(bdp.clamp(u64::from(LEAST_CWND), u64::from(u32::MAX)) as u32)
+        Segs(bdp.clamp(u64::from(MIN_CWND), u64::from(u32::MAX)) as u32)
     }
 
     fn check_probe_rtt_done(&mut self, flow: &Flow, window: &mut Window) {
@@ -744,7 +744,7 @@ impl Bbr2 {
             } else if window.cwnd < target || window.cwnd.0 < 2 * INITIAL_CWND {
                 window.cwnd = grown;
             }
-            window.cwnd = window.cwnd.max(Segs(LEAST_CWND));
+            window.cwnd = window.cwnd.max(Segs(MIN_CWND));
         }
         window.cwnd = window.cwnd.min(window.cwnd_clamp);
         if self.model.mode == Mode::ProbeRtt {
@@ -760,12 +760,12 @@ impl Bbr2 {
             (Mode::Startup | Mode::Drain, _) => Segs(u32::MAX),
         };
         let low = Segs(self.bounds.inflight_lo.unwrap_or(u32::MAX));
-        high.min(low).max(Segs(LEAST_CWND))
+        high.min(low).max(Segs(MIN_CWND))
     }
 
     /// `packets`, or room for what waits in the hosts.
     fn quantized(&self, packets: u64, flow: &Flow, window: &Window) -> Segs {
-        let least = (SKBS_IN_HOSTS * self.tso_segs_goal(flow, window)).max(u64::from(LEAST_CWND));
+        let least = (SKBS_IN_HOSTS * self.tso_segs_goal(flow, window)).max(u64::from(MIN_CWND));
         let probing = if self.phase() == Some(Phase::Up) { 2 } else { 0 };
         let wanted = packets.max(least).saturating_add(probing);
         segments(wanted)

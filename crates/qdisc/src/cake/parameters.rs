@@ -10,8 +10,8 @@ use crate::{Attachment, framing};
 
 const MS: u64 = 1_000_000;
 /// Packets for which there is memory unless `memlimit` is given.
-const MOST_PACKETS: u64 = 10_240;
-const LEAST_MEMORY: u64 = 4 << 20;
+const MAX_PACKETS: u64 = 10_240;
+const MIN_MEMORY: u64 = 4 << 20;
 const RATE_MOST: u64 = 10_000_000_000_000;
 const TINS: &[&str] = &["diffserv3", "besteffort", "diffserv4", "diffserv8", "precedence"];
 const ISOLATIONS: &[&str] =
@@ -94,10 +94,10 @@ pub(super) fn derive(given: &mut Parameters, device: &Attachment) -> Result<(), 
         given.set("overhead", 0);
         given.set("raw", u64::from(given.given("undercharge").unwrap_or(0) == 0));
     }
-    let most = MOST_PACKETS * u64::from(device.mtu);
+    let most = MAX_PACKETS * u64::from(device.mtu);
     let shaped = given.given("bandwidth").zip(given.given("rtt")).map(|(rate, rtt)| {
         let product = u128::from(rate / 8) * u128::from(rtt) / 1_000_000_000 * 4;
-        (product.min(u128::from(u32::MAX)) as u64).max(LEAST_MEMORY).min(most)
+        (product.min(u128::from(u32::MAX)) as u64).max(MIN_MEMORY).min(most)
     });
     given.set_default("memlimit", shaped.unwrap_or(most));
     Ok(())

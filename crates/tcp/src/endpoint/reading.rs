@@ -56,7 +56,7 @@ impl Endpoint {
 
     /// Numbers of the congestion control's own.
     pub fn control_gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
-        self.sender.control.read().gauges(&self.sender.flow, show);
+        self.sender.control.hooks().gauges(&self.sender.flow, show);
     }
 
     /// Something happened since [`Endpoint::notes`] was called.

@@ -1,7 +1,7 @@
 //! Congestion controls of the tests: those of the registry, and one that starts in the middle of its life.
 
 use rand_core::Rng;
-use tailback_cc::{Control, Flow, Moments, Window, WindowControl};
+use tailback_cc::{Control, Flow, Hooks, Window, WindowControl};
 use tailback_units::{Parameters, Segs};
 
 /// A control of the registry.
@@ -20,7 +20,7 @@ struct StartingAt {
     cut: fn(u32) -> u32,
 }
 
-impl Moments for StartingAt {
+impl Hooks for StartingAt {
     fn init(&mut self, _: &Flow, window: &mut Window, _: &mut dyn Rng) {
         window.cwnd = self.cwnd;
         window.ssthresh = self.ssthresh;

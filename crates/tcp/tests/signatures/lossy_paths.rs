@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
-use tailback_cc::{Control, Flow, ModelControl, Moments, ROWS, RateSample, Window};
+use tailback_cc::{Control, Flow, Hooks, ModelControl, ROWS, RateSample, Window};
 use tailback_properties::cases;
 use tailback_tcp::Settings;
 use tailback_units::{Rate, Segs, SimTime, Span};
@@ -136,7 +136,7 @@ proptest! {
 /// A model that wants one pacing rate.
 struct FixedRate(Rate);
 
-impl Moments for FixedRate {
+impl Hooks for FixedRate {
     fn init(&mut self, _: &Flow, window: &mut Window, _: &mut dyn Rng) {
         window.cwnd = Segs(100);
         window.pacing_rate = self.0;

@@ -14,7 +14,7 @@ use tailback_units::{Bytes, SimTime, Span};
 use super::{Application, Conversation, Kind, Place, TimerId, does_not_fit};
 use crate::BuildError;
 use crate::build::{Builder, DatagramOptions};
-use crate::check::{MOST_OPTION, ensure, positive};
+use crate::check::{MAX_OPTION, ensure, positive};
 use crate::syscalls::Syscalls;
 
 /// The next datagram is due.
@@ -49,7 +49,7 @@ impl Kind for UdpTraffic {
     fn check(&self, path: &str) -> Result<(), BuildError> {
         positive(self.rate_bps, &format!("{path}.rate_bps"))?;
         positive(u64::from(self.size), &format!("{path}.size"))?;
-        let fits = self.sndbuf.is_none_or(|bytes| (1..=MOST_OPTION).contains(&bytes));
+        let fits = self.sndbuf.is_none_or(|bytes| (1..=MAX_OPTION).contains(&bytes));
         ensure(fits, &format!("{path}.sndbuf"), "not a size of a socket", "write 1 to 1 GiB")?;
         let in_order = self.start_ns < self.stop_ns;
         ensure(in_order, &format!("{path}.stop_ns"), "not after start_ns", "write a later instant")

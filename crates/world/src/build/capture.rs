@@ -10,9 +10,9 @@ use crate::capture::Captures;
 use crate::scenario::{Scenario, SysctlValue};
 
 /// `net.ipv4.tcp_rmem[2]`. [linux-6.12 tcp.c tcp_init]
-const LARGEST_BUFFER: u64 = 6_291_456;
+const MAX_BUFFER: u64 = 6_291_456;
 /// [rfc7323 §2.3]
-const MOST_SCALE: u8 = 14;
+const MAX_SCALE: u8 = 14;
 
 /// The captures that the scenario asks for.
 pub(super) fn captures(scenario: &Scenario, topology: &Topology) -> Captures {
@@ -54,10 +54,10 @@ fn window_scale(scenario: &Scenario, host: HostId) -> u8 {
     let sysctl = scenario.hosts[usize::from(host.0)].sysctl.get("net.ipv4.tcp_rmem");
     let mut space = match sysctl {
         Some(SysctlValue::Triple([_, _, largest])) => *largest,
-        _ => LARGEST_BUFFER,
+        _ => MAX_BUFFER,
     };
     let mut shift = 0;
-    while space > 65535 && shift < MOST_SCALE {
+    while space > 65535 && shift < MAX_SCALE {
         space >>= 1;
         shift += 1;
     }

@@ -195,10 +195,10 @@ fn every_ten_seconds_a_window_of_four_for_200_ms_and_a_round_measures_min_rtt() 
         }
         if in_probe {
             started.get_or_insert(run.flow.now);
-            assert!(run.window.cwnd <= Segs(LEAST_CWND));
+            assert!(run.window.cwnd <= Segs(MIN_CWND));
             assert!(run.flow.app_limited > 0);
         }
-        if in_probe && run.flow.in_flight <= Segs(LEAST_CWND) {
+        if in_probe && run.flow.in_flight <= Segs(MIN_CWND) {
             small.get_or_insert(run.flow.now);
         }
         if !in_probe && started.is_some() && ended.is_none() {
