@@ -25,23 +25,11 @@ use tailback_units::{Parameter, ParameterError, Parameters};
 
 use crate::bbr::bandwidth::Gain;
 use crate::bbr::model::{CWND_GAIN, DRAIN_GAIN, Gains, HIGH_GAIN};
-use crate::bbr::v2::{Bbr2, ProbeEnd, Profile, tuning};
-use crate::module_param::{number, packets};
+use crate::bbr::v2::{Bbr2, ProbeEnd, Profile, parameters, tuning};
 use crate::{Control, Row};
 
 /// Module parameters with their defaults. [bbr-v2 module_param]
-pub(crate) const PARAMETERS: &[Parameter] = &[
-    number("loss_thresh", 5, 0, 256, "loss of a flight that is too much, in 1/256"),
-    number("beta", 76, 0, 255, "cut of the bounds on loss, in 1/256"),
-    number("inflight_headroom", 38, 0, 255, "share of inflight_hi left to others, in 1/256"),
-    number("probe_rtt_win_ms", 5_000, 1, 1_000_000, "time between two PROBE_RTT, in ms"),
-    number("probe_rtt_mode_ms", 200, 1, 100_000, "length of PROBE_RTT, in ms"),
-    number("probe_rtt_cwnd_gain", 128, 1, 65_536, "window of PROBE_RTT in 1/256 BDP"),
-    number("bw_probe_max_rounds", 63, 1, 255, "rounds between two probes for bandwidth at most"),
-    number("bw_probe_base_us", 2_000_000, 1, 1_000_000_000, "time between two probes for bandwidth, in µs"),
-    number("bw_probe_rand_us", 1_000_000, 1, 1_000_000_000, "and at random up to so much more"),
-    packets("full_loss_cnt", 8, 1, "loss events of a round that end STARTUP"),
-];
+pub(crate) const PARAMETERS: &[Parameter] = &parameters(8);
 
 /// The registry row.
 pub const ROW: Row = Row {

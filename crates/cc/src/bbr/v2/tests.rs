@@ -2,7 +2,7 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
-use tailback_units::{Rate, SimTime};
+use tailback_units::{Parameter, Parameters, Rate, SimTime, Span};
 
 use super::*;
 use crate::bbr2::{PARAMETERS, VERSION_2};
@@ -161,9 +161,9 @@ fn the_bound_is_the_flight_at_which_two_percent_were_lost() {
     let control = control(VERSION_2);
     // The third loss of a flight of 101: two percent (⌈100·5/256⌉ = 2) were lost before it.
     let segment = LostSegment { tx_in_flight: Segs(101), lost: 3, is_app_limited: false };
-    assert_eq!(control.level_of_too_much(&segment), Segs(100));
+    assert_eq!(control.inflight_at_loss_thresh(&segment), Segs(100));
     let first = LostSegment { tx_in_flight: Segs(21), lost: 1, is_app_limited: false };
-    assert_eq!(control.level_of_too_much(&first), Segs(21), "one more would have been allowed");
+    assert_eq!(control.inflight_at_loss_thresh(&first), Segs(21), "one more would have been allowed");
 }
 
 #[test]

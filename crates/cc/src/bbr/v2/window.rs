@@ -1,0 +1,64 @@
+//! Pacing rate, cwnd and skb size of BBR versions 2 and 3, from the model and its bounds. [bbr-v2 tcp_bbr2.c bbr_set_cwnd]
+
+use tailback_units::Segs;
+
+use super::{Bandwidth, Bbr2, Gain, INITIAL_CWND, MIN_CWND, Mode, Phase, SKBS_IN_HOSTS, segments, tso_segs};
+use crate::{Flow, GSO_LEGACY_MAX_SIZE, GSO_MAX_SIZE, RateSample, Window};
+
+/// skbs are larger the shorter the path: 64 KiB halved for each 2^9 µs. [bbr-v2 bbr_tso_rtt_shift]
+const TSO_RTT_SHIFT: u64 = 9;
+
+impl Bbr2 {
+    pub(super) fn set_pacing_rate(&mut self, gain: Gain, flow: &Flow, window: &mut Window) {
+        let rate = self.bandwidth().pacing_rate(flow.mss, gain);
+        self.model.pace(rate, flow, window);
+    }
+
+    pub(super) fn set_cwnd(&mut self, sample: &RateSample, flow: &Flow, window: &mut Window) {
+        if sample.acked_sacked > Segs::ZERO {
+            let bandwidth = self.bandwidth();
+            let wanted = self.model.bdp(bandwidth, self.model.gains.cwnd)
+                + self.model.aggregation.allowance(bandwidth);
+            let target = self.quantized(wanted, flow, window);
+            let grown = Segs(window.cwnd.0.saturating_add(sample.acked_sacked.0));
+            if self.model.full_pipe.reached {
+                window.cwnd = grown.min(target);
+            } else if window.cwnd < target || window.cwnd.0 < 2 * INITIAL_CWND {
+                window.cwnd = grown;
+            }
+            window.cwnd = window.cwnd.max(Segs(MIN_CWND));
+        }
+        window.cwnd = window.cwnd.min(window.cwnd_clamp);
+        if self.model.mode == Mode::ProbeRtt {
+            window.cwnd = window.cwnd.min(self.probe_rtt_cwnd());
+        }
+        window.cwnd = window.cwnd.min(self.bound_of_mode()).min(window.cwnd_clamp);
+    }
+
+    /// `packets`, or room for what waits in the hosts.
+    fn quantized(&self, packets: u64, flow: &Flow, window: &Window) -> Segs {
+        let least = (SKBS_IN_HOSTS * self.tso_segs_goal(flow, window)).max(u64::from(MIN_CWND));
+        let probing = if self.phase() == Some(Phase::Up) { 2 } else { 0 };
+        let wanted = packets.max(least).saturating_add(probing);
+        segments(wanted)
+    }
+
+    pub(super) fn inflight(&self, bandwidth: Bandwidth, gain: Gain, flow: &Flow, window: &Window) -> Segs {
+        self.quantized(self.model.bdp(bandwidth, gain), flow, window)
+    }
+
+    /// Segments of an skb at the present pacing rate and RTT.
+    fn tso_segs_goal(&self, flow: &Flow, window: &Window) -> u64 {
+        let halvings = self.model.min_rtt.us.map_or(u64::from(u32::BITS), |us| us >> TSO_RTT_SHIFT);
+        let near = u64::from(GSO_LEGACY_MAX_SIZE)
+            .checked_shr(u32::try_from(halvings).unwrap_or(u32::MAX))
+            .unwrap_or(0);
+        let paced = window.pacing_rate.bytes_per_sec() >> flow.pacing_shift;
+        let bytes = paced.saturating_add(near).min(u64::from(GSO_MAX_SIZE));
+        tso_segs(bytes, flow, window)
+    }
+
+    pub(super) fn packets_in_net_at_edt(&self, inflight: Segs, flow: &Flow, window: &Window) -> Segs {
+        self.model.packets_in_net_at_edt(inflight, flow, (self.tso_segs_goal(flow, window), self.bandwidth()))
+    }
+}
