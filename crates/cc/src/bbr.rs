@@ -1,23 +1,26 @@
-//! BBR version 1: send at the bottleneck's bandwidth with little more than its delay in flight, both measured.
+//! BBR version 1: paces at the measured bandwidth of the bottleneck and limits the data in flight to a multiple of the
+//! measured bandwidth-delay product (BDP).
 //!
 //! bandwidth = windowed max of delivery rates over 10 rounds      [linux-6.12 tcp_bbr.c bbr_update_bw]
 //! min_rtt   = windowed min of RTTs over 10 s                     [linux-6.12 tcp_bbr.c bbr_update_min_rtt]
 //! pacing rate = pacing_gain · bandwidth · 0.99                   [linux-6.12 tcp_bbr.c bbr_bw_to_pacing_rate]
 //! cwnd        = cwnd_gain · bandwidth · min_rtt + extra acked + 3 skbs, even, at least 4
 //!                                                                [linux-6.12 tcp_bbr.c bbr_set_cwnd]
-//! STARTUP   2.887 / 2.887 until three rounds bring less than 25 % more bandwidth
-//! DRAIN     0.344 / 2.887 until one BDP is in flight
-//! PROBE_BW  1.25, 0.75, 1 six times / 2; a phase lasts about min_rtt; the first one is random, never 0.75
-//! PROBE_RTT 1 / 1 with a window of 4 for 200 ms and a round, when min_rtt was not seen for 10 s
+//! state     pacing_gain / cwnd_gain
+//! STARTUP   2.887 / 2.887, until the bandwidth grows by less than 25 % in three rounds
+//! DRAIN     0.344 / 2.887, until one BDP is in flight
+//! PROBE_BW  1.25, 0.75, then six times 1 / 2; a phase lasts about min_rtt; the first phase is random, but not 0.75
+//! PROBE_RTT 1 / 1, a window of 4 for 200 ms and one round, when min_rtt has not been measured again for 10 s
 //!
-//! Loss and ECN do not reduce the rate: a loss is taken out of the window, the first round of recovery sends what is
-//! acknowledged, then the old window is restored. Two helpers stand in files of their own: [`aggregation`] (room for
-//! bursts of ACKs, since Linux 5.1; `ack_aggregation 0`, or an older stack, is without it) and [`policer`] (long-term
-//! sampling). [`bbr_dev`](crate::bbr_dev), [`bbrp`](crate::bbrp) and [`bbrplus`](crate::bbrplus) are variants. Sources: [bbr, Cardwell et al. 2016], [linux-6.12 tcp_bbr.c].
+//! Loss and ECN do not reduce the rate. Lost segments are subtracted from cwnd; in its first round, recovery sends one
+//! segment per segment delivered; at its end the previous cwnd is restored. [`aggregation`] makes room for bursts of
+//! ACKs (since Linux 5.1; not with `ack_aggregation 0` or an older stack). [`policer`] detects token buckets (long-term
+//! sampling). [`bbr_dev`](crate::bbr_dev), [`bbrp`](crate::bbrp) and [`bbrplus`](crate::bbrplus) are variants.
+//! Sources: [bbr, Cardwell et al. 2016], [linux-6.12 tcp_bbr.c].
 //!
-//! Deviations from Linux: the random first phase is drawn when the one before is used up, so that no event of the
-//! sender needs a draw; bandwidths and extra packets do not wrap at 32 and 16 bits; the sender applies
-//! `sk_max_pacing_rate` itself.
+//! Deviations from Linux: the random first phase of PROBE_BW is drawn in advance, so that no event of the sender needs
+//! random numbers; bandwidths and extra packets do not wrap at 32 and 16 bits; the sender itself applies
+//! `sk_max_pacing_rate`.
 
 pub(crate) mod aggregation;
 pub(crate) mod bandwidth;
@@ -32,14 +35,14 @@ use self::v1::{Bbr, Variant};
 use crate::module_param::flag;
 use crate::{Control, Row};
 
-/// The kernel's module has none; this one tells its versions apart.
+/// The kernel module has no parameters; this one distinguishes versions of Linux.
 const PARAMETERS: &[Parameter] =
     &[flag("ack_aggregation", 1, "make room for bursts of ACKs; 0 by default in stacks before Linux 5.1")];
 
 /// The registry row.
 pub const ROW: Row = Row {
     name: "bbr",
-    summary: "paces at the measured bandwidth, with two bandwidth-delay products in flight (version 1)",
+    summary: "paces at the measured bandwidth, with at most about two BDPs in flight (version 1)",
     source: include_str!("bbr.rs"),
     parameters: PARAMETERS,
     sndbuf_factor: 3,

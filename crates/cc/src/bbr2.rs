@@ -1,25 +1,27 @@
-//! BBR version 2: BBR's model of bandwidth and delay, and bounds on both that it learns from loss.
+//! BBR version 2: BBR's model of bandwidth and delay, with bounds on bandwidth and data in flight derived from loss.
 //!
 //! max_bw = largest delivery rate of this and the previous probing cycle;  bandwidth = min(max_bw, bw_lo)
 //! pacing rate = pacing_gain·bandwidth·0.99;  cwnd = cwnd_gain·BDP + extra acked, within inflight_lo and inflight_hi
 //!
+//! state     pacing_gain / cwnd_gain
 //! STARTUP   2.887 / 2.887 until three rounds bring less than 25 % more, or a round has 8 losses and more than 2 %
 //! DRAIN     0.344 / 2.887 until one BDP is in flight
-//! DOWN      0.75 / 2      until what is in flight leaves 15 % of inflight_hi free and is no more than a BDP
-//! CRUISE    1 / 2         until 2–3 s after DOWN began, or as many rounds as a Reno would need (at most 63)
-//! REFILL    1 / 2         one round without the lower bounds
-//! UP        1.25 / 2      until 1.25 BDP are in flight, or a risky probe is full; inflight_hi rises by 1, 2, 4 …
-//! PROBE_RTT 1 / 1         each 5 s: half a BDP for 200 ms and a round
+//! DOWN      0.75 / 2      until the data in flight is at most 85 % of inflight_hi and at most one BDP
+//! CRUISE    1 / 2         until 2–3 s after DOWN began, or for as many rounds as a BDP has segments (at most 63)
+//! REFILL    1 / 2         one round without bw_lo and inflight_lo
+//! UP        1.25 / 2      until 1.25 BDP are in flight, or inflight_hi is if the last probe lost too much;
+//!                         inflight_hi rises by 1, 2, 4 …
+//! PROBE_RTT 1 / 1         every 5 s: half a BDP for 200 ms and one round
 //!
-//! Loss above 2 % of what was in flight when a segment was sent:  inflight_hi = that level, at least 0.7·target
-//! Loss in a round of DOWN or CRUISE:  bw_lo = max(latest, 0.7·bw_lo), inflight_lo likewise, until the next REFILL
+//! Loss above 2 % of the data in flight when a segment was sent: inflight_hi = that level, at least 0.7·target
+//! Loss in a round of DOWN or CRUISE: bw_lo = max(latest, 0.7·bw_lo), inflight_lo likewise, until the next REFILL
 //!
 //! Sources: [bbr-v2 tcp_bbr2.c v2alpha], [bbr-v2, draft-cardwell-iccrg-bbr-congestion-control].
 //!
-//! Compared with no implementation, only with what its sources say.
+//! It has not been compared with an implementation, only with its sources.
 //!
-//! Deviations: no ECN (off by default there), no shortcut for ACKs that change nothing. [`bbr3`](crate::bbr3) is the
-//! same machine with another [`Profile`].
+//! Deviations: no ECN (which is off by default), no fast path for ACKs that change nothing. [`bbr3`](crate::bbr3) is
+//! the same state machine with another [`Profile`].
 
 use tailback_units::{Parameter, ParameterError, Parameters};
 
@@ -34,7 +36,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &parameters(8);
 /// The registry row.
 pub const ROW: Row = Row {
     name: "bbr2",
-    summary: "BBR that bounds bandwidth and flight by what loss teaches (version 2)",
+    summary: "BBR with bounds on bandwidth and data in flight that loss sets (version 2)",
     source: include_str!("bbr2.rs"),
     parameters: PARAMETERS,
     sndbuf_factor: 3,

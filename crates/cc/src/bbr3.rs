@@ -1,20 +1,21 @@
-//! BBR version 3: version 2 with gentler probes that end when they bring no more bandwidth.
+//! BBR version 3: version 2 with gentler probes, which end when the bandwidth stops growing.
 //!
-//! Against [`bbr2`](crate::bbr2), whose machine it is:
+//! Differences from [`bbr2`](crate::bbr2), of which it uses the state machine; values of version 2 in parentheses:
 //!
-//! STARTUP   2.77 / 2 (was 2.887 / 2.887), left after 6 loss events of a round (8), with inflight_hi at least what a
+//! STARTUP   2.77 / 2 (2.887 / 2.887); ends after 6 (8) loss events in a round, with inflight_hi at least what the
 //!           round delivered
-//! DRAIN     0.344 / 2;  DOWN 0.91 (0.75);  UP 1.25 / 2.25 (cwnd gain 2)
-//! UP        ends when three rounds bring less than 25 % more delivery rate (was: 1.25 BDP in flight); while inflight_hi
-//!           is the limit the search starts anew
-//! full pipe is judged by the samples of each ACK, not by the largest bandwidth
+//! DRAIN     0.344 / 2 (0.344 / 2.887)
+//! DOWN      0.91 / 2 (0.75 / 2)
+//! UP        1.25 / 2.25 (1.25 / 2); ends when the delivery rate grows by less than 25 % in three rounds (when 1.25 BDP
+//!           are in flight); the count restarts while inflight_hi limits the flow
+//! A full pipe is detected from the samples of each ACK (from the maximum bandwidth).
 //!
 //! Sources: [bbr-v3 tcp_bbr.c], [draft-ietf-ccwg-bbr].
 //!
-//! Compared with no implementation, only with what its sources say.
+//! It has not been compared with an implementation, only with its sources.
 //!
-//! Deviations: no ECN (needs a route marked as having shallow ECN queues), no path rehash, a loss that a tail loss probe
-//! repaired is not counted.
+//! Deviations: no ECN (which needs a route marked as having shallow ECN queues), no path rehash; losses repaired by a
+//! tail loss probe are not counted.
 
 use tailback_units::{Parameter, ParameterError, Parameters};
 
@@ -38,7 +39,7 @@ pub(crate) const VERSION_3: Profile = Profile {
 /// The registry row.
 pub const ROW: Row = Row {
     name: "bbr3",
-    summary: "BBR version 2 with gentler probes that end when they bring no more (version 3)",
+    summary: "BBR version 2 with gentler probes, which end when the bandwidth stops growing (version 3)",
     source: include_str!("bbr3.rs"),
     parameters: PARAMETERS,
     sndbuf_factor: 3,

@@ -1,12 +1,13 @@
-//! BBR-DEV: BBR version 1 with the patches of 2018 that make room for bursts of ACKs, on whatever stack.
+//! BBR-DEV: BBR version 1 with the patches of 2018 that make room for bursts of ACKs, on any stack.
 //!
-//! cwnd = 2·bandwidth·min_rtt + extra acked + 3 skbs, extra acked = largest surplus of the last 10 rounds
+//! cwnd = 2·bandwidth·min_rtt + extra acked + 3 skbs, extra acked = maximum surplus of the last 10 rounds
 //!
-//! The patches became part of Linux 5.1; on later stacks `bbr_dev` and [`bbr`](crate::bbr) are the same, on 4.14 and
-//! 5.0 only this one has them. Wi-Fi needs them: a window of two BDPs starves the aggregation of frames.
+//! The patches became part of Linux 5.1. On later stacks `bbr_dev` and [`bbr`](crate::bbr) are the same; on 4.14 and
+//! 5.0 only `bbr_dev` has them. They matter on Wi-Fi, where a window of two BDPs is too small for frame aggregation.
 //! Sources: [linux-5.1 tcp_bbr.c bbr_update_ack_aggregation].
 //!
-//! Deviations: those of `bbr`. Other patches of that set are not told apart. Compared with no implementation.
+//! Deviations: those of `bbr`. Other patches of that series are not modelled. It has not been compared with an
+//! implementation.
 
 use tailback_units::{ParameterError, Parameters};
 

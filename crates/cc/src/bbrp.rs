@@ -1,13 +1,14 @@
-//! BBRp: BBR version 1 whose probing cycle paces faster than the bandwidth it measured, for Wi-Fi.
+//! BBRp: BBR version 1 with a probing cycle that paces faster than the measured bandwidth, for Wi-Fi.
 //!
 //! pacing gains of PROBE_BW = p·(1.25, 0.75, 1, 1, 1, 1, 1, 1);  the window stays 2·bandwidth·min_rtt + …
 //!
-//! BBR paces around its estimate, so frames are sent one by one, so the estimate stays low: more data at a time lets the
-//! Wi-Fi driver aggregate, which lifts the bandwidth itself. What is in flight is still bounded by the window.
+//! BBR paces at its estimate. Few packets then wait in the Wi-Fi driver, aggregates stay small, and so does the
+//! estimate. Faster pacing lets the driver build larger aggregates, which raises the bandwidth itself. cwnd still
+//! limits the data in flight.
 //! Sources: [bbrp, Grazia, Klapez and Casoni 2020] (the abstract only).
 //!
 //! Deviations: the paper's array of gains is not known to us; p is a parameter (default 200 %), p = 100 % is `bbr`.
-//! Compared with no implementation.
+//! It has not been compared with an implementation.
 
 use tailback_units::{Parameter, ParameterError, Parameters};
 
@@ -16,7 +17,7 @@ use crate::module_param::number;
 use crate::{Control, Row};
 
 const PARAMETERS: &[Parameter] =
-    &[number("pacing_scale", 200, 1, 10_000, "factor on the pacing gains of PROBE_BW, in percent")];
+    &[number("pacing_scale", 200, 1, 10_000, "factor of the pacing gains of PROBE_BW, in percent")];
 
 /// The registry row.
 pub const ROW: Row = Row {

@@ -1,13 +1,14 @@
-//! BBR+: BBR version 1 with its pacing rate scaled up in every state once the pipe is full, for Wi-Fi.
+//! BBR+: BBR version 1 with a scaled pacing rate in all states once the pipe is full, for Wi-Fi.
 //!
 //! pacing rate = p·pacing_gain·bandwidth·0.99;  the window stays 2·bandwidth·min_rtt + …
 //!
-//! The idea is that of [`bbrp`](crate::bbrp); here the scale is not part of the cycle, so the length of its phases is
-//! judged by BBR's own gains. With p above 1 the window and not the rate is the limit: about one BDP of queue stands.
+//! The idea is that of [`bbrp`](crate::bbrp). Here the factor is not part of the cycle, so the length of the phases
+//! depends on BBR's own gains. With p above 1, cwnd limits the flow instead of the rate, and a standing queue of about
+//! one BDP remains.
 //! Sources: [bbrplus, Grazia 2020] (the abstract only), [ton22 fig. 11] (1p, 2p, 3p).
 //!
 //! Deviations: the paper's default is not known to us; p is a parameter (default 200 %), p = 100 % is `bbr`.
-//! Compared with no implementation.
+//! It has not been compared with an implementation.
 
 use tailback_units::{Parameter, ParameterError, Parameters};
 
@@ -16,12 +17,12 @@ use crate::module_param::number;
 use crate::{Control, Row};
 
 const PARAMETERS: &[Parameter] =
-    &[number("pacing_scale", 200, 1, 10_000, "factor on the pacing rate once the pipe is full, in percent")];
+    &[number("pacing_scale", 200, 1, 10_000, "factor of the pacing rate once the pipe is full, in percent")];
 
 /// The registry row.
 pub const ROW: Row = Row {
     name: "bbrplus",
-    summary: "BBR with its pacing rate scaled up once the pipe is full, for Wi-Fi (BBR+)",
+    summary: "BBR with a scaled pacing rate once the pipe is full, for Wi-Fi (BBR+)",
     source: include_str!("bbrplus.rs"),
     parameters: PARAMETERS,
     sndbuf_factor: 3,

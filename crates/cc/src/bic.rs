@@ -1,16 +1,18 @@
-//! BIC: after a loss at `W_max` the window returns to it by binary search, and probes beyond it as it came.
+//! BIC: after a loss at window `W_max`, cwnd approaches `W_max` by binary search and then grows away from it at an
+//! increasing rate.
 //!
-//! below W_max:  d = (W_max − cwnd)/4 segments per round trip, at most 16; at d ≤ 1 four in smooth_part round trips
-//! above W_max:  four in smooth_part round trips at first, then (cwnd − W_max)/3, at most 16
-//! growth:       one segment per cnt acknowledged; cnt ≤ 20 before any loss, cwnd up to 14 segments (Reno)
-//! cut:          ssthresh = 819/1024·cwnd, cwnd/2 up to 14; W_max = cwnd, or 0.9·cwnd if it fell since the last loss
+//! below W_max:  d = (W_max − cwnd)/4 segments per round trip, at most 16; if d ≤ 1, four per smooth_part round trips
+//! above W_max:  first four per smooth_part round trips, then (cwnd − W_max)/3 per round trip, at most 16
+//! growth:       one segment per cnt acknowledged; cnt ≤ 20 before the first loss; cnt = cwnd (Reno) up to 14 segments
+//! cut:          ssthresh = 819/1024·cwnd, or cwnd/2 up to 14 segments
+//!               W_max = cwnd, or 0.9·cwnd if cwnd is below the last W_max (fast convergence)
 //!
-//! cnt is divided by the segments that an ACK covers (an average, at first 2). A timeout forgets everything. The window
-//! is looked at again after 1/32 s or when it changed. Sources: [bic, Xu, Harfoush and Rhee 2004],
-//! [linux-6.12 tcp_bic.c bictcp_update].
+//! cnt is divided by the average number of segments per ACK, initially 2. It is computed again when cwnd has changed or
+//! after 1/32 s. A timeout resets all state.
+//! Sources: [bic, Xu, Harfoush and Rhee 2004], [linux-6.12 tcp_bic.c bictcp_update].
 //!
-//! Deviations: none known. `ai` takes segments, not ACKs: behind a receiver that delays ACKs the division makes growth
-//! twice as fast as meant, in Linux as here.
+//! Deviations: none known. Additive increase counts segments, not ACKs. With delayed ACKs the division therefore makes
+//! growth twice as fast as intended, in Linux as well.
 
 use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
@@ -26,19 +28,19 @@ const SEARCH: u32 = 4;
 const ACK_RATIO_SHIFT: u32 = 4;
 /// Slowest growth before any loss, in acknowledgements per segment. [linux-6.12 tcp_bic.c bictcp_update]
 const FIRST_CNT: u32 = 20;
-/// A window that did not change is looked at again after 1/32 s. [linux-6.12 tcp_bic.c bictcp_update]
+/// `cnt` is computed again after 1/32 s if cwnd has not changed. [linux-6.12 tcp_bic.c bictcp_update]
 const UPDATES_PER_SEC: u64 = 32;
 /// Smallest slow-start threshold, in segments.
 const MIN_SSTHRESH: u64 = 2;
 
 /// Module parameters with the kernel's defaults. [linux-6.12 tcp_bic.c module_param]
 const PARAMETERS: &[Parameter] = &[
-    number("max_increment", 16, 1, 65_535, "most segments per round trip"),
-    flag("fast_convergence", 1, "release more of the window when losses come closer"),
-    number("beta", 819, 1, 1023, "window kept after a loss, in 1/1024"),
-    packets("initial_ssthresh", 0, 0, "slow-start threshold at the start; 0 = infinite"),
-    packets("low_window", 14, 0, "windows up to this are Reno's"),
-    number("smooth_part", 20, 1, 65_535, "slowness near the last maximum: round trips per four segments"),
+    number("max_increment", 16, 1, 65_535, "maximum growth per round trip, in segments"),
+    flag("fast_convergence", 1, "lower W_max further when a loss comes before cwnd has reached it"),
+    number("beta", 819, 1, 1023, "fraction of the window kept after a loss, in 1/1024"),
+    packets("initial_ssthresh", 0, 0, "initial slow-start threshold; 0 = infinite"),
+    packets("low_window", 14, 0, "BIC behaves like Reno up to this window"),
+    number("smooth_part", 20, 1, 65_535, "round trips per four segments of growth near W_max"),
 ];
 
 /// The registry row.
@@ -81,7 +83,7 @@ struct Tuning {
     smooth_part: u32,
 }
 
-/// BIC's memory.
+/// State of BIC.
 #[derive(Clone, Debug)]
 pub struct Bic {
     tuning: Tuning,
@@ -165,7 +167,7 @@ impl Bic {
         self.cnt = (u64::from(cnt) << ACK_RATIO_SHIFT).div_euclid(u64::from(self.ack_ratio)).max(1) as u32;
     }
 
-    /// On the way back to `w_max`.
+    /// `cnt` below `w_max`: binary search.
     fn cnt_below(&self, cwnd: u32) -> u32 {
         match (self.w_max - cwnd) / SEARCH {
             distance if distance > self.tuning.max_increment => cwnd / self.tuning.max_increment,
@@ -174,7 +176,7 @@ impl Bic {
         }
     }
 
-    /// In search of a new maximum.
+    /// `cnt` above `w_max`: search for a new maximum.
     fn cnt_above(&self, cwnd: u32) -> u32 {
         let beyond = cwnd - self.w_max;
         if beyond < SEARCH {
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_search_takes_a_quarter_of_the_distance_per_round_trip_and_twice_that_behind_delayed_acks() {
+    fn the_search_takes_a_quarter_of_the_distance_per_round_trip_and_half_of_it_with_delayed_acks() {
         for (per_ack, cnt) in [(1, 16), (2, 8)] {
             let mut acks = after_loss(250, 200, per_ack);
             acks.ack(per_ack, RTT);
@@ -237,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_keeps_four_fifths_and_a_half_of_small_windows() {
+    fn a_loss_leaves_four_fifths_of_the_window_and_half_of_a_small_one() {
         let cut = |cwnd| {
             let mut acks = Acks::in_avoidance(cwnd, bic());
             acks.lose();
@@ -261,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_forgets_the_maximum() {
+    fn a_timeout_resets_the_maximum() {
         let mut acks = after_loss(200, 100, 1);
         acks.time_out();
         assert_eq!((acks.control.w_max, acks.control.ack_ratio), (0, 32));

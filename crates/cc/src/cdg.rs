@@ -1,18 +1,18 @@
-//! CDG: backs off, with a probability, when the RTT of a round trip rises; a shadow window keeps the place against
-//! controls that only heed loss.
+//! CDG (CAIA delay gradient): backs off at random when the RTT rises. A shadow window keeps it from losing its share
+//! to loss-based controls.
 //!
-//! gradient g: change of the least RTT (if that does not rise, of the largest) per round, as the sum over 8 rounds
-//! backoff:    once per round with probability 1 − e^(−42·g), g in s; the window becomes 0.7071·cwnd (CWR, PRR)
-//!             five in a row without a falling RTT were of no effect: the next ones are left out
+//! gradient g: change of the minimum RTT per round (of the maximum, if the minimum does not rise), summed over 8 rounds
+//! backoff:    once per round with probability 1 − e^(−42·g), g in s; cwnd becomes 0.7071·cwnd (CWR, PRR)
+//!             after five backoffs without a falling RTT, further ones are suppressed as ineffective
 //! growth:     Reno's; the shadow window grows with it and is not reduced by a backoff
 //! loss:       shadow = min(shadow/2, cwnd), ssthresh = max(shadow, cwnd/2, 2)
-//! slow start: left when an ACK train (gaps < 3 ms) lasts half the least RTT, or when after 8 ACKs the round's least
-//!             RTT exceeds 9/8 of the least
+//! slow start: ends when an ACK train (gaps < 3 ms) lasts half the minimum RTT, or when, after 8 ACKs, the minimum RTT
+//!             of the round exceeds 9/8 of the overall minimum
 //!
-//! A delayed ACK of one segment may only lower the round's least RTT. Sources: [cdg, Hayes and Armitage 2011],
-//! [linux-6.12 tcp_cdg.c].
+//! The RTT of a delayed ACK of one segment counts only towards the minimum of its round.
+//! Sources: [cdg, Hayes and Armitage 2011], [linux-6.12 tcp_cdg.c].
 //!
-//! Deviations: e^(−x) is computed to 2⁻³², the kernel multiplies entries of a table.
+//! Deviations: e^(−x) is computed to 2⁻³²; the kernel multiplies entries of a table.
 
 use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
@@ -21,19 +21,19 @@ use crate::module_param::{flag, number};
 use crate::random::RandomNumbers;
 use crate::{AckSample, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl, reno};
 
-/// Gaps that do not end an ACK train, in µs. [linux-6.12 tcp_cdg.c tcp_cdg_hystart_update]
+/// Largest gap within an ACK train, in µs. [linux-6.12 tcp_cdg.c tcp_cdg_hystart_update]
 const TRAIN_GAP_US: u64 = 3_000;
-/// Least length of a train, and least delay, that count, in µs. [linux-6.12 tcp_cdg.c tcp_cdg_hystart_update]
+/// Minimum length of a train and minimum delay threshold, in µs. [linux-6.12 tcp_cdg.c tcp_cdg_hystart_update]
 const MIN_THRESHOLD_US: u64 = 125;
-/// ACKs of a round that the delay detector lets pass. [linux-6.12 tcp_cdg.c tcp_cdg_hystart_update]
+/// ACKs of a round that the delay detector skips. [linux-6.12 tcp_cdg.c tcp_cdg_hystart_update]
 const MIN_SAMPLES: u32 = 8;
-/// A sum of gradients that shows an effect, in µs. [linux-6.12 tcp_cdg.c tcp_cdg_grad]
+/// A sum of gradients up to this shows that a backoff was effective, in µs. [linux-6.12 tcp_cdg.c tcp_cdg_grad]
 const EFFECT_US: i64 = -32;
-/// ACKs of several segments remembered. [linux-6.12 tcp_cdg.c tcp_cdg_acked]
+/// Maximum of the counter of delayed ACKs. [linux-6.12 tcp_cdg.c tcp_cdg_acked]
 const MAX_DELAYED: u32 = 5;
-/// Gradients are judged as full or not in units of this. [linux-6.12 tcp_cdg.c tcp_cdg_grad]
+/// Unit of the gradients from which the state of the queue is inferred. [linux-6.12 tcp_cdg.c tcp_cdg_grad]
 const TOLERANCE_US: i64 = 64;
-/// Most rounds in the window of gradients. [linux-6.12 tcp_cdg.c tcp_cdg_register]
+/// Maximum number of rounds in the window of gradients. [linux-6.12 tcp_cdg.c tcp_cdg_register]
 const MAX_ROUNDS: usize = 256;
 /// Smallest slow-start threshold, in segments.
 const MIN_SSTHRESH: u32 = 2;
@@ -41,12 +41,18 @@ const MIN_SSTHRESH: u32 = 2;
 /// Module parameters with the kernel's defaults. [linux-6.12 tcp_cdg.c module_param]
 const PARAMETERS: &[Parameter] = &[
     number("window", 8, 1, MAX_ROUNDS as u64, "rounds over which gradients are summed; a power of two"),
-    number("backoff_beta", 724, 0, 1_024, "window kept by a backoff, in 1/1024"),
-    number("backoff_factor", 42, 0, 100_000, "probability of a backoff: per ms of gradient, in 1/1000"),
+    number("backoff_beta", 724, 0, 1_024, "fraction of the window kept after a backoff, in 1/1024"),
+    number("backoff_factor", 42, 0, 100_000, "backoff probability per ms of gradient, in 1/1000"),
     number("hystart_detect", 3, 0, 3, "leave slow start by 1 = ACK train, 2 = delay, 3 = both"),
-    number("use_ineff", 5, 0, 1_000_000, "backoffs without effect after which none follow; 0 = never stop"),
-    flag("use_shadow", 1, "a loss cuts the shadow window"),
-    flag("use_tolerance", 0, "a loss while the queue is not full does not cut"),
+    number(
+        "use_ineff",
+        5,
+        0,
+        1_000_000,
+        "ineffective backoffs after which further ones are suppressed; 0 = no limit",
+    ),
+    flag("use_shadow", 1, "on loss, cut the shadow window instead of cwnd"),
+    flag("use_tolerance", 0, "do not cut on a loss while the queue is not full"),
 ];
 
 /// The registry row.
@@ -69,7 +75,7 @@ fn tuning(given: &Parameters) -> Result<Tuning, ParameterError> {
     let get = |name| given.get(name, PARAMETERS);
     let detect = get("hystart_detect")?;
     Ok(Tuning {
-        // The kernel rounds down to a power of two, its window being a mask.
+        // The kernel rounds down to a power of two because it uses a mask.
         rounds: 1 << get("window")?.ilog2(),
         backoff_beta: get("backoff_beta")?,
         backoff_factor: get("backoff_factor")?,
@@ -94,18 +100,18 @@ struct Tuning {
     tolerance: bool,
 }
 
-/// What the queue is thought to be.
+/// Inferred state of the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Queue {
     #[default]
     Unknown,
     NotFull,
     Full,
-    /// A backoff is about to be, or is being, carried out.
+    /// A backoff is pending or in progress.
     Backoff,
 }
 
-/// Least and largest: of RTTs in µs, or of their changes.
+/// Minimum and maximum: of RTTs in µs, or of their changes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Extremes {
     least: i64,
@@ -129,7 +135,7 @@ struct Train {
     samples: u32,
 }
 
-/// CDG's memory.
+/// State of CDG.
 #[derive(Clone, Debug)]
 pub struct Cdg {
     tuning: Tuning,
@@ -141,9 +147,9 @@ pub struct Cdg {
     round_end: u64,
     shadow: u32,
     queue: Queue,
-    /// Backoffs since an effect was seen.
+    /// Backoffs since the last one that was effective.
     backoffs: u32,
-    /// ACKs of several segments, less ACKs of one.
+    /// ACKs of several segments minus ACKs of one.
     delayed: u32,
     delay_min_us: Option<i64>,
     train: Train,
@@ -178,7 +184,7 @@ impl Hooks for Cdg {
         let rtt = i64::try_from(rtt.as_micros()).unwrap_or(i64::MAX >> 16).min(i64::MAX >> 16);
         if flow.sacked_out == Segs::ZERO {
             if sample.packets_acked == Segs::ONE && self.delayed > 0 {
-                // Delayed or not? It counts where it cannot mislead.
+                // This ACK may have been delayed, so its RTT counts only towards the minimum.
                 self.delayed -= 1;
                 let known = self.rtt.unwrap_or(Extremes { least: rtt, most: 0 });
                 self.rtt = Some(Extremes { least: known.least.min(rtt), ..known });
@@ -253,7 +259,7 @@ impl Cdg {
         }
     }
 
-    /// A round is over; its gradient in µs.
+    /// Ends a round; returns its gradient in µs.
     fn end_round(&mut self, flow: &Flow) -> i64 {
         let rtt = self.rtt.take();
         let gradient = match (rtt, self.previous_rtt) {
@@ -278,7 +284,7 @@ impl Cdg {
         gradient
     }
 
-    /// Full when the least RTT still rises and the largest no longer does.
+    /// The queue is full when the minimum RTT still rises and the maximum no longer does.
     fn judge_queue(&mut self, sum: Extremes) {
         let coarse = |us: i64| (us + us.signum() * TOLERANCE_US / 2) / TOLERANCE_US;
         let (least, most) = (coarse(sum.least), coarse(sum.most));
@@ -341,7 +347,7 @@ impl Gradients {
         Gradients { last, sum: Extremes::default(), next: 0, is_filled: false }
     }
 
-    /// The sums, and the gradient: extrapolated as long as the window is not full.
+    /// Returns the sums, and the gradient, extrapolated until the window is full.
     fn add(&mut self, change: Extremes) -> (Extremes, i64) {
         let old = std::mem::replace(&mut self.last[self.next], change);
         self.sum.least += change.least - old.least;
@@ -363,7 +369,7 @@ impl Gradients {
 fn exp_of_minus(millionths: u64) -> u32 {
     /// 1/e in 2⁻³².
     const INVERSE_E: u64 = 0x5e2d_58d9;
-    /// e^(−22) is less than a step.
+    /// e^(−23) is less than 2⁻³².
     const NOTHING: u64 = 23;
     let (whole, rest) = (millionths / 1_000_000, millionths % 1_000_000);
     if whole >= NOTHING {
@@ -424,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn five_backoffs_without_effect_are_the_last_until_the_rtt_falls() {
+    fn after_five_ineffective_backoffs_none_follows_until_the_rtt_falls() {
         let mut cdg = cdg(&[("backoff_factor", 100_000)]);
         let times = (0..20).filter(|_| cdg.backs_off(1_000_000)).count();
         assert_eq!(times, 5);
@@ -440,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_ends_when_the_rtt_of_a_round_is_an_eighth_above_the_least() {
+    fn slow_start_ends_when_the_rtt_of_a_round_is_an_eighth_above_the_minimum() {
         let mut acks = Acks::after_handshake(10, Span::from_micros(BASE_US), cdg(&[("hystart_detect", 2)]));
         acks.round(Span::from_micros(BASE_US));
         acks.round(Span::from_micros(BASE_US * 110 / 100));
@@ -450,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_of_one_segment_after_delayed_ones_may_only_lower_the_rtt() {
+    fn an_ack_of_one_segment_after_delayed_acks_can_only_lower_the_rtt() {
         let mut acks = Acks::in_avoidance(100, cdg(&[]));
         acks.ack(1, Span::from_millis(50));
         acks.ack(2, Span::from_millis(50));
@@ -461,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_of_the_window_of_tcp_that_is_not_used_shrinks_the_shadow() {
+    fn the_shadow_window_shrinks_to_cwnd_when_cwnd_does_not_limit_the_flow() {
         let mut acks = Acks::in_avoidance(100, cdg(&[]));
         acks.control.shadow = 300;
         acks.flow.cwnd_limited = false;
@@ -470,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_of_recovery_is_no_concern_of_its() {
+    fn it_ignores_changes_of_the_recovery_state() {
         let mut acks = Acks::in_avoidance(100, cdg(&[]));
         acks.enter(CaState::Disorder);
         acks.round(Span::from_micros(BASE_US));

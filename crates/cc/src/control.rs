@@ -1,4 +1,4 @@
-//! The two shapes of a control, as traits.
+//! The two kinds of congestion control, as traits.
 
 use std::fmt;
 
@@ -10,61 +10,61 @@ use crate::{AckSample, CaState, CwndEvent, Flow, LostSegment, RateSample, Window
 /// How an ACK was processed. [linux-6.12 tcp.h enum tcp_ca_ack_event_flags]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AckPath {
-    /// As predicted: it acknowledges new data and says nothing else.
+    /// The fast path: it acknowledges new data and carries nothing else.
     Fast,
-    /// It needed a look: a duplicate, a SACK, a new window, ECE.
+    /// The slow path: a duplicate ACK, a SACK, a window update, ECE.
     Slow,
 }
 
-/// Hooks that both shapes may want. Every default does nothing.
+/// Callbacks that both kinds of control may implement. Every default does nothing.
 pub trait Hooks: Send {
     /// The connection is established.
     fn init(&mut self, _flow: &Flow, _window: &mut Window, _draws: &mut dyn Rng) {}
-    /// Recovery enters another state (called before `flow.ca_state` changes to `to`).
+    /// The state of loss recovery changes; called before `flow.ca_state` becomes `to`.
     fn set_state(&mut self, _to: CaState, _flow: &Flow, _window: &mut Window) {}
-    /// Something happened to the sending process.
+    /// An event of the sender.
     fn cwnd_event(&mut self, _event: CwndEvent, _flow: &Flow, _window: &mut Window) {}
-    /// An ACK arrived; called before it changes anything but the window.
+    /// An ACK arrived; called before it changes anything but the receive window.
     fn in_ack_event(&mut self, _path: AckPath, _flow: &Flow, _window: &mut Window) {}
     /// Segments were cumulatively acknowledged or an RTT was sampled.
     fn pkts_acked(&mut self, _sample: &AckSample, _flow: &Flow, _window: &mut Window) {}
-    /// A segment was marked lost; one that was sent again and is lost again counts again.
+    /// A segment was marked lost. A retransmission that is lost again is reported again.
     fn segment_lost(&mut self, _segment: &LostSegment, _flow: &Flow, _window: &mut Window) {}
-    /// Fewest segments of one skb that TSO autosizing may choose; `None` = `net.ipv4.tcp_min_tso_segs`.
+    /// Minimum number of segments per skb for TSO autosizing; `None` = `net.ipv4.tcp_min_tso_segs`.
     fn min_tso_segs(&self, _window: &Window) -> Option<u32> {
         None
     }
-    /// Numbers of its own, under the names of `struct tcp_cc_info` where it has some.
+    /// Values to show in `ss`, under the names of `struct tcp_cc_info` where that has them.
     fn gauges(&self, _flow: &Flow, _show: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// The window shape: grow a little per ACK, cut on loss.
+/// A window control: it grows cwnd a little per ACK and cuts it on loss.
 pub trait WindowControl: Hooks {
-    /// Growth on an ACK of `acked` segments. Must do nothing unless `flow.cwnd_limited`, where the kernel does so.
+    /// Grows the window on an ACK of `acked` segments, if `flow.cwnd_limited` (where its kernel module checks that).
     fn cong_avoid(&mut self, acked: Segs, flow: &Flow, window: &mut Window);
-    /// The new ssthresh on a congestion event.
+    /// Returns ssthresh on a congestion event.
     fn ssthresh(&mut self, flow: &Flow, window: &Window) -> Segs;
-    /// The window after a reduction that turned out wrong.
+    /// Returns cwnd after a reduction is undone as spurious.
     fn undo_cwnd(&mut self, _flow: &Flow, window: &Window) -> Segs {
         window.cwnd.max(window.prior_cwnd)
     }
 }
 
-/// The model shape: set window and pacing rate on every ACK.
+/// A model control: it sets cwnd and pacing rate on every ACK.
 pub trait ModelControl: Hooks {
-    /// Acts on the rate sample of an ACK.
+    /// Processes the rate sample of an ACK.
     fn cong_control(&mut self, sample: &RateSample, flow: &Flow, window: &mut Window, draws: &mut dyn Rng);
-    /// The state of the model, as its paper calls it: `startup`, `probe_rtt`, …
+    /// The state of the model, by the name of its paper: `startup`, `probe_rtt`, …
     fn state(&self) -> &'static str;
-    /// A congestion event; the answer is the new ssthresh (BBR only saves its window here).
+    /// Returns ssthresh on a congestion event (BBR only saves its window here).
     fn ssthresh(&mut self, flow: &Flow, window: &Window) -> Segs;
-    /// A reduction turned out wrong; the answer is the new cwnd.
+    /// Returns cwnd after a reduction is undone as spurious.
     fn undo_cwnd(&mut self, _flow: &Flow, window: &mut Window) -> Segs {
         window.cwnd
     }
 }
 
-/// A congestion control of either shape.
+/// A congestion control of either kind.
 pub enum Control {
     /// `ssthresh` + `cong_avoid`.
     Window(Box<dyn WindowControl>),
@@ -73,7 +73,7 @@ pub enum Control {
 }
 
 impl Control {
-    /// The moments both shapes share.
+    /// The callbacks that both kinds share.
     pub fn hooks_mut(&mut self) -> &mut dyn Hooks {
         match self {
             Control::Window(control) => control.as_mut(),
@@ -81,7 +81,7 @@ impl Control {
         }
     }
 
-    /// The moments both shapes share, to read from.
+    /// The same, read-only.
     pub fn hooks(&self) -> &dyn Hooks {
         match self {
             Control::Window(control) => control.as_ref(),

@@ -1,17 +1,19 @@
-//! CUBIC: after a loss at `W_max` the window follows a cubic in time that flattens at `W_max` and then probes beyond.
+//! CUBIC: after a loss at window `W_max`, cwnd follows a cubic function of time, which is flat near `W_max` and then
+//! grows faster to probe for bandwidth.
 //!
 //! W(t) = C·(t − K)³ + W_max,   K = ∛((W_max − cwnd) / C),   t one RTT ahead                      [rfc9438 §4.2 fig. 1, 2]
 //! growth: one segment per cnt acknowledged, cnt = cwnd / (W(t) − cwnd), 100·cwnd at or above the target, never below 2
-//! cut:    ssthresh = β·cwnd; W_max = cwnd, or (1 + β)/2·cwnd if it fell since the last loss (fast convergence)
-//! Never slower than a Reno of the same average window: one segment per cwnd·(1 + β)/3(1 − β) acknowledged.
-//! Before any loss at least 5 % per round trip (cnt ≤ 20). A timeout forgets everything. Idle time does not count.
+//! cut:    ssthresh = β·cwnd; W_max = cwnd, or (1 + β)/2·cwnd if cwnd is below the last W_max (fast convergence)
+//! Growth is at least that of Reno with the same average window: one segment per cwnd·(1 + β)/3(1 − β) acknowledged.
+//! Before the first loss it is at least 5 % per round trip (cnt ≤ 20). A timeout resets all state. Idle time does not
+//! count as time on the curve.
 //!
-//! β = 717/1024, C = 0.4/s³ as 410/1024; times in 1/1024 s from a clock in jiffies. Slow start is left by [`hystart`].
+//! β = 717/1024 and C = 410/1024 (0.4/s³). Times are in 1/1024 s, from a clock in jiffies. [`hystart`] ends slow start.
 //! Sources: [linux-6.12 tcp_cubic.c bictcp_update], [cubic, Ha et al. 2008], [rfc9438].
 //!
-//! Deviations from Linux: K is the exact floor of the cube root (the kernel's table errs by 0.2 % on average); the
-//! curve saturates where the kernel's 64 bits wrap (350 s beyond K). Linux deviates from RFC 9438: the Reno estimate
-//! keeps its slow pace above the prior window.
+//! Deviations from Linux: K is the exact floor of the cube root (the kernel's table has a mean error of 0.2 %); the
+//! curve saturates where the kernel's 64 bits wrap (350 s beyond K). Linux itself deviates from RFC 9438: the Reno
+//! estimate keeps its slower growth above the previous window.
 //!
 //! [`hystart`]: crate::hystart
 
@@ -30,7 +32,7 @@ const CLOCK_BITS: u32 = 10;
 const CURVE_BITS: u32 = 10 + 3 * CLOCK_BITS;
 /// `bic_scale` is C in 1/10240 per s³. [linux-6.12 tcp_cubic.c cube_rtt_scale]
 const SCALE_STEPS: u64 = 10;
-/// A window that did not change is looked at again after 1/32 s. [linux-6.12 tcp_cubic.c bictcp_update]
+/// `cnt` is computed again after 1/32 s if cwnd has not changed. [linux-6.12 tcp_cubic.c bictcp_update]
 const UPDATES_PER_SEC: u64 = 32;
 /// Slowest growth before any loss, in acknowledgements per segment. [linux-6.12 tcp_cubic.c bictcp_update]
 const FIRST_CNT: u32 = 20;
@@ -43,28 +45,28 @@ const MIN_SSTHRESH: u64 = 2;
 
 /// Module parameters with the kernel's defaults. [linux-6.12 tcp_cubic.c module_param]
 const PARAMETERS: &[Parameter] = &[
-    flag("fast_convergence", 1, "release more of the window when losses come closer"),
-    number("beta", 717, 1, 1023, "window kept after a loss, in 1/1024"),
-    packets("initial_ssthresh", 0, 0, "slow-start threshold at the start without hystart; 0 = infinite"),
+    flag("fast_convergence", 1, "lower W_max further when a loss comes before cwnd has reached it"),
+    number("beta", 717, 1, 1023, "fraction of the window kept after a loss, in 1/1024"),
+    packets("initial_ssthresh", 0, 0, "initial slow-start threshold without HyStart; 0 = infinite"),
     number("bic_scale", 41, 1, 65_535, "steepness of the curve: C in 1/102.4 per s³"),
-    flag("tcp_friendliness", 1, "never grow slower than Reno with the same average window"),
-    flag("hystart", 1, "leave slow start early"),
+    flag("tcp_friendliness", 1, "grow at least as fast as Reno with the same average window"),
+    flag("hystart", 1, "leave slow start before the buffer overflows"),
     number("hystart_detect", 3, 0, 3, "detectors: 1 = ACK train, 2 = delay, 3 = both"),
-    packets("hystart_low_window", 16, 2, "hystart leaves smaller windows alone"),
-    number("hystart_ack_delta_us", 2_000, 1, 1_000_000, "ACKs further apart (µs) are not of one train"),
+    packets("hystart_low_window", 16, 2, "HyStart is inactive below this window"),
+    number("hystart_ack_delta_us", 2_000, 1, 1_000_000, "largest gap between two ACKs of a train, in µs"),
     number(
         "hystart_rounds",
         2,
         0,
         2,
-        "rounds begin 0 = after judging an ACK, 1 = from the low window on, 2 = always",
+        "a round begins 0 = after an ACK is examined, 1 = before, above the low window, 2 = before, at any window",
     ),
 ];
 
 /// The registry row.
 pub const ROW: Row = Row {
     name: "cubic",
-    summary: "a cubic in the time since the last loss; Linux's default",
+    summary: "the window is a cubic function of the time since the last loss; Linux's default",
     source: include_str!("cubic.rs"),
     parameters: PARAMETERS,
     sndbuf_factor: 2,
@@ -117,21 +119,21 @@ impl Tuning {
         cube_root(((1 << CURVE_BITS) / self.steepness).saturating_mul(u64::from(gap)))
     }
 
-    /// How far from its plateau the curve is `offset` (1/1024 s) before or after it, in whole segments.
+    /// Distance of the curve from its plateau, `offset` (1/1024 s) before or after K, in whole segments.
     fn rise(&self, offset: u64) -> u32 {
         let offset = u128::from(offset.min(u64::from(u32::MAX)));
         let rise = (u128::from(self.steepness) * offset * offset * offset) >> CURVE_BITS;
         u32::try_from(rise).unwrap_or(u32::MAX)
     }
 
-    /// Acknowledgements for which the equivalent Reno grows by a segment: (1 + β) / 3(1 − β) windows, in eighths.
+    /// Acknowledged segments per segment of growth of the equivalent Reno: (1 + β) / 3(1 − β) windows, in eighths.
     fn reno_pace(&self, cwnd: u32) -> u32 {
         let eighths = 8 * (BETA_UNIT + self.beta) / 3 / (BETA_UNIT - self.beta);
         u32::try_from((u64::from(cwnd) * eighths) >> 3).unwrap_or(u32::MAX).max(1)
     }
 }
 
-/// CUBIC's memory.
+/// State of CUBIC.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     tuning: Tuning,
@@ -193,7 +195,7 @@ impl Hooks for Cubic {
 
     fn pkts_acked(&mut self, sample: &AckSample, flow: &Flow, window: &mut Window) {
         let Some(rtt) = sample.rtt else { return };
-        // Right after a reduction the RTT still shows the queue that caused it.
+        // Right after a reduction the RTT still includes the queue that caused the loss.
         if self.epoch.as_ref().is_some_and(|epoch| flow.jiffies() < epoch.start + flow.hz()) {
             return;
         }
@@ -243,7 +245,7 @@ impl Cubic {
         if self.last_update.is_some_and(recent) {
             return;
         }
-        // The clock of the curve ticks once a jiffy: a second look in the same one shows nothing new.
+        // The clock of the curve ticks once a jiffy; within a jiffy the curve does not change.
         let ticked = self.epoch.is_none() || self.last_update.is_none_or(|last| last.jiffies != now);
         let mut epoch = self.epoch.take().unwrap_or_else(|| self.new_epoch(acked.0, now, cwnd));
         if ticked {
@@ -281,7 +283,7 @@ impl Cubic {
 impl Epoch {
     /// Acknowledgements per segment to keep up with the equivalent Reno, which gains a segment per `pace` of them.
     fn cnt_of_reno(&mut self, pace: u32, cwnd: u32) -> u32 {
-        // Not while `acked == pace`: the kernel subtracts only what is exceeded.
+        // Not when `acked == pace`: the kernel's loop compares with `>`.
         let gained = self.acked.saturating_sub(1) / pace;
         self.acked -= gained * pace;
         self.reno = self.reno.saturating_add(gained);
@@ -314,7 +316,7 @@ mod tests {
     use super::*;
     use crate::test_path::Zeros;
 
-    /// A flow in which nothing but CUBIC happens: the test says when how much is acknowledged.
+    /// A flow with nothing but CUBIC; the test decides when how much is acknowledged.
     struct Acks {
         flow: Flow,
         window: Window,
@@ -405,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_path_follows_the_curve() {
+    fn a_flow_with_a_long_rtt_follows_the_curve() {
         let mut acks = Acks::after_loss(1_000);
         let (start, k) = (acks.flow.now, (300.0f64 / 0.4004).cbrt());
         acks.sample(Span::from_millis(200));
@@ -416,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_loss_below_the_last_releases_more() {
+    fn a_second_loss_below_w_max_lowers_it_further() {
         let mut acks = Acks::after_loss(100);
         acks.window.cwnd = Segs(90);
         acks.lose();
@@ -440,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_short_path_reno_leads_with_a_segment_per_eighteen_acknowledged() {
+    fn with_a_short_rtt_growth_is_that_of_reno_a_segment_per_eighteen_acknowledged() {
         let mut acks = Acks::after_loss(15);
         assert_eq!((acks.window.cwnd, acks.cubic.tuning.reno_pace(10)), (Segs(10), 18));
         acks.round_trips(100, Span::from_millis(10));
@@ -500,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_time_before_the_epoch_does_not_carry_it_into_the_future() {
+    fn idle_time_before_the_epoch_does_not_move_it_into_the_future() {
         let mut acks = Acks::after_loss(100);
         acks.ack(1);
         acks.flow.last_sent = SimTime::ZERO;
@@ -509,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unchanged_window_is_looked_at_again_after_a_thirty_second_of_a_second() {
+    fn with_an_unchanged_window_growth_is_computed_again_after_a_thirty_second_of_a_second() {
         let mut acks = Acks::after_loss(1_000);
         acks.ack(1);
         let first = acks.cubic.cnt;
@@ -522,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn rtts_of_the_first_second_after_a_reduction_are_not_believed() {
+    fn rtts_of_the_first_second_after_a_reduction_are_ignored() {
         let mut acks = Acks::after_loss(100);
         acks.ack(1);
         acks.wait(Span::from_millis(999));
@@ -534,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_forgets_the_plateau_and_arms_hystart_again() {
+    fn a_timeout_resets_the_plateau_and_restarts_hystart() {
         let mut acks = Acks::new(20, &[]);
         for _ in 0..10 {
             acks.sample(Span::from_millis(100));

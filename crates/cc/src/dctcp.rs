@@ -1,12 +1,12 @@
-//! DCTCP: cuts the window by the share of segments that queues marked, not by half.
+//! DCTCP: reduces cwnd in proportion to the fraction of ECN-marked segments.
 //!
 //! once per round trip:  α = 15/16·α + 1/16·(marked / delivered)
 //! cut on marks:         ssthresh = max(cwnd·(1 − α/2), 2)
 //! cut on loss:          ssthresh = max(cwnd/2, 2)
 //! growth:               Reno's
 //!
-//! The receiver echoes the mark of every segment: an ACK covers segments of one kind only. All packets are
-//! ECN-capable. α in 1/1024, at first 1. Without ECN on both sides it is Reno.
+//! The receiver echoes each mark: an ACK covers either marked or unmarked segments, never both. All packets are
+//! ECN-capable. α is in 1/1024 and starts at 1. Without ECN on both sides it behaves like Reno.
 //! Sources: [rfc8257], [linux-6.12 tcp_dctcp.c].
 //!
 //! Deviations: none known.
@@ -17,7 +17,7 @@ use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 use crate::module_param::number;
 use crate::{AckPath, CaState, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl, reno};
 
-/// α of a path where all is marked. [linux-6.12 tcp_dctcp.c DCTCP_MAX_ALPHA]
+/// α if all segments are marked. [linux-6.12 tcp_dctcp.c DCTCP_MAX_ALPHA]
 const MAX_ALPHA: u64 = 1024;
 /// Fraction bits of α.
 const ALPHA_BITS: u32 = 10;
@@ -26,14 +26,14 @@ const MIN_SSTHRESH: u64 = 2;
 
 /// Module parameters with the kernel's defaults. [linux-6.12 tcp_dctcp.c module_param]
 const PARAMETERS: &[Parameter] = &[
-    number("dctcp_shift_g", 4, 0, 10, "weight of a new round trip in α: 2 to the minus this"),
-    number("dctcp_alpha_on_init", 1_024, 0, MAX_ALPHA, "α at the start, in 1/1024"),
+    number("dctcp_shift_g", 4, 0, 10, "weight of a round trip in α, as a negative power of 2"),
+    number("dctcp_alpha_on_init", 1_024, 0, MAX_ALPHA, "initial α, in 1/1024"),
 ];
 
 /// The registry row.
 pub const ROW: Row = Row {
     name: "dctcp",
-    summary: "cuts the window by the share of segments that were marked; needs ECN (Data Center TCP)",
+    summary: "cuts the window in proportion to the marked segments; needs ECN (Data Center TCP)",
     source: include_str!("dctcp.rs"),
     parameters: PARAMETERS,
     sndbuf_factor: 2,
@@ -48,7 +48,7 @@ fn build(given: &Parameters) -> Result<Control, ParameterError> {
     Ok(Control::Window(Box::new(Dctcp::new(shift, alpha))))
 }
 
-/// DCTCP's memory.
+/// State of DCTCP.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     shift: u32,
@@ -134,7 +134,7 @@ impl Dctcp {
 
     fn update_alpha(&mut self, flow: &Flow) {
         let (delivered, marked) = (flow.delivered - self.delivered, flow.delivered_ce - self.delivered_ce);
-        // The last few steps to zero are one.
+        // Once the decrement rounds to zero, α becomes 0.
         let share = self.alpha >> self.shift;
         self.alpha -= if share == 0 { self.alpha } else { share };
         let gained = (marked << (ALPHA_BITS - self.shift)) / delivered.max(1);
@@ -142,7 +142,7 @@ impl Dctcp {
     }
 
     fn react_to_loss(&mut self, window: &mut Window) {
-        // The cut by α came before: what counts is the window as it was when the loss was found.
+        // `ssthresh` has already computed a cut by α; a loss replaces it by half of the window.
         self.cwnd_before = window.cwnd;
         window.ssthresh = reno::ssthresh(window);
     }
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_is_marked_alpha_is_one_and_a_cut_halves() {
+    fn if_all_segments_are_marked_alpha_is_one_and_a_cut_halves_the_window() {
         let mut acks = with_ecn(100, 0);
         rounds(&mut acks, 100, 1);
         assert!(acks.control.alpha >= 1_000, "{}", acks.control.alpha);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tenth_marked_costs_a_twentieth() {
+    fn a_tenth_of_the_segments_marked_cuts_a_twentieth_of_the_window() {
         let mut acks = with_ecn(100, 1024);
         rounds(&mut acks, 100, 10);
         acks.window.cwnd = Segs(1_000);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_halves_whatever_was_marked() {
+    fn a_loss_halves_the_window_whatever_was_marked() {
         let mut acks = with_ecn(100, 0);
         acks.lose();
         assert_eq!(acks.cwnd(), 50);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn without_ecn_it_is_reno() {
+    fn without_ecn_it_behaves_like_reno() {
         let mut acks = Acks::in_avoidance(100, Dctcp::new(4, 0));
         assert_eq!(acks.rounds(2, RTT), [101, 102]);
         assert_eq!(cut(&mut acks), 51);

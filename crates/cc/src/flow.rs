@@ -1,25 +1,25 @@
-//! The read-only view that a control has of its flow: facts, states and events of its sender.
+//! The read-only view that a control has of its flow: state and events of the sender.
 
 use tailback_units::{Segs, SimTime, Span};
 
-/// Bytes of a packet before segmentation at most, for TCP over IPv4 and for a device that was not told otherwise.
+/// Maximum size of a packet before segmentation, in bytes, for TCP over IPv4 and for a device without another setting.
 /// [linux-6.12 netdevice.h GSO_LEGACY_MAX_SIZE]
 pub const GSO_LEGACY_MAX_SIZE: u32 = 65_536;
 /// Room for the headers of all layers: 128 bytes and the largest link header, aligned. [linux-6.12 tcp.h MAX_TCP_HEADER]
 pub const MAX_TCP_HEADER: u32 = 320;
-/// `sk_gso_max_size`: bytes of payload of an skb at most. Each socket has this value from the moment it has a route,
-/// offloads or not. [linux-6.12 sock.c sk_dst_gso_max_size]
+/// `sk_gso_max_size`: maximum payload of an skb, in bytes. Each socket has this value once it has a route, with or
+/// without offloads. [linux-6.12 sock.c sk_dst_gso_max_size]
 pub const GSO_MAX_SIZE: u32 = GSO_LEGACY_MAX_SIZE - (MAX_TCP_HEADER + 1);
 
 /// State of loss recovery. [linux-6.12 tcp.h enum tcp_ca_state]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum CaState {
-    /// Nothing unusual.
+    /// No SACK, no duplicate ACK, no loss.
     #[default]
     Open,
     /// SACKs or duplicate ACKs, no loss yet.
     Disorder,
-    /// The window is being reduced without loss (ECN, local congestion).
+    /// cwnd is being reduced without loss (ECN, local congestion).
     Cwr,
     /// Fast recovery.
     Recovery,
@@ -27,12 +27,12 @@ pub enum CaState {
     Loss,
 }
 
-/// Hooks of the sender that a control may want to know. [linux-6.12 tcp.h enum tcp_ca_event]
+/// Events of the sender that are reported to a control. [linux-6.12 tcp.h enum tcp_ca_event]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CwndEvent {
-    /// First transmission when nothing was in flight.
+    /// Transmission with nothing in flight.
     TxStart,
-    /// The window is restarted after idle.
+    /// cwnd is restarted after idle.
     CwndRestart,
     /// Recovery or CWR ended.
     CompleteCwr,
@@ -40,10 +40,10 @@ pub enum CwndEvent {
     Loss,
 }
 
-/// Who spaces the packets of a socket. [linux-6.12 sock.h sk_pacing_status]
+/// What paces the packets of a socket. [linux-6.12 sock.h sk_pacing_status]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PacingStatus {
-    /// Nobody.
+    /// Nothing.
     #[default]
     None,
     /// TCP's own timer.
@@ -52,7 +52,7 @@ pub enum PacingStatus {
     Fq,
 }
 
-/// The timestamp option of an ACK, on its clock of milliseconds. [rfc7323 §3]
+/// The timestamp option of an ACK, whose clock ticks once a millisecond. [rfc7323 §3]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timestamps {
     /// TSval: when the ACK was sent.
@@ -61,14 +61,14 @@ pub struct Timestamps {
     pub echo: SimTime,
 }
 
-/// The view that a control has of its flow: the sender updates it, and a control cannot write it.
+/// The view that a control has of its flow. The sender updates it; a control cannot write it.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// The instant of this call.
+    /// The present time.
     pub now: SimTime,
     /// Payload bytes per full segment (`mss_cache`).
     pub mss: u32,
-    /// Smoothed RTT in µs, times eight as the kernel keeps it; 0 before the first sample.
+    /// Smoothed RTT in µs, times eight as in the kernel; 0 before the first sample.
     pub srtt_us8: u32,
     /// Windowed minimum RTT (300 s); `None` before the first sample.
     pub min_rtt: Option<Span>,
@@ -90,32 +90,32 @@ pub struct Flow {
     pub delivered_at: SimTime,
     /// Segments marked lost since the start.
     pub lost: u64,
-    /// Rate samples up to this many delivered segments are limited by the application; 0 = not limited.
+    /// Rate samples are limited by the application until this many segments are delivered; 0 = not limited.
     pub app_limited: u64,
-    /// State of recovery.
+    /// State of loss recovery.
     pub ca_state: CaState,
-    /// cwnd was the limit in the last window (`tcp_is_cwnd_limited`; for a model control the bare flag of the socket).
+    /// cwnd limited the flow in the last window (`tcp_is_cwnd_limited`; for a model control, the flag alone).
     pub cwnd_limited: bool,
     /// ECN was negotiated (`tcp_ecn_mode_any`).
     pub ecn_ok: bool,
-    /// Timestamps of the ACK in hand, if it had the option.
+    /// Timestamps of the ACK that is being processed, if it has the option.
     pub timestamps: Option<Timestamps>,
-    /// Who paces.
+    /// What paces the flow.
     pub pacing_status: PacingStatus,
-    /// When data was last sent (`lsndtime`); on [`CwndEvent::TxStart`] still the transmission before.
+    /// When data was last sent (`lsndtime`); on [`CwndEvent::TxStart`] the previous transmission.
     pub last_sent: SimTime,
-    /// Departure time given to the newest packet (`tcp_wstamp_ns`).
+    /// Departure time of the newest packet (`tcp_wstamp_ns`).
     pub departure: SimTime,
-    /// `sk_pacing_shift`: bytes per transmit burst are `pacing_rate >> shift`.
+    /// `sk_pacing_shift`: a transmit burst has `pacing_rate >> shift` bytes.
     pub pacing_shift: u32,
-    /// Most segments of one skb (`gso_max_segs`): 1 with offloads off.
+    /// Maximum segments per skb (`gso_max_segs`): 1 with offloads off.
     pub gso_max_segs: u32,
     /// Length of a jiffy (1/HZ).
     pub jiffy: Span,
 }
 
 impl Flow {
-    /// A connection just established that has sent nothing, with offloads off and Linux's defaults for the rest.
+    /// A new connection that has sent nothing; offloads are off, everything else has Linux's defaults.
     pub fn established(mss: u32, jiffy: Span) -> Self {
         Flow {
             now: SimTime::ZERO,

@@ -1,13 +1,13 @@
-//! HighSpeed TCP: the larger the window, the faster it grows and the less it is cut, by a table of 72 rows.
+//! HighSpeed TCP: a larger window grows faster and is cut by a smaller fraction, both from a table of 72 rows.
 //!
-//! growth: per ACK cnt += a(w); a segment when cnt reaches cwnd      a(w) = row + 1, counting rows from 0
+//! growth: cnt += a(w) per ACK; one segment when cnt reaches cwnd    a(w) = row + 1, rows counted from 0
 //! cut:    ssthresh = max(cwnd − cwnd·b(w), 2)                       b(w) of the row, from 0.5 to 0.09
 //!
-//! The row is the first whose window is at least cwnd; up to 38 segments HighSpeed is Reno. Its response function is
-//! w = 0.12/p^0.835. Sources: [rfc3649 §5, appendix B], [linux-6.12 tcp_highspeed.c hstcp_cong_avoid].
+//! The row is the first whose window is at least cwnd. Up to 38 segments it behaves like Reno. Its response function
+//! is w = 0.12/p^0.835. Sources: [rfc3649 §5, appendix B], [linux-6.12 tcp_highspeed.c hstcp_cong_avoid].
 //!
-//! Deviations: none known, unless the kernel's table has a row more than our 72: windows beyond 89053 would then differ. Linux counts ACKs, not segments: behind a receiver that delays them growth is half of a(w);
-//! what slow start leaves over of an ACK is lost.
+//! Deviations: none known. As in Linux it counts ACKs, not segments: with delayed ACKs growth is half of a(w). Segments
+//! of an ACK that slow start does not use are lost.
 
 use tailback_units::{ParameterError, Parameters, Segs};
 
@@ -96,7 +96,7 @@ const MIN_SSTHRESH: u64 = 2;
 /// The registry row.
 pub const ROW: Row = Row {
     name: "highspeed",
-    summary: "growth and cut by a table: gentler and faster the larger the window",
+    summary: "larger windows grow faster and are cut by less, from a table",
     source: include_str!("highspeed.rs"),
     parameters: &[],
     sndbuf_factor: 2,
@@ -109,7 +109,7 @@ fn build(_: &Parameters) -> Result<Control, ParameterError> {
     Ok(Control::Window(Box::new(HighSpeed::default())))
 }
 
-/// HighSpeed TCP's memory: the row of the table.
+/// State of HighSpeed TCP: the row of the table.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HighSpeed {
     row: usize,
@@ -156,7 +156,7 @@ mod tests {
     use crate::test_acks::Acks;
 
     #[test]
-    fn a_thousand_segments_grow_by_eight_and_lose_a_third() {
+    fn a_window_of_a_thousand_grows_by_eight_and_is_cut_by_a_third() {
         let mut acks = Acks::in_avoidance(1000, HighSpeed::default());
         assert_eq!(
             acks.rounds(1, Span::from_millis(100)),
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn up_to_38_segments_it_is_reno() {
+    fn up_to_38_segments_it_behaves_like_reno() {
         let mut acks = Acks::in_avoidance(20, HighSpeed::default());
         assert_eq!(acks.rounds(3, Span::from_millis(100)), [21, 22, 23]);
         acks.lose();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_beyond_the_table_keep_its_last_row() {
+    fn windows_beyond_the_table_use_its_last_row() {
         assert_eq!([1, 38, 39, 118, 119, 89_053, 1_000_000].map(row), [0, 0, 1, 1, 2, 71, 71]);
     }
 }

@@ -1,13 +1,14 @@
-//! H-TCP: the longer since the last congestion, the faster the growth; the cut leaves the queue empty and no emptier.
+//! H-TCP: growth accelerates with the time since the last congestion event; the cut is just large enough to empty the
+//! queue.
 //!
 //! growth: α segments per round trip, Δ seconds after the last congestion:
 //!         f = 1 for Δ ≤ 1, else 1 + 10(Δ − 1) + ((Δ − 1)/2)²
-//!         RTT scaling: f divided by 0.1 s / RTT_min, that ratio within 1/2 and 10;   α = 2·f·(1 − β)
-//! cut:    ssthresh = β·cwnd, β = RTT_min / RTT_max within 0.5 and 0.8; 0.5 where RTT_min ≤ 10 ms, at the first
-//!         cut, and when the throughput changed by more than a fifth since the last cut (adaptive reset)
-//! RTT_max follows the RTT by 20 ms at most and fades by 5 % of its distance to RTT_min at each cut.
+//!         RTT scaling: f is divided by 0.1 s / RTT_min, clamped to 1/2 … 10;   α = 2·f·(1 − β)
+//! cut:    ssthresh = β·cwnd, β = RTT_min / RTT_max clamped to 0.5 … 0.8; β = 0.5 if RTT_min ≤ 10 ms, at the first
+//!         cut, and after the throughput changed by more than a fifth between two cuts (adaptive reset)
+//! RTT_max rises by at most 20 ms per sample; at each cut its distance to RTT_min shrinks by 5 %.
 //!
-//! β and α in 1/128, times in jiffies. Sources: [htcp, Leith and Shorten 2004], [linux-6.12 tcp_htcp.c].
+//! α and β are in 1/128, times in jiffies. Sources: [htcp, Leith and Shorten 2004], [linux-6.12 tcp_htcp.c].
 //!
 //! Deviations: none known.
 
@@ -25,25 +26,25 @@ const ALPHA_BASE: u64 = 1 << SHIFT;
 const BETA_MIN: u64 = 1 << (SHIFT - 1);
 /// 0.8. [linux-6.12 tcp_htcp.c BETA_MAX]
 const BETA_MAX: u64 = 102;
-/// Most by which an RTT may raise RTT_max. [linux-6.12 tcp_htcp.c measure_rtt]
+/// Maximum by which one sample raises RTT_max. [linux-6.12 tcp_htcp.c measure_rtt]
 const MAX_RTT_STEP: Span = Span::from_millis(20);
-/// RTTs up to this say nothing about the queue. [linux-6.12 tcp_htcp.c htcp_beta_update]
+/// RTTs up to this are too short to measure the queue. [linux-6.12 tcp_htcp.c htcp_beta_update]
 const SHORT_RTT: Span = Span::from_millis(10);
-/// Round trips after a cut in which throughput starts anew. [linux-6.12 tcp_htcp.c measure_achieved_throughput]
+/// Round trips after a cut in which the throughput is not averaged. [linux-6.12 tcp_htcp.c measure_achieved_throughput]
 const FRESH_ROUNDS: u64 = 3;
 /// Smallest slow-start threshold, in segments.
 const MIN_SSTHRESH: u64 = 2;
 
 /// Module parameters with the kernel's defaults. [linux-6.12 tcp_htcp.c module_param]
 const PARAMETERS: &[Parameter] = &[
-    flag("use_rtt_scaling", 1, "long round trips grow faster, short ones slower"),
-    flag("use_bandwidth_switch", 1, "halve the window when throughput changed by more than a fifth"),
+    flag("use_rtt_scaling", 1, "grow faster with a long RTT, slower with a short one"),
+    flag("use_bandwidth_switch", 1, "halve the window if the throughput has changed by more than a fifth"),
 ];
 
 /// The registry row.
 pub const ROW: Row = Row {
     name: "htcp",
-    summary: "grows faster the longer the last congestion is past (Hamilton TCP)",
+    summary: "grows faster with the time since the last congestion event (Hamilton TCP)",
     source: include_str!("htcp.rs"),
     parameters: PARAMETERS,
     sndbuf_factor: 2,
@@ -67,13 +68,13 @@ struct Tuning {
     bandwidth_switch: bool,
 }
 
-/// H-TCP's memory; times in jiffies.
+/// State of H-TCP; times in jiffies.
 #[derive(Clone, Debug)]
 pub struct Htcp {
     tuning: Tuning,
     alpha: u64,
     beta: u64,
-    /// β may follow the RTTs: there was a cut before, and throughput held.
+    /// β follows the RTTs: this is not the first cut, and the throughput has not changed much.
     adapts: bool,
     /// Segments of the last ACK.
     acked: u32,
@@ -102,7 +103,7 @@ struct Throughput {
     since: u64,
 }
 
-/// What an undo gives back.
+/// Values that an undo restores.
 #[derive(Clone, Copy, Debug)]
 struct Before {
     last_congestion: u64,
@@ -196,7 +197,7 @@ impl Rtts {
         }
     }
 
-    /// Routes change: the largest RTT is not for ever.
+    /// Lowers the maximum RTT a little, since the route may change.
     fn fade(&mut self) {
         if let Some(least) = self.least.filter(|&least| self.most > least) {
             self.most = least + (self.most - least) * 95 / 100;
@@ -272,7 +273,7 @@ impl Htcp {
         }
         self.alpha = match 2 * factor * ((1 << SHIFT) - self.beta) {
             0 => ALPHA_BASE,
-            // The kernel's has 32 bits too. They are full after two hours without a loss.
+            // As in the kernel α has 32 bits, which two hours without a loss exhaust.
             alpha => alpha.min(u64::from(u32::MAX)),
         };
     }

@@ -1,16 +1,16 @@
-//! Hybla: a long path grows as fast in time as a Reno with a round trip of 25 ms.
+//! Hybla: with a long RTT, cwnd grows as fast in time as that of a Reno flow with an RTT of 25 ms.
 //!
-//! ρ = max(srtt / 25 ms, 1), kept in eighths, taken anew whenever srtt makes a minimum
+//! ρ = max(srtt / 25 ms, 1), in eighths, computed again whenever srtt reaches a new minimum
 //! start:      cwnd = ⌊ρ⌋, so 1 below 50 ms; clamp 65535
 //! slow start: cwnd += 2^ρ − 1 per ACK, up to ssthresh
 //! avoidance:  cwnd += ρ²/cwnd per ACK
 //! cut:        Reno's
 //!
-//! Increments are kept in 1/128 and saved up. Outside Open it is Reno. Sources: [hybla, Caini and Firrincieli 2004],
-//! [linux-6.12 tcp_hybla.c hybla_cong_avoid].
+//! Increments are in 1/128 segment and accumulate. Outside state Open it behaves like Reno.
+//! Sources: [hybla, Caini and Firrincieli 2004], [linux-6.12 tcp_hybla.c hybla_cong_avoid].
 //!
-//! Deviations: none known. Linux counts ACKs, not segments: with ρ = 1 behind a receiver that delays ACKs slow start
-//! grows by half per round trip.
+//! Deviations: none known. As in Linux it counts ACKs, not segments: with ρ = 1 and delayed ACKs, slow start grows cwnd
+//! by half per round trip.
 
 use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
@@ -30,12 +30,12 @@ const MAX_EXPONENT: u64 = 16;
 const CLAMP: Segs = Segs(65_535);
 
 /// Module parameters with the kernel's defaults. [linux-6.12 tcp_hybla.c module_param]
-const PARAMETERS: &[Parameter] = &[number("rtt0", 25, 1, 100_000, "round trip of the Reno to equal, in ms")];
+const PARAMETERS: &[Parameter] = &[number("rtt0", 25, 1, 100_000, "RTT of the equivalent Reno flow, in ms")];
 
 /// The registry row.
 pub const ROW: Row = Row {
     name: "hybla",
-    summary: "grows as a Reno of 25 ms would, however long the path",
+    summary: "grows as fast as Reno with an RTT of 25 ms, however long the RTT is",
     source: include_str!("hybla.rs"),
     parameters: PARAMETERS,
     sndbuf_factor: 2,
@@ -48,7 +48,7 @@ fn build(given: &Parameters) -> Result<Control, ParameterError> {
     Ok(Control::Window(Box::new(Hybla::new(given.get("rtt0", PARAMETERS)?))))
 }
 
-/// Hybla's memory.
+/// State of Hybla.
 #[derive(Clone, Debug)]
 pub struct Hybla {
     /// In µs.
@@ -57,7 +57,7 @@ pub struct Hybla {
     rho_eighths: u64,
     /// Smallest srtt, in eighths of a µs.
     least_srtt_us8: u32,
-    /// Growth saved up, in 1/128.
+    /// Accumulated growth, in 1/128 segment.
     cents: u64,
 }
 
@@ -101,7 +101,7 @@ impl Hybla {
         self.least_srtt_us8 = flow.srtt_us8;
     }
 
-    /// Growth for one ACK in 1/128, and the largest window it may lead to.
+    /// Growth for one ACK in 1/128 segment, and the maximum window after it.
     fn increment(&self, window: &mut Window) -> (u64, Segs) {
         if window.in_slow_start() {
             let (whole, eighths) = (self.rho_eighths >> 3, self.rho_eighths & 7);
@@ -125,7 +125,7 @@ impl Hybla {
         if saved > 0 {
             window.cwnd_cnt = 0;
         }
-        // So small a share of so large a window rounds to nothing: grow as Reno.
+        // The increment rounds to zero for a large window; then the growth is Reno's.
         if increment == 0 && window.cwnd_cnt >= window.cwnd.0 {
             window.cwnd += Segs::ONE;
             window.cwnd_cnt = 0;
@@ -144,7 +144,7 @@ mod tests {
     const SHORT: Span = Span::from_millis(20);
 
     #[test]
-    fn the_first_window_is_the_round_trip_in_units_of_25_ms() {
+    fn the_initial_window_is_the_rtt_in_units_of_25_ms() {
         for (rtt_ms, cwnd) in [(250, 10), (20, 1), (49, 1), (50, 2), (600, 24)] {
             let acks = Acks::after_handshake(10, Span::from_millis(rtt_ms), Hybla::new(25));
             assert_eq!(acks.cwnd(), cwnd, "{rtt_ms} ms");
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_path_is_renos_per_ack() {
+    fn with_a_short_rtt_it_is_reno_per_ack() {
         let mut acks = Acks::after_handshake(10, SHORT, Hybla::new(25));
         assert_eq!(acks.rounds(4, SHORT), [2, 4, 8, 16]);
         acks.window.ssthresh = Segs(2);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_in_slow_start_adds_two_to_the_rho_less_one() {
+    fn an_ack_in_slow_start_adds_two_to_the_power_rho_minus_one() {
         let mut acks = Acks::after_handshake(10, Span::from_micros(62_500), Hybla::new(25));
         acks.window.cwnd = Segs(100);
         // ρ = 2.5: 2^2.5 = 5.66, as 4·181/128.
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smaller_round_trip_makes_it_slower_even_while_it_stands_still() {
+    fn a_smaller_rtt_makes_growth_slower_even_when_cwnd_is_not_the_limit() {
         let mut acks = Acks::after_handshake(10, LONG, Hybla::new(25));
         acks.flow.cwnd_limited = false;
         acks.flow.srtt_us8 = 8 * 100_000;

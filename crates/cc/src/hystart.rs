@@ -1,65 +1,65 @@
-//! HyStart: leave slow start before the bottleneck's buffer overflows. Two detectors watch each round trip.
+//! HyStart ends slow start before the bottleneck's buffer overflows. Two detectors examine each round trip.
 //!
-//! ACK train: ACKs that follow each other within 2 ms are one train; when it has lasted longer than the pipe
-//!            (min RTT + ack_delay, half of that unless the flow is paced), the window fills the pipe.
-//! delay:     when the smallest of at least 9 RTTs of a round exceeds min RTT + clamp(min RTT / 8, 4 ms, 16 ms),
-//!            a queue is building.
-//! ack_delay = min(1 ms, time to send four largest skbs at the pacing rate): room for a receiver that batches ACKs.
+//! ACK train: ACKs at most 2 ms apart form a train. When the train has lasted longer than min RTT + ack_delay (half of
+//!            that if the flow is not paced), the window fills the path.
+//! delay:     when the minimum of at least 9 RTTs of a round exceeds min RTT + clamp(min RTT / 8, 4 ms, 16 ms),
+//!            a queue is building up.
+//! ack_delay = min(1 ms, time to send four skbs of maximum size at the pacing rate), for receivers that batch ACKs.
 //!
-//! On exit ssthresh = cwnd. A round ends when what was unsent at its start is acknowledged. Both detectors wait for
-//! a window of 16 segments, rounds do not. After an exit nothing is watched until a timeout re-arms it.
+//! On exit ssthresh = cwnd. A round ends when data that was sent after its start is acknowledged. The detectors need a
+//! window of 16 segments; rounds are counted at any window. After an exit the detectors are off until a timeout.
 //! Sources: [hystart, Ha and Rhee 2011], [linux-6.12 tcp_cubic.c hystart_update].
 //!
-//! Rounds are counted as in stable 6.12 kernels that carry the round-start fix of early 2025: also below the low
-//! window, in the same ACK before its RTT is judged. From 5.16 until that fix rounds began only at the low window,
-//! before 5.16 after judging the ACK ([`RoundStart`]). Our kernel runs have the fix: 10 Mbit/s and 0.2 ms end slow start
-//! at 21 segments.
+//! Rounds begin as in stable 6.12 kernels with the fix of early 2025: at any window, and before the RTT of the same
+//! ACK is examined. From 5.16 until that fix, rounds began only above the low window; before 5.16, after the ACK was
+//! examined ([`RoundStart`]). The kernel that we compare with has the fix: at 10 Mbit/s and 0.2 ms, slow start ends at
+//! 21 segments.
 
 use tailback_units::{Segs, SimTime};
 
 use crate::{Flow, GSO_MAX_SIZE, PacingStatus, Window};
 
-/// RTT samples of a round that the delay detector takes before it judges. [linux-6.12 tcp_cubic.c HYSTART_MIN_SAMPLES]
+/// RTT samples of a round that the delay detector needs before it decides. [linux-6.12 tcp_cubic.c HYSTART_MIN_SAMPLES]
 const MIN_SAMPLES: u32 = 8;
-/// Smallest delay threshold in µs. [linux-6.12 tcp_cubic.c HYSTART_DELAY_MIN]
+/// Minimum delay threshold in µs. [linux-6.12 tcp_cubic.c HYSTART_DELAY_MIN]
 const DELAY_MIN_US: u64 = 4_000;
-/// Largest delay threshold in µs. [linux-6.12 tcp_cubic.c HYSTART_DELAY_MAX]
+/// Maximum delay threshold in µs. [linux-6.12 tcp_cubic.c HYSTART_DELAY_MAX]
 const DELAY_MAX_US: u64 = 16_000;
-/// Largest allowance for batched ACKs in µs. [linux-6.12 tcp_cubic.c hystart_ack_delay]
+/// Maximum allowance for batched ACKs in µs. [linux-6.12 tcp_cubic.c hystart_ack_delay]
 const ACK_DELAY_MAX_US: u64 = 1_000;
-/// Largest skbs that a receiver may batch into one ACK. [linux-6.12 tcp_cubic.c hystart_ack_delay]
+/// skbs of maximum size that a receiver may acknowledge at once. [linux-6.12 tcp_cubic.c hystart_ack_delay]
 const BATCHED_SKBS: u64 = 4;
 
-/// What HyStart looks for, and from which window on.
+/// Which detectors are on, and from which window.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Watch the length of ACK trains.
+    /// The ACK-train detector is on.
     pub ack_train: bool,
-    /// Watch the RTT.
+    /// The delay detector is on.
     pub delay: bool,
-    /// Smaller windows never leave slow start.
+    /// The detectors are off below this window.
     pub low_window: Segs,
-    /// ACKs further apart than this, in µs, are not of one train.
+    /// Largest gap between two ACKs of a train, in µs.
     pub ack_delta_us: u64,
     /// When a round begins.
     pub rounds: RoundStart,
 }
 
-/// When a round is found to have ended.
+/// When the start of a round is checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RoundStart {
-    /// After the ACK has been judged. [linux-5.10 tcp_cubic.c bictcp_cong_avoid]
+    /// After the ACK is examined. [linux-5.10 tcp_cubic.c bictcp_cong_avoid]
     AfterJudging,
-    /// Before that, from the low window on. [linux-5.16 tcp_cubic.c hystart_update]
+    /// Before the ACK is examined, above the low window. [linux-5.16 tcp_cubic.c hystart_update]
     FromLowWindow,
-    /// Before that, at any window. [linux-6.12 tcp_cubic.c hystart_update]
+    /// Before the ACK is examined, at any window. [linux-6.12 tcp_cubic.c hystart_update]
     Always,
 }
 
 /// Why slow start ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
-    /// The ACK train was as long as the pipe.
+    /// The ACK train was long enough to fill the path.
     AckTrain,
     /// The RTT rose.
     Delay,
@@ -95,23 +95,23 @@ impl Round {
 }
 
 impl HyStart {
-    /// Detectors that watch from now on.
+    /// Starts the detectors at `flow.now`.
     pub fn new(settings: Settings, flow: &Flow) -> Self {
         HyStart { settings, exit: None, round: Round::starting(flow) }
     }
 
-    /// Watches again, as after a timeout.
+    /// Restarts the detectors, after a timeout.
     pub fn rearm(&mut self, flow: &Flow) {
         self.exit = None;
         self.round = Round::starting(flow);
     }
 
-    /// Why slow start was left, if it was.
+    /// Why slow start ended, if it did.
     pub fn exit(&self) -> Option<Exit> {
         self.exit
     }
 
-    /// Takes the RTT of an ACK (µs); `min_rtt_us` is the smallest so far, this one included.
+    /// Examines an ACK with its RTT in µs; `min_rtt_us` is the minimum so far, this RTT included.
     pub fn take(&mut self, rtt_us: u64, min_rtt_us: u64, flow: &Flow, window: &mut Window) {
         if self.exit.is_some() || !window.in_slow_start() {
             return;
@@ -131,7 +131,7 @@ impl HyStart {
         }
     }
 
-    /// What was unsent when the round began is acknowledged.
+    /// Begins a round if data that was unsent at the start of the last one is acknowledged.
     fn begin_round(&mut self, flow: &Flow) {
         if flow.snd_una > self.round.ends_after {
             self.round = Round::starting(flow);
@@ -149,7 +149,7 @@ impl HyStart {
     }
 
     fn train_fills_the_pipe(&mut self, pipe_us: u64, flow: &Flow) -> bool {
-        // A gap ends the train for the whole round: `last_ack` then stays behind.
+        // After a gap `last_ack` is no longer updated, so the train has ended for this round.
         if micros_between(self.round.last_ack, flow.now) > self.settings.ack_delta_us {
             return false;
         }
@@ -167,14 +167,14 @@ impl HyStart {
     }
 }
 
-/// How long a train that fills the pipe lasts. Spreading by pacing may take up to half an RTT, hence the whole
-/// length for a paced flow and half of it for one that sends in bursts.
+/// Duration of a train that fills the path: min RTT + ack_delay for a paced flow, since pacing may spread the data over
+/// half an RTT, and half of that for a flow that sends in bursts.
 fn pipe_us(min_rtt_us: u64, flow: &Flow, window: &Window) -> u64 {
     let whole = min_rtt_us + ack_delay_us(window);
     if flow.pacing_status == PacingStatus::None { whole / 2 } else { whole }
 }
 
-/// How much longer a train may look because the receiver batches.
+/// How much longer a train may appear because the receiver batches ACKs.
 fn ack_delay_us(window: &Window) -> u64 {
     let batch = u64::from(GSO_MAX_SIZE) * BATCHED_SKBS * 1_000_000;
     match window.pacing_rate.bytes_per_sec() {
@@ -183,7 +183,7 @@ fn ack_delay_us(window: &Window) -> u64 {
     }
 }
 
-/// TCP's clock counts whole microseconds.
+/// As TCP's clock counts: in whole microseconds.
 fn micros_between(from: SimTime, to: SimTime) -> u64 {
     to.as_micros().saturating_sub(from.as_micros())
 }
@@ -203,7 +203,7 @@ mod tests {
     };
     const MSS: u64 = 1000;
 
-    /// A slow start that acknowledges `per_ack` segments at each given moment; what it learns it learns from HyStart.
+    /// A flow in slow start whose ACKs, of `per_ack` segments each, arrive at given times.
     struct SlowStart {
         flow: Flow,
         window: Window,
@@ -232,7 +232,7 @@ mod tests {
             self.flow.snd_nxt = self.flow.snd_una + u64::from(self.window.cwnd.0) * MSS;
         }
 
-        /// After `rounds` round trips of which all ACKs come at once.
+        /// After `rounds` round trips, in each of which all ACKs arrive at once.
         fn after(rounds: u64, settings: Settings, rtt_us: u64) -> Self {
             let mut start = SlowStart::new(settings);
             for round in 1..=rounds {
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_of_more_than_two_milliseconds_silences_the_train_detector_for_the_round() {
+    fn a_gap_of_more_than_two_milliseconds_ends_the_train_for_the_round() {
         let mut start = SlowStart::after(1, SETTINGS, 10_000);
         for i in 0..9 {
             start.ack(20_000 + 2_001 * i, 2, 10_000);
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_of_three_milliseconds_over_ten_is_no_sign_of_a_queue() {
+    fn an_rtt_less_than_four_milliseconds_above_the_minimum_is_not_taken_for_a_queue() {
         let mut start = SlowStart::after(1, SETTINGS, 10_000);
         for i in 0..40 {
             start.ack(30_000 + 2_500 * i, 2, 13_900);
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_minimum_that_falls_during_slow_start_ends_nothing() {
+    fn a_minimum_that_falls_does_not_end_slow_start() {
         let mut start = SlowStart::after(1, SETTINGS, 200_000);
         for i in 0..10 {
             start.ack(440_000 + 3_000 * i, 2, 200_000 - 10_000 * i);
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_below_sixteen_segments_are_left_alone() {
+    fn slow_start_does_not_end_below_sixteen_segments() {
         let mut start = SlowStart::new(SETTINGS);
         for i in 0..6 {
             start.ack(100_000 + 100_000 * i, 1, 100_000 + 100_000 * i);

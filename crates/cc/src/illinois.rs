@@ -1,15 +1,15 @@
-//! Illinois: loss decides when to cut, delay decides how fast to grow and how much to cut.
+//! Illinois: loss triggers the cut; delay determines how fast the window grows and how much it is cut.
 //!
-//! d_a = average RTT of the last round − least RTT,  d_m = largest RTT − least RTT,  over the whole life
-//! α (segments per round trip): 10 while d_a ≤ d_m/100 (again only after 5 such rounds if it was ever above),
+//! d_a = mean RTT of the last round − minimum RTT,  d_m = maximum RTT − minimum RTT,  extremes of the whole connection
+//! α (segments per round trip): 10 if d_a ≤ d_m/100 (once d_a was larger, only after 5 such rounds),
 //!                              else d_m'·10 / (d_m' + d_a'·(10 − 0.3)/0.3),  d' = d − d_m/100
-//! β (share cut on loss):       1/8 for d_a ≤ d_m/10, 1/2 from 8/10 on, in between a line
-//! growth: cnt += segments of the ACK; cwnd += ⌊cnt·α / cwnd⌋ when that is not 0, and cnt = 0
+//! β (share cut on loss):       1/8 if d_a ≤ d_m/10, 1/2 if d_a ≥ 8·d_m/10, linear in between
+//! growth: cnt += acknowledged segments; when ⌊cnt·α / cwnd⌋ > 0, cwnd grows by that, and cnt = 0
 //! cut:    ssthresh = max(cwnd − cwnd·β, 2)
 //!
-//! Below 15 segments α = 1 and β = 1/2; after a timeout too. α and β are taken anew once per round trip, also while
-//! the window is not the limit. α in 1/128, β in 1/64. Sources: [illinois, Liu, Başar and Srikant 2006],
-//! [linux-6.12 tcp_illinois.c].
+//! Below 15 segments and after a timeout, α = 1 and β = 1/2. α and β are updated once per round trip, also when cwnd
+//! does not limit the flow. α is in 1/128, β in 1/64.
+//! Sources: [illinois, Liu, Başar and Srikant 2006], [linux-6.12 tcp_illinois.c].
 //!
 //! Deviations: none known.
 
@@ -40,8 +40,8 @@ const MIN_SSTHRESH: u64 = 2;
 
 /// Module parameters with the kernel's defaults. [linux-6.12 tcp_illinois.c module_param]
 const PARAMETERS: &[Parameter] = &[
-    packets("win_thresh", 15, 0, "smaller windows are Reno's"),
-    number("theta", 5, 0, 1_000_000, "rounds of little delay until growth is the fastest again"),
+    packets("win_thresh", 15, 0, "Illinois behaves like Reno below this window"),
+    number("theta", 5, 0, 1_000_000, "rounds with little delay before growth is fastest again"),
 ];
 
 /// The registry row.
@@ -62,10 +62,10 @@ fn build(given: &Parameters) -> Result<Control, ParameterError> {
     Ok(Control::Window(Box::new(Illinois::new(small, theta))))
 }
 
-/// Illinois' memory.
+/// State of Illinois.
 #[derive(Clone, Debug)]
 pub struct Illinois {
-    /// Smaller windows are Reno's.
+    /// Below this window it behaves like Reno.
     small: Segs,
     theta: u32,
     delays: Delays,
@@ -74,9 +74,9 @@ pub struct Illinois {
     alpha: u64,
     /// In 1/64.
     beta: u64,
-    /// Delay was above the low threshold since the last time growth was the fastest.
+    /// The delay has exceeded the low threshold since growth was last fastest.
     was_above: bool,
-    /// Rounds below it since.
+    /// Rounds below the threshold since then.
     low_rounds: u32,
     /// Segments of the last ACK.
     acked: u32,
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn after_delay_was_seen_five_rounds_without_it_bring_the_fastest_growth_back() {
+    fn growth_is_fastest_again_five_rounds_after_the_delay_has_gone() {
         let mut acks = seasoned(100);
         acks.rounds(2, FULL);
         let slow = acks.control.alpha;
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn small_windows_and_windows_after_a_timeout_are_renos() {
+    fn small_windows_and_windows_after_a_timeout_behave_like_reno() {
         let mut acks = Acks::in_avoidance(10, illinois());
         acks.round(IDLE);
         acks.round(IDLE);

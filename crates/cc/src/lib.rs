@@ -1,8 +1,8 @@
 //! Congestion controls: one file each, one row each in [`registry`].
 //!
-//! Two shapes, as in Linux: a *window* control answers `ssthresh` and `cong_avoid`; a *model* control takes over
-//! window and pacing on every ACK from a rate sample (`cong_control`). A control reads a [`Flow`] and may write
-//! only its [`Window`]. Names are those of `struct tcp_congestion_ops`. [linux-6.12 tcp.h]
+//! As in Linux there are two kinds: a *window* control implements `ssthresh` and `cong_avoid`; a *model* control sets
+//! cwnd and pacing rate on every ACK from a rate sample (`cong_control`). A control reads a [`Flow`] and writes only
+//! its [`Window`]. Names are those of `struct tcp_congestion_ops`. [linux-6.12 tcp.h]
 
 pub mod bbr;
 pub mod bbr2;

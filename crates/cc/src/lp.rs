@@ -1,20 +1,21 @@
-//! TCP-LP: a background transfer, which gives way as soon as the one-way delay shows a queue.
+//! TCP-LP (low priority): for background transfers; yields to other traffic as soon as the one-way delay indicates a
+//! queue.
 //!
-//! owd = TSval − TSecr of the ACKs: when data arrived less when it left, on two clocks, so relative
+//! owd = TSval − TSecr of an ACK: when data arrived minus when it was sent, by the clocks of two hosts
 //! sowd = 7/8·sowd + 1/8·owd;  threshold = owd_min + 15 % of (owd_max − owd_min), owd_max without its highest outlier
-//! sowd above the threshold:  the window is halved, and set to 1 if that happened within the last inference time
-//!                            (3 round trips) too; owd_min and owd_max start anew from sowd and 2·sowd
-//! growth: Reno's, but none within the inference time
+//! sowd above the threshold:  cwnd is halved, or set to 1 if it was already reduced within the last inference time
+//!                            (3 round trips); owd_min and owd_max restart from sowd and 2·sowd
+//! growth: Reno's, suspended during the inference time
 //!
-//! The clock rate of the other side is estimated from the timestamps (1/64 of each new ratio). Without timestamps it is
-//! Reno. Sources: [lp, Kuzmanovic and Knightly 2003], [linux-6.12 tcp_lp.c].
+//! The clock rate of the peer is estimated from its timestamps, with a weight of 1/64 for each new ratio. Without
+//! timestamps it behaves like Reno. Sources: [lp, Kuzmanovic and Knightly 2003], [linux-6.12 tcp_lp.c].
 //!
-//! **In today's Linux it is nearly always Reno, and so it is here.** The other host adds a random offset to its
-//! timestamps (`net.ipv4.tcp_timestamps` = 1), owd is that offset and a little more, and sowd, kept in eighths of 32
-//! bits, wraps below owd_min: no delay is ever too long, seven times in eight. `timestamp_offset 0` is
-//! `tcp_timestamps` = 2: LP as it was meant.
+//! **In current Linux, TCP-LP nearly always behaves like Reno, and so it does here.** With `net.ipv4.tcp_timestamps` =
+//! 1, the peer adds a random offset to its timestamps, which dominates owd. The kernel stores 8·sowd in 32 bits; it
+//! therefore wraps, and in seven of eight connections sowd stays below owd_min, so that no delay exceeds the
+//! threshold. `timestamp_offset 0` corresponds to `tcp_timestamps` = 2, with which TCP-LP works as designed.
 //!
-//! Deviations: the offset is drawn here, not put on the wire.
+//! Deviations: the control draws the offset itself; the timestamps on the wire do not have it.
 
 use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
@@ -29,22 +30,22 @@ const TIMESTAMP_HZ: u64 = 1_000;
 const CLOCK_BITS: u32 = 6;
 /// Fraction bits of the smoothed delay. [linux-6.12 tcp_lp.c tcp_lp_rtt_sample]
 const SMOOTH_BITS: u32 = 3;
-/// Share of the delay's range that is still no queue, in percent. [linux-6.12 tcp_lp.c tcp_lp_pkts_acked]
+/// Threshold, as a share of the range of the delay, in percent. [linux-6.12 tcp_lp.c tcp_lp_pkts_acked]
 const THRESHOLD: u64 = 15;
-/// Round trips of an inference time. [linux-6.12 tcp_lp.c tcp_lp_pkts_acked]
+/// Length of the inference time in round trips. [linux-6.12 tcp_lp.c tcp_lp_pkts_acked]
 const INFERENCE_ROUNDS: u64 = 3;
 
-/// The kernel's module has none; this one stands for a sysctl.
+/// The kernel module has no parameters; this one represents a sysctl.
 const PARAMETERS: &[Parameter] = &[flag(
     "timestamp_offset",
     1,
-    "the other host's timestamps have a random offset (net.ipv4.tcp_timestamps 1, not 2)",
+    "the timestamps of the peer have a random offset (net.ipv4.tcp_timestamps 1, not 2)",
 )];
 
 /// The registry row.
 pub const ROW: Row = Row {
     name: "lp",
-    summary: "gives way to all other traffic, by the one-way delay (low priority)",
+    summary: "yields to other traffic, by the one-way delay (low priority)",
     source: include_str!("lp.rs"),
     parameters: PARAMETERS,
     sndbuf_factor: 2,
@@ -58,22 +59,22 @@ fn build(given: &Parameters) -> Result<Control, ParameterError> {
     Ok(Control::Window(Box::new(Lp { has_offset: offset, ..Lp::default() })))
 }
 
-/// TCP-LP's memory; times in ticks of the timestamp option.
+/// State of TCP-LP; times in ticks of the timestamp option.
 #[derive(Clone, Debug, Default)]
 pub struct Lp {
     has_offset: bool,
-    /// Offset of the other host's timestamps.
+    /// Offset of the peer's timestamps.
     offset: u32,
     clock: RemoteClock,
     delay: Delay,
-    /// Three round trips.
+    /// The inference time: three round trips.
     inference: u64,
     /// When the window was last reduced.
     last_drop: Option<u64>,
     is_within_inference: bool,
 }
 
-/// Rate of the other host's timestamp clock.
+/// Rate of the peer's timestamp clock.
 #[derive(Clone, Debug, Default)]
 struct RemoteClock {
     /// The last TSval and TSecr.
@@ -87,9 +88,9 @@ struct RemoteClock {
 struct Delay {
     least: u32,
     most: u32,
-    /// The largest, not yet believed.
+    /// A new maximum, until a second sample confirms it.
     reserve: u32,
-    /// In eighths, and so without the upper three bits; 0 before the first.
+    /// Times eight in 32 bits, so the upper three bits are lost; 0 before the first sample.
     smoothed: u32,
 }
 
@@ -153,7 +154,7 @@ impl RemoteClock {
         if hz == 0 {
             return None;
         }
-        // In whole multiples only: a clock that seems the least bit fast counts as standing still.
+        // An integer division, as in the kernel: an estimate just above the nominal rate gives 0.
         let delay = value.wrapping_mul((TIMESTAMP_HZ / hz) as u32).wrapping_sub(echo);
         Some(delay).filter(|&delay| delay > 0)
     }
@@ -211,7 +212,7 @@ mod tests {
 
     /// A window of ACKs of data that was `delay` ms on its way.
     fn round(acks: &mut Acks<Lp>, delay: u64) {
-        // A sudden change of the delay looks like a faster clock: not the matter here.
+        // A sudden change of the delay looks like a faster clock, which these tests are not about.
         acks.control.clock = RemoteClock { reference: None, hz: TIMESTAMP_HZ << CLOCK_BITS };
         let segments = acks.cwnd();
         for _ in 0..segments {
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn it_grows_as_reno_where_there_is_no_queue() {
+    fn it_grows_like_reno_without_a_queue() {
         let mut acks = seasoned();
         round(&mut acks, 50);
         assert_eq!(acks.cwnd(), 41);
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offset_of_the_other_clock_beyond_29_bits_makes_every_delay_short_enough() {
+    fn with_an_offset_of_the_peers_clock_beyond_29_bits_no_delay_exceeds_the_threshold() {
         let crowded = |offset| {
             let mut acks = Acks::in_avoidance(40, Lp { offset, ..Lp::default() });
             acks.control.offset = offset;
@@ -269,20 +270,20 @@ mod tests {
     }
 
     #[test]
-    fn without_timestamps_it_is_reno() {
+    fn without_timestamps_it_behaves_like_reno() {
         let mut acks = Acks::in_avoidance(10, Lp::default());
         assert_eq!(acks.rounds(2, RTT), [11, 12]);
     }
 
     #[test]
-    fn a_clock_that_ticks_alike_is_found_to_tick_alike() {
+    fn the_estimate_for_a_clock_of_equal_rate_is_that_rate() {
         let mut clock = RemoteClock::default();
         (1..100u32).for_each(|i| clock.measure(7_000 + 10 * i, 10 * i));
         assert_eq!(clock.hz >> CLOCK_BITS, TIMESTAMP_HZ);
     }
 
     #[test]
-    fn the_largest_delay_is_believed_only_when_it_comes_again() {
+    fn a_new_maximum_of_the_delay_counts_once_a_second_sample_confirms_it() {
         let mut delay = Delay::default();
         [10, 20, 90, 30].into_iter().for_each(|seen| delay.take(seen));
         assert_eq!((delay.least, delay.most, delay.reserve), (10, 30, 90));

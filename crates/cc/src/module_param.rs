@@ -1,4 +1,4 @@
-//! Rows of module parameters, written short.
+//! Short constructors for rows of module parameters.
 
 use tailback_units::{Parameter, ParameterUnit, Segs};
 

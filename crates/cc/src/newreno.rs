@@ -1,15 +1,15 @@
-//! NewReno of FreeBSD: Reno that counts bytes and not ACKs (ABC), on a stack without small queues.
+//! NewReno of FreeBSD 9: Reno with appropriate byte counting (ABC), for a stack without TCP Small Queues.
 //!
-//! slow start: cwnd += what is acknowledged, at most 2 segments per ACK; 1 after a timeout, until it is repaired
+//! slow start: cwnd += acknowledged bytes, at most 2 segments per ACK; at most 1 after a timeout, until recovery ends
 //! avoidance:  one segment per cwnd bytes acknowledged
 //! cut:        ssthresh = max(cwnd/2, 2 segments)
-//! recovery:   ends with cwnd = ssthresh, or what is unacknowledged (SACKed or not) and one segment if that is less
+//! recovery:   ends with cwnd = min(ssthresh, unacknowledged segments, SACKed or not, + 1)
 //!
 //! Sources: [rfc3465], [rfc5681], [rfc6582], [freebsd-9 cc_newreno.c], [freebsd-9 tcp_input.c cc_ack_received].
 //!
-//! Compared with no implementation, only with what its sources say.
+//! It has not been compared with an implementation, only with its sources.
 //!
-//! Deviations: whole segments stand for bytes; PRR runs the reduction, as in FreeBSD from 13 on.
+//! Deviations: counts whole segments instead of bytes; PRR performs the reduction, as in FreeBSD 13 and later.
 
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 
@@ -22,13 +22,13 @@ const PARAMETERS: &[Parameter] = &[number(
     2,
     1,
     1_000_000,
-    "segments by which an ACK may raise cwnd in slow start (net.inet.tcp.abc_l_var)",
+    "maximum growth of cwnd per ACK in slow start (net.inet.tcp.abc_l_var)",
 )];
 
 /// The registry row.
 pub const ROW: Row = Row {
     name: "newreno",
-    summary: "FreeBSD's Reno: counts bytes, at most two segments per ACK in slow start",
+    summary: "FreeBSD's Reno: counts bytes, grows by at most two segments per ACK in slow start",
     source: include_str!("newreno.rs"),
     parameters: PARAMETERS,
     sndbuf_factor: 2,
@@ -42,7 +42,7 @@ fn build(given: &Parameters) -> Result<Control, ParameterError> {
     Ok(Control::Window(Box::new(NewReno { most_per_ack, timed_out: false })))
 }
 
-/// NewReno's memory.
+/// State of NewReno.
 #[derive(Clone, Copy, Debug)]
 pub struct NewReno {
     most_per_ack: Segs,
@@ -60,7 +60,7 @@ impl Hooks for NewReno {
     }
 
     fn cwnd_event(&mut self, event: CwndEvent, flow: &Flow, window: &mut Window) {
-        // From the highest number sent, so what SACK has reported counts as in flight.
+        // Counted from the highest sequence number sent, so SACKed data counts as in flight.
         if event == CwndEvent::CompleteCwr && flow.packets_out < window.ssthresh {
             window.cwnd = window.cwnd.min(flow.packets_out + Segs::ONE);
         }
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_timeout_an_ack_raises_cwnd_by_one_until_all_is_repaired() {
+    fn after_a_timeout_an_ack_raises_cwnd_by_one_until_recovery_ends() {
         let mut acks = Acks::after_handshake(20, RTT, NEWRENO);
         acks.time_out();
         acks.ack(2, RTT);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn avoidance_adds_one_segment_per_round_trip_also_behind_delayed_acks() {
+    fn avoidance_adds_one_segment_per_round_trip_also_with_delayed_acks() {
         let mut acks = Acks { per_ack: 2, ..Acks::in_avoidance(20, NEWRENO) };
         assert_eq!(acks.rounds(2, RTT), [21, 22]);
     }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_hole_does_not_make_the_end_of_recovery_another_cut() {
+    fn a_second_hole_does_not_cut_the_window_again_at_the_end_of_recovery() {
         let mut acks = Acks::in_avoidance(40, NEWRENO);
         (acks.window.ssthresh, acks.window.cwnd) = (Segs(20), Segs(20));
         (acks.flow.packets_out, acks.flow.in_flight) = (Segs(30), Segs(2));

@@ -1,17 +1,17 @@
-//! New Vegas: the window follows the best rate seen times the least RTT, and a small queue more.
+//! New Vegas: cwnd follows the product of the maximum rate and the minimum RTT, plus a small queue.
 //!
-//! per RTT sample:  avg = half the sample and half the last avg;  rate = flight / avg, the largest is kept
-//! once per round:  ideal = rate · min_rtt / mss,  most = ideal + 10
-//!   cwnd > most:      (enough rounds and samples) growth stops; ssthresh = most; cwnd −= 30 % of the excess
-//!   cwnd ≤ most − 2:  (20 samples) growth is allowed
-//! growth:  Reno's, one segment per max(4, cwnd·2^−f); f falls with each timeout to −8, rises after quiet rounds
-//! cut:     ssthresh = 0.8·cwnd;  after a reduction all is measured anew, so a standing queue becomes the base
+//! per RTT sample:  avg = (sample + last avg) / 2;  rate = bytes in flight / avg, of which the maximum is kept
+//! once per round:  ideal = rate · min_rtt / mss,  limit = ideal + 10
+//!   cwnd > limit:      (after enough rounds and samples) growth stops; ssthresh = limit; cwnd −= 30 % of the excess
+//!   cwnd ≤ limit − 2:  (after 20 samples) growth is allowed
+//! growth:  Reno's, one segment per max(4, cwnd·2^−f); f falls with each timeout, to −8, and rises after quiet rounds
+//! cut:     ssthresh = 0.8·cwnd; a reduction restarts all measurements, so a standing queue becomes part of min_rtt
 //!
-//! min_rtt is that of the last 5 s (± 25 % at random). A round with one sample only means that ACKs are too few:
-//! then the window may grow until it has room for more of them. Sources: [nv, Brakmo 2010],
-//! [linux-6.12 tcp_nv.c tcpnv_acked].
+//! min_rtt is the minimum of the last 5 s (± 25 %, at random). A round with a single sample means that a window has too
+//! few ACKs; cwnd may then grow until there are more.
+//! Sources: [nv, Brakmo 2010], [linux-6.12 tcp_nv.c tcpnv_acked].
 //!
-//! Deviations: no base RTT from a BPF program.
+//! Deviations: a BPF program cannot set the base RTT.
 
 use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
@@ -22,48 +22,48 @@ use crate::{AckSample, CaState, Control, Flow, Hooks, Row, Window, WindowControl
 
 /// 100 bit/s in one byte per µs. [linux-6.12 tcp_nv.c tcpnv_acked]
 const RATE_UNITS: u64 = 80_000;
-/// Least window to have enough ACKs in, at the start. [linux-6.12 tcp_nv.c NV_MIN_CWND]
+/// Initial value of the window that has enough ACKs. [linux-6.12 tcp_nv.c NV_MIN_CWND]
 const MIN_CWND: u32 = 4;
-/// Its growth. [linux-6.12 tcp_nv.c NV_MIN_CWND_GROW]
+/// Increment of that window. [linux-6.12 tcp_nv.c NV_MIN_CWND_GROW]
 const MIN_CWND_STEP: u32 = 2;
-/// Its largest value. [linux-6.12 tcp_nv.c NV_TSO_CWND_BOUND]
+/// Maximum of that window. [linux-6.12 tcp_nv.c NV_TSO_CWND_BOUND]
 const MIN_CWND_BOUND: u32 = 81;
 /// Samples are counted up to this. [linux-6.12 tcp_nv.c tcpnv_acked]
 const MAX_COUNTED: u32 = 255;
 /// Slowest growth: one segment per 2^8 windows. [linux-6.12 tcp_nv.c tcpnv_state]
 const MIN_GROWTH_FACTOR: i32 = -8;
-/// Fastest growth, so that a shift stays one. [linux-6.12 tcp_nv.c tcpnv_cong_avoid]
+/// Fastest growth: the limit of a shift of 32 bits. [linux-6.12 tcp_nv.c tcpnv_cong_avoid]
 const MAX_GROWTH_FACTOR: i32 = 31;
-/// Fewest acknowledgements per segment of growth. [linux-6.12 tcp_nv.c tcpnv_cong_avoid]
+/// Minimum number of acknowledged segments per segment of growth. [linux-6.12 tcp_nv.c tcpnv_cong_avoid]
 const MIN_CNT: u32 = 4;
-/// Seconds until min_rtt is first taken anew. [linux-6.12 tcp_nv.c tcpnv_init]
+/// Seconds until min_rtt is first measured again. [linux-6.12 tcp_nv.c tcpnv_init]
 const FIRST_RESET_SECS: u64 = 2;
 /// Smallest slow-start threshold, in segments.
 const MIN_SSTHRESH: u64 = 2;
 
 /// Module parameters with the kernel's defaults. [linux-6.12 tcp_nv.c module_param]
 const PARAMETERS: &[Parameter] = &[
-    packets("nv_pad", 10, 0, "most segments in the queue"),
-    packets("nv_pad_buffer", 2, 0, "no growth within this many segments of nv_pad"),
-    number("nv_reset_period", 5, 1, 3_600, "seconds after which min_rtt is that of these seconds"),
-    packets("nv_min_cwnd", 2, 1, "cwnd is not lowered below this"),
-    number("nv_cong_dec_mult", 38, 0, 128, "share of the excess by which cwnd is lowered, in 1/128"),
-    number("nv_ssthresh_factor", 8, 1, 64, "ssthresh by the best window, in 1/8"),
+    packets("nv_pad", 10, 0, "maximum number of segments in the queue"),
+    packets("nv_pad_buffer", 2, 0, "growth stops this many segments below nv_pad"),
+    number("nv_reset_period", 5, 1, 3_600, "window of min_rtt, in s"),
+    packets("nv_min_cwnd", 2, 1, "minimum of cwnd"),
+    number("nv_cong_dec_mult", 38, 0, 128, "share of the excess by which cwnd is reduced, in 1/128"),
+    number("nv_ssthresh_factor", 8, 1, 64, "ssthresh in terms of the ideal window, in 1/8"),
     number("nv_rtt_factor", 128, 0, 256, "weight of a new RTT, in 1/256; 0 = no average"),
-    number("nv_loss_dec_factor", 819, 0, 1_024, "window kept after a loss, in 1/1024"),
+    number("nv_loss_dec_factor", 819, 0, 1_024, "fraction of the window kept after a loss, in 1/1024"),
     number("nv_cwnd_growth_rate_neg", 8, 0, 65_535, "quiet rounds until slowed growth doubles"),
     number("nv_cwnd_growth_rate_pos", 0, 0, 65_535, "quiet rounds until normal growth doubles; 0 = never"),
-    number("nv_dec_eval_min_calls", 60, 0, 255, "samples before cwnd is lowered"),
+    number("nv_dec_eval_min_calls", 60, 0, 255, "samples before cwnd is reduced"),
     number("nv_inc_eval_min_calls", 20, 0, 255, "samples before growth is allowed"),
     number("nv_ssthresh_eval_min_calls", 30, 0, 255, "samples before slow start is left"),
     number("nv_stop_rtt_cnt", 10, 0, 255, "rounds without a decision after which growth stops"),
-    number("nv_rtt_min_cnt", 2, 0, 255, "rounds before a decision to lower cwnd"),
+    number("nv_rtt_min_cnt", 2, 0, 255, "rounds before cwnd is reduced"),
 ];
 
 /// The registry row.
 pub const ROW: Row = Row {
     name: "nv",
-    summary: "the window is the best rate times the least RTT and ten segments (New Vegas)",
+    summary: "the window is the maximum rate times the minimum RTT, plus ten segments (New Vegas)",
     source: include_str!("nv.rs"),
     parameters: PARAMETERS,
     sndbuf_factor: 2,
@@ -118,7 +118,7 @@ struct Tuning {
     min_rounds: u32,
 }
 
-/// What was measured since the last decision.
+/// Measurements since the last decision.
 #[derive(Clone, Debug, Default)]
 struct Evidence {
     /// In 100 bit/s.
@@ -130,16 +130,16 @@ struct Evidence {
 /// RTTs in µs; `None` = not measured.
 #[derive(Clone, Debug, Default)]
 struct Rtts {
-    /// The moving average.
+    /// Moving average.
     last: Option<u64>,
     least: Option<u64>,
-    /// The least since the last reset: the next `least`.
+    /// Minimum since the last reset, which becomes the next `least`.
     least_new: Option<u64>,
-    /// When, in jiffies.
+    /// Time of the next reset, in jiffies.
     reset_at: u64,
 }
 
-/// New Vegas' memory.
+/// State of New Vegas.
 #[derive(Clone, Debug)]
 pub struct Nv {
     tuning: Tuning,
@@ -148,13 +148,13 @@ pub struct Nv {
     evidence: Evidence,
     round_start: u64,
     last_una: u64,
-    /// Window with room for enough ACKs.
+    /// Window that has enough ACKs.
     min_cwnd: u32,
     may_grow: bool,
     /// Growth is one segment per cwnd·2^−factor.
     growth_factor: i32,
     quiet_rounds: u32,
-    /// A reduction is going on; everything is measured anew after it.
+    /// A reduction is in progress; all measurements restart after it.
     reset_pending: bool,
 }
 
@@ -218,7 +218,7 @@ impl WindowControl for Nv {
     }
 }
 
-/// What is measured.
+/// Measurements.
 impl Nv {
     fn new(tuning: Tuning) -> Self {
         Nv {
@@ -245,7 +245,7 @@ impl Nv {
         self.last_una = flow.snd_una;
     }
 
-    /// The moving average of the RTT; the first one after a reset also restarts the minimum.
+    /// Updates the moving average of the RTT; the first sample after a reset also restarts the minimum.
     fn average(&mut self, rtt_us: u64) -> u64 {
         let weight = self.tuning.rtt_factor;
         if weight == 0 {
@@ -282,7 +282,7 @@ impl Nv {
     }
 }
 
-/// What follows from it.
+/// Decisions.
 impl Nv {
     fn end_round(&mut self, acked: u64, flow: &Flow, window: &mut Window) {
         self.round_start = flow.snd_nxt;
@@ -306,7 +306,7 @@ impl Nv {
         }
     }
 
-    /// One sample in a whole round: the receiver or the hosts batch.
+    /// A whole round had one sample, because the receiver or a host batches.
     fn has_too_few_acks(&self, acked: u64, flow: &Flow) -> bool {
         let window = u64::from(self.min_cwnd - 1) * u64::from(flow.mss);
         self.evidence.samples == 1 && acked >= window && self.min_cwnd < MIN_CWND_BOUND
@@ -318,7 +318,7 @@ impl Nv {
         u64::try_from(ideal).unwrap_or(u64::MAX).saturating_add(self.tuning.pad)
     }
 
-    /// True if a decision was made.
+    /// Reduces cwnd if there are enough rounds and samples; true if so.
     fn shrink(&mut self, most: u64, window: &mut Window) -> bool {
         if self.evidence.rounds < self.tuning.min_rounds {
             return false;
@@ -350,7 +350,7 @@ impl Nv {
         Segs((cwnd - cut).max(1) as u32)
     }
 
-    /// True if a decision was made.
+    /// Allows growth if there are enough samples; true if so.
     fn allow_growth(&mut self) -> bool {
         if self.evidence.samples < self.tuning.inc_eval_min {
             return false;
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_third_of_an_excess_is_given_up_per_decision() {
+    fn a_decision_reduces_the_excess_by_three_tenths() {
         let nv = nv();
         assert_eq!(nv.lowered(200, 100), Segs(200 - 100 * 38 / 128));
         assert_eq!(nv.lowered(102, 100), Segs(100));
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_keeps_four_fifths() {
+    fn a_loss_leaves_four_fifths_of_the_window() {
         let mut acks = settled();
         acks.window.cwnd = Segs(100);
         acks.lose();
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_recovery_a_standing_queue_is_taken_for_the_base() {
+    fn after_recovery_a_standing_queue_is_part_of_the_minimum_rtt() {
         let mut acks = settled();
         acks.lose();
         acks.ack(1, rtt(3 * BDP));
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn the_minimum_is_renewed_every_five_seconds_more_or_less() {
+    fn the_minimum_rtt_is_measured_again_about_every_five_seconds() {
         let mut acks = settled();
         let (low, now) = (acks.control.rtts.least, acks.flow.jiffies());
         assert!((3_750..=6_250).contains(&(acks.control.rtts.reset_at.saturating_sub(now))) || low.is_some());

@@ -1,4 +1,4 @@
-//! Random numbers of a control that needs them in the middle of an ACK: its own stream, with a seed from the sender's.
+//! Random numbers for a control that needs them while it processes an ACK: a stream of its own, seeded by the sender's.
 
 use rand_core::Rng;
 use rand_xoshiro::SplitMix64;
@@ -9,7 +9,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 pub(crate) struct RandomNumbers(SplitMix64);
 
 impl Default for RandomNumbers {
-    /// Those of a control whose connection is not established.
+    /// The stream of a control before its connection is established.
     fn default() -> Self {
         RandomNumbers(SplitMix64::seed_from_u64(0))
     }
@@ -22,7 +22,7 @@ impl From<&mut dyn Rng> for RandomNumbers {
 }
 
 impl RandomNumbers {
-    /// Any of 2³² numbers.
+    /// A number of 32 bits.
     pub(crate) fn any(&mut self) -> u32 {
         self.0.next_u32()
     }

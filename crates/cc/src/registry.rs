@@ -10,7 +10,7 @@ use crate::{
     illinois, lp, newreno, nv, reno, scalable, vegas, veno, westwood, yeah,
 };
 
-/// Every control there is.
+/// All congestion controls.
 pub static ROWS: &[Row] = &[
     reno::ROW,
     cubic::ROW,
@@ -39,18 +39,18 @@ pub static ROWS: &[Row] = &[
     crate::toy::ROW,
 ];
 
-/// A control that cannot be made.
+/// Why a control cannot be built.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BuildError {
-    /// No control of that name.
+    /// No control has that name.
     #[error("`{name}` is not a congestion control here; there are: {}", known.join(", "))]
     Unknown {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
-        /// The names there are.
+        /// The names of all controls.
         known: Vec<&'static str>,
     },
-    /// It does not take that value.
+    /// A parameter is unknown, or its value is out of range.
     #[error("congestion control `{name}`: {error}")]
     Parameter {
         /// The control.
@@ -65,7 +65,7 @@ pub fn find(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.name == name)
 }
 
-/// A new control called `name` with `parameters`, all of which it must know.
+/// Builds the control called `name`; an unknown parameter is an error.
 pub fn build(name: &str, parameters: &Parameters) -> Result<Control, BuildError> {
     let row = find(name).ok_or_else(|| BuildError::Unknown {
         name: name.to_owned(),

@@ -1,10 +1,10 @@
-//! Reno: one segment more per round trip, half the window on loss.
+//! Reno: cwnd grows by one segment per round trip and is halved on loss.
 //!
-//! slow start: cwnd grows by what is acknowledged, up to ssthresh       [rfc5681 §3.1, rfc3465]
+//! slow start: cwnd grows by the acknowledged segments, up to ssthresh  [rfc5681 §3.1, rfc3465]
 //! avoidance:  one segment per cwnd segments acknowledged               [linux-6.12 tcp_cong.c tcp_reno_cong_avoid]
 //! cut:        ssthresh = max(cwnd / 2, 2)                              [linux-6.12 tcp_cong.c tcp_reno_ssthresh]
 //!
-//! Deviations: none known. Like Linux it counts segments, not bytes, and halves cwnd rather than the flight.
+//! Deviations: none known. Like Linux it counts segments, not bytes, and halves cwnd, not the data in flight.
 
 use tailback_units::{ParameterError, Parameters, Segs};
 
@@ -16,7 +16,7 @@ const MIN_SSTHRESH: u32 = 2;
 /// The registry row.
 pub const ROW: Row = Row {
     name: "reno",
-    summary: "one segment more per round trip, half the window on loss",
+    summary: "adds one segment per round trip, halves the window on loss",
     source: include_str!("reno.rs"),
     parameters: &[],
     sndbuf_factor: 2,
@@ -29,7 +29,7 @@ fn build(_: &Parameters) -> Result<Control, ParameterError> {
     Ok(Control::Window(Box::new(Reno)))
 }
 
-/// Reno keeps nothing of its own.
+/// Reno has no state of its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reno;
 
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_doubles_the_window_each_round_trip_whatever_the_receiver_delays() {
+    fn slow_start_doubles_the_window_each_round_trip_also_with_delayed_acks() {
         for segments_per_ack in [1, 2, 4] {
             let mut window = Window::initial(Segs(20));
             for _ in 0..20 / segments_per_ack {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_slow_start_leaves_over_counts_for_avoidance() {
+    fn acknowledged_segments_beyond_ssthresh_count_for_avoidance() {
         let mut window = Window { ssthresh: Segs(12), ..Window::initial(Segs(10)) };
         Reno.cong_avoid(Segs(14), &limited(), &mut window);
         assert_eq!((window.cwnd, window.cwnd_cnt), (Segs(13), 0));
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn an_undone_reduction_gives_the_window_back() {
+    fn an_undone_reduction_restores_the_window() {
         let window = Window { prior_cwnd: Segs(40), ..Window::initial(Segs(20)) };
         assert_eq!(Reno.undo_cwnd(&limited(), &window), Segs(40));
     }

@@ -4,22 +4,22 @@ use tailback_units::{Parameter, ParameterError, Parameters};
 
 use crate::Control;
 
-/// One row of the registry: a file of this crate.
+/// One row of the registry, for one file of this crate.
 pub struct Row {
     /// The name as in `net.ipv4.tcp_congestion_control`.
     pub name: &'static str,
-    /// One line.
+    /// Description in one line.
     pub summary: &'static str,
-    /// The text of its file; [`crate::head`] is its opening: the idea, its formulas, its source, its deviations.
+    /// The text of its file; [`crate::head`] extracts its opening: idea, formulas, sources, deviations.
     pub source: &'static str,
     /// Module parameters.
     pub parameters: &'static [Parameter],
     /// Send-buffer factor (`sndbuf_expand`).
     pub sndbuf_factor: u32,
-    /// It asks TCP to pace (`sk_pacing_status` becomes NEEDED).
+    /// It needs pacing by TCP (`sk_pacing_status` becomes NEEDED).
     pub wants_pacing: bool,
     /// It enables ECN regardless of the sysctl (`TCP_CONG_NEEDS_ECN`).
     pub needs_ecn: bool,
-    /// Makes one.
+    /// Builds the control.
     pub build: fn(&Parameters) -> Result<Control, ParameterError>,
 }

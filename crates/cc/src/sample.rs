@@ -1,4 +1,4 @@
-//! The input of a control for one ACK: acknowledged segments with their RTT, and the delivery rate.
+//! What a control learns from one ACK: acknowledged segments and their RTT, lost segments, and the delivery rate.
 
 use tailback_units::{Segs, Span};
 
@@ -13,14 +13,15 @@ pub struct AckSample {
     pub in_flight: u64,
 }
 
-/// A segment that was marked lost, as it was when it was sent. [bbr-v3 tcp_input.c tcp_notify_skb_loss_event]
+/// A segment that was marked lost, with the state of the flow when it was sent.
+/// [bbr-v3 tcp_input.c tcp_notify_skb_loss_event]
 #[derive(Clone, Copy, Debug)]
 pub struct LostSegment {
     /// Segments in flight just after it was sent, itself included.
     pub tx_in_flight: Segs,
     /// Segments marked lost since it was sent, itself included.
     pub lost: u64,
-    /// It was sent while the application limited the flow.
+    /// The flow was limited by the application when it was sent.
     pub is_app_limited: bool,
 }
 
@@ -29,9 +30,9 @@ pub struct LostSegment {
 pub struct RateSample {
     /// `delivered` when the newest segment now acknowledged was sent.
     pub prior_delivered: u64,
-    /// Segments delivered over the interval; `None` if the sample is void.
+    /// Segments delivered over the interval; `None` if the sample is invalid.
     pub delivered: Option<u64>,
-    /// Time over which they were delivered; `None` if shorter than the minimum RTT, hence not credible.
+    /// Time over which they were delivered; `None` if it is implausible, being shorter than the minimum RTT.
     pub interval: Option<Span>,
     /// RTT of the newest segment acknowledged; `None` if ambiguous.
     pub rtt: Option<Span>,
@@ -39,7 +40,7 @@ pub struct RateSample {
     pub losses: Segs,
     /// Segments newly acknowledged or SACKed by this ACK.
     pub acked_sacked: Segs,
-    /// Segments in flight just after the newest segment acknowledged was sent, itself included; 0 = unknown.
+    /// Segments in flight just after the newest acknowledged segment was sent, itself included; 0 = unknown.
     pub tx_in_flight: Segs,
     /// Segments marked lost since that segment was sent.
     pub lost: u64,

@@ -22,7 +22,7 @@ const MIN_SSTHRESH: u32 = 2;
 /// The registry row.
 pub const ROW: Row = Row {
     name: "scalable",
-    summary: "1 % of the window more per round trip, an eighth less on loss",
+    summary: "grows by 1 % of the window per round trip, is cut by an eighth on loss",
     source: include_str!("scalable.rs"),
     parameters: &[],
     sndbuf_factor: 2,
@@ -35,7 +35,7 @@ fn build(_: &Parameters) -> Result<Control, ParameterError> {
     Ok(Control::Window(Box::new(Scalable)))
 }
 
-/// Scalable TCP keeps nothing of its own.
+/// Scalable TCP has no state of its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scalable;
 
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn small_windows_grow_as_renos_do() {
+    fn small_windows_grow_like_reno() {
         let mut acks = Acks::in_avoidance(50, Scalable);
         assert_eq!(acks.rounds(3, Span::from_millis(100)), [51, 52, 53]);
     }

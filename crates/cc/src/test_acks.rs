@@ -1,4 +1,4 @@
-//! What tests of window controls share: a flow in which nothing but ACKs happens, when the test says so.
+//! Shared by the tests of window controls: a flow in which only ACKs happen, when the test says so.
 
 use tailback_units::{Segs, SimTime, Span};
 
@@ -57,7 +57,7 @@ impl<C: WindowControl> Acks<C> {
         self.send();
     }
 
-    /// A window of ACKs spread evenly over `rtt`, each of which shows that RTT.
+    /// A window of ACKs spread evenly over `rtt`, each of which has that RTT.
     pub fn round(&mut self, rtt: Span) {
         let acks = self.window.cwnd.0.div_ceil(self.per_ack);
         for _ in 0..acks {
@@ -71,7 +71,7 @@ impl<C: WindowControl> Acks<C> {
         (0..n).map(|_| (self.round(rtt), self.cwnd()).1).collect()
     }
 
-    /// A loss: the cut at once, as at the end of PRR, and the end of recovery.
+    /// A loss: cwnd is reduced at once, as at the end of PRR, and recovery ends.
     pub fn lose(&mut self) {
         self.window.prior_cwnd = self.window.cwnd;
         self.window.ssthresh = self.control.ssthresh(&self.flow, &self.window);

@@ -1,8 +1,8 @@
-//! What tests share: a small path for model controls (one sender, one bottleneck with a FIFO, an ACK for each packet)
-//! and draws that are always zero, where chance does not matter.
+//! Shared by tests: a small path for model controls (one sender, one bottleneck with a FIFO, an ACK for each packet),
+//! and random numbers that are always zero, for tests that do not depend on them.
 //!
-//! The sender paces and samples the delivery rate as Linux does; a lost packet is noticed when the third after it is
-//! acknowledged, and is not sent again (the next new one stands for it).
+//! The sender paces and samples the delivery rate like Linux. A packet counts as lost when the third packet after it
+//! is acknowledged. It is not retransmitted; the next new packet takes its place.
 
 use std::collections::VecDeque;
 
@@ -23,11 +23,11 @@ const UNPACED: u64 = 10;
 pub struct Path {
     pub rate: Rate,
     pub rtt: Span,
-    /// Packets that wait at most.
+    /// Size of the buffer in packets.
     pub buffer: usize,
-    /// ACKs come only at multiples of this.
+    /// ACKs arrive only at multiples of this.
     pub batch: Option<Span>,
-    /// Packets to lose, by their number.
+    /// Selects the packets to lose, by their number.
     pub lose: fn(u64) -> bool,
 }
 
@@ -68,7 +68,7 @@ pub struct Run<C> {
     pub control: C,
     pub flow: Flow,
     pub window: Window,
-    /// Packets the application has left to offer.
+    /// Packets that the application still has to send.
     pub supply: u64,
     draws: Xoshiro256PlusPlus,
     network: VecDeque<Sent>,
@@ -79,7 +79,7 @@ pub struct Run<C> {
 }
 
 impl<C: ModelControl> Run<C> {
-    /// A connection whose handshake has just shown the RTT.
+    /// A connection whose handshake has just measured the RTT.
     pub fn new(path: Path, control: C, seed: u64) -> Self {
         let mut flow = Flow::established(MSS, Span::from_millis(1));
         flow.min_rtt = Some(path.rtt);
@@ -107,7 +107,7 @@ impl<C: ModelControl> Run<C> {
         self.watch_until(at, |_| ());
     }
 
-    /// Runs until `at` and calls `see` after each ACK.
+    /// Runs until `at`; calls `see` after each ACK.
     pub fn watch_until(&mut self, at: SimTime, mut see: impl FnMut(&Self)) {
         loop {
             self.send();
@@ -164,7 +164,7 @@ impl<C: ModelControl> Run<C> {
         self.flow.departure = now + if self.sent < UNPACED { Span::ZERO } else { spacing };
     }
 
-    /// When its ACK will come back.
+    /// When its ACK will arrive.
     fn enqueue(&mut self) -> Option<SimTime> {
         let service = self.path.rate.time_for(Bytes(u64::from(MSS)));
         let waiting = self.link_free.since(self.flow.now).as_nanos() / service.as_nanos();
@@ -259,7 +259,7 @@ impl<C: ModelControl> Run<C> {
     }
 }
 
-/// Draws that are always zero.
+/// Random numbers that are always zero.
 pub struct Zeros;
 
 impl rand_core::TryRng for Zeros {

@@ -1,9 +1,9 @@
-//! Toy: a window of so many segments, whatever happens on the path. It is in the registry of the tests alone.
+//! Toy: a constant window, whatever happens on the path. It is only in the registry of the tests.
 //!
 //! growth:  none: cwnd = `segments`
 //! cut:     none: ssthresh = `segments`                                 [linux-6.12 tcp_cong.c tcp_reno_ssthresh]
 //!
-//! It is added as CONTRIBUTING.md says, by this file, a row and a `mod` line, and shows that no more is needed.
+//! It was added as CONTRIBUTING.md describes, by this file, a row and a `mod` line, and shows that no more is needed.
 //! Deviations: no kernel has it.
 
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, Segs};
@@ -20,7 +20,7 @@ pub const ROW: Row = Row {
         ParameterUnit::Number,
         Some(20),
         (2, 10_000),
-        "segments in flight at most",
+        "maximum number of segments in flight",
     )],
     sndbuf_factor: 2,
     wants_pacing: false,

@@ -1,16 +1,16 @@
-//! Vegas: keep between two and four segments of one's own in the queue, by the RTT.
+//! Vegas: keeps two to four segments of the flow in the bottleneck's queue, as estimated from the RTT.
 //!
-//! once per round trip, with rtt = its least RTT and base = the least ever:
+//! once per round trip, with rtt = its minimum RTT and base = the minimum RTT so far:
 //!   diff = cwnd·(rtt − base)/base                     segments in the queue
 //!   slow start, diff > γ:   cwnd = min(cwnd, cwnd·base/rtt + 1), ssthresh = min(ssthresh, cwnd)
 //!   avoidance:              diff > β: cwnd −= 1, ssthresh = min(ssthresh, cwnd);  diff < α: cwnd += 1
 //!   then cwnd ≥ 2, ssthresh ≥ ¾ cwnd
-//! α, β, γ = 2, 4, 1. Other ACKs grow the window in slow start only. Outside Open, and in rounds of two RTTs or fewer,
-//! it is Reno. Every start of a transmission with nothing in flight forgets base.
+//! α, β, γ = 2, 4, 1. Between these updates cwnd grows only in slow start. Outside state Open, and after a round with
+//! at most two RTT samples, it behaves like Reno. base is reset when a transmission starts with nothing in flight.
 //!
 //! Sources: [vegas, Brakmo and Peterson 1995], [linux-6.12 tcp_vegas.c tcp_vegas_cong_avoid].
 //!
-//! Deviations: none known. As in Linux the window moves also while it is not the limit.
+//! Deviations: none known. As in Linux cwnd also changes when it does not limit the flow.
 
 use rand_core::Rng;
 use tailback_units::{Parameter, ParameterError, Parameters, Segs};
@@ -18,24 +18,24 @@ use tailback_units::{Parameter, ParameterError, Parameters, Segs};
 use crate::module_param::packets;
 use crate::{AckSample, CaState, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl, reno};
 
-/// No RTT, in µs. [linux-6.12 tcp_vegas.c vegas_enable]
+/// Stands for an RTT that was not measured, in µs. [linux-6.12 tcp_vegas.c vegas_enable]
 const NO_RTT_US: u64 = 0x7fff_ffff;
-/// RTTs that a round must exceed to be judged by. [linux-6.12 tcp_vegas.c tcp_vegas_cong_avoid]
+/// A round with at most this many RTT samples is not evaluated. [linux-6.12 tcp_vegas.c tcp_vegas_cong_avoid]
 const FEW_SAMPLES: u64 = 2;
 /// Smallest window, in segments.
 const MIN_CWND: Segs = Segs(2);
 
 /// Module parameters with the kernel's defaults. [linux-6.12 tcp_vegas.c module_param]
 const PARAMETERS: &[Parameter] = &[
-    packets("alpha", 2, 0, "fewer segments in the queue: grow"),
-    packets("beta", 4, 0, "more segments in the queue: shrink"),
-    packets("gamma", 1, 0, "more segments in the queue: leave slow start"),
+    packets("alpha", 2, 0, "grow with fewer segments than this in the queue"),
+    packets("beta", 4, 0, "shrink with more segments than this in the queue"),
+    packets("gamma", 1, 0, "leave slow start with more segments than this in the queue"),
 ];
 
 /// The registry row.
 pub const ROW: Row = Row {
     name: "vegas",
-    summary: "keeps two to four segments of its own in the queue, by the RTT",
+    summary: "keeps two to four segments of the flow in the queue, by the RTT",
     source: include_str!("vegas.rs"),
     parameters: PARAMETERS,
     sndbuf_factor: 2,
@@ -50,7 +50,7 @@ fn build(given: &Parameters) -> Result<Control, ParameterError> {
     Ok(Control::Window(Box::new(Vegas { queue, rtts: RoundTrips::default() })))
 }
 
-/// Segments in the queue between which nothing changes.
+/// Thresholds of the number of segments in the queue.
 #[derive(Clone, Copy, Debug)]
 struct Queue {
     alpha: u64,
@@ -58,19 +58,19 @@ struct Queue {
     gamma: u64,
 }
 
-/// Vegas' memory.
+/// State of Vegas.
 #[derive(Clone, Debug)]
 pub struct Vegas {
     queue: Queue,
     rtts: RoundTrips,
 }
 
-/// RTTs in µs, round trip by round trip; shared with YeAH.
+/// RTTs in µs, per round trip; shared with YeAH.
 #[derive(Clone, Debug)]
 pub(crate) struct RoundTrips {
-    /// The least ever.
+    /// Minimum so far.
     pub(crate) base: u64,
-    /// The least of this round.
+    /// Minimum of this round.
     pub(crate) least: u64,
     samples: u64,
     ends_after: u64,
@@ -83,18 +83,18 @@ impl Default for RoundTrips {
 }
 
 impl RoundTrips {
-    /// Forgets everything.
+    /// Resets all measurements.
     pub(crate) fn restart(&mut self, flow: &Flow) {
         self.base = NO_RTT_US;
         self.begin(flow);
     }
 
-    /// A new round.
+    /// Begins a round.
     pub(crate) fn begin(&mut self, flow: &Flow) {
         *self = RoundTrips { base: self.base, ends_after: flow.snd_nxt, ..RoundTrips::default() };
     }
 
-    /// Transmission starts with nothing in flight, or after idle: what was measured is stale.
+    /// Resets the measurements when a transmission starts with nothing in flight, or after idle.
     pub(crate) fn event(&mut self, event: CwndEvent, flow: &Flow) {
         if matches!(event, CwndEvent::TxStart | CwndEvent::CwndRestart) {
             self.restart(flow);
@@ -224,19 +224,19 @@ mod tests {
             acks.round(rtt(acks.cwnd()));
         }
         assert_eq!(acks.window.ssthresh, acks.window.cwnd);
-        // The RTT has doubled while the window quadrupled: twice what fills the path, and one.
+        // The RTT has doubled while the window quadrupled: twice the BDP, plus one segment.
         assert_eq!(acks.cwnd(), 2 * 100 + 1);
     }
 
     #[test]
-    fn a_round_of_two_samples_is_renos() {
+    fn after_a_round_of_two_samples_it_behaves_like_reno() {
         let mut acks = Acks { per_ack: 5, ..Acks::in_avoidance(10, vegas()) };
         let cwnd = acks.rounds(4, rtt(1));
         assert_eq!(cwnd, [10, 11, 11, 12], "only the second of two ACKs, of five segments each, counts");
     }
 
     #[test]
-    fn a_transmission_that_starts_from_nothing_forgets_the_base() {
+    fn a_transmission_with_nothing_in_flight_resets_the_base() {
         let mut acks = Acks::in_avoidance(50, vegas());
         acks.ack(1, rtt(1));
         acks.control.cwnd_event(CwndEvent::TxStart, &acks.flow, &mut acks.window);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_open_it_is_reno() {
+    fn outside_open_it_behaves_like_reno() {
         let mut acks = Acks::in_avoidance(10, vegas());
         acks.enter(CaState::Disorder);
         assert_eq!(acks.rounds(2, rtt(1_000)), [11, 12]);

@@ -1,11 +1,12 @@
-//! Veno: Reno that asks Vegas whether a loss meant congestion.
+//! Veno: Reno that distinguishes random losses from congestion by Vegas' estimate of the queue.
 //!
-//! N = cwnd·(1 − base/rtt): segments in the queue; rtt is the least RTT since the last ACK that could grow the window
+//! N = cwnd·(1 − base/rtt): segments in the queue; rtt = minimum RTT since the last ACK that could grow cwnd
 //! growth: N < 3: one segment per window (Reno), else one per two windows
 //! cut:    N < 3: ssthresh = 4/5·cwnd (a random loss), else cwnd/2
 //!
-//! N is kept in halves. Reno outside Open and until three RTTs were seen. base is forgotten when a transmission starts
-//! with nothing in flight. Sources: [veno, Fu and Liew 2003], [linux-6.12 tcp_veno.c].
+//! N is in halves of a segment. Outside state Open, and with fewer than three RTT samples, it behaves like Reno. base
+//! is reset when a transmission starts with nothing in flight.
+//! Sources: [veno, Fu and Liew 2003], [linux-6.12 tcp_veno.c].
 //!
 //! Deviations: none known.
 
@@ -14,11 +15,11 @@ use tailback_units::{ParameterError, Parameters, Segs};
 
 use crate::{AckSample, CaState, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl, reno};
 
-/// No RTT, in µs. [linux-6.12 tcp_veno.c veno_enable]
+/// Stands for an RTT that was not measured, in µs. [linux-6.12 tcp_veno.c veno_enable]
 const NO_RTT_US: u64 = 0x7fff_ffff;
-/// Queue that means congestion: 3 segments, in halves. [linux-6.12 tcp_veno.c beta]
+/// Length of the queue that indicates congestion: 3 segments, in halves. [linux-6.12 tcp_veno.c beta]
 const CONGESTED: u64 = 3 << 1;
-/// RTTs to be exceeded before they count. [linux-6.12 tcp_veno.c tcp_veno_cong_avoid]
+/// With at most this many RTT samples the queue is not estimated. [linux-6.12 tcp_veno.c tcp_veno_cong_avoid]
 const FEW_SAMPLES: u64 = 2;
 /// Smallest window and threshold, in segments.
 const LEAST: u32 = 2;
@@ -26,7 +27,7 @@ const LEAST: u32 = 2;
 /// The registry row.
 pub const ROW: Row = Row {
     name: "veno",
-    summary: "Reno that tells random loss from congestion by the RTT",
+    summary: "Reno that distinguishes random loss from congestion by the RTT",
     source: include_str!("veno.rs"),
     parameters: &[],
     sndbuf_factor: 2,
@@ -39,7 +40,7 @@ fn build(_: &Parameters) -> Result<Control, ParameterError> {
     Ok(Control::Window(Box::new(Veno::default())))
 }
 
-/// Veno's memory; RTTs in µs.
+/// State of Veno; RTTs in µs.
 #[derive(Clone, Debug)]
 pub struct Veno {
     base: u64,
@@ -47,13 +48,13 @@ pub struct Veno {
     samples: u64,
     /// Segments in the queue, in halves.
     queue: u64,
-    /// Congested: the next window of ACKs brings a segment.
+    /// In congestion, cwnd grows after every second window of ACKs: after the present one.
     is_second_window: bool,
 }
 
 impl Default for Veno {
     fn default() -> Self {
-        // Before anything was measured a loss means congestion to nobody: the kernel starts with no queue.
+        // As in the kernel the estimate starts at 0, so a loss before the first measurement counts as random.
         Veno { base: NO_RTT_US, least: NO_RTT_US, samples: 0, queue: 0, is_second_window: true }
     }
 }
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_queue_it_grows_as_reno_and_takes_a_loss_for_chance() {
+    fn without_a_queue_it_grows_like_reno_and_a_loss_counts_as_random() {
         let mut acks = seasoned(100);
         assert_eq!(acks.rounds(2, BASE), [101, 102]);
         acks.lose();
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_queue_it_grows_every_other_round_trip_and_a_loss_halves() {
+    fn with_a_queue_it_grows_every_other_round_trip_and_a_loss_halves_the_window() {
         let mut acks = seasoned(100);
         let grown = acks.rounds(8, QUEUED)[7] - 100;
         assert!((3..=4).contains(&grown), "{grown}");
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn less_than_three_segments_in_the_queue_are_none() {
+    fn fewer_than_three_segments_in_the_queue_do_not_count_as_congestion() {
         let mut acks = seasoned(100);
         acks.ack(1, Span::from_micros(102_500));
         assert!(acks.control.queue < CONGESTED, "{}", acks.control.queue);
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transmission_that_starts_from_nothing_forgets_the_base() {
+    fn a_transmission_with_nothing_in_flight_resets_the_base() {
         let mut acks = seasoned(100);
         acks.control.cwnd_event(CwndEvent::TxStart, &acks.flow, &mut acks.window);
         assert_eq!(acks.control.base, NO_RTT_US);

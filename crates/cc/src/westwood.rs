@@ -1,12 +1,13 @@
-//! Westwood+: Reno that falls back, after a loss, to what the ACKs say the path carries: bandwidth × minimum RTT.
+//! Westwood+: Reno that reduces cwnd, after a loss, to the estimated bandwidth times the minimum RTT.
 //!
 //! every max(rtt, 50 ms):  sample = bytes acknowledged / time
-//!                         bw_ns = 7/8·bw_ns + 1/8·sample,  bw = 7/8·bw + 1/8·bw_ns  (the first sample as it is)
+//!                         bw_ns = 7/8·bw_ns + 1/8·sample,  bw = 7/8·bw + 1/8·bw_ns  (both start at the first sample)
 //! end of a reduction:     cwnd = ssthresh = max(bw·rtt_min / mss, 2)
-//! timeout:                ssthresh likewise; rtt_min starts again from the next sample
+//! timeout:                ssthresh likewise; rtt_min restarts from the next sample
 //!
-//! Growth and the first cut are Reno's. Times are jiffies, bandwidths whole bytes per jiffy, so an RTT below a jiffy
-//! counts as one. A duplicate ACK counts one segment, which the next cumulative ACK does not count again.
+//! Growth and the first cut are Reno's. Times are in jiffies and bandwidths in whole bytes per jiffy, so an RTT below
+//! a jiffy counts as one jiffy. A duplicate ACK counts as one segment, which the next cumulative ACK does not count
+//! again.
 //! Sources: [westwood, Mascolo et al. 2001; Grieco and Mascolo 2004], [linux-6.12 tcp_westwood.c].
 //!
 //! Deviations: none known.
@@ -16,7 +17,7 @@ use tailback_units::{ParameterError, Parameters, Segs, Span};
 
 use crate::{AckPath, AckSample, Control, CwndEvent, Flow, Hooks, Row, Window, WindowControl, reno};
 
-/// Shortest time over which bandwidth is sampled. [linux-6.12 tcp_westwood.c TCP_WESTWOOD_RTT_MIN]
+/// Minimum length of a bandwidth sample. [linux-6.12 tcp_westwood.c TCP_WESTWOOD_RTT_MIN]
 const SHORTEST_SAMPLE: Span = Span::from_millis(50);
 /// RTT assumed before the first. [linux-6.12 tcp_westwood.c TCP_WESTWOOD_INIT_RTT]
 const ASSUMED_RTT: Span = Span::from_secs(20);
@@ -26,7 +27,7 @@ const MIN_CWND: u64 = 2;
 /// The registry row.
 pub const ROW: Row = Row {
     name: "westwood",
-    summary: "Reno that falls back to the measured bandwidth-delay product (Westwood+)",
+    summary: "Reno that reduces the window to the measured bandwidth-delay product (Westwood+)",
     source: include_str!("westwood.rs"),
     parameters: &[],
     sndbuf_factor: 2,
@@ -39,7 +40,7 @@ fn build(_: &Parameters) -> Result<Control, ParameterError> {
     Ok(Control::Window(Box::new(Westwood::default())))
 }
 
-/// Westwood's memory; times in jiffies.
+/// State of Westwood+; times in jiffies.
 #[derive(Clone, Debug, Default)]
 pub struct Westwood {
     /// Bytes per jiffy, filtered once and twice.
@@ -50,9 +51,9 @@ pub struct Westwood {
     rtt_min: u64,
     /// The next RTT becomes `rtt_min`.
     restarts_minimum: bool,
-    /// Bytes of duplicate ACKs that a cumulative ACK will acknowledge once more.
+    /// Bytes counted for duplicate ACKs, which a cumulative ACK will acknowledge again.
     accounted: u64,
-    /// What was acknowledged at the previous ACK; `None` before the first.
+    /// First unacknowledged byte at the previous ACK; `None` before the first.
     acked_to: Option<u64>,
 }
 
@@ -137,7 +138,7 @@ impl Westwood {
         self.sample = Sample { start: now, bytes: 0 };
     }
 
-    /// Bytes that an ACK tells of and that no duplicate ACK has told of before.
+    /// Bytes that an ACK acknowledges, without those that were counted for duplicate ACKs.
     fn newly_counted(&mut self, advanced: u64, mss: u64) -> u64 {
         if advanced == 0 {
             self.accounted += mss;
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_queue_is_given_up_at_once() {
+    fn after_a_loss_a_large_queue_is_gone_at_once() {
         let mut acks = steady(10);
         acks.lose();
         assert!((98..=100).contains(&acks.cwnd()), "of 400: {}", acks.cwnd());
@@ -217,7 +218,7 @@ mod tests {
         let mut westwood = Westwood::default();
         assert_eq!(westwood.newly_counted(0, 1_000), 1_000);
         assert_eq!(westwood.newly_counted(0, 1_000), 1_000);
-        assert_eq!(westwood.newly_counted(3_000, 1_000), 1_000, "three arrived, two were told");
+        assert_eq!(westwood.newly_counted(3_000, 1_000), 1_000, "three arrived, two were counted before");
         assert_eq!(westwood.newly_counted(3_000, 1_000), 3_000);
     }
 

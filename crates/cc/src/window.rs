@@ -1,4 +1,4 @@
-//! The values that a control may change, and the two ways of growing that nearly all controls share.
+//! The values that a control may change, and the two ways of growth that nearly all controls share.
 
 use tailback_units::{Rate, Segs};
 
@@ -13,18 +13,18 @@ pub struct Window {
     pub cwnd_cnt: u32,
     /// cwnd before the last reduction.
     pub prior_cwnd: Segs,
-    /// Largest cwnd allowed.
+    /// Maximum cwnd.
     pub cwnd_clamp: Segs,
-    /// Pacing rate; a window control does not set it, the sender derives it from cwnd and srtt.
+    /// Pacing rate. A window control does not set it; the sender derives it from cwnd and srtt.
     pub pacing_rate: Rate,
-    /// Set by a control to mark what is in flight as limited by the application (BBR's PROBE_RTT).
+    /// Set by a control to mark the data in flight as limited by the application (BBR's PROBE_RTT).
     pub mark_app_limited: bool,
-    /// Set by a control to begin a reduction now, without a loss (`tcp_enter_cwr`; CDG's backoff).
+    /// Set by a control to enter CWR without a loss (`tcp_enter_cwr`; CDG's backoff).
     pub enter_cwr: bool,
 }
 
 impl Window {
-    /// The window of a new connection: no threshold, no clamp, no pacing.
+    /// The window of a new connection: ssthresh and clamp infinite, no pacing.
     pub fn initial(cwnd: Segs) -> Self {
         Window {
             cwnd,
@@ -38,12 +38,12 @@ impl Window {
         }
     }
 
-    /// Below the threshold. [linux-6.12 tcp_in_slow_start]
+    /// cwnd is below ssthresh. [linux-6.12 tcp_in_slow_start]
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 
-    /// Slow start (to be called in it): grows by what was acknowledged, up to ssthresh; returns what is left over.
+    /// Grows cwnd by `acked`, up to ssthresh, and returns the rest; to be called in slow start.
     /// [linux-6.12 tcp_slow_start]
     pub fn slow_start(&mut self, acked: Segs) -> Segs {
         let cwnd = Segs(self.cwnd.0.saturating_add(acked.0).min(self.ssthresh.0));
@@ -89,10 +89,10 @@ mod tests {
     }
 
     #[test]
-    fn acknowledgements_saved_under_a_slower_pace_buy_one_segment_when_the_pace_quickens() {
+    fn acknowledgements_left_over_from_slower_growth_add_one_segment_when_growth_quickens() {
         let mut window = Window { cwnd_cnt: 90, ..Window::initial(Segs(10)) };
         window.cong_avoid_ai(10, Segs(1));
-        assert_eq!((window.cwnd, window.cwnd_cnt), (Segs(11), 1), "the other eighty are forfeited");
+        assert_eq!((window.cwnd, window.cwnd_cnt), (Segs(11), 1), "the other eighty are lost");
     }
 
     #[test]

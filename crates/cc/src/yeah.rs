@@ -1,14 +1,15 @@
-//! YeAH: Scalable while the queue is short, Reno and an early cut when it is long.
+//! YeAH: Scalable TCP while the queue is short; Reno, with an early cut, when it is long.
 //!
 //! growth:  one segment per min(cwnd, 100) acknowledged in fast mode, per cwnd in slow mode
 //! once per round trip of three RTTs or more: queue = cwnd·(rtt − base)/rtt
 //!   queue > 80 or rtt − base > base/8:  slow mode; with queue > 80 and cwnd > reno_count
 //!                                       cwnd −= min(queue, cwnd/2), not below reno_count; ssthresh = cwnd
-//!                                       reno_count (what a Reno would have) starts at cwnd/2, then += 1
-//!   else:                               fast mode; after 50 such rounds reno_count is forgotten
-//! cut:     ssthresh = cwnd − max(min(queue, cwnd/2), cwnd/8) in less than 16 rounds of slow mode, else cwnd/2
+//!                                       reno_count (window of a competing Reno flow) starts at cwnd/2, then += 1
+//!   else:                               fast mode; after 50 such rounds reno_count is reset
+//! cut:     ssthresh = cwnd − max(min(queue, cwnd/2), cwnd/8) after fewer than 16 rounds of slow mode, else cwnd/2
 //!
-//! Sources: [yeah, Baiocchi, Castellani and Vacirca 2007], [linux-6.12 tcp_yeah.c]. RTTs as Vegas takes them.
+//! RTTs are measured as in Vegas.
+//! Sources: [yeah, Baiocchi, Castellani and Vacirca 2007], [linux-6.12 tcp_yeah.c].
 //!
 //! Deviations: none known.
 
@@ -21,15 +22,15 @@ use crate::{AckSample, CaState, Control, CwndEvent, Flow, Hooks, Row, Window, Wi
 
 /// Longest queue in segments. [linux-6.12 tcp_yeah.c TCP_YEAH_ALPHA]
 const LONGEST_QUEUE: u64 = 80;
-/// Largest share of base that the queueing delay may have: 1/8. [linux-6.12 tcp_yeah.c TCP_YEAH_PHY]
+/// Largest queueing delay in fast mode, as a share of base: 1/8. [linux-6.12 tcp_yeah.c TCP_YEAH_PHY]
 const DELAY_SHARE: u64 = 8;
 /// Smallest cut: 2⁻³. [linux-6.12 tcp_yeah.c TCP_YEAH_DELTA]
 const MIN_CUT_SHIFT: u32 = 3;
-/// Rounds of slow mode from which on a loss halves. [linux-6.12 tcp_yeah.c TCP_YEAH_RHO]
+/// Rounds of slow mode after which a loss halves cwnd. [linux-6.12 tcp_yeah.c TCP_YEAH_RHO]
 const LONG_IN_SLOW_MODE: u32 = 16;
-/// Rounds of fast mode after which no Reno is near. [linux-6.12 tcp_yeah.c TCP_YEAH_ZETA]
+/// Rounds of fast mode after which no Reno flow competes. [linux-6.12 tcp_yeah.c TCP_YEAH_ZETA]
 const LONG_IN_FAST_MODE: u32 = 50;
-/// A Reno's least window, and the smallest threshold, in segments.
+/// Minimum of reno_count and of ssthresh, in segments.
 const LEAST: u32 = 2;
 /// Largest window. [linux-6.12 tcp_yeah.c tcp_yeah_init]
 const CLAMP: Segs = Segs(u32::MAX / 128);
@@ -37,7 +38,7 @@ const CLAMP: Segs = Segs(u32::MAX / 128);
 /// The registry row.
 pub const ROW: Row = Row {
     name: "yeah",
-    summary: "Scalable while the queue is short, Reno and an early cut when it is long",
+    summary: "Scalable TCP while the queue is short; Reno, with an early cut, when it is long",
     source: include_str!("yeah.rs"),
     parameters: &[],
     sndbuf_factor: 2,
@@ -50,17 +51,17 @@ fn build(_: &Parameters) -> Result<Control, ParameterError> {
     Ok(Control::Window(Box::new(Yeah::default())))
 }
 
-/// YeAH's memory.
+/// State of YeAH.
 #[derive(Clone, Debug)]
 pub struct Yeah {
     rtts: RoundTrips,
-    /// Segments in the queue, by the last round.
+    /// Segments in the queue in the last round.
     queue: u64,
     /// Rounds in slow mode; 0 = fast mode.
     slow_rounds: u32,
     /// Rounds in fast mode.
     fast_rounds: u32,
-    /// Window that a competing Reno is thought to have.
+    /// Estimated window of a competing Reno flow.
     reno_count: u32,
 }
 
@@ -124,7 +125,7 @@ impl WindowControl for Yeah {
 }
 
 impl Yeah {
-    /// Fast or slow? And if the queue is long: an early cut.
+    /// Selects the mode, and cuts cwnd early if the queue is long.
     fn judge(&mut self, window: &mut Window) {
         let (rtt, base) = (self.rtts.least, self.rtts.base);
         self.queue = u64::from(window.cwnd.0) * (rtt - base) / rtt;
@@ -161,7 +162,7 @@ mod tests {
 
     const BASE: Span = Span::from_millis(50);
 
-    /// A flow that has seen the base RTT.
+    /// A flow that has measured the base RTT.
     fn seasoned(cwnd: u32) -> Acks<Yeah> {
         let mut acks = Acks::in_avoidance(cwnd, Yeah::default());
         acks.rounds(2, BASE);
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn never_is_more_than_half_of_the_window_taken() {
+    fn an_early_cut_is_at_most_half_of_the_window() {
         let mut acks = seasoned(1_000);
         acks.rounds(2, BASE * 10);
         assert!((490..=510).contains(&acks.cwnd()), "{}", acks.cwnd());
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_with_a_short_queue_costs_an_eighth_and_after_sixteen_slow_rounds_half() {
+    fn a_loss_with_a_short_queue_cuts_an_eighth_and_after_sixteen_slow_rounds_half() {
         let mut acks = seasoned(400);
         acks.lose();
         assert_eq!(acks.cwnd(), 350);

@@ -1,6 +1,6 @@
-//! Operations model: whatever a sender may do to a control, in any order, at any rate and time, no row of the
-//! registry panics, overflows, or breaks what every sender relies on. `cargo test` draws sequences at random, `fuzz/` has
-//! them found.
+//! Property tests of all controls: for any sequence of operations of a sender, at any rate and time, no row of the
+//! registry panics, overflows, or violates what senders rely on. `cargo test` draws random sequences; `fuzz/` searches
+//! for sequences by coverage.
 
 use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -30,7 +30,7 @@ struct Ack {
     delayed: bool,
 }
 
-/// What may happen to a sender.
+/// An operation of a sender.
 #[derive(Clone, Debug)]
 enum Operation {
     Ack(Ack),
@@ -91,7 +91,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Values a row accepts: its defaults, and its extremes.
+/// Values that a row accepts: its defaults and its extremes.
 fn parameters(row: &Row, choices: &[usize]) -> Parameters {
     let mut given = Parameters::default();
     for (parameter, choice) in row.parameters.iter().zip(choices) {
@@ -141,7 +141,7 @@ impl Sender {
             Operation::Clamp(segments) => self.window.cwnd_clamp = Segs(*segments),
             Operation::CwndLimited(limited) => self.flow.cwnd_limited = *limited,
         }
-        // What every sender does after a control wrote the window. [linux-6.12 tcp.h tcp_snd_cwnd_set]
+        // Every sender does this after a control has set the window. [linux-6.12 tcp.h tcp_snd_cwnd_set]
         self.window.cwnd = self.window.cwnd.max(Segs::ONE).min(self.window.cwnd_clamp);
     }
 
@@ -234,7 +234,7 @@ impl Sender {
     fn check(&self, row: &Row) {
         assert!(self.window.cwnd >= Segs::ONE && self.window.cwnd <= self.window.cwnd_clamp, "{}", row.name);
         if matches!(self.control, Control::Window(_)) {
-            // A cut leaves two; Vegas and Westwood move the threshold with a window of one.
+            // A cut leaves two segments; Vegas and Westwood set ssthresh to a window of one.
             assert!(self.window.ssthresh >= Segs::ONE, "{}: ssthresh {}", row.name, self.window.ssthresh);
         }
         assert!(self.control.hooks().min_tso_segs(&self.window) != Some(0), "{}", row.name);
@@ -244,7 +244,7 @@ impl Sender {
     }
 }
 
-/// A sender, and what happens to it.
+/// A sender and its operations.
 #[derive(Clone, Debug)]
 struct Case {
     choices: Vec<usize>,
@@ -277,11 +277,11 @@ fn play(case: &Case) {
     }
 }
 
-/// Numbers out of bytes; zeros at their end.
+/// Numbers read from bytes; zeros after their end.
 struct Numbers<'a>(&'a [u8]);
 
 impl Numbers<'_> {
-    /// A number up to `most`, of as many bytes as that has.
+    /// A number up to `most`, read from as many bytes as `most` has.
     fn up_to(&mut self, most: u64) -> u64 {
         let bytes = (8 - most.leading_zeros() as usize / 8).min(self.0.len());
         let (own, rest) = self.0.split_at(bytes);
@@ -330,7 +330,7 @@ impl Numbers<'_> {
     }
 }
 
-/// Plays the sequence that `bytes` stand for, on the control that the first of them names.
+/// Performs the operations that `bytes` encode, on the control that the first byte selects.
 pub fn fuzz(bytes: &[u8]) {
     let mut numbers = Numbers(bytes);
     let row = &ROWS[numbers.up_to(ROWS.len() as u64 - 1) as usize];
@@ -375,7 +375,7 @@ proptest! {
 
     #[test]
     fn a_window_control_does_not_grow_while_the_window_is_not_the_limit(acks in proptest::collection::vec(ack(), 1..50)) {
-        // Vegas does not ask. [linux-6.12 tcp_vegas.c tcp_vegas_cong_avoid]
+        // Vegas does not check this. [linux-6.12 tcp_vegas.c tcp_vegas_cong_avoid]
         for row in ROWS.iter().filter(|row| row.name != "vegas") {
             let mut sender = Sender::new(row, &Parameters::default(), 1448, Span::from_millis(1));
             sender.flow.cwnd_limited = false;

@@ -1,8 +1,9 @@
-//! How much more is acknowledged in bursts than the bandwidth estimate explains (Wi-Fi, cable, receivers that batch):
-//! the window must hold that many packets more or the path runs dry between two bursts.
+//! ACK aggregation: how many more packets are acknowledged in bursts (Wi-Fi, cable, receivers that batch) than the
+//! bandwidth estimate explains. cwnd must allow for that many more packets, or the path is idle between two bursts.
 //!
-//! Over an epoch: extra = acked − bandwidth · time. The epoch restarts when the estimate has caught up. The answer is
-//! the largest extra of two slots of 5 rounds each. [linux-6.12 tcp_bbr.c bbr_update_ack_aggregation]
+//! Within an epoch, extra = acked − bandwidth · time. The epoch restarts when no more is acknowledged than estimated.
+//! The allowance is the maximum of extra over two slots of 5 rounds each.
+//! [linux-6.12 tcp_bbr.c bbr_update_ack_aggregation]
 
 use tailback_units::Segs;
 
@@ -12,24 +13,24 @@ use super::bandwidth::Bandwidth;
 pub const SLOT_ROUNDS: u32 = 5;
 /// An epoch restarts at this many packets. [linux-6.12 tcp_bbr.c bbr_ack_epoch_acked_reset_thresh]
 const EPOCH_PACKETS: u64 = 1 << 20;
-/// Bursts longer than this much bandwidth, in µs, are not made room for. [linux-6.12 tcp_bbr.c bbr_extra_acked_max_us]
+/// The allowance is at most the bandwidth times this many µs. [linux-6.12 tcp_bbr.c bbr_extra_acked_max_us]
 const LONGEST_BURST_US: u64 = 100_000;
 
-/// What one ACK adds.
+/// One ACK.
 pub struct Acked {
     /// Packets it delivered.
     pub packets: Segs,
-    /// Most that may count as extra: cwnd.
+    /// Maximum of extra: cwnd.
     pub most: Segs,
     /// It began a round.
     pub round_start: bool,
     /// Rounds per slot.
     pub slot_rounds: u32,
-    /// When it came, in µs.
+    /// When it arrived, in µs.
     pub at_us: u64,
 }
 
-/// Extra acknowledged packets.
+/// The estimate of extra acknowledged packets.
 #[derive(Clone, Debug, Default)]
 pub struct AckAggregation {
     epoch_start_us: u64,
@@ -40,13 +41,13 @@ pub struct AckAggregation {
 }
 
 impl AckAggregation {
-    /// Counts afresh from `at_us`.
+    /// Starts an epoch at `at_us`.
     pub fn restart(&mut self, at_us: u64) {
         self.epoch_start_us = at_us;
         self.epoch_acked = 0;
     }
 
-    /// Takes one ACK.
+    /// Adds one ACK.
     pub fn update(&mut self, acked: &Acked, bandwidth: Bandwidth) {
         if acked.round_start {
             self.next_round(acked.slot_rounds);
@@ -62,7 +63,7 @@ impl AckAggregation {
         self.slots[self.slot] = self.slots[self.slot].max(extra);
     }
 
-    /// Packets to make room for.
+    /// Packets by which cwnd is to be larger.
     pub fn allowance(&self, bandwidth: Bandwidth) -> u64 {
         self.slots[0].max(self.slots[1]).min(bandwidth.packets_in(LONGEST_BURST_US))
     }

@@ -6,7 +6,7 @@ use tailback_units::Rate;
 const BANDWIDTH_BITS: u32 = 24;
 /// Fraction bits of a gain. [linux-6.12 tcp_bbr.c BBR_SCALE]
 const GAIN_BITS: u32 = 8;
-/// µs per second, less the margin of 1 % by which pacing stays below the estimate: a queue then drains on average.
+/// µs per second, less the margin of 1 % by which pacing is below the estimate, so that a queue drains on average.
 /// [linux-6.12 tcp_bbr.c bbr_pacing_margin_percent]
 const PACED_MICROS_PER_SEC: u128 = 990_000;
 /// µs per second.
@@ -17,10 +17,10 @@ const MICROS_PER_SEC: u128 = 1_000_000;
 pub struct Gain(pub u32);
 
 impl Gain {
-    /// Neither more nor less.
+    /// A gain of 1.
     pub const UNIT: Gain = Gain(1 << GAIN_BITS);
 
-    /// So many percent of it.
+    /// This gain times `percent` / 100.
     pub fn percent(self, percent: u32) -> Gain {
         Gain(self.0 * percent / 100)
     }
@@ -36,10 +36,10 @@ impl Gain {
 pub struct Bandwidth(u64);
 
 impl Bandwidth {
-    /// Nothing is delivered.
+    /// No bandwidth.
     pub const ZERO: Bandwidth = Bandwidth(0);
 
-    /// From the number [`Bandwidth::raw`] gave.
+    /// From a number that [`Bandwidth::raw`] returned.
     pub fn from_raw(raw: u64) -> Self {
         Bandwidth(raw)
     }
@@ -59,13 +59,13 @@ impl Bandwidth {
         saturated((u128::from(self.0) * u128::from(micros)) >> BANDWIDTH_BITS)
     }
 
-    /// Packets in flight that keep a path of this bandwidth and `micros` of delay busy, times `gain`, rounded up.
+    /// The BDP in packets for a delay of `micros`, times `gain`, rounded up.
     pub fn bdp(self, micros: u64, gain: Gain) -> u64 {
         let scaled = (u128::from(self.0) * u128::from(micros) * u128::from(gain.0)) >> GAIN_BITS;
         saturated((scaled + (1 << BANDWIDTH_BITS) - 1) >> BANDWIDTH_BITS)
     }
 
-    /// The rate to pace at for this bandwidth times `gain`.
+    /// The pacing rate for this bandwidth times `gain`.
     pub fn pacing_rate(self, mss: u32, gain: Gain) -> Rate {
         let scaled = (u128::from(self.0) * u128::from(mss) * u128::from(gain.0)) >> GAIN_BITS;
         Rate::from_bytes_per_sec(saturated((scaled * PACED_MICROS_PER_SEC) >> BANDWIDTH_BITS))
@@ -76,17 +76,17 @@ impl Bandwidth {
         saturated((u128::from(self.0) * u128::from(mss) * MICROS_PER_SEC) >> BANDWIDTH_BITS)
     }
 
-    /// This times `numerator / 2^bits`.
+    /// This bandwidth times `numerator / 2^bits`.
     pub fn scaled(self, numerator: u64, bits: u32) -> Self {
         Bandwidth(saturated((u128::from(self.0) * u128::from(numerator)) >> bits))
     }
 
-    /// Half-way between the two.
+    /// The mean of the two.
     pub fn mean(self, other: Bandwidth) -> Self {
         Bandwidth(self.0.midpoint(other.0))
     }
 
-    /// How far apart the two are.
+    /// The absolute difference of the two.
     pub fn difference(self, other: Bandwidth) -> Self {
         Bandwidth(self.0.abs_diff(other.0))
     }

@@ -1,6 +1,6 @@
-//! What versions 1, 2 and 3 of BBR share: rounds, the minimum of the RTT, the search for a full pipe, PROBE_RTT, the
-//! pacing rate, and the window that is given back. The versions differ in their estimate of the bandwidth, in their
-//! probing cycle and in how they bound the window. [linux-6.12 tcp_bbr.c] [bbr-v2 tcp_bbr2.c]
+//! What versions 1, 2 and 3 of BBR share: rounds, the minimum RTT, the detection of a full pipe, PROBE_RTT, the pacing
+//! rate, and saving and restoring cwnd. The versions differ in the bandwidth estimate, in the probing cycle and in the
+//! bounds of cwnd. [linux-6.12 tcp_bbr.c] [bbr-v2 tcp_bbr2.c]
 
 use tailback_units::{Rate, Segs, Span};
 
@@ -8,32 +8,32 @@ use super::aggregation::{AckAggregation, Acked};
 use super::bandwidth::{Bandwidth, Gain};
 use crate::{CaState, CwndEvent, Flow, RateSample, Window};
 
-/// 2/ln 2, a little rounded up: the smallest gain that doubles the rate each round. [linux-6.12 tcp_bbr.c bbr_high_gain]
+/// 2/ln 2, rounded up: the smallest gain that doubles the rate each round. [linux-6.12 tcp_bbr.c bbr_high_gain]
 pub(crate) const HIGH_GAIN: Gain = Gain(256 * 2885 / 1000 + 1);
 /// Its inverse. [linux-6.12 tcp_bbr.c bbr_drain_gain]
 pub(crate) const DRAIN_GAIN: Gain = Gain(256 * 1000 / 2885);
-/// Windows of two BDPs ride out delayed and batched ACKs. [linux-6.12 tcp_bbr.c bbr_cwnd_gain]
+/// A window of two BDPs tolerates delayed and batched ACKs. [linux-6.12 tcp_bbr.c bbr_cwnd_gain]
 pub(crate) const CWND_GAIN: Gain = Gain(256 * 2);
 /// Smallest window, in segments. [linux-6.12 tcp_bbr.c bbr_cwnd_min_target]
 pub(crate) const MIN_CWND: u32 = 4;
 /// Window before the first RTT, in segments. [rfc6928 §2]
 pub(crate) const INITIAL_CWND: u32 = 10;
-/// skbs that wait in the hosts on either side of the path. [linux-6.12 tcp_bbr.c bbr_quantization_budget]
+/// skbs that may be queued in the sending and receiving hosts. [linux-6.12 tcp_bbr.c bbr_quantization_budget]
 pub(crate) const SKBS_IN_HOSTS: u64 = 3;
 /// Fraction bits of factors.
 pub(crate) const FACTOR_BITS: u32 = 8;
 /// Rounds without [`GROWTH`] after which the pipe is full. [linux-6.12 tcp_bbr.c bbr_full_bw_cnt]
 pub(crate) const FULL_ROUNDS: u32 = 3;
-/// Growth of the bandwidth that shows the pipe is not full: 1.25, in 1/256. [linux-6.12 tcp_bbr.c bbr_full_bw_thresh]
+/// Growth of the bandwidth while the pipe is not full: 1.25, in 1/256. [linux-6.12 tcp_bbr.c bbr_full_bw_thresh]
 const GROWTH: u64 = 256 * 5 / 4;
-/// Below this rate in byte/s (1.2 Mbit/s) one segment per skb will do. [linux-6.12 tcp_bbr.c bbr_min_tso_rate]
+/// Below this rate in byte/s (1.2 Mbit/s), one segment per skb is enough. [linux-6.12 tcp_bbr.c bbr_min_tso_rate]
 const SLOW_RATE: u64 = 1_200_000 / 8;
-/// Most segments of one skb. [linux-6.12 tcp_bbr.c bbr_tso_segs_goal]
+/// Maximum number of segments per skb. [linux-6.12 tcp_bbr.c bbr_tso_segs_goal]
 const MAX_TSO_SEGS: u64 = 0x7f;
 /// RTT assumed before the first, in µs. [linux-6.12 tcp_bbr.c bbr_init_pacing_rate_from_rtt]
 const ASSUMED_RTT_US: u64 = 1_000;
 
-/// Factors on the model's bandwidth (pacing) and BDP (cwnd).
+/// Factors of the bandwidth (pacing) and of the BDP (cwnd).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gains {
     pub(crate) pacing: Gain,
@@ -49,12 +49,12 @@ pub(crate) enum Mode {
     ProbeRtt,
 }
 
-/// Round trips counted in deliveries: a round ends when what was sent after its start is delivered.
+/// Round trips, counted by delivered segments: a round ends when a segment sent after its start is delivered.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rounds {
     pub(crate) count: u64,
     pub(crate) next_delivered: u64,
-    /// This ACK began one.
+    /// This ACK began a round.
     pub(crate) start: bool,
 }
 
@@ -63,23 +63,23 @@ pub(crate) struct Rounds {
 pub(crate) struct MinRtt {
     /// `None` before the first sample.
     pub(crate) us: Option<u64>,
-    /// When it was seen, in jiffies.
+    /// When it was measured, in jiffies.
     pub(crate) stamp: u64,
 }
 
-/// Has the pipe been filled?
+/// Detects whether the pipe is full.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FullPipe {
     pub(crate) bandwidth: Bandwidth,
     pub(crate) rounds: u32,
-    /// In this search.
+    /// Full, as detected since the last restart.
     pub(crate) now: bool,
-    /// Ever.
+    /// Full at any time so far.
     pub(crate) reached: bool,
 }
 
 impl FullPipe {
-    /// Takes a bandwidth: one that has grown begins the search anew, rounds without growth end it.
+    /// Adds a bandwidth: growth restarts the detection; the pipe is full after rounds without growth.
     pub(crate) fn take(&mut self, bandwidth: Bandwidth, round_start: bool) {
         if bandwidth >= self.bandwidth.scaled(GROWTH, FACTOR_BITS) {
             self.restart(bandwidth);
@@ -90,16 +90,16 @@ impl FullPipe {
         }
     }
 
-    /// Restarts the search at `bandwidth`; a full pipe stays full.
+    /// Restarts the detection at `bandwidth`; `reached` does not change.
     pub(crate) fn restart(&mut self, bandwidth: Bandwidth) {
         *self = FullPipe { bandwidth, rounds: 0, now: false, reached: self.reached };
     }
 }
 
-/// The small window by which the RTT of the empty path is measured.
+/// PROBE_RTT: a small window, to measure the RTT of the empty path.
 #[derive(Clone, Debug, Default)]
 struct ProbeRtt {
-    /// Earliest end in jiffies, once the window has shrunk.
+    /// Earliest end in jiffies, once the data in flight has shrunk.
     done: Option<u64>,
     round_done: bool,
 }
@@ -116,13 +116,13 @@ pub(crate) struct Model {
     pub(crate) full_pipe: FullPipe,
     probe_rtt: ProbeRtt,
     pub(crate) aggregation: AckAggregation,
-    /// State of loss recovery at the ACK before.
+    /// State of loss recovery at the previous ACK.
     pub(crate) previous: CaState,
     /// The window before recovery or PROBE_RTT.
     pub(crate) prior_cwnd: Segs,
-    /// The pacing rate rests on an RTT that was measured.
+    /// The pacing rate is based on a measured RTT.
     has_seen_rtt: bool,
-    /// Sending restarted after idle, and nothing was delivered since.
+    /// Transmission restarted after idle, and nothing was delivered since.
     pub(crate) idle_restart: bool,
 }
 
@@ -153,7 +153,7 @@ impl Model {
         self.aggregation.restart(flow.now.as_micros());
     }
 
-    /// True if the flow sends again after its application had nothing: its phase is stale then.
+    /// True if the flow restarts after its application had nothing to send; the phase of its cycle is then outdated.
     pub(crate) fn restarts_after_idle(&mut self, event: CwndEvent, flow: &Flow) -> bool {
         let restarts = event == CwndEvent::TxStart && flow.app_limited != 0;
         if restarts {
@@ -163,7 +163,7 @@ impl Model {
         restarts
     }
 
-    /// Counts rounds; returns the bandwidth of the sample, if it has one.
+    /// Counts rounds; returns the bandwidth of the sample, if it is valid.
     pub(crate) fn start_round(&mut self, sample: &RateSample, flow: &Flow) -> Option<Bandwidth> {
         self.rounds.start = false;
         let (delivered, micros) = measured(sample)?;
@@ -174,7 +174,7 @@ impl Model {
         Some(Bandwidth::of(delivered, micros))
     }
 
-    /// Learns how much of `bandwidth` is acknowledged in bursts.
+    /// Updates the estimate of ACK aggregation.
     pub(crate) fn update_ack_aggregation(
         &mut self,
         sample: &RateSample,
@@ -195,11 +195,11 @@ impl Model {
         self.aggregation.update(&acked, bandwidth);
     }
 
-    /// The minimum is too old and the flow is not just restarting: PROBE_RTT begins. True if it does.
+    /// Enters PROBE_RTT if it is due and the flow is not just restarting; true if it does.
     pub(crate) fn enter_probe_rtt(&mut self, is_due: bool, window: &Window) -> bool {
         let enters = is_due && !self.idle_restart && self.mode != Mode::ProbeRtt;
         if enters {
-            // In this order, as in Linux: what was saved for recovery is then never lowered.
+            // In this order, as in Linux, so that a window saved for recovery is never lowered.
             self.mode = Mode::ProbeRtt;
             self.save_cwnd(window);
             self.probe_rtt.done = None;
@@ -207,7 +207,7 @@ impl Model {
         enters
     }
 
-    /// One ACK of PROBE_RTT, which lasts `time` and a round from when `least` is in flight. True once the round is over.
+    /// One ACK in PROBE_RTT, ending `time` and a round after `least` is in flight. True after the round.
     pub(crate) fn stay_in_probe_rtt(
         &mut self,
         least: Segs,
@@ -215,7 +215,7 @@ impl Model {
         flow: &Flow,
         window: &mut Window,
     ) -> bool {
-        // The small window must not look like a slow path.
+        // The small window must not lower the bandwidth estimate.
         window.mark_app_limited = true;
         if self.probe_rtt.done.is_some() {
             self.probe_rtt.round_done |= self.rounds.start;
@@ -229,7 +229,7 @@ impl Model {
         false
     }
 
-    /// The window comes back if the time of PROBE_RTT is over. True if it is.
+    /// Restores cwnd if the time of PROBE_RTT is over; true if so.
     pub(crate) fn ends_probe_rtt(&self, flow: &Flow, window: &mut Window) -> bool {
         let over = self.probe_rtt.done.is_some_and(|done| flow.jiffies() > done);
         if over {
@@ -238,21 +238,21 @@ impl Model {
         over
     }
 
-    /// Something was delivered: sending no longer restarts.
+    /// Ends the restart after idle once something is delivered.
     pub(crate) fn note_delivery(&mut self, sample: &RateSample) {
         if sample.delivered.is_some_and(|delivered| delivered > 0) {
             self.idle_restart = false;
         }
     }
 
-    /// Remembers the window for the end of recovery or PROBE_RTT.
+    /// Saves cwnd, to restore it after recovery or PROBE_RTT.
     pub(crate) fn save_cwnd(&mut self, window: &Window) {
         let intact = self.previous < CaState::Recovery && self.mode != Mode::ProbeRtt;
         let floor = if intact { Segs::ZERO } else { self.prior_cwnd };
         self.prior_cwnd = window.cwnd.max(floor);
     }
 
-    /// The rate of STARTUP for the present window and RTT.
+    /// Sets the pacing rate of STARTUP from the present cwnd and RTT.
     fn pace_by_rtt(&mut self, flow: &Flow, window: &mut Window) {
         self.has_seen_rtt |= flow.srtt_us8 > 0;
         let rtt_us = match flow.srtt_us8 {
@@ -263,7 +263,7 @@ impl Model {
         window.pacing_rate = bandwidth.pacing_rate(flow.mss, self.startup.pacing);
     }
 
-    /// Paces at `rate`; until the pipe is full the rate only rises.
+    /// Sets the pacing rate; until the pipe is full it does not decrease.
     pub(crate) fn pace(&mut self, rate: Rate, flow: &Flow, window: &mut Window) {
         if !self.has_seen_rtt && flow.srtt_us8 > 0 {
             self.pace_by_rtt(flow, window);
@@ -277,8 +277,8 @@ impl Model {
         self.min_rtt.us.map_or(u64::from(INITIAL_CWND), |us| bandwidth.bdp(us, gain))
     }
 
-    /// What will be in flight when the next packet departs, an skb of `skb` segments if the flow probes: by then a path
-    /// of `bandwidth` has delivered some of it.
+    /// Packets in flight at the earliest departure time of the next packet: those in flight now, plus an skb of `skb`
+    /// segments if the flow probes, minus what a path of `bandwidth` delivers until then.
     pub(crate) fn packets_in_net_at_edt(
         &self,
         inflight: Segs,
@@ -291,7 +291,7 @@ impl Model {
         Segs(left.min(u64::from(u32::MAX)) as u32)
     }
 
-    /// What `ss` shows of every version.
+    /// The values that `ss` shows for every version.
     pub(crate) fn gauges(&self, bandwidth: Bandwidth, flow: &Flow, show: &mut dyn FnMut(&'static str, f64)) {
         show("bbr_bw", bandwidth.bytes_per_sec(flow.mss) as f64);
         if let Some(us) = self.min_rtt.us {
@@ -302,7 +302,7 @@ impl Model {
     }
 }
 
-/// Slow flows send one segment per skb.
+/// Minimum segments per skb: 1 for slow flows, else 2.
 pub(crate) fn least_tso_segs(window: &Window) -> u32 {
     if window.pacing_rate.bytes_per_sec() < SLOW_RATE { 1 } else { 2 }
 }
@@ -313,12 +313,12 @@ pub(crate) fn tso_segs(bytes: u64, flow: &Flow, window: &Window) -> u64 {
     (bytes / u64::from(flow.mss)).max(least).min(MAX_TSO_SEGS)
 }
 
-/// As many segments as a window can count.
+/// Converts to the range of a window.
 pub(crate) fn segments(wanted: u64) -> Segs {
     Segs(wanted.min(u64::from(Segs::INFINITE.0)) as u32)
 }
 
-/// Packets and µs of a sample, if it is a valid sample of the bandwidth.
+/// Packets and µs of a sample, if it is valid for the bandwidth.
 pub(crate) fn measured(sample: &RateSample) -> Option<(u64, u64)> {
     let micros = sample.interval?.as_micros();
     sample.delivered.filter(|_| micros > 0).map(|delivered| (delivered, micros))

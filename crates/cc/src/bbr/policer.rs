@@ -1,5 +1,5 @@
-//! Long-term sampling: has a token-bucket policer capped the path? Two intervals in a row that lose at least a fifth
-//! and deliver at nearly the same rate say so; that rate is then used for 48 rounds.
+//! Long-term sampling detects a token-bucket policer on the path: two consecutive intervals that lose at least a fifth
+//! of the packets and deliver at nearly the same rate. That rate is then used for 48 rounds.
 //!
 //! An interval begins and ends with a loss and lasts 4 to 16 rounds. [linux-6.12 tcp_bbr.c bbr_lt_bw_sampling]
 
@@ -12,19 +12,19 @@ use crate::Flow;
 const MIN_ROUNDS: u32 = 4;
 /// Longest interval, in rounds. [linux-6.12 tcp_bbr.c bbr_lt_bw_sampling]
 const MAX_ROUNDS: u32 = 4 * MIN_ROUNDS;
-/// Share of loss, in 1/256, from which on a policer is suspected. [linux-6.12 tcp_bbr.c bbr_lt_loss_thresh]
+/// Share of loss, in 1/256, that indicates a policer. [linux-6.12 tcp_bbr.c bbr_lt_loss_thresh]
 const LOSS_SHARE: u64 = 50;
-/// Two rates are alike within this share, in 1/256. [linux-6.12 tcp_bbr.c bbr_lt_bw_ratio]
-const ALIKE_SHARE: u64 = 32;
-/// Two rates are alike within this many byte/s. [linux-6.12 tcp_bbr.c bbr_lt_bw_diff]
-const ALIKE_BYTES_PER_SEC: u64 = 4_000 / 8;
+/// Two rates are consistent within this share, in 1/256. [linux-6.12 tcp_bbr.c bbr_lt_bw_ratio]
+const CONSISTENT_SHARE: u64 = 32;
+/// Two rates are consistent within this many byte/s. [linux-6.12 tcp_bbr.c bbr_lt_bw_diff]
+const CONSISTENT_BYTES_PER_SEC: u64 = 4_000 / 8;
 /// Rounds for which the rate is used. [linux-6.12 tcp_bbr.c bbr_lt_bw_max_rtts]
 const USED_ROUNDS: u32 = 48;
-/// An interval that lasts longer, in ms, is void: its µs no longer fit 32 bits. [linux-6.12 tcp_bbr.c]
+/// An interval longer than this, in ms, is invalid: its length in µs exceeds 32 bits. [linux-6.12 tcp_bbr.c]
 const LONGEST_MS: u64 = u32::MAX as u64 / 1_000;
 
-/// What one ACK shows.
-pub struct Seen {
+/// One ACK.
+pub struct Sample {
     /// Segments it marked lost.
     pub losses: Segs,
     /// Its sample was limited by the application.
@@ -35,23 +35,23 @@ pub struct Seen {
     pub probing: bool,
 }
 
-/// What became of the suspicion.
+/// Result of an ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// Nothing.
+    /// No change.
     None,
-    /// A policer was found: its rate holds from now on.
+    /// A policer was detected; its rate is used from now on.
     Capped,
-    /// The policer's rate was used long enough.
+    /// The rate of the policer is no longer used.
     Lifted,
 }
 
-/// The suspicion of one flow.
+/// Policer detection of one flow.
 #[derive(Clone, Debug, Default)]
 pub struct Policer {
     sampling: bool,
     in_use: bool,
-    /// Of the last interval, or of the policer; zero = none yet.
+    /// Bandwidth of the last interval or of the policer; zero = none yet.
     bandwidth: Bandwidth,
     rounds: u32,
     start: Start,
@@ -66,40 +66,40 @@ struct Start {
 }
 
 impl Policer {
-    /// The policer's rate, if one was found.
+    /// The rate of the policer, if one was detected.
     pub fn bandwidth(&self) -> Option<Bandwidth> {
         self.in_use.then_some(self.bandwidth)
     }
 
-    /// Forgets everything.
+    /// Resets the detection.
     pub fn reset(&mut self, flow: &Flow) {
         *self = Policer::default();
         self.start_interval(flow);
     }
 
-    /// Takes one ACK.
-    pub fn take(&mut self, seen: &Seen, flow: &Flow) -> Change {
+    /// Processes one ACK.
+    pub fn take(&mut self, sample: &Sample, flow: &Flow) -> Change {
         if self.in_use {
-            return self.count_use(seen, flow);
+            return self.count_use(sample, flow);
         }
         if !self.sampling {
-            if seen.losses == Segs::ZERO {
+            if sample.losses == Segs::ZERO {
                 return Change::None;
             }
             self.start_interval(flow);
             self.sampling = true;
         }
-        self.rounds += u32::from(seen.round_start && !seen.app_limited);
-        if seen.app_limited || self.rounds > MAX_ROUNDS {
+        self.rounds += u32::from(sample.round_start && !sample.app_limited);
+        if sample.app_limited || self.rounds > MAX_ROUNDS {
             self.reset(flow);
-        } else if self.rounds >= MIN_ROUNDS && seen.losses > Segs::ZERO {
+        } else if self.rounds >= MIN_ROUNDS && sample.losses > Segs::ZERO {
             return self.end_interval(flow);
         }
         Change::None
     }
 
-    fn count_use(&mut self, seen: &Seen, flow: &Flow) -> Change {
-        if seen.probing && seen.round_start {
+    fn count_use(&mut self, sample: &Sample, flow: &Flow) -> Change {
+        if sample.probing && sample.round_start {
             self.rounds += 1;
             if self.rounds >= USED_ROUNDS {
                 self.reset(flow);
@@ -132,7 +132,7 @@ impl Policer {
     }
 
     fn judge(&mut self, bandwidth: Bandwidth, flow: &Flow) -> Change {
-        if self.bandwidth > Bandwidth::ZERO && self.alike(bandwidth, flow.mss) {
+        if self.bandwidth > Bandwidth::ZERO && self.is_consistent(bandwidth, flow.mss) {
             self.bandwidth = self.bandwidth.mean(bandwidth);
             self.in_use = true;
             self.rounds = 0;
@@ -143,10 +143,10 @@ impl Policer {
         Change::None
     }
 
-    fn alike(&self, other: Bandwidth, mss: u32) -> bool {
+    fn is_consistent(&self, other: Bandwidth, mss: u32) -> bool {
         let difference = self.bandwidth.difference(other);
-        difference.raw() << 8 <= ALIKE_SHARE * self.bandwidth.raw()
-            || difference.pacing_rate(mss, Gain::UNIT).bytes_per_sec() <= ALIKE_BYTES_PER_SEC
+        difference.raw() << 8 <= CONSISTENT_SHARE * self.bandwidth.raw()
+            || difference.pacing_rate(mss, Gain::UNIT).bytes_per_sec() <= CONSISTENT_BYTES_PER_SEC
     }
 }
 
@@ -171,13 +171,13 @@ mod tests {
             self.flow.delivered += 100;
             self.flow.lost += u64::from(lost);
             self.flow.delivered_at += Span::from_millis(10);
-            let seen = Seen { losses: Segs(lost), app_limited, round_start: true, probing: true };
-            self.policer.take(&seen, &self.flow)
+            let sample = Sample { losses: Segs(lost), app_limited, round_start: true, probing: true };
+            self.policer.take(&sample, &self.flow)
         }
     }
 
     #[test]
-    fn two_alike_intervals_with_a_fifth_lost_reveal_a_policer_for_forty_eight_rounds() {
+    fn two_consistent_intervals_with_a_fifth_lost_reveal_a_policer_for_forty_eight_rounds() {
         let mut rounds = Rounds::new();
         let found = (1..=20).find(|_| rounds.round(20, false) == Change::Capped);
         assert_eq!(found, Some(8), "4 rounds per interval, the first begins within a round");
@@ -193,13 +193,13 @@ mod tests {
     }
 
     #[test]
-    fn an_application_limited_sample_voids_the_interval() {
+    fn an_application_limited_sample_invalidates_the_interval() {
         let mut rounds = Rounds::new();
         assert!((0..100).all(|i| rounds.round(20, i % 4 == 3) == Change::None));
     }
 
     #[test]
-    fn an_interval_longer_than_an_hour_is_void() {
+    fn an_interval_longer_than_an_hour_is_invalid() {
         let mut rounds = Rounds::new();
         (0..3).for_each(|_| assert_eq!(rounds.round(20, false), Change::None));
         rounds.flow.delivered_at = SimTime::from_nanos(2 * 3_600_000_000_000);

@@ -1,4 +1,4 @@
-//! The machine of BBR version 1; what it does is told at the head of [`bbr`](crate::bbr).
+//! The state machine of BBR version 1, which the head of [`bbr`](crate::bbr) describes.
 
 use rand_core::Rng;
 use tailback_units::{Segs, Span};
@@ -9,7 +9,7 @@ use super::model::{
     CWND_GAIN, DRAIN_GAIN, Gains, HIGH_GAIN, INITIAL_CWND, MIN_CWND, MinRtt, Mode, Model, SKBS_IN_HOSTS,
     least_tso_segs, segments, tso_segs,
 };
-use super::policer::{Change, Policer, Seen};
+use super::policer::{Change, Policer, Sample};
 use crate::filters::WindowedMax;
 use crate::{CaState, CwndEvent, Flow, GSO_MAX_SIZE, Hooks, ModelControl, RateSample, Window};
 
@@ -19,23 +19,23 @@ mod tests;
 /// Pacing gains of the phases of PROBE_BW. [linux-6.12 tcp_bbr.c bbr_pacing_gain]
 const CYCLE: [Gain; 8] =
     [Gain(256 * 5 / 4), Gain(256 * 3 / 4), Gain(256), Gain(256), Gain(256), Gain(256), Gain(256), Gain(256)];
-/// Phases among which the one before the first is drawn. [linux-6.12 tcp_bbr.c bbr_cycle_rand]
+/// Number of phases among which the one before the first is drawn. [linux-6.12 tcp_bbr.c bbr_cycle_rand]
 const CYCLE_CHOICES: u64 = 7;
-/// Window of the bandwidth filter in rounds: a cycle and a bit. [linux-6.12 tcp_bbr.c bbr_bw_rtts]
+/// Window of the bandwidth filter in rounds: a cycle plus two. [linux-6.12 tcp_bbr.c bbr_bw_rtts]
 const BANDWIDTH_ROUNDS: u64 = CYCLE.len() as u64 + 2;
 /// Age in seconds at which min_rtt is measured again. [linux-6.12 tcp_bbr.c bbr_min_rtt_win_sec]
 const MIN_RTT_SECS: u64 = 10;
 /// Time spent with a small window to measure it. [linux-6.12 tcp_bbr.c bbr_probe_rtt_mode_ms]
 const PROBE_RTT_TIME: Span = Span::from_millis(200);
 
-/// What sets the descendants of BBR apart.
+/// The differences between the variants of version 1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Variant {
-    /// Room for bursts of ACKs in the window.
+    /// cwnd makes room for bursts of ACKs.
     pub(crate) ack_aggregation: bool,
-    /// All pacing gains of PROBE_BW are multiplied by this, in percent.
+    /// Factor of the pacing gains of PROBE_BW, in percent.
     pub(crate) cycle_percent: u32,
-    /// The pacing rate is multiplied by this once the pipe is full, in percent.
+    /// Factor of the pacing rate once the pipe is full, in percent.
     pub(crate) pacing_percent: u32,
 }
 
@@ -61,9 +61,9 @@ pub struct Bbr {
     max_bandwidth: WindowedMax,
     cycle: Cycle,
     policer: Policer,
-    /// The first round of recovery sends what is acknowledged.
+    /// In the first round of recovery: send one segment per segment delivered.
     packet_conservation: bool,
-    /// For the next entry to PROBE_BW.
+    /// Drawn for the next entry to PROBE_BW.
     drawn_phase: Option<usize>,
 }
 
@@ -80,7 +80,7 @@ impl Hooks for Bbr {
             self.model.previous = CaState::Loss;
             self.model.full_pipe.bandwidth = Bandwidth::ZERO;
             self.model.rounds.start = true;
-            self.watch_for_policer(Segs::ONE, false, flow);
+            self.detect_policer(Segs::ONE, false, flow);
         }
     }
 
@@ -88,7 +88,7 @@ impl Hooks for Bbr {
         if !self.model.restarts_after_idle(event, flow) {
             return;
         }
-        // After idle send at the bandwidth itself: the cycle's phase is stale.
+        // After idle, pace at the bandwidth itself; the phase of the cycle is outdated.
         match self.model.mode {
             Mode::ProbeBw => self.set_pacing_rate(Gain::UNIT, flow, window),
             Mode::ProbeRtt => self.check_probe_rtt_done(flow, window),
@@ -160,7 +160,7 @@ impl Bbr {
         self.update_gains();
     }
 
-    /// The bandwidth to send at: the policer's if there is one.
+    /// The bandwidth to use: that of the policer if there is one.
     fn bandwidth(&self) -> Bandwidth {
         self.policer.bandwidth().unwrap_or_else(|| self.max_bandwidth())
     }
@@ -174,17 +174,17 @@ impl Bbr {
         if self.model.rounds.start {
             self.packet_conservation = false;
         }
-        self.watch_for_policer(sample.losses, sample.is_app_limited, flow);
-        // A sample short of data says little about the path, unless it is a new record.
+        self.detect_policer(sample.losses, sample.is_app_limited, flow);
+        // A sample limited by the application counts only if it is a new maximum.
         if !sample.is_app_limited || bandwidth >= self.max_bandwidth() {
             self.max_bandwidth.update(BANDWIDTH_ROUNDS, self.model.rounds.count, bandwidth.raw());
         }
     }
 
-    fn watch_for_policer(&mut self, losses: Segs, app_limited: bool, flow: &Flow) {
+    fn detect_policer(&mut self, losses: Segs, app_limited: bool, flow: &Flow) {
         let round_start = self.model.rounds.start;
-        let seen = Seen { losses, app_limited, round_start, probing: self.model.mode == Mode::ProbeBw };
-        match self.policer.take(&seen, flow) {
+        let sample = Sample { losses, app_limited, round_start, probing: self.model.mode == Mode::ProbeBw };
+        match self.policer.take(&sample, flow) {
             Change::None => {}
             Change::Capped => self.model.gains.pacing = Gain::UNIT,
             Change::Lifted => self.enter_probe_bw(flow),
@@ -223,7 +223,7 @@ impl Bbr {
         }
         let inflight = self.packets_in_net_at_edt(sample.prior_in_flight, flow, window);
         if gain > Gain::UNIT {
-            // Probe until the queue holds a quarter BDP or the path refuses it.
+            // Probe until a quarter of a BDP is queued or packets are lost.
             let reached = || inflight >= self.inflight(gain, flow, window);
             return full_length && (sample.losses > Segs::ZERO || reached());
         }
@@ -237,7 +237,7 @@ impl Bbr {
 
     fn enter_probe_bw(&mut self, flow: &Flow) {
         self.model.mode = Mode::ProbeBw;
-        // Two entries without an ACK between them find no draw; the second then starts with the probing phase.
+        // A second entry without an ACK in between has no draw; it starts with the probing phase.
         self.cycle.index = CYCLE.len() - 1 - self.drawn_phase.take().unwrap_or_default();
         self.advance_cycle_phase(flow);
     }
@@ -337,7 +337,7 @@ impl Bbr {
         cwnd.max(Segs(MIN_CWND))
     }
 
-    /// The window less what was lost; on entering recovery what is in flight, on leaving what it was before.
+    /// cwnd minus lost segments; on entering recovery, the data in flight; on leaving it, the saved cwnd.
     fn recover_or_restore(&mut self, sample: &RateSample, flow: &Flow, window: &Window) -> Segs {
         let mut cwnd = window.cwnd;
         if sample.losses > Segs::ZERO {
@@ -355,17 +355,17 @@ impl Bbr {
         cwnd
     }
 
-    /// `packets` plus what waits in the hosts, so that batching on either side does not starve the path.
+    /// `packets` plus an allowance for skbs queued in the hosts, so that batching does not leave the path idle.
     fn quantized(&self, packets: u64, flow: &Flow, window: &Window) -> Segs {
         let packets = packets.saturating_add(SKBS_IN_HOSTS * self.tso_segs_goal(flow, window));
         let even = packets.saturating_add(1) & !1;
-        // A gain of 1.25 on a small BDP must be more than it rounds to.
+        // Two more packets, since a gain of 1.25 may round to nothing for a small BDP.
         let probing = self.model.mode == Mode::ProbeBw && self.cycle.index == 0;
         let wanted = even.saturating_add(if probing { 2 } else { 0 });
         segments(wanted)
     }
 
-    /// What `gain` BDPs of the best bandwidth come to.
+    /// The target of the data in flight: `gain` BDPs of the maximum bandwidth, quantized.
     fn inflight(&self, gain: Gain, flow: &Flow, window: &Window) -> Segs {
         self.quantized(self.model.bdp(self.max_bandwidth(), gain), flow, window)
     }

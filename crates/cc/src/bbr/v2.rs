@@ -34,23 +34,23 @@ const MAX_ROUNDS: u32 = 255;
 /// Loss events of a round are counted up to this. [bbr-v2 bbr_check_loss_too_high_in_startup]
 const MAX_LOSS_EVENTS: u32 = 15;
 
-/// The model of versions 2 and 3 and its state.
+/// State of versions 2 and 3.
 #[derive(Clone, Debug)]
 pub struct Bbr2 {
     profile: Profile,
     tuning: Tuning,
     random: RandomNumbers,
     model: Model,
-    /// Of PROBE_BW.
+    /// Phase of PROBE_BW.
     phase: Phase,
-    /// Largest of the previous and of this cycle.
+    /// Maxima of the previous and of the present cycle.
     max_bandwidth: [Bandwidth; 2],
     bounds: Bounds,
     latest: Latest,
-    /// The minimum whose age decides on PROBE_RTT; that of the model is kept longer.
+    /// The minimum RTT whose age triggers PROBE_RTT; that of the model has a longer window.
     probe_rtt_min: MinRtt,
     probe: Probe,
-    /// Bounds that an undo gives back.
+    /// Bounds that an undo restores.
     saved: Bounds,
 }
 
@@ -177,7 +177,7 @@ impl Bbr2 {
         self.bounds.bw_lo.map_or(self.max_bandwidth(), |low| low.min(self.max_bandwidth()))
     }
 
-    /// Counts rounds; the bandwidth of the sample, zero if it says nothing.
+    /// Counts rounds; returns the bandwidth of the sample, zero if it is invalid.
     fn start_round(&mut self, sample: &RateSample, flow: &Flow) -> Bandwidth {
         let bandwidth = self.model.start_round(sample, flow);
         if self.model.rounds.start {

@@ -1,28 +1,28 @@
 //! Windowed maximum and minimum in constant space: the best, second best and third best of the last `window` units
 //! of time, each no older than the one before (Kathleen Nichols' filter). [linux-6.12 lib/win_minmax.c]
 //!
-//! The answer is exact while values keep rising (for a maximum) or falling (for a minimum); else it is the best of a
-//! stretch between the window and a little less, since only three candidates are remembered. The second and third
-//! are renewed when a quarter and a half of the window passed without a better value, so that a best that grows too
-//! old leaves successors spread over the window behind.
+//! The result is exact while values keep rising (for a maximum) or falling (for a minimum). Otherwise it is the best
+//! value of a slightly shorter window, because only three candidates are stored. The second and the third are
+//! replaced when a quarter and a half of the window have passed without a better value, so that the candidates are
+//! spread over the window when the best one expires.
 //!
-//! Time is any count that never falls: rounds, jiffies, microseconds.
+//! Time is any count that never decreases: rounds, jiffies, microseconds.
 
-/// The largest of recent values.
+/// The maximum of recent values.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WindowedMax(Three);
 
-/// The smallest of recent values.
+/// The minimum of recent values.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowedMin(Three);
 
 impl WindowedMax {
-    /// Forgets all but `value`, seen at `time`.
+    /// Restarts from `value`, measured at `time`.
     pub fn reset(&mut self, time: u64, value: u64) {
         self.0 = Three::all(Sample { time, value });
     }
 
-    /// Adds `value`, seen at `time`; the maximum over the last `window`.
+    /// Adds `value`, measured at `time`; returns the maximum over the last `window`.
     pub fn update(&mut self, window: u64, time: u64, value: u64) -> u64 {
         self.0.update(window, Sample { time, value }, |new, old| new >= old)
     }
@@ -34,12 +34,12 @@ impl WindowedMax {
 }
 
 impl WindowedMin {
-    /// Starts from `value`, seen at `time`.
+    /// Starts from `value`, measured at `time`.
     pub fn new(time: u64, value: u64) -> Self {
         WindowedMin(Three::all(Sample { time, value }))
     }
 
-    /// Adds `value`, seen at `time`; the minimum over the last `window`.
+    /// Adds `value`, measured at `time`; returns the minimum over the last `window`.
     pub fn update(&mut self, window: u64, time: u64, value: u64) -> u64 {
         self.0.update(window, Sample { time, value }, |new, old| new <= old)
     }
@@ -90,7 +90,7 @@ impl Three {
         self.best().value
     }
 
-    /// Lets go of what left the window, or renews successors that are as old as their predecessor.
+    /// Removes a value that has left the window, or replaces a candidate that is as old as the one before it.
     fn age(&mut self, window: u64, new: Sample) {
         let [best, second, third] = self.0;
         if best.older_than(window, new.time) {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_maximum_is_kept_for_the_window_and_then_given_up() {
+    fn a_maximum_expires_after_the_window() {
         let mut values = vec![100];
         values.extend([50; 12]);
         let mut expected = vec![100; 11];
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_falling_value_is_followed_one_window_late() {
+    fn a_falling_value_is_followed_with_a_delay_of_one_window() {
         let values: Vec<u64> = (0..30).map(|i| 100 - i).collect();
         let exact = |now: usize| values[now.saturating_sub(10)];
         for (now, &found) in maxima(&values).iter().enumerate() {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_gives_way_to_the_second_and_the_second_to_the_third() {
+    fn the_second_replaces_the_best_and_the_third_the_second() {
         let mut filter = WindowedMax::default();
         filter.reset(0, 100);
         for (time, value, expected) in [(3, 90, 100), (6, 80, 100), (11, 10, 90), (14, 10, 80), (17, 10, 10)]
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_minimum_is_a_maximum_upside_down() {
+    fn a_minimum_is_the_maximum_of_the_negated_values() {
         let mut least = WindowedMin::new(0, 1000);
         for (time, value) in [(0u64, 70u64), (3, 90), (5, 75), (9, 80), (12, 99), (16, 200), (27, 300)] {
             let found = least.update(10, time, value);

@@ -1,4 +1,4 @@
-//! Signatures of BBR on a small path: the states, what they send, and how they react.
+//! Signatures of BBR on a small path: its states, what it sends in them, and its reactions.
 
 use tailback_units::{Rate, SimTime};
 
@@ -49,7 +49,7 @@ fn the_first_rate_is_ten_segments_per_handshake_rtt_times_2_887_less_one_percent
 }
 
 #[test]
-fn without_an_rtt_the_first_rate_assumes_a_millisecond_until_one_is_seen() {
+fn without_an_rtt_the_first_rate_assumes_a_millisecond_until_one_is_measured() {
     let (mut control, mut window) = (Bbr::of(Variant::default()), Window::initial(Segs(10)));
     let mut flow = Flow::established(MSS, Span::from_millis(1));
     control.init(&flow, &mut window, &mut Zeros);
@@ -215,7 +215,7 @@ fn every_ten_seconds_a_window_of_four_for_200_ms_and_a_round_measures_min_rtt() 
 }
 
 #[test]
-fn a_bandwidth_that_halves_is_believed_after_ten_rounds() {
+fn a_bandwidth_that_halves_is_noticed_after_ten_rounds() {
     let mut run = settled();
     let before = run.control.max_bandwidth().raw();
     let (rounds, _) = (run.control.model.rounds.count, run.path.rate = Rate::from_bits_per_sec(5_000_000));
@@ -287,7 +287,7 @@ fn random_loss_of_one_in_fifty_leaves_the_rate_where_it_was() {
 }
 
 #[test]
-fn leaving_recovery_gives_the_window_back_at_once() {
+fn leaving_recovery_restores_the_window_at_once() {
     let mut control = Bbr::of(Variant::default());
     let mut window = Window::initial(Segs(50));
     let mut flow = Flow::established(MSS, Span::from_millis(1));
@@ -304,7 +304,7 @@ fn leaving_recovery_gives_the_window_back_at_once() {
 }
 
 #[test]
-fn after_idle_the_cycle_rate_gives_way_to_the_bandwidth_itself() {
+fn after_idle_the_pacing_rate_is_the_bandwidth_itself() {
     let mut run = settled();
     let (bandwidth, now) = (run.path.bytes_per_sec(), run.flow.now);
     run.window.pacing_rate = Rate::from_bytes_per_sec(1_000);
@@ -330,7 +330,7 @@ fn an_application_with_little_to_send_neither_lowers_the_bandwidth_nor_probes_fo
 }
 
 #[test]
-fn a_timeout_forgets_how_full_the_pipe_was_and_keeps_the_window_for_later() {
+fn a_timeout_restarts_the_detection_of_a_full_pipe_and_saves_the_window() {
     let mut run = settled();
     let cwnd = run.window.cwnd;
     run.control.ssthresh(&run.flow, &run.window);
@@ -340,7 +340,7 @@ fn a_timeout_forgets_how_full_the_pipe_was_and_keeps_the_window_for_later() {
 }
 
 #[test]
-fn an_undone_reduction_lets_startup_look_again() {
+fn an_undone_reduction_restarts_the_detection_of_a_full_pipe() {
     let mut run = run(Path::new(10, RTT));
     run.until(ms(200));
     run.control.model.full_pipe.rounds = 2;
@@ -349,7 +349,7 @@ fn an_undone_reduction_lets_startup_look_again() {
 }
 
 #[test]
-fn gauges_speak_the_language_of_tcp_cc_info() {
+fn gauges_have_the_names_of_tcp_cc_info() {
     let run = settled();
     let mut shown = std::collections::BTreeMap::new();
     run.control.gauges(&run.flow, &mut |name, value| {
@@ -361,7 +361,7 @@ fn gauges_speak_the_language_of_tcp_cc_info() {
     assert!([0.75, 1.0, 1.25].contains(&shown["bbr_pacing_gain"]));
 }
 
-/// A sample that says nothing.
+/// A sample without data.
 fn void() -> RateSample {
     RateSample {
         prior_delivered: 0,
@@ -380,7 +380,7 @@ fn void() -> RateSample {
 }
 
 #[test]
-fn before_5_1_there_is_no_room_for_bursts_of_acks() {
+fn before_5_1_cwnd_has_no_room_for_bursts_of_acks() {
     let cwnd = |ack_aggregation| {
         let path = Path { batch: Some(Span::from_millis(4)), ..Path::new(100, Span::from_millis(10)) };
         let mut run = Run::new(path, Bbr::of(Variant { ack_aggregation, ..Variant::default() }), 1);

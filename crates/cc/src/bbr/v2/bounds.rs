@@ -7,10 +7,10 @@ use super::tuning::ProbeEnd;
 use super::{AckPhase, Bandwidth, Bbr2, FACTOR_BITS, MIN_CWND, Mode, Phase, measured};
 use crate::{Flow, LostSegment, RateSample, Window};
 
-/// inflight_hi rises by at most 2 to this per round. [bbr-v2 bbr_raise_inflight_hi_slope]
+/// inflight_hi rises by at most 2 to the power of this per round. [bbr-v2 bbr_raise_inflight_hi_slope]
 const STEEPEST_SLOPE: u32 = 30;
 
-/// Bounds learnt from loss; `None` = no bound.
+/// Bounds derived from loss; `None` = no bound.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bounds {
     pub(super) bw_lo: Option<Bandwidth>,
@@ -28,16 +28,16 @@ impl Bounds {
     }
 }
 
-/// What was seen in the round that is going on.
+/// Measurements of the present round.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Latest {
     pub(super) bandwidth: Bandwidth,
     pub(super) delivered: u64,
     pub(super) loss: bool,
     pub(super) loss_events: u32,
-    /// A loss round ends when this is delivered.
+    /// The loss round ends when this many segments are delivered.
     pub(super) round_delivered: u64,
-    /// This ACK ended one.
+    /// This ACK ended a loss round.
     pub(super) round_start: bool,
 }
 
@@ -76,7 +76,7 @@ impl Bbr2 {
         }
     }
 
-    /// Once per round with loss: not below what was just delivered.
+    /// Lowers bw_lo and inflight_lo, once per round with loss, but not below what was delivered in it.
     pub(super) fn lower_bounds(&mut self, window: &Window) {
         let keep = self.tuning.keep;
         let bandwidth = self.bounds.bw_lo.unwrap_or(self.max_bandwidth()).scaled(keep, FACTOR_BITS);
@@ -93,7 +93,7 @@ impl Bbr2 {
         lost > 0 && lost > (u64::from(tx_in_flight.0) * self.tuning.loss_thresh) >> FACTOR_BITS
     }
 
-    /// The flight at which the losses became too many.
+    /// The data in flight at which the loss rate exceeded `loss_thresh`, interpolated within the lost skb.
     pub(super) fn inflight_at_loss_thresh(&self, segment: &LostSegment) -> Segs {
         let thresh = self.tuning.loss_thresh;
         let before = u64::from(segment.tx_in_flight.0.saturating_sub(1));
@@ -103,7 +103,7 @@ impl Bbr2 {
         Segs((before + further).min(u64::from(u32::MAX)) as u32)
     }
 
-    /// True if a new phase has begun.
+    /// True if a phase has begun.
     pub(super) fn adapt_upper_bounds(
         &mut self,
         sample: &RateSample,

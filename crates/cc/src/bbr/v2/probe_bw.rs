@@ -6,7 +6,7 @@ use super::tuning::ProbeEnd;
 use super::{Bandwidth, Bbr2, Gain, Mode};
 use crate::{Flow, RateSample, Window};
 
-/// How much more than a BDP a probe of version 2 puts in flight. [bbr-v2 bbr_bw_probe_pif_gain]
+/// Data in flight at which a probe of version 2 ends, in BDPs. [bbr-v2 bbr_bw_probe_pif_gain]
 const PROBE_INFLIGHT: Gain = Gain(256 * 5 / 4);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,7 +17,7 @@ pub(super) enum Phase {
     Up,
 }
 
-/// Which phase the ACKs that now arrive belong to.
+/// The phase in which the data that is now acknowledged was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum AckPhase {
     #[default]
@@ -28,10 +28,10 @@ pub(super) enum AckPhase {
     ProbeStopping,
 }
 
-/// The probe for bandwidth.
+/// State of the probe for bandwidth.
 #[derive(Clone, Debug)]
 pub(super) struct Probe {
-    /// Samples now tell of it.
+    /// Samples are of data sent during the probe.
     pub(super) samples: bool,
     pub(super) previous_too_high: bool,
     pub(super) stopped_risky: bool,
@@ -42,7 +42,7 @@ pub(super) struct Probe {
     pub(super) up_acked: u32,
     pub(super) up_rounds: u32,
     pub(super) ack_phase: AckPhase,
-    /// When the phase that is timed began, in µs.
+    /// Start of the phase, in µs.
     pub(super) start_us: u64,
 }
 
@@ -64,7 +64,7 @@ impl Default for Probe {
 }
 
 impl Bbr2 {
-    /// The phase of PROBE_BW, if the flow is in it.
+    /// The phase, if the state is PROBE_BW.
     pub(super) fn phase(&self) -> Option<Phase> {
         (self.model.mode == Mode::ProbeBw).then_some(self.phase)
     }
@@ -117,7 +117,7 @@ impl Bbr2 {
         due
     }
 
-    /// The flight that the path should hold: one BDP, or the window if it is smaller.
+    /// Target of the data in flight: one BDP, or cwnd if it is smaller.
     pub(super) fn target_inflight(&self, flow: &Flow, window: &Window) -> u32 {
         self.inflight(self.bandwidth(), Gain::UNIT, flow, window).min(window.cwnd).0
     }
@@ -155,7 +155,7 @@ impl Bbr2 {
             ProbeEnd::FullPipe => {
                 let bounded = self.bounds.inflight_hi.is_some_and(|high| window.cwnd.0 >= high);
                 if flow.cwnd_limited && bounded {
-                    // The bound and not the path keeps the bandwidth down.
+                    // inflight_hi, not the path, limits the bandwidth.
                     self.model.full_pipe.restart(bandwidth);
                 }
                 self.model.full_pipe.now
@@ -163,7 +163,7 @@ impl Bbr2 {
         }
     }
 
-    /// A round after the probe: its bandwidth is known. True if a risky probe that found room is repeated.
+    /// A round after the probe, when its bandwidth is measured. True if a probe that stopped early is repeated.
     pub(super) fn end_probe_cycle(&mut self, sample: &RateSample, flow: &Flow) -> bool {
         if self.phase().is_none() {
             return false;

@@ -7,7 +7,7 @@ use super::tuning::ProbeEnd;
 use super::{AckPhase, Bbr2, MIN_CWND, MinRtt, Mode};
 use crate::{Flow, RateSample, Window};
 
-/// Age at which the minimum RTT is given up. [bbr-v2 bbr_min_rtt_win_sec]
+/// Window of the minimum RTT of the model. [bbr-v2 bbr_min_rtt_win_sec]
 const MIN_RTT_WINDOW: Span = Span::from_secs(10);
 
 impl Bbr2 {

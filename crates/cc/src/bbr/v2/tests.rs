@@ -35,7 +35,7 @@ fn probing(phase: Phase) -> Place {
     (Mode::ProbeBw, Some(phase))
 }
 
-/// Places and how many ms they lasted, from `from` to `to`.
+/// States with their durations in ms, from `from` to `to`.
 fn stretches(run: &mut Run<Bbr2>, from: u64, to: u64) -> Vec<(Place, u64)> {
     run.until(ms(from));
     let (mut mode, mut since) = (place(&run.control), run.flow.now);
@@ -69,7 +69,7 @@ fn startup_fills_the_pipe_and_drain_empties_the_queue() {
 #[test]
 fn the_cycle_is_down_cruise_refill_up_and_takes_two_to_three_seconds() {
     for profile in VERSIONS {
-        // A BDP beyond 63 segments: the clock and not a Reno's pace decides.
+        // The BDP is larger than 63 segments, so the clock decides, not the number of rounds.
         let mut run = run(Path::new(100, RTT), profile);
         let found = stretches(&mut run, 5_500, 9_500);
         let order = [Phase::Cruise, Phase::Refill, Phase::Up, Phase::Down].map(probing);
@@ -80,7 +80,7 @@ fn the_cycle_is_down_cruise_refill_up_and_takes_two_to_three_seconds() {
 }
 
 #[test]
-fn a_small_bdp_probes_as_often_as_a_reno_would_need() {
+fn with_a_small_bdp_it_probes_after_as_many_rounds_as_the_bdp_has_segments() {
     for profile in VERSIONS {
         let mut run = run(Path::new(5, Span::from_millis(50)), profile);
         let ups =
@@ -113,7 +113,7 @@ fn every_five_seconds_half_a_bdp_for_200_ms_measures_the_delay() {
 }
 
 #[test]
-fn a_clean_path_is_used_to_the_full() {
+fn a_path_without_loss_is_fully_used() {
     for profile in VERSIONS {
         let mut run = run(Path::new(20, RTT), profile);
         run.until(ms(10_000));
@@ -124,7 +124,7 @@ fn a_clean_path_is_used_to_the_full() {
 }
 
 #[test]
-fn two_percent_of_loss_in_a_probe_bound_the_flight_and_cruising_leaves_room() {
+fn two_percent_of_loss_in_a_probe_set_inflight_hi_and_cruise_leaves_headroom() {
     for profile in VERSIONS {
         let mut run = run(Path { buffer: 20, ..Path::new(50, RTT) }, profile);
         run.until(ms(12_000));
@@ -142,7 +142,7 @@ fn two_percent_of_loss_in_a_probe_bound_the_flight_and_cruising_leaves_room() {
 }
 
 #[test]
-fn a_loss_while_cruising_lowers_the_short_term_bounds_to_seven_tenths_or_what_was_delivered() {
+fn a_loss_in_cruise_lowers_the_short_term_bounds_to_seven_tenths_or_what_was_delivered() {
     let mut control = control(VERSION_2);
     control.enter(Phase::Cruise);
     control.max_bandwidth = [Bandwidth::of(100, 1_000), Bandwidth::ZERO];
@@ -179,7 +179,7 @@ fn the_upper_bound_rises_by_one_two_four_segments_per_round() {
 }
 
 #[test]
-fn a_path_that_doubles_is_found_by_the_next_probes() {
+fn the_next_probes_find_a_bandwidth_that_has_doubled() {
     for profile in VERSIONS {
         let mut run = run(Path::new(20, RTT), profile);
         run.until(ms(6_000));
@@ -191,7 +191,7 @@ fn a_path_that_doubles_is_found_by_the_next_probes() {
 }
 
 #[test]
-fn random_loss_below_two_percent_does_not_bound_the_flight_for_long() {
+fn random_loss_below_two_percent_does_not_limit_the_flight_for_long() {
     for profile in VERSIONS {
         let mut run = run(Path { lose: |number| number % 200 == 199, ..Path::new(20, RTT) }, profile);
         run.until(ms(20_000));
@@ -242,11 +242,11 @@ fn eight_losing_acks_of_a_round_end_the_startup_of_version_2_and_six_that_of_ver
 }
 
 #[test]
-fn a_probe_of_version_3_ends_three_rounds_after_it_brings_no_more() {
+fn a_probe_of_version_3_ends_three_rounds_after_the_bandwidth_stops_growing() {
     let mut run = run(Path::new(100, RTT), VERSION_3);
     let found = stretches(&mut run, 6_000, 24_000);
     let ups: Vec<u64> =
         found.iter().filter(|(mode, _)| *mode == probing(Phase::Up)).map(|(_, ms)| *ms).collect();
-    // The path has no more: rounds of 40 ms, and of the queue that the probe makes.
+    // Rounds last 40 ms plus the queueing delay that the probe causes.
     assert!(ups.len() >= 3 && ups.iter().all(|ms| (3 * 40..=8 * 40).contains(ms)), "{ups:?}");
 }

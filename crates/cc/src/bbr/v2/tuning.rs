@@ -1,4 +1,4 @@
-//! What BBR versions 2 and 3 may be configured with, and in what they differ.
+//! The parameters of BBR versions 2 and 3, and the differences between the versions.
 
 use tailback_units::{Parameter, ParameterError, Parameters, Span};
 
@@ -73,12 +73,12 @@ pub(crate) struct Tuning {
     pub(super) full_loss_cnt: u32,
 }
 
-/// What ends the probe for bandwidth, besides loss.
+/// What ends a probe for bandwidth, apart from loss.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ProbeEnd {
-    /// A quarter of a BDP more than one is in flight.
+    /// 1.25 BDP are in flight.
     Inflight,
-    /// Three rounds brought no more bandwidth.
+    /// The bandwidth has not grown for three rounds.
     FullPipe,
 }
 

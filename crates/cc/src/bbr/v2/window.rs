@@ -5,7 +5,7 @@ use tailback_units::Segs;
 use super::{Bandwidth, Bbr2, Gain, INITIAL_CWND, MIN_CWND, Mode, Phase, SKBS_IN_HOSTS, segments, tso_segs};
 use crate::{Flow, GSO_LEGACY_MAX_SIZE, GSO_MAX_SIZE, RateSample, Window};
 
-/// skbs are larger the shorter the path: 64 KiB halved for each 2^9 µs. [bbr-v2 bbr_tso_rtt_shift]
+/// skbs are larger on paths with a short RTT: by 64 KiB, halved for each 2^9 µs. [bbr-v2 bbr_tso_rtt_shift]
 const TSO_RTT_SHIFT: u64 = 9;
 
 impl Bbr2 {
@@ -35,7 +35,7 @@ impl Bbr2 {
         window.cwnd = window.cwnd.min(self.bound_of_mode()).min(window.cwnd_clamp);
     }
 
-    /// `packets`, or room for what waits in the hosts.
+    /// `packets`, but at least an allowance for skbs queued in the hosts.
     fn quantized(&self, packets: u64, flow: &Flow, window: &Window) -> Segs {
         let least = (SKBS_IN_HOSTS * self.tso_segs_goal(flow, window)).max(u64::from(MIN_CWND));
         let probing = if self.phase() == Some(Phase::Up) { 2 } else { 0 };
@@ -47,7 +47,7 @@ impl Bbr2 {
         self.quantized(self.model.bdp(bandwidth, gain), flow, window)
     }
 
-    /// Segments of an skb at the present pacing rate and RTT.
+    /// Segments per skb at the present pacing rate and RTT.
     fn tso_segs_goal(&self, flow: &Flow, window: &Window) -> u64 {
         let halvings = self.model.min_rtt.us.map_or(u64::from(u32::BITS), |us| us >> TSO_RTT_SHIFT);
         let near = u64::from(GSO_LEGACY_MAX_SIZE)
