@@ -29,6 +29,54 @@ impl Micros {
     }
 }
 
+/// When something is due, if it is: one word, so that the first of several deadlines is found quickly.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Deadline(SimTime);
+
+impl Default for Deadline {
+    fn default() -> Self {
+        Deadline::NONE
+    }
+}
+
+impl Deadline {
+    /// Nothing is due.
+    pub(crate) const NONE: Deadline = Deadline(SimTime::NEVER);
+
+    pub(crate) fn at(instant: SimTime) -> Self {
+        Deadline(instant)
+    }
+
+    #[inline]
+    pub(crate) fn is_set(self) -> bool {
+        self != Deadline::NONE
+    }
+
+    /// It is reached.
+    #[inline]
+    pub(crate) fn is_over(self, now: SimTime) -> bool {
+        now >= self.0
+    }
+
+    /// The earlier of both.
+    #[inline]
+    pub(crate) fn or(self, other: Deadline) -> Deadline {
+        Deadline(self.0.min(other.0))
+    }
+
+    /// So much later, if it is set.
+    #[inline]
+    pub(crate) fn put_off(self, span: Span) -> Deadline {
+        Deadline(self.0 + span)
+    }
+
+    /// The instant; `SimTime::NEVER` if nothing is due.
+    #[inline]
+    pub(crate) fn instant(self) -> SimTime {
+        self.0
+    }
+}
+
 /// Time since `earlier` on the µs clock.
 #[inline]
 pub(crate) fn micros_since(now: SimTime, earlier: Micros) -> Span {

@@ -15,7 +15,7 @@ use tailback_packet::{Ecn, Packet, Segment, SegmentFlags};
 use tailback_units::{Segs, SimTime, Span};
 
 use self::segments::ACK_TRUESIZE;
-use crate::clock::{Micros, micros_since};
+use crate::clock::{Deadline, Micros, micros_since};
 use crate::config::TIMESTAMP_OPTION;
 use crate::input::AckRange;
 use crate::receiver::{Intake, Receiver};
@@ -52,7 +52,7 @@ enum State {
 struct Handshake {
     due: bool,
     sent_at: SimTime,
-    deadline: Option<SimTime>,
+    deadline: Deadline,
     timeouts: u32,
     /// Nothing is kept of the peer's SYN: the number of the answer says it all.
     by_cookie: bool,
@@ -137,8 +137,19 @@ impl Endpoint {
     }
 
     /// A segment arrived. `truesize` is what its buffer is charged with at the receiver.
+    #[inline]
     pub fn take(&mut self, segment: &Segment, ecn: Ecn, truesize: u32, now: SimTime, draws: &mut dyn Rng) {
         self.sender.flow.now = now;
+        if self.state == State::Established || self.completes_handshake(segment, draws) {
+            self.take_established(segment, ecn, truesize, draws);
+        }
+    }
+
+    /// A segment before the connection is established. True if it establishes this side that waited for a SYN: it may
+    /// carry data.
+    #[cold]
+    fn completes_handshake(&mut self, segment: &Segment, draws: &mut dyn Rng) -> bool {
+        let now = self.sender.flow.now;
         match self.state {
             State::Listen | State::SynReceived if segment.flags.contains(SegmentFlags::SYN) => {
                 self.receiver.window.answer_syn();
@@ -155,10 +166,11 @@ impl Endpoint {
                 // `accept` returns, and the first `recv` takes what is there, however little.
                 self.receiver.readable = true;
                 self.establish(segment.window, draws);
-                self.take_established(segment, ecn, truesize, draws);
+                return true;
             }
-            State::Established => self.take_established(segment, ecn, truesize, draws),
+            State::Established => return true,
         }
+        false
     }
 
     fn take_syn_ack(&mut self, segment: &Segment, draws: &mut dyn Rng) {
@@ -176,7 +188,7 @@ impl Endpoint {
     /// [linux-6.12 tcp_input.c tcp_init_transfer]
     fn establish(&mut self, window: u64, draws: &mut dyn Rng) {
         self.state = State::Established;
-        self.handshake.deadline = None;
+        self.handshake.deadline = Deadline::NONE;
         let sender = &mut self.sender;
         let now = sender.flow.now;
         sender.flow.snd_una = 1;
@@ -217,6 +229,7 @@ impl Endpoint {
     }
 
     /// [linux-6.12 tcp_input.c tcp_rcv_established]
+    #[inline]
     fn take_established(&mut self, segment: &Segment, ecn: Ecn, truesize: u32, draws: &mut dyn Rng) {
         let now = self.sender.flow.now;
         self.receiver.interrupt(now);
@@ -300,6 +313,7 @@ impl Endpoint {
     }
 
     /// As [`Endpoint::next_packet`], written over `packet`; false if there is none.
+    #[inline]
     pub fn write_next(&mut self, packet: &mut Packet, now: SimTime) -> bool {
         self.sender.flow.now = now;
         if self.handshake.due || !self.outbox.is_empty() {
@@ -348,13 +362,16 @@ impl Endpoint {
     }
 
     /// Reports how the device handled the packet just taken.
+    #[inline]
     pub fn handed_over(&mut self, outcome: Transmitted, now: SimTime) {
         self.sender.flow.now = now;
         self.sender.path.look_up();
         if std::mem::take(&mut self.sender.timer.probe_leaves) && outcome == Transmitted::Dropped {
             self.sender.empty_probe_refused();
         }
-        self.sender.handed_over(outcome);
+        if self.sender.gate.agenda.pending.is_some() {
+            self.sender.handed_over(outcome);
+        }
     }
 
     /// A packet charged to this socket left the host or was dropped there (`tcp_wfree`). True if the small-queue
@@ -383,27 +400,30 @@ impl Endpoint {
 
     /// When [`Endpoint::expire`] must be called.
     pub fn deadline(&self) -> Option<SimTime> {
-        let or_never = |deadline: Option<SimTime>| deadline.unwrap_or(SimTime::NEVER);
-        let sender = &self.sender;
-        let timer = or_never(sender.timer.armed.map(|(_, at)| at)).min(or_never(sender.gate.pacing_timer));
-        let other = or_never(self.handshake.deadline).min(self.receiver.deadline());
-        Some(timer.min(other)).filter(|deadline| *deadline < SimTime::NEVER)
+        Some(self.next_deadline()).filter(|deadline| *deadline < SimTime::NEVER)
+    }
+
+    /// As [`Endpoint::deadline`]; `SimTime::NEVER` if there is none.
+    #[inline]
+    pub fn next_deadline(&self) -> SimTime {
+        let sending = self.sender.timer.expires().or(self.sender.gate.pacing_timer);
+        sending.or(self.handshake.deadline).or(self.receiver.deadline()).instant()
     }
 
     /// A deadline passed. Drain afterwards.
     pub fn expire(&mut self, now: SimTime) {
         self.sender.flow.now = now;
-        if self.handshake.deadline.is_some_and(|at| now >= at) {
+        if self.handshake.deadline.is_over(now) {
             self.handshake_timed_out();
         }
-        if self.sender.timer.armed.is_some_and(|(_, at)| now >= at) {
+        if self.sender.timer.expires().is_over(now) {
             self.sender.timer_expired();
         }
-        if self.sender.gate.pacing_timer.is_some_and(|at| now >= at) {
-            self.sender.gate.pacing_timer = None;
+        if self.sender.gate.pacing_timer.is_over(now) {
+            self.sender.gate.pacing_timer = Deadline::NONE;
             self.sender.kick();
         }
-        if now >= self.receiver.deadline() {
+        if self.receiver.deadline().is_over(now) {
             self.receiver.expire(now);
         }
     }
@@ -415,7 +435,7 @@ impl Endpoint {
         let waited = self.sender.flow.now.since(self.handshake.sent_at);
         let too_long = self.handshake.timeouts > 0 && waited >= connecting_at_most(retries);
         if self.state == State::SynSent && (self.handshake.timeouts >= most || too_long) {
-            self.handshake.deadline = None;
+            self.handshake.deadline = Deadline::NONE;
             return self.sender.abort();
         }
         if self.state == State::SynReceived && self.handshake.timeouts >= self.sender.settings.synack_retries

@@ -2,7 +2,7 @@
 //! timer → rate sample → control → pacing rate. Retransmissions and new data then follow. [linux-6.12 tcp_input.c
 //! tcp_ack]
 
-use tailback_cc::{AckPath, AckSample, Control, Timestamps};
+use tailback_cc::{AckPath, AckSample, Control, RateSample, Timestamps};
 use tailback_packet::{Segment, SegmentFlags};
 use tailback_units::{Segs, Span};
 
@@ -126,6 +126,7 @@ impl Sender {
     }
 
     /// The window of a predicted segment; the control hears nothing of it.
+    #[inline]
     pub(crate) fn take_predicted(&mut self, segment: &Segment) {
         self.echoed = segment.tsecr;
         self.timer.peer_answered();
@@ -203,6 +204,42 @@ impl Sender {
 
     fn remove_acked(&mut self, flags: &mut AckFlags, sample: &mut SampleInProgress) -> Cleaned {
         let mut cleaned = Cleaned::default();
+        if !self.is_reno() {
+            self.remove_plain(flags, sample, &mut cleaned);
+        }
+        if self.scoreboard.acked(self.flow.snd_una).is_some() {
+            self.remove_others(flags, sample, &mut cleaned);
+        }
+        cleaned
+    }
+
+    /// Removes acknowledged segments that were sent once and never SACKed, all at once: the last one of them decides all
+    /// measures, for it was sent last.
+    #[inline]
+    fn remove_plain(&mut self, flags: &mut AckFlags, sample: &mut SampleInProgress, cleaned: &mut Cleaned) {
+        let queue = self.scoreboard.queue();
+        let plain = queue.plain_head(self.flow.snd_una);
+        if plain.count == 0 {
+            return;
+        }
+        let first = queue.get(queue.head());
+        cleaned.first_sent = Some(first.sent_at);
+        cleaned.reordered_from = Some(first.seq);
+        flags.orig_sack_acked |= first.end() <= self.recovery.high_seq;
+        let last = queue.get(queue.head() + plain.count - 1);
+        let (sent_at, end) = (last.sent_at, last.end());
+        cleaned.last_sent = Some(sent_at);
+        self.rate.take_delivered(last, sample);
+        self.rack.delivered((sent_at, end), micros_since(self.flow.now, sent_at));
+        self.scoreboard.remove_plain(&plain);
+        self.flow.delivered += plain.count;
+        cleaned.packets = plain.count as u32;
+        flags.data_acked = true;
+    }
+
+    /// Removes acknowledged segments one by one.
+    #[inline(never)]
+    fn remove_others(&mut self, flags: &mut AckFlags, sample: &mut SampleInProgress, cleaned: &mut Cleaned) {
         while let Some(segment) = self.scoreboard.acked(self.flow.snd_una) {
             let (tags, seq, end, sent_at) = (segment.tags, segment.seq, segment.end(), segment.sent_at);
             self.rate.take_delivered(segment, sample);
@@ -226,7 +263,6 @@ impl Sender {
             cleaned.packets += 1;
             flags.data_acked = true;
         }
-        cleaned
     }
 
     /// Prefers the time of the ACK; falls back to the timestamp echo. True if there was a sample.
@@ -281,11 +317,25 @@ impl Sender {
             self.flow.delivered_ce += u64::from(delivered);
         }
         let kind = AckKind { maybe_delayed: flags.maybe_delayed, reneging: flags.sack_reneging };
-        let rate = self.rate_sample(sample, delivered, losses, kind);
+        let measured = self.measure_rate(sample, delivered, kind);
         self.refresh_flow();
         let in_reduction = self.in_cwnd_reduction();
         match &mut self.control {
             Control::Model(control) => {
+                let rate = RateSample {
+                    prior_delivered: sample.prior_delivered,
+                    delivered: measured.delivered,
+                    interval: measured.interval,
+                    rtt: sample.rtt,
+                    losses: Segs(losses),
+                    acked_sacked: Segs(delivered),
+                    tx_in_flight: Segs(sample.tx_in_flight),
+                    lost: self.flow.lost - sample.lost_before,
+                    prior_in_flight: Segs(sample.prior_in_flight),
+                    is_app_limited: sample.app_limited,
+                    is_retrans: sample.retransmission,
+                    is_ack_delayed: kind.maybe_delayed,
+                };
                 control.cong_control(&rate, &self.flow, &mut self.window, draws);
                 let state = control.state();
                 if state != self.control_state {

@@ -41,7 +41,28 @@ pub(crate) struct Outgoing {
 
 impl Sender {
     /// The next segment to hand to the device; `None` when the agenda is done.
+    #[inline]
     pub(crate) fn next(&mut self) -> Option<Outgoing> {
+        loop {
+            if self.gate.agenda.precedes_new_data()
+                && let Some(outgoing) = self.next_again()
+            {
+                return Some(outgoing);
+            }
+            let pass = self.gate.agenda.pass?;
+            if let Some(outgoing) = self.next_new(pass) {
+                return Some(outgoing);
+            }
+            self.gate.agenda.pass = None;
+            if let Some(outgoing) = self.end_pass(pass) {
+                return Some(outgoing);
+            }
+        }
+    }
+
+    /// Retransmissions, and what follows the last of them.
+    #[inline(never)]
+    fn next_again(&mut self) -> Option<Outgoing> {
         loop {
             if let Some(role) = self.gate.agenda.head.take() {
                 self.refresh_mss();
@@ -71,14 +92,7 @@ impl Sender {
                     self.rearm_rto();
                 }
             }
-            let pass = self.gate.agenda.pass?;
-            if let Some(outgoing) = self.next_new(pass) {
-                return Some(outgoing);
-            }
-            self.gate.agenda.pass = None;
-            if let Some(outgoing) = self.end_pass(pass) {
-                return Some(outgoing);
-            }
+            return None;
         }
     }
 
@@ -116,7 +130,7 @@ impl Sender {
     }
 
     /// New data leaves.
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self, Offer { length, fin }: Offer, kind: NewKind, pass: Pass) -> Outgoing {
         let mut tags = Tags::default();
         let marked = self.stream.take_push_mark(self.flow.snd_nxt + u64::from(length));
@@ -225,6 +239,7 @@ impl Sender {
     }
 
     /// The device answered for what `next` yielded.
+    #[inline]
     pub(crate) fn handed_over(&mut self, outcome: Transmitted) {
         let Some(pending) = self.gate.agenda.pending.take() else { return };
         // A local queue that drops is told to TCP at once. [linux-6.12 tcp_output.c __tcp_transmit_skb]
@@ -280,7 +295,7 @@ impl Sender {
     }
 
     /// A record of a segment that was just sent; one past its last sequence number.
-    #[inline]
+    #[inline(always)]
     fn record_sent(&mut self, seq: u64, length: u32, tags: Tags, stamp: &Stamp) -> u64 {
         self.scoreboard.send(SentSegment::new((seq, length), tags, self.below.transmitted, stamp))
     }
@@ -357,7 +372,7 @@ impl Sender {
         self.notes.push(Note::TailLossProbe);
         self.tlp.is_retransmission = probe == Probe::Retransmission;
         self.tlp.high_seq = Some(self.flow.snd_nxt);
-        self.timer.armed = None;
+        self.timer.disarm();
         self.rearm_rto();
     }
 

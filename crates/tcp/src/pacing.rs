@@ -12,6 +12,7 @@
 use tailback_cc::PacingStatus;
 use tailback_units::{Rate, Segs, SimTime, Span};
 
+use crate::clock::Deadline;
 use crate::config::INITIAL_WINDOW;
 use crate::sender::Sender;
 
@@ -21,8 +22,8 @@ impl Sender {
         if self.flow.pacing_status != PacingStatus::Needed || self.flow.departure <= self.flow.now {
             return false;
         }
-        if self.gate.pacing_timer.is_none() {
-            self.gate.pacing_timer = Some(self.flow.departure);
+        if !self.gate.pacing_timer.is_set() {
+            self.gate.pacing_timer = Deadline::at(self.flow.departure);
         }
         true
     }
@@ -56,9 +57,14 @@ impl Sender {
         let slow_start = cwnd.0 < self.window.ssthresh.0 / 2;
         let ratio = if slow_start { self.settings.pacing_ss_ratio } else { self.settings.pacing_ca_ratio };
         let per_cent = u64::from(self.mss()) * (1_000_000 / 100 * 8) * u64::from(ratio);
-        let scaled = u128::from(per_cent) * u128::from(cwnd.max(Segs(self.scoreboard.packets_out())).0);
-        let rate = scaled / u128::from(self.rtt.srtt_us8().max(1));
-        self.window.pacing_rate = Rate::from_bytes_per_sec(rate.min(u128::from(u64::MAX / 8)) as u64);
+        let segments = cwnd.max(Segs(self.scoreboard.packets_out())).0;
+        let srtt = self.rtt.srtt_us8().max(1);
+        let rate = match per_cent.checked_mul(u64::from(segments)) {
+            Some(scaled) => scaled / u64::from(srtt),
+            None => u64::try_from(u128::from(per_cent) * u128::from(segments) / u128::from(srtt))
+                .unwrap_or(u64::MAX),
+        };
+        self.window.pacing_rate = Rate::from_bytes_per_sec(rate.min(u64::MAX / 8));
         self.cap_pacing_rate();
     }
 

@@ -45,6 +45,11 @@ impl Tags {
         self.0 & (Tags::SACKED.0 | Tags::LOST.0 | Tags::RETRANS.0 | Tags::EVER_RETRANS.0) == 0
     }
 
+    /// Sent once, never SACKed, and in no skb but the one it left in.
+    const fn is_plain(self) -> bool {
+        self.is_untouched() && !self.has(Tags::MERGED)
+    }
+
     pub(crate) fn set(&mut self, tag: Tags) {
         self.0 |= tag.0;
     }
@@ -155,6 +160,16 @@ impl SentSegment {
 #[inline]
 pub(crate) fn sent_after(a: (Micros, u64), b: (Micros, u64)) -> bool {
     a > b
+}
+
+/// Records at the head of the queue to which nothing happened but that they were sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlainHead {
+    pub(crate) count: u64,
+    /// By how many skbs the queue is shorter without them.
+    skbs: u32,
+    /// Bytes of their payload.
+    pub(crate) payload: u64,
 }
 
 /// All records, by sequence number and by time.
@@ -283,7 +298,7 @@ impl RetransmitQueue {
     }
 
     /// Appends a record; it is the newest transmission.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, segment: SentSegment) -> Index {
         let index = self.end;
         let begins = self.is_empty() || self.get(index - 1).transmission != segment.transmission;
@@ -319,6 +334,41 @@ impl RetransmitQueue {
             self.get_mut(self.first).tags.clear(Tags::MERGED);
         }
         self.skbs -= u32::from(!shared);
+    }
+
+    /// The records at the head, acknowledged up to `una`, to which nothing happened but that they were sent: none as long
+    /// as the order of transmission is not that of the numbers.
+    #[inline]
+    pub(crate) fn plain_head(&self, una: u64) -> PlainHead {
+        let mut head = PlainHead { count: 0, skbs: 0, payload: 0 };
+        if self.is_linked() {
+            return head;
+        }
+        let mut before = None;
+        while self.first + head.count < self.end {
+            let record = self.ring.get(self.first + head.count);
+            let shares = before == Some(record.transmission) || record.tags.has(Tags::MERGED);
+            if record.end() > una || !record.tags.is_plain() || record.delivered_at == Micros::NEVER {
+                // What is left of a shared skb is an skb.
+                head.skbs -= u32::from(shares && head.count > 0);
+                break;
+            }
+            before = Some(record.transmission);
+            head.count += 1;
+            head.skbs += u32::from(!shares);
+            head.payload += u64::from(record.length);
+        }
+        head
+    }
+
+    /// Removes what [`RetransmitQueue::plain_head`] found.
+    #[inline]
+    pub(crate) fn pop_plain(&mut self, head: &PlainHead) {
+        self.first += head.count;
+        self.skbs -= head.skbs;
+        if !self.is_empty() {
+            self.get_mut(self.first).tags.clear(Tags::MERGED);
+        }
     }
 
     /// Two neighbours that were both SACKed share the skb of the first, if their payload is as long: the memory of the

@@ -10,13 +10,12 @@
 //! An interval below the minimum RTT is not credible. [draft-cheng-iccrg-delivery-rate-estimation]
 //! [linux-6.12 tcp_rate.c]
 
-use tailback_cc::RateSample;
-use tailback_units::{Rate, Segs, SimTime, Span};
+use tailback_units::{Rate, SimTime, Span};
 
 use crate::clock::{Micros, micros_since};
 use crate::queue::{Stamp, Tags};
 use crate::sender::Sender;
-use crate::state::rate::{AckKind, SampleInProgress};
+use crate::state::rate::{AckKind, MeasuredRate, SampleInProgress};
 
 impl Sender {
     /// The stamp of what is being sent, an skb of one or several segments. [linux-6.12 tcp_rate.c tcp_rate_skb_sent]
@@ -36,44 +35,31 @@ impl Sender {
         }
     }
 
-    /// The sample of a whole ACK. [linux-6.12 tcp_rate.c tcp_rate_gen]
-    pub(crate) fn rate_sample(
+    /// The delivery rate that a whole ACK shows. [linux-6.12 tcp_rate.c tcp_rate_gen]
+    #[inline]
+    pub(crate) fn measure_rate(
         &mut self,
         sample: &SampleInProgress,
         delivered: u32,
-        losses: u32,
         ack: AckKind,
-    ) -> RateSample {
+    ) -> MeasuredRate {
         if self.flow.app_limited != 0 && self.flow.delivered > self.flow.app_limited {
             self.flow.app_limited = 0;
         }
         if delivered > 0 {
             self.flow.delivered_at = self.flow.now;
         }
-        let mut result = RateSample {
-            prior_delivered: sample.prior_delivered,
-            delivered: None,
-            interval: None,
-            rtt: sample.rtt,
-            losses: Segs(losses),
-            acked_sacked: Segs(delivered),
-            tx_in_flight: Segs(sample.tx_in_flight),
-            lost: self.flow.lost - sample.lost_before,
-            prior_in_flight: Segs(sample.prior_in_flight),
-            is_app_limited: sample.app_limited,
-            is_retrans: sample.retransmission,
-            is_ack_delayed: ack.maybe_delayed,
-        };
-        let Some(since) = sample.prior_delivered_at.filter(|_| !ack.reneging) else { return result };
+        let mut measured = MeasuredRate { delivered: None, interval: None };
+        let Some(since) = sample.prior_delivered_at.filter(|_| !ack.reneging) else { return measured };
         let count = self.flow.delivered - sample.prior_delivered;
-        result.delivered = Some(count);
+        measured.delivered = Some(count);
         let interval = sample.send_interval.max(micros_since(self.flow.now, since));
         if interval < self.flow.min_rtt.unwrap_or(Span::MAX) {
-            return result;
+            return measured;
         }
-        result.interval = Some(interval);
+        measured.interval = Some(interval);
         self.rate.remember(count, interval, sample.app_limited);
-        result
+        measured
     }
 
     /// Newest delivery rate. [linux-6.12 tcp.c tcp_compute_delivery_rate]

@@ -103,11 +103,13 @@ pub(crate) struct Reassembly {
 
 impl Reassembly {
     /// A segment that is next in order.
+    #[inline]
     pub(crate) fn push(&mut self, skb: Skb) {
         self.truesize += skb.truesize();
         self.queue(skb);
     }
 
+    #[inline]
     fn queue(&mut self, skb: Skb) {
         let saved = self.ready.back_mut().and_then(|tail| saved_by_merging(tail, skb));
         match saved {
@@ -126,7 +128,10 @@ impl Reassembly {
         skb.read += bytes;
         if skb.unread() == 0 {
             self.truesize -= skb.truesize();
-            self.ready.pop_front();
+            match self.ready.len() {
+                1 => self.ready.clear(),
+                _ => drop(self.ready.pop_front()),
+            }
         }
         Some(bytes)
     }

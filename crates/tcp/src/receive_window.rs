@@ -328,6 +328,7 @@ impl ReceiveWindow {
     }
 
     /// The application read the `bytes` of one skb.
+    #[inline]
     pub(crate) fn read(&mut self, bytes: u32, rcv_nxt: u64, now: SimTime) {
         self.copied_seq += u64::from(bytes);
         self.adjust_space(rcv_nxt, now);

@@ -8,7 +8,7 @@
 use tailback_packet::{IpVersion, SackBlock, SackBlocks, Segment, SegmentFlags};
 use tailback_units::{SimTime, Span};
 
-use crate::clock::expiry;
+use crate::clock::{Deadline, expiry};
 use crate::config::{Agreement, Arrival, Settings, SocketOptions, TimerRounding};
 use crate::ecn::Reaction;
 use crate::reassembly::{Reassembly, Skb};
@@ -54,7 +54,7 @@ struct AckEngine {
     quick: u64,
     ato: Option<Span>,
     last_received: SimTime,
-    timeout: Option<SimTime>,
+    timeout: Deadline,
 }
 
 /// What becomes of a segment's data.
@@ -73,7 +73,7 @@ struct Compression {
     dupacks: u32,
     rcv_nxt: u64,
     /// Soft expiry; the timer may fire up to the slack later.
-    due: Option<SimTime>,
+    due: Deadline,
 }
 
 /// The receiving half.
@@ -229,10 +229,11 @@ impl Receiver {
     /// The compressed ACKs were sent as one.
     pub(crate) fn compression_flushed(&mut self) {
         self.compression.count = 0;
-        self.compression.due = None;
+        self.compression.due = Deadline::NONE;
     }
 
     /// Takes a segment with data or FIN. `truesize`: what its buffer costs. [linux-6.12 tcp_input.c tcp_data_queue]
+    #[inline]
     pub(crate) fn take_data(&mut self, segment: &Segment, truesize: u32, now: SimTime) -> Intake {
         self.repeats_last_ack = false;
         self.window.rtt_by_timestamp(segment, now);
@@ -458,7 +459,7 @@ impl Receiver {
 
     /// A delayed ACK waits for its timer.
     pub(crate) fn delays_ack(&self) -> bool {
-        self.ack.timeout.is_some()
+        self.ack.timeout.is_set()
     }
 
     /// The mark of the data just taken.
@@ -474,6 +475,7 @@ impl Receiver {
     }
 
     /// After a segment with data: acknowledge now, later, or compressed. [tcp_ack_snd_check]
+    #[inline]
     pub(crate) fn decide_ack(&mut self, now: SimTime) {
         if !self.ack.scheduled {
             return;
@@ -522,13 +524,13 @@ impl Receiver {
             return;
         }
         self.compression.count += 1;
-        if self.compression.due.is_none() {
+        if !self.compression.due.is_set() {
             let mut rtt8 = u64::from(self.window.rtt_us8());
             if self.srtt_us8 > 0 {
                 rtt8 = rtt8.min(u64::from(self.srtt_us8));
             }
             let delay = Span::from_nanos(rtt8 * (1_000 / 8) / 20).min(COMPRESSION_DELAY);
-            self.compression.due = Some(now + delay);
+            self.compression.due = Deadline::at(now + delay);
         }
     }
 
@@ -548,11 +550,11 @@ impl Receiver {
             DelayedAck::Adaptive => ato.min(DELACK_MAX),
             DelayedAck::EverySecond => DELACK_FREEBSD,
         };
-        let timeout = expiry(now, ato, (self.jiffy, self.timer_rounding));
-        match self.ack.timeout {
-            Some(pending) if pending <= now + ato / 4 => self.ack_due = true,
-            Some(pending) => self.ack.timeout = Some(pending.min(timeout)),
-            None => self.ack.timeout = Some(timeout),
+        if self.ack.timeout.is_over(now + ato / 4) {
+            self.ack_due = true;
+        } else {
+            let timeout = expiry(now, ato, (self.jiffy, self.timer_rounding));
+            self.ack.timeout = self.ack.timeout.or(Deadline::at(timeout));
         }
     }
 
@@ -562,6 +564,7 @@ impl Receiver {
     }
 
     /// The application reads up to `most` bytes; returns how many. [linux-6.12 tcp.c tcp_recvmsg, __tcp_cleanup_rbuf]
+    #[inline]
     pub(crate) fn read(&mut self, most: u64, now: SimTime) -> u64 {
         self.repeats_last_ack = false;
         let mut copied = 0;
@@ -588,23 +591,23 @@ impl Receiver {
         copied
     }
 
-    /// When the delayed or compressed ACK is due; `NEVER` if there is none.
-    pub(crate) fn deadline(&self) -> SimTime {
-        let compressed = self.compression.due.map_or(SimTime::NEVER, |due| due + COMPRESSION_SLACK);
-        self.ack.timeout.unwrap_or(SimTime::NEVER).min(compressed)
+    /// When the delayed or compressed ACK is due.
+    #[inline]
+    pub(crate) fn deadline(&self) -> Deadline {
+        self.ack.timeout.or(self.compression.due.put_off(COMPRESSION_SLACK))
     }
 
     /// A deadline passed.
     pub(crate) fn expire(&mut self, now: SimTime) {
         self.repeats_last_ack = false;
-        if self.compression.due.is_some_and(|due| now >= due) {
-            self.compression.due = None;
+        if self.compression.due.is_over(now) {
+            self.compression.due = Deadline::NONE;
             if self.compression.count > 0 {
                 self.ack_due = true;
             }
         }
-        if self.ack.timeout.is_some_and(|timeout| now >= timeout) {
-            self.ack.timeout = None;
+        if self.ack.timeout.is_over(now) {
+            self.ack.timeout = Deadline::NONE;
             if self.ack.scheduled {
                 let interactive = std::mem::take(&mut self.ack.pingpong);
                 let longer = self.ack.ato.map(|ato| (ato * 2).min(self.rto));
@@ -616,7 +619,7 @@ impl Receiver {
 
     /// The timer of compressed ACKs fires at the first interrupt after its soft expiry.
     pub(crate) fn interrupt(&mut self, now: SimTime) {
-        if self.compression.due.is_some_and(|due| now >= due) {
+        if self.compression.due.is_over(now) {
             self.expire(now);
         }
     }
@@ -633,8 +636,8 @@ impl Receiver {
     }
 
     fn would_repeat_last_ack(&self) -> bool {
-        let idle = !self.ack.scheduled && !self.ack.now && !self.ack.no_memory && self.ack.timeout.is_none();
-        let held_back = self.compression.count > 0 || self.compression.due.is_some() || self.reports_sack();
+        let idle = !self.ack.scheduled && !self.ack.now && !self.ack.no_memory && !self.ack.timeout.is_set();
+        let held_back = self.compression.count > 0 || self.compression.due.is_set() || self.reports_sack();
         idle && !held_back && self.window.would_stay(self.window.candidate(self.window.room()), self.rcv_nxt)
     }
 
@@ -662,7 +665,7 @@ impl Receiver {
     /// [linux-6.12 tcp_output.c tcp_event_ack_sent]
     fn ack_sent(&mut self) {
         self.compression.count = 0;
-        self.compression.due = None;
+        self.compression.due = Deadline::NONE;
         let packets = u64::from(self.ack.scheduled);
         if self.ack.quick > 0 {
             self.ack.quick = self.ack.quick.saturating_sub(packets);
@@ -674,7 +677,7 @@ impl Receiver {
         self.ack.now = false;
         self.ack.no_memory = false;
         self.ack.pushed = 0;
-        self.ack.timeout = None;
+        self.ack.timeout = Deadline::NONE;
         self.ack_due = false;
     }
 

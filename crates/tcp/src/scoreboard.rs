@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use tailback_packet::SackBlock;
 
-use crate::queue::{Index, RetransmitQueue, SentSegment, Stamp, Tags};
+use crate::queue::{Index, PlainHead, RetransmitQueue, SentSegment, Stamp, Tags};
 
 /// Queues up to this length are counted through when debug assertions are on: longer ones would make a run quadratic.
 const COUNTED_THROUGH: u32 = 64;
@@ -231,6 +231,14 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn acked(&self, una: u64) -> Option<&SentSegment> {
         self.front().filter(|head| head.end() <= una)
+    }
+
+    /// Removes the records that [`RetransmitQueue::plain_head`] found.
+    #[inline]
+    pub(crate) fn remove_plain(&mut self, head: &PlainHead) {
+        self.queue.pop_plain(head);
+        self.payload -= head.payload;
+        self.check();
     }
 
     /// Removes the head, which is acknowledged.

@@ -11,8 +11,7 @@
 use tailback_cc::CaState;
 use tailback_units::{SimTime, Span};
 
-use crate::clock::expiry;
-use crate::clock::micros_since;
+use crate::clock::{Deadline, expiry, micros_since};
 use crate::info::{HeldBy, Note};
 use crate::rtt::{RTO_INITIAL, RTO_MAX, RTO_MIN, in_jiffies};
 use crate::sender::Sender;
@@ -40,8 +39,8 @@ fn patience(retries: u32) -> Span {
 
 impl Sender {
     pub(crate) fn arm(&mut self, kind: TimerKind, span: Span) {
-        self.timer.armed =
-            Some((kind, expiry(self.flow.now, span, (self.flow.jiffy, self.settings.timer_rounding))));
+        let rounding = (self.flow.jiffy, self.settings.timer_rounding);
+        self.timer.arm(kind, expiry(self.flow.now, span, rounding));
     }
 
     /// Arms and adds the time that pacing holds the last packet back. [linux-6.12 tcp.h tcp_reset_xmit_timer]
@@ -55,7 +54,7 @@ impl Sender {
     }
 
     pub(crate) fn armed_for(&self, kind: TimerKind) -> bool {
-        self.timer.armed.is_some_and(|(armed, _)| armed == kind)
+        self.timer.armed_for() == Some(kind)
     }
 
     /// Time until the head's RTO is over; `None` = past. [linux-6.12 tcp.h tcp_rto_delta_us]
@@ -68,7 +67,7 @@ impl Sender {
     /// Restarts the retransmission timer. [linux-6.12 tcp_input.c tcp_rearm_rto]
     pub(crate) fn rearm_rto(&mut self) {
         if self.scoreboard.packets_out() == 0 {
-            self.timer.armed = None;
+            self.timer.disarm();
             return;
         }
         let mut rto = self.rto();
@@ -125,7 +124,7 @@ impl Sender {
 
     /// Nothing is in flight, data waits and could not be sent. [linux-6.12 tcp.h tcp_check_probe_timer]
     pub(crate) fn check_probe_timer(&mut self) {
-        if self.scoreboard.packets_out() == 0 && self.timer.armed.is_none() {
+        if self.scoreboard.packets_out() == 0 && self.timer.armed_for().is_none() {
             self.arm_window_probe();
         }
     }
@@ -196,24 +195,24 @@ impl Sender {
         self.timer.probe_backoff = 0;
         self.timer.probing_since = None;
         if self.armed_for(TimerKind::WindowProbe) {
-            self.timer.armed = None;
+            self.timer.disarm();
         }
     }
 
     /// The timer fired.
     pub(crate) fn timer_expired(&mut self) {
-        let Some((kind, _)) = self.timer.armed else { return };
+        let Some(kind) = self.timer.armed_for() else { return };
         match kind {
             TimerKind::Reordering => self.reordering_timeout(),
             // One probe per flight, be it new data. [linux-6.12 tcp_output.c tcp_send_loss_probe]
             TimerKind::LossProbe if self.tlp.high_seq.is_some() => self.rearm_rto(),
             TimerKind::LossProbe => self.gate.agenda.begin(Pass::LossProbe),
             TimerKind::Retransmission => {
-                self.timer.armed = None;
+                self.timer.disarm();
                 self.retransmission_timeout();
             }
             TimerKind::WindowProbe => {
-                self.timer.armed = None;
+                self.timer.disarm();
                 self.window_probe_timeout();
             }
         }
@@ -264,8 +263,8 @@ impl Sender {
     pub(crate) fn abort(&mut self) {
         self.notes.push(Note::Aborted);
         self.aborted = true;
-        self.timer.armed = None;
-        self.gate.pacing_timer = None;
+        self.timer.disarm();
+        self.gate.pacing_timer = Deadline::NONE;
         self.gate.agenda = Default::default();
     }
 
@@ -295,8 +294,17 @@ impl Sender {
     }
 
     /// [linux-6.12 tcp_input.c tcp_process_tlp_ack]
+    #[inline]
     pub(crate) fn process_probe_ack(&mut self, ack: u64, flags: &crate::sender::AckFlags) {
-        let Some(high) = self.tlp.high_seq.filter(|&high| ack >= high) else { return };
+        if let Some(high) = self.tlp.high_seq
+            && ack >= high
+        {
+            self.end_probe(ack, high, flags);
+        }
+    }
+
+    #[cold]
+    fn end_probe(&mut self, ack: u64, high: u64, flags: &crate::sender::AckFlags) {
         let pure_duplicate = !(flags.una_advanced || flags.not_duplicate() || flags.data_sacked);
         if !self.tlp.is_retransmission || flags.dsack_of_probe {
             self.tlp.high_seq = None;

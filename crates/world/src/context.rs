@@ -13,9 +13,6 @@ use crate::channel::RadioChannel;
 use crate::journal::Journal;
 use crate::{Cost, DeviceId, Event, Ledger};
 
-/// Boxes kept for reuse: more would be colder than fresh ones.
-const BOXES_KEPT: usize = 64;
-
 /// The context on which devices, sockets and applications act.
 #[derive(Debug)]
 pub(crate) struct Context {
@@ -27,7 +24,8 @@ pub(crate) struct Context {
     /// What disciplines leave: packets dropped and not yet accounted for, truesize to be credited to sockets (that of
     /// packets that left their host or were dropped there too), copies made.
     pub(crate) effects: Effects,
-    /// Boxes of packets that were received, for packets to be made.
+    /// Boxes of packets that were received or dropped, for packets to be made: the last one is still in the cache.
+    /// There are as many as packets were ever on their way at once.
     #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
     boxes: Vec<Box<Packet>>,
     /// Memory that the segments of a cut train cost more than the train: its socket is charged for it.
@@ -87,9 +85,7 @@ impl Context {
     /// What this box holds is needed no more; the box will be used again.
     #[inline]
     pub(crate) fn keep_box(&mut self, packet: Box<Packet>) {
-        if self.boxes.len() < BOXES_KEPT {
-            self.boxes.push(packet);
-        }
+        self.boxes.push(packet);
     }
 
     /// The socket that sent `packet` is no longer charged for it. [linux-6.12 skb_orphan, tcp_wfree]
@@ -106,5 +102,6 @@ impl Context {
         self.orphan(&mut packet);
         self.ledger.dropped += 1;
         self.journal.packet_dropped(self.now, device, &packet, reason);
+        self.keep_box(packet);
     }
 }

@@ -36,11 +36,10 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
-    /// The timer at `place` shall expire at `deadline`; without one it stays where it was.
+    /// The timer at `place` shall expire at `expires`; if that is `NEVER`, it stays where it was.
     #[inline]
-    pub(crate) fn arm(&mut self, place: &mut Place, deadline: Option<SimTime>) {
-        let Some(expires) = deadline else { return };
-        if expires != place.expires {
+    pub(crate) fn arm(&mut self, place: &mut Place, expires: SimTime) {
+        if expires != place.expires && expires != SimTime::NEVER {
             self.last.0 += 1;
             *place = Place { expires, arming: self.last };
         }
@@ -75,8 +74,8 @@ impl Timers {
 mod tests {
     use super::*;
 
-    const TICK: Option<SimTime> = Some(SimTime::from_nanos(41_000_000));
-    const LATER: Option<SimTime> = Some(SimTime::from_nanos(42_000_000));
+    const TICK: SimTime = SimTime::from_nanos(41_000_000);
+    const LATER: SimTime = SimTime::from_nanos(42_000_000);
 
     /// Sockets 0, 1, 2 … armed in this order for these deadlines; all of them run out.
     fn order(timers: &mut Timers, places: &[Place]) -> Vec<u32> {
@@ -101,7 +100,7 @@ mod tests {
         let (mut timers, mut places) = (Timers::default(), [Place::default(); 2]);
         for socket in [0, 1, 0] {
             timers.arm(&mut places[socket], TICK);
-            timers.arm(&mut places[socket], None);
+            timers.arm(&mut places[socket], SimTime::NEVER);
         }
         assert_eq!(order(&mut timers, &places), [1, 0]);
     }

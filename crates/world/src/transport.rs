@@ -34,18 +34,22 @@ impl World {
     #[inline(never)]
     fn send(&mut self, id: SocketId) {
         let now = self.context.now;
-        let socket = self.sockets.tcp(id);
-        let (host, tos, device) = (socket.host, socket.tos, socket.device.index());
-        while self.sockets.tcp(id).endpoint.wants_to_send() {
+        loop {
             let mut packet = self.context.spare_box();
-            if !self.sockets.tcp(id).endpoint.write_next(&mut packet, now) {
+            let socket = self.sockets.tcp(id);
+            if !socket.endpoint.write_next(&mut packet, now) {
                 return self.context.keep_box(packet);
             }
-            (packet.source, packet.tos) = (host, tos);
+            (packet.source, packet.tos) = (socket.host, socket.tos);
+            let device = socket.device.index();
             self.count_made(&packet);
             let outcome = self.devices[device].transmit(packet, &mut self.context);
             self.return_credits();
-            self.sockets.tcp(id).endpoint.handed_over(transmitted(outcome), now);
+            let endpoint = &mut self.sockets.tcp(id).endpoint;
+            endpoint.handed_over(transmitted(outcome), now);
+            if !endpoint.wants_to_send() {
+                return;
+            }
         }
     }
 
@@ -65,9 +69,9 @@ impl World {
             socket.awaits_credit = true;
             devices[socket.device.index()].add_waiting_socket(context);
         }
-        let deadline = socket.endpoint.deadline();
+        let deadline = socket.endpoint.next_deadline();
         timers.arm(&mut socket.timer, deadline);
-        if let Some(at) = socket.alarm.set(deadline) {
+        if let Some(at) = socket.alarm.set(Some(deadline)) {
             context.wake_at(at, Event::Timer(id));
         }
     }

@@ -313,7 +313,7 @@ impl Model {
             self.below.iter().map(|&truesize| u64::from(truesize)).sum::<u64>()
         );
         assert!(
-            sender.scoreboard.packets_out() == 0 || sender.timer.armed.is_some() || sender.aborted,
+            sender.scoreboard.packets_out() == 0 || sender.timer.armed_for().is_some() || sender.aborted,
             "nothing would ever happen again"
         );
     }

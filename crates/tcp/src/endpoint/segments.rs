@@ -4,7 +4,7 @@ use tailback_packet::{HostId, Packet, Payload, SackBlocks, Segment, SegmentFlags
 use tailback_units::{SimTime, Span};
 
 use super::{Endpoint, SYN_LINEAR_TIMEOUTS, State};
-use crate::clock::{expiry, timestamp};
+use crate::clock::{Deadline, expiry, timestamp};
 use crate::config::{TCP_HEADER, TIMESTAMP_OPTION};
 use crate::output::Outgoing;
 use crate::rtt::{RTO_INITIAL, RTO_MAX};
@@ -26,7 +26,10 @@ impl Endpoint {
         let doublings = self.handshake.timeouts.saturating_sub(linear).min(7);
         let timeout = Span::from_nanos(RTO_INITIAL.as_nanos() << doublings).min(RTO_MAX);
         let rounding = (self.sender.flow.jiffy, self.sender.settings.timer_rounding);
-        self.handshake.deadline = (!self.handshake.by_cookie).then(|| expiry(now, timeout, rounding));
+        self.handshake.deadline = match self.handshake.by_cookie {
+            true => Deadline::NONE,
+            false => Deadline::at(expiry(now, timeout, rounding)),
+        };
         let flags = if answers { SegmentFlags::SYN.with(SegmentFlags::ACK) } else { SegmentFlags::SYN };
         let flags = self.sender.ecn.handshake_flags(flags);
         let segment = Segment {
@@ -54,7 +57,7 @@ impl Endpoint {
     pub(super) fn write_ack(&mut self, packet: &mut Packet) {
         let now = self.sender.flow.now;
         let segment = self.acknowledgement(now);
-        *packet = self.packet(segment, ACK_TRUESIZE, now);
+        self.write_over(packet, segment, ACK_TRUESIZE, now);
     }
 
     /// A segment without data that leaves at `departure`.
@@ -96,36 +99,42 @@ impl Endpoint {
         if is_new {
             segment.flags = self.sender.ecn.confirm(segment.flags);
         }
-        *packet = self.packet(segment, self.sender.truesize(length), departure);
+        self.write_over(packet, segment, self.sender.truesize(length), departure);
         packet.ecn = self.sender.ecn.code_point(is_new);
         packet.charged = true;
     }
 
-    #[inline(always)]
+    #[cold]
     pub(super) fn packet(&self, segment: Segment, truesize: u32, departure: SimTime) -> Packet {
+        let mut packet = Packet::empty();
+        self.write_over(&mut packet, segment, truesize, departure);
+        packet
+    }
+
+    /// Writes a packet with `segment` over `packet`: field by field, for a packet is large to copy.
+    #[inline(always)]
+    fn write_over(&self, packet: &mut Packet, segment: Segment, truesize: u32, departure: SimTime) {
         let options = match segment.flags.contains(SegmentFlags::SYN) {
             true => SYN_OPTIONS,
             false => self.timestamp_option() + sack_option(&segment.sack),
         };
         let segments = segment.count();
         let headers = self.sender.settings.ip.header() + TCP_HEADER;
-        Packet {
-            from: self.addresses.socket,
-            to: self.addresses.peer,
-            // The host that carries the socket writes its own number in.
-            source: HostId(u16::MAX),
-            destination: self.addresses.peer_host,
-            ip_length: (headers + options) * u32::from(segments) + segment.length,
-            segments,
-            ecn: self.sender.ecn.code_point(false),
-            tos: 0,
-            flow_hash: self.addresses.flow_hash,
-            truesize,
-            charged: false,
-            enqueued: SimTime::ZERO,
-            departure,
-            payload: Payload::Tcp(segment),
-        }
+        packet.from = self.addresses.socket;
+        packet.to = self.addresses.peer;
+        // The host that carries the socket writes its own number in.
+        packet.source = HostId(u16::MAX);
+        packet.destination = self.addresses.peer_host;
+        packet.ip_length = (headers + options) * u32::from(segments) + segment.length;
+        packet.segments = segments;
+        packet.ecn = self.sender.ecn.code_point(false);
+        packet.tos = 0;
+        packet.flow_hash = self.addresses.flow_hash;
+        packet.truesize = truesize;
+        packet.charged = false;
+        packet.enqueued = SimTime::ZERO;
+        packet.departure = departure;
+        packet.payload = Payload::Tcp(segment);
     }
 
     fn timestamp_option(&self) -> u32 {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use tailback_units::SimTime;
 
+use crate::clock::Deadline;
 use crate::info::HeldBy;
 use crate::queue::{Index, Tags};
 
@@ -112,8 +113,14 @@ impl Agenda {
     /// Something is to be done, if only to find that nothing can leave.
     #[inline]
     pub(crate) fn has_work(&self) -> bool {
+        self.pass.is_some() || self.precedes_new_data()
+    }
+
+    /// Something is to be done before new data is sent.
+    #[inline]
+    pub(crate) fn precedes_new_data(&self) -> bool {
         let retransmits = self.head.is_some() || self.retransmit != Retransmit::Nothing;
-        self.pass.is_some() || retransmits || self.rearm_unless_retransmission
+        retransmits || self.rearm_unless_retransmission
     }
 
     /// Asks for a run of the transmit loop. A run already asked for keeps the more urgent reason.
@@ -129,7 +136,7 @@ impl Agenda {
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     pub(crate) agenda: Agenda,
-    pub(crate) pacing_timer: Option<SimTime>,
+    pub(crate) pacing_timer: Deadline,
     /// End of the newest segment shorter than mss that was sent (`snd_sml`).
     pub(crate) small_sent: u64,
     pub(crate) held_by: HeldBy,

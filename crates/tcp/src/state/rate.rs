@@ -35,6 +35,15 @@ impl SampleInProgress {
     }
 }
 
+/// The delivery rate that one ACK shows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MeasuredRate {
+    /// Segments delivered in the interval; `None` if the ACK shows no rate.
+    pub(crate) delivered: Option<u64>,
+    /// The interval, if it is credible.
+    pub(crate) interval: Option<Span>,
+}
+
 impl DeliveryRate {
     /// A segment was delivered: if it is the newest of this ACK, it spans the sample.
     /// [linux-6.12 tcp_rate.c tcp_rate_skb_delivered]

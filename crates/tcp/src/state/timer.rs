@@ -2,6 +2,8 @@
 
 use tailback_units::SimTime;
 
+use crate::clock::Deadline;
+
 /// What the timer is armed for. [linux-6.12 inet_connection_sock.h ICSK_TIME_*]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TimerKind {
@@ -14,7 +16,9 @@ pub(crate) enum TimerKind {
 /// The timer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RetransmitTimer {
-    pub(crate) armed: Option<(TimerKind, SimTime)>,
+    /// What it is armed for.
+    kind: Option<TimerKind>,
+    expires: Deadline,
     /// Doublings of the time to the next window probe.
     pub(crate) probe_backoff: u32,
     /// Window probes since the last ACK.
@@ -28,6 +32,29 @@ pub(crate) struct RetransmitTimer {
 }
 
 impl RetransmitTimer {
+    /// It will expire at `instant`, and not when it was armed for before.
+    #[inline]
+    pub(crate) fn arm(&mut self, kind: TimerKind, instant: SimTime) {
+        self.kind = Some(kind);
+        self.expires = Deadline::at(instant);
+    }
+
+    pub(crate) fn disarm(&mut self) {
+        self.kind = None;
+        self.expires = Deadline::NONE;
+    }
+
+    /// What it is armed for.
+    #[inline]
+    pub(crate) fn armed_for(&self) -> Option<TimerKind> {
+        self.kind
+    }
+
+    #[inline]
+    pub(crate) fn expires(&self) -> Deadline {
+        self.expires
+    }
+
     /// Window probes since the last ACK.
     pub(crate) fn probes_out(&self) -> u32 {
         self.probes_out
