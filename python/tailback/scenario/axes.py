@@ -2,16 +2,16 @@
 
     vary:
       cc: [cubic, bbr]                        a key of the file, or a variable of `let`
-      tsq: {TSQ: 1ms, NoTSQ: off}             the same with labels of one's own
+      tsq: {TSQ: 1ms, NoTSQ: off}             the same, with your own labels
       bottleneck:                             a name that is neither: each label patches several keys at once
         L10M: {qdiscs: {client -> router: htb rate 10mbit}}
         R10M: {qdiscs: {router -> server: htb rate 10mbit}}
 
-`cc`, `tsq` and `offloads` as an axis (or in `--set`) hold for every flow and host, also for one with a setting of its
-own: an axis that changes nothing would be a figure that misleads. To vary one flow name it: `traffic[0].cc`.
+`cc`, `tsq` and `offloads` as an axis (or in `--set`) apply to every flow and host, even to those with their own
+setting; otherwise an axis could silently change nothing. To vary a single flow, name it: `traffic[0].cc`.
 
-The runs are the cross product, the last axis turning fastest. Patches are laid over the file in the order of the
-axes (`document.merge`). `--set AXIS=LABEL` keeps one value of an axis, `--set AXIS=[A, B]` some of them.
+The runs are the cross product; the last axis varies fastest. Patches are merged into the file in the order of the
+axes (`document.merge`). `--set AXIS=LABEL` keeps one value of an axis, `--set AXIS=[A, B]` keeps several.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from tailback.scenario.schema import Keys
 from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.units import shown
 
-#: More configurations than anyone runs: a slip in a list, caught before memory is gone.
+#: More configurations than this are taken for a mistake, and refused before they use up the memory.
 MOST_VARIANTS = 100_000
 
-#: Settings of flows that may stand at the top, for a host or for a flow.
+#: Flow settings that can be given for the whole file, for a host, or for a flow.
 FOR_ALL_FLOWS = ("cc", "tsq", "offloads")
 
-#: Keys that say how many runs there are and what they are called; the same for the whole grid.
+#: Keys that apply to the whole grid and therefore cannot vary.
 FIXED = ("title", "vary", "repeat", "seed")
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One value of an axis: each patch is laid over the file at its place."""
+    """One value of an axis: the patches that it applies to the file, each with its location."""
 
     label: str
     patches: tuple[tuple[Loc, Node], ...]
 
     def apply(self, tree: Node) -> Node:
-        """The file with this value."""
+        """Returns the file with this value."""
         for loc, patch in self.patches:
             tree = lay(tree, loc, patch)
         return tree
@@ -64,7 +64,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Variant:
-    """The file as one configuration sees it."""
+    """The file of one configuration, and the labels that identify it."""
 
     labels: dict[str, str]
     tree: Node
@@ -79,14 +79,14 @@ class Refused(Exception):
 
 
 def lay(tree: Node, loc: Loc, patch: Node) -> Node:
-    """The file with a patch at `loc`; a setting for all flows displaces those of single flows and hosts."""
+    """Merges a patch at `loc`. A setting for all flows replaces the settings of single flows and hosts."""
     if len(loc) == 1 and loc[0] in FOR_ALL_FLOWS:
         tree = _without_own_settings(tree, loc[0])
     return put(tree, loc, patch)
 
 
 def _without_own_settings(tree: Node, key: str | int) -> Node:
-    """The file without the settings of single flows and hosts."""
+    """Removes a setting from all flows and hosts."""
     entries = dict(tree.entries())
     traffic, hosts = entries.get("traffic"), entries.get("hosts")
     if traffic is not None and traffic.items():
@@ -98,7 +98,7 @@ def _without_own_settings(tree: Node, key: str | int) -> Node:
 
 
 def target(name: str, tree: Node) -> Loc | None:
-    """The place in the file that a name means: a key, or a variable of `let`; None if it is neither."""
+    """Returns the location of a key or of a variable of `let`; None if the name is neither."""
     loc = paths.parse(name)
     if loc[0] in Keys.model_fields:
         return loc
@@ -107,7 +107,7 @@ def target(name: str, tree: Node) -> Loc | None:
 
 
 def known_names(tree: Node) -> list[str]:
-    """The names that `target` knows."""
+    """The names that `target` resolves."""
     variables = at(tree, ("let",))
     own = list(variables.entries()) if variables is not None else []
     return [*own, *(key for key in Keys.model_fields if key not in FIXED)]
@@ -136,7 +136,7 @@ def axes(tree: Node) -> tuple[list[Axis], list[Finding]]:
 
 
 def variants(tree: Node, grid: list[Axis]) -> Iterator[Variant]:
-    """The file in every configuration of the grid."""
+    """Yields the file of each configuration of the grid."""
     for choices in itertools.product(*(axis.choices for axis in grid)):
         patched = tree
         for choice in choices:
@@ -167,8 +167,8 @@ def _labelled(name: str, values: Node, *, by_name: bool, tree: Node) -> list[tup
             name, values, "has no values", "give a list, [cubic, bbr], or labels with values, {A: ..., B: ...}"
         )
     if paths.parse(name)[-1] in NAMED and "name" in values.entries():
-        hint = f"in a list it is one of the values: {name}: [{{name: {values.entries()['name'].text}, ...}}]"
-        raise _refused(name, values, f"`{words(values)}` is one value and not a set of labels", hint)
+        hint = f"write a list of values: {name}: [{{name: {values.entries()['name'].text}, ...}}]"
+        raise _refused(name, values, f"`{words(values)}` is a single value, not a set of labels", hint)
     if isinstance(values.value, dict):
         return list(values.value.items())
     if by_name:

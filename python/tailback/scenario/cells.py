@@ -1,4 +1,4 @@
-"""Checks of a Wi-Fi cell that involve several keys: modes that its standard has, and hosts that are in the cell."""
+"""Checks of a Wi-Fi cell that involve several keys: the standard must have the modes, and the cell the hosts."""
 
 from __future__ import annotations
 
@@ -40,10 +40,11 @@ def problems(keys: Keys) -> Iterator[Problem]:
 
 
 def _channel(loc: Loc, cell: Wifi) -> Iterator[Problem]:
-    """Band, width and guard interval are those of the standard."""
+    """Checks that the standard has this band, width and guard interval."""
     standard = STANDARDS[cell.standard]
     if cell.band not in standard.bands:
-        yield Problem((*loc, "band"), f"`{cell.band}` has no {cell.standard}", f"write {' or '.join(standard.bands)}")
+        message = f"{cell.standard} does not use `{cell.band}`"
+        yield Problem((*loc, "band"), message, f"write {' or '.join(standard.bands)}")
     if cell.width not in standard.widths or (cell.band == "2.4GHz" and cell.width > WIDEST_24):
         known = [mhz for mhz in standard.widths if cell.band != "2.4GHz" or mhz <= WIDEST_24]
         message = f"`{cell.width}MHz` is not a width of {cell.standard} at {cell.band}"
@@ -78,7 +79,7 @@ def _station_modes(loc: Loc, cell: Wifi) -> Iterator[Problem]:
 
 
 def _by_station(loc: Loc, cell: Wifi) -> Iterator[Problem]:
-    """What is given by station is given for stations."""
+    """Checks that values by station name stations of this cell."""
     named: dict[str, Iterable[str]] = {
         "streams": cell.streams.by_host,
         "rate": cell.rate.by_host,
@@ -91,16 +92,16 @@ def _by_station(loc: Loc, cell: Wifi) -> Iterator[Problem]:
 
 
 def _signal(loc: Loc, cell: Wifi) -> Iterator[Problem]:
-    """A signal is given once, and rate control needs one."""
+    """Checks that no station has both an SNR and a distance."""
     for station in cell.wifi.stations:
         if cell.snr.of(station) is not None and cell.distance.of(station) is not None:
-            message = f"is given for `{station}`, and so is its `snr`"
-            yield Problem((*loc, "distance"), message, "give one of them: the distance determines the snr")
+            message = f"`{station}` also has an `snr`"
+            yield Problem((*loc, "distance"), message, "give only one of them: the distance determines the SNR")
             return
 
 
 def _hidden(loc: Loc, cell: Wifi, keys: Keys) -> Iterator[Problem]:
-    """Who does not hear each other shares a channel."""
+    """Checks that hidden pairs name hosts on this channel."""
     cells = [other for other in keys.links if isinstance(other, Wifi) and _shares(cell, other)]
     known = [host for other in cells for host in (other.wifi.ap, *other.wifi.stations)]
     for number, pair in enumerate(cell.hidden):

@@ -1,4 +1,5 @@
-"""Checks that involve several keys: hosts exist, times are in order, names are unique, the window is inside the run."""
+"""Checks that involve several keys: hosts exist, times are in order, names are unique, the window lies within the run.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from tailback.scenario.words import Algorithm
 from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.units import time_word
 
-#: Hosts and links are numbered in 16 bits. [docs/contracts.md]
+#: Hosts and links have numbers of 16 bits. [docs/contracts.md]
 MOST_HOSTS = 65_535
 
 #: Bytes of an IPv4 header without options [rfc791 §3.1] and of an ICMP echo header [rfc792].
@@ -27,7 +28,7 @@ IPV4_HEADER = 20
 
 
 def window_of(keys: Keys) -> tuple[int, int]:
-    """The measurement window in ns: as given, else from the first start and the warm-up on, to the last stop."""
+    """The measurement window in ns: as given, else from the end of the warm-up to the last stop."""
     measured = _measured(keys)
     if keys.measure.window is not None:
         return keys.measure.window[0], keys.measure.window[1]
@@ -36,7 +37,7 @@ def window_of(keys: Keys) -> tuple[int, int]:
 
 
 def problems(keys: Keys) -> list[Problem]:
-    """Everything wrong with an experiment whose single values are right."""
+    """All errors of an experiment whose single values are valid."""
     network = network_of(keys)
     found = [
         *network_problems(network),
@@ -48,7 +49,7 @@ def problems(keys: Keys) -> list[Problem]:
         *_traffic(keys, network),
         *_captured(keys, network),
     ]
-    # The window follows from the times of the flows; it is looked at when those are right.
+    # The window follows from the times of the flows, so it is only checked if those are valid.
     return found or list(_window(keys))
 
 
@@ -66,8 +67,8 @@ def _hosts(keys: Keys, network: Network) -> Iterator[Problem]:
 def _captured(keys: Keys, network: Network) -> Iterator[Problem]:
     for place, entry in enumerate(keys.traffic):
         if keys.measure.pcap and isinstance(entry, Tcp) and entry.ip != defaults.IP:
-            hint = "remove `measure.pcap` or `ip`: captures hold packets of IPv4"
-            yield Problem(("traffic", place, "ip"), f"`{entry.ip}` is not captured", hint)
+            hint = "remove `measure.pcap` or `ip`: captures contain IPv4 only"
+            yield Problem(("traffic", place, "ip"), f"packets of IPv{entry.ip} cannot be captured", hint)
     for place, host in enumerate(keys.measure.pcap):
         if host not in network.places:
             hint = f"capture at one of {', '.join(network.hosts)}"
@@ -88,12 +89,12 @@ def _qdiscs(keys: Keys, network: Network) -> Iterator[Problem]:
         if meant is None:
             yield from _no_device(loc, ends, keys, network)
         elif given.setdefault(meant, device) != device:
-            yield Problem(loc, f"names the device that `{given[meant]}` names", "remove one of the two")
+            yield Problem(loc, f"names the same device as `{given[meant]}`", "remove one of the two")
         yield from _filters(loc, keys.qdiscs[device], keys, network)
 
 
 def _no_device(loc: Loc, ends: Direction, keys: Keys, network: Network) -> Iterator[Problem]:
-    """`A -> B` is no device: an unknown host, no link between the two, or a radio that sends to others too."""
+    """Says why `A -> B` is not a device: an unknown host, no link, or a radio that several stations share."""
     source, target = ends
     known = [*network.hosts, *cell_names(keys).values()]
     unknown = [name for name, of in ((source, network.hosts), (target, known)) if name not in of]
@@ -102,8 +103,8 @@ def _no_device(loc: Loc, ends: Direction, keys: Keys, network: Network) -> Itera
     link = network.link(source, target)
     if link is not None:
         radio = network.device(link, source)
-        message = f"`{source}` sends to all stations of this cell by one device, which has one root discipline"
-        yield Problem(loc, message, f"name it by its cell: {radio}")
+        message = f"`{source}` sends to all stations of this cell through one device with one root discipline"
+        yield Problem(loc, message, f"name the device by its cell: {radio}")
     elif not unknown:
         near = [device.partition(" -> ")[2] for device in network.devices if device.startswith(f"{source} -> ")]
         hint = f"`{source}` has links to: {', '.join(near)}" if near else f"`{source}` has no link"
@@ -111,7 +112,7 @@ def _no_device(loc: Loc, ends: Direction, keys: Keys, network: Network) -> Itera
 
 
 def _filters(loc: Loc, root: Algorithm, keys: Keys, network: Network) -> Iterator[Problem]:
-    """What filters name exists."""
+    """Checks that filters name existing flows and hosts."""
     for each in root.filters:
         known: Sequence[str] = network.hosts
         if each.fits == "flow":
@@ -124,7 +125,7 @@ def _filters(loc: Loc, root: Algorithm, keys: Keys, network: Network) -> Iterato
 
 
 def _flow_names(keys: Keys) -> list[str]:
-    """Names of flows, and of those that stand for several."""
+    """The names of flows, and of entries that stand for several flows."""
     names = [name for flow in flows(keys) for name in flow.names]
     return list(dict.fromkeys([*names, *(name.rpartition(".")[0] for name in names if "." in name)]))
 
@@ -165,10 +166,10 @@ def _unknown_hosts(loc: Loc, ends: Direction, network: Network) -> Iterator[Prob
 def _no_way(loc: Loc, ends: Direction, network: Network) -> Iterator[Problem]:
     for host in ends:
         if host in network.switches:
-            yield Problem(loc, f"`{host}` is a switch, which sends nothing of its own", "name one of its hosts")
+            yield Problem(loc, f"`{host}` is a switch, which is not an end of traffic", "name one of its hosts")
     for source, target in (ends, reversed(ends)) if network.routes else ():
         if source in network.places and target in network.places and network.path(source, target) is None:
-            message = f"packets from `{source}` do not come to `{target}`: `routes` form a loop"
+            message = f"packets from `{source}` do not reach `{target}`: `routes` form a loop"
             yield Problem(loc, message, "change the `routes` between them")
 
 
@@ -190,7 +191,7 @@ def _times(flow: Flow, duration: int) -> Iterator[Problem]:
 
 
 def _of_the_kind(flow: Flow, network: Network) -> Iterator[Problem]:
-    """A packet fits all links on its way, there and for an echo back: fragments are not modelled."""
+    """Checks that packets fit the MTU of all links on their path, for echoes in both directions (no fragmentation)."""
     kind = traffic.of(flow.kind)
     back = network.links_on(*flow.direction[::-1]) if kind.packets == "there and back" else []
     way = [*network.links_on(*flow.direction), *back]
@@ -227,8 +228,9 @@ def _warmup(keys: Keys, start: int, stop: int) -> Iterator[Problem]:
     if start >= stop:
         warmup = time_word(keys.measure.warmup)
         left = time_word(stop - (start - keys.measure.warmup))
-        message = f"`{warmup}` leaves nothing to measure"
-        yield Problem(("measure", "warmup"), message, f"traffic lasts {left}: give a shorter warm-up or a longer run")
+        message = f"a warm-up of `{warmup}` leaves nothing to measure"
+        hint = f"traffic lasts {left}: shorten the warm-up, or make the run longer"
+        yield Problem(("measure", "warmup"), message, hint)
 
 
 def _window_in_warmup(keys: Keys, measure: Measure, start: int) -> Iterator[Problem]:

@@ -1,6 +1,6 @@
-"""The defaults of the experiment file, each with its reason. `duration` has no default: it must be given.
+"""The defaults of the experiment file, each with its reason. `duration` has none and must be given.
 
-Algorithms have their own defaults, in the simulator; none of those is here.
+The defaults of algorithms are in the simulator.
 """
 
 from __future__ import annotations
@@ -9,32 +9,32 @@ from typing import Final
 
 from tailback.resolved.wifi import AIR
 
-#: The Linux the project describes.
+#: The version of Linux that Tailback models.
 STACK = "linux-6.12"
-#: Those of `tailback_tcp::STACKS`, where their differences are listed.
+#: The names in `tailback_tcp::STACKS`, which lists the differences.
 STACKS = (STACK, "linux-6.6", "linux-5.10", "linux-5.4", "linux-5.0", "linux-4.14", "freebsd-9")
 
-#: Linux's own choice, `net.ipv4.tcp_congestion_control`. [linux-6.12 Kconfig DEFAULT_TCP_CONG]
+#: Linux's default, `net.ipv4.tcp_congestion_control`. [linux-6.12 Kconfig DEFAULT_TCP_CONG]
 CC = "cubic"
 
-#: Linux's own setting: pacing shift 10. [linux-6.12 sock.c sock_init_data_uid]
+#: Linux's default: pacing shift 10. [linux-6.12 sock.c sock_init_data_uid]
 TSQ = "1ms"
 
-#: What mac80211 asks for on its devices: pacing shift 7, 8 ms, so that aggregates can grow; it came early in 2019.
-#: Before 4.16 a radio had what everything has. [linux-6.12 net/mac80211/main.c tx_sk_pacing_shift]
+#: mac80211 sets pacing shift 7 (8 ms) on its devices, so that aggregates can grow. Before 4.16, radios had the same
+#: shift as other devices. [linux-6.12 net/mac80211/main.c tx_sk_pacing_shift]
 WIFI_TSQ = "8ms"
 STACKS_WITHOUT_WIFI_TSQ = ("linux-4.14",)
 
-#: What a Wi-Fi cell is called where there is one; of several, each has a number behind it.
+#: Name of the only Wi-Fi cell of a file; of several cells, each has a number appended.
 CELL = AIR
 
-#: Where 802.11n and its successors are at home; 2.4 GHz is written where it is meant.
+#: Usual band of 802.11n and its successors.
 BAND: Final = "5GHz"
-#: The standard's mandatory guard interval; the short one is an option of both ends.
+#: The mandatory guard interval of the standard; the short one is optional.
 GUARD = "800ns"
-#: No hardware in particular.
+#: A driver that models no particular hardware.
 DRIVER = "generic"
-#: A clean channel, data without an announcement, an open network: what is added is written.
+#: A channel without losses, no RTS, no encryption.
 LOSS = "0%"
 STREAMS = None
 SNR = None
@@ -43,14 +43,14 @@ RATE_CONTROL = "fixed"
 RTS = False
 ENCRYPTION: Final = "open"
 
-#: A receiving application is woken for any data. [linux-6.12 sock.c sock_init_data_uid]
+#: The receiving application wakes up for any data. [linux-6.12 sock.c sock_init_data_uid]
 RCVLOWAT = 1
 
-#: One segment per skb, as in the testbeds of the papers; `on` is how hosts leave the box.
+#: One segment per skb, as in the testbeds of the papers; Linux's default is `on`.
 OFFLOADS: Final = "off"
 OFFLOADS_KNOWN = (OFFLOADS, "gso", "on")
 
-#: Nothing is assumed about distance: a delay is written where there is one.
+#: No propagation delay.
 DELAY = "0s"
 
 #: Ethernet. [rfc894]
@@ -59,54 +59,53 @@ MTU = 1500
 #: Descriptors of the transmit ring of common Ethernet drivers (`ethtool -g`: e1000e, igb, r8169 have 256).
 RING = 256
 
-#: Drivers of today have byte queue limits. [linux-6.12 dynamic_queue_limits.c]
+#: Current Ethernet drivers have byte queue limits. [linux-6.12 dynamic_queue_limits.c]
 BQL = True
 
-#: One flow unless a number is given.
 FLOWS = 1
 
-#: A ping each 200 ms, the step of Flent's tests and of the papers.
+#: The interval of Flent's tests and of the papers.
 PING_INTERVAL = "200ms"
 
-#: 56 bytes of data and the 8 of the ICMP header, what ping sends by itself.
+#: The default of ping: 56 bytes of data and 8 of ICMP header.
 PING_SIZE = "64b"
 
 PING_PROTOCOL: Final = "icmp"
 
-#: The pings over UDP of Flent's tests: the smallest datagram of irtt, which carries sequence number and stamps.
+#: The UDP pings of Flent's tests: irtt's smallest datagram, which carries a sequence number and timestamps.
 UDP_PING_SIZE = "68b"
 
-#: What fills the MTU of Ethernet.
+#: The largest datagram that fits the MTU of Ethernet.
 DATAGRAM = "1472b"
 
-#: What Flent's udp_flood offers.
+#: The rate of Flent's udp_flood.
 FLOOD = "100mbit"
 
-#: Packets carry no code point unless one is given: default forwarding. [rfc2474 §4.1]
+#: Default forwarding. [rfc2474 §4.1]
 DSCP = 0
 IP: Final = 4
-#: Controls of stacks that do not begin with `CC`.
+#: Default congestion control of the stacks whose default is not `CC`.
 STACK_CC = {"freebsd-9": "newreno"}
 
-#: Everything begins with the run.
+#: Traffic begins with the run.
 START = "0s"
 
-#: Flows begin together unless they are spread. Spread them where repetitions are to differ.
+#: Flows start at the same time. Without jitter, repetitions hardly differ.
 JITTER = "0s"
 
-#: Nothing is cut off unless asked for; `check` warns where slow start is measured along.
+#: The whole run is measured; `check` warns if that includes slow start.
 WARMUP = "0s"
 
-#: Flent's and `ss`'s usual sampling step in the papers.
+#: The usual sampling interval of Flent and of `ss` in the papers.
 INTERVAL = "100ms"
 TCP_INFO = "interval"
 
-#: Drops, marks and state changes are few and always worth having.
+#: Record drops, marks and state changes; they are few.
 EVENTS = True
 
-#: One run, and a seed that says nothing was tuned.
+#: One repetition, with seed 1.
 REPEAT = 1
-#: `until`: what is waited for, and between how many repetitions. Fewer than five have too uncertain a one.
+#: `repeat: until`: the quantities, and the bounds on the repetitions. The interval of fewer than five is too uncertain.
 REPEAT_QUANTITIES = ("goodput", "rtt")
 REPEAT_LEAST = 5
 REPEAT_MOST = 30

@@ -1,9 +1,9 @@
-"""The experiment file as a tree that remembers where each value was written.
+"""The experiment file as a tree in which every value has its position in the file.
 
-Patches (`vary`, `--set`) are merged into the tree and keep their own place, so that a wrong value in a patch is
+Patches (`vary`, `--set`) are merged into the tree and keep their own position, so that a wrong value in a patch is
 reported at the line of the patch. Merging follows the rules of a JSON merge patch [rfc7396 §2]: mappings merge key
-by key, `null` removes a key, anything else (a list too) replaces what was there. A control or a driver with its
-options, `cc: {name: cubic, hystart: 0}`, is one value: the options of one are not those of another.
+by key, `null` removes a key, and anything else, including a list, replaces the old value. A control or a driver with
+options, `cc: {name: cubic, hystart: 0}`, is replaced as a whole, because the options of two algorithms do not mix.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from tailback.tc.errors import WordError
 
 Scalar = str | int | float | bool | None
 
-#: Keys below which a mapping with a `name` is one value.
+#: Keys whose mapping with a `name` is one value.
 NAMED = ("cc", "driver")
 
 
 @dataclass(frozen=True)
 class Node:
-    """A value, the place of its key, and (for a scalar) its text as written."""
+    """A value, the position of its key, and (for a scalar) its text as written."""
 
     value: Scalar | dict[str, Node] | list[Node]
     where: Where
@@ -39,7 +39,7 @@ class Node:
 
 
 def plain(node: Node) -> object:
-    """The tree without places."""
+    """The tree as plain values, without positions."""
     if isinstance(node.value, dict):
         return {key: plain(child) for key, child in node.value.items()}
     if isinstance(node.value, list):
@@ -58,7 +58,7 @@ def nearest(node: Node, loc: Loc) -> Node:
 
 
 def at(node: Node, loc: Loc) -> Node | None:
-    """The node at `loc`, if there is one."""
+    """The node at `loc`; None if there is none."""
     found: Node | None = node
     for step in loc:
         if found is None:
@@ -68,7 +68,7 @@ def at(node: Node, loc: Loc) -> Node | None:
 
 
 def merge(base: Node | None, patch: Node) -> Node:
-    """`base` with `patch` laid over it."""
+    """`base` with `patch` merged into it."""
     if not isinstance(patch.value, dict):
         return patch
     merged = dict(base.entries()) if base is not None else {}
@@ -81,7 +81,7 @@ def merge(base: Node | None, patch: Node) -> Node:
 
 
 def words(node: Node) -> str:
-    """A value in words, as labels show it: the text of a scalar, `cubic hystart 0` of a named mapping."""
+    """A value as labels show it: the text of a scalar; `cubic hystart 0` for a mapping with a name."""
     if "name" not in node.entries():
         return node.text
     options = [f"{key} {child.text}" for key, child in node.entries().items() if key != "name"]
@@ -113,7 +113,7 @@ def _put(base: Node, loc: Loc, depth: int, patch: Node) -> Node:
     if isinstance(step, int):
         return _put_element(base, loc, depth, patch)
     if not isinstance(base.value, dict):
-        raise WordError(f"`{show(loc[:depth])}` is not a mapping", f"it has no key `{step}`; set it as a whole")
+        raise WordError(f"`{show(loc[:depth])}` is not a mapping", f"it has no key `{step}`; set the whole value")
     entries = dict(base.value)
     if depth + 1 == len(loc) and patch.value is None:
         entries.pop(step, None)
@@ -129,7 +129,7 @@ def _put_element(base: Node, loc: Loc, depth: int, patch: Node) -> Node:
     step, elements = loc[depth], list(base.items())
     assert isinstance(step, int)
     if step >= len(elements):
-        has = f"{len(elements)} element{'' if len(elements) == 1 else 's'}, counted from 0"
+        has = f"{len(elements)} element{'' if len(elements) == 1 else 's'}, numbered from 0"
         raise WordError(f"there is no `{show(loc[: depth + 1])}`", f"`{show(loc[:depth])}` has {has}")
     elements[step] = _put(elements[step], loc, depth + 1, patch)
     return replace(base, value=elements)

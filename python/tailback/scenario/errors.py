@@ -1,6 +1,6 @@
-"""Errors of an experiment file: where, what, and what to do.
+"""Errors of an experiment file: the location, the problem, and the remedy.
 
-Everything wrong with a file is collected and raised at once as one `ScenarioError`; each `Finding` prints as
+All errors of a file are collected into one `ScenarioError`; each `Finding` prints as
 
     access21.yaml:12: links[1].rate: `100mbps/s` is not a rate
       hint: write it as tc does: 100mbit, 1gbit, 500kbit
@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from tailback import plain
 
 LONGEST_PLACE = 200
-"""Characters of a place in a message; a key of the command line is part of it."""
+"""Maximum number of characters of a location in a message (it may include a key of the command line)."""
 
-MOST_TOLD = 50
-"""Findings in the message of an error."""
+MOST_SHOWN = 50
+"""Maximum number of findings in the message of an error."""
 
 
 @dataclass(frozen=True, order=True)
 class Where:
-    """A place in the input: a file (or `--set ...`) and, if known, the line counted from one."""
+    """A position in the input: a file (or `--set ...`) and, if known, the line, starting at 1."""
 
     file: str
     line: int | None = None
@@ -33,7 +33,7 @@ class Where:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing wrong: the place, the path of the key, the bad value in words, and the remedy."""
+    """One error: its position, the path of the key, the problem, and the remedy."""
 
     where: Where
     path: str
@@ -47,14 +47,14 @@ class Finding:
 
 
 class ScenarioError(Exception):
-    """The experiment cannot be used; `findings` has every reason, in the order of the file."""
+    """The experiment is invalid; `findings` has all errors in the order of the file."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:
         unique = dict.fromkeys(findings)
         self.findings: tuple[Finding, ...] = tuple(sorted(unique, key=_place))
-        told = [str(finding) for finding in self.findings[:MOST_TOLD]]
-        more = len(self.findings) - len(told)
-        super().__init__("\n".join([*told, f"and {more} more of the kind"] if more else told))
+        shown = [str(finding) for finding in self.findings[:MOST_SHOWN]]
+        more = len(self.findings) - len(shown)
+        super().__init__("\n".join([*shown, f"and {more} more errors"] if more else shown))
 
 
 def _place(finding: Finding) -> tuple[str, int]:

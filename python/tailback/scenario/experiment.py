@@ -1,8 +1,8 @@
 """An experiment: a checked file, and its runs.
 
-The way of a file: YAML with line numbers (`reader`) → overrides (`sets`) → one tree per configuration (`axes`) →
-variables replaced (`variables`) → typed keys (`schema`) → what spans several keys (`check`) → one resolved scenario
-per run (`resolve`). Everything wrong in any configuration is collected into one `ScenarioError`.
+The stages of reading: YAML with line numbers (`reader`) → overrides (`sets`) → one tree per configuration (`axes`) →
+variables replaced (`variables`) → typed keys (`schema`) → checks across keys (`check`) → one resolved scenario per run
+(`resolve`). The errors of all configurations are collected into one `ScenarioError`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tailback.scenario.variables import Substitution
 
 @dataclass(frozen=True)
 class Configuration:
-    """One configuration of the grid: its labels, its checked keys, and the tree that they come from."""
+    """One configuration of the grid: its labels, its checked keys, and the tree they were read from."""
 
     labels: Mapping[str, str]
     keys: Keys
@@ -39,20 +39,20 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Run:
-    """One run to be made."""
+    """One run of an experiment."""
 
     axes: Mapping[str, str]
     """Label by axis, in the order of the file; empty without `vary`."""
     repetition: int
-    """Counted from 1."""
+    """Starts at 1."""
     seed: int
-    """The file's seed + repetition - 1: a repetition has the same seed in every configuration."""
+    """The file's seed + repetition - 1; the same in every configuration."""
     scenario: Scenario
-    """What a backend runs (`docs/contracts.md`)."""
+    """The input of a backend (`docs/contracts.md`)."""
     window_ns: tuple[int, int]
-    """The measurement window, in time of the run."""
+    """The measurement window: start and end since the start of the run."""
     directions: Mapping[str, str]
-    """`up` (from the first host of the file) or `down` (to it) by TCP flow; a flow that is neither is absent."""
+    """`up` (from the first host of the file) or `down` (to it) by name of the flow; other flows are absent."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class Experiment:
     """A checked experiment file."""
 
     name: str
-    """The file's name without its ending."""
+    """The name of the file without its suffix."""
     path: str
-    """The file as it was named."""
+    """The path as given by the caller."""
     title: str
     source: str
     """The text of the file, before overrides."""
@@ -80,11 +80,11 @@ class Experiment:
 
     @property
     def repeat(self) -> Repeat:
-        """How often each configuration is repeated; it cannot vary."""
+        """The number of repetitions, which is the same for all configurations."""
         return self.configurations[0].keys.repeat
 
     def runs(self) -> list[Run]:
-        """All runs: the configurations in the order of the grid, each with all its repetitions."""
+        """All runs, in the order of the grid, with the repetitions of a configuration together."""
         return [run for configuration in self.configurations for run in self._repetitions(configuration)]
 
     def _repetitions(self, configuration: Configuration) -> Iterator[Run]:
@@ -102,8 +102,9 @@ class Experiment:
 
 
 def load(path: str | Path, overrides: Sequence[str] = (), registry: Registry | None = None) -> Experiment:
-    """The experiment in a file, or the ready one of this name (`demo`), with `KEY=VALUE` overrides; raises
-    `ScenarioError` with everything wrong.
+    """Reads and checks an experiment file, or an experiment that comes with Tailback (`demo`).
+
+    `overrides` are `KEY=VALUE` as for `--set`. Raises `ScenarioError` with all errors of the file.
     """
     file = file_of(Path(path))
     return loads(read_file(file), overrides, registry, file=str(file))
@@ -112,7 +113,7 @@ def load(path: str | Path, overrides: Sequence[str] = (), registry: Registry | N
 def loads(
     text: str, overrides: Sequence[str] = (), registry: Registry | None = None, *, file: str = "experiment"
 ) -> Experiment:
-    """The experiment in a text; `file` is what errors call it."""
+    """As `load`, from a text; error messages call it `file`."""
     algorithms = registry if registry is not None else CoreRegistry()
     tree = _overridden(_top(read_yaml(text, file)), overrides)
     grid, wrong = axes.axes(tree)
@@ -145,7 +146,7 @@ def _overridden(tree: Node, overrides: Iterable[str]) -> Node:
 
 
 class _Reading:
-    """Reads configurations, keeping what is wrong with each."""
+    """Reads configurations and collects their errors."""
 
     def __init__(self, registry: Registry, folder: Path, wrong: Iterable[Finding]) -> None:
         self.registry = registry
@@ -174,10 +175,10 @@ class _Reading:
         return None if wrong else keys
 
     def _note_rest(self, wrong: Iterable[Problem], tree: Node) -> None:
-        """Also what spans several keys, judged without the values that are wrong by themselves."""
+        """Also reports errors across keys, checked on the tree without its invalid values."""
         pruned = tree
         for problem in wrong:
-            pruned = _excused(pruned, problem.loc)
+            pruned = _without_invalid(pruned, problem.loc)
         try:
             keys = self._validated(pruned)
         except ValidationError:
@@ -191,8 +192,8 @@ class _Reading:
         self.findings.extend(findings.located(problem, tree) for problem in wrong)
 
 
-def _excused(tree: Node, loc: Loc) -> Node:
-    """The tree without a wrong value; a wrong host stays as a host without settings, for links name it."""
+def _without_invalid(tree: Node, loc: Loc) -> Node:
+    """Removes an invalid value. An invalid host is kept without settings, because links refer to it."""
     match loc:
         case ("hosts", str()):
             return put(without(tree, loc), loc, Node({}, tree.where))

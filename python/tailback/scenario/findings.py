@@ -1,4 +1,4 @@
-"""Converts pydantic's errors to findings: the place in the file, the value, the remedy."""
+"""Converts pydantic's errors to findings: position in the file, value, remedy."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from tailback.tc.errors import nearest_hint
 from tailback.tc.units import shown
 
 _MISSING = {
-    "duration": "say how long a run lasts: duration: 40s",
-    "links": "join at least two hosts: links: [{ends: [client, server], rate: 1gbit}]",
-    "traffic": "say what is sent: traffic: [{tcp: client -> server}]",
+    "duration": "give the length of a run: duration: 40s",
+    "links": "connect at least two hosts: links: [{ends: [client, server], rate: 1gbit}]",
+    "traffic": "give at least one flow: traffic: [{tcp: client -> server}]",
     "ap": "name the access point: {ap: router, stations: [client]}",
     "stations": "name the stations: {ap: router, stations: [client]}",
     "standard": "write 802.11n, 802.11ac or 802.11ax",
-    "width": "write how wide the channel is: width: 40MHz",
+    "width": "give the width of the channel: width: 40MHz",
     "mcs": "write an MCS index: mcs: 15",
     "ends": "name the two hosts: ends: [client, router]",
-    "at": "say when it changes: at: 10s",
+    "at": "give the time of the change: at: 10s",
     "hosts": "name the two hosts: hosts: [client, server]",
 }
 
 
 def problems(error: ValidationError) -> list[Problem]:
-    """Errors in single values, with paths as in the file."""
+    """The errors in single values, with the paths of the file."""
     return [_problem(details) for details in error.errors(include_url=False)]
 
 
 def located(problem: Problem, tree: Node) -> Finding:
-    """A problem at its line."""
+    """The finding for a problem, with its line."""
     return Finding(nearest(tree, problem.loc).where, show(problem.loc), problem.message, problem.hint)
 
 
@@ -86,10 +86,10 @@ def _out_of_range(details: ErrorDetails) -> tuple[str, str]:
 def _wrong_length(details: ErrorDetails) -> tuple[str, str]:
     context = details.get("ctx", {})
     least = context.get("min_length", context.get("max_length"))
-    held = context.get("actual_length", 0)
-    if not held:
+    actual = context.get("actual_length", 0)
+    if not actual:
         return "is empty", _MISSING.get(str(details["loc"][-1]), f"give {least}")
-    return f"holds {held} element{'' if held == 1 else 's'}", f"it takes exactly {least}"
+    return f"has {actual} element{'' if actual == 1 else 's'}", f"it must have exactly {least}"
 
 
 def _not_a_choice(details: ErrorDetails) -> tuple[str, str]:
@@ -99,11 +99,11 @@ def _not_a_choice(details: ErrorDetails) -> tuple[str, str]:
 
 
 def _other(details: ErrorDetails) -> tuple[str, str]:
-    return f"{quoted(details['input'])} cannot be used: {details['msg']}", "`tailback schema` lists what a key takes"
+    return f"{quoted(details['input'])} cannot be used: {details['msg']}", "`tailback schema` lists the valid values"
 
 
 def quoted(value: object) -> str:
-    """A value as a message shows it; lists and mappings are not printed."""
+    """A value for a message; lists and mappings are not printed."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):

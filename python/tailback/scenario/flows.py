@@ -1,6 +1,6 @@
-"""Traffic entries after presets and defaults are replaced: the flows with their names and start times.
+"""Expands presets and defaults in traffic entries: the flows with their names and start times.
 
-`flows: 4` stays one entry here (`Bulk.names` has the four names); presets with Flent's names become `Bulk`, `Echo` and
+`flows: 4` remains one entry here (`Bulk.names` has the four names); presets with Flent's names become `Bulk`, `Echo` and
 `Datagrams` entries like any other.   [flent tests/tcp_nup.conf, tcp_ndown.conf, tcp_bidirectional.conf, rrul.conf,
 rrul_be.conf, udp_flood.conf, ping.conf]
 
@@ -46,7 +46,7 @@ from tailback.tc import units
 
 @remembered
 def flows(keys: Keys) -> list[Flow]:
-    """All traffic of an experiment, in the order of the file."""
+    """All flows of an experiment, in the order of the file."""
     file = _File(keys)
     found: list[Flow] = []
     for index, entry in enumerate(keys.traffic):
@@ -59,13 +59,13 @@ def flows(keys: Keys) -> list[Flow]:
 
 
 def kind_of(entry: Section) -> traffic.Kind:
-    """The kind of an entry of the file that is no preset."""
+    """The kind of an entry that is not a preset."""
     return next(row for row in traffic.KINDS.values() if isinstance(entry, row.keys))
 
 
 @dataclass(frozen=True)
 class _File:
-    """What entries take from the rest of their file."""
+    """The parts of the file that entries depend on (`traffic.File`)."""
 
     keys: Keys
 
@@ -113,13 +113,13 @@ def _preset(keys: Keys, loc: Loc, entry: Preset) -> Iterator[Flow]:
         yield replace(ping, names=(f"udp-ping.{mark}",), size=units.size(UDP_PING_SIZE), protocol="udp", dscp=dscp)
 
 
-#: Flent's marks in RRUL, and the code points that netperf gives them.
+#: Flent's marks in RRUL, and their code points in netperf.
 _MARKS = {"BE": 0, "BK": 8, "CS5": 40, "EF": 46}
 _UDP_PINGS = {"rrul": ("EF", "BK", "BE"), "rrul_be": ("BE1", "BE2", "BE3")}
 
 
 def _rrul(keys: Keys, loc: Loc, entry: Preset) -> Iterator[Flow]:
-    """Flows of `rrul` are called by their marks, those of `rrul_be` are numbered."""
+    """Flows of `rrul` are named by their marks, those of `rrul_be` are numbered."""
     here, there = entry.hosts
     for name, ends in (("upload", Direction(here, there)), ("download", Direction(there, here))):
         if entry.preset == "rrul_be":
@@ -163,7 +163,7 @@ def _bulk(keys: Keys, loc: Loc, entry: Preset, direction: Direction, names: tupl
 
 
 def _file_control(keys: Keys, sender: str) -> Algorithm:
-    """The file's control; a file that names none has the one that the sender's stack begins with."""
+    """The file's congestion control; if the file has none, the default of the sender's stack."""
     host = (keys.hosts or {}).get(sender)
     if host is None or "cc" in keys.model_fields_set or host.stack not in STACK_CC:
         return keys.cc
@@ -176,13 +176,13 @@ def _host_tsq(keys: Keys, host: str) -> SmallQueue | None:
 
 
 def offloads_of(keys: Keys, host: str) -> Offloads:
-    """Where a host's data is cut into segments."""
+    """The segmentation offloads of a host."""
     found = (keys.hosts or {}).get(host)
     return (found.offloads if found is not None else None) or keys.offloads
 
 
 def _file_tsq(keys: Keys, direction: Direction) -> SmallQueue:
-    """The file's setting; without it that of the sender's device. [linux-6.12 sock.h sk_pacing_shift_update]"""
+    """The file's setting, else that of the sender's device. [linux-6.12 sock.h sk_pacing_shift_update]"""
     if "tsq" in keys.model_fields_set or not begins_on_air(network_of(keys), direction):
         return keys.tsq
     sender = (keys.hosts or {}).get(direction.source)

@@ -1,6 +1,6 @@
-"""Converts checked keys to a graph: links with the numbers of the resolved scenario (`docs/contracts.md`).
+"""Converts checked keys to a graph whose links have the numbers of the resolved scenario (`docs/contracts.md`).
 
-A shared segment is a switch with a link to each of its hosts, so that everything after this knows links only.
+A shared segment becomes a switch with a link to each of its hosts, so that all later stages only handle links.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tailback.scenario.values import Direction, direction
 
 @dataclass(frozen=True)
 class Wire:
-    """A link with its place in the file."""
+    """A link with its location in the file."""
 
     link: Link
     place: Loc
@@ -28,7 +28,7 @@ class Wire:
 
 @dataclass(frozen=True)
 class RouteHop:
-    """One step of a route: what `host` sends on to `target` it gives to `neighbour`."""
+    """One step of a route: `host` forwards packets for `target` to `neighbour`."""
 
     arrow: str
     """The route's key in the file."""
@@ -49,20 +49,20 @@ def network_of(keys: Keys) -> Network:
 
 @remembered
 def wires(keys: Keys) -> list[Wire]:
-    """The links of the file and those of its shared segments, in order."""
+    """The links of the file, including those of its shared segments, in order."""
     return [wire for index, entry in enumerate(keys.links) for wire in _wires(keys, index, entry)]
 
 
 @remembered
 def lan_names(keys: Keys) -> dict[int, str]:
-    """The name of the switch of each shared segment, by its place in `links`."""
+    """The name of the switch of each shared segment, by its index in `links`."""
     places = [index for index, entry in enumerate(keys.links) if isinstance(entry, Lan)]
     return {place: _lan(keys, place).name or f"lan{number}" for number, place in enumerate(places, 1)}
 
 
 @remembered
 def cell_names(keys: Keys) -> dict[int, str]:
-    """The name of each Wi-Fi cell, by its place in `links`: as given, else `air`; of several cells `air1`, `air2`."""
+    """The name of each Wi-Fi cell, by its index in `links`: as given, else `air`, or `air1`, `air2` of several cells."""
     cells = [(place, entry) for place, entry in enumerate(keys.links) if isinstance(entry, Wifi)]
     own = (f"{CELL}{number}" for number in range(1, len(cells) + 1)) if len(cells) > 1 else (CELL,)
     return {place: cell.name or name for (place, cell), name in zip(cells, own, strict=False)}
@@ -70,7 +70,7 @@ def cell_names(keys: Keys) -> dict[int, str]:
 
 @remembered
 def route_hops(keys: Keys) -> list[RouteHop]:
-    """Where the routes of the file send packets, host by host."""
+    """The steps of all routes of the file."""
     if not keys.routes:
         return []
     segments = {name: frozenset(_lan(keys, place).lan) for place, name in lan_names(keys).items()}
@@ -86,7 +86,7 @@ def route_hops(keys: Keys) -> list[RouteHop]:
 def _with_switches(
     way: list[str], segments: Mapping[str, frozenset[str]], direct: Container[frozenset[str]]
 ) -> Iterator[str]:
-    """Between two hosts of a shared segment lies its switch; it need not be named."""
+    """Inserts the switch between two hosts of a shared segment; the file need not name it."""
     yield way[0]
     for one, other in pairwise(way):
         shared = [name for name, hosts in segments.items() if {one, other} <= hosts]
@@ -102,7 +102,7 @@ def _lan(keys: Keys, place: int) -> Lan:
 
 
 def _named(keys: Keys) -> list[list[str]]:
-    """Hosts as the file names them. A cell names its stations first: who uses the network comes before what it is."""
+    """The hosts of each link in the order of the file; of a cell, the stations precede the access point."""
     return [_named_by(link) for link in keys.links]
 
 
@@ -154,5 +154,5 @@ def _radio_hops(keys: Keys) -> Iterator[Hop]:
 
 
 def begins_on_air(network: Network, direction: Direction) -> bool:
-    """The first link of a flow is Wi-Fi."""
+    """Whether the first link of a flow is Wi-Fi."""
     return any(network.hops[link].radio for link, _ in network.links_on(*direction)[:1])

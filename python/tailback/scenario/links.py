@@ -1,6 +1,4 @@
-"""Checks of a link that involve several keys: rate or trace, order of changes, names of segments, routes that reach
-their destination.
-"""
+"""Checks of links that involve several keys: rate or trace, order of changes, names of segments, valid routes."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ WAYS = ("there", "back")
 
 
 def problems(keys: Keys) -> Iterator[Problem]:
-    """Everything wrong with the links of an experiment that single values do not show."""
+    """All errors of the links of an experiment whose single values are valid."""
     taken = Counter([*lan_names(keys).values(), *(keys.hosts or {})])
     for index, link in enumerate(keys.links):
         if isinstance(link, Link):
@@ -32,10 +30,10 @@ def problems(keys: Keys) -> Iterator[Problem]:
 def _link(loc: Loc, link: Link, duration: int) -> Iterator[Problem]:
     for way in range(2):
         if link.trace[way] is not None and link.rate[way] is not None:
-            message = f"is given for the direction {WAYS[way]}, which has a rate"
-            yield Problem((*loc, "trace"), message, "leave `rate` out, or give each way one of the two: [A, null]")
+            message = f"the direction {WAYS[way]} has both a trace and a rate"
+            yield Problem((*loc, "trace"), message, "remove `rate`, or give each direction one of the two: [A, null]")
         if link.reorder[way] and not link.delay[way] and not link.jitter[way]:
-            message = "lets packets overtake delayed ones, but this link has no delay"
+            message = "reordered packets skip the delay, but this link has no delay"
             yield Problem((*loc, "reorder"), message, "give the link a `delay`")
     before = 0
     for number, change in enumerate(link.schedule):
@@ -51,21 +49,21 @@ def _change(loc: Loc, change: Change, before: int, duration: int) -> Iterator[Pr
         yield Problem((*loc, "at"), f"`{at}` is not within the run", hint)
     elif change.at < before:
         message = f"`{at}` is before the change above it, at {time_word(before)}"
-        yield Problem((*loc, "at"), message, "write the changes in the order of time")
+        yield Problem((*loc, "at"), message, "sort the changes by time")
     if not change.model_fields_set - {"at"}:
-        yield Problem(loc, "changes nothing", "name what changes: {at: 10s, rate: 20mbit}")
+        yield Problem(loc, "changes nothing", "give a new value: {at: 10s, rate: 20mbit}")
 
 
 def _changed_rate(loc: Loc, change: Change, link: Link) -> Iterator[Problem]:
     for way, rate in enumerate(change.rate):
         if rate is not None and link.rate[way] is None:
-            what = "a trace instead of a rate" if link.trace[way] is not None else "no rate to be changed"
-            yield Problem(loc, f"the link has {what} on the way {WAYS[way]}", "give the link a `rate` from the start")
+            what = "a trace instead of a rate" if link.trace[way] is not None else "no rate"
+            yield Problem(loc, f"the link has {what} in the direction {WAYS[way]}", "give the link a `rate`")
 
 
 def _lan(loc: Loc, lan: Lan, name: str, taken: Mapping[str, int]) -> Iterator[Problem]:
     if name in lan.lan or taken[name] > 1:
-        message = f"`{name}` is the name of the switch of a segment and of something else"
+        message = f"the switch of a segment and something else are both named `{name}`"
         yield Problem((*loc, "name"), message, "give the segment another `name`")
     named = set[str]()
     for place, host in enumerate(lan.lan):
@@ -90,7 +88,7 @@ def _named_hosts(loc: Loc, arrow: str, via: list[str], network: Network) -> Iter
             yield Problem(loc, f"there is no host `{host}`", nearest_hint(host, network.hosts))
     way = [ends.source, *via, ends.target]
     if len(set(way)) < len(way):
-        yield Problem(loc, "passes a host twice", "name each host between the two ends once, in order")
+        yield Problem(loc, "visits a host twice", "name each host between the two ends once, in order")
 
 
 def _unlinked(keys: Keys, network: Network) -> list[Problem]:
@@ -104,7 +102,7 @@ def _unlinked(keys: Keys, network: Network) -> list[Problem]:
 
 
 def _disagreeing(keys: Keys) -> list[Problem]:
-    """A host has one route to each destination, whoever sent the packet."""
+    """Checks that each host has only one next hop for each destination."""
     found = []
     given: dict[tuple[str, str], str] = {}
     for hop in route_hops(keys):
@@ -112,6 +110,6 @@ def _disagreeing(keys: Keys) -> list[Problem]:
         if other != hop.neighbour:
             message = f"`{hop.host}` sends to `{hop.target}` through `{hop.neighbour}`, another route through `{other}`"
             found.append(
-                Problem(("routes", hop.arrow), message, "let the two routes diverge at another host, or remove one")
+                Problem(("routes", hop.arrow), message, "make the two routes diverge at another host, or remove one")
             )
     return found

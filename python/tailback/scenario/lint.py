@@ -1,4 +1,4 @@
-"""Warnings about likely mistakes in a valid experiment: each with a code, the key, the problem and the remedy."""
+"""Warnings about likely mistakes in a valid experiment, each with a code, the key, the problem and the remedy."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ from tailback.scenario.traffic.tcp import Bulk
 from tailback.scenario.values import direction
 from tailback.tc.units import rate_word, size_word, time_word
 
-#: Bytes of an Ethernet header: what a queue discipline counts beside the IP packet. [linux-6.12 psched_mtu]
+#: Bytes of an Ethernet header, which a queue discipline counts in addition to the IP packet. [linux-6.12 psched_mtu]
 HEADER = 14
 
-#: Fewer pings than this say little about a 99th percentile.
+#: Fewer pings than this are too few for a 99th percentile.
 LEAST_PINGS = 100
 
-#: Slow start is over by then on all paths we know of: a second, or so many round trips.
+#: Slow start has ended by the later of the two on all paths that we tried.
 SLOW_START_NS = 10**9
 SLOW_START_ROUND_TRIPS = 20
 
-#: The largest skb [linux-6.12 netdevice.h GSO_LEGACY_MAX_SIZE], and the time on the wire above which one is a queue.
+#: The largest skb [linux-6.12 netdevice.h GSO_LEGACY_MAX_SIZE], and the transmission time above which we warn of it.
 LARGEST_SKB = 65_536
 LONG_SKB_NS = 5 * 10**6
 
-#: How titles say where the bottleneck is.
+#: Titles that say where the bottleneck is.
 LOCAL = re.compile(r"\blocal\b.*bottleneck|bottleneck at the (sender|client)")
 REMOTE = re.compile(r"\bremote\b.*bottleneck|bottleneck at the router|router bottleneck")
 
 
 @dataclass(frozen=True)
 class LintWarning:
-    """One doubtful thing. `info` only explains; `warning` asks for a change."""
+    """A likely mistake. `info` only explains; `warning` suggests a change."""
 
     code: str
     severity: Literal["warning", "info"]
@@ -72,7 +72,7 @@ class _Doubt:
 
 
 def lint(experiment: Experiment) -> list[LintWarning]:
-    """The classic mistakes of all configurations, each once, in the order of the file."""
+    """Warns of common mistakes in all configurations, each once, in the order of the file."""
     found: dict[LintWarning, None] = {}
     for configuration in experiment.configurations:
         for doubt in _doubts(_Case(configuration, experiment.registry)):
@@ -83,7 +83,7 @@ def lint(experiment: Experiment) -> list[LintWarning]:
 
 
 class _Case:
-    """One configuration with what the checks ask of it."""
+    """One configuration, with the derived values that the checks use."""
 
     def __init__(self, configuration: Configuration, registry: Registry) -> None:
         self.keys: Keys = configuration.keys
@@ -101,16 +101,16 @@ class _Case:
         return devices(self.keys)
 
     def device(self, name: str) -> Device:
-        """The device that the file, or the network, calls so."""
+        """The device of a name of the file or of the network."""
         return self.devices[self.network.device_meant(*direction(name)) or name]
 
     def rate(self, device: str) -> int | None:
-        """The highest rate that a device ever has."""
+        """The highest rate of a device over the run."""
         rates = [rate for _, rate in rates_of(self.device(device))]
         return max((rate for rate in rates if rate is not None), default=None)
 
     def round_trip(self, flow: Flow) -> int:
-        """Propagation delay there and back, ns."""
+        """Propagation delay of a round trip, ns."""
         return sum(self.network.hops[link].round_trip_ns for link, _ in self.network.links_on(*flow.direction))
 
     def through(self, device: str) -> list[Bulk]:
@@ -120,7 +120,7 @@ class _Case:
 
     @cached_property
     def _by_hop(self) -> dict[tuple[int, str], list[Bulk]]:
-        """TCP flows by each link on their way, with the host that sends into it."""
+        """TCP flows by each link on their path and the host that sends into it."""
         found: dict[tuple[int, str], list[Bulk]] = {}
         for flow in self.bulk:
             for hop in self.network.links_on(*flow.direction):
@@ -133,7 +133,7 @@ class _Case:
         return frozenset(flow.direction.source for flow in self.bulk)
 
     def first_queue(self, flow: Flow) -> str | None:
-        """The discipline that the sender's packets wait in, under its shapers, where the file gives one."""
+        """The kind of the discipline that queues the sender's packets, below any shaper; None if the file has none."""
         first = self.network.links_on(*flow.direction)[:1]
         roots = (self.devices[self.network.device(*hop)].root for hop in first)
         return next((_leaf(root).kind for root in roots if root is not None), None)
@@ -143,7 +143,7 @@ class _Case:
         return HEADER + self.network.hops[self.device(device).link].mtu
 
     def option(self, qdisc: Qdisc, name: str) -> int | None:
-        """An option as given, else the registry's default; None if it has none."""
+        """An option as given, else its default in the registry; None if it has none."""
         row = next((row for row in self.registry.qdiscs if row.name == qdisc.kind), None)
         parameter = row.parameter(name) if row is not None else None
         return qdisc.options.get(name, parameter.default if parameter is not None else None)
@@ -188,12 +188,12 @@ def _long_burst(case: _Case, device: str, root: Qdisc) -> Iterator[_Doubt]:
     burst = root.options.get("burst")
     held = _buffer(case, device, root.child) if root.child is not None else None
     if burst is not None and held is not None and burst > held:
-        text = f"a burst of {size_word(burst)} empties all that `{_leaf(root).kind}` holds, {size_word(held)}"
+        text = f"a burst of {size_word(burst)} exceeds the limit of `{_leaf(root).kind}`, {size_word(held)}"
         yield _Doubt("burst-above-queue", "warning", ("qdiscs", device), text, "give a smaller burst, such as 1600b")
 
 
 def _netem_at_sender(case: _Case, device: str, root: Qdisc) -> Iterator[_Doubt]:
-    """A packet that netem delays is no longer charged to its socket. [linux-6.12 sch_netem.c skb_orphan_partial]"""
+    """netem orphans the packets that it delays. [linux-6.12 sch_netem.c skb_orphan_partial]"""
     sends = direction(device).source in case.senders
     if sends and any(_delays(stage) for stage in root.tree):
         text = (
@@ -211,12 +211,12 @@ def _netem_limit(case: _Case, device: str, root: Qdisc) -> Iterator[_Doubt]:
             continue
         needed = -(-rate * delay // (8 * 10**9 * case.frame(device)))
         if limit < needed:
-            text = f"`netem` holds {limit} packets, and {time_word(delay)} of {rate_word(rate)} are {needed}"
-            yield _Doubt("netem-limit", "warning", ("qdiscs", device), text, f"give it more: limit {2 * needed}")
+            text = f"`netem` holds {limit} packets, but {time_word(delay)} at {rate_word(rate)} need {needed}"
+            yield _Doubt("netem-limit", "warning", ("qdiscs", device), text, f"raise the limit: limit {2 * needed}")
 
 
 def _bottleneck(case: _Case) -> Iterator[_Doubt]:
-    """What the title says of the bottleneck, and where it is."""
+    """Compares the bottleneck that the title mentions with the slowest device."""
     title = (case.keys.title or "").lower()
     local, remote = LOCAL.search(title) is not None, REMOTE.search(title) is not None
     if local == remote:
@@ -242,7 +242,7 @@ def _hop_rate(case: _Case, link: int, sender: str) -> int | None:
 
 
 def _path_rate(case: _Case, device: str) -> int | None:
-    """The slowest device on the way of the fastest flow through a device."""
+    """The rate of the slowest device on the path of the fastest flow through a device."""
     slowest = []
     for flow in case.through(device):
         rates = [_hop_rate(case, *hop) for hop in case.network.links_on(*flow.direction)]
@@ -264,7 +264,7 @@ def _bbr_on_plain_queue(case: _Case) -> Iterator[_Doubt]:
 
 
 def _lost_whole(case: _Case, wire: Wire) -> Iterator[_Doubt]:
-    """A loss takes an skb; between hosts with offloads on, that is a train of segments."""
+    """A loss drops an skb, which between hosts with offloads is a train of segments."""
     key = next((key for key in ("loss", "corrupt") if any(getattr(wire.link, key))), None)
     trains = [host not in case.network.switches and offloads_of(case.keys, host) == "on" for host in wire.link.ends]
     if key is not None and all(trains):
@@ -287,7 +287,7 @@ def _short_trace(case: _Case, wire: Wire) -> Iterator[_Doubt]:
     for trace in wire.link.trace:
         if trace is not None and trace.length_ns < case.keys.duration:
             length, times = time_word(trace.length_ns), case.keys.duration / trace.length_ns
-            text = f"the trace lasts {length} and repeats {times:.1f} times"
+            text = f"the trace lasts {length} and is played {times:.1f} times"
             remedy = f"nothing to do, or make `duration` {length}"
             yield _Doubt("trace-repeats", "info", (*wire.place, "trace"), text, remedy)
             return
@@ -297,7 +297,7 @@ def _late_change(case: _Case, wire: Wire) -> Iterator[_Doubt]:
     _, stop = case.window
     for number, change in enumerate(wire.link.schedule):
         if change.at >= stop:
-            text = f"this happens after the measurement window, which ends at {time_word(stop)}"
+            text = f"this change is after the measurement window, which ends at {time_word(stop)}"
             remedy = "change it earlier, or measure for longer"
             yield _Doubt("change-unmeasured", "warning", (*wire.place, "schedule", number, "at"), text, remedy)
 
@@ -307,7 +307,7 @@ def _few_pings(case: _Case) -> Iterator[_Doubt]:
     for flow in case.flows:
         if isinstance(flow, Echo) and (stop - start) // flow.interval_ns < LEAST_PINGS:
             count = (stop - start) // flow.interval_ns
-            text = f"the measurement window holds {count} pings of `{flow.name}`, fewer than {LEAST_PINGS}"
+            text = f"the measurement window has {count} pings of `{flow.name}`, fewer than {LEAST_PINGS}"
             remedy = f"measure for {time_word(LEAST_PINGS * flow.interval_ns)} or ping more often"
             yield _Doubt("few-pings", "warning", (*flow.loc, "interval"), text, remedy)
 
@@ -320,20 +320,20 @@ def _slow_start(case: _Case) -> Iterator[_Doubt]:
     over = first + max(SLOW_START_NS, SLOW_START_ROUND_TRIPS * longest)
     start, _ = case.window
     if start < over:
-        text = f"the measurement window begins {time_word(start - first)} after the flows, within slow start"
+        text = f"the measurement window begins {time_word(start - first)} after the flows, during slow start"
         remedy = f"set `measure.warmup` to {time_word(over - first)} or more"
         yield _Doubt("slow-start-measured", "warning", ("measure", "window"), text, remedy)
 
 
 def _alike(case: _Case) -> Iterator[_Doubt]:
     if case.keys.repeat.most > 1 and case.bulk and not any(flow.jitter_ns for flow in case.bulk):
-        text = "repetitions hardly differ: in each, all flows start at the same times"
+        text = "repetitions hardly differ, because all flows start at the same times in each"
         remedy = "spread the starts: `jitter: 10ms` in a traffic entry"
         yield _Doubt("repetitions-alike", "warning", ("repeat",), text, remedy)
 
 
 def _leaf(root: Qdisc) -> Qdisc:
-    """The queue under a shaper; of several in series, that of the stage that shapes, else the last."""
+    """The queue below a shaper; of disciplines in series, that of the stage that shapes, else of the last."""
     if root.kind == series.KIND:
         stages = [stage for _, stage in root.children]
         return _leaf(([stage for stage in stages if shaped_rate(stage) is not None] or stages)[-1])
@@ -349,13 +349,14 @@ def _large_skbs(case: _Case, device: str) -> Iterator[_Doubt]:
         return
     time = LARGEST_SKB * 8 * 10**9 // rate
     if case.through(device) and time > LONG_SKB_NS:
-        text = f"with offloads an skb of 64 KB, as on short paths, occupies {rate_word(rate)} busy for "
-        remedy = "write `offloads: off`, as testbeds at such rates do, unless this is what you study"
-        yield _Doubt("large-skbs", "warning", ("offloads",), f"{text}{round(time / 10**6)}ms", remedy)
+        text = f"an skb of 64 KB, as TCP with offloads sends on short paths, takes {round(time / 10**6)}ms at "
+        text += rate_word(rate)
+        remedy = "write `offloads: off`, as is usual in testbeds at such rates, unless you study offloads"
+        yield _Doubt("large-skbs", "warning", ("offloads",), text, remedy)
 
 
 def _buffer(case: _Case, device: str, queue: Qdisc) -> int | None:
-    """Bytes that a plain queue can hold, full frames taken; None if it is not plain or its limit is not known."""
+    """Bytes of full-sized frames that a FIFO can hold; None if it is no FIFO or its limit is not known."""
     queue = _leaf(queue)
     limit = case.option(queue, "limit") if qdiscs.of(queue.kind).queue == "one fifo" else None
     if limit is None:

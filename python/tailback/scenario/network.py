@@ -1,7 +1,7 @@
 """Hosts and links as a graph, the paths of packets, and errors in them.
 
-A packet takes the way of fewest links; of several such, the one whose links come first in the file. Routes of the file
-go before that.                                                                      [crates/world/src/build/routes.rs]
+A packet takes the path of fewest links; of several such, the one whose links come first in the file. Routes of the
+file take precedence.                                                                [crates/world/src/build/routes.rs]
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tailback.tc.errors import nearest_hint
 
 
 class Problem(NamedTuple):
-    """An error at a key, before its line is looked up."""
+    """An error at a key; its line is not known yet."""
 
     loc: Loc
     message: str
@@ -27,34 +27,34 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class Hop:
-    """A link on the path of a packet: one of the file, or that of a station to its access point."""
+    """A link of the graph: a wired link, or the link of a station to its access point."""
 
     ends: tuple[str, str]
     place: Loc
-    """Its place in the file."""
+    """Its location in the file."""
     end_places: tuple[Loc, Loc]
     round_trip_ns: int
-    """Propagation there and back, at most."""
+    """Highest propagation delay of a round trip."""
     mtu: int
     cell: str | None = None
-    """The Wi-Fi cell whose air it is; None of a wire."""
+    """The Wi-Fi cell of the link; None for a wired link."""
 
     @property
     def radio(self) -> bool:
-        """Its ends are radios."""
+        """Whether the link is Wi-Fi."""
         return self.cell is not None
 
 
 @dataclass(frozen=True)
 class Network:
-    """Hosts in the order of the file, and the links: those of Wi-Fi cells after all others."""
+    """Hosts in the order of the file, and links; those of Wi-Fi cells come last."""
 
     hosts: tuple[str, ...]
     hops: tuple[Hop, ...]
     switches: frozenset[str] = frozenset()
-    """Hosts that are the switch of a shared segment; they come last."""
+    """The hosts that are switches of shared segments; they come last."""
     routes: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """By host and destination the neighbour that packets are given to, where the file says so."""
+    """Next hop by host and destination, for the routes of the file."""
 
     @property
     def ends(self) -> tuple[tuple[str, str], ...]:
@@ -68,21 +68,21 @@ class Network:
 
     @cached_property
     def links(self) -> dict[frozenset[str], int]:
-        """Links by the pair of hosts they join."""
+        """Link numbers by pair of hosts."""
         return {frozenset(ends): index for index, ends in enumerate(self.ends)}
 
     def link(self, one: str, other: str) -> int | None:
-        """The link that joins two hosts."""
+        """The link between two hosts; None if there is none."""
         return self.links.get(frozenset((one, other)))
 
     def device(self, link: int, sender: str) -> str:
-        """The name of the device by which a host sends into a link: `A -> B` on a wire, `A -> cell` of a radio."""
+        """The name of the device of `sender` on a link: `A -> B` on a wire, `A -> CELL` for a radio."""
         hop = self.hops[link]
         return f"{sender} -> {hop.cell or hop.ends[sender == hop.ends[0]]}"
 
     @cached_property
     def devices(self) -> dict[str, tuple[int, ...]]:
-        """The links that each device sends into, by its name: a wire's has one, a radio's one for each neighbour."""
+        """The links of each device, by its name: a wired device has one, a radio one per neighbour."""
         found: dict[str, tuple[int, ...]] = {}
         for link, hop in enumerate(self.hops):
             for sender in hop.ends:
@@ -91,8 +91,8 @@ class Network:
         return found
 
     def device_meant(self, source: str, target: str) -> str | None:
-        """The device that `source -> target` names. A radio with one neighbour may also be named by that neighbour;
-        None if there is no such device, or the radio sends to others too."""
+        """The name of the device that `source -> target` refers to. `target` is a neighbour or a cell; a radio with
+        several neighbours can only be named by its cell. None if there is no such device."""
         if f"{source} -> {target}" in self.devices:
             return f"{source} -> {target}"
         link = self.link(source, target)
@@ -118,12 +118,12 @@ class Network:
         return list(passed)
 
     def _step(self, host: str, target: str) -> str | None:
-        """The neighbour by which `target` is reached. Where there is but one, who searches is that one."""
+        """The next hop towards `target`. A host with one neighbour needs no search."""
         near = self.neighbours.get(host, [])
         return near[0] if len(near) == 1 else self._steps(host).get(target)
 
     def _steps(self, host: str) -> dict[str, str]:
-        """The neighbour by which each other host is reached from `host`."""
+        """The next hop from `host` to each other host."""
         if host not in self._found:
             self._found[host] = _first_steps(self.neighbours, host)
         return self._found[host]
@@ -133,19 +133,19 @@ class Network:
         return {}
 
     def links_on(self, source: str, target: str) -> list[tuple[int, str]]:
-        """The links on the path, each with the host that sends into it."""
+        """The links on the path, each with its sending host; empty if there is no path."""
         hosts = self.path(source, target) or []
         found = [(self.link(one, other), one) for one, other in pairwise(hosts)]
         return [(index, sender) for index, sender in found if index is not None]
 
 
 def named_hosts(ends: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The hosts that links name, in order."""
+    """The hosts of all links, in order, each once."""
     return tuple(dict.fromkeys(host for pair in ends for host in pair))
 
 
 def problems(network: Network) -> Iterator[Problem]:
-    """Everything that keeps the links from joining all hosts."""
+    """All errors of the graph: unknown ends, duplicate links, hosts that are not connected."""
     joined: dict[frozenset[str], Loc] = {}
     wrong: list[Problem] = []
     for hop in network.hops:
@@ -159,13 +159,13 @@ def _wrong_ends(network: Network, hop: Hop) -> Iterator[Problem]:
             message = f"there is no host `{host}`"
             yield Problem(place, message, nearest_hint(host, network.hosts))
     if hop.ends[0] == hop.ends[1]:
-        message = f"joins `{hop.ends[0]}` with itself"
+        message = f"connects `{hop.ends[0]}` to itself"
         place = hop.end_places[1] if hop.radio else (*hop.place, "ends")
         yield Problem(place, message, "name two different hosts: ends: [client, router]")
 
 
 def _twice(joined: dict[frozenset[str], Loc], hop: Hop) -> Iterator[Problem]:
-    """`A -> B` names one device."""
+    """Checks that no two links connect the same hosts, so that `A -> B` names one device."""
     first = joined.setdefault(frozenset(hop.ends), hop.place)
     if first != hop.place:
         message = f"connects `{hop.ends[0]}` and `{hop.ends[1]}`, which {show(first)} already connects"
@@ -178,9 +178,9 @@ def _unreached(network: Network) -> Iterator[Problem]:
     links = {host: hop.place for hop in reversed(network.hops) for host in hop.ends}
     for host in network.hosts:
         if host not in reached and host != first:
-            message = f"no path of links leads from `{first}` to `{host}`"
+            message = f"there is no path from `{first}` to `{host}`"
             loc: Loc = links.get(host, ("hosts", host))
-            yield Problem(loc, message, "add a link that joins it to the others, or remove it")
+            yield Problem(loc, message, "add a link that connects it to the others, or remove it")
 
 
 def _neighbours(ends: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
@@ -197,7 +197,7 @@ def _join(neighbours: dict[str, list[str]], ends: tuple[str, str]) -> None:
 
 
 def _first_steps(neighbours: Mapping[str, Sequence[str]], source: str) -> dict[str, str]:
-    """Breadth first from `source`: by which of its neighbours each host is reached."""
+    """The next hop from `source` to each host, by breadth-first search."""
     steps: dict[str, str] = {}
     frontier = deque([source])
     while frontier:

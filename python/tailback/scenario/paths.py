@@ -1,7 +1,7 @@
 """Paths of keys: `cc`, `links[0].delay`, `qdiscs.client -> router`, `hosts.client.sysctl.net.ipv4.tcp_rmem`.
 
-Steps are separated by dots; `[2]` is an element of a list, counted from 0; `["a.b"]` a key with a dot in it. What
-follows `sysctl` or a leading `vary` is one key, dots and all. Spaces around `->` do not matter.
+Steps are separated by dots; `[2]` is an element of a list, numbered from 0; `["a.b"]` is a key that contains a dot.
+Everything after `sysctl` or a leading `vary` is one key, including its dots. Spaces around `->` do not matter.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def parse(text: str) -> Loc:
         if loc and (loc == ["vary"] or loc[-1] == "sysctl") and text[position] == ".":
             return (*loc, canonical(text[position + 1 :]))
         match = _STEP.match(text, position)
-        # A name has a dot before it everywhere but at the beginning.
+        # A name follows a dot, except at the beginning.
         dotted = text.startswith(".", position)
         if match is None or dotted == (position == 0 or match["name"] is None):
             raise WordError(f"`{text}` is not the path of a key", _HINT)
@@ -44,7 +44,7 @@ def canonical(key: str) -> str:
 
 
 def show(loc: Loc) -> str:
-    """A path as messages print it."""
+    """A path as messages show it."""
     text = ""
     for step in loc:
         word = step if isinstance(step, int) else shortened(step)

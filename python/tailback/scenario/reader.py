@@ -1,9 +1,8 @@
 """YAML text into a tree of nodes with line numbers (`document.Node`).
 
-YAML 1.2, of which only the nodes are used ([yaml_nodes.py](yaml_nodes.py)): `off` and `no` are words, not booleans
-[yaml-1.2 §10.3].
-Tags of one's own and keys that are not words are refused. Aliases are copied; one that contains itself is refused,
-and so is a file that aliases blow up.
+Only the node level of YAML 1.2 is used ([yaml_nodes.py](yaml_nodes.py)): `off` and `no` are text, not booleans
+[yaml-1.2 §10.3]. Application tags and keys that are not scalars are refused. Aliases are copied; an alias that contains
+itself is refused, and so is a file that grows too large by its aliases.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from tailback.scenario.paths import Loc, canonical, show
 from tailback.scenario.yaml_nodes import MAPPING, SCALAR, SEQUENCE, TAG, TooLarge, compose
 from tailback.scenario.yaml_nodes import Node as YamlNode
 
-#: More values than any experiment needs; they take some seconds and 300 MB.
+#: Maximum number of values, which take some seconds and 300 MB to read.
 MOST_VALUES = 500_000
-#: Bytes of a file.
+#: Maximum size of a file in bytes.
 LARGEST = 10_000_000
-#: The deepest key of the schema has eight steps.
+#: Maximum depth; the deepest key of the schema has eight levels.
 DEEPEST = 50
 
-#: How a place on the command line begins; it has no lines.
+#: Prefix of positions on the command line, which have no line number.
 OVERRIDE = "--set "
 
-_TOO_LARGE = f"holds more than {MOST_VALUES} values or {DEEPEST} levels"
+_TOO_LARGE = f"has more than {MOST_VALUES} values or {DEEPEST} levels"
 
 _MERGE = f"{TAG}merge"
 
@@ -43,7 +42,8 @@ def read_file(path: Path) -> str:
     try:
         return read_bounded(path, LARGEST).decode("utf-8-sig")
     except FileNotFoundError:
-        raise _refused(where, "there is no such file", "`tailback list experiment` lists the ready-made ones") from None
+        hint = "`tailback list experiment` lists the experiments that come with Tailback"
+        raise _refused(where, "there is no such file", hint) from None
     except IsADirectoryError:
         raise _refused(where, "is a directory", "name the experiment file in it") from None
     except NotTaken as refused:
@@ -57,13 +57,13 @@ def read_file(path: Path) -> str:
 
 
 def read_yaml(text: str, file: str) -> Node:
-    """The tree of a YAML document; an empty one has no keys."""
+    """The tree of a YAML document; an empty document is an empty mapping."""
     root = _compose(text, file)
     return Node({}, Where(file, 1)) if root is None else _converted(root, file)
 
 
 def read_value(text: str, override: str) -> Node:
-    """The tree of a value of the command line; its place is `--set` and the override."""
+    """The tree of a value on the command line; its position is `--set` and the override."""
     origin = f"{OVERRIDE}{override}"
     root = _compose(text, origin)
     return Node(None, Where(origin)) if root is None else _converted(root, origin)
@@ -82,7 +82,7 @@ def _compose(text: str, file: str) -> YamlNode | None:
         # A key is a node beside its value.
         return compose(text, 2 * MOST_VALUES, DEEPEST)
     except TooLarge as error:
-        raise _refused(_line(error.line, file), _TOO_LARGE, "write less of it in one file") from None
+        raise _refused(_line(error.line, file), _TOO_LARGE, "split it into several files") from None
     except (MarkedYAMLError, yaml.MarkedYAMLError) as error:
         raise _refused(
             _place(error, file), f"is not YAML: {error.problem or error.context}", _yaml_hint(error)
@@ -111,7 +111,7 @@ def _yaml_hint(error: Any) -> str:
     if "\\t" in problem or "tab" in problem:
         return "indent with spaces, not tabs"
     if "mapping values are not allowed" in problem:
-        return "put a value that holds `: ` in quotes"
+        return "put a value that contains `: ` in quotes"
     if "document" in problem:
         return "one experiment per file: remove what follows `---`"
     if "alias" in problem:
@@ -120,7 +120,7 @@ def _yaml_hint(error: Any) -> str:
 
 
 class _Conversion:
-    """From the parser's nodes to ours, collecting what is wrong."""
+    """Converts the parser's nodes to ours and collects errors."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -133,7 +133,7 @@ class _Conversion:
         self._values += 1
         if id(source) in self._open:
             raise _refused(where, "an alias contains itself", "write the value out", show(loc))
-        # What is merged goes no deeper in the tree.
+        # A merge (`<<`) does not add a level to `loc`, hence the second depth.
         if self._values > MOST_VALUES or max(len(loc), len(self._open)) > DEEPEST:
             raise _refused(where, f"{_TOO_LARGE} once aliases are replaced", "use fewer aliases", show(loc))
         self._open.add(id(source))
@@ -156,12 +156,12 @@ class _Conversion:
         return Node(_scalar(text, tag.removeprefix(TAG)), where, text)
 
     def _text(self, source: YamlNode, loc: Loc) -> str:
-        # The escapes of JSON write one character as two halves.
+        # Escapes in the form of JSON may write one character as a surrogate pair.
         try:
             text = str(source.value).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
             control = has_control(text)
             if control is not None:
-                self._note(self._where(source), loc, f"holds the control character {control}", "write text without it")
+                self._note(self._where(source), loc, f"contains the control character {control}", "remove it")
             return text
         except UnicodeDecodeError:
             self._note(self._where(source), loc, "contains an incomplete character", "write the character itself")
@@ -194,7 +194,7 @@ class _Conversion:
         for source in sources:
             node = self.node(source, loc)
             if not isinstance(node.value, dict):
-                self._note(node.where, (*loc, "<<"), "merges something that is not a mapping", "name a mapping")
+                self._note(node.where, (*loc, "<<"), "the merged value is not a mapping", "refer to a mapping")
             merged = {**node.entries(), **merged}
         return merged
 

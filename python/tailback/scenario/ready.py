@@ -1,7 +1,7 @@
 """The experiments that come with Tailback, by their names: `demo`, `papers/access21/fig5`.
 
-They lie in the folder `experiments`: of the clone if the package runs from one, else inside the installed package,
-where crates/python/build.rs has put them.
+They are in the folder `experiments`: that of the clone if the package runs from one, else that of the installed
+package, which crates/python/build.rs fills.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ CLONE = Path(__file__).resolve().parents[3] / NAME
 
 
 def folder() -> Path:
-    """Where they are: in a clone its own, for the copy in the installed package is as old as the last build."""
+    """Their folder. A clone uses its own, because the copy in the package may be older."""
     return CLONE if (CLONE.parent / "Cargo.toml").is_file() and CLONE.is_dir() else INSTALLED
 
 
 def ready() -> Mapping[str, Path]:
-    """Their files by name, in the order of the names."""
+    """Their files by name, sorted."""
     there = folder()
     return {file.relative_to(there).with_suffix("").as_posix(): file for file in sorted(there.rglob("*.yaml"))}
 
@@ -34,9 +34,9 @@ def title_of(file: Path) -> str:
 
 
 def file_of(path: Path) -> Path:
-    """`path`, or, if there is no such file, the ready experiment of this name: `demo`, `experiments/demo.yaml`.
+    """Returns `path` if it is a file, else the file of the experiment of this name: `demo`, `experiments/demo.yaml`.
 
-    A folder of that name, such as one with results, does not hide it.
+    A folder of that name, such as a results folder, does not hide the experiment.
     """
     if _is_file(path):
         return path
@@ -45,7 +45,7 @@ def file_of(path: Path) -> Path:
 
 
 def _is_file(path: Path) -> bool:
-    """Not only regular files: the reader says what else is there and cannot be read."""
+    """Whether anything but a folder exists there; the reader reports what is not a regular file."""
     try:
         return path.exists() and not path.is_dir()
     except OSError:

@@ -1,4 +1,4 @@
-"""The number of repetitions of a configuration: fixed, or until its intervals are narrow.
+"""The number of repetitions of a configuration: fixed, or until its confidence intervals are narrow.
 
     repeat: 5
     repeat: until ci95 < 3%                                       of goodput and the median TCP RTT
@@ -18,10 +18,10 @@ from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.units import shown
 
 MOST = 10_000
-"""Repetitions that can be asked for."""
+"""Maximum number of repetitions."""
 
 QUANTITIES = ("goodput", "rtt", "ping", "jain")
-"""What can be waited for: total goodput, medians of TCP RTT and ping, Jain's index."""
+"""The quantities of `until`: total goodput, median TCP RTT, median ping RTT, Jain's index."""
 
 HINT = "write a number, or: until ci95 < 3%, at most 30"
 
@@ -33,17 +33,17 @@ _UNTIL = re.compile(
 
 @dataclass(frozen=True)
 class Repeat:
-    """From `least` to `most` repetitions; between them until the interval of each quantity is narrow enough."""
+    """At least `least` and at most `most` repetitions, until the interval of each quantity is narrow enough."""
 
     least: int
     most: int
     share: float | None = None
-    """Half the interval, of the mean; `None` if the number is fixed."""
+    """Highest half-width of an interval, as a fraction of the mean; `None` if the number is fixed."""
     quantities: tuple[str, ...] = ()
 
 
 def repeat(word: object) -> Repeat:
-    """What stands after `repeat:`."""
+    """Reads the value of `repeat`."""
     if isinstance(word, int) and not isinstance(word, bool):
         if word < 1:
             raise WordError(f"`{word}` is too small", "it must be at least 1")

@@ -4,8 +4,8 @@ Start offsets (`jitter`) are the only random numbers drawn here. A flow's offset
 
     first 8 bytes, big endian, of SHA-256("SEED/NAME/start") · jitter / 2^64
 
-so it depends on nothing but the seed and the flow's own name: it is the same on every machine, and the same
-repetition gives the same offsets in every configuration (common random numbers).
+so it depends only on the seed and on the name of the flow: it is the same on every machine, and a repetition has the
+same offsets in every configuration (common random numbers).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 def scenario(keys: Keys, title: str, seed: int) -> Scenario:
-    """The resolved scenario."""
+    """The resolved scenario of one run."""
     network = network_of(keys)
     traces = _traces(keys)
     return Scenario(
@@ -58,7 +58,7 @@ def devices(keys: Keys) -> dict[str, Device]:
 
 
 def directions(keys: Keys) -> dict[str, str]:
-    """`up` or `down` by flow of TCP or UDP, as seen from the first host; a flow that is neither is absent."""
+    """`up` (from the first host) or `down` (to it) by name of each TCP and UDP flow; other flows are absent."""
     first = network_of(keys).hosts[0]
     found = {
         name: way(flow.direction, first)
@@ -70,14 +70,14 @@ def directions(keys: Keys) -> dict[str, str]:
 
 
 def start_offset(seed: int, name: str, jitter_ns: int) -> int:
-    """How much later than `start` a flow begins, in ns: uniform in [0, jitter)."""
+    """The random delay of a flow's start in ns: uniform in [0, jitter)."""
     draw = int.from_bytes(hashlib.sha256(f"{seed}/{name}/start".encode()).digest()[:8], "big")
     return draw * jitter_ns >> 64
 
 
 def _host(keys: Keys, name: str, network: Network) -> resolved.Host:
     if name in network.switches:
-        # It passes trains of segments on as they come.
+        # A switch forwards trains of segments unchanged.
         return resolved.Host(name=name, stack=defaults.STACK, offloads="on")
     settings = (keys.hosts or {}).get(name)
     given = settings.sysctl if settings is not None else {}
@@ -114,7 +114,7 @@ def _nic(keys: Keys, name: str) -> Nic:
 
 
 def _netem(link: Link, end: int) -> dict[str, int]:
-    """All that netem does to the packets that one end sends."""
+    """All options of netem for the packets that one end sends."""
     options: dict[str, int] = {}
     for key in OPTIONS:
         options |= getattr(link, key)[end] or {}
@@ -122,7 +122,7 @@ def _netem(link: Link, end: int) -> dict[str, int]:
 
 
 def _schedule(link: Link) -> Iterator[resolved.Change]:
-    """Changes, one for each direction; netem's options are given whole where a part of them changes."""
+    """The changes of each direction. If one of netem's options changes, all of them are given."""
     given = [{key: getattr(link, key)[end] or {} for key in OPTIONS} for end in range(2)]
     for change in link.schedule:
         for end in range(2):
@@ -150,7 +150,7 @@ def _traces(keys: Keys) -> list[Trace]:
 def _routes(network: Network) -> Iterator[resolved.Route]:
     for (host, target), neighbour in network.routes.items():
         link = network.link(host, neighbour)
-        assert link is not None, "a checked route takes links that there are"
+        assert link is not None, "checked routes use existing links"
         yield resolved.Route(host=network.places[host], to=network.places[target], link=link)
 
 
@@ -207,7 +207,7 @@ def _driver(algorithm: Algorithm) -> resolved.Driver:
 def _qdisc(device: str, root: Algorithm, network: Network) -> resolved.AttachedQdisc:
     ends = direction(device)
     meant = network.device_meant(*ends)
-    assert meant is not None, "a checked discipline is at a device that there is"
+    assert meant is not None, "checked disciplines are on existing devices"
     link = network.devices[meant][0]
     return resolved.AttachedQdisc(host=network.places[ends.source], link=link, root=_discipline(root, network))
 

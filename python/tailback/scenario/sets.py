@@ -1,8 +1,7 @@
-"""Overrides from the command line: `--set KEY=VALUE`, the value read as YAML, applied before anything is checked.
+"""Overrides from the command line: `--set KEY=VALUE`. The value is YAML; overrides apply before all checks.
 
-`KEY` is a path as in `vary`, or a variable of `let`. If it is an axis of the file, the override rules that axis:
-`--set AXIS=LABEL` keeps one of its values, `--set AXIS=[A, B]` several; any other value of a key replaces the axis
-by that one value.
+`KEY` is a path as in `vary`, or a variable of `let`. If it is an axis of the file, the override restricts that axis:
+`--set AXIS=LABEL` keeps one of its values, `--set AXIS=[A, B]` several; any other value of a key replaces the axis.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _HINT = "write a key, `=` and a value: --set cc=bbr"
 
 
 def apply(tree: Node, override: str) -> Node:
-    """The file with one override."""
+    """The file with one override applied."""
     where = Where(f"{OVERRIDE}{override}")
     key, equals, text = override.partition("=")
     if not equals:

@@ -1,8 +1,7 @@
-"""Estimates the minimum memory of a run, from the rows that it will certainly produce, and names the key that causes
-most of them.
+"""A lower bound on the memory of a run, from the rows that it will certainly record.
 
-Certain are the rows of what is sampled and of pings. Rows of what happens (drops, PPDUs, a row per ACK) and packets on
-their way are not: for them the simulator has a limit (`crates/world/src/world.rs held`).
+The rows of samples and of pings are certain. Rows of events (drops, PPDUs, ACKs) and packets in flight are not; for
+them the simulator has a limit (`crates/world/src/world.rs held`).
 """
 
 from __future__ import annotations
@@ -23,33 +22,33 @@ from tailback.scenario.words import Algorithm
 from tailback.tc.units import time_word
 
 STEPS = (1, 2, 5)
-"""What is offered in place of an interval is one of these times a power of ten."""
+"""Intervals that hints suggest are one of these times a power of ten."""
 
 INTERVAL: Loc = ("measure", "interval")
 
 ROUTE_BYTES = 8
-"""Of the next device for a pair of hosts. [crates/world/src/route.rs Routes]"""
+"""Bytes of the next hop of a pair of hosts. [crates/world/src/route.rs Routes]"""
 
 RowBytes = Mapping[str, int]
-"""Memory of a row by table."""
+"""Bytes of a row by table."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Rows that one interval makes."""
+    """The rows that one interval causes."""
 
     loc: Loc
     interval_ns: int
     rows: Mapping[str, int]
 
-    def held(self, row_bytes: RowBytes) -> int:
+    def bytes(self, row_bytes: RowBytes) -> int:
         """Their memory in bytes."""
         return sum(count * row_bytes[table] for table, count in self.rows.items())
 
 
 @dataclass(frozen=True)
 class Size:
-    """What a run holds at least."""
+    """Lower bounds on the rows of a run and on their memory."""
 
     rows: int
     held: int
@@ -57,18 +56,18 @@ class Size:
 
 
 def size_of(keys: Keys, row_bytes: RowBytes) -> Size:
-    """Certain rows of a run, and their memory."""
+    """The certain rows of a run, and their memory."""
     found = parts(keys)
     return Size(sum(sum(part.rows.values()) for part in found), sum(part.held(row_bytes) for part in found))
 
 
 def parts(keys: Keys) -> list[Part]:
-    """The rows of a run by the interval that makes them."""
+    """The rows of a run by the interval that causes them."""
     return [Part(INTERVAL, keys.measure.interval, _sampled(keys)), *_by_own_interval(keys)]
 
 
 def refuse_larger(experiment: Experiment, most: int, row_bytes: RowBytes) -> None:
-    """Raises `ScenarioError` for each interval that makes more than `most` bytes of rows certain."""
+    """Raises `ScenarioError` if the certain rows of a run need more than `most` bytes, for each interval to change."""
     wrong = [finding for each in experiment.configurations for finding in _too_large(each, most, row_bytes)]
     if wrong:
         raise ScenarioError(wrong)
@@ -96,31 +95,31 @@ def _too_large(configuration: Configuration, most: int, row_bytes: RowBytes) -> 
     keys = configuration.keys
     hosts = len(network_of(keys).hosts)
     if ROUTE_BYTES * hosts**2 > most:
-        message = f"join {hosts} hosts, whose routes take {memory_word(ROUTE_BYTES * hosts**2)}"
-        hint = f"a run may hold {memory_word(most)} here: join at most {math.isqrt(most // ROUTE_BYTES)} hosts"
-        yield Finding(nearest(configuration.tree, ("links",)).where, "links", f"{message} of memory", hint)
+        message = f"the routes of {hosts} hosts need {memory_word(ROUTE_BYTES * hosts**2)} of memory"
+        hint = f"a run may use {memory_word(most)} here: connect at most {math.isqrt(most // ROUTE_BYTES)} hosts"
+        yield Finding(nearest(configuration.tree, ("links",)).where, "links", message, hint)
     found = parts(keys)
     total = sum(part.held(row_bytes) for part in found)
     if total <= most:
         return
     shortest = time_word(_rounded_down(keys.duration * most // total))
     for part in found:
-        # Whoever has more than an equal share has too much.
+        # Only intervals above an equal share of the memory need to change.
         share, held = most // len(found), part.held(row_bytes)
         if held > share:
             word = time_word(part.interval_ns)
             rows = sum(part.rows.values())
             message = (
-                f"`{word}` makes at least {rows:.2g} rows in {time_word(keys.duration)}, "
-                f"{memory_word(held)} of memory, and a run may hold {memory_word(most)} here"
+                f"`{word}` gives at least {rows:.2g} rows in {time_word(keys.duration)}, "
+                f"{memory_word(held)} of memory, but a run may use {memory_word(most)} here"
             )
             enough = time_word(_rounded_up(-(-part.interval_ns * held // max(share, 1))))
-            hint = f"give {enough} or more, a `duration` of at most {shortest}, or fewer runs at a time: --jobs 1"
+            hint = f"give {enough} or more, a `duration` of at most {shortest}, or run fewer at a time: --jobs 1"
             yield Finding(nearest(configuration.tree, part.loc).where, show(part.loc), message, hint)
 
 
 def memory_word(count: int) -> str:
-    """`3.1 GB`, `25 MB`."""
+    """A size of memory for messages: `3.1 GB`, `25 MB`."""
     if count < 1e8:
         return f"{count / 1e6:.2g} MB"
     return f"{count / 1e9:.2g} GB" if count < 1e11 else f"{count / 1e9:.0f} GB"

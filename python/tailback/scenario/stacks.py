@@ -13,7 +13,7 @@ from tailback.scenario.defaults import STACK, STACKS_WITHOUT_WIFI_TSQ, TSQ, WIFI
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing that not all stacks have alike. `values`: those of the code, in words."""
+    """A difference between stacks. `values`: the description of each of its values."""
 
     key: str
     what: str
@@ -26,7 +26,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Stack:
-    """One stack. `values`: what it has, by the key of the difference."""
+    """A network stack. `values`: its value of each difference, by key."""
 
     name: str
     summary: str
@@ -34,18 +34,18 @@ class Stack:
 
 
 def differences() -> tuple[Difference, ...]:
-    """All of them, in the order of the file."""
+    """All differences, in the order of the file."""
     return tuple(_difference(key, entry) for key, entry in _file()["differences"].items())
 
 
 def stacks() -> tuple[Stack, ...]:
-    """All of them, the one that is modelled first."""
+    """All stacks; the default one comes first."""
     summaries = _file()["stacks"]
     return tuple(Stack(row["name"], summaries[row["name"]], _values(row)) for row in _core.stacks())
 
 
 def from_the_modelled(stack: Stack) -> tuple[Difference, ...]:
-    """In what `stack` differs from the stack that is modelled; for that one, in what any other differs from it."""
+    """The differences of `stack` from the default stack; of the default stack, the differences of all others."""
     modelled = next(each for each in stacks() if each.name == STACK)
     others = stacks() if stack.name == STACK else (stack,)
     return tuple(
@@ -54,7 +54,7 @@ def from_the_modelled(stack: Stack) -> tuple[Difference, ...]:
 
 
 def elsewhere(stack: Stack, difference: Difference) -> dict[str, list[str]]:
-    """The other values of a difference, in words, and the stacks that have them."""
+    """The descriptions of the other values of a difference, each with the stacks that have it."""
     found: dict[str, list[str]] = {}
     for other in stacks():
         if other.values[difference.key] != stack.values[difference.key]:
@@ -63,7 +63,7 @@ def elsewhere(stack: Stack, difference: Difference) -> dict[str, list[str]]:
 
 
 def _values(row: _core.Stack) -> dict[str, str]:
-    """Those of the simulator, and the one that an experiment file's reading decides."""
+    """The values in the simulator, and the TSQ setting on Wi-Fi, which is set when an experiment file is read."""
     return {**row["values"], "wifi_small_queue": TSQ if row["name"] in STACKS_WITHOUT_WIFI_TSQ else WIFI_TSQ}
 
 

@@ -1,8 +1,7 @@
-"""The sysctls that a host can have, with their units and meanings in Linux 6.12.
+"""The sysctls of a host, with their units and meanings in Linux 6.12.
 
-They pass into the scenario as integers. The list is that of the simulator (`crates/world/src/build/sysctl.rs`): a
-sysctl that changes nothing would be a wrong answer, so others are refused. Numbers are written bare, as `sysctl -w`
-takes them.
+The list is that of the simulator (`crates/world/src/build/sysctl.rs`). Other sysctls are refused, because they would
+have no effect. Values are numbers without units, as in `sysctl -w`.
 [linux-6.12 Documentation/networking/ip-sysctl.rst]
 """
 
@@ -16,7 +15,7 @@ from tailback.tc.units import shown, whole
 
 @dataclass(frozen=True)
 class Sysctl:
-    """One sysctl: `count` numbers, each within `least` and `most`. `default` is Linux's, for the reader."""
+    """One sysctl: `count` numbers from `least` to `most`. `default` is Linux's, for messages and listings."""
 
     name: str
     unit: str
@@ -43,15 +42,15 @@ SYSCTLS: tuple[Sysctl, ...] = (
         "net.ipv4.tcp_wmem", "B", "4096 16384 4194304", "send buffer: minimum, initial, maximum",
         least=1, most=_LARGE, count=3,
     ),
-    Sysctl("net.ipv4.tcp_ecn", "0–2", "2", "ECN: 0 never, 1 ask for it, 2 when asked", least=0, most=2),
-    Sysctl("net.ipv4.tcp_slow_start_after_idle", "flag", "1", "cwnd decays when the socket is idle for an RTO"),
+    Sysctl("net.ipv4.tcp_ecn", "0–2", "2", "ECN: 0 off, 1 request and accept it, 2 accept it", least=0, most=2),
+    Sysctl("net.ipv4.tcp_slow_start_after_idle", "flag", "1", "cwnd decays after an idle time of one RTO"),
 )  # fmt: skip
 
 _BY_NAME = {row.name: row for row in SYSCTLS}
 
 
 def sysctl(name: str, value: object) -> int | tuple[int, ...]:
-    """The value of a sysctl: an integer, or three for a buffer."""
+    """Reads the value of a sysctl: an integer, or three for a buffer."""
     row = _BY_NAME.get(name)
     if row is None:
         raise WordError(f"`{shown(name)}` is not a known sysctl", nearest_hint(name, list(_BY_NAME)))

@@ -1,10 +1,10 @@
-"""Traces of delivery opportunities, as cellular links are recorded and shared: one millisecond stamp per line.
+"""Traces of delivery opportunities in the format of mahimahi, as used for cellular links.
 
-Each line is an instant, in whole milliseconds from the start of the trace, at which 1500 bytes of IP packets may leave;
-several lines may say the same. After the last one the trace begins again, as much later as that line says.
+Each line is a time in whole milliseconds since the start of the trace at which 1500 bytes of IP packets can be sent.
+Several lines may have the same time. The trace repeats with the time of the last line as its period.
 [mm-link DESCRIPTION]
 
-An experiment may point at any file, so errors never repeat what is in it.
+An experiment may name any file, so error messages do not quote its content.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from tailback.resolved import Trace
 from tailback.tc.errors import WordError
 from tailback.tc.units import shown
 
-#: Lines of a trace at most: half an hour at 13 Mbit/s. Each run has them in its manifest.
+#: Maximum number of lines: half an hour at 13 Mbit/s. The manifest of each run contains them.
 MOST_LINES = 2_000_000
-#: The longest line: ten digits, a carriage return and a line feed.
+#: Maximum size in bytes; the longest line has ten digits, a carriage return and a line feed.
 LARGEST = 12 * MOST_LINES
-#: Lines of traces that are kept for the next configuration.
+#: Maximum number of lines in the cache.
 MOST_KEPT = 2 * MOST_LINES
-#: The simulator holds instants in 32 bits.
+#: The simulator stores these times in 32 bits.
 LATEST_MS = 2**32 - 1
 
 LINE_HINT = "each line is one whole number of milliseconds, no earlier than the line before"
-FILE_HINT = "name a file beside the experiment: one millisecond stamp per line, each an opportunity of 1500 bytes"
+FILE_HINT = "name a file relative to the experiment: one millisecond timestamp per line, each for 1500 bytes"
 
 
 def trace(word: object, folder: Path) -> Trace:
-    """The trace in a file that is named relative to `folder`."""
+    """Reads the trace in a file, whose name is relative to `folder`."""
     if not isinstance(word, str) or not word.strip() or "\0" in word:
         raise WordError(f"`{shown(word)}` is not the name of a trace", FILE_HINT)
     path = folder / word
@@ -45,9 +45,9 @@ def trace(word: object, folder: Path) -> Trace:
 
 
 def parse(content: bytes, name: str) -> Trace:
-    """The trace of a file's content; `name` is what errors call it."""
+    """Parses the content of a trace; error messages call it `name`."""
     digest = hashlib.sha256(content).hexdigest()
-    # Each configuration of an experiment reads its traces anew.
+    # Cached, because each configuration of an experiment reads its traces.
     found = _kept.get(digest)
     if found is None:
         found = Trace(sha256=digest, stamps_ms=_stamps(content, shown(name)))
@@ -68,15 +68,15 @@ def _stamps(content: bytes, name: str) -> tuple[int, ...]:
         if not text:
             continue
         if not text.isdigit() or len(text) > len(str(LATEST_MS)) or int(text) > LATEST_MS:
-            raise WordError(f"line {number} of `{name}` is not an instant", LINE_HINT)
+            raise WordError(f"line {number} of `{name}` is not a time", LINE_HINT)
         stamp = int(text)
         if stamp < before:
-            raise WordError(f"line {number} of `{name}` comes before the one above it", LINE_HINT)
+            raise WordError(f"line {number} of `{name}` is earlier than the line before", LINE_HINT)
         if len(stamps) == MOST_LINES:
-            raise WordError(f"`{name}` has more than {MOST_LINES} instants", "cut it")
+            raise WordError(f"`{name}` has more than {MOST_LINES} lines", "shorten it")
         stamps.append(stamp)
         before = stamp
     if before == 0:
-        what = "takes no time" if stamps else "holds no instant"
-        raise WordError(f"the trace `{name}` {what}", f"{LINE_HINT}, and the last is above 0")
+        what = "has no duration" if stamps else "is empty"
+        raise WordError(f"the trace `{name}` {what}", f"{LINE_HINT}; the last is above 0")
     return tuple(stamps)

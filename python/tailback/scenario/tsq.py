@@ -1,8 +1,8 @@
-"""TCP Small Queues settings: how much of a socket's data may wait below TCP.
+"""TCP Small Queues settings: how much of a socket's data may be queued below TCP.
 
-time:    pacing_rate >> shift bytes, that is 2^(10 - shift) ms worth of the pacing rate; Linux has shift 10, 1 ms.
+time:    pacing_rate >> shift bytes, that is 2^(10 - shift) ms at the pacing rate; Linux's default is shift 10, 1 ms.
          [linux-6.12 tcp_output.c tcp_small_queue_check, sock.h sk_pacing_shift]
-off:     the check is as good as gone (shift 0: one second's worth).
+off:     the limit has practically no effect (shift 0: one second at the pacing rate).
 bytes:   a fixed number of bytes of memory (truesize) per socket.
 packets: a fixed number of packets per socket.
 """
@@ -23,7 +23,7 @@ SHIFTS = {2**step: 10 - step for step in range(6)}
 
 
 def small_queue(word: object) -> SmallQueue:
-    """The setting in the form of the resolved scenario."""
+    """Reads a setting into the form of the resolved scenario."""
     text = word.strip().lower() if isinstance(word, str) else ""
     if text == "off":
         return SmallQueue(kind="off")

@@ -1,6 +1,6 @@
-"""The types of values in an experiment file: how each is read, and its description for editors.
+"""The types of values in an experiment file: how each is read, and its JSON Schema for editors.
 
-Values are held in base units (ns, bit/s, bytes).
+Values are stored in base units (ns, bit/s, bytes).
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.units import shown
 
 NAME_HINT = "begin with a letter, then letters, digits, `_`, `-` or `.`: client, h2, upload-a"
-KERNEL_HINT = "give the name it was built with: tailback kernel list"
+KERNEL_HINT = "give the name of a kernel in `tailback kernel list`"
 OFFLOADS_HINT = "write off (in TCP), gso (below the qdisc) or on (in the device)"
 DIRECTION_HINT = "write two hosts and an arrow: client -> server"
 _VARIABLE = r"\$\{[A-Za-z_][A-Za-z0-9_]*\}"
 
 
 class Direction(NamedTuple):
-    """From one host to another."""
+    """A pair of hosts: source and target."""
 
     source: str
     target: str
@@ -46,7 +46,7 @@ class Direction(NamedTuple):
 
 
 def name(word: object) -> str:
-    """A name of a host or a flow."""
+    """Reads the name of a host or a flow."""
     text = word if isinstance(word, str) else ""
     plain = text.replace("_", "a").replace("-", "a").replace(".", "a")
     if not (text[:1].isalpha() and plain.isalnum() and text.isascii() and len(text) <= 60):
@@ -55,7 +55,7 @@ def name(word: object) -> str:
 
 
 def kernel(word: object) -> str:
-    """A name of a kernel, or the first digits of its digest."""
+    """Reads the name of a kernel, or the first digits of its digest."""
     text = word if isinstance(word, str) else ""
     if not re.fullmatch(_KERNEL, text):
         raise WordError(f"`{shown(word)}` is not the name of a kernel", KERNEL_HINT)
@@ -63,7 +63,7 @@ def kernel(word: object) -> str:
 
 
 def direction(word: object) -> Direction:
-    """`client -> server`."""
+    """Reads a direction: `client -> server`."""
     ends = canonical(word).split(" -> ") if isinstance(word, str) else []
     if len(ends) != 2:
         raise WordError(f"`{shown(word)}` is not a direction", DIRECTION_HINT)
@@ -74,7 +74,7 @@ def direction(word: object) -> Direction:
 
 
 def socket_size(word: object) -> int:
-    """The value of a socket option: a size from 1 byte to 1 GiB."""
+    """Reads a buffer size of a socket option: 1 byte to 1 GiB."""
     size = units.size(word)
     if not 0 < size <= 2**30:
         raise WordError(f"`{shown(word)}` is not the size of a socket's buffer", "write 1b to 1gb, such as 600kb")
@@ -82,7 +82,7 @@ def socket_size(word: object) -> int:
 
 
 def positive_rate(word: object) -> int:
-    """A rate above zero."""
+    """Reads a rate above zero."""
     rate = units.rate(word)
     if rate == 0:
         raise WordError(f"`{shown(word)}` would send nothing", "write a rate above 0, or leave it out")
@@ -90,21 +90,21 @@ def positive_rate(word: object) -> int:
 
 
 def stack(word: object) -> str:
-    """A network stack that is modelled."""
+    """Reads the name of a network stack."""
     if word not in defaults.STACKS:
         raise WordError(f"`{shown(word)}` is not a known network stack", nearest_hint(str(word), defaults.STACKS))
     return str(word)
 
 
 def offloads(word: object) -> resolved.Offloads:
-    """Where data is cut into segments."""
+    """Reads a setting of segmentation offloads."""
     if word not in defaults.OFFLOADS_KNOWN:
         raise WordError(f"`{shown(word)}` is not a setting of offloads", OFFLOADS_HINT)
     return cast(resolved.Offloads, word)
 
 
 def read_by(read: Callable[[object], Any]) -> BeforeValidator:
-    """A value that this function reads."""
+    """A validator that calls `read` and reports its `WordError`."""
 
     def validate(word: object) -> Any:
         try:
@@ -161,18 +161,18 @@ def _algorithm(word: object, info: ValidationInfo, family: Literal["qdiscs", "co
 
 
 def custom(error: WordError) -> PydanticCustomError:
-    """The error as pydantic keeps it."""
+    """Converts a `WordError` to pydantic's form."""
     return PydanticCustomError("word", "{message}", {"message": error.message, "hint": error.hint})
 
 
 def text_schema(pattern: str, *examples: str) -> WithJsonSchema:
-    """A string of this pattern."""
+    """The schema of a string with this pattern, or with a variable."""
     schema = {"type": "string", "pattern": f"^(?:{pattern}|.*{_VARIABLE}.*)$", "examples": list(examples)}
     return WithJsonSchema(schema)
 
 
 def number_schema(**bounds: int) -> WithJsonSchema:
-    """A whole number within bounds, or a variable."""
+    """The schema of a whole number within bounds, or of a variable."""
     whole = {"type": "integer", **bounds}
     return WithJsonSchema({"anyOf": [whole, {"type": "string", "pattern": f"^{_VARIABLE}$"}]})
 
@@ -194,13 +194,13 @@ Span = Annotated[int, read_by(units.span), WithJsonSchema(_TIME_SCHEMA)]
 
 
 def each_way_schema(one: dict[str, Any], *, may_lack: bool = False) -> WithJsonSchema:
-    """One value, or `[there, back]`."""
+    """The schema of one value, or of `[there, back]`."""
     way = {"anyOf": [one, {"type": "null"}]} if may_lack else one
     return WithJsonSchema({"anyOf": [one, {"type": "array", "items": way, "minItems": 2, "maxItems": 2}]})
 
 
 def words_schema(*examples: str) -> WithJsonSchema:
-    """Words for both ways, or for each."""
+    """The schema of a string for both directions, or for each."""
     return each_way_schema({"type": "string", "examples": list(examples)}, may_lack=True)
 
 

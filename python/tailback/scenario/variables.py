@@ -1,8 +1,8 @@
 """Variables: `let: {qdisc: pfifo_fast}` makes `${qdisc}` mean `pfifo_fast` in every value of the file.
 
-A value that is nothing but `${name}` takes the variable's own type (a number stays a number); inside a longer
-value its text is put in. A variable may use others, but not itself by any way round. What values come to is bounded:
-a few variables, each ten times the one before, would fill any memory.
+A value that is only `${name}` takes the type of the variable (a number remains a number); inside a longer value, the
+text of the variable is inserted. Variables may refer to other variables, but not in a cycle. The length of values is
+limited, because a few variables that repeat each other ten times would exhaust the memory.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from tailback.scenario.paths import Loc, show
 from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.units import shown
 
-#: Characters of a value once its variables are replaced.
+#: Maximum number of characters of a value after its variables are replaced.
 LONGEST = 10_000
-#: Characters of all values with variables of a file.
+#: Maximum number of characters of all values with variables.
 LONGEST_TOGETHER = 10_000_000
-#: Variables made of variables.
+#: Maximum nesting of variables.
 DEEPEST = 50
 
 _USE = re.compile(r"\$\{([^}]*)\}")
@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Substitution:
-    """Replaces variables in a tree, and collects errors."""
+    """Replaces variables in a tree and collects errors."""
 
     def __init__(self, let: Node | None, known_keys: tuple[str, ...]) -> None:
         self.findings: list[Finding] = []
@@ -54,15 +54,15 @@ class Substitution:
 
     def _declare(self, let: Node, known_keys: tuple[str, ...]) -> None:
         if not isinstance(let.value, dict):
-            self._note(let, "let", f"`{shown(let.value)}` is not a list of variables", "write let: {qdisc: pfifo_fast}")
+            self._note(let, "let", f"`{shown(let.value)}` is not a mapping", "write let: {qdisc: pfifo_fast}")
         for name, value in let.entries().items():
             path = f"let.{name}"
             if not _NAME.fullmatch(name):
-                self._note(value, path, f"`{name}` is not a name of a variable", "use letters, digits and `_`")
+                self._note(value, path, f"`{name}` is not the name of a variable", "use letters, digits and `_`")
             elif name in known_keys:
                 self._note(value, path, f"`{name}` is also a key of the file", "give the variable another name")
             elif isinstance(value.value, dict | list) or value.value is None:
-                self._note(value, path, "is not a single value", "a variable holds one word or number")
+                self._note(value, path, "is not a single value", "a variable is one word or number")
             else:
                 self._variables[name] = value
 
@@ -81,7 +81,7 @@ class Substitution:
         return replace(node, value=text, text=text)
 
     def _joined(self, text: str, using: tuple[str, ...]) -> str:
-        """`text` with its variables replaced; its length is known before it is made."""
+        """Replaces the variables of a text; checks its length before building it."""
         parts = [self._value(part, using).text if place % 2 else part for place, part in enumerate(_USE.split(text))]
         length = sum(map(len, parts))
         self._room -= length
@@ -97,11 +97,11 @@ class Substitution:
         if name in using:
             around = " -> ".join(map(shown, [*using[using.index(name) :], name]))
             raise WordError(
-                f"the variable `{shown(name)}` refers to itself: {around}", "give one of them a value of its own"
+                f"the variable `{shown(name)}` refers to itself: {around}", "give one of them a value without variables"
             )
         if len(using) >= DEEPEST:
             raise WordError(
-                f"the variable `{shown(name)}` is the last of a chain of more than {DEEPEST} variables",
+                f"the variable `{shown(name)}` is the end of a chain of more than {DEEPEST} variables",
                 "write its value where it is used",
             )
         if name not in self._variables:

@@ -1,9 +1,8 @@
-"""Values of a link: one for both directions, or `[there, back]`; and the impairments of a link, with netem's
-options.
+"""Values of a link: one for both directions, or `[there, back]`; and its impairments, with netem's options.
 
-`there` is from the first end to the second. `loss`, `duplicate`, `corrupt` and `reorder` hold what follows that word in
-`tc qdisc add ... netem`: `1%`, `1% 25%` (with its correlation), `gemodel 1% 10%`. `jitter` holds what follows the
-delay there: `2ms`, `2ms 25% distribution normal`. [tc-netem(8)]
+`there` is from the first end to the second. The values of `loss`, `duplicate`, `corrupt` and `reorder` are written as
+after that word in `tc qdisc add ... netem`: `1%`, `1% 25%` (with a correlation), `gemodel 1% 10%`. The value of
+`jitter` is written as after the delay: `2ms`, `2ms 25% distribution normal`. [tc-netem(8)]
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Options = Mapping[str, int]
 
 PAIR_HINT = "write one value, or two: [there, back]"
 
-#: What each key of a link may set.
+#: The options that each key of a link may set.
 OPTIONS: Mapping[str, frozenset[str]] = {
     "jitter": frozenset({"jitter", "delay_correlation", "distribution"}),
     "loss": frozenset(
@@ -49,41 +48,41 @@ def each_way(word: object, read: Callable[[object], T]) -> list[T]:
     if not isinstance(word, list):
         return [read(word)] * 2
     if len(word) != 2:
-        raise WordError(f"a list of {len(word)} is not a value of a link", PAIR_HINT)
+        raise WordError(f"has {len(word)} elements", PAIR_HINT)
     return [read(way) for way in word]
 
 
 def each_way_or_none(word: object, read: Callable[[object], T]) -> list[T | None]:
-    """The same, where one of the two may be empty: `[10mbit, null]`."""
+    """As `each_way`, but an element may be null: `[10mbit, null]`."""
     if not isinstance(word, list):
         return [read(word)] * 2
     return each_way(word, lambda way: None if way is None else read(way))
 
 
 def delays(word: object) -> list[int]:
-    """One delay for both ways, or each."""
+    """Reads a delay, or one per direction."""
     return each_way(word, units.time)
 
 
 def rates(word: object) -> list[int | None]:
-    """A rate, or each way's; `null` = packets are handed over at once."""
+    """Reads a rate, or one per direction; `null` means no serialization time."""
     return [None, None] if word is None else each_way_or_none(word, units.rate)
 
 
 def rings(word: object) -> list[int]:
-    """Descriptors of the transmit ring, as `ethtool -G DEV tx N` takes them."""
+    """Reads the descriptors of a transmit ring (`ethtool -G DEV tx N`), or one number per end."""
     return each_way(word, ring)
 
 
 def ring(word: object) -> int:
-    """A number of descriptors."""
+    """Reads a number of descriptors."""
     if isinstance(word, bool) or not isinstance(word, int) or not 1 <= word <= 65_536:
         raise WordError(f"`{shown(word)}` is not the size of a ring", "write a number of descriptors, 1 to 65536: 256")
     return word
 
 
 def switch(word: object) -> bool:
-    """`on` or `off`."""
+    """Reads `on` or `off`."""
     found = {"on": True, "off": False, True: True, False: False}.get(word if isinstance(word, str | bool) else "")
     if found is None:
         raise WordError(f"`{shown(word)}` is neither on nor off", "write on or off")
@@ -91,12 +90,12 @@ def switch(word: object) -> bool:
 
 
 def switches(word: object) -> list[bool]:
-    """`on` or `off`, or each way's."""
+    """Reads `on` or `off`, or one per end."""
     return each_way(word, switch)
 
 
 def states(word: object) -> list[str | None]:
-    """Whether a link, or each direction of it, is up or down; `null` means unchanged."""
+    """Reads `up` or `down`, or one per direction; `null` means unchanged."""
     return each_way_or_none(word, _state)
 
 
@@ -107,7 +106,7 @@ def _state(word: object) -> str:
 
 
 def treatments(word: object, key: str, rows: Sequence[Row]) -> list[Options | None]:
-    """Options of netem that a key sets, or each way's; `null` = none."""
+    """Reads netem's options for a key, or those of each direction; `null` means none."""
     return each_way_or_none(word, lambda way: _treatment(way, key, rows))
 
 

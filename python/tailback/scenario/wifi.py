@@ -1,13 +1,13 @@
 """Values of a Wi-Fi cell: standard, band, width, MCS, guard interval, drivers, loss, SNR, contention.
 
-HT counts streams in its MCS index: 8 · (streams - 1) + index within one stream, 0 to 31. VHT (0 to 9) and HE (0 to 11)
-do not. An MPDU has 38 bytes beside its IP packet: QoS header 26, LLC/SNAP 8, FCS 4; CCMP adds 16.
+The MCS index of HT includes the number of streams: 8 · (streams - 1) + index of one stream, 0 to 31. That of VHT (0 to
+9) and HE (0 to 11) does not. An MPDU adds 38 bytes to its IP packet: QoS header 26, LLC/SNAP 8, FCS 4; CCMP adds 16.
 [ieee80211-2016 §9.2.4, §12.5.3, §19.5, §21.5] [ieee80211ax §27.5]
 
-SNR = sent - path loss - noise        dB, over the whole channel
-path loss = 20 · log10(4 · pi · f / c) up to 1 m, from there on 10 · 3 · log10(distance) more   (log-distance, indoors)
-noise = -174 dBm/Hz + 10 · log10(width) + 7 (noise figure); sent: 20 dBm, 100 mW
-[rappaport2002 §4.9] The antennas add nothing, and nothing fades.
+SNR = transmit power - path loss - noise      dB, over the whole channel
+path loss = 20 · log10(4 · pi · f / c) + 10 · 3 · log10(max(distance, 1 m))          (log-distance model, indoors)
+noise = -174 dBm/Hz + 10 · log10(width) + 7 (noise figure); transmit power: 20 dBm (100 mW)
+[rappaport2002 §4.9] Antenna gains are 0 dB, and there is no fading.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ T = TypeVar("T")
 MPDU_OVERHEAD = 26 + 8 + 4
 CCMP = 16
 
-#: What the access point is called beside the stations' names, where settings are given by host.
+#: Name of the access point in settings by host.
 ACCESS_POINT = "ap"
 
 MILLION = 1_000_000
@@ -43,11 +43,11 @@ _SNR_HINT = "write decibels: 25dB"
 _DISTANCE_HINT = "write metres: 10m"
 _EDCA_HINT = "write hostapd, or settings by category: {be: {aifsn: 3, cwmin: 15, cwmax: 63, txop: 2528us}}"
 
-SENT_DBM = 20.0
+TRANSMIT_POWER_DBM = 20.0
 NOISE_DBM_HZ = -174.0
 NOISE_FIGURE_DB = 7.0
 PATH_LOSS_EXPONENT = 3.0
-#: Hz of the middle of each band.
+#: Centre frequency of each band, Hz.
 FREQUENCY = {"2.4GHz": 2.437e9, "5GHz": 5.25e9}
 LIGHT = 299_792_458.0
 
@@ -56,7 +56,7 @@ _PERCENT = re.compile(r"(?P<number>[0-9]{1,3}(?:\.[0-9]{0,9})?)\s*%")
 
 @dataclass(frozen=True)
 class Standard:
-    """The PPDU formats of a standard, and their possible values."""
+    """The PPDU format of a standard, and its valid values."""
 
     format: str
     bands: tuple[str, ...]
@@ -64,7 +64,7 @@ class Standard:
     guards_ns: tuple[int, ...]
     most_mcs: int
     counts_streams: bool = False
-    """The MCS index tells the number of streams."""
+    """Whether the MCS index includes the number of streams."""
 
 
 STANDARDS: Mapping[str, Standard] = {
@@ -76,38 +76,38 @@ STANDARDS: Mapping[str, Standard] = {
 
 @dataclass(frozen=True)
 class Drivers:
-    """One driver for all radios of a cell, and those of single hosts."""
+    """The driver of all radios of a cell, and exceptions by host."""
 
     every: Algorithm
     by_host: Mapping[str, Algorithm] = field(default_factory=dict)
 
     def of(self, *names: str) -> Algorithm:
-        """The driver of the host with these names."""
+        """The driver of a host, which may have several names (`ap`, and its own)."""
         return next((self.by_host[name] for name in names if name in self.by_host), self.every)
 
 
 @dataclass(frozen=True)
 class ByStation(Generic[T]):
-    """One value for all stations of a cell, and those of single ones."""
+    """The value of all stations of a cell, and exceptions by station."""
 
     every: T
     by_host: Mapping[str, T] = field(default_factory=dict)
 
     def of(self, name: str) -> T:
-        """The driver of the host with these names."""
+        """The value of a station."""
         return self.by_host.get(name, self.every)
 
 
 #: Categories in the order of the contract: voice, video, best effort, background.
 CATEGORIES = ("vo", "vi", "be", "bk")
 
-#: What a station uses by itself, and what hostapd sets for an access point. [ieee80211-2016 table 9-137] [hostapd]
+#: The defaults of a station, and what hostapd sets for an access point. [ieee80211-2016 table 9-137] [hostapd]
 STATION_EDCA = (Edca(2, 3, 7, 1_504_000), Edca(2, 7, 15, 3_008_000), Edca(3, 15, 1023, 0), Edca(7, 15, 1023, 0))
 HOSTAPD_EDCA = (Edca(1, 3, 7, 1_504_000), Edca(1, 7, 15, 3_008_000), Edca(3, 15, 63, 0), Edca(7, 15, 1023, 0))
 
 
 def by_station(read: Callable[[object], T], fallback: T) -> Callable[[object], ByStation[T]]:
-    """A reader of one value for all stations, or of one for each by name; `fallback` is that of the others."""
+    """A reader of one value for all stations, or of a mapping by station; others then have `fallback`."""
 
     def reader(word: object) -> ByStation[T]:
         if isinstance(word, dict) and word:
@@ -118,7 +118,7 @@ def by_station(read: Callable[[object], T], fallback: T) -> Callable[[object], B
 
 
 def streams(word: object) -> int | None:
-    """Spatial streams."""
+    """Reads a number of spatial streams."""
     if word is None:
         return None
     if isinstance(word, bool) or not isinstance(word, int) or not 1 <= word <= 8:
@@ -127,19 +127,19 @@ def streams(word: object) -> int | None:
 
 
 def rate(word: object) -> str:
-    """How the mode is chosen."""
+    """Reads the rate control."""
     if word not in ("fixed", "minstrel"):
         raise WordError(f"`{shown(word)}` is not a rate control", "write fixed or minstrel")
     return str(word)
 
 
 def snr(word: object) -> float | None:
-    """Signal over noise in dB."""
-    return None if word is None else _number_of(word, r"dB", "a signal over noise", _SNR_HINT)
+    """Reads a signal-to-noise ratio in dB."""
+    return None if word is None else _number_of(word, r"dB", "a signal-to-noise ratio", _SNR_HINT)
 
 
 def distance(word: object) -> float | None:
-    """Metres from the access point."""
+    """Reads a distance from the access point in metres."""
     if word is None:
         return None
     metres = _number_of(word, r"m", "a distance", _DISTANCE_HINT)
@@ -149,20 +149,20 @@ def distance(word: object) -> float | None:
 
 
 def snr_at(metres: float, band: str, width_mhz: int) -> float:
-    """Signal over noise in dB at a distance."""
+    """The signal-to-noise ratio in dB at a distance."""
     first_metre = 20 * math.log10(4 * math.pi * FREQUENCY[band] / LIGHT)
     path_loss = first_metre + 10 * PATH_LOSS_EXPONENT * math.log10(max(metres, 1.0))
     noise = NOISE_DBM_HZ + 10 * math.log10(width_mhz * 1e6) + NOISE_FIGURE_DB
-    return SENT_DBM - path_loss - noise
+    return TRANSMIT_POWER_DBM - path_loss - noise
 
 
 def beacons(word: object) -> int | None:
-    """Bits per second of the beacons."""
+    """Reads the rate of the beacons in bit/s."""
     return None if word is None else units.rate(word)
 
 
 def edca(word: object) -> tuple[Edca, ...]:
-    """How the categories of a radio contend, in the order of `CATEGORIES`."""
+    """Reads the EDCA parameters of a radio, in the order of `CATEGORIES`."""
     if word in ("station", "hostapd"):
         return STATION_EDCA if word == "station" else HOSTAPD_EDCA
     if not isinstance(word, dict) or not all(isinstance(settings, dict) for settings in word.values()):
@@ -174,7 +174,7 @@ def edca(word: object) -> tuple[Edca, ...]:
 
 
 def edca_by_side(word: object) -> dict[str, tuple[Edca, ...]]:
-    """Contention of the access point and of the stations."""
+    """Reads the EDCA parameters of the access point (`ap`) and of the stations."""
     if isinstance(word, dict) and word and set(word) <= {ACCESS_POINT, "stations"}:
         return {str(side): edca(value) for side, value in word.items()}
     if isinstance(word, dict) and not word:
@@ -202,7 +202,7 @@ def _slots(word: object, most: int) -> int:
 
 def _window(word: object) -> int:
     if isinstance(word, bool) or not isinstance(word, int) or word not in {2**bits - 1 for bits in range(16)}:
-        raise WordError(f"`{shown(word)}` is not a contention window", "write a power of two less one: 15")
+        raise WordError(f"`{shown(word)}` is not a contention window", "write a power of two minus one, such as 15")
     return word
 
 
@@ -216,33 +216,33 @@ def _number_of(word: object, unit: str, noun: str, hint: str) -> float:
 
 
 def width(word: object) -> int:
-    """MHz of a channel."""
+    """Reads the width of a channel in MHz."""
     return _one_of(word, {f"{mhz}MHz": mhz for mhz in (20, 40, 80, 160)}, "the width of a channel")
 
 
 def guard(word: object) -> int:
-    """Guard interval in ns."""
+    """Reads a guard interval in ns."""
     return _one_of(word, {f"{ns}ns": ns for ns in (400, 800, 1600, 3200)}, "a guard interval")
 
 
 def loss(word: object) -> int:
-    """MPDUs lost, of a million; written in per cent."""
+    """Reads a loss rate of MPDUs in per cent; returns it in ppm."""
     match = _PERCENT.fullmatch(word.strip()) if isinstance(word, str) else None
     share = Fraction(match["number"].rstrip(".")) / 100 if match is not None else Fraction(2)
     if share > 1:
-        raise WordError(f"`{shown(word)}` is not a share of MPDUs", "write per cent, 0% to 100%: 1%")
+        raise WordError(f"`{shown(word)}` is not a loss rate", "write per cent, 0% to 100%: 1%")
     return int(share * MILLION)
 
 
 def mcs(word: object) -> int | dict[str, int]:
-    """An MCS index for all stations, or one for each by name."""
+    """Reads an MCS index for all stations, or a mapping by station."""
     if isinstance(word, dict) and word:
         return {str(host): _index(index) for host, index in word.items()}
     return _index(word)
 
 
 def drivers(word: object, rows: Sequence[Row], fallback: str) -> Drivers:
-    """The drivers of a cell; `fallback` is the one of hosts that none is given for."""
+    """Reads the drivers of a cell; hosts that a mapping does not name have `fallback`."""
     if isinstance(word, dict) and word and "name" not in word:
         by_host = {str(host): driver(entry, rows) for host, entry in word.items()}
         return Drivers(words.driver(fallback, rows), by_host)
@@ -250,7 +250,7 @@ def drivers(word: object, rows: Sequence[Row], fallback: str) -> Drivers:
 
 
 def driver(word: object, rows: Sequence[Row]) -> Algorithm:
-    """`ath9k`, `ath9k slots 1` or `{name: ath9k, slots: 1}`."""
+    """Reads a driver: `ath9k`, `ath9k slots 1` or `{name: ath9k, slots: 1}`."""
     if not isinstance(word, dict):
         return words.driver(word, rows)
     if not isinstance(word.get("name"), str):
@@ -280,19 +280,19 @@ def _one_of(word: object, known: Mapping[str, int], noun: str) -> int:
 
 
 def mode(standard: Standard, width_mhz: int, mcs_index: int, streams: int | None, guard_ns: int) -> Mode:
-    """A mode in the form of the resolved scenario; its parts have been checked (`mcs_problem`)."""
+    """The mode for the resolved scenario, from values that `mcs_problem` has checked."""
     if standard.counts_streams:
         streams, mcs_index = mcs_index // 8 + 1, mcs_index % 8
-    assert streams is not None, "only HT may leave it out (`cells._streams`)"
+    assert streams is not None, "only HT may omit the streams (`cells._streams`)"
     return Mode(format=standard.format, width=width_mhz, streams=streams, mcs=mcs_index, guard_ns=guard_ns)
 
 
 def mcs_problem(name: str, mcs_index: int, streams: int | None) -> tuple[str, str] | None:
-    """The error in an MCS index of a standard, and the remedy."""
+    """The error of an MCS index and its remedy; None if it is valid."""
     standard = STANDARDS[name]
     if mcs_index > standard.most_mcs:
         return f"`{mcs_index}` is not an MCS index of {name}", f"write 0 to {standard.most_mcs}"
     if standard.counts_streams and streams not in (None, mcs_index // 8 + 1):
         counted = mcs_index // 8 + 1
-        return f"`{mcs_index}` is an index of {counted} streams", f"write streams: {counted}, or leave `streams` out"
+        return f"`{mcs_index}` is an index of {counted} streams", f"write streams: {counted}, or remove `streams`"
     return None

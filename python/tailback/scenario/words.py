@@ -1,14 +1,14 @@
 """Algorithms in the syntax of `tc`: `htb rate 100mbit burst 1600 | fq_codel limit 180`, `cubic hystart 0`.
 
-    discipline = kind { option } [ "|" discipline ]        a child follows the bar
-               | [ discipline, ... ]                       in series on one device, the first one first
+    discipline = kind { option } [ "|" discipline ]        the child follows the bar
+               | [ discipline, ... ]                       in series on one device, in this order
                | kind { option } NEWLINE { class | filter NEWLINE }                                        a tree
     class      = "class" [ "parent" ID ] [ "classid" ] ID { option } [ "|" discipline ]
     filter     = "filter" ( "flow" NAME | "from" HOST | "to" HOST | "dscp" WORD | "all" ) "flowid" ID
 
-A tree may be written on one line with `;` between its lines. `prio | X` and `mq | X` put an X under each band or
-queue, `drr | X` one under the only class, to which all packets go. Options are those of `tc/options.py`, and of
-`qdiscs/KIND.py` for a discipline; names, units and ranges come from the rows of the core.
+A tree may be written on one line with `;` between its lines. `prio | X` and `mq | X` attach an X to each band or queue,
+`drr | X` attaches X to a single class that gets all packets. `tc/options.py` reads options, with the additions of
+`qdiscs/KIND.py` for a discipline; names, units and ranges come from the registries of the core.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ DSCP = {
     **{f"AF{group}{drop}": 8 * group + 2 * drop for group in range(1, 5) for drop in range(1, 4)},
 }  # fmt: skip
 
-#: What a filter looks at, and an example of it.
+#: What a filter matches on, with an example.
 _FITS = {"flow": "upload", "from": "client", "to": "server", "dscp": "EF"}
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Sends the packets that fit to a class. `fits`: flow, from, to, dscp or all; `what`: its name or code point."""
+    """Sends matching packets to a class. `fits`: flow, from, to, dscp or all; `what`: the name or code point."""
 
     fits: str
     what: str | int | None
@@ -48,7 +48,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class Class:
-    """A class of a tree by its minor number; parent 0 is the discipline itself."""
+    """A class of a tree, with its minor number; parent 0 is the discipline."""
 
     minor: int
     parent: int
@@ -58,7 +58,7 @@ class Class:
 
 @dataclass(frozen=True)
 class Algorithm:
-    """A kind with the given options, in base units; a discipline may have a child, or classes."""
+    """An algorithm with the given options in base units; a discipline may have a child or classes."""
 
     kind: str
     options: dict[str, int] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Algorithm:
 
 
 def discipline(text: object, rows: Sequence[Row]) -> Algorithm:
-    """A queue discipline with its children, its classes, or several in series."""
+    """Reads a queue discipline with its child or classes, or a list of disciplines in series."""
     if isinstance(text, list):
         return _series(text, rows)
     if not isinstance(text, str) or not text.strip():
@@ -87,7 +87,7 @@ def discipline(text: object, rows: Sequence[Row]) -> Algorithm:
 
 def _series(stages: list[object], rows: Sequence[Row]) -> Algorithm:
     if not stages:
-        raise WordError("an empty list is not a queue discipline", "list what packets pass, the first one first")
+        raise WordError("an empty list is not a queue discipline", "list the disciplines in the order of the packets")
     found = [discipline(stage, rows) for stage in stages]
     if len(found) == 1:
         return found[0]
@@ -104,7 +104,7 @@ def _chain(text: str, rows: Sequence[Row]) -> Algorithm:
 
 
 def control(text: object, rows: Sequence[Row]) -> Algorithm:
-    """A congestion control: `cubic hystart 0` or `{name: cubic, hystart: 0}`."""
+    """Reads a congestion control: `cubic hystart 0` or `{name: cubic, hystart: 0}`."""
     if isinstance(text, Mapping):
         return _mapped_control(text, rows)
     if not isinstance(text, str) or not text.split():
@@ -137,12 +137,12 @@ def _mapped_value(option: str, value: object, table: tc.Table) -> int:
         return tc.within(parameter, int(value), shown(value), table.kind)
     if isinstance(value, bool | float) or not isinstance(value, int | str) or parameter.unit == "flag":
         hint = f"{parameter.meaning}; write {option}: {_sample(parameter) or 1}"
-        raise WordError(f"`{option}` of `{table.kind}`: `{shown(value)}` is not its value", hint)
+        raise WordError(f"`{shown(value)}` is not a value of `{option}` of `{table.kind}`", hint)
     return tc.value_of(parameter, str(value), table)
 
 
 def driver(text: object, rows: Sequence[Row]) -> Algorithm:
-    """A Wi-Fi driver."""
+    """Reads a Wi-Fi driver: `ath9k slots 1`."""
     if not isinstance(text, str) or not text.split():
         raise WordError(f"`{shown(text)}` is not a driver", f"there are: {_names(rows)}")
     words = text.split()
@@ -163,12 +163,12 @@ def _stage(words: list[str], rows: Sequence[Row], child: Algorithm | None) -> Al
         return Algorithm(row.name, options, classes=(Class(1, 0, {}, child),), filters=(Filter("all", None, 1),))
     if not row.classful:
         holders = ", ".join(other.name for other in rows if other.classful or other.classes is not None) or "none"
-        raise WordError(f"`{row.name}` holds no child", f"only these do: {holders}")
+        raise WordError(f"`{row.name}` cannot have a child", f"these can: {holders}")
     return Algorithm(row.name, options, child)
 
 
 def _copies(row: Row, options: dict[str, int]) -> int:
-    """How many children lie side by side."""
+    """The number of bands or queues that each get a copy of the child; 0 for other disciplines."""
     parameter = row.parameter(qdiscs.of(row.name).classes_by)
     return 0 if parameter is None else options.get(parameter.name, parameter.default or 0)
 
@@ -178,7 +178,7 @@ def _tree(lines: list[str], rows: Sequence[Row]) -> Algorithm:
     row = _known(words[0] if words else "", rows, "queue discipline")
     if row.classes is None:
         holders = ", ".join(other.name for other in rows if other.classes is not None) or "none"
-        raise WordError(f"`{row.name}` has no classes", f"only these have: {holders}")
+        raise WordError(f"`{row.name}` has no classes", f"these have: {holders}")
     options = tc.options(words[1:], _discipline_table(row, row.parameters))
     classes: list[Class] = []
     filters: list[Filter] = []
@@ -190,13 +190,13 @@ def _tree(lines: list[str], rows: Sequence[Row]) -> Algorithm:
             filters.append(_filter(rest))
         else:
             hint = "begin it with `class` or `filter`: class 1:10 parent 1:1 rate 5mbit | fq_codel"
-            raise WordError(f"`{shown(line)}` is not a part of a tree", hint)
+            raise WordError(f"`{shown(line)}` is neither a class nor a filter", hint)
     _check_tree(options, classes, filters)
     return Algorithm(row.name, options, None, tuple(_parents_first(classes)), tuple(filters))
 
 
 def _without(words: list[str], keys: Sequence[str]) -> list[str]:
-    """Drops `qdisc add`, `root` and `handle 1:`, which a tree does not need."""
+    """Removes `qdisc add`, `root` and `handle 1:`, which a tree may have as in `tc`."""
     kept: list[str] = []
     rest = iter(words)
     for word in rest:
@@ -241,7 +241,7 @@ def _filter(words: list[str]) -> Filter:
     sample = "filter flow upload flowid 1:10"
     if keyword not in ("flowid", "classid", "->"):
         raise WordError(
-            f"`filter {shown(' '.join(words))}` chooses no class", f"end it with `flowid` and a class: {sample}"
+            f"`filter {shown(' '.join(words))}` names no class", f"end it with `flowid` and a class: {sample}"
         )
     match fits:
         case ["all"]:
@@ -255,7 +255,7 @@ def _filter(words: list[str]) -> Filter:
 
 
 def code_point(word: object) -> int:
-    """A value of DSCP by its name or number."""
+    """Reads a DSCP by name or number."""
     word = str(word)
     if word.upper() in DSCP:
         return DSCP[word.upper()]
@@ -274,7 +274,7 @@ def _check_tree(options: dict[str, int], classes: list[Class], filters: list[Fil
             raise WordError(f"class {each.minor:x} is given twice", "give each class a number of its own")
         if each.parent and each.parent not in minors:
             raise WordError(
-                f"class {each.minor:x} has no parent {each.parent:x}", "add the parent, or leave `parent` out"
+                f"class {each.minor:x} has no parent {each.parent:x}", "add the parent, or remove `parent`"
             )
     chosen = [(one.minor, "filter") for one in filters]
     chosen += [(options["default"], "`default`")] if options.get("default") else []
@@ -285,12 +285,12 @@ def _check_tree(options: dict[str, int], classes: list[Class], filters: list[Fil
 
 
 def _parents_first(classes: list[Class]) -> Iterator[Class]:
-    """In an order in which a parent stands before its children."""
+    """Sorts classes so that each parent precedes its children."""
     waiting, known = list(classes), {0}
     while waiting:
         ready = [each for each in waiting if each.parent in known]
         if not ready:
-            raise WordError("classes are each other's parents", "let one of them have the parent 1:")
+            raise WordError("classes are each other's parents", "give one of them the parent 1:")
         yield from ready
         known |= {each.minor for each in ready}
         waiting = [each for each in waiting if each not in ready]
@@ -308,7 +308,7 @@ def _table(row: Row) -> tc.Table:
 
 
 def _discipline_table(row: Row, parameters: Sequence[Parameter]) -> tc.Table:
-    """What may be set for a discipline, or for one of its classes."""
+    """The options of a discipline or of its classes."""
     return tc.Table(row.name, parameters, qdiscs.of(row.name).grammar)
 
 

@@ -1,9 +1,9 @@
 """The nodes of a YAML document.
 
-Two parsers read it. libyaml, through PyYAML, takes a twentieth of the time of ruamel.yaml, so it comes first; here
-its events become nodes, with the tags of YAML 1.2. What it refuses is read again by ruamel.yaml, which reads more of
-YAML 1.2 and says better what is wrong; a long text is not, for that would take minutes. Without libyaml ruamel.yaml
-reads everything.
+Two parsers are used. libyaml, through PyYAML, is twenty times as fast as ruamel.yaml, so it comes first; its events
+become nodes with the tags of YAML 1.2. If it fails, ruamel.yaml reads the text again, because it supports more of YAML
+1.2 and has better error messages; long texts are not read again, because that would take minutes. Without libyaml,
+ruamel.yaml reads everything.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import yaml
 from ruamel.yaml import YAML, nodes
 
 Node: TypeAlias = Any
-"""Of one parser or of the other, with the same attributes: `tag`, `value`, `start_mark`."""
+"""A node of either parser; both have the attributes `tag`, `value` and `start_mark`."""
 
 SCALAR = (yaml.ScalarNode, nodes.ScalarNode)
 SEQUENCE = (yaml.SequenceNode, nodes.SequenceNode)
@@ -25,11 +25,11 @@ MAPPING = (yaml.MappingNode, nodes.MappingNode)
 
 TAG = "tag:yaml.org,2002:"
 LONGEST_READ_TWICE = 100_000
-"""Characters: ruamel.yaml takes about a second for so many."""
+"""Maximum number of characters for the second parser, which takes about a second for them."""
 
 
 class TooLarge(Exception):
-    """More nodes, or deeper ones, than are read."""
+    """The document has too many nodes, or is nested too deeply."""
 
     def __init__(self, line: int) -> None:
         super().__init__(line)
@@ -37,9 +37,9 @@ class TooLarge(Exception):
 
 
 def compose(text: str, most_nodes: int, deepest: int) -> Node | None:
-    """The root of the only document in a text; none if it is empty.
+    """The root of the only document in a text; None if it is empty.
 
-    Raises `TooLarge`; `YAMLError` of PyYAML or of ruamel.yaml; of mangled input also what the latter stumbles over.
+    Raises `TooLarge`, or `YAMLError` of PyYAML or ruamel.yaml. On malformed input ruamel.yaml may raise any exception.
     """
     if yaml.__with_libyaml__:
         try:
@@ -58,7 +58,7 @@ def _ruamel() -> YAML:
 
 
 class _Composer:
-    """Makes nodes of events, without recursion: libyaml's own composer runs out of the stack on deep input."""
+    """Builds nodes from events without recursion; libyaml's own composer overflows the stack on deep input."""
 
     def __init__(self, most_nodes: int, deepest: int) -> None:
         self._most, self._deepest = most_nodes, deepest
@@ -66,7 +66,7 @@ class _Composer:
         self._anchors: dict[str, Node] = {}
         self._open: list[Node] = []
         self._keys: list[Node | None] = []
-        """For each open mapping the key that has no value yet."""
+        """For each open mapping, the key that still needs its value."""
         self._root: Node | None = None
 
     def document(self, text: str) -> Node | None:
@@ -132,14 +132,14 @@ def _made(event: Any) -> Node:
 
 
 def _tag_of(text: str) -> str:
-    """Of a scalar that has none and is not quoted."""
+    """The tag of a plain scalar."""
     tags = _tags().get(text[:1], ())
     return next((tag for tag, pattern in tags if pattern.match(text)), f"{TAG}str")
 
 
 @functools.cache
 def _tags() -> Mapping[str, Sequence[tuple[str, Any]]]:
-    """By their first character: what scalars are in YAML 1.2, as ruamel.yaml has it."""
+    """ruamel.yaml's rules for the tags of plain scalars in YAML 1.2, by first character."""
     listed = _ruamel().resolver.versioned_resolver
     return {
         first: [(str(tag), pattern) for tag, pattern in known] for first, known in listed.items() if first is not None

@@ -1,7 +1,7 @@
 """The kinds of traffic, one file and one row of `registry.py` each.
 
-A kind has its keys in the experiment file, what becomes of them in the resolved scenario, its checks, and an estimate
-of the rows that it makes. Its application in the simulator is one file in `crates/world/src/app`.
+A kind defines its keys in the experiment file, its entry in the resolved scenario, its checks, and an estimate of its
+rows. Its application in the simulator is one file in `crates/world/src/app`.
 """
 
 from tailback.scenario.traffic.kind import File, Flow, Kind

@@ -15,7 +15,7 @@ from tailback.scenario.words import Algorithm
 
 @dataclass(frozen=True)
 class Resolved:
-    """What the run gives a flow: its name, its hosts by number, and its start."""
+    """The values of a flow that depend on the run: its name, the numbers of its hosts, and its start."""
 
     name: str
     source: int
@@ -24,7 +24,7 @@ class Resolved:
 
 
 class File(Protocol):
-    """The parts of the file that an entry needs."""
+    """The parts of the file that an entry depends on."""
 
     @property
     def duration(self) -> int:
@@ -35,15 +35,15 @@ class File(Protocol):
         """The first host that the file names."""
 
     def control(self, sender: str) -> Algorithm:
-        """The congestion control of a sender whose flow names none."""
+        """The congestion control of a sender whose flow sets none."""
 
     def small_queue(self, ends: Direction) -> SmallQueue:
-        """The small queue of a sender whose flow names none."""
+        """The TSQ setting of a sender whose flow sets none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Flow:
-    """An entry with presets and defaults replaced; times in ns."""
+    """An entry with its preset expanded and its defaults filled in; times in ns."""
 
     kind: ClassVar[str]
 
@@ -57,13 +57,13 @@ class Flow:
 
     @property
     def lasts_ns(self) -> int:
-        """The minimum duration of a flow that has a stop."""
+        """The minimum duration of a flow that has a stop; 0 for others."""
         return max(0, (self.stop_ns or 0) - self.start_ns - self.jitter_ns)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows that a flow makes by an interval of its own."""
+    """The rows that a flow records at its own interval."""
 
     loc: Loc
     interval_ns: int
@@ -72,7 +72,7 @@ class Rows:
 
 
 def no_rows(_flow: Any) -> Rows | None:
-    """It has no interval of its own."""
+    """For kinds without their own interval."""
     return None
 
 
@@ -83,25 +83,25 @@ def never_sampled(_flow: Any, _duration: int) -> int:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of traffic, by the key that the file gives it."""
+    """A kind of traffic; `kind` is its key in the file."""
 
     kind: str
     keys: type[Section]
     """Its keys in the file."""
     flow: Callable[[Any, Loc, File], Flow]
-    """What they mean."""
+    """Converts the keys to a flow."""
     resolved: Callable[[Any, Resolved], Traffic]
-    """What the resolved scenario has of it."""
+    """Converts a flow to its entry in the resolved scenario."""
     problems: Callable[[Any, int], Iterator[Problem]]
-    """What is wrong with it, by the longest IP payload that fits on its way."""
+    """The errors of a flow, given the longest IP payload that fits all links of its path."""
     packets: Literal["there", "there and back"]
-    """On which way its packets have their full size."""
+    """The directions in which its packets have their full size."""
     carries: Literal["data", "echoes"]
-    """Data, whose direction is told and over which the window lies, or requests and their answers."""
+    """`data` has a direction (up, down) and defines the measurement window; `echoes` are requests and replies."""
     sampled_ns: Callable[[Any, int], int] = never_sampled
-    """For how long its sockets are sampled at least, in a run of that length."""
+    """Total time for which its sockets are certainly sampled, given the duration of the run."""
     rows: Callable[[Any], Rows | None] = no_rows
-    """The rows that it makes by an interval of its own."""
+    """The rows that it records at its own interval."""
 
 
 def numbered(name: str, count: int) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ def numbered(name: str, count: int) -> tuple[str, ...]:
 
 
 def way(direction: Direction, first_host: str) -> str | None:
-    """`up` from the first host of the file, `down` towards it, otherwise nothing."""
+    """`up` from the first host of the file, `down` to it, otherwise None."""
     if direction.source == first_host:
         return "up"
     return "down" if direction.target == first_host else None

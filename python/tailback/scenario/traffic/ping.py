@@ -21,20 +21,20 @@ ICMP_HEADER = 8
 class Ping(Section):
     """Echo requests at a fixed interval."""
 
-    ping: Arrow = Field(description="Host that sends requests and host that answers.")
+    ping: Arrow = Field(description="Host that sends requests, and host that replies.")
     name: Name = Field("ping", description="Name in tables.")
     interval: Span = Field(defaults.PING_INTERVAL, validate_default=True, description="Time between two requests.")
     size: Size = Field(
-        defaults.PING_SIZE, validate_default=True, description="Bytes of ICMP or UDP, the 8 of its header included."
+        defaults.PING_SIZE, validate_default=True, description="Bytes of ICMP or UDP, including its header of 8 bytes."
     )
     protocol: Literal["icmp", "udp"] = Field(
         defaults.PING_PROTOCOL, description="icmp, as ping sends it, or udp, as irtt sends it to a server."
     )
-    dscp: CodePoint = Field(defaults.DSCP, description="Code point of requests and answers.")
-    start: Time = Field(defaults.START, validate_default=True, description="The first request.")
-    stop: Time | None = Field(None, description="No request at or after this; without it the end of the run.")
+    dscp: CodePoint = Field(defaults.DSCP, description="Code point of requests and replies.")
+    start: Time = Field(defaults.START, validate_default=True, description="Time of the first request.")
+    stop: Time | None = Field(None, description="No requests from this time on; default: the end of the run.")
     jitter: Time = Field(
-        defaults.JITTER, validate_default=True, description="It starts later by a random time below this."
+        defaults.JITTER, validate_default=True, description="The start is delayed by a random time below this."
     )
 
 

@@ -11,7 +11,7 @@ KINDS: dict[str, Kind] = {row.kind: row for row in ROWS}
 
 
 class NotListed(LookupError):
-    """A kind that has no row."""
+    """A kind of traffic without a row in the registry."""
 
 
 def of(kind: object) -> Kind:

@@ -37,16 +37,16 @@ class Tcp(Section):
     tcp: Arrow = Field(description="Sender and receiver.")
     name: Name | None = Field(
         None,
-        description="Name in tables; several flows become NAME.1, NAME.2, ... Without it: upload (from the first host "
-        "of the file), download (to it), otherwise A-B.",
+        description="Name in tables; several flows become NAME.1, NAME.2, ... Default: upload (from the first host of "
+        "the file), download (to it), else A-B.",
     )
     flows: Annotated[int, Field(ge=1, le=100_000), number_schema(minimum=1, maximum=100_000)] = Field(
         defaults.FLOWS, description="Number of connections."
     )
-    cc: Control | None = Field(None, description="Congestion control of the sender; without it the file's `cc`.")
-    tsq: SmallQueue | None = Field(None, description="TCP Small Queues setting; without it the host's or the file's.")
+    cc: Control | None = Field(None, description="Congestion control of the sender; default: the file's `cc`.")
+    tsq: SmallQueue | None = Field(None, description="TCP Small Queues setting; default: the host's, else the file's.")
     max_pacing_rate: PositiveRate | None = Field(
-        None, description="SO_MAX_PACING_RATE of the sender: TCP paces with any control, at most at this rate."
+        None, description="SO_MAX_PACING_RATE of the sender: TCP paces at most at this rate, with any control."
     )
     sndbuf: SocketSize | None = Field(
         None, description="SO_SNDBUF of the sender: the buffer is twice this, as in Linux, and does not grow."
@@ -55,7 +55,7 @@ class Tcp(Section):
         None, description="SO_RCVBUF of the receiver: the buffer is twice this, as in Linux, and does not grow."
     )
     rcvlowat: SocketSize = Field(
-        defaults.RCVLOWAT, description="SO_RCVLOWAT of the receiver: fewer bytes do not wake it."
+        defaults.RCVLOWAT, description="SO_RCVLOWAT of the receiver: it reads only when this many bytes are available."
     )
     notsent_lowat: SocketSize | None = Field(
         None, description="TCP_NOTSENT_LOWAT of the sender: it writes only while fewer bytes are unsent."
@@ -64,20 +64,20 @@ class Tcp(Section):
         None, description="TCP_MAXSEG of the sender: largest segment in bytes, including 12 of timestamps."
     )
     dscp: CodePoint = Field(
-        defaults.DSCP, description="Code point of its packets, both ways: EF, CS1, AF41 or a number."
+        defaults.DSCP, description="Code point of its packets in both directions: EF, CS1, AF41 or a number."
     )
     ip: Literal[4, 6] = Field(
-        defaults.IP, description="Version of IP: with 6 the header is 20 bytes longer and a segment 20 bytes shorter."
+        defaults.IP, description="IP version. IPv6 headers are 20 bytes longer, so segments are 20 bytes shorter."
     )
-    start: Time = Field(defaults.START, validate_default=True, description="When it connects.")
-    stop: Time | None = Field(None, description="When it closes; without it and `bytes`, the end of the run.")
+    start: Time = Field(defaults.START, validate_default=True, description="Time of connect().")
+    stop: Time | None = Field(None, description="Time of close(); default without `bytes`: the end of the run.")
     bytes: Size | None = Field(
         None, description="Bytes that each connection sends; it ends when they are acknowledged."
     )
     jitter: Time = Field(
         defaults.JITTER,
         validate_default=True,
-        description="Each connection starts later by a random time below this, drawn from the seed and its name.",
+        description="The start of each connection is delayed by a random time below this (from seed and name).",
     )
 
 
@@ -95,7 +95,7 @@ class Bulk(Flow):
 
 
 PLAIN_SOCKET = SocketOptions(rcvlowat=defaults.RCVLOWAT)
-"""Options of a socket on which nothing was set."""
+"""The options of a socket with all defaults."""
 
 
 def _flow(entry: Tcp, loc: Loc, file: File) -> Bulk:
@@ -124,7 +124,7 @@ def _default_name(direction: Direction, first_host: str) -> str:
 
 
 def _socket(entry: Tcp) -> SocketOptions:
-    """Socket options as the resolved scenario holds them."""
+    """The socket options for the resolved scenario."""
     return SocketOptions(
         max_pacing_rate_bps=entry.max_pacing_rate,
         sndbuf=entry.sndbuf,
@@ -145,7 +145,7 @@ def _resolved(flow: Bulk, at: Resolved) -> resolved.Tcp:
 
 def _problems(flow: Bulk, _most: int) -> Iterator[Problem]:
     if flow.bytes == 0:
-        yield Problem((*flow.loc, "bytes"), "`0` bytes: there is nothing to send", "give a size, such as 10mb")
+        yield Problem((*flow.loc, "bytes"), "`0` bytes leave nothing to send", "give a size, such as 10mb")
 
 
 def _sampled_ns(flow: Bulk, duration: int) -> int:

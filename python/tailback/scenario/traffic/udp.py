@@ -1,4 +1,4 @@
-"""UDP datagrams at a given rate."""
+"""UDP datagrams at a constant rate."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ UDP_HEADER = 8
 
 
 class Udp(Section):
-    """Datagrams offered at a rate: UDP flooding, or a call."""
+    """UDP datagrams at a constant rate."""
 
     udp: Arrow = Field(description="Sender and receiver.")
     name: Name | None = Field(
         None,
-        description="Name in tables; several flows become NAME.1, NAME.2, ... Without it: udp, for A -> B udp-A-B.",
+        description="Name in tables; several flows become NAME.1, NAME.2, ... Default: udp (from the first host of the "
+        "file), else udp-A-B.",
     )
     flows: Annotated[int, Field(ge=1, le=100_000), number_schema(minimum=1, maximum=100_000)] = Field(
         defaults.FLOWS, description="Number of flows, each at this rate."
@@ -46,14 +47,14 @@ class Udp(Section):
         None, description="SO_SNDBUF of the sender: the buffer is twice this, and the sender waits while it is full."
     )
     dscp: CodePoint = Field(defaults.DSCP, description="Code point of its packets.")
-    start: Time = Field(defaults.START, validate_default=True, description="The first datagram.")
-    stop: Time | None = Field(None, description="No datagram at or after this; without it the end of the run.")
+    start: Time = Field(defaults.START, validate_default=True, description="Time of the first datagram.")
+    stop: Time | None = Field(None, description="No datagrams from this time on; default: the end of the run.")
     jitter: Time = Field(defaults.JITTER, validate_default=True, description="As for `tcp`.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Datagrams(Flow):
-    """UDP flows, each at a rate."""
+    """UDP flows, each at its own constant rate."""
 
     kind: ClassVar[str] = "udp"
 
