@@ -3,12 +3,12 @@
     k = t · p · c                          packets backlogged at the radio
     TxTime(k) = 8 (k l + h) / r + T_oh     time of one aggregate with its overhead
     Thr(k) = 8 k l / TxTime(k)
-    RTT(k) = RTT_0 + 2 TxTime(k)           k ≤ M: one aggregate forms while one is on the air
-    RTT(k) = RTT_0 + ⌈k/M⌉ TxTime(M)       k > M: whole aggregates wait before it
+    RTT(k) = RTT_0 + 2 TxTime(k)           k ≤ M: one aggregate is built while another is on the air
+    RTT(k) = RTT_0 + ⌈k/M⌉ TxTime(M)       k > M: full aggregates are queued ahead
     BW(k) = Thr(min(k, M))
 
-t: small-queue limit in packets; p: pacing ratio; c: share of t·p that is at the radio; M: packets of the longest
-aggregate. Sources: equations 1 to 5, defaults of Table I [ton22 §IV].
+t: small-queue limit in packets; p: pacing ratio; c: fraction of t·p that is queued at the radio; M: packets of the
+longest aggregate. Sources: equations 1 to 5, defaults of Table I [ton22 §IV].
 
 Deviations: the overhead h is taken in bytes (the paper's equation 2 prints it without the factor 8: 1.6 µs).
 """
@@ -24,26 +24,26 @@ BITS = 8
 KILO = 1e3
 
 SHARES = (0.05, 1.0, 0.0025)
-"""Least, most and step of the values of c that a fit looks at."""
+"""Lowest and highest value, and step, of the c that a fit tries."""
 
 Values = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What of the model a cell decides; the defaults are those of Table I."""
+    """The parameters of the model that depend on the cell; the defaults are those of Table I."""
 
     packet_bytes: float = 1500
     overhead_bytes: float = 48
-    """Of each aggregate."""
+    """Overhead per aggregate."""
     rate_mbps: float = 216
     overhead_ms: float = 0.5
-    """Of each transmission: access, preamble, block ack, the way back of the TCP ACKs."""
+    """Overhead per transmission: channel access, preamble, block ack, transmission of the TCP ACKs."""
     base_rtt_ms: float = 2.5
     longest_ms: float = 4
-    """Time on the air of the longest aggregate."""
+    """Airtime of the longest aggregate."""
     most_packets: int | None = None
-    """Packets of the longest aggregate; without it what fits into `longest_ms`, 72."""
+    """Packets of the longest aggregate; by default as many as fit into `longest_ms` (72)."""
     share: float = 0.8
     """c"""
 
@@ -66,7 +66,7 @@ def transmission_ms(packets: Values, cell: Cell) -> Values:
 
 
 def throughput_mbps(packets: Values, cell: Cell) -> Values:
-    """Thr(k) in Mbit/s, without a longest aggregate."""
+    """Thr(k) in Mbit/s, without a limit on the length of aggregates."""
     return np.asarray(BITS * packets * cell.packet_bytes / transmission_ms(packets, cell) / KILO, dtype=np.float64)
 
 
@@ -95,12 +95,12 @@ class Fit:
 
 
 def fit(sweep: pd.DataFrame, cell: Cell) -> Fit:
-    """Fits c by least squares over both curves, each in units of its own spread; the rest of `cell` stays.
+    """Fits c by least squares to both curves, each normalised by its variance; the rest of `cell` is given.
 
     `sweep` has a row per measurement: `limit` (packets), `pacing` (ratio), `goodput_mbps`, `rtt_ms`. The RTT of
-    the model has steps, so c is searched for on a grid.
+    the model is a step function, so c is searched on a grid.
     """
-    # On demand: scipy takes longer to load than most commands to run.
+    # Imported here, because scipy takes longer to load than most commands to run.
     from scipy.optimize import brute
 
     low, high, step = SHARES
@@ -114,7 +114,7 @@ def fit(sweep: pd.DataFrame, cell: Cell) -> Fit:
 
 
 def judged(sweep: pd.DataFrame, cell: Cell) -> Fit:
-    """How well the model of `cell` describes a sweep, with nothing fitted."""
+    """The goodness of fit of the model of `cell` to a sweep, without fitting."""
     packets = backlog(_column(sweep, "limit"), _column(sweep, "pacing"), cell)
     return Fit(
         cell,
@@ -124,7 +124,7 @@ def judged(sweep: pd.DataFrame, cell: Cell) -> Fit:
 
 
 def r_squared(measured: Values, model: Values) -> float:
-    """Coefficient of determination 1 − Σ(y − ŷ)² / Σ(y − ȳ)²: 1 is perfect, 0 no better than the mean."""
+    """Coefficient of determination 1 − Σ(y − ŷ)² / Σ(y − ȳ)²: 1 for a perfect fit, 0 if no better than the mean."""
     spread = float(np.sum((measured - measured.mean()) ** 2))
     return 1 - float(np.sum((measured - model) ** 2)) / spread if spread else float("nan")
 

@@ -1,7 +1,7 @@
 """Reads bounds such as `ping p99 < 10ms and goodput > 50mbit`.
 
-A quantity is a name that the registry gives a metric (`ping`, `tcp rtt`, `goodput`, `jain`, `drops`) with a statistic
-where it has many samples (`p99`, `mean`, `max`; the median if none is named), or the path of any number in
+A quantity is a metric by its name in the registry (`ping`, `tcp rtt`, `goodput`, `jain`, `drops`), followed by a
+statistic if the metric has many samples (`p99`, `mean`, `max`; by default the median), or the path of a number in
 `summary.json` (`tcp_rtt_up_ms.p90`).
 """
 
@@ -15,7 +15,7 @@ from tailback.analysis.registry import METRICS, numbers, unit_of
 
 Sign = Literal["<", ">"]
 
-HINT = 'write a quantity, a sign and a value: "ping p99 < 10ms", "goodput up > 50mbit and jain > 0.9"'
+HINT = 'write a quantity, `<` or `>`, and a value: "ping p99 < 10ms", "goodput up > 50mbit and jain > 0.9"'
 
 STATISTICS = ("mean", "min", "max", *(f"p{percent}" for percent in PERCENTILES))
 
@@ -23,7 +23,7 @@ _BOUND = re.compile(r"(?P<words>[a-zA-Z][\w. ]*?)\s*(?P<sign>[<>])=?\s*(?P<value
 
 
 class WrongBound(Exception):
-    """Words that are not a bound or not a quantity; the message says what to write."""
+    """The text is not a bound, or not a quantity; the message gives the remedy."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ class Bound:
 
 
 def bounds(text: str) -> list[Bound]:
-    """The bounds in `text`, joined by `and`."""
+    """Reads bounds that are joined by `and`."""
     return [_bound(part) for part in re.split(r"\s+and\s+|\s*,\s*", text.strip())]
 
 
 def quantity(words: str) -> Column:
-    """The number of a summary that `words` name."""
+    """The number of a summary with this name."""
     text = " ".join(words.lower().split())
     single = {name: (metric.unit, number) for metric, number in numbers() for name in number.bounds}
     if text in single:
@@ -66,7 +66,7 @@ def quantity(words: str) -> Column:
     if len(keys) > 1 or "_" in keys[0]:
         return Column(words.strip(), unit_of(keys[0]), at(*keys))
     known = ", ".join((*sampled, *single))
-    hint = f"there are {known}; of samples {', '.join(STATISTICS)}; or a path of `summary.json`: ping_ms.p99"
+    hint = f"use one of {known}, with {', '.join(STATISTICS)} for samples; or a path in `summary.json`: ping_ms.p99"
     raise WrongBound(f"`{words}` is not a quantity\n  hint: {hint}")
 
 
@@ -78,6 +78,6 @@ def _bound(text: str) -> Bound:
     factors = UNITS.get(column.unit, {})
     if match["unit"] and match["unit"] != column.unit and match["unit"] not in factors:
         known = ", ".join(name for name in factors if name != column.unit) or "none"
-        raise WrongBound(f"`{match['unit']}` is not a unit of {column.title}\n  hint: there are {known}")
+        raise WrongBound(f"`{match['unit']}` is not a unit of {column.title}\n  hint: units: {known}")
     sign: Sign = "<" if match["sign"] == "<" else ">"
     return Bound(column, sign, float(match["value"]) * factors.get(match["unit"], 1.0))

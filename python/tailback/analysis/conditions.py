@@ -1,9 +1,8 @@
-"""Classifies the axes of a grid: settings, which a sender can choose, and conditions, which are given.
+"""Classifies the axes of a grid as settings, which the user can choose, or conditions, which are given.
 
-A setting is an axis whose values differ in nothing but congestion control, small queue, socket options, sysctls, stack,
-offloads, NIC rings, or the disciplines of devices: but for what these emulate, the rates they shape to and all of
-netem. Any other axis is a condition (rate, delay, hosts, flows, Wi-Fi): one answer holds under each of its values and
-not across them.
+A setting is an axis whose values differ only in congestion control, small queue, socket options, sysctls, stack,
+offloads, NIC rings, or queue disciplines, except for what disciplines emulate: the rates of shapers, and netem. Any
+other axis is a condition (rate, delay, hosts, flows, Wi-Fi); recommendations are made for each of its values.
 """
 
 import json
@@ -28,19 +27,19 @@ from tailback.resolved import (
 
 Axes: TypeAlias = Mapping[str, str]
 
-#: What stands for each setting, so that it is the same in all runs.
+#: Placeholders that make the settings of all runs equal.
 NO_CONTROL, NO_SMALL_QUEUE, NO_OPTIONS = Control(name=""), SmallQueue(kind="off"), SocketOptions()
 NO_RECORD = Record(interval_ns=1, tcp_info="interval", events=False)
 
 
 def conditions(axes: Sequence[str], runs: Sequence[tuple[Axes, Scenario]]) -> list[str]:
-    """Those of `axes` that are conditions, in their order; `runs` are those of one repetition."""
+    """The axes that are conditions, in order; `runs` are the runs of one repetition."""
     given = [({axis: place[axis] for axis in axes}, _path(scenario)) for place, scenario in runs]
     return [axis for axis in axes if _changes_path(axis, given)]
 
 
 def _changes_path(axis: str, given: Sequence[tuple[Axes, str]]) -> bool:
-    """Whether two runs that differ in `axis` alone have another path."""
+    """Whether two runs that differ only in `axis` have different paths."""
     groups: dict[tuple[tuple[str, str], ...], set[str]] = {}
     for place, path in given:
         others = tuple((name, value) for name, value in place.items() if name != axis)
@@ -49,7 +48,7 @@ def _changes_path(axis: str, given: Sequence[tuple[Axes, str]]) -> bool:
 
 
 def _path(scenario: Scenario) -> str:
-    """What of a scenario is not a setting, as text."""
+    """The parts of a scenario that are not settings, as text."""
     emulated = [
         (attached.host, attached.link, found) for attached in scenario.qdiscs if (found := _emulated(attached.root))
     ]
@@ -78,7 +77,7 @@ def _without_socket(entry: Traffic) -> Traffic:
 
 
 def _emulated(root: Qdisc) -> list[tuple[str, int]]:
-    """What the disciplines of a device emulate: the rate they shape to, those of all classes, and all of netem."""
+    """What the disciplines of a device emulate: the rates of shapers and of their classes, and netem's options."""
     rate = shaped_rate(root)
     return [*([] if rate is None else [("rate", rate)]), *(found for node in root.tree for found in _parts(node))]
 

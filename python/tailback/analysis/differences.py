@@ -1,24 +1,24 @@
 """Differences between two results, metric by metric, over paired repetitions.
 
-Per pair of runs (same configuration, same repetition) d = candidate − reference; what is reported is the mean of d
-with its 95 % interval: percentiles of 9999 bootstrap means, expanded for a small number n of pairs. They are taken
-at Φ(−√(n/(n−1)) · t) instead of 2.5 %, t = 97.5 % of Student's t with n − 1 degrees of freedom [hesterberg2015 §5.3];
-without that, five pairs would cover the true mean in 82 of 100 cases. A bootstrap mean never leaves the range of what
-was seen, so the interval of fewer than five pairs covers less than it says: at most 1 − 2^(1−n), 50, 75, 87 % for two
-to four pairs. One pair gives no interval.
+For each pair of runs (same configuration, same repetition), d = candidate − reference. Reported are the mean of d and
+its 95 % interval: percentiles of 9999 bootstrap means, expanded for a small number n of pairs. The percentiles are
+taken at Φ(−√(n/(n−1)) · t) instead of 2.5 %, where t is the 97.5 % quantile of Student's t with n − 1 degrees of
+freedom [hesterberg2015 §5.3]; without that, the interval of five pairs would cover the true mean in 82 of 100 cases. A
+bootstrap mean never leaves the range of the samples, so the interval of fewer than five pairs covers the mean less
+often than nominal: at most 1 − 2^(1−n), which is 50, 75, 87 % for two to four pairs. One pair gives no interval.
 
 Effect = difference of the means in units of the pooled standard deviation over repetitions, √((s₁² + s₂²)/2)
-[cohen1988 §2.2]; not a number where repetitions do not differ.
+[cohen1988 §2.2]; not a number if repetitions do not differ.
 
-p = how often chance alone would show a difference as large, two-sided. Measures (goodput, RTT, cwnd) are tested by
-permutation of the difference of means: every way to deal all values to the two sides, or 9999 of them where there are
-more [ernst2004]. Counts (drops, marks, retransmits) come in bursts, so one repetition can be most of a mean; they are
-tested by ranks, Mann and Whitney's U [mann1947], dealt anew in the same way, as ties are common. Repetitions count as
-independent: what the common seeds have in common makes p larger than it need be, never smaller. The smallest p of n
-against n repetitions is 2/(2n choose n): 0.33, 0.1, 0.029, 0.008 for two to five.
+p = probability of a difference at least as large by chance alone, two-sided. Measures (goodput, RTT, cwnd) are tested
+by permutation of the difference of means, over all permutations, or 9999 random ones if there are more [ernst2004].
+Counts (drops, marks, retransmits) come in bursts, so that one repetition can dominate a mean; they are tested by ranks
+with Mann and Whitney's U [mann1947], also by permutation, because ties are common. Repetitions are treated as
+independent; the correlation from common seeds can only increase p. The smallest p of n against n repetitions is
+2/(2n choose n): 0.33, 0.1, 0.029, 0.008 for two to five.
 
-q = p with the false discovery rate over all cells of the table controlled [benjamini1995]: of all cells with q ≤ 0.05
-at most one in twenty is expected to be chance, however many configurations were compared.
+q = p adjusted for the false discovery rate over all cells of the table [benjamini1995]: of all cells with q ≤ 0.05,
+at most one in twenty is expected to be due to chance, however many configurations were compared.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,10 +35,10 @@ from tailback.analysis.registry import View, numbers
 CONFIDENCE = 0.95
 RESAMPLES = 9999
 SEED = 1
-"""Of the resampling: the same results have the same interval."""
+"""Seed of the resampling, so that the same results have the same interval."""
 
 SIGNIFICANT = 0.05
-"""A p below is taken for more than chance."""
+"""Level of significance of p."""
 
 NAN = float("nan")
 
@@ -47,19 +47,19 @@ Values = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Compared:
-    """A number of the registry that results are compared by."""
+    """A number of the registry that comparisons use."""
 
     metric: Metric
     number: Number
 
     @property
     def title(self) -> str:
-        """In tables."""
+        """Its title in tables."""
         return self.number.title
 
     @property
     def tolerance(self) -> str:
-        """The name of the tolerance it is judged by."""
+        """The name of its tolerance."""
         return self.metric.word or self.metric.name
 
     @property
@@ -71,15 +71,15 @@ class Compared:
 METRICS: Mapping[str, Compared] = View(
     lambda: {number.key: Compared(metric, number) for metric, number in numbers() if number.test is not None}
 )
-"""What results are compared by, by key, in the order it is shown."""
+"""The numbers that comparisons use, by key, in the order of tables."""
 
 
 @dataclass(frozen=True)
 class SummaryPair:
-    """The summaries of the same run on both sides."""
+    """The summaries of one run on both sides."""
 
     configuration: int
-    """Number of its place in the grid."""
+    """Index of its configuration in the grid."""
     reference: Summary
     candidate: Summary
 
@@ -95,17 +95,17 @@ class Difference:
     low: float
     high: float
     relative: float
-    """Difference as a share of the reference."""
+    """Difference divided by the reference."""
     effect: float
     test: Test | None
-    """What `p` is of; `None` where there is nothing to test."""
+    """The test that gave `p`; `None` if there was nothing to test."""
     p: float
 
 
 def paired_metrics(pairs: Iterable[SummaryPair]) -> pd.DataFrame:
     """One row per pair of runs and metric: `configuration`, `metric`, `reference`, `candidate`.
 
-    A metric neither side knows has no row; one that only one side knows is not a number on the other.
+    A metric that is missing on both sides has no row; one that is missing on one side is not a number there.
     """
     rows = [
         (pair.configuration, key, metric.read(pair.reference), metric.read(pair.candidate))
@@ -167,7 +167,7 @@ def effect(reference: Values, candidate: Values) -> float:
 
 
 def chance(reference: Values, candidate: Values, by: Test) -> float:
-    """Two-sided p of the difference between two sides; not a number with fewer than two values on each."""
+    """Two-sided p of the difference between two sides; not a number if one has fewer than two values."""
     if min(len(reference), len(candidate)) < 2:
         return NAN
     if np.ptp(np.concatenate([reference, candidate])) == 0:
@@ -175,9 +175,9 @@ def chance(reference: Values, candidate: Values, by: Test) -> float:
     from scipy import stats
 
     if by == "Mann–Whitney":
-        # By dealing anew here too: the normal approximation calls three against three significant where there are ties.
-        dealing = stats.PermutationMethod(n_resamples=RESAMPLES, rng=np.random.default_rng(SEED))
-        return float(stats.mannwhitneyu(candidate, reference, method=dealing).pvalue)
+        # By permutation: with ties, the normal approximation would call three against three significant.
+        permutations = stats.PermutationMethod(n_resamples=RESAMPLES, rng=np.random.default_rng(SEED))
+        return float(stats.mannwhitneyu(candidate, reference, method=permutations).pvalue)
     found = stats.permutation_test(
         (candidate, reference), _difference_of_means, vectorized=True, n_resamples=RESAMPLES,
         rng=np.random.default_rng(SEED),
@@ -190,7 +190,7 @@ def _difference_of_means(ours: Values, theirs: Values, axis: int) -> Values:
 
 
 def _discovery_rates(p: Values) -> Values:
-    """q of each p; those that are not known stay so and do not count."""
+    """q of each p; unknown ones remain unknown and do not count."""
     found, known = np.full(len(p), NAN), ~np.isnan(p)
     if known.any():
         from scipy import stats
@@ -200,7 +200,7 @@ def _discovery_rates(p: Values) -> Values:
 
 
 def _bootstrap(values: Values) -> tuple[float, float]:
-    # On demand: a command that compares nothing should not wait for it.
+    # Imported here, because scipy is slow to load.
     from scipy import stats
 
     n = len(values)

@@ -1,8 +1,8 @@
-"""Distances between two distributions, apart from percentiles, which may agree by chance.
+"""Distances between two distributions, in addition to percentiles, which may agree by chance.
 
-Wasserstein (earth mover's) distance: mean distance that samples would have to be moved, in their unit [villani2009 §6];
-Kolmogorov–Smirnov: largest difference between the two distribution functions, 0 to 1 [massey1951]. Samples of RTT
-and cwnd follow each other closely, so a p-value, which wants independent ones, would mean nothing: none is given.
+Wasserstein (earth mover's) distance: mean distance by which samples have to be moved, in their unit [villani2009 §6];
+Kolmogorov–Smirnov: largest difference between the two distribution functions, 0 to 1 [massey1951]. No p-value is
+computed, because it needs independent samples, and samples of RTT and cwnd are strongly correlated.
 """
 
 from collections.abc import Iterable
@@ -42,7 +42,7 @@ def _row(pair: SamplePair) -> tuple[int, str, str, int, int, float, float, float
 
 
 def wasserstein(reference: Samples, candidate: Samples) -> float:
-    """In the unit of the samples."""
+    """The Wasserstein distance, in the unit of the samples."""
     from scipy import stats
 
     return float(stats.wasserstein_distance(reference, candidate))

@@ -2,14 +2,14 @@
 
 Samples taken at intervals are matched by their number, round(t / interval), because a kernel takes each some
 microseconds late. Samples taken at each ACK are matched by what the ACK acknowledged: `bytes_acked`, `sacked`, and
-its place among those that say the same; an ACK that only one side has seen is a difference of its own (`ack`).
+its position among ACKs with the same values. An ACK that only one side has is reported as a difference (`ack`).
 
-A value differs when it is away by more than a share of the reference's *and* by more than a slack, because a relative
-difference of small numbers says nothing. At intervals the default is 10 % and a segment or two; at each ACK any
-difference counts, and the first is where the two machines decided differently.
+A value differs if the difference exceeds both a fraction of the reference and an absolute slack, because relative
+differences of small numbers mean nothing. At intervals the defaults are 10 % and a segment or two; at each ACK any
+difference counts, so that the first one is where the two TCPs decided differently.
 
-One chaotic system started twice with a difference of one nanosecond parts too. What happens *at* the first
-divergence tells a defect from that, not how far apart the traces are later.
+TCP over a queue is chaotic: two runs whose start differs by a nanosecond diverge, too. To tell a defect from that,
+look at what happens *at* the first divergence, not at how far apart the traces are later.
 """
 
 from collections.abc import Mapping
@@ -24,13 +24,13 @@ from tailback.analysis.window import NANOSECONDS, nanoseconds
 Sampling = Literal["interval", "ack"]
 
 JUDGED = ("snd_cwnd", "snd_ssthresh", "unacked", "bytes_acked", "total_retrans")
-"""In the order in which a divergence at the same sample is told."""
+"""The compared columns, in the order in which divergences at the same sample are reported."""
 
 CONTEXT = ("rtt", "sacked", "lost", "retrans", "pacing_rate", "wmem_alloc", "ca_state")
-"""Shown beside them."""
+"""Columns that are shown in addition."""
 
 ACK = "ack"
-"""As a column: the sample itself is on one side only."""
+"""The name of the difference if a sample exists on one side only."""
 
 ROWS_AROUND = 5
 """Samples shown before and after a divergence."""
@@ -43,21 +43,21 @@ SIDES = (REFERENCE, CANDIDATE)
 
 @dataclass(frozen=True)
 class Threshold:
-    """From where on two values differ."""
+    """The threshold above which two values differ."""
 
     share: float
     slack: Mapping[str, float]
 
 
 SLACK = {"snd_cwnd": 1.0, "snd_ssthresh": 1.0, "unacked": 2.0, "bytes_acked": 3000.0, "total_retrans": 2.0}
-"""Always forgiven in samples at intervals."""
+"""Absolute differences that are ignored in samples at intervals."""
 
 AT_INTERVALS = Threshold(0.1, SLACK)
 AT_EACH_ACK = Threshold(0.0, dict.fromkeys(JUDGED, 0.0))
 
 
 def default_threshold(sampling: Sampling) -> Threshold:
-    """See the head of this file."""
+    """The default threshold for a kind of sampling, as described at the top of this file."""
     return AT_EACH_ACK if sampling == "ack" else AT_INTERVALS
 
 
@@ -72,8 +72,8 @@ class Traces:
 
 
 def aligned(traces: Traces) -> pd.DataFrame:
-    """Samples of both sides side by side: index `flow`, `place` (number of the sample, or of the ACK), columns
-    `COLUMN reference`, `COLUMN candidate`. A sample that only one side has is not a number on the other.
+    """The samples of both sides, joined: index `flow`, `place` (number of the sample, or of the ACK), columns
+    `COLUMN reference`, `COLUMN candidate`. A sample that one side lacks is not a number there.
     """
     sides = [_placed(_signed(table), traces) for table in (traces.reference, traces.candidate)]
     common = [column for column in (TIME, *JUDGED, *CONTEXT) if all(column in side for side in sides)]
@@ -87,12 +87,12 @@ def aligned(traces: Traces) -> pd.DataFrame:
 
 
 def of_side(column: str, side: str) -> str:
-    """The name that a column of one side has in `aligned`."""
+    """The name of a column of one side in `aligned`."""
     return f"{column} {side}"
 
 
 def differing(samples: pd.DataFrame, threshold: Threshold) -> pd.DataFrame:
-    """Which judged columns of which sample of `aligned` differ, in the order of `JUDGED`."""
+    """A table of booleans: which compared columns of which samples of `aligned` differ, in the order of `JUDGED`."""
     reference, candidate = _both(samples, TIME)
     one_sided = reference.isna() | candidate.isna()
     marks = {ACK: one_sided} if bool(one_sided.any()) else {}
@@ -103,8 +103,8 @@ def differing(samples: pd.DataFrame, threshold: Threshold) -> pd.DataFrame:
 
 
 def first_divergences(samples: pd.DataFrame, threshold: Threshold) -> pd.DataFrame:
-    """One row per flow and column that ever differs: `flow`, `column`, `place`, `t` (s), `reference`, `candidate`;
-    of each flow the earliest first, and of one sample in the order of `JUDGED`.
+    """One row per flow and column that differs anywhere: `flow`, `column`, `place`, `t` (s), `reference`,
+    `candidate`. Rows of a flow are sorted by time, those of one sample in the order of `JUDGED`.
     """
     marks = differing(samples, threshold)
     flows = marks.index.get_level_values("flow")
@@ -127,7 +127,7 @@ def around(samples: pd.DataFrame, flow: str, place: int, rows: int = ROWS_AROUND
 
 
 def interval_before(samples: pd.DataFrame, flow: str, place: int) -> tuple[float, float]:
-    """The times in s between which the cause lies: the last sample of `flow` before `place`, and the one at `place`."""
+    """The interval in s that contains the cause: from the last sample of `flow` before `place` to the one at `place`."""
     of_flow = _of_flow(samples, flow)
     at = _row_of(of_flow, place)
     times = of_flow[[of_side(TIME, side) for side in SIDES]].to_numpy(dtype=np.float64)
@@ -135,7 +135,7 @@ def interval_before(samples: pd.DataFrame, flow: str, place: int) -> tuple[float
 
 
 def events_between(events: pd.DataFrame, flow: str, between: tuple[float, float]) -> pd.DataFrame:
-    """What happened to `flow` from just after `between[0]` to `between[1]` (s): `t`, `what`, `where`, `reason`."""
+    """The events of `flow` after `between[0]` and up to `between[1]` (s): `t`, `what`, `where`, `reason`."""
     low, high = (round(edge * NANOSECONDS) for edge in between)
     t = nanoseconds(events)
     inside = events[(t > low) & (t <= high)]
@@ -145,34 +145,34 @@ def events_between(events: pd.DataFrame, flow: str, between: tuple[float, float]
 
 
 def _signed(table: pd.DataFrame) -> pd.DataFrame:
-    """Counters are unsigned in the tables, and the difference of two unsigned numbers is never negative."""
+    """Converts unsigned counters to floating point, so that differences can be negative."""
     counters = [column for column in table if pd.api.types.is_unsigned_integer_dtype(table[column])]
     return table.astype(dict.fromkeys(counters, np.float64))
 
 
 def _placed(table: pd.DataFrame, traces: Traces) -> pd.DataFrame:
-    """Indexed by what tells that a sample is the same on the other side."""
+    """The table with an index that identifies matching samples of the two sides."""
     if traces.sampling == "ack":
         return _by_ack(table)
     t = nanoseconds(table)
     number = np.rint(t / traces.interval_ns).astype(np.int64)
-    # A side that was sampled at each ACK too has several: the one nearest to the instant counts.
+    # A side that was also sampled at each ACK has several samples; take the one closest to the interval's time.
     away = np.abs(t - number * traces.interval_ns)
     nearest = table.assign(place=number, away=away).sort_values("away", kind="stable")
     return nearest.drop_duplicates(PLACE).set_index(PLACE)
 
 
 def _by_ack(table: pd.DataFrame) -> pd.DataFrame:
-    """Rows at which something was acknowledged: those taken at intervals in between repeat the ACK before them."""
-    said = [column for column in ("bytes_acked", "sacked") if column in table]
-    changed = table.groupby("flow")[said].diff().ne(0).any(axis=1)
+    """The rows that acknowledge something; samples at intervals repeat the values of the ACK before them."""
+    acknowledged = [column for column in ("bytes_acked", "sacked") if column in table]
+    changed = table.groupby("flow")[acknowledged].diff().ne(0).any(axis=1)
     acks = table[changed]
-    repeated = acks.groupby(["flow", *said]).cumcount()
-    return acks.assign(repeated=repeated).set_index(["flow", *said, "repeated"], drop=False)
+    repeated = acks.groupby(["flow", *acknowledged]).cumcount()
+    return acks.assign(repeated=repeated).set_index(["flow", *acknowledged, "repeated"], drop=False)
 
 
 def _numbered(joined: pd.DataFrame) -> pd.DataFrame:
-    """ACKs numbered per flow in the order in which the earlier side saw them."""
+    """Numbers the ACKs of each flow by the earlier of their two times."""
     flows = joined.index.get_level_values("flow").to_numpy()
     times = joined[[of_side(TIME, side) for side in SIDES]].min(axis=1).to_numpy()
     order = pd.DataFrame({"flow": flows, "t": times}).sort_values(["flow", "t"], kind="stable").index.to_numpy()
@@ -186,7 +186,7 @@ def _both(samples: pd.DataFrame, column: str) -> tuple[pd.Series, pd.Series]:
 
 
 def _differs(samples: pd.DataFrame, column: str, threshold: Threshold) -> pd.Series:
-    """A value unknown on one side (a threshold that is infinite) differs from any known one."""
+    """Whether each value differs. A value that is unknown on one side (infinite ssthresh) differs from a known one."""
     reference, candidate = _both(samples, column)
     allowed = (reference.abs() * threshold.share).clip(lower=threshold.slack[column])
     return (candidate - reference).abs().gt(allowed) | (reference.isna() != candidate.isna())

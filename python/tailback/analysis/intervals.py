@@ -2,8 +2,8 @@
 
 A repetition is one independent value of a metric. The 95 % interval of their mean is Student's: mean ± t · s/√n, with
 s the standard deviation over the n repetitions and t the 97.5 % quantile with n − 1 degrees of freedom
-[law2015 §9.4.1]. It is chosen over a bootstrap here because n is small: two repetitions have an (honestly wide)
-interval, while a bootstrap of two never leaves their range. It may reach past a bound (below 0 drops).
+[law2015 §9.4.1]. A bootstrap would not do because n is small: its interval of two repetitions never leaves their range.
+The interval may include impossible values (fewer than 0 drops).
 """
 
 import math
@@ -22,7 +22,7 @@ def half_width(values: Values) -> float:
     """Half the length of the 95 % interval of the mean of `values`; NaN if there is only one value."""
     if len(values) < 2:
         return NAN
-    # On demand, and not `scipy.stats`, which takes a second to load and calls this.
+    # Imported here, and not from `scipy.stats`, because that takes a second to load.
     from scipy.special import stdtrit
 
     n = len(values)

@@ -1,7 +1,7 @@
-"""The conformance matrix: every configuration of a grid by every judged metric, as a deviation in tolerances.
+"""The conformance matrix: the deviation of each configuration of a grid in each judged metric, in tolerances.
 
-Deviation = (candidate − reference) / tolerance: within tolerance from −1 to 1, and of the sign of the difference.
-`worst` is the largest in size over the judged metrics.
+Deviation = (candidate − reference) / tolerance; from −1 to 1 it is within tolerance. `worst` is the deviation with the
+largest absolute value over the judged metrics.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ WORST = "worst"
 def deviations(judged: pd.DataFrame, configurations: Sequence[Axes]) -> pd.DataFrame:
     """One row per configuration and judged metric, and one for the worst of them: the axes, `metric`, `deviation`.
 
-    A configuration in which a metric was not judged (too few drops to tell) has no row for it.
+    A metric that was not judged in a configuration (for example too few drops) has no row there.
     """
     counted = judged[judged["outcome"].isin(["within", "off"])]
     cells = counted[["configuration", "metric", "excess"]].rename(columns={"excess": "deviation"})
@@ -30,14 +30,14 @@ def deviations(judged: pd.DataFrame, configurations: Sequence[Axes]) -> pd.DataF
 
 
 def joined(matrices: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """One matrix of several, as of experiments that share most of their axes; an axis one lacks is empty there."""
+    """Concatenates matrices of experiments with similar axes; missing axes are empty."""
     table = pd.concat(matrices, ignore_index=True)
     axes = [column for column in table if column not in ("metric", "deviation")]
     return table[[*axes, "metric", "deviation"]].fillna(dict.fromkeys(axes, ""))
 
 
 def _farthest(cells: pd.DataFrame) -> npt.NDArray[np.int64]:
-    """The row of the largest deviation of each configuration."""
+    """The index of the row with the largest deviation of each configuration."""
     order = np.argsort(-cells["deviation"].abs().to_numpy(), kind="stable")
     _, first = np.unique(cells["configuration"].to_numpy()[order], return_index=True)
     return order[first]

@@ -25,15 +25,15 @@ class Measure:
     """Flows with a goodput that are not TCP (UDP)."""
     directions: Mapping[str, str]
     sized_flows: tuple[str, ...] = ()
-    """TCP flows that end after so many bytes."""
+    """TCP flows that end after a number of bytes."""
     rates_bps: Mapping[str, float] = field(default_factory=dict)
-    """Of the devices that have one, over the window: the least of link and shapers, on average."""
+    """Mean rate over the window of each device that has one: the minimum of its link and its shapers."""
     radios: tuple[wifi.Pair, ...] = ()
-    """Each station of a Wi-Fi cell, with its access point before it."""
+    """Pairs of access point and station, one for each station."""
 
     @property
     def flows(self) -> tuple[str, ...]:
-        """All flows with a goodput."""
+        """All flows that have a goodput."""
         return self.tcp_flows + self.other_flows
 
     def towards(self, direction: str) -> frozenset[str]:
@@ -58,7 +58,7 @@ class Measured:
 
     @cached_property
     def goodput(self) -> dict[str, float]:
-        """Goodput of every flow in Mbit/s; a flow that was there and received nothing has 0, for that is known."""
+        """Goodput of every flow in Mbit/s; 0 for a flow that received nothing."""
         if "flows" not in self.frames:
             return {}
         seen = metrics.goodput(self.frames["flows"], self.window, self.measure.bin_ns)

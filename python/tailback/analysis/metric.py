@@ -11,12 +11,12 @@ Summary = Mapping[str, Any]
 """The numbers of one run, `summary.json`."""
 
 Read = Callable[[Summary], float | None]
-"""Finds a number in a summary; `None` if it is not known."""
+"""Reads a number from a summary; `None` if it is not known."""
 
 Test = Literal["permutation", "Mann–Whitney"]
 
 ABBREVIATIONS = {"Mbit/s": "mbps", "ms": "ms", "s": "s", "segments": "segments"}
-"""How keys of a summary end for each unit."""
+"""Suffixes of the keys of a summary, by unit."""
 
 UNITS: Mapping[str, Mapping[str, float]] = {
     "ms": {"ms": 1.0, "us": 1e-3, "µs": 1e-3, "s": 1e3},
@@ -25,22 +25,22 @@ UNITS: Mapping[str, Mapping[str, float]] = {
     "packets": {"p": 1.0},
     "": {"%": 0.01},
 }
-"""What a value of each unit may be written in, and how much of the unit that is."""
+"""For each unit, the units in which a value may be written, and their factors."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One number of a summary, as it is shown."""
+    """One number of a summary, and how it is displayed."""
 
     title: str
     unit: str
     read: Read
     decimals: int | None = None
-    """Digits after the point; without it three digits in all."""
+    """Digits after the decimal point; by default three significant digits."""
 
 
 def at(*keys: str) -> Read:
-    """Reads the number at this path of a summary."""
+    """A function that reads the number at this path of a summary."""
 
     def read(summary: Summary) -> float | None:
         value: Any = summary
@@ -58,11 +58,11 @@ class Heading:
     """A column of the table after a run."""
 
     place: int
-    """From the left; on a narrow terminal the columns on the right are left out."""
+    """Position from the left; narrow terminals omit columns on the right."""
     title: str | None = None
-    """If it is shorter than that of the number."""
+    """Default: the title of the number."""
     unit: str | None = None
-    """If it is not that of the metric: counts show none."""
+    """Default: the unit of the metric. Counts show none."""
     decimals: int | None = None
 
 
@@ -72,17 +72,17 @@ class Number:
 
     title: str
     key: str
-    """Its path in `summary.json`, or a name of its own if it is made of several numbers there."""
+    """Its path in `summary.json`; any unique name if `read_by` is given."""
     read_by: Read | None = None
-    """Reads it, if it is not a path."""
+    """Computes it from a summary, if it is not at a path."""
     heading: Heading | None = None
     """Its column in the table after a run; `None` if it has none."""
     test: Test | None = None
-    """Results are compared by it, with this test; `None` if they are not."""
+    """The test that comparisons use for it; `None` if they leave it out."""
     bounds: tuple[str, ...] = ()
     """Its names in bounds and questions (`goodput up > 50mbit`)."""
     label: str | None = None
-    """Its name on the axis of a figure; without one it is made of the key."""
+    """Its name on the axis of a figure; by default derived from the key."""
 
     @property
     def read(self) -> Read:
@@ -92,30 +92,29 @@ class Number:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: its place, its meaning, and its uses."""
+    """A metric: its key, its definition, and its uses."""
 
     name: str
-    """As users call it."""
+    """Its name for users."""
     key: str | None
-    """Its key in `summary.json`; `None` if it is a series that only a function gives."""
+    """Its key in `summary.json`; `None` if it is a series that is only available as a function."""
     unit: str
     tables: tuple[str, ...]
-    """The tables it is made of."""
+    """The tables from which it is computed."""
     defined_by: Callable[..., Any]
     """The function whose docstring is its definition."""
     source: str
-    """Where the definition is from, by keys of `references/sources.toml`."""
+    """The source of the definition, as keys of `references/sources.toml`."""
     value: Callable[[Measured], Any] | None = None
-    """Its value in a summary; the summary leaves out `None`. Not for series."""
+    """Computes its value for a summary, which omits `None`. Series have none."""
     numbers: tuple[Number, ...] = ()
-    """Its statistics that tables, comparisons, bounds or figures name. The first is the one that repetitions may wait
-    for (`until ci95 of WORD`)."""
+    """Its statistics that tables, comparisons, bounds or figures use. `until ci95 of WORD` uses the first."""
     word: str | None = None
     """Its name in tolerances and in `until`."""
     tolerance: str = "off"
-    """How far a simulator may be from a kernel (`analysis.tolerances`)."""
+    """The largest acceptable difference between simulator and kernel (`analysis.tolerances`)."""
     sampled: tuple[str, ...] = ()
-    """Its names in bounds, where a statistic follows (`ping p99 < 10ms`), if its value is that of many samples."""
+    """Its names in bounds if it has many samples; a statistic follows (`ping p99 < 10ms`)."""
 
     @property
     def definition(self) -> str:
@@ -124,7 +123,7 @@ class Metric:
 
     @property
     def place(self) -> str:
-        """`analysis.metrics.goodput`."""
+        """The path of its function, such as `analysis.metrics.goodput`."""
         return f"{self.defined_by.__module__.removeprefix('tailback.')}.{self.defined_by.__name__}"
 
     @property
@@ -134,7 +133,7 @@ class Metric:
         return (self.key or "").removesuffix(f"_{ending}" if ending else "")
 
     def column(self, number: Number) -> Column:
-        """One of its numbers in the table after a run."""
+        """The column of one of its numbers in the table after a run."""
         heading = number.heading or Heading(0)
         title = number.title if heading.title is None else heading.title
         return Column(title, self.unit if heading.unit is None else heading.unit, number.read, heading.decimals)

@@ -1,8 +1,8 @@
 """The metrics, one function each: definition, unit, source.
 
-Sources: goodput and fairness as [rfc5166 §2.1, §2.3]; Jain's index [jain1984]; RTT and cwnd as the
-sending socket reports them, `tcpi_rtt` (smoothed) and `tcpi_snd_cwnd` [linux-6.12 tcp.h struct tcp_info]; ping as
-[iputils ping] prints it. Percentiles interpolate linearly between order statistics (type 7 of Hyndman and Fan 1996).
+Sources: goodput and fairness [rfc5166 §2.1, §2.3]; Jain's index [jain1984]; RTT and cwnd as reported by the sending
+socket, `tcpi_rtt` (smoothed) and `tcpi_snd_cwnd` [linux-6.12 tcp.h struct tcp_info]; ping as printed by [iputils ping].
+Percentiles interpolate linearly between order statistics (type 7 of Hyndman and Fan 1996).
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ MEGA = 1e6
 MICROSECONDS_PER_MS = 1e3
 
 DECIMALS = 6
-"""Digits kept after the point (1 bit/s, 1 ns): fewer than differ between machines in the last bit of a sum."""
+"""Decimal places of reported values (1 bit/s, 1 ns), few enough to hide rounding differences between machines."""
 
 Samples = npt.NDArray[np.float64]
 
@@ -43,7 +43,7 @@ def throughput_bins(flows: pd.DataFrame, window: Window, width_ns: int) -> pd.Da
     edges = window.start_ns + width_ns * np.arange((window.end_ns - window.start_ns) // width_ns + 1)
     ends = nanoseconds(flows)
     names = flows["flow"].to_numpy()
-    # A row that ends at an edge belongs to the bin before it.
+    # A row that ends exactly at an edge belongs to the bin before the edge.
     place = np.searchsorted(edges, ends, side="left") - 1
     known = (place >= 0) & (place < len(edges) - 1)
     received = pd.Series(flows["bytes"].to_numpy(dtype=np.float64)[known])
@@ -122,7 +122,7 @@ def marks_by_reason(events: pd.DataFrame, window: Window) -> dict[str, dict[str,
 
 
 def by_reason(events: pd.DataFrame, what: str, window: Window) -> dict[str, dict[str, int]]:
-    """How often `what` happened in the window, by device and reason."""
+    """Number of events `what` in the window, by device and reason."""
     inside = window.samples(events)
     happened = inside[inside["what"] == what]
     counts = happened.groupby(["where", happened["reason"].fillna("unknown")], sort=True).size()
@@ -151,7 +151,7 @@ def counted(qdisc: pd.DataFrame, counter: str, window: Window) -> dict[str, int]
 
 
 def _last(disciplines: pd.DataFrame, counter: str, until_ns: int) -> "pd.Series[float]":
-    """The counter of each device at its last sample up to `until_ns`, summed over its disciplines; it never falls."""
+    """The counter of each device at its last sample up to `until_ns`, summed over its disciplines."""
     before = disciplines[nanoseconds(disciplines) <= until_ns]
     each = before.groupby(["device", "depth"], observed=True)[counter].max()
     return each.groupby("device", observed=True).sum().astype(np.float64)
@@ -163,17 +163,17 @@ def marks(events: pd.DataFrame, window: Window) -> int:
 
 
 def rounded(value: float) -> float:
-    """`value` as it is reported."""
+    """`value` rounded for reports."""
     return round(float(value), DECIMALS)
 
 
 def rounded_each(values: Mapping[str, float]) -> dict[str, float]:
-    """`values` as they are reported."""
+    """`values` rounded for reports."""
     return {name: rounded(value) for name, value in values.items()}
 
 
 def _grown(tcp_info: pd.DataFrame, until_ns: int) -> int:
     """`total_retrans` of all flows at their last sample up to `until_ns`."""
     before = tcp_info[nanoseconds(tcp_info) <= until_ns]
-    # Samples of one flow are in order of time; the counter never falls.
+    # The maximum is the last value, because the counter never decreases.
     return int(before.groupby("flow")["total_retrans"].max().sum())

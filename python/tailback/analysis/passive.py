@@ -1,12 +1,12 @@
 """Metrics of captures, from tables of packets: goodput, retransmissions, pings, one-way delay, passive RTT.
 
-One-way delay: for a packet seen at both ends, the time there minus the time here. It is as accurate as the two clocks.
-Passive RTT: synthetic packet pairs [zander2013]. A packet goes from here to there, the next packet that leaves there
-comes back; RTT = (t_back,here − t_out,here) − (t_back,there − t_out,there), so the clocks need not agree, and the time
-that the far host takes does not count. Each packet is in one pair at most.
+One-way delay: for a packet captured at both ends, the time there minus the time here. It is as accurate as the two
+clocks. Passive RTT: synthetic packet pairs [zander2013]. A packet sent from here to there is paired with the next packet
+sent from there; RTT = (t_back,here − t_out,here) − (t_back,there − t_out,there). The clocks need not be synchronised,
+and processing time at the far host does not count. Each packet is in at most one pair.
 
 Two packets in two files are the same packet if addresses, ports, sequence numbers, length, identification and timestamp
-are equal; of several equal ones, the k-th here is the k-th there.
+are equal; of several equal ones, the k-th here matches the k-th there.
 """
 
 from collections.abc import Iterable
@@ -96,7 +96,7 @@ def passive_rtt(here: pd.DataFrame, there: pd.DataFrame) -> pd.DataFrame:
 
 
 def flow_names(table: pd.DataFrame) -> pd.Series:
-    """`10.0.0.1:1024 > 10.0.0.3:5201` of each packet."""
+    """The flow of each packet, such as `10.0.0.1:1024 > 10.0.0.3:5201`."""
     return pd.Series(
         table["source"] + ":" + table["sport"].astype(str) + " > " + table["target"] + ":" + table["dport"].astype(str),
         index=table.index,
@@ -104,7 +104,7 @@ def flow_names(table: pd.DataFrame) -> pd.Series:
 
 
 def unwrapped(numbers: Iterable[int]) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """32-bit sequence numbers of one direction, as offsets that continue when the numbers wrap."""
+    """32-bit sequence numbers of one direction, extended to 64 bits across wraps."""
     values = np.fromiter(numbers, dtype=np.int64)
     if not len(values):
         return values
@@ -113,7 +113,7 @@ def unwrapped(numbers: Iterable[int]) -> "np.ndarray[tuple[int], np.dtype[np.int
 
 
 def _pairs(out: pd.DataFrame, back: pd.DataFrame) -> pd.DataFrame:
-    """Each packet back with the last packet out that had arrived there before it left, if no other has that one."""
+    """Pairs each packet back with the last packet out that arrived there before; an earlier pair keeps its packet."""
     out, back = out.sort_values("t_ns_there", kind="stable"), back.sort_values("t_ns_there", kind="stable")
     places = np.searchsorted(out["t_ns_there"].to_numpy(), back["t_ns_there"].to_numpy(), side="right") - 1
     first = np.concatenate([[True], np.diff(places) > 0]) if len(places) else np.zeros(0, dtype=bool)
@@ -125,14 +125,14 @@ def _pairs(out: pd.DataFrame, back: pd.DataFrame) -> pd.DataFrame:
 
 
 def _matched(here: pd.DataFrame, there: pd.DataFrame) -> pd.DataFrame:
-    """Packets that both files have; `t_ns` here and `t_ns_there`."""
+    """The packets that are in both files, with `t_ns` (here) and `t_ns_there`."""
     keys = list(SAME)
     sides = [side.assign(copy=side.groupby(keys, sort=False).cumcount()) for side in (here, there)]
     return sides[0].merge(sides[1], on=[*keys, "copy"], suffixes=("", "_there"))
 
 
 def _turned(table: pd.DataFrame) -> pd.DataFrame:
-    """The other direction."""
+    """The packets with source and destination swapped."""
     turns = {"source": "target", "target": "source", "sport": "dport", "dport": "sport"}
     return table.rename(columns=turns)
 
@@ -143,9 +143,9 @@ def _directions(table: pd.DataFrame, protocol: int) -> list[tuple[str, pd.DataFr
 
 
 def _acknowledged(acks: pd.DataFrame, start_ns: int) -> pd.DataFrame:
-    """`acks` are the packets of one direction; what they acknowledge is the other's."""
+    """The bytes of the other direction that `acks` acknowledge for the first time."""
     acks = acks[(acks["flags"] & ACK) > 0]
-    # The SYN is a number of its own, acknowledged first or before the capture began.
+    # The first number also acknowledges the SYN and all data before the capture, so it only serves as the base.
     numbers = np.maximum.accumulate(unwrapped(acks["ack"])) if len(acks) else np.zeros(0, dtype=np.int64)
     grown = np.diff(numbers, prepend=numbers[:1])
     flow = flow_names(_turned(acks.iloc[:1])).iloc[0] if len(acks) else ""

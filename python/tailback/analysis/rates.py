@@ -37,7 +37,7 @@ def sliding_throughput(
 
 
 def _read_until(ends: Samples, received: Samples, bin_ns: int) -> tuple[Samples, Samples]:
-    """Corners of the polygon of bytes read so far: level between bins, straight within one."""
+    """The points of the cumulative bytes read: linear within a bin, constant between bins."""
     order = np.argsort(ends, kind="stable")
     ends, received = np.asarray(ends, dtype=np.float64)[order], received[order]
     times = np.stack([ends - bin_ns, ends], axis=1).ravel()

@@ -1,6 +1,6 @@
 """The registry of metrics, one row each, in the order of `summary.json`.
 
-Everything that names a metric walks these rows: the summary of a run, the table after it, bounds and questions,
+All code that enumerates metrics uses these rows: the summary of a run, the table after it, bounds and questions,
 comparisons and their tolerances, `repeat: until`, axes of figures, `tailback list metric` and `docs/metrics.md`.
 """
 
@@ -49,9 +49,9 @@ def _drops(summary: Summary) -> float | None:
     return None if devices is None else float(sum(sum(reasons.values()) for reasons in devices.values()))
 
 
-# The tolerances are those of design §7: goodput 3 %, median and 90th percentile of TCP RTT 10 % or 0.5 ms, drops and
-# retransmissions 25 %, as counts below 50 are chance. The other metrics follow from these and are shown only.
-# Counts come in bursts and are compared by ranks; the head of `differences` says why.
+# Tolerances: goodput 3 %, median and 90th percentile of TCP RTT 10 % or 0.5 ms, drops and retransmissions 25 %; counts
+# below 50 vary too much by chance. The other metrics follow from these and are shown without a verdict.
+# Counts come in bursts and are therefore compared by ranks (`differences`).
 METRICS: dict[str, Metric] = {
     row.name: row
     for row in (
@@ -211,7 +211,7 @@ METRICS: dict[str, Metric] = {
 
 
 def numbers() -> Iterator[tuple[Metric, Number]]:
-    """All statistics, each with its metric."""
+    """All statistics of all metrics, each with its metric."""
     return ((metric, number) for metric in METRICS.values() for number in metric.numbers)
 
 
@@ -222,7 +222,7 @@ def headline() -> tuple[Column, ...]:
 
 
 def of_key(path: str) -> Metric | None:
-    """The metric that the number at this path of a summary belongs to."""
+    """The metric of the number at this path of a summary; None if there is none."""
     key = path.split(".", maxsplit=1)[0]
     return next((metric for metric in METRICS.values() if metric.key == key), None)
 

@@ -1,4 +1,4 @@
-"""From runs to configurations: the mean over the repetitions of a configuration, and its 95 % interval."""
+"""Means over the repetitions of each configuration, with 95 % intervals."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ def configurations(
     headline of the registry if none are given) its mean over the repetitions (`TITLE`) and the ends of the 95 %
     interval of that mean (`TITLE low`, `TITLE high`).
 
-    What is not known is NaN: a number no repetition has, the interval of one repetition.
+    Unknown values are NaN: a number that no repetition has, the interval of a single repetition.
     """
     shown = headline() if columns is None else columns
     groups: dict[tuple[tuple[str, str], ...], list[Summary]] = {}

@@ -24,7 +24,7 @@ def with_axes(table: pd.DataFrame, configurations: Sequence[Axes]) -> pd.DataFra
     rest = table.drop(columns="configuration").reset_index(drop=True)
     names = list(configurations[0]) if configurations else []
     for at, axis in enumerate(names):
-        # An axis may be called like a column of the table; the axis then keeps the longer name.
+        # If a column of the table has the name of an axis, the axis gets a prefix.
         column = axis if axis not in rest else f"axis.{axis}"
         rest.insert(at, column, [configurations[place][axis] for place in places])
     return rest

@@ -1,20 +1,20 @@
-"""How much each axis of a grid matters for a number: Sobol' indices of the grid.
+"""Sensitivity of a number to the axes of a grid: Sobol' indices.
 
-With the axes as independent factors, each of their values equally likely, and Y the number of one run:
+The axes are treated as independent factors with equally likely values; Y is the number of one run:
 
-    V    = Var(E[Y | configuration]) + E[Var(Y | configuration)]     total: of the axes and between repetitions
-    S_i  = Var(E[Y | axis i]) / V                                    first order: the axis by itself [sobol2001 §3]
-    S_Ti = E[Var(E[Y | configuration] | all axes but i)] / V         total: with all it does together with others
+    V    = Var(E[Y | configuration]) + E[Var(Y | configuration)]     total variance: axes and repetitions
+    S_i  = Var(E[Y | axis i]) / V                                    first order: axis i alone [sobol2001 §3]
+    S_Ti = E[Var(E[Y | configuration] | all axes but i)] / V         total: axis i with its interactions
                                                                      [saltelli2010 eq. 3]
 
-On a full grid the expectations are plain means, so the indices need no sampling scheme, and S_i is what an analysis of
-variance calls η² of the factor (a test holds it against statsmodels). S_i adds up to 1 with the interactions and the
-share between repetitions; S_Ti − S_i is what an axis does only together with others. Variances are those of the values
-as they are (divided by n): a mean over few repetitions lets chance count a little as an effect of every axis.
+On a full grid the expectations are plain means, so the indices need no sampling scheme, and S_i equals η² in an analysis
+of variance (a test compares it with statsmodels). The S_i, the interactions and the share between repetitions add up to
+1; S_Ti − S_i is the effect of interactions with axis i. Variances are population variances (divided by n), so with few
+repetitions, chance contributes a little to the effect of every axis.
 
-Intervals are percentiles of bootstrap samples that draw the repetitions of each configuration anew [efron1993 §13.3];
-with one repetition there are none, and the share between repetitions counts as 0. Where configurations are missing the
-means are over those that are there.
+Intervals are percentiles of bootstrap samples that resample the repetitions of each configuration [efron1993 §13.3].
+With one repetition there are none, and the share between repetitions counts as 0. If configurations are missing, means
+are over the existing ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,10 +29,10 @@ from tailback.analysis.metric import Column, Summary
 
 RESAMPLES = 999
 SEED = 1
-"""Of the resampling: the same results have the same intervals."""
+"""Seed of the resampling, so that the same results have the same intervals."""
 
 BETWEEN = "repetitions"
-"""What is called so is the share that no axis explains."""
+"""Label of the share of the variance that no axis explains."""
 
 Values = npt.NDArray[np.float64]
 Runs = Sequence[tuple[Mapping[str, str], Summary]]
@@ -44,20 +44,20 @@ class Sensitivity:
 
     column: Column
     indices: pd.DataFrame
-    """One row per axis, the largest total index first: `axis`, `values` (how many), `first`, `first low`, `first high`,
-    `total`, `total low`, `total high`, and the values with the lowest and highest mean: `least`, `least mean`, `most`,
-    `most mean`.
+    """One row per axis, sorted by decreasing total index: `axis`, `values` (their number), `first`, `first low`,
+    `first high`, `total`, `total low`, `total high`, and the values with the lowest and highest mean: `least`,
+    `least mean`, `most`, `most mean`.
     """
     between: float
-    """Share of the variance that is between repetitions of one configuration."""
+    """Share of the variance between repetitions of the same configuration."""
     deviation: float
     """√V, in the unit of the column."""
     missing: int
-    """Configurations of the grid without a value."""
+    """Number of configurations of the grid without a value."""
 
 
 def sensitivity(axes: Mapping[str, Sequence[str]], runs: Runs, column: Column, *, logarithmic: bool) -> Sensitivity:
-    """The indices of the axes with more than one value; `logarithmic` takes them of the logarithm of the number."""
+    """The indices of the axes with more than one value; if `logarithmic`, of the logarithm of the number."""
     varied = {axis: list(values) for axis, values in axes.items() if len(values) > 1}
     cells = _cells(varied, runs, column)
     groups = {place: np.log10(values) if logarithmic else values for place, values in cells.items()}
@@ -83,7 +83,7 @@ class _Found:
 
 
 Cells = dict[tuple[int, ...], Values]
-"""The values of the repetitions at each place of the grid."""
+"""The values of the repetitions at each position of the grid."""
 
 
 def _cells(varied: Mapping[str, list[str]], runs: Runs, column: Column) -> Cells:
@@ -113,7 +113,7 @@ def _within(groups: Cells) -> float:
 
 def _indices(grid: Values, within: float) -> _Found:
     places = range(grid.ndim)
-    # A whole row may be missing: its mean is then not known, and does not count.
+    # If a whole row is missing, its mean is unknown and does not count.
     with np.errstate(invalid="ignore"):
         variance = float(np.nanvar(grid)) + within if np.isfinite(grid).any() else 0.0
         first = [_variance_of_means(grid, place) for place in places]
@@ -159,7 +159,7 @@ def _interval(samples: Sequence[float]) -> tuple[float, float]:
 
 
 def _ends(place: int, values: Sequence[str], cells: Cells) -> dict[str, str | float]:
-    """Between which means the number moves along an axis."""
+    """The values of an axis with the lowest and the highest mean."""
     means = {
         label: float(np.mean([cell.mean() for at, cell in cells.items() if at[place] == number]))
         for number, label in enumerate(values)

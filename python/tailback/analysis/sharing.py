@@ -13,10 +13,10 @@ from tailback.analysis.rates import WIDTH_NS, sliding_throughput
 from tailback.analysis.window import NANOSECONDS, Window, nanoseconds
 
 FAIR = 0.9
-"""Jain's index above which flows count as sharing fairly."""
+"""Jain's index from which flows are considered to share fairly."""
 
 HOLD_S = 5.0
-"""How long the index must stay above it."""
+"""Time for which the index must stay at or above it."""
 
 WIDTH_S = WIDTH_NS / NANOSECONDS
 """Width of a sliding window."""
@@ -30,7 +30,7 @@ def jain_over_time(flows: pd.DataFrame, window: Window, bin_ns: int) -> pd.DataF
     shares = sliding_throughput(flows, window, bin_ns)
     first, last = _present(flows)
     names = shares["flow"]
-    # A flow counts only in windows during which it was active throughout; otherwise each new flow would look unfair.
+    # A flow counts only in windows during which it was always active; otherwise each new flow would look unfair.
     present = (shares["t"] - WIDTH_S >= names.map(first)) & (shares["t"] <= names.map(last))
     rows = [(t, len(each), jain_index(each.tolist())) for t, each in shares[present].groupby("t")["mbps"]]
     return pd.DataFrame(rows, columns=["t", "flows", "jain"]).dropna().reset_index(drop=True)
@@ -67,7 +67,7 @@ def _present(flows: pd.DataFrame) -> tuple[dict[str, float], dict[str, float]]:
 
 
 def _fair_from(fairness: pd.DataFrame) -> float | None:
-    """The time from which the flows share fairly for `HOLD_S`, or to the end."""
+    """The time from which the flows share fairly for `HOLD_S` or until the end; None if they do not."""
     t, jain = fairness["t"].to_numpy(dtype=np.float64), fairness["jain"].to_numpy(dtype=np.float64)
     for place in np.flatnonzero(jain >= FAIR):
         held = jain[(t >= t[place]) & (t <= t[place] + HOLD_S)]

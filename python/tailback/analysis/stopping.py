@@ -1,8 +1,8 @@
 """Decides when a configuration has enough repetitions.
 
-Chow and Robbins' sequential procedure [chow1965]: repeat until half the 95 % interval of the mean is at most the wanted
-share of the mean. Stopping by what was seen makes the interval cover a little less often than it says; never stopping
-before `least` repetitions keeps that loss small [law2015 §9.4.1]. Repetitions that do not differ at all are enough.
+Chow and Robbins' sequential procedure [chow1965]: repeat until the half-width of the 95 % interval of the mean is at
+most a given fraction of the mean. Stopping based on the data makes the interval cover the mean a little less often than
+nominal; requiring at least `least` repetitions keeps that loss small [law2015 §9.4.1]. Identical repetitions suffice.
 """
 
 import math
@@ -17,12 +17,12 @@ from tailback.analysis.metric import Summary
 
 @dataclass(frozen=True)
 class Stopping:
-    """When a configuration has been repeated often enough."""
+    """The rule that decides when a configuration has enough repetitions."""
 
     share: float
-    """The half width of every interval is at most this share of its mean."""
+    """Highest half-width of an interval, as a fraction of the mean."""
     metrics: Mapping[str, Callable[[Summary], float | None]]
-    """By name; one that no repetition has does not count."""
+    """The quantities by name; one that no repetition has is ignored."""
     least: int
     most: int
 
@@ -31,10 +31,10 @@ class Stopping:
         return len(summaries) >= self.least and self._widest(summaries) <= 1
 
     def next_count(self, summaries: Sequence[Summary]) -> int:
-        """The number of repetitions to run before the next check; the present number if these suffice.
+        """The number of repetitions to run before the next check; the current number if these suffice.
 
-        The width shrinks as 1/√n, so n · (width/wanted)² are likely to do; at most twice as many as there are, for an
-        early guess is a bad one. It depends on the repetitions alone, so the same seeds stop at the same number.
+        The width decreases as 1/√n, so n · (width/target)² should suffice. The number at most doubles, because early
+        estimates are inaccurate. It depends on the repetitions only, so the same seeds stop at the same number.
         """
         n = len(summaries)
         if n < self.least:
@@ -48,7 +48,7 @@ class Stopping:
         return max((self._excess(summaries, read) for read in self.metrics.values()), default=0.0)
 
     def _excess(self, summaries: Sequence[Summary], read: Callable[[Summary], float | None]) -> float:
-        """Half width in units of what is wanted."""
+        """The half-width in units of the target."""
         values = np.array([value for value in map(read, summaries) if value is not None], dtype=np.float64)
         if not len(values):
             return 0.0

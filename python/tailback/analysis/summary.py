@@ -1,6 +1,6 @@
 """The summary of one run: the value of each metric of the registry, over the measurement window.
 
-Unknown = absent, never 0: a metric is there if the table it needs is, and if there was anything to measure.
+Unknown values are absent, never 0: a metric is present if its table exists and has anything to measure.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Tolerances of metrics, and verdicts: how far a metric may be from its reference.
 
-A tolerance in words: `3%` of the reference · `10% or 0.5ms`, whichever is more · `25% over 50`: judged only where
-either side has more than 50, and 25 % of at least 50 · `0.5ms` · `off`: shown, not judged.
+The syntax of tolerances: `3%` of the reference · `10% or 0.5ms`, whichever is larger · `25% over 50`: judged only if
+either side is above 50, and 25 % of at least 50 · `0.5ms` · `off`: shown, not judged.
 
 The defaults are in the registry of metrics.
 """
@@ -23,12 +23,12 @@ Outcome = Literal["within", "off", "shown", "unknown"]
 
 
 class WrongTolerance(Exception):
-    """Words that are not a tolerance; the message gives an example."""
+    """The text is not a tolerance; the message gives an example."""
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """A tolerance as the head of this file defines it; `None` for parts that are not given."""
+    """A tolerance as defined at the top of this file; `None` for parts that are not given."""
 
     share: float | None = None
     absolute: float | None = None
@@ -54,12 +54,12 @@ _WORDS = re.compile(
 
 
 def tolerance(name: str, words: str) -> Tolerance:
-    """The tolerance called `name` (`rtt`) that `words` (`10% or 0.5ms`) describe."""
+    """Reads the tolerance (`10% or 0.5ms`) of the metric `name` (`rtt`)."""
     metric = _toleranced().get(name)
     if metric is None:
         known = ", ".join(f"`{known}`" for known in _toleranced())
-        raise WrongTolerance(f"`{name}` has no tolerance\n  hint: there are {known}")
-    # A share is of the reference; a percentage is no unit here.
+        raise WrongTolerance(f"`{name}` has no tolerance\n  hint: use one of {known}")
+    # A percentage is relative to the reference, so it is not a unit here.
     units = {unit: factor for unit, factor in UNITS.get(metric.unit, {}).items() if unit != "%"}
     if words.strip() == "off":
         return Tolerance()
@@ -77,22 +77,22 @@ def tolerance(name: str, words: str) -> Tolerance:
 
 
 def tolerances(words: Mapping[str, str], defaults: Mapping[str, Tolerance]) -> dict[str, Tolerance]:
-    """`defaults` with those that `words` set."""
+    """`defaults`, with the tolerances in `words` replaced."""
     return {**defaults, **{name: tolerance(name, text) for name, text in words.items()}}
 
 
 def _toleranced() -> dict[str, Metric]:
-    """The metrics that results are compared by, by the names of their tolerances."""
+    """The metrics that comparisons use, by the name of their tolerance."""
     return {compared.tolerance: compared.metric for compared in METRICS.values()}
 
 
 NONE: Mapping[str, Tolerance] = View(lambda: dict.fromkeys(_toleranced(), Tolerance()))
-"""Nothing is judged."""
+"""Tolerances with which nothing is judged."""
 
 FIDELITY: Mapping[str, Tolerance] = View(
     lambda: {name: tolerance(name, metric.tolerance) for name, metric in _toleranced().items()}
 )
-"""How near the simulator must be to a kernel: what the registry says of each metric."""
+"""The tolerances of the simulator relative to a kernel, from the registry."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Verdict:
 
 
 def verdict(difference: float, allowed: float | None) -> Verdict:
-    """The one rule by which `validate`, `compare` and the conformance campaigns judge (`Tolerance.allowed`)."""
+    """Judges a difference. `validate`, `compare` and the conformance campaigns all use this rule."""
     if math.isnan(difference):
         return Verdict("unknown", math.nan, math.nan)
     if allowed is None:
@@ -125,7 +125,7 @@ def judged(differences: pd.DataFrame, by: Mapping[str, Tolerance]) -> pd.DataFra
 
 
 def share_within(table: pd.DataFrame) -> pd.DataFrame:
-    """Of a judged table: `within` and `judged`, the cells that are, per tolerance and for `all`."""
+    """The numbers of cells of a judged table that are `within` tolerance and `judged`, per tolerance and for `all`."""
     counted = table[table["outcome"].isin(["within", "off"])]
     names = counted["metric"].map(lambda key: METRICS[key].tolerance)
     rows = [(name, *_counts(counted[names == name])) for name in dict.fromkeys(names)]
@@ -138,8 +138,8 @@ def _counts(cells: pd.DataFrame) -> tuple[int, int]:
 
 def _judged(row: Mapping[str, Any], by: Tolerance) -> dict[str, Any]:
     found = verdict(row["difference"], by.allowed(row["reference"], row["candidate"]))
-    told = {**row, "tolerance": found.allowed, "excess": found.excess, "outcome": found.outcome}
-    return {**told, "verdict": in_words(told)}
+    complete = {**row, "tolerance": found.allowed, "excess": found.excess, "outcome": found.outcome}
+    return {**complete, "verdict": in_words(complete)}
 
 
 def _excess(difference: float, allowed: float) -> float:
@@ -149,9 +149,9 @@ def _excess(difference: float, allowed: float) -> float:
 
 
 def in_words(row: Mapping[str, Any]) -> str:
-    """The verdict on one metric of one configuration, without its numbers' unit where they are shares."""
+    """The verdict on one metric of one configuration, as text."""
     if row["outcome"] == "unknown":
-        return f"not known on the {'candidate' if math.isnan(row['candidate']) else 'reference'}"
+        return f"unknown in the {'candidate' if math.isnan(row['candidate']) else 'reference'}"
     return "; ".join(filter(None, (_judgement(row), _direction(row))))
 
 
@@ -160,9 +160,9 @@ def _judgement(row: Mapping[str, Any]) -> str:
         return ""
     beyond = _reaches_across(row)
     if row["outcome"] == "within":
-        return "within tolerance, but the interval reaches beyond it" if beyond else "within tolerance"
+        return "within tolerance, but the interval extends beyond it" if beyond else "within tolerance"
     times = f"off ×{abs(row['excess']):.1f}" if math.isfinite(row["excess"]) else "off"
-    return f"{times}, but the interval reaches into the tolerance" if beyond else times
+    return f"{times}, but the interval overlaps the tolerance" if beyond else times
 
 
 def _reaches_across(row: Mapping[str, Any]) -> bool:
@@ -175,7 +175,7 @@ def _reaches_across(row: Mapping[str, Any]) -> bool:
 
 
 def _direction(row: Mapping[str, Any]) -> str:
-    """What repetitions tell of the difference itself."""
+    """What the repetitions show about the difference."""
     size = amount(row, [row["difference"]])
     if row["pairs"] == 1:
         return "the same in the one repetition" if row["difference"] == 0 else f"{size}, one repetition: no interval"
@@ -189,13 +189,13 @@ def _direction(row: Mapping[str, Any]) -> str:
 
 
 EFFECTS = ((0.8, "large"), (0.5, "medium"), (0.2, "small"), (0.0, "negligible"))
-"""From which size on an effect is called what [cohen1988 §2.2.3]."""
+"""Names of effect sizes, each from this size on [cohen1988 §2.2.3]."""
 
 
 def _strength(row: Mapping[str, Any]) -> str:
-    """`p 0.008, large effect`."""
+    """p and the effect size: `p 0.008, large effect`."""
     size = abs(row["effect"])
-    # Repetitions that do not vary have no effect size: any difference is infinitely many deviations.
+    # Repetitions that do not vary have no effect size.
     name = "" if math.isnan(size) else next(name for least, name in EFFECTS if size >= least)
     return ", ".join(filter(None, (f"p {_probability(row['p'])}", f"{name} effect" if name else "")))
 
@@ -205,7 +205,7 @@ def _probability(p: float) -> str:
 
 
 def amount(row: Mapping[str, Any], values: Sequence[float]) -> str:
-    """Differences as shares of the reference, or in the unit of the metric where that is 0."""
+    """Differences in per cent of the reference, or in the unit of the metric if the reference is 0."""
     base = abs(row["reference"])
     if base:
         return " … ".join(_signed(value / base * 100) for value in values) + " %"
@@ -213,6 +213,6 @@ def amount(row: Mapping[str, Any], values: Sequence[float]) -> str:
 
 
 def _signed(value: float) -> str:
-    """`+1.2`, `−0.03`, `+140`: about three digits, with a minus as wide as the plus."""
+    """`+1.2`, `−0.03`, `+140`: about three digits, with a minus sign as wide as the plus sign."""
     decimals = 2 if abs(value) < 1 else 1 if abs(value) < 100 else 0
     return f"{value:+.{decimals}f}".replace("-", "−")

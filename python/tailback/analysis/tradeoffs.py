@@ -1,14 +1,14 @@
 """Goodput against latency over the configurations of a grid: the Pareto front, and the choice under a bound.
 
-The Pareto front are the configurations that no other beats: none has at least as much of one and as little of the
-other, and more or less of either. Which ones those are depends on chance too: `on front` is the share of bootstrap
-samples (the repetitions of each configuration drawn anew [efron1993 §13.3]) in which a configuration is on it.
+The Pareto front consists of the configurations that no other dominates, that is, has at least as much gain and at most
+as much cost, and is better in one of them. The front is subject to chance: `on front` is the share of bootstrap samples
+(resampled repetitions of each configuration [efron1993 §13.3]) in which a configuration is on it.
 
-Under bounds, a configuration meets them *surely* if the whole 95 % interval of each mean does (`analysis.intervals`),
-*likely* if the means do and an interval does not, or there is none, with one repetition. Of the surely ones, or the
-likely ones if there is none, those with the largest mean of what is wanted count as alike: all that are less than half
-a percent below it, or cannot be told from it (Welch's test [welch1947], two-sided, p ≥ 0.05). The best of these is the
-one that stays farthest from the bounds.
+A configuration meets bounds *surely* if the whole 95 % interval of each mean does (`analysis.intervals`), and *likely*
+if the means do but an interval does not, or if there is no interval because there is one repetition. Of the sure ones
+(or the likely ones if none is sure), the ones with the largest mean of the wanted quantity are equivalent: those within
+half a percent of it, or not significantly different (Welch's test [welch1947], two-sided, p ≥ 0.05). The best of these
+is the one farthest from the bounds.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ RESAMPLES = 999
 SEED = 1
 SIGNIFICANT = 0.05
 RELEVANT = 0.005
-"""Differences of what is wanted below this share of it matter to nobody."""
+"""Relative differences of the wanted quantity below this are irrelevant."""
 
 Values = npt.NDArray[np.float64]
 Runs = Sequence[tuple[Mapping[str, str], Summary]]
@@ -38,8 +38,8 @@ RANKS: Mapping[Met, int] = {"surely": 2, "likely": 1, "not": 0}
 
 
 def front(runs: Runs, cost: Column, gain: Column) -> pd.DataFrame:
-    """The configurations with both numbers (`repetitions.configurations`), `pareto` (whether on the front by their
-    means) and `on front` (in how many bootstrap samples; unknown with one repetition), by growing cost.
+    """The configurations with both numbers (`repetitions.configurations`), `pareto` (whether their means are on the
+    front) and `on front` (share of bootstrap samples; unknown with one repetition), sorted by cost.
     """
     table = configurations(runs, (cost, gain))
     table = table[table[cost.title].notna() & table[gain.title].notna()].reset_index(drop=True)
@@ -49,14 +49,14 @@ def front(runs: Runs, cost: Column, gain: Column) -> pd.DataFrame:
 
 
 def undominated(cost: Values, gain: Values) -> npt.NDArray[np.bool_]:
-    """Which points no other beats; equal points do not beat each other."""
+    """Which points no other point dominates; equal points do not dominate each other."""
     no_worse = (cost[:, None] <= cost[None, :]) & (gain[:, None] >= gain[None, :])
     better = (cost[:, None] < cost[None, :]) | (gain[:, None] > gain[None, :])
     return np.asarray(~(no_worse & better).any(axis=0))
 
 
 def _samples(runs: Runs, cost: Column, gain: Column) -> list[tuple[Values, Values]]:
-    """Both numbers of the repetitions of each configuration that has them."""
+    """Both numbers of each repetition, by configuration."""
     groups: dict[tuple[tuple[str, str], ...], list[tuple[float, float]]] = {}
     for axes, summary in runs:
         pair = (cost.read(summary), gain.read(summary))
@@ -81,7 +81,7 @@ def _shares(samples: Sequence[tuple[Values, Values]], count: int) -> Values:
 
 @dataclass(frozen=True)
 class Number:
-    """A mean over repetitions with its interval, ends unknown for one."""
+    """A mean over repetitions with its interval, which is NaN for a single repetition."""
 
     column: Column
     mean: float
@@ -91,7 +91,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One configuration, judged."""
+    """One configuration, and whether it meets the bounds."""
 
     axes: Mapping[str, str]
     repetitions: int
@@ -100,26 +100,26 @@ class Candidate:
     """In the order of the bounds."""
     met: Met
     samples: Values
-    """Of what is wanted."""
+    """The wanted quantity in each repetition."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What to choose under the bounds."""
+    """The configuration to choose under the bounds."""
 
     bounds: Sequence[Bound]
     wanted: Column
     best: Candidate | None
     """`None` if no configuration meets the bounds."""
     alike: Sequence[Candidate]
-    """Others that meet them as surely and have as much, the farthest from the bounds first."""
+    """Equivalent configurations, the farthest from the bounds first."""
     nearest: Candidate | None
-    """Where none meets them, the one that comes nearest."""
+    """The configuration closest to the bounds, if none meets them."""
     counts: Mapping[Met, int]
 
 
 def best_under(runs: Runs, bounds: Sequence[Bound], wanted: Column) -> Answer:
-    """The configuration with the most of `wanted` of those that meet all bounds."""
+    """The configuration with the highest `wanted` among those that meet all bounds."""
     groups: dict[tuple[tuple[str, str], ...], list[Summary]] = {}
     for axes, summary in runs:
         groups.setdefault(tuple(axes.items()), []).append(summary)
@@ -131,20 +131,20 @@ def best_under(runs: Runs, bounds: Sequence[Bound], wanted: Column) -> Answer:
         nearest = min(candidates, key=lambda each: _excess(each, bounds), default=None)
         return Answer(bounds, wanted, None, [], nearest, counts)
     most = max(meeting, key=lambda each: (RANKS[each.met], each.wanted.mean))
-    alike = [each for each in meeting if each.met == most.met and (each is most or not told_apart(most, each))]
+    alike = [each for each in meeting if each.met == most.met and (each is most or not distinguishable(most, each))]
     best, *others = sorted(alike, key=lambda each: _excess(each, bounds))
     return Answer(bounds, wanted, best, others, None, counts)
 
 
-def told_apart(one: Candidate, other: Candidate) -> bool:
-    """Whether two means differ by a relevant amount and by more than chance; one repetition cannot exclude chance."""
+def distinguishable(one: Candidate, other: Candidate) -> bool:
+    """Whether two means differ by a relevant amount and significantly. With one repetition, significance is assumed."""
     if abs(one.wanted.mean - other.wanted.mean) <= RELEVANT * abs(one.wanted.mean):
         return False
     sides = [(each.wanted.mean, float(each.samples.std(ddof=1)), len(each.samples))
              for each in (one, other) if len(each.samples) > 1]  # fmt: skip
     if len(sides) < 2 or not any(spread for _, spread, _ in sides):
         return True
-    # On demand: most commands test nothing and should not wait for scipy.
+    # Imported here, because scipy is slow to load.
     from scipy import stats
 
     return bool(stats.ttest_ind_from_stats(*sides[0], *sides[1], equal_var=False).pvalue < SIGNIFICANT)
@@ -181,7 +181,7 @@ def _number(column: Column, values: Values) -> Number:
 
 
 def _excess(candidate: Candidate, bounds: Sequence[Bound]) -> float:
-    """By how much it misses the bounds, as a share of each, the largest counting."""
+    """The largest ratio of a mean to its bound; above 1 it misses the bound."""
     ratios = [
         number.mean / bound.value if bound.sign == "<" else bound.value / max(number.mean, 1e-9)
         for bound, number in zip(bounds, candidate.bounded, strict=True)

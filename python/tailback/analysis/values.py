@@ -14,7 +14,7 @@ UP = "up"
 DOWN = "down"
 
 COST = ("wall_s", "sim_s", "events", "packets")
-"""The parts of the cost that the summary repeats; the manifest has all of it."""
+"""The parts of the cost in the summary; the manifest has all of them."""
 
 Percentiles = dict[str, float]
 
@@ -130,12 +130,12 @@ def cost(run: Measured) -> dict[str, float] | None:
 
 
 def pacing_rate(run: Measured) -> Percentiles | None:
-    """Where a backend sees it."""
+    """Pacing rates, if the backend reports them."""
     return _rates(rates.pacing_rate_samples, "pacing_rate", run)
 
 
 def delivery_rate(run: Measured) -> Percentiles | None:
-    """Where a backend sees it."""
+    """Delivery rates, if the backend reports them."""
     return _rates(rates.delivery_rate_samples, "delivery_rate", run)
 
 
@@ -210,22 +210,22 @@ def convergence(run: Measured) -> dict[str, float] | None:
 
 
 def steady_from(run: Measured) -> dict[str, float] | None:
-    """By series."""
+    """The start of the steady state, by series."""
     return warmup.steady_from(run.frames, run.window, run.measure.bin_ns) or None
 
 
 def warm_up_bias(run: Measured) -> dict[str, float] | None:
-    """By series."""
+    """The bias by warm-up, by series."""
     return warmup.bias(run.frames, run.window, run.measure.bin_ns) or None
 
 
 def passive_rtt(run: Measured) -> Percentiles | None:
-    """From captures."""
+    """Passive RTT, if there are captures."""
     return _of_captures(run, "passive_rtt", "rtt_ms")
 
 
 def one_way_delay(run: Measured) -> Percentiles | None:
-    """From captures."""
+    """One-way delay, if there are captures."""
     return _of_captures(run, "one_way_delay", "owd_ms")
 
 

@@ -2,14 +2,14 @@
 
 A series is averaged in batches of five, y₁ … y_m. MSER cuts the first d batches for which the standard error of the
 rest is smallest: the d that minimises Σᵢ>d (yᵢ − ȳ_d)² / (m − d)² [white1997]. If the minimum is in the second half,
-the series is too short or never settles, and there is no result [hoad2010 §3].
+the series is too short or never becomes steady, and there is no result [hoad2010 §3].
 
 The series are the goodput of all flows together and the mean TCP RTT of the flows, per sampling interval, from the
 first byte that a receiver reads to the end of the window. The result is reported but not applied, so that the window is
 the same in all configurations.
 
-MSER-5 also cuts a series that is constant but for the rounding of segments to sampling intervals. What matters is by
-how much the part that it cuts moves the mean over the window (`bias`): only that is worth a warning.
+MSER-5 also cuts series that are constant except for the quantisation of segments by sampling intervals. Therefore a
+warning depends on how much the cut part changes the mean over the window (`bias`).
 """
 
 from collections.abc import Mapping
@@ -25,10 +25,10 @@ from tailback.analysis.window import NANOSECONDS, Window, nanoseconds
 BATCH = 5
 
 MATTERS = 0.03
-"""A bias that is worth a warning, as a share: the smallest tolerance of a metric, that of goodput (`registry`)."""
+"""Bias from which we warn, as a fraction: the tolerance of goodput, the smallest of all metrics (`registry`)."""
 
 FEWEST_BATCHES = 10
-"""A shorter series gives no result."""
+"""Shorter series give no result."""
 
 Series = npt.NDArray[np.float64]
 Frames: TypeAlias = Mapping[str, pd.DataFrame]
@@ -61,13 +61,13 @@ def bias(frames: Frames, window: Window, bin_ns: int) -> dict[str, float]:
 
 
 def unsettled(summary: Mapping[str, Any]) -> dict[str, float]:
-    """The biases of a run that matter, by series."""
+    """The biases of a run that are worth a warning, by series."""
     return {name: share for name, share in summary.get("warm_up_bias", {}).items() if abs(share) > MATTERS}
 
 
 @dataclass(frozen=True)
 class _Series:
-    """A value per sampling interval from the first byte on. The window begins at `begin`, counted in these."""
+    """A value per sampling interval from the first byte on. The window begins at the index `begin`."""
 
     values: Series
     begin: int
@@ -86,7 +86,7 @@ def _series(frames: Frames, window: Window, bin_ns: int) -> dict[str, _Series]:
 
 
 def _start(frames: Frames, bin_ns: int) -> int:
-    """The begin of the sampling interval in which the first byte was read."""
+    """The start of the sampling interval in which the first byte was read."""
     return int(nanoseconds(frames["flows"]).min()) - bin_ns
 
 
@@ -100,7 +100,7 @@ def _bias(series: _Series) -> float | None:
 
 def _error_of_the_rest(batches: Series) -> Series:
     """Σᵢ>d (yᵢ − ȳ_d)² / (m − d)² for d = 0 … m − 5: fewer than five batches may be equal by chance."""
-    # Sums from the end; the mean taken off first keeps the difference of squares exact enough.
+    # Sums from the end; subtracting the mean first avoids cancellation in the difference of squares.
     centred = batches - batches.mean()
     left = np.arange(len(batches), 0, -1, dtype=np.float64)
     sums, squares = (np.cumsum(part[::-1])[::-1] for part in (centred, centred**2))
@@ -117,7 +117,7 @@ def _total(flows: pd.DataFrame, whole: Window, bin_ns: int) -> Series:
 
 
 def _mean_rtt(tcp_info: pd.DataFrame, whole: Window, bin_ns: int) -> Series:
-    """Mean over the samples of each bin; a bin without one keeps the value before it."""
+    """Mean over the samples of each bin; a bin without samples repeats the value before it."""
     places, count = _places(tcp_info, whole, bin_ns)
     rtt = pd.to_numeric(tcp_info["rtt"], errors="coerce").to_numpy(dtype=np.float64)
     known = (places >= 0) & (places < count) & (rtt > 0)
@@ -126,6 +126,6 @@ def _mean_rtt(tcp_info: pd.DataFrame, whole: Window, bin_ns: int) -> Series:
 
 
 def _places(table: pd.DataFrame, whole: Window, bin_ns: int) -> tuple[npt.NDArray[np.int64], int]:
-    """The bin of each row, by the `t` it ends at, and how many bins there are."""
+    """The bin of each row, by its end `t`, and the number of bins."""
     places = -((nanoseconds(table) - whole.start_ns) // -bin_ns) - 1
     return np.asarray(places, dtype=np.int64), max(0, (whole.end_ns - whole.start_ns) // bin_ns)

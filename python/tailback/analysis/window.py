@@ -1,7 +1,7 @@
 """The measurement window: the part of a run that the metrics cover.
 
-Half-open, start ≤ t < end, so that adjacent windows share no sample. Tables carry `t` as seconds in floating point;
-comparisons are made on whole nanoseconds, where 5.1 s is 5.1 s.
+Half-open, start ≤ t < end, so that adjacent windows share no sample. Tables have `t` in seconds as floating point;
+comparisons use whole nanoseconds, to avoid rounding errors.
 """
 
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ Nanoseconds = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Window:
-    """Nanoseconds since the start of the run."""
+    """A window, in nanoseconds since the start of the run."""
 
     start_ns: int
     end_ns: int
 
     @property
     def seconds(self) -> float:
-        """Its length."""
+        """Length in seconds."""
         return (self.end_ns - self.start_ns) / NANOSECONDS
 
     def samples(self, table: pd.DataFrame) -> pd.DataFrame:
@@ -33,7 +33,7 @@ class Window:
         return table[(t >= self.start_ns) & (t < self.end_ns)]
 
     def share_of_bins(self, table: pd.DataFrame, bin_ns: int) -> npt.NDArray[np.float64]:
-        """For rows that each cover the `bin_ns` before their `t`: the share of each that lies in the window."""
+        """The fraction of each row's bin, the `bin_ns` before its `t`, that lies in the window."""
         ends = nanoseconds(table)
         inside = np.minimum(ends, self.end_ns) - np.maximum(ends - bin_ns, self.start_ns)
         return np.asarray(np.clip(inside, 0, None) / bin_ns, dtype=np.float64)

@@ -76,10 +76,10 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     way = str(table["panel"].iloc[0]).rpartition(" ")[2]
     panels = lines.Panels(_paint, _scale, f"MPDUs of a PPDU, {way}", "Share of PPDUs", height="value")
-    return lines.draw(table, panels, _told_apart(table, choice))
+    return lines.draw(table, panels, _distinguished(table, choice))
 
 
-def _told_apart(table: pd.DataFrame, choice: Choice) -> Choice:
+def _distinguished(table: pd.DataFrame, choice: Choice) -> Choice:
     """Where there are more values than kinds of lines, each has a panel."""
     values = layout.axes_of(table)
     by_line = layout.line_roles(values, choice).hatch

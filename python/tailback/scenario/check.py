@@ -1,5 +1,4 @@
-"""Checks that involve several keys: hosts exist, times are in order, names are unique, the window lies within the run.
-"""
+"""Checks that involve several keys: hosts exist, times are in order, names are unique, the window lies within the run."""
 
 from __future__ import annotations
 
@@ -85,11 +84,11 @@ def _qdiscs(keys: Keys, network: Network) -> Iterator[Problem]:
             hint = "name a device by its host and its neighbour: client -> router"
             yield Problem(loc, f"`{device}` is not a device", hint)
             continue
-        meant = network.device_meant(*ends)
-        if meant is None:
+        name = network.device_named(*ends)
+        if name is None:
             yield from _no_device(loc, ends, keys, network)
-        elif given.setdefault(meant, device) != device:
-            yield Problem(loc, f"names the same device as `{given[meant]}`", "remove one of the two")
+        elif given.setdefault(name, device) != device:
+            yield Problem(loc, f"names the same device as `{given[name]}`", "remove one of the two")
         yield from _filters(loc, keys.qdiscs[device], keys, network)
 
 
@@ -151,10 +150,10 @@ def _traffic(keys: Keys, network: Network) -> Iterator[Problem]:
         entry = keys.traffic[int(flow.loc[1])]
         key = "hosts" if isinstance(entry, Preset) else kind_of(entry).kind
         yield from _unknown_hosts((*flow.loc, key), flow.direction, network)
-        yield from _no_way((*flow.loc, key), flow.direction, network)
+        yield from _no_path((*flow.loc, key), flow.direction, network)
         yield from _times(flow, keys.duration)
-        yield from _of_the_kind(flow, network)
-        yield from _twice(flow, owners)
+        yield from _by_kind(flow, network)
+        yield from _duplicate_names(flow, owners)
 
 
 def _unknown_hosts(loc: Loc, ends: Direction, network: Network) -> Iterator[Problem]:
@@ -163,7 +162,7 @@ def _unknown_hosts(loc: Loc, ends: Direction, network: Network) -> Iterator[Prob
             yield Problem(loc, f"there is no host `{host}`", nearest_hint(host, network.hosts))
 
 
-def _no_way(loc: Loc, ends: Direction, network: Network) -> Iterator[Problem]:
+def _no_path(loc: Loc, ends: Direction, network: Network) -> Iterator[Problem]:
     for host in ends:
         if host in network.switches:
             yield Problem(loc, f"`{host}` is a switch, which is not an end of traffic", "name one of its hosts")
@@ -190,7 +189,7 @@ def _times(flow: Flow, duration: int) -> Iterator[Problem]:
         yield Problem((*flow.loc, "jitter"), message, "give less jitter, such as 10ms")
 
 
-def _of_the_kind(flow: Flow, network: Network) -> Iterator[Problem]:
+def _by_kind(flow: Flow, network: Network) -> Iterator[Problem]:
     """Checks that packets fit the MTU of all links on their path, for echoes in both directions (no fragmentation)."""
     kind = traffic.of(flow.kind)
     back = network.links_on(*flow.direction[::-1]) if kind.packets == "there and back" else []
@@ -199,7 +198,7 @@ def _of_the_kind(flow: Flow, network: Network) -> Iterator[Problem]:
         yield from kind.problems(flow, min(network.hops[link].mtu for link, _ in way) - IPV4_HEADER)
 
 
-def _twice(flow: Flow, owners: dict[str, Loc]) -> Iterator[Problem]:
+def _duplicate_names(flow: Flow, owners: dict[str, Loc]) -> Iterator[Problem]:
     for name in flow.names:
         first = owners.setdefault(name, flow.loc)
         if first != flow.loc:

@@ -31,7 +31,7 @@ from tailback.scenario.defaults import (
 )
 from tailback.scenario.hops import begins_on_air, network_of
 from tailback.scenario.paths import Loc
-from tailback.scenario.remembered import remembered
+from tailback.scenario.cache import cached
 from tailback.scenario.schema import Keys, Preset
 from tailback.scenario.traffic import Flow
 from tailback.scenario.traffic.kind import numbered
@@ -44,7 +44,7 @@ from tailback.scenario.words import Algorithm
 from tailback.tc import units
 
 
-@remembered
+@cached
 def flows(keys: Keys) -> list[Flow]:
     """All flows of an experiment, in the order of the file."""
     file = _File(keys)

@@ -12,7 +12,7 @@ from itertools import pairwise
 from tailback.scenario.defaults import CELL, MTU
 from tailback.scenario.network import Hop, Network, named_hosts
 from tailback.scenario.paths import Loc
-from tailback.scenario.remembered import remembered
+from tailback.scenario.cache import cached
 from tailback.scenario.schema import Keys, Lan, Link, Wifi
 from tailback.scenario.values import Direction, direction
 
@@ -37,7 +37,7 @@ class RouteHop:
     neighbour: str
 
 
-@remembered
+@cached
 def network_of(keys: Keys) -> Network:
     """The graph of an experiment."""
     hops = tuple(_wired_hop(wire) for wire in wires(keys)) + tuple(_radio_hops(keys))
@@ -47,20 +47,20 @@ def network_of(keys: Keys) -> Network:
     return Network((*hosts, *switches), hops, frozenset(switches), routes)
 
 
-@remembered
+@cached
 def wires(keys: Keys) -> list[Wire]:
     """The links of the file, including those of its shared segments, in order."""
     return [wire for index, entry in enumerate(keys.links) for wire in _wires(keys, index, entry)]
 
 
-@remembered
+@cached
 def lan_names(keys: Keys) -> dict[int, str]:
     """The name of the switch of each shared segment, by its index in `links`."""
     places = [index for index, entry in enumerate(keys.links) if isinstance(entry, Lan)]
     return {place: _lan(keys, place).name or f"lan{number}" for number, place in enumerate(places, 1)}
 
 
-@remembered
+@cached
 def cell_names(keys: Keys) -> dict[int, str]:
     """The name of each Wi-Fi cell, by its index in `links`: as given, else `air`, or `air1`, `air2` of several cells."""
     cells = [(place, entry) for place, entry in enumerate(keys.links) if isinstance(entry, Wifi)]
@@ -68,7 +68,7 @@ def cell_names(keys: Keys) -> dict[int, str]:
     return {place: cell.name or name for (place, cell), name in zip(cells, own, strict=False)}
 
 
-@remembered
+@cached
 def route_hops(keys: Keys) -> list[RouteHop]:
     """The steps of all routes of the file."""
     if not keys.routes:

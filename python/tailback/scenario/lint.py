@@ -63,7 +63,7 @@ class LintWarning:
 
 
 @dataclass(frozen=True)
-class _Doubt:
+class _Warning:
     code: str
     severity: Literal["warning", "info"]
     loc: Loc
@@ -75,10 +75,10 @@ def lint(experiment: Experiment) -> list[LintWarning]:
     """Warns of common mistakes in all configurations, each once, in the order of the file."""
     found: dict[LintWarning, None] = {}
     for configuration in experiment.configurations:
-        for doubt in _doubts(_Case(configuration, experiment.registry)):
-            where = nearest(configuration.tree, doubt.loc).where
-            path = show(doubt.loc)
-            found[LintWarning(doubt.code, doubt.severity, where, path, doubt.text, doubt.remedy)] = None
+        for warning in _warnings(_Case(configuration, experiment.registry)):
+            where = nearest(configuration.tree, warning.loc).where
+            path = show(warning.loc)
+            found[LintWarning(warning.code, warning.severity, where, path, warning.text, warning.remedy)] = None
     return sorted(found, key=lambda warning: (warning.where.file, warning.where.line or 0, warning.code))
 
 
@@ -102,7 +102,7 @@ class _Case:
 
     def device(self, name: str) -> Device:
         """The device of a name of the file or of the network."""
-        return self.devices[self.network.device_meant(*direction(name)) or name]
+        return self.devices[self.network.device_named(*direction(name)) or name]
 
     def rate(self, device: str) -> int | None:
         """The highest rate of a device over the run."""
@@ -149,7 +149,7 @@ class _Case:
         return qdisc.options.get(name, parameter.default if parameter is not None else None)
 
 
-def _doubts(case: _Case) -> Iterator[_Doubt]:
+def _warnings(case: _Case) -> Iterator[_Warning]:
     for device in case.keys.qdiscs:
         root = case.device(device).root
         assert root is not None
@@ -161,38 +161,38 @@ def _doubts(case: _Case) -> Iterator[_Doubt]:
     yield from _bbr_on_plain_queue(case)
     yield from _few_pings(case)
     yield from _slow_start(case)
-    yield from _alike(case)
+    yield from _same_starts(case)
     yield from _bottleneck(case)
     for wire in wires(case.keys):
-        yield from _lost_whole(case, wire)
-        yield from _cut_jitter(wire)
+        yield from _lossy_offloads(case, wire)
+        yield from _truncated_jitter(wire)
         yield from _short_trace(case, wire)
         yield from _late_change(case, wire)
 
 
-def _short_queue(case: _Case, device: str, root: Qdisc) -> Iterator[_Doubt]:
+def _short_queue(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
     rate = case.rate(device)
-    held = _buffer(case, device, _leaf(root))
+    capacity = _buffer(case, device, _leaf(root))
     through = case.through(device)
-    if rate is None or held is None or not through:
+    if rate is None or capacity is None or not through:
         return
     product = rate * max(case.round_trip(flow) for flow in through) // (8 * 10**9)
-    if held < product:
+    if capacity < product:
         kind = _leaf(root).kind
-        text = f"`{kind}` holds {size_word(held)}, less than the bandwidth-delay product of {size_word(product)}"
+        text = f"`{kind}` holds {size_word(capacity)}, less than the bandwidth-delay product of {size_word(product)}"
         remedy = f"give it at least {-(-product // case.frame(device))} packets, or expect idle time after each loss"
-        yield _Doubt("queue-below-bdp", "warning", ("qdiscs", device), text, remedy)
+        yield _Warning("queue-below-bdp", "warning", ("qdiscs", device), text, remedy)
 
 
-def _long_burst(case: _Case, device: str, root: Qdisc) -> Iterator[_Doubt]:
+def _long_burst(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
     burst = root.options.get("burst")
-    held = _buffer(case, device, root.child) if root.child is not None else None
-    if burst is not None and held is not None and burst > held:
-        text = f"a burst of {size_word(burst)} exceeds the limit of `{_leaf(root).kind}`, {size_word(held)}"
-        yield _Doubt("burst-above-queue", "warning", ("qdiscs", device), text, "give a smaller burst, such as 1600b")
+    capacity = _buffer(case, device, root.child) if root.child is not None else None
+    if burst is not None and capacity is not None and burst > capacity:
+        text = f"a burst of {size_word(burst)} exceeds the limit of `{_leaf(root).kind}`, {size_word(capacity)}"
+        yield _Warning("burst-above-queue", "warning", ("qdiscs", device), text, "give a smaller burst, such as 1600b")
 
 
-def _netem_at_sender(case: _Case, device: str, root: Qdisc) -> Iterator[_Doubt]:
+def _netem_at_sender(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
     """netem orphans the packets that it delays. [linux-6.12 sch_netem.c skb_orphan_partial]"""
     sends = direction(device).source in case.senders
     if sends and any(_delays(stage) for stage in root.tree):
@@ -200,10 +200,10 @@ def _netem_at_sender(case: _Case, device: str, root: Qdisc) -> Iterator[_Doubt]:
             "`netem` delays packets of a local sender: TCP Small Queues and the qdisc's feedback have no effect there"
         )
         remedy = "give the link a `delay`, or put netem on another host"
-        yield _Doubt("netem-at-sender", "warning", ("qdiscs", device), text, remedy)
+        yield _Warning("netem-at-sender", "warning", ("qdiscs", device), text, remedy)
 
 
-def _netem_limit(case: _Case, device: str, root: Qdisc) -> Iterator[_Doubt]:
+def _netem_limit(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
     rate = _path_rate(case, device)
     for stage in root.tree:
         delay, limit = stage.options.get("delay", 0), case.option(stage, "limit")
@@ -212,10 +212,10 @@ def _netem_limit(case: _Case, device: str, root: Qdisc) -> Iterator[_Doubt]:
         needed = -(-rate * delay // (8 * 10**9 * case.frame(device)))
         if limit < needed:
             text = f"`netem` holds {limit} packets, but {time_word(delay)} at {rate_word(rate)} need {needed}"
-            yield _Doubt("netem-limit", "warning", ("qdiscs", device), text, f"raise the limit: limit {2 * needed}")
+            yield _Warning("netem-limit", "warning", ("qdiscs", device), text, f"raise the limit: limit {2 * needed}")
 
 
-def _bottleneck(case: _Case) -> Iterator[_Doubt]:
+def _bottleneck(case: _Case) -> Iterator[_Warning]:
     """Compares the bottleneck that the title mentions with the slowest device."""
     title = (case.keys.title or "").lower()
     local, remote = LOCAL.search(title) is not None, REMOTE.search(title) is not None
@@ -233,7 +233,7 @@ def _bottleneck(case: _Case) -> Iterator[_Doubt]:
             where = hops[slowest[0]][1]
             text = f"the title mentions a {said} bottleneck, but the slowest device on the path is `{where}`"
             remedy = "shape where the bottleneck is meant to be, or change the title"
-            yield _Doubt("bottleneck-elsewhere", "warning", ("title",), text, remedy)
+            yield _Warning("bottleneck-elsewhere", "warning", ("title",), text, remedy)
             return
 
 
@@ -254,65 +254,67 @@ def _delays(stage: Qdisc) -> bool:
     return stage.kind == "netem" and any(stage.options.get(name) for name in ("delay", "jitter", "rate"))
 
 
-def _bbr_on_plain_queue(case: _Case) -> Iterator[_Doubt]:
+def _bbr_on_plain_queue(case: _Case) -> Iterator[_Warning]:
     for flow in case.bulk:
         kind = case.first_queue(flow)
         if flow.cc.kind == "bbr" and kind is not None and qdiscs.of(kind).queue in ("one fifo", "fifos"):
             text = f"BBR above `{kind}` is paced by TCP's own timer, one per connection"
             remedy = "nothing to do: Linux has needed no `fq` for this since 4.13"
-            yield _Doubt("bbr-internal-pacing", "info", flow.loc, text, remedy)
+            yield _Warning("bbr-internal-pacing", "info", flow.loc, text, remedy)
 
 
-def _lost_whole(case: _Case, wire: Wire) -> Iterator[_Doubt]:
+def _lossy_offloads(case: _Case, wire: Wire) -> Iterator[_Warning]:
     """A loss drops an skb, which between hosts with offloads is a train of segments."""
     key = next((key for key in ("loss", "corrupt") if any(getattr(wire.link, key))), None)
     trains = [host not in case.network.switches and offloads_of(case.keys, host) == "on" for host in wire.link.ends]
     if key is not None and all(trains):
         text = f"with offloads on, `{key}` drops whole skbs of up to 64 KB instead of single packets"
-        yield _Doubt("skbs-lost-whole", "warning", (*wire.place, key), text, "write `offloads: off` or `offloads: gso`")
+        yield _Warning(
+            "skbs-lost-whole", "warning", (*wire.place, key), text, "write `offloads: off` or `offloads: gso`"
+        )
 
 
-def _cut_jitter(wire: Wire) -> Iterator[_Doubt]:
-    for end, treatment in enumerate(wire.link.jitter):
-        jitter = treatment["jitter"] if treatment else 0
+def _truncated_jitter(wire: Wire) -> Iterator[_Warning]:
+    for end, options in enumerate(wire.link.jitter):
+        jitter = options["jitter"] if options else 0
         if jitter > wire.link.delay[end]:
             delay = time_word(wire.link.delay[end])
             text = f"a jitter of {time_word(jitter)} exceeds the delay: it is limited to {delay}"
             remedy = f"give a `delay` of {time_word(jitter)} or more, or less jitter"
-            yield _Doubt("jitter-above-delay", "warning", (*wire.place, "jitter"), text, remedy)
+            yield _Warning("jitter-above-delay", "warning", (*wire.place, "jitter"), text, remedy)
             return
 
 
-def _short_trace(case: _Case, wire: Wire) -> Iterator[_Doubt]:
+def _short_trace(case: _Case, wire: Wire) -> Iterator[_Warning]:
     for trace in wire.link.trace:
         if trace is not None and trace.length_ns < case.keys.duration:
             length, times = time_word(trace.length_ns), case.keys.duration / trace.length_ns
             text = f"the trace lasts {length} and is played {times:.1f} times"
             remedy = f"nothing to do, or make `duration` {length}"
-            yield _Doubt("trace-repeats", "info", (*wire.place, "trace"), text, remedy)
+            yield _Warning("trace-repeats", "info", (*wire.place, "trace"), text, remedy)
             return
 
 
-def _late_change(case: _Case, wire: Wire) -> Iterator[_Doubt]:
+def _late_change(case: _Case, wire: Wire) -> Iterator[_Warning]:
     _, stop = case.window
     for number, change in enumerate(wire.link.schedule):
         if change.at >= stop:
             text = f"this change is after the measurement window, which ends at {time_word(stop)}"
             remedy = "change it earlier, or measure for longer"
-            yield _Doubt("change-unmeasured", "warning", (*wire.place, "schedule", number, "at"), text, remedy)
+            yield _Warning("change-unmeasured", "warning", (*wire.place, "schedule", number, "at"), text, remedy)
 
 
-def _few_pings(case: _Case) -> Iterator[_Doubt]:
+def _few_pings(case: _Case) -> Iterator[_Warning]:
     start, stop = case.window
     for flow in case.flows:
         if isinstance(flow, Echo) and (stop - start) // flow.interval_ns < LEAST_PINGS:
             count = (stop - start) // flow.interval_ns
             text = f"the measurement window has {count} pings of `{flow.name}`, fewer than {LEAST_PINGS}"
             remedy = f"measure for {time_word(LEAST_PINGS * flow.interval_ns)} or ping more often"
-            yield _Doubt("few-pings", "warning", (*flow.loc, "interval"), text, remedy)
+            yield _Warning("few-pings", "warning", (*flow.loc, "interval"), text, remedy)
 
 
-def _slow_start(case: _Case) -> Iterator[_Doubt]:
+def _slow_start(case: _Case) -> Iterator[_Warning]:
     if not case.bulk:
         return
     first = min(flow.start_ns for flow in case.bulk)
@@ -322,14 +324,14 @@ def _slow_start(case: _Case) -> Iterator[_Doubt]:
     if start < over:
         text = f"the measurement window begins {time_word(start - first)} after the flows, during slow start"
         remedy = f"set `measure.warmup` to {time_word(over - first)} or more"
-        yield _Doubt("slow-start-measured", "warning", ("measure", "window"), text, remedy)
+        yield _Warning("slow-start-measured", "warning", ("measure", "window"), text, remedy)
 
 
-def _alike(case: _Case) -> Iterator[_Doubt]:
+def _same_starts(case: _Case) -> Iterator[_Warning]:
     if case.keys.repeat.most > 1 and case.bulk and not any(flow.jitter_ns for flow in case.bulk):
         text = "repetitions hardly differ, because all flows start at the same times in each"
         remedy = "spread the starts: `jitter: 10ms` in a traffic entry"
-        yield _Doubt("repetitions-alike", "warning", ("repeat",), text, remedy)
+        yield _Warning("repetitions-alike", "warning", ("repeat",), text, remedy)
 
 
 def _leaf(root: Qdisc) -> Qdisc:
@@ -340,7 +342,7 @@ def _leaf(root: Qdisc) -> Qdisc:
     return root if root.child is None else _leaf(root.child)
 
 
-def _large_skbs(case: _Case, device: str) -> Iterator[_Doubt]:
+def _large_skbs(case: _Case, device: str) -> Iterator[_Warning]:
     rate = case.rate(device)
     host = direction(device).source
     offloads = offloads_of(case.keys, host)
@@ -352,7 +354,7 @@ def _large_skbs(case: _Case, device: str) -> Iterator[_Doubt]:
         text = f"an skb of 64 KB, as TCP with offloads sends on short paths, takes {round(time / 10**6)}ms at "
         text += rate_word(rate)
         remedy = "write `offloads: off`, as is usual in testbeds at such rates, unless you study offloads"
-        yield _Doubt("large-skbs", "warning", ("offloads",), text, remedy)
+        yield _Warning("large-skbs", "warning", ("offloads",), text, remedy)
 
 
 def _buffer(case: _Case, device: str, queue: Qdisc) -> int | None:

@@ -90,7 +90,7 @@ class Network:
                 found[name] = (*found.get(name, ()), link)
         return found
 
-    def device_meant(self, source: str, target: str) -> str | None:
+    def device_named(self, source: str, target: str) -> str | None:
         """The name of the device that `source -> target` refers to. `target` is a neighbour or a cell; a radio with
         several neighbours can only be named by its cell. None if there is no such device."""
         if f"{source} -> {target}" in self.devices:

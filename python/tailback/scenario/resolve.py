@@ -206,9 +206,9 @@ def _driver(algorithm: Algorithm) -> resolved.Driver:
 
 def _qdisc(device: str, root: Algorithm, network: Network) -> resolved.AttachedQdisc:
     ends = direction(device)
-    meant = network.device_meant(*ends)
-    assert meant is not None, "checked disciplines are on existing devices"
-    link = network.devices[meant][0]
+    name = network.device_named(*ends)
+    assert name is not None, "checked disciplines are on existing devices"
+    link = network.devices[name][0]
     return resolved.AttachedQdisc(host=network.places[ends.source], link=link, root=_discipline(root, network))
 
 

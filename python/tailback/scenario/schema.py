@@ -90,7 +90,7 @@ def _bare_host(entry: object) -> object:
 HostEntry = Annotated[Host, BeforeValidator(_bare_host, json_schema_input_type=Host | None)]
 
 
-class _Treatment(Section):
+class _Impairments(Section):
     """What a link does to packets beside taking time, in netem's words; each [there, back], or one for both."""
 
     loss: LinkLoss = Field([None, None], description="Share of packets lost, or a model of loss as netem has it.")
@@ -102,7 +102,7 @@ class _Treatment(Section):
     reorder: Reorder = Field([None, None], description="Share of packets that skip the delay, overtaking all others.")
 
 
-class Change(_Treatment):
+class Change(_Impairments):
     """A change of a link at a time; absent values do not change."""
 
     at: Time = Field(description="Time of the change, since the start of the run.")
@@ -114,7 +114,7 @@ class Change(_Treatment):
 Mtu = Annotated[int, Field(ge=576, le=65535), number_schema(minimum=576, maximum=65535)]
 
 
-class Link(_Treatment):
+class Link(_Impairments):
     """A full-duplex link between two hosts, with the devices at its ends."""
 
     ends: Annotated[list[Name], Field(min_length=2, max_length=2)] = Field(

@@ -51,14 +51,14 @@ class Size:
     """Lower bounds on the rows of a run and on their memory."""
 
     rows: int
-    held: int
+    size: int
     """Bytes."""
 
 
 def size_of(keys: Keys, row_bytes: RowBytes) -> Size:
     """The certain rows of a run, and their memory."""
     found = parts(keys)
-    return Size(sum(sum(part.rows.values()) for part in found), sum(part.held(row_bytes) for part in found))
+    return Size(sum(sum(part.rows.values()) for part in found), sum(part.bytes(row_bytes) for part in found))
 
 
 def parts(keys: Keys) -> list[Part]:
@@ -99,21 +99,21 @@ def _too_large(configuration: Configuration, most: int, row_bytes: RowBytes) -> 
         hint = f"a run may use {memory_word(most)} here: connect at most {math.isqrt(most // ROUTE_BYTES)} hosts"
         yield Finding(nearest(configuration.tree, ("links",)).where, "links", message, hint)
     found = parts(keys)
-    total = sum(part.held(row_bytes) for part in found)
+    total = sum(part.bytes(row_bytes) for part in found)
     if total <= most:
         return
     shortest = time_word(_rounded_down(keys.duration * most // total))
     for part in found:
         # Only intervals above an equal share of the memory need to change.
-        share, held = most // len(found), part.held(row_bytes)
-        if held > share:
+        share, size = most // len(found), part.bytes(row_bytes)
+        if size > share:
             word = time_word(part.interval_ns)
             rows = sum(part.rows.values())
             message = (
                 f"`{word}` gives at least {rows:.2g} rows in {time_word(keys.duration)}, "
-                f"{memory_word(held)} of memory, but a run may use {memory_word(most)} here"
+                f"{memory_word(size)} of memory, but a run may use {memory_word(most)} here"
             )
-            enough = time_word(_rounded_up(-(-part.interval_ns * held // max(share, 1))))
+            enough = time_word(_rounded_up(-(-part.interval_ns * size // max(share, 1))))
             hint = f"give {enough} or more, a `duration` of at most {shortest}, or run fewer at a time: --jobs 1"
             yield Finding(nearest(configuration.tree, part.loc).where, show(part.loc), message, hint)
 

@@ -131,11 +131,11 @@ def _read_drivers(word: object, info: ValidationInfo) -> wifi.Drivers:
         raise custom(error) from None
 
 
-def _reads_treatment(key: str) -> BeforeValidator:
+def _reads_impairment(key: str) -> BeforeValidator:
     def validate(word: object, info: ValidationInfo) -> list[ways.Options | None]:
         registry: Registry = (info.context or {})["registry"]
         try:
-            return ways.treatments(word, key, registry.qdiscs)
+            return ways.impairments(word, key, registry.qdiscs)
         except WordError as error:
             raise custom(error) from None
 
@@ -216,11 +216,11 @@ Switch = Annotated[bool, read_by(ways.switch), WithJsonSchema(_SWITCH_SCHEMA)]
 Switches = Annotated[list[bool], read_by(ways.switches), each_way_schema(_SWITCH_SCHEMA)]
 States = Annotated[list[str | None], read_by(ways.states), each_way_schema({"enum": ["up", "down"]}, may_lack=True)]
 Traces = Annotated[list[resolved.Trace | None], BeforeValidator(_read_traces), words_schema("uplink.trace")]
-Jitter = Annotated[list[ways.Options | None], _reads_treatment("jitter"), words_schema("2ms", "2ms 25%")]
-LinkLoss = Annotated[list[ways.Options | None], _reads_treatment("loss"), words_schema("1%", "gemodel 1% 10%")]
-Duplicate = Annotated[list[ways.Options | None], _reads_treatment("duplicate"), words_schema("0.1%")]
-Corrupt = Annotated[list[ways.Options | None], _reads_treatment("corrupt"), words_schema("0.1%")]
-Reorder = Annotated[list[ways.Options | None], _reads_treatment("reorder"), words_schema("25% 50%")]
+Jitter = Annotated[list[ways.Options | None], _reads_impairment("jitter"), words_schema("2ms", "2ms 25%")]
+LinkLoss = Annotated[list[ways.Options | None], _reads_impairment("loss"), words_schema("1%", "gemodel 1% 10%")]
+Duplicate = Annotated[list[ways.Options | None], _reads_impairment("duplicate"), words_schema("0.1%")]
+Corrupt = Annotated[list[ways.Options | None], _reads_impairment("corrupt"), words_schema("0.1%")]
+Reorder = Annotated[list[ways.Options | None], _reads_impairment("reorder"), words_schema("25% 50%")]
 Name = Annotated[str, read_by(name), text_schema(_WORD, "client", "upload")]
 KernelName = Annotated[str, read_by(kernel), text_schema(_KERNEL, "stock", "mine")]
 Arrow = Annotated[Direction, read_by(direction), text_schema(rf"{_WORD} *-> *{_WORD}", "client -> server")]

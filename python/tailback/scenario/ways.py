@@ -105,12 +105,12 @@ def _state(word: object) -> str:
     return str(word)
 
 
-def treatments(word: object, key: str, rows: Sequence[Row]) -> list[Options | None]:
+def impairments(word: object, key: str, rows: Sequence[Row]) -> list[Options | None]:
     """Reads netem's options for a key, or those of each direction; `null` means none."""
-    return each_way_or_none(word, lambda way: _treatment(way, key, rows))
+    return each_way_or_none(word, lambda way: _impairment(way, key, rows))
 
 
-def _treatment(word: object, key: str, rows: Sequence[Row]) -> Options:
+def _impairment(word: object, key: str, rows: Sequence[Row]) -> Options:
     message = f"`{shown(word)}` is not the {key} of a link"
     hint = f"write what follows `{'delay TIME' if key == 'jitter' else key}` of netem in tc: {_SAMPLES[key]}"
     if not isinstance(word, str) or not word.split() or "|" in word:

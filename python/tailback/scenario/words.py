@@ -273,9 +273,7 @@ def _check_tree(options: dict[str, int], classes: list[Class], filters: list[Fil
         if minors.count(each.minor) > 1:
             raise WordError(f"class {each.minor:x} is given twice", "give each class a number of its own")
         if each.parent and each.parent not in minors:
-            raise WordError(
-                f"class {each.minor:x} has no parent {each.parent:x}", "add the parent, or remove `parent`"
-            )
+            raise WordError(f"class {each.minor:x} has no parent {each.parent:x}", "add the parent, or remove `parent`")
     chosen = [(one.minor, "filter") for one in filters]
     chosen += [(options["default"], "`default`")] if options.get("default") else []
     for minor, who in chosen:

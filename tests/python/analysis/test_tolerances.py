@@ -113,7 +113,7 @@ def test_what_a_side_does_not_know_is_not_judged() -> None:
     blind = {name: value for name, value in summary().items() if name != "tcp_rtt_ms"}
     found = verdicts([summary()], [blind])
     assert found["tcp_rtt_ms.p50"]["outcome"] == "unknown"
-    assert found["tcp_rtt_ms.p50"]["verdict"] == "not known on the candidate"
+    assert found["tcp_rtt_ms.p50"]["verdict"] == "unknown in the candidate"
 
 
 def test_the_share_within_counts_only_what_was_judged() -> None:
