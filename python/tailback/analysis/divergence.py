@@ -127,7 +127,7 @@ def around(samples: pd.DataFrame, flow: str, place: int, rows: int = ROWS_AROUND
 
 
 def interval_before(samples: pd.DataFrame, flow: str, place: int) -> tuple[float, float]:
-    """The interval in s that contains the cause: from the last sample of `flow` before `place` to the one at `place`."""
+    """The interval (s) that contains the cause: from the last sample of `flow` before `place` to that at `place`."""
     of_flow = _of_flow(samples, flow)
     at = _row_of(of_flow, place)
     times = of_flow[[of_side(TIME, side) for side in SIDES]].to_numpy(dtype=np.float64)

@@ -1,9 +1,9 @@
 """Metrics of captures, from tables of packets: goodput, retransmissions, pings, one-way delay, passive RTT.
 
 One-way delay: for a packet captured at both ends, the time there minus the time here. It is as accurate as the two
-clocks. Passive RTT: synthetic packet pairs [zander2013]. A packet sent from here to there is paired with the next packet
-sent from there; RTT = (t_back,here − t_out,here) − (t_back,there − t_out,there). The clocks need not be synchronised,
-and processing time at the far host does not count. Each packet is in at most one pair.
+clocks. Passive RTT: synthetic packet pairs [zander2013]. A packet sent from here to there is paired with the next
+packet sent from there; RTT = (t_back,here − t_out,here) − (t_back,there − t_out,there). The clocks need not be
+synchronised, and processing time at the far host does not count. Each packet is in at most one pair.
 
 Two packets in two files are the same packet if addresses, ports, sequence numbers, length, identification and timestamp
 are equal; of several equal ones, the k-th here matches the k-th there.

@@ -7,10 +7,10 @@ The axes are treated as independent factors with equally likely values; Y is the
     S_Ti = E[Var(E[Y | configuration] | all axes but i)] / V         total: axis i with its interactions
                                                                      [saltelli2010 eq. 3]
 
-On a full grid the expectations are plain means, so the indices need no sampling scheme, and S_i equals η² in an analysis
-of variance (a test compares it with statsmodels). The S_i, the interactions and the share between repetitions add up to
-1; S_Ti − S_i is the effect of interactions with axis i. Variances are population variances (divided by n), so with few
-repetitions, chance contributes a little to the effect of every axis.
+On a full grid the expectations are plain means, so the indices need no sampling scheme, and S_i equals η² in an
+analysis of variance (a test compares it with statsmodels). The S_i, the interactions and the share between repetitions
+add up to 1; S_Ti − S_i is the effect of interactions with axis i. Variances are population variances (divided by n), so
+with few repetitions, chance contributes a little to the effect of every axis.
 
 Intervals are percentiles of bootstrap samples that resample the repetitions of each configuration [efron1993 §13.3].
 With one repetition there are none, and the share between repetitions counts as 0. If configurations are missing, means

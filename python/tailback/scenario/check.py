@@ -1,4 +1,4 @@
-"""Checks that involve several keys: hosts exist, times are in order, names are unique, the window lies within the run."""
+"""Checks that involve several keys: hosts exist, times are in order, names are unique, the window is within the run."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Expands presets and defaults in traffic entries: the flows with their names and start times.
 
-`flows: 4` remains one entry here (`Bulk.names` has the four names); presets with Flent's names become `Bulk`, `Echo` and
-`Datagrams` entries like any other.   [flent tests/tcp_nup.conf, tcp_ndown.conf, tcp_bidirectional.conf, rrul.conf,
+`flows: 4` remains one entry here (`Bulk.names` has the four names); presets, which are tests of Flent, become `Bulk`,
+`Echo` and `Datagrams` entries.   [flent tests/tcp_nup.conf, tcp_ndown.conf, tcp_bidirectional.conf, rrul.conf,
 rrul_be.conf, udp_flood.conf, ping.conf]
 
 RRUL, realtime response under load: four TCP flows each way, marked BE, BK (CS1), CS5 and EF, a ping, and pings over UDP
@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from tailback.resolved import Offloads, SmallQueue
 from tailback.scenario import traffic
+from tailback.scenario.cache import cached
 from tailback.scenario.defaults import (
     DATAGRAM,
     DSCP,
@@ -31,7 +32,6 @@ from tailback.scenario.defaults import (
 )
 from tailback.scenario.hops import begins_on_air, network_of
 from tailback.scenario.paths import Loc
-from tailback.scenario.cache import cached
 from tailback.scenario.schema import Keys, Preset
 from tailback.scenario.traffic import Flow
 from tailback.scenario.traffic.kind import numbered

@@ -9,10 +9,10 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from tailback.scenario.cache import cached
 from tailback.scenario.defaults import CELL, MTU
 from tailback.scenario.network import Hop, Network, named_hosts
 from tailback.scenario.paths import Loc
-from tailback.scenario.cache import cached
 from tailback.scenario.schema import Keys, Lan, Link, Wifi
 from tailback.scenario.values import Direction, direction
 
@@ -62,7 +62,7 @@ def lan_names(keys: Keys) -> dict[int, str]:
 
 @cached
 def cell_names(keys: Keys) -> dict[int, str]:
-    """The name of each Wi-Fi cell, by its index in `links`: as given, else `air`, or `air1`, `air2` of several cells."""
+    """The name of each Wi-Fi cell, by its index in `links`. Default: `air`, or `air1`, `air2` of several cells."""
     cells = [(place, entry) for place, entry in enumerate(keys.links) if isinstance(entry, Wifi)]
     own = (f"{CELL}{number}" for number in range(1, len(cells) + 1)) if len(cells) > 1 else (CELL,)
     return {place: cell.name or name for (place, cell), name in zip(cells, own, strict=False)}

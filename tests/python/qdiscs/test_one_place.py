@@ -62,7 +62,7 @@ NAMED: dict[str, str] = {
     "scenario/lint.py": "what is a mistake with netem alone",
     "analysis/conditions.py": "what netem emulates",
     "formats/teacup/importing.py": "what TEACUP's words are in ours",
-    "scenario/schema.py": "examples",
+    "scenario/schema/keys.py": "examples",
 }
 #: The claims of papers are about disciplines.
 ABOUT_DISCIPLINES = ("papers", "qdiscs")

@@ -38,6 +38,6 @@ def test_ipv6_is_said_in_the_resolved_scenario_and_ipv4_is_not(registry: Registr
 def test_packets_of_ipv6_are_not_captured(refusal: Any) -> None:
     text = FILE.replace("name: up", "name: up, ip: 6") + "measure: {pcap: [client]}\n"
     assert refusal(text) == (
-        "access21.yaml:3: traffic[0].ip: `6` is not captured\n"
-        "  hint: remove `measure.pcap` or `ip`: captures hold packets of IPv4"
+        "access21.yaml:3: traffic[0].ip: packets of IPv6 cannot be captured\n"
+        "  hint: remove `measure.pcap` or `ip`: captures contain IPv4 only"
     )

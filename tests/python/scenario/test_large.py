@@ -99,7 +99,7 @@ def test_of_very_many_mistakes_the_first_are_told() -> None:
     with pytest.raises(scenario.ScenarioError) as error:
         scenario.loads(f"{LINKS}traffic: [{', '.join(['{}'] * 1000)}]\n")
     assert len(error.value.findings) == 1000
-    assert str(error.value).endswith("and 950 more of the kind")
+    assert str(error.value).endswith("and 950 more errors")
 
 
 def test_an_unknown_word_is_compared_with_some_of_very_many() -> None:

@@ -88,7 +88,10 @@ def test_models_of_loss_are_those_of_netem() -> None:
         ("schedule: [{at: 5s}]", "links[0].schedule[0]: changes nothing"),
         ("schedule: [{at: 5s, state: sideways}]", "`sideways` is not a state of a link"),
         ("schedule: [{at: 5s, colour: red}]", "links[0].schedule[0].colour: there is no key `colour` here"),
-        ("schedule: [{rate: 1mbit}]", "links[0].schedule[0].at: is missing\n  hint: say when it changes: at: 10s"),
+        (
+            "schedule: [{rate: 1mbit}]",
+            "links[0].schedule[0].at: is missing\n  hint: give the time of the change: at: 10s",
+        ),
     ],
 )
 def test_a_wrong_link_is_told_with_its_key(keys: str, what: str) -> None:
@@ -96,14 +99,14 @@ def test_a_wrong_link_is_told_with_its_key(keys: str, what: str) -> None:
 
 
 def test_reordering_needs_a_delay() -> None:
-    assert "links[1].reorder: lets packets overtake delayed ones" in refused(
+    assert "links[1].reorder: reordered packets skip the delay" in refused(
         (FILE % "").replace("10mbit", "10mbit, reorder: 1%")
     )
 
 
 def test_a_rate_that_was_not_there_cannot_change() -> None:
     changed = FILE.replace("rate: 1gbit, ", "") % ", schedule: [{at: 5s, rate: [1mbit, null]}]"
-    assert "links[0].schedule[0].rate: the link has no rate to be changed on the way there" in refused(changed)
+    assert "links[0].schedule[0].rate: the link has no rate in the direction there" in refused(changed)
 
 
 def test_each_direction_may_have_its_own_of_everything() -> None:
@@ -158,21 +161,19 @@ def test_a_trace_lies_beside_the_experiment_and_goes_into_the_scenario_once(tmp_
 def test_a_trace_stands_in_place_of_a_rate(tmp_path: Path) -> None:
     (tmp_path / "up.trace").write_text("1\n")
     text = FILE % ", trace: [up.trace, null]"
-    assert "links[0].trace: is given for the direction there, which has a rate" in refused(
-        text, str(tmp_path / "x.yaml")
-    )
+    assert "links[0].trace: the direction there has both a trace and a rate" in refused(text, str(tmp_path / "x.yaml"))
 
 
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        (b"", "the trace `t` holds no instant"),
-        (b"0\n0\n", "the trace `t` takes no time"),
-        (b"1\n5\n\n4\n", "line 4 of `t` comes before the one above it"),
-        (b"1\n2.5\n", "line 2 of `t` is not an instant"),
-        (b"-1\n", "line 1 of `t` is not an instant"),
-        (b"\xff\xfe1\n", "line 1 of `t` is not an instant"),
-        (b"4294967296\n", "line 1 of `t` is not an instant"),
+        (b"", "the trace `t` is empty"),
+        (b"0\n0\n", "the trace `t` has no duration"),
+        (b"1\n5\n\n4\n", "line 4 of `t` is earlier than the line before"),
+        (b"1\n2.5\n", "line 2 of `t` is not a time"),
+        (b"-1\n", "line 1 of `t` is not a time"),
+        (b"\xff\xfe1\n", "line 1 of `t` is not a time"),
+        (b"4294967296\n", "line 1 of `t` is not a time"),
     ],
 )
 def test_a_wrong_trace_is_told_with_its_line(content: bytes, what: str) -> None:
@@ -193,7 +194,7 @@ def test_a_trace_is_a_regular_file_of_bounded_size(tmp_path: Path) -> None:
 
 def test_a_trace_has_so_many_lines_and_no_more() -> None:
     assert len(traces.parse(b"1\n" * traces.MOST_LINES, "t").stamps_ms) == traces.MOST_LINES
-    with pytest.raises(WordError, match="more than 2000000 instants"):
+    with pytest.raises(WordError, match="more than 2000000 lines"):
         traces.parse(b"1\n" * (traces.MOST_LINES + 1), "t")
 
 
@@ -259,7 +260,7 @@ def test_a_switch_sends_nothing_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "what"),
     [
-        ("name: far", "name: h4", "links[1].name: `h4` is the name of the switch"),
+        ("name: far", "name: h4", "links[1].name: the switch of a segment and something else are both named `h4`"),
         ("[router, h4, h5, h6]", "[router, h4, h4]", "links[1].lan[2]: `h4` is named twice"),
         ("[router, h4, h5, h6]", "[h4]", "links[1].lan"),
         ("name: far", "nam: far", "links[1].nam: there is no key `nam` here"),
@@ -298,7 +299,7 @@ def test_a_route_through_a_segment_need_not_name_the_switch() -> None:
         ("client -> server: nowhere", "there is no host `nowhere`"),
         ("client - server: far", "is not a direction"),
         ("client -> server: [near, far]", "no link joins `near` and `far`"),
-        ("client -> server: [near, client]", "passes a host twice"),
+        ("client -> server: [near, client]", "visits a host twice"),
         (
             "client -> server: far\n  near -> server: [client, far]\n  far -> server: [client, near]",
             "another route through",

@@ -45,14 +45,14 @@ def test_a_sound_file_has_no_warnings(registry: Registry) -> None:
         (
             "repeat: 5\n",
             "repeat: 5\noffloads: on\n",
-            "fig.yaml:12: offloads: warning: with offloads an skb of 64 KB, as on short paths, occupies 100mbit busy "
-            "for 5ms [large-skbs]\n"
-            "  hint: write `offloads: off`, as testbeds at such rates do, unless this is what you study",
+            "fig.yaml:12: offloads: warning: an skb of 64 KB, as TCP with offloads sends on short paths, takes 5ms at "
+            "100mbit [large-skbs]\n"
+            "  hint: write `offloads: off`, as is usual in testbeds at such rates, unless you study offloads",
         ),
         (
             "burst 1600b",
             "burst 2mb",
-            "fig.yaml:5: qdiscs.client -> router: warning: a burst of 2mb empties all that `pfifo` holds, 1514000b "
+            "fig.yaml:5: qdiscs.client -> router: warning: a burst of 2mb exceeds the limit of `pfifo`, 1514000b "
             "[burst-above-queue]\n  hint: give a smaller burst, such as 1600b",
         ),
         (
@@ -64,19 +64,20 @@ def test_a_sound_file_has_no_warnings(registry: Registry) -> None:
         (
             "interval: 100ms",
             "interval: 500ms",
-            "fig.yaml:8: traffic[1].interval: warning: the measurement window holds 48 pings of `ping`, fewer than 100 "
+            "fig.yaml:8: traffic[1].interval: warning: the measurement window has 48 pings of `ping`, fewer than 100 "
             "[few-pings]\n  hint: measure for 50s or ping more often",
         ),
         (
             "warmup: 5s",
             "warmup: 500ms",
-            "fig.yaml:10: measure: warning: the measurement window begins 500ms after the flows, within slow start "
+            "fig.yaml:10: measure: warning: the measurement window begins 500ms after the flows, during slow start "
             "[slow-start-measured]\n  hint: set `measure.warmup` to 1s or more",
         ),
         (
             ", jitter: 10ms",
             "",
-            "fig.yaml:11: repeat: warning: repetitions hardly differ: in each, all flows start at the same times "
+            "fig.yaml:11: repeat: warning: repetitions hardly differ, because all flows start at the same times "
+            "in each "
             "[repetitions-alike]\n  hint: spread the starts: `jitter: 10ms` in a traffic entry",
         ),
     ],
@@ -185,4 +186,4 @@ def test_a_trace_shorter_than_the_run_is_told(tmp_path: Path) -> None:
     text = PATH.replace("rate: 10mbit", "trace: [short.trace, null]").replace(", KEYS", "")
     found = lint(loads(text, file=str(tmp_path / "x.yaml")))
     assert [(warning.code, warning.severity) for warning in found] == [("trace-repeats", "info")]
-    assert "repeats 3.0 times" in found[0].text
+    assert "is played 3.0 times" in found[0].text

@@ -50,7 +50,7 @@ def test_aliases_and_merged_mappings_are_written_out() -> None:
         (
             "a: 1\nb: c: d",
             "access21.yaml:2: is not YAML: mapping values are not allowed here\n"
-            "  hint: put a value that holds `: ` in quotes",
+            "  hint: put a value that contains `: ` in quotes",
         ),
         (
             "a:\n\tb: 1",
@@ -74,7 +74,7 @@ def test_aliases_and_merged_mappings_are_written_out() -> None:
         ),
         ("a: !x 5", "access21.yaml:1: a: the tag `!x` has no meaning here\n  hint: remove it"),
         ("? [a]\n: 5", "access21.yaml:1: a key is a list or a mapping\n  hint: write a word as the key"),
-        ("a: {<<: 5}", "access21.yaml:1: a.<<: merges something that is not a mapping\n  hint: name a mapping"),
+        ("a: {<<: 5}", "access21.yaml:1: a.<<: the merged value is not a mapping\n  hint: refer to a mapping"),
         ("a:\n  &x [*x]", "access21.yaml:2: a[0]: an alias contains itself\n  hint: write the value out"),
     ],
 )
@@ -85,7 +85,7 @@ def test_broken_yaml_is_refused_with_its_line(text: str, message: str) -> None:
 def test_aliases_that_blow_up_are_refused() -> None:
     lines = ["a0: &a0 [1,1,1,1,1,1,1,1,1,1]"]
     lines += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 8)]
-    assert "holds more than 500000 values or 50 levels once aliases are replaced" in said("\n".join(lines))
+    assert "has more than 500000 values or 50 levels once aliases are replaced" in said("\n".join(lines))
 
 
 def test_a_long_chain_of_merged_aliases_is_refused() -> None:
@@ -101,7 +101,7 @@ def test_a_list_of_200000_is_read_with_a_line_for_each() -> None:
 
 def test_a_file_with_too_many_values_is_refused_where_they_become_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "MOST_VALUES", 100)
-    assert said("a:\n" + "- 5\n" * 300).startswith("access21.yaml:199: holds more than")
+    assert said("a:\n" + "- 5\n" * 300).startswith("access21.yaml:199: has more than")
 
 
 def test_a_long_file_is_refused_by_the_quick_parser_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +157,8 @@ def test_a_missing_file_is_named(tmp_path: Path, registry: Registry) -> None:
         load(path, registry=registry)
     assert (
         str(caught.value)
-        == f"{path}: there is no such file\n  hint: `tailback list experiment` lists the ready-made ones"
+        == f"{path}: there is no such file\n  hint: `tailback list experiment` lists the experiments that come "
+        f"with Tailback"
     )
 
 

@@ -29,7 +29,7 @@ def refused(most: int, *settings: str) -> list[scenario.Finding]:
 def test_certain_are_samples_of_sockets_and_disciplines_and_pings() -> None:
     found = scenario.size_of(loaded().configurations[0].keys, ROWS)
     # Two sockets and two disciplines, each 100 ms for 10 s; a ping each 10 ms.
-    assert found == scenario.Size(rows=200 + 200 + 1000, held=200 * 100 + 200 * 50 + 1000 * 10)
+    assert found == scenario.Size(rows=200 + 200 + 1000, size=200 * 100 + 200 * 50 + 1000 * 10)
 
 
 def test_what_fits_is_not_refused() -> None:
@@ -39,7 +39,7 @@ def test_what_fits_is_not_refused() -> None:
 def test_the_interval_that_makes_too_many_rows_is_named_with_one_that_fits() -> None:
     [finding] = refused(10**9, "traffic[1].interval=1ns")
     assert (str(finding.where), finding.path) == ("--set traffic[1].interval=1ns", "traffic[1].interval")
-    assert "`1ns` makes at least 1e+10 rows in 10s, 100 GB of memory, and a run may hold 1 GB here" in finding.message
+    assert "`1ns` gives at least 1e+10 rows in 10s, 100 GB of memory, but a run may use 1 GB here" in finding.message
     assert finding.hint.startswith("give 200ns or more, a `duration` of at most 50ms")
     scenario.refuse_larger(loaded("traffic[1].interval=200ns"), 10**9, ROWS)
     scenario.refuse_larger(loaded("traffic[1].interval=1ns", "duration=50ms"), 10**9, ROWS)
@@ -71,5 +71,5 @@ def test_more_hosts_than_there_is_memory_for_their_routes_are_refused() -> None:
         scenario.refuse_larger(scenario.loads(file), 80_000, ROWS)
     [finding] = error.value.findings
     # With the switch.
-    assert (finding.path, finding.message) == ("links", "join 101 hosts, whose routes take 0.082 MB of memory")
-    assert finding.hint.endswith("join at most 100 hosts")
+    assert (finding.path, finding.message) == ("links", "the routes of 101 hosts need 0.082 MB of memory")
+    assert finding.hint.endswith("connect at most 100 hosts")

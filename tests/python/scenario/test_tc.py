@@ -98,7 +98,7 @@ def test_words_mean_what_they_mean_to_tc(text: str, expected: dict[str, int]) ->
         ("htb; class 1:10 rate 1mbit; class 1:10 rate 1mbit", "class 10 is given twice"),
         ("htb; class rate 1mbit", "a class has no number"),
         ("htb; class 1:1 rate 1mbit; filter color red flowid 1:1", "is not a match of a filter"),
-        ("htb; class 1:1 rate 1mbit; filter flow upload", "chooses no class"),
+        ("htb; class 1:1 rate 1mbit; filter flow upload", "names no class"),
         ([], "an empty list"),
     ],
 )

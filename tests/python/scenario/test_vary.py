@@ -166,7 +166,7 @@ def test_a_long_chain_of_variables_is_refused_with_its_place(refusal: Refusal) -
     chain = ", ".join(f"v{step}: '${{v{step + 1}}}'" for step in range(5000))
     let = f"{{qdisc: '${{v0}}', {chain}, v5000: x, n: 2}}"
     assert refusal(BASE.replace("{qdisc: pfifo_fast, n: 2}", let)).startswith(
-        "access21.yaml:6: qdiscs.client -> router: the variable `v49` is the last of a chain of more than 50 variables"
+        "access21.yaml:6: qdiscs.client -> router: the variable `v49` is the end of a chain of more than 50 variables"
     )
 
 
@@ -192,7 +192,7 @@ def test_repetitions_share_their_seed_over_all_configurations(runs: Any) -> None
         (
             "vary:\n  links[9].rate: [1mbit]",
             "access21.yaml:11: vary.links[9].rate: there is no `links[9]`\n"
-            "  hint: `links` has 2 elements, counted from 0",
+            "  hint: `links` has 2 elements, numbered from 0",
         ),
         (
             "vary:\n  links[0].dealy: [1ms]",
@@ -201,7 +201,7 @@ def test_repetitions_share_their_seed_over_all_configurations(runs: Any) -> None
         (
             "vary:\n  duration.x: [1ms]",
             "access21.yaml:11: vary.duration.x: `duration` is not a mapping\n"
-            "  hint: it has no key `x`; set it as a whole",
+            "  hint: it has no key `x`; set the whole value",
         ),
         (
             "vary:\n  cc: [cubic,\n       cubci]",
@@ -267,7 +267,7 @@ def test_a_grid_beyond_all_bounds_is_refused(refusal: Refusal) -> None:
         (
             "{qdisc: '${a}', a: '${b}', b: 'x${a}', n: 2}",
             "access21.yaml:6: qdiscs.client -> router: the variable `a` refers to itself: a -> b -> a\n"
-            "  hint: give one of them a value of its own",
+            "  hint: give one of them a value without variables",
         ),
         (
             "{qdsc: pfifo, n: 2}",
@@ -279,11 +279,11 @@ def test_a_grid_beyond_all_bounds_is_refused(refusal: Refusal) -> None:
         ),
         (
             "{qdisc: pfifo_fast, n: 2, x: [1]}",
-            "access21.yaml:1: let.x: is not a single value\n  hint: a variable holds one word or number",
+            "access21.yaml:1: let.x: is not a single value\n  hint: a variable is one word or number",
         ),
         (
             "{qdisc: pfifo_fast, n: 2, a-b: 1}",
-            "access21.yaml:1: let.a-b: `a-b` is not a name of a variable\n  hint: use letters, digits and `_`",
+            "access21.yaml:1: let.a-b: `a-b` is not the name of a variable\n  hint: use letters, digits and `_`",
         ),
         (
             "{qdisc: '${n', n: 2}",
@@ -338,7 +338,7 @@ def test_an_override_may_give_an_axis_or_take_it_away(runs: Any) -> None:
         (
             "links[7].rate=1mbit",
             "--set links[7].rate=1mbit: links[7].rate: there is no `links[7]`\n"
-            "  hint: `links` has 2 elements, counted from 0",
+            "  hint: `links` has 2 elements, numbered from 0",
         ),
         (
             "cc=[",

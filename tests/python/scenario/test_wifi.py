@@ -200,13 +200,13 @@ def test_an_experiment_with_a_cell_has_no_warnings(registry: Registry) -> None:
         (
             "phone -> router",
             "router -> phone",
-            "qdiscs.router -> phone: `router` sends to all stations of this cell by one device, which has one root "
-            "discipline\n  hint: name it by its cell: router -> air",
+            "qdiscs.router -> phone: `router` sends to all stations of this cell through one device with one root "
+            "discipline\n  hint: name the device by its cell: router -> air",
         ),
         (
             "phone -> router: pfifo limit 10",
             "phone -> router: pfifo limit 10\n  phone -> air: pfifo limit 20",
-            "qdiscs.phone -> air: names the device that `phone -> router` names",
+            "qdiscs.phone -> air: names the same device as `phone -> router`",
         ),
         ("phone -> router", "server -> air", "qdiscs.server -> air: no link joins `server` and `air`"),
         (
@@ -215,14 +215,14 @@ def test_an_experiment_with_a_cell_has_no_warnings(registry: Registry) -> None:
             "qdiscs.phone -> aire: there is no host `aire`\n  hint: did you mean `air`?",
         ),
         ("loss: 1%", "name: server", "links[0].name: `server` is the name of a Wi-Fi cell and of something else"),
-        ("loss: 1%", "loss: 0.01", "links[0].loss: `0.01` is not a share of MPDUs"),
-        ("loss: 1%", "loss: 101%", "links[0].loss: `101%` is not a share of MPDUs"),
+        ("loss: 1%", "loss: 0.01", "links[0].loss: `0.01` is not a loss rate"),
+        ("loss: 1%", "loss: 101%", "links[0].loss: `101%` is not a loss rate"),
         ("encryption: ccmp", "mtu: 1500", "links[0].mtu: there is no key `mtu` here"),
         ("encryption: ccmp", "rate: 1gbit", "links[0].rate: `1gbit` is not a rate control"),
         ("loss: 1%", "loss: {laptop: 1%}", "links[0].loss.laptop: `laptop` is not in this cell"),
-        ("loss: 1%", "snr: 25", "links[0].snr: `25` is not a signal over noise"),
+        ("loss: 1%", "snr: 25", "links[0].snr: `25` is not a signal-to-noise ratio"),
         ("loss: 1%", "distance: 0m", "links[0].distance: `0m` is not a distance"),
-        ("loss: 1%", "snr: 25dB\n    distance: 5m", "links[0].distance: is given for `client`, and so is its `snr`"),
+        ("loss: 1%", "snr: 25dB\n    distance: 5m", "links[0].distance: `client` also has an `snr`"),
         ("loss: 1%", "streams: 9", "links[0].streams: `9` is not a number of streams"),
         ("loss: 1%", "beacons: 1mbit", "links[0].beacons: no legacy rate of 1 Mbit/s at 5GHz"),
         ("loss: 1%", "hidden: [[client, server]]", "links[0].hidden[0]: `server` has no radio on this channel"),
@@ -236,7 +236,7 @@ def test_an_experiment_with_a_cell_has_no_warnings(registry: Registry) -> None:
             "[client, phone, server]",
             "links[0].wifi: connects `router` and `server`, which links[1] already connects",
         ),
-        ("[client, phone]", "[client, phone, router]", "links[0].wifi.stations[2]: joins `router` with itself"),
+        ("[client, phone]", "[client, phone, router]", "links[0].wifi.stations[2]: connects `router` to itself"),
     ],
 )
 def test_a_wrong_cell_is_named_with_its_key(old: str, new: str, said: str, refusal: Callable[..., str]) -> None:

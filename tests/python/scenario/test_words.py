@@ -66,12 +66,12 @@ def test_a_control_may_be_a_mapping_with_its_name(
         ({"name": "cubic", "hystat": 0}, "`hystat` is not an option of `cubic`", "did you mean `hystart`?"),
         (
             {"name": "cubic", "hystart": 3},
-            "`hystart` of `cubic`: `3` is not its value",
+            "`3` is not a value of `hystart` of `cubic`",
             "leaves slow start early; write hystart: 1",
         ),
         (
             {"name": "bbr", "cwnd_gain": 2.5},
-            "`cwnd_gain` of `bbr`: `2.5` is not its value",
+            "`2.5` is not a value of `cwnd_gain` of `bbr`",
             "percent of the BDP; write cwnd_gain: 1",
         ),
         (
@@ -81,7 +81,7 @@ def test_a_control_may_be_a_mapping_with_its_name(
         ),
         (
             {"name": "bbr", "cwnd_gain": ["1"]},
-            "`cwnd_gain` of `bbr`: `['1']` is not its value",
+            "`['1']` is not a value of `cwnd_gain` of `bbr`",
             "percent of the BDP; write cwnd_gain: 1",
         ),
     ],
@@ -101,7 +101,7 @@ def test_a_wrong_mapping_of_a_control_is_refused_with_the_remedy(
         ("xyz", "`xyz` is not a queue discipline", "there are: pfifo, bfifo, pfifo_fast, fq_codel, htb"),
         ("", "`` is not a queue discipline", "write it as tc does: fq_codel limit 1000"),
         (5, "`5` is not a queue discipline", "write it as tc does: fq_codel limit 1000"),
-        ("pfifo | fq_codel", "`pfifo` holds no child", "only these do: htb"),
+        ("pfifo | fq_codel", "`pfifo` cannot have a child", "these can: htb"),
         (
             "htb rate 1mbit |",
             "one side of `|` is empty",

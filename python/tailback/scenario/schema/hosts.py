@@ -1,0 +1,41 @@
+"""The keys of `hosts`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from tailback.scenario import defaults
+from tailback.scenario.values import Offloads, Ring, Section, SmallQueue, Stack, Switch
+
+
+class Nic(Section):
+    """The network cards of a host."""
+
+    ring: Ring = Field(defaults.RING, description="Descriptors of the transmit ring (ethtool -G DEV tx N).")
+    bql: Switch = Field(defaults.BQL, description="Byte queue limits of the transmit ring: on or off.")
+
+
+class Host(Section):
+    """A host or a router."""
+
+    stack: Stack = Field(defaults.STACK, description="Network stack.")
+    sysctl: dict[str, int | str | list[int]] = Field(
+        default_factory=dict,
+        description="Sysctls by full name; tcp_rmem and tcp_wmem take three numbers.",
+        examples=[{"net.ipv4.tcp_pacing_ca_ratio": 120}],
+    )
+    tsq: SmallQueue | None = Field(None, description="TCP Small Queues setting of the flows that this host sends.")
+    offloads: Offloads | None = Field(None, description="Segmentation offloads of this host; default: the file's.")
+    nic: Nic = Field(
+        default_factory=lambda: Nic.model_validate({}),
+        description="Its network cards; a link may override them.",
+    )
+
+
+def _bare_host(entry: object) -> object:
+    return {} if entry is None else entry
+
+
+HostEntry = Annotated[Host, BeforeValidator(_bare_host, json_schema_input_type=Host | None)]

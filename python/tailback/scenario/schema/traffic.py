@@ -1,0 +1,83 @@
+"""The keys of `traffic`: presets, and the union of all kinds of traffic."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, GetCoreSchemaHandler, Tag
+from pydantic_core import CoreSchema
+
+from tailback.scenario import defaults, traffic
+from tailback.scenario.values import Control, Name, PositiveRate, Section, SmallQueue, Span, Time, number_schema
+
+PresetName = Literal[
+    "tcp_upload",
+    "tcp_nup",
+    "tcp_download",
+    "tcp_ndown",
+    "tcp_bidirectional",
+    "rrul",
+    "rrul_be",
+    "udp_flood",
+    "ping",
+]
+
+
+class Preset(Section):
+    """A test of Flent, by its name: its flows between two hosts, and its pings during the whole run."""
+
+    preset: PresetName = Field(description="Flent's name of the test.")
+    hosts: Annotated[list[Name], Field(min_length=2, max_length=2)] = Field(
+        description="The host that runs the test and its peer; uploads go from the first to the second.",
+        examples=[["client", "server"]],
+    )
+    flows: Annotated[int, Field(ge=1, le=100_000), number_schema(minimum=1, maximum=100_000)] = Field(
+        defaults.FLOWS, description="Connections of tcp_nup and tcp_ndown."
+    )
+    rate: PositiveRate | None = Field(None, description="Rate of udp_flood.")
+    cc: Control | None = Field(None, description="Congestion control of the senders.")
+    tsq: SmallQueue | None = Field(None, description="TCP Small Queues setting of the flows.")
+    start: Time = Field(defaults.START, validate_default=True, description="Start of the flows.")
+    stop: Time | None = Field(None, description="End of the flows; default: the end of the run.")
+    jitter: Time = Field(defaults.JITTER, validate_default=True, description="As for `tcp`.")
+    interval: Span = Field(defaults.PING_INTERVAL, validate_default=True, description="Interval of the pings.")
+
+
+def traffic_tags() -> dict[str, type[Section]]:
+    """Tags of the union. They begin with `<`, which distinguishes them from keys in the path of an error."""
+    return {**{f"<{row.kind}>": row.keys for row in traffic.KINDS.values()}, "<preset>": Preset}
+
+
+def _kind_of_traffic(entry: object) -> str | None:
+    if isinstance(entry, Section):
+        return next(tag for tag, model in traffic_tags().items() if isinstance(entry, model))
+    kinds = [tag for tag in traffic_tags() if isinstance(entry, dict) and tag.strip("<>") in entry]
+    return kinds[0] if len(kinds) == 1 else None
+
+
+def any_traffic() -> Any:
+    """The type of an entry: a registered kind of traffic, or a preset."""
+    tagged: list[Any] = [Annotated[model, Tag(tag)] for tag, model in traffic_tags().items()]
+    *first, last = (tag.strip("<>") for tag in traffic_tags())
+    hint = f"give it exactly one of the keys {', '.join(first)} and {last}: {{tcp: client -> server}}"
+    return Annotated[
+        functools.reduce(operator.or_, tagged),
+        Discriminator(
+            _kind_of_traffic,
+            custom_error_type="word",
+            custom_error_message="{message}",
+            custom_error_context={"message": "is not one kind of traffic", "hint": hint},
+        ),
+    ]
+
+
+class _OneOfTheKinds:
+    """Evaluates the registry of kinds when the model is built."""
+
+    def __get_pydantic_core_schema__(self, _source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return handler.generate_schema(any_traffic())
+
+
+Traffic = Annotated[Section, _OneOfTheKinds()]

@@ -1,0 +1,95 @@
+"""The keys of Wi-Fi cells."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tailback.scenario import defaults
+from tailback.scenario.values import (
+    Beacons,
+    Distance,
+    Drivers,
+    EdcaBySide,
+    Guard,
+    Loss,
+    Mcs,
+    Name,
+    RateControl,
+    Section,
+    Snr,
+    Streams,
+    Width,
+)
+
+
+class CellHosts(Section):
+    """The hosts of a Wi-Fi cell."""
+
+    ap: Name = Field(description="The access point.", examples=["router"])
+    stations: Annotated[list[Name], Field(min_length=1)] = Field(
+        description="The stations, which reach each other through the access point.", examples=[["client"]]
+    )
+
+
+class Wifi(Section):
+    """A Wi-Fi cell: an access point and its stations on one channel."""
+
+    wifi: CellHosts = Field(description="The access point and the stations.")
+    name: Name | None = Field(
+        None,
+        description="Name of the cell in `qdiscs` and tables: `router -> air` is the radio of router. Default: air, or "
+        "air1, air2, ... if there are several cells.",
+    )
+    standard: Literal["802.11n", "802.11ac", "802.11ax"] = Field(description="Frame format: HT, VHT or HE.")
+    band: Literal["2.4GHz", "5GHz"] = Field(defaults.BAND, description="Frequency band of the channel.")
+    width: Width = Field(description="Width of the channel: 20MHz to 160MHz.")
+    streams: Streams = Field(
+        defaults.STREAMS,
+        validate_default=True,
+        description="Number of spatial streams, one or by station; with 802.11n the MCS determines it.",
+    )
+    mcs: Mcs = Field(
+        description="MCS index in both directions; with 802.11n 0 to 31, which includes the streams. One for all "
+        "stations, or by station: {near: 15, far: 0}."
+    )
+    guard: Guard = Field(defaults.GUARD, validate_default=True, description="Guard interval.")
+    driver: Drivers = Field(
+        defaults.DRIVER,
+        validate_default=True,
+        description="Driver of all radios, `ath9k` or {name: ath9k, slots: 1}, or by host: {ap: ath9k, client: "
+        "ath9k_htc}. See `tailback list driver`, and `tailback explain ath9k` for its options.",
+    )
+    rate: RateControl = Field(
+        defaults.RATE_CONTROL,
+        validate_default=True,
+        description="Rate control: `fixed` always uses the MCS, `minstrel` uses it as the maximum; or by station.",
+    )
+    loss: Loss = Field(
+        defaults.LOSS, validate_default=True, description="Share of MPDUs lost, in both directions; or by station."
+    )
+    snr: Snr = Field(
+        defaults.SNR,
+        validate_default=True,
+        description="Signal-to-noise ratio, such as 25dB, which determines the loss in each mode; or by station.",
+    )
+    distance: Distance = Field(
+        defaults.DISTANCE,
+        validate_default=True,
+        description="Distance to the access point, such as 10m, which determines the SNR; or by station.",
+    )
+    channel: Name | None = Field(None, description="Cells with the same name share the channel.")
+    hidden: list[Annotated[list[Name], Field(min_length=2, max_length=2)]] = Field(
+        default_factory=list,
+        description="Pairs of hosts on this channel that do not hear each other.",
+        examples=[[["near", "far"]]],
+    )
+    beacons: Beacons = Field(None, description="Rate of the beacons of the access point; without it there are none.")
+    edca: EdcaBySide = Field(
+        default_factory=dict,
+        description="EDCA parameters: `hostapd` for hostapd's settings of an access point, or by category: {be: "
+        "{cwmax: 63}}; {ap: hostapd} for one side.",
+    )
+    rts: bool = Field(defaults.RTS, description="RTS and CTS precede every PPDU.")
+    encryption: Literal["open", "ccmp"] = Field(defaults.ENCRYPTION, description="CCMP adds 16 bytes to an MPDU.")
