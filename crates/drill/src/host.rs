@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use tailback_tcp::{Arrival, MtuProbing, Settings, TimerRounding, WindowShrinking};
-use tailback_units::{Parameters, Span};
+use tailback_tcp::{Arrival, MtuProbing, Settings, WindowShrinking};
+use tailback_units::{Parameters, Span, TimerRounding};
 
 /// Bytes of a receive and of a send buffer in the production settings that `defaults.sh` of packetdrill makes.
 /// [packetdrill]

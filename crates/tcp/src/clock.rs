@@ -1,8 +1,6 @@
-//! The clocks of TCP: microseconds, the timestamp option, jiffies.
+//! The clocks of TCP: microseconds, and the timestamp option.
 
 use tailback_units::{SimTime, Span};
-
-use crate::config::TimerRounding;
 
 /// An instant on the µs clock that TCP reads. What is compared more often than it is set is kept as such.
 /// [linux-6.12 tcp.h tcp_clock_us]
@@ -89,48 +87,4 @@ pub(crate) const TIMESTAMP_CLOCK: Span = Span::from_millis(1);
 /// A time as the timestamp option carries it.
 pub(crate) fn timestamp(time: SimTime) -> SimTime {
     SimTime::from_nanos(time.ticks(TIMESTAMP_CLOCK) * TIMESTAMP_CLOCK.as_nanos())
-}
-
-/// When a kernel timer of `span` that is armed now fires; one of no time at the next tick.
-pub(crate) fn expiry(now: SimTime, span: Span, (jiffy, rounding): (Span, TimerRounding)) -> SimTime {
-    let delta = span.as_nanos().div_ceil(jiffy.as_nanos());
-    let expires = now.ticks(jiffy) + delta;
-    let mut level = 0;
-    while rounding == TimerRounding::Wheel && level < 8 && delta >= 63 << (3 * level) {
-        level += 1;
-    }
-    let shift = 3 * level;
-    let tick = ((expires + (1 << shift)) >> shift) << shift;
-    SimTime::from_nanos(tick.saturating_mul(jiffy.as_nanos()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_timer_of_n_jiffies_fires_at_the_tick_after_them() {
-        let jiffy = Span::from_millis(1);
-        let now = SimTime::from_nanos(10_400_000);
-        assert_eq!(
-            expiry(now, Span::from_millis(40), (jiffy, TimerRounding::Wheel)),
-            SimTime::from_nanos(51_000_000)
-        );
-    }
-
-    #[test]
-    fn a_timer_of_no_time_fires_at_the_next_tick() {
-        let now = SimTime::from_nanos(10_400_000);
-        let fires = expiry(now, Span::ZERO, (Span::from_millis(1), TimerRounding::Wheel));
-        assert_eq!(fires, SimTime::from_nanos(11_000_000));
-    }
-
-    #[test]
-    fn a_timer_of_200_ms_fires_at_a_multiple_of_8_ms() {
-        let jiffy = Span::from_millis(1);
-        let now = SimTime::from_nanos(10_400_000);
-        let expires = |rounding| expiry(now, Span::from_millis(201), (jiffy, rounding));
-        assert_eq!(expires(TimerRounding::Wheel), SimTime::from_nanos(216_000_000));
-        assert_eq!(expires(TimerRounding::Jiffy), SimTime::from_nanos(212_000_000));
-    }
 }

@@ -2,7 +2,7 @@
 
 use tailback_cc::Control;
 use tailback_packet::{HostId, IpVersion, SocketId};
-use tailback_units::{Rate, Span};
+use tailback_units::{Rate, Span, TimerRounding};
 
 use crate::stack::{LINUX_6_12, Stack};
 
@@ -162,15 +162,6 @@ pub enum Arrival {
     Card,
     /// A TUN device, into which a program writes packets.
     Tun,
-}
-
-/// How a timer of many jiffies is rounded.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TimerRounding {
-    /// As the kernel's timer wheel: up to a multiple of 8, 64 … jiffies, the later the farther.
-    Wheel,
-    /// Up to a jiffy, as if the wheel had one level.
-    Jiffy,
 }
 
 impl Settings {

@@ -1,6 +1,7 @@
 //! One socket: the state of the connection, and the order in which sender and receiver act.
 
 mod application;
+mod handshake;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod operations;
 mod options;
@@ -12,21 +13,18 @@ use std::collections::VecDeque;
 use rand_core::Rng;
 use tailback_cc::PacingStatus;
 use tailback_packet::{Ecn, Packet, Segment, SegmentFlags};
-use tailback_units::{Segs, SimTime, Span};
+use tailback_units::SimTime;
 
+use self::handshake::Handshake;
 use self::segments::ACK_TRUESIZE;
-use crate::clock::{Deadline, Micros, micros_since};
+use crate::clock::Deadline;
 use crate::config::TIMESTAMP_OPTION;
 use crate::input::AckRange;
 use crate::receiver::{Intake, Receiver};
-use crate::rtt::{RTO_INITIAL, RTO_MAX};
 use crate::scoreboard::Counting;
 use crate::sender::{Sender, SenderConfig};
 use crate::state::gate::Transmitted;
 use crate::{Agreement, EndpointConfig};
-
-/// SYN timeouts that are not doubled (`net.ipv4.tcp_syn_linear_timeouts`).
-const SYN_LINEAR_TIMEOUTS: u32 = 4;
 
 /// Wake-ups that the socket requests for its application or its host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -45,17 +43,6 @@ enum State {
     SynSent,
     SynReceived,
     Established,
-}
-
-/// The SYN or SYN-ACK on its way.
-#[derive(Clone, Copy, Debug, Default)]
-struct Handshake {
-    due: bool,
-    sent_at: SimTime,
-    deadline: Deadline,
-    timeouts: u32,
-    /// Nothing is kept of the peer's SYN: the number of the answer says it all.
-    by_cookie: bool,
 }
 
 /// One TCP socket.
@@ -151,76 +138,20 @@ impl Endpoint {
     fn completes_handshake(&mut self, segment: &Segment, draws: &mut dyn Rng) -> bool {
         let now = self.sender.flow.now;
         match self.state {
-            State::Listen | State::SynReceived if segment.flags.contains(SegmentFlags::SYN) => {
-                self.receiver.window.answer_syn();
-                self.sender.ecn.take_syn(segment.flags);
-                self.receiver.synchronise(segment, now);
-                self.sender.peer.snd_wnd = segment.window;
-                self.state = State::SynReceived;
-                self.handshake.due = true;
-            }
+            State::Listen if segment.flags.contains(SegmentFlags::SYN) => self.take_syn(segment),
             State::Listen => {}
+            State::SynReceived if segment.flags.contains(SegmentFlags::SYN) => self.take_syn_again(),
             State::SynSent => self.take_syn_ack(segment, draws),
             State::SynReceived => {
                 self.receiver.window.begin_measuring(now);
                 // `accept` returns, and the first `recv` takes what is there, however little.
                 self.receiver.readable = true;
-                self.establish(segment.window, draws);
+                self.establish(segment, draws);
                 return true;
             }
             State::Established => return true,
         }
         false
-    }
-
-    fn take_syn_ack(&mut self, segment: &Segment, draws: &mut dyn Rng) {
-        if !segment.flags.contains(SegmentFlags::SYN) || !segment.flags.contains(SegmentFlags::ACK) {
-            return;
-        }
-        self.receiver.synchronise(segment, self.sender.flow.now);
-        self.sender.ecn.take_syn_ack(segment.flags);
-        self.establish(segment.window, draws);
-        self.sender.buffer.writable = true;
-        self.receiver.ack_due = true;
-    }
-
-    /// The handshake is complete: first RTT sample, first window, the control starts.
-    /// [linux-6.12 tcp_input.c tcp_init_transfer]
-    fn establish(&mut self, window: u64, draws: &mut dyn Rng) {
-        self.state = State::Established;
-        self.handshake.deadline = Deadline::NONE;
-        let sender = &mut self.sender;
-        let now = sender.flow.now;
-        sender.flow.snd_una = 1;
-        sender.flow.snd_nxt = 1;
-        sender.stream.write_seq = sender.stream.write_seq.max(1);
-        sender.stream.pushed_seq = 1;
-        sender.peer.open(window);
-        sender.flow.delivered = 1;
-        sender.flow.delivered_at = now;
-        sender.usage.stamp = now;
-        self.receiver.begin_receiving(now);
-        if self.handshake.timeouts == 0 && !self.handshake.by_cookie {
-            let rtt = micros_since(now, Micros::of(self.handshake.sent_at));
-            sender.rtt.sample(rtt, 1, 1, sender.flow.jiffy);
-            sender.rtt.sample_minimum(rtt, now, sender.flow.jiffy);
-            sender.flow.srtt_us8 = sender.rtt.srtt_us8();
-            sender.flow.min_rtt = sender.rtt.minimum();
-        }
-        if self.handshake.timeouts > 1 {
-            sender.window.cwnd = Segs::ONE;
-        }
-        sender.begin_mtu_search();
-        sender.expand_sndbuf();
-        if sender.window_control() {
-            sender.update_pacing_rate();
-        }
-        sender.refresh_flow();
-        sender.flow.ecn_ok = sender.ecn.agreed();
-        let Sender { control, flow, window, .. } = sender;
-        control.hooks_mut().init(flow, window, draws);
-        sender.cap_pacing_rate();
-        self.sync_receiver();
     }
 
     fn sync_receiver(&mut self) {
@@ -428,42 +359,8 @@ impl Endpoint {
         }
     }
 
-    /// The SYN is sent again, or the connection is given up. [linux-6.12 tcp_timer.c tcp_write_timeout]
-    fn handshake_timed_out(&mut self) {
-        let retries = self.sender.settings.syn_retries;
-        let most = SYN_LINEAR_TIMEOUTS + retries;
-        let waited = self.sender.flow.now.since(self.handshake.sent_at);
-        let too_long = self.handshake.timeouts > 0 && waited >= connecting_at_most(retries);
-        if self.state == State::SynSent && (self.handshake.timeouts >= most || too_long) {
-            self.handshake.deadline = Deadline::NONE;
-            return self.sender.abort();
-        }
-        if self.state == State::SynReceived && self.handshake.timeouts >= self.sender.settings.synack_retries
-        {
-            // The request is forgotten. [linux-6.12 inet_connection_sock.c reqsk_timer_handler]
-            self.handshake = Handshake::default();
-            self.state = State::Listen;
-            return;
-        }
-        self.handshake.timeouts += 1;
-        self.handshake.due = true;
-    }
-
-    /// SYNs are answered by cookies: the answer is not sent again, and its acknowledgement is no RTT sample.
-    /// [linux-6.12 syncookies.c cookie_v4_check]
-    pub fn answer_by_cookie(&mut self) {
-        self.handshake.by_cookie = true;
-    }
-
     /// No SYN has arrived, or its SYN-ACK was never acknowledged and the connection request was dropped.
     pub fn is_listening(&self) -> bool {
         self.state == State::Listen
     }
-}
-
-/// How long so many SYNs sent again would take if each waited twice as long as the one before, up to RTO_MAX, the linear
-/// ones not counted: connecting fails then, however many have left. [linux-6.12 tcp_timer.c retransmits_timed_out]
-fn connecting_at_most(retries: u32) -> Span {
-    let timeout = |doublings: u32| Span::from_nanos(RTO_INITIAL.as_nanos() << doublings.min(7)).min(RTO_MAX);
-    (0..=retries).fold(Span::ZERO, |sum, doublings| sum + timeout(doublings))
 }

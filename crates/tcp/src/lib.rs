@@ -51,7 +51,7 @@ mod window;
 
 pub use config::{
     Agreement, Arrival, EcnUse, EndpointConfig, MtuProbing, Settings, SmallQueueLimit, SocketOptions,
-    TimerRounding, WindowShrinking,
+    WindowShrinking,
 };
 #[cfg(feature = "fuzzing")]
 pub use endpoint::operations::fuzz;

@@ -195,8 +195,13 @@ impl Sender {
             return Some(HeldBy::ReceiveWindow);
         }
         let last = self.flow.snd_nxt + u64::from(length) == self.stream.write_seq;
-        if length < self.mss() && last && !fin && self.held_by_nagle(pass) {
-            return Some(HeldBy::Nagle);
+        if length < self.mss() && last && !fin {
+            if pass == Pass::Autocork && self.autocorked() {
+                return Some(HeldBy::SmallQueue);
+            }
+            if self.held_by_nagle(pass) {
+                return Some(HeldBy::Nagle);
+            }
         }
         self.held_by_small_queue(length, Urgency::NewData).then_some(HeldBy::SmallQueue)
     }
@@ -206,7 +211,9 @@ impl Sender {
     pub(crate) fn held_by_nagle(&self, pass: Pass) -> bool {
         match pass {
             Pass::More => true,
-            Pass::Normal => self.gate.corked || (!self.gate.no_delay && self.short_one_is_out()),
+            Pass::Normal | Pass::Autocork => {
+                self.gate.corked || (!self.gate.no_delay && self.short_one_is_out())
+            }
             _ => false,
         }
     }

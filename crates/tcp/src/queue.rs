@@ -16,6 +16,9 @@ pub(crate) type Index = u64;
 
 const NOWHERE: Index = Index::MAX;
 
+/// SACKed segments are merged into skbs of less payload than this. [linux-6.12 tcp_input.c tcp_skb_shift]
+const MERGED_MOST: u64 = 65_535 * 8;
+
 /// The scoreboard's tags of one segment. [linux-6.12 tcp.h TCPCB_*]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Tags(u8);
@@ -184,6 +187,8 @@ pub(crate) struct RetransmitQueue {
     linked_before: Index,
     oldest: Index,
     newest: Index,
+    /// The record that was merged last, and the first record of its skb.
+    last_merged: (Index, Index),
 }
 
 /// The records, each at its number modulo the size, which is a power of two (or zero).
@@ -230,6 +235,7 @@ impl RetransmitQueue {
             linked_before: 0,
             oldest: NOWHERE,
             newest: NOWHERE,
+            last_merged: (NOWHERE, NOWHERE),
         }
     }
 
@@ -371,15 +377,43 @@ impl RetransmitQueue {
         }
     }
 
-    /// Two neighbours that were both SACKed share the skb of the first, if their payload is as long: the memory of the
-    /// second is free. The kernel stops at 512 KiB of payload, which saves it one skb in 362 less.
-    /// [linux-6.12 tcp_input.c tcp_shift_skb_data, tcp_shifted_skb]
+    /// Two neighbours that were both SACKed share the skb of the first, if their payload is as long and the skb stays below
+    /// [`MERGED_MOST`]: the memory of the second is free. [linux-6.12 tcp_input.c tcp_shift_skb_data, tcp_skb_shift]
     pub(crate) fn merge_with_earlier(&mut self, index: Index) {
         if index <= self.first || index >= self.end() || !self.both_sacked(index) {
             return;
         }
-        self.skbs -= u32::from(self.begins_skb(index));
+        let start = self.skb_start(index - 1);
+        if self.begins_skb(index) {
+            if self.get(self.skb_last(index)).end() - self.get(start).seq >= MERGED_MOST {
+                return;
+            }
+            self.skbs -= 1;
+        }
         self.get_mut(index).tags.set(Tags::MERGED);
+        self.last_merged = (index, start);
+    }
+
+    /// The first record of the skb that holds record `index`. Records are mostly SACKed one after the other, so the answer of
+    /// the last merge is kept.
+    fn skb_start(&self, index: Index) -> Index {
+        let mut start = match self.last_merged {
+            (merged, start) if merged == index => return start.max(self.first),
+            _ => index,
+        };
+        while start > self.first && !self.begins_skb(start) {
+            start -= 1;
+        }
+        start
+    }
+
+    /// The last record of the skb that begins with record `index`.
+    fn skb_last(&self, index: Index) -> Index {
+        let mut last = index;
+        while last + 1 < self.end && !self.begins_skb(last + 1) {
+            last += 1;
+        }
+        last
     }
 
     fn both_sacked(&self, index: Index) -> bool {
@@ -453,6 +487,7 @@ impl RetransmitQueue {
         });
         let after: Vec<SentSegment> = (run.end..self.end).map(|index| self.get(index).clone()).collect();
         self.end = run.start;
+        self.last_merged = (NOWHERE, NOWHERE);
         pieces.chain(after).for_each(|segment| self.append(segment));
         self.relink(&order, run, count);
         count as u32
@@ -623,6 +658,34 @@ mod tests {
         assert_eq!((queue.len(), queue.skbs()), (3, 1));
         queue.pop();
         assert_eq!((queue.len(), queue.skbs()), (2, 1));
+    }
+
+    #[test]
+    fn sacked_segments_share_an_skb_of_less_than_524_280_bytes() {
+        let mut queue = RetransmitQueue::new();
+        for n in 0..400 {
+            queue.push(SentSegment::new((n * 1448, 1448), Tags::SACKED, n, &Stamp::default()));
+        }
+        for index in 1..400 {
+            queue.merge_with_earlier(index);
+        }
+        assert_eq!(queue.skbs(), 2, "362 segments and the rest");
+        assert!(!queue.begins_skb(361) && queue.begins_skb(362));
+    }
+
+    #[test]
+    fn a_hole_that_is_filled_joins_two_skbs_only_if_both_fit_in_one() {
+        for (others, skbs) in [(180, 1), (181, 2)] {
+            let mut queue = RetransmitQueue::new();
+            for n in 0..2 * others + 1 {
+                queue.push(SentSegment::new((n * 1448, 1448), Tags::SACKED, n, &Stamp::default()));
+            }
+            (1..others).for_each(|index| queue.merge_with_earlier(index));
+            (others + 2..2 * others + 1).for_each(|index| queue.merge_with_earlier(index));
+            queue.merge_with_earlier(others);
+            queue.merge_with_earlier(others + 1);
+            assert_eq!(queue.skbs(), skbs);
+        }
     }
 
     #[test]

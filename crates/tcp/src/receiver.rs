@@ -6,10 +6,10 @@
 //! [linux-6.12 tcp_input.c tcp_event_data_recv, __tcp_ack_snd_check, tcp_data_queue] [rfc1122] [rfc2018] [rfc2883]
 
 use tailback_packet::{IpVersion, SackBlock, SackBlocks, Segment, SegmentFlags};
-use tailback_units::{SimTime, Span};
+use tailback_units::{SimTime, Span, TimerRounding, expiry};
 
-use crate::clock::{Deadline, expiry};
-use crate::config::{Agreement, Arrival, Settings, SocketOptions, TimerRounding};
+use crate::clock::Deadline;
+use crate::config::{Agreement, Arrival, Settings, SocketOptions};
 use crate::ecn::Reaction;
 use crate::reassembly::{Reassembly, Skb};
 use crate::receive_window::ReceiveWindow;

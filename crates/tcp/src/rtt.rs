@@ -19,6 +19,8 @@ pub(crate) const RTO_MIN: Span = Span::from_millis(200);
 pub(crate) const RTO_MAX: Span = Span::from_secs(120);
 /// `TCP_TIMEOUT_INIT`: before any sample. [rfc6298 §2.1]
 pub(crate) const RTO_INITIAL: Span = Span::from_secs(1);
+/// `TCP_TIMEOUT_FALLBACK`: after a handshake that gave no sample. [rfc6298 §5.7]
+const RTO_FALLBACK: Span = Span::from_secs(3);
 /// `net.ipv4.tcp_min_rtt_wlen`.
 const MIN_RTT_WINDOW: Span = Span::from_secs(300);
 
@@ -88,6 +90,13 @@ impl RttEstimator {
     pub(crate) fn back_off(&mut self) {
         self.backoff += 1;
         self.rto = (self.rto * 2).min(RTO_MAX);
+    }
+
+    /// The handshake gave no sample. [linux-6.12 tcp_metrics.c tcp_init_metrics]
+    pub(crate) fn fall_back(&mut self) {
+        let micros = RTO_FALLBACK.as_micros() as u32;
+        (self.rttvar_us, self.mdev_us4, self.mdev_max_us) = (micros, micros, micros);
+        self.rto = RTO_FALLBACK;
     }
 
     /// A sample for srtt and RTO; `una`, `nxt` tell when a round trip has passed.

@@ -9,9 +9,9 @@
 //! ```
 
 use tailback_cc::CaState;
-use tailback_units::{SimTime, Span};
+use tailback_units::{SimTime, Span, expiry};
 
-use crate::clock::{Deadline, expiry, micros_since};
+use crate::clock::{Deadline, micros_since};
 use crate::info::{HeldBy, Note};
 use crate::rtt::{RTO_INITIAL, RTO_MAX, RTO_MIN, in_jiffies};
 use crate::sender::Sender;

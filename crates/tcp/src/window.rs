@@ -219,7 +219,11 @@ impl Sender {
             return self.push_filled_skb();
         }
         self.buffer.app_blocked = accepted < bytes;
-        let pass = if self.buffer.app_blocked { Pass::Push } else { ending };
+        let pass = match ending {
+            _ if self.buffer.app_blocked => Pass::Push,
+            Pass::Normal if self.ends_short_after_full_segments() => Pass::Autocork,
+            _ => ending,
+        };
         self.mark_pushes(self.stream.write_seq - accepted, pass);
         (self.has_unsent() && (self.buffer.app_blocked || !self.autocorked())).then_some(pass)
     }
@@ -261,6 +265,11 @@ impl Sender {
         if pass != Pass::More || self.stream.write_seq > self.stream.pushed_seq + self.peer.max_window / 2 {
             self.stream.mark_push(self.stream.write_seq);
         }
+    }
+
+    fn ends_short_after_full_segments(&self) -> bool {
+        let mss = u64::from(self.mss());
+        !self.builds_trains() && self.unsent() > mss && !self.unsent().is_multiple_of(mss)
     }
 
     /// A short write waits for a transmit completion instead of leaving alone. [linux-6.12 tcp.c tcp_should_autocork]

@@ -7,8 +7,10 @@ mod parameter;
 mod rate;
 mod size;
 mod time;
+mod timer;
 
 pub use parameter::{Parameter, ParameterError, ParameterUnit, Parameters};
 pub use rate::Rate;
 pub use size::{Bytes, Segs};
 pub use time::{SimTime, Span};
+pub use timer::{TimerRounding, expiry};

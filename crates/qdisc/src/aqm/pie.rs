@@ -10,12 +10,15 @@
 //! Three generations: RFC 8033 as in Linux since 5.5 · mainline 3.14 to 5.0 · the module of July 2013 that testbeds
 //! put into 3.10. The older two estimate the rate, know three steps of s, 32 bits of p and no de-randomisation.
 //! Arithmetic is the kernel's: ticks of 64 ns, p in 2⁵⁶ (2³²).  [linux-6.12 sch_pie.c pie_calculate_probability]
+//! The u64 of RFC 8033's generation holds a p above 1, which then takes as long to fall as it took to rise: a slow start that
+//! overshoots is punished for longer. `tc` shows only the fraction. Its timer is one of the kernel's timer wheel since 4.8, so
+//! a tupdate of 15 jiffies is one of 16.
 //!
 //! The timer is caught up with at the next arrival or departure, which is when its effects can first be seen.
 //! Deviation: jiffies are 1 ms, and the first update comes 500 ms into the run, as if the queue was made then.
 
 use rand_core::Rng;
-use tailback_units::{ParameterError, Parameters, SimTime, Span};
+use tailback_units::{ParameterError, Parameters, SimTime, Span, TimerRounding, expiry};
 
 use super::Verdict;
 
@@ -23,7 +26,7 @@ use super::Verdict;
 const TICK_SHIFT: u32 = 6;
 const TICKS_PER_SEC: i64 = 1_000_000_000 >> TICK_SHIFT;
 const JIFFY: u64 = 1_000_000;
-/// From the creation of the queue to the first update.
+/// From the creation of the queue to the first update, before the timer's rounding.
 const FIRST_UPDATE: Span = Span::from_millis(500);
 /// Above this delay the probability rises faster, in ticks.
 const LONG_DELAY: i64 = TICKS_PER_SEC / 4;
@@ -52,11 +55,27 @@ impl Generation {
         }
     }
 
-    /// The largest probability.
+    /// A probability of 1.
     const fn one(self) -> u64 {
         match self {
             Generation::Rfc8033 => u64::MAX >> 8,
             _ => u32::MAX as u64,
+        }
+    }
+
+    /// Where the probability overflows.
+    const fn largest(self) -> u64 {
+        match self {
+            Generation::Rfc8033 => u64::MAX,
+            _ => u32::MAX as u64,
+        }
+    }
+
+    /// When a timer of `span` that is armed `now` fires: since 4.8 the wheel rounds it up.
+    fn timer(self, now: SimTime, span: Span) -> SimTime {
+        match self {
+            Generation::Rfc8033 => expiry(now, span, (Span::from_nanos(JIFFY), TimerRounding::Wheel)),
+            _ => now + span,
         }
     }
 
@@ -201,7 +220,7 @@ impl Pie {
             delay_before: 0,
             last_departure: None,
             meter: RateMeter::default(),
-            next_update: SimTime::ZERO + FIRST_UPDATE,
+            next_update: settings.generation.timer(SimTime::ZERO, FIRST_UPDATE),
         }
     }
 
@@ -237,18 +256,20 @@ impl Pie {
     pub fn catch_up(&mut self, backlog: u64, settings: &PieSettings, now: SimTime) {
         while self.next_update <= now {
             self.update(backlog, settings);
-            self.next_update += settings.tupdate;
+            let next = settings.generation.timer(self.next_update, settings.tupdate);
+            let period = next.since(self.next_update);
+            self.next_update = next;
             if self.is_at_rest(backlog) {
-                let missed = now.since(self.next_update).as_nanos() / settings.tupdate.as_nanos();
-                self.next_update += settings.tupdate * missed;
+                self.next_update += period * (now.since(next).as_nanos() / period.as_nanos());
             }
         }
     }
 
-    /// Probability of a drop, as a share of 2³².
+    /// Probability of a drop as `tc` shows it, as a share of 2³²: without what is above 1.
+    /// [linux-6.12 sch_pie.c pie_dump_stats]
     pub fn probability(&self, settings: &PieSettings) -> u64 {
         let shift = if settings.generation == Generation::Rfc8033 { 24 } else { 0 };
-        self.probability >> shift
+        (self.probability & settings.generation.one()) >> shift
     }
 
     /// The delay as last estimated.
@@ -296,11 +317,11 @@ impl Pie {
             true => ((backlog << 8).checked_div(self.meter.average).unwrap_or(0) as i64, self.delay),
             false => (self.delay, self.delay_before),
         };
-        let one = settings.generation.one();
+        let most = settings.generation.largest();
         let stale = delay == 0 && backlog != 0;
-        let moved = self.probability as i64 + self.step(delay, before, settings);
-        self.probability = moved.clamp(0, one as i64) as u64;
-        let overflowed = moved > one as i64;
+        let moved = i128::from(self.probability) + i128::from(self.step(delay, before, settings));
+        self.probability = moved.clamp(0, i128::from(most)) as u64;
+        let overflowed = moved > i128::from(most);
         if delay == 0 && before == 0 && !stale && !overflowed {
             self.decay(settings.generation);
         }
@@ -321,12 +342,13 @@ impl Pie {
         let shift = self.caution(settings.generation);
         let proportional = i128::from(settings.alpha >> shift) * i128::from(delay - settings.target);
         let growth = i128::from(settings.beta >> shift) * i128::from(delay - before);
-        let mut step = (proportional + growth).clamp(-(one as i128), one as i128) as i64;
+        let largest = i128::from(settings.generation.largest().min(i64::MAX as u64));
+        let mut step = (proportional + growth).clamp(-largest, largest) as i64;
         if step > (one / 50) as i64 && self.probability >= one / 10 {
             step = (one / 100 * 2) as i64;
         }
         if delay > LONG_DELAY {
-            step += (one / 50) as i64;
+            step = step.saturating_add((one / 50) as i64);
         }
         step
     }
@@ -461,6 +483,35 @@ mod tests {
         pie.catch_up(0, &settings, SimTime::ZERO + Span::from_secs(3600));
         assert_eq!(pie.probability, 0);
         assert!(pie.next_update > SimTime::ZERO + Span::from_secs(3600));
+    }
+
+    #[test]
+    fn since_rfc_8033_a_long_delay_drives_the_probability_above_one() {
+        for (generation, passes_one) in [(Generation::Rfc8033, true), (Generation::Module2013, false)] {
+            let settings = settings(generation);
+            let mut pie = Pie { delay: 400 * MS, delay_before: 400 * MS, ..Pie::new(&settings) };
+            pie.meter.average = 1 << 20;
+            let backlog = (400 * MS as u64) << 12;
+            (0..100).for_each(|_| pie.update(backlog, &settings));
+            assert_eq!(pie.probability > generation.one(), passes_one);
+            assert!(pie.probability(&settings) <= u64::from(u32::MAX), "`tc` shows the fraction");
+        }
+    }
+
+    #[test]
+    fn an_update_of_15_jiffies_comes_every_16_and_that_of_the_older_ones_when_it_is_due() {
+        for (generation, first, period) in [
+            (Generation::Rfc8033, 504, 16),
+            (Generation::Mainline314, 500, 30),
+            (Generation::Module2013, 500, 30),
+        ] {
+            let settings = settings(generation);
+            let mut pie = Pie { probability: generation.one(), ..Pie::new(&settings) };
+            let at = |ms: u64| SimTime::ZERO + Span::from_millis(ms);
+            assert_eq!(pie.next_update, at(first));
+            pie.catch_up(0, &settings, at(first));
+            assert_eq!(pie.next_update, at(first + period));
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use tailback_cc::ROWS;
 use tailback_packet::{HostId, SackBlock, SackBlocks, SocketId};
-use tailback_units::{Parameters, Rate};
+use tailback_units::{Parameters, Rate, Segs, Span};
 
 use super::*;
 use crate::clock::timestamp;

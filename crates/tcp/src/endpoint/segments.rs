@@ -1,13 +1,12 @@
 //! The packets that a socket sends: handshake, data, ACKs.
 
 use tailback_packet::{HostId, Packet, Payload, SackBlocks, Segment, SegmentFlags};
-use tailback_units::{SimTime, Span};
+use tailback_units::SimTime;
 
-use super::{Endpoint, SYN_LINEAR_TIMEOUTS, State};
-use crate::clock::{Deadline, expiry, timestamp};
+use super::Endpoint;
+use crate::clock::timestamp;
 use crate::config::{TCP_HEADER, TIMESTAMP_OPTION};
 use crate::output::Outgoing;
-use crate::rtt::{RTO_INITIAL, RTO_MAX};
 
 /// Bytes of the options of a SYN: MSS 4, SACK permitted 2, timestamps 10, window scale 3, padding 1.
 const SYN_OPTIONS: u32 = 20;
@@ -15,37 +14,6 @@ const SYN_OPTIONS: u32 = 20;
 pub(super) const ACK_TRUESIZE: u32 = 768;
 
 impl Endpoint {
-    #[cold]
-    pub(super) fn handshake_packet(&mut self, now: SimTime) -> Packet {
-        if self.handshake.timeouts == 0 {
-            self.handshake.sent_at = now;
-        }
-        let answers = self.state == State::SynReceived;
-        // What answers a SYN waits twice as long from the first time on. [linux-6.12 request_sock.h reqsk_timeout]
-        let linear = if answers { 0 } else { SYN_LINEAR_TIMEOUTS };
-        let doublings = self.handshake.timeouts.saturating_sub(linear).min(7);
-        let timeout = Span::from_nanos(RTO_INITIAL.as_nanos() << doublings).min(RTO_MAX);
-        let rounding = (self.sender.flow.jiffy, self.sender.settings.timer_rounding);
-        self.handshake.deadline = match self.handshake.by_cookie {
-            true => Deadline::NONE,
-            false => Deadline::at(expiry(now, timeout, rounding)),
-        };
-        let flags = if answers { SegmentFlags::SYN.with(SegmentFlags::ACK) } else { SegmentFlags::SYN };
-        let flags = self.sender.ecn.handshake_flags(flags);
-        let segment = Segment {
-            seq: 0,
-            length: 0,
-            ack: if answers { self.receiver.rcv_nxt } else { 0 },
-            window: self.receiver.window.carried(flags),
-            flags,
-            mss: self.sender.settings.offered_mss() as u16,
-            tsval: Some(timestamp(now)),
-            tsecr: self.receiver.timestamp_echo(),
-            sack: SackBlocks::NONE,
-        };
-        self.packet(segment, ACK_TRUESIZE, now)
-    }
-
     /// An ACK without data.
     #[inline(never)]
     pub(super) fn pure_ack(&mut self) -> Segment {

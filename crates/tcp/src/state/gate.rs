@@ -34,6 +34,9 @@ pub enum Transmitted {
 pub(crate) enum Pass {
     /// An ACK, a credit, the pacing timer or the end of a write.
     Normal,
+    /// The end of a write of full segments and a short one, which waits for a transmit completion if data of this socket is
+    /// below TCP by then (`net.ipv4.tcp_autocorking`).
+    Autocork,
     /// The end of a write that more follows (`MSG_MORE`): a short segment waits (TCP_NAGLE_CORK).
     More,
     /// A write that filled the send buffer, or a FIN: Nagle does not hold (TCP_NAGLE_PUSH, TCP_NAGLE_OFF).
@@ -125,7 +128,7 @@ impl Agenda {
 
     /// Asks for a run of the transmit loop. A run already asked for keeps the more urgent reason.
     pub(crate) fn begin(&mut self, pass: Pass) {
-        if matches!(self.pass, None | Some(Pass::Normal | Pass::More)) {
+        if matches!(self.pass, None | Some(Pass::Normal | Pass::Autocork | Pass::More)) {
             self.pass = Some(pass);
             self.progress = Progress::default();
         }

@@ -1,0 +1,211 @@
+//! The handshake: SYN, SYN-ACK, their repetitions, and what a connection begins with.
+//!
+//! A repeated SYN or SYN-ACK leaves Karn's ambiguity, which timestamps resolve: the echo names the transmission that was
+//! answered. So the RTT is `now − echo` in ticks of 1 ms, and a timeout was spurious if the echo is the stamp of the first
+//! transmission. After more than one retransmission and a timeout that was not spurious the connection begins with one
+//! segment. [rfc5681 §3.1] [rfc7323 §4] [linux-6.12 tcp_input.c tcp_init_transfer, tcp_try_undo_spurious_syn]
+//!
+//! Known deviation: a SYN cookie's timestamp carries no options, and the ACK that completes it gives no RTT.
+
+use rand_core::Rng;
+use tailback_packet::{Packet, SackBlocks, Segment, SegmentFlags};
+use tailback_units::{Segs, SimTime, Span, expiry};
+
+use super::segments::ACK_TRUESIZE;
+use super::{Endpoint, State};
+use crate::clock::{Deadline, Micros, TIMESTAMP_CLOCK, micros_since, timestamp};
+use crate::rtt::{RTO_INITIAL, RTO_MAX};
+use crate::sender::Sender;
+
+/// SYN timeouts that are not doubled (`net.ipv4.tcp_syn_linear_timeouts`).
+const SYN_LINEAR_TIMEOUTS: u32 = 4;
+
+/// The SYN or SYN-ACK of this side.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Handshake {
+    /// It must be sent now.
+    pub(super) due: bool,
+    /// When it was sent first.
+    first_sent: Option<SimTime>,
+    pub(super) deadline: Deadline,
+    timeouts: u32,
+    /// Transmissions after the first: after timeouts, and the answers to a repeated SYN.
+    retransmits: u32,
+    /// When a repeated SYN was last answered.
+    repeat_answered: Option<SimTime>,
+    /// No state of the peer's SYN is kept; the sequence number of the SYN-ACK encodes it.
+    by_cookie: bool,
+}
+
+impl Endpoint {
+    pub(super) fn take_syn(&mut self, segment: &Segment) {
+        self.receiver.window.answer_syn();
+        self.sender.ecn.take_syn(segment.flags);
+        self.receiver.synchronise(segment, self.sender.flow.now);
+        self.sender.peer.snd_wnd = segment.window;
+        self.state = State::SynReceived;
+        self.handshake.due = true;
+    }
+
+    /// The same SYN arrived again: the SYN-ACK is sent again and still echoes the first SYN. Repeated SYNs that follow
+    /// within [`crate::Settings::invalid_ratelimit`] are ignored. [linux-6.12 tcp_minisocks.c tcp_check_req]
+    pub(super) fn take_syn_again(&mut self) {
+        let Sender { flow, settings, .. } = &self.sender;
+        let (now, jiffy) = (flow.now, flow.jiffy);
+        let soon = |last: SimTime| now.ticks(jiffy) < (last + settings.invalid_ratelimit).ticks(jiffy);
+        if !self.handshake.repeat_answered.is_some_and(soon) {
+            self.handshake.repeat_answered = Some(now);
+            self.handshake.due = true;
+        }
+    }
+
+    pub(super) fn take_syn_ack(&mut self, segment: &Segment, draws: &mut dyn Rng) {
+        if !segment.flags.contains(SegmentFlags::SYN) || !segment.flags.contains(SegmentFlags::ACK) {
+            return;
+        }
+        self.receiver.synchronise(segment, self.sender.flow.now);
+        self.sender.ecn.take_syn_ack(segment.flags);
+        self.establish(segment, draws);
+        self.sender.buffer.writable = true;
+        self.receiver.ack_due = true;
+    }
+
+    /// `answer` completes the handshake: first RTT sample, first window, the control starts.
+    /// [linux-6.12 tcp_input.c tcp_init_transfer]
+    pub(super) fn establish(&mut self, answer: &Segment, draws: &mut dyn Rng) {
+        self.state = State::Established;
+        self.handshake.deadline = Deadline::NONE;
+        let rtt = self.handshake_rtt(answer);
+        let begins_with_one = self.begins_with_one_segment(answer);
+        let sender = &mut self.sender;
+        let now = sender.flow.now;
+        sender.flow.snd_una = 1;
+        sender.flow.snd_nxt = 1;
+        sender.stream.write_seq = sender.stream.write_seq.max(1);
+        sender.stream.pushed_seq = 1;
+        sender.peer.open(answer.window);
+        sender.flow.delivered = 1;
+        sender.flow.delivered_at = now;
+        sender.usage.stamp = now;
+        self.receiver.begin_receiving(now);
+        match rtt {
+            Some(rtt) => {
+                sender.rtt.sample(rtt, 1, 1, sender.flow.jiffy);
+                sender.rtt.sample_minimum(rtt, now, sender.flow.jiffy);
+                sender.flow.srtt_us8 = sender.rtt.srtt_us8();
+                sender.flow.min_rtt = sender.rtt.minimum();
+            }
+            None => sender.rtt.fall_back(),
+        }
+        if begins_with_one {
+            sender.window.cwnd = Segs::ONE;
+        }
+        sender.begin_mtu_search();
+        sender.expand_sndbuf();
+        if sender.window_control() {
+            sender.update_pacing_rate();
+        }
+        sender.refresh_flow();
+        sender.flow.ecn_ok = sender.ecn.agreed();
+        let Sender { control, flow, window, .. } = sender;
+        control.hooks_mut().init(flow, window, draws);
+        sender.cap_pacing_rate();
+        self.sync_receiver();
+    }
+
+    /// Since the only transmission, or since the one that `answer` echoes. `None` without timestamps, and for a cookie.
+    /// [linux-6.12 tcp_input.c tcp_synack_rtt_meas, tcp_ack_update_rtt]
+    fn handshake_rtt(&self, answer: &Segment) -> Option<Span> {
+        let Handshake { first_sent, retransmits, by_cookie, .. } = self.handshake;
+        if by_cookie {
+            return None;
+        }
+        let now = self.sender.flow.now;
+        match retransmits {
+            0 => first_sent.map(|sent_at| micros_since(now, Micros::of(sent_at))),
+            _ => self.echo_of(answer).map(|echo| timestamp(now).since(echo).max(TIMESTAMP_CLOCK)),
+        }
+    }
+
+    fn begins_with_one_segment(&self, answer: &Segment) -> bool {
+        let Handshake { first_sent, retransmits, timeouts, .. } = self.handshake;
+        let answers_the_first =
+            self.echo_of(answer).is_some_and(|echo| first_sent.map(timestamp) == Some(echo));
+        retransmits > 1 && timeouts > 0 && !answers_the_first
+    }
+
+    fn echo_of(&self, answer: &Segment) -> Option<SimTime> {
+        answer.tsecr.filter(|_| self.sender.agreement.timestamps)
+    }
+
+    #[cold]
+    pub(super) fn handshake_packet(&mut self, now: SimTime) -> Packet {
+        match self.handshake.first_sent {
+            None => self.handshake.first_sent = Some(now),
+            Some(_) => {
+                self.handshake.retransmits += 1;
+                self.sender.sent.total_retrans += 1;
+            }
+        }
+        let answers = self.state == State::SynReceived;
+        // The SYN-ACK's timeout doubles from the first time on. [linux-6.12 request_sock.h reqsk_timeout]
+        let linear = if answers { 0 } else { SYN_LINEAR_TIMEOUTS };
+        let doublings = self.handshake.timeouts.saturating_sub(linear).min(7);
+        let timeout = Span::from_nanos(RTO_INITIAL.as_nanos() << doublings).min(RTO_MAX);
+        let rounding = (self.sender.flow.jiffy, self.sender.settings.timer_rounding);
+        self.handshake.deadline = match self.handshake.by_cookie {
+            true => Deadline::NONE,
+            false => Deadline::at(expiry(now, timeout, rounding)),
+        };
+        let flags = if answers { SegmentFlags::SYN.with(SegmentFlags::ACK) } else { SegmentFlags::SYN };
+        let flags = self.sender.ecn.handshake_flags(flags);
+        let segment = Segment {
+            seq: 0,
+            length: 0,
+            ack: if answers { self.receiver.rcv_nxt } else { 0 },
+            window: self.receiver.window.carried(flags),
+            flags,
+            mss: self.sender.settings.offered_mss() as u16,
+            tsval: Some(timestamp(now)),
+            tsecr: self.receiver.timestamp_echo(),
+            sack: SackBlocks::NONE,
+        };
+        self.packet(segment, ACK_TRUESIZE, now)
+    }
+
+    /// The SYN or SYN-ACK is sent again, or the connection is given up. [linux-6.12 tcp_timer.c tcp_write_timeout]
+    pub(super) fn handshake_timed_out(&mut self) {
+        let retries = self.sender.settings.syn_retries;
+        let most = SYN_LINEAR_TIMEOUTS + retries;
+        let waited = self.handshake.first_sent.map(|sent_at| self.sender.flow.now.since(sent_at));
+        let too_long =
+            self.handshake.timeouts > 0 && waited.is_some_and(|waited| waited >= connecting_at_most(retries));
+        if self.state == State::SynSent && (self.handshake.timeouts >= most || too_long) {
+            self.handshake.deadline = Deadline::NONE;
+            return self.sender.abort();
+        }
+        if self.state == State::SynReceived && self.handshake.timeouts >= self.sender.settings.synack_retries
+        {
+            // The request is forgotten. [linux-6.12 inet_connection_sock.c reqsk_timer_handler]
+            self.handshake = Handshake::default();
+            self.sender.sent.total_retrans = 0;
+            self.state = State::Listen;
+            return;
+        }
+        self.handshake.timeouts += 1;
+        self.handshake.due = true;
+    }
+
+    /// SYNs are answered by cookies: the SYN-ACK is not sent again, and its acknowledgement is no RTT sample.
+    /// [linux-6.12 syncookies.c cookie_v4_check]
+    pub fn answer_by_cookie(&mut self) {
+        self.handshake.by_cookie = true;
+    }
+}
+
+/// How long `retries` SYNs would take if each waited twice as long as the one before, up to RTO_MAX, linear timeouts not
+/// counted. Connecting fails after this time, however many have left. [linux-6.12 tcp_timer.c retransmits_timed_out]
+fn connecting_at_most(retries: u32) -> Span {
+    let timeout = |doublings: u32| Span::from_nanos(RTO_INITIAL.as_nanos() << doublings.min(7)).min(RTO_MAX);
+    (0..=retries).fold(Span::ZERO, |sum, doublings| sum + timeout(doublings))
+}
