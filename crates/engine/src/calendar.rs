@@ -303,17 +303,17 @@ impl<E: Copy> Front<E> {
         Some(entry)
     }
 
-    /// Behind everything that is not later.
+    /// Behind everything that is not later. Few events are later, so that moving them one by one costs less than a search.
     #[inline]
     fn insert(&mut self, entry: Entry<E>) {
-        let pending = &self.entries[self.next..];
-        match pending.last() {
-            Some(last) if last.at > entry.at => {
-                let place = self.next + pending.partition_point(|pending| pending.at <= entry.at);
-                self.entries.insert(place, entry);
-            }
-            _ => self.entries.push(entry),
+        self.entries.push(entry);
+        let pending = &mut self.entries[self.next..];
+        let mut place = pending.len() - 1;
+        while place > 0 && pending[place - 1].at > entry.at {
+            pending[place] = pending[place - 1];
+            place -= 1;
         }
+        pending[place] = entry;
     }
 
     fn drop_taken(&mut self) {

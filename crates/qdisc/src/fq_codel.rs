@@ -11,9 +11,9 @@
 //! no filters and no `ce_threshold_selector`; a packet that meets an idle device is queued and taken, not bypassed.
 
 use tailback_packet::{DropReason, Ecn, Packet};
-use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};
+use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTime};
 
-use crate::aqm::codel::{CodelDequeue, Head};
+use crate::aqm::codel::Head;
 use crate::aqm::{Codel, CodelSettings, Verdict};
 use crate::flow_hash::FlowHash;
 use crate::flow_queues::FlowQueues;
@@ -131,12 +131,17 @@ struct OwnCounters {
 }
 
 struct FqCodel {
-    queues: FlowQueues,
+    packets: Packets,
     laws: Vec<Codel>,
     turns: RoundRobin,
     codel: CodelSettings,
     limits: Limits,
     hash: FlowHash,
+}
+
+/// The packets held, and the counts of them.
+struct Packets {
+    queues: FlowQueues,
     memory: u64,
     ledger: Ledger,
     own: OwnCounters,
@@ -150,7 +155,12 @@ fn derive(given: &mut Parameters, device: &Attachment) -> Result<(), ParameterEr
 fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<dyn Qdisc>, ParameterError> {
     let flows = given.require("flows")? as u32;
     Ok(Box::new(FqCodel {
-        queues: FlowQueues::new(flows),
+        packets: Packets {
+            queues: FlowQueues::new(flows),
+            memory: 0,
+            ledger: Ledger::default(),
+            own: OwnCounters::default(),
+        },
         laws: vec![Codel::default(); flows as usize],
         turns: RoundRobin::new(flows, given.require("quantum")? as u32),
         codel: CodelSettings::from_parameters(given, device.mtu)?,
@@ -160,21 +170,15 @@ fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<d
             drop_batch: given.require("drop_batch")? as u32,
         },
         hash: FlowHash::default(),
-        memory: 0,
-        ledger: Ledger::default(),
-        own: OwnCounters::default(),
     }))
 }
 
 impl Qdisc for FqCodel {
     #[inline]
-    fn enqueue(&mut self, mut packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
+    fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued {
         let flow = self.classify(&packet, context);
-        self.ledger.arrive(&packet);
-        self.memory += u64::from(packet.truesize);
-        packet.enqueued = context.now;
-        self.queues.push(flow, packet);
-        self.own.new_flows += u64::from(self.turns.join(flow));
+        self.packets.take(flow, packet, context.now);
+        self.packets.own.new_flows += u64::from(self.turns.join(flow));
         match self.exceeded() {
             Some(limit) if self.drop_from_fattest(limit, context) == Some(flow) => Enqueued::Congestion,
             _ => Enqueued::Queued,
@@ -186,31 +190,35 @@ impl Qdisc for FqCodel {
         while let Some(flow) = self.turns.next_flow() {
             if let Some(packet) = self.take_from(flow, context) {
                 self.turns.charge(flow, packet.frame_length());
-                self.ledger.leave(&packet);
                 return Dequeued::Packet(packet);
             }
             self.turns.emptied();
         }
-        debug_assert_eq!(self.backlog().packets as usize, self.queues.held(), "a packet has vanished");
+        debug_assert_eq!(
+            self.backlog().packets as usize,
+            self.packets.queues.held(),
+            "a packet has vanished"
+        );
         Dequeued::Empty
     }
 
     fn backlog(&self) -> Backlog {
-        self.ledger.backlog()
+        self.packets.ledger.backlog()
     }
 
     fn counters(&self) -> Counters {
-        self.ledger.counters()
+        self.packets.ledger.counters()
     }
 
     fn own_counters(&self, show: &mut dyn FnMut(&'static str, u64)) {
-        show("maxpacket", u64::from(self.own.longest_packet));
-        show("drop_overlimit", self.own.overlimit_drops);
-        show("new_flow_count", self.own.new_flows);
-        show("ecn_mark", self.own.ecn_marks);
-        show("ce_mark", self.own.ce_marks);
-        show("memory_used", self.memory);
-        show("drop_overmemory", self.own.overmemory_drops);
+        let own = &self.packets.own;
+        show("maxpacket", u64::from(own.longest_packet));
+        show("drop_overlimit", own.overlimit_drops);
+        show("new_flow_count", own.new_flows);
+        show("ecn_mark", own.ecn_marks);
+        show("ce_mark", own.ce_marks);
+        show("memory_used", self.packets.memory);
+        show("drop_overmemory", own.overmemory_drops);
         show("new_flows_len", self.turns.new_length() as u64);
         show("old_flows_len", self.turns.old_length() as u64);
     }
@@ -229,28 +237,28 @@ impl FqCodel {
     /// The limit that the last arrival has exceeded.
     #[inline]
     fn exceeded(&self) -> Option<DropReason> {
-        if self.memory > self.limits.memory {
+        if self.packets.memory > self.limits.memory {
             return Some(DropReason::Overmemory);
         }
-        (self.ledger.backlog().packets > self.limits.packets).then_some(DropReason::Overlimit)
+        (self.backlog().packets > self.limits.packets).then_some(DropReason::Overlimit)
     }
 
     /// Drops a batch and says from which queue.
     #[cold]
     fn drop_from_fattest(&mut self, limit: DropReason, context: &mut Context<'_>) -> Option<u32> {
-        let victim = self.queues.fattest()?;
-        let half = self.queues.bytes(victim) / 2;
+        let held = &mut self.packets;
+        let victim = held.queues.fattest()?;
+        let half = held.queues.bytes(victim) / 2;
         let (mut packets, mut bytes) = (0, 0);
         while packets == 0 || (packets < self.limits.drop_batch && bytes < half) {
-            let Some(packet) = self.queues.pop(victim) else { break };
+            let Some(length) = held.drop_head(victim, limit, context) else { break };
             packets += 1;
-            bytes += u64::from(packet.frame_length());
-            self.dispose(packet, limit, context);
+            bytes += u64::from(length);
         }
         self.laws[victim as usize].count_drops(packets);
-        self.own.overlimit_drops += u64::from(packets);
+        held.own.overlimit_drops += u64::from(packets);
         if limit == DropReason::Overmemory {
-            self.own.overmemory_drops += u64::from(packets);
+            held.own.overmemory_drops += u64::from(packets);
         }
         Some(victim)
     }
@@ -258,42 +266,37 @@ impl FqCodel {
     /// The next packet of a queue that its law lets pass.
     #[inline]
     fn take_from(&mut self, flow: u32, context: &mut Context<'_>) -> Option<Box<Packet>> {
-        let settings = self.codel;
-        let mut law = self.laws[flow as usize];
-        let packet = self.first_to_pass(flow, law.dequeue(&settings, context.now), context);
-        self.laws[flow as usize] = law;
-        packet
-    }
-
-    #[inline]
-    fn first_to_pass(
-        &mut self,
-        flow: u32,
-        mut dequeue: CodelDequeue<'_>,
-        context: &mut Context<'_>,
-    ) -> Option<Box<Packet>> {
-        while let Some(head) = self.look_at_head(flow) {
+        let mut dequeue = self.laws[flow as usize].dequeue(&self.codel, context.now);
+        while let Some(head) = self.packets.look_at_head(flow) {
             match dequeue.judge(&head) {
                 Verdict::Drop => {
-                    let packet = self.queues.pop(flow)?;
-                    self.dispose(packet, DropReason::Aqm, context);
+                    self.packets.drop_head(flow, DropReason::Aqm, context)?;
                 }
-                verdict => return self.release(flow, verdict, dequeue.is_above_ce_threshold()),
+                verdict => return self.packets.release(flow, verdict, dequeue.is_above_ce_threshold()),
             }
         }
         dequeue.queue_is_empty();
         None
     }
+}
+
+impl Packets {
+    #[inline]
+    fn take(&mut self, flow: u32, mut packet: Box<Packet>, now: SimTime) {
+        self.ledger.arrive(&packet);
+        self.memory += u64::from(packet.truesize);
+        packet.enqueued = now;
+        self.queues.push(flow, packet);
+    }
 
     #[inline]
     fn look_at_head(&mut self, flow: u32) -> Option<Head> {
-        let backlog = self.ledger.backlog().bytes;
         let packet = self.queues.front(flow)?;
         let length = packet.frame_length();
         self.own.longest_packet = self.own.longest_packet.max(length);
         Some(Head {
             enqueued: packet.enqueued,
-            backlog_behind: backlog - u64::from(length),
+            backlog_behind: self.ledger.backlog().bytes - u64::from(length),
             markable: packet.ecn != Ecn::NotEct,
         })
     }
@@ -310,13 +313,19 @@ impl FqCodel {
             self.own.ecn_marks += u64::from(by_law);
             self.own.ce_marks += u64::from(by_threshold);
         }
+        self.ledger.leave(&packet);
         Some(packet)
     }
 
-    fn dispose(&mut self, packet: Box<Packet>, reason: DropReason, context: &mut Context<'_>) {
+    /// Drops the oldest packet of a queue and says how long it was.
+    #[cold]
+    fn drop_head(&mut self, flow: u32, reason: DropReason, context: &mut Context<'_>) -> Option<u32> {
+        let packet = self.queues.pop(flow)?;
+        let length = packet.frame_length();
         self.memory -= u64::from(packet.truesize);
         self.ledger.drop(&packet);
         context.refuse(packet, reason);
+        Some(length)
     }
 }
 

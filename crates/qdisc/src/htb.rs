@@ -164,8 +164,19 @@ impl Qdisc for Htb {
     }
 
     #[inline]
+    fn closed_until(&self) -> SimTime {
+        match self.classes.as_slice() {
+            // No packet goes past the class: the direct queue is for packets of no class.
+            [only] if only.mode != Mode::CanSend && self.default.is_some() && !self.ledger.is_empty() => {
+                only.until
+            }
+            _ => SimTime::ZERO,
+        }
+    }
+
+    #[inline]
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued {
-        if self.ledger.backlog().packets == 0 {
+        if self.ledger.is_empty() {
             return Dequeued::Empty;
         }
         if self.direct.head().is_some() {
@@ -327,7 +338,7 @@ impl Htb {
 
     /// Every level was asked in vain.
     fn nothing_now(&self, wake: SimTime) -> Dequeued {
-        if self.ledger.backlog().packets == 0 {
+        if self.ledger.is_empty() {
             return Dequeued::Empty;
         }
         let waiting = self.classes.iter().filter(|node| node.mode != Mode::CanSend && !node.is_idle_leaf());
@@ -585,6 +596,18 @@ mod tests {
         let times = departures(&[("rate", TEN_MBIT)], 6);
         assert_eq!(times[..3], [0, 0, 1_142_400], "1600 − 2 · 1514 = −1428 B");
         assert!(times[2..].windows(2).all(|pair| pair[1] - pair[0] == 1_211_200));
+    }
+
+    #[test]
+    fn while_it_is_closed_it_says_until_when_and_gives_nothing() {
+        let mut rig = Rig::of("htb", &[("rate", TEN_MBIT)]);
+        rig.fill(6, &packet(0, 1514));
+        (0..2).for_each(|_| assert!(matches!(rig.dequeue(), Dequeued::Packet(_))));
+        let closed_until = rig.qdisc.closed_until();
+        assert!(closed_until > rig.now);
+        assert!(matches!(rig.dequeue(), Dequeued::NotBefore(at) if at == closed_until));
+        rig.now = closed_until;
+        assert!(matches!(rig.dequeue(), Dequeued::Packet(_)));
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Ledger {
     /// Counts a packet that need not wait; returns false if others are queued before it.
     #[inline]
     pub fn bypass(&mut self, packet: &mut Packet, now: SimTime) -> bool {
-        let empty = self.arrived.packets == self.left.packets + self.dropped.packets;
+        let empty = self.is_empty();
         if empty {
             packet.enqueued = now;
             self.arrive(packet);
@@ -68,6 +68,11 @@ impl Ledger {
         for (packet, _) in dropped {
             self.drop(packet);
         }
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.arrived.packets == self.left.packets + self.dropped.packets
     }
 
     #[inline]

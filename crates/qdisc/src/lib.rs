@@ -193,6 +193,11 @@ pub trait Qdisc: Send {
     fn bypass(&mut self, _packet: &mut Packet, _now: SimTime) -> bool {
         false
     }
+    /// Before this instant `dequeue` answers [`Dequeued::NotBefore`] this instant, whatever packets come until then. A
+    /// discipline that cannot say so answers an instant that has passed.
+    fn closed_until(&self) -> SimTime {
+        SimTime::ZERO
+    }
     /// Gives the next packet.
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued;
     /// Present occupancy, children included.

@@ -38,21 +38,27 @@ pub(crate) struct ByteQueueLimit {
 
 impl ByteQueueLimit {
     /// One more packet may be handed to the NIC.
+    #[inline]
     pub(crate) fn open(&self) -> bool {
         self.queued <= self.adjusted
     }
 
     /// A packet was handed to the NIC.
+    #[inline]
     pub(crate) fn add(&mut self, bytes: u64) {
         self.queued += bytes;
         self.last_object = bytes;
     }
 
     /// The NIC is done with `bytes`: one completion round.
+    #[inline]
     pub(crate) fn complete(&mut self, bytes: u64, now: SimTime) {
         let over = (self.queued - self.done).saturating_sub(self.limit);
         let before = self.limit;
-        self.adapt(bytes, over, now);
+        // A ring that is empty now and held no more than its limit says nothing about the limit.
+        if over > 0 || self.over_before > 0 || self.queued > self.done + bytes {
+            self.adapt(bytes, over, now);
+        }
         self.done += bytes;
         self.adjusted = self.limit + self.done;
         self.over_before = if self.limit == before { over } else { 0 };
@@ -60,6 +66,7 @@ impl ByteQueueLimit {
         self.queued_before = self.queued;
     }
 
+    #[inline(never)]
     fn adapt(&mut self, bytes: u64, over: u64, now: SimTime) {
         let done = self.done + bytes;
         let in_ring = self.queued - done;

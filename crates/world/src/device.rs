@@ -80,24 +80,42 @@ impl Device {
         context.cost.packets += 1;
         self.process_completions(context);
         let stopped = self.is_stopped(context);
-        let Some(root) = &mut self.root else {
-            self.hand_to_driver(packet, context);
-            return Enqueued::Queued;
+        let queues = match &mut self.root {
+            Some(root) => stopped || !root.bypass(&mut packet, context.now),
+            None => false,
         };
-        if !stopped && root.bypass(&mut packet, context.now) {
-            self.hand_to_driver(packet, context);
-            return Enqueued::Queued;
+        if queues {
+            return self.enqueue(packet, stopped, context);
         }
+        self.hand_to_driver(packet, context);
+        Enqueued::Queued
+    }
+
+    /// A packet waits in the discipline, if need be.
+    #[inline(never)]
+    fn enqueue(&mut self, packet: Box<Packet>, stopped: bool, context: &mut Context) -> Enqueued {
+        let Some(root) = &mut self.root else { return Enqueued::Queued };
         let outcome = root.enqueue(packet, &mut context.effects.context(context.now, &mut self.draws));
         self.enqueue_copies(context);
         self.account_for_dropped(context);
-        self.run(context);
+        if stopped {
+            self.await_room(context);
+        } else {
+            self.dequeue(context);
+        }
         outcome
     }
 
-    /// Copies that a discipline made enter at the root. [linux-6.12 sch_netem.c netem_enqueue]
     #[inline]
     fn enqueue_copies(&mut self, context: &mut Context) {
+        if !context.effects.copies.is_empty() {
+            self.enqueue_all_copies(context);
+        }
+    }
+
+    /// Copies that a discipline made enter at the root. [linux-6.12 sch_netem.c netem_enqueue]
+    #[cold]
+    fn enqueue_all_copies(&mut self, context: &mut Context) {
         while let (Some(copy), Some(root)) = (context.effects.copies.pop(), &mut self.root) {
             context.ledger.created += 1;
             root.enqueue(copy, &mut context.effects.context(context.now, &mut self.draws).of_copy());
@@ -145,9 +163,7 @@ impl Device {
             context.backlog.push_back((self.peer, last));
             last = packet;
         }
-        if let Some(next) = self.wire.next_arrival() {
-            context.wake_at(next, Event::Arrived(self.id));
-        }
+        self.await_arrival(context);
         Some(last)
     }
 
@@ -156,8 +172,14 @@ impl Device {
         while let Some(packet) = self.wire.arrived(context.now) {
             self.enter_path(packet, context);
         }
-        if let Some(next) = self.wire.next_arrival() {
-            context.wake_at(next, Event::Arrived(self.id));
+        self.await_arrival(context);
+    }
+
+    /// The first packet on its way has an event in the calendar.
+    #[inline]
+    fn await_arrival(&self, context: &mut Context) {
+        if self.wire.next_arrival != SimTime::NEVER {
+            context.wake_at(self.wire.next_arrival, Event::Arrived(self.id));
         }
     }
 
@@ -246,11 +268,21 @@ impl Device {
     /// Moves packets from the discipline to the ring until either stops. [linux-6.12 __qdisc_run]
     pub(crate) fn run(&mut self, context: &mut Context) {
         self.process_completions(context);
+        if self.is_stopped(context) {
+            self.await_room(context);
+        } else {
+            self.dequeue(context);
+        }
+    }
+
+    /// The same, while the queue is not stopped. A discipline that is closed is not asked for a packet in vain.
+    fn dequeue(&mut self, context: &mut Context) {
         loop {
-            if self.is_stopped(context) {
-                return self.await_room(context);
-            }
             let Some(root) = &mut self.root else { return };
+            let closed_until = root.closed_until();
+            if closed_until > context.now {
+                return self.ask_again(closed_until, context);
+            }
             let dequeued = root.dequeue(&mut context.effects.context(context.now, &mut self.draws));
             self.enqueue_copies(context);
             self.account_for_dropped(context);
@@ -259,15 +291,19 @@ impl Device {
                 Dequeued::NotBefore(at) => return self.ask_again(at, context),
                 Dequeued::Empty => return,
             }
+            if self.is_stopped(context) {
+                return self.await_room(context);
+            }
         }
     }
 
     #[inline]
     fn is_stopped(&self, context: &Context) -> bool {
-        if let Some(radio) = &self.radio {
-            return !context.channels[radio.channel()].channel.accepts(radio.from);
+        match (&self.nic, &self.radio) {
+            (Some(nic), _) => !nic.accepts(self.wire.in_ring()),
+            (None, Some(radio)) => !context.channels[radio.channel()].channel.accepts(radio.from),
+            (None, None) => false,
         }
-        self.nic.as_ref().is_some_and(|nic| !nic.accepts(self.wire.in_ring()))
     }
 
     /// [linux-6.12 dev.c dev_hard_start_xmit]
@@ -346,6 +382,7 @@ impl Device {
         }
     }
 
+    #[inline(never)]
     fn complete(&mut self, last: SimTime, context: &mut Context) {
         while let Some((departure, packet)) = self.wire.complete(last) {
             if let Some(nic) = &mut self.nic {

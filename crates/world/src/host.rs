@@ -47,6 +47,7 @@ impl World {
         self.context.journal.packet_discarded(self.context.now, host, &packet, DropReason::Corrupted);
     }
 
+    #[inline]
     fn forward(&mut self, host: HostId, packet: Box<Packet>) {
         let device = self.towards(host, packet.destination);
         self.devices[device.index()].transmit(packet, &mut self.context);
@@ -79,6 +80,7 @@ impl World {
         self.forward(packet.source, packet);
     }
 
+    #[inline]
     fn towards(&self, host: HostId, destination: HostId) -> DeviceId {
         self.routes.next(host, destination).expect("every conversation has a path: the world was built so")
     }

@@ -19,11 +19,14 @@ pub(crate) struct Wire {
     completed: usize,
     /// When the first packet in the ring has left; `NEVER` if there is none.
     pub(crate) next_departure: SimTime,
+    /// When the next packet arrives; `NEVER` if there is none.
+    pub(crate) next_arrival: SimTime,
 }
 
 impl Wire {
     pub(crate) fn new(delay: Span) -> Self {
-        Wire { delay, packets: VecDeque::new(), completed: 0, next_departure: SimTime::NEVER }
+        let (next_departure, next_arrival) = (SimTime::NEVER, SimTime::NEVER);
+        Wire { delay, packets: VecDeque::new(), completed: 0, next_departure, next_arrival }
     }
 
     /// What leaves arrives at the same instant.
@@ -40,7 +43,11 @@ impl Wire {
             self.next_departure = departure;
         }
         self.packets.push_back((departure, packet));
-        (self.packets.len() == 1).then_some(departure + self.delay)
+        if self.packets.len() > 1 {
+            return None;
+        }
+        self.next_arrival = departure + self.delay;
+        Some(self.next_arrival)
     }
 
     /// Packets whose completion has not been seen to.
@@ -78,18 +85,15 @@ impl Wire {
     /// Takes the next packet that has arrived by `now`; it was completed.
     #[inline]
     pub(crate) fn arrived(&mut self, now: SimTime) -> Option<Box<Packet>> {
-        if self.next_arrival()? > now {
+        if self.next_arrival > now {
             return None;
         }
         debug_assert!(self.completed > 0, "a packet leaves before it arrives");
+        let (_, packet) = self.packets.pop_front()?;
         self.completed -= 1;
-        self.packets.pop_front().map(|(_, packet)| packet)
-    }
-
-    /// When the next packet arrives.
-    #[inline]
-    pub(crate) fn next_arrival(&self) -> Option<SimTime> {
-        self.packets.front().map(|&(departure, _)| departure + self.delay)
+        let following = self.packets.front();
+        self.next_arrival = following.map_or(SimTime::NEVER, |&(departure, _)| departure + self.delay);
+        Some(packet)
     }
 
     /// Packets in the ring and on their way.
@@ -116,7 +120,7 @@ mod tests {
         assert!(wire.arrived(at(104)).is_none());
         assert_eq!(wire.arrived(at(105)).unwrap().ip_length, 40);
         assert!(wire.arrived(at(105)).is_none());
-        assert_eq!(wire.next_arrival(), Some(at(107)));
+        assert_eq!(wire.next_arrival, at(107));
     }
 
     #[test]
