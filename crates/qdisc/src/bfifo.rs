@@ -3,7 +3,7 @@
 //! enqueue: append while backlog + L ≤ `limit`, else drop the arrival (tail drop)
 //! dequeue: the oldest                                                        [linux-6.12 sch_fifo.c]
 //!
-//! Bytes are frame lengths without FCS. It refuses a long packet and still takes a shorter one behind it.
+//! Bytes are frame lengths without FCS. After a long packet is dropped, a shorter one may still be accepted.
 
 use tailback_packet::Packet;
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};
@@ -28,7 +28,7 @@ const PARAMETERS: &[Parameter] = &[Parameter {
     default: None,
     least: 0,
     most: u32::MAX as u64,
-    meaning: "frame bytes held at most; not given: `txqueuelen` · (MTU + 14)",
+    meaning: "maximum number of frame bytes; default: `txqueuelen` · (MTU + 14)",
 }];
 
 /// A FIFO that counts bytes.

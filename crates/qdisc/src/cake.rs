@@ -1,18 +1,20 @@
-//! `cake`: a shaper without bursts over tins by DSCP, in each fair queueing of hosts and flows under COBALT.
+//! `cake`: a shaper without bursts over tins, selected by DSCP; in each tin, fair queueing of hosts and flows with
+//! COBALT.
 //!
-//! classify: DSCP → tin · flow (or host) hash → one of 1024 queues, eight ways to avoid a collision
-//! shape:    a packet may leave once t ≤ now; then t += L'/bandwidth. An idle shaper starts again at now, so nothing
-//!           leaves in a burst. L' = L + overhead, at least `mpu`, in ATM cells or with PTM's 65/64
-//! tin:      shaped: of the tins with packets whose own clock is due the highest, else the earliest clock;
-//!           unlimited: DRR by the tins' shares
-//! flow:     DRR++; quantum = rate/4096 within 300 … MTU, divided by the bulk flows of the busier of its two hosts
+//! classify: DSCP → tin · flow (or host) hash → one of 1024 queues, 8-way set-associative to avoid collisions
+//! shape:    a packet may leave once t ≤ now; then t += L'/bandwidth. An idle shaper restarts with t = now, so there
+//!           are no bursts. L' = L + overhead, at least `mpu`, in ATM cells or with 65/64 of PTM
+//! tin:      shaped: among tins with packets, the highest whose own clock is due, else the one with the earliest
+//!           clock; unlimited: DRR by the shares of the tins
+//! flow:     DRR++; quantum = rate/4096, clamped to 300 … MTU, divided by the bulk flows of the busier of its two hosts
 //! head:     COBALT passes, marks or drops it (`aqm/cobalt.rs`), but never drops the last packet of a queue
-//! memory:   over `memlimit` (4 · bandwidth · rtt, at least 4 MiB) the longest queue loses its head
-//! acks:     `ack-filter` drops the oldest pure ACK that two later ones of its flow make superfluous
+//! memory:   over `memlimit` (4 · bandwidth · rtt, at least 4 MiB) the head of the longest queue is dropped
+//! acks:     `ack-filter` drops the oldest pure ACK of a flow if two later ones make it redundant
 //!
 //! Per tin: target = max(1.5 packet times, rtt/20), interval = max(rtt + target − rtt/20, 2 · target).
-//! [hoiland2018] [linux-6.12 sch_cake.c] [tc cake(8)]. Tins: diffserv3 1/16, all, 1/4 of the rate for Bulk, Best
-//! Effort, Voice; diffserv4 adds Video at 1/2; the eight of diffserv8 and precedence have 7/8 of the one before.
+//! [hoiland2018] [linux-6.12 sch_cake.c] [tc cake(8)]. Tins: diffserv3 has Bulk, Best Effort and Voice with 1/16, all
+//! and 1/4 of the rate; diffserv4 adds Video with 1/2; each of the eight of diffserv8 and precedence has 7/8 of the
+//! rate of the one before.
 //!
 //! Deviations: no `nat`; no `autorate-ingress`; no firewall marks (`fwmark`); trains are not split; the tins of
 //! diffserv8 follow RFC 4594's classes.
@@ -37,7 +39,7 @@ use tins::{QUEUES, Set, Sorting, Tin, TinCounters};
 
 pub(crate) const ROW: Row = Row {
     name: "cake",
-    summary: "burst-free shaper, tins, fairness of hosts and flows, COBALT, ACK filter",
+    summary: "shaper without bursts, tins by DSCP, fairness of hosts and flows, COBALT, ACK filter",
     source: include_str!("cake.rs"),
     parameters: PARAMETERS,
     classful: false,
@@ -51,7 +53,7 @@ struct Cake {
     tins: Vec<Tin>,
     turn: usize,
     hash: FlowHash,
-    /// When the next packet may leave, and by when at the latest.
+    /// When the next packet may leave, and the latest such time.
     next: SimTime,
     failsafe: SimTime,
     memory: u64,
@@ -60,14 +62,14 @@ struct Cake {
     ledger: Ledger,
 }
 
-/// Shortest and longest packets met, as they came and as they were charged for.
+/// Minimum and maximum length of packets, as they arrived and as they were charged.
 struct Sizes {
     network: [u32; 2],
     adjusted: [u32; 2],
 }
 
 impl Sizes {
-    /// None met yet. [linux-6.12 sch_cake.c cake_init]
+    /// Before the first packet. [linux-6.12 sch_cake.c cake_init]
     const NONE: Sizes = Sizes { network: [u16::MAX as u32, 0], adjusted: [u16::MAX as u32, 0] };
 
     #[inline]
@@ -145,7 +147,7 @@ impl Qdisc for Cake {
     }
 
     fn parts(&self) -> Vec<Part> {
-        // The order of the ranks, lowest first: Bulk comes before Best Effort, which is the first tin.
+        // In the order of priority, lowest first, Bulk precedes Best Effort, which is the first tin.
         let bulk_first = matches!(self.settings.sorting, Sorting::Three | Sorting::Four);
         let order = |rank: usize| if bulk_first && rank < 2 { 1 - rank } else { rank };
         (0..self.tins.len()).map(|rank| self.tins[order(rank)].part()).collect()
@@ -175,7 +177,7 @@ impl Qdisc for Cake {
 }
 
 impl Cake {
-    /// After an idle time the shaper owes nothing and is owed nothing.
+    /// Restarts the clocks after an idle time.
     fn start_clocks(&mut self, now: SimTime) {
         if self.ledger.backlog().packets == 0 && self.next < now {
             (self.next, self.failsafe) = (now, now);
@@ -208,7 +210,7 @@ impl Cake {
             tin.next = now;
         }
         tin.own.longest = tin.own.longest.max(packet.frame_length());
-        // What arrived, although `tc` calls it sent. [linux-6.12 sch_cake.c cake_enqueue]
+        // Counts arrivals, which `tc` shows as sent. [linux-6.12 sch_cake.c cake_enqueue]
         tin.own.packets += u64::from(packet.segments);
         tin.own.bytes += u64::from(packet.frame_length());
         tin.packets += 1;
@@ -226,7 +228,7 @@ impl Cake {
                 tin.new.push_back(&mut tin.links, index);
             }
             Set::SparseWait => {
-                // It used its quantum up and came back at once: it is bulk.
+                // It has used up its quantum and has packets again at once: it is a bulk flow.
                 tin.sets[index as usize] = Set::Bulk;
                 tin.count_bulk(index, true);
             }
@@ -234,7 +236,7 @@ impl Cake {
         }
     }
 
-    /// Unlimited: the tin whose turn it is. Shaped: the highest that is due, else the one due first.
+    /// The tin to serve. Unlimited: by DRR. Shaped: the highest that is due, else the one due first.
     fn choose_tin(&mut self, now: SimTime) -> usize {
         if self.tins.len() == 1 {
             return 0;
@@ -256,7 +258,7 @@ impl Cake {
         due.or_else(first).unwrap_or(0)
     }
 
-    /// A packet of this tin; none if the law dropped what there was, or the shaper must be asked again.
+    /// A packet of this tin; `None` if the law dropped all packets, or the shaper has to be checked again.
     fn take_from(&mut self, place: usize, context: &mut Context<'_>) -> Option<Box<Packet>> {
         let mut first_look = true;
         loop {
@@ -279,7 +281,7 @@ impl Cake {
             if verdict == Verdict::Drop {
                 self.tins[place].own.drops += 1;
                 if self.settings.ingress {
-                    // It has come through the bottleneck, but does not put off the latest departure of the next one.
+                    // A dropped packet is charged, but does not change the latest departure of the next one.
                     let failsafe = self.failsafe;
                     self.pay(place, index, &packet, context.now);
                     self.failsafe = failsafe;
@@ -301,7 +303,7 @@ impl Cake {
         }
     }
 
-    /// A flow that used its deficit up is bulk from now on, and waits for its next turn.
+    /// Moves a flow that has used up its deficit to the bulk flows and adds its quantum.
     fn next_turn(&mut self, place: usize, index: u32, context: &mut Context<'_>) {
         let isolation = self.settings.isolation;
         let tin = &mut self.tins[place];
@@ -317,7 +319,7 @@ impl Cake {
         let load = tin.host_load(&tin.flows[index as usize], &isolation);
         tin.flows[index as usize].deficit += match load {
             1 => tin.quantum,
-            // The part below a byte is made up for by chance.
+            // The fraction of a byte is rounded at random.
             _ => (((tin.quantum << 16) / load + i64::from(context.draws.next_u32() >> 16)) >> 16).max(1),
         };
         match tin.sets[index as usize] {
@@ -326,7 +328,7 @@ impl Cake {
         }
     }
 
-    /// What the law says of the head of a flow; none if there is no head.
+    /// The decision of the law about the head of a flow; `None` if the flow is empty.
     fn judge_head(&mut self, place: usize, index: u32, context: &mut Context<'_>) -> Option<Verdict> {
         let ingress = self.settings.ingress;
         let tin = &mut self.tins[place];
@@ -339,7 +341,7 @@ impl Cake {
             bulk_flows,
         };
         let verdict = flow.law.judge(&head, &tin.law, context.now, context.draws);
-        // The last packet of a queue is let go.
+        // The last packet of a queue is never dropped.
         Some(if verdict == Verdict::Drop && flow.queue.len() == 1 { Verdict::Pass } else { verdict })
     }
 
@@ -368,7 +370,7 @@ impl Cake {
         Some(packet)
     }
 
-    /// The shaper, the tin and the flow pay for a packet.
+    /// Charges the shaper, the tin and the flow for a packet.
     fn pay(&mut self, place: usize, index: u32, packet: &Packet, now: SimTime) {
         let charged = Bytes(u64::from(self.settings.charged(packet)));
         let tin = &mut self.tins[place];
@@ -378,7 +380,7 @@ impl Cake {
         if self.settings.rate.is_unlimited() {
             return;
         }
-        // The tin's clock never runs ahead by more than this packet. [linux-6.12 sch_cake.c cake_advance_shaper]
+        // The clock of the tin is ahead by at most this packet. [linux-6.12 sch_cake.c cake_advance_shaper]
         let time = tin.rate.time_for(charged);
         tin.next = if tin.next < now { tin.next + time } else { tin.next.max(now + time) };
         let time = self.settings.rate.time_for(charged);
@@ -391,7 +393,7 @@ impl Cake {
         context.refuse(packet, reason);
     }
 
-    /// The longest queue in bytes loses its head; which tin and queue that was.
+    /// Drops the head of the longest queue in bytes; returns its tin and queue.
     #[cold]
     fn drop_from_longest(&mut self, context: &mut Context<'_>) -> Option<(usize, u32)> {
         let all = self.tins.iter().enumerate().flat_map(|(place, tin)| {
@@ -407,7 +409,7 @@ impl Cake {
         Some((place, index))
     }
 
-    /// The last packet of a queue may make an older ACK superfluous.
+    /// Drops an older ACK that the last packet of a queue makes redundant.
     fn filter_acks(&mut self, place: usize, index: u32, context: &mut Context<'_>) {
         if self.settings.ack_filter == AckFilter::Off {
             return;
@@ -432,7 +434,7 @@ mod tests {
 
     const TEN_MBIT: (&str, u64) = ("bandwidth", 10_000_000);
 
-    /// Packets per flow that leave within `ms` while the flows, given with their hosts, are kept backlogged.
+    /// Packets per flow that leave within `ms`, with all flows backlogged; flows are given by their hosts.
     fn shares(rig: &mut Rig, flows: &[(u16, u16)], ms: u64) -> Vec<u32> {
         let mut left = vec![0; flows.len()];
         let end = rig.now + Span::from_millis(ms);
@@ -465,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_leave_exactly_apart_from_the_first_on() {
+    fn frames_leave_at_exact_gaps_from_the_first_on() {
         let mut rig = Rig::of("cake", &[TEN_MBIT]);
         rig.advance(Span::from_secs(1));
         rig.fill(10, &packet(0, 1514));
@@ -492,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_held_to_the_memory_limit_and_its_packets_alone_are_lost() {
+    fn a_flood_is_limited_to_the_memory_limit_and_only_its_packets_are_dropped() {
         let mut rig = Rig::of("cake", &[TEN_MBIT, ("memlimit", 500_000)]);
         rig.fill(20, &packet(1, 200));
         rig.fill(5_000, &packet(0, 1514));
@@ -526,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn capable_flows_are_marked_and_lose_nothing() {
+    fn capable_flows_are_marked_and_lose_no_packet() {
         let mut rig = Rig::of("cake", &[TEN_MBIT]);
         for _ in 0..2000 {
             rig.enqueue(Packet { ecn: Ecn::Ect0, ..packet(0, 1514) });
@@ -556,14 +558,14 @@ mod tests {
     }
 
     #[test]
-    fn wash_clears_the_code_point_after_the_tin_was_chosen() {
+    fn wash_clears_the_code_point_after_the_tin_is_selected() {
         let mut rig = Rig::of("cake", &[TEN_MBIT, ("wash", 1)]);
         rig.enqueue(Packet { tos: 46 << 2, ..packet(0, 1514) });
         assert!(matches!(rig.dequeue(), Dequeued::Packet(packet) if packet.tos == 0));
     }
 
     #[test]
-    fn besteffort_sorts_nothing_by_its_code_point() {
+    fn besteffort_ignores_the_code_point() {
         let voice = |flow| Packet { tos: 46 << 2, ..packet(flow, 1514) };
         for (tins, sorted) in [(0, true), (1, false)] {
             let mut rig = Rig::of("cake", &[TEN_MBIT, ("tins", tins), ("isolation", 1)]);

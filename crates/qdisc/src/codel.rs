@@ -1,12 +1,12 @@
 //! `codel`: one FIFO under the CoDel law.
 //!
 //! enqueue: append while fewer than `limit` packets wait, else drop the arrival (`drop_overlimit`)
-//! dequeue: the head, after CoDel has dropped or marked those before it whose sojourn stayed above `target` for an
-//!          `interval`; the law and its quirks are in `aqm/codel.rs`
+//! dequeue: the head, after CoDel has dropped or marked packets before it because the sojourn time has been above
+//!          `target` for an `interval`; the law is in `aqm/codel.rs`
 //!
-//! [rfc8289 §5] [linux-6.12 sch_codel.c]. One MTU of backlog is never dropped from. No timer: it acts at departures.
-//! Deviations: `drop_next` is shown in µs as of the last departure; a packet that meets an idle device is queued and
-//! taken, not bypassed.
+//! [rfc8289 §5] [linux-6.12 sch_codel.c]. A backlog of one MTU is never dropped from. There is no timer; the law acts
+//! at departures. Deviations: `drop_next` is shown in µs as of the last departure; a packet that arrives while the
+//! device is idle is enqueued and dequeued, not bypassed.
 
 use tailback_packet::{DropReason, Packet};
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTime};
@@ -32,20 +32,26 @@ const MS: u64 = 1_000_000;
 const LONGEST: u64 = 100_000 * MS;
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter::new("limit", ParameterUnit::Packets, Some(1000), (1, u32::MAX as u64), "packets held at most"),
+    Parameter::new(
+        "limit",
+        ParameterUnit::Packets,
+        Some(1000),
+        (1, u32::MAX as u64),
+        "maximum number of packets",
+    ),
     Parameter::new(
         "target",
         ParameterUnit::Time,
         Some(5 * MS),
         (0, LONGEST),
-        "sojourn time that is acceptable for long",
+        "acceptable standing sojourn time",
     ),
     Parameter::new(
         "interval",
         ParameterUnit::Time,
         Some(100 * MS),
         (2_000, LONGEST),
-        "how long the sojourn time may exceed the target: a worst-case round-trip time",
+        "how long the sojourn time may exceed the target; a worst-case RTT",
     ),
     Parameter::flag("ecn", false, "mark ECN-capable packets instead of dropping them"),
     Parameter::new(
@@ -53,7 +59,7 @@ const PARAMETERS: &[Parameter] = &[
         ParameterUnit::Time,
         None,
         (0, LONGEST),
-        "mark every ECN-capable packet that waited longer; not given: none",
+        "mark every ECN-capable packet with a longer sojourn time; default: none",
     ),
 ];
 
@@ -137,7 +143,7 @@ impl Qdisc for CodelQueue {
     }
 
     fn own_levels(&self, show: &mut dyn FnMut(&'static str, i64)) {
-        // Only within an episode. [linux-6.12 sch_codel.c codel_dump_stats]
+        // Only while dropping. [linux-6.12 sch_codel.c codel_dump_stats]
         let next = if self.law.is_dropping() { self.law.until_next_drop(self.last_departure) } else { 0 };
         show("drop_next", next / 1000);
     }
@@ -156,7 +162,7 @@ mod tests {
 
     const TEN_MBIT: u64 = 10_000_000;
 
-    /// Departs from a queue kept at `standing` packets for `secs`; instants of the drops in ms.
+    /// Serves a queue kept at `standing` packets for `secs`; returns the times of the drops in ms.
     fn drops_over(rig: &mut Rig, standing: u32, secs: u64) -> Vec<f64> {
         let (mut seen, mut instants) = (0, Vec::new());
         let end = rig.now + Span::from_secs(secs);
@@ -187,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn drops_follow_the_kernel_s_gaps_to_a_departure() {
+    fn drops_follow_the_gaps_of_the_kernel_to_within_a_departure() {
         let mut rig = Rig::of("codel", &[]);
         let drops = drops_over(&mut rig, 50, 1);
         for (gap, linux) in drops.windows(2).zip([100.0, 50.0, 56.25, 48.78, 44.15, 40.41]) {
@@ -209,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capable_flow_is_marked_and_not_dropped_if_asked_to() {
+    fn with_ecn_a_capable_flow_is_marked_and_not_dropped() {
         let mut rig = Rig::of("codel", &[("ecn", 1)]);
         for _ in 0..900 {
             rig.enqueue(Packet { ecn: Ecn::Ect0, ..packet(0, 1514) });
@@ -240,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn every_late_packet_is_marked_above_ce_threshold() {
+    fn every_packet_above_ce_threshold_is_marked() {
         let mut rig = Rig::of("codel", &[("ce_threshold", 1_000_000)]);
         rig.fill(3, &Packet { ecn: Ecn::Ect1, ..packet(0, 1514) });
         rig.advance(Span::from_millis(2));
@@ -249,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_is_not_reached_changes_no_drop() {
+    fn a_limit_that_is_not_reached_has_no_effect_on_drops() {
         let drops = |limit| drops_over(&mut Rig::of("codel", &[("limit", limit)]), 100, 3);
         assert!(!drops(180).is_empty());
         assert_eq!(drops(180), drops(2000));

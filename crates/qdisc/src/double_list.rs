@@ -1,7 +1,7 @@
-//! A doubly linked list of indices whose links live in a table outside: any index leaves it in constant time.
+//! A doubly linked list of indices, with the links in a separate table: any index can be removed in constant time.
 //!
-//! One table serves many lists as long as an index is on one of them at a time. Where nothing leaves from the middle,
-//! `index_list` needs half the table.
+//! Several lists can share a table if each index is on at most one of them. `index_list` needs half the memory, but
+//! removes only from the head.
 
 use crate::index_list::NONE;
 
@@ -46,7 +46,7 @@ impl DoubleList {
         self.tail = index;
     }
 
-    /// Takes `index`, which is on this list, off it.
+    /// Removes `index`, which is on this list.
     #[inline]
     pub fn remove(&mut self, links: &mut [Neighbours], index: u32) {
         let Neighbours { before, after } = links[index as usize];
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn any_index_may_leave_and_the_others_keep_their_order() {
+    fn any_index_can_be_removed_and_the_others_keep_their_order() {
         for (leaving, left) in [(3, [0, 2, 1]), (2, [3, 0, 1]), (1, [3, 0, 2])] {
             let mut links = vec![Neighbours::NOBODY; 4];
             let mut list = filled(&mut links);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_left_may_join_another_list_of_the_same_table() {
+    fn a_removed_index_can_join_another_list_of_the_same_table() {
         let mut links = vec![Neighbours::NOBODY; 4];
         let (mut list, mut other) = (filled(&mut links), DoubleList::default());
         for index in [1, 0] {
@@ -96,6 +96,6 @@ mod tests {
         assert_eq!(drained(&mut list, &mut links), [3, 2]);
         assert_eq!(drained(&mut other, &mut links), [1, 0]);
         list.push_back(&mut links, 1);
-        assert_eq!(list.first(), Some(1), "one that ran empty can be filled again");
+        assert_eq!(list.first(), Some(1), "an emptied list can be filled again");
     }
 }

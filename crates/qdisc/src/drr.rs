@@ -1,8 +1,9 @@
-//! `drr`: classes that take turns, each with a quantum of bytes and a discipline of its own.
+//! `drr`: deficit round robin over classes, each with a quantum of bytes and its own discipline.
 //!
-//! enqueue: the filter's class; what no filter chooses is dropped; a class that was empty joins the end of the round
-//!          with deficit = quantum
-//! dequeue: the first class of the round: its head fits its deficit: send it; else + quantum and to the end
+//! enqueue: to the class of the first filter that matches; without a match the packet is dropped; a class that was
+//!          empty joins the end of the round with deficit = quantum
+//! dequeue: if the head of the first class of the round fits into its deficit, send it; else add a quantum and move the
+//!          class to the end
 //! [shreedhar1995 §3] [linux-6.12 sch_drr.c]
 
 use std::collections::VecDeque;
@@ -19,7 +20,7 @@ use crate::{
 
 pub(crate) const ROW: Row = Row {
     name: "drr",
-    summary: "classes that take turns by bytes, with a discipline each",
+    summary: "deficit round robin over classes, each with its own discipline",
     source: include_str!("drr.rs"),
     parameters: &[],
     classful: false,
@@ -33,7 +34,7 @@ const CLASS_PARAMETERS: &[Parameter] = &[Parameter::new(
     ParameterUnit::Bytes,
     None,
     (1, u32::MAX as u64),
-    "bytes the class may send per turn; not given: MTU + 14",
+    "bytes that the class may send per turn; default: MTU + 14",
 )];
 
 struct Drr {
@@ -48,7 +49,7 @@ struct Turn {
     quantum: i64,
     deficit: i64,
     listed: bool,
-    /// A packet that waits for its class's deficit.
+    /// A packet that waits until the deficit of its class is large enough.
     head: Option<Box<Packet>>,
     child: Box<dyn Qdisc>,
 }
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_filter_chooses_is_dropped() {
+    fn packets_that_no_filter_matches_are_dropped() {
         let mut rig = two_classes([1514, 1514]);
         assert_eq!(rig.enqueue(packet(5, 100)), Enqueued::Dropped);
         assert_eq!(rig.effects.dropped[0].1, DropReason::Unclassified);

@@ -1,15 +1,16 @@
-//! `dualpi2`: two queues, coupled: a shallow one for scalable controls (L4S), a classic one for the others.
+//! `dualpi2`: two coupled queues: a shallow one for scalable controls (L4S), a classic one for the others.
 //!
 //! classify: ECT(1) and CE into L, the rest into C                                                   [rfc9331 §5.1]
-//! each `tupdate`: q = the longer of the two heads' sojourns; p ← p + α · (q − target) + β · (q − q_old)    [rfc9332 §A]
-//! C:        signalled with p²: marked if ECT(0), else dropped
-//! L:        marked with min(1, k · p); also if it waited longer than `step_thresh` behind another packet
-//! overload: k · p > 1: L packets are dropped with p² and else marked, C packets dropped whatever they are
-//! serve:    L unless C waits and the credit of L is used up: credit + w_C · L-bytes, − w_L · C-bytes, w_C = 10 %
+//! each `tupdate`: q = max sojourn of the two heads; p ← p + α · (q − target) + β · (q − q_old)         [rfc9332 §A]
+//! C:        with probability p² marked if ECT(0), else dropped
+//! L:        marked with probability min(1, k · p), and if it waited longer than `step_thresh` behind another packet
+//! overload: k · p > 1: L packets are dropped with probability p², else marked; C packets are dropped, not marked
+//! serve:    L, unless C has packets and the credit of L is used up: credit + w_C · L-bytes, − w_L · C-bytes,
+//!           w_C = 10 %
 //!
-//! With k = 2 a classic and a scalable flow of equal round-trip time get equal rates. Below 2 MTU of backlog nothing
-//! is signalled but the step.                                                          [linux-6.17 sch_dualpi2.c]
-//! Deviations: `split_gso` has no effect; updates are caught up with at the next arrival or departure.
+//! With k = 2 a classic and a scalable flow of equal RTT get equal rates. Below a backlog of 2 MTU only the step marks.
+//! [linux-6.17 sch_dualpi2.c]. Deviations: `split_gso` has no effect; updates by the timer are computed at the next
+//! arrival or departure.
 
 use rand_core::Rng;
 use tailback_packet::{DropReason, Ecn, Packet};
@@ -33,7 +34,7 @@ const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
 /// A probability of one.
 const ONE: u64 = u32::MAX as u64;
-/// `alpha` and `beta` count 1/256 Hz.
+/// Unit of `alpha` and `beta`: 1/256 Hz.
 const GAIN_UNIT: i128 = 256;
 
 const PARAMETERS: &[Parameter] = &[
@@ -42,93 +43,97 @@ const PARAMETERS: &[Parameter] = &[
         ParameterUnit::Packets,
         Some(10_000),
         (1, u32::MAX as u64),
-        "packets held at most, in both queues",
+        "maximum number of packets in both queues",
     ),
     Parameter::new(
         "memlimit",
         ParameterUnit::Bytes,
         None,
         (1, u32::MAX as u64),
-        "bytes of kernel memory (truesize) held at most; not given: limit · (MTU + 14)",
+        "maximum kernel memory (truesize) in bytes; default: limit · (MTU + 14)",
     ),
     Parameter::new(
         "coupling_factor",
         ParameterUnit::Number,
         Some(2),
         (1, 255),
-        "k: how much more often L is marked than √ of C's rate",
+        "k: ratio of the probability of L to the square root of that of C",
     ),
     Parameter::new(
         "step_thresh",
         ParameterUnit::Time,
         Some(MS),
         (0, 4 * SECOND),
-        "sojourn above which every L packet is marked",
+        "sojourn time above which every L packet is marked",
     ),
     Parameter::new(
         "step_packets",
         ParameterUnit::Packets,
         None,
         (0, u32::MAX as u64),
-        "L queue length that does so instead of a time",
+        "length of the L queue above which every L packet is marked, instead of a time",
     ),
     Parameter::new(
         "min_qlen_step",
         ParameterUnit::Packets,
         Some(1),
         (0, u32::MAX as u64),
-        "L queue length up to which the step is not taken",
+        "length of the L queue up to which the step does not mark",
     ),
-    Parameter::flag("drop_on_overload", true, "on overload drop L packets too; else let L's queue overflow"),
-    Parameter::flag("drop_enqueue", false, "decide about a packet when it comes, not when it leaves"),
+    Parameter::flag(
+        "drop_on_overload",
+        true,
+        "drop L packets on overload; otherwise the L queue may overflow",
+    ),
+    Parameter::flag("drop_enqueue", false, "decide about a packet on arrival, not on departure"),
     Parameter::new(
         "classic_protection",
         ParameterUnit::Number,
         Some(10),
         (0, 100),
-        "per cent of the link that C gets at least",
+        "minimum share of C in the link, in per cent",
     ),
     Parameter::new(
         "max_rtt",
         ParameterUnit::Time,
         None,
         (1, 100 * SECOND),
-        "longest round trip: sets `target`, `tupdate`, `alpha`, `beta`",
+        "maximum RTT, from which `target`, `tupdate`, `alpha` and `beta` are derived",
     ),
     Parameter::new(
         "typical_rtt",
         ParameterUnit::Time,
         None,
         (1, 100 * SECOND),
-        "typical round trip, with `max_rtt`; not given: max_rtt / 6",
+        "typical RTT, with `max_rtt`; default: max_rtt / 6",
     ),
     Parameter::new(
         "target",
         ParameterUnit::Time,
         None,
         (1, 100 * SECOND),
-        "delay of C that is steered to; not given: 15 ms",
+        "delay of C that is steered to; default: 15 ms",
     ),
     Parameter::new(
         "tupdate",
         ParameterUnit::Time,
         None,
         (1000, 100 * SECOND),
-        "time between updates; not given: 16 ms",
+        "time between updates; default: 16 ms",
     ),
     Parameter::new(
         "alpha",
         ParameterUnit::Gain,
         None,
         (1, 255 * 256),
-        "gain of the delay's distance to target; not given: 0.16 Hz",
+        "gain of the difference between delay and target; default: 0.16 Hz",
     ),
     Parameter::new(
         "beta",
         ParameterUnit::Gain,
         None,
         (1, 255 * 256),
-        "gain of the delay's growth; not given: 3.2 Hz",
+        "gain of the change of the delay; default: 3.2 Hz",
     ),
     Parameter::flag("split_gso", true, "without effect"),
 ];
@@ -345,7 +350,7 @@ impl DualPi2 {
         }
     }
 
-    /// The service to serve, and by how much its bytes change the credit.
+    /// The queue to serve, and by how much its bytes change the credit.
     fn choose(&self) -> Option<(Service, i64)> {
         let (classic, low) = (self.classic.head().is_some(), self.low_latency.head().is_some());
         let low_weight = 100 - self.settings.classic_weight;
@@ -381,14 +386,14 @@ impl DualPi2 {
         self.delay_before = delay;
     }
 
-    /// What the controller says about a packet.
+    /// The decision of the controller about a packet.
     fn signal(&self, service: Service, ecn: Ecn, draws: &mut dyn Rng) -> Signal {
         if self.backlog().bytes < 2 * self.settings.mtu {
             return Signal::None;
         }
         let coupled = self.probability * self.settings.coupling;
         let overload = coupled > ONE;
-        // p² as two draws below p.
+        // p² as two random numbers below p.
         let squared = |draws: &mut dyn Rng| (0..2).all(|_| u64::from(draws.next_u32()) < self.probability);
         match service {
             Service::Classic if !squared(draws) => Signal::None,
@@ -428,7 +433,7 @@ mod tests {
         Packet { ecn, ..packet(flow, 1514) }
     }
 
-    /// Offers so many packets of each kind per packet time of a 10 Mbit/s drain; how many of each leave, in order.
+    /// Offers packets of each kind per packet time at 10 Mbit/s; returns how many of each leave, in order.
     fn offer(rig: &mut Rig, offered: &[(Ecn, u32)], packet_times: u32) -> Vec<u32> {
         let mut left = vec![0; offered.len()];
         for _ in 0..packet_times {
@@ -474,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn one_ms_above_target_and_one_of_growth_move_p_by_their_gains() {
+    fn one_ms_above_target_and_one_ms_of_growth_change_p_by_their_gains() {
         let mut rig = Rig::of("dualpi2", &[("step_thresh", SECOND)]);
         rig.fill(100, &of(0, Ecn::NotEct));
         rig.advance(Span::from_millis(16));
@@ -485,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn classic_packets_are_dropped_with_the_square_of_what_marks_l() {
+    fn classic_packets_are_dropped_with_the_square_of_the_probability_of_l() {
         let mut rig = Rig::of("dualpi2", &[]);
         offer(&mut rig, &[(Ecn::NotEct, 1)], 200);
         rig.fill(60, &of(0, Ecn::NotEct));
@@ -496,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn max_rtt_sets_the_controller() {
+    fn the_parameters_of_the_controller_are_derived_from_max_rtt() {
         let given = Parameters::new([("max_rtt".into(), 100 * MS)].into());
         let resolved = crate::registry::resolve("dualpi2", &given, &Attachment::default()).unwrap();
         let of = |name| resolved.given(name).unwrap();
@@ -512,7 +517,7 @@ mod tests {
         while rig.qdisc.backlog().packets > 1 {
             rig.serve(10_000_000);
         }
-        assert!(rig.counter("prob") > ONE / 4, "it is far from calm");
+        assert!(rig.counter("prob") > ONE / 4, "the probability is high");
         let before = rig.effects.dropped.len();
         (0..5).for_each(|_| {
             rig.serve(10_000_000);

@@ -1,4 +1,4 @@
-//! A first-in first-out queue with its books: the common part of disciplines with one queue.
+//! A first-in first-out queue with its ledger: the common part of disciplines with one queue.
 
 use std::collections::VecDeque;
 
@@ -27,7 +27,7 @@ impl Fifo {
         self.refuse(packet, DropReason::TailFull, context)
     }
 
-    /// Ends a packet that has just arrived.
+    /// Drops a packet that has just arrived.
     pub fn refuse(&mut self, packet: Box<Packet>, reason: DropReason, context: &mut Context<'_>) -> Enqueued {
         self.ledger.arrive(&packet);
         self.ledger.drop(&packet);
@@ -49,7 +49,7 @@ impl Fifo {
         }
     }
 
-    /// Takes the oldest packet, marked if so told.
+    /// Takes the oldest packet; marks it if `marked`.
     #[inline]
     pub fn take_marked(&mut self, marked: bool) -> Dequeued {
         let Some(mut packet) = self.packets.pop_front() else { return Dequeued::Empty };
@@ -64,7 +64,7 @@ impl Fifo {
     pub fn take(&mut self) -> Dequeued {
         let Some(packet) = self.packets.pop_front() else { return Dequeued::Empty };
         self.ledger.leave(&packet);
-        debug_assert_eq!(self.packets.len(), self.backlog().packets as usize, "a packet has vanished");
+        debug_assert_eq!(self.packets.len(), self.backlog().packets as usize, "a packet is unaccounted for");
         Dequeued::Packet(packet)
     }
 

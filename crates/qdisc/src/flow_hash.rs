@@ -1,8 +1,8 @@
-//! Which queue a flow falls into: its hash, mixed with a secret that the discipline draws at its first packet.
+//! Selects the queue of a flow by its hash, mixed with a secret that the discipline draws at its first packet.
 //!
 //! queue = mix(hash ⊕ secret) · queues / 2³²                            [linux-6.12 reciprocal_scale]
 //!
-//! Two flows share a queue with probability 1/queues, other ones with every seed.
+//! Two flows share a queue with probability 1/queues. Which ones do depends on the seed of the run.
 
 use tailback_packet::Packet;
 

@@ -1,7 +1,7 @@
-//! Many FIFO queues, one per flow, over one shared slab of packets.
+//! FIFO queues, one per flow, over one shared slab of packets.
 //!
-//! A queue that holds nothing costs 24 bytes; a slot is taken from the free list and returned to it, so no packet
-//! allocates once the slab has grown to the largest backlog seen. The slot freed last is reused first: it is in cache.
+//! An empty queue takes 24 bytes. Slots come from a free list and return to it, so there is no allocation once the slab
+//! has grown to the largest backlog. The slot freed last is reused first, because it is likely to be cached.
 
 use tailback_packet::Packet;
 

@@ -1,19 +1,19 @@
-//! `fq`: a FIFO per socket, served by DRR++, each packet held back until its departure time.
+//! `fq`: a FIFO per socket, served by DRR++; each packet is held until its departure time.
 //!
-//! classify: the socket of a local packet; others by hash & `orphan_mask`; band by the type of service
-//! enqueue:  drop over `limit` per band, over `flow_limit` per flow, or if due later than `horizon`; else in the order
-//!           of departure times; due now and nobody ready: straight to the fast path
-//! dequeue:  fast path · woken flows join the old ones · bands take turns by `weights` · in a band new flows before old,
-//!           a quantum of credit each · a head that is not due throttles its flow
-//! maxrate:  after a packet its flow waits L / rate; without a stamp and above `low_rate_threshold`, once its credit is
-//!           used up, for max(L, quantum) / rate; lateness earns back at most half
+//! classify: a local packet by its socket, others by hash & `orphan_mask`; the band by the type of service
+//! enqueue:  drop over `limit` per band, over `flow_limit` per flow, or if due later than `horizon`; else insert in the
+//!           order of departure times; if due now and no flow is ready, append to the fast path
+//! dequeue:  the fast path first; flows whose time has come join the old ones; bands share by `weights`; in a band, new
+//!           flows go before old ones, each with a quantum of credit; a head that is not due throttles its flow
+//! maxrate:  after a packet its flow waits L / rate; without a departure time and above `low_rate_threshold`, it waits
+//!           max(L, quantum) / rate once its credit is used up; a late packet shortens the next wait by at most half
 //!
-//! TCP stamps each packet with its earliest departure; above `fq` it leaves the waiting to this discipline and sets
-//! no timer of its own, whatever its control.                              [linux-6.12 sch_fq.c] [rfc8290 §4.2]
+//! TCP gives each packet its earliest departure time. Above `fq`, TCP sets no pacing timer, whatever its control; `fq`
+//! holds the packets.                                                      [linux-6.12 sch_fq.c] [rfc8290 §4.2]
 //!
-//! Deviations: local packets that carry no charge (pure ACKs, pings) are told apart by hash; a flow idle for 3 s is
-//! not collected but gets a new flow's credit; sockets have no `SO_MAX_PACING_RATE`; `timer_slack`, `buckets` and
-//! `offload_horizon` are taken and have no effect, and no packet leaves before its time.
+//! Deviations: local packets that are not charged to a socket (pure ACKs, pings) are classified by hash; a flow idle
+//! for 3 s is not garbage-collected but gets the credit of a new flow; no `SO_MAX_PACING_RATE` per socket;
+//! `timer_slack`, `buckets` and `offload_horizon` are accepted and have no effect; no packet leaves before its time.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -27,7 +27,7 @@ use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Q
 
 pub(crate) const ROW: Row = Row {
     name: "fq",
-    summary: "a queue per socket, each packet at its departure time",
+    summary: "a queue per socket; each packet is held until its departure time",
     source: include_str!("fq.rs"),
     parameters: PARAMETERS,
     classful: false,
@@ -41,14 +41,14 @@ const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
 const MOST: u64 = u32::MAX as u64;
 const RATE_MOST: u64 = 10_000_000_000_000;
-/// The kernel takes it in 32 bits of bytes per second.
+/// Maximum of `maxrate`: the kernel has 32 bits of bytes per second.
 const MAXRATE_MOST: u64 = (u32::MAX as u64 - 1) * 8;
 const BANDS: usize = 3;
-/// A packet never delays its flow for longer. [linux-6.12 sch_fq.c fq_dequeue]
+/// Maximum delay of a flow after a packet. [linux-6.12 sch_fq.c fq_dequeue]
 const LONGEST_GAP: u64 = SECOND;
-/// The fast path holds fewer than so many.
+/// The fast path holds fewer packets than this.
 const FAST_PATH: usize = 8;
-/// A flow idle for so long starts again as a new one. [linux-6.12 FQ_GC_AGE]
+/// A flow idle for this long counts as a new one. [linux-6.12 FQ_GC_AGE]
 const FORGOTTEN: Span = Span::from_secs(3);
 
 const PARAMETERS: &[Parameter] = &[
@@ -57,90 +57,90 @@ const PARAMETERS: &[Parameter] = &[
         ParameterUnit::Packets,
         Some(10_000),
         (0, MOST),
-        "packets held at most in a band",
+        "maximum number of packets per band",
     ),
     Parameter::new(
         "flow_limit",
         ParameterUnit::Packets,
         Some(100),
         (0, MOST),
-        "packets held at most of a flow",
+        "maximum number of packets per flow",
     ),
     Parameter::new(
         "quantum",
         ParameterUnit::Bytes,
         None,
         (1, 1 << 20),
-        "bytes per turn; not given: 2 · (MTU + 14)",
+        "bytes per turn; default: 2 · (MTU + 14)",
     ),
     Parameter::new(
         "initial_quantum",
         ParameterUnit::Bytes,
         None,
         (0, i32::MAX as u64),
-        "bytes a new flow may send in its first turn; not given: 10 · (MTU + 14)",
+        "bytes that a new flow may send in its first turn; default: 10 · (MTU + 14)",
     ),
     Parameter::new(
         "maxrate",
         ParameterUnit::Rate,
         None,
         (8, MAXRATE_MOST),
-        "rate that no flow exceeds; not given: none",
+        "maximum rate of each flow; default: none",
     ),
     Parameter::new(
         "buckets",
         ParameterUnit::Number,
         Some(1024),
         (2, 1 << 18),
-        "without effect: flows are found at once",
+        "no effect: flows are found without a hash table",
     ),
-    Parameter::flag("pacing", true, "hold flows to the rates of their sockets and `maxrate`"),
+    Parameter::flag("pacing", true, "limit flows to the rates of their sockets and to `maxrate`"),
     Parameter::new(
         "refill_delay",
         ParameterUnit::Time,
         Some(40 * MS),
         (0, 4 * SECOND),
-        "idle time that earns a quantum",
+        "idle time after which a flow has at least a quantum of credit",
     ),
     Parameter::new(
         "low_rate_threshold",
         ParameterUnit::Rate,
         Some(550_000),
         (0, RATE_MOST),
-        "below this rate packets leave one by one",
+        "below this rate each packet is paced individually",
     ),
     Parameter::new(
         "orphan_mask",
         ParameterUnit::Number,
         Some(1023),
         (0, MOST),
-        "bits of the hash of packets without a socket",
+        "mask of the hash of packets without a socket",
     ),
     Parameter::new(
         "timer_slack",
         ParameterUnit::Time,
         Some(10 * US),
         (0, SECOND),
-        "without effect: timers are exact",
+        "no effect: timers are exact",
     ),
     Parameter::new(
         "ce_threshold",
         ParameterUnit::Time,
         None,
         (0, 4 * SECOND),
-        "mark every ECN-capable packet that leaves later; not given: none",
+        "mark every ECN-capable packet that leaves later; default: none",
     ),
     Parameter::new(
         "horizon",
         ParameterUnit::Time,
         Some(10 * SECOND),
         (0, 4000 * SECOND),
-        "latest departure accepted, from now",
+        "maximum time from now to the departure of a packet",
     ),
     Parameter::choice(
         "horizon_action",
         &["drop", "cap"],
-        "what is done with a packet due later than `horizon`",
+        "treatment of a packet that is due later than `horizon`",
     ),
     Parameter::new(
         "weight_0",
@@ -163,7 +163,7 @@ const PARAMETERS: &[Parameter] = &[
         ParameterUnit::Time,
         Some(0),
         (0, 10 * SECOND),
-        "without effect: no NIC here holds packets back",
+        "no effect: NICs here do not hold packets",
     ),
 ];
 
@@ -171,14 +171,14 @@ struct Fq {
     settings: Settings,
     flows: Vec<Flow>,
     links: Vec<u32>,
-    /// Flow of each local socket, and of each hash.
+    /// The flow of each local socket, and of each hash.
     by_socket: Vec<u32>,
     by_hash: BTreeMap<u32, u32>,
     fast: VecDeque<Box<Packet>>,
     bands: [Band; BANDS],
     band: usize,
     throttled: BTreeSet<(SimTime, u32)>,
-    /// Flows on a list of new or old ones.
+    /// Number of flows on a list of new or old ones.
     ready: u32,
     ledger: Ledger,
     own: OwnCounters,
@@ -369,7 +369,7 @@ impl Fq {
         Enqueued::Dropped
     }
 
-    /// When the packet may leave; none if that is too far away.
+    /// When the packet may leave; `None` if it is dropped because that is beyond the horizon.
     fn due_time(&mut self, packet: &Packet, now: SimTime) -> Option<SimTime> {
         let latest = now + self.settings.horizon;
         if packet.departure <= latest {
@@ -382,7 +382,7 @@ impl Fq {
         Some(latest)
     }
 
-    /// Nobody is before this packet, and it need not wait. [linux-6.12 sch_fq.c fq_fastpath_check]
+    /// True if no packet is before this one, and it is due. [linux-6.12 sch_fq.c fq_fastpath_check]
     #[inline]
     fn may_pass(&self, due: SimTime, now: SimTime) -> bool {
         if due > now || !self.settings.maxrate.is_unlimited() {
@@ -447,7 +447,7 @@ impl Fq {
         }
     }
 
-    /// The band that keeps its turn or gets it. [linux-6.12 sch_fq.c fq_dequeue]
+    /// The band to serve. [linux-6.12 sch_fq.c fq_dequeue]
     fn next_band(&mut self) -> Option<usize> {
         if self.ready == 0 {
             return None;
@@ -461,11 +461,11 @@ impl Fq {
             let band = &mut self.bands[self.band];
             band.credit = (band.credit + band.weight).min(band.weight);
         }
-        // Deep in debt after a long train: the first that has flows.
+        // All bands are deep in debt after a long train: the first that has flows.
         (0..BANDS).find(|&band| !(self.bands[band].new.is_empty() && self.bands[band].old.is_empty()))
     }
 
-    /// A packet of the band that may leave now, if its flows have one.
+    /// A packet of the band that may leave now.
     fn take_from(&mut self, band: usize, now: SimTime) -> Option<Box<Packet>> {
         loop {
             let from_new = !self.bands[band].new.is_empty();
@@ -528,7 +528,7 @@ impl Fq {
         Some(packet)
     }
 
-    /// Puts the flow's next departure off.
+    /// Sets the next departure time of the flow.
     fn pace(&mut self, index: u32, packet: &Packet, now: SimTime) {
         let (settings, flow) = (&self.settings, &mut self.flows[index as usize]);
         let rate = settings.maxrate;
@@ -568,7 +568,7 @@ mod tests {
         Packet { departure: SimTime::ZERO + Span::from_micros(us), ..packet }
     }
 
-    /// Everything that leaves, with its instant in µs.
+    /// All packets that leave, with their times in µs.
     fn departures(rig: &mut Rig) -> Vec<(u32, u64)> {
         let mut left = Vec::new();
         loop {
@@ -581,7 +581,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_leave_at_their_stamps() {
+    fn packets_leave_at_their_departure_times() {
         let mut rig = Rig::of("fq", &[]);
         for n in 1..=20 {
             rig.enqueue(at(n * 150, charged(0, 1514)));
@@ -591,7 +591,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_earlier_than_the_one_before_goes_first() {
+    fn a_packet_with_an_earlier_departure_time_goes_first() {
         let mut rig = Rig::of("fq", &[]);
         for (n, us) in [(0, 300), (1, 100), (2, 200)] {
             rig.enqueue(at(us, Packet { charged: true, ..numbered(0, n) }));
@@ -601,7 +601,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_due_now_passes_an_idle_queue_at_once() {
+    fn a_packet_that_is_due_passes_an_idle_queue_at_once() {
         let mut rig = Rig::of("fq", &[]);
         rig.enqueue(charged(0, 1514));
         assert_eq!((rig.counter("fastpath"), rig.counter("flows")), (1, 0));
@@ -628,7 +628,7 @@ mod tests {
     }
 
     #[test]
-    fn maxrate_holds_each_socket_in_bursts_of_a_quantum() {
+    fn maxrate_limits_each_socket_in_bursts_of_a_quantum() {
         let mut rig = Rig::of("fq", &[("maxrate", 10_000_000), ("initial_quantum", 3028)]);
         rig.fill(60, &charged(0, 1514));
         let left = departures(&mut rig);
@@ -638,7 +638,7 @@ mod tests {
     }
 
     #[test]
-    fn below_550_kbit_packets_leave_one_by_one() {
+    fn below_550_kbit_each_packet_is_paced() {
         let mut rig = Rig::of("fq", &[("maxrate", 500_000)]);
         rig.fill(5, &charged(0, 1514));
         let left = departures(&mut rig);
@@ -666,7 +666,7 @@ mod tests {
     }
 
     #[test]
-    fn it_takes_pacing_over_unless_told_not_to() {
+    fn it_takes_over_pacing_unless_pacing_is_off() {
         assert!(Rig::of("fq", &[]).qdisc.takes_over_pacing());
         assert!(!Rig::of("fq", &[("pacing", 0)]).qdisc.takes_over_pacing());
         let below = Rig::of("fq", &[]).qdisc;

@@ -1,14 +1,14 @@
 //! `fq_codel`: a FIFO per flow, served by DRR++, each under its own CoDel law.
 //!
 //! classify: queue = hash · flows / 2³², the hash mixed with a secret of this discipline
-//! enqueue:  append to the flow's queue; a queue that was idle becomes a *new* one
+//! enqueue:  append to the queue of the flow; a queue that was idle joins the list of *new* queues
 //! over limit (packets, or truesize bytes above `memory_limit`): from the head of the queue with the largest byte
 //!           backlog drop `drop_batch` packets or half its bytes, whichever comes first; its CoDel counts them
-//! dequeue:  DRR++ chooses the queue, CoDel judges its head against the backlog of *all* queues
+//! dequeue:  DRR++ selects the queue; its CoDel decides about the head by the backlog of *all* queues
 //!
-//! [rfc8290 §4] [linux-6.12 sch_fq_codel.c]. The sender is told of congestion only when its own queue was the victim.
-//! Deviations: Linux keys the hash once per boot, here each discipline draws its secret at its first packet;
-//! no filters and no `ce_threshold_selector`; a packet that meets an idle device is queued and taken, not bypassed.
+//! [rfc8290 §4] [linux-6.12 sch_fq_codel.c]. A sender gets congestion only if packets of its own queue were dropped.
+//! Deviations: each discipline draws the secret of its hash at its first packet, Linux once per boot; no filters, no
+//! `ce_threshold_selector`; a packet that arrives while the device is idle is enqueued and dequeued, not bypassed.
 
 use tailback_packet::{DropReason, Ecn, Packet};
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTime};
@@ -43,7 +43,7 @@ const PARAMETERS: &[Parameter] = &[
         default: Some(10_240),
         least: 1,
         most: u32::MAX as u64,
-        meaning: "packets held at most, over all flows",
+        meaning: "maximum number of packets in all flows",
     },
     Parameter {
         name: "flows",
@@ -51,7 +51,7 @@ const PARAMETERS: &[Parameter] = &[
         default: Some(1024),
         least: 1,
         most: 65_536,
-        meaning: "queues that flows are hashed into",
+        meaning: "number of queues that flows are hashed into",
     },
     Parameter {
         name: "quantum",
@@ -59,7 +59,7 @@ const PARAMETERS: &[Parameter] = &[
         default: None,
         least: 256,
         most: 1 << 20,
-        meaning: "bytes a queue may send per round; not given: MTU + 14",
+        meaning: "bytes that a queue may send per round; default: MTU + 14",
     },
     Parameter {
         name: "target",
@@ -67,7 +67,7 @@ const PARAMETERS: &[Parameter] = &[
         default: Some(5 * MS),
         least: 0,
         most: LONGEST,
-        meaning: "sojourn time that is acceptable for long",
+        meaning: "acceptable standing sojourn time",
     },
     Parameter {
         name: "interval",
@@ -75,7 +75,7 @@ const PARAMETERS: &[Parameter] = &[
         default: Some(100 * MS),
         least: 2_000,
         most: LONGEST,
-        meaning: "how long the sojourn time may exceed the target: a worst-case round-trip time",
+        meaning: "how long the sojourn time may exceed the target; a worst-case RTT",
     },
     Parameter {
         name: "memory_limit",
@@ -83,7 +83,7 @@ const PARAMETERS: &[Parameter] = &[
         default: Some(32 << 20),
         least: 0,
         most: u32::MAX as u64,
-        meaning: "bytes of kernel memory (truesize) held at most",
+        meaning: "maximum kernel memory (truesize) in bytes",
     },
     Parameter {
         name: "ecn",
@@ -99,7 +99,7 @@ const PARAMETERS: &[Parameter] = &[
         default: None,
         least: 0,
         most: LONGEST,
-        meaning: "mark every ECN-capable packet that waited longer; not given: none",
+        meaning: "mark every ECN-capable packet with a longer sojourn time; default: none",
     },
     Parameter {
         name: "drop_batch",
@@ -107,11 +107,11 @@ const PARAMETERS: &[Parameter] = &[
         default: Some(64),
         least: 1,
         most: u32::MAX as u64,
-        meaning: "packets dropped at most at once when over a limit",
+        meaning: "maximum number of packets dropped at once when over a limit",
     },
 ];
 
-/// What is set and does not change.
+/// Settings that do not change.
 #[derive(Clone, Copy)]
 struct Limits {
     packets: u32,
@@ -119,7 +119,7 @@ struct Limits {
     drop_batch: u32,
 }
 
-/// What `tc` shows beside the counters of every kind.
+/// The counters that only this kind has.
 #[derive(Clone, Copy, Default)]
 struct OwnCounters {
     longest_packet: u32,
@@ -197,7 +197,7 @@ impl Qdisc for FqCodel {
         debug_assert_eq!(
             self.backlog().packets as usize,
             self.packets.queues.held(),
-            "a packet has vanished"
+            "a packet is unaccounted for"
         );
         Dequeued::Empty
     }
@@ -234,7 +234,7 @@ impl FqCodel {
         self.hash.queue_of(packet, self.laws.len() as u32, context)
     }
 
-    /// The limit that the last arrival has exceeded.
+    /// The limit that the last arrival exceeded.
     #[inline]
     fn exceeded(&self) -> Option<DropReason> {
         if self.packets.memory > self.limits.memory {
@@ -243,7 +243,7 @@ impl FqCodel {
         (self.backlog().packets > self.limits.packets).then_some(DropReason::Overlimit)
     }
 
-    /// Drops a batch and says from which queue.
+    /// Drops a batch; returns the queue that it was dropped from.
     #[cold]
     fn drop_from_fattest(&mut self, limit: DropReason, context: &mut Context<'_>) -> Option<u32> {
         let held = &mut self.packets;
@@ -263,7 +263,7 @@ impl FqCodel {
         Some(victim)
     }
 
-    /// The next packet of a queue that its law lets pass.
+    /// The next packet of a queue that its law passes.
     #[inline]
     fn take_from(&mut self, flow: u32, context: &mut Context<'_>) -> Option<Box<Packet>> {
         let mut dequeue = self.laws[flow as usize].dequeue(&self.codel, context.now);
@@ -401,7 +401,7 @@ mod tests {
         rig.enqueue(ping());
         (0..15).for_each(|_| order.extend(rig.serve(TEN_MBIT).map(|sent| sent.from.0)));
         assert_eq!(order, [0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1]);
-        assert_eq!(rig.counter("new_flow_count"), 3, "it was still on a list: not new again");
+        assert_eq!(rig.counter("new_flow_count"), 3, "it is still on a list, so it is not new again");
     }
 
     #[test]
@@ -433,10 +433,10 @@ mod tests {
     }
 
     #[test]
-    fn only_a_sender_whose_own_queue_was_the_victim_hears_of_congestion() {
+    fn a_sender_gets_congestion_only_if_its_own_queue_was_dropped_from() {
         let mut rig = Rig::of("fq_codel", &[("limit", 10)]);
         fill(&mut rig, 0, 10);
-        assert_eq!(rig.enqueue(packet(1, 98)), Enqueued::Queued, "flow 0 paid for it");
+        assert_eq!(rig.enqueue(packet(1, 98)), Enqueued::Queued, "packets of flow 0 were dropped");
         fill(&mut rig, 0, 4);
         assert_eq!(rig.enqueue(packet(0, 1514)), Enqueued::Congestion);
     }
@@ -452,7 +452,7 @@ mod tests {
         assert_eq!(rig.counter("memory_used"), 5 * 2304);
     }
 
-    /// Keeps flow 0 backlogged with packets like `template` for `ms`; instants of its drops and marks in ms.
+    /// Keeps flow 0 backlogged with packets like `template` for `ms`; returns the times of its drops and marks in ms.
     fn signals(rig: &mut Rig, template: &Packet, ms: u64) -> Vec<f64> {
         let end = rig.now + Span::from_millis(ms);
         let mut instants = Vec::new();
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn a_standing_queue_is_dropped_from_at_the_instants_of_codel_up_to_the_next_dequeue() {
+    fn a_standing_queue_is_dropped_from_at_the_first_dequeue_after_each_drop_time_of_codel() {
         let mut rig = Rig::of("fq_codel", &[]);
         let drops = signals(&mut rig, &packet(0, 1514), 800);
         let frame = FRAME_TIME.as_nanos() as f64 / 1e6;
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn ecn_capable_packets_are_marked_at_those_instants_and_not_dropped() {
+    fn ecn_capable_packets_are_marked_at_those_times_and_not_dropped() {
         let capable = Packet { ecn: Ecn::Ect0, ..packet(0, 1514) };
         let mut rig = Rig::of("fq_codel", &[]);
         let marks = signals(&mut rig, &capable, 800);
@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn noecn_drops_what_could_have_been_marked() {
+    fn noecn_drops_ecn_capable_packets() {
         let capable = Packet { ecn: Ecn::Ect0, ..packet(0, 1514) };
         let mut rig = Rig::of("fq_codel", &[("ecn", 0)]);
         let drops = signals(&mut rig, &capable, 800);
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn ce_threshold_marks_every_late_packet_that_can_be_marked() {
+    fn ce_threshold_marks_every_capable_packet_above_it() {
         let mut rig = Rig::of("fq_codel", &[("ce_threshold", MS)]);
         rig.enqueue(Packet { ecn: Ecn::Ect1, ..packet(0, 1514) });
         rig.enqueue(packet(0, 1514));
@@ -513,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn drops_are_head_drops_of_the_packet_that_waited_longest() {
+    fn the_packet_that_waited_longest_is_dropped() {
         let mut rig = Rig::of("fq_codel", &[]);
         fill(&mut rig, 0, 400);
         let mut sent = Vec::new();
@@ -539,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_alone_with_one_frame_is_never_dropped_from_however_slow_the_link() {
+    fn a_single_queue_with_one_frame_is_never_dropped_from_however_slow_the_link() {
         let mut rig = Rig::of("fq_codel", &[]);
         for _ in 0..200 {
             rig.enqueue(packet(0, 1514));
@@ -550,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_takes_all_losses_and_a_modest_flow_none() {
+    fn a_flood_has_all_losses_and_a_sparse_flow_none() {
         let mut rig = Rig::of("fq_codel", &[("limit", 1000)]);
         let mut modest_served = 0;
         for _ in 0..5000 {
@@ -568,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_batch_the_law_of_the_victim_counts_its_packets() {
+    fn the_law_of_a_queue_counts_the_packets_of_a_batch_drop() {
         let mut rig = Rig::of("fq_codel", &[("limit", 1000)]);
         let drops_in_400_ms = |rig: &mut Rig| {
             let (end, before) = (rig.now + Span::from_millis(400), rig.effects.dropped.len());
@@ -587,7 +587,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_flows_as_queues_collide_as_often_as_chance_says() {
+    fn hash_collisions_are_as_frequent_as_expected() {
         let mut rig = Rig::of("fq_codel", &[]);
         for flow in 0..1024 {
             rig.enqueue(packet(flow, 100));

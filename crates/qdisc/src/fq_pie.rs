@@ -1,12 +1,12 @@
 //! `fq_pie`: a FIFO per flow, served by DRR++, each under its own PIE law.
 //!
-//! enqueue:  over `limit` drop the arrival; else PIE judges it with its flow's own backlog, delay and probability
-//! dequeue:  DRR++ as in `fq_codel`; the departure tells the flow's PIE its delay
+//! enqueue:  over `limit` drop the arrival; else PIE decides by the backlog, delay and probability of its flow
+//! dequeue:  DRR++ as in `fq_codel`; the PIE of the flow takes its delay from the departure
 //!
-//! A flow of less than two full packets is never dropped from, and each new flow has a burst allowance of its own.
-//! A dropped packet's sender is told of congestion.                    [linux-6.12 sch_fq_pie.c] [rfc8033] [rfc8290]
-//! Memory over `memory_limit` is counted and nothing else. Deviations: every flow's law is caught up with when its
-//! flow is next used, so the timer's batches of 2048 flows do not exist; otherwise as `pie` and `fq_codel`.
+//! A flow with less than two full packets is never dropped from. Each new flow has its own burst allowance. The sender
+//! of a dropped packet gets congestion.                                [linux-6.12 sch_fq_pie.c] [rfc8033] [rfc8290]
+//! Exceeding `memory_limit` is counted and has no other effect. Deviations: updates of the law of a flow are computed
+//! when the flow is next used, not by a timer in batches of 2048 flows; otherwise those of `pie` and `fq_codel`.
 
 use tailback_packet::{DropReason, Packet};
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};
@@ -39,22 +39,16 @@ const PARAMETERS: &[Parameter] = &[
         ParameterUnit::Packets,
         Some(10_240),
         (1, u32::MAX as u64),
-        "packets held at most, over all flows",
+        "maximum number of packets in all flows",
     ),
     Parameter::new(
         "flows",
         ParameterUnit::Number,
         Some(1024),
         (1, 65_536),
-        "queues that flows are hashed into",
+        "number of queues that flows are hashed into",
     ),
-    Parameter::new(
-        "target",
-        ParameterUnit::Time,
-        Some(15 * MS),
-        (0, 1000 * SECOND),
-        "delay that is steered to",
-    ),
+    Parameter::new("target", ParameterUnit::Time, Some(15 * MS), (0, 1000 * SECOND), "target delay"),
     Parameter::new(
         "tupdate",
         ParameterUnit::Time,
@@ -67,32 +61,38 @@ const PARAMETERS: &[Parameter] = &[
         ParameterUnit::Number,
         Some(2),
         (0, 32),
-        "gain of the delay's distance to target, 1/16 Hz",
+        "gain of the difference between delay and target, 1/16 Hz",
     ),
-    Parameter::new("beta", ParameterUnit::Number, Some(20), (0, 32), "gain of the delay's growth, 1/16 Hz"),
+    Parameter::new(
+        "beta",
+        ParameterUnit::Number,
+        Some(20),
+        (0, 32),
+        "gain of the change of the delay, 1/16 Hz",
+    ),
     Parameter::new(
         "quantum",
         ParameterUnit::Bytes,
         None,
         (1, 1 << 20),
-        "bytes a queue may send per round; not given: MTU + 14",
+        "bytes that a queue may send per round; default: MTU + 14",
     ),
     Parameter::new(
         "memory_limit",
         ParameterUnit::Bytes,
         Some(32 << 20),
         (1, u32::MAX as u64),
-        "truesize above which `overmemory` counts",
+        "truesize above which `overmemory` is counted",
     ),
     Parameter::new(
         "ecn_prob",
         ParameterUnit::Number,
         Some(10),
         (0, 99),
-        "per cent up to which packets are marked, not dropped",
+        "probability in per cent up to which packets are marked, not dropped",
     ),
     Parameter::flag("ecn", false, "mark ECN-capable packets instead of dropping them"),
-    Parameter::flag("bytemode", false, "drop short packets with less probability"),
+    Parameter::flag("bytemode", false, "drop short packets with a lower probability"),
     Parameter::flag(
         "dq_rate_estimator",
         false,
@@ -192,7 +192,7 @@ impl Qdisc for FqPie {
             law.depart(&departure, &self.settings, context.now);
             return Dequeued::Packet(packet);
         }
-        debug_assert_eq!(self.backlog().packets as usize, self.queues.held(), "a packet has vanished");
+        debug_assert_eq!(self.backlog().packets as usize, self.queues.held(), "a packet is unaccounted for");
         Dequeued::Empty
     }
 
@@ -237,7 +237,7 @@ mod tests {
     use crate::testing::{Rig, packet};
     use tailback_units::Span;
 
-    /// Flow 0 sends twice what the drain of 10 Mbit/s takes, flow 1 a packet each 100 ms; drops per flow.
+    /// Flow 0 sends at twice the rate of 10 Mbit/s that is served, flow 1 a packet each 100 ms; returns drops per flow.
     fn overload(rig: &mut Rig, secs: u64) -> [usize; 2] {
         for step in 0..secs * 826 {
             rig.fill(2, &packet(0, 1514));
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sparse_flow_goes_before_a_fat_one() {
+    fn a_sparse_flow_goes_before_a_bulk_flow() {
         let mut rig = Rig::of("fq_pie", &[]);
         rig.fill(50, &packet(0, 1514));
         (0..10).for_each(|_| drop(rig.serve(10_000_000)));

@@ -1,4 +1,4 @@
-//! What a shaper charges a packet beside its frame: bytes the link adds, and ATM cells.
+//! The bytes that a shaper charges for a packet: its frame, overhead of the link, and ATM cells.
 //!
 //! charged = max(L + `overhead`, `mpu`); on ATM ⌈charged / 48⌉ · 53             [linux-6.12 psched_l2t_ns]
 
@@ -9,18 +9,18 @@ pub(crate) const OVERHEAD: Parameter = Parameter::new(
     ParameterUnit::Number,
     Some(0),
     (0, 65_535),
-    "bytes charged for each packet beside its frame",
+    "bytes charged for each packet in addition to its frame",
 );
-/// What a link has less than the packet that is charged: a negative `overhead` in `tc`.
+/// Bytes of a packet that are not charged: a negative `overhead` in `tc`.
 pub(crate) const fn undercharge(name: &'static str) -> Parameter {
     let meaning = "bytes of each packet not charged: a negative overhead";
     Parameter::new(name, ParameterUnit::Number, Some(0), (0, 64), meaning)
 }
 
 pub(crate) const MPU: Parameter =
-    Parameter::new("mpu", ParameterUnit::Bytes, Some(0), (0, 65_535), "bytes charged at least");
+    Parameter::new("mpu", ParameterUnit::Bytes, Some(0), (0, 65_535), "minimum number of bytes charged");
 pub(crate) const LINKLAYER: Parameter =
-    Parameter::choice("linklayer", &["ethernet", "atm"], "atm: charge whole cells of 53 bytes for 48");
+    Parameter::choice("linklayer", &["ethernet", "atm"], "atm: charge whole cells, 53 bytes for 48 of data");
 
 /// The framing of a link.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ impl Framing {
         })
     }
 
-    /// Bytes that a frame of `length` is charged for.
+    /// Bytes charged for a frame of `length`.
     #[inline]
     pub fn charged(&self, length: u32) -> u32 {
         let length = (length + self.overhead).max(self.least);

@@ -1,19 +1,21 @@
-//! `htb`: a token-bucket shaper: a tree of classes, each with a rate of its own and the right to borrow from its parent up to a ceiling.
+//! `htb`: hierarchical token bucket: a tree of classes, each with its own rate, that borrow from their parents up to
+//! their ceilings.
 //!
-//! Each class has two buckets, kept as ns of sending time: T ≤ burst/rate and C ≤ cburst/ceil, full at the start.
+//! Each class has two buckets, in ns of sending time: T ≤ burst/rate and C ≤ cburst/ceil, full at the start.
 //! mode:    C + d < 0 → can't send · else T + d < 0 → may borrow · else can send      (d = time since the checkpoint)
-//! dequeue: from the leaves (level 0) up, the first level at which a class can send for a backlogged leaf below it,
-//!          all between them may borrow; there the lowest `prio`, and leaves take turns by `quantum` (DRR)
-//! charge:  C of the leaf and of all above it; T of the lender and of all above it, not of those that borrowed
-//! wake:    exactly when a bucket in debt reaches 0; debt ends at 60 s; a packet's cost is whole ns
+//! dequeue: from the leaves (level 0) up, at the first level where a class can send for a backlogged leaf below it
+//!          through classes that may borrow; there by lowest `prio`, then DRR by `quantum` among the leaves
+//! charge:  C of the leaf and of its ancestors; T of the lender and of its ancestors, not of the classes that borrowed
+//! wake:    exactly when a bucket in debt reaches 0; debt is at most 60 s; the cost of a packet is in whole ns
 //!
 //! A class sends while its tokens are ≥ 0 and goes into debt by one packet, so burst 1600 lets two full frames through.
-//! Default burst = cburst = rate / 10⁹ s⁻¹ + `mtu`; `tc` hands buckets over in ticks of 64 ns, rounded up.
-//! Default quantum = rate / `r2q`, 1000 to 200,000 B. Packets of no class go to the class `default`; without one to the
-//! direct queue, which is not shaped. `overlimits` counts the changes to *can't send*.  [linux-6.12 sch_htb.c] [tc q_htb.c]
+//! Default burst = cburst = rate / 10⁹ s⁻¹ + `mtu`; `tc` passes bucket sizes in ticks of 64 ns, rounded up. Default
+//! quantum = rate / `r2q`, clamped to 1000 … 200,000 B. Packets that no filter matches go to the class `default`, or
+//! without one to the direct queue, which is not shaped. `overlimits` counts the changes to *can't send*.
+//! [linux-6.12 sch_htb.c] [tc q_htb.c]
 //!
-//! Written `htb rate R | leaf` it has one class, the default one. Deviations: it needs a class (`tc` makes one without,
-//! which shapes nothing); no `offload`; all due changes of mode are seen to at once, where Linux stops after 2 jiffies.
+//! `htb rate R | leaf` has one class, the default one. Deviations: at least one class is required (`tc` accepts none,
+//! which shapes nothing); no `offload`; all mode changes that are due happen at once (Linux stops after 2 jiffies).
 
 mod parameters;
 mod tree;
@@ -43,9 +45,9 @@ pub(crate) const ROW: Row = Row {
     build,
 };
 
-/// `tc` hands buckets over in 32-bit ticks of this many nanoseconds, as a shift.
+/// `tc` passes bucket sizes in 32-bit ticks of this many nanoseconds, as a shift.
 const TICK_SHIFT: u32 = 6;
-/// Neither debt nor credit reaches further.
+/// Limit of debt and credit in ns.
 const HORIZON: i64 = 60_000_000_000;
 /// Levels of the tree: leaves are at 0, classes without a parent but with children at the top.
 const LEVELS: usize = 8;
@@ -55,14 +57,14 @@ struct Htb {
     /// Parents before their children, siblings in the order of their numbers.
     classes: Vec<Node>,
     filters: Vec<Filter>,
-    /// Place of the class `default`; none: the direct queue.
+    /// Index of the class `default`; `None`: the direct queue.
     default: Option<usize>,
     direct: Fifo,
     direct_limit: u32,
     direct_packets: u64,
     /// Levels that have a class, lowest first.
     levels: Vec<usize>,
-    /// Whose turn it is among the classes of a level that can send.
+    /// The next class, by its number, among those of a level that can send.
     turns: [[u16; PRIORITIES]; LEVELS],
     ledger: Ledger,
 }
@@ -78,25 +80,25 @@ struct Node {
     framing: Framing,
     checkpoint: SimTime,
     mode: Mode,
-    /// When the mode changes next, unless it is [`Mode::CanSend`].
+    /// When the mode changes, unless it is [`Mode::CanSend`].
     until: SimTime,
     /// Bit p: a backlogged leaf of priority p may send through this class.
     feeds: u8,
-    /// Whose turn it is among the children, by priority.
+    /// The next child, by its number, for each priority.
     turns: [u16; PRIORITIES],
     lended: u64,
     borrowed: u64,
     leaf: Option<Leaf>,
 }
 
-/// What only a leaf has.
+/// State of a leaf.
 struct Leaf {
     prio: usize,
     quantum: i64,
-    /// By the level that lends.
+    /// Deficit at each level that lends.
     deficit: [i64; LEVELS],
     child: Box<dyn Qdisc>,
-    /// Its child had nothing to give, at this call or until a later time.
+    /// Its child returned no packet, in this call or until a later time.
     blocked: bool,
 }
 
@@ -112,11 +114,11 @@ struct Bucket {
     rate: Rate,
     depth: i64,
     tokens: i64,
-    /// Length and cost of the packet before: most are as long as that one, and a division is dear.
+    /// Length and cost of the last packet, to avoid a division for the next one of that length.
     last: (u32, i64),
 }
 
-/// What a leaf gave when it was its turn.
+/// What a leaf returned in its turn.
 enum Taken {
     Packet(Box<Packet>),
     Waits(SimTime),
@@ -206,7 +208,7 @@ impl Qdisc for Htb {
         let total = |of: fn(&Node) -> u64| self.classes.iter().map(of).sum();
         show("lended", total(|node| node.lended));
         show("borrowed", total(|node| node.borrowed));
-        // No kernel has counted giants since packets are charged exactly.
+        // Kernels have not counted giants since they charge packets exactly.
         show("giants", 0);
         show("direct_packets_stat", self.direct_packets);
     }
@@ -245,7 +247,7 @@ impl Htb {
         Part { kind: PartKind::Class { minor: node.minor, parent, leaf: node.leaf.is_some() }, counters }
     }
 
-    /// What the leaves below a class counted, and what they hold.
+    /// Counters and backlog of all leaves below a class.
     fn passed(&self, place: usize) -> (Counters, Backlog) {
         let node = &self.classes[place];
         if let Some(leaf) = &node.leaf {
@@ -292,7 +294,7 @@ impl Htb {
         answer
     }
 
-    /// The same for one class: nobody lends, nobody else's turn comes, and what is queued is queued at its leaf.
+    /// The same for a single class, which needs no selection.
     #[inline]
     fn dequeue_only_class(&mut self, context: &mut Context<'_>) -> Dequeued {
         let only = &mut self.classes[0];
@@ -336,7 +338,7 @@ impl Htb {
         self.nothing_now(wake)
     }
 
-    /// Every level was asked in vain.
+    /// The result when no level has a packet to send.
     fn nothing_now(&self, wake: SimTime) -> Dequeued {
         if self.ledger.is_empty() {
             return Dequeued::Empty;
@@ -345,7 +347,7 @@ impl Htb {
         Dequeued::NotBefore(waiting.map(|node| node.until).fold(wake, SimTime::min))
     }
 
-    /// Lets the changes of mode that are due at a level happen, and sees who may send through whom.
+    /// Performs the mode changes that are due at a level, and updates which leaves may send through which class.
     fn follow_clock(&mut self, level: usize, now: SimTime) {
         for place in (0..self.classes.len()).rev() {
             let node = &mut self.classes[place];
@@ -363,7 +365,7 @@ impl Htb {
         }
     }
 
-    /// The leaf whose turn it is among those for which a class of `level` can send, and its priority.
+    /// The leaf to serve among those for which a class of `level` can send, and its priority.
     #[inline]
     fn next_leaf(&mut self, level: usize) -> Option<(usize, usize)> {
         let can_send = |node: &Node| node.level == level && node.mode == Mode::CanSend;
@@ -386,7 +388,7 @@ impl Htb {
         Some((place, prio))
     }
 
-    /// Of those that feed `prio`, the first in the order of numbers from `turn` on, round and round.
+    /// Among classes that feed `prio`, the first by number from `turn` on, cyclically.
     fn whose_turn(&self, places: impl Iterator<Item = usize>, prio: usize, turn: u16) -> Option<usize> {
         let feeding = places.filter(|&place| self.classes[place].feeds & (1 << prio) != 0);
         feeding.min_by_key(|&place| (self.classes[place].minor < turn, self.classes[place].minor))
@@ -416,7 +418,8 @@ impl Htb {
         }
     }
 
-    /// A leaf that used its quantum up passes its turn on. [linux-6.12 sch_htb.c htb_dequeue_tree]
+    /// Charges the deficit of a leaf; when its quantum is used up, the next leaf has its turn.
+    /// [linux-6.12 sch_htb.c htb_dequeue_tree]
     fn pay(&mut self, place: usize, prio: usize, level: usize, length: u32) {
         let (minor, parent) = (self.classes[place].minor, self.classes[place].parent);
         let Some(leaf) = &mut self.classes[place].leaf else { return };
@@ -432,7 +435,7 @@ impl Htb {
         }
     }
 
-    /// The leaf and all above it pay for a packet that a class of `lender` level lets through.
+    /// Charges a leaf and its ancestors for a packet that a class at the level `lender` sends.
     fn charge(&mut self, leaf: usize, lender: usize, length: u32, now: SimTime) {
         let mut place = Some(leaf);
         while let Some(at) = place {
@@ -468,7 +471,7 @@ impl Htb {
 
     #[inline]
     fn assert_ledger(&self) {
-        debug_assert_eq!(self.ledger.backlog().packets, self.held(), "a packet has vanished");
+        debug_assert_eq!(self.ledger.backlog().packets, self.held(), "a packet is unaccounted for");
     }
 
     fn held(&self) -> u32 {
@@ -478,7 +481,7 @@ impl Htb {
 }
 
 impl Node {
-    /// Whether the leaf has packets that may be asked for.
+    /// Updates whether the leaf has packets to send.
     #[inline]
     fn refresh_leaf(&mut self) {
         if let Some(leaf) = &mut self.leaf {
@@ -491,7 +494,7 @@ impl Node {
         self.leaf.as_ref().is_some_and(|leaf| leaf.child.backlog().packets == 0)
     }
 
-    /// Pays for a packet; true if the class can't send from now on.
+    /// Charges the class for a packet; true if it can't send from now on.
     #[inline]
     fn charge(&mut self, lender: usize, length: u32, now: SimTime) -> bool {
         let elapsed = self.elapsed(now);
@@ -554,7 +557,7 @@ mod tests {
 
     const TEN_MBIT: u64 = 10_000_000;
 
-    /// Departures of `packets` full frames that are all there at the start, in ns.
+    /// Departure times in ns of full frames that are all queued at the start.
     fn departures(given: &[(&str, u64)], packets: u32) -> Vec<u64> {
         let mut rig = Rig::of("htb", given);
         rig.fill(packets, &packet(0, 1514));
@@ -642,7 +645,7 @@ mod tests {
     }
 
     #[test]
-    fn it_asks_to_be_called_when_the_tokens_reach_zero_and_no_earlier() {
+    fn the_next_departure_is_when_the_tokens_reach_zero() {
         let mut rig = Rig::of("htb", &[("rate", TEN_MBIT)]);
         rig.fill(3, &packet(0, 1514));
         (0..2).for_each(|_| drop(rig.dequeue()));
@@ -679,7 +682,7 @@ mod tests {
     }
 
     #[test]
-    fn the_levels_are_those_a_kernel_prints() {
+    fn tokens_are_those_that_a_kernel_prints() {
         let mut rig = Rig::of("htb", &[("rate", TEN_MBIT)]);
         assert_eq!((level(&rig, "tokens"), level(&rig, "ctokens")), (20_000, 20_000));
         rig.fill(3, &packet(0, 1514));
@@ -692,12 +695,12 @@ mod tests {
         let mut rig = Rig::of("htb", &[("rate", TEN_MBIT)]);
         rig.fill(100, &packet(0, 1514));
         drain_times(&mut rig);
-        assert_eq!(rig.qdisc.counters().overlimits, 99, "only the first packet left tokens behind");
+        assert_eq!(rig.qdisc.counters().overlimits, 99, "tokens remained only after the first packet");
         assert_eq!((rig.counter("lended"), rig.counter("borrowed")), (100, 0));
     }
 
     #[test]
-    fn a_drop_of_the_child_is_a_drop_of_the_class() {
+    fn a_drop_of_the_child_counts_as_a_drop_of_the_class() {
         let child = registry::build(
             "pfifo",
             &Parameters::new([("limit".into(), 5)].into()),
@@ -712,7 +715,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_child_given_it_holds_a_device_queue_of_packets() {
+    fn the_default_child_holds_txqueuelen_packets() {
         let mut rig = Rig::of("htb", &[("rate", TEN_MBIT)]);
         rig.fill(1001, &packet(0, 1514));
         assert_eq!(rig.qdisc.backlog().packets, 1000);
@@ -728,7 +731,7 @@ mod tests {
     }
 
     #[test]
-    fn debt_ends_at_a_minute_however_slow_the_rate() {
+    fn debt_is_at_most_a_minute_however_slow_the_rate() {
         let times = departures(&[("rate", 8), ("burst", 1)], 3);
         assert_eq!(times[0], 0);
         assert!(times.windows(2).all(|pair| pair[1] - pair[0] <= HORIZON as u64), "{times:?}");
@@ -742,7 +745,7 @@ mod tests {
 
     const MBIT: u64 = 1_000_000;
 
-    /// A class of a tree: its number, its parent's, and what is given for it.
+    /// A class of a tree: its number, that of its parent, and its parameters.
     type Given<'a> = (u16, u16, &'a [(&'a str, u64)]);
 
     /// A tree in which flow n goes to class 10 + n.
@@ -765,7 +768,7 @@ mod tests {
         Rig::over_classes("htb", &[], inner)
     }
 
-    /// Mbit/s of each of `flows` over five seconds, all kept backlogged.
+    /// Throughput of each flow in Mbit/s over five seconds, with all flows backlogged.
     fn shares(rig: &mut Rig, flows: u32) -> Vec<f64> {
         let (mut bits, mut waiting) = (vec![0.0; flows as usize], vec![0; flows as usize]);
         while rig.now < SimTime::ZERO + Span::from_secs(5) {
@@ -792,7 +795,7 @@ mod tests {
     }
 
     #[test]
-    fn siblings_get_their_rates_and_the_idle_one_s_is_borrowed() {
+    fn siblings_get_their_rates_and_borrow_that_of_an_idle_one() {
         let classes: [Given<'_>; 3] = [
             (1, 0, &[("rate", 10 * MBIT)]),
             (10, 1, &[("rate", 3 * MBIT), ("ceil", 10 * MBIT)]),
@@ -803,21 +806,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_over_is_shared_by_quantum() {
+    fn excess_bandwidth_is_shared_by_quantum() {
         let leaf = |quantum| [("rate", MBIT), ("ceil", 10 * MBIT), ("quantum", quantum)];
         let mut rig = tree_of(&[(1, 0, &[("rate", 10 * MBIT)]), (10, 1, &leaf(3000)), (11, 1, &leaf(9000))]);
         assert_shares(&shares(&mut rig, 2), &[1.0 + 2.0, 1.0 + 6.0]);
     }
 
     #[test]
-    fn what_is_left_over_goes_to_the_lowest_prio_and_rates_are_kept() {
+    fn excess_bandwidth_goes_to_the_lowest_prio_and_rates_are_kept() {
         let leaf = |prio| [("rate", 2 * MBIT), ("ceil", 10 * MBIT), ("prio", prio)];
         let mut rig = tree_of(&[(1, 0, &[("rate", 10 * MBIT)]), (10, 1, &leaf(1)), (11, 1, &leaf(0))]);
         assert_shares(&shares(&mut rig, 2), &[2.0, 8.0]);
     }
 
     #[test]
-    fn a_ceiling_bounds_what_is_borrowed() {
+    fn a_ceiling_limits_borrowing() {
         let leaf = |ceil| [("rate", 2 * MBIT), ("ceil", ceil), ("quantum", 1514)];
         let mut rig =
             tree_of(&[(1, 0, &[("rate", 10 * MBIT)]), (10, 1, &leaf(4 * MBIT)), (11, 1, &leaf(10 * MBIT))]);
@@ -825,7 +828,7 @@ mod tests {
     }
 
     #[test]
-    fn loans_climb_over_several_levels() {
+    fn a_class_borrows_over_several_levels() {
         let classes: [Given<'_>; 6] = [
             (1, 0, &[("rate", 10 * MBIT)]),
             (2, 1, &[("rate", 6 * MBIT), ("ceil", 10 * MBIT)]),
@@ -842,7 +845,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_of_no_class_take_the_direct_queue_and_overtake_all() {
+    fn packets_without_a_class_use_the_direct_queue_and_overtake_all() {
         let mut rig = tree_of(&[(10, 0, &[("rate", MBIT)])]);
         rig.fill(5, &packet(0, 1514));
         rig.fill(3, &packet(7, 1514));
@@ -851,7 +854,7 @@ mod tests {
     }
 
     #[test]
-    fn overhead_is_charged_as_if_it_was_sent() {
+    fn overhead_is_charged_as_sent() {
         let times = departures(&[("rate", TEN_MBIT), ("overhead", 24)], 10);
         assert_eq!(times[9] - times[8], (1514 + 24) * 800);
     }

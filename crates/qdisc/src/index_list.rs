@@ -1,6 +1,6 @@
-//! A singly linked list of indices whose links live in a table outside: no allocation per element, four bytes each.
+//! A singly linked list of indices, with the links in a separate table: four bytes per index and no allocation.
 //!
-//! One table serves many lists as long as an index is on one of them at a time.
+//! Several lists can share a table if each index is on at most one of them.
 
 /// No index.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_ran_empty_can_be_filled_again() {
+    fn an_emptied_list_can_be_filled_again() {
         let mut links = vec![NONE; 2];
         let mut list = IndexList::default();
         list.push_back(&mut links, 0);

@@ -1,4 +1,5 @@
-//! What came, what went and what was dropped: the backlog is the difference, so nothing can vanish unnoticed.
+//! Counts of packets that arrived, left and were dropped. The backlog is computed from them, so each packet is
+//! accounted for.
 
 use tailback_packet::{DropReason, Packet};
 use tailback_units::SimTime;
@@ -45,7 +46,7 @@ impl Ledger {
         self.segments_left += u64::from(packet.segments);
     }
 
-    /// Counts a packet that need not wait; returns false if others are queued before it.
+    /// Counts a packet that bypasses an empty queue; returns false if the queue is not empty.
     #[inline]
     pub fn bypass(&mut self, packet: &mut Packet, now: SimTime) -> bool {
         let empty = self.is_empty();
@@ -100,7 +101,7 @@ mod tests {
     use crate::testing::packet;
 
     #[test]
-    fn the_backlog_is_what_came_and_neither_left_nor_was_dropped() {
+    fn the_backlog_is_what_arrived_and_neither_left_nor_was_dropped() {
         let mut ledger = Ledger::default();
         for length in [100, 200, 300] {
             ledger.arrive(&packet(0, length));

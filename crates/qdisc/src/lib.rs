@@ -1,9 +1,8 @@
 //! Queue disciplines: one file each, one row each in [`registry`].
 //!
-//! A discipline owns packets, each in a box of its own: a packet passes through many hands, and they pass eight
-//! bytes. A law ([`aqm`]) judges one packet at one moment and owns none; it is shared with
-//! the Wi-Fi stack. Both take `now` and random draws from a [`Context`] and never ask for them elsewhere.
-//! Every queue keeps the ledger *arrived = left + dropped + backlog*.
+//! A discipline owns packets, each in a box, so that handing one over moves eight bytes. An AQM law ([`aqm`]) decides
+//! about one packet at a time and owns none; the Wi-Fi stack uses the same laws. Both take `now` and random numbers
+//! from a [`Context`] and from nowhere else. In every queue, *arrived = left + dropped + backlog*.
 
 pub mod aqm;
 mod bfifo;
@@ -49,11 +48,11 @@ use rand_core::Rng;
 use tailback_packet::{DropReason, ETHERNET_HEADER, HostId, Packet, SocketId};
 use tailback_units::{Parameter, ParameterError, Parameters, Rate, SimTime};
 
-/// What a discipline may use: the time, random numbers, and the only ways to dispose of a packet.
+/// What a discipline may use: the time, random numbers, and the lists of what it has dropped, released and copied.
 pub struct Context<'a> {
-    /// The instant of this call.
+    /// The present time.
     pub now: SimTime,
-    /// Random draws of this device.
+    /// Random numbers of this device.
     pub draws: &'a mut dyn Rng,
     /// As in [`Effects`].
     pub dropped: &'a mut Vec<(Box<Packet>, DropReason)>,
@@ -61,18 +60,18 @@ pub struct Context<'a> {
     pub credits: &'a mut Vec<(SocketId, u32)>,
     /// As in [`Effects`].
     pub copies: &'a mut Vec<Box<Packet>>,
-    /// The packet being enqueued is such a copy: it is not copied again.
+    /// The packet that is being enqueued is a copy, which is not copied again.
     pub is_copy: bool,
 }
 
-/// What calls of a discipline leave for the caller.
+/// Side effects of a call that the caller has to act on.
 #[derive(Debug, Default)]
 pub struct Effects {
-    /// Packets refused or dropped, with the reason; the caller returns their credit and counts them.
+    /// Packets dropped, with the reason; the caller returns their small-queue credit and counts them.
     pub dropped: Vec<(Box<Packet>, DropReason)>,
-    /// Small-queue credits of sockets whose packets were released while they wait on.
+    /// Small-queue credits of packets that are no longer charged to their sockets but are still queued.
     pub credits: Vec<(SocketId, u32)>,
-    /// Copies made of packets, which the caller enqueues at the root.
+    /// Copies of packets, which the caller enqueues at the root.
     pub copies: Vec<Box<Packet>>,
 }
 
@@ -93,12 +92,12 @@ impl Context<'_> {
         Context { is_copy: true, ..self }
     }
 
-    /// Ends a packet.
+    /// Drops `packet`.
     pub fn refuse(&mut self, packet: Box<Packet>, reason: DropReason) {
         self.dropped.push((packet, reason));
     }
 
-    /// The socket that sent `packet` is no longer charged for it, although it has not left.
+    /// Ends the charge of `packet` to the socket that sent it, although it is still queued.
     /// [linux-6.12 skb_orphan_partial]
     pub fn release(&mut self, packet: &mut Packet) {
         if packet.charged {
@@ -108,34 +107,34 @@ impl Context<'_> {
     }
 }
 
-/// The return value of an enqueue, for the sender. [linux-6.12 NET_XMIT_*]
+/// The result of an enqueue, for the sender. [linux-6.12 NET_XMIT_*]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Enqueued {
     /// Accepted.
     Queued,
-    /// This very packet was dropped.
+    /// This packet was dropped.
     Dropped,
-    /// A packet of the same flow was dropped, perhaps this one; the sender is to slow down and takes this one for sent.
+    /// A packet of the same flow was dropped, perhaps this one. The sender slows down and treats this one as sent.
     Congestion,
-    /// This packet was dropped as a wire would: the sender is not told.
+    /// This packet was lost as on a wire; the sender does not notice.
     Lost,
 }
 
 /// The result of a dequeue.
 #[derive(Debug)]
 pub enum Dequeued {
-    /// Send this one.
+    /// The packet to send.
     Packet(Box<Packet>),
-    /// Nothing may leave before this instant.
+    /// No packet may leave before this time.
     NotBefore(SimTime),
-    /// Nothing is queued.
+    /// No packet is queued.
     Empty,
 }
 
 /// Present occupancy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Backlog {
-    /// Packets inside.
+    /// Queued packets.
     pub packets: u32,
     /// Their frame lengths.
     pub bytes: u64,
@@ -146,77 +145,77 @@ pub struct Backlog {
 pub struct Counters {
     /// Frame bytes that left.
     pub sent_bytes: u64,
-    /// Packets that left; a train counts its segments.
+    /// Packets that left; a train counts as its segments.
     pub sent_packets: u64,
     /// Packets dropped here or in a child.
     pub dropped: u64,
     /// Times a shaper had a packet but no tokens.
     pub overlimits: u64,
-    /// Times a packet was put back.
+    /// Times a packet was requeued.
     pub requeues: u64,
-    /// Packets marked CE by this very discipline; a parent does not repeat its child's.
+    /// Packets marked CE by this discipline, without those marked by its children.
     pub marked: u64,
 }
 
 /// A part of a discipline with counters of its own, under the names of `tc -s -j`: a tin or a class.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Part {
-    /// What it is.
+    /// A tin or a class.
     pub kind: PartKind,
-    /// Its counters and levels.
+    /// Its counters and gauges.
     pub counters: Vec<(&'static str, i64)>,
 }
 
-/// What a part is.
+/// The kind of a part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PartKind {
     /// A tin of `cake`.
     Tin,
-    /// A class by its minor number and that of its parent, 0 being the discipline itself.
+    /// A class.
     Class {
-        /// Its number.
+        /// Its minor number.
         minor: u16,
-        /// Its parent's.
+        /// The minor number of its parent; 0 is the discipline itself.
         parent: u16,
-        /// It holds a discipline.
+        /// It is a leaf: it has a discipline.
         leaf: bool,
     },
 }
 
-/// A queueing discipline. The device calls `dequeue` whenever it can send; a shaper answers
-/// [`Dequeued::NotBefore`] and the device asks again then.
+/// A queueing discipline. The device calls `dequeue` whenever it can send. If a shaper returns
+/// [`Dequeued::NotBefore`], the device calls again at that time.
 pub trait Qdisc: Send {
-    /// Takes a packet, or disposes of it (or of another) at the context. The discipline stamps `packet.enqueued`.
+    /// Enqueues a packet, or drops it or another one by the context. The discipline sets `packet.enqueued`.
     fn enqueue(&mut self, packet: Box<Packet>, context: &mut Context<'_>) -> Enqueued;
-    /// Lets a packet that meets an empty queue and a device that can send pass at once, counted as queued and
-    /// taken; false if it must be queued. [linux-6.12 TCQ_F_CAN_BYPASS]
+    /// Lets a packet bypass an empty queue if the device can send, and counts it as enqueued and dequeued; false if it
+    /// must be enqueued. [linux-6.12 TCQ_F_CAN_BYPASS]
     fn bypass(&mut self, _packet: &mut Packet, _now: SimTime) -> bool {
         false
     }
-    /// Before this instant `dequeue` answers [`Dequeued::NotBefore`] this instant, whatever packets come until then. A
-    /// discipline that cannot say so answers an instant that has passed.
+    /// Until this time `dequeue` returns [`Dequeued::NotBefore`] with it, whatever packets arrive. A discipline that cannot
+    /// tell returns a time that has passed.
     fn closed_until(&self) -> SimTime {
         SimTime::ZERO
     }
-    /// Gives the next packet.
+    /// Returns the next packet.
     fn dequeue(&mut self, context: &mut Context<'_>) -> Dequeued;
     /// Present occupancy, children included.
     fn backlog(&self) -> Backlog;
     /// The counters of every kind.
     fn counters(&self) -> Counters;
-    /// The counters of this kind only, under the names of `tc -s -j qdisc`.
+    /// The counters that only this kind has, under the names of `tc -s -j qdisc`.
     fn own_counters(&self, _show: &mut dyn FnMut(&'static str, u64)) {}
-    /// The levels of this kind only that may be negative (tokens), likewise.
+    /// The values that only this kind has and that may be negative (tokens), likewise.
     fn own_levels(&self, _show: &mut dyn FnMut(&'static str, i64)) {}
-    /// Its parts that have counters of their own, in the order in which `tc -s` shows them.
+    /// Its parts that have their own counters, in the order in which `tc -s` shows them.
     fn parts(&self) -> Vec<Part> {
         Vec::new()
     }
     /// The kind, as `tc` calls it.
     fn kind(&self) -> &'static str;
-    /// Shows the children, of a discipline that has them.
+    /// Visits the children.
     fn visit_children(&self, _show: &mut dyn FnMut(&dyn Qdisc)) {}
-    /// It, or a child, spaces packets by their departure times, so that TCP need not.
+    /// The discipline or a child spaces packets by their departure times, so that TCP does not pace.
     /// [linux-6.12 sch_fq.c sk_pacing_status]
     fn takes_over_pacing(&self) -> bool {
         let mut taken = false;
@@ -225,7 +224,7 @@ pub trait Qdisc: Send {
     }
 }
 
-/// Shows a discipline and all below it with their depth, parents first.
+/// Visits a discipline and all below it, with their depth, parents first.
 pub fn visit(root: &dyn Qdisc, show: &mut dyn FnMut(u32, &dyn Qdisc)) {
     visit_below(root, 0, show);
 }
@@ -235,7 +234,7 @@ fn visit_below(qdisc: &dyn Qdisc, depth: u32, show: &mut dyn FnMut(u32, &dyn Qdi
     qdisc.visit_children(&mut |child| visit_below(child, depth + 1, show));
 }
 
-/// What `tc -s class` shows of every class.
+/// The values that `tc -s class` shows for every class.
 pub(crate) fn class_counters(sent: &Counters, backlog: &Backlog) -> [(&'static str, i64); 7] {
     [
         ("bytes", sent.sent_bytes as i64),
@@ -251,7 +250,7 @@ pub(crate) fn class_counters(sent: &Counters, backlog: &Backlog) -> [(&'static s
 /// The properties of the device to which a discipline is attached.
 #[derive(Clone, Copy, Debug)]
 pub struct Attachment {
-    /// Length of the longest frame without FCS: MTU + 14. [linux-5.10 psched_mtu]
+    /// Maximum length of a frame without FCS: MTU + 14. [linux-5.10 psched_mtu]
     pub mtu: u32,
     /// `txqueuelen` of the device.
     pub queue_length: u32,
@@ -260,14 +259,14 @@ pub struct Attachment {
 }
 
 impl Attachment {
-    /// A veth whose IP packets have at most `mtu` bytes.
+    /// A veth with this MTU.
     pub fn with_mtu(mtu: u32) -> Self {
         Attachment { mtu: mtu + ETHERNET_HEADER, ..Attachment::default() }
     }
 }
 
 impl Default for Attachment {
-    /// A veth with an Ethernet MTU.
+    /// A veth with the MTU of Ethernet.
     fn default() -> Self {
         Attachment { mtu: 1514, queue_length: 1000, rate: Rate::UNLIMITED }
     }
@@ -276,16 +275,16 @@ impl Default for Attachment {
 /// The disciplines inside a discipline: one child, or classes with filters that choose between them.
 #[derive(Default)]
 pub struct Inner {
-    /// The child of a discipline with one.
+    /// The child, of a discipline that has one.
     pub child: Option<Box<dyn Qdisc>>,
-    /// The classes, in the order they were given; a parent stands before its children.
+    /// The classes, in the given order; a parent precedes its children.
     pub classes: Vec<Class>,
-    /// Which packets go to which class; the first that fits decides.
+    /// Which packets go to which class; the first filter that matches decides.
     pub filters: Vec<Filter>,
 }
 
 impl Inner {
-    /// One child, or the default one.
+    /// One child; `None`: the default one.
     pub fn child(child: Option<Box<dyn Qdisc>>) -> Self {
         Inner { child, ..Inner::default() }
     }
@@ -297,18 +296,18 @@ pub struct Class {
     pub minor: u16,
     /// The minor number of its parent; 0 is the discipline itself.
     pub parent: u16,
-    /// What was given for it, and the defaults.
+    /// Its parameters, with the defaults.
     pub parameters: Parameters,
-    /// The discipline of a leaf; not given: the default one.
+    /// The discipline of a leaf; `None`: the default one.
     pub child: Option<Box<dyn Qdisc>>,
 }
 
-/// Sends the packets that fit to a class.
+/// Assigns packets to a class.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Filter {
-    /// Which packets fit.
+    /// Which packets it matches.
     pub fits: Fits,
-    /// The minor number of the class.
+    /// Minor number of the class.
     pub class: u16,
 }
 
@@ -321,14 +320,14 @@ pub enum Fits {
     From(Vec<SocketId>),
     /// Addressed to this host.
     To(HostId),
-    /// With this code point in the upper six bits of its type of service.
+    /// With this code point (the upper six bits of the type of service).
     Dscp(u8),
     /// Every packet.
     All,
 }
 
 impl Filter {
-    /// True if it sends `packet` to its class.
+    /// True if it matches `packet`.
     pub fn fits(&self, packet: &Packet) -> bool {
         match &self.fits {
             Fits::Sockets(sockets) => sockets.contains(&packet.from) || sockets.contains(&packet.to),
@@ -340,38 +339,38 @@ impl Filter {
     }
 }
 
-/// The class that the first fitting filter chooses.
+/// The class of the first filter that matches.
 pub(crate) fn filtered(filters: &[Filter], packet: &Packet) -> Option<u16> {
     filters.iter().find(|filter| filter.fits(packet)).map(|filter| filter.class)
 }
 
-/// Fills in the parameters that follow from others or from the device.
+/// Fills in the parameters that are derived from others or from the device.
 pub type Derive = fn(&mut Parameters, &Attachment) -> Result<(), ParameterError>;
 
-/// Builds a discipline from its parameters, all filled in, its device and what it holds.
+/// Builds a discipline from its complete parameters, its device, and its children.
 pub type Build = fn(&Parameters, &Attachment, Inner) -> Result<Box<dyn Qdisc>, ParameterError>;
 
-/// One row of the registry: a file of this crate.
+/// One row of the registry, for one file of this crate.
 pub struct Row {
     /// The kind, as `tc` calls it.
     pub name: &'static str,
-    /// One line.
+    /// Description in one line.
     pub summary: &'static str,
-    /// Its file; [`registry::head`] gives the head: what it is, its formulas, its sources, its deviations.
+    /// The text of its file; [`registry::head`] extracts the head: idea, formulas, sources, deviations.
     pub source: &'static str,
-    /// What may be set.
+    /// Its parameters.
     pub parameters: &'static [Parameter],
-    /// It holds one child discipline.
+    /// It has one child discipline.
     pub classful: bool,
-    /// What may be set for each of its classes, of a discipline that has them.
+    /// The parameters of its classes, of a discipline that has classes.
     pub classes: Option<&'static [Parameter]>,
-    /// Fills in what follows from the device and from other parameters.
+    /// Fills in derived parameters.
     pub derive: Derive,
-    /// Makes one.
+    /// Builds the discipline.
     pub build: Build,
 }
 
-/// Nothing follows from the device.
+/// For a discipline without derived parameters.
 pub(crate) fn nothing_derived(_: &mut Parameters, _: &Attachment) -> Result<(), ParameterError> {
     Ok(())
 }

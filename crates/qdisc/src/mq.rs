@@ -1,10 +1,11 @@
-//! `mq`: a discipline for each transmit queue of a device; it has no algorithm of its own.
+//! `mq`: a discipline for each transmit queue of a device; it has no algorithm itself.
 //!
-//! enqueue: flows are pinned to a queue by their hash: queue = hash · queues / 2³²
-//! dequeue: the queues take turns, a packet each, as the NIC does           [linux-6.12 sch_mq.c, netdev_pick_tx]
+//! enqueue: the hash of a flow selects its queue: queue = hash · queues / 2³²
+//! dequeue: round robin over the queues, a packet each, as the NIC does     [linux-6.12 sch_mq.c, netdev_pick_tx]
 //!
-//! Fairness therefore holds within a queue only: a flow alone on one gets as much as ten on another. Queue n is class
-//! n + 1. Deviations: `queues`, which the device decides in Linux, is an option here; all queues share one ring.
+//! Fairness therefore holds only within a queue: a flow alone on one queue gets as much as ten flows on another. Queue
+//! n is class n + 1. Deviations: `queues` is an option here and a property of the device in Linux; all queues share one
+//! ring.
 
 use tailback_packet::Packet;
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTime};

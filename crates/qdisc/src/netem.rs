@@ -1,18 +1,18 @@
-//! `netem`: an emulated path: delays, loses, duplicates, damages, reorders and slows packets down.
+//! `netem`: emulates a path: delay, loss, duplication, corruption, reordering and a rate.
 //!
-//! enqueue, in this order: duplicate? · lost? (`ecn`: marked instead) · release the sender's credit if anything delays ·
-//!          damage? · over `limit` drop · reorder? (leaves at once, before all others) · else it leaves at
-//!          base + delay + L/rate; with `rate`, base = departure of the packet before it, and the time that passes
-//!          until then counts against `delay`
-//! dequeue: the packet that leaves first, once its time and its slot have come; through the child if there is one
+//! enqueue, in this order: duplicate? · lose? (`ecn`: mark) · end the charge to the socket if there is any delay ·
+//!          corrupt? · over `limit` drop · reorder? (leaves at once, before all others) · else it leaves at
+//!          base + delay + L/rate; with `rate`, base = departure of the previous packet, and the time until then counts
+//!          towards `delay`
+//! dequeue: the packet with the earliest departure time, once that and its slot have come; through the child, if any
 //!
 //! Models of loss are in `netem/loss.rs`, of delay in `netem/delay.rs`. Jitter larger than the gap between packets
-//! reorders them, unless `rate` is set. A packet that waits here is no longer charged to its socket: TCP Small Queues
-//! have no hold on a flow above a local `netem`. A loss is not told to the sender.  [linux-6.12 sch_netem.c] [tc q_netem.c]
+//! reorders them, unless `rate` is set. A delayed packet is no longer charged to its socket, so TCP Small Queues do not
+//! limit a flow above a local `netem`. The sender does not notice a loss.  [linux-6.12 sch_netem.c] [tc q_netem.c]
 //!
-//! Deviations: a copy enters at the root after its original, not before; `slot` draws its gaps uniformly;
-//! `seed` is taken and has no effect, since all draws come from the seed of the run; a packet damaged is lost at its
-//! destination, whichever bit it was.
+//! Deviations: a copy enters at the root after its original, not before; `slot` draws its gaps uniformly; `seed` is
+//! accepted and has no effect, since all random numbers come from the seed of the run; a corrupted packet is lost at
+//! its destination, whichever bit is wrong.
 
 mod delay;
 mod loss;
@@ -50,7 +50,7 @@ const fn time(name: &'static str, meaning: &'static str) -> Parameter {
     Parameter::new(name, ParameterUnit::Time, Some(0), (0, LONGEST), meaning)
 }
 
-/// The words of `loss`.
+/// The values of `loss_model`.
 const MODELS: &[&str] = &["random", "state", "gemodel"];
 
 const PARAMETERS: &[Parameter] = &[
@@ -59,51 +59,51 @@ const PARAMETERS: &[Parameter] = &[
         ParameterUnit::Packets,
         Some(1000),
         (0, WHOLE),
-        "packets inside at most, those delayed too",
+        "maximum number of packets, including delayed ones",
     ),
     time("delay", "one-way delay"),
-    time("jitter", "spread of the delay"),
-    percent("delay_correlation", Some(0), "how much a delay resembles the one before"),
-    Parameter::choice("distribution", DISTRIBUTIONS, "shape of the spread"),
-    Parameter::choice("loss_model", MODELS, "which packets are lost"),
+    time("jitter", "jitter of the delay"),
+    percent("delay_correlation", Some(0), "correlation of a delay with the previous one"),
+    Parameter::choice("distribution", DISTRIBUTIONS, "distribution of the jitter"),
+    Parameter::choice("loss_model", MODELS, "model of loss"),
     percent("loss", Some(0), "share of packets lost at random"),
-    percent("loss_correlation", Some(0), "how much a loss resembles the one before"),
+    percent("loss_correlation", Some(0), "correlation of a loss with the previous one"),
     percent("p13", Some(0), "`loss state`: from the good state into a burst of losses"),
-    percent("p31", None, "`loss state`: out of a burst; not given: 100 % − p13"),
+    percent("p31", None, "`loss state`: out of a burst; default: 100 % − p13"),
     percent("p32", Some(0), "`loss state`: from losing to receiving within a burst"),
     percent("p23", Some(WHOLE), "`loss state`: back to losing within a burst"),
     percent("p14", Some(0), "`loss state`: a loss alone"),
     percent("p", Some(0), "`loss gemodel`: from good to bad"),
-    percent("r", None, "`loss gemodel`: from bad to good; not given: 100 % − p"),
+    percent("r", None, "`loss gemodel`: from bad to good; default: 100 % − p"),
     percent("1-h", Some(WHOLE), "`loss gemodel`: share lost in the bad state"),
     percent("1-k", Some(0), "`loss gemodel`: share lost in the good state"),
     Parameter::flag("ecn", false, "mark ECN-capable packets instead of losing them"),
-    percent("corrupt", Some(0), "share of packets damaged"),
-    percent("corrupt_correlation", Some(0), "how much a damage resembles the one before"),
+    percent("corrupt", Some(0), "share of packets corrupted"),
+    percent("corrupt_correlation", Some(0), "correlation of a corruption with the previous one"),
     percent("duplicate", Some(0), "share of packets duplicated"),
-    percent("duplicate_correlation", Some(0), "how much a duplication resembles the one before"),
+    percent("duplicate_correlation", Some(0), "correlation of a duplication with the previous one"),
     percent("reorder", Some(0), "share of packets that overtake all others; needs `delay`"),
-    percent("reorder_correlation", Some(0), "how much an overtaking resembles the one before"),
+    percent("reorder_correlation", Some(0), "correlation of a reordering with the previous one"),
     Parameter::new(
         "gap",
         ParameterUnit::Packets,
         Some(0),
         (0, WHOLE),
-        "packets from one overtaking to the next at least",
+        "minimum number of packets between two that overtake",
     ),
     Parameter::new(
         "rate",
         ParameterUnit::Rate,
         None,
         (8, 10_000_000_000_000),
-        "packets leave at this rate; not given: at once",
+        "rate of the emulated link; default: unlimited",
     ),
     Parameter::new(
         "packet_overhead",
         ParameterUnit::Number,
         Some(0),
         (0, 65_535),
-        "bytes that `rate` counts for each packet beside its frame",
+        "bytes that `rate` counts for each packet in addition to its frame",
     ),
     framing::undercharge("packet_undercharge"),
     Parameter::new(
@@ -111,32 +111,26 @@ const PARAMETERS: &[Parameter] = &[
         ParameterUnit::Number,
         Some(0),
         (0, 65_535),
-        "bytes of a packet that a cell carries; 0: no cells",
+        "payload bytes of a cell; 0: no cells",
     ),
-    Parameter::new(
-        "cell_overhead",
-        ParameterUnit::Number,
-        Some(0),
-        (0, 65_535),
-        "bytes of a cell beside those it carries",
-    ),
-    time("slot_min", "least time from one delivery slot to the next"),
-    time("slot_max", "most time from one delivery slot to the next"),
+    Parameter::new("cell_overhead", ParameterUnit::Number, Some(0), (0, 65_535), "overhead bytes of a cell"),
+    time("slot_min", "minimum time between two delivery slots"),
+    time("slot_max", "maximum time between two delivery slots"),
     Parameter::new(
         "slot_packets",
         ParameterUnit::Packets,
         Some(0),
         (0, WHOLE),
-        "packets that leave in a slot at most; 0: any number",
+        "maximum number of packets per slot; 0: any number",
     ),
     Parameter::new(
         "slot_bytes",
         ParameterUnit::Bytes,
         Some(0),
         (0, WHOLE),
-        "bytes that leave in a slot at most; 0: any number",
+        "maximum number of bytes per slot; 0: any number",
     ),
-    Parameter::new("seed", ParameterUnit::Number, None, (0, u64::MAX), "without effect: the run has a seed"),
+    Parameter::new("seed", ParameterUnit::Number, None, (0, u64::MAX), "no effect: the run has a seed"),
 ];
 
 struct Netem {
@@ -151,7 +145,7 @@ struct Netem {
     since_reordered: u64,
     line: Option<Line>,
     slots: Option<Slots>,
-    /// In the order of departure.
+    /// Packets in the order of departure.
     waiting: VecDeque<(SimTime, Box<Packet>)>,
     child: Option<Box<dyn Qdisc>>,
     ledger: Ledger,
@@ -168,7 +162,7 @@ struct OwnCounters {
     ecn_marked: u64,
 }
 
-/// Something that happens to a share of the packets.
+/// An event that happens to a share of the packets.
 #[derive(Clone, Copy, Debug)]
 struct Chance {
     share: Share,
@@ -203,12 +197,12 @@ fn derive(given: &mut Parameters, _device: &Attachment) -> Result<(), ParameterE
     given.set_default("r", WHOLE - p);
     let (reorder, gap) = (given.require("reorder")?, given.require("gap")?);
     if (reorder > 0 || gap > 0) && given.require("delay")? == 0 && given.require("jitter")? == 0 {
-        let why = "needs packets that wait, to be overtaken: give a `delay`".to_owned();
+        let why = "needs delayed packets to overtake: give a `delay`".to_owned();
         return Err(ParameterError::Conflict { name: "reorder", why });
     }
     match (reorder, gap) {
         (0, 1..) => {
-            let why = "says how often packets are reordered, but none is: give `reorder`".to_owned();
+            let why = "has no effect without `reorder`: give it, too".to_owned();
             return Err(ParameterError::Conflict { name: "gap", why });
         }
         (1.., 0) => given.set("gap", 1),
@@ -300,7 +294,7 @@ impl Qdisc for Netem {
         self.ledger.arrive(&packet);
         let copy = !context.is_copy && self.duplicate.hits(context);
         if self.is_lost(&mut packet, context) {
-            // Two copies were meant to go on: now it is the one packet there was.
+            // The packet was to be duplicated; the loss leaves one of the two.
             if !copy {
                 self.own.dropped += 1;
                 self.ledger.drop(&packet);
@@ -381,7 +375,7 @@ impl Chance {
 }
 
 impl Netem {
-    /// It emulates time, so what it holds is on its way and not in its sender's queue.
+    /// True if it delays packets at all; they are then in the emulated network, not in a queue of the sender.
     fn delays(&self) -> bool {
         self.delay.mean > 0 || self.delay.jitter > 0 || self.line.is_some()
     }
@@ -425,14 +419,14 @@ impl Netem {
         let Some(line) = self.line else { return context.now + span(delay) };
         let mut base = context.now;
         if let Some((last, _)) = self.waiting.back() {
-            // What passes until the packet before has left is part of the delay.
+            // The time until the previous packet has left is part of the delay.
             delay -= last.since(context.now).as_nanos() as i64;
             base = base.max(*last);
         }
         base + span(delay) + line.time_for(packet.frame_length())
     }
 
-    /// The packet whose time has come, or when the next one's comes.
+    /// The packet that is due, or when the next one is.
     fn take_due(&mut self, context: &mut Context<'_>) -> Result<Box<Packet>, SimTime> {
         let Some((at, _)) = self.waiting.front() else { return Err(SimTime::NEVER) };
         let slot = self.slots.as_mut().map_or(SimTime::ZERO, |slots| slots.opens(*at, context));
@@ -484,7 +478,7 @@ impl Line {
 }
 
 impl Slots {
-    /// When a packet that may leave at `due` finds a slot.
+    /// When the slot for a packet that is due at `due` opens.
     fn opens(&mut self, due: SimTime, context: &mut Context<'_>) -> SimTime {
         let full = self.packets_left <= 0 || self.bytes_left <= 0;
         if full && due <= context.now && self.next <= context.now {
@@ -520,7 +514,7 @@ mod tests {
     const MS: u64 = 1_000_000;
     const PER_CENT: u64 = WHOLE / 100;
 
-    /// Arrival after `gap`; numbers and instants of the departures in ms.
+    /// Packets arrive at gaps of `gap`; returns their numbers and departure times in ms.
     fn through(given: &[(&str, u64)], packets: u32, gap: Span) -> Vec<(u32, f64)> {
         let mut rig = Rig::of("netem", given);
         let mut left = Vec::new();
@@ -557,13 +551,13 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_counts_what_is_delayed() {
+    fn the_limit_includes_delayed_packets() {
         let left = through(&[("delay", 100 * MS)], 2000, Span::from_micros(10));
         assert_eq!(left.len(), 1000);
     }
 
     #[test]
-    fn a_rate_and_a_delay_space_a_train_and_delay_it_once() {
+    fn with_a_rate_and_a_delay_a_burst_is_spaced_and_delayed_once() {
         let left = through(&[("delay", 20 * MS), ("rate", 10_000_000)], 10, Span::ZERO);
         assert!((left[0].1 - 21.2112).abs() < 1e-6, "{left:?}");
         assert!(left.windows(2).all(|pair| (pair[1].1 - pair[0].1 - 1.2112).abs() < 1e-6), "{left:?}");
@@ -579,7 +573,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fifth_packet_overtakes_by_the_delay() {
+    fn with_a_gap_of_five_every_fifth_packet_overtakes_by_the_delay() {
         let given = [("delay", 10 * MS), ("reorder", WHOLE), ("gap", 5)];
         let left = through(&given, 100, Span::from_millis(1));
         let early: Vec<u32> =
@@ -588,13 +582,13 @@ mod tests {
     }
 
     #[test]
-    fn a_duplicate_goes_the_whole_way_again_and_is_not_duplicated() {
+    fn a_duplicate_is_enqueued_at_the_root_and_not_duplicated_again() {
         let left = through(&[("delay", 10 * MS), ("duplicate", WHOLE)], 10, Span::from_millis(1));
         assert_eq!(left.len(), 20);
     }
 
     #[test]
-    fn a_random_loss_is_not_told_to_the_sender() {
+    fn the_sender_does_not_notice_a_random_loss() {
         let mut rig = Rig::of("netem", &[("loss", 50 * PER_CENT)]);
         let answers: Vec<_> = (0..100).map(|_| rig.enqueue(packet(0, 1514))).collect();
         let lost = answers.iter().filter(|&&answer| answer == Enqueued::Lost).count();
@@ -603,7 +597,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_is_delayed_is_no_longer_charged_to_its_socket() {
+    fn a_delayed_packet_is_no_longer_charged_to_its_socket() {
         let charged = Packet { charged: true, ..packet(0, 1514) };
         for (delay, released) in [(10 * MS, 1), (0, 0)] {
             let mut rig = Rig::of("netem", &[("delay", delay)]);
@@ -613,7 +607,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_cannot_be_read() {
+    fn a_corrupted_packet_is_lost_at_its_destination() {
         let mut rig = Rig::of("netem", &[("corrupt", WHOLE)]);
         rig.enqueue(packet(0, 1514));
         assert!(matches!(rig.dequeue(), Dequeued::Packet(packet) if packet.payload == Payload::Damaged));

@@ -2,7 +2,7 @@
 //!
 //! enqueue: append while fewer than `limit` packets wait, else drop the arrival (tail drop)
 //! dequeue: the oldest
-//! A saturated queue in front of a drain of rate R delays by limit · L / R.   [linux-6.12 sch_fifo.c]
+//! A full queue in front of a link of rate R delays by limit · L / R.         [linux-6.12 sch_fifo.c]
 //!
 //! A train of segments counts as one packet. Deviation: a `txqueuelen` of 0 gives a limit of 1, as before 5.x.
 
@@ -29,7 +29,7 @@ const PARAMETERS: &[Parameter] = &[Parameter {
     default: None,
     least: 0,
     most: u32::MAX as u64,
-    meaning: "packets held at most; not given: `txqueuelen` of the device",
+    meaning: "maximum number of packets; default: `txqueuelen` of the device",
 }];
 
 /// A FIFO that counts packets.

@@ -1,16 +1,16 @@
-//! `pfifo_fast`: three FIFO bands in strict priority, the kernel's own default discipline.
+//! `pfifo_fast`: three FIFO bands in strict priority; the default discipline of the kernel.
 //!
 //! TOS bits 0x18 → socket priority: 0x00 → 0 · 0x08 → 2 · 0x10 → 6 · 0x18 → 4   [linux-6.12 route.c ip_tos2prio]
 //! priority → band: 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1                        [linux-6.12 sch_generic.c prio2band]
 //! enqueue: append if the band's ring has a free slot of `txqueuelen`, else drop the arrival
 //! dequeue: the oldest packet of the lowest non-empty band
-//! slots:   those of packets that have left are given back 16 at a time, and when the last slot of the ring was read; so
-//!          a full ring under load holds 985 to 1000 packets of 1000        [linux-6.12 ptr_ring.h __ptr_ring_discard_one]
-//! A packet that meets three empty bands and a device that can send is not queued at all (TCQ_F_CAN_BYPASS).
+//! slots:   are freed 16 at a time, and when the last slot of the ring is read; a full ring of 1000 under load
+//!          therefore holds 985 to 1000 packets                          [linux-6.12 ptr_ring.h __ptr_ring_discard_one]
+//! A packet is not queued if all bands are empty and the device can send (TCQ_F_CAN_BYPASS).
 //!
-//! Each band has its own ring since 4.16, so all three may hold 3 · `txqueuelen` packets.
-//! Deviations: `SO_PRIORITY` does not exist here; the limit shared by all bands before 4.16 is not modelled;
-//! a `txqueuelen` of 0 gives rings of 1, where the kernel refuses to attach.
+//! Since 4.16 each band has its own ring, so the three can hold 3 · `txqueuelen` packets.
+//! Deviations: no `SO_PRIORITY`; the limit of all bands together before 4.16 is not modelled; a `txqueuelen` of 0 gives
+//! rings of 1, with which the kernel refuses to attach the discipline.
 
 use std::collections::VecDeque;
 
@@ -32,17 +32,16 @@ pub(crate) const ROW: Row = Row {
     build,
 };
 
-/// Slots given back at once: as many pointers as two cache lines of 64 bytes hold. [linux-6.12 ptr_ring.h
-/// __ptr_ring_set_size]
+/// Slots freed at once: the pointers in two cache lines of 64 bytes. [linux-6.12 ptr_ring.h __ptr_ring_set_size]
 const BATCH: usize = 16;
 
-/// The packets of one band, and the slots that they have left and not given back.
+/// The packets of one band, and the slots that are read but not yet free.
 #[derive(Default)]
 struct Ring {
     packets: VecDeque<Box<Packet>>,
-    /// Slot that is read next.
+    /// The slot to read next.
     head: usize,
-    /// Slots before it that were read and are not free yet.
+    /// Slots before it that were read but are not free yet.
     stale: usize,
 }
 
@@ -56,7 +55,7 @@ impl Ring {
         self.head += 1;
         self.stale += 1;
         let at_the_end = self.head >= slots;
-        // A ring of less than two batches is given back slot by slot.
+        // A ring of less than two batches frees its slots one by one.
         if self.stale >= BATCH || slots < 2 * BATCH || at_the_end {
             self.stale = 0;
         }
@@ -115,7 +114,7 @@ impl Qdisc for PfifoFast {
             return Dequeued::Empty;
         };
         self.ledger.leave(&packet);
-        debug_assert_eq!(self.held(), self.backlog().packets as usize, "a packet has vanished");
+        debug_assert_eq!(self.held(), self.backlog().packets as usize, "a packet is unaccounted for");
         Dequeued::Packet(packet)
     }
 
@@ -190,7 +189,7 @@ mod tests {
         assert_eq!(rig.now.since(last.enqueued), Span::from_micros(1_211_200));
     }
 
-    /// How many packets of a flood a full ring takes for each one that leaves.
+    /// How many packets of a flood a full ring accepts for each one that leaves.
     fn taken_per_packet_that_leaves(leaving: usize) -> Vec<u64> {
         let mut rig = Rig::of("pfifo_fast", &[]);
         rig.fill(1000, &packet(0, 1514));
@@ -205,13 +204,13 @@ mod tests {
     }
 
     #[test]
-    fn slots_come_back_sixteen_at_a_time() {
+    fn slots_are_freed_sixteen_at_a_time() {
         let batch: Vec<u64> = [[0; 15].as_slice(), &[16]].concat();
         assert_eq!(taken_per_packet_that_leaves(48), batch.repeat(3));
     }
 
     #[test]
-    fn the_last_slot_of_the_ring_gives_the_rest_of_its_batch_back() {
+    fn the_last_slot_of_the_ring_frees_the_rest_of_its_batch() {
         let taken = taken_per_packet_that_leaves(1016);
         // 62 batches of 16 end at slot 992; the next is one of 8.
         assert_eq!(taken[992..1000], [0, 0, 0, 0, 0, 0, 0, 8]);
@@ -219,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_passes_at_once_only_if_no_band_holds_another() {
+    fn a_packet_bypasses_the_queue_only_if_all_bands_are_empty() {
         let mut rig = Rig::of("pfifo_fast", &[]);
         assert!(rig.qdisc.bypass(&mut packet(0, 1514), rig.now));
         assert_eq!((rig.qdisc.backlog().packets, rig.qdisc.counters().sent_packets), (0, 1));

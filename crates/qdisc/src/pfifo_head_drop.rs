@@ -1,6 +1,6 @@
-//! `pfifo_head_drop`: first in, first out; a full queue gives up its oldest packet for the newest.
+//! `pfifo_head_drop`: first in, first out; a full queue drops its oldest packet to accept the newest.
 //!
-//! enqueue: over `limit` packets drop the head, append the arrival, tell the sender of congestion
+//! enqueue: over `limit` packets drop the head, append the arrival, return congestion to the sender
 //! dequeue: the oldest                                                   [linux-6.12 sch_fifo.c pfifo_tail_enqueue]
 //!
 //! The receiver learns of a loss a whole queue earlier than from a tail drop. Deviation: as `pfifo`.
@@ -20,7 +20,7 @@ pub(crate) const ROW: Row = Row {
         ParameterUnit::Packets,
         None,
         (0, u32::MAX as u64),
-        "packets held at most; not given: `txqueuelen` of the device",
+        "maximum number of packets; default: `txqueuelen` of the device",
     )],
     classful: false,
     classes: None,
@@ -80,7 +80,7 @@ mod tests {
     use crate::testing::{Rig, numbered};
 
     #[test]
-    fn a_full_queue_gives_up_its_oldest_packets() {
+    fn a_full_queue_drops_its_oldest_packets() {
         let mut rig = Rig::of("pfifo_head_drop", &[("limit", 3)]);
         let answers: Vec<_> = (0..5).map(|n| rig.enqueue(numbered(0, n))).collect();
         assert_eq!(answers[2..], [Enqueued::Queued, Enqueued::Congestion, Enqueued::Congestion]);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_nothing_lets_nothing_in() {
+    fn with_a_limit_of_zero_every_packet_is_dropped() {
         let mut rig = Rig::of("pfifo_head_drop", &[("limit", 0)]);
         assert_eq!(rig.enqueue(numbered(0, 0)), Enqueued::Dropped);
         assert!(rig.drain().is_empty());

@@ -1,11 +1,11 @@
 //! `pie`: one FIFO under the PIE law, which drops arrivals at random to keep the delay near a target.
 //!
-//! enqueue: over `limit` drop the arrival; else PIE passes, marks (while its probability is at most 10 %) or drops it
-//! dequeue: the head; its sojourn (or the measured rate) tells PIE the delay. The law is in `aqm/pie.rs`.
+//! enqueue: over `limit` drop the arrival; else PIE passes, marks (if its probability is at most 10 %) or drops it
+//! dequeue: the head; PIE learns the delay from its sojourn time or the measured rate. The law is in `aqm/pie.rs`.
 //!
-//! [rfc8033] [linux-6.12 sch_pie.c]. `generation` chooses another PIE than that of Linux 5.5 and later: `linux-3.14`
-//! (target 20 ms, tupdate 30 ms, rate estimator over 10 kB) or `2013`, the module testbeds put into 3.10 (likewise,
-//! over 5 kB; limit 200; all drops are counted as `overlimit`, none as `dropped`). `tc` knows no such option.
+//! [rfc8033] [linux-6.12 sch_pie.c]. `generation` selects an older PIE than that of Linux 5.5 and later: `linux-3.14`
+//! (target 20 ms, tupdate 30 ms, rate estimator over 10 kB) or `2013`, the module that testbeds used with 3.10
+//! (likewise, over 5 kB; limit 200; all drops count as `overlimit`, none as `dropped`). `tc` has no such option.
 //! Deviation: `avg_dq_rate` is shown in byte/s.
 
 use tailback_packet::{DropReason, Packet};
@@ -35,32 +35,38 @@ const PARAMETERS: &[Parameter] = &[
         ParameterUnit::Packets,
         None,
         (1, u32::MAX as u64),
-        "packets held at most; not given: 1000 (generation 2013: 200)",
+        "maximum number of packets; default: 1000 (generation 2013: 200)",
     ),
     Parameter::new(
         "target",
         ParameterUnit::Time,
         None,
         (0, 1000 * SECOND),
-        "delay that is steered to; not given: 15 ms (older generations: 20 ms)",
+        "target delay; default: 15 ms (older generations: 20 ms)",
     ),
     Parameter::new(
         "tupdate",
         ParameterUnit::Time,
         None,
         (0, 1000 * SECOND),
-        "time between updates of the probability; not given: 15 ms (older generations: 30 ms)",
+        "time between updates of the probability; default: 15 ms (older generations: 30 ms)",
     ),
     Parameter::new(
         "alpha",
         ParameterUnit::Number,
         Some(2),
         (0, 32),
-        "gain of the delay's distance to target, 1/16 Hz",
+        "gain of the difference between delay and target, 1/16 Hz",
     ),
-    Parameter::new("beta", ParameterUnit::Number, Some(20), (0, 32), "gain of the delay's growth, 1/16 Hz"),
+    Parameter::new(
+        "beta",
+        ParameterUnit::Number,
+        Some(20),
+        (0, 32),
+        "gain of the change of the delay, 1/16 Hz",
+    ),
     Parameter::flag("ecn", false, "mark ECN-capable packets instead of dropping them, up to 10 %"),
-    Parameter::flag("bytemode", false, "drop short packets with less probability"),
+    Parameter::flag("bytemode", false, "drop short packets with a lower probability"),
     Parameter::flag(
         "dq_rate_estimator",
         false,
@@ -69,7 +75,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::choice(
         "generation",
         GENERATIONS,
-        "which PIE: Linux 5.5 and later, 3.14 to 5.0, the module of 2013",
+        "generation of PIE: Linux 5.5 and later, 3.14 to 5.0, the module of 2013",
     ),
 ];
 
@@ -192,7 +198,7 @@ mod tests {
     use tailback_packet::Ecn;
     use tailback_units::{SimTime, Span};
 
-    /// Arrivals at `factor` times the drain of 10 Mbit/s for `ms`; instants of the drops in ms.
+    /// Arrivals at `factor` times 10 Mbit/s, served at 10 Mbit/s, for `ms`; returns the times of the drops in ms.
     fn overload(rig: &mut Rig, factor: f64, ms: u64, like: &Packet) -> Vec<f64> {
         let gap = Span::from_nanos((1_211_200.0 / factor) as u64);
         let (mut departure, end, mut drops) = (rig.now, rig.now + Span::from_millis(ms), Vec::new());
@@ -216,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_after_a_calm_passes_untouched() {
+    fn a_burst_into_an_idle_queue_is_not_dropped_from() {
         for (generation, allowance) in [(0, 150.0), (2, 100.0)] {
             let mut rig = Rig::of("pie", &[("generation", generation), ("limit", 1000)]);
             rig.now += Span::from_secs(2);
@@ -239,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn drops_stand_under_overlimit_in_the_module_of_2013() {
+    fn the_module_of_2013_counts_drops_as_overlimit() {
         let mut rig = Rig::of("pie", &[("generation", 2)]);
         overload(&mut rig, 2.0, 5_000, &packet(0, 1514));
         assert!(
@@ -257,7 +263,7 @@ mod tests {
             overload(&mut rig, 1.03, 500, &capable);
         }
         assert!(rig.counter("ecn_mark") > 10, "{}", rig.counter("ecn_mark"));
-        assert!(rig.counter("prob") > u64::from(u32::MAX) / 10, "it drops once marks do not help");
+        assert!(rig.counter("prob") > u64::from(u32::MAX) / 10, "it drops once marks have no effect");
     }
 
     #[test]
@@ -274,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_lose_in_proportion_to_what_they_send() {
+    fn flows_lose_packets_in_proportion_to_what_they_send() {
         let mut rig = Rig::of("pie", &[]);
         for _ in 0..20_000 {
             rig.enqueue(packet(1, 1514));

@@ -1,9 +1,9 @@
-//! `prio`: bands in strict priority, each a class with a discipline of its own.
+//! `prio`: bands in strict priority; each band is a class with its own discipline.
 //!
-//! enqueue: a filter's class, else the band of the type of service by `priomap`; into that band's discipline
-//! dequeue: the lowest band that has a packet                                             [linux-6.12 sch_prio.c]
+//! enqueue: to the class of the first filter that matches, else to the band of the type of service by `priomap`
+//! dequeue: from the lowest band that has a packet                                        [linux-6.12 sch_prio.c]
 //!
-//! Band n is class n + 1. Deviation: `SO_PRIORITY` does not exist here.
+//! Band n is class n + 1. Deviation: no `SO_PRIORITY`.
 
 use tailback_packet::Packet;
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, SimTime};
@@ -17,7 +17,7 @@ use crate::{
 
 pub(crate) const ROW: Row = Row {
     name: "prio",
-    summary: "bands in strict priority with a discipline each",
+    summary: "bands in strict priority, each with its own discipline",
     source: include_str!("prio.rs"),
     parameters: &[
         Parameter::new("bands", ParameterUnit::Number, Some(3), (2, 16), "number of bands"),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_to_a_band_that_is_not_there_is_refused() {
+    fn a_map_to_a_missing_band_is_refused() {
         let given = Parameters::new([("bands".into(), 2)].into());
         let told = crate::registry::resolve("prio", &given, &Attachment::default()).unwrap_err().to_string();
         assert!(told.contains("names band 2, but the last one is 1"), "{told}");

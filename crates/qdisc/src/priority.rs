@@ -1,14 +1,14 @@
-//! From the type of service to a band.
+//! Maps the type of service to a band.
 //!
 //! TOS bits 0x18 → socket priority: 0x00 → 0 · 0x08 → 2 · 0x10 → 6 · 0x18 → 4   [linux-6.12 route.c ip_tos2prio]
-//! priority → band: 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1 unless another map is given  [linux-6.12 sch_generic.c prio2band]
+//! priority → band: 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1 by default                   [linux-6.12 sch_generic.c prio2band]
 
 use tailback_units::{Parameter, ParameterError, ParameterUnit};
 
 /// Socket priority of the TOS bits 0x18: best effort, bulk, interactive, interactive bulk.
 const TOS_PRIORITY: [u32; 4] = [0, 2, 6, 4];
 
-/// The band of each socket priority, four bits each, that of priority 0 lowest.
+/// The band of each socket priority, four bits each, with priority 0 in the lowest bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Priomap(pub u64);
 
@@ -31,7 +31,7 @@ impl Priomap {
     }
 }
 
-/// Every priority has a band that there is.
+/// Checks that the band of every priority exists.
 pub(crate) fn check(priomap: u64, bands: u64) -> Result<(), ParameterError> {
     match (0..16).map(|priority| priomap >> (4 * priority) & 0xf).max() {
         Some(highest) if highest >= bands => {

@@ -1,12 +1,13 @@
-//! `red`: random early detection over a byte-limited FIFO, adaptive if asked to.
+//! `red`: random early detection over a byte-limited FIFO, optionally adaptive.
 //!
-//! enqueue: RED judges the average backlog (`aqm/red.rs`); what it hits is marked with `ecn`, else dropped and the
-//!          sender told of congestion; above `max` with `harddrop` dropped always; with `nodrop` queued if not markable
-//! dequeue: the child's; a queue that runs empty begins to idle
+//! enqueue: RED hits packets by the average backlog (`aqm/red.rs`). A packet that is hit is marked if `ecn` allows it,
+//!          else dropped, with congestion returned to the sender. With `harddrop` it is dropped above `max` in any
+//!          case; with `nodrop` it is enqueued if it cannot be marked
+//! dequeue: from the child; idle time starts when the queue is empty
 //! defaults: max = 3 · min or limit/4 · min = max/3 · burst = (2 · min + max) / (3 · avpkt) · probability 2 %
 //!
-//! [floyd1993] [linux-6.12 sch_red.c] [tc q_red.c]. The child is `bfifo limit` unless given; what it refuses is
-//! `pdrop`. Deviation: only `bandwidth`, not the speed of the device, stands for the rate of idle times.
+//! [floyd1993] [linux-6.12 sch_red.c] [tc q_red.c]. The default child is `bfifo limit`; packets that it drops count as
+//! `pdrop`. Deviation: the decay in idle times is by `bandwidth`, never by the speed of the device.
 
 use tailback_packet::{DropReason, Packet};
 use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters, Rate};
@@ -18,7 +19,7 @@ use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Q
 
 pub(crate) const ROW: Row = Row {
     name: "red",
-    summary: "random early detection on the average backlog, adaptive if asked to",
+    summary: "random early detection on the average backlog, optionally adaptive",
     source: include_str!("red.rs"),
     parameters: PARAMETERS,
     classful: true,
@@ -30,28 +31,34 @@ pub(crate) const ROW: Row = Row {
 const MOST: u64 = 1 << 30;
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter::new("limit", ParameterUnit::Bytes, None, (1, MOST), "frame bytes held at most; must be given"),
+    Parameter::new(
+        "limit",
+        ParameterUnit::Bytes,
+        None,
+        (1, MOST),
+        "maximum number of frame bytes; must be given",
+    ),
     Parameter::new("avpkt", ParameterUnit::Bytes, None, (1, 65_535), "average packet; must be given"),
     Parameter::new(
         "min",
         ParameterUnit::Bytes,
         None,
         (1, MOST),
-        "average backlog below which nothing happens; not given: max / 3",
+        "average backlog below which all packets pass; default: max / 3",
     ),
     Parameter::new(
         "max",
         ParameterUnit::Bytes,
         None,
         (1, MOST),
-        "average backlog above which every packet is hit; not given: 3 · min, or limit / 4",
+        "average backlog above which every packet is hit; default: 3 · min, or limit / 4",
     ),
     Parameter::new(
         "burst",
         ParameterUnit::Packets,
         None,
         (1, 1_000_000),
-        "packets that may arrive at an idle queue untouched; not given: (2 · min + max) / (3 · avpkt)",
+        "packets that pass when they arrive at an idle queue; default: (2 · min + max) / (3 · avpkt)",
     ),
     Parameter::new(
         "probability",
@@ -65,12 +72,16 @@ const PARAMETERS: &[Parameter] = &[
         ParameterUnit::Rate,
         Some(10_000_000),
         (8, 10_000_000_000_000),
-        "rate at which an idle queue's average decays",
+        "rate at which the average of an idle queue decays",
     ),
     Parameter::flag("ecn", false, "mark ECN-capable packets instead of dropping them"),
-    Parameter::flag("harddrop", false, "above `max` drop even what could be marked"),
-    Parameter::flag("nodrop", false, "with `ecn`: queue what cannot be marked"),
-    Parameter::flag("adaptive", false, "move the probability so that the average stays in the middle"),
+    Parameter::flag("harddrop", false, "above `max` drop ECN-capable packets, too"),
+    Parameter::flag("nodrop", false, "with `ecn`: enqueue packets that cannot be marked"),
+    Parameter::flag(
+        "adaptive",
+        false,
+        "adapt the probability so that the average stays between the thresholds",
+    ),
 ];
 
 struct RedQueue {
@@ -85,7 +96,7 @@ struct RedQueue {
     refused: u64,
 }
 
-/// What is done with a packet that is hit.
+/// The treatment of a packet that is hit.
 #[derive(Clone, Copy)]
 struct Action {
     ecn: bool,
@@ -99,7 +110,7 @@ fn derive(given: &mut Parameters, _device: &Attachment) -> Result<(), ParameterE
     let min = given.given("min").unwrap_or(max / 3);
     let burst = given.given("burst").unwrap_or((2 * min + max) / (3 * packet));
     if given.given("nodrop") == Some(1) && given.given("ecn") != Some(1) {
-        let why = "means something with `ecn` only: write `ecn nodrop`".to_owned();
+        let why = "has an effect only with `ecn`: write `ecn nodrop`".to_owned();
         return Err(ParameterError::Conflict { name: "nodrop", why });
     }
     if max < min {
@@ -207,7 +218,7 @@ impl Qdisc for RedQueue {
 }
 
 impl RedQueue {
-    /// Marks a packet that is hit if it may; true if it must be dropped.
+    /// Marks a packet that is hit, if possible; true if it must be dropped.
     fn hit(&mut self, verdict: RedVerdict, packet: &mut Packet) -> bool {
         self.ledger.overlimits += 1;
         let spared = self.action.ecn && !(verdict == RedVerdict::Forced && self.action.harddrop);
@@ -226,7 +237,7 @@ mod tests {
     use crate::testing::{Rig, packet};
     use tailback_packet::Ecn;
 
-    /// A queue kept at `held` full frames for so many arrivals.
+    /// A queue kept at `held` full frames, for `arrivals` arrivals.
     fn arrivals(rig: &mut Rig, held: u32, arrivals: u32, like: &Packet) -> u32 {
         let mut accepted = 0;
         for _ in 0..arrivals {
@@ -247,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_that_is_hit_is_told_to_slow_down() {
+    fn the_sender_of_a_dropped_packet_gets_congestion() {
         let mut rig = Rig::of("red", &[("limit", 400_000), ("avpkt", 1000)]);
         let accepted = arrivals(&mut rig, 100, 5000, &packet(0, 1514));
         assert!(accepted < 5000 && rig.counter("early") == u64::from(5000 - accepted));
@@ -266,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn nodrop_queues_what_cannot_be_marked() {
+    fn nodrop_enqueues_packets_that_cannot_be_marked() {
         let mut rig = Rig::of("red", &[("limit", 400_000), ("avpkt", 1000), ("ecn", 1), ("nodrop", 1)]);
         assert_eq!(arrivals(&mut rig, 100, 3000, &packet(0, 1514)), 3000);
     }
@@ -280,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn thresholds_the_wrong_way_round_are_refused() {
+    fn a_minimum_above_the_maximum_is_refused() {
         let given = [("limit", 400_000), ("avpkt", 1000), ("min", 5000), ("max", 4000)];
         let given = Parameters::new(given.iter().map(|(name, value)| ((*name).into(), *value)).collect());
         let told = crate::registry::resolve("red", &given, &Attachment::default()).unwrap_err().to_string();

@@ -1,5 +1,5 @@
-//! The disciplines there are: a row per file. The experiment file, `tailback list`, `tailback explain`, the property
-//! tests and the comparison with a kernel all walk this table.
+//! The table of disciplines, with a row per file. The experiment file, `tailback list`, `tailback explain`, the
+//! property tests and the comparison with a kernel read it.
 
 use tailback_units::{ParameterError, Parameters};
 use thiserror::Error;
@@ -9,7 +9,7 @@ use crate::{
     pfifo, pfifo_fast, pfifo_head_drop, pie, prio, red, sfq, tbf,
 };
 
-/// Every discipline, by name.
+/// All disciplines, in the order of their names.
 pub static ROWS: &[Row] = &[
     bfifo::ROW,
     cake::ROW,
@@ -37,15 +37,15 @@ pub static ROWS: &[Row] = &[
 /// Why a discipline cannot be built.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum BuildError {
-    /// No such kind.
+    /// No discipline has that name.
     #[error("`{kind}` is not a qdisc here; there are: {known}")]
     UnknownKind {
-        /// What was asked for.
+        /// The name that was given.
         kind: String,
-        /// The kinds there are.
+        /// The names of all disciplines.
         known: String,
     },
-    /// It cannot hold another discipline.
+    /// It cannot have a child.
     #[error("qdisc `{kind}` holds no child; put it after the `|` of a shaper, not before")]
     NotClassful {
         /// The kind.
@@ -57,12 +57,12 @@ pub enum BuildError {
         /// The kind.
         kind: &'static str,
     },
-    /// A parameter it does not take.
+    /// A parameter is unknown, or its value is out of range.
     #[error("qdisc `{kind}`: {error}")]
     Parameter {
         /// The kind.
         kind: &'static str,
-        /// What is wrong with it.
+        /// What is wrong.
         error: ParameterError,
     },
 }
@@ -72,7 +72,7 @@ pub fn find(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.name == name)
 }
 
-/// Everything that `kind` is set to on a device: as given, else its default, else what follows from the others.
+/// All parameters of `kind` on a device: as given, or the default, or derived from the others.
 pub fn resolve(kind: &str, given: &Parameters, device: &Attachment) -> Result<Parameters, BuildError> {
     let row = find(kind).ok_or_else(|| unknown(kind))?;
     let named = |error| BuildError::Parameter { kind: row.name, error };
@@ -141,13 +141,13 @@ mod tests {
     fn refusal(kind: &str, given: &[(&str, u64)], child: Option<Box<dyn Qdisc>>) -> String {
         let values = given.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         match build(kind, &Parameters::new(values), &Attachment::default(), child) {
-            Ok(_) => panic!("it was built"),
+            Ok(_) => panic!("it was not refused"),
             Err(error) => error.to_string(),
         }
     }
 
     #[test]
-    fn rows_are_in_the_order_of_their_names_and_say_where_they_come_from() {
+    fn rows_are_in_the_order_of_their_names_and_cite_their_sources() {
         assert!(ROWS.is_sorted_by(|a, b| a.name < b.name));
         for row in ROWS {
             let head = head(row.source);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_builds_with_what_it_requires_and_knows_its_name() {
+    fn every_row_builds_with_its_required_parameters_and_has_its_name() {
         for row in ROWS {
             let built = build(row.name, &required(row), &Attachment::default(), None).expect(row.name);
             let mut children = 0;
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_discipline_without_classes_takes_no_child() {
+    fn a_classless_discipline_refuses_a_child() {
         let child = build("pfifo", &Parameters::default(), &Attachment::default(), None).ok();
         assert!(refusal("bfifo", &[], child).contains("holds no child"));
     }

@@ -1,15 +1,17 @@
-//! DRR++: byte-fair round robin that serves queues which just became busy first.
+//! DRR++: byte-fair round robin that serves newly active queues first.
 //!
-//! join:    a queue on no list goes to the end of `new` with deficit = quantum
-//! next:    head of `new`, else head of `old`; with deficit ≤ 0 it gets a quantum, goes to the end of `old`, and
-//!          the choice starts again
-//! emptied: from `new` to the end of `old` if `old` has others (else new queues could starve them), or off the lists
+//! join:    a queue that is on no list goes to the end of `new` with deficit = quantum
+//! next:    the head of `new`, else the head of `old`; if its deficit is ≤ 0, it gets a quantum and goes to the end of
+//!          `old`, and the selection repeats
+//! emptied: a queue of `new` goes to the end of `old` if `old` is not empty (so that new queues cannot starve it);
+//!          otherwise the queue leaves the lists
 //!
-//! [rfc8290 §4.2] [linux-6.12 sch_fq_codel.c fq_codel_dequeue]. Shared by `fq_codel` and its kin; owns no packets.
+//! [rfc8290 §4.2] [linux-6.12 sch_fq_codel.c fq_codel_dequeue]. Used by `fq_codel` and `fq_pie`, among others; it owns
+//! no packets.
 
 use crate::index_list::{IndexList, NONE};
 
-/// Whose turn it is among numbered queues.
+/// The scheduler of numbered queues.
 pub struct RoundRobin {
     quantum: i64,
     turns: Vec<Turn>,
@@ -36,7 +38,7 @@ impl RoundRobin {
         }
     }
 
-    /// A packet came for `flow`; true if that made it a new one.
+    /// A packet arrived for `flow`; true if the flow is now on the list of new ones.
     #[inline]
     pub fn join(&mut self, flow: u32) -> bool {
         let turn = &mut self.turns[flow as usize];
@@ -69,7 +71,7 @@ impl RoundRobin {
         self.turns[flow as usize].deficit -= i64::from(bytes);
     }
 
-    /// The queue whose turn it is had nothing to send; true if it left the lists.
+    /// The queue to serve had no packet; true if it left the lists.
     pub fn emptied(&mut self) -> bool {
         let was_new = !self.new.is_empty();
         let Some(flow) = self.take_head() else { return false };
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_queue_that_ran_empty_waits_one_round_behind_the_old_ones() {
+    fn a_new_queue_that_is_emptied_waits_one_round_behind_the_old_ones() {
         let mut robin = RoundRobin::new(4, 1000);
         robin.join(0);
         robin.charge(0, 1000);
@@ -127,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_queue_that_ran_empty_leaves_the_lists() {
+    fn an_old_queue_that_is_emptied_leaves_the_lists() {
         let mut robin = RoundRobin::new(1, 1000);
         robin.join(0);
         robin.charge(0, 1000);

@@ -1,10 +1,10 @@
-//! Disciplines in series on one device: what leaves one enters the next, what leaves the last is sent.
+//! Disciplines in series on one device: a packet that leaves one enters the next; the last one's packets are sent.
 //!
-//! So an emulated router delays with `netem` and then limits the rate, or the other way round, as testbeds do with an
-//! intermediate device between two stages. `tc` has no name for it; an experiment file writes a list.
+//! An emulated router, for example, delays with `netem` and then limits the rate, or the other way round, as testbeds
+//! do with an intermediate device between the two. `tc` has no notation for this; in an experiment file it is a list.
 //!
-//! A packet that leaves a stage is a new arrival at the next: its queueing time starts again, and its sender is told
-//! only what the first stage did with it. Deviation: while the device itself is stopped nothing moves between stages.
+//! A packet that leaves a stage is a new arrival at the next: its sojourn time restarts, and the sender learns only the
+//! result of the first enqueue. Deviation: while the device is stopped, no packet moves between stages.
 
 use tailback_packet::Packet;
 use tailback_units::SimTime;
@@ -23,11 +23,11 @@ pub struct Series {
 impl Series {
     /// The first stage first.
     pub fn new(stages: Vec<Box<dyn Qdisc>>) -> Self {
-        assert!(!stages.is_empty(), "a series has a stage at least");
+        assert!(!stages.is_empty(), "a series has at least one stage");
         Series { stages, copied_at: Vec::new(), ledger: Ledger::default() }
     }
 
-    /// Moves what may move by now; returns when more may.
+    /// Moves all packets between stages that may move now; returns when the next one may.
     fn pump(&mut self, context: &mut Context<'_>) -> SimTime {
         let mut wake = SimTime::NEVER;
         for next in 1..self.stages.len() {
@@ -48,7 +48,7 @@ impl Series {
         self.remember_copies(next, copies, context);
     }
 
-    /// Copies come back from the caller, the last one first; each goes to the stage that made it.
+    /// Remembers which stage made a copy; the caller enqueues copies again, the last one first.
     fn remember_copies(&mut self, stage: usize, before: usize, context: &Context<'_>) {
         self.copied_at.extend(std::iter::repeat_n(stage, context.copies.len() - before));
     }

@@ -1,13 +1,13 @@
-//! `sfq`: stochastic fair queueing: flows hashed into slots that are served in turn, a quantum of bytes each.
+//! `sfq`: stochastic fair queueing: flows are hashed into slots, which are served in turn, a quantum of bytes each.
 //!
-//! enqueue: bucket = hash mod `divisor` → slot; a slot holds at most `depth` packets; over `limit` packets in all, the
-//!          longest slot (in packets) loses its last packet, or its first with `headdrop`
-//! dequeue: the slot whose turn it is, until its allotment is used up; a new slot waits for the end of the round
-//! perturb: every so many seconds another hash, and all that waits is sorted anew
-//! RED:     with `redflowlimit`, RED judges the bytes of each slot (`aqm/red.rs`)
+//! enqueue: bucket = hash mod `divisor` → slot; a slot holds at most `depth` packets; over `limit` packets in total,
+//!          the last packet of the longest slot (in packets) is dropped, or the first with `headdrop`
+//! dequeue: from the slot whose turn it is, until its allotment is used up; a new slot joins at the end of the round
+//! perturb: the hash changes at this interval, and all queued packets are classified again
+//! RED:     with `redflowlimit`, RED decides by the bytes of each slot (`aqm/red.rs`)
 //!
-//! [mckenney1990] [linux-6.12 sch_sfq.c]. Bytes count in units of 8. New flows have no priority, and more than
-//! `flows` at a time find no slot. The timer of `perturb` is caught up with at the next arrival or departure.
+//! [mckenney1990] [linux-6.12 sch_sfq.c]. Bytes are counted in units of 8. New flows have no priority. Packets of more
+//! than `flows` flows at a time are dropped. The timer of `perturb` takes effect at the next arrival or departure.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Q
 
 pub(crate) const ROW: Row = Row {
     name: "sfq",
-    summary: "flows hashed into slots that take turns, optionally with RED on each",
+    summary: "flows are hashed into slots that are served in turn, optionally with RED on each",
     source: include_str!("sfq.rs"),
     parameters: PARAMETERS,
     classful: false,
@@ -31,9 +31,9 @@ pub(crate) const ROW: Row = Row {
 };
 
 const MOST: u64 = 1 << 30;
-/// Bytes count in units of so many. [linux-6.12 SFQ_ALLOT_SHIFT]
+/// Unit of bytes in allotments. [linux-6.12 SFQ_ALLOT_SHIFT]
 const ALLOT_UNIT: u32 = 8;
-/// Slots there may be. [linux-6.12 SFQ_MAX_FLOWS]
+/// Maximum number of slots. [linux-6.12 SFQ_MAX_FLOWS]
 const MAX_FLOWS: u64 = 0x1_0000 - 128;
 const NO_SLOT: u32 = u32::MAX;
 
@@ -43,14 +43,14 @@ const PARAMETERS: &[Parameter] = &[
         ParameterUnit::Packets,
         Some(127),
         (2, MOST),
-        "packets held at most, over all slots",
+        "maximum number of packets in all slots",
     ),
     Parameter::new(
         "quantum",
         ParameterUnit::Bytes,
         None,
         (1, MOST),
-        "bytes a slot may send per turn; not given: MTU + 14",
+        "bytes that a slot may send per turn; default: MTU + 14",
     ),
     Parameter::new(
         "perturb",
@@ -64,25 +64,31 @@ const PARAMETERS: &[Parameter] = &[
         ParameterUnit::Number,
         Some(1024),
         (1, 65_536),
-        "buckets of the hash: a power of two",
+        "number of buckets of the hash, a power of two",
     ),
     Parameter::new("flows", ParameterUnit::Number, Some(128), (1, MAX_FLOWS), "slots: flows held at a time"),
-    Parameter::new("depth", ParameterUnit::Packets, Some(127), (1, 127), "packets held at most in a slot"),
+    Parameter::new(
+        "depth",
+        ParameterUnit::Packets,
+        Some(127),
+        (1, 127),
+        "maximum number of packets per slot",
+    ),
     Parameter::flag("headdrop", false, "drop the oldest packet of a slot, not the newest"),
     Parameter::new(
         "redflowlimit",
         ParameterUnit::Bytes,
         None,
         (1, MOST),
-        "bytes a slot may hold under RED; not given: no RED",
+        "maximum number of bytes in a slot under RED; default: no RED",
     ),
-    Parameter::new("min", ParameterUnit::Bytes, None, (1, MOST), "RED: lower threshold; not given: max / 3"),
+    Parameter::new("min", ParameterUnit::Bytes, None, (1, MOST), "RED: lower threshold; default: max / 3"),
     Parameter::new(
         "max",
         ParameterUnit::Bytes,
         None,
         (1, MOST),
-        "RED: upper threshold; not given: redflowlimit / 4",
+        "RED: upper threshold; default: redflowlimit / 4",
     ),
     Parameter::new("avpkt", ParameterUnit::Bytes, Some(1000), (1, 65_535), "RED: average packet"),
     Parameter::new(
@@ -90,17 +96,17 @@ const PARAMETERS: &[Parameter] = &[
         ParameterUnit::Packets,
         None,
         (1, 1_000_000),
-        "RED: packets that pass an idle slot; not given: (2 · min + max) / (3 · avpkt)",
+        "RED: packets that pass when they arrive at an idle slot; default: (2 · min + max) / (3 · avpkt)",
     ),
     Parameter::new(
         "probability",
         ParameterUnit::Fraction,
         Some(85_899_345),
         (0, u32::MAX as u64),
-        "RED: at the upper threshold",
+        "RED: probability at the upper threshold",
     ),
     Parameter::flag("ecn", false, "RED: mark ECN-capable packets instead of dropping them"),
-    Parameter::flag("harddrop", false, "RED: above `max` drop even what could be marked"),
+    Parameter::flag("harddrop", false, "RED: above `max` drop ECN-capable packets, too"),
 ];
 
 struct Sfq {
@@ -109,14 +115,14 @@ struct Sfq {
     hash: FlowHash,
     perturb: Option<Span>,
     next_perturb: SimTime,
-    /// Slot of each bucket.
+    /// The slot of each bucket.
     buckets: Vec<u32>,
     slots: Vec<Slot>,
     free: Vec<u32>,
-    /// Slots in the order of their turns.
+    /// Slots in the order of service.
     round: VecDeque<u32>,
     red: Option<SlotRed>,
-    /// Counts changes of slots, to tell the last one changed.
+    /// Counts changes of slots, to find the one changed last.
     changes: u64,
     ledger: Ledger,
     own: OwnCounters,
@@ -180,7 +186,7 @@ fn derive_red(given: &mut Parameters, limit: u64) -> Result<(), ParameterError> 
     let burst = given.require("burst")?;
     if min >= max || weight_for(min, burst, packet).is_none() {
         let why = format!(
-            "({min} to {max} b, burst {burst}) gives no RED: give a larger `redflowlimit`, or `burst`"
+            "({min} to {max} b, burst {burst}) is too small for RED: give a larger `redflowlimit`, or `burst`"
         );
         return Err(ParameterError::Conflict { name: "min", why });
     }
@@ -283,7 +289,7 @@ impl Qdisc for Sfq {
             }
             return Dequeued::Packet(packet);
         }
-        debug_assert_eq!(self.backlog().packets, 0, "a packet has vanished");
+        debug_assert_eq!(self.backlog().packets, 0, "a packet is unaccounted for");
         Dequeued::Empty
     }
 
@@ -311,7 +317,7 @@ impl Qdisc for Sfq {
     }
 }
 
-/// An end of a queue.
+/// The end of a queue from which a packet is dropped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Head,
@@ -323,7 +329,7 @@ impl Sfq {
         self.hash.of(packet, context) & (self.buckets.len() as u32 - 1)
     }
 
-    /// The bucket's slot, a free one if it has none.
+    /// The slot of the bucket, a free one if it has none.
     fn slot_of(&mut self, bucket: u32) -> Option<u32> {
         let slot = self.buckets[bucket as usize];
         if slot != NO_SLOT {
@@ -366,7 +372,7 @@ impl Sfq {
         }
     }
 
-    /// A slot that has just been served is the first of the round.
+    /// Removes a slot that has just been served, the first of the round.
     fn leave_round(&mut self, slot: u32) {
         if self.round.front() == Some(&slot) {
             self.round.pop_front();
@@ -381,7 +387,7 @@ impl Sfq {
         Enqueued::Dropped
     }
 
-    /// Makes room in a slot that keeps its place in the round.
+    /// Drops a packet from a slot, which keeps its place in the round.
     fn drop_from(&mut self, slot: u32, reason: DropReason, context: &mut Context<'_>) {
         let queue = &mut self.slots[slot as usize];
         let Some(packet) = queue.packets.pop_front() else { return };
@@ -392,7 +398,8 @@ impl Sfq {
         self.refuse(packet, reason, context);
     }
 
-    /// The longest slot, the one changed last of equals, loses a packet; if no slot holds two, the next to be served.
+    /// Drops a packet from the longest slot, the one changed last among equals; if no slot holds two, from the
+    /// next to be served.
     fn drop_from_longest(&mut self, context: &mut Context<'_>) -> Option<u32> {
         let length = |slot: &u32| self.slots[*slot as usize].packets.len();
         let longest = self
@@ -407,7 +414,7 @@ impl Sfq {
         Some(victim)
     }
 
-    /// True if RED wants a packet of this slot dropped.
+    /// True if RED drops a packet of this slot.
     fn red_hits(&mut self, slot: u32, packet: &mut Packet, context: &mut Context<'_>) -> bool {
         let Some(red) = &self.red else { return false };
         let queue = &mut self.slots[slot as usize];
@@ -490,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thin_flow_loses_nothing_to_a_fat_one() {
+    fn a_sparse_flow_loses_no_packet_beside_a_bulk_flow() {
         let mut rig = Rig::of("sfq", &[]);
         rig.fill(300, &packet(0, 1514));
         (0..10).for_each(|_| assert_eq!(rig.enqueue(packet(1, 200)), Enqueued::Queued));
@@ -508,14 +515,14 @@ mod tests {
     }
 
     #[test]
-    fn more_flows_than_slots_are_refused() {
+    fn packets_of_more_flows_than_slots_are_dropped() {
         let mut rig = Rig::of("sfq", &[("flows", 4), ("divisor", 65_536)]);
         let answers: Vec<_> = (0..6).map(|flow| rig.enqueue(packet(flow, 100))).collect();
         assert_eq!(answers.iter().filter(|&&answer| answer == Enqueued::Dropped).count(), 2);
     }
 
     #[test]
-    fn the_tail_is_dropped_unless_the_head_is_asked_for() {
+    fn the_tail_is_dropped_unless_headdrop_is_set() {
         for (headdrop, lost) in [(0, 10), (1, 0)] {
             let mut rig = Rig::of("sfq", &[("limit", 10), ("headdrop", headdrop)]);
             for n in 0..11 {
@@ -526,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn another_hash_keeps_what_waits() {
+    fn a_change_of_the_hash_keeps_the_queued_packets() {
         let mut rig = Rig::of("sfq", &[("perturb", 10)]);
         for n in 0..60 {
             rig.enqueue(packet(n % 6, 500));

@@ -1,12 +1,12 @@
-//! `tbf`: a token bucket in front of one queue; a packet leaves once its whole length is in the bucket.
+//! `tbf`: a token bucket in front of one queue; a packet leaves once the bucket holds tokens for its whole length.
 //!
 //! tokens:  N ≤ burst/rate ns, P ≤ mtu/peakrate ns, both full at the start
 //! dequeue: N' = min(N + d, burst/rate) − L/rate, P' likewise; both ≥ 0: send and keep them, else wait max(−N', −P')
-//! limit:   given, or rate · latency + burst (with a peak rate at most peakrate · latency + mtu), of a `bfifo`
+//! limit:   of a `bfifo`: as given, or rate · latency + burst (with a peak rate at most peakrate · latency + mtu)
 //!
 //! Unlike `htb` it never goes into debt: with a burst of one frame, frames leave exactly L/rate apart. A packet longer
-//! than the bucket can never leave: it is dropped as it arrives. `overlimits` counts the waits.
-//! [linux-6.12 sch_tbf.c] [tc q_tbf.c]. Deviation: a train longer than the bucket is dropped, not taken apart.
+//! than the bucket could never leave and is dropped on arrival. `overlimits` counts the waits.
+//! [linux-6.12 sch_tbf.c] [tc q_tbf.c]. Deviation: a train longer than the bucket is dropped, not segmented.
 
 use tailback_packet::{DropReason, Packet};
 use tailback_units::{Bytes, Parameter, ParameterError, ParameterUnit, Parameters, Rate, SimTime, Span};
@@ -18,7 +18,7 @@ use crate::{Attachment, Backlog, Context, Counters, Dequeued, Enqueued, Inner, Q
 
 pub(crate) const ROW: Row = Row {
     name: "tbf",
-    summary: "token bucket without debt over one queue",
+    summary: "token bucket in front of one queue, without debt",
     source: include_str!("tbf.rs"),
     parameters: PARAMETERS,
     classful: true,
@@ -49,21 +49,21 @@ const PARAMETERS: &[Parameter] = &[
         ParameterUnit::Bytes,
         None,
         (1, u32::MAX as u64),
-        "frame bytes that wait at most; this or `latency`",
+        "maximum number of frame bytes queued; give this or `latency`",
     ),
     Parameter::new(
         "latency",
         ParameterUnit::Time,
         None,
         (1, 1_000_000_000_000),
-        "how long a packet may wait for tokens; gives the limit",
+        "maximum time that a packet waits for tokens; determines `limit`",
     ),
     Parameter::new(
         "peakrate",
         ParameterUnit::Rate,
         None,
         (8, RATE_MOST),
-        "rate at which the bucket empties; needs `mtu`; not given: at once",
+        "maximum rate of a burst; needs `mtu`; default: unlimited",
     ),
     Parameter::new(
         "mtu",
@@ -82,15 +82,15 @@ struct Tbf {
     peak: Option<Bucket>,
     framing: Framing,
     checkpoint: SimTime,
-    /// Longer packets cannot pass.
+    /// Maximum length of a packet.
     longest: u64,
-    /// A packet taken from the child that waits for its tokens.
+    /// A packet from the child that waits for tokens.
     head: Option<Box<Packet>>,
     child: Box<dyn Qdisc>,
     ledger: Ledger,
 }
 
-/// Sizes above are charged as they are.
+/// Maximum size for which link overhead is charged.
 const MAX_FRAMED: u64 = 1 << 30;
 
 /// Tokens in nanoseconds of sending time.
@@ -121,10 +121,10 @@ fn derive(given: &mut Parameters, _device: &Attachment) -> Result<(), ParameterE
             Ok(())
         }
         (None, None) => Err(ParameterError::Missing("limit")),
-        // The limit that followed from the latency, seen again.
+        // The limit is the one that was derived from the latency.
         (Some(limit), Some(latency)) if limit == by_latency(latency) => Ok(()),
         (Some(_), Some(_)) => {
-            let why = "and `limit` say the same thing: give one of them".to_owned();
+            let why = "and `limit` exclude each other: give one of them".to_owned();
             Err(ParameterError::Conflict { name: "latency", why })
         }
     }
@@ -138,7 +138,7 @@ fn build(given: &Parameters, _device: &Attachment, inner: Inner) -> Result<Box<d
     let framing = Framing::from_parameters(given)?;
     let burst = given.require("burst")?;
     let mtu = given.given("peakrate").and_then(|_| given.given("mtu")).unwrap_or(u64::from(u32::MAX));
-    // A bucket holds what the largest packet is charged for. [linux-6.12 sch_tbf.c tbf_change]
+    // A bucket holds the charge of the largest packet. [linux-6.12 sch_tbf.c tbf_change]
     let charged = |size: u64| u64::from(framing.charged(size.min(MAX_FRAMED) as u32)).max(size);
     let bucket = Bucket::full(given.require("rate")?, charged(burst));
     let peak = given.given("peakrate").map(|rate| Bucket::full(rate, charged(mtu)));
@@ -221,7 +221,7 @@ impl Qdisc for Tbf {
 }
 
 impl Tbf {
-    /// Pays for a packet; or says how long to wait.
+    /// Takes the tokens of a packet, or returns how long to wait for them.
     fn pay(&mut self, length: u32, now: SimTime) -> Option<Span> {
         let elapsed = now.since(self.checkpoint).as_nanos().min(i64::MAX as u64 / 2) as i64;
         let left = self.bucket.left_after(length, elapsed);
@@ -258,7 +258,7 @@ mod tests {
 
     const TEN_MBIT: u64 = 10_000_000;
 
-    /// Departures of so many full frames that are all there at the start.
+    /// Departure times of full frames that are all queued at the start.
     fn departures(given: &[(&str, u64)], packets: u32) -> Vec<u64> {
         let mut rig = Rig::of("tbf", given);
         rig.fill(packets, &packet(0, 1514));
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_first_leaves_first() {
+    fn packets_leave_in_the_order_of_arrival() {
         let mut rig = Rig::of("tbf", &[("rate", TEN_MBIT), ("burst", 5120), ("limit", 100_000)]);
         (0..20).for_each(|n| rig.fill(1, &crate::testing::numbered(n % 3, n)));
         let mut order = Vec::new();

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: packets, and a discipline on a bench with its own clock.
+//! Shared by the tests of this crate: packets, and a test bench of a discipline with its own clock.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub(crate) fn packet(flow: u32, length: u32) -> Packet {
     }
 }
 
-/// A full frame of `flow` with a number that [`number`] finds again.
+/// A full frame of `flow` with a number that [`number`] reads.
 pub(crate) fn numbered(flow: u32, seq: u32) -> Packet {
     Packet { payload: Payload::EchoRequest { seq }, ..packet(flow, 1514) }
 }
@@ -42,7 +42,7 @@ pub(crate) fn number(packet: &Packet) -> u32 {
     }
 }
 
-/// The least that must be given to build a row.
+/// Values for the required parameters of a row.
 pub(crate) fn required(row: &Row) -> Parameters {
     let given: &[(&str, u64)] = match row.name {
         "htb" => &[("rate", 1_000_000)],
@@ -53,7 +53,7 @@ pub(crate) fn required(row: &Row) -> Parameters {
     Parameters::new(given.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect())
 }
 
-/// A discipline, a clock, random numbers, and what its calls leave.
+/// A discipline, a clock, random numbers, and the side effects of its calls.
 pub(crate) struct Rig {
     pub qdisc: Box<dyn Qdisc>,
     pub now: SimTime,
@@ -84,7 +84,7 @@ impl Rig {
         }
     }
 
-    /// Hands a packet over, and after it the copies that are made of it.
+    /// Enqueues a packet, and then its copies.
     pub fn enqueue(&mut self, packet: Packet) -> Enqueued {
         let answer = self.hand_over(Box::new(packet), false);
         while let Some(copy) = self.effects.copies.pop() {
@@ -114,7 +114,7 @@ impl Rig {
         self.now += by;
     }
 
-    /// Takes a packet now and then lets the time pass that it needs at `bits_per_sec`.
+    /// Dequeues a packet and advances the clock by its transmission time at `bits_per_sec`.
     pub fn serve(&mut self, bits_per_sec: u64) -> Option<Box<Packet>> {
         let Dequeued::Packet(packet) = self.dequeue() else { return None };
         let size = Bytes(u64::from(packet.frame_length()));
@@ -135,7 +135,7 @@ impl Rig {
         std::iter::from_fn(|| self.next_number()).collect()
     }
 
-    /// One of the discipline's own counters.
+    /// A counter that only this kind has.
     pub fn counter(&self, name: &str) -> u64 {
         let mut found = None;
         self.qdisc.own_counters(&mut |each, value| {

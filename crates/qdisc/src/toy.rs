@@ -1,10 +1,10 @@
-//! `toy`: last in, first out, limited in packets. It is in the registry of the tests alone.
+//! `toy`: last in, first out, limited in packets. It is only in the registry of the tests.
 //!
 //! enqueue: append while fewer than `limit` packets wait, else drop the arrival
 //! dequeue: the newest
 //!
-//! The limit is that of a FIFO [linux-6.12 sch_fifo.c]. It is added as CONTRIBUTING.md says, by this file, a row and a
-//! `mod` line, and shows that no more is needed in this crate. Deviation: no kernel has it.
+//! The limit is that of a FIFO [linux-6.12 sch_fifo.c]. It was added as CONTRIBUTING.md describes, by this file, a row
+//! and a `mod` line, and shows that no more is needed in this crate. Deviation: no kernel has it.
 
 use tailback_packet::{DropReason, Packet};
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};
@@ -21,7 +21,7 @@ pub(crate) const ROW: Row = Row {
         ParameterUnit::Packets,
         Some(3),
         (1, 1000),
-        "packets held at most",
+        "maximum number of packets",
     )],
     classful: false,
     classes: None,

@@ -1,6 +1,5 @@
-//! What every discipline owes: no packet vanishes, none overtakes another of its flow, and time is told honestly.
-//!
-//! Random arrivals, departures and waits against every row of the registry at random parameters.
+//! Properties of all disciplines: every packet is accounted for, none overtakes another of its flow, and `NotBefore` is
+//! right. Random arrivals, departures and waits for every row of the registry with random parameters.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +18,7 @@ use tailback_units::{Parameter, ParameterError, Parameters, SimTime, Span};
 const FLOWS: u32 = 6;
 const ECN: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
 
-/// Something that happens to a discipline.
+/// An operation on a discipline.
 #[derive(Clone, Debug)]
 enum Step {
     Arrive { flow: u32, ip_length: u32, ecn: usize },
@@ -27,7 +26,7 @@ enum Step {
     Wait { ns: u64 },
 }
 
-/// Packets and bytes seen from outside.
+/// Packets and bytes, counted outside the discipline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Tally {
     packets: u64,
@@ -50,7 +49,7 @@ struct Watched {
     /// ECN bits of every packet as it arrived, by number.
     arrivals: Vec<Ecn>,
     last_number: BTreeMap<SocketId, u32>,
-    /// An emulator of paths delays each packet as it likes; two queues of a flow that mixes code points part them.
+    /// netem with jitter may reorder, and so may two queues for a flow that mixes code points.
     may_reorder: bool,
     arrived: Tally,
     left: Tally,
@@ -102,16 +101,20 @@ impl Watched {
         self.qdisc.enqueue(packet, &mut context)
     }
 
-    /// What the sender is told is what happened to its packets.
+    /// Checks that the result of an enqueue agrees with what was dropped.
     fn check_answer(&self, answer: Enqueued, before: usize) {
         let newest = self.arrivals.len() as u32 - 1;
         let drops = &self.effects.dropped[before..];
         let lost_itself = drops.iter().any(|(packet, _)| number(packet) == newest);
         match answer {
-            Enqueued::Queued => assert!(!lost_itself, "told `queued`, but it was dropped"),
-            Enqueued::Dropped => assert!(lost_itself && drops.len() == 1, "told `dropped`, but it was not"),
-            Enqueued::Congestion => assert!(!drops.is_empty(), "told of congestion, but nothing was dropped"),
-            Enqueued::Lost => assert!(lost_itself, "lost, but it is still there"),
+            Enqueued::Queued => assert!(!lost_itself, "the result is `Queued`, but it was dropped"),
+            Enqueued::Dropped => {
+                assert!(lost_itself && drops.len() == 1, "the result is `Dropped`, but it was not")
+            }
+            Enqueued::Congestion => {
+                assert!(!drops.is_empty(), "the result is `Congestion`, but nothing was dropped")
+            }
+            Enqueued::Lost => assert!(lost_itself, "the result is `Lost`, but it was not dropped"),
         }
     }
 
@@ -151,7 +154,7 @@ impl Watched {
         assert_eq!(counters.dropped, dropped.packets);
     }
 
-    /// Takes everything out, waiting as often as told to; a queue that never ends fails.
+    /// Dequeues all packets, waiting as long as `NotBefore` says; fails if that does not end.
     fn drain(&mut self) {
         let calls = 10 * self.qdisc.backlog().packets + 1;
         for _ in 0..=calls {
@@ -184,7 +187,7 @@ impl Watched {
     }
 }
 
-/// No discipline looks at where a packet goes.
+/// The number of a packet, which is its destination: no discipline reads that.
 fn number(packet: &Packet) -> u32 {
     packet.to.0
 }
@@ -197,7 +200,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// As likely to lie between 1 and 10 as between 1000 and 10,000.
+/// A number with a uniformly distributed logarithm.
 fn log_uniform(least: u64, most: u64) -> impl Strategy<Value = u64> {
     let bounds = ((least as f64 + 1.0).ln(), (most as f64 + 1.0).ln());
     (0.0..=1.0f64).prop_map(move |at| {
@@ -206,7 +209,7 @@ fn log_uniform(least: u64, most: u64) -> impl Strategy<Value = u64> {
     })
 }
 
-/// A value for some of the parameters, and for all that must be given.
+/// Values for some of the parameters, and for all required ones.
 fn parameters(row: &'static Row) -> impl Strategy<Value = Parameters> {
     let value = |row: &'static Parameter| (any::<bool>(), log_uniform(row.least, row.most));
     let table = row.parameters;
@@ -221,7 +224,7 @@ fn parameters(row: &'static Row) -> impl Strategy<Value = Parameters> {
     })
 }
 
-/// The least that must be given to build a row.
+/// Values for the required parameters of a row.
 fn required(row: &Row) -> Parameters {
     let given: &[(&str, u64)] = match row.name {
         "htb" => &[("rate", 1_000_000)],
@@ -232,7 +235,7 @@ fn required(row: &Row) -> Parameters {
     Parameters::new(given.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect())
 }
 
-/// A discipline of this row; a classful one over a short `pfifo`, or over another row.
+/// A discipline of this row; a classful one with a short `pfifo` or another row as its child.
 fn build(
     row: &Row,
     given: &Parameters,
@@ -255,7 +258,7 @@ fn row_with_parameters() -> impl Strategy<Value = (&'static Row, Parameters)> {
     any_row().prop_flat_map(|row| (Just(row), parameters(row)))
 }
 
-/// Watches what was built; values within their ranges that do not go together are refused and not tested.
+/// The discipline under test; `None` if values within their ranges exclude each other and were refused.
 fn watched(built: Result<Box<dyn Qdisc>, BuildError>, row: &Row, child: &Row, seed: u64) -> Option<Watched> {
     match built {
         Ok(qdisc) => {
@@ -366,7 +369,7 @@ proptest! {
     #![proptest_config(cases(300))]
 
     #[test]
-    fn trees_and_series_keep_their_books_too(
+    fn packets_in_trees_and_series_are_accounted_for(
         number in 0..7usize,
         steps in proptest::collection::vec(step(), 1..300),
         seed: u64,
@@ -377,7 +380,7 @@ proptest! {
     }
 }
 
-/// Every row takes the longest standing queue it may have and gives it back.
+/// Fills every row up to its limit and drains it.
 #[test]
 fn every_row_fills_up_and_drains() {
     for row in registry::ROWS {
@@ -393,7 +396,7 @@ fn every_row_fills_up_and_drains() {
     }
 }
 
-/// [8 bit/s, 100 Gbit/s] and what lies between, with the smallest and the largest packets.
+/// From 8 bit/s to 100 Gbit/s, with packets of minimum and maximum size.
 #[test]
 fn a_shaper_works_from_8_bit_to_100_gbit_per_second() {
     for rate in [8, 9, 1000, 64_000, 1_000_000_000, 100_000_000_000] {
@@ -410,9 +413,9 @@ fn a_shaper_works_from_8_bit_to_100_gbit_per_second() {
     }
 }
 
-/// Each option of each row at the least and at the most it may be, alone: it is refused in words, or keeps the books.
+/// Each option of each row at its minimum and at its maximum, the others at their defaults.
 #[test]
-fn every_option_at_its_extremes_is_refused_or_keeps_the_books() {
+fn every_option_at_its_extremes_is_refused_or_packets_are_accounted_for() {
     let pfifo = registry::find("pfifo").expect("a row");
     for row in registry::ROWS {
         for parameter in row.parameters {

@@ -1,5 +1,5 @@
-//! The disciplines side by side under the same overload: a greedy, unresponsive source of 20 Mbit/s in full frames,
-//! a drain of 10 Mbit/s, 30 seconds. What each holds and what it loses is arithmetic on its rules.
+//! All disciplines under the same overload: an unresponsive source of 20 Mbit/s in full frames, a link of 10 Mbit/s,
+//! 30 seconds. The expected backlogs and drops are computed from the rules of each discipline.
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256StarStar;
@@ -30,9 +30,9 @@ fn frame() -> Packet {
     }
 }
 
-/// What an observer of the overload writes down.
+/// Measurements during the overload.
 struct Course {
-    /// Packets waiting, second by second.
+    /// Backlog in packets, second by second.
     backlog: Vec<u32>,
     /// The longest queue, and when.
     peak: (u32, SimTime),
@@ -114,7 +114,7 @@ fn bfifo_of_as_many_bytes_does_the_same() {
 }
 
 #[test]
-fn pfifo_fast_holds_a_device_queue_less_the_slots_not_given_back_for_1_2_s() {
+fn pfifo_fast_holds_txqueuelen_packets_less_the_slots_not_yet_freed_for_1_2_s() {
     let course = overload("pfifo_fast", &[]);
     // A batch of 16 slots, and a packet that has just left.
     assert!(course.backlog[2..].iter().all(|&held| (984..=1000).contains(&held)), "{:?}", course.backlog);
@@ -238,7 +238,7 @@ fn tbf_holds_what_its_latency_allows() {
 fn dualpi2_holds_a_classic_flood_near_its_target() {
     let course = overload("dualpi2", &[]);
     let settled = &course.backlog[10..];
-    // It drops at departures: a packet waits while those before it leave or are dropped, as fast as they came.
+    // It drops at departures: a packet waits while those before it leave or are dropped, at the rate of their arrival.
     let mean = settled.iter().sum::<u32>() as f64 / settled.len() as f64 * 0.6056;
     assert!((8.0..25.0).contains(&mean), "{mean} ms: {:?}", course.backlog);
 }

@@ -1,13 +1,13 @@
-//! COBALT, the law of `cake`: CoDel with an exact schedule, and BLUE for those that do not respond.
+//! COBALT, the law of `cake`: CoDel with an exact schedule, and BLUE for unresponsive flows.
 //!
-//! over:    sojourn > target and > 4 packet times at the tin's rate (counting drops against it on `ingress`: and
-//!          > 2 packet times of all bulk flows)
-//! CoDel:   the first signal an interval after going over, then interval/√count apart, count growing by one each; below
-//!          target count shrinks on the same schedule as it grew
-//! fresh:   the first time that a queue goes over, 1/√count is still 0: its first signal comes with the next packet
-//! idle:    a queue whose first packet after an interval without any is over target gets its signal at the next packet
+//! over:    sojourn > target and > 4 packet times at the rate of the tin (with `ingress`, where drops count as sent,
+//!          also > 2 packet times of all bulk flows)
+//! CoDel:   the first signal an interval after going over, then signals interval/√count apart, count += 1 at each;
+//!          below target, count decreases on the same schedule
+//! new:     when a queue goes over for the first time, 1/√count is still 0: the next packet gets the first signal
+//! idle:    if the first packet after an interval without packets is over target, the next packet gets a signal
 //! BLUE:    p_drop + 1/256 when the queue overflows, − 1/4096 when it is found empty, each at most once per target
-//! A marked packet may still be dropped by BLUE, which never marks.        [linux-6.12 sch_cake.c] [hoiland2018 §3.2]
+//! BLUE only drops; it may drop a packet that CoDel has marked.            [linux-6.12 sch_cake.c] [hoiland2018 §3.2]
 
 use rand_core::Rng;
 use tailback_units::{SimTime, Span};
@@ -21,7 +21,7 @@ const DECREMENT: u32 = 1 << 20;
 /// The settings of a tin.
 #[derive(Clone, Copy, Debug)]
 pub struct CobaltSettings {
-    /// Acceptable sojourn.
+    /// Acceptable standing sojourn time.
     pub target: Span,
     /// How long it may be exceeded.
     pub interval: Span,
@@ -44,11 +44,11 @@ pub struct Cobalt {
 /// A packet at the head.
 #[derive(Clone, Copy, Debug)]
 pub struct CobaltHead {
-    /// How long it waited.
+    /// Its sojourn time.
     pub sojourn: Span,
-    /// Its transport understands ECN.
+    /// It is ECN-capable.
     pub markable: bool,
-    /// Bulk flows that drops count against; 0 where they do not.
+    /// Bulk flows, with `ingress`; otherwise 0.
     pub bulk_flows: u32,
 }
 
@@ -77,7 +77,7 @@ impl Cobalt {
         }
     }
 
-    /// The verdict on the head of a queue.
+    /// Decides about the head of a queue.
     pub fn judge(
         &mut self,
         head: &CobaltHead,
@@ -90,7 +90,7 @@ impl Cobalt {
             && head.sojourn.as_nanos() > packets * 4
             && head.sojourn.as_nanos() > packets * 2 * u64::from(head.bulk_flows);
         let due = self.count > 0 && now >= self.drop_next;
-        // Judged by the instant that stood before this packet put a queue over target.
+        // By the drop time before this packet, which may have put the queue over target.
         let overdue = now > self.drop_next;
         if over && !self.dropping {
             self.drop_next = self.after(now, settings);
@@ -109,7 +109,7 @@ impl Cobalt {
         verdict
     }
 
-    /// It may still signal, or drop at random: an empty queue is not forgotten yet.
+    /// True if an empty queue can be removed: no signal is due and BLUE does not drop.
     pub fn is_at_rest(&self, now: SimTime) -> bool {
         self.blue == 0 && self.count == 0 && now >= self.drop_next
     }
@@ -119,7 +119,7 @@ impl Cobalt {
         self.blue
     }
 
-    /// A signal is due, or the schedule winds down.
+    /// Signals if it is due, or decreases the count.
     fn act(&mut self, head: &CobaltHead, settings: &CobaltSettings, now: SimTime) -> Verdict {
         if self.dropping {
             self.set_count(self.count.saturating_add(1));
@@ -155,7 +155,7 @@ mod tests {
     use rand_core::SeedableRng;
     use rand_xoshiro::Xoshiro256StarStar;
 
-    /// What slow start does over a path of an interval: each round arrives after a pause and finds the others' packets.
+    /// As in slow start over a path with an RTT of an interval: each round arrives after a pause and is queued.
     #[test]
     fn a_queue_that_comes_back_over_target_after_an_interval_is_signalled_at_once() {
         let (mut law, mut draws) = (Cobalt::default(), Xoshiro256StarStar::seed_from_u64(1));
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(
             [at(400, &calm), at(401, &head), at(402, &head)],
             [Verdict::Pass; 3],
-            "first a calm packet"
+            "first a packet below target"
         );
     }
 
@@ -181,7 +181,7 @@ mod tests {
         packet_time: Span::from_micros(1211),
     };
 
-    /// Instants in ms at which a queue that stays at `sojourn` after a calm packet is told something.
+    /// Times in ms of the signals to a queue that stays at `sojourn` after a packet below target.
     fn signals(cobalt: &mut Cobalt, sojourn: Span, from_ms: u64, ms: u64) -> Vec<f64> {
         let mut draws = Xoshiro256StarStar::seed_from_u64(1);
         let head = CobaltHead { sojourn, markable: false, bulk_flows: 0 };
@@ -196,14 +196,14 @@ mod tests {
     }
 
     #[test]
-    fn a_fresh_queue_is_signalled_at_once_and_then_closer_by_the_exact_root() {
+    fn a_new_queue_gets_a_signal_at_once_and_then_at_gaps_by_the_exact_root() {
         let told = signals(&mut Cobalt::default(), Span::from_millis(50), 1000, 400);
         let expected = [1100.0, 1170.7, 1228.4, 1278.4, 1323.2].map(|ms| ms - 99.99);
         assert!(told.iter().zip(expected).all(|(told, expected)| (told - expected).abs() < 0.05), "{told:?}");
     }
 
     #[test]
-    fn a_queue_that_has_calmed_down_is_signalled_an_interval_after_going_over_again() {
+    fn a_queue_that_was_below_target_gets_a_signal_an_interval_after_going_over_again() {
         let mut cobalt = Cobalt::default();
         signals(&mut cobalt, Span::from_millis(50), 1000, 400);
         signals(&mut cobalt, Span::from_millis(1), 1400, 3000);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn below_target_nothing_happens_and_the_schedule_winds_down() {
+    fn below_target_there_is_no_signal_and_the_count_decreases() {
         let mut cobalt = Cobalt::default();
         signals(&mut cobalt, Span::from_millis(50), 1000, 400);
         let count = cobalt.count;
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn four_packet_times_are_never_too_long() {
+    fn a_sojourn_of_four_packet_times_is_never_over_target() {
         let slow = CobaltHead { sojourn: Span::from_micros(4800), markable: false, bulk_flows: 0 };
         let settings = CobaltSettings { target: Span::from_millis(2), ..SETTINGS };
         let mut draws = Xoshiro256StarStar::seed_from_u64(1);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn overflow_makes_blue_drop_and_calm_makes_it_stop() {
+    fn blue_drops_after_overflows_and_stops_when_the_queue_stays_empty() {
         let mut cobalt = Cobalt::default();
         for ms in 0..100 {
             cobalt.overflowed(&SETTINGS, SimTime::ZERO + Span::from_millis(10 * (ms + 1)));

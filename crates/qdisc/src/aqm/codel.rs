@@ -1,26 +1,26 @@
-//! CoDel, the law: drop at the head when the sojourn time has stayed above `target` for an `interval`, then at
-//! instants that come closer as 1/√count until the queue is below target again.
+//! The CoDel law: drop at the head when the sojourn time has stayed above `target` for an `interval`, then at gaps that
+//! shrink as 1/√count until the sojourn time is below the target again.
 //!
 //! above:   sojourn ≥ target and backlog > one MTU, for longer than `interval`      [rfc8289 §4.4, §5.5]
 //! next:    t ← t + interval · rinv,  rinv ≈ 1/√count
 //! Newton:  rinv ← rinv · (3 − count · rinv²) / 2, one step per drop                  [linux-6.12 codel_impl.h]
-//! re-entry within 16 intervals of the last instant goes on from count − lastcount, later from 1
+//! re-entry: within 16 intervals of the last drop time, count continues from count − lastcount, otherwise from 1
 //!
-//! States: not dropping (waiting for the first interval above target), dropping (next instant set).
-//! The clock is Linux's: 1.024 µs, 32 bit, wrapping. One Newton step from 1 gives 1/2 for count 2 and not 0.707,
-//! so the second gap is 50 ms: the kernel's quirk is kept, and its arithmetic modulo 2⁶⁴ too, which decides what
-//! happens after a batch drop has made `count` jump too far for one step to follow.
-//! Deviation: the clock starts a minute before the run, as on a host that has booted before its experiment.
+//! States: not dropping (waiting for the first interval above target), dropping (the next drop time is set).
+//! The clock is that of Linux: ticks of 1.024 µs, 32 bits, wrapping. As in Linux, one Newton step from 1 gives 1/2 for
+//! count 2, not 0.707, so the second gap is 50 ms; and the arithmetic is modulo 2⁶⁴, which matters after a batch drop
+//! has increased `count` by more than one step can follow.
+//! Deviation: the clock starts about a minute before the run, as on a host that booted before the experiment.
 
 use tailback_units::{ParameterError, Parameters, SimTime, Span};
 
 use super::Verdict;
 
-/// Bits of a nanosecond clock that CoDel's clock leaves out. [linux-6.12 codel.h CODEL_SHIFT]
+/// Right shift from nanoseconds to ticks. [linux-6.12 codel.h CODEL_SHIFT]
 const CLOCK_SHIFT: u32 = 10;
-/// CoDel's clock at the start of a run; a queue's `drop_next` of 0 is then long ago.
+/// CoDel's clock at the start of a run, so that an initial `drop_next` of 0 is long ago.
 const UPTIME: u32 = 1 << 26;
-/// Below so many intervals since the last instant, a new episode goes on where the last one ended.
+/// Within this many intervals since the last drop time, a new episode continues the count of the last one.
 const MEMORY_INTERVALS: u32 = 16;
 /// `rinv` of count 1: the largest 16-bit fraction.
 const ONE: u16 = u16::MAX;
@@ -36,7 +36,7 @@ pub struct CodelSettings {
 }
 
 impl CodelSettings {
-    /// Drops above `target` after `interval`, never from a backlog of at most `mtu` bytes.
+    /// Drops above `target` after `interval`, but not from a backlog of at most `mtu` bytes.
     pub fn new(target: Span, interval: Span, mtu: u32) -> Self {
         CodelSettings {
             target: ticks(target),
@@ -47,7 +47,7 @@ impl CodelSettings {
         }
     }
 
-    /// As `target`, `interval`, `ecn` and `ce_threshold` of a discipline say.
+    /// From the parameters `target`, `interval`, `ecn` and `ce_threshold` of a discipline.
     pub fn from_parameters(given: &Parameters, mtu: u32) -> Result<Self, ParameterError> {
         let span = |name| given.require(name).map(Span::from_nanos);
         Ok(CodelSettings::new(span("target")?, span("interval")?, mtu)
@@ -55,12 +55,12 @@ impl CodelSettings {
             .with_ce_threshold(given.given("ce_threshold").map(Span::from_nanos)))
     }
 
-    /// Marks instead of dropping where the packet allows it.
+    /// Marks ECN-capable packets instead of dropping them.
     pub fn with_ecn(self, ecn: bool) -> Self {
         CodelSettings { ecn, ..self }
     }
 
-    /// Marks every packet that waited longer than `threshold`.
+    /// Marks every ECN-capable packet whose sojourn time exceeds `threshold`.
     pub fn with_ce_threshold(self, threshold: Option<Span>) -> Self {
         CodelSettings { ce_threshold: threshold.map(ticks), ..self }
     }
@@ -71,14 +71,14 @@ impl CodelSettings {
     }
 }
 
-/// The head of a queue, as the law sees it.
+/// The head of a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Head {
-    /// When it was queued.
+    /// When it was enqueued.
     pub enqueued: SimTime,
-    /// Bytes that wait behind it.
+    /// Bytes queued behind it.
     pub backlog_behind: u64,
-    /// Its transport understands ECN.
+    /// It is ECN-capable.
     pub markable: bool,
 }
 
@@ -94,7 +94,7 @@ pub struct Codel {
     dropping: bool,
 }
 
-/// How the previous question of the same dequeue ended.
+/// The previous decision within the same dequeue.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
     Nothing,
@@ -102,7 +102,7 @@ enum Asked {
     DroppedInTurn,
 }
 
-/// One dequeue from one queue: ask about its head, drop it if so told, and ask about the next until one passes.
+/// One dequeue from one queue: decides about its head, and if that is dropped, about the next head, until one passes.
 pub struct CodelDequeue<'a> {
     codel: &'a mut Codel,
     settings: &'a CodelSettings,
@@ -117,7 +117,7 @@ impl Codel {
         CodelDequeue { codel: self, settings, now: clock(now), asked: Asked::Nothing }
     }
 
-    /// `packets` were dropped at the head for another reason: the law goes on as if it had dropped them.
+    /// Counts packets that were dropped at the head for another reason as if the law had dropped them.
     pub fn count_drops(&mut self, packets: u32) {
         self.count = self.count.wrapping_add(packets);
     }
@@ -132,12 +132,12 @@ impl Codel {
         self.last_count
     }
 
-    /// How long the packet judged last had waited.
+    /// Sojourn time of the last packet.
     pub fn sojourn(&self) -> Span {
         Span::from_nanos(u64::from(self.sojourn) << CLOCK_SHIFT)
     }
 
-    /// Time until the next drop; negative once it is overdue. Zero before the first episode.
+    /// Time until the next drop; negative if it is overdue, zero before the first episode.
     pub fn until_next_drop(&self, now: SimTime) -> i64 {
         let ticks = self.drop_next.wrapping_sub(clock(now)) as i32;
         if self.drop_next == 0 { 0 } else { i64::from(ticks) << CLOCK_SHIFT }
@@ -182,7 +182,7 @@ impl Codel {
         self.newton_step();
     }
 
-    /// `rinv` as a fraction of 2³², modulo 2⁶⁴; two bits are put aside before the last product.
+    /// One Newton step, with `rinv` as a fraction of 2³², modulo 2⁶⁴; shifts by two bits before the last product.
     fn newton_step(&mut self) {
         let rinv = u64::from(self.rinv) << 16;
         let square = (rinv * rinv) >> 32;
@@ -193,7 +193,7 @@ impl Codel {
 }
 
 impl CodelDequeue<'_> {
-    /// The verdict on the present head. After [`Verdict::Drop`] ask again about the next one, or say
+    /// Decides about the head. After [`Verdict::Drop`] call it again for the next head, or
     /// [`queue_is_empty`](Self::queue_is_empty).
     #[inline]
     pub fn judge(&mut self, head: &Head) -> Verdict {
@@ -211,7 +211,7 @@ impl CodelDequeue<'_> {
         }
     }
 
-    /// There was no packet (left) to judge.
+    /// The queue is empty.
     pub fn queue_is_empty(self) {
         self.codel.above_until = 0;
         if self.asked != Asked::DroppedOnEntry {
@@ -219,7 +219,7 @@ impl CodelDequeue<'_> {
         }
     }
 
-    /// True if the packet judged last waited longer than the threshold of `ce_threshold`.
+    /// True if the sojourn time of the last packet exceeds `ce_threshold`.
     #[inline]
     pub fn is_above_ce_threshold(&self) -> bool {
         self.settings.ce_threshold.is_some_and(|threshold| is_before(threshold, self.codel.sojourn))
@@ -233,7 +233,7 @@ impl CodelDequeue<'_> {
     }
 
     fn drop_if_due(&mut self, head: &Head) -> Verdict {
-        // The instant moves on only when the packet after a drop is still above target.
+        // The next drop time advances only if the packet after a drop is still above target.
         if self.asked == Asked::DroppedInTurn {
             self.advance();
         }
@@ -280,7 +280,7 @@ mod tests {
     const LINUX: CodelSettings =
         CodelSettings { target: 4882, interval: 97_656, mtu: 1514, ecn: false, ce_threshold: None };
 
-    /// A queue whose head has always waited `sojourn`, asked every `step`.
+    /// A queue with a constant sojourn time, dequeued every `step`.
     struct Standing {
         codel: Codel,
         settings: CodelSettings,
@@ -302,7 +302,7 @@ mod tests {
             }
         }
 
-        /// One dequeue; how many packets were dropped and whether the delivered one was marked.
+        /// One dequeue; returns how many packets were dropped and whether the delivered one was marked.
         fn dequeue(&mut self) -> (u32, bool) {
             let enqueued = self.now - self.sojourn;
             let head = Head { enqueued, backlog_behind: self.backlog_behind, markable: self.markable };
@@ -316,7 +316,7 @@ mod tests {
             }
         }
 
-        /// Instants in ms of everything that is not a plain pass, over `ms` milliseconds asked every 10 µs.
+        /// Times in ms of all drops and marks within `ms` milliseconds, with a dequeue every 10 µs.
         fn signals(&mut self, ms: u64) -> Vec<f64> {
             let mut instants = Vec::new();
             for _ in 0..ms * 100 {
@@ -336,12 +336,12 @@ mod tests {
         }
     }
 
-    /// Milliseconds after the first drop: sums of the gaps that the rules at the head of this file give.
+    /// Drop times in ms after the first drop: sums of the gaps by the formulas at the head of this file.
     const INSTANTS: [f64; 12] =
         [0.0, 100.0, 150.0, 206.2, 255.0, 299.2, 339.6, 377.1, 412.3, 445.4, 476.9, 507.0];
 
     #[test]
-    fn the_settings_of_linux_are_kept_in_ticks_of_1024_ns() {
+    fn the_settings_of_linux_are_stored_in_ticks_of_1024_ns() {
         let settings = CodelSettings::new(Span::from_millis(5), Span::from_millis(100), 1514);
         assert_eq!((settings.target, settings.interval), (LINUX.target, LINUX.interval));
     }
@@ -377,16 +377,16 @@ mod tests {
         assert_eq!(queue.signals(700), drops_alone);
         queue.now += Span::from_millis(500);
         let (drops, marked) = queue.dequeue();
-        assert_eq!((drops, marked), (0, true), "many instants have passed, but a dequeue marks once");
+        assert_eq!((drops, marked), (0, true), "many drop times have passed, but a dequeue marks once");
     }
 
     #[test]
-    fn many_instants_that_passed_between_two_dequeues_drop_as_many_packets() {
+    fn one_dequeue_drops_a_packet_per_drop_time_that_has_passed() {
         let mut queue = Standing::above_target();
         queue.signals(150);
         queue.now += Span::from_millis(300);
         let (drops, _) = queue.dequeue();
-        assert_eq!(drops, 6, "instants 100, 150, 206, 255, 299 and 340 ms after the first");
+        assert_eq!(drops, 6, "drop times 100, 150, 206, 255, 299 and 340 ms after the first");
     }
 
     #[test]
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn one_packet_left_behind_the_head_protects_it() {
+    fn a_backlog_of_one_packet_is_not_dropped_from() {
         let mut queue = Standing::above_target();
         queue.backlog_behind = 1514;
         assert!(queue.signals(1000).is_empty());
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn one_packet_below_target_restarts_the_wait() {
+    fn one_packet_below_target_restarts_the_interval() {
         let mut queue = Standing::above_target();
         assert!(queue.signals(90).is_empty());
         queue.sojourn = Span::from_micros(4_900);
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_above_the_ce_threshold_are_told_apart() {
+    fn packets_above_the_ce_threshold_are_recognised() {
         let settings = LINUX.with_ce_threshold(Some(Span::from_millis(1)));
         let now = SimTime::from_nanos(5_000_000);
         let mut codel = Codel::default();
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_that_jumped_out_of_reach_of_newton_neither_panics_nor_hangs() {
+    fn a_count_that_jumped_beyond_the_reach_of_a_newton_step_neither_panics_nor_hangs() {
         for jump in [1, 3, 64, 1000, u32::MAX] {
             let mut queue = Standing::above_target();
             queue.signals(150);

@@ -1,5 +1,5 @@
-//! Laws of active queue management. A law judges one packet at one moment and owns none, so that the same law
-//! stands under a FIFO, under flow queues and under the stations of a Wi-Fi access point.
+//! Laws of active queue management. A law decides about one packet at a time and owns none, so that a FIFO, flow queues
+//! and the stations of a Wi-Fi access point can use the same law.
 
 pub mod cobalt;
 pub mod codel;
@@ -8,12 +8,12 @@ pub mod red;
 
 pub use codel::{Codel, CodelSettings};
 
-/// The verdict of a law on a packet.
+/// The decision of a law about a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// Let it go on.
+    /// Forward it.
     Pass,
-    /// Mark it CE and let it go on; said only of a packet that can be marked.
+    /// Mark it CE and forward it; only for an ECN-capable packet.
     Mark,
     /// Drop it.
     Drop,

@@ -1,21 +1,21 @@
-//! PIE, the law: drop arrivals at random, with a probability that a controller steers towards a target delay.
+//! The PIE law: drop arrivals at random, with a probability that a controller adjusts to keep the delay at a target.
 //!
 //! each `tupdate`:  p ← p + s · (a · (q − target) + b · (q − q_old)),  a = alpha/16 Hz, b = beta/16 Hz     [rfc8033 §4.2]
 //!                  s = 1/2048 … 1 in steps of p; above 10 % a step is at most 2 %; 2 % more while q > 250 ms
-//!                  an idle queue lets p decay; a calm one gets its burst allowance back
-//! at arrival:      pass while the burst allowance lasts, q < target/2 and p < 20 %, or backlog < 2 MTU; else drop
-//!                  with probability p, de-randomised: never before Σp = 0.85, always at Σp = 8.5
+//!                  p decays while the queue is idle; then the burst allowance is renewed
+//! at arrival:      pass while the burst allowance lasts, if q < target/2 and p < 20 %, or if backlog < 2 MTU; else
+//!                  drop with probability p, de-randomised: never before Σp = 0.85, always at Σp = 8.5
 //! delay q:         sojourn of the last departure, or backlog / departure rate measured over busy periods
 //!
-//! Three generations: RFC 8033 as in Linux since 5.5 · mainline 3.14 to 5.0 · the module of July 2013 that testbeds
-//! put into 3.10. The older two estimate the rate, know three steps of s, 32 bits of p and no de-randomisation.
+//! Three generations: RFC 8033, as in Linux since 5.5; Linux 3.14 to 5.0; the module of July 2013, which testbeds used
+//! with 3.10. The older two estimate the rate and have three steps of s, 32 bits of p and no de-randomisation.
 //! Arithmetic is the kernel's: ticks of 64 ns, p in 2⁵⁶ (2³²).  [linux-6.12 sch_pie.c pie_calculate_probability]
 //! The u64 of RFC 8033's generation holds a p above 1, which then takes as long to fall as it took to rise: a slow start that
 //! overshoots is punished for longer. `tc` shows only the fraction. Its timer is one of the kernel's timer wheel since 4.8, so
 //! a tupdate of 15 jiffies is one of 16.
 //!
-//! The timer is caught up with at the next arrival or departure, which is when its effects can first be seen.
-//! Deviation: jiffies are 1 ms, and the first update comes 500 ms into the run, as if the queue was made then.
+//! Updates by the timer are computed at the next arrival or departure, where they first have an effect.
+//! Deviation: jiffies are 1 ms, and the first update is 500 ms into the run, as if the queue was created at its start.
 
 use rand_core::Rng;
 use tailback_units::{ParameterError, Parameters, SimTime, Span, TimerRounding, expiry};
@@ -31,10 +31,10 @@ const FIRST_UPDATE: Span = Span::from_millis(500);
 /// Above this delay the probability rises faster, in ticks.
 const LONG_DELAY: i64 = TICKS_PER_SEC / 4;
 
-/// The words of `generation`, the present one first.
+/// The values of `generation`, the present one first.
 pub const GENERATIONS: &[&str] = &["rfc8033", "linux-3.14", "2013"];
 
-/// Which PIE.
+/// A generation of PIE.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Generation {
     /// Linux 5.5 and later.
@@ -88,7 +88,7 @@ impl Generation {
         }
     }
 
-    /// How long a burst may last after a calm, in ticks.
+    /// Burst allowance, in ticks.
     const fn burst_allowance(self) -> i64 {
         match self {
             Generation::Rfc8033 => TICKS_PER_SEC * 150 / 1000,
@@ -115,14 +115,14 @@ pub struct PieSettings {
     beta: i64,
     mtu: u32,
     ecn: bool,
-    /// Above this probability packets are dropped and not marked.
+    /// Above this probability packets are dropped, not marked.
     ecn_most: u64,
     bytemode: bool,
     estimates_rate: bool,
 }
 
 impl PieSettings {
-    /// As the parameters of a discipline say.
+    /// From the parameters of a discipline.
     pub fn from_parameters(
         given: &Parameters,
         generation: Generation,
@@ -144,7 +144,7 @@ impl PieSettings {
         })
     }
 
-    /// Marks as long as the probability is at most `per_cent`.
+    /// Marks while the probability is at most `per_cent`.
     pub fn with_ecn_up_to(self, per_cent: u64) -> Self {
         PieSettings { ecn_most: self.generation.one() / 100 * per_cent, ..self }
     }
@@ -163,22 +163,22 @@ fn gain(sixteenths: u64, one: u64) -> i64 {
 /// A packet that has just arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// Its frame.
+    /// Length of its frame.
     pub length: u32,
-    /// Bytes that wait before it.
+    /// Bytes queued before it.
     pub backlog: u64,
-    /// Its transport understands ECN.
+    /// It is ECN-capable.
     pub markable: bool,
 }
 
-/// A packet that has just been taken.
+/// A packet that has just left.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure {
-    /// When it was queued.
+    /// When it was enqueued.
     pub enqueued: SimTime,
-    /// Its frame.
+    /// Length of its frame.
     pub length: u32,
-    /// Bytes that it left behind.
+    /// Bytes queued after it left.
     pub backlog: u64,
 }
 
@@ -210,7 +210,7 @@ struct Cycle {
 }
 
 impl Pie {
-    /// A queue that has never held a packet.
+    /// The state of a queue before its first packet.
     pub fn new(settings: &PieSettings) -> Self {
         Pie {
             probability: 0,
@@ -224,7 +224,7 @@ impl Pie {
         }
     }
 
-    /// The verdict on an arrival that fits.
+    /// Decides about an arrival that fits into the queue.
     pub fn arrive(&mut self, arrival: &Arrival, settings: &PieSettings, draws: &mut dyn Rng) -> Verdict {
         if !self.drops_early(arrival, settings, draws) {
             return Verdict::Pass;
@@ -235,12 +235,12 @@ impl Pie {
         Verdict::Drop
     }
 
-    /// The arrival was dropped, by the law or for want of room.
+    /// Notes that an arrival was dropped, by the law or because the queue was full.
     pub fn dropped(&mut self) {
         self.accumulated = 0;
     }
 
-    /// A packet has left.
+    /// Notes that a packet has left.
     pub fn depart(&mut self, departure: &Departure, settings: &PieSettings, now: SimTime) {
         let busy = if settings.estimates_rate {
             self.meter.depart(departure, settings.generation.measured_bytes(), now)
@@ -251,7 +251,7 @@ impl Pie {
         self.burst = (self.burst - busy).max(0);
     }
 
-    /// Lets all updates happen that were due by now, at a queue of `backlog` bytes.
+    /// Computes all updates that were due by now, for a queue of `backlog` bytes.
     #[inline]
     pub fn catch_up(&mut self, backlog: u64, settings: &PieSettings, now: SimTime) {
         while self.next_update <= now {
@@ -336,7 +336,7 @@ impl Pie {
         }
     }
 
-    /// By how much the probability changes.
+    /// The change of the probability in an update.
     fn step(&self, delay: i64, before: i64, settings: &PieSettings) -> i64 {
         let one = settings.generation.one();
         let shift = self.caution(settings.generation);
@@ -353,7 +353,7 @@ impl Pie {
         step
     }
 
-    /// The smaller the probability, the smaller its steps: by how many bits.
+    /// Right shift of the change: a small probability changes in small steps.
     fn caution(&self, generation: Generation) -> u32 {
         let one = generation.one();
         let below = |per_million: u64| self.probability < one / (1_000_000 / per_million);
@@ -433,7 +433,7 @@ mod tests {
         }
     }
 
-    /// The change of one update from a probability, with this delay after that one.
+    /// The change of one update from a given probability, delay and previous delay.
     fn change(generation: Generation, from: f64, delay_ms: i64, before_ms: i64) -> f64 {
         let settings = settings(generation);
         let one = generation.one() as f64;
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_steps_of_rfc_8033_are_cautious() {
+    fn the_first_steps_of_rfc_8033_are_small() {
         close(change(Generation::Rfc8033, 0.0, 30, 20), 0.014375 / 2048.0);
         close(change(Generation::Rfc8033, 0.005, 30, 20), 0.014375 / 8.0);
         close(change(Generation::Rfc8033, 0.2, 30, 20), 0.014375);
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn updates_that_were_missed_are_caught_up_with() {
+    fn updates_that_were_due_in_between_are_computed() {
         let settings = settings(Generation::Rfc8033);
         let mut pie = Pie { probability: settings.generation.one() / 2, ..Pie::new(&settings) };
         pie.catch_up(0, &settings, SimTime::ZERO + Span::from_secs(3600));
@@ -515,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_measured_rate_the_delay_is_taken_for_none() {
+    fn without_a_measured_rate_the_delay_counts_as_zero() {
         let settings = settings(Generation::Module2013);
         let mut pie = Pie::new(&settings);
         pie.catch_up(300_000, &settings, SimTime::ZERO + Span::from_secs(5));
@@ -523,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn derandomised_drops_keep_their_distance() {
+    fn derandomised_drops_have_a_minimum_distance() {
         let mut draws = <rand_xoshiro::Xoshiro256StarStar as rand_core::SeedableRng>::seed_from_u64(1);
         let settings = settings(Generation::Rfc8033);
         let mut pie = Pie { probability: settings.generation.one() / 20, burst: 0, ..Pie::new(&settings) };
@@ -543,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn two_full_packets_are_never_dropped_from() {
+    fn a_backlog_of_two_full_packets_is_never_dropped_from() {
         let mut draws = <rand_xoshiro::Xoshiro256StarStar as rand_core::SeedableRng>::seed_from_u64(1);
         let settings = settings(Generation::Module2013);
         let mut pie = Pie { probability: settings.generation.one(), burst: 0, ..Pie::new(&settings) };
@@ -554,14 +554,14 @@ mod tests {
     }
 
     #[test]
-    fn the_meter_measures_the_drain_and_forgets_idle_time() {
+    fn the_meter_measures_the_departure_rate_without_idle_time() {
         let mut meter = RateMeter::default();
         for n in 0..40u64 {
             let departure = Departure { enqueued: SimTime::ZERO, length: 1514, backlog: 20_000 };
             meter.depart(&departure, 5_000, SimTime::from_nanos(n * 1_211_200));
         }
         let rate = (meter.average * TICKS_PER_SEC as u64) >> 8;
-        // The first packet of a cycle counts its bytes and not its time: 4 packets in 3 packet times.
+        // A cycle counts the bytes of its first packet but not its time: 4 packets in 3 packet times.
         assert!((1_250_000..=1_700_000).contains(&rate), "{rate}");
     }
 

@@ -1,41 +1,41 @@
-//! RED, the law: mark or drop arrivals with a probability that grows with the *average* backlog.
+//! The RED law: mark or drop arrivals with a probability that grows with the *average* backlog.
 //!
 //! average: avg ← avg + (backlog − avg) · W at each arrival, W = 2⁻ʷ; an idle queue decays it as if packets of `avpkt`
 //!          bytes had been served at `bandwidth`: avg ← avg · (1 − W)^(idle / (avpkt / bandwidth))
 //! p:       0 below min; max_P · (avg − min) / (max − min) up to max; above it every packet
-//! gap:     with U uniform in (0, 1), the event comes once count · p ≥ U: gaps uniform in (0, 1/p], mean 1/(2p)
-//! adaptive: every 500 ms max_P + min(1 %, max_P/4) while avg is above the middle fifth of (min, max), · 0.9 below it
+//! gap:     with U uniform in (0, 1), an arrival is hit once count · p ≥ U: gaps uniform in (0, 1/p], mean 1/(2p)
+//! adaptive: every 500 ms, max_P += min(1 %, max_P/4) if avg is above the middle fifth of (min, max), · 0.9 if below
 //! [floyd1993 §4] [floyd2001 §4] [linux-6.12 red.h]
 //!
-//! The average is kept in 2⁻ʷ bytes and max_P in 2⁻³², as in the kernel. Deviation: the decay of an idle queue is
-//! smooth, where the kernel looks it up in 256 cells of whole halvings.
+//! As in the kernel, the average is in 2⁻ʷ bytes and max_P in 2⁻³². Deviation: the decay of an idle queue is computed;
+//! the kernel approximates it by shifts from a table of 256 entries.
 
 use rand_core::Rng;
 use tailback_units::{SimTime, Span};
 
-/// Between two looks of the adaptive law. [linux-6.12 sch_red.c red_adaptative_timer]
+/// Time between two updates of adaptive RED. [linux-6.12 sch_red.c red_adaptative_timer]
 const ADAPT: Span = Span::from_millis(500);
 const ONE: u64 = u32::MAX as u64;
-/// Bits of the fractions that an idle queue's average is multiplied by.
+/// Fraction bits of the factors by which the average of an idle queue decays.
 const DECAY_BITS: u32 = 16;
 
 /// The settings of RED.
 #[derive(Clone, Debug)]
 pub struct RedSettings {
-    /// Bytes of average backlog below which nothing happens.
+    /// Average backlog in bytes below which all packets pass.
     pub min: u64,
-    /// Bytes of average backlog above which every packet is hit.
+    /// Average backlog in bytes above which every packet is hit.
     pub max: u64,
     /// w: the weight of a sample is 2⁻ʷ.
     pub weight: u32,
-    /// Nanoseconds of idle time that count as one sample of an empty queue.
+    /// Idle time that counts as one sample of an empty queue.
     pub sample: Span,
     /// (1 − W)^(2ᵏ) in 2⁻¹⁶, by k.
     decay: [u64; 32],
 }
 
 impl RedSettings {
-    /// Thresholds, exponent of the weight, and the time in which an idle link would have served a packet.
+    /// From the thresholds, the exponent of the weight, and the time in which an idle link would serve a packet.
     pub fn new(min: u64, max: u64, weight: u32, sample: Span) -> Self {
         let mut kept = 1.0 - 0.5f64.powi(weight as i32);
         let decay = std::array::from_fn(|_| {
@@ -47,12 +47,12 @@ impl RedSettings {
     }
 }
 
-/// RED's verdict on an arriving packet.
+/// The decision of RED about an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RedVerdict {
-    /// Let it go on.
+    /// Forward it.
     Pass,
-    /// The average lies between the thresholds and the random number is below the probability.
+    /// The average is between the thresholds, and the packet was selected at random.
     ByChance,
     /// The average is above the upper threshold.
     Forced,
@@ -63,23 +63,30 @@ pub enum RedVerdict {
 pub struct Red {
     /// Average backlog in 2⁻ʷ bytes.
     average: u64,
-    /// Packets since the last event; none before the first between the thresholds.
+    /// Packets since the last hit; `None` before the first packet between the thresholds.
     count: Option<u64>,
-    /// U for the present gap.
-    die: u64,
+    /// U of the present gap.
+    uniform: u64,
     max_probability: u64,
     idle_since: Option<SimTime>,
-    next_look: SimTime,
+    next_adaptation: SimTime,
 }
 
 impl Red {
     /// `max_probability` as a share of 2³² − 1.
     pub fn new(max_probability: u64) -> Self {
-        let next_look = SimTime::ZERO + ADAPT;
-        Red { average: 0, count: None, die: 0, max_probability, idle_since: Some(SimTime::ZERO), next_look }
+        let next_adaptation = SimTime::ZERO + ADAPT;
+        Red {
+            average: 0,
+            count: None,
+            uniform: 0,
+            max_probability,
+            idle_since: Some(SimTime::ZERO),
+            next_adaptation,
+        }
     }
 
-    /// The verdict on an arrival that finds `backlog` bytes.
+    /// Decides about an arrival at a queue of `backlog` bytes.
     pub fn arrive(
         &mut self,
         backlog: u64,
@@ -100,23 +107,23 @@ impl Red {
         self.judge_between(average - settings.min, settings, draws)
     }
 
-    /// The queue has run empty.
+    /// Notes that the queue is empty.
     pub fn ran_empty(&mut self, now: SimTime) {
         self.idle_since.get_or_insert(now);
     }
 
-    /// Lets the adaptive law look as often as it was due.
+    /// Computes all updates of adaptive RED that were due by now.
     pub fn adapt(&mut self, settings: &RedSettings, now: SimTime) {
-        while self.next_look <= now {
-            self.next_look += ADAPT;
+        while self.next_adaptation <= now {
+            self.next_adaptation += ADAPT;
             let (average, span) = (self.average_bytes(settings), settings.max - settings.min);
             if average > settings.min + span * 3 / 5 && self.max_probability <= ONE / 2 {
                 self.max_probability += (ONE / 100).min(self.max_probability / 4);
             } else if average < settings.min + span * 2 / 5 && self.max_probability >= ONE / 100 {
                 self.max_probability = self.max_probability / 10 * 9;
             } else if self.idle_since.is_some() {
-                let missed = now.since(self.next_look).as_nanos() / ADAPT.as_nanos();
-                self.next_look += ADAPT * missed;
+                let missed = now.since(self.next_adaptation).as_nanos() / ADAPT.as_nanos();
+                self.next_adaptation += ADAPT * missed;
             }
         }
     }
@@ -138,7 +145,7 @@ impl Red {
         }
     }
 
-    /// As if so many samples had found the queue empty.
+    /// Decays the average as by this many samples of an empty queue.
     fn decay(&mut self, samples: u64, settings: &RedSettings) {
         if samples >> settings.decay.len() != 0 {
             self.average = 0;
@@ -152,23 +159,23 @@ impl Red {
     fn judge_between(&mut self, above: u64, settings: &RedSettings, draws: &mut dyn Rng) -> RedVerdict {
         let Some(count) = &mut self.count else {
             self.count = Some(0);
-            self.die = u64::from(draws.next_u32());
+            self.uniform = u64::from(draws.next_u32());
             return RedVerdict::Pass;
         };
         *count += 1;
         let span = u128::from(settings.max - settings.min);
         let reached = u128::from(*count) * u128::from(above) * u128::from(self.max_probability);
-        if reached < u128::from(self.die) * span {
+        if reached < u128::from(self.uniform) * span {
             return RedVerdict::Pass;
         }
         *count = 0;
-        self.die = u64::from(draws.next_u32());
+        self.uniform = u64::from(draws.next_u32());
         RedVerdict::ByChance
     }
 }
 
-/// The smallest w with `burst + 1 − min/avpkt ≤ (1 − (1 − W)^burst) / W`: a burst of so many packets into an idle
-/// queue does not lift the average to `min`. None if `min` is less than a packet. [floyd1993 §6.1] [tc tc_red.c]
+/// The smallest w with `burst + 1 − min/avpkt ≤ (1 − (1 − W)^burst) / W`, with which a burst of this many packets into
+/// an idle queue keeps the average below `min`. `None` if `min` is less than a packet. [floyd1993 §6.1] [tc tc_red.c]
 pub fn weight_for(min: u64, burst: u64, average_packet: u64) -> Option<u32> {
     let over = burst as f64 + 1.0 - min as f64 / average_packet as f64;
     let enough = |w: &u32| {
@@ -196,8 +203,8 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_into_an_idle_queue_passes_by_as_much_as_the_average_is_slow() {
-        // Packet by packet the average grows as W · n² / 2: to 4 packets in √(8/W).
+    fn the_burst_that_an_idle_queue_accepts_grows_as_the_weight_of_a_sample_falls() {
+        // After n packets the average is W · n² / 2; it reaches 4 packets after √(8/W).
         for (weight, burst) in [(9, 64), (6, 23)] {
             let settings = settings(weight);
             let mut draws = Xoshiro256StarStar::seed_from_u64(1);
@@ -230,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_time_decays_the_average_as_packets_at_the_bandwidth_would() {
+    fn idle_time_decays_the_average_like_packets_served_at_the_bandwidth() {
         let settings = settings(5);
         let mut red = Red::new(ONE / 50);
         let mut draws = Xoshiro256StarStar::seed_from_u64(1);
@@ -242,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_adaptive_law_moves_by_a_per_cent_at_most_and_stops_at_a_half() {
+    fn adaptive_red_changes_the_probability_by_at_most_a_per_cent_and_up_to_a_half() {
         let settings = settings(2);
         let mut red = Red::new(ONE / 50);
         events(&mut red, &settings, 11 * 1514, 100);

@@ -1,10 +1,10 @@
-//! The ACK filter: which ACKs of a queue later ones make superfluous. [linux-6.12 sch_cake.c cake_ack_filter]
+//! The ACK filter: which ACKs of a queue are redundant because of later ones. [linux-6.12 sch_cake.c cake_ack_filter]
 
 use std::collections::VecDeque;
 
 use tailback_packet::{Packet, Payload, Segment, SegmentFlags};
 
-/// How many ACKs are spared.
+/// How many ACKs are kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum AckFilter {
     Off,
@@ -12,8 +12,8 @@ pub(super) enum AckFilter {
     Aggressive,
 }
 
-/// The first of the older pure ACKs that the last packet of a queue makes superfluous: if there is a second one, or,
-/// aggressively, if it comes right before.
+/// The first of the older pure ACKs that the last packet of a queue makes redundant, if there is a second one or, with
+/// `ack-filter-aggressive`, if it is the packet before.
 pub(super) fn superfluous_ack(queue: &VecDeque<Box<Packet>>, filter: AckFilter) -> Option<usize> {
     let last = queue.back()?;
     let newest = acknowledgement(last)?;
@@ -42,7 +42,7 @@ fn pure_ack(packet: &Packet) -> Option<&Segment> {
     acknowledgement(packet).filter(|segment| segment.length == 0)
 }
 
-/// The newer acknowledges, echoes and reports at least what the older does.
+/// True if the newer ACK acknowledges, echoes and reports at least what the older one does.
 fn says_less(older: &Segment, newer: &Segment) -> bool {
     let echo =
         |segment: &Segment| [SegmentFlags::ECE, SegmentFlags::CWR].map(|flag| segment.flags.contains(flag));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn of_three_acks_the_first_is_superfluous_and_of_two_none() {
+    fn of_three_acks_the_first_is_redundant_and_of_two_none() {
         let mut rig = Rig::of("cake", &[TEN_MBIT, ("ack_filter", 1)]);
         rig.enqueue(ack(1000));
         rig.enqueue(ack(2000));

@@ -1,8 +1,8 @@
-//! Fairness of hosts: what makes a queue, and among how many bulk flows a host's share is divided.
+//! Fairness of hosts: whether a queue is for a flow or a host, and by how many bulk flows a host's share is divided.
 
 use super::tins::{Flow, Tin};
 
-/// What makes a queue, and whose bulk flows share.
+/// What a queue is for, and whose bulk flows share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Isolation {
     pub(super) by_flow: bool,
@@ -26,7 +26,7 @@ impl Isolation {
 }
 
 impl Tin {
-    /// Bulk flows of the busier of a flow's two hosts, of those that share.
+    /// Number of bulk flows of the busier of the hosts of a flow, among hosts that share.
     pub(super) fn host_load(&self, flow: &Flow, isolation: &Isolation) -> i64 {
         let of = |side: usize, shares: bool| {
             if shares { self.hosts[side][usize::from(flow.hosts[side])] } else { 0 }
@@ -34,7 +34,7 @@ impl Tin {
         i64::from(of(0, isolation.source_shares).max(of(1, isolation.destination_shares)).max(1))
     }
 
-    /// A flow has become bulk, or is so no more.
+    /// Counts a flow that has become a bulk flow, or is no longer one.
     pub(super) fn count_bulk(&mut self, index: u32, more: bool) {
         for side in 0..2 {
             let count = &mut self.hosts[side][usize::from(self.flows[index as usize].hosts[side])];

@@ -1,4 +1,4 @@
-//! The parameters of cake, what follows from those that are given, and what a packet is charged for.
+//! The parameters of cake, the derived ones, and the length that a packet is charged for.
 
 use tailback_packet::Packet;
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, Rate};
@@ -9,7 +9,7 @@ use super::tins::Sorting;
 use crate::{Attachment, framing};
 
 const MS: u64 = 1_000_000;
-/// Packets for which there is memory unless `memlimit` is given.
+/// Number of packets for which the default of `memlimit` is enough.
 const MAX_PACKETS: u64 = 10_240;
 const MIN_MEMORY: u64 = 4 << 20;
 const RATE_MOST: u64 = 10_000_000_000_000;
@@ -23,55 +23,59 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         ParameterUnit::Rate,
         None,
         (8, RATE_MOST),
-        "rate of the shaper; not given: unlimited",
+        "rate of the shaper; default: unlimited",
     ),
     Parameter::new(
         "rtt",
         ParameterUnit::Time,
         Some(100 * MS),
         (1_000, 10_000_000 * MS),
-        "round trip it is tuned for",
+        "RTT that the law is tuned for",
     ),
-    Parameter::choice("tins", TINS, "how DSCPs are sorted"),
-    Parameter::choice("isolation", ISOLATIONS, "between whom it is fair"),
+    Parameter::choice("tins", TINS, "mapping of DSCPs to tins"),
+    Parameter::choice("isolation", ISOLATIONS, "fairness between flows, hosts, or both"),
     Parameter::choice(
         "ack_filter",
         &["no-ack-filter", "ack-filter", "ack-filter-aggressive"],
-        "whether superfluous ACKs are dropped",
+        "drop redundant ACKs",
     ),
-    Parameter::flag(
-        "ingress",
-        false,
-        "count dropped packets as sent: the bottleneck lies before this shaper",
-    ),
-    Parameter::flag("nat", false, "without effect: there is no address translation here"),
-    Parameter::flag("wash", false, "clear the code point of each packet after its tin was chosen"),
+    Parameter::flag("ingress", false, "charge dropped packets, since the bottleneck is before this shaper"),
+    Parameter::flag("nat", false, "no effect: there is no address translation here"),
+    Parameter::flag("wash", false, "clear the code point of each packet after its tin is selected"),
     Parameter::flag("split_gso", true, "without effect"),
     Parameter::new(
         "fwmark",
         ParameterUnit::Number,
         Some(0),
         (0, u32::MAX as u64),
-        "without effect: packets have no firewall marks here",
+        "no effect: packets have no firewall marks here",
     ),
     Parameter::new(
         "memlimit",
         ParameterUnit::Bytes,
         None,
         (1, u32::MAX as u64),
-        "bytes of kernel memory (truesize) held at most",
+        "maximum kernel memory (truesize) in bytes",
     ),
     Parameter::new(
         "overhead",
         ParameterUnit::Number,
         None,
         (0, 256),
-        "bytes charged for each packet beside its IP length",
+        "bytes charged for each packet in addition to its IP length",
     ),
     framing::undercharge("undercharge"),
-    Parameter::flag("raw", false, "charge the frame as the kernel sees it; so unless `overhead` is given"),
-    Parameter::new("mpu", ParameterUnit::Number, Some(0), (0, 256), "bytes charged at least"),
-    Parameter::choice("framing", &["noatm", "atm", "ptm"], "atm: whole cells; ptm: 65 bytes for 64"),
+    Parameter::flag(
+        "raw",
+        false,
+        "charge the length of the frame as in the kernel; the default without `overhead`",
+    ),
+    Parameter::new("mpu", ParameterUnit::Number, Some(0), (0, 256), "minimum number of bytes charged"),
+    Parameter::choice(
+        "framing",
+        &["noatm", "atm", "ptm"],
+        "atm: charge whole cells; ptm: charge 65 bytes for 64",
+    ),
 ];
 
 pub(super) struct Settings {
@@ -124,13 +128,13 @@ impl Settings {
         })
     }
 
-    /// The length before anything is added.
+    /// The length of a packet without overhead.
     #[inline]
     pub(super) fn counted(&self, packet: &Packet) -> u32 {
         if self.raw { packet.frame_length() } else { packet.ip_length }
     }
 
-    /// Bytes that a packet is charged for. [linux-6.12 sch_cake.c cake_calc_overhead]
+    /// Bytes charged for a packet. [linux-6.12 sch_cake.c cake_calc_overhead]
     pub(super) fn charged(&self, packet: &Packet) -> u32 {
         let length = (self.counted(packet) + self.overhead).saturating_sub(self.undercharge).max(self.mpu);
         match self.framing {

@@ -1,4 +1,4 @@
-//! Tins: how code points are sorted into them, the share of each, and the flows that wait in one.
+//! Tins: the mapping of code points to them, the share of each, and its flows.
 
 use std::collections::VecDeque;
 
@@ -9,13 +9,13 @@ use crate::aqm::cobalt::{Cobalt, CobaltSettings};
 use crate::double_list::{DoubleList, Neighbours};
 use crate::{Part, PartKind};
 
-/// Queues of a tin, and how many a flow may choose from. [linux-6.12 CAKE_QUEUES, CAKE_SET_WAYS]
+/// Queues of a tin, and the ways of a set. [linux-6.12 CAKE_QUEUES, CAKE_SET_WAYS]
 pub(super) const QUEUES: u32 = 1024;
 const WAYS: u32 = 8;
-/// Share of a tin when nothing is shaped.
+/// Quantum of a tin without a shaper.
 const UNLIMITED_QUANTUM: u64 = 1024;
 
-/// What code points are sorted by, and into how many tins.
+/// The mapping of code points to tins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Sorting {
     Three,
@@ -33,7 +33,7 @@ pub(super) struct Tin {
     pub(super) flows: Vec<Flow>,
     pub(super) links: Vec<Neighbours>,
     pub(super) tags: Vec<u32>,
-    /// Apart from the flows: eight of them are looked at for each arrival.
+    /// Separate from the flows, because each arrival reads eight of them.
     pub(super) sets: Vec<Set>,
     pub(super) hosts: [Vec<u32>; 2],
     pub(super) new: DoubleList,
@@ -60,7 +60,7 @@ pub(super) struct TinCounters {
     pub(super) delays: Delays,
 }
 
-/// Moving averages of the sojourn time in ns: of the highest, of all, of the lowest.
+/// Moving averages of the sojourn time in ns: peak, average, base.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Delays {
     pub(super) peak: u64,
@@ -69,7 +69,8 @@ pub(super) struct Delays {
 }
 
 impl Delays {
-    /// A sample weighs 1/256, but 1/4 where it moves the peak up or the base down. [linux-6.12 sch_cake.c cake_dequeue]
+    /// Adds a sample with weight 1/256, or 1/4 where it raises the peak or lowers the base.
+    /// [linux-6.12 sch_cake.c cake_dequeue]
     #[inline]
     pub(super) fn sample(&mut self, sojourn: u64) {
         let towards = |level: u64, shift: u32| level - (level >> shift) + (sojourn >> shift);
@@ -100,7 +101,7 @@ pub(super) enum Set {
 }
 
 impl Sorting {
-    /// Numerator and denominator of each tin's share of the rate.
+    /// Numerator and denominator of the share of each tin in the rate.
     pub(super) fn shares(self) -> &'static [(u64, u64)] {
         const EIGHT: [(u64, u64); 8] = [
             (1, 1),
@@ -181,12 +182,12 @@ impl Tin {
         }
     }
 
-    /// The queue of a hash: its own if it has one, else a free one among eight, else one it must share.
+    /// The queue of a hash: its own if it has one, else a free one of its set, else one to share.
     pub(super) fn queue_of(&mut self, hash: u32) -> u32 {
         let (set, first) = (hash % QUEUES / WAYS * WAYS, hash % WAYS);
         let ways = (0..WAYS).map(|way| set + (first + way) % WAYS);
         let held = |tin: &Tin, queue: u32| tin.sets[queue as usize] != Set::None;
-        // Its own stays reserved for it when it has run empty, until another flow needs it.
+        // Its queue stays reserved when it is empty, until another flow needs it.
         if let Some(own) = ways.clone().find(|&queue| self.tags[queue as usize] == hash) {
             self.own.way_hits += u64::from(own != set + first);
             return own;
@@ -243,7 +244,7 @@ impl Tin {
         self.sets[index as usize]
     }
 
-    /// Takes a flow, which is the first of its list, off it.
+    /// Removes a flow, which is the first of its list.
     pub(super) fn unlist(&mut self, set: Set, index: u32) {
         let list = match set {
             Set::Decaying => &mut self.decaying,
@@ -259,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parameters_of_a_tin_follow_its_rate() {
+    fn the_parameters_of_a_tin_are_derived_from_its_rate() {
         let rtt = Span::from_millis(100);
         let tin = |bits| Tin::new(Rate::from_bits_per_sec(bits), (1, 1), rtt, 1514);
         assert_eq!((tin(10_000_000).quantum, tin(100_000_000).quantum), (305, 1514));

@@ -1,13 +1,13 @@
-//! The parameters of htb and of its classes, and what follows from those that are given.
+//! The parameters of htb and of its classes, and how the derived ones are computed.
 
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters};
 
 use crate::Attachment;
 use crate::framing;
 
-/// Ticks per second that the kernel tells `tc` with high-resolution timers.
+/// Ticks per second that the kernel reports to `tc`, with high-resolution timers.
 const TIMER_HZ: u64 = 1_000_000_000;
-/// Least and largest quantum that follows from a rate. [linux-6.12 sch_htb.c htb_change_class]
+/// Minimum and maximum of a quantum derived from a rate. [linux-6.12 sch_htb.c htb_change_class]
 const QUANTUM: (u64, u64) = (1000, 200_000);
 
 const RATE_MOST: u64 = 10_000_000_000_000;
@@ -24,49 +24,49 @@ const CEIL: Parameter = Parameter::new(
     ParameterUnit::Rate,
     None,
     (8, RATE_MOST),
-    "rate the class never exceeds; not given: `rate`",
+    "maximum rate of the class; default: `rate`",
 );
 const BURST: Parameter = Parameter::new(
     "burst",
     ParameterUnit::Bytes,
     None,
     (1, u32::MAX as u64),
-    "bytes that may leave at once at `rate`; not given: 1600 below 8 Gbit/s",
+    "size of the bucket of `rate`; default: 1600 below 8 Gbit/s",
 );
 const CBURST: Parameter = Parameter::new(
     "cburst",
     ParameterUnit::Bytes,
     None,
     (1, u32::MAX as u64),
-    "bytes that may leave at once at `ceil`; not given: 1600 below 8 Gbit/s",
+    "size of the bucket of `ceil`; default: 1600 below 8 Gbit/s",
 );
 const QUANTUM_GIVEN: Parameter = Parameter::new(
     "quantum",
     ParameterUnit::Bytes,
     None,
     (1, u32::MAX as u64),
-    "bytes a class may borrow per turn among its siblings; not given: rate / r2q",
+    "bytes that a class may borrow per turn among its siblings; default: rate / r2q",
 );
 const PRIO: Parameter = Parameter::new(
     "prio",
     ParameterUnit::Number,
     Some(0),
     (0, 7),
-    "rank among siblings that borrow, 0 first",
+    "priority among siblings that borrow, 0 first",
 );
 const MTU: Parameter = Parameter::new(
     "mtu",
     ParameterUnit::Bytes,
     Some(1600),
     (1, u32::MAX as u64),
-    "bytes added to a burst that is not given",
+    "bytes added to the default of a burst",
 );
 const R2Q: Parameter = Parameter::new(
     "r2q",
     ParameterUnit::Number,
     Some(10),
     (1, u32::MAX as u64),
-    "rate over quantum, of a class without a quantum",
+    "ratio of rate to quantum for a class without `quantum`",
 );
 
 pub(super) const PARAMETERS: &[Parameter] = &[
@@ -86,14 +86,14 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         ParameterUnit::Number,
         Some(0),
         (0, 0xffff),
-        "minor number of the class of packets that no filter chooses; 0: the direct queue",
+        "minor number of the class of packets that no filter matches; 0: the direct queue",
     ),
     Parameter::new(
         "direct_qlen",
         ParameterUnit::Packets,
         None,
         (1, u32::MAX as u64),
-        "packets that the direct queue holds; not given: `txqueuelen`",
+        "maximum number of packets in the direct queue; default: `txqueuelen`",
     ),
 ];
 
@@ -119,7 +119,7 @@ pub(super) fn derive(given: &mut Parameters, device: &Attachment) -> Result<(), 
     Ok(())
 }
 
-/// What follows from the rate of a class.
+/// Fills in the parameters derived from the rate of a class.
 pub(super) fn complete_class(given: &mut Parameters, r2q: u64) -> Result<(), ParameterError> {
     let rate = given.require("rate")?;
     given.set_default("ceil", rate);

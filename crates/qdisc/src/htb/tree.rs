@@ -1,4 +1,4 @@
-//! The tree of classes as it is built, with full buckets.
+//! Builds the tree of classes, with full buckets.
 
 use tailback_units::{ParameterError, Parameters, Rate, SimTime};
 

@@ -1,7 +1,7 @@
-//! How long an emulated path delays: a mean, a spread, and the shape of the spread.
+//! The delay of an emulated path: mean, jitter, and the distribution of the jitter.
 //!
 //! uniform: mean + a number in [−jitter, jitter)
-//! a table: mean + jitter · table[n mod 4096] / 8192, the table holding the inverse distribution with mean 0
+//! a table: mean + jitter · table[n mod 4096] / 8192, where the table holds the inverse distribution with mean 0
 //! normal · pareto: (4/3) · (u^(−1/3) − 1.5) · paretonormal: a quarter normal, three quarters pareto
 //! [linux-6.12 sch_netem.c tabledist] [tc netem/*.c]
 
@@ -13,10 +13,10 @@ const SIZE: usize = 4096;
 /// One standard deviation in a table.
 const SCALE: i64 = 8192;
 
-/// The words of `distribution`.
+/// The values of `distribution`.
 pub(super) const DISTRIBUTIONS: &[&str] = &["uniform", "normal", "pareto", "paretonormal"];
 
-/// A random time.
+/// A random delay.
 #[derive(Clone, Debug)]
 pub(super) struct Spread {
     pub mean: i64,
@@ -26,7 +26,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// In ns; may be negative.
+    /// The next delay in ns; it may be negative.
     #[inline]
     pub fn next(&mut self, draws: &mut dyn Rng) -> i64 {
         if self.jitter == 0 {
@@ -46,7 +46,7 @@ fn scaled(jitter: i64, entry: i64) -> i64 {
     (product + product.signum() * SCALE / 2) / SCALE + jitter / SCALE * entry
 }
 
-/// The table of a distribution by its place among [`DISTRIBUTIONS`]; none for the uniform one.
+/// The table of a distribution by its index in [`DISTRIBUTIONS`]; `None` for the uniform one.
 pub(super) fn table(distribution: u64) -> Option<Box<[i16]>> {
     match distribution {
         1 => Some(in_table(normal())),

@@ -1,4 +1,4 @@
-//! Which packets an emulated path loses: independently, in a Markov chain of four states, or of two (Gilbert-Elliott).
+//! Models of loss of an emulated path: independent, a Markov chain of four states, or of two (Gilbert-Elliott).
 //!
 //! random:   lost iff x ≤ p, x uniform or correlated
 //! 4 states: 1 good · 2 received within a burst · 3 lost in a burst · 4 lost alone           [salsano2012 §3]
@@ -13,9 +13,9 @@ use rand_core::Rng;
 /// A share of 2³² − 1.
 pub(super) type Share = u32;
 
-/// A stream of numbers, each resembling the one before: xₙ = (1 − ρ) · uₙ + ρ · xₙ₋₁. [linux-6.12 get_crandom]
+/// A stream of correlated numbers: xₙ = (1 − ρ) · uₙ + ρ · xₙ₋₁. [linux-6.12 get_crandom]
 ///
-/// They are not uniform for ρ > 0, so a threshold below one half is passed less often than it says: known of netem.
+/// For ρ > 0 they are not uniform, so a probability below one half is too low in effect, as is known of netem.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Correlated {
     pub rho: Share,
@@ -49,7 +49,7 @@ impl Correlated {
 /// A model of loss.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Loss {
-    /// Each packet for itself, or like the one before.
+    /// Each packet independently, or correlated with the previous one.
     Random { share: Share, stream: Correlated },
     /// The chain of four states.
     FourState { to: Transitions, state: FourState },
@@ -95,7 +95,7 @@ impl Loss {
     }
 }
 
-/// The state after this one, and whether the packet is lost on the way. Two ways out share one draw.
+/// The next state, and whether the packet is lost. The transitions out of a state share one random number.
 fn step(state: FourState, to: &Transitions, drawn: u32) -> (FourState, bool) {
     match state {
         FourState::Gap if drawn < to.p14 => (FourState::GapLost, true),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn correlation_makes_small_losses_smaller() {
+    fn correlation_lowers_a_small_loss_rate() {
         let stream = Correlated::new(25 * PER_CENT);
         let (share, run) = bursts(Loss::Random { share: 10 * PER_CENT, stream });
         assert!((0.01..0.05).contains(&share) && run > 1.1, "{share} {run}");
