@@ -10,9 +10,9 @@
 //! Three generations: RFC 8033, as in Linux since 5.5; Linux 3.14 to 5.0; the module of July 2013, which testbeds used
 //! with 3.10. The older two estimate the rate and have three steps of s, 32 bits of p and no de-randomisation.
 //! Arithmetic is the kernel's: ticks of 64 ns, p in 2⁵⁶ (2³²).  [linux-6.12 sch_pie.c pie_calculate_probability]
-//! The u64 of RFC 8033's generation holds a p above 1, which then takes as long to fall as it took to rise: a slow start that
-//! overshoots is punished for longer. `tc` shows only the fraction. Its timer is one of the kernel's timer wheel since 4.8, so
-//! a tupdate of 15 jiffies is one of 16.
+//! In the generation of RFC 8033, the 64 bits of p can hold more than 1, and p then takes as long to fall as it took to
+//! rise, so drops last longer after an overshooting slow start; `tc` shows only the fraction. Its timer is one of the
+//! kernel's timer wheel since 4.8, which turns a tupdate of 15 jiffies into 16.
 //!
 //! Updates by the timer are computed at the next arrival or departure, where they first have an effect.
 //! Deviation: jiffies are 1 ms, and the first update is 500 ms into the run, as if the queue was created at its start.
