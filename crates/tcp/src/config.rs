@@ -13,7 +13,7 @@ pub(crate) const TCP_HEADER: u32 = 20;
 /// Bytes of the timestamp option, aligned. [rfc7323 §3.2]
 pub(crate) const TIMESTAMP_OPTION: u32 = 12;
 
-/// How much of a socket's data may sit below TCP (in the qdisc, the driver and the NIC).
+/// How much data of a socket may be queued below TCP (in the qdisc, the driver and the NIC).
 /// [linux-6.12 tcp_output.c tcp_small_queue_check]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SmallQueueLimit {
@@ -33,19 +33,19 @@ pub enum SmallQueueLimit {
 /// The options that an application sets on its socket. By default none is set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SocketOptions {
-    /// `SO_MAX_PACING_RATE`; any value but none makes TCP space the packets of any control.
+    /// `SO_MAX_PACING_RATE`; if set, TCP paces with any control.
     pub max_pacing_rate: Option<Rate>,
-    /// `SO_SNDBUF` as asked, in bytes: the buffer is twice that, for ever.
+    /// The argument of `SO_SNDBUF` in bytes: the buffer is fixed at twice that.
     pub sndbuf: Option<u64>,
-    /// `SO_RCVBUF` as asked, in bytes: the buffer is twice that, for ever.
+    /// The argument of `SO_RCVBUF` in bytes: the buffer is fixed at twice that.
     pub rcvbuf: Option<u64>,
-    /// `SO_RCVLOWAT`: the application is woken for no less than so many bytes.
+    /// `SO_RCVLOWAT`: minimum number of bytes for which the application is woken.
     pub rcvlowat: u64,
     /// `TCP_NOTSENT_LOWAT`: the application may write while less than this is unsent.
     pub notsent_lowat: Option<u64>,
-    /// `TCP_MAXSEG`: bytes of a segment at most, the timestamp option included.
+    /// `TCP_MAXSEG`: maximum size of a segment in bytes, with the timestamp option.
     pub mss: Option<u32>,
-    /// `TCP_USER_TIMEOUT`: the connection is given up when so much time has passed in vain.
+    /// `TCP_USER_TIMEOUT`: the connection is aborted after this time without progress.
     pub user_timeout: Option<Span>,
 }
 
@@ -68,7 +68,7 @@ impl Default for SocketOptions {
 pub enum MtuProbing {
     /// 0: never.
     Off,
-    /// 1: once packets seem to vanish for their size.
+    /// 1: after a black hole is suspected.
     AfterBlackHole {
         /// `net.ipv4.tcp_base_mss`.
         base_mss: u32,
@@ -83,26 +83,26 @@ pub enum MtuProbing {
 /// How a host uses ECN. [linux-6.12 sysctl_net_ipv4.c tcp_ecn]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EcnUse {
-    /// 0: neither asks nor answers.
+    /// 0: neither requests nor accepts it.
     Never,
-    /// 1: asks for it, and answers.
+    /// 1: requests and accepts it.
     Always,
-    /// 2: answers only.
+    /// 2: accepts it if the peer requests it.
     WhenAsked,
 }
 
 /// The sysctls and constants of a host's TCP.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The generation of the stack.
+    /// The version of the stack.
     pub stack: Stack,
-    /// Bytes of an IP packet at most.
+    /// Maximum size of an IP packet in bytes.
     pub mtu: u32,
     /// MSS that is offered, if the route has one of its own (`advmss`).
     pub advmss: Option<u32>,
     /// `net.ipv4.tcp_mtu_probing`.
     pub mtu_probing: MtuProbing,
-    /// What carries the segments: its header is part of the MTU.
+    /// Version of IP, whose header is part of the MTU.
     pub ip: IpVersion,
     /// Length of a jiffy: 1/HZ.
     pub jiffy: Span,
@@ -112,9 +112,9 @@ pub struct Settings {
     pub pacing_ca_ratio: u32,
     /// `net.ipv4.tcp_limit_output_bytes`; applies to [`SmallQueueLimit::Shift`] only.
     pub limit_output_bytes: u64,
-    /// `net.ipv4.tcp_rmem`: least, default and largest receive buffer.
+    /// `net.ipv4.tcp_rmem`: minimum, default and maximum receive buffer.
     pub rmem: [u64; 3],
-    /// `net.ipv4.tcp_wmem`: least, default and largest send buffer.
+    /// `net.ipv4.tcp_wmem`: minimum, default and maximum send buffer.
     pub wmem: [u64; 3],
     /// `net.ipv4.tcp_slow_start_after_idle`.
     pub slow_start_after_idle: bool,
@@ -127,9 +127,9 @@ pub struct Settings {
     /// `net.ipv4.tcp_tso_win_divisor`: the share of the window that is sent as a separate skb; 0: more than three
     /// segments.
     pub tso_win_divisor: u32,
-    /// `net.ipv4.tcp_min_tso_segs`: fewest segments of an skb that TSO autosizing chooses.
+    /// `net.ipv4.tcp_min_tso_segs`: minimum number of segments per skb for TSO autosizing.
     pub min_tso_segs: u32,
-    /// When a timer fires that is far away.
+    /// Rounding of long timers.
     pub timer_rounding: TimerRounding,
     /// `net.ipv4.tcp_invalid_ratelimit`: minimum time between two ACKs that answer unacceptable segments.
     pub invalid_ratelimit: Span,
@@ -141,11 +141,11 @@ pub struct Settings {
     pub window_shrinking: WindowShrinking,
     /// The device that segments arrive by.
     pub arrival: Arrival,
-    /// Most segments of one skb (`gso_max_segs` of the device): 1 with offloads off, 65,535 with them on.
+    /// Maximum number of segments per skb (`gso_max_segs` of the device): 1 with offloads off, 65,535 with them on.
     pub gso_max_segs: u32,
 }
 
-/// May a window that was advertised be taken back? [linux-6.12 tcp_output.c tcp_select_window]
+/// Whether an advertised window may shrink. [linux-6.12 tcp_output.c tcp_select_window]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WindowShrinking {
     /// 0: no. [rfc9293 §3.8.6]
@@ -175,7 +175,7 @@ impl Settings {
         self.advmss.unwrap_or(self.full_mss())
     }
 
-    /// Payload bytes of a segment at most.
+    /// Maximum payload of a segment in bytes.
     pub(crate) fn mss(&self, options: &SocketOptions) -> u32 {
         let asked = options.mss.map_or(u32::MAX, |mss| mss - TIMESTAMP_OPTION);
         asked.min(self.full_mss() - TIMESTAMP_OPTION)
@@ -228,7 +228,7 @@ pub struct Agreement {
     pub window_scaling: bool,
 }
 
-/// What one socket is made from.
+/// The configuration of one socket.
 #[derive(Debug)]
 pub struct EndpointConfig {
     /// This socket.
@@ -247,9 +247,9 @@ pub struct EndpointConfig {
     pub options: SocketOptions,
     /// Congestion control.
     pub control: Control,
-    /// The control asks TCP to pace.
+    /// The control needs pacing by TCP.
     pub wants_pacing: bool,
-    /// The control asks for ECN, and for the mark of each segment to be echoed.
+    /// The control needs ECN, and a receiver that echoes the mark of each segment.
     pub needs_ecn: bool,
     /// Send-buffer factor of the control.
     pub sndbuf_factor: u32,

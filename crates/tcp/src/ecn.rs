@@ -1,17 +1,17 @@
 //! Explicit congestion notification: queues mark instead of dropping, the receiver echoes, the sender reduces.
 //!
 //! ```text
-//! handshake   SYN with ECE and CWR asks, SYN-ACK with ECE agrees                                 [rfc3168 §6.1.1]
+//! handshake   SYN with ECE and CWR requests ECN, SYN-ACK with ECE accepts it                     [rfc3168 §6.1.1]
 //! data        ECT(0); retransmissions, pure ACKs and the handshake are not ECN-capable          [rfc3168 §6.1.4-5]
 //! CE seen     ECE on every ACK until CWR arrives, two quick ACKs                                 [rfc3168 §6.1.3]
 //! ECE seen    one reduction per window; the next new data carries CWR                            [rfc3168 §6.1.2]
 //! ```
-//! A control that needs ECN (DCTCP) has every packet ECN-capable, and its receiver echoes the mark of each segment: when
-//! the mark changes, a delayed ACK leaves first with the old one, then the new one is acknowledged at once; CWR is
-//! ignored. [rfc8257 §3.2] [linux-6.12 tcp_dctcp.h dctcp_ece_ack_update]
+//! With a control that needs ECN (DCTCP), every packet is ECN-capable and the receiver echoes the mark of each segment:
+//! when the mark changes, the receiver first sends a delayed ACK with the old mark, then acknowledges the new segment
+//! at once; CWR is ignored. [rfc8257 §3.2] [linux-6.12 tcp_dctcp.h dctcp_ece_ack_update]
 //!
 //! Sources: [rfc3168], [linux-6.12 tcp_input.c tcp_ecn_check_ce, tcp_ecn_accept_cwr], [linux-6.12 tcp_output.c
-//! tcp_ecn_send]. No fallback to a SYN without ECN when it is lost.
+//! tcp_ecn_send]. A retransmitted SYN still requests ECN (no fallback).
 
 use tailback_packet::{Ecn, SegmentFlags};
 
@@ -22,7 +22,7 @@ use crate::config::EcnUse;
 pub(crate) struct EcnState {
     asks: bool,
     answers: bool,
-    /// Every packet is ECN-capable, every mark is echoed by itself.
+    /// Every packet is ECN-capable, and each mark is echoed individually.
     is_accurate: bool,
     agreed: bool,
     /// Echo until CWR, or the newest mark.
@@ -33,7 +33,7 @@ pub(crate) struct EcnState {
     ce_before: bool,
 }
 
-/// The receiver's reaction to a segment's mark.
+/// The reaction of the receiver to the mark of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reaction {
     /// Nothing.
@@ -72,7 +72,7 @@ impl EcnState {
         self.agreed = self.asks && flags.contains(SegmentFlags::ECE) && !flags.contains(SegmentFlags::CWR);
     }
 
-    /// Flags of the handshake: `answers` if this is the SYN-ACK.
+    /// ECN flags of a SYN, or of a SYN-ACK if `answers`.
     pub(crate) fn handshake_flags(&self, flags: SegmentFlags) -> SegmentFlags {
         let answers = flags.contains(SegmentFlags::ACK);
         match (answers, self.agreed, self.asks) {
@@ -82,7 +82,7 @@ impl EcnState {
         }
     }
 
-    /// Code point of a packet; only new data is ECN-capable, unless all is.
+    /// Code point of a packet; only new data is ECN-capable, unless the control needs ECN.
     pub(crate) fn code_point(&self, is_new_data: bool) -> Ecn {
         let wanted = if self.is_accurate { self.agreed || self.asks } else { self.agreed && is_new_data };
         if wanted { Ecn::Ect0 } else { Ecn::NotEct }
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn ecn_is_used_if_one_side_asks_and_the_other_does_not_refuse() {
+    fn ecn_is_used_if_one_side_requests_it_and_the_other_accepts() {
         use EcnUse::{Always, Never, WhenAsked};
         for (client, server, agreed) in [
             (Always, Always, true),

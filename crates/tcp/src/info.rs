@@ -3,7 +3,7 @@
 use tailback_cc::CaState;
 use tailback_units::{Bytes, Rate, Segs, Span};
 
-/// The first test of the send gate that refused new data. [linux-6.12 tcp_output.c tcp_write_xmit]
+/// The first send check that refused new data. [linux-6.12 tcp_output.c tcp_write_xmit]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum HeldBy {
     /// Nothing is waiting.
@@ -19,7 +19,7 @@ pub enum HeldBy {
     Nagle,
     /// An skb of several segments waits for the ACK that lets it grow.
     TsoDeferral,
-    /// Too much of the socket's data sits below TCP.
+    /// Too much data of the socket is queued below TCP.
     SmallQueue,
     /// The device refused the packet.
     LocalDrop,
@@ -41,24 +41,24 @@ impl HeldBy {
     }
 }
 
-/// Something that happened inside the socket since it was last asked.
+/// An event of the socket.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Note {
-    /// Recovery changed state.
+    /// The state of loss recovery changed.
     CaState(CaState),
     /// The retransmission timer fired.
     RetransmissionTimeout,
-    /// The connection was given up after timeouts in vain.
+    /// The connection was aborted after too many timeouts.
     Aborted,
     /// A tail loss probe was sent.
     TailLossProbe,
-    /// A wrong reduction was taken back.
+    /// A spurious reduction was undone.
     Undo,
     /// The model of the congestion control entered this state.
     ControlState(&'static str),
 }
 
-/// A reading of the socket under the names of `ss -ti`. [linux-6.12 tcp.h struct tcp_info]
+/// The state of the socket under the names of `ss -ti`. [linux-6.12 tcp.h struct tcp_info]
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpInfo {
     /// State of recovery.
@@ -95,7 +95,7 @@ pub struct TcpInfo {
     pub lost: Segs,
     /// Segments retransmitted and not yet acknowledged.
     pub retrans: Segs,
-    /// Window probes that nothing has answered.
+    /// Unanswered window probes.
     pub probes: u32,
     /// Doublings of the retransmission timeout or of the time between window probes.
     pub backoff: u32,

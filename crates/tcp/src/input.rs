@@ -16,7 +16,7 @@ use crate::state::gate::{Pass, Retransmit};
 use crate::state::rate::{AckKind, SampleInProgress};
 use crate::state::recovery::INITIAL_REORDERING;
 
-/// Where the sender stood when an ACK arrived: what it changed is the difference.
+/// The state of the sender before an ACK, to compute what the ACK changed.
 #[derive(Clone, Copy, Debug)]
 struct Before {
     una: u64,
@@ -26,7 +26,7 @@ struct Before {
     lost: u64,
 }
 
-/// What the removal of acknowledged segments found.
+/// The result of removing acknowledged segments.
 #[derive(Debug, Default)]
 struct Cleaned {
     packets: u32,
@@ -42,14 +42,15 @@ pub(crate) enum AckRange {
     Current,
     /// Before that, within the largest window that the peer ever had.
     Old,
-    /// Farther back: no ACK of this conversation can be so late.
+    /// Before that: no ACK of this connection can be so late.
     TooOld,
     /// Beyond what was sent.
     Unsent,
 }
 
 impl Sender {
-    /// Judges an ACK; bytes from `first` on were ever acknowledged. [rfc5961 §5.2] [linux-6.12 tcp_input.c tcp_ack]
+    /// The range of an ACK; `first` is the first byte of the connection. [rfc5961 §5.2] [linux-6.12 tcp_input.c
+    /// tcp_ack]
     pub(crate) fn judge_ack(&self, ack: u64, first: u64) -> AckRange {
         let una = self.flow.snd_una;
         if ack > self.flow.snd_nxt {
@@ -116,7 +117,7 @@ impl Sender {
         self.gate.agenda.retransmit = retransmit;
     }
 
-    /// Nothing is outstanding and nothing is acknowledged: all that a pure receiver gets with its data.
+    /// True if nothing is outstanding and nothing is acknowledged, as in all data of a pure receiver.
     /// [linux-6.12 tcp_input.c tcp_rcv_established, header prediction]
     pub(crate) fn is_predicted(&self, segment: &Segment) -> bool {
         segment.flags.contains(SegmentFlags::ACK)
@@ -125,7 +126,7 @@ impl Sender {
             && segment.sack.is_empty()
     }
 
-    /// The window of a predicted segment; the control hears nothing of it.
+    /// Takes the window of a predicted segment; the control does not see the ACK.
     #[inline]
     pub(crate) fn take_predicted(&mut self, segment: &Segment) {
         self.echoed = segment.tsecr;
@@ -155,7 +156,7 @@ impl Sender {
         if old || dubious { self.fast_retransmit_alert(prior_una, flags) } else { Retransmit::Nothing }
     }
 
-    /// Removes what is acknowledged, samples the RTT. [linux-6.12 tcp_input.c tcp_clean_rtx_queue]
+    /// Removes acknowledged segments and samples the RTT. [linux-6.12 tcp_input.c tcp_clean_rtx_queue]
     fn clean_queue(
         &mut self,
         before: &Before,
@@ -196,7 +197,7 @@ impl Sender {
             let reordered = cleaned.reordered_from.filter(|&low| low < before.highest_sack);
             self.check_reordering(reordered);
         } else if let (true, Some(sack_rtt), Some(head)) = (sampled, sack_rtt, self.scoreboard.front()) {
-            // Re-arm only for data sent after the head: else recovery could put the timeout off for ever.
+            // Rearm only for data sent after the head, or recovery could delay the timeout indefinitely.
             flags.set_timer |= sack_rtt > micros_since(self.flow.now, head.sent_at);
         }
         self.tell_control_of_acked(cleaned.packets, sample);
@@ -213,8 +214,8 @@ impl Sender {
         cleaned
     }
 
-    /// Removes acknowledged segments that were sent once and never SACKed, all at once: the last one of them decides all
-    /// measures, for it was sent last.
+    /// Removes acknowledged segments that were sent once and never SACKed, all at once: the last one of them decides
+    /// all measures, for it was sent last.
     #[inline]
     fn remove_plain(&mut self, flags: &mut AckFlags, sample: &mut SampleInProgress, cleaned: &mut Cleaned) {
         let queue = self.scoreboard.queue();
@@ -367,7 +368,7 @@ impl Sender {
         self.update_pacing_rate();
     }
 
-    /// New data after the ACK was processed; the application may go on. [linux-6.12 tcp_data_snd_check]
+    /// Sends new data after the ACK, and wakes the application. [linux-6.12 tcp_data_snd_check]
     pub(crate) fn after_segment(&mut self) {
         if self.has_unsent() {
             self.gate.agenda.begin(Pass::Normal);

@@ -1,8 +1,8 @@
 //! TCP as a state machine without I/O: segments in, packets and one deadline out.
 //!
-//! An [`Endpoint`] is one socket: a connection's sender and receiver halves. It never asks the time, never draws
-//! random numbers of its own and never sends anything itself. Whoever owns it ("the host") calls, and after **every** call
-//! that may have made it want to send, drains it:
+//! An [`Endpoint`] is one socket: the sending and the receiving half of a connection. It reads no clock, draws no
+//! random numbers and does not transmit. Its owner ("the host") calls it, and drains it after **every** call that may
+//! have given it something to send:
 //!
 //! ```text
 //! endpoint.take(segment, …) / expire(now) / write(bytes) / read() / small_queue_ran()
@@ -13,11 +13,11 @@
 //! }
 //! ```
 //!
-//! The files follow the kernel's steps, in its order: `output` (the transmit loop and its gate), `small_queue`,
-//! `pacing`, `tso`, `window` (cwnd validation, send window and buffer), `input` (one ACK), `sack`, `rtt`, `rack`,
-//! `rate_sample`, `recovery`, `newreno`, `undo`, `timers` (RTO, tail loss probe, reordering), `receiver`,
-//! `reassembly`, `receive_window`. What they work on: `scoreboard` (the retransmit queue and its counters) and the parts in
-//! `state`; `sender` puts them together. The `endpoint` is both halves.
+//! Each step of the kernel has a file: `output` (the transmit loop and its send checks), `small_queue`, `pacing`,
+//! `tso`, `window` (cwnd validation, send window and buffer), `input` (one ACK), `sack`, `rtt`, `rack`, `rate_sample`,
+//! `recovery`, `newreno`, `undo`, `timers` (RTO, tail loss probe, reordering), `receiver`, `reassembly`,
+//! `receive_window`. Their data is in `scoreboard` (the retransmit queue and its counters) and in the parts of `state`;
+//! `sender` combines these. An `endpoint` has both halves.
 
 mod clock;
 mod config;

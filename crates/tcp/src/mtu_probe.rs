@@ -4,13 +4,13 @@
 //! ```text
 //! range   = base_mss .. the peer's MSS, each with its headers
 //! probe   = middle of the range, if unsent ≥ probe + (reordering + 1) · mss, cwnd ≥ 11, no recovery, no SACK is due
-//! sent:     cwnd − 1, as the probe fills the place of two segments
-//! passed:   range begins at the probe; cwnd shrinks so that it is as many bytes
-//! lost:     range ends before the probe; cwnd + 1, and the probe is sent again in segments without a reduction
-//! range < 8 bytes: the search rests for 600 s
-//! black hole, when timeouts have passed for 3 s: the first time, the MSS is that of the start of the range; then half
+//! sent:     cwnd − 1, as the probe takes the place of two segments
+//! passed:   the range begins at the probe; cwnd shrinks to the same number of bytes
+//! lost:     the range ends before the probe; cwnd + 1, and the probe is retransmitted in segments without a reduction
+//! range < 8 bytes: the search pauses for 600 s
+//! black hole, after 3 s of timeouts: the MSS becomes that of the start of the range, and is halved the next times
 //! ```
-//! What was sent with another MSS is cut anew when it is sent again: [`Sender::cut_anew`].
+//! Data that was sent with another MSS is segmented again before a retransmission: [`Sender::cut_anew`].
 //! [linux-6.12 tcp_output.c tcp_mtu_probe, tcp_mtup_init, tcp_sync_mss, tcp_current_mss]
 //! [linux-6.12 tcp_input.c tcp_mtup_probe_success, tcp_mtup_probe_failed, tcp_simple_retransmit]
 //! [linux-6.12 tcp_timer.c tcp_mtu_probing] [linux-6.12 tcp_output.c __tcp_retransmit_skb]
@@ -23,25 +23,25 @@ use crate::queue::Index;
 use crate::sender::Sender;
 use crate::state::path::{MtuProbe, MtuProbes, MtuSearch};
 
-/// Fewest segments of cwnd that allow a probe.
+/// Minimum cwnd for a probe.
 const CWND_LEAST: u32 = 11;
-/// A smaller range is not worth a probe (`net.ipv4.tcp_probe_threshold`).
+/// Minimum range for a probe (`net.ipv4.tcp_probe_threshold`).
 const RANGE_LEAST: u32 = 8;
-/// The search begins again after so long (`net.ipv4.tcp_probe_interval`).
+/// Time after which the search begins again (`net.ipv4.tcp_probe_interval`).
 const REST: Span = Span::from_secs(600);
-/// Smallest segment that half a window is turned into. [linux-6.12 tcp.h tcp_bound_to_half_wnd]
+/// Minimum segment size when it is bounded to half a window. [linux-6.12 tcp.h tcp_bound_to_half_wnd]
 const PACKET_LEAST: u32 = 68;
-/// Smallest MSS that a black hole leads to (`net.ipv4.tcp_mtu_probe_floor`).
+/// Minimum MSS after a black hole (`net.ipv4.tcp_mtu_probe_floor`).
 const MSS_FLOOR: u32 = 48;
 
-/// What the transmit loop does about an MTU probe.
+/// What the transmit loop does for MTU probing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MtuStep {
-    /// Send as without.
+    /// Send as usual.
     None,
-    /// Nothing: there will soon be room for one.
+    /// Send nothing: cwnd will soon have room for a probe.
     Wait,
-    /// A segment of so many bytes.
+    /// Send a probe of this many bytes.
     Send(u32),
 }
 
@@ -105,8 +105,8 @@ impl Sender {
         (half as u32).max(PACKET_LEAST - TCP_HEADER - self.option_bytes())
     }
 
-    /// Is it time for a probe? `sacks` tells that this side has blocks to report: options of varying length do not go
-    /// with probes. [linux-6.12 tcp_output.c tcp_mtu_probe]
+    /// Whether to send a probe now; not while this side has SACK blocks to report, since options of varying length
+    /// would change the size of the probe. [linux-6.12 tcp_output.c tcp_mtu_probe]
     pub(crate) fn mtu_step(&mut self) -> MtuStep {
         let Some(search) = self.path.search else { return MtuStep::None };
         let calm = self.flow.ca_state == CaState::Open && self.window.cwnd.0 >= CWND_LEAST;
@@ -133,7 +133,7 @@ impl Sender {
         if record_within { MtuStep::None } else { MtuStep::Send(size) }
     }
 
-    /// After a long rest the range is as at the start, from the present MSS on.
+    /// After a long pause, restarts the search with the full range from the present MSS on.
     /// [linux-6.12 tcp_output.c tcp_mtu_check_reprobe]
     fn search_again(&mut self) {
         let (now, high) = (self.flow.now, self.mss_clamp() + self.headers());
@@ -153,7 +153,7 @@ impl Sender {
         }
     }
 
-    /// Everything before `una` is acknowledged: perhaps the probe too.
+    /// Everything before `una` is acknowledged, perhaps including the probe.
     pub(crate) fn take_mtu_probe_ack(&mut self, una: u64) {
         let Some(search) = self.path.search else { return };
         let Some(probe) = search.probe.filter(|probe| probe.end <= una) else { return };
@@ -167,7 +167,7 @@ impl Sender {
         self.synchronise_mss(self.path.known);
     }
 
-    /// A loss is evident, and the first segment that is not acknowledged is the probe: only its size is to blame.
+    /// A loss was detected. If the first unacknowledged segment is the probe, it was lost because of its size.
     pub(crate) fn mtu_probe_failed(&mut self) -> bool {
         let Some(search) = self.path.search else { return false };
         let Some(probe) = search.probe.filter(|probe| probe.start == self.flow.snd_una) else { return false };
@@ -181,7 +181,7 @@ impl Sender {
         true
     }
 
-    /// Everything longer than a segment is lost, and not by congestion: cwnd stays. [linux-6.12 tcp_input.c
+    /// Marks everything longer than a segment lost, without reducing cwnd. [linux-6.12 tcp_input.c
     /// tcp_simple_retransmit, tcp_non_congestion_loss_retransmit]
     fn resend_what_is_too_long(&mut self) {
         self.refresh_mss();
@@ -198,7 +198,7 @@ impl Sender {
         self.set_ca_state(CaState::Loss);
     }
 
-    /// Timeouts have passed for long: perhaps packets vanish for their size. [linux-6.12 tcp_timer.c tcp_mtu_probing]
+    /// After repeated timeouts, suspects a black hole for large packets. [linux-6.12 tcp_timer.c tcp_mtu_probing]
     pub(crate) fn suspect_black_hole(&mut self) {
         let Some(mut search) = self.path.search else { return };
         match search.since {
@@ -227,9 +227,9 @@ impl Sender {
     }
 }
 
-/// What was sent with another MSS.
+/// Data that was sent with another MSS.
 impl Sender {
-    /// The skb that begins at `index` is cut into segments of the present MSS before it is sent again.
+    /// Divides the skb that begins at `index` into segments of the present MSS before a retransmission.
     /// [linux-6.12 tcp_output.c __tcp_retransmit_skb, tcp_fragment, tcp_set_skb_tso_segs]
     pub(crate) fn cut_anew(&mut self, index: Index) {
         if self.is_cut_for(index, self.mss()) {
@@ -250,8 +250,8 @@ impl Sender {
         (index + 1..queue.end()).find(|&next| !queue.shares_skb(index, next)).unwrap_or(queue.end())
     }
 
-    /// The last segment of the queue, as a loss probe sends it: the last skb but for one segment less than it was made
-    /// of, each of the present MSS. [linux-6.12 tcp_output.c tcp_send_loss_probe]
+    /// The last segment of the queue for a loss probe, after dividing the last skb into segments of the present MSS.
+    /// [linux-6.12 tcp_output.c tcp_send_loss_probe]
     pub(crate) fn cut_tail_anew(&mut self, last: Index) -> Index {
         let queue = self.scoreboard.queue();
         let first = (queue.head()..last).rev().take_while(|&index| queue.shares_skb(index, last)).last();

@@ -1,11 +1,11 @@
-//! A peer without SACK: duplicate ACKs are counted as if each were a SACK of some segment.
+//! Loss detection without SACK: each duplicate ACK counts as the SACK of some segment.
 //!
 //! ```text
 //! duplicate ACK:    sacked_out += 1, at most packets_out − max(lost_out, 1)
 //! head lost:        before recovery when sacked_out ≥ reordering;  in recovery at each partial ACK
 //! n segments acked: one filled the hole, the others were counted: sacked_out −= n − 1
 //! ```
-//! Recovery is held until something above its end is acknowledged. [rfc6582] [linux-6.12 tcp_input.c
+//! Recovery lasts until data above its end is acknowledged. [rfc6582] [linux-6.12 tcp_input.c
 //! tcp_add_reno_sack, tcp_remove_reno_sacks, tcp_newreno_mark_lost, tcp_limit_reno_sacked]
 
 use tailback_cc::CaState;
@@ -18,7 +18,7 @@ impl Sender {
         !self.agreement.sack
     }
 
-    /// An ACK that may be a duplicate, before losses are looked for.
+    /// Counts an ACK that may be a duplicate, before loss detection.
     pub(crate) fn count_duplicate(&mut self, flags: &AckFlags) {
         if !self.is_reno() {
             return;
@@ -32,7 +32,7 @@ impl Sender {
         self.flow.delivered += u64::from(self.scoreboard.count_duplicate());
     }
 
-    /// The head is lost after enough duplicates, or at a partial ACK.
+    /// Marks the head lost after enough duplicates, or at a partial ACK.
     pub(crate) fn newreno_mark_lost(&mut self, una_advanced: bool) {
         let enough = self.flow.ca_state < CaState::Recovery
             && self.scoreboard.sacked_out() >= self.recovery.reordering;

@@ -1,15 +1,15 @@
 //! The transmit loop and its send checks.
 //!
-//! New data leaves only here. Per skb, in the kernel's order; the first refusal is remembered:
+//! All new data is sent here. Checks per skb, in the kernel's order; the first refusal is recorded:
 //!
 //! ```text
 //! pacing → cwnd → receive window → Nagle or TSO deferral → small queue → hand over → (refused by the device: stop)
 //! ```
-//! Retransmissions go first. After the loop: was cwnd the limit, PRR's count, the tail loss probe.
+//! Retransmissions go first. After the loop: cwnd validation, the count of PRR, the tail loss probe.
 //! [linux-6.12 tcp_output.c tcp_write_xmit, tcp_xmit_retransmit_queue, __tcp_transmit_skb]
 //!
-//! The kernel hands a packet to the device from inside the loop; here the loop is turned inside out:
-//! [`Sender::next`] yields the packet, the host hands it over, [`Sender::handed_over`] goes on.
+//! The kernel passes a packet to the device inside the loop. Here [`Sender::next`] returns the packet, the host passes
+//! it to the device, and [`Sender::handed_over`] continues.
 
 use std::ops::Range;
 

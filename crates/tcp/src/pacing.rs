@@ -1,12 +1,12 @@
-//! Pacing: when may the next packet leave, and at what rate?
+//! Pacing: the departure time of the next packet, and the pacing rate.
 //!
 //! ```text
 //! departure = max(departure, now)                                  of each transmission
 //! departure += length/rate − min(length/rate/2, lateness)          after it, if the socket is paced
 //! pacing_rate = mss · max(cwnd, packets_out) / srtt · ratio        ratio 200 % while cwnd < ssthresh/2, else 120 %
 //! ```
-//! The rate is computed for every socket (it feeds the small queue and HyStart); only a socket whose control asks
-//! for it, or below `fq`, is spaced by it. The first ten data segments are never spaced.
+//! The rate is computed for every socket (the small queue and HyStart use it); packets are paced by it only if the
+//! control needs pacing or `fq` is below. The first ten data segments are never paced.
 //! [linux-6.12 tcp_output.c tcp_update_skb_after_send, tcp_input.c tcp_update_pacing_rate]
 
 use tailback_cc::PacingStatus;

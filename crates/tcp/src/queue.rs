@@ -1,17 +1,17 @@
 //! The retransmit queue: segments sent and not cumulatively acknowledged, one record each.
 //!
-//! Records are found by sequence number (binary search), and are linked in the order of their newest
-//! transmission, which is the order RACK looks at them. [linux-6.12 tcp.h tcp_rtx_queue, tcp_tsorted_sent_queue]
-//! As long as nothing was SACKed, lost or sent again, that is the order of their numbers, and there are no links: they
-//! are made when the first record leaves this order, and given up when all that were there then have left the queue.
-//! An skb of several segments is one transmission of several records, so that a SACK, an ACK or a retransmission of
-//! part of it needs no splitting: neighbours of one transmission are one skb, and [`RetransmitQueue::skbs`] counts these.
+//! Records are found by sequence number (binary search), and are linked in the order of their last transmission, in
+//! which RACK examines them. [linux-6.12 tcp.h tcp_rtx_queue, tcp_tsorted_sent_queue]
+//! While nothing is SACKed, lost or retransmitted, that is the order of their numbers, and there are no links. They are
+//! created when a record leaves this order, and removed when all records of that time have left the queue. An skb of
+//! several segments is one transmission of several records, so that a SACK, an ACK or a retransmission of a part needs
+//! no splitting: adjacent records of one transmission are one skb, and [`RetransmitQueue::skbs`] counts these.
 
 use std::ops::Range;
 
 use crate::clock::Micros;
 
-/// Absolute number of a record: grows for ever, unlike its place in the ring.
+/// Absolute number of a record, which only grows, unlike its place in the ring.
 pub(crate) type Index = u64;
 
 const NOWHERE: Index = Index::MAX;
@@ -26,7 +26,7 @@ pub(crate) struct Tags(u8);
 impl Tags {
     pub(crate) const SACKED: Tags = Tags(1);
     pub(crate) const LOST: Tags = Tags(2);
-    /// Retransmitted, and that transmission is thought to be in flight.
+    /// Retransmitted, and the retransmission counts as in flight.
     pub(crate) const RETRANS: Tags = Tags(4);
     /// Retransmitted at some time.
     pub(crate) const EVER_RETRANS: Tags = Tags(8);
@@ -66,7 +66,7 @@ impl Tags {
         self.0 & (Tags::LOST.0 | Tags::SACKED.0 | Tags::RETRANS.0) == Tags::LOST.0
     }
 
-    /// Alike in what is known of their fate.
+    /// True if both have the same state in loss recovery.
     const fn fared_like(self, other: Tags) -> bool {
         const FATE: u8 = Tags::SACKED.0 | Tags::LOST.0 | Tags::RETRANS.0;
         self.0 & FATE == other.0 & FATE
@@ -96,8 +96,8 @@ pub(crate) struct SentSegment {
     pub(crate) lost: u64,
     /// Segments in flight then, itself included.
     pub(crate) in_flight: u32,
-    /// Number of its newest transmission among all of the socket: tells whether it is still in the host, and with which
-    /// neighbours it shares an skb.
+    /// Number of its last transmission among all of the socket. It shows whether the segment is still in the host, and
+    /// with which neighbours it shares an skb.
     pub(crate) transmission: u64,
     earlier: Index,
     later: Index,
@@ -148,7 +148,7 @@ impl SentSegment {
         self.tags.set(stamp.limited);
     }
 
-    /// It gives no rate sample any more.
+    /// It is no longer used for a rate sample.
     pub(crate) fn forget_stamp(&mut self) {
         self.delivered_at = Micros::NEVER;
     }
@@ -212,7 +212,7 @@ impl Ring {
         &mut self.0[place]
     }
 
-    /// Makes room for as many records again as there are, which are `live`.
+    /// Doubles the capacity; `live` are the present records.
     #[cold]
     fn grow(&mut self, live: Range<Index>) {
         let size = (2 * self.0.len()).max(4);
@@ -428,7 +428,7 @@ impl RetransmitQueue {
         self.link_newest(index);
     }
 
-    /// Takes a record out of the time order: it was SACKed or found lost.
+    /// Removes a record from the time order when it is SACKed or marked lost.
     pub(crate) fn leave_time_order(&mut self, index: Index) {
         if !self.is_linked() {
             self.link_all();
@@ -443,7 +443,7 @@ impl RetransmitQueue {
         self.first < self.linked_before
     }
 
-    /// Up to now all were sent in the order of their numbers.
+    /// Links all records in the order of their numbers.
     fn link_all(&mut self) {
         (self.oldest, self.newest) = (NOWHERE, NOWHERE);
         for index in self.first..self.end {
@@ -461,13 +461,13 @@ impl RetransmitQueue {
         self.skbs += u32::from(self.begins_skb(from)) + u32::from(self.begins_skb(to));
     }
 
-    /// Two records were transmitted together and have fared alike since.
+    /// True if two records were transmitted together and have had the same state since.
     pub(crate) fn shares_skb(&self, index: Index, other: Index) -> bool {
         let (one, other) = (self.get(index), self.get(other));
         one.transmission == other.transmission && one.tags.fared_like(other.tags)
     }
 
-    /// The records of one skb become as many as segments of `mss` bytes make of it. Returns how many.
+    /// Divides the records of one skb into segments of `mss` bytes. Returns how many there are.
     pub(crate) fn cut_anew(&mut self, run: Range<Index>, mss: u32) -> u32 {
         let order: Vec<Index> =
             std::iter::successors(self.oldest(), |&index| self.after_in_time(index)).collect();
@@ -493,7 +493,7 @@ impl RetransmitQueue {
         count as u32
     }
 
-    /// The order of time as it was, after the records of `run` have become `count`.
+    /// Restores the time order after the records of `run` have become `count`.
     fn relink(&mut self, order: &[Index], run: Range<Index>, count: u64) {
         for index in self.first..self.end {
             let segment = self.get_mut(index);
@@ -604,7 +604,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_after_a_retransmission_follows_it_until_all_before_have_left() {
+    fn segments_sent_after_a_retransmission_follow_it_until_all_earlier_ones_have_left() {
         let mut queue = filled(3);
         queue.move_to_newest(0);
         queue.push(segment(3, 4));

@@ -21,7 +21,7 @@ impl Sender {
     /// A segment was delivered. [linux-6.12 tcp_recovery.c tcp_rack_advance]
     pub(crate) fn rack_advance(&mut self, tags: Tags, end: u64, sent_at: Micros) {
         let rtt = micros_since(self.flow.now, sent_at);
-        // Faster than any round trip: it is the original that arrived, not the retransmission.
+        // Less than the minimum RTT: the original arrived, not the retransmission.
         if tags.retransmitted() && self.flow.min_rtt.is_none_or(|min| rtt < min) {
             return;
         }
@@ -46,7 +46,7 @@ impl Sender {
         (allowed > age).then(|| allowed - age)
     }
 
-    /// Looks for losses in the order of transmission; returns how long until the next segment may be lost.
+    /// Detects losses in the order of transmission; returns the time until the next segment may count as lost.
     /// [linux-6.12 tcp_recovery.c tcp_rack_detect_loss]
     pub(crate) fn rack_detect_loss(&mut self) -> Option<Span> {
         let window = self.reordering_window();

@@ -1,13 +1,13 @@
 //! Delivery-rate samples: how fast the segments that this ACK acknowledges were delivered.
 //!
-//! Each segment remembers how many had been delivered when it was sent, and when. The newest segment that an ACK
-//! delivers then spans an interval in which `delivered − prior_delivered` segments arrived:
+//! Each segment stores how many segments had been delivered when it was sent, and when. The newest segment that an ACK
+//! delivers defines an interval in which `delivered − prior_delivered` segments were delivered:
 //!
 //! ```text
 //! interval = max(time over which they were sent, time over which they were acknowledged)
 //! rate     = delivered_in_interval / interval
 //! ```
-//! An interval below the minimum RTT is not credible. [draft-cheng-iccrg-delivery-rate-estimation]
+//! An interval below the minimum RTT is invalid. [draft-cheng-iccrg-delivery-rate-estimation]
 //! [linux-6.12 tcp_rate.c]
 
 use tailback_units::{Rate, SimTime, Span};

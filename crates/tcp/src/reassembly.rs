@@ -1,8 +1,8 @@
 //! Received data as the kernel stores it: skbs in order, and runs of skbs beyond a hole.
 //!
-//! A segment that follows the last one is merged into its skb, up to 17 fragments, and then costs no head of its own.
-//! A single segment is one fragment, a train one for each page of 32 KiB that it touches.
-//! That shows: the receive buffer is tuned after each *skb* the application reads.
+//! A segment that follows the last one is merged into its skb, up to 17 fragments, and then needs no head. A single
+//! segment is one fragment; a train has one for each page of 32 KiB that it touches. This matters because the receive
+//! buffer is adjusted after each *skb* that the application reads.
 //! [linux-6.12 tcp_input.c tcp_try_coalesce, tcp_ofo_queue]
 
 use std::collections::VecDeque;
@@ -20,20 +20,20 @@ const PAGE_FRAGMENT: u64 = 32_768;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Skb {
     bytes: u32,
-    /// Of them, what the application has.
+    /// Bytes of them that the application has read.
     read: u32,
     fragments: u32,
-    /// Memory beside what [`Skb::truesize`] adds for the payload.
+    /// Memory in addition to what [`Skb::truesize`] adds for the payload.
     memory: u32,
     place: Place,
 }
 
-/// Where the payload lies.
+/// Where the payload is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
     /// In fragments of pages, each accounted with the bytes that are in it.
     Fragments,
-    /// Where `tun` has put it: `room` is free in the head.
+    /// As stored by `tun`, with `room` free bytes in the head.
     Tun { room: u32 },
 }
 
@@ -67,7 +67,7 @@ impl Skb {
         u64::from(self.memory + payload)
     }
 
-    /// Takes `next` in if it fits. True if it did: then only what this skb has become larger by is accounted for.
+    /// Merges `next` if it fits; true if so. Then only the growth of this skb is accounted for.
     fn merge(&mut self, next: Skb) -> bool {
         let fits = match &mut self.place {
             Place::Fragments => self.fragments + next.fragments <= FRAGMENTS_PER_SKB,
@@ -85,7 +85,7 @@ impl Skb {
     }
 }
 
-/// Out-of-order bytes without a gap.
+/// A run of out-of-order bytes without a gap.
 #[derive(Clone, Debug)]
 struct Island {
     block: SackBlock,
@@ -118,7 +118,7 @@ impl Reassembly {
         }
     }
 
-    /// Bytes of the next skb for the application, `most` of them at most. An skb is freed when all of it was read.
+    /// Reads at most `most` bytes of the next skb. An skb is freed when all of it was read.
     pub(crate) fn take(&mut self, most: u64) -> Option<u32> {
         let skb = self.ready.front_mut()?;
         let bytes = u64::from(skb.unread()).min(most) as u32;
@@ -141,18 +141,18 @@ impl Reassembly {
         self.ready.iter().map(|skb| u64::from(skb.unread())).sum()
     }
 
-    /// Nothing waits for a hole to be filled.
+    /// No data is out of order.
     pub(crate) fn in_order(&self) -> bool {
         self.islands.is_empty()
     }
 
-    /// The run of waiting bytes that has all of `block` already.
+    /// The run of out-of-order bytes that contains all of `block`.
     pub(crate) fn covering(&self, block: SackBlock) -> Option<SackBlock> {
         let covers = |run: &SackBlock| run.start <= block.start && run.end >= block.end;
         self.islands.iter().map(|island| island.block).find(covers)
     }
 
-    /// Adds a segment that came too early; returns the run of bytes it belongs to now.
+    /// Adds an out-of-order segment; returns the run of bytes that contains it.
     pub(crate) fn insert(&mut self, block: SackBlock, skb: Skb) -> SackBlock {
         let from = self.islands.partition_point(|island| island.block.end < block.start);
         let to = self.islands.partition_point(|island| island.block.start <= block.end);
@@ -176,7 +176,7 @@ impl Reassembly {
         bytes
     }
 
-    /// Data in the out-of-order queue below `rcv_nxt`, which has arrived twice. [linux-6.12 tcp_input.c tcp_ofo_queue]
+    /// Data of the out-of-order queue below `rcv_nxt`, which has arrived twice. [linux-6.12 tcp_input.c tcp_ofo_queue]
     pub(crate) fn overlap(&self, rcv_nxt: u64) -> Option<SackBlock> {
         let first = self.islands.first()?.block;
         (first.start < rcv_nxt).then(|| SackBlock { start: first.start, end: first.end.min(rcv_nxt) })
@@ -197,7 +197,7 @@ impl Reassembly {
         rcv_nxt
     }
 
-    /// Queues what of the skb at `at` is not below `rcv_nxt`; the rest is freed.
+    /// Queues the part of the skb at `at` that is not below `rcv_nxt`, and frees the rest.
     fn queue_after(&mut self, rcv_nxt: u64, at: u64, mut skb: Skb) {
         let known = rcv_nxt.saturating_sub(at).min(u64::from(skb.bytes)) as u32;
         if known == skb.bytes {
@@ -210,8 +210,8 @@ impl Reassembly {
         self.queue(skb);
     }
 
-    /// Frees what waits for a hole, the last first and an eighth of `limit` at a time, until all that is kept fits
-    /// `limit` or only what begins before `seq` is left. True if something was freed.
+    /// Frees out-of-order data, the last first and an eighth of `limit` at a time, until the rest fits into `limit` or
+    /// begins before `seq`. True if something was freed.
     /// [linux-6.12 tcp_input.c tcp_prune_ofo_queue]
     pub(crate) fn forget_late(&mut self, seq: u64, limit: u64) -> bool {
         let before = self.truesize;
@@ -236,7 +236,7 @@ impl Reassembly {
         self.truesize < before
     }
 
-    /// Bytes of `block` that wait here already.
+    /// Bytes of `block` that are already in the out-of-order queue.
     pub(crate) fn waiting_in(&self, block: SackBlock) -> u64 {
         let from = self.islands.partition_point(|island| island.block.end <= block.start);
         let others = self.islands[from..].iter().map(|island| island.block);

@@ -1,10 +1,10 @@
-//! The receive window: how much is advertised, and how the buffer grows with the application's pace.
+//! The receive window: what is advertised, and how the buffer grows with the rate at which the application reads.
 //!
 //! ```text
 //! usable space  = rcvbuf · ratio/256,  ratio measured as payload·256/truesize (128 before the first segment)
 //! advertised    = min(free usable space, rcv_ssthresh), never shrunk, a multiple of the window scale
 //! rcv_ssthresh += 2 · max(advmss, length) per segment, up to window_clamp
-//! once per receiver RTT, if the application read more than ever before in one:
+//! once per receiver RTT, if the application read more than in any RTT before:
 //!   window = 2·copied + 16·advmss;  window += 2·window·(copied − space)/space;  rcvbuf = its space, at most tcp_rmem[2]
 //! ```
 //! [linux-6.12 tcp_input.c tcp_rcv_space_adjust, tcp_grow_window, tcp_measure_rcv_mss]
@@ -22,7 +22,7 @@ use crate::stack::{PushedSegment, ReceiveRatio, SameTickEcho, Stack};
 const RATIO_DEFAULT: u64 = 128;
 /// Segment size assumed before data. [linux-6.12 tcp_input.c tcp_initialize_rcv_mss]
 const RCV_MSS_DEFAULT: u32 = 536;
-/// Room for headers that TCP reserves in an skb. [linux-5.10 tcp.h MAX_TCP_HEADER]
+/// Space that TCP reserves for headers in an skb. [linux-5.10 tcp.h MAX_TCP_HEADER]
 const MAX_TCP_HEADER: u64 = 320;
 /// `sk_buff` and shared info, aligned. [linux-5.10 skbuff.h SKB_TRUESIZE]
 const SKB_STRUCTURES: u64 = 256 + 320;
@@ -35,9 +35,9 @@ const RMEM_MAX: u64 = 212_992;
 #[derive(Debug)]
 pub(crate) struct ReceiveWindow {
     stack: Stack,
-    /// Payload bytes per full segment we accept.
+    /// Payload bytes of a full segment.
     advmss: u32,
-    /// Memory of a received segment beside its payload.
+    /// Memory of a received segment in addition to its payload.
     head: u32,
     rcv_mss: u32,
     ratio: u64,
@@ -58,7 +58,7 @@ pub(crate) struct ReceiveWindow {
     rtt: ReceiverRtt,
 }
 
-/// Does the buffer grow with what the application reads?
+/// Whether the buffer grows with what the application reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Tuning {
     Automatic,
@@ -101,7 +101,7 @@ impl Room {
     }
 }
 
-/// RTT as the receiver sees it, µs times eight. [linux-6.12 tcp.h rcv_rtt_est]
+/// RTT estimated by the receiver, in µs times eight. [linux-6.12 tcp.h rcv_rtt_est]
 #[derive(Debug, Default)]
 struct ReceiverRtt {
     us8: u32,
@@ -110,7 +110,7 @@ struct ReceiverRtt {
     last_echo: Option<SimTime>,
 }
 
-/// Shift of the window field that makes so much advertisable. [rfc7323 §2.3]
+/// Minimum shift of the window field with which a window of `most` can be advertised. [rfc7323 §2.3]
 fn scale(most: u64) -> u32 {
     most.max(1).ilog2().saturating_sub(15).min(14)
 }
@@ -123,7 +123,7 @@ impl ReceiveWindow {
         // The SYN's window is a whole number of segments: 64240 for an Ethernet MTU.
         let space = rcvbuf * RATIO_DEFAULT / 256;
         let window = if space > full_mss { space / full_mss * full_mss } else { space };
-        // A fixed buffer is all that will ever be advertised. [linux-6.12 tcp_output.c tcp_select_initial_window]
+        // With a fixed buffer, no larger window is ever advertised. [linux-6.12 tcp_output.c tcp_select_initial_window]
         let most_advertised = options.rcvbuf.map_or(settings.rmem[2].max(RMEM_MAX), |_| space);
         ReceiveWindow {
             stack: settings.stack,
@@ -166,9 +166,9 @@ impl ReceiveWindow {
         self.ssthresh
     }
 
-    /// The side that answers a SYN knows of the timestamps: its window is a whole number of segments without them,
-    /// 65160 for an Ethernet MTU. [linux-6.12 tcp_minisocks.c tcp_openreq_init_rwin]
-    /// It may be more than can be told without scaling. [linux-6.12 tcp_output.c tcp_select_initial_window]
+    /// The side that answers a SYN knows whether timestamps are used: its window is a whole number of segments less the
+    /// option, 65160 for an Ethernet MTU. [linux-6.12 tcp_minisocks.c tcp_openreq_init_rwin]
+    /// It may exceed what can be advertised without scaling. [linux-6.12 tcp_output.c tcp_select_initial_window]
     pub(crate) fn answer_syn(&mut self) {
         let (mss, space) = (u64::from(self.advmss), self.usable(self.rcvbuf));
         if space > mss {
@@ -192,13 +192,13 @@ impl ReceiveWindow {
         self.ssthresh = self.ssthresh.min(self.clamp);
     }
 
-    /// The first round trip of the application's pace begins once both sides know of each other: at the passive side
-    /// with the last segment of the handshake. [linux-6.12 tcp_input.c tcp_init_buffer_space]
+    /// Begins to measure how fast the application reads, when the handshake is complete: at the passive side with its
+    /// last segment. [linux-6.12 tcp_input.c tcp_init_buffer_space]
     pub(crate) fn begin_measuring(&mut self, now: SimTime) {
         self.space.time = now;
     }
 
-    /// Payload that fits so much memory. [linux-6.12 tcp.h tcp_win_from_space]
+    /// Payload that fits into `space` bytes of memory. [linux-6.12 tcp.h tcp_win_from_space]
     fn usable(&self, space: u64) -> u64 {
         space * self.ratio / 256
     }
@@ -229,7 +229,7 @@ impl ReceiveWindow {
         rcv_nxt - self.copied_seq
     }
 
-    /// Learns segment size and memory ratio. True if the segment ends a write of the peer: PSH, or a short one.
+    /// Measures segment size and memory ratio. True if the segment ends a write of the peer: PSH, or a short one.
     /// [linux-6.12 tcp_input.c tcp_measure_rcv_mss]
     pub(crate) fn measure_mss(&mut self, segment: &Segment, truesize: u32) -> bool {
         let length = segment.length.min(u32::from(segment.mss));
@@ -265,7 +265,7 @@ impl ReceiveWindow {
             return false;
         }
         let payload_memory = u64::from(match self.arrival {
-            // The head of the buffer is not payload's fault.
+            // The head of the buffer does not depend on the payload.
             Arrival::Card => truesize.saturating_sub(self.head).max(length),
             Arrival::Tun => truesize,
         });
@@ -310,7 +310,7 @@ impl ReceiveWindow {
         };
     }
 
-    /// The time for one window is never shorter than a round trip: lowers the estimate only.
+    /// The time for one window is at least an RTT, so it can only lower the estimate.
     /// [linux-6.12 tcp_input.c tcp_rcv_rtt_measure]
     pub(crate) fn rtt_by_window(&mut self, rcv_nxt: u64, now: SimTime) {
         if let Some(start) = self.rtt.time {
@@ -357,8 +357,8 @@ impl ReceiveWindow {
         self.space.time = now;
     }
 
-    /// Memory that holds a window of so many bytes. Older kernels count it in segments, each with the memory that
-    /// leaves room for one by the fixed ratio. [linux-6.12 tcp.h tcp_space_from_win] [linux-5.10 tcp_input.c]
+    /// Memory for a window of `window` bytes. Older kernels compute it in segments, each with the memory for one by the
+    /// fixed ratio. [linux-6.12 tcp.h tcp_space_from_win] [linux-5.10 tcp_input.c]
     fn memory_for(&self, window: u64) -> u64 {
         match self.stack.receive_ratio {
             ReceiveRatio::Measured => window * 256 / self.ratio,
@@ -371,7 +371,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// The remainder of the window advertised last. [linux-6.12 tcp.h tcp_receive_window]
+    /// What remains of the last advertised window. [linux-6.12 tcp.h tcp_receive_window]
     pub(crate) fn left(&self, rcv_nxt: u64) -> u64 {
         (self.rcv_wup + self.rcv_wnd).saturating_sub(rcv_nxt)
     }
@@ -385,7 +385,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// The window that could be advertised with so much room. [linux-6.12 tcp_output.c __tcp_select_window]
+    /// The window to advertise with this room. [linux-6.12 tcp_output.c __tcp_select_window]
     #[inline]
     pub(crate) fn candidate(&self, room: Room) -> u64 {
         let Room { free, full } = room;
@@ -409,7 +409,7 @@ impl ReceiveWindow {
         self.shrinking == WindowShrinking::WhenScaled && self.scale > 0
     }
 
-    /// Without a scale the window is a whole number of segments, and stays as it is within one of the space.
+    /// Without scaling the window is a whole number of segments, and does not change within one segment of the space.
     fn whole_segments(&self, space: u64, full: u64) -> u64 {
         let mss = u64::from(self.rcv_mss).min(full);
         match self.rcv_wnd {
@@ -424,7 +424,7 @@ impl ReceiveWindow {
         self.rmem_alloc > self.rcvbuf - (self.rcvbuf >> 3)
     }
 
-    /// More memory is taken than the buffer has.
+    /// The buffer uses more memory than its limit.
     pub(crate) fn is_overfull(&self) -> bool {
         self.rmem_alloc > self.rcvbuf
     }
@@ -440,7 +440,7 @@ impl ReceiveWindow {
         self.tuning = Tuning::Fixed;
     }
 
-    /// The buffer is overfull: it grows to what is taken if it may; else the window is two segments at most.
+    /// The buffer is overfull: it grows to the memory in use if allowed; else the window is at most two segments.
     /// [linux-6.12 tcp_input.c tcp_clamp_window]
     pub(crate) fn clamp_to_memory(&mut self) {
         if self.tuning != Tuning::Fixed && self.rcvbuf < self.rmem_most {
@@ -451,7 +451,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// Advertises `window`, and never less than was promised, unless the host allows it.
+    /// Advertises `window`, but not less than before, unless shrinking is allowed.
     /// [linux-6.12 tcp_output.c tcp_select_window]
     pub(crate) fn advertise(&mut self, window: u64, rcv_nxt: u64) {
         let left = self.left(rcv_nxt);
@@ -461,14 +461,14 @@ impl ReceiveWindow {
         self.rcv_wup = rcv_nxt;
     }
 
-    /// Advertising `window` would leave all as it is.
+    /// True if advertising `window` would change nothing.
     pub(crate) fn would_stay(&self, window: u64, rcv_nxt: u64) -> bool {
         let left = self.left(rcv_nxt);
         let advertised = if window < left && !self.may_shrink() { left } else { window };
         self.rcv_wup == rcv_nxt && advertised == self.rcv_wnd
     }
 
-    /// Advertises no window at all, whatever was promised.
+    /// Advertises a closed window, whatever was advertised before.
     pub(crate) fn close(&mut self, rcv_nxt: u64) {
         self.rcv_wnd = 0;
         self.rcv_wup = rcv_nxt;
@@ -508,7 +508,7 @@ mod tests {
         }
     }
 
-    /// RTT in µs after data at these times that echoes timestamps of those.
+    /// RTT in µs after data that arrives at given times and echoes timestamps of given times.
     fn rtt_us(stack: Stack, echoes: &[(u64, u64)]) -> u32 {
         let mut window =
             ReceiveWindow::new(&Settings { stack, ..Settings::default() }, &SocketOptions::default());
@@ -519,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_within_its_tick_is_no_sample_and_was_one_tick_before() {
+    fn an_echo_within_its_tick_gives_no_sample_in_6_12_and_one_tick_in_older_stacks() {
         assert_eq!(rtt_us(LINUX_6_12, &[(40, 40)]), 0);
         assert_eq!(rtt_us(LINUX_5_10, &[(40, 40)]), 1_000);
     }

@@ -19,7 +19,7 @@ use crate::state::gate::Retransmit;
 use crate::state::recovery::INITIAL_REORDERING;
 use crate::state::timer::TimerKind;
 
-/// PRR's bound below ssthresh: what was delivered, what is owed, or one more.
+/// The bound of PRR below ssthresh.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Progress {
     None,
@@ -55,7 +55,7 @@ impl Sender {
     /// The window in which recovery began is acknowledged.
     fn leave_at_high_seq(&mut self) {
         match self.flow.ca_state {
-            // CWR is held until something above high_seq is acknowledged.
+            // CWR lasts until data above high_seq is acknowledged.
             CaState::Cwr if self.flow.snd_una != self.recovery.high_seq => {
                 self.end_cwnd_reduction();
                 self.set_ca_state(CaState::Open);
@@ -83,7 +83,7 @@ impl Sender {
             if self.scoreboard.lost_out() == 0 {
                 return Retransmit::Nothing;
             }
-            // The undo was right, and yet a loss is evident.
+            // The reduction was undone, but another loss was detected.
             self.enter_recovery(flags.ece);
         }
         Retransmit::Lost
@@ -134,7 +134,7 @@ impl Sender {
         flags.lost_retrans |= before > self.scoreboard.retrans_out();
     }
 
-    /// Open or Disorder, by what is outstanding; ECN enters CWR. [linux-6.12 tcp_input.c tcp_try_to_open]
+    /// Enters Open or Disorder, by what is outstanding, or CWR after ECE. [linux-6.12 tcp_input.c tcp_try_to_open]
     fn try_to_open(&mut self, flags: &AckFlags) {
         if !self.scoreboard.any_retransmission_done() {
             self.recovery.retrans_stamp = None;
@@ -160,7 +160,7 @@ impl Sender {
         }
     }
 
-    /// The head is SACKed and yet not acknowledged: the receiver threw it away. [rfc2018 §8]
+    /// The head is SACKed but not acknowledged: the receiver has discarded it (reneging). [rfc2018 §8]
     fn check_reneging(&mut self, flags: &mut AckFlags) -> bool {
         if !flags.sack_reneging || !flags.una_advanced {
             return false;
@@ -171,7 +171,7 @@ impl Sender {
         true
     }
 
-    /// Fast recovery begins; a reduction already in progress (CWR) is kept. [tcp_enter_recovery]
+    /// Enters fast recovery; a reduction in progress (CWR) continues. [tcp_enter_recovery]
     pub(crate) fn enter_recovery(&mut self, ece: bool) {
         self.recovery.prior_ssthresh = None;
         self.init_undo();
@@ -184,7 +184,7 @@ impl Sender {
         self.set_ca_state(CaState::Recovery);
     }
 
-    /// The window must shrink without a loss: ECN, or a local queue that refused. [tcp_enter_cwr]
+    /// Enters CWR, a reduction without loss: after ECE, or after a drop by the local queue. [tcp_enter_cwr]
     pub(crate) fn enter_cwr(&mut self) {
         self.recovery.prior_ssthresh = None;
         if self.flow.ca_state < CaState::Cwr {
@@ -212,7 +212,7 @@ impl Sender {
         self.ecn.reduced();
     }
 
-    /// How well recovery goes, by the ACK in hand: decides PRR's bound below ssthresh.
+    /// The bound of PRR below ssthresh for the ACK being processed.
     pub(crate) fn recovery_progress(&self, newly_lost: u32, flags: &AckFlags) -> Progress {
         match self.settings.stack.prr_progress {
             PrrProgress::UnaAdvanced if flags.una_advanced && newly_lost == 0 => Progress::Good,
@@ -268,7 +268,7 @@ impl Sender {
             return Retransmit::Nothing;
         }
         if self.recovery.frto {
-            // Data sent before the timeout and never again arrived: nothing was lost.
+            // Data that was sent before the timeout and not retransmitted has arrived: nothing was lost.
             if flags.orig_sack_acked && self.try_undo_loss(true) {
                 return Retransmit::Nothing;
             }
@@ -291,7 +291,7 @@ impl Sender {
         Retransmit::Lost
     }
 
-    /// After a timeout: everything that is not recent is lost, cwnd starts over. [rfc5681 §3.1]
+    /// After a timeout, marks everything lost that is not recent, and sets cwnd to one segment. [rfc5681 §3.1]
     /// [linux-6.12 tcp_input.c tcp_enter_loss]
     pub(crate) fn enter_loss(&mut self) {
         let new_recovery = self.flow.ca_state < CaState::Recovery;
@@ -313,7 +313,7 @@ impl Sender {
         self.set_ca_state(CaState::Loss);
         self.ecn.reduced();
         self.recovery.high_seq = self.flow.snd_nxt;
-        // The timeout answers for the probe: an ACK of it must not cut again.
+        // The reduction of the timeout covers the probe: an ACK of it must not cut again.
         self.tlp.high_seq = None;
         self.recovery.frto = new_recovery || self.recovery.retransmits > 0;
     }

@@ -76,7 +76,7 @@ impl RttEstimator {
         self.rto
     }
 
-    /// The smallest RTT of the last 300 s.
+    /// The minimum RTT of the last 300 s.
     pub(crate) fn minimum(&self) -> Option<Span> {
         self.minimum.map(|filter| Span::from_micros(filter.get()))
     }
@@ -99,7 +99,7 @@ impl RttEstimator {
         self.rto = RTO_FALLBACK;
     }
 
-    /// A sample for srtt and RTO; `una`, `nxt` tell when a round trip has passed.
+    /// A sample for srtt and RTO; `una` and `nxt` delimit round trips.
     pub(crate) fn sample(&mut self, rtt: Span, una: u64, nxt: u64, jiffy: Span) {
         let m = rtt.as_micros().min(u64::from(u32::MAX >> 4)) as i64;
         if self.srtt_us8 == 0 {

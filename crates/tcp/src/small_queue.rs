@@ -1,4 +1,4 @@
-//! TCP Small Queues: how much of a socket's data may wait below TCP.
+//! TCP Small Queues: limits the data of a socket that is queued below TCP.
 //!
 //! ```text
 //! limit = max(2 · truesize, pacing_rate >> shift)           shift 10: about 1 ms of the pacing rate
@@ -6,9 +6,9 @@
 //! limit × 2 for retransmissions
 //! refused:  wmem_alloc > limit,  unless at most one skb is unacknowledged
 //! ```
-//! `wmem_alloc` is the truesize handed down and not yet freed; the kernel's counter idles at 1, so that exactly
-//! two equal skbs fit a limit of 2 · truesize. A refused socket is throttled: the next credit schedules its
-//! handler, which runs the transmit loop. No timer is involved.
+//! `wmem_alloc` is the truesize passed to the device and not yet freed. The counter of the kernel is 1 when idle, so
+//! exactly two equal skbs fit into a limit of 2 · truesize. A socket that is refused is throttled: the next credit
+//! schedules its handler, which runs the transmit loop. No timer is involved.
 //! [linux-6.12 tcp_output.c tcp_small_queue_check, tcp_wfree, tcp_tsq_handler]
 
 use tailback_cc::PacingStatus;
@@ -26,7 +26,7 @@ pub(crate) enum Urgency {
 }
 
 impl Sender {
-    /// Truesize of an skb with so much payload.
+    /// Truesize of an skb with this payload.
     pub(crate) fn truesize(&self, payload: u32) -> u32 {
         self.settings.stack.skb_overhead + payload
     }
@@ -50,7 +50,7 @@ impl Sender {
         }
     }
 
-    /// With so many skbs unacknowledged the next one is never held back.
+    /// With at most this many skbs unacknowledged, the next one is never refused.
     fn always_sends(&self) -> u32 {
         match self.settings.stack.always_sends {
             AlwaysSends::Nothing => 0,

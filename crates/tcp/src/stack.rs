@@ -12,13 +12,13 @@
 //! | segments per skb | by the pacing rate | also by min RTT: `tcp_tso_rtt_log` 9 [linux-5.18 tcp_output.c] |
 //! | unsent skb shorter than cwnd allows | leaves so | takes from the next one [linux-6.10 tcp_output.c] |
 //! | TSO deferral | awaits an ACK within srtt/2 | and within 1 ms [linux-6.12 tcp_output.c] |
-//! | HyStart's rounds begin | after the ACK is judged | before, at any window [linux-6.12 tcp_cubic.c hystart_update] |
-//! | data out of order | tells nothing of the segment size | is measured like any [linux-6.12 tcp_input.c tcp_data_queue_ofo] |
+//! | HyStart's rounds begin | after the ACK is examined | before, at any window [linux-6.12 tcp_cubic.c hystart_update] |
+//! | data out of order | does not change the estimated MSS | is measured like any [linux-6.12 tcp_input.c tcp_data_queue_ofo] |
 //! | a last, short segment with FIN | leaves beyond cwnd | waits for cwnd [linux-6.10 tcp_output.c] |
 //!
-//! `linux-6.6` is 6.12 but for what came later: it lets through with nothing unacknowledged, an echo within a tick is an
-//! RTT of one tick, skbs stay as filled, TSO deferral awaits srtt/2, HyStart's rounds begin from its low window on
-//! [linux-5.16 tcp_cubic.c hystart_update], and the last two lines are as in 5.10.
+//! `linux-6.6` is 6.12 without later changes: the small queue lets data through only with nothing unacknowledged, an
+//! echo within a tick is an RTT of one tick, skbs stay as filled, TSO deferral waits for srtt/2, HyStart's rounds begin
+//! above its low window [linux-5.16 tcp_cubic.c hystart_update], and the last two lines are as in 5.10.
 //!
 //! | | 4.14 | 5.0, 5.4 | freebsd-9 |
 //! |---|---|---|---|
@@ -30,15 +30,15 @@
 //! | initial window | | | 3 segments [rfc3390] |
 //! | delayed ACK | | | each second segment, 100 ms, none quick, no compression [freebsd-9 tcp(4)] |
 //!
-//! `references/stacks.toml` says of each line since when it is so and what it does to an experiment; `tailback explain
-//! linux-5.4` prints it.
+//! `references/stacks.toml` gives, for each line, the version that introduced it and its effect on an experiment;
+//! `tailback explain linux-5.4` prints this.
 //!
-//! What else changed between them (HyStart's clock before 5.6, no compressed ACKs before 4.18, autotuning past 6.12) is
-//! not told apart.
+//! Other differences between versions (HyStart's clock before 5.6, no compressed ACKs before 4.18, autotuning after
+//! 6.12) are not modelled.
 
 use tailback_units::Parameters;
 
-/// Which flight the small queue never holds back.
+/// The flight that the small queue never holds back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AlwaysSends {
     /// Nothing is unacknowledged.
@@ -49,7 +49,7 @@ pub enum AlwaysSends {
     Everything,
 }
 
-/// Which sockets `net.ipv4.tcp_limit_output_bytes` bounds.
+/// The sockets that `net.ipv4.tcp_limit_output_bytes` limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OutputLimit {
     /// All, 256 KiB by default.
@@ -68,7 +68,7 @@ impl OutputLimit {
     }
 }
 
-/// How the use of cwnd is remembered.
+/// How the use of cwnd is recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CwndUse {
     /// By the largest flight of the window; a later flight that was not limited clears the mark.
@@ -95,7 +95,7 @@ pub enum ReceiveRatio {
     Measured,
 }
 
-/// What a full segment with PSH does to the delayed ACK.
+/// The effect of a full segment with PSH on the delayed ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PushedSegment {
     /// Nothing.
@@ -104,7 +104,7 @@ pub enum PushedSegment {
     AckedWhenRead,
 }
 
-/// What the receiver's RTT learns from a timestamp that is echoed within its own tick.
+/// The RTT sample of the receiver from a timestamp that is echoed within its own tick.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SameTickEcho {
     /// One tick.
@@ -113,7 +113,7 @@ pub enum SameTickEcho {
     NoSample,
 }
 
-/// What BBR of that generation knows of bursts of ACKs.
+/// The treatment of bursts of ACKs by BBR.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AckAggregation {
     /// Nothing.
@@ -125,33 +125,33 @@ pub enum AckAggregation {
 /// When in-order data is acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DelayedAck {
-    /// As Linux does: at once at first, then each second segment or after an adaptive time.
+    /// As in Linux: at once at first, then each second segment or after an adaptive time.
     Adaptive,
     /// Each second segment or after 100 ms.
     EverySecond,
 }
 
-/// What becomes of an unsent skb that is shorter than what may leave at once.
+/// The treatment of an unsent skb that is shorter than what may be sent at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueuedSkb {
-    /// It leaves as the application's write filled it.
+    /// It is sent as the application filled it.
     StaysAsFilled,
     /// It takes bytes from the next one.
     Grows,
 }
 
-/// When CUBIC's HyStart finds that a round has ended; the value of its parameter `hystart_rounds`.
+/// When HyStart of CUBIC begins a round; the value of its parameter `hystart_rounds`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HyStartRounds {
-    /// After an ACK has been judged.
+    /// After an ACK is examined.
     AfterJudging = 0,
-    /// From its low window on.
+    /// Before an ACK is examined, above the low window.
     FromLowWindow = 1,
-    /// At any window.
+    /// Before an ACK is examined, at any window.
     Always = 2,
 }
 
-/// What the receiver learns of the segment size from data that is out of order.
+/// The effect of out-of-order data on the estimated MSS of the peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OutOfOrderMss {
     /// Nothing.
@@ -160,7 +160,7 @@ pub enum OutOfOrderMss {
     Measured,
 }
 
-/// What becomes of a last, short segment with FIN that cwnd has no room for.
+/// The treatment of a last, short segment with FIN for which cwnd has no room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LastFin {
     /// It leaves.
@@ -169,7 +169,7 @@ pub enum LastFin {
     Waits,
 }
 
-/// How near an ACK must be for an skb to wait for it.
+/// How soon an ACK must be expected for an skb to wait for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TsoDeferral {
     /// Half a round trip.
@@ -178,7 +178,7 @@ pub enum TsoDeferral {
     HalfRttAtMostOneMs,
 }
 
-/// One generation.
+/// One version of a stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stack {
     /// The name in an experiment file.
@@ -187,40 +187,40 @@ pub struct Stack {
     pub skb_overhead: u32,
     /// What the small queue never holds back.
     pub always_sends: AlwaysSends,
-    /// Which sockets `net.ipv4.tcp_limit_output_bytes` bounds.
+    /// The sockets that `net.ipv4.tcp_limit_output_bytes` limits.
     pub output_limit: OutputLimit,
-    /// How the use of cwnd is remembered.
+    /// How the use of cwnd is recorded.
     pub cwnd_use: CwndUse,
     /// When PRR sends one segment more.
     pub prr_progress: PrrProgress,
     /// How receive memory is turned into a window.
     pub receive_ratio: ReceiveRatio,
-    /// What a full segment with PSH does.
+    /// The effect of a full segment with PSH.
     pub pushed_segment: PushedSegment,
-    /// What the receiver makes of a round trip shorter than the clock of timestamps can tell.
+    /// The treatment of an RTT below the resolution of the timestamp clock.
     pub same_tick_echo: SameTickEcho,
-    /// What its BBR knows of bursts of ACKs.
+    /// The treatment of bursts of ACKs by its BBR.
     pub ack_aggregation: AckAggregation,
     /// When in-order data is acknowledged.
     pub delayed_ack: DelayedAck,
-    /// Segments.
+    /// Initial window in segments.
     pub initial_window: u32,
     /// `net.ipv4.tcp_tso_rtt_log`: the part of an skb's size that min RTT allows halves each 2^log µs of it.
     pub tso_rtt_log: Option<u32>,
-    /// What becomes of an unsent skb that is too short.
+    /// The treatment of an unsent skb that is too short.
     pub queued_skb: QueuedSkb,
-    /// How near an ACK must be for an skb to wait for it.
+    /// How soon an ACK must be expected for an skb to wait for it.
     pub tso_deferral: TsoDeferral,
     /// When HyStart's rounds begin.
     pub hystart_rounds: HyStartRounds,
-    /// What data out of order tells of the segment size.
+    /// The effect of out-of-order data on the estimated MSS of the peer.
     pub out_of_order_mss: OutOfOrderMss,
-    /// What becomes of a last FIN that cwnd has no room for.
+    /// The treatment of a last FIN for which cwnd has no room.
     pub last_fin: LastFin,
 }
 
 impl Stack {
-    /// What it has in every field in which stacks differ; `references/stacks.toml` says what each does.
+    /// The values of all fields in which stacks differ; `references/stacks.toml` describes the fields.
     pub fn values(&self) -> Vec<(&'static str, String)> {
         // Without `..`, so that a new field does not compile until it is here.
         let Stack {
@@ -264,8 +264,7 @@ impl Stack {
         ]
     }
 
-    /// Gives a control of the registry those parameters in which this stack's version differs; what an experiment
-    /// says stays.
+    /// Sets the parameters of a control in which its version in this stack differs, unless the experiment sets them.
     pub fn adapt(&self, row: &tailback_cc::Row, parameters: &mut Parameters) {
         let bursts = u64::from(self.ack_aggregation == AckAggregation::Compensated);
         for (name, value) in [("ack_aggregation", bursts), ("hystart_rounds", self.hystart_rounds as u64)] {
@@ -299,7 +298,7 @@ pub const LINUX_6_12: Stack = Stack {
     last_fin: LastFin::Waits,
 };
 
-/// The long-term Linux before it, and the one that most packetdrill scripts were written for.
+/// The long-term version before it, for which most packetdrill scripts were written.
 pub const LINUX_6_6: Stack = Stack {
     name: "linux-6.6",
     always_sends: AlwaysSends::Nothing,
@@ -351,7 +350,7 @@ pub const LINUX_4_14: Stack = Stack {
     ..LINUX_5_10
 };
 
-/// The FreeBSD of the `teacup14` paper, as far as it shows: its machine of recovery is Linux's.
+/// The FreeBSD of the `teacup14` paper, in part: loss recovery is that of Linux.
 pub const FREEBSD_9: Stack = Stack {
     name: "freebsd-9",
     always_sends: AlwaysSends::Everything,

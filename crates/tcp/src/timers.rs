@@ -23,15 +23,15 @@ pub(crate) const TIMEOUT_MIN: Span = Span::from_millis(2);
 /// Retry after the device refused a retransmission. [linux-6.12 tcp.h TCP_RESOURCE_PROBE_INTERVAL]
 pub(crate) const RESOURCE_PROBE_INTERVAL: Span = Span::from_millis(500);
 
-/// Doublings of a window probe's timer at most: beyond them it is [`RTO_MAX`] anyhow. [linux-6.12 tcp.h tcp_probe0_when]
+/// Maximum number of doublings of the window-probe timer, which is then [`RTO_MAX`]. [linux-6.12 tcp.h tcp_probe0_when]
 const PROBE_BACKOFF_MAX: u32 = 10;
 
-/// `net.ipv4.tcp_retries1`: timeouts after which the path is doubted.
+/// `net.ipv4.tcp_retries1`: timeouts after which a black hole is suspected.
 const RETRIES_BEFORE_DOUBT: u32 = 3;
-/// `net.ipv4.tcp_retries2`: timeouts after which a connection is given up.
+/// `net.ipv4.tcp_retries2`: timeouts after which a connection is aborted.
 const RETRIES: u32 = 15;
 
-/// Time of so many timeouts that double from the least RTO up to the longest. [linux-6.12 tcp_timer.c tcp_model_timeout]
+/// Total time of `retries` timeouts that double from RTO_MIN up to RTO_MAX. [linux-6.12 tcp_timer.c tcp_model_timeout]
 fn patience(retries: u32) -> Span {
     let doublings = (RTO_MAX.as_nanos() / RTO_MIN.as_nanos()).ilog2();
     RTO_MIN * ((2 << doublings.min(retries)) - 1) + RTO_MAX * u64::from(retries.saturating_sub(doublings))
@@ -47,7 +47,7 @@ impl Sender {
     fn arm_behind_pacing(&mut self, kind: TimerKind, span: Span) {
         let held = self.flow.departure.since(self.flow.now);
         if held.is_zero() {
-            // A timer counts whole jiffies anyhow.
+            // A timer has a resolution of a jiffy.
             return self.arm(kind, span);
         }
         self.arm(kind, in_jiffies(span, self.flow.jiffy) + Span::from_millis(held.as_millis()));
@@ -94,8 +94,8 @@ impl Sender {
         calm && self.settings.tail_loss_probe && self.scoreboard.packets_out() > 0
     }
 
-    /// The loop that has just sent something will arm a loss probe when it ends, in place of whatever timer is armed
-    /// until then: no other needs to be computed.
+    /// True if the transmit loop, which has just sent something, will arm a loss probe at its end, so that no other
+    /// timer needs to be computed now.
     pub(crate) fn ends_with_loss_probe(&self) -> bool {
         let schedules = self.gate.agenda.pass.is_some_and(|pass| pass != Pass::LossProbe);
         schedules && self.allows_loss_probe()
@@ -122,7 +122,8 @@ impl Sender {
         true
     }
 
-    /// Nothing is in flight, data waits and could not be sent. [linux-6.12 tcp.h tcp_check_probe_timer]
+    /// Arms the probe timer if nothing is in flight and data could not be sent. [linux-6.12 tcp.h
+    /// tcp_check_probe_timer]
     pub(crate) fn check_probe_timer(&mut self) {
         if self.scoreboard.packets_out() == 0 && self.timer.armed_for().is_none() {
             self.arm_window_probe();
@@ -137,7 +138,7 @@ impl Sender {
         self.arm_behind_pacing(TimerKind::WindowProbe, span.min(left));
     }
 
-    /// What is left of `TCP_USER_TIMEOUT`, if there is one and it runs since `since`: no timer is set for later.
+    /// The rest of `TCP_USER_TIMEOUT`, if it is set and runs since `since`; no timer is set for later.
     /// [linux-6.12 tcp_timer.c tcp_clamp_rto_to_user_timeout, tcp_clamp_probe0_to_user_timeout]
     fn patience_left(&self, since: Option<SimTime>) -> Option<Span> {
         let (timeout, since) = (self.options.user_timeout?, since?);
@@ -145,7 +146,7 @@ impl Sender {
         Some(if passed < timeout { timeout - passed } else { Span::ZERO })
     }
 
-    /// A window probe went out: with data, it is like any data; without, the next one waits twice as long.
+    /// A window probe was sent: with data it counts as data; without, the time to the next one is doubled.
     /// [linux-6.12 tcp_output.c tcp_send_probe0]
     pub(crate) fn window_probe_sent(&mut self) {
         if self.scoreboard.packets_out() > 0 {
@@ -163,7 +164,7 @@ impl Sender {
         self.arm_window_probe();
     }
 
-    /// The device refused a window probe: the next one is due soon, and the time between them does not grow.
+    /// The device refused a window probe: the next one is due soon, and the interval is not doubled.
     /// [linux-6.12 tcp_output.c tcp_send_probe0]
     fn retry_window_probe(&mut self) {
         let left = self.patience_left(self.timer.probing_since).map(|left| left.max(TIMEOUT_MIN));
@@ -177,12 +178,12 @@ impl Sender {
         self.retry_window_probe();
     }
 
-    /// Doublings of the retransmission timeout, or of the time to the next window probe: Linux counts them as one.
+    /// Doublings of the retransmission timeout or of the window-probe timer, for which Linux has one counter.
     pub(crate) fn backoff(&self) -> u32 {
         self.rtt.backoff() + self.timer.probe_backoff
     }
 
-    /// An ACK while nothing is outstanding: the window has opened, or probing goes on.
+    /// An ACK while nothing is outstanding: the window has opened, or probing continues.
     /// [linux-6.12 tcp_input.c tcp_ack_probe]
     pub(crate) fn answer_of_window_probe(&mut self) {
         if !self.has_unsent() {
@@ -204,7 +205,7 @@ impl Sender {
         let Some(kind) = self.timer.armed_for() else { return };
         match kind {
             TimerKind::Reordering => self.reordering_timeout(),
-            // One probe per flight, be it new data. [linux-6.12 tcp_output.c tcp_send_loss_probe]
+            // One probe per flight, also if it was new data. [linux-6.12 tcp_output.c tcp_send_loss_probe]
             TimerKind::LossProbe if self.tlp.high_seq.is_some() => self.rearm_rto(),
             TimerKind::LossProbe => self.gate.agenda.begin(Pass::LossProbe),
             TimerKind::Retransmission => {
@@ -253,13 +254,13 @@ impl Sender {
         self.gate.agenda.head = Some(Role::AfterTimeout);
     }
 
-    /// So much time has passed since the first retransmission. [linux-6.12 tcp_timer.c retransmits_timed_out]
+    /// True if `span` has passed since the first retransmission. [linux-6.12 tcp_timer.c retransmits_timed_out]
     fn has_tried_for(&self, span: Span) -> bool {
         let Some(first) = self.recovery.retrans_stamp else { return false };
         self.recovery.retransmits > 0 && crate::clock::timestamp(self.flow.now).since(first) >= span
     }
 
-    /// The connection is given up: nothing is sent any more. [linux-6.12 tcp_timer.c tcp_write_err]
+    /// Aborts the connection: nothing is sent any more. [linux-6.12 tcp_timer.c tcp_write_err]
     pub(crate) fn abort(&mut self) {
         self.notes.push(Note::Aborted);
         self.aborted = true;
@@ -268,7 +269,7 @@ impl Sender {
         self.gate.agenda = Default::default();
     }
 
-    /// The head went out (or was refused) after a timeout: back off and start again.
+    /// The head was sent (or refused) after a timeout: doubles the timeout and restarts the timer.
     pub(crate) fn after_timeout_retransmission(&mut self, refused: bool) {
         if refused {
             self.arm(TimerKind::Retransmission, RESOURCE_PROBE_INTERVAL);
@@ -285,7 +286,7 @@ impl Sender {
         if self.scoreboard.packets_out() > 0 || !self.has_unsent() {
             return;
         }
-        // Answers that keep the window closed do not count.
+        // ACKs that keep the window closed do not reset it.
         let since = *self.timer.probing_since.get_or_insert(crate::clock::timestamp(self.flow.now));
         if self.patience_left(Some(since)) == Some(Span::ZERO) {
             return self.abort();
@@ -309,7 +310,7 @@ impl Sender {
         if !self.tlp.is_retransmission || flags.dsack_of_probe {
             self.tlp.high_seq = None;
         } else if ack > high {
-            // The probe repaired a loss: cut as for any loss, but there is nothing left to recover.
+            // The probe repaired a loss: cut as for any loss, without a recovery.
             self.begin_cwnd_reduction();
             self.set_ca_state(CaState::Cwr);
             self.end_cwnd_reduction();

@@ -3,11 +3,11 @@
 //! ```text
 //! filled:   the application's bytes go into skbs of size_goal = min(gso_max_size, max_window/2), in whole segments
 //! max_segs = max((pacing_rate >> shift + gso_max_size >> (min_rtt/512 µs)) / mss, min_tso_segs)     at most gso_max_size
-//! quota    = min(cwnd/2, cwnd − in_flight, max_segs)             half of cwnd: two skbs at least are in flight
+//! quota    = min(cwnd/2, cwnd − in_flight, max_segs)             cwnd/2, so that at least two skbs are in flight
 //! the head of the queue grows from the next skb, or is split, to quota segments, within the peer's window
 //! ```
-//! An skb of several segments is put off if less than a third of the window is open, the last skb left within 1 ms,
-//! and an ACK is due soon: within srtt/2 and, since 6.12's stable series, 1 ms.
+//! An skb of several segments is deferred if less than a third of the window is open, the last skb was sent within
+//! 1 ms, and an ACK is expected soon: within srtt/2 and, since the stable series of 6.12, within 1 ms.
 //! [linux-6.12 tcp_output.c tcp_tso_autosize, tcp_cwnd_test, tcp_grow_skb, tcp_mss_split_point, tcp_tso_should_defer]
 //! [linux-6.12 tcp.c tcp_xmit_size_goal, tcp_should_autocork]
 //!
@@ -24,9 +24,9 @@ use crate::small_queue::Urgency;
 use crate::stack::{LastFin, QueuedSkb, TsoDeferral};
 use crate::state::gate::Pass;
 
-/// Segments that are worth an skb of their own if no share of the window is. [linux-6.12 tcp.h tcp_max_tso_deferred_mss]
+/// Segments that are not deferred if no share of the window is set. [linux-6.12 tcp.h tcp_max_tso_deferred_mss]
 const WORTH_SEGMENTS: u64 = 3;
-/// An skb is put off only after one that left so recently. [linux-6.12 tcp_output.c tcp_tso_should_defer]
+/// An skb is deferred only if the last one was sent within this time. [linux-6.12 tcp_output.c tcp_tso_should_defer]
 const RECENTLY: Span = Span::from_millis(1);
 
 /// The skb at the head of the unsent data, as it may leave.
@@ -42,12 +42,12 @@ impl Sender {
         self.settings.gso_max_segs > 1
     }
 
-    /// Segments that so many bytes make; a FIN alone is one.
+    /// Number of segments for `length` bytes; a FIN alone is one.
     pub(crate) fn segments_of(&self, length: u32) -> u32 {
         if length <= self.mss() { 1 } else { length.div_ceil(self.mss()) }
     }
 
-    /// Most segments of an skb at the present pacing rate. [linux-6.12 tcp_output.c tcp_tso_autosize]
+    /// Maximum number of segments per skb at the present pacing rate. [linux-6.12 tcp_output.c tcp_tso_autosize]
     pub(crate) fn tso_segs(&self) -> u32 {
         if !self.builds_trains() {
             return 1;
@@ -58,14 +58,14 @@ impl Sender {
         ((bytes / u64::from(self.mss())) as u32).max(least).min(self.settings.gso_max_segs)
     }
 
-    /// On a short path large skbs do no harm. [linux-5.18 tcp_output.c tcp_tso_autosize]
+    /// Additional bytes per skb on paths with a short RTT. [linux-5.18 tcp_output.c tcp_tso_autosize]
     fn bytes_by_rtt(&self) -> u64 {
         let (Some(log), Some(rtt)) = (self.settings.stack.tso_rtt_log, self.flow.min_rtt) else { return 0 };
         let halvings = rtt.as_micros() >> log;
         if halvings < 32 { u64::from(GSO_MAX_SIZE >> halvings) } else { 0 }
     }
 
-    /// The gate for an skb of several segments: shapes the head of the unsent data, or says what holds it.
+    /// The send checks for an skb of several segments: forms the head of the unsent data, or returns what holds it.
     /// [linux-6.12 tcp_output.c tcp_write_xmit]
     #[inline(never)]
     pub(crate) fn next_train(&mut self, pass: Pass) -> Result<Offer, HeldBy> {
@@ -157,7 +157,7 @@ impl Sender {
         (needed - if held { rest } else { 0 }) as u32
     }
 
-    /// More would make a better skb, and is likely to come soon. [linux-6.12 tcp_output.c tcp_tso_should_defer]
+    /// True if the skb should wait for an ACK that lets it grow. [linux-6.12 tcp_output.c tcp_tso_should_defer]
     fn should_defer(&mut self, head: u32, max_segs: u32) -> bool {
         let mss = u64::from(self.mss());
         let (cwnd, in_flight) = (self.window.cwnd.0, self.in_flight());
@@ -202,7 +202,7 @@ impl Sender {
         micros_since(self.flow.now, oldest.sent_at) + threshold >= srtt
     }
 
-    /// Bytes that the application's data is cut into. [linux-6.12 tcp.c tcp_xmit_size_goal, tcp.h tcp_bound_to_half_wnd]
+    /// Size of the skbs for data of the application. [linux-6.12 tcp.c tcp_xmit_size_goal, tcp.h tcp_bound_to_half_wnd]
     fn size_goal(&self) -> u64 {
         let mss = u64::from(self.mss());
         let half = self.peer.half_of_largest();

@@ -4,9 +4,10 @@
 //! headroom + packet < page:  all of it lies in the head
 //! else:                      the head is filled up to a page, the rest lies in pages
 //! head  = next size of the allocator that holds headroom + octets + shared info, and a sk_buff
-//! pages = the largest blocks of 1, 2, 4 or 8 pages that what is left fills, one after the other
+//! pages = the largest blocks of 1, 2, 4 or 8 pages that the rest fills, one after the other
 //! ```
-//! What fits behind the last packet of the receive queue, in its head, is copied there. Any other is queued as it is.
+//! A packet that fits behind the last one of the receive queue, in its head, is copied there. Others are queued as they
+//! are.
 //! [linux-6.12 tun.c tun_get_user, tun_alloc_skb] [linux-6.12 skbuff.c kmalloc_reserve, alloc_skb_with_frags]
 //! [linux-6.12 skbuff.c skb_try_coalesce]
 

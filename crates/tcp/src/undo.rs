@@ -1,7 +1,7 @@
 //! Undo: reverses a reduction of cwnd that was unnecessary.
 //!
-//! A recovery was needless if every retransmission was reported as a duplicate (DSACK), or if the ACK echoes a
-//! timestamp older than the first retransmission (Eifel). Then cwnd and ssthresh return to what they were.
+//! A recovery was spurious if every retransmission was reported as a duplicate (DSACK), or if the ACK echoes a
+//! timestamp older than the first retransmission (Eifel). cwnd and ssthresh are then restored.
 //! [rfc3522] [rfc3708] [linux-6.12 tcp_input.c tcp_may_undo, tcp_undo_cwnd_reduction]
 
 use crate::info::Note;
@@ -9,11 +9,11 @@ use crate::sender::Sender;
 use tailback_cc::CaState;
 
 impl Sender {
-    /// The ACK being processed answers something sent before the first retransmission.
+    /// The ACK being processed is for a segment sent before the first retransmission.
     fn packet_was_delayed(&self) -> bool {
         match self.recovery.retrans_stamp {
             Some(stamp) => self.echoed.is_some_and(|echo| echo < stamp),
-            // Nothing was retransmitted yet, and una advanced: it was merely late.
+            // Nothing was retransmitted yet, and una advanced: the segment was only late.
             None => true,
         }
     }
@@ -37,7 +37,7 @@ impl Sender {
         self.notes.push(Note::Undo);
     }
 
-    /// Recovery is over; was it needed? [tcp_try_undo_recovery]
+    /// At the end of recovery, undoes it if it was spurious. [tcp_try_undo_recovery]
     pub(crate) fn try_undo_recovery(&mut self) {
         if self.may_undo() {
             self.undo(Unmark::Nothing);
@@ -47,7 +47,7 @@ impl Sender {
         self.set_ca_state(CaState::Open);
     }
 
-    /// Every retransmission was a duplicate. [tcp_try_undo_dsack]
+    /// Undoes a reduction if every retransmission was a duplicate. [tcp_try_undo_dsack]
     pub(crate) fn try_undo_dsack(&mut self) -> bool {
         let needless = self.recovery.was_needless();
         if needless {
@@ -57,7 +57,7 @@ impl Sender {
         needless
     }
 
-    /// A timeout was spurious. [tcp_try_undo_loss]
+    /// Undoes a spurious timeout. [tcp_try_undo_loss]
     pub(crate) fn try_undo_loss(&mut self, by_frto: bool) -> bool {
         if !by_frto && !self.may_undo() {
             return false;
@@ -68,8 +68,8 @@ impl Sender {
         true
     }
 
-    /// A hole was filled by a late packet, not by a retransmission. True if nothing else should be done with the
-    /// ACK: retransmissions are still out. [tcp_try_undo_partial]
+    /// Undoes a reduction if a late packet, not a retransmission, filled a hole. True if the ACK needs no further
+    /// processing, since retransmissions are still outstanding. [tcp_try_undo_partial]
     pub(crate) fn try_undo_partial(&mut self, prior_una: u64) -> bool {
         if self.recovery.undo_marker.is_none() || !self.packet_was_delayed() {
             return false;

@@ -22,7 +22,7 @@ impl Sender {
         self.flow.snd_una + self.peer.snd_wnd
     }
 
-    /// cwnd was the limit: what every growing control asks first. [linux-6.12 tcp.h tcp_is_cwnd_limited]
+    /// True if cwnd limited the flow, which controls check before they grow it. [linux-6.12 tcp.h tcp_is_cwnd_limited]
     pub(crate) fn is_cwnd_limited(&self) -> bool {
         let flight = self.window.cwnd.0 < 2 * self.usage.max_packets_out;
         match (self.settings.stack.cwnd_use, self.window.in_slow_start()) {
@@ -32,7 +32,7 @@ impl Sender {
         }
     }
 
-    /// After a run of the transmit loop: was cwnd used? A flow held by something else does not grow.
+    /// After a run of the transmit loop, records whether cwnd was used: otherwise cwnd must not grow.
     /// [linux-6.12 tcp_output.c tcp_cwnd_validate]
     pub(crate) fn validate_cwnd(&mut self, limited: bool) {
         let packets_out = self.scoreboard.packets_out();
@@ -54,13 +54,13 @@ impl Sender {
         if self.settings.slow_start_after_idle && unused_for >= self.rto() && !self.is_model() {
             self.decay_unused_cwnd();
         }
-        // All that the buffer held has left, cwnd has room, and the application waits: the buffer is too small.
+        // All buffered data was sent, cwnd has room, and the application waits: the buffer is too small.
         if self.buffer.app_blocked && !self.has_unsent() {
             self.clocks.start(Chrono::SendBuffer, self.flow.now);
         }
     }
 
-    /// Half-way back to what was used. [rfc2861] [linux-6.12 tcp_output.c tcp_cwnd_application_limited]
+    /// Reduces cwnd half-way to what was used. [rfc2861] [linux-6.12 tcp_output.c tcp_cwnd_application_limited]
     fn decay_unused_cwnd(&mut self) {
         if self.flow.ca_state == tailback_cc::CaState::Open && !self.buffer.app_blocked {
             let used = self.usage.used.max(INITIAL_WINDOW);
@@ -101,7 +101,7 @@ impl Sender {
     pub(crate) fn update_send_window(&mut self, seq: u64, ack: u64, window: u64) -> bool {
         let Some(before) = self.peer.take((seq, window), ack > self.flow.snd_una) else { return false };
         if before != window && self.unsent() > 0 {
-            // A window that opens after a pause is not filled at once.
+            // After idle time, an opened window must not be filled at once.
             self.restart_after_idle();
         }
         true
@@ -119,7 +119,8 @@ impl Sender {
             + self.unsent()
     }
 
-    /// Room for cwnd twice over, in the kernel's generous measure. [linux-6.12 tcp_input.c tcp_sndbuf_expand]
+    /// Grows the buffer to hold twice cwnd, with the kernel's overhead per segment. [linux-6.12 tcp_input.c
+    /// tcp_sndbuf_expand]
     pub(crate) fn expand_sndbuf(&mut self) {
         if self.buffer.is_locked {
             return;
@@ -157,8 +158,8 @@ impl Sender {
 }
 
 impl Sender {
-    /// After a run of the transmit loop: there is something to send or to be acknowledged, and the peer's window holds
-    /// it or not. [linux-6.12 tcp_output.c tcp_write_xmit]
+    /// Updates the clocks after a run of the transmit loop that left data to send or to be acknowledged;
+    /// `held_by_window`: the window of the peer holds it. [linux-6.12 tcp_output.c tcp_write_xmit]
     pub(crate) fn update_clocks(&mut self, held_by_window: bool) {
         if self.is_busy() {
             self.clocks.start(Chrono::Busy, self.flow.now);
@@ -173,18 +174,18 @@ impl Sender {
         self.scoreboard.packets_out() > 0 || self.has_unsent()
     }
 
-    /// What held the sender holds it no more; with nothing left to send or to be acknowledged no clock runs.
+    /// Stops a clock; with nothing left to send or to be acknowledged, no clock runs.
     pub(crate) fn stop_clock(&mut self, what: Chrono) {
         self.clocks.stop(what, self.is_busy(), self.flow.now);
     }
 
-    /// The control is of the window shape.
+    /// True if the control is a window control.
     pub(crate) fn window_control(&self) -> bool {
         matches!(self.control, Control::Window(_))
     }
 
-    /// Takes as many of `bytes` as the send buffer has room for: an skb more is allocated as long as what is queued
-    /// is below the limit. [linux-6.12 tcp.c tcp_sendmsg_locked, sk_stream_memory_free]
+    /// Accepts as many of `bytes` as the send buffer has room for: another skb is allocated while the queued data is
+    /// below the limit. [linux-6.12 tcp.c tcp_sendmsg_locked, sk_stream_memory_free]
     pub(crate) fn fill(&mut self, bytes: u64) -> u64 {
         if self.builds_trains() {
             return self.fill_skb(bytes);
@@ -212,7 +213,7 @@ impl Sender {
         accepted
     }
 
-    /// Why the loop runs now that `accepted` of `bytes` are queued: for `ending` if that is all of them.
+    /// The reason to run the transmit loop when `accepted` of `bytes` are queued: `ending` if these are all.
     /// [linux-6.12 tcp.c tcp_sendmsg_locked, tcp_push]
     pub(crate) fn push_after_filling(&mut self, accepted: u64, bytes: u64, ending: Pass) -> Option<Pass> {
         if ending == Pass::PushOne || (self.builds_trains() && 0 < accepted && accepted < bytes) {
@@ -233,7 +234,7 @@ impl Sender {
         self.options.notsent_lowat.unwrap_or(u64::from(u32::MAX))
     }
 
-    /// A new `send()` goes on in the short segment at the tail, which is then no longer the end of a write.
+    /// A new `send()` appends to the short segment at the tail, which is then no longer the end of a write.
     /// [linux-6.12 tcp.c tcp_sendmsg_locked]
     pub(crate) fn reopen_tail(&mut self) {
         let open = match self.builds_trains() {
@@ -245,8 +246,8 @@ impl Sender {
         }
     }
 
-    /// What was written since `before` carries PSH on its last segment, and on the first one that is more than half
-    /// of the largest window past the last PSH. If more follows, only the latter.
+    /// Sets PSH on the last segment written since `before`, and on the first one more than half of the largest window
+    /// after the last PSH. If more data follows, only on the latter.
     /// [linux-6.12 tcp.c forced_push, tcp_mark_push, tcp_push]
     pub(crate) fn mark_pushes(&mut self, before: u64, pass: Pass) {
         if self.stream.write_seq == before {
@@ -272,7 +273,7 @@ impl Sender {
         !self.builds_trains() && self.unsent() > mss && !self.unsent().is_multiple_of(mss)
     }
 
-    /// A short write waits for a transmit completion instead of leaving alone. [linux-6.12 tcp.c tcp_should_autocork]
+    /// True if a short write waits for a transmit completion. [linux-6.12 tcp.c tcp_should_autocork]
     pub(crate) fn autocorked(&mut self) -> bool {
         if self.builds_trains() {
             let corked = self.tail_autocorked();

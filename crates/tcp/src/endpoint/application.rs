@@ -7,20 +7,20 @@ use crate::state::clocks::Chrono;
 use crate::state::gate::Pass;
 
 impl Endpoint {
-    /// [`Endpoint::write`] with `MSG_MORE`: a short end waits for more, or for the timer of window probes.
+    /// [`Endpoint::write`] with `MSG_MORE`: a short segment at the end waits for more data or for the probe timer.
     pub fn write_more(&mut self, bytes: u64, now: SimTime) -> u64 {
         self.write_up_to(bytes, Pass::More, now)
     }
 
-    /// A part of one `send()` of which more follows at once: an skb that is full leaves, what is not waits for the rest.
+    /// Writes a part of one `send()`, of which more follows at once: full skbs leave, a partial one waits for the rest.
     /// [linux-6.12 tcp.c tcp_sendmsg_locked]
     pub fn write_part(&mut self, bytes: u64, now: SimTime) -> u64 {
         let ending = if self.sender.builds_trains() { Pass::PushOne } else { Pass::More };
         self.write_up_to(bytes, ending, now)
     }
 
-    /// The application found a send buffer full that its host keeps, and waits; before that it wrote `copied` bytes, whose
-    /// last is pushed. What is unsent leaves. [linux-6.12 tcp.c tcp_sendmsg_locked]
+    /// The application waits for room in a send buffer that the host manages, after writing `copied` bytes. The last of
+    /// them is pushed, and unsent data leaves. [linux-6.12 tcp.c tcp_sendmsg_locked]
     pub fn wait_for_room(&mut self, copied: u64, now: SimTime) {
         self.sender.flow.now = now;
         if copied > 0 && self.sender.unsent() > 0 {
@@ -32,21 +32,21 @@ impl Endpoint {
         self.sender.gate.agenda.begin(Pass::Push);
     }
 
-    /// A `send()` returns with a part of its bytes written: the next one is another.
+    /// A `send()` returns after writing a part of its bytes; the next one is a new call.
     pub fn end_send(&mut self) {
         self.continuing = false;
     }
 
-    /// There is room in it again.
+    /// The send buffer that the host manages has room again.
     pub fn has_room(&mut self, now: SimTime) {
         self.sender.flow.now = now;
         self.sender.buffer.app_blocked = false;
         self.sender.stop_clock(Chrono::SendBuffer);
     }
 
-    /// The application sends `bytes` (one blocking `send()`, or what is left of one). Returns how many the send buffer
-    /// took. With offloads that is one skb at most: what is to leave is asked for before the next call. If fewer,
-    /// [`Endpoint::write_blocked`] tells whether to go on at once or at [`Wakeup::writable`].
+    /// The application sends `bytes` (one blocking `send()`, or the rest of one). Returns how many the send buffer
+    /// accepted; with offloads at most one skb, so that the caller can drain before the next call. If it returns fewer,
+    /// call it again at once, or at [`Wakeup::writable`] if [`Endpoint::write_blocked`].
     /// [linux-6.12 tcp.c tcp_sendmsg_locked]
     pub fn write(&mut self, bytes: u64, now: SimTime) -> u64 {
         self.write_up_to(bytes, Pass::Normal, now)
@@ -79,7 +79,7 @@ impl Endpoint {
         self.sender.buffer.app_blocked || self.state != State::Established || self.sender.stream.fin_queued
     }
 
-    /// The application reads all there is. Returns the bytes read.
+    /// The application reads all available data. Returns the bytes read.
     pub fn read(&mut self, now: SimTime) -> Bytes {
         self.read_at_most(Bytes(u64::MAX), now)
     }
@@ -111,14 +111,14 @@ impl Endpoint {
         }
     }
 
-    /// Whether [`Endpoint::wakeup`] or [`Endpoint::notes`] may have something new.
+    /// Whether [`Endpoint::wakeup`] or [`Endpoint::notes`] may return something new.
     #[inline]
     pub fn has_news(&self) -> bool {
         let wakes = self.sender.buffer.writable || self.receiver.readable;
         wakes || self.closed || self.sender.aborted || !self.sender.notes.is_empty()
     }
 
-    /// What application and host should do; clears it.
+    /// Returns the wake-ups for application and host, and clears them.
     pub fn wakeup(&mut self) -> Wakeup {
         let over = self.sender.aborted || (self.closed && self.all_acknowledged());
         let finished = over && !self.finished_told;
@@ -132,7 +132,7 @@ impl Endpoint {
         self.sender.scoreboard.packets_out() == 0 && !self.sender.has_unsent()
     }
 
-    /// The peer closed and everything before was received.
+    /// The peer has closed and all its data was received.
     pub fn at_end(&self) -> bool {
         self.receiver.at_end()
     }

@@ -1,6 +1,6 @@
-//! A model of operations: for any sequence of actions of an application, a peer, a device and a clock, the socket
-//! neither panics nor miscounts. The peer may misbehave: it acknowledges any data, and reneges. `cargo test` draws
-//! random sequences; `fuzz/` searches for them (feature `fuzzing`).
+//! Property tests: for any sequence of actions of an application, a peer, a device and a clock, the socket does not
+//! panic and its counters are right. The peer may misbehave: it acknowledges any data, and reneges. `cargo test` draws
+//! random sequences; `fuzz/` searches for sequences by coverage (feature `fuzzing`).
 
 #[cfg(test)]
 use proptest::collection::vec;
@@ -30,7 +30,7 @@ enum Operation {
         window: u64,
         echo_age: Span,
     },
-    /// Says less than was said before.
+    /// Acknowledges less than an ACK before.
     OldAck {
         back: u64,
         blocks: Vec<(Share, Share)>,
@@ -204,7 +204,7 @@ impl Model {
     }
 
     fn go_to(&mut self, until: SimTime) {
-        // A socket that is left alone for long fires many timers; a few hundred tell as much.
+        // A socket that is idle for long fires many timers; a few hundred are enough.
         for _ in 0..300 {
             let Some(deadline) = self.endpoint.deadline().filter(|&deadline| deadline <= until) else {
                 break;
@@ -255,7 +255,7 @@ impl Model {
         loop {
             while let Some(packet) = self.endpoint.next_packet(self.now) {
                 packets += 1;
-                assert!(packets < 100_000, "it sends for ever");
+                assert!(packets < 100_000, "it does not stop sending");
                 match self.answer {
                     // Freed on the spot, before the sender learns of it.
                     Transmitted::Dropped if packet.charged => self.free(packet.truesize),
@@ -278,7 +278,7 @@ impl Model {
         self.check();
     }
 
-    /// What must hold at any time.
+    /// The invariants.
     fn check(&self) {
         let sender = &self.endpoint.sender;
         let records: Vec<_> = (sender.scoreboard.queue().head()..sender.scoreboard.queue().end())
@@ -314,7 +314,7 @@ impl Model {
         );
         assert!(
             sender.scoreboard.packets_out() == 0 || sender.timer.armed_for().is_some() || sender.aborted,
-            "nothing would ever happen again"
+            "the socket would never become active again"
         );
     }
 }
@@ -344,7 +344,7 @@ fn small_queue() -> impl Strategy<Value = SmallQueueLimit> {
     ]
 }
 
-/// A socket, and what happens to it.
+/// A socket and its events.
 #[cfg(test)]
 #[derive(Clone, Debug)]
 struct Case {
@@ -375,11 +375,11 @@ fn play(case: Case) {
     }
 }
 
-/// Numbers out of bytes; zeros at their end.
+/// Numbers read from bytes; zeros after their end.
 struct Numbers<'a>(&'a [u8]);
 
 impl Numbers<'_> {
-    /// A number up to `most`, of as many bytes as that has.
+    /// A number up to `most`, read from as many bytes as `most` has.
     fn up_to(&mut self, most: u64) -> u64 {
         let bytes = (8 - most.leading_zeros() as usize / 8).min(self.0.len());
         let (own, rest) = self.0.split_at(bytes);
@@ -429,7 +429,7 @@ impl Numbers<'_> {
     }
 }
 
-/// Plays the sequence that `bytes` stand for.
+/// Performs the sequence of events that `bytes` encode.
 pub fn fuzz(bytes: &[u8]) {
     let mut numbers = Numbers(bytes);
     let small_queue = match numbers.up_to(3) {

@@ -10,13 +10,13 @@ use crate::state::path::MtuProbes;
 use crate::{HeldBy, SmallQueueLimit};
 
 impl Endpoint {
-    /// The window this socket advertises counts units of two to the power of this.
+    /// The shift of the window that this socket advertises.
     pub fn window_scale(&self) -> u32 {
         self.receiver.window.scale()
     }
 
-    /// `fq` is below and spaces packets by their departure times: this socket stamps them and sets no pacing timer. In
-    /// the kernel the first packet of a socket that `fq` classifies says so. [linux-6.12 sch_fq.c fq_classify]
+    /// `fq` is below and spaces packets by the departure times that this socket sets, without a pacing timer. In the
+    /// kernel this takes effect when `fq` classifies the first packet of the socket. [linux-6.12 sch_fq.c fq_classify]
     pub fn leave_pacing_to_fq(&mut self) {
         self.sender.flow.pacing_status = PacingStatus::Fq;
     }
@@ -49,7 +49,7 @@ impl Endpoint {
         self.sender.options.user_timeout = timeout;
     }
 
-    /// The connection was given up after timeouts in vain (`ETIMEDOUT`).
+    /// The connection was aborted after too many timeouts (`ETIMEDOUT`).
     pub fn is_aborted(&self) -> bool {
         self.sender.aborted
     }
@@ -75,13 +75,13 @@ impl Endpoint {
         self.sender.agreement.timestamps.then(|| (timestamp(now), echo))
     }
 
-    /// `TCP_QUICKACK`: what waits is acknowledged now, and the next segments at once.
+    /// `TCP_QUICKACK`: acknowledges received data now, and the next segments at once.
     /// [linux-6.12 tcp.c __tcp_sock_set_quickack]
     pub fn quick_ack(&mut self) {
         self.receiver.set_quick_ack();
     }
 
-    /// `TCP_CORK`: short segments wait for more; without it, what waited leaves. [linux-6.12 tcp.c __tcp_sock_set_cork]
+    /// `TCP_CORK`: short segments wait for more; clearing it releases them. [linux-6.12 tcp.c __tcp_sock_set_cork]
     pub fn set_cork(&mut self, corked: bool, now: SimTime) {
         self.sender.flow.now = now;
         self.sender.gate.corked = corked;
@@ -95,7 +95,7 @@ impl Endpoint {
         self.receiver.set_buffer(bytes);
     }
 
-    /// The route of this socket's packets has this MTU now; the next packet that is sent finds out.
+    /// The route now has this MTU, which takes effect with the next packet sent.
     pub fn change_route(&mut self, mtu: u32) {
         self.sender.path.change(mtu);
     }
@@ -106,7 +106,7 @@ impl Endpoint {
         self.sender.path.look_up();
     }
 
-    /// How the probes for the MTU of the path have fared.
+    /// Counts of MTU probes that passed and were lost.
     pub fn mtu_probes(&self) -> MtuProbes {
         self.sender.path.search.map(|search| search.probes).unwrap_or_default()
     }

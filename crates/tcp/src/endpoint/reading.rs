@@ -54,18 +54,18 @@ impl Endpoint {
         }
     }
 
-    /// Numbers of the congestion control's own.
+    /// Values of the congestion control.
     pub fn control_gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         self.sender.control.hooks().gauges(&self.sender.flow, show);
     }
 
-    /// Something happened since [`Endpoint::notes`] was called.
+    /// There are events since the last call of [`Endpoint::notes`].
     #[inline]
     pub fn has_notes(&self) -> bool {
         !self.sender.notes.is_empty()
     }
 
-    /// What happened since the last call; clears it.
+    /// Returns the events since the last call, and clears them.
     pub fn notes(&mut self) -> std::vec::Drain<'_, Note> {
         self.sender.notes.drain(..)
     }
