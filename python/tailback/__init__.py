@@ -1,12 +1,12 @@
-"""Tailback: one TCP experiment, described once, run on a simulator, a real kernel or a testbed.
+"""Tailback: describe a TCP experiment once, and run it on a simulator, a real kernel or a testbed.
 
 import tailback
 
 results = tailback.run("papers/access21/fig5", settings=["repeat=1"])
-results.summary          # a pandas frame, one row per run
-results.tcp_info         # all runs, with their axes in front
+results.summary                                               # a pandas frame, one row per run
+results.tcp_info                                              # the samples of all runs, with the axes as columns
 results.select(cc="bbr").runs[0].flows
-results.polars("tcp_info")                                    # the same for polars
+results.polars("tcp_info")                                    # the same as a polars frame
 tailback.tabulate(results)                                    # means with 95 % intervals
 tailback.plot(results, "cdf").savefig("cdf.pdf")
 tailback.write_report(results, "report.html")
@@ -59,7 +59,7 @@ __all__ = [
     "write_report",
 ]
 
-_ROOMS = {
+_MODULES = {
     "compare": "tailback.api",
     "validate": "tailback.api",
     "drill_script": "tailback.api",
@@ -82,11 +82,11 @@ _ROOMS = {
 
 
 def __getattr__(name: str) -> Any:
-    # On demand: `tailback --help` should not wait for pandas.
+    # Imported on demand, because pandas is slow to load.
     if name == "__version__":
         from tailback.results.provenance import tailback_version
 
         return tailback_version()
-    if name not in _ROOMS:
+    if name not in _MODULES:
         raise AttributeError(f"module `tailback` has no attribute `{name}`")
-    return getattr(importlib.import_module(_ROOMS[name]), name)
+    return getattr(importlib.import_module(_MODULES[name]), name)

@@ -1,7 +1,7 @@
 """The algorithms of the simulator: queue disciplines, congestion controls and Wi-Fi drivers, with their parameters.
 
-The rows come from the Rust core, one per algorithm file, so that a new algorithm needs no change here. No default
-value of an algorithm is kept in Python: a scenario carries only what the file gave.
+The rows come from the Rust core, one per algorithm file, so that a new algorithm needs no change here. The default
+values are in the core, too: a scenario contains only the options that the file gives.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tailback.tc.rows import Row, rows
 
 
 class Registry(Protocol):
-    """The registry of algorithms."""
+    """A registry of algorithms."""
 
     @property
     def qdiscs(self) -> Sequence[Row]:
@@ -42,7 +42,7 @@ class CoreRegistry:
         return rows(_core().congestion_controls())
 
     def resolved_qdisc(self, kind: str, given: Mapping[str, int], mtu: int) -> dict[str, int]:
-        """All that a discipline is set to on a device of that MTU; ValueError if it cannot be so."""
+        """All options of a discipline on a device with this MTU; raises `ValueError` if they conflict."""
         resolved: dict[str, int] = _core().resolved_qdisc(kind, dict(given), mtu)
         return resolved
 
@@ -51,7 +51,7 @@ class CoreRegistry:
         return rows(_core().drivers())
 
 
-#: The device that parameters are resolved for where none is given.
+#: The MTU for which options are resolved if there is no device.
 ETHERNET_MTU = 1500
 
 

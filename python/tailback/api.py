@@ -1,8 +1,10 @@
-"""The functions of `import tailback`: load an experiment file, run it, open its results, compare results."""
+"""The functions of `import tailback`: load an experiment, run it, open results, analyse and compare them.
+
+Functions that take results accept a `Results` object or the path of a results folder.
+"""
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class RunsFailed(Exception):
-    """Some runs of an experiment failed; `carried` has the results of the others."""
+    """Some runs of an experiment failed; `carried` has the outcomes of all runs."""
 
     def __init__(self, carried: sweep.SweepResult) -> None:
         lines = [f"run {outcome.run.name} failed: {outcome.error}" for outcome in carried.failed]
@@ -27,16 +29,11 @@ class RunsFailed(Exception):
         self.carried = carried
 
 
-@dataclass(frozen=True)
-class _Nobody:
-    """A watch that looks away."""
-
-    def update(self, done: int, total: int, fraction: float) -> None:
-        pass
-
-
 def load(path: Path | str, settings: Sequence[str] = ()) -> scenario.Experiment:
-    """The experiment in the file `path`, with `settings` (`cc=bbr`) as `--set` would make them."""
+    """Reads and checks an experiment file, or an experiment that comes with Tailback (`demo`).
+
+    `settings` are changes such as `cc=bbr`, as for `--set`. Raises `ScenarioError` with all errors of the file.
+    """
     return scenario.load(Path(path), list(settings))
 
 
@@ -48,28 +45,31 @@ def run(
     jobs: int | None = None,
     backend: str = "sim",
 ) -> results.Results:
-    """Runs an experiment, or the file it is in, and opens the results.
+    """Runs all configurations and repetitions of an experiment, and opens the results.
 
-    `settings` change the file as `--set` does (`repeat=5` too); `out` is the folder of the results, `results/FILE`
-    if not given; `jobs` is how many runs go at the same time, all cores if not given. Complete runs that are there
-    already are not run again. Raises `RunsFailed` if a run failed; the others are complete then. With the address of a
-    Dask scheduler behind it (`backend="sim@tcp://scheduler:8786"`) its workers do the runs.
+    `experiment` is a loaded experiment, a file, or the name of one that comes with Tailback. `settings` change a file
+    as `--set` does (also `repeat=5`). `out` is the results folder (default: `results/FILE`), `jobs` the number of
+    parallel runs (default: one per core; one if runs take place in real time). Complete runs in the folder are not
+    repeated. `backend` is `sim`, `uml`, `uml:KERNEL`, `netns` or `ssh:FILE`; with `@ADDRESS` of a Dask scheduler
+    (`sim@tcp://scheduler:8786`), its workers execute the runs.
+
+    Raises `ScenarioError` for an invalid file, and `RunsFailed` if some runs failed (the others are then complete).
     """
     if not isinstance(experiment, scenario.Experiment):
         experiment = load(experiment, settings)
     elif settings:
-        raise ValueError("`settings` change a file: give its path, or load the experiment with them")
+        raise ValueError("`settings` change a file: pass them to `load`, or pass the path of the file")
     backend, _, cluster = backend.partition("@")
     request = sweep.Request(backend, jobs, None if out is None else Path(out), tuple(settings), cluster or None)
-    carried = sweep.run_experiment(experiment, request, _Nobody())
+    carried = sweep.run_experiment(experiment, request, sweep.Silent())
     if carried.failed:
         raise RunsFailed(carried)
     return results.open_results(carried.folder)
 
 
-def open(path: Path | str) -> results.Results:  # `tailback.open` says what it does
-    """The results in a folder that `run` or `tailback run` has written; runs that are damaged are left out, with a
-    warning for each.
+def open(path: Path | str) -> results.Results:
+    """Opens a results folder that `run` or `tailback run` has written. Damaged runs are left out, with a warning for
+    each. Raises `NotResults` if the folder contains no complete run.
     """
     found = results.open_results(path)
     for damaged in found.damaged:
@@ -80,20 +80,27 @@ def open(path: Path | str) -> results.Results:  # `tailback.open` says what it d
 def drill_script(
     path: Path | str, *, tolerance_usecs: int | None = None, stack: str | None = None, backend: str = "sim"
 ) -> drill.Report:
-    """Runs a packetdrill script over the simulator's TCP or that of a real kernel, as `tailback drill` does."""
+    """Runs a packetdrill script against the simulator's TCP (`sim`) or that of a real kernel (`uml`, `uml:KERNEL`).
+
+    `tolerance_usecs` is the tolerance of times in µs (default: that of the script, else 4000), `stack` the network
+    stack of the simulator (default: Linux 6.12). The verdict is in the report; a script that fails does not raise.
+    """
     return drill.run_file(Path(path), drill.Settings(tolerance_usecs, stack, backend))
 
 
 def tabulate(found: results.Results | Path | str) -> pd.DataFrame:
-    """The table of `tailback run`: a row per configuration, each number as mean over the repetitions with the ends of
-    its 95 % interval (`goodput`, `goodput low`, `goodput high`).
+    """The table of `tailback run` as a frame: one row per configuration, with its axes, `runs`, and for each number the
+    mean over the repetitions and the ends of its 95 % interval (`goodput`, `goodput low`, `goodput high`; goodput in
+    Mbit/s, times in ms). Unknown values are NaN.
     """
     return configurations([(run.axes, run.summary) for run in _opened(found).runs])
 
 
 def plot(found: results.Results | Path | str, name: str | None = None, choice: "Choice | None" = None) -> "Figure":
-    """A figure of results by its name in `tailback plot --list`, as a matplotlib figure."""
-    # On demand: who runs experiments should not wait for matplotlib.
+    """Draws a figure of results as a matplotlib figure. `name` is a name of `tailback plot --list` (default: the plot
+    that fits the results best); `choice` selects axes and metric, as the options of `tailback plot` do.
+    """
+    # Imported here, because matplotlib is slow to load.
     from tailback import plots
 
     opened, wanted = _opened(found), choice or plots.AUTOMATIC
@@ -102,8 +109,9 @@ def plot(found: results.Results | Path | str, name: str | None = None, choice: "
 
 
 def sensitivity(found: results.Results | Path | str, metric: str = "goodput", *, log: bool = False) -> pd.DataFrame:
-    """Which axis matters how much for `metric` (`ping p99`, `tcp_rtt_up_ms.p90`): a row per axis with its Sobol'
-    indices `first` and `total` and their 95 % intervals, as `tailback sensitivity` shows them.
+    """The sensitivity of a metric (`ping p99`, `tcp_rtt_up_ms.p90`) to the axes, as in `tailback sensitivity`: one row
+    per axis with its Sobol' indices `first` and `total` (shares of the variance, 0 to 1) and their 95 % intervals. With
+    `log`, of the logarithm of the metric.
     """
     return advice.sensitivities(_opened(found), metric, logarithmic=log).indices
 
@@ -111,8 +119,8 @@ def sensitivity(found: results.Results | Path | str, metric: str = "goodput", *,
 def pareto(
     found: results.Results | Path | str, latency: str | None = None, given: Sequence[str] = ()
 ) -> list[advice.Front]:
-    """The trade-off of goodput against latency under each condition, as `tailback pareto` shows it; `table` of each is
-    a pandas frame with a row per configuration.
+    """The trade-off between goodput and `latency` (default: `ping p99`) under each condition, as in `tailback pareto`.
+    `given` names further axes to treat as conditions. `table` of each front is a frame with a row per configuration.
     """
     return advice.fronts(_opened(found), latency, given)
 
@@ -120,12 +128,14 @@ def pareto(
 def recommend(
     found: results.Results | Path | str, bounds: str, best: str = "goodput", given: Sequence[str] = ()
 ) -> list[advice.Recommendation]:
-    """The setting with the most of `best` among those that meet `bounds` (`"ping p99 < 10ms"`), for each condition."""
+    """The setting that maximises `best` among those that meet `bounds` (`"ping p99 < 10ms"`), for each condition.
+    `given` names further axes to treat as conditions.
+    """
     return advice.recommend(_opened(found), bounds, best, given)
 
 
 def write_report(found: results.Results | Path | str, target: Path | str) -> Path:
-    """Writes the interactive report of results into the file `target`; returns its path."""
+    """Writes the interactive report of results to the HTML file `target`; returns its path."""
     from tailback import report
 
     return report.write(_opened(found), Path(target))
@@ -138,9 +148,11 @@ def _opened(found: results.Results | Path | str) -> results.Results:
 def compare(
     reference: results.Results | Path | str, candidate: results.Results | Path | str, **words: str
 ) -> validation.Comparison:
-    """Two results, metric by metric over their common runs; `rtt="10% or 0.5ms"` judges by a tolerance.
+    """Compares two results, metric by metric, over their common runs. `rtt="10% or 0.5ms"` sets the tolerance of a
+    metric; metrics without one are shown but not judged.
 
-    `differences`, `distances` and `divergences` of what it gives back are pandas frames.
+    The attributes `differences`, `distances` and `divergences` of the comparison are frames. Raises `NotComparable` if
+    the results have no runs in common.
     """
     sides = [_opened(side) for side in (reference, candidate)]
     return validation.compare(results.pair(*sides), validation.Criteria(tolerances(words, NONE)))
@@ -155,14 +167,15 @@ def validate(
     jobs: int | None = None,
     **words: str,
 ) -> validation.Validated:
-    """Runs an experiment on two backends and compares the results, as `tailback validate` does.
+    """Runs an experiment on the backends `backend` and `against` and compares the results, as `tailback validate` does.
 
-    `goodput="1%"` changes a tolerance of the design. Raises `RunsFailed` if a run failed.
+    `goodput="1%"` changes the default tolerance of a metric. `out` is the folder of both results, `jobs` the number of
+    parallel runs. Raises `RunsFailed` if a run failed.
     """
     loaded = experiment if isinstance(experiment, scenario.Experiment) else load(experiment)
     criteria = validation.Criteria(tolerances(words, FIDELITY))
     request = validation.Request(backend, against, criteria, jobs, None if out is None else Path(out))
-    done = validation.validate(loaded, request, _Nobody())
+    done = validation.validate(loaded, request, sweep.Silent())
     for side in done.carried:
         if side.failed:
             raise RunsFailed(side)

@@ -1,4 +1,4 @@
-"""Answers questions about a sweep: which axes matter, what the trade-off is, what to choose under a bound."""
+"""Answers questions about a sweep: the influence of its axes, the trade-off, the best setting under a bound."""
 
 from tailback.advice.documents import front_document, recommendation_document, sensitivity_document
 from tailback.advice.questions import Front, Recommendation, WrongQuestion, fronts, recommend, sensitivities

@@ -1,4 +1,4 @@
-"""The answers as JSON documents; unknown values are absent."""
+"""Answers as JSON documents; unknown values are absent."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -12,11 +12,11 @@ from tailback.results import Results
 
 GOODPUT = "goodput"
 LATENCIES = ("ping p99", "tcp rtt p99")
-"""What stands for latency where nothing else is named: the first that there is."""
+"""The default latency: the first of these that the results have."""
 
 
 class WrongQuestion(Exception):
-    """A question that these results cannot answer; the message says why."""
+    """These results cannot answer the question; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -27,19 +27,19 @@ class Front:
     cost: Column
     gain: Column
     table: pd.DataFrame
-    """`analysis.tradeoffs.front`."""
+    """The result of `analysis.tradeoffs.front`."""
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """What to choose under one condition."""
+    """The recommendation under one condition."""
 
     given: Mapping[str, str]
     answer: tradeoffs.Answer
 
 
 def sensitivities(results: Results, metric: str, *, logarithmic: bool = False) -> sensitivity.Sensitivity:
-    """How much each axis matters for `metric` (words or a path of `summary.json`)."""
+    """The sensitivity of `metric` (a name, or a path in `summary.json`) to each axis."""
     column = words.quantity(metric)
     runs = [(run.axes, run.summary) for run in results.runs]
     known = [value for value in (column.read(summary) for _, summary in runs) if value is not None]
@@ -48,12 +48,12 @@ def sensitivities(results: Results, metric: str, *, logarithmic: bool = False) -
     if not any(len(values) > 1 for values in results.axes.values()):
         raise WrongQuestion(f"no axis of `{results.path}` has more than one value\n  hint: vary something in the file")
     if logarithmic and min(known) <= 0:
-        raise WrongQuestion(f"{column.title} is 0 in some runs, so it has no logarithm\n  hint: leave out --log")
+        raise WrongQuestion(f"{column.title} is 0 in some runs, so it has no logarithm\n  hint: remove --log")
     return sensitivity.sensitivity(results.axes, runs, column, logarithmic=logarithmic)
 
 
 def fronts(results: Results, latency: str | None = None, given: Sequence[str] = ()) -> list[Front]:
-    """The Pareto front of goodput against `latency` under each condition; `given` are more axes to be conditions."""
+    """The Pareto front of goodput and `latency` under each condition; `given` names further conditions."""
     choices = list(map(words.quantity, LATENCIES if latency is None else (latency,)))
     known = (column for column in choices if any(column.read(run.summary) is not None for run in results.runs))
     cost, gain = next(known, choices[0]), words.quantity(GOODPUT)
@@ -67,9 +67,9 @@ def fronts(results: Results, latency: str | None = None, given: Sequence[str] = 
     return found
 
 
-def recommend(results: Results, asked: str, best: str = GOODPUT, given: Sequence[str] = ()) -> list[Recommendation]:
-    """The setting with the most of `best` among those that meet `asked`, for each condition."""
-    limits, wanted = words.bounds(asked), words.quantity(best)
+def recommend(results: Results, bounds: str, best: str = GOODPUT, given: Sequence[str] = ()) -> list[Recommendation]:
+    """The setting that maximises `best` among those that meet `bounds`, for each condition."""
+    limits, wanted = words.bounds(bounds), words.quantity(best)
     for column in (*(limit.column for limit in limits), wanted):
         if all(column.read(run.summary) is None for run in results.runs):
             raise _unknown(results, column)
@@ -80,13 +80,13 @@ def recommend(results: Results, asked: str, best: str = GOODPUT, given: Sequence
 
 
 def _parts(results: Results, given: Sequence[str]) -> list[tuple[dict[str, str], Results]]:
-    """The results under each condition; an axis with one value is one."""
+    """The results under each condition. An axis with one value counts as a condition."""
     unknown = next((axis for axis in given if axis not in results.axes), None)
     if unknown is not None:
         known = ", ".join(f"`{axis}`" for axis in results.axes) or "none"
         raise WrongQuestion(f"`{unknown}` is not an axis of `{results.path}`\n  hint: there is {known}")
     varied = [axis for axis, values in results.axes.items() if len(values) > 1]
-    # Of imported results no network is known: all of their axes are settings.
+    # The network of imported results is unknown, so all their axes count as settings.
     runs = [(run.axes, run.scenario) for run in results.runs if run.repetition == 1 and run.scenario.hosts]
     found = conditions.conditions(varied, runs)
     apart = [axis for axis in results.axes if axis in found or axis in given or axis not in varied]

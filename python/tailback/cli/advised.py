@@ -17,15 +17,15 @@ from tailback.cli.console import counted, emit
 
 NEGLIGIBLE = 1e-9
 
-MOST_ALIKE = 8
-"""Settings that cannot be told from the best, by name."""
+MOST_EQUIVALENT = 8
+"""Maximum number of settings listed as equivalent to the best."""
 
 
 def sensitivity(found: Sensitivity) -> None:
-    """A row per axis, the one that matters most first."""
+    """Prints a row per axis, in the order of decreasing influence."""
     unit = f" ({found.column.unit})" if found.column.unit else ""
-    table = _table(f"what moves {found.column.title}{unit}")
-    for heading in ("axis", "values", "by itself", "in all", "lowest mean", "highest mean"):
+    table = _table(f"sensitivity of {found.column.title}{unit}")
+    for heading in ("axis", "values", "by itself", "total", "lowest mean", "highest mean"):
         table.add_column(heading, no_wrap=True, justify="left" if heading == "axis" else "right")
     for row in records(found.indices):
         shares = [_share(row, name) for name in ("first", "total")]
@@ -42,7 +42,7 @@ def _share(row: Mapping[str, Any], name: str) -> str:
 
 
 def _remark(found: Sensitivity) -> str:
-    parts = [f"shares of its variance; between repetitions: {100 * found.between:.1f} %"]
+    parts = [f"shares of the variance; between repetitions: {100 * found.between:.1f} %"]
     if math.isnan(found.indices["first low"].iloc[0]):
         parts.append("one repetition: no intervals; `--repeat 5` gives them")
     if found.missing:
@@ -51,7 +51,7 @@ def _remark(found: Sensitivity) -> str:
 
 
 def fronts(found: Sequence[Front]) -> None:
-    """The configurations on each front, by growing latency."""
+    """Prints the configurations on each front, sorted by latency."""
     for front in found:
         table = _table(_under(front.given, "Pareto front"))
         axes = [name for name in map(str, front.table) if _is_axis(name, front)]
@@ -65,34 +65,34 @@ def fronts(found: Sequence[Front]) -> None:
             numbers = [_mean(_number(row, column)) for column in (front.cost, front.gain)]
             share = "–" if math.isnan(row["on front"]) else f"{100 * row['on front']:.0f} %"
             table.add_row(*map(Text, (*(str(row[axis]) for axis in shown), *numbers, share)))
-        beaten = int((~front.table["pareto"]).sum())
-        emit(table, Text(f"{counted(beaten, 'other configuration')} beaten"))
+        dominated = int((~front.table["pareto"]).sum())
+        emit(table, Text(f"{counted(dominated, 'configuration')} not on the front"))
 
 
 def recommendations(found: Sequence[Recommendation]) -> None:
-    """A sentence for each condition, and the numbers behind it."""
+    """Prints the recommendation under each condition, with its numbers."""
     for each in found:
         emit(Text(_under(each.given, "")), *map(Text, _sentences(each)), Text(""))
 
 
 def _sentences(each: Recommendation) -> list[str]:
     answer, given = each.answer, each.given
-    asked = " and ".join(map(str, answer.bounds))
+    bounds = " and ".join(map(str, answer.bounds))
     total = sum(answer.counts.values())
     if answer.best is None:
-        told = [f"none of {counted(total, 'configuration')} meets {asked}"]
+        lines = [f"none of {counted(total, 'configuration')} meets {bounds}"]
         if answer.nearest is not None:
-            told.append(f"nearest: {_told(answer.nearest, given)}")
-        return told
+            lines.append(f"nearest: {_described(answer.nearest, given)}")
+        return lines
     share = f"of {total} settings {answer.counts['surely']} meet it surely, {answer.counts['likely']} likely"
     lines = [
-        f"most {answer.wanted.title} with {asked} ({share}):",
-        f"  {_told(answer.best, given)}",
+        f"most {answer.wanted.title} with {bounds} ({share}):",
+        f"  {_described(answer.best, given)}",
         _how_sure(answer),
     ]
     if answer.alike:
-        alike = [f"    {_told(other, given)}" for other in answer.alike[:MOST_ALIKE]]
-        more = [f"    and {len(answer.alike) - MOST_ALIKE} more"] if len(answer.alike) > MOST_ALIKE else []
+        alike = [f"    {_described(other, given)}" for other in answer.alike[:MOST_EQUIVALENT]]
+        more = [f"    and {len(answer.alike) - MOST_EQUIVALENT} more"] if len(answer.alike) > MOST_EQUIVALENT else []
         lines += ["  settings whose goodput differs only by chance or by less than half a percent:", *alike, *more]
     return lines
 
@@ -106,7 +106,7 @@ def _how_sure(answer: Answer) -> str:
     return "  likely: the means meet the bounds, but their 95 % intervals do not"
 
 
-def _told(candidate: Candidate, given: Mapping[str, str]) -> str:
+def _described(candidate: Candidate, given: Mapping[str, str]) -> str:
     chosen = [f"{axis} {value}" for axis, value in candidate.axes.items() if axis not in given]
     settings = ", ".join(chosen) or "the only configuration"
     numbers = [f"{number.column.title} {_mean(number)} {number.column.unit}".rstrip()
@@ -133,7 +133,7 @@ def _mean(number: Number) -> str:
     text, half = f"{number.mean:.4g}", number.high - number.mean
     if math.isnan(half):
         return text
-    # Repetitions that do not differ leave what the sum of their mean rounds to.
+    # The interval of identical repetitions is not exactly 0 because of rounding.
     return f"{text} ±{half:.2g}" if half > NEGLIGIBLE * abs(number.mean) else f"{text} ±0"
 
 

@@ -1,6 +1,6 @@
 """The command line: one row per command, whose file is in `commands`.
 
-Heavy imports happen inside the commands, so that `tailback --help` answers at once.
+Slow imports are inside the commands, so that `tailback --help` starts quickly.
 """
 
 import contextlib
@@ -34,19 +34,19 @@ from tailback.cli.groups import Listed
 from tailback.cli.options import grouped
 
 _UsageError: Any = typer.BadParameter.__base__
-"""Of every wrong word on the command line. Typer has no name for it: it is click's, or typer's own copy of that."""
+"""The base class of all usage errors: click's `UsageError`, or typer's copy of it, which typer does not export."""
 
 
 class _Commands(Listed):
-    """Says what typer and click would not, and filters what they quote."""
+    """Handles Ctrl-C, and makes usage errors safe to print."""
 
     def make_context(self, *words: Any, **named: Any) -> Any:
         with _usage_visible():
             return super().make_context(*words, **named)
 
     def invoke(self, ctx: Any) -> Any:
-        # Before click does, which says nothing of Ctrl-C.
-        with interrupts.told(), _usage_visible():
+        # Handled here, because click ends silently on Ctrl-C.
+        with interrupts.handled(), _usage_visible():
             return super().invoke(ctx)
 
 
@@ -69,7 +69,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    # Plain: it reads the same in a pipe, and `--help` does not wait for what renders Markdown.
+    # Plain text: the same output in a pipe, and no slow import of a Markdown renderer.
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -93,7 +93,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "explain": explain.explain,
     "schema": schema.schema,
 }
-"""In the order of `--help`; the docstring of each is its help."""
+"""The commands in the order of `--help`; the docstring of each is its help text."""
 
 for _name, _command in COMMANDS.items():
     app.command(_name)(grouped(_command))

@@ -1,4 +1,4 @@
-"""Explanations of algorithms, metrics and stacks, from the registries."""
+"""Explains algorithms, metrics and stacks, from the registries."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from tailback.tc.rows import Parameter, Row
 
 @dataclass(frozen=True)
 class ParameterRow:
-    """A parameter in words."""
+    """A parameter as text."""
 
     name: str
     here: str
@@ -25,7 +25,7 @@ class ParameterRow:
 
 @dataclass(frozen=True)
 class Explanation:
-    """An algorithm in words."""
+    """An algorithm, a metric or a stack as text."""
 
     heading: str
     text: str
@@ -33,7 +33,7 @@ class Explanation:
 
 
 def explained(text: str) -> list[Explanation]:
-    """The algorithm `text` names, with the options given in it; a discipline is followed by its children."""
+    """Explains the algorithm that `text` names, with the options in it; a discipline is followed by its children."""
     registry = CoreRegistry()
     kind = _kind(text)
     try:
@@ -53,13 +53,13 @@ def explained(text: str) -> list[Explanation]:
 
 
 def documented(row: Row) -> list[Explanation]:
-    """An algorithm as it is without options, and its classes if it has any."""
+    """Explains an algorithm without options, and its classes if it has any."""
     classes = [Explanation(f"a class of {row.name}", "", _parameters(row.classes, {}))] if row.classes else []
     return [Explanation(f"{row.name}: {row.summary}", row.source, _parameters(row.parameters, {})), *classes]
 
 
 def _metric(text: str) -> Explanation | None:
-    """The metric called `text`, or that has this key in a summary."""
+    """The metric with this name or with this key in a summary."""
     from tailback.analysis.registry import METRICS
 
     known = {name.lower(): row for row in METRICS.values() for name in (row.name, row.key) if name}
@@ -71,7 +71,7 @@ def _metric(text: str) -> Explanation | None:
 
 
 def _stack(text: str) -> Explanation | None:
-    """The network stack called `text`: a paragraph for each thing in which it differs."""
+    """The network stack with this name, with a paragraph per difference."""
     stack = next((each for each in stacks.stacks() if each.name == text.strip()), None)
     if stack is None:
         return None
@@ -83,7 +83,7 @@ def _stack(text: str) -> Explanation | None:
 
 
 def _difference(stack: stacks.Stack, difference: stacks.Difference) -> str:
-    """What `stack` has, what the others have, since when, what that does, and where it is from."""
+    """The value of a difference in `stack` and in the others, since when, its effect, and its sources."""
     others = (f"{', '.join(names)}: {words}" for words, names in stacks.elsewhere(stack, difference).items())
     sources = ", ".join(f"[{source}]" for source in difference.sources)
     lines = [
@@ -109,7 +109,7 @@ def _kind(text: str) -> str:
 
 
 def _chain(algorithm: words.Algorithm, rows: Sequence[Row]) -> list[Explanation]:
-    """The algorithm, its classes, and all below it."""
+    """The algorithm, its classes, and its children."""
     found: list[Explanation] = []
     row = next((row for row in rows if row.name == algorithm.kind), None)
     if row is not None:
@@ -125,7 +125,9 @@ def _chain(algorithm: words.Algorithm, rows: Sequence[Row]) -> list[Explanation]
 
 
 def _resolved(row: Row, given: Mapping[str, int]) -> Mapping[str, int]:
-    """What a discipline is set to on an Ethernet device; what was given, for a control or where a value is missing."""
+    """All options of a discipline on an Ethernet device. For controls, and if a required option is missing, only the
+    given ones.
+    """
     registry = CoreRegistry()
     if row.name not in {qdisc.name for qdisc in registry.qdiscs}:
         return given
@@ -149,7 +151,7 @@ def _parameter(parameter: Parameter, values: Mapping[str, int]) -> ParameterRow:
 
 
 def _written(parameter: Parameter, value: int) -> str:
-    """A value as an experiment file would have it."""
+    """A value in the syntax of an experiment file."""
     if parameter.name == "priomap":
         return " ".join(str(value >> (4 * priority) & 15) for priority in range(16))
     return f"{value}p" if parameter.unit == "packets" else tc.written(parameter, value)

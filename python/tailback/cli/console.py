@@ -1,6 +1,6 @@
-"""The two output streams of a command, each a terminal or a pipe.
+"""The output streams of a command, each a terminal or a pipe.
 
-Everything a command prints goes through here: text is `plain.visible` and never markup, whoever wrote it.
+All output goes through this module, which makes text safe (`plain.visible`) and interprets no markup.
 """
 
 import sys
@@ -13,11 +13,11 @@ from rich.segment import Segment
 from tailback import plain
 
 PIPE_WIDTH = 1000
-"""Columns of a table that is not printed to a terminal: nothing is cut or wrapped."""
+"""Width of tables that are not printed to a terminal, so that nothing is truncated or wrapped."""
 
 
 class _Plain(Console):
-    """A console on which only its own styles are escapes."""
+    """A console whose only escape sequences are its own styles."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(markup=False, emoji=False, highlight=False, **settings)
@@ -28,17 +28,17 @@ class _Plain(Console):
 
 
 def line(text: object) -> None:
-    """A line on stdout."""
+    """Prints a line to stdout."""
     print(plain.visible(str(text)))
 
 
 def error(text: object) -> None:
-    """What went wrong, on stderr."""
+    """Prints an error to stderr."""
     print(plain.visible(str(text)), file=sys.stderr)
 
 
 def emit(*parts: RenderableType) -> None:
-    """On stdout; on a pipe without the blanks that fill lines up."""
+    """Prints to stdout; on a pipe, without trailing spaces."""
     console = stdout()
     if console.is_terminal:
         console.print(*parts, sep="\n")
@@ -49,7 +49,7 @@ def emit(*parts: RenderableType) -> None:
 
 
 def stdout() -> Console:
-    """A terminal as it is; a pipe as wide as anything printed."""
+    """The console of stdout; a pipe has unlimited width."""
     return _Plain() if sys.stdout.isatty() else _Plain(width=PIPE_WIDTH)
 
 

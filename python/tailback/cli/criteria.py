@@ -10,12 +10,12 @@ from tailback.validation import Criteria
 
 
 def of_comparison(words: Sequence[str], threshold: str | None) -> Criteria:
-    """Only what `words` name is judged."""
+    """The criteria of `compare`: only metrics with a tolerance in `words` are judged."""
     return _criteria(words, threshold, NONE)
 
 
 def of_validation(words: Sequence[str], threshold: str | None) -> Criteria:
-    """The tolerances of the design, and what `words` change in them."""
+    """The criteria of `validate`: the default tolerances, changed by `words`."""
     return _criteria(words, threshold, FIDELITY)
 
 
@@ -25,9 +25,9 @@ def _criteria(words: Sequence[str], threshold: str | None, defaults: Mapping[str
 
 
 def _threshold(words: str) -> divergence.Threshold:
-    """A share of the reference, with the slack of samples at intervals; `0%` is any difference at all."""
+    """A fraction of the reference, with the slack of samples at intervals; `0%` means any difference."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)%", words)
     if match is None:
-        raise failures.WrongInput(f"--divergence: `{words}` is not a share\n  hint: write --divergence 10%")
+        raise failures.WrongInput(f"--divergence: `{words}` is not a percentage\n  hint: write --divergence 10%")
     share = float(match[1]) / 100
     return divergence.AT_EACH_ACK if share == 0 else divergence.Threshold(share, divergence.SLACK)

@@ -10,8 +10,8 @@ from tailback.drill import Report
 _WORDS = {"passed": "passed", "failed": "FAILED", "unsupported": "unsupported", "malformed": "not a script"}
 
 
-def told(reports: Sequence[Report]) -> None:
-    """The reports, and a total if there are several."""
+def reported(reports: Sequence[Report]) -> None:
+    """Prints the reports, and a total if there are several."""
     for report in reports:
         for printed in report.printed:
             line(printed)

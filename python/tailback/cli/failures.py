@@ -40,7 +40,7 @@ STATUS = {
 
 
 class WrongInput(Exception):
-    """A word on the command line that means nothing."""
+    """An argument on the command line is invalid."""
 
 
 @contextlib.contextmanager
@@ -50,39 +50,39 @@ def reported() -> Iterator[None]:
         try:
             yield
         finally:
-            # What is still buffered fails here and not in the interpreter's last breath.
+            # Errors of buffered output occur here, and not at the exit of the interpreter.
             sys.stdout.flush()
     except BrokenPipeError:
-        # The reader of our output has gone (`| head`); nothing is left to say, not even at exit.
+        # The reader of our output has ended (`| head`). Closing stdout avoids a second error at exit.
         _close_stdout()
         sys.exit(1)
     except Exception as error:
         if _is_of_stdout(error):
             _close_stdout()
-            _told(f"cannot write the output: {error}\n  hint: free some space where it goes to")
+            _report(f"cannot write the output: {error}\n  hint: free some space on its disk")
             sys.exit(1)
         status = _status(error)
         if status is None:
             raise
-        _told(error)
+        _report(error)
         sys.exit(status)
 
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """For commands that run experiments: a user who interrupts them is told that nothing is lost."""
+    """For commands that run experiments: adds a hint to the message after Ctrl-C that complete runs are kept."""
     with interrupts.hinted(GOES_ON):
         yield
 
 
 def one_of(switches: Mapping[str, bool]) -> None:
-    """Refuses none and several."""
+    """Raises `WrongInput` unless exactly one of the switches is set."""
     if sum(switches.values()) != 1:
         raise WrongInput(f"choose one\n  hint: {' or '.join(switches)}")
 
 
 def pairs(words: Sequence[str], option: str) -> dict[str, str]:
-    """`["cc=bbr"]` as `{"cc": "bbr"}`."""
+    """Parses `["cc=bbr"]` to `{"cc": "bbr"}`."""
     found = {}
     for word in words:
         key, equals, value = word.partition("=")
@@ -92,8 +92,8 @@ def pairs(words: Sequence[str], option: str) -> dict[str, str]:
     return found
 
 
-def _told(error: object) -> None:
-    # The console is heavy; a command that goes well may not need it.
+def _report(error: object) -> None:
+    # Imported here, because the console is slow to load.
     from tailback import plain
     from tailback.cli import console
 
@@ -101,7 +101,7 @@ def _told(error: object) -> None:
 
 
 def _is_of_stdout(error: Exception) -> bool:
-    """Whether writing to a stream failed as a disk is full; errors of files carry the file's name."""
+    """Whether writing to stdout failed, for example because the disk is full; errors of files have a file name."""
     full = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
     return isinstance(error, OSError) and error.filename is None and error.errno in full
 

@@ -1,4 +1,4 @@
-"""Makes `--help` list the commands of a group with the whole first sentence of each, which click would truncate."""
+"""Makes `--help` list the commands of a group with their first paragraphs, which click would truncate."""
 
 from typing import Any
 
@@ -16,6 +16,6 @@ class Listed(TyperGroup):
 
 
 def _first(command: Any) -> str:
-    """The first paragraph of its help, as one line."""
+    """The first paragraph of the help text of a command, as one line."""
     paragraph = (command.help or "").partition("\n\n")[0]
     return " ".join(paragraph.split())

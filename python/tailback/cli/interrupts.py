@@ -1,9 +1,9 @@
 """Ctrl-C: the program ends with status 130 within two seconds, whatever it is doing.
 
-The main thread is told by a `KeyboardInterrupt` and ends in good order: runs are cancelled, what is half-written is
-removed. It does not hear of it while a library computes or a thread has to be waited for. So a thread of its own hears
-the signal too, and ends the process when the good order takes longer than `PATIENCE_S`. That loses nothing: runs are
-written whole or not at all, and what a backend has begun outside ends with this process, as after SIGKILL.
+The main thread gets a `KeyboardInterrupt` and shuts down in order: it cancels runs and removes partial files. But it
+does not get the exception while a library computes or while it waits for a thread. Therefore a second thread also
+receives the signal, and ends the process if the orderly shutdown takes longer than `PATIENCE_S`. Nothing is lost: runs
+are written atomically, and processes of a backend end with this process, as after SIGKILL.
 """
 
 import contextlib
@@ -18,51 +18,51 @@ from types import FrameType
 from typing import NoReturn
 
 INTERRUPTED = 130
-"""128 + SIGINT, as shells have it."""
+"""128 + SIGINT, as in shells."""
 
 PATIENCE_S = 1.5
-"""For the good order."""
+"""Time limit of the orderly shutdown."""
 
 CURSOR = "\x1b[?25h"
-"""Shows the cursor that a progress bar had hidden. [xterm ctlseqs DECTCEM]"""
+"""Makes the cursor visible again after a progress bar. [xterm ctlseqs DECTCEM]"""
 
 
 class _State:
-    heard = False
+    received = False
     hint: str | None = None
 
 
 def arm() -> None:
-    """From now on Ctrl-C ends the program, unless SIGINT is ignored, as for background jobs of a shell."""
+    """Installs the handler of Ctrl-C, unless SIGINT is ignored, as for background jobs of a shell."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    signal.signal(signal.SIGINT, _hear)
+    signal.signal(signal.SIGINT, _receive)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     threading.Thread(target=_watch, args=(reading,), name="interrupts", daemon=True).start()
 
 
 @contextlib.contextmanager
 def hinted(hint: str) -> Iterator[None]:
-    """The message for a user who interrupts this block."""
+    """Sets the hint that is shown if this block is interrupted."""
     before, _State.hint = _State.hint, hint
     yield
-    # After an interruption it is told, not forgotten.
+    # Not reset after an interruption, because the message is printed later.
     _State.hint = before
 
 
 @contextlib.contextmanager
-def told() -> Iterator[None]:
-    """Ends the program in good order: a message and the status."""
+def handled() -> Iterator[None]:
+    """On Ctrl-C, prints a message and exits with status 130."""
     try:
         yield
     except KeyboardInterrupt:
         _end()
     except Exception:
-        if not _State.heard:
+        if not _State.received:
             raise
-        # A library made something else of it.
+        # A library has converted the KeyboardInterrupt to another exception.
         _end()
 
 
@@ -75,13 +75,13 @@ def _message() -> str:
     return "interrupted" if _State.hint is None else f"interrupted\n  hint: {_State.hint}"
 
 
-def _hear(_number: int, _frame: FrameType | None) -> None:
-    _State.heard = True
+def _receive(_number: int, _frame: FrameType | None) -> None:
+    _State.received = True
     raise KeyboardInterrupt
 
 
 def _watch(reading: int) -> None:
-    """Ends the process when its patience is over, or at the second Ctrl-C."""
+    """Ends the process when its time limit is over, or at the second Ctrl-C."""
     _next_interrupt(reading, None)
     _next_interrupt(reading, time.monotonic() + PATIENCE_S)
     with contextlib.suppress(OSError):
@@ -90,7 +90,7 @@ def _watch(reading: int) -> None:
 
 
 def _next_interrupt(reading: int, until: float | None) -> None:
-    """Returns at a SIGINT, or when the time has come."""
+    """Returns at a SIGINT, or at the time `until`."""
     while True:
         left = None if until is None else max(0.0, until - time.monotonic())
         ready, _, _ = select.select([reading], [], [], left)

@@ -1,4 +1,4 @@
-"""Listings, from the registries. Each listing imports only what it lists."""
+"""Lists the rows of the registries. Each listing imports only its own registry, because imports are slow."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ Listing = list[tuple[str, str]]
 
 
 def listed(kind: str) -> Listing:
-    """Names and one line each, of the things called `kind`."""
+    """The names of a kind of things (`cc`, `qdisc`, ...), with one line of description each."""
     listings: Mapping[str, Callable[[], Listing]] = {
         "cc": lambda: [(row.name, row.summary) for row in CoreRegistry().congestion_controls],
         "qdisc": lambda: [(row.name, row.summary) for row in CoreRegistry().qdiscs],

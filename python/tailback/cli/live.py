@@ -20,21 +20,21 @@ from tailback.analysis.repetitions import configurations
 from tailback.cli.console import PIPE_WIDTH, stderr
 from tailback.cli.show import duration
 from tailback.results import RunPlan
-from tailback.sweep import Audience, Outcome
+from tailback.sweep import Audience, Outcome, Silent
 
 SHOWN = headline()[:5]
 """Columns of the table while a sweep runs."""
 
 OTHER_LINES = 10
-"""Lines of the terminal that are not rows: heading, remark, bar, prompt."""
+"""Number of lines of the terminal that are not rows: heading, remark, bar, prompt."""
 
 NARROW = 60
-"""Columns below which there is no room for a bar."""
+"""Width of the terminal below which no bar is shown."""
 
 REFRESH_HZ = 4
 
 EARLIEST_S = 1.0
-"""Before that the time left is anybody's guess."""
+"""Time before which no estimate of the remaining time is shown."""
 
 Place = tuple[tuple[str, str], ...]
 
@@ -53,11 +53,11 @@ class Board(Audience):
             TimeElapsedColumn(), TextColumn("{task.fields[left]}", markup=False),
         )  # fmt: skip
         self._bar = Progress(*columns)
-        self._told = "runs"
+        self._text = "runs"
         self._task = self._bar.add_task("runs", total=1.0, left="")
 
     def begun(self, runs: Sequence[RunPlan]) -> None:
-        """These are all runs there may be."""
+        """Called with all possible runs."""
         self._wanted, self._ended, self._reused, self._failed = {}, {}, 0, 0
         self._began = time.monotonic()
         for run in runs:
@@ -65,7 +65,7 @@ class Board(Audience):
             self._wanted[place] = self._wanted.get(place, 0) + 1
 
     def ended(self, outcome: Outcome) -> None:
-        """A run has ended; its configuration is now the last that something happened to."""
+        """Adds a finished run; its configuration moves to the end of the table."""
         place = tuple(outcome.run.axes.items())
         self._ended[place] = [*self._ended.pop(place, []), outcome]
         self._reused += outcome.reused
@@ -73,9 +73,9 @@ class Board(Audience):
 
     def update(self, done: int, total: int, fraction: float) -> None:
         """Moves the bar."""
-        told = f"runs {done}/{total}" + (f", {self._failed} failed" if self._failed else "")
-        self._told = f"{told}, {fraction:.0%}"
-        self._bar.update(self._task, completed=fraction, description=told, left=self._left(fraction))
+        text = f"runs {done}/{total}" + (f", {self._failed} failed" if self._failed else "")
+        self._text = f"{text}, {fraction:.0%}"
+        self._bar.update(self._task, completed=fraction, description=text, left=self._left(fraction))
 
     def _left(self, fraction: float) -> str:
         passed = time.monotonic() - self._began
@@ -84,9 +84,9 @@ class Board(Audience):
         return f"{duration(passed * (1 - fraction) / fraction)} left"
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The table above the bar, with as much of both as the terminal is wide enough for."""
+        """Renders the table and the bar, reduced to the width of the terminal."""
         if options.max_width < NARROW:
-            yield Text(self._told, no_wrap=True, overflow="ellipsis")
+            yield Text(self._text, no_wrap=True, overflow="ellipsis")
             return
         places = list(self._ended)[-self._rows :]
         for shown in range(len(SHOWN), -1, -1) if places else ():
@@ -127,24 +127,11 @@ def _number(value: float) -> str:
 
 @contextlib.contextmanager
 def board() -> Iterator[Audience]:
-    """A live display on stderr if that is a terminal; else one that shows nothing."""
+    """A live display on stderr if that is a terminal, else a silent observer."""
     if not sys.stderr.isatty():
-        yield _Nobody()
+        yield Silent()
         return
     console = stderr()
     shown = Board(console.height)
     with Live(shown, console=console, transient=True, refresh_per_second=REFRESH_HZ):
         yield shown
-
-
-class _Nobody(Audience):
-    """Looks away."""
-
-    def begun(self, runs: Sequence[RunPlan]) -> None:
-        pass
-
-    def ended(self, outcome: Outcome) -> None:
-        pass
-
-    def update(self, done: int, total: int, fraction: float) -> None:
-        pass

@@ -1,4 +1,4 @@
-"""Opens results folders for commands: damaged runs are named on stderr and left out."""
+"""Opens results folders for commands; damaged runs are reported on stderr and left out."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -13,14 +13,14 @@ Made = TypeVar("Made")
 
 
 def opened(folder: Path) -> Results:
-    """The sound runs in `folder`."""
+    """The undamaged runs in `folder`."""
     found = results.open_results(folder)
     left_out(found.damaged)
     return found
 
 
 def selected(selection: Selection, beside: Sequence[Path] = ()) -> Results:
-    """The sound runs that `--where` selects, of a folder and those `beside` it."""
+    """The undamaged runs that `--where` selects, in a folder and in further folders (`--with`)."""
     found = opened(selection.folder)
     if beside:
         found = results.combined([found, *map(opened, beside)])
@@ -28,7 +28,7 @@ def selected(selection: Selection, beside: Sequence[Path] = ()) -> Results:
 
 
 def over_sound(found: Results, use: Callable[[Results], Made]) -> Made:
-    """What `use` makes of the runs, again without one that turns out to be damaged when its tables are read."""
+    """Calls `use` with the runs. If it finds a damaged run while reading tables, calls it again without that run."""
     while True:
         try:
             return use(found)
@@ -38,5 +38,5 @@ def over_sound(found: Results, use: Callable[[Results], Made]) -> Made:
 
 
 def left_out(damaged: Iterable[RunDamaged]) -> None:
-    """Names them."""
+    """Reports damaged runs on stderr."""
     show.errors(f"left out: {each}" for each in damaged)

@@ -1,7 +1,7 @@
-"""Options that several commands share, each declared once, and groups of them.
+"""Options that several commands share, and groups of options.
 
-A command takes its options as arguments. A parameter that is a dataclass is a group: each of its fields becomes an
-option of the command (`grouped`), so that options that belong together are declared, passed and read together.
+The parameters of a command are its options. A parameter that is a dataclass is a group: each of its fields becomes an
+option of the command (`grouped`), so that related options are declared and passed together.
 """
 
 import functools
@@ -15,11 +15,15 @@ import typer
 
 File = Annotated[
     Path,
-    typer.Argument(metavar="FILE", help="The experiment file (YAML), or the name of a ready one.", show_default=False),
+    typer.Argument(
+        metavar="FILE", help="An experiment file (YAML), or the name of an included experiment.", show_default=False
+    ),
 ]
 Files = Annotated[
     list[Path],
-    typer.Argument(metavar="FILE...", help="Experiment files (YAML), or names of ready ones.", show_default=False),
+    typer.Argument(
+        metavar="FILE...", help="Experiment files (YAML), or names of included experiments.", show_default=False
+    ),
 ]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A results folder of `tailback run`.", show_default=False)]
 Set = Annotated[
@@ -35,7 +39,7 @@ Where = Annotated[list[str] | None, typer.Option(metavar="AXIS=VALUE", help="Sel
 Given = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="AXIS", help="Treat this axis as given: one answer for each of its values.", show_default=False
+        metavar="AXIS", help="Treat this axis as a condition: one answer for each of its values.", show_default=False
     ),
 ]
 
@@ -60,7 +64,7 @@ def out_file(help_: str, default: str) -> Any:
 
 @dataclass(frozen=True)
 class Selection:
-    """The runs that a command is about."""
+    """The runs that a command uses."""
 
     folder: Folder
     where: Where = None
@@ -76,7 +80,7 @@ class Changes:
 
     @property
     def settings(self) -> list[str]:
-        """As `key=value`; the options of their own win over `--set`."""
+        """The changes as `key=value`; `--seed` and `--repeat` take precedence over `--set`."""
         special = {"seed": self.seed, "repeat": self.repeat}
         return [*(self.sets or []), *(f"{key}={value}" for key, value in special.items() if value is not None)]
 
@@ -98,8 +102,8 @@ class Judgement:
         str | None,
         typer.Option(
             metavar="SHARE",
-            help="Smallest difference between samples that counts.",
-            show_default="10%, at each ACK any difference",
+            help="Smallest relevant difference between samples.",
+            show_default="10%; for samples at each ACK, any difference",
         ),
     ] = None
 
@@ -123,7 +127,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _options(parameter: inspect.Parameter, kind: Any) -> Iterator[inspect.Parameter]:
-    """The options that a parameter of a command stands for."""
+    """The options of a parameter of a command, which may be a group."""
     if not is_dataclass(kind):
         yield inspect.Parameter(
             parameter.name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default, annotation=kind

@@ -1,6 +1,4 @@
-"""Shows the progress of a command on stderr if that is a terminal, and tells a user who interrupts it that nothing
-is lost.
-"""
+"""Shows the progress of a command on stderr if that is a terminal, and handles Ctrl-C."""
 
 import contextlib
 import sys
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def board() -> "Iterator[Audience]":
-    """Of one sweep: a table that fills up, a bar, the time left."""
+    """The progress of one sweep: a table, a bar, the remaining time."""
     from tailback.cli import live
 
     with failures.interruptible(), live.board() as watch:
@@ -27,7 +25,7 @@ def board() -> "Iterator[Audience]":
 
 @contextlib.contextmanager
 def bar() -> "Iterator[Watch]":
-    """Of several sweeps: a bar."""
+    """The progress of several sweeps: a bar."""
     with failures.interruptible(), _bar() as watch:
         yield watch
 
@@ -35,7 +33,9 @@ def bar() -> "Iterator[Watch]":
 @contextlib.contextmanager
 def _bar() -> "Iterator[Watch]":
     if not sys.stderr.isatty():
-        yield _Nobody()
+        from tailback.sweep import Silent
+
+        yield Silent()
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -49,7 +49,7 @@ def _bar() -> "Iterator[Watch]":
 
 
 class _Bar:
-    """A watch that moves a bar."""
+    """An observer that updates a bar."""
 
     def __init__(self, bar: "Progress") -> None:
         self._bar = bar
@@ -57,10 +57,3 @@ class _Bar:
 
     def update(self, done: int, total: int, fraction: float) -> None:
         self._bar.update(self._task, completed=fraction, done=f"{done}/{total}")
-
-
-class _Nobody:
-    """A watch that looks away."""
-
-    def update(self, done: int, total: int, fraction: float) -> None:
-        pass

@@ -14,7 +14,7 @@ Entry: TypeAlias = Mapping[str, Any]
 
 
 def text(entries: Iterable[Entry]) -> str:
-    """All of them."""
+    """The disciplines as text."""
     try:
         return "\n".join(line for entry in entries for line in _lines(entry))
     except qdiscs.NotListed as error:

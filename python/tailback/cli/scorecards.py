@@ -12,7 +12,7 @@ from tailback.papers import Row, in_one_line
 
 
 def scorecard(rows: Sequence[Row], page: Path) -> None:
-    """The claims of papers, each with its verdict; then why some are missed or were skipped."""
+    """Prints the claims with their verdicts, and the reasons why claims do not hold or were skipped."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("claim", "figure", "verdict", "measured", "expected"):
         table.add_column(heading, no_wrap=heading in {"claim", "figure", "verdict"})
@@ -20,4 +20,4 @@ def scorecard(rows: Sequence[Row], page: Path) -> None:
         table.add_row(*map(Text, (row.claim.id, row.claim.figure, row.status, row.measured or "–", row.expected)))
     notes = [Text(f"{row.claim.id}: {row.claim.says}\n  {row.status}: {row.note}") for row in rows if row.note]
     emit(table, *notes, Text(in_one_line(rows)))
-    stderr().print(f"figures beside the claims: {page}")
+    stderr().print(f"figures and claims: {page}")

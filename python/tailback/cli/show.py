@@ -1,6 +1,6 @@
-"""Output of every command: results go to stdout, everything else to stderr.
+"""Output of commands: results go to stdout, everything else to stderr.
 
-What is printed of one kind of answer has a file of its own (`sweeps`, `verdicts`, `advised`, ...), as that needs more.
+Longer output has its own module (`sweeps`, `verdicts`, `advised`, ...).
 """
 
 import json
@@ -33,34 +33,34 @@ def result(
 
 
 def document(content: Mapping[str, Any]) -> None:
-    """One JSON document on stdout."""
+    """Prints a JSON document to stdout."""
     line(plain.visible_json(json.dumps(content, indent=2, ensure_ascii=False)))
 
 
 def findings(found: "Iterable[LintWarning]") -> None:
-    """Likely mistakes and remarks, on stderr."""
+    """Prints warnings and remarks to stderr."""
     for finding in found:
         stderr().print(str(finding))
 
 
 def remark(text: str) -> None:
-    """Prints progress on stderr."""
+    """Prints a remark to stderr."""
     stderr().print(text)
 
 
 def warnings(found: "Iterable[LintWarning]") -> None:
-    """Likely mistakes alone, on stderr."""
+    """Prints warnings, but not remarks, to stderr."""
     findings(finding for finding in found if finding.severity == "warning")
 
 
 def errors(found: Iterable[str]) -> None:
-    """What went wrong, one line each, on stderr."""
+    """Prints errors to stderr."""
     for error in found:
         stderr().print(error)
 
 
 def duration(seconds: float) -> str:
-    """`0.3 s`, `42 s`, `3 min 20 s`, `2 h 5 min`."""
+    """A duration as text: `0.3 s`, `42 s`, `3 min 20 s`, `2 h 5 min`."""
     if seconds < 60:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     minutes = round(seconds / 60) if seconds >= 3600 else int(seconds // 60)
@@ -70,12 +70,12 @@ def duration(seconds: float) -> str:
 
 
 def checked(file: Path, runs: int) -> None:
-    """That a file is right."""
+    """Prints that a file is valid."""
     line(f"{file}: ok, {counted(runs, 'run')}")
 
 
 def names(rows: Iterable[tuple[str, str]]) -> None:
-    """Names with one line each."""
+    """Prints names with one line of description each."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column()
@@ -85,11 +85,11 @@ def names(rows: Iterable[tuple[str, str]]) -> None:
 
 
 def command() -> str:
-    """The line that was typed."""
+    """The command line of this process."""
     return shlex.join(["tailback", *sys.argv[1:]])
 
 
 def paths(written: Iterable[Path]) -> None:
-    """Paths, one per line."""
+    """Prints paths, one per line."""
     for path in written:
         line(path)

@@ -1,4 +1,4 @@
-"""Prints a sweep: its table, its failures, and what a dry run would do."""
+"""Prints a sweep: its table, its failures, or its preview."""
 
 import math
 from collections.abc import Sequence
@@ -37,18 +37,18 @@ def table(done: SweepResult, title: str) -> None:
 
 
 def set_aside(done: SweepResult) -> None:
-    """Runs that were there and damaged, on stderr."""
+    """Reports damaged runs that were repeated, on stderr."""
     for name, what in done.damaged.items():
-        told = f"damaged: run {name}: {what}; it was repeated, and the old files are in {done.folder / ASIDE}"
-        stderr().print(told, markup=False)
+        text = f"damaged: run {name}: {what}; it was repeated, and the old files are in {done.folder / ASIDE}"
+        stderr().print(text, markup=False)
 
 
 MOST_NAMED = 5
-"""Configurations in a remark."""
+"""Maximum number of configurations in a remark."""
 
 
 def _unsteady(done: SweepResult) -> None:
-    """Runs whose window began before they had settled, where that moves a mean; on stderr."""
+    """Warns of runs whose measurement window includes a warm-up that changes a mean, on stderr."""
     complete = [outcome.summary for outcome in done.outcomes if outcome.summary is not None]
     late = [(summary, found) for summary in complete if (found := unsettled(summary))]
     if late:
@@ -63,7 +63,7 @@ def _unsteady(done: SweepResult) -> None:
 
 
 def qdiscs_at_end(found: Results, done: SweepResult) -> None:
-    """The disciplines of each run of this experiment at its end."""
+    """Prints the disciplines at the end of each run."""
     of_these = {outcome.run.name for outcome in done.outcomes if outcome.status == "ok"}
     for run in found.runs:
         if run.name in of_these:
@@ -71,7 +71,7 @@ def qdiscs_at_end(found: Results, done: SweepResult) -> None:
 
 
 def failed(done: SweepResult) -> None:
-    """Which runs gave no result and why, on stderr; runs that failed alike together."""
+    """Reports failed runs on stderr, grouped by error."""
     alike: dict[tuple[str, str | None], list[str]] = {}
     for outcome in done.failed:
         alike.setdefault((outcome.status, outcome.error), []).append(outcome.run.name)
@@ -81,13 +81,13 @@ def failed(done: SweepResult) -> None:
 
 
 def will_be_repeated(found: Preview) -> None:
-    """Runs that are there and damaged, on stderr."""
+    """Reports damaged runs that will be repeated, on stderr."""
     for name, what in found.damaged.items():
         stderr().print(f"damaged: run {name}: {what}; it will be repeated", markup=False)
 
 
 def ahead(found: Preview) -> None:
-    """Prints what a sweep would do."""
+    """Prints a preview."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=found.plan.title, title_justify="left")
     for heading in ("run", "seed", "state", "seconds"):
         table.add_column(heading, no_wrap=True, justify="right" if heading in {"seed", "seconds"} else "left")
@@ -118,7 +118,7 @@ def _totals(found: Preview) -> list[str]:
 
 
 def _fitting(rows: pd.DataFrame, title: str) -> Table:
-    """The table with as much as the terminal has room for: the spread goes first, then columns from the right."""
+    """The table, reduced to the width of the terminal: first without intervals, then without columns on the right."""
     columns = _headings(rows)
     repeated = int(rows["runs"].max()) > 1
     table = _table(rows, columns, with_spread=repeated)
@@ -159,7 +159,7 @@ def _table(rows: pd.DataFrame, columns: Sequence[Column], *, with_spread: bool) 
 
 
 def _headings(rows: pd.DataFrame) -> list[Column]:
-    """The columns that at least one configuration has a number for."""
+    """The columns that have a number in at least one configuration."""
     return [column for column in headline() if bool(rows[column.title].notna().any())]
 
 
@@ -174,7 +174,7 @@ def _cell(row: "pd.Series[Any]", column: Column, *, with_spread: bool) -> str:
 
 
 def _decimals(value: float) -> int:
-    """Digits after the point that make three in all, but not more than three."""
+    """Decimal places for three significant digits, at most three."""
     if value == 0:
         return 0
     return min(max(0, 2 - math.floor(math.log10(abs(value)))), 3)

@@ -1,4 +1,4 @@
-"""Testbeds on the command line: selects the testbed file, prints the commands and the answers of the machines."""
+"""Testbeds on the command line: selects the testbed file, prints commands and findings."""
 
 import contextlib
 import logging
@@ -18,7 +18,7 @@ STYLES = {"pass": "green", "warn": "yellow", "fail": "red"}
 
 
 def backend_name(backend: str, testbed: Path | None) -> str:
-    """The backend that `--backend` and `--testbed` mean together: a testbed is that of `ssh`."""
+    """The name of the backend given by `--backend` and `--testbed`."""
     if testbed is None:
         return backend
     if backend not in ("ssh", "sim"):
@@ -27,18 +27,18 @@ def backend_name(backend: str, testbed: Path | None) -> str:
 
 
 def is_testbed(backend: str) -> bool:
-    """Whether a backend's name is that of machines."""
+    """Whether the backend with this name is a testbed."""
     return backend.startswith("ssh:")
 
 
 def dry_run(backend: str, experiment: "Experiment") -> None:
-    """The commands of a run on a testbed."""
+    """Prints the commands of a run on a testbed."""
     commands(opened(Path(backend.removeprefix("ssh:"))), experiment)
 
 
 @contextlib.contextmanager
 def live_lines() -> Iterator[None]:
-    """A line a second on stderr while machines measure."""
+    """Prints a line per second on stderr while a testbed measures."""
     from tailback.cli.console import stderr
 
     class Shown(logging.Handler):
@@ -55,14 +55,14 @@ def live_lines() -> Iterator[None]:
 
 
 def commands(backend: "Ssh", experiment: "Experiment") -> None:
-    """The commands of each configuration, machine by machine, as one would type them."""
+    """Prints the shell commands of each configuration, by machine."""
     from tailback.cli.console import line
 
     for labels, scenario in _configurations(experiment):
         if labels:
-            # In one line whatever a label holds: what follows a comment is pasted into a shell.
-            told = ", ".join(f"{axis}={value}" for axis, value in labels.items())
-            line(f"# == {' '.join(told.split())}")
+            # On one line, even if a label contains a line feed: the output may be pasted into a shell.
+            heading = ", ".join(f"{axis}={value}" for axis, value in labels.items())
+            line(f"# == {' '.join(heading.split())}")
         for words in _lines(backend.plan(scenario)):
             line(words)
 
@@ -78,32 +78,32 @@ def _lines(plan: "Plan") -> Iterator[str]:
 
 
 def _configurations(experiment: "Experiment") -> Iterator[tuple[Mapping[str, str], "Scenario"]]:
-    """Repetitions differ in seeds only."""
+    """The configurations; their repetitions differ only in seeds."""
     for run in experiment.runs():
         if run.repetition == 1:
             yield run.axes, run.scenario
 
 
 def distinct(backend: "Ssh", experiment: "Experiment") -> "list[Finding]":
-    """The findings of the machines about an experiment; findings that several configurations share appear once."""
+    """The findings for an experiment; findings that several configurations share appear once."""
     found = (finding for _, scenario in _configurations(experiment) for finding in backend.findings(scenario))
     return list({(each.host, each.what, each.verdict, each.remedy): each for each in found}.values())
 
 
 def opened(testbed: Path) -> "Ssh":
-    """The machines of a testbed file."""
+    """The backend of a testbed file."""
     from tailback.backends.ssh import Ssh
 
     return Ssh.of_file(str(testbed))
 
 
 def document(found: "Sequence[Finding]") -> Mapping[str, Any]:
-    """The document of `testbed check --json`."""
+    """The JSON document of `testbed check --json`."""
     return {"findings": [asdict(finding) for finding in found]}
 
 
 def show(found: "Sequence[Finding]") -> None:
-    """A row per finding."""
+    """Prints a row per finding."""
     from rich import box
     from rich.table import Table
     from rich.text import Text

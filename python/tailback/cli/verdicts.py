@@ -1,4 +1,4 @@
-"""Prints comparisons. It is separate from `show` because it imports plotting and statistics."""
+"""Prints comparisons. Separate from `show`, because it imports plotting and statistics."""
 
 from pathlib import Path
 
@@ -14,11 +14,11 @@ from tailback.validation import Comparison, Validated, parting
 from tailback.validation.report import number
 
 MOST_CELLS_SHOWN = 60
-"""Rows of a validation in the terminal; of a larger one those out of tolerance, for the report has all."""
+"""Maximum number of rows of a validation; above it, only those out of tolerance are shown (the report has all)."""
 
 
 def comparison(compared: Comparison) -> None:
-    """Prints every metric of every configuration, and the runs that were not compared."""
+    """Prints all metrics of all configurations, and the number of runs that were not compared."""
     emit(_differences(compared, compared.judged))
     _sides(compared)
 
@@ -37,7 +37,7 @@ def validated(done: Validated) -> None:
 
 
 def written(report: Path | None) -> None:
-    """Where a report is, on stderr."""
+    """Prints the path of a report to stderr."""
     if report is not None:
         stderr().print(f"report: {report}")
 
@@ -64,7 +64,7 @@ def _shares(compared: Comparison) -> Text:
 
 
 def _partings(compared: Comparison) -> list[Text]:
-    """The earliest divergence of each configuration, where they are few."""
+    """The first divergence of each configuration, unless there are too many."""
     places = range(len(compared.pairing.configurations))
     if len(places) * len(METRICS) > MOST_CELLS_SHOWN:
         return []
@@ -82,7 +82,7 @@ def _of(compared: Comparison, place: int) -> str:
 
 
 def _sides(compared: Comparison) -> None:
-    """What the folders differ in and what was not compared, on stderr."""
+    """Reports on stderr how the folders differ, and the number of runs that were not compared."""
     pairing = compared.pairing
     for axis, (there, here) in pairing.apart.items():
         stderr().print(f"{axis}: {there or 'none'} in the reference, {here or 'none'} in the candidate")

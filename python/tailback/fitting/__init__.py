@@ -1,6 +1,6 @@
 """Checks whether an experiment can run here: on its backend, and in the memory of this machine.
 
-Nothing here needs results, so that `tailback check` answers before pandas would be loaded.
+This package does not import pandas, so that `tailback check` starts quickly.
 """
 
 from tailback.fitting.jobs import cores, runs_at_once, side_by_side

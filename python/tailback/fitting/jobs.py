@@ -22,12 +22,12 @@ def runs_at_once(experiment: Experiment, backend: Backend, wanted: int | None = 
 
 
 def side_by_side(backend: Backend) -> int:
-    """Runs of `backend` at the same time unless somebody wants otherwise."""
+    """The default number of parallel runs on `backend`."""
     return cores() if backend.clock is Clock.VIRTUAL else 1
 
 
 def cores() -> int:
-    """Processors this process may use."""
+    """The number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,7 +1,7 @@
 """The memory that one run may use on this machine, so that a run that needs more fails alone.
 
-The simulator counts what a run holds and gives it up at its limit. Tables are held several times over when a run ends:
-as rows, as Arrow, as frames that are summarised, as Parquet.
+The simulator counts the memory of a run and aborts it at its limit. At the end of a run its tables exist several times:
+as rows, as Arrow, as data frames, as Parquet.
 """
 
 import resource
@@ -10,37 +10,37 @@ from pathlib import Path
 from tailback.backends import Backend, Bounded
 
 COPIES = 5
-"""Of its rows at the peak of a run: 3.8 were measured, of pings and of sockets."""
+"""Peak memory of a run in units of its rows; 3.8 was measured for pings and for sockets."""
 
 SHARE = 0.8
-"""Of what is free, for runs; the rest is for what changes meanwhile."""
+"""The fraction of the available memory that runs may use."""
 
 MEMINFO = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
 STATM = Path("/proc/self/statm")
 
 UNKNOWN = 4 * 10**9
-"""Bytes where the machine does not say what is free."""
+"""Available bytes to assume if the machine does not report them."""
 
 
 def room(jobs: int) -> int:
-    """Bytes that the rows and packets of each of `jobs` runs at a time may take."""
+    """Bytes that the rows and packets of each of `jobs` parallel runs may use."""
     return int(available() * SHARE / jobs / COPIES)
 
 
 def within(backend: Backend, jobs: int) -> Backend:
-    """`backend`, with a limit for each of its runs if it knows any."""
+    """`backend` with a memory limit for each run, if it supports one."""
     return backend.with_memory(room(jobs)) if isinstance(backend, Bounded) else backend
 
 
 def available() -> int:
-    """Bytes that this process may still take: of the machine, of its control group, of its limit of addresses."""
+    """Available bytes: the minimum of the machine, the control group and the address space limit."""
     known = [found for found in (_of_machine(), _of_group(), _of_addresses()) if found is not None]
     return max(0, min(known, default=UNKNOWN))
 
 
 def _of_machine() -> int | None:
-    """What can be given out without swapping. [proc_meminfo(5) MemAvailable]"""
+    """Memory available without swapping. [proc_meminfo(5) MemAvailable]"""
     try:
         lines = MEMINFO.read_text(encoding="ascii").splitlines()
     except OSError:
@@ -49,7 +49,10 @@ def _of_machine() -> int | None:
 
 
 def _of_group() -> int | None:
-    """[linux-6.12 Documentation/admin-guide/cgroup-v2.rst memory.max, memory.current]"""
+    """Memory left in the control group.
+
+    [linux-6.12 Documentation/admin-guide/cgroup-v2.rst memory.max, memory.current]
+    """
     try:
         most = (CGROUP / "memory.max").read_text(encoding="ascii").strip()
         taken = (CGROUP / "memory.current").read_text(encoding="ascii").strip()

@@ -10,11 +10,11 @@ from tailback.scenario import Experiment
 
 
 class Planned(Protocol):
-    """A run to be made: `scenario.Run`, `results.RunPlan`."""
+    """A planned run: `scenario.Run` or `results.RunPlan`."""
 
     @property
     def repetition(self) -> int:
-        """Counted from 1."""
+        """Starts at 1."""
 
     @property
     def scenario(self) -> Scenario:
@@ -22,7 +22,7 @@ class Planned(Protocol):
 
 
 def check(experiment: Experiment, backend: str = "sim") -> int:
-    """Raises `Unsuitable` if the backend cannot run `experiment`; the number of runs if it can."""
+    """Returns the number of runs of `experiment`; raises `Unsuitable` if the backend cannot run it."""
     opened = open_backend(backend)
     runs_at_once(experiment, opened)
     runs = experiment.runs()
@@ -31,7 +31,8 @@ def check(experiment: Experiment, backend: str = "sim") -> int:
 
 
 def check_all(runs: Iterable[Planned], backend: Backend) -> None:
-    """Raises `Unsuitable` for the first configuration that `backend` cannot run; repetitions differ in seeds only."""
+    """Raises `Unsuitable` for the first configuration that `backend` cannot run."""
     for run in runs:
+        # Repetitions differ only in their seeds.
         if run.repetition == 1:
             backend_for(backend, run.scenario).check(run.scenario)

@@ -1,4 +1,4 @@
-"""Limits for foreign input: sizes of files, and work and memory of evaluated code."""
+"""Limits for untrusted input: sizes of files, and time and memory of evaluated code."""
 
 from tailback.limits.files import Damaged, NotTaken, Stream, open_regular, open_unpacked, read_bounded, read_regular
 from tailback.limits.reckoning import WEIGHT_MAX, WORK_MAX, Allowance, NotReckoned

@@ -1,14 +1,13 @@
-"""Python's operators and functions on plain values, for foreign code: results have a bounded size, and everything
-ends.
+"""Evaluates Python's operators and functions on plain values of untrusted code, with limits on memory and time.
 
-The code of drill scripts and of TEACUP's configurations is walked as a tree; all that it works out is worked out
-here. There are None, truth values, numbers, texts, lists, tuples and dictionaries. Two rules bound memory and time,
-and they count instead of looking at a clock, so that a file is refused on every machine or on none:
+Drill scripts and TEACUP's configurations contain code, whose syntax tree is interpreted; this module does the
+arithmetic. Values are None, booleans, numbers, strings, lists, tuples and dictionaries. Two limits apply. They do not
+depend on a clock, so that a file is refused on every machine or on none:
 
-    weight   of a number its 32-bit words, of a text its characters, of a list all that it holds, as often as it holds
-             it. What an operation would make is estimated before it is done; nothing above `WEIGHT_MAX` is made.
-    work     each step costs one, each operation the weight of what it reads and of what it makes. The code of one
-             file has `WORK_MAX`, which a machine of 2020 does in a few seconds.
+    weight   size of a value: the 32-bit words of a number, the characters of a string, the total of the elements of a
+             list. The weight of a result is estimated beforehand; no value above `WEIGHT_MAX` is created.
+    work     each step costs one, each operation the weight of its operands and of its result. The code of one file
+             may do `WORK_MAX`, which takes a few seconds on a machine of 2020.
 """
 
 from __future__ import annotations
@@ -20,30 +19,30 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 Value: TypeAlias = Any
-"""None, a truth value, a number, a text, or a list, tuple or dictionary of them."""
+"""None, a boolean, a number, a string, or a list, tuple or dictionary of them."""
 
 WORK_MAX = 500_000
 WEIGHT_MAX = 100_000
 BITS_MAX = 4_096
-"""Size of an integer."""
+"""Maximum number of bits of an integer."""
 DEPTH_MAX = 50
-"""Lists within lists."""
+"""Maximum nesting of lists."""
 DIGITS_MAX = 4_000
-"""Characters of a text that is read as a number: that takes the square of its length."""
+"""Maximum number of characters of a string that is converted to a number, which takes quadratic time."""
 PLACES_MAX = 999
-"""Digits to which a number is rounded."""
+"""Maximum number of digits to which a number is rounded."""
 WIDTH_DIGITS_MAX = 3
-"""Digits of a width in a format."""
+"""Maximum number of digits of a width in a format string."""
 
 
 class NotReckoned(Exception):
-    """An operation that is refused; the message names it as the subject of a sentence: `so large a number`."""
+    """The operation is refused; the message is the subject of a sentence: `so large a number`."""
 
 
 class Allowance:
-    """The work that the code of one file may still do, and the operations that count against it.
+    """The remaining work of the code of one file, and the operations that consume it.
 
-    Beside `NotReckoned` an operation raises what Python raises for it: `ArithmeticError`, `TypeError`, `ValueError`,
+    Operations raise `NotReckoned`, or the exceptions of Python: `ArithmeticError`, `TypeError`, `ValueError`,
     `LookupError`.
     """
 
@@ -51,13 +50,13 @@ class Allowance:
         self._left = work
 
     def spend(self, work: int) -> None:
-        """Pays for something."""
+        """Consumes work; raises `NotReckoned` if none is left."""
         self._left -= work
         if self._left < 0:
             raise NotReckoned("so long a computation")
 
     def made(self, value: Value) -> Value:
-        """Returns the computed `value` if its type is allowed and its size within the limit."""
+        """Returns `value` if its type is allowed and its weight within the limit."""
         self.spend(weight(value))
         return value
 
@@ -83,19 +82,19 @@ class Allowance:
 
     def element(self, whole: Value, index: Value) -> Value:
         """`whole[index]`."""
-        # To look a key up it is hashed, whole.
+        # Looking up a key hashes all of it.
         self.spend(weight(index))
         return self.made(whole[index])
 
     def items(self, whole: Value) -> list[Value]:
-        """The elements of a list, a tuple or a text; `TypeError` of anything else."""
+        """The elements of a list, a tuple or a string; raises `TypeError` for anything else."""
         if not isinstance(whole, list | tuple | str):
             raise TypeError("it has no items")
         self.spend(len(whole))
         return list(whole)
 
     def dictionary(self, pairs: Iterable[tuple[Value, Value]]) -> Value:
-        """Of keys and values; `TypeError` if a key is a list."""
+        """A dictionary of keys and values; raises `TypeError` if a key is a list."""
         kept = list(pairs)
         self.spend(sum(weight(key) for key, _ in kept))
         return self.made(dict(kept))
@@ -109,7 +108,7 @@ class Allowance:
 
     def call(self, name: str, arguments: list[Value]) -> Value:
         """`name(*arguments)`; `name` is one of `FUNCTIONS`."""
-        # To sort takes some 17 comparisons of each of 100,000 elements.
+        # Sorting 100,000 elements takes about 17 comparisons per element.
         self.spend(sum(map(weight, arguments)) * (17 if name == "sorted" else 1))
         return self.made(FUNCTIONS[name](*arguments))
 
@@ -129,8 +128,8 @@ def weight(value: Value) -> int:
 
 
 def _room_beside(value: Value, room: int, depth: int) -> int:
-    """What is left of `room` beside `value`. It stops as soon as nothing is: a list may hold another a billion times,
-    through others.
+    """Returns `room` minus the weight of `value`. Stops as soon as it is negative, because nested lists can contain the
+    same list a billion times.
     """
     if depth > DEPTH_MAX:
         raise NotReckoned("so deeply nested a value")
@@ -147,7 +146,7 @@ def _room_beside(value: Value, room: int, depth: int) -> int:
 
 
 def _own_weight(value: Value) -> int:
-    """Without what it holds."""
+    """The weight without that of the elements."""
     if isinstance(value, int):
         if value.bit_length() > BITS_MAX:
             raise NotReckoned("so large a number")
@@ -165,7 +164,7 @@ def _bound(weight_: int) -> None:
 
 
 def _refuse_growth(op: ast.operator, left: Value, right: Value) -> None:
-    """Raises `NotReckoned` if the result would be too large; both operands have their weight."""
+    """Raises `NotReckoned` if the result would be too large. The operands are within the limits."""
     if isinstance(op, ast.Mult):
         for whole, count in ((left, right), (right, left)):
             if isinstance(whole, str | list | tuple) and isinstance(count, int):
@@ -183,13 +182,13 @@ def _refuse_growth(op: ast.operator, left: Value, right: Value) -> None:
 
 
 _PLACE = re.compile(r"%[-+ #0]*(\*|[0-9]*)(?:\.(\*|[0-9]*))?")
-"""A place in a format: its width and its precision."""
+"""A conversion of a format string: its width and its precision."""
 
 
 def _text_length(value: Value) -> int:
-    """At least the characters of `str(value)`, `repr(value)` and of `'%f' % value`."""
+    """An upper bound on the lengths of `str(value)`, `repr(value)` and `'%f' % value`."""
     if isinstance(value, str):
-        # As `repr` has it a character may be `\U0001f600`.
+        # `repr` may write one character as `\U0001f600`.
         return 2 + len(value) * (1 if value.isascii() and value.isprintable() and not set("'\\") & set(value) else 10)
     if isinstance(value, int):
         return 6 + value.bit_length() // 3
@@ -236,7 +235,7 @@ def _rounded(number: Value, places: Value = None) -> Value:
 
 
 def _sum(values: Value, start: Value = 0) -> Value:
-    # Each sum of lists copies the one before.
+    # Summing lists would copy all previous elements at each step.
     if not all(isinstance(value, int | float) for value in (start, *values)):
         raise NotReckoned("a sum of what are not numbers")
     return sum(values, start)

@@ -25,19 +25,19 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "wash": ("nowash", "wash"),
     "split_gso": ("no-split-gso", "split-gso"),
 }
-"""The keywords that set an option, in the order of its values."""
+"""The keywords of each option, in the order of its values."""
 _FLAGS = ("nat", "wash")
-"""Of these, those that are flags to `tc`."""
+"""The options among them that are flags in `tc`."""
 
 _MS = 10**6
 _ROUND_TRIPS = {
     "datacentre": 100_000, "lan": _MS, "metro": 10 * _MS, "regional": 30 * _MS, "internet": 100 * _MS,
     "oceanic": 300 * _MS, "satellite": 1000 * _MS, "interplanetary": 1000 * 1000 * _MS,
 }  # fmt: skip
-"""An interplanetary round trip is given with its own target in the kernel. [linux-6.12 sch_cake.c]"""
+"""The round-trip time of each keyword, in ns. [linux-6.12 sch_cake.c]"""
 
 _LINK_OVERHEAD = "added overhead"
-"""What a link adds to the overhead there is."""
+"""Pseudo-option: an overhead that is added to the previous one."""
 
 _LINKS: dict[str, Options] = {
     "raw": {"raw": 1, "overhead": 0, "undercharge": 0, "framing": 0},
@@ -57,11 +57,11 @@ _LINKS: dict[str, Options] = {
     "ether-vlan": {_LINK_OVERHEAD: 4},
     "via-ethernet": {},
 }
-"""Overhead, cells and smallest packet of known links. [tc-cake(8)]"""
+"""Overhead, framing and minimum packet size by keyword of link. [tc-cake(8)]"""
 
 
 def _added(found: Options, given: Options) -> Options:
-    """The overheads of two links add up, and `raw` ends when there is one."""
+    """Adds the overheads of several link keywords; an overhead cancels `raw`."""
     if _LINK_OVERHEAD not in given:
         return given
     rest = {name: value for name, value in given.items() if name != _LINK_OVERHEAD}
@@ -69,7 +69,7 @@ def _added(found: Options, given: Options) -> Options:
 
 
 def _overhead(words: Words, table: Table) -> Options:
-    """A number, which may be below zero; what links have added is gone."""
+    """Reads `overhead`, which may be negative and replaces the overheads of link keywords."""
     word = words.next() or ""
     if re.fullmatch("-[0-9]{1,9}", word):
         return {"undercharge": table.value("undercharge", word[1:]), "overhead": 0, "raw": 0}
@@ -117,7 +117,7 @@ def _settings(resolved: Settings) -> Json:
     }
 
 
-# -- the table of its tins, as `tc -s` prints it
+# -- the table of tins, as printed by `tc -s`
 
 _TIN_LINES: Mapping[str, tuple[str, ...]] = {
     "thresh": ("threshold_rate",), "target": ("target_us",), "interval": ("interval_us",),
@@ -173,7 +173,7 @@ ROW = Discipline(
         options=dict.fromkeys(("bandwidth", "rtt", "memlimit"), NOT_GIVEN_IF_ZERO),
         without_keyword=("tins", "isolation", "ack_filter", "framing", "raw", "split_gso", "undercharge"),
         forms=_keywords(),
-        not_modelled={"autorate-ingress": "leave it out and give the `bandwidth`"},
+        not_modelled={"autorate-ingress": "remove it and give the `bandwidth`"},
         added=_added,
     ),
     writer=_words,

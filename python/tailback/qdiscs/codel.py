@@ -9,7 +9,7 @@ from tailback.tc.printing import Printed
 from tailback.tc.writing import plain
 
 OPTIONS = dict.fromkeys(("limit", "target", "interval"), NOT_GIVEN_IF_ZERO)
-"""Those of `fq_codel` too."""
+"""The syntax of the options; `fq_codel` has the same."""
 
 UNITS: dict[str, Printed] = {
     "limit": "packets", "target": "time", "interval": "time", "ce_threshold": "time",
@@ -17,7 +17,7 @@ UNITS: dict[str, Printed] = {
 
 
 def settings(resolved: Settings) -> Json:
-    """Those of `fq_codel` too."""
+    """The options in `tc -s -j`; `fq_codel` has the same."""
     times = {name: forms.codel_us(resolved[name]) for name in ("target", "interval")}
     return {**forms.limit(resolved), **times, **_threshold(resolved), **forms.flags(resolved, "ecn")}
 

@@ -1,4 +1,4 @@
-"""The fields that describe a queue discipline, in one place for everything that uses its kind."""
+"""The fields that describe a queue discipline."""
 
 from __future__ import annotations
 
@@ -12,89 +12,90 @@ from tailback.tc.writing import Units, plain
 
 Json: TypeAlias = dict[str, Any]
 Settings: TypeAlias = Mapping[str, int]
-"""Options in base units; with those that follow from others, where they are resolved."""
+"""Options in base units; if resolved, including the ones that are derived from others."""
 
 Writer: TypeAlias = Callable[[Settings, Units], Iterator[str]]
 Line: TypeAlias = Sequence[str]
 
 
 def nothing(_settings: Settings) -> Json:
-    """For disciplines of which `tc` shows no options."""
+    """For disciplines whose options `tc` does not show."""
     return {}
 
 
 def no_lines(_entry: Mapping[str, Any]) -> Iterator[str]:
-    """For disciplines of which `tc` prints no further lines."""
+    """For disciplines without further lines in `tc -s`."""
     yield from ()
 
 
 @dataclass(frozen=True)
 class Shown:
-    """The fields of a discipline in `tc -s -j qdisc show`, and how `tc -s` prints them."""
+    """The fields of a discipline in `tc -s -j qdisc show`, and their format in `tc -s`."""
 
     options: Callable[[Settings], Json]
-    """What it is set to: rates in byte/s, times in µs, netem's in s, shares from 0 to 1, flags where they are on."""
+    """Converts options: rates to byte/s, times to µs (netem's to s), fractions to 0 to 1; flags that are off are
+    omitted."""
     if_given: Sequence[str] = ()
-    """Options that are shown only where they were given."""
+    """Options that are only shown if they were given."""
     counters: Sequence[Line] = ()
-    """Its own counters, a line each, under those that all kinds have."""
+    """The counters that are specific to it, by line."""
     shares: Sequence[str] = ()
-    """Counters that are shares from 0 to 1."""
+    """Counters that are fractions from 0 to 1."""
     among_options: Sequence[str] = ()
-    """Counters that stand among the options."""
+    """Counters that `tc` has among the options."""
     values_alone: Sequence[str] = ()
     """Options that are printed without their name."""
     class_counters: Sequence[Line] = ()
-    """The counters of a class beside those that all classes have, a line each."""
+    """The counters of a class that are specific to it, by line."""
     units: Mapping[str, Printed] = field(default_factory=dict)
-    """Of the options and counters that are not printed as plain numbers."""
+    """The units of options and counters that are not plain numbers."""
     parts: Literal["classes", "tins"] = "classes"
-    """What its parts are called."""
+    """The name of its parts."""
     more: Callable[[Mapping[str, Any]], Iterator[str]] = no_lines
-    """What is printed in a form of its own, from its entry in the JSON."""
+    """Formats further lines from its entry in the JSON."""
 
 
 @dataclass(frozen=True)
 class InKernel:
-    """What a real kernel supports of a discipline; the simulator supports everything."""
+    """The support of a discipline in real kernels; the simulator supports everything."""
 
     comes: Literal["as a module", "with every kernel"] = "as a module"
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Options that no backend gives to a kernel, with what to do instead."""
+    """Options that backends with a kernel refuse, with remedies."""
     no_device: tuple[str, str] | None = None
-    """Why no device there can have it, and what to do."""
+    """Why no device with a kernel can have it, and the remedy."""
     marks: Sequence[int] | None = ()
-    """The bytes at which the kernel has its counters of packets marked CE, each of 32 bits; none if it never marks,
-    `None` if the agent does not read them."""
+    """Byte offsets of its 32-bit counters of CE marks; empty if it never marks, `None` if the agent does not read them.
+    """
     marks_in: Literal["statistics", "options"] = "statistics"
-    """Where these bytes are: `TCA_STATS_APP` or `TCA_OPTIONS`."""
+    """The attribute with these counters: `TCA_STATS_APP` or `TCA_OPTIONS`."""
 
 
 @dataclass(frozen=True)
 class Discipline:
-    """A queue discipline by its kind, as `tc` calls it."""
+    """A queue discipline; `kind` is its name in `tc`."""
 
     kind: str
     shown: Shown
     kernel: InKernel
     grammar: Grammar = field(default_factory=Grammar)
-    """How its words are read."""
+    """The syntax of its options."""
     writer: Writer = plain
-    """How they are written for a kernel's `tc`."""
+    """Writes its options for a kernel's `tc`."""
     alone: str = ""
-    """What can stand in a scenario by itself, where the bare kind drops every packet."""
+    """A usable form of it, if the bare kind drops all packets."""
     takes: Literal["any packet", "packets of filters"] = "any packet"
-    """Which packets it does not drop: any, or those that a filter gives to a class."""
+    """The packets that it accepts: any, or only those that a filter assigns to a class."""
     classes_by: str = ""
-    """The option that says how many classes it has from the beginning."""
+    """The option that determines its number of predefined classes."""
     above_classes: Sequence[str] = ()
-    """Options of the discipline itself, where all others are those of its classes."""
+    """Options of the discipline itself, if all others belong to its classes."""
     shaper: str = ""
-    """The option by which it is a shaper."""
+    """The option with its rate, if it is a shaper."""
     class_rates: Sequence[str] = ()
-    """The options of a class that say how fast it may send, the first that is given counts."""
+    """The options of a class that limit its rate; the first one that is given applies."""
     queue: Literal["one fifo", "fifos", "managed", "none"] = "managed"
-    """What its packets wait in: `none` if a child holds them."""
+    """Its kind of queue; `none` if its children hold the packets."""
 
     @property
     def module(self) -> str:
@@ -103,10 +104,10 @@ class Discipline:
 
     @property
     def symbol(self) -> str:
-        """The symbol by which a kernel is built with it; empty if every kernel has it."""
+        """Its configuration symbol in the kernel; empty if every kernel has it."""
         return "" if self.kernel.comes == "with every kernel" else f"NET_SCH_{self.kind.upper()}"
 
     @property
     def limits_bytes(self) -> bool:
-        """Its `limit` is in bytes, where that of others is in packets."""
+        """Whether its `limit` is in bytes instead of packets."""
         return self.shown.units.get("limit") == "bytes"

@@ -1,4 +1,4 @@
-"""`drr`: classes that take turns; a packet that no filter gives to a class is dropped.  [linux-6.12 sch_drr.c]"""
+"""`drr`: deficit round robin over classes; unclassified packets are dropped.           [linux-6.12 sch_drr.c]"""
 
 from tailback.qdiscs.discipline import Discipline, InKernel, Shown, nothing
 

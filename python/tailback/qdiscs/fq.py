@@ -26,7 +26,7 @@ def _weights(words: Words, table: Table) -> Options:
 
 
 def _ignored(words: Words, _table: Table) -> Options:
-    """A rate that no kernel looks at any more."""
+    """Reads a rate that kernels ignore."""
     quantities.rate(words.next() or "")
     return {}
 

@@ -7,7 +7,7 @@ from tailback.tc.units import LARGEST
 
 
 def _settings(resolved: Settings) -> Json:
-    # With a rate of its own it stands for one class, the default one.
+    # `htb rate …` is short for a tree with one class, the default.
     default = resolved.get("default", 0) or int("rate" in resolved)
     return {
         "r2q": resolved.get("r2q", 10),
@@ -37,7 +37,7 @@ ROW = Discipline(
         aliases={"buffer": "burst", "maxburst": "burst", "cbuffer": "cburst", "cmaxburst": "cburst"},
         forms={"linklayer": forms.link_layer},
         once=("rate", "ceil"),
-        not_modelled={"offload": "leave it out: no device here shapes by itself"},
+        not_modelled={"offload": "remove it: no device has hardware shaping"},
     ),
     writer=forms.with_link_layer,
     above_classes=("default", "r2q", "direct_qlen"),

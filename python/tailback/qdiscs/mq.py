@@ -8,8 +8,8 @@ ROW = Discipline(
     kernel=InKernel(
         comes="with every kernel",
         no_device=(
-            "the veth that stands for a link has one transmit queue",
-            "remove `mq`: its child alone does the same",
+            "a veth, which emulates the link, has one transmit queue",
+            "remove `mq`: its child alone is equivalent",
         ),
         marks=None,
     ),

@@ -1,4 +1,4 @@
-"""`netem`: an emulator of paths: delay, loss, damage, duplicates, reordering, rate, slots.  [iproute2 q_netem.c]"""
+"""`netem`: network emulator: delay, loss, corruption, duplication, reordering, rate, slots.  [iproute2 q_netem.c]"""
 
 from collections.abc import Iterator
 
@@ -34,12 +34,12 @@ def _loss(words: Words, table: Table) -> Options:
 def _slot(words: Words, table: Table) -> Options:
     if words.peek() == "distribution":
         raise WordError(
-            "`slot distribution` of `netem` is not modelled", "give the least and the most gap: slot 1ms 2ms"
+            "`slot distribution` of `netem` is not modelled", "give the minimum and maximum gap: slot 1ms 2ms"
         )
     found = positional("slot_min", "slot_max")(words, table)
     if found.get("slot_max", found["slot_min"]) < found["slot_min"]:
         raise WordError(
-            "the most gap of `slot` of `netem` is less than the least", "write the least first: slot 1ms 2ms"
+            "the maximum gap of `slot` of `netem` is below the minimum", "write the minimum first: slot 1ms 2ms"
         )
     while words.peek() in ("packets", "bytes"):
         name = f"slot_{words.next()}"

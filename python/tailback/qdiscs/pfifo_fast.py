@@ -1,4 +1,4 @@
-"""`pfifo_fast`: three FIFOs by priority, the discipline of a device that is given none.  [linux-6.12 sch_generic.c]"""
+"""`pfifo_fast`: three FIFOs by priority, the default discipline of a device.         [linux-6.12 sch_generic.c]"""
 
 from tailback.qdiscs import forms
 from tailback.qdiscs.discipline import Discipline, InKernel, Shown

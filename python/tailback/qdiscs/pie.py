@@ -10,7 +10,7 @@ from tailback.tc.printing import Printed
 from tailback.tc.writing import Units, plain, without
 
 OPTIONS = dict.fromkeys(("limit", "target", "tupdate", "alpha", "beta"), NOT_GIVEN_IF_ZERO)
-"""Those of `fq_pie` too."""
+"""The syntax of the options; `fq_pie` has the same."""
 
 UNITS: dict[str, Printed] = {"limit": "packets", "target": "time", "tupdate": "time"}
 
@@ -21,7 +21,7 @@ with_opposites = functools.partial(
 
 
 def settings(resolved: Settings) -> Json:
-    """Those of `fq_pie` too."""
+    """The options in `tc -s -j`; `fq_pie` has the same."""
     times = {name: forms.nanoseconds_in_us(resolved[name]) for name in ("target", "tupdate")}
     gains = {name: resolved[name] for name in ("alpha", "beta")}
     return {
@@ -33,7 +33,7 @@ def settings(resolved: Settings) -> Json:
 
 
 def _words(options: Settings, units: Units) -> Iterator[str]:
-    # The generation is that of the kernel, which has only one.
+    # `generation` selects a variant in the simulator; a kernel has only one.
     return with_opposites(without(options, "generation"), units)
 
 

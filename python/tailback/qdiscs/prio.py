@@ -1,4 +1,4 @@
-"""`prio`: bands of which the first that has a packet sends.                           [iproute2 q_prio.c]"""
+"""`prio`: bands with strict priority.                                                 [iproute2 q_prio.c]"""
 
 from collections.abc import Iterator
 

@@ -9,7 +9,7 @@ UNITS: dict[str, Printed] = {"min": "bytes", "max": "bytes"}
 
 
 def law(resolved: Settings) -> Json:
-    """The law, which `sfq` has too."""
+    """The options of the RED law, which `sfq` has, too."""
     switches = {name: bool(resolved.get(name, 0)) for name in ("ecn", "harddrop", "adaptive", "nodrop")}
     thresholds = {name: resolved[name] for name in ("min", "max")}
     return {**thresholds, **switches, "probability": forms.share(resolved["probability"])}

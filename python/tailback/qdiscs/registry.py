@@ -58,7 +58,7 @@ KINDS: dict[str, Discipline] = {row.kind: row for row in ROWS}
 
 
 class NotListed(LookupError):
-    """A kind that has no row."""
+    """A discipline without a row in the registry."""
 
 
 def of(kind: str) -> Discipline:
@@ -71,7 +71,7 @@ def of(kind: str) -> Discipline:
 
 
 def words_of(kind: str, options: Settings) -> list[str]:
-    """The words after the kind, for the `tc` of a kernel."""
+    """The options in the syntax of a kernel's `tc`."""
     return list(of(kind).writer(options, units_of(kind)))
 
 
@@ -89,5 +89,5 @@ def units_of(kind: str) -> Units:
 
 @functools.cache
 def core_rows() -> tuple[Row, ...]:
-    """The rows of the core."""
+    """The disciplines of the core, with their parameters."""
     return rows(importlib.import_module("tailback._core").qdiscs())

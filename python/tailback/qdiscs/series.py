@@ -1,4 +1,4 @@
-"""`series`: disciplines one after another on one device, which `tc` has not.          [docs/contracts.md]"""
+"""`series`: several disciplines in series on one device, which `tc` does not support. [docs/contracts.md]"""
 
 from tailback.qdiscs.discipline import Discipline, InKernel, Shown, nothing
 
@@ -9,8 +9,8 @@ ROW = Discipline(
     shown=Shown(nothing),
     kernel=InKernel(
         no_device=(
-            "a device of a kernel has one discipline, and the file gives several in series",
-            "put one of them on the next hop, or one below the other: htb rate 10mbit | fq_codel",
+            "a device of a kernel has one root discipline, but the file has several in series",
+            "move one of them to the next hop, or make one the child of the other: htb rate 10mbit | fq_codel",
         ),
         marks=None,
     ),

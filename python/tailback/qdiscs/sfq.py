@@ -1,4 +1,4 @@
-"""`sfq`: stochastic fairness queueing, with RED on each flow if asked.               [iproute2 q_sfq.c]"""
+"""`sfq`: stochastic fairness queueing, optionally with RED on each flow.             [iproute2 q_sfq.c]"""
 
 from tailback.qdiscs import forms, red
 from tailback.qdiscs.discipline import Discipline, InKernel, Json, Settings, Shown
@@ -19,7 +19,7 @@ ROW = Discipline(
         among_options=("prob_mark", "prob_mark_head", "prob_drop", "forced_mark", "forced_mark_head", "forced_drop"),
         units={**red.UNITS, "limit": "packets"},
     ),
-    # Its options end with the counters of RED: marks by chance, forced ones, and both of the head of a queue.
+    # Its options end with the counters of RED: random and forced marks, each at the tail and at the head of a queue.
     # [linux-6.12 include/uapi/linux/pkt_sched.h]
     kernel=InKernel(marks=(56, 60, 64, 68), marks_in="options"),
     grammar=Grammar(

@@ -1,4 +1,4 @@
-"""`tbf`: a token bucket that shapes what its child holds.                            [iproute2 q_tbf.c]"""
+"""`tbf`: a token bucket filter, which shapes its child.                              [iproute2 q_tbf.c]"""
 
 from tailback.qdiscs import forms
 from tailback.qdiscs.discipline import Discipline, InKernel, Json, Settings, Shown

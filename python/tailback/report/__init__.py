@@ -1,7 +1,7 @@
 """The interactive report of an experiment: one HTML page with its data, its figures and the code that draws them.
 
-It asks nothing of a network and opens from a disk or an e-mail: filters by axis value, a table with intervals, and
-figures that can be zoomed and whose series can be switched off.
+The page needs no network, so it can be opened from a disk or an e-mail. It has filters by axis value, a table with
+intervals, and figures that can be zoomed and whose series can be hidden.
 """
 
 from tailback.report.page import html, write

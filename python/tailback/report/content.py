@@ -19,10 +19,10 @@ from tailback.results.provenance import tailback_version
 from tailback.results.store import EXPERIMENT, SOURCE
 
 MOST_TRACED = 120
-"""Configurations whose samples are in the page; more would make one that no browser likes."""
+"""Maximum number of configurations with samples in the page, to limit its size."""
 
 DIGITS = 5
-"""Significant digits of a sample: more than a screen shows."""
+"""Significant digits of a sample."""
 
 SERIES = ("throughput", "rtt", "cwnd")
 DISTRIBUTIONS = ("rtt", "ping")
@@ -32,7 +32,7 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Source:
-    """The file an experiment was made from."""
+    """The experiment file, with settings and warnings."""
 
     text: str
     settings: Sequence[str]
@@ -40,7 +40,7 @@ class Source:
 
 
 def document(results: Results) -> dict[str, Any]:
-    """All that the page shows."""
+    """The data of the page."""
     groups = results.configurations
     table = configurations([(run.axes, run.summary) for run in results.runs])
     shown = [column for column in headline() if bool(table[column.title].notna().any())]
@@ -68,7 +68,7 @@ def document(results: Results) -> dict[str, Any]:
 def _paired(
     groups: Sequence[tuple[dict[str, str], list[RunFolder]]], table: pd.DataFrame, shown: Sequence[Column]
 ) -> Iterable[tuple[tuple[dict[str, str], list[RunFolder]], list[list[float | None]]]]:
-    """Each configuration with its cells: mean, and ends of the 95 % interval."""
+    """Each configuration with its cells: mean and ends of the 95 % interval."""
     for group, (_, row) in zip(groups, table.iterrows(), strict=True):
         names = [(column.title, f"{column.title} low", f"{column.title} high") for column in shown]
         yield group, [[_number(row[name]) for name in each] for each in names]
@@ -92,7 +92,7 @@ def _latest_steady(runs: Sequence[RunFolder]) -> float | None:
 
 
 def _figures(results: Results, names: Sequence[str], read: Any) -> dict[str, Any]:
-    """By quantity: title, unit, and for each configuration its values; quantities nobody has are absent."""
+    """Figures by quantity: title, unit, and the values of each configuration. Quantities without values are absent."""
     firsts = [runs for _, runs in results.configurations[:MOST_TRACED]]
     few = Results(results.path, results.title, results.axes, [run for runs in firsts for run in runs])
     found = {}
@@ -120,7 +120,7 @@ def _by_configuration(table: pd.DataFrame, columns: Sequence[str]) -> dict[str, 
 
 
 def source_of(results: Results) -> Source:
-    """The experiment file in the folder, and warnings about it; a single run has none."""
+    """The experiment file in the folder, with warnings; empty for the folder of a single run."""
     file, head = results.path / SOURCE, results.path / EXPERIMENT
     if not (file.is_file() and head.is_file()):
         return Source("", (), ())
@@ -129,13 +129,13 @@ def source_of(results: Results) -> Source:
     try:
         findings = scenario.lint(scenario.loads(text, settings, file=SOURCE))
     except scenario.ScenarioError:
-        # Written by another version, whose file this one would not read.
+        # Written by another version with a different file format.
         return Source(text, settings, ())
     return Source(text, settings, [str(finding) for finding in findings])
 
 
 def _manifest(results: Results) -> dict[str, str]:
-    """What was run, where and when."""
+    """Facts about the runs: backend, host, versions, times."""
     manifests = [run.manifest for run in results.runs]
     first = manifests[0]
     return {
@@ -158,6 +158,6 @@ def _range(numbers: Sequence[int]) -> str:
 
 
 def _number(value: Any) -> float | None:
-    """As JSON has it: neither more digits than are seen nor what is not a number."""
+    """A number for JSON, rounded; None for NaN and infinity."""
     number = float(value)
     return float(f"{number:.{DIGITS}g}") if math.isfinite(number) else None

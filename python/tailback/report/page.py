@@ -1,4 +1,4 @@
-"""Writes the page: the document of `content`, the style, and the code that draws it, in one file."""
+"""Writes the page: the data of `content`, the style sheet and the code, in one file."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from tailback.results.durable import make_folder, write_file
 
 
 def write(results: Results, target: Path) -> Path:
-    """Makes the file `target`; returns its path."""
+    """Writes the file `target`; returns its path."""
     make_folder(target.parent)
     write_file(target, html(results).encode())
     return target
@@ -21,7 +21,7 @@ def write(results: Results, target: Path) -> Path:
 
 def html(results: Results) -> str:
     """The page of an experiment."""
-    # On demand: plotly brings megabytes that nothing else needs.
+    # Imported here, because plotly is large.
     from plotly.offline import get_plotlyjs
 
     found = content.document(results)
@@ -31,7 +31,7 @@ def html(results: Results) -> str:
 
 
 def _script_json(found: dict[str, Any]) -> str:
-    """JSON that cannot end the script element it stands in."""
+    """JSON that is safe inside a script element."""
     return json.dumps(found, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c").replace("\u2028", "\\u2028")
 
 

@@ -1,6 +1,6 @@
-"""The resolved scenario of one run as frozen dataclasses, its JSON, and the rate of a device.
+"""The resolved scenario of one run as frozen dataclasses, its JSON, and the rates of its devices.
 
-`tailback.scenario` makes one from an experiment file; backends run it, results keep it, analysis reads it.
+`tailback.scenario` creates it from an experiment file; backends run it, results store it, analysis reads it.
 """
 
 from tailback.resolved.codec import ScenarioUnreadable, of_json, to_json

@@ -1,8 +1,8 @@
 """Converts the resolved scenario to JSON and back: the input of the simulator, the content of manifests, and the
 identity of a run.
 
-Keys come in the order of the fields, so that a scenario always gives the same bytes. Keys that a field calls absent
-are left out; a scenario of before there were such keys reads as one without them.
+Keys are in the order of the fields, so that a scenario always gives the same bytes. Optional keys are omitted at their
+default, so that scenarios written before a key existed can be read.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from pydantic import TypeAdapter, ValidationError
 from tailback.resolved.scenario import Scenario
 
 NETWORK = ("links", "qdiscs")
-"""Keys that any scenario with hosts has, and no other."""
+"""Keys that a scenario has if and only if it has hosts."""
 
 
 class ScenarioUnreadable(ValueError):
-    """A JSON document that is not a resolved scenario of this version; the message says where."""
+    """The JSON document is not a resolved scenario of this version; the message names the key."""
 
 
 def to_json(scenario: Scenario) -> dict[str, Any]:
-    """The document of a scenario (`docs/contracts.md`)."""
+    """The JSON document of a scenario (`docs/contracts.md`)."""
     found: dict[str, Any] = _adapter().dump_python(scenario, mode="json", by_alias=True, warnings="error")
     return found if scenario.hosts else {key: value for key, value in found.items() if key not in NETWORK}
 
 
 def of_json(document: Mapping[str, Any]) -> Scenario:
-    """The scenario of a document; raises `ScenarioUnreadable`."""
+    """The scenario in a JSON document; raises `ScenarioUnreadable`."""
     try:
         return _adapter().validate_python(document)
     except ValidationError as error:
@@ -41,5 +41,5 @@ def of_json(document: Mapping[str, Any]) -> Scenario:
 
 @cache
 def _adapter() -> TypeAdapter[Scenario]:
-    # Built when it is first asked for: commands that read no scenario do not wait for it.
+    # Built at first use, because it slows down commands that need no scenario.
     return TypeAdapter(Scenario)

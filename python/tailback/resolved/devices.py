@@ -1,14 +1,14 @@
 """Devices of a resolved scenario, and their rates. Only this module computes the rate of a device.
 
-    rate = the least of   the link's rate at that instant, or the mean of its trace
-                          each shaper that all packets pass
+    rate = minimum of   the rate of the link at that time, or the mean of its trace
+                        the rates of all shapers on the way of the packets
 
-A shaper is a `tbf` or `netem` with a rate, a `cake` with a bandwidth, or the classes of an `htb`. A class of htb
-without a parent has nobody to borrow from and sends at its rate, whatever its ceiling; any other sends at its ceiling
-at most. [tc htb(8)] [linux-6.12 sch_htb.c htb_activate_prios] A class with children sends no more than they do
-together, and so does a discipline with classes of other kinds (`prio`). The stages of a series come one after the
-other, and so do a shaper and its child. Packets that no class of an htb takes are not shaped, and are not counted.
-The air of a Wi-Fi cell has no rate of its own: many radios share it.
+A shaper is a `tbf` or `netem` with a rate, a `cake` with a bandwidth, or the classes of an `htb`. An htb class without
+a parent cannot borrow, so it sends at its rate, whatever its ceiling; any other class sends at most at its ceiling.
+[tc htb(8)] [linux-6.12 sch_htb.c htb_activate_prios] The rate of a class with children is at most the sum of their
+rates, and so is that of other disciplines with classes (`prio`). The stages of a series, and a shaper and its child,
+are traversed one after the other. Unclassified packets of an htb are not shaped and not considered here. A Wi-Fi radio
+has no rate, because the channel is shared.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ class Device:
     """The device of a host on a link, or its radio in a cell."""
 
     name: str
-    """`client -> router`, `client -> air`."""
+    """Its name, such as `client -> router` or `client -> air`."""
     host: int
     neighbour: int
-    """At the other end; the first of those that the radio of an access point sends to."""
+    """The host at the other end; for the radio of an access point, its first station."""
     link: int
-    """The one to that neighbour."""
+    """The link to that neighbour."""
     end: int
-    """0 or 1: which end of the link it is."""
+    """The end of the link, 0 or 1."""
     wire: Link | None
-    """The link; `None` on the air."""
+    """The link; `None` for a radio."""
     trace: Trace | None
-    """What it sends by instead of a rate."""
+    """The trace that replaces its rate."""
     root: Qdisc | None
-    """The discipline that the file gives it."""
+    """The root discipline in the file."""
 
 
 def rate_of(device: Device, at_ns: int = 0) -> int | None:
@@ -56,7 +56,7 @@ def rates_of(device: Device) -> list[tuple[int, int | None]]:
 
 
 def mean_rate(device: Device, start_ns: int, end_ns: int) -> float | None:
-    """The mean rate of a device between two times; `None` if nothing limits it at any of them."""
+    """The mean rate of a device between two times, in bit/s; `None` if it is unlimited at some time in between."""
     known = rates_of(device)
     ends = [at_ns for at_ns, _ in known[1:]] + [end_ns]
     bits = 0
@@ -69,7 +69,7 @@ def mean_rate(device: Device, start_ns: int, end_ns: int) -> float | None:
 
 
 def shaped_rate(root: Qdisc) -> int | None:
-    """The rate that the shapers of a discipline tree allow; `None` if there is no shaper."""
+    """The rate in bit/s that the shapers of a discipline tree allow; `None` if there is no shaper."""
     if root.kind == series.KIND:
         return _least(shaped_rate(stage) for _, stage in root.children)
     if qdiscs.of(root.kind).class_rates and root.classes:
@@ -81,7 +81,7 @@ def shaped_rate(root: Qdisc) -> int | None:
 
 
 def _class_rate(tree: Qdisc, each: Class) -> int | None:
-    """What a class of htb and all below it let through."""
+    """The rate that an htb class and its descendants allow."""
     rate = each.options.get("rate")
     own = each.options.get("ceil", rate) if each.parent else rate
     inner = [other for other in tree.classes if other.parent == each.minor]
@@ -104,7 +104,7 @@ def _least(rates: Iterable[int | None]) -> int | None:
 
 
 def _sum(rates: Iterable[int | None]) -> int | None:
-    """Of rates side by side: without a limit if one of them is."""
+    """The sum of parallel rates; `None` (unlimited) if one of them is."""
     total = 0
     for rate in rates:
         if rate is None:

@@ -1,4 +1,4 @@
-"""Conventions of the JSON: one value for both ends of a link, and keys that are absent if they are not needed."""
+"""Conventions of the JSON: one value for both ends of a link if they are equal, and optional keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Options: TypeAlias = Mapping[str, int]
 """Options by name, in base units."""
 
 STRICT = ConfigDict(extra="forbid")
-"""Of each class: a key that it does not know is an error and never dropped."""
+"""The configuration of all classes: unknown keys are errors."""
 
 
 def _each(value: object) -> object:
@@ -25,7 +25,7 @@ def _one_if_equal(ends: tuple[object, object]) -> object:
 
 
 Ends = Annotated[tuple[T, T], BeforeValidator(_each), PlainSerializer(_one_if_equal)]
-"""One value for each end of a link; JSON has a single one where both are equal."""
+"""A value for each end of a link; JSON has a single value if both are equal."""
 
 
 def _is_none(value: object) -> bool:
@@ -36,11 +36,11 @@ def _is_empty(value: Any) -> bool:
     return not value
 
 
-def _says_nothing(ends: tuple[Any, ...]) -> bool:
+def _is_none_or_empty(ends: tuple[Any, ...]) -> bool:
     return all(each is None or each == {} for each in ends)
 
 
-#: The key is absent where the field is `None`, is empty (or 0), or is so at both ends of a link.
+#: The key is omitted if the field is `None`, if it is empty (or 0), or if both ends of a link are `None` or empty.
 ABSENT_IF_NONE: Any = Field(exclude_if=_is_none)
 ABSENT_IF_EMPTY: Any = Field(exclude_if=_is_empty)
-ABSENT_IF_NEITHER: Any = Field(exclude_if=_says_nothing)
+ABSENT_IF_NEITHER: Any = Field(exclude_if=_is_none_or_empty)

@@ -1,4 +1,4 @@
-"""Disciplines of a resolved scenario. Options are those that the file gave, in the units of the kind's registry row."""
+"""Disciplines of a resolved scenario. Options are those in the file, in the units of the registry."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ What: TypeAlias = Literal["traffic", "from", "to", "dscp", "all"]
 
 @dataclass(frozen=True)
 class Fits:
-    """What a filter matches: the name of a traffic entry, the position of a host, a code point, or `all` packets."""
+    """What a filter matches: the name of a traffic entry, the index of a host, a code point, or `all` packets."""
 
     what: What
     value: str | int | None = None
@@ -36,7 +36,7 @@ def _fits_json(fits: Fits) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Filter:
-    """Packets of one kind go to one class."""
+    """Sends matching packets to a class."""
 
     __pydantic_config__ = STRICT
 
@@ -46,7 +46,7 @@ class Filter:
 
 @dataclass(frozen=True, kw_only=True)
 class Qdisc:
-    """A discipline with all below it. The classes of a `series` are its stages in order."""
+    """A discipline with its children. The classes of a `series` are its stages in order."""
 
     __pydantic_config__ = STRICT
 
@@ -58,7 +58,7 @@ class Qdisc:
 
     @property
     def children(self) -> Iterator[tuple[int, Qdisc]]:
-        """The disciplines directly below, each with the minor number of the class that it hangs on."""
+        """The disciplines directly below, each with the minor number of its class."""
         if self.child is not None:
             yield 1, self.child
         for each in self.classes:
@@ -75,7 +75,7 @@ class Qdisc:
 
 @dataclass(frozen=True, kw_only=True)
 class Class:
-    """A class by the minor number of its handle; parent 0 is the discipline itself."""
+    """A class, with the minor number of its handle; parent 0 is the discipline."""
 
     __pydantic_config__ = STRICT
 

@@ -27,9 +27,9 @@ class Host:
     name: str
     stack: str
     sysctl: Mapping[str, int | tuple[int, ...]] = field(default_factory=dict)
-    """By full name; three values of a buffer's sizes."""
+    """Values by full name; buffer sizes have three values."""
     offloads: Offloads = "off"
-    """Results of before there were offloads do not say, and had none."""
+    """Old results lack this key; they had no offloads."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,14 +42,14 @@ class Record:
     tcp_info: Literal["interval", "ack"]
     events: bool
     pcap: Annotated[tuple[int, ...], ABSENT_IF_EMPTY] = ()
-    """Positions of the hosts to capture at."""
+    """Indices of the hosts whose packets are captured."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """One run. Hosts, links, traces: others refer to them by position.
+    """The input of one run. Hosts, links and traces are referred to by index.
 
-    Imported results have traffic that was `Observed` and no hosts: nothing is known of the network.
+    The scenario of imported results has `Observed` traffic and no hosts, because the network is unknown.
     """
 
     __pydantic_config__ = STRICT
@@ -66,13 +66,13 @@ class Scenario:
     traffic: tuple[AnyTraffic, ...]
     record: Record
     kernel: Annotated[str | None, ABSENT_IF_NONE] = None
-    """Name of the kernel that runs it, if the file gives one."""
+    """Name of the kernel, if the file has one."""
     imported: Annotated[str | None, ABSENT_IF_NONE] = None
-    """Name of the file that it was imported from."""
+    """Name of the imported file."""
 
     @property
     def host_names(self) -> list[str]:
-        """Names of the hosts, by position."""
+        """The names of the hosts, by index."""
         return [host.name for host in self.hosts]
 
     @property
@@ -82,21 +82,21 @@ class Scenario:
 
     @property
     def flows(self) -> list[Flow]:
-        """All traffic of which the two ends are known."""
+        """All traffic whose ends are known."""
         return [entry for entry in self.traffic if not isinstance(entry, Observed)]
 
     @property
     def radios(self) -> list[tuple[int, int]]:
-        """Access point and station of each way through the air; they count as links after all others."""
+        """Pairs of access point and station; they are numbered as links after all others."""
         return [(cell.access_point, station.host) for cell in self.cells for station in cell.stations]
 
     def root(self, host: int, link: int) -> Qdisc | None:
-        """The discipline that the file gives a device; `None` if it gives none."""
+        """The root discipline of a device in the file; `None` if it has none."""
         return self._roots.get((host, self._first_link(host, link)))
 
     @cached_property
     def devices(self) -> tuple[Device, ...]:
-        """Every device: two for each link that is a wire, then one for each radio of the cells."""
+        """All devices: two for each wired link, then one for each radio of the cells."""
         wires = [
             self._device((number, end), link.ends, link) for number, link in enumerate(self.links) for end in (0, 1)
         ]
@@ -117,7 +117,7 @@ class Scenario:
         return tuple(range(first, after) for first, after in pairwise(ends))
 
     def _first_link(self, host: int, link: int) -> int:
-        """The first link of the device by which a host sends into a link: the radio of an access point has several."""
+        """The first link of the device of `host` on `link`; the radio of an access point has several links."""
         own = (
             links.start
             for cell, links in zip(self.cells, self._cell_links, strict=True)

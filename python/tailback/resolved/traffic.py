@@ -1,7 +1,7 @@
 """Traffic of a resolved scenario: one entry per flow, a class and a member of `Flow` per kind.
 
-A class also has what a backend asks of its kind: where it runs, which application of the agent runs it, what the agent
-is told of it, and what of an entry no backend but the simulator can run.
+A class also has the facts that backends need: which backends run it, which application of the agent runs it, its entry
+in the agent's job, and which of its features only the simulator supports.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from tailback.resolved.fields import ABSENT_IF_EMPTY, ABSENT_IF_NONE, STRICT, Op
 Protocol: TypeAlias = Literal["icmp", "udp"]
 
 RunsOn: TypeAlias = Literal["every backend", "testbeds", "the simulator"]
-"""Which backends have a kind; all three include the simulator."""
+"""The backends that run a kind; all three include the simulator."""
 
 Application: TypeAlias = Literal["tcp", "udp", "ping"]
-"""What the agent can run (`crates/agent/src/job.rs`)."""
+"""The applications of the agent (`crates/agent/src/job.rs`)."""
 
 Refusal: TypeAlias = tuple[str, str]
-"""What of an entry cannot be run, and what to do."""
+"""A feature that is not supported, and the remedy."""
 
 LEAST_DATAGRAM = 16
-"""Bytes in which the agent writes the number of a datagram and when it was sent."""
+"""Bytes of a datagram that the agent needs for its sequence number and timestamp."""
 
 _From: Any = Field(alias="from")
 _To: Any = Field(alias="to")
@@ -55,20 +55,20 @@ class Control:
 
 @dataclass(frozen=True, kw_only=True)
 class SmallQueue:
-    """A setting of TCP Small Queues; `kind` says which of the other fields applies."""
+    """A setting of TCP Small Queues; `kind` determines which of the other fields is set."""
 
     __pydantic_config__ = STRICT
 
     kind: Literal["time", "check", "off", "bytes", "packets"]
     shift: Annotated[int | None, ABSENT_IF_NONE] = None
-    """`sk_pacing_shift` (`time`), or the shift of the check alone (`check`)."""
+    """`sk_pacing_shift` (`time`), or the shift for the check only (`check`)."""
     bytes: Annotated[int | None, ABSENT_IF_NONE] = None
     packets: Annotated[int | None, ABSENT_IF_NONE] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class SocketOptions:
-    """Socket options as `setsockopt` takes them; `rcvbuf` and `rcvlowat` are the receiver's."""
+    """Socket options as for `setsockopt`; `rcvbuf` and `rcvlowat` apply to the receiver."""
 
     __pydantic_config__ = STRICT
 
@@ -82,7 +82,7 @@ class SocketOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Tcp:
-    """Bulk data over one connection; `stop_ns` is `None` if only `bytes` ends it."""
+    """Bulk data over one connection; `stop_ns` is `None` if it ends after `bytes`."""
 
     __pydantic_config__ = STRICT
     runs_on: ClassVar[RunsOn] = "every backend"
@@ -119,7 +119,7 @@ class Tcp:
 
 @dataclass(frozen=True, kw_only=True)
 class Udp:
-    """Datagrams of `size` bytes of data, offered at `rate_bps`."""
+    """Datagrams with `size` bytes of data, sent at `rate_bps`."""
 
     __pydantic_config__ = STRICT
     runs_on: ClassVar[RunsOn] = "testbeds"
@@ -148,8 +148,8 @@ class Udp:
     def refused(self) -> Iterator[Refusal]:
         """The features of it that only the simulator supports."""
         if self.size < LEAST_DATAGRAM:
-            what = f"the datagrams of `{self.name}` are too short to carry when they were sent"
-            yield what, f"give them {LEAST_DATAGRAM}b at least"
+            what = f"the datagrams of `{self.name}` are too short for a timestamp"
+            yield what, f"make them at least {LEAST_DATAGRAM}b long"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,14 +192,14 @@ class NamedControl:
 
 @dataclass(frozen=True, kw_only=True)
 class Observed:
-    """Traffic of imported results, as far as the imported file describes it."""
+    """Traffic of imported results; the imported file says no more about it."""
 
     __pydantic_config__ = STRICT
 
     kind: Literal["tcp", "udp", "ping"]
     name: str
     way: Annotated[str | None, ABSENT_IF_NONE] = None
-    """`up` or `down`; empty for a ping, `None` where the file does not say."""
+    """`up` or `down`; empty for a ping, `None` if unknown."""
     cc: Annotated[NamedControl | None, ABSENT_IF_NONE] = None
 
 
@@ -210,7 +210,7 @@ def _tag(entry: Any) -> str | None:
 
 
 Flow: TypeAlias = Tcp | Udp | Ping
-"""The kinds of traffic of which a run is made."""
+"""The kinds of traffic of a run."""
 
 FLOWS: tuple[type[Flow], ...] = get_args(Flow)
 
@@ -227,4 +227,4 @@ class _ByKind:
 
 
 AnyTraffic: TypeAlias = Annotated[Traffic, _ByKind()]
-"""The same as it is read from JSON."""
+"""`Traffic`, with the discriminator for reading JSON."""

@@ -10,7 +10,7 @@ from pydantic import Field
 from tailback.resolved.fields import STRICT, Options
 
 AIR = "air"
-"""What a cell is called that has no other name."""
+"""Default name of a cell."""
 
 
 def _is_air(name: object) -> bool:
@@ -22,7 +22,7 @@ ABSENT_IF_AIR: Any = Field(exclude_if=_is_air)
 
 @dataclass(frozen=True)
 class Edca:
-    """How an access category contends."""
+    """The EDCA parameters of an access category."""
 
     __pydantic_config__ = STRICT
 
@@ -63,7 +63,7 @@ class Station:
 
     host: int
     mode: Mode
-    """With rate control the most it may use."""
+    """The mode; with rate control, the highest one."""
     rate: str = "fixed"
     loss_ppm: int
     snr_cdb: int | None = None
@@ -72,12 +72,12 @@ class Station:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """An access point and its stations. The path of each station to it counts as a link; a radio is one device."""
+    """An access point and its stations. Each pair of the two is numbered as a link; each radio is one device."""
 
     __pydantic_config__ = STRICT
 
     name: Annotated[str, ABSENT_IF_AIR] = AIR
-    """What its radios send to, in the names of devices: `access -> air`."""
+    """The name of the cell in the names of devices: `access -> air`."""
     access_point: int
     stations: tuple[Station, ...]
     band: str

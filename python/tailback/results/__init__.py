@@ -1,19 +1,20 @@
-"""Results folders: their layout on disk, and how they are written, locked and read.
+"""Results folders: writes, locks and reads them.
 
     results/fig5/                   an experiment
-      experiment.yaml               the file it was made from, byte for byte
-      experiment.json               what was asked: title, axes, backend, settings, the list of runs
-      runs/<axes>-r<repetition>-<hash>/   a run, complete by construction: it was renamed into place
-        manifest.json               the resolved scenario and all that is needed to repeat it
-        summary.json                the numbers of design §4, over the measurement window
-        qdiscs.json                 the disciplines at the end, as `tc -s -j qdisc show` has them
-        client.pcapng …             captures, where they were asked for
-        flows.parquet tcp_info.parquet …  the tables of `docs/contracts.md`, units in the column metadata
-      failures/<run>.json           runs that ended badly, with their message
-      set-aside/                    what lay in the place of a run and was damaged
+      experiment.yaml               the experiment file, unchanged
+      experiment.json               title, axes, backend, settings, the list of runs
+      runs/<axes>-r<repetition>-<hash>/   a complete run (folders are renamed into place when they are complete)
+        manifest.json               the resolved scenario, and everything else that is needed to repeat the run
+        summary.json                the metrics over the measurement window
+        qdiscs.json                 the disciplines at the end, as in `tc -s -j qdisc show`
+        client.pcapng …             captures, if requested
+        flows.parquet tcp_info.parquet …  the tables of `docs/contracts.md`, with units in the column metadata
+      failures/<run>.json           the errors of failed runs
+      set-aside/                    damaged folders of runs that were repeated
 
-The tables of a run depend on its scenario alone: they are the same bytes with any number of jobs and on any
-machine. So is `summary.json` but for `cost`. Facts of one occasion (when, where, how long) are in `manifest.json`.
+The tables of a run depend only on its scenario: they have the same bytes with any number of jobs and on any machine.
+The same holds for `summary.json`, except for `cost`. Facts about the execution (when, where, how long) are in
+`manifest.json`.
 """
 
 from tailback.results.errors import FolderTaken, NotComparable, NotResults, ResultsUnwritable, RunDamaged

@@ -1,4 +1,4 @@
-"""Writes files so that they are complete or absent, never partial."""
+"""Writes files atomically: they are complete or absent, never partial."""
 
 import contextlib
 import itertools
@@ -10,14 +10,14 @@ from pathlib import Path
 from tailback.results.errors import ResultsUnwritable
 
 PARTIAL = ".partial"
-"""Ends the name of a folder or file that is still being written; readers skip it."""
+"""Suffix of folders and files that are still being written; readers ignore them."""
 
 
 def write_folder(target: Path, files: Mapping[str, bytes]) -> None:
-    """Makes the folder `target` with `files` in it, in one step as seen from outside.
+    """Creates the folder `target` with `files`, atomically.
 
-    Written under a temporary name in the same parent, flushed to the disk, then renamed. Raises
-    `ResultsUnwritable`, and leaves nothing behind, if that is not possible or `target` already holds something.
+    It is written under a temporary name in the same parent, flushed to the disk, then renamed. Raises
+    `ResultsUnwritable`, and leaves nothing behind, if that fails or `target` is not empty.
     """
     with _writing(target):
         partial = target.with_name(f".{target.name}{PARTIAL}")
@@ -34,7 +34,7 @@ def write_folder(target: Path, files: Mapping[str, bytes]) -> None:
 
 
 def write_file(target: Path, content: bytes) -> None:
-    """Makes or replaces the file `target` in one step as seen from outside."""
+    """Creates or replaces the file `target`, atomically."""
     with _writing(target):
         partial = target.with_name(f".{target.name}{PARTIAL}")
         try:
@@ -47,19 +47,19 @@ def write_file(target: Path, content: bytes) -> None:
 
 
 def make_folder(target: Path) -> None:
-    """Makes the folder `target` and its parents where they do not exist."""
+    """Creates the folder `target` and its parents if they do not exist."""
     with _writing(target):
         target.mkdir(parents=True, exist_ok=True)
 
 
 def make_subfolder(target: Path) -> None:
-    """Makes the folder `target` if it does not exist, but not its parent: if that is missing, it was removed."""
+    """Creates the folder `target` if it does not exist, but not its parent: if that is missing, a user removed it."""
     with _writing(target):
         target.mkdir(exist_ok=True)
 
 
 def set_aside(target: Path, into: Path) -> Path:
-    """Moves a file or a folder into the folder `into`, beside whatever is there already; returns its new path."""
+    """Moves a file or a folder into the folder `into`, under a new name if necessary; returns its new path."""
     make_subfolder(into)
     with _writing(target):
         names = itertools.chain([target.name], (f"{target.name}-{number}" for number in itertools.count(2)))
@@ -70,7 +70,7 @@ def set_aside(target: Path, into: Path) -> Path:
 
 
 def sweep_partials(parent: Path) -> None:
-    """Removes partial folders of killed processes in `parent`. Call it only while holding the lock on it."""
+    """Removes partial folders of killed processes in `parent`, whose lock the caller must hold."""
     for partial in parent.glob(f".*{PARTIAL}"):
         if partial.is_dir():
             shutil.rmtree(partial, ignore_errors=True)
@@ -92,7 +92,7 @@ def _write_flushed(path: Path, content: bytes) -> None:
 
 
 def _flush_folder(path: Path) -> None:
-    # Windows cannot open a folder; its rename is durable by itself.
+    # Windows cannot open folders; its rename is durable.
     if os.name != "posix":
         return
     descriptor = os.open(path, os.O_RDONLY)

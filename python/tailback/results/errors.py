@@ -1,29 +1,29 @@
-"""Errors about results folders. Each message ends with a remedy on a line of its own."""
+"""Errors about results folders. Each message ends with a remedy on its own line."""
 
 import errno
 from pathlib import Path
 
 
 class NotResults(Exception):
-    """The folder that the user named contains no results."""
+    """The folder contains no results."""
 
 
 class RunDamaged(NotResults):
-    """The folder of a run is not as it was written."""
+    """The folder of a run has changed since it was written."""
 
     def __init__(self, folder: Path, what: str) -> None:
-        hint = "the command that made it, `tailback run …`, sets it aside and repeats the run"
+        hint = "run the same `tailback run …` again: it sets the folder aside and repeats the run"
         super().__init__(f"the run `{folder}` is damaged: {what}\n  hint: {hint}")
         self.folder = folder
         self.what = what
 
 
 class NotComparable(Exception):
-    """Two folders of results have nothing in common by which they could be compared."""
+    """Two results have no runs in common."""
 
 
 class FolderTaken(Exception):
-    """The folder that the user named contains something else, which is never overwritten."""
+    """The folder contains something else, which is never overwritten."""
 
 
 class ResultsUnwritable(Exception):

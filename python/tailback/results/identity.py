@@ -1,4 +1,4 @@
-"""The identity of a run: the name of its folder, and the digest that tells whether two runs must give the same data."""
+"""The identity of a run: the name of its folder, and a digest that is equal for runs with the same data."""
 
 import hashlib
 import json
@@ -13,12 +13,12 @@ HASH_LENGTH = 8
 """Hexadecimal digits of the scenario's digest in a folder name."""
 
 LONGEST_LABEL = 120
-"""Characters of axis values in a folder name; ext4 and NTFS end at 255 with hash and suffixes."""
+"""Maximum number of characters of axis values in a folder name; ext4 and NTFS allow 255 in total."""
 
 
 @dataclass(frozen=True)
 class RunPlan:
-    """A planned run: everything that this package must know about it."""
+    """A planned run."""
 
     name: str
     axes: Mapping[str, str]
@@ -26,10 +26,10 @@ class RunPlan:
     seed: int
     scenario: Scenario
     fingerprint: str
-    """Of what runs it: changes whenever the same scenario might give other tables."""
+    """Identifies the build of the backend; differs if the same scenario might give different tables."""
     window_ns: tuple[int, int]
     directions: Mapping[str, str]
-    """`up` or `down` by flow; a flow that is neither is absent."""
+    """`up` or `down` by name of the flow; other flows are absent."""
 
     @property
     def measure(self) -> dict[str, Any]:
@@ -37,7 +37,7 @@ class RunPlan:
         return {"window_ns": list(self.window_ns), "directions": dict(self.directions)}
 
     def identity(self, backend: str) -> str:
-        """Digest of all that tables and summary depend on."""
+        """Digest of everything that tables and summary depend on."""
         parts = {"scenario": to_json(self.scenario), "measure": self.measure, "axes": dict(self.axes)}
         return digest({**parts, "backend": backend, "fingerprint": self.fingerprint})
 
@@ -49,14 +49,14 @@ def digest(document: Any) -> str:
 
 
 def run_name(axes: Mapping[str, str], repetition: int, scenario: Scenario) -> str:
-    """`L10M-cubic-1ms-r1-3f2a9c01`: the axis values, the repetition, the head of the scenario's digest."""
+    """The name of a run: axis values, repetition, digits of the scenario's digest (`L10M-cubic-r1-3f2a9c01`)."""
     label = "-".join(_plain(value) for value in axes.values())[:LONGEST_LABEL]
     parts = [label] if label else []
     return "-".join([*parts, f"r{repetition}", digest(to_json(scenario))[:HASH_LENGTH]])
 
 
 def _plain(value: str) -> str:
-    """`value` in characters that need no quoting in a shell and exist on every file system."""
+    """`value` in characters that need no quoting in a shell and are allowed on all file systems."""
     plain = re.sub(r"[^A-Za-z0-9._+]+", "_", value).strip("_")
     # A leading dot would hide the folder.
     return plain.lstrip(".") or "_"

@@ -13,7 +13,7 @@ SUMMARY = "summary.json"
 CAPTURE = ".pcapng"
 QDISCS = "qdiscs.json"
 ASIDE = "set-aside"
-"""Holds what lay in the place of a run and was not that run."""
+"""Folder for damaged folders of runs."""
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

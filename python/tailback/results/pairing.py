@@ -1,7 +1,7 @@
 """Pairs the runs of two results: the same configuration and the same repetition.
 
-An axis that has one value in each folder tells the folders apart (`tsq: 1ms` there, `off` here) and not their runs;
-so does an axis with one value that only one folder has. By all others runs are paired.
+An axis that has a different single value in each folder (`tsq: 1ms` and `tsq: off`) distinguishes the folders, not the
+runs, and so does an axis with a single value that only one folder has. Runs are paired by all other axes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,10 +20,10 @@ CANDIDATE: Side = "candidate"
 
 @dataclass(frozen=True)
 class RunPair:
-    """The same run on both sides."""
+    """A run on both sides."""
 
     configuration: int
-    """Number of its place in `Pairing.configurations`."""
+    """Index of its configuration in `Pairing.configurations`."""
     repetition: int
     reference: RunFolder
     candidate: RunFolder
@@ -31,17 +31,17 @@ class RunPair:
 
 @dataclass(frozen=True)
 class Pairing:
-    """What two results have in common, and what not."""
+    """The common runs of two results, and the others."""
 
     reference: Results
     candidate: Results
     configurations: Sequence[Mapping[str, str]]
-    """Axes of the paired configurations, in the order of the reference."""
+    """The axes of each paired configuration, in the order of the reference."""
     pairs: Sequence[RunPair]
     apart: Mapping[str, tuple[str, str]]
-    """Axes that tell the folders apart: the value there and here, empty where a folder has no such axis."""
+    """Axes that distinguish the folders: the values in reference and candidate, empty if a folder lacks the axis."""
     unpaired: Mapping[Side, Sequence[RunFolder]]
-    """Runs that only one side has."""
+    """Runs that only one side has, by side."""
 
     def of(self, configuration: int) -> list[RunPair]:
         """The repetitions of one configuration."""
@@ -49,7 +49,7 @@ class Pairing:
 
 
 def pair(reference: Results, candidate: Results) -> Pairing:
-    """Pairs the runs of two results; raises `NotComparable` if none fits another."""
+    """Pairs the runs of two results; raises `NotComparable` if they have none in common."""
     axes, apart = _axes(reference, candidate)
     theirs, ours = _keyed(reference, axes), _keyed(candidate, axes)
     common = [key for key in theirs if key in ours]
@@ -73,7 +73,7 @@ def pair(reference: Results, candidate: Results) -> Pairing:
 
 
 def _axes(reference: Results, candidate: Results) -> tuple[list[str], dict[str, tuple[str, str]]]:
-    """The axes to pair runs by, and those that tell the folders apart."""
+    """The axes to pair runs by, and those that distinguish the folders."""
     paired, apart = [], {}
     for axis in dict.fromkeys([*reference.axes, *candidate.axes]):
         there, here = (_values(side, axis) for side in (reference, candidate))
@@ -87,7 +87,7 @@ def _axes(reference: Results, candidate: Results) -> tuple[list[str], dict[str, 
 
 
 def _values(results: Results, axis: str) -> list[str]:
-    """The values that runs have; a folder may still lack some of its grid."""
+    """The values in existing runs; a folder may lack some runs of its grid."""
     return sorted({run.axes[axis] for run in results.runs if axis in run.axes})
 
 

@@ -19,7 +19,7 @@ def tailback_version() -> str:
 
 @functools.cache
 def package_digest() -> str:
-    """Of all Python sources of the package: two installations with the same one do the same with a table."""
+    """Digest of all Python sources of the package, to recognise installations with the same analysis."""
     found = hashlib.sha256()
     for file in sorted(PACKAGE.rglob("*.py")):
         content = file.read_bytes()
@@ -39,15 +39,15 @@ def versions() -> dict[str, str]:
 
 
 def host() -> dict[str, Any]:
-    """The machine it ran on."""
+    """This machine."""
     return {"name": platform.node(), "machine": platform.machine(), "cpus": os.cpu_count()}
 
 
 def kernel() -> str:
-    """`Linux 6.12.9`: name and release of the operating system's kernel."""
+    """Name and release of the operating system's kernel, such as `Linux 6.12.9`."""
     return f"{platform.system()} {platform.release()}"
 
 
 def utc_now() -> str:
-    """`2026-11-21T01:17:17Z`."""
+    """The current time in the form `2026-11-21T01:17:17Z`."""
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

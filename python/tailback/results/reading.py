@@ -1,4 +1,4 @@
-"""Reads results: runs and experiments as typed objects that return pandas frames."""
+"""Reads results: runs and experiments as objects that return pandas frames."""
 
 import functools
 import json
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars
 
 REPETITION = "repetition"
-"""Column beside the axes that tells the repetitions of a configuration apart."""
+"""Column with the number of the repetition, in addition to the axes."""
 
 
 @dataclass(frozen=True)
@@ -36,32 +36,32 @@ class RunFolder:
 
     @property
     def axes(self) -> dict[str, str]:
-        """Its place in the grid."""
+        """Label by axis."""
         return dict(self.manifest["axes"])
 
     @property
     def labels(self) -> dict[str, str]:
-        """Its place in the grid, repetition included."""
+        """Label by axis, including the repetition."""
         return {**self.axes, REPETITION: str(self.repetition)}
 
     @property
     def repetition(self) -> int:
-        """Counted from 1."""
+        """The number of the repetition, starting at 1."""
         return int(self.manifest["repetition"])
 
     @property
     def seed(self) -> int:
-        """Of its random streams."""
+        """The seed of its random streams."""
         return int(self.manifest["seed"])
 
     @property
     def backend(self) -> str:
-        """What ran it."""
+        """The backend that ran it."""
         return str(self.manifest["backend"])
 
     @functools.cached_property
     def scenario(self) -> Scenario:
-        """The resolved scenario it ran; raises `NotResults` if another version wrote one that this does not know."""
+        """The resolved scenario; raises `NotResults` if it was written by an incompatible version."""
         try:
             return of_json(self.manifest["scenario"])
         except ScenarioUnreadable as error:
@@ -71,16 +71,16 @@ class RunFolder:
 
     @property
     def window_ns(self) -> tuple[int, int]:
-        """The measurement window, in nanoseconds since the start."""
+        """The measurement window: start and end in ns since the start of the run."""
         start, end = self.manifest["measure"]["window_ns"]
         return int(start), int(end)
 
     def has(self, table: str) -> bool:
-        """Whether the backend gave this table."""
+        """Whether the run has this table."""
         return (self.path / f"{table}{tables.SUFFIX}").is_file()
 
     def table(self, name: str) -> pd.DataFrame:
-        """The table `name` of `docs/contracts.md`."""
+        """The table `name` of `docs/contracts.md`; raises `NotResults` if the run does not have it."""
         path = self.path / f"{name}{tables.SUFFIX}"
         if not path.is_file():
             there = ", ".join(sorted(f"`{file.stem}`" for file in self.path.glob(f"*{tables.SUFFIX}")))
@@ -92,7 +92,7 @@ class RunFolder:
             raise RunDamaged(self.path, f"`{path.name}` is not a complete Parquet file") from error
 
     def _content(self, name: str) -> bytes:
-        """Of a file that is as it was written; raises `RunDamaged` if it is not."""
+        """The content of a file; raises `RunDamaged` if it has changed since it was written."""
         try:
             content = (self.path / name).read_bytes()
         except OSError as error:
@@ -106,7 +106,7 @@ class RunFolder:
 
     @property
     def qdiscs(self) -> list[dict[str, Any]]:
-        """The disciplines at the end, as `tc -s -j qdisc show` has them; none in results of before there were any."""
+        """The disciplines at the end, as in `tc -s -j qdisc show`; empty in old results."""
         if not (self.path / store.QDISCS).is_file():
             return []
         try:
@@ -121,17 +121,17 @@ class RunFolder:
         return {file.stem: file for file in sorted(self.path.glob(f"*{store.CAPTURE}"))}
 
     def units(self, name: str) -> dict[str, str]:
-        """Unit by column of the table `name`."""
+        """The units of the table `name`, by column."""
         return tables.units(self.path / f"{name}{tables.SUFFIX}")
 
     @functools.cached_property
     def flows(self) -> pd.DataFrame:
-        """Bytes read by the receiving applications, per flow and bin."""
+        """Bytes read by the receiving applications, by flow and bin."""
         return self.table("flows")
 
     @functools.cached_property
     def tcp_info(self) -> pd.DataFrame:
-        """The sending sockets, as `ss -ti` shows them."""
+        """Samples of the sending sockets, as shown by `ss -ti`."""
         return self.table("tcp_info")
 
     @functools.cached_property
@@ -141,41 +141,41 @@ class RunFolder:
 
     @functools.cached_property
     def qdisc(self) -> pd.DataFrame:
-        """Queue disciplines, as `tc -s qdisc` counts."""
+        """Samples of the counters of queue disciplines, as in `tc -s qdisc`."""
         return self.table("qdisc")
 
     @functools.cached_property
     def events(self) -> pd.DataFrame:
-        """Drops, marks, changes of state."""
+        """Drops, marks and changes of state."""
         return self.table("events")
 
 
 @dataclass(frozen=True)
 class Results:
-    """The complete runs of an experiment, in the order of its file."""
+    """The complete runs of an experiment, in the order of its grid."""
 
     path: Path
     title: str
     axes: Mapping[str, Sequence[str]]
     runs: Sequence[RunFolder]
     damaged: Sequence[RunDamaged] = ()
-    """What was left out."""
+    """Damaged runs, which were left out."""
 
     @functools.cached_property
     def head(self) -> Mapping[str, Any]:
-        """The description of the sweep: title, backend, settings, the list of runs. Empty for a single run."""
+        """The content of `experiment.json`: title, backend, settings, the list of runs. Empty for a single run."""
         return store.read_head(self.path) or {}
 
     @property
     def configurations(self) -> list[tuple[dict[str, str], list[RunFolder]]]:
-        """The repetitions of each place in the grid, by its axes."""
+        """The axes and the repetitions of each configuration."""
         groups: dict[tuple[tuple[str, str], ...], list[RunFolder]] = {}
         for run in self.runs:
             groups.setdefault(tuple(run.axes.items()), []).append(run)
         return [(dict(axes), runs) for axes, runs in groups.items()]
 
     def select(self, **values: str) -> "Results":
-        """Only the runs with these values of these axes; `repetition` counts as one."""
+        """The runs with these values of these axes (or of `repetition`); raises `NotResults` for unknown ones."""
         for axis, value in values.items():
             self._check(axis, value)
         runs = [run for run in self.runs if values.items() <= run.labels.items()]
@@ -183,14 +183,14 @@ class Results:
         return Results(self.path, self.title, axes, runs, self.damaged)
 
     def without(self, damaged: RunDamaged) -> "Results":
-        """The other runs, if one turned out to be damaged when it was read; raises `NotResults` if there are none."""
+        """The results without a run that turned out to be damaged; raises `damaged` if no other run is left."""
         runs = [run for run in self.runs if run.path != damaged.folder]
         if not runs or len(runs) == len(self.runs):
             raise damaged
         return Results(self.path, self.title, self.axes, runs, (*self.damaged, damaged))
 
     def table(self, name: str) -> pd.DataFrame:
-        """The table `name` of all runs, one below the other, with the axes and the repetition in front."""
+        """The table `name` of all runs, concatenated, with the axes and the repetition as first columns."""
         frames = [self._labelled(run, run.table(name)) for run in self.runs if run.has(name)]
         if not frames:
             raise NotResults(f"`{self.path}` has no table `{name}`\n  hint: see `docs/contracts.md` for the tables")
@@ -227,14 +227,14 @@ class Results:
 
     @functools.cached_property
     def summary(self) -> pd.DataFrame:
-        """One row per run: axes, repetition, seed, and each number of its summary as `goodput_mbps.total`."""
+        """One row per run: axes, repetition, seed, and each number of its summary (column `goodput_mbps.total`)."""
         rows = [{**run.axes, REPETITION: run.repetition, "seed": run.seed, **flatten(run.summary)} for run in self.runs]
         return pd.DataFrame(rows)
 
     def _labelled(self, run: RunFolder, frame: pd.DataFrame) -> pd.DataFrame:
         labels: dict[str, str | int] = {**run.axes, REPETITION: run.repetition}
         for place, (column, value) in enumerate(labels.items()):
-            # An axis may be called like a column of the table (`flow`); the axis then keeps the longer name.
+            # If a column of the table has the name of an axis (`flow`), the axis gets a prefix.
             frame.insert(place, column if column not in frame else f"axis.{column}", value)
         return frame
 
@@ -247,7 +247,7 @@ class Results:
 
 
 def open_results(path: Path | str) -> Results:
-    """The results in the folder `path`: those of an experiment, or a single run."""
+    """Opens the results of an experiment, or a single run, in a folder; raises `NotResults` if it has none."""
     path = Path(path)
     if (path / store.MANIFEST).is_file():
         run = _open_run(path)
@@ -260,8 +260,9 @@ def open_results(path: Path | str) -> Results:
     if head is None:
         damaged = [RunDamaged(path, f"`{store.EXPERIMENT}` {_not_head(path)}; its runs are listed by name"), *damaged]
     if not runs:
-        told = "".join(f"\n  {each.folder.name}: {each.what}" for each in damaged)
-        raise NotResults(f"`{path}` has no complete run yet{told}\n  hint: `tailback run` continues where it stopped")
+        details = "".join(f"\n  {each.folder.name}: {each.what}" for each in damaged)
+        hint = "`tailback run` continues where it stopped"
+        raise NotResults(f"`{path}` has no complete run yet{details}\n  hint: {hint}")
     if head is None:
         return Results(path, str(runs[0].manifest["title"]), _axes(runs), runs, damaged)
     return Results(path, head["title"], head["axes"], runs, damaged)
@@ -279,10 +280,10 @@ def _not_head(path: Path) -> str:
 
 
 def _open_runs(folders: Sequence[Path]) -> tuple[list[RunFolder], list[RunDamaged]]:
-    """The runs that are there, and what is wrong with those that are not sound."""
+    """The undamaged runs, and the errors of the damaged ones."""
     runs, damaged = [], []
     for folder in folders:
-        # What has not been run yet has no folder.
+        # Runs that have not been executed yet have no folder.
         if folder.exists():
             try:
                 runs.append(_open_run(folder))
@@ -292,7 +293,7 @@ def _open_runs(folders: Sequence[Path]) -> tuple[list[RunFolder], list[RunDamage
 
 
 def _axes(runs: Sequence[RunFolder]) -> dict[str, list[str]]:
-    """As runs have them, where nobody says what was asked."""
+    """The axes in the manifests of runs, if `experiment.json` is missing."""
     values: dict[str, dict[str, None]] = {}
     for run in runs:
         for axis, value in run.axes.items():
@@ -301,8 +302,8 @@ def _axes(runs: Sequence[RunFolder]) -> dict[str, list[str]]:
 
 
 def combined(parts: Sequence[Results], axis: str = "results") -> Results:
-    """Several results as one, so that they stand in the same figures: `axis` is the folder each run is from. Where one
-    lacks an axis of another, its value there is `–`.
+    """Combines several results, for example for one figure. The new axis `axis` has the folder of each run. Axes that a
+    result lacks have the value `–`.
     """
     names = _distinct([part.path.resolve().name for part in parts])
     known = list(dict.fromkeys(name for part in parts for name in part.axes))
@@ -321,12 +322,12 @@ def _filled(axes: Mapping[str, str], known: Sequence[str], first: Mapping[str, s
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """`out`, `out-2`, …"""
+    """Makes names distinct: `out`, `out-2`, …"""
     return [name if name not in names[:place] else f"{name}-{place + 1}" for place, name in enumerate(names)]
 
 
 def flatten(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """`{"ping_ms": {"p50": 3}}` as `{"ping_ms.p50": 3}`."""
+    """Converts `{"ping_ms": {"p50": 3}}` to `{"ping_ms.p50": 3}`."""
     flat: dict[str, Any] = {}
     for key, value in document.items():
         name = f"{prefix}{key}"
@@ -340,4 +341,4 @@ def _open_run(path: Path) -> RunFolder:
 
 
 def _known(names: Mapping[str, Any] | Sequence[str]) -> str:
-    return "there is " + (", ".join(f"`{name}`" for name in names) or "none")
+    return "it has " + (", ".join(f"`{name}`" for name in names) or "none")

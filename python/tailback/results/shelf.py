@@ -1,7 +1,7 @@
-"""Reuses complete runs of other folders: a run that exists there is copied and not repeated.
+"""Finds complete runs in other results folders, which are copied instead of repeated.
 
-What a run must have in common with another to be the same data: the resolved scenario (seed included), what its summary
-is taken over, the backend and the version of its engine. Its place in a grid may differ: the axes are not part of it.
+Two runs have the same data if they have the same resolved scenario (including the seed), the same measurement window
+and directions, the same backend, and the same build of it. Their axes may differ.
 """
 
 import itertools
@@ -36,7 +36,7 @@ def shelf(folders: Iterable[Path]) -> Shelf:
 
 
 def beside(folder: Path) -> list[Path]:
-    """The experiments that lie in the same folder as `folder`, without itself."""
+    """The other results folders in the parent of `folder`."""
     try:
         return sorted(other for other in folder.parent.iterdir() if other != folder and other.is_dir())
     except OSError:

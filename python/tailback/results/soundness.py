@@ -1,8 +1,8 @@
-"""Checks whether a run folder is unchanged since it was written, to tell damaged runs from complete ones.
+"""Checks whether the folder of a run is unchanged since it was written.
 
-The manifest notes size and CRC-32 of every other file of its folder, and its own identity is a digest of what it says.
-To open results, sizes and the first and last bytes of tables are looked at, which costs nothing; a table is held
-against its checksum when it is read, and all files are before a run counts as complete and is not done again.
+The manifest contains size and CRC-32 of all other files, and its own digest. Opening results checks the sizes, and the
+first and last bytes of tables, which is cheap. Reading a table checks its checksum. All checksums are checked before a
+run counts as complete and is not repeated.
 """
 
 import zlib
@@ -17,27 +17,27 @@ from tailback.results.identity import digest
 from tailback.results.layout import MANIFEST, SUMMARY, decoded
 
 Depth: TypeAlias = Literal["sizes", "contents"]
-"""What is looked at of files that are not JSON."""
+"""What to check of files that are not JSON."""
 
 MAGIC = b"PAR1"
-"""Begins and ends a Parquet file. [parquet-format README]"""
+"""The first and last bytes of a Parquet file. [parquet-format README]"""
 
 
 @dataclass(frozen=True)
 class Read:
-    """The JSON files of a run that is sound."""
+    """The JSON files of an undamaged run."""
 
     manifest: Mapping[str, Any]
     summary: Mapping[str, Any]
 
 
 def noted(contents: Mapping[str, bytes]) -> dict[str, dict[str, int]]:
-    """The entries of a manifest about the files beside it."""
+    """The entries of the manifest for other files."""
     return {name: {"bytes": len(content), "crc32": zlib.crc32(content)} for name, content in sorted(contents.items())}
 
 
 def read(folder: Path, depth: Depth) -> Read:
-    """The run in `folder`; raises `RunDamaged` if it is not as it was written."""
+    """The run in `folder`; raises `RunDamaged` if it has changed since it was written."""
     manifest = _object(folder, MANIFEST)
     try:
         wrong = _wrong_manifest(manifest)
@@ -55,14 +55,14 @@ def read(folder: Path, depth: Depth) -> Read:
 
 
 def check_content(folder: Path, manifest: Mapping[str, Any], name: str, content: bytes) -> None:
-    """Raises `RunDamaged` if `content` of the file `name` differs from what was written."""
+    """Raises `RunDamaged` if the content of the file `name` has changed since it was written."""
     note = manifest.get("files", {}).get(name)
     if note is not None and (len(content), zlib.crc32(content)) != (note["bytes"], note["crc32"]):
-        raise RunDamaged(folder, f"`{name}` is not as it was written")
+        raise RunDamaged(folder, f"`{name}` has changed since it was written")
 
 
 def _wrong_manifest(manifest: Mapping[str, Any]) -> str | None:
-    """What of it is wrong; any error of Python says that it is of another form altogether."""
+    """The error of a manifest, None if it is valid. Raises exceptions such as `KeyError` for other JSON documents."""
     texts = (manifest["name"], manifest["title"], manifest["backend"], manifest["fingerprint"], manifest["identity"])
     window = manifest["measure"]["window_ns"]
     whole = (manifest["repetition"], manifest["seed"], *window)
@@ -82,12 +82,12 @@ def _wrong_manifest(manifest: Mapping[str, Any]) -> str | None:
 
 
 def _is_plain(name: str) -> bool:
-    """Whether `name` is that of a file in the folder and of nothing outside of it."""
+    """Whether `name` is a plain file name, not a path."""
     return Path(name).name == name
 
 
 def _files(manifest: Mapping[str, Any]) -> list[str]:
-    """The names of the files that there must be; manifests of before there were notes name tables alone."""
+    """The names of the files that must exist; old manifests only list tables."""
     return list(
         dict.fromkeys([*manifest.get("files", {}), *(f"{table}{tables.SUFFIX}" for table in manifest["tables"])])
     )
@@ -102,7 +102,7 @@ def _check_size(folder: Path, manifest: Mapping[str, Any], name: str) -> None:
     except OSError as error:
         raise _unreadable(folder, name, error) from error
     if note is not None and size != note["bytes"]:
-        raise RunDamaged(folder, f"`{name}` has {size} bytes and not {note['bytes']}")
+        raise RunDamaged(folder, f"`{name}` has {size} bytes instead of {note['bytes']}")
     if ends not in (None, (MAGIC, MAGIC)):
         raise RunDamaged(folder, f"`{name}` is not a complete Parquet file")
 

@@ -1,8 +1,8 @@
 """Writes the results folder of an experiment.
 
-A folder belongs to one experiment, by the identities of its runs. The same experiment again finds its runs there and
-redoes only what is missing; so does one whose grid has grown. Anything else is refused (`--out`) or goes beside it
-(the default folder): nothing complete is ever overwritten.
+A folder belongs to one experiment, which is identified by its runs. Running the same experiment again, or one whose
+grid has grown, only executes the missing runs. Another experiment is refused (`--out`) or gets a new folder (default),
+so that complete runs are never overwritten.
 """
 
 import contextlib
@@ -39,18 +39,18 @@ __all__ = [
 ]  # fmt: skip
 
 Status: TypeAlias = Literal["ok", "failed", "invalid"]
-"""How a run ended: with a result, badly, or with one that is not what it says."""
+"""How a run ended: with a result, with an error, or with a result that is not valid."""
 
 
 @dataclass(frozen=True)
 class ExperimentPlan:
-    """All runs of an experiment and where they come from."""
+    """All runs of an experiment, and their origin."""
 
     title: str
     source: str
     """Text of the experiment file."""
     settings: Sequence[str]
-    """What the command line changed in it, as `key=value`."""
+    """Changes from the command line, as `key=value`."""
     backend: str
     runs: Sequence[RunPlan]
 
@@ -64,7 +64,7 @@ class ExperimentPlan:
         return {axis: list(seen) for axis, seen in values.items()}
 
     def identities(self) -> dict[str, str]:
-        """Identity of each run by its name."""
+        """The identity of each run, by its name."""
         return {run.name: run.identity(self.backend) for run in self.runs}
 
 
@@ -80,27 +80,27 @@ class Finished:
     captures: Mapping[str, bytes] = field(default_factory=dict)
     """pcapng by host."""
     notes: Mapping[str, Any] = field(default_factory=dict)
-    """What the backend noted of where it ran."""
+    """Further entries of the manifest, from the backend."""
     qdiscs: Sequence[Mapping[str, Any]] = ()
-    """The disciplines at the end, as `tc -s -j qdisc show` has them."""
+    """The disciplines at the end, as in `tc -s -j qdisc show`."""
 
 
 @dataclass(frozen=True)
 class Store:
-    """A claimed folder. Writing different runs from several threads is safe."""
+    """A locked results folder. Writing different runs from several threads is safe."""
 
     path: Path
     plan: ExperimentPlan
     identities: Mapping[str, str]
     damaged: dict[str, str] = field(default_factory=dict)
-    """What was wrong with the folders of runs that do not count as complete, by name."""
+    """The damage of run folders that do not count as complete, by name of the run."""
 
     def folder(self, run: RunPlan) -> Path:
         """The folder of `run` once it is complete."""
         return self.path / RUNS / run.name
 
     def complete(self, run: RunPlan) -> dict[str, Any] | None:
-        """The summary of `run` if it is complete, undamaged and of the same scenario; other problems are noted in
+        """The summary of `run` if it is complete, undamaged and of the same scenario, else None. Damage is recorded in
         `damaged`.
         """
         folder = self.folder(run)
@@ -116,7 +116,7 @@ class Store:
         return dict(found.summary)
 
     def write(self, run: RunPlan, finished: Finished) -> Path:
-        """Makes the folder of `run`; returns its path."""
+        """Writes the folder of `run`; returns its path."""
         contents = {name + tables.SUFFIX: tables.to_parquet(table) for name, table in finished.tables.items()}
         contents |= {f"{host}{CAPTURE}": capture for host, capture in finished.captures.items()}
         contents[SUMMARY] = _json(finished.summary)
@@ -129,9 +129,7 @@ class Store:
         return self._keep(run, contents)
 
     def take_over(self, run: RunPlan, there: Path) -> dict[str, Any] | None:
-        """Makes the folder of `run` from that of the same run of another experiment; returns its summary, or `None` if
-        it cannot be read.
-        """
+        """Copies the folder of the same run of another experiment; returns its summary, `None` if it is unreadable."""
         try:
             found = soundness.read(there, "contents")
             contents = {file.name: file.read_bytes() for file in sorted(there.iterdir()) if file.name != MANIFEST}
@@ -143,7 +141,7 @@ class Store:
         return dict(found.summary)
 
     def write_failure(self, run: RunPlan, status: Status, error: str, trace: str | None = None) -> None:
-        """Notes that `run` gave no result. It has no folder, so the next attempt does it again."""
+        """Records that `run` failed. It gets no folder, so the next attempt repeats it."""
         durable.make_subfolder(self.path / FAILURES)
         note = {"status": status, "error": error, "at": provenance.utc_now(), **self._of(run)}
         if trace is not None:
@@ -152,7 +150,7 @@ class Store:
 
     def _keep(self, run: RunPlan, contents: Mapping[str, bytes]) -> Path:
         if self.folder(run).exists() and self.complete(run) is None:
-            # Only now that there is something better: until then even a damaged run is better than none.
+            # A damaged run is kept until there is a complete one to replace it.
             durable.set_aside(self.folder(run), self.path / ASIDE)
         durable.write_folder(self.folder(run), contents)
         self._failure(run.name).unlink(missing_ok=True)
@@ -162,7 +160,7 @@ class Store:
         return self.path / FAILURES / f"{name}.json"
 
     def forget_overcome_failures(self) -> None:
-        """Removes notes on runs that are complete: a process was killed between the two."""
+        """Removes failure records of runs that are complete; they remain if a process is killed in between."""
         for run in self.plan.runs:
             note = self._failure(run.name)
             if note.is_file() and self.complete(run) is not None:
@@ -199,10 +197,9 @@ class Store:
 
 @contextlib.contextmanager
 def claim(path: Path, plan: ExperimentPlan) -> Iterator[Store]:
-    """Makes `path` the folder of `plan`, and locks it against other processes meanwhile.
+    """Makes `path` the results folder of `plan`, and locks it against other processes.
 
-    Raises `FolderTaken` if it holds anything but this experiment, `ResultsUnwritable` if it cannot be written;
-    in both cases before anything has been run.
+    Raises `FolderTaken` if it contains anything but this experiment, `ResultsUnwritable` if it cannot be written.
     """
     store = Store(path, plan, plan.identities())
     if not _fits(path, store.identities):
@@ -218,14 +215,14 @@ def claim(path: Path, plan: ExperimentPlan) -> Iterator[Store]:
 
 
 def default_folder(stem: str, plan: ExperimentPlan, parent: Path = Path("results")) -> Path:
-    """`results/STEM` if it is free or holds this experiment already; else `results/STEM-2`, `-3`, …"""
+    """`results/STEM` if it is empty or contains this experiment, else `results/STEM-2`, `-3`, …"""
     identities = plan.identities()
     names = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
     return next(parent / name for name in names if _fits(parent / name, identities))
 
 
 def _fits(path: Path, identities: Mapping[str, str]) -> bool:
-    """Whether `path` is free, or its runs and `identities` are one experiment: either contains the other."""
+    """Whether `path` is empty, or contains the same experiment: either set of runs contains the other."""
     try:
         if not path.exists() or not any(path.iterdir()):
             return True
@@ -237,12 +234,12 @@ def _fits(path: Path, identities: Mapping[str, str]) -> bool:
     there = {run["name"]: run["identity"] for run in head["runs"]} if head is not None else _identities(path)
     if head is None and not there:
         return _only_claimed(path)
-    asked = set(identities.items())
-    return set(there.items()) <= asked or asked <= set(there.items())
+    planned = set(identities.items())
+    return set(there.items()) <= planned or planned <= set(there.items())
 
 
 def read_head(path: Path) -> dict[str, Any] | None:
-    """The description of the experiment in `path`; `None` if it is missing or damaged."""
+    """The content of `experiment.json` in `path`; `None` if it is missing or damaged."""
     head = read_json(path / EXPERIMENT)
     try:
         return head if head is not None and _is_head(head) else None
@@ -251,7 +248,7 @@ def read_head(path: Path) -> dict[str, Any] | None:
 
 
 def _is_head(head: Mapping[str, Any]) -> bool:
-    """Whether it has what is read of it; any error of Python says that it has not."""
+    """Whether it has the expected keys and types; may raise exceptions such as `KeyError` if not."""
     axes = [word for axis, values in head["axes"].items() for word in (axis, *values)]
     runs = [word for run in head["runs"] for word in (run["name"], run["identity"])]
     plain = all(Path(run["name"]).name == run["name"] for run in head["runs"])
@@ -263,19 +260,19 @@ def _is_head(head: Mapping[str, Any]) -> bool:
 
 
 def _identities(path: Path) -> dict[str, str]:
-    """Identity by name of the runs that are in `path`, by their own manifests."""
+    """The identities in the manifests of the runs in `path`, by name."""
     manifests = {file.parent.name: read_json(file) or {} for file in (path / RUNS).glob(f"*/{MANIFEST}")}
     return {name: str(manifest["identity"]) for name, manifest in manifests.items() if "identity" in manifest}
 
 
 def _only_claimed(path: Path) -> bool:
-    """Whether `path` is what a process killed in its claim leaves: nothing but the beginnings of a head."""
+    """Whether `path` only contains what a process leaves if it is killed during `claim`."""
     names = {entry.name for entry in path.iterdir() if not entry.name.endswith(durable.PARTIAL)}
     return names <= {SOURCE}
 
 
 def _write_head(store: Store) -> None:
-    """Notes what was asked, unless the folder knows of at least these runs."""
+    """Writes `experiment.json`, unless it already lists these runs."""
     head = read_head(store.path)
     known = {run["name"] for run in head["runs"]} if head else set()
     if head and set(store.identities) <= known:
@@ -304,7 +301,7 @@ def _write_head(store: Store) -> None:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Holds the advisory lock of the folder itself, so that no lock file is left among the results."""
+    """Holds an advisory lock on the folder; this leaves no lock file."""
     if os.name != "posix":
         yield
         return
@@ -319,7 +316,7 @@ def _locked(path: Path) -> Iterator[None]:
             f"another tailback is writing to `{path}`\n  hint: wait for it, or choose another folder with `--out`"
         ) from None
     except OSError:
-        # Some network file systems have no locks; two writers at once are then the user's affair.
+        # Some network file systems do not support locks.
         pass
     try:
         yield

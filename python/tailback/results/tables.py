@@ -1,4 +1,4 @@
-"""Tables as Parquet files: zstd, units in the column metadata, the same bytes for the same rows."""
+"""Tables as Parquet files: zstd, units in the column metadata, identical bytes for identical rows."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 SUFFIX = ".parquet"
 
 ROW_GROUP = 1 << 20
-"""Rows of a row group. Fixed, so that the bytes do not depend on pyarrow's default."""
+"""Rows per row group; fixed, so that the bytes do not depend on pyarrow's default."""
 
 
 def to_parquet(table: pa.Table) -> bytes:
     """`table` as the bytes of a Parquet file."""
     sink = pa.BufferOutputStream()
-    # Chunks of the Arrow stream would show in the file; one chunk per column does not.
+    # Combined, because the chunks of the Arrow stream would change the file.
     pq.write_table(table.combine_chunks(), sink, compression="zstd", row_group_size=ROW_GROUP)
     content: bytes = sink.getvalue().to_pybytes()
     return content
 
 
 def from_parquet(content: bytes) -> pd.DataFrame:
-    """The table of a Parquet file, text columns as text."""
+    """The table of a Parquet file; text columns are plain text, not categories."""
     frame: pd.DataFrame = pq.read_table(pa.BufferReader(content)).to_pandas(strings_to_categorical=False)
     return plain_text(frame)
 
@@ -43,13 +43,13 @@ def to_polars(frame: pd.DataFrame) -> "polars.DataFrame":
 
 
 def plain_text(frame: pd.DataFrame) -> pd.DataFrame:
-    """`frame` with dictionary-encoded columns as ordinary ones, so that grouping treats all tables alike."""
+    """`frame` with categorical columns converted to text, so that grouping is the same for all tables."""
     coded = [name for name, kind in frame.dtypes.items() if isinstance(kind, pd.CategoricalDtype)]
     return frame.astype(dict.fromkeys(coded, object)) if coded else frame
 
 
 def units(path: Path) -> dict[str, str]:
-    """Unit by column of the table in `path`; a column without one is absent."""
+    """The units of the table in `path`, by column; a column without a unit is absent."""
     schema = pq.read_schema(path)
     metadata = {field.name: field.metadata or {} for field in schema}
     return {name: fields[b"unit"].decode() for name, fields in metadata.items() if b"unit" in fields}

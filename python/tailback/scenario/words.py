@@ -108,7 +108,7 @@ def control(text: object, rows: Sequence[Row]) -> Algorithm:
     if isinstance(text, Mapping):
         return _mapped_control(text, rows)
     if not isinstance(text, str) or not text.split():
-        hint = f"there are: {_names(rows)}"
+        hint = f"use one of: {_names(rows)}"
         raise WordError(f"`{shown(text)}` is not a congestion control", hint)
     words = text.split()
     return Algorithm(words[0], _options(words, _table(_known(words[0], rows, "congestion control"))))
@@ -144,7 +144,7 @@ def _mapped_value(option: str, value: object, table: tc.Table) -> int:
 def driver(text: object, rows: Sequence[Row]) -> Algorithm:
     """Reads a Wi-Fi driver: `ath9k slots 1`."""
     if not isinstance(text, str) or not text.split():
-        raise WordError(f"`{shown(text)}` is not a driver", f"there are: {_names(rows)}")
+        raise WordError(f"`{shown(text)}` is not a driver", f"use one of: {_names(rows)}")
     words = text.split()
     return Algorithm(words[0], _options(words, _table(_known(words[0], rows, "driver"))))
 
@@ -279,7 +279,7 @@ def _check_tree(options: dict[str, int], classes: list[Class], filters: list[Fil
     for minor, who in chosen:
         if minor not in minors:
             known = ", ".join(f"1:{each:x}" for each in minors) or "none"
-            raise WordError(f"there is no class {minor:x} for the {who}", f"there are: {known}")
+            raise WordError(f"there is no class {minor:x} for the {who}", f"use one of: {known}")
 
 
 def _parents_first(classes: list[Class]) -> Iterator[Class]:

@@ -1,6 +1,6 @@
 """Runs an experiment: lists its runs and executes them in parallel, here or on a cluster."""
 
-from tailback.sweep.local import Audience, Outcome, Sweep, Watch, run_all
+from tailback.sweep.local import Audience, Outcome, Silent, Sweep, Watch, run_all
 from tailback.sweep.plan import plan_of
 from tailback.sweep.preview import Planned, Preview
 from tailback.sweep.session import Request, SweepResult, look_ahead, report, report_of, run_experiment
@@ -13,6 +13,7 @@ __all__ = [
     "Planned",
     "Preview",
     "Request",
+    "Silent",
     "Sweep",
     "SweepEnded",
     "SweepResult",

@@ -1,10 +1,9 @@
 """Runs on a Dask cluster: each run is one task, whose result is written here, as for a local run.
 
-The scheduler gives the run of a worker that is lost to another one; after `distributed.scheduler.allowed-failures`
-such losses (3 unless configured) the run is taken for what kills workers, and recorded as failed. A worker must have
-the same build of Tailback and the same engine as this machine: that is asked of all workers at first, and by each task
-again, for workers may join later. Then a run is the same bytes wherever it is done: tables come back as Arrow and are
-written as Parquet here.
+If a worker is lost, the scheduler assigns its run to another one. After `distributed.scheduler.allowed-failures` losses
+(default: 3) the run is recorded as failed. Workers must have the same build of Tailback and of the backend as this
+machine, so that a run has the same bytes everywhere. All workers are checked at the beginning, and each task checks
+again, because workers may join later. Tables come back as Arrow and are written as Parquet here.
 """
 
 import asyncio
@@ -28,16 +27,16 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 ANSWER_S = 30
-"""How long a scheduler may take to answer."""
+"""Time limit for the answer of a scheduler."""
 
 WORKER_S = 60
-"""How long its first worker may take to come."""
+"""Time limit for the first worker."""
 
 LOOK_S = 5
-"""Between two looks whether the scheduler is still there."""
+"""Interval of checks whether the scheduler is still there."""
 
 IN_FLIGHT = 256
-"""Runs handed to a cluster at a time unless `--jobs` says otherwise: more than it has threads, so that none waits."""
+"""Default number of runs submitted at a time; should exceed the number of threads of the cluster."""
 
 SHOWN = 12
 """Digits of a digest in a message."""
@@ -49,17 +48,17 @@ class ClusterUnfit(SweepEnded):
 
 @dataclass(frozen=True)
 class Build:
-    """What must be the same at both ends."""
+    """The build of an installation, which must be the same everywhere."""
 
     package: str
-    """Digest of the Python package: its analysis makes the summaries."""
+    """Digest of the Python package, which computes the summaries."""
     engine: str
     """`fingerprint` of the backend."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One run as it travels to a worker."""
+    """One run for a worker."""
 
     backend: str
     scenario: Scenario
@@ -68,7 +67,7 @@ class Task:
 
 
 class _Waiting:
-    """The progress of a run elsewhere: how far it is is not known, only whether it has ended."""
+    """The progress of a run on a worker; only its end is known."""
 
     def __init__(self) -> None:
         self.fraction = 0.0
@@ -82,24 +81,24 @@ class _Waiting:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """Does runs on the cluster of a client."""
+    """Executes runs on a cluster."""
 
     client: "Client"
     words: str
-    """The backend as after `--backend`."""
+    """The name of the backend, as for `--backend`."""
     backend: Backend
 
     def new_progress(self, run: RunPlan) -> Progress:
-        """One that knows only the end."""
+        """A progress object for one call of `finish`."""
         del run
         return _Waiting()
 
     def finish(self, run: RunPlan, progress: Progress) -> Finished:
-        """Hands `run` to the scheduler and waits."""
+        """Submits `run` to the scheduler and waits for it."""
         if not isinstance(progress, _Waiting):
             raise TypeError("a cluster needs a progress object from its own `new_progress()`")
         task = Task(self.words, run.scenario, measure_of(run), Build(package_digest(), run.fingerprint))
-        # The key is what it is made of: the scheduler does the same task of two clients once.
+        # The key depends on the content, so that the scheduler executes equal tasks of several clients once.
         key = "tailback-" + digest(
             [task.backend, to_json(run.scenario), run.measure, task.build.package, task.build.engine]
         )
@@ -115,7 +114,7 @@ class Elsewhere:
 
 @contextlib.contextmanager
 def connected(address: str, words: str, backend: Backend) -> Iterator[Elsewhere]:
-    """The cluster at `address`, after all its workers have reported their builds; raises `ClusterUnfit`."""
+    """Connects to the cluster at `address` and checks the builds of its workers; raises `ClusterUnfit`."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -131,26 +130,26 @@ def connected(address: str, words: str, backend: Backend) -> Iterator[Elsewhere]
 
 
 def run_task(task: Task) -> Finished:
-    """The task of a worker."""
+    """Executes a task; runs on a worker."""
     backend = backend_for(open_backend(task.backend), task.scenario)
     _compare(task.build, Build(package_digest(), backend.fingerprint), platform.node())
     return finish(backend, task.scenario, task.measure, backend.new_progress())
 
 
 def build_of(words: str) -> Build:
-    """The build of a worker."""
+    """The build of this installation; runs on a worker."""
     return Build(package_digest(), open_backend(words).fingerprint)
 
 
 def _agree(client: "Client", address: str, words: str, here: Build) -> None:
-    """Asks all workers what they are."""
+    """Checks the builds of all workers; raises `ClusterUnfit`."""
     try:
         client.wait_for_workers(1, timeout=WORKER_S)
         found: Mapping[str, Build] = client.run(build_of, words)
     except TimeoutError as error:
         hint = f"start some with `dask worker {address}`"
         raise ClusterUnfit(f"the scheduler `{address}` has no workers\n  hint: {hint}") from error
-    except Exception as error:  # whatever a worker raised when it was asked
+    except Exception as error:  # any exception of a worker
         hint = "install the same build of Tailback on it, and what its backend needs"
         raise ClusterUnfit(f"a worker of `{address}` cannot do runs of `{words}`: {error}\n  hint: {hint}") from error
     for worker, there in found.items():
@@ -158,7 +157,7 @@ def _agree(client: "Client", address: str, words: str, here: Build) -> None:
 
 
 def _compare(here: Build, there: Build, worker: str) -> None:
-    """Raises `ClusterUnfit` if a worker is of another build."""
+    """Raises `ClusterUnfit` if a worker has another build."""
     if here == there:
         return
     part = "engine" if here.engine != there.engine else "package"
@@ -170,7 +169,7 @@ def _compare(here: Build, there: Build, worker: str) -> None:
 
 
 def _result(future: "Future[Finished]", progress: _Waiting) -> Finished:
-    """What came of a task; raises as `Worker.finish` says."""
+    """The result of a task; raises the exceptions of `Worker.finish`."""
     from distributed import KilledWorker
 
     if progress.cancelled:

@@ -1,10 +1,10 @@
-"""Parallel runs in a pool of threads, which suffices because a backend works outside Python or on another machine.
+"""Executes runs in parallel in a pool of threads; backends release the GIL or use other machines.
 
-Each run is one thread from start to end, so that results do not depend on how many run at once. A run that fails is
-noted and the others go on. A disk that cannot be written ends the sweep: the others would fail alike.
+Each run uses one thread, so that results do not depend on the number of parallel runs. If a run fails, the failure is
+recorded and the others continue. An error of the disk ends the sweep, because all other runs would fail, too.
 
-Where repetitions go on until intervals are narrow, they are run in rounds: each configuration asks for more by what its
-own repetitions have shown, so how many it gets does not depend on how many run at once either.
+With `repeat: until`, repetitions are executed in rounds: the number of further repetitions of a configuration depends
+only on its own results, so it does not depend on the number of parallel runs, either.
 """
 
 import concurrent.futures
@@ -25,7 +25,7 @@ from tailback.sweep.work import Here, SweepEnded, Worker
 OUT_OF_MEMORY = "the recorded data do not fit into memory\n  hint: run fewer at a time: --jobs 1, or record less"
 
 REFRESH_S = 0.1
-"""Between two looks at the progress of the runs."""
+"""Interval of updates of the progress."""
 
 
 @dataclass(frozen=True)
@@ -44,49 +44,62 @@ class Watch(Protocol):
     """An observer, called in the thread of `run_all`."""
 
     def update(self, done: int, total: int, fraction: float) -> None:
-        """`done` of `total` runs have ended; `fraction` of the whole is done, runs under way included."""
+        """Called when `done` of `total` runs have ended; `fraction` includes the progress of running ones."""
 
 
 @runtime_checkable
 class Audience(Watch, Protocol):
-    """An observer that is also told how each run ended."""
+    """An observer that is also notified of the end of each run."""
 
     def begun(self, runs: Sequence[RunPlan]) -> None:
-        """These are all runs there may be."""
+        """Called with all possible runs."""
 
     def ended(self, outcome: Outcome) -> None:
-        """A run has ended, or was there already."""
+        """Called when a run has ended, or was complete before."""
+
+
+class Silent(Audience):
+    """An observer that does nothing."""
+
+    def begun(self, runs: Sequence[RunPlan]) -> None:
+        pass
+
+    def ended(self, outcome: Outcome) -> None:
+        pass
+
+    def update(self, done: int, total: int, fraction: float) -> None:
+        pass
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What carries out a plan: where results go, what runs them, how many at once."""
+    """How a plan is executed: results folder, backend, number of parallel runs."""
 
     store: Store
     backend: Backend
     jobs: int
     stopping: Stopping | None = None
-    """When a configuration has been repeated often enough; without it after all repetitions of the plan."""
+    """The rule that ends repetitions; without it, all repetitions of the plan are executed."""
     shelf: Shelf | None = None
-    """Complete runs of other folders, taken over instead of done again."""
+    """Complete runs of other folders to reuse."""
     elsewhere: Worker | None = None
-    """Who does the runs; without it this process."""
+    """The worker that executes runs; by default this process."""
 
     @property
     def worker(self) -> Worker:
-        """Who does the runs."""
+        """The worker that executes runs."""
         return self.elsewhere or Here(self.backend)
 
 
 def run_all(sweep: Sweep, watch: Watch) -> list[Outcome]:
-    """Runs what is missing of the plan; returns the outcomes in the order of the plan, including reused ones, without
-    the repetitions that were not needed.
+    """Executes the missing runs of the plan; returns the outcomes in the order of the plan, including reused runs,
+    without repetitions that were not needed.
 
-    On an error of the disk or a KeyboardInterrupt the runs under way are cancelled, complete ones stay, and the
-    error is raised.
+    On an error of the disk or a KeyboardInterrupt, running runs are cancelled, complete ones are kept, and the error is
+    raised.
     """
     found: dict[str, Outcome] = {}
-    audience: Audience = watch if isinstance(watch, Audience) else _Deaf(watch)
+    audience: Audience = watch if isinstance(watch, Audience) else _WithoutEvents(watch)
     audience.begun(sweep.store.plan.runs)
     with _pool(sweep.jobs) as (pool, under_way):
         ended = 0
@@ -114,7 +127,7 @@ def _wanted(sweep: Sweep, found: Mapping[str, Outcome]) -> list[RunPlan]:
 
 
 def _more(runs: Sequence[RunPlan], found: Mapping[str, Outcome], stopping: Stopping) -> Sequence[RunPlan]:
-    """The repetitions that one configuration still needs. One that fails fails again: it is not gone on with."""
+    """The further repetitions that one configuration needs; none if one of them has failed."""
     outcomes = [found[run.name] for run in runs if run.name in found]
     summaries = [outcome.summary for outcome in outcomes if outcome.summary is not None]
     if len(summaries) < len(outcomes):
@@ -123,8 +136,8 @@ def _more(runs: Sequence[RunPlan], found: Mapping[str, Outcome], stopping: Stopp
 
 
 @dataclass(frozen=True)
-class _Deaf:
-    """An audience made of a watch."""
+class _WithoutEvents:
+    """Adapts a `Watch` to an `Audience`."""
 
     watch: Watch
 
@@ -140,7 +153,7 @@ class _Deaf:
 
 @dataclass(frozen=True)
 class _Later:
-    """The audience of a round that comes after `before` runs."""
+    """Reports the progress of a round to the audience; `before` runs precede it."""
 
     audience: Audience
     before: int
@@ -151,7 +164,7 @@ class _Later:
 
 
 class _UnderWay:
-    """The progress of the runs that have started and not ended; shared by the threads of the pool."""
+    """The progress of the running runs; shared by the threads of the pool."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -186,7 +199,7 @@ _Pool = tuple[concurrent.futures.ThreadPoolExecutor, _UnderWay]
 
 @contextlib.contextmanager
 def _pool(jobs: int) -> Iterator[_Pool]:
-    """A pool whose runs are cancelled when the block is left by an error."""
+    """A pool whose runs are cancelled if the block raises an exception."""
     pool = concurrent.futures.ThreadPoolExecutor(jobs, thread_name_prefix="run")
     under_way = _UnderWay()
     try:
@@ -199,7 +212,7 @@ def _pool(jobs: int) -> Iterator[_Pool]:
 
 
 def _wait(futures: list[concurrent.futures.Future[Outcome]], under_way: _UnderWay, watch: _Later) -> None:
-    """Until all have ended or one has raised."""
+    """Waits until all runs have ended or one has raised an exception."""
     total = len(futures)
     pending = set(futures)
     while pending:
@@ -213,7 +226,7 @@ def _wait(futures: list[concurrent.futures.Future[Outcome]], under_way: _UnderWa
 
 
 def _reuse(sweep: Sweep, run: RunPlan) -> Outcome | None:
-    """The run if it is there already, or lies in another folder from where it can be taken over."""
+    """The outcome of a run that is complete in this folder or can be copied from another one; else None."""
     store, summary = sweep.store, sweep.store.complete(run)
     there = sweep.shelf.find(run, store.plan.backend) if summary is None and sweep.shelf is not None else None
     if there is not None:
@@ -233,8 +246,8 @@ def _run_one(sweep: Sweep, run: RunPlan, under_way: _UnderWay) -> Outcome:
             return _noted(sweep.store, run, status, str(failure))
         except MemoryError:
             return _noted(sweep.store, run, "failed", OUT_OF_MEMORY)
-        except Exception as defect:  # of ours: it costs this run, not the others
-            return _noted(sweep.store, run, "failed", _told(defect), "".join(traceback.format_exception(defect)))
+        except Exception as defect:  # a defect of Tailback; the other runs continue
+            return _noted(sweep.store, run, "failed", _described(defect), "".join(traceback.format_exception(defect)))
         return Outcome(run, "ok", sweep.store.write(run, finished), finished.summary)
 
 
@@ -243,6 +256,6 @@ def _noted(store: Store, run: RunPlan, status: Status, error: str, trace: str | 
     return Outcome(run, status, None, error=error)
 
 
-def _told(defect: Exception) -> str:
-    hint = "this is a defect of Tailback: please report it with the note in `failures`"
+def _described(defect: Exception) -> str:
+    hint = "this is a defect of Tailback: please report it with the file in `failures`"
     return f"{type(defect).__name__}: {defect}\n  hint: {hint}"

@@ -10,7 +10,7 @@ from tailback.scenario import Experiment, Run
 
 
 def plan_of(experiment: Experiment, backend: Backend, settings: Sequence[str] = ()) -> ExperimentPlan:
-    """All runs of `experiment`, in the order of its file."""
+    """All runs of `experiment`, in the order of its grid."""
     return ExperimentPlan(
         title=experiment.title,
         source=experiment.source,
@@ -21,7 +21,7 @@ def plan_of(experiment: Experiment, backend: Backend, settings: Sequence[str] = 
 
 
 def stopping_of(experiment: Experiment) -> Stopping | None:
-    """When the repetitions of a configuration are enough; `None` if their number is fixed."""
+    """The rule that ends repetitions; `None` if their number is fixed."""
     repeat = experiment.repeat
     if repeat.share is None:
         return None

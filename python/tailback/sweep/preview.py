@@ -1,9 +1,9 @@
 """Previews a sweep: its runs, which of them are complete, and the estimated time of the others.
 
-The time of a run is the mean of what its own configuration has taken before, in this folder or in those it may take
-runs over from; else what others have taken per simulated second; else, for the simulator, what a trial of a few
-configurations gives: the run is begun and cancelled after a fraction of a second, and how far it came tells the rest.
-Where runs pass in real time it is their duration. Divided by how many go at once it is the time of the sweep.
+The estimated time of a run is the mean time of earlier runs of its configuration, in this folder or in folders to
+reuse; else the mean time per simulated second of other runs; else, on the simulator, extrapolated from trials of a few
+configurations, which are cancelled after a fraction of a second. On backends in real time it is the duration of the
+run. The time of the sweep is the total divided by the number of parallel runs.
 """
 
 import threading
@@ -24,13 +24,13 @@ State = Literal["complete", "elsewhere", "missing"]
 Basis = Literal["measured", "trial", "duration"]
 
 TRIAL_S = 0.4
-"""How long a trial lasts."""
+"""Duration of a trial."""
 
 LONGEST_TRIAL_S = 20.0
-"""How long it may last if it has not come anywhere by then: a scenario that is slow to build, a busy machine."""
+"""Maximum duration of a trial without progress (large scenario, busy machine)."""
 
 TRIALS = 6
-"""Configurations that are tried, evenly spread over the grid."""
+"""Number of configurations to try, evenly spread over the grid."""
 
 NANOSECONDS = 1e9
 
@@ -42,29 +42,29 @@ class Planned:
     run: RunPlan
     state: State
     seconds: float | None
-    """How long it will take, or took; `None` if nothing is known."""
+    """Estimated or measured time; `None` if unknown."""
 
 
 @dataclass(frozen=True)
 class Preview:
-    """A sweep that has not begun."""
+    """The preview of a sweep."""
 
     folder: Path
     plan: ExperimentPlan
     runs: Sequence[Planned]
     jobs: int
     basis: Basis | None
-    """Where the seconds are from; `None` if nothing is known."""
+    """The source of the estimates; `None` if there are none."""
     damaged: Mapping[str, str] = field(default_factory=dict)
-    """What is wrong with runs that are there and do not count as complete, by name."""
+    """The damage of runs that do not count as complete, by name."""
 
     def count(self, state: State) -> int:
-        """How many runs are so."""
+        """The number of runs in this state."""
         return sum(planned.state == state for planned in self.runs)
 
     @property
     def seconds(self) -> float | None:
-        """The time of the missing runs, `jobs` in parallel: at least that of the longest run."""
+        """Estimated time of the missing runs, `jobs` in parallel, in s; at least that of the longest run."""
         missing = [planned.seconds for planned in self.runs if planned.state == "missing"]
         known = [seconds for seconds in missing if seconds is not None]
         if len(known) < len(missing):
@@ -74,15 +74,15 @@ class Preview:
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds that runs have taken."""
+    """Times of runs in s."""
 
     by_place: Mapping[tuple[tuple[str, str], ...], float]
-    """Mean of a configuration."""
+    """Mean by configuration."""
     per_second: float | None
-    """Mean per simulated second, over all."""
+    """Mean per simulated second over all runs."""
 
     def of(self, run: RunPlan) -> float | None:
-        """What `run` will take."""
+        """The estimated time of `run`."""
         known = self.by_place.get(tuple(run.axes.items()))
         if known is not None or self.per_second is None:
             return known
@@ -90,7 +90,7 @@ class Costs:
 
 
 def preview(store: Store, backend: Backend, shelf: Shelf, jobs: int) -> Preview:
-    """The plan of `store` as it stands; `store` need not be claimed."""
+    """Previews the plan of `store`, which need not be locked."""
     plan = store.plan
     places = {run.name: _place(run, store, shelf) for run in plan.runs}
     taken = {name: place for name, place in places.items() if place is not None}
@@ -108,7 +108,7 @@ def preview(store: Store, backend: Backend, shelf: Shelf, jobs: int) -> Preview:
 
 
 def document(found: Preview) -> dict[str, Any]:
-    """What `--dry-run --json` prints; unknown = absent."""
+    """The JSON document of `--dry-run --json`; unknown values are absent."""
     estimate = {"wall_s": found.seconds, "jobs": found.jobs, "basis": found.basis}
     return {
         "dir": str(found.folder.resolve()),
@@ -150,7 +150,7 @@ def _measured(there: Iterable[tuple[RunPlan, Path]]) -> Costs:
 
 
 def _tried(missing: Sequence[RunPlan], backend: Backend) -> Costs:
-    """By trials one after the other, as nothing else runs."""
+    """Estimates by trials, one after the other."""
     firsts = list({tuple(run.axes.items()): run for run in reversed(missing)}.values())[::-1]
     chosen = [firsts[int(place)] for place in np.linspace(0, len(firsts) - 1, min(TRIALS, len(firsts)))]
     found = {tuple(run.axes.items()): _trial(run, backend) for run in chosen}
@@ -160,7 +160,7 @@ def _tried(missing: Sequence[RunPlan], backend: Backend) -> Costs:
 
 
 def _trial(run: RunPlan, backend: Backend) -> float | None:
-    """How long `run` would take by how far it comes; `None` if it fails."""
+    """The extrapolated time of `run`; `None` if it fails."""
     one = backend_for(backend, run.scenario)
     progress, reached, over = one.new_progress(), 0.0, threading.Event()
     stop = threading.Thread(target=_stop, args=(progress, over), daemon=True)
@@ -179,7 +179,7 @@ def _trial(run: RunPlan, backend: Backend) -> float | None:
 
 
 def _stop(progress: Progress, over: threading.Event) -> None:
-    """Ends a trial when its time is up, on a busy machine not before it has come anywhere."""
+    """Ends a trial when its time is up, but not before it has made some progress."""
     begun = time.monotonic()
     while not over.wait(TRIAL_S):
         if progress.fraction > 0 or time.monotonic() - begun > LONGEST_TRIAL_S:

@@ -21,19 +21,19 @@ from tailback.sweep.work import Worker
 
 @dataclass(frozen=True)
 class Request:
-    """How an experiment is to be run."""
+    """How to run an experiment."""
 
     backend: str = "sim"
     jobs: int | None = None
-    """Runs at the same time; without it one per core, or one if they pass in real time."""
+    """Number of parallel runs; default: one per core, or one in real time."""
     out: Path | None = None
-    """Folder of the results; without it `results/STEM` beside the others."""
+    """Results folder; default: `results/STEM`."""
     settings: Sequence[str] = ()
-    """What was changed in the file, for the record."""
+    """Changes of the file, which are recorded in the results."""
     cluster: str | None = None
-    """Address of a Dask scheduler whose workers do the runs; without it this machine does."""
+    """Address of a Dask scheduler; default: run on this machine."""
     reuse: Sequence[Path] = ()
-    """Folders of results from which complete runs are taken over."""
+    """Results folders whose complete runs are reused."""
 
 
 @dataclass(frozen=True)
@@ -44,24 +44,24 @@ class SweepResult:
     backend: str
     outcomes: Sequence[Outcome]
     wide: Sequence[Mapping[str, str]] = ()
-    """Configurations whose intervals are still too wide after as many repetitions as there may be."""
+    """Configurations whose intervals are still too wide after the maximum number of repetitions."""
     damaged: Mapping[str, str] = field(default_factory=dict)
-    """What was wrong with runs that were there and did not count as complete, by name."""
+    """The damage of runs that did not count as complete, by name."""
 
     @property
     def failed(self) -> list[Outcome]:
-        """Runs without a result: they failed, or their result is not valid."""
+        """Runs without a valid result."""
         return [outcome for outcome in self.outcomes if outcome.status != "ok"]
 
     @property
     def reused(self) -> int:
-        """Runs that were complete already."""
+        """Number of runs that were complete before."""
         return sum(outcome.reused for outcome in self.outcomes)
 
 
 def run_experiment(experiment: Experiment, request: Request, watch: Watch) -> SweepResult:
-    """Runs `experiment`; complete runs that are in its folder already are not run again, nor are those of other
-    experiments in `results` if its own is there.
+    """Runs `experiment`. Complete runs in its folder are not repeated; without `out`, nor are those of other
+    experiments in `results`.
     """
     backend = open_backend(request.backend)
     jobs = _jobs(experiment, request, backend)
@@ -77,7 +77,7 @@ def run_experiment(experiment: Experiment, request: Request, watch: Watch) -> Sw
 
 
 def look_ahead(experiment: Experiment, request: Request) -> Preview:
-    """What `run_experiment` would do; nothing is written."""
+    """Previews `run_experiment`; writes nothing."""
     backend = open_backend(request.backend)
     jobs = _jobs(experiment, request, backend)
     backend = within(backend, jobs)
@@ -88,7 +88,7 @@ def look_ahead(experiment: Experiment, request: Request) -> Preview:
 
 
 def _places(experiment: Experiment, request: Request, plan: ExperimentPlan) -> tuple[Path, Shelf]:
-    """The folder of the results, and the runs that may be taken over."""
+    """The results folder, and the runs that may be reused."""
     if request.out is not None:
         return request.out, shelf(request.reuse)
     folder = default_folder(Path(experiment.path).stem, plan)
@@ -96,9 +96,9 @@ def _places(experiment: Experiment, request: Request, plan: ExperimentPlan) -> t
 
 
 def _jobs(experiment: Experiment, request: Request, backend: Backend) -> int:
-    """How many runs go at the same time; raises `ScenarioError` if this machine has no memory for them."""
+    """The number of parallel runs; raises `ScenarioError` if they do not fit into the memory."""
     if request.cluster is not None:
-        # Its workers have memory of their own.
+        # The memory of the workers is unknown.
         return request.jobs or IN_FLIGHT
     return runs_at_once(experiment, backend, request.jobs)
 
@@ -113,7 +113,7 @@ def _worker(request: Request, backend: Backend) -> Iterator[Worker | None]:
 
 
 def _wide(outcomes: Sequence[Outcome], stopping: Stopping | None) -> list[Mapping[str, str]]:
-    """The axes of the configurations that were given up."""
+    """The configurations whose intervals are still too wide."""
     groups: dict[tuple[tuple[str, str], ...], list[Mapping[str, Any]]] = {}
     for outcome in outcomes:
         if outcome.summary is not None:
@@ -122,24 +122,24 @@ def _wide(outcomes: Sequence[Outcome], stopping: Stopping | None) -> list[Mappin
 
 
 def report(carried: SweepResult) -> dict[str, Any]:
-    """The document of `--json` (design §4): one entry per run, in the order of the plan."""
+    """The JSON document of `--json`: one entry per run, in the order of the plan."""
     return report_of([carried])
 
 
 def report_of(done: Sequence[SweepResult]) -> dict[str, Any]:
-    """The same of several experiments, one after the other."""
+    """As `report`, for several experiments."""
     runs = [_entry(outcome, carried) for carried in done for outcome in carried.outcomes]
     return {"tailback": tailback_version(), "runs": runs}
 
 
 def _entry(outcome: Outcome, carried: SweepResult) -> dict[str, Any]:
-    """What is not known of a run, as the folder of one that failed, is absent."""
+    """The entry of a run; unknown values, such as the folder of a failed run, are absent."""
     run = outcome.run
     entry = {
         "axes": dict(run.axes),
         "seed": run.seed,
         "backend": carried.backend,
-        # Absolute, for a script may read it from another working directory.
+        # Absolute, because a script may use another working directory.
         "dir": None if outcome.folder is None else str(outcome.folder.resolve()),
         "status": outcome.status,
         "error": outcome.error,

@@ -1,4 +1,4 @@
-"""The work of one run, wherever it executes: the backend makes its tables, then the summary is computed from them."""
+"""Executes one run: the backend produces the tables, from which the summary is computed."""
 
 import time
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ from tailback.scenario import traffic
 
 
 class SweepEnded(Exception):
-    """What ends a whole sweep and not one run: the others would end alike."""
+    """An error that ends the whole sweep, because all other runs would fail, too."""
 
 
 class Worker(Protocol):
-    """Who does runs. `finish` is called from several threads at once."""
+    """Executes runs. `finish` is called from several threads at once."""
 
     def new_progress(self, run: RunPlan) -> Progress:
         """A progress object for one call of `finish`."""
@@ -33,12 +33,12 @@ class Worker(Protocol):
 
 @dataclass(frozen=True)
 class Here:
-    """Does runs in the thread it is called from."""
+    """Executes runs in the calling thread."""
 
     backend: Backend
 
     def new_progress(self, run: RunPlan) -> Progress:
-        """That of the backend."""
+        """The progress object of the backend."""
         return backend_for(self.backend, run.scenario).new_progress()
 
     def finish(self, run: RunPlan, progress: Progress) -> Finished:
@@ -47,7 +47,7 @@ class Here:
 
 
 def finish(backend: Backend, scenario: Scenario, measure: Measure, progress: Progress) -> Finished:
-    """Executes `run`; raises `RunFailed`, `RunInvalid` or `RunCancelled` for this run, or `SweepEnded` for all."""
+    """Executes a scenario and summarises it; raises the exceptions of `Backend.run`."""
     started, clock = utc_now(), time.monotonic()
     result = backend.run(scenario, progress)
     frames = {name: plain_text(table.to_pandas()) for name, table in result.tables.items()}
@@ -77,7 +77,7 @@ def measure_of(run: RunPlan) -> Measure:
 
 
 def _rates(run: RunPlan) -> dict[str, float]:
-    """The mean rate over the window of each device that has one."""
+    """The mean rate over the window in bit/s, of each device that has one."""
     found = {device.name: mean_rate(device, *run.window_ns) for device in run.scenario.devices}
     return {name: rate for name, rate in found.items() if rate}
 

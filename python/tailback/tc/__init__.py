@@ -1,4 +1,4 @@
-"""The language of `tc` for algorithms and values: units, options, and error messages.
+"""The syntax of `tc` for algorithms and values: units, options, and error messages.
 
-What each queue discipline takes is in `tailback.qdiscs`.
+The options of each queue discipline are in `tailback.qdiscs`.
 """

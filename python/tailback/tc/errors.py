@@ -1,4 +1,4 @@
-"""Errors about words, with suggestions."""
+"""Errors in values, with suggestions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from tailback import plain
 
 MOST_COMPARED = 200
-"""Names that an unknown word is compared with."""
+"""Maximum number of names that an unknown one is compared with."""
 
 
 class WordError(ValueError):
-    """A value that cannot be read, before its place in a file is known."""
+    """A value cannot be read; its position in the file is not known yet."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(f"{message}; {hint}")
@@ -22,15 +22,15 @@ class WordError(ValueError):
 
 
 def nearest_hint(word: str, known: Sequence[str]) -> str:
-    """The remedy for an unknown word: the known word it most resembles, or all of them."""
+    """The hint for an unknown name: the most similar known one, or all of them."""
     close = difflib.get_close_matches(plain.shortened(word), _likely(word, known), n=1)
     if close:
         return f"did you mean `{close[0]}`?"
-    return f"there are: {plain.listed(known)}" if known else "there are none"
+    return f"use one of: {plain.listed(known)}" if known else "there are none"
 
 
 def _likely(word: str, known: Sequence[str]) -> Sequence[str]:
-    """Those worth a comparison: of very many the first that begin alike."""
+    """The names to compare with; of very many, the first ones with the same first letter."""
     if len(known) <= MOST_COMPARED:
         return known
     return list(itertools.islice((name for name in known if name[:1] == word[:1]), MOST_COMPARED))

@@ -1,16 +1,16 @@
 """Reads the options of an algorithm in the syntax of `tc`: words in, integers in base units out.
 
-Most options are `NAME VALUE`, or a flag `NAME` / `noNAME`; those of the registry's rows are read so. An algorithm whose
-options `tc` reads otherwise has a `Grammar` that says how; those of the disciplines are in `tailback.qdiscs`.
+Most options are `NAME VALUE`, or a flag `NAME` / `noNAME`, with names and units from the registry. An algorithm with
+other syntax has a `Grammar`; those of the disciplines are in `tailback.qdiscs`.
 
 units: rates, sizes and times as in `units.py`; a bare number is bit/s, bytes, microseconds (nanoseconds for netem) or
 per cent.                                                   [iproute2 tc(8), tc_util.c, q_*.c; linux-6.12 pkt_sched.h]
 
-As in `tc`, of an option given twice the last counts, an option of 0 is often one not given, and what the kernel cuts to
-its range is cut here. `python -m conformance.tc` compares all this with a real `tc` on a real kernel.
+As in `tc`, the last value of a repeated option counts, 0 often means that the option is not given, and values are
+clamped as in the kernel. `python -m conformance.tc` compares all this with a real `tc` on a real kernel.
 
-Deviations: `180p` is taken for a number of packets, which `tc` prints and does not read; `tc`'s abbreviations and rates
-in per cent of a device's speed are refused; so are values below zero that `tc` lets wrap around.
+Deviations: `180p` is accepted as a number of packets, which `tc` prints but does not read. Abbreviated keywords, rates
+in per cent of a device's speed, and negative values that wrap around in `tc` are refused.
 """
 
 from __future__ import annotations
@@ -26,121 +26,122 @@ from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.rows import Parameter
 from tailback.tc.units import LARGEST, shown
 
-#: All of something, as the kernel holds shares: 2^32 - 1.
+#: The kernel's representation of 100 %: 2^32 - 1.
 WHOLE = 2**32 - 1
 
 Options = dict[str, int]
 
 
 Notation = Literal["of its unit", "plain number", "number as a size", "size and cell", "hexadecimal", "nanoseconds"]
-"""How a value is written: a plain number takes no unit; `number as a size` is a number of packets that may be `10k`;
-`size and cell` is a size that may be followed by `/` and the size of a cell; a bare time may be in ns and not in µs."""
+"""The notation of a value. `plain number`: without a unit. `number as a size`: a number of packets that may be `10k`.
+`size and cell`: a size, optionally followed by `/` and the size of a cell. `nanoseconds`: a time whose default unit is
+ns instead of µs."""
 
 Zero = Literal["a value", "not given"]
-"""What 0 means."""
+"""The meaning of 0."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """How one option is read, if it differs from others of its unit."""
+    """The syntax of one option, if it differs from that of its unit."""
 
     notation: Notation = "of its unit"
     zero: Zero = "a value"
     cut_to: tuple[int, int] = (0, LARGEST)
-    """What the kernel, or `tc`, cuts it to without a word."""
+    """The range to which the kernel or `tc` silently clamps it."""
     raised_to: int = 0
-    """The least to which the kernel raises it, unless it is 0 and so not given."""
+    """The minimum to which the kernel raises it, unless it is 0 and therefore not given."""
 
 
 USUAL = Option()
 
-#: 0 means that it is not given.                                                  [iproute2 q_*.c] [conformance.tc]
+#: 0 means that the option is not given.                                          [iproute2 q_*.c] [conformance.tc]
 NOT_GIVEN_IF_ZERO = Option(zero="not given")
 
 PLAIN_NUMBER = Option("plain number")
 
 
-def _later_counts(_found: Options, given: Options) -> Options:
+def _last_value(_found: Options, given: Options) -> Options:
     return given
 
 
 @dataclass(frozen=True)
 class Grammar:
-    """How `tc` reads the options of one algorithm, where that differs from the usual."""
+    """The syntax of the options of one algorithm, as far as it is special."""
 
     options: Mapping[str, Option] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
-    """Other keywords of parameters."""
+    """Parameters by alternative keyword."""
     without_keyword: Sequence[str] = ()
-    """Parameters that have no keyword of their own; forms set them."""
+    """Parameters without their own keyword, which forms set."""
     forms: Mapping[str, Form] = field(default_factory=dict)
-    """What reads the words after a keyword."""
+    """Readers of the words after a keyword."""
     once: Sequence[str] = ()
-    """What `tc` lets nobody say twice."""
+    """Options that `tc` refuses to read twice."""
     companions: Sequence[tuple[Sequence[str], Sequence[str]]] = ()
-    """Words that say something only beside one of these options."""
+    """Options that need at least one of the other options."""
     not_modelled: Mapping[str, str] = field(default_factory=dict)
-    """Options of `tc` that there are not here, with what to do instead."""
-    added: Callable[[Options, Options], Options] = _later_counts
-    """What options change that come after others."""
+    """Options of `tc` that are not modelled, with remedies."""
+    added: Callable[[Options, Options], Options] = _last_value
+    """Combines the options so far with new ones."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """What may be set: the kind for messages, the parameters, and how they are written."""
+    """The options of an algorithm: its kind, its parameters, and their syntax."""
 
     kind: str
     parameters: Sequence[Parameter]
     grammar: Grammar = field(default_factory=Grammar)
 
     def parameter(self, name: str) -> Parameter | None:
-        """The parameter of that name."""
+        """The parameter with this name, if any."""
         return next((row for row in self.parameters if row.name == name), None)
 
     def require(self, name: str) -> Parameter:
-        """A parameter that a form names: the registry has it."""
+        """The parameter with this name, which must exist."""
         found = self.parameter(name)
         assert found is not None, f"{self.kind} has no parameter {name}"
         return found
 
     def option(self, name: str) -> Option:
-        """How it is read."""
+        """The syntax of a parameter."""
         return self.grammar.options.get(name, USUAL)
 
     def value(self, name: str, word: str) -> int:
-        """A value of a parameter in its base unit, within its range."""
+        """Reads the value of a parameter in its base unit, and checks its range."""
         return value_of(self.require(name), word, self)
 
     def next_value(self, name: str, words: Words) -> int:
-        """The value that the next word gives to a parameter."""
+        """Reads the next word as the value of a parameter."""
         parameter = self.require(name)
         word = words.next()
         if word is None:
-            raise WordError(f"`{name}` of `{self.kind}` has no value", f"it is: {parameter.meaning}")
+            raise WordError(f"`{name}` of `{self.kind}` has no value", f"give it: {parameter.meaning}")
         return value_of(parameter, word, self)
 
 
 class Words:
-    """Words still to be read."""
+    """The words that have not been read yet."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self._words = list(words)
 
     def next(self) -> str | None:
-        """The next word, taken; None at the end."""
+        """Removes and returns the next word; None at the end."""
         return self._words.pop(0) if self._words else None
 
     def peek(self) -> str | None:
-        """The next word, left in place."""
+        """Returns the next word without removing it; None at the end."""
         return self._words[0] if self._words else None
 
 
-#: Reads what follows a keyword.
+#: A reader of the words after a keyword.
 Form = Callable[[Words, Table], Options]
 
 
 def options(words: Sequence[str], table: Table) -> Options:
-    """The options given, in base units."""
+    """Reads options; returns them in base units."""
     rest, found = Words(words), Options()
     grammar = table.grammar
     while (word := rest.next()) is not None:
@@ -153,16 +154,16 @@ def options(words: Sequence[str], table: Table) -> Options:
 
 
 def _check_companions(words: Sequence[str], found: Options, table: Table) -> None:
-    """Options that say something only beside others."""
+    """Refuses options whose companions are missing."""
     for names, needed in table.grammar.companions:
         for word in names:
             if word in words and not any(name in found for name in needed):
                 what = f"`{word}` of `{table.kind}` needs `{needed[0]}`"
-                raise WordError(what, f"give `{needed[0]}` too, or leave it out")
+                raise WordError(what, f"add `{needed[0]}`, or remove `{word}`")
 
 
 def value_of(parameter: Parameter, word: str, table: Table) -> int:
-    """One value in its base unit, within its range."""
+    """Reads a value in its base unit, and checks its range."""
     option = table.option(parameter.name)
     try:
         value = _READERS[parameter.unit](parameter, word, option)
@@ -175,7 +176,7 @@ def value_of(parameter: Parameter, word: str, table: Table) -> int:
 
 
 def within(parameter: Parameter, value: int, word: str, kind: str) -> int:
-    """A value in its base unit, if it lies within the parameter's range; `word` is the text that was given."""
+    """Returns `value` if it is within the range of the parameter; `word` is its text for the message."""
     if not parameter.least <= value <= parameter.most:
         least, most = written(parameter, parameter.least), written(parameter, parameter.most)
         message = f"`{parameter.name}` of `{kind}`: `{shown(word)}` is out of range"
@@ -188,7 +189,7 @@ def _cut(value: int, within: tuple[int, int]) -> int:
 
 
 def written(parameter: Parameter, value: int) -> str:
-    """A value as `tc` would take it."""
+    """A value in the syntax of `tc`."""
     writer = _WRITERS.get(parameter.unit)
     return str(value) if writer is None else writer(parameter, value)
 
@@ -268,7 +269,7 @@ def _time(_parameter: Parameter, word: str, option: Option) -> int:
 
 def _rate(_parameter: Parameter, word: str, option: Option) -> int:
     if word.endswith("%"):
-        raise WordError(f"`{shown(word)}` is a share of a device's speed", "write the rate itself: 100mbit")
+        raise WordError(f"`{shown(word)}` is relative to the speed of a device", "write an absolute rate: 100mbit")
     bare = _decimal(word)
     bits = units.rate(word) if bare is None else int(bare)
     if bits == 0 and option.zero == "a value":
@@ -279,7 +280,7 @@ def _rate(_parameter: Parameter, word: str, option: Option) -> int:
 def _percent(_parameter: Parameter, word: str, _option: Option) -> int:
     share = _decimal(word.removesuffix("%"))
     if share is None or share > 100:
-        raise WordError(f"`{shown(word)}` is not a share in per cent", "write 0% to 100%, such as 1% or 0.1%")
+        raise WordError(f"`{shown(word)}` is not a percentage", "write 0% to 100%, such as 1% or 0.1%")
     return round(share / 100 * WHOLE)
 
 
@@ -304,7 +305,7 @@ def _choice(parameter: Parameter, word: str, _option: Option) -> int:
 
 
 def _decimal(word: str) -> Fraction | None:
-    """A number without a unit, not below zero."""
+    """A non-negative number without a unit; None for anything else."""
     plain = re.fullmatch(r"\+?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})([eE][+-]?[0-9]{1,2})?", word)
     return Fraction(word.removesuffix(".") if "e" not in word.lower() else str(float(word))) if plain else None
 
@@ -332,7 +333,7 @@ _WRITERS: Mapping[str, Callable[[Parameter, int], str]] = {
 
 
 def minor(word: str) -> int:
-    """The number of a class: `1:10`, `:10` or `10`, in hexadecimal."""
+    """Reads the minor number of a class: `1:10`, `:10` or `10`, in hexadecimal."""
     major, colon, number = word.rpartition(":")
     number = number.removeprefix("0x") if not colon else number
     digits = (number or "0") + (major if colon else "")
@@ -345,9 +346,9 @@ def minor(word: str) -> int:
 
 
 def positional(*names: str, below_zero: Mapping[str, str] | None = None) -> Form:
-    """Values one after another, the first required; the next keyword ends them.
+    """Reads positional values up to the next keyword; the first one is required.
 
-    `below_zero`: where the size of a number below zero is kept.
+    `below_zero` maps parameters that may be negative to those that store the absolute value of a negative number.
     """
 
     def read(words: Words, table: Table) -> Options:
@@ -367,10 +368,10 @@ def positional(*names: str, below_zero: Mapping[str, str] | None = None) -> Form
 
 
 def keyword(**values: int) -> Form:
-    """A keyword that sets these values."""
+    """Reads a keyword that sets these values."""
     return lambda _words, _table: dict(values)
 
 
 def one_of(parameter: str, *words: str) -> dict[str, Form]:
-    """Keywords that each set one value of a choice, by its number."""
+    """Keywords for the values of a choice."""
     return {word: keyword(**{parameter: number}) for number, word in enumerate(words)}

@@ -1,4 +1,4 @@
-"""Values as `tc -s` prints them."""
+"""Formats values as `tc -s` does."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 Printed = Literal["rate", "time", "bytes", "packets"]
-"""What a number of `tc -s -j` is: byte/s, µs, bytes or packets."""
+"""The unit of a number of `tc -s -j`: byte/s, µs, bytes or packets."""
 
 
 def rate(bytes_per_second: float) -> str:
@@ -37,7 +37,7 @@ def microseconds(count: float) -> str:
 
 
 def number(value: object) -> str:
-    """A plain number, or a word."""
+    """A plain number, or text."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

@@ -13,7 +13,7 @@ Unit = Literal["number", "packets", "bytes", "time", "rate", "flag", "percent", 
 class Parameter:
     """One parameter. `default` is None if it is derived from other values, or must be given.
 
-    `words`: what the numbers of a choice stand for.
+    `words`: the names of the values of a choice.
     """
 
     name: str
@@ -26,13 +26,13 @@ class Parameter:
 
     @property
     def required(self) -> bool:
-        """Whether the value must be given: the core says so in the meaning of the row."""
+        """Whether the value must be given; the core says so in the description of the parameter."""
         return self.default is None and "must be given" in self.meaning
 
 
 @dataclass(frozen=True)
 class Row:
-    """One algorithm. `classful`: it can have a child; `classes`: the options of each of its classes, if it has any."""
+    """One algorithm. `classful`: it can have a child; `classes`: the options of its classes, if it can have any."""
 
     name: str
     summary: str
@@ -42,12 +42,12 @@ class Row:
     classes: tuple[Parameter, ...] | None = None
 
     def parameter(self, name: str) -> Parameter | None:
-        """The parameter of that name."""
+        """The parameter with this name, if any."""
         return next((row for row in self.parameters if row.name == name), None)
 
 
 def rows(tables: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
-    """Rows from the mappings that `_core` hands out."""
+    """Converts the tables of `_core` to rows."""
     return tuple(_row(table) for table in tables)
 
 

@@ -1,13 +1,13 @@
-"""Rates, sizes, times and packet counts as `tc` writes them, read into integers of a base unit.
+"""Reads rates, sizes, times and packet counts in the syntax of `tc`, and writes them.
 
 rates: bit/s; `k`, `m`, `g`, `t` are powers of 1000, `ki` ... powers of 1024; `bit` counts bits, `bps` bytes.
 sizes: bytes; `k`, `m`, `g` (with or without `b`) are powers of 1024; `kbit` ... are 1024-based bits.
 times: nanoseconds; `ns`, `us`, `ms`, `s` and their long forms.
 packets: `180p`.                                              [iproute2 tc(8) PARAMETERS; utils.c get_rate64]
 
-Deviation: `tc` also reads a bare number (bit/s, bytes, microseconds or nanoseconds, depending on the option).
-In an experiment file a unit must be written, because nobody remembers which it is; in a discipline's words
-(`tailback.tc`) it means what it means to `tc`. Fractions of a base unit are cut off.
+Deviation: `tc` also reads numbers without a unit (bit/s, bytes, microseconds or nanoseconds, depending on the option).
+In an experiment file a unit is required, except in the options of disciplines (`tc.options`), where such numbers have
+the meaning that they have in `tc`. Fractions of a base unit are truncated.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ SIZE_HINT = "write it as tc does: 1600b, 64kb, 4mb"
 TIME_HINT = "write a number and ns, us, ms or s: 50us, 5ms, 30s"
 PACKETS_HINT = "write a whole number and p: 180p"
 
-#: The largest integer every backend takes (signed 64 bits).
+#: The largest integer that all backends accept (signed 64 bits).
 LARGEST = 2**63 - 1
 
 _NUMBER = re.compile(r"(?P<sign>[+-]?)(?P<number>[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})\s*(?P<unit>[a-zA-Z]*)")
 
-#: As many digits as the largest that a backend takes. Python counts `²` among digits, and fails at thousands of them.
+#: Up to 19 ASCII digits; `str.isdigit` would also accept `²`, and `int` fails at thousands of digits.
 _WHOLE = re.compile("[0-9]{1,19}")
 
 _DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -58,12 +58,12 @@ PACKET_UNITS: dict[str, Fraction] = {"p": Fraction(1)}
 
 
 def whole(word: object) -> int | None:
-    """A plain whole number; `None` for anything else."""
+    """Reads a plain whole number; `None` for anything else."""
     return int(word) if isinstance(word, str) and _WHOLE.fullmatch(word) else None
 
 
 def rate(word: object) -> int:
-    """bit/s; more than none."""
+    """Reads a rate above 0, in bit/s."""
     value = _quantity(word, _Kind("a rate", RATE_UNITS, RATE_HINT, "bit"))
     if value == 0:
         raise WordError(f"`{word}` is a rate of zero", "give a rate above zero, such as 100mbit")
@@ -71,25 +71,25 @@ def rate(word: object) -> int:
 
 
 def size(word: object) -> int:
-    """Bytes."""
+    """Reads a size, in bytes."""
     return _quantity(word, _Kind("a size", SIZE_UNITS, SIZE_HINT, "b"))
 
 
 def time(word: object) -> int:
-    """Nanoseconds."""
+    """Reads a time, in ns."""
     return _quantity(word, _Kind("a time", TIME_UNITS, TIME_HINT, "s"))
 
 
 def span(word: object) -> int:
-    """Nanoseconds; more than none."""
+    """Reads a time above 0, in ns."""
     value = time(word)
     if value == 0:
-        raise WordError(f"`{word}` is no time at all", "give a time above zero, such as 100ms")
+        raise WordError(f"`{word}` is a time of zero", "give a time above zero, such as 100ms")
     return value
 
 
 def packets(word: object) -> int:
-    """Packets."""
+    """Reads a number of packets: `180p`."""
     return _quantity(word, _Kind("a number of packets", PACKET_UNITS, PACKETS_HINT, "p"))
 
 
@@ -129,12 +129,12 @@ def _quantity(word: object, kind: _Kind) -> int:
         raise WordError(f"`{text}` is not {kind.noun}", kind.hint)
     value = int(Fraction(match["number"].rstrip(".")) * factor)
     if value > LARGEST:
-        raise WordError(f"`{text}` is too large", f"{kind.noun} must stay below 2^63 base units; {kind.hint}")
+        raise WordError(f"`{text}` is too large", f"{kind.noun} must be below 2^63 base units; {kind.hint}")
     return value
 
 
 def shown(word: object) -> str:
-    """A value as messages quote it: in YAML's words, shortened if it is long."""
+    """A value for messages: in the syntax of YAML, and shortened if it is long."""
     if word is None or isinstance(word, bool):
         return str({None: "null", True: "true", False: "false"}[word])
     text = str(word)

@@ -1,4 +1,4 @@
-"""Writes values in the syntax that every `tc` reads, old versions included: the inverse of `options.py`."""
+"""Writes options in a syntax that all versions of `tc` read; the inverse of `options.py`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Units = Mapping[str, Unit]
 
 
 def word_of(value: int, unit: Unit) -> str:
-    """One value; not every option takes a unit of size."""
+    """Writes one value. Sizes have no unit, because some options of `tc` do not accept one."""
     if unit == "time":
         return time_word(value)
     if unit == "percent":
@@ -25,12 +25,12 @@ def word_of(value: int, unit: Unit) -> str:
 
 
 def time_word(nanoseconds: int) -> str:
-    """A time as every `tc` takes it; not each knows `ns`."""
+    """Writes a time in µs, because old versions of `tc` do not accept `ns`."""
     return f"{nanoseconds // 1000}.{nanoseconds % 1000:03}us"
 
 
 def plain(options: Mapping[str, int], units: Units, opposites: Mapping[str, str] | None = None) -> Iterator[str]:
-    """`NAME VALUE`, or a flag; `opposites`: the words that turn flags off."""
+    """Writes options as `NAME VALUE`, or as flags; `opposites`: the keywords that turn flags off."""
     for name, value in options.items():
         if units[name] != "flag":
             yield from (name, word_of(value, units[name]))
@@ -41,12 +41,12 @@ def plain(options: Mapping[str, int], units: Units, opposites: Mapping[str, str]
 
 
 def positions(options: Mapping[str, int], units: Units, names: Sequence[str]) -> Iterator[str]:
-    """Values one after another, up to the last that is given."""
+    """Writes positional values, up to the last one that is given."""
     last = max((place for place, name in enumerate(names) if name in options), default=-1)
     for name in names[: last + 1]:
         yield word_of(options.get(name, 0), units[name])
 
 
 def without(options: Mapping[str, int], *names: str) -> dict[str, int]:
-    """The other options."""
+    """`options` without `names`."""
     return {name: value for name, value in options.items() if name not in names}

@@ -94,7 +94,7 @@ interrupts.arm()
 [run, *_] = scenario.load("small.yaml", {ENDLESS[1::2]!r}).runs()
 sim = Sim()
 # If the signal comes before the compiled code is reached, the interpreter hears it itself.
-with interrupts.told():
+with interrupts.handled():
     print("works", flush=True)
     sim.run(run.scenario, sim.new_progress())
 """

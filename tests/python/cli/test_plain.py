@@ -153,9 +153,7 @@ def test_code_of_a_script_cannot_write_to_the_terminal(tmp_path: Path) -> None:
 def test_a_control_character_in_an_experiment_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file.yaml").write_text(EXPERIMENT.replace(f"'{TITLE}'", '"a\\eb"'))
     told = in_process("check", tmp_path / "file.yaml", status=2).stderr
-    assert told == (
-        f"{tmp_path}/file.yaml:1: title: holds the control character U+001B\n  hint: write text without it\n"
-    )
+    assert told == (f"{tmp_path}/file.yaml:1: title: contains the control character U+001B\n  hint: remove it\n")
 
 
 def test_only_quotes_are_cut_and_not_what_lies_between_them() -> None:

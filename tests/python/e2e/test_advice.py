@@ -38,7 +38,7 @@ def test_the_installed_command_answers_questions(tailback: Run, swept: Path, wor
 
 def test_a_sweep_answers_questions(swept: Path) -> None:
     told = in_process("sensitivity", "out", "--metric", "ping p99").stdout
-    assert "what moves ping p99 (ms)" in told
+    assert "sensitivity of ping p99 (ms)" in told
     document = json.loads(in_process("sensitivity", "out", "--json").stdout)
     assert {row["axis"] for row in document["axes"]} == {"cc", "tsq"}
     assert all(0 <= row["first"]["index"] <= row["total"]["high"] for row in document["axes"])

@@ -60,7 +60,7 @@ SEEN: dict[str, tuple[Damage, str]] = {
     "summary missing": (lambda run: (run / "summary.json").unlink(), "`summary.json` is missing"),
     "another summary": (
         lambda run: (run / "summary.json").write_text("{}"),
-        "`summary.json` is not as it was written",
+        "`summary.json` has changed since it was written",
     ),
     "summary of bytes": (lambda run: (run / "summary.json").write_bytes(b"\xff\xfe"), "is not a JSON object"),
 }
@@ -97,7 +97,7 @@ def test_a_byte_that_changed_is_noticed_when_its_table_is_read_and_by_run(tmp_pa
     changed(run / "tcp_info.parquet")
     found = open_results(tmp_path / "x")
     assert len(found.runs) == len(first)
-    with pytest.raises(RunDamaged, match=r"`tcp_info\.parquet` is not as it was written"):
+    with pytest.raises(RunDamaged, match=r"`tcp_info\.parquet` has changed since it was written"):
         _ = found.tcp_info
     assert len(found.flows) > 0
     with pytest.raises(RunDamaged):

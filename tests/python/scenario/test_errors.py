@@ -80,7 +80,7 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  router:",
         "  router: {colour: red}",
         "access21.yaml:4: hosts.router.colour: there is no key `colour` here\n"
-        "  hint: there are: stack, sysctl, tsq, offloads, nic",
+        "  hint: use one of: stack, sysctl, tsq, offloads, nic",
     ),
     "no duration": (
         "duration: 40s\n",
@@ -333,7 +333,7 @@ CASES: dict[str, tuple[str, str, str]] = {
     "an empty key": (
         "title: TSQ",
         "title: TSQ\ncc:",
-        "access21.yaml:2: cc: `null` is not a congestion control\n  hint: there are: reno, cubic, bbr",
+        "access21.yaml:2: cc: `null` is not a congestion control\n  hint: use one of: reno, cubic, bbr",
     ),
     "qdiscs without any": (
         f"qdiscs:\n{DEVICE}",
@@ -381,7 +381,7 @@ CASES: dict[str, tuple[str, str, str]] = {
     "samples at another moment": (
         "{warmup: 5s}",
         "{tcp_info: often}",
-        "access21.yaml:15: measure.tcp_info: `often` is not one of the choices\n  hint: there are: interval, ack",
+        "access21.yaml:15: measure.tcp_info: `often` is not one of the choices\n  hint: use one of: interval, ack",
     ),
 }
 

@@ -110,7 +110,7 @@ def test_packets_are_counted_with_a_p() -> None:
         (units.time, "5 minutes", "`5 minutes` is not a time", units.TIME_HINT),
         (units.time, 5, "`5` has no unit", f"did you mean `5s`? {units.TIME_HINT}"),
         (units.time, "-5ms", "`-5ms` is negative", f"a time is never below zero; {units.TIME_HINT}"),
-        (units.time, "9" * 25 + "s", f"`{'9' * 25}s` is too large", "a time must stay below 2^63 base units; "),
+        (units.time, "9" * 25 + "s", f"`{'9' * 25}s` is too large", "a time must be below 2^63 base units; "),
         (units.packets, "180", "`180` has no unit", f"did you mean `180p`? {units.PACKETS_HINT}"),
         (units.packets, "1kp", "`1kp` is not a number of packets", units.PACKETS_HINT),
     ],

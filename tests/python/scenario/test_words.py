@@ -98,7 +98,7 @@ def test_a_wrong_mapping_of_a_control_is_refused_with_the_remedy(
     ("text", "message", "hint"),
     [
         ("fq_codle", "`fq_codle` is not a queue discipline", "did you mean `fq_codel`?"),
-        ("xyz", "`xyz` is not a queue discipline", "there are: pfifo, bfifo, pfifo_fast, fq_codel, htb"),
+        ("xyz", "`xyz` is not a queue discipline", "use one of: pfifo, bfifo, pfifo_fast, fq_codel, htb"),
         ("", "`` is not a queue discipline", "write it as tc does: fq_codel limit 1000"),
         (5, "`5` is not a queue discipline", "write it as tc does: fq_codel limit 1000"),
         ("pfifo | fq_codel", "`pfifo` cannot have a child", "these can: htb"),
@@ -139,7 +139,7 @@ def test_a_wrong_discipline_is_refused_with_the_remedy(
     ("text", "message", "hint"),
     [
         ("cubci", "`cubci` is not a congestion control", "did you mean `cubic`?"),
-        (None, "`null` is not a congestion control", "there are: reno, cubic, bbr"),
+        (None, "`null` is not a congestion control", "use one of: reno, cubic, bbr"),
         (
             "bbr cwnd_gain high",
             "`cwnd_gain` of `bbr`: `high` is not a whole number",

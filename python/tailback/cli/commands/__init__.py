@@ -1,3 +1,1 @@
-"""The commands, one file each: options, one call to a package below, and the output. They have no logic of their
-own.
-"""
+"""The commands, one file each: options, a call to a package below, and the output. They contain no logic."""

@@ -12,7 +12,7 @@ def check(
     sets: Set = None,
     backend: Annotated[
         str,
-        typer.Option(metavar="NAME", help="The backend that shall run it: sim, uml, uml:KERNEL, netns or ssh:FILE."),
+        typer.Option(metavar="NAME", help="The backend to check for: sim, uml, uml:KERNEL, netns or ssh:FILE."),
     ] = "sim",
 ) -> None:
     """Check an experiment file for errors and likely mistakes, without running it."""

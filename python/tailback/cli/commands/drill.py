@@ -37,5 +37,5 @@ def drill(
     from tailback.cli import drills, show
 
     reports = drill.run_files(files, drill.Settings(tolerance, stack, backend))
-    show.result(reports, drill.as_document, drills.told, as_json=as_json)
+    show.result(reports, drill.as_document, drills.reported, as_json=as_json)
     raise typer.Exit(drill.status(reports))

@@ -32,12 +32,12 @@ def import_(
 
 
 def _teacup(files: Sequence[Path], folder: Path) -> None:
-    """A configuration as an experiment file and a testbed file."""
+    """Imports a configuration as an experiment file and a testbed file."""
     from tailback import formats, scenario, testbed
     from tailback.cli import show
 
     if len(files) != 1:
-        raise failures.WrongInput("one configuration at a time\n  hint: tailback import teacup config.py --out DIR")
+        raise failures.WrongInput("give one configuration\n  hint: tailback import teacup config.py --out DIR")
     written, notes = formats.import_teacup(files[0], folder)
     show.paths(written)
     show.errors(f"not imported: {note}" for note in notes)
@@ -46,4 +46,4 @@ def _teacup(files: Sequence[Path], folder: Path) -> None:
         try:
             read()
         except scenario.ScenarioError as wrong:
-            show.errors([f"to be corrected by hand:\n{wrong}"])
+            show.errors([f"correct this by hand:\n{wrong}"])

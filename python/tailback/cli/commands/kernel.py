@@ -23,7 +23,7 @@ def build(
         str | None, typer.Option(metavar="NAME", help="Name of the kernel.", show_default="stock, or that of DIR")
     ] = None,
 ) -> None:
-    """Build a kernel for virtual time, about two minutes; nothing is built twice."""
+    """Build a kernel for virtual time (about two minutes). A kernel that exists is not built again."""
     from tailback import kernel
     from tailback.cli import show
 
@@ -37,7 +37,7 @@ def build(
 
 @app.command("list")
 def list_kernels() -> None:
-    """List the kernels that have been built, the newest first."""
+    """List the existing kernels, the newest first."""
     from tailback import kernel
     from tailback.cli import show
 

@@ -13,7 +13,7 @@ def list_(
         ),
     ],
 ) -> None:
-    """List congestion controls, queue disciplines, drivers, stacks, metrics, plots or ready experiments."""
+    """List congestion controls, queue disciplines, drivers, stacks, metrics, plots or experiments."""
     from tailback.cli import listings, show
 
     show.names(listings.listed(kind))

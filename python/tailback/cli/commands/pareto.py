@@ -23,7 +23,7 @@ def pareto(
     *,
     as_json: Json = False,
 ) -> None:
-    """Show and draw the settings that no other setting beats in both goodput and latency."""
+    """Show and draw the Pareto front of goodput and latency."""
     from tailback import advice, plots
     from tailback.cli import advised, opening, show
 

@@ -10,7 +10,7 @@ from tailback.cli.options import Selection, out_file
 
 
 def _show_plots(wanted: bool) -> None:
-    """`plot --list`, which needs no folder."""
+    """Implements `plot --list`, which needs no folder."""
     if wanted:
         from tailback.cli import listings, show
 
@@ -28,7 +28,7 @@ Beside = Annotated[
 
 @dataclass(frozen=True)
 class Figure:
-    """Which figure to draw, and where to write it."""
+    """The figure to draw, and its file."""
 
     name: Annotated[
         str | None, typer.Option("-p", "--plot", metavar="NAME", help="The plot; see --list.", show_default=False)
@@ -41,7 +41,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Layout:
-    """What a figure shows, and its layout."""
+    """The content of a figure, and its layout."""
 
     metric: Annotated[
         str | None,
@@ -54,7 +54,7 @@ class Layout:
         str | None, typer.Option(metavar="AXIS", help="The axis shown by colour; y of a heat map.", show_default=False)
     ] = None
     facet: Annotated[
-        list[str] | None, typer.Option(metavar="AXIS", help="A panel for each value of it.", show_default=False)
+        list[str] | None, typer.Option(metavar="AXIS", help="One panel for each value of AXIS.", show_default=False)
     ] = None
 
 

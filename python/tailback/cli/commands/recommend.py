@@ -13,7 +13,7 @@ from tailback.cli.options import Changes, Given, Jobs, Json, Repeat, Selection, 
 class Question:
     """The options of the question."""
 
-    asked: Annotated[
+    bounds: Annotated[
         str, typer.Option("--for", metavar="BOUNDS", help='"ping p99 < 10ms and jain > 0.9"', show_default=False)
     ]
     best: Annotated[str, typer.Option(metavar="NAME", help="The metric to maximise.")] = "goodput"
@@ -23,7 +23,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Running:
-    """How an experiment that has no results yet is run."""
+    """Options for running an experiment."""
 
     sets: Set = None
     repeat: Repeat = None
@@ -46,12 +46,12 @@ def recommend(
     file = scenario.file_of(source)
     folder = _run(file, running) if file.is_file() else source
     found = opening.selected(Selection(folder, question.where))
-    answers = advice.recommend(found, question.asked, question.best, question.given or ())
+    answers = advice.recommend(found, question.bounds, question.best, question.given or ())
     show.result(answers, advice.recommendation_document, advised.recommendations, as_json=as_json)
 
 
 def _run(file: Path, running: Running) -> Path:
-    """The results of the experiment, which is run as far as it is not complete."""
+    """Runs the missing runs of an experiment; returns its results folder."""
     from tailback import scenario, sweep
     from tailback.cli import progress, sweeps
 

@@ -1,4 +1,4 @@
-"""`tailback reproduce`: the experiments of papers, and which of their claims hold."""
+"""`tailback reproduce`: runs the experiments of papers and checks their claims."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from tailback.cli.options import Json, out_folder, parallel
 
 @dataclass(frozen=True)
 class Running:
-    """How their experiments are run."""
+    """Options for running the experiments."""
 
     quick: Annotated[bool, typer.Option("--quick", help="Run one shorter repetition of each configuration.")] = False
     jobs: Annotated[int | None, parallel("all cores")] = None

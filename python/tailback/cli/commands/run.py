@@ -1,4 +1,4 @@
-"""`tailback run`: every configuration of an experiment, every repetition."""
+"""`tailback run`: runs all configurations and repetitions of an experiment."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the runs execute."""
+    """The backend and machines of the runs."""
 
     backend: Annotated[str, typer.Option(metavar="NAME", help="The backend: sim, uml, uml:KERNEL, netns or ssh.")] = (
         "sim"
@@ -34,7 +34,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Kept:
-    """Where the results are."""
+    """The results folder, and folders to reuse."""
 
     out: Annotated[Path | None, out_folder("Results folder; with several files, DIR/FILE.", default="results/FILE")] = (
         None
@@ -43,15 +43,15 @@ class Kept:
         list[Path] | None,
         typer.Option(
             metavar="DIR",
-            help="Reuse complete runs of these results.",
-            show_default="the others in results, without --out",
+            help="Reuse complete runs of this results folder.",
+            show_default="all in results, unless --out is given",
         ),
     ] = None
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What is printed."""
+    """The output."""
 
     dry_run: Annotated[
         bool,
@@ -67,11 +67,11 @@ class Shown:
 
 
 def run(files: Files, changes: Changes, place: Place, kept: Kept, shown: Shown) -> None:
-    """Run an experiment: every configuration, every repetition. Complete runs are not repeated."""
+    """Run all configurations and repetitions of an experiment. Complete runs are not repeated."""
     from tailback import scenario
     from tailback.cli import show
 
-    # All are read before the first one runs: the last may be wrong. That is told before what runs them is loaded.
+    # Read all files before running the first one, and before the slow import, so that errors are reported at once.
     experiments = [scenario.load(file, changes.settings) for file in files]
     backend = testbeds.backend_name(place.backend, place.testbed)
     from tailback import sweep
@@ -96,7 +96,7 @@ def sweep(files: Files, changes: Changes, place: Place, kept: Kept, shown: Shown
 
 
 def _look_ahead(experiment: "Experiment", request: "Request", *, as_json: bool) -> None:
-    """What a run would do; nothing is run."""
+    """Shows what a run would do."""
     from tailback import sweep
     from tailback.cli import show, sweeps
     from tailback.sweep.preview import document
@@ -110,7 +110,7 @@ def _look_ahead(experiment: "Experiment", request: "Request", *, as_json: bool) 
 
 
 def _run_one(experiment: "Experiment", request: "Request", shown: Shown) -> "SweepResult":
-    """Runs one experiment and tells of it; the document of `--json` is of all and comes at the end."""
+    """Runs one experiment and prints its results, except for `--json`, which prints all experiments at the end."""
     from tailback import results, sweep
     from tailback.cli import progress, sweeps
 

@@ -1,4 +1,4 @@
-"""`tailback sensitivity`: which axes of a sweep matter."""
+"""`tailback sensitivity`: the influence of each axis of a sweep."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ def sensitivity(
     log: Annotated[bool, typer.Option("--log", help="Use the logarithm, for metrics that span decades.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show how much each axis of a sweep matters: Sobol' indices with 95 % intervals."""
+    """Show the influence of each axis of a sweep: Sobol' indices with 95 % intervals."""
     from tailback import advice
     from tailback.cli import advised, opening, show
 

@@ -1,4 +1,4 @@
-"""`tailback testbed`: whether machines can run an experiment, and which commands that takes."""
+"""`tailback testbed`: checks the machines of a testbed, and prints the commands of a run."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +8,7 @@ import typer
 from tailback.cli.groups import Listed
 from tailback.cli.options import Json, Set
 
-app = typer.Typer(cls=Listed, help="Look at the machines that `--backend ssh` runs on.", no_args_is_help=True)
+app = typer.Typer(cls=Listed, help="Check the machines of `--backend ssh`.", no_args_is_help=True)
 
 Testbed = Annotated[Path, typer.Argument(metavar="TESTBED", help="The testbed file (YAML).", show_default=False)]
 
@@ -17,13 +17,13 @@ Testbed = Annotated[Path, typer.Argument(metavar="TESTBED", help="The testbed fi
 def check(
     testbed: Testbed,
     experiment: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="An experiment that is to run there.", show_default=False)
+        Path | None, typer.Argument(metavar="[FILE]", help="An experiment to check for.", show_default=False)
     ] = None,
     sets: Set = None,
     *,
     as_json: Json = False,
 ) -> None:
-    """Look at the machines of a testbed before anything runs: pass, warn, fail, and what to do. Nothing is changed."""
+    """Check the machines of a testbed: pass, warn or fail, with remedies. Changes nothing on them."""
     from tailback import scenario
     from tailback.cli import show, testbeds
 
@@ -38,7 +38,7 @@ def check(
 
 @app.command()
 def plan(testbed: Testbed, experiment: Annotated[Path, typer.Argument(metavar="FILE")], sets: Set = None) -> None:
-    """Print every command that a run would give to each machine; nothing is changed."""
+    """Print all commands of a run, by machine, without executing them."""
     from tailback import scenario
     from tailback.cli import testbeds
 

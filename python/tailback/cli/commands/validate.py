@@ -17,7 +17,7 @@ class Backends:
     reference: Annotated[str, typer.Option("--against", metavar="NAME", help="The backend to compare it with.")] = "uml"
     walk: Annotated[
         list[str] | None,
-        typer.Option("--every", metavar="AXIS", help="Vary cc or qdisc over all of the registry.", show_default=False),
+        typer.Option("--every", metavar="AXIS", help="Vary cc or qdisc over the whole registry.", show_default=False),
     ] = None
     jobs: Jobs = None
 
@@ -34,7 +34,7 @@ class Outcome:
 
 
 def validate(file: File, changes: Changes, backends: Backends, judgement: Judgement, outcome: Outcome) -> None:
-    """Run an experiment on two backends, report how far they differ, and judge it by tolerances."""
+    """Run an experiment on two backends, compare the results, and judge the differences by tolerances."""
     from tailback import scenario, validation
     from tailback.cli import criteria, progress, show, sweeps, verdicts
 
