@@ -115,7 +115,7 @@ def test_a_file_name_cannot_become_another_option_of_ssh(tmp_path: Path) -> None
 @pytest.mark.parametrize("path", ["a\nb", "a\rb", "\x1b[2J", "a\0b", "${HOME}/key", ""])
 @pytest.mark.parametrize("key", ["key", "known_hosts", "config"])
 def test_a_path_that_ssh_or_a_terminal_would_take_for_more_is_refused(key: str, path: str) -> None:
-    problem = r"(is not the name of a file|holds the control character U\+00\w\w)\n  hint: "
+    problem = r"(is not the name of a file|contains the control character U\+00\w\w)\n  hint: "
     with pytest.raises(ScenarioError, match=problem):
         testbed.loads(FILE.replace("address: 192.0.2.1", f"address: 192.0.2.1, {key}: {json.dumps(path)}"))
 
