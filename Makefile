@@ -27,16 +27,20 @@ PYTHON_CODE := python tests conformance performance
 
 ##@ Commands
 
-demo: $(VENV)/.package ## run the first experiment; show its table and draw its figure
+demo: ## run the first experiment; show its table and draw its figure
+	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/.package
 	@rm -rf $(DEMO)
 	$(BIN)/tailback run experiments/demo.yaml --out $(DEMO)
 	@echo "the figure and its data:"
 	@$(BIN)/tailback plot $(DEMO)
 
-# Two lanes beside each other: what compiles with the checks of a debug build, and what needs the package. Each part
-# says how long it took; CONTRIBUTING.md has the budget.
-test: $(VENV)/.tools ## all checks and all tests: the command before a push
-	@scripts/timed.sh "checks and crates" $(MAKE) --no-print-directory --jobs 2 LANES=2 lint test-rust
+# Three lanes beside each other, for each has minutes in which it keeps one processor busy or none: what compiles with
+# the checks of a debug build, what makes the package, and what downloads. Each part says how long it took;
+# CONTRIBUTING.md has the budget.
+WITH :=
+test: ## all checks and all tests: the command before a push; WITH=kernel builds the kernel beside the checks
+	@scripts/timed.sh "package, checks and crates" \
+	    $(MAKE) --no-print-directory --jobs 3 LANES=3 lint test-rust $(VENV)/.package $(WITH)
 	@$(MAKE) --no-print-directory test-python
 
 lint: style clippy types ## formatting, lints and types
@@ -153,14 +157,25 @@ $(VENV)/.python: scripts/prerequisites.sh
 	@$(PIP) install 'maturin>=1.13,<2'
 	@touch $@
 
-# Not isolated: an environment of its own for each build would have cargo build the bindings anew each time.
-$(VENV)/.package: $(VENV)/.python pyproject.toml $(RUST)
-	@scripts/prerequisites.sh >/dev/null
-	@echo "building and installing tailback; the first time this takes a few minutes"
-	@scripts/timed.sh package env $(PIP) install --no-build-isolation --editable .
+$(VENV)/.dependencies: $(VENV)/.python pyproject.toml
+	@echo "installing what tailback stands on"
+	@$(BIN)/python scripts/extra.py | scripts/timed.sh dependencies env $(PIP) install --requirement /dev/stdin
 	@touch $@
 
-$(VENV)/.tools: $(VENV)/.python pyproject.toml
+# Not isolated: an environment of its own for each build would have cargo build the bindings anew each time. Not
+# stripped: the guard of performance names functions.
+$(VENV)/.extension: $(VENV)/.python pyproject.toml $(RUST)
+	@scripts/prerequisites.sh >/dev/null
+	@echo "building and installing tailback; the first time this takes a few minutes"
+	@scripts/timed.sh package env $(PIP) install --no-deps --no-build-isolation \
+	    --config-settings build-args="--strip false" --editable .
+	@touch $@
+
+$(VENV)/.package: $(VENV)/.dependencies $(VENV)/.extension
+	@touch $@
+
+# After the dependencies, which are tools of their own: two runs of pip must not install the same package.
+$(VENV)/.tools: $(VENV)/.dependencies
 	@echo "installing the tools of the tests"
 	@$(BIN)/python scripts/extra.py dev | scripts/timed.sh tools env $(PIP) install --requirement /dev/stdin
 	@touch $@
@@ -171,5 +186,5 @@ $(VENV)/.campaign: $(VENV)/.python pyproject.toml
 
 # Somebody may have removed the extension from under its mark.
 ifeq ($(wildcard python/tailback/_core.*.so),)
-.PHONY: $(VENV)/.package
+.PHONY: $(VENV)/.extension
 endif

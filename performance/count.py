@@ -1,16 +1,18 @@
 """Counts the instructions of a run with callgrind: the same binary and scenario give the same count on any machine.
 
-    count(program(), CASES[0].resolved()).per_segment      # instructions per TCP data segment sent
+    count(extension(), CASES[0].resolved()).per_segment      # instructions per TCP data segment sent
 
-Counts include building the network and writing the tables; the cases last long enough that this is little.
+The extension counts `World::run`: the events of the run and the writing of its tables. The program counts its start and
+the building of the network too; the cases last long enough that this is little.
 """
 
 import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,22 +43,55 @@ class Counted:
         return self.instructions / self.segments
 
 
-def program(profile: str = "fast") -> Path:
-    """The program of the crate `bench` that runs a scenario, linked of what `make` has compiled."""
-    # Named together with the extension, it is built with the same features of the libraries: nothing is compiled twice.
-    words = ["cargo", "build", "--quiet", "--locked", "--profile", profile, "--package", "tailback-python"]
-    subprocess.run([*words, "--package", "tailback-bench", "--bin", "run-scenario"], cwd=ROOT, check=True)
-    return Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target") / profile / "run-scenario"
+@dataclass(frozen=True)
+class Runner:
+    """What runs a scenario and prints its cost."""
+
+    words: Sequence[str]
+    """The command, without the file of the scenario that it ends in."""
+    flags: Sequence[str] = ()
+    """What callgrind is told to count."""
 
 
-def count(built: Path, scenario: Mapping[str, Any], *, caches: bool = False) -> Counted:
+RUN = "tailback_world::world::World::run"
+
+_IN_PYTHON = """
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+extension, scenario = sys.argv[1:]
+spec = spec_from_file_location("tailback._core", extension)
+core = module_from_spec(spec)
+spec.loader.exec_module(core)
+with open(scenario) as file:
+    cost = core.run(file.read(), None)["cost"]
+print(f"events: {cost['events']}, packets: {cost['packets']}, segments: {cost['segments']}")
+"""
+
+
+def extension() -> Runner:
+    """The extension that users run, which `make` has built, in a Python that imports nothing else of ours."""
+    from tailback import _core
+
+    # Without the packages of the environment, and without a name for a bare clone to be found by.
+    words = [sys.executable, "-I", "-S", "-c", _IN_PYTHON, str(_core.__file__)]
+    return Runner(words, ("--collect-atstart=no", f"--toggle-collect={RUN}"))
+
+
+def program() -> Runner:
+    """The program of the crate `bench`, in the profile `release`."""
+    words = ["cargo", "build", "--quiet", "--locked", "--release", "--package", "tailback-bench"]
+    subprocess.run([*words, "--bin", "run-scenario"], cwd=ROOT, check=True)
+    return Runner([str(Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target") / "release" / "run-scenario")])
+
+
+def count(runner: Runner, scenario: Mapping[str, Any], *, caches: bool = False) -> Counted:
     """Runs the scenario below callgrind, some fifty times slower than by itself."""
     with tempfile.TemporaryDirectory() as folder:
         file, out = Path(folder) / "scenario.json", Path(folder) / "callgrind.out"
         file.write_text(json.dumps(scenario))
-        words = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}"]
+        words = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *runner.flags]
         words += ["--cache-sim=yes"] if caches else []
-        done = subprocess.run([*words, built, file], capture_output=True, text=True, check=True)
+        done = subprocess.run([*words, *runner.words, file], capture_output=True, text=True, check=True)
         shown = subprocess.run(
             ["callgrind_annotate", "--threshold=99.9", "--show-percs=yes", "--auto=no", "--tree=none", out],
             capture_output=True,
@@ -77,12 +112,12 @@ class Spent:
     events: int
 
 
-def spend(built: Path, scenario: Mapping[str, Any]) -> Spent:
+def spend(runner: Runner, scenario: Mapping[str, Any]) -> Spent:
     """Runs the scenario as users do."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "scenario.json"
         file.write_text(json.dumps(scenario))
-        with subprocess.Popen([built, file], stdout=subprocess.PIPE, text=True) as running:
+        with subprocess.Popen([*runner.words, file], stdout=subprocess.PIPE, text=True) as running:
             assert running.stdout is not None
             said = running.stdout.read()
             _, status, usage = os.wait4(running.pid, 0)
@@ -107,6 +142,8 @@ def _counted(shown: str, segments: int, events: int) -> Counted:
         elif found := _FUNCTION.match(line):
             name = _short(found[2])
             functions[name] = functions.get(name, 0) + int(found[1].replace(",", "")) / segments
+    if not totals or not totals[0]:
+        raise ValueError(f"callgrind has not met {RUN}: the extension has no names of functions; build it with `make`")
     first, last = (totals[3] + totals[4], totals[6] + totals[7]) if len(totals) > 8 else (None, None)
     return Counted(segments, events, totals[0], functions, first, last)
 

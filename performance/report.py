@@ -16,7 +16,7 @@ HEAD = (
 
 def line(case: Case) -> str:
     """A row of the table. Everything is per segment but the segments and the memory."""
-    built, scenario = program("release"), case.resolved()
+    built, scenario = program(), case.resolved()
     counted, spent = count(built, scenario, caches=True), spend(built, scenario)
     assert counted.first_level_misses is not None
     assert counted.last_level_misses is not None

@@ -1,9 +1,9 @@
-"""Prints the requirements of an extra of pyproject.toml (`extra.py dev`), one per line, for pip."""
+"""Prints requirements of pyproject.toml, one per line, for pip: of an extra (`extra.py dev`), or of the package."""
 
 import sys
 import tomllib
 from pathlib import Path
 
-PROJECT = Path(__file__).parents[1] / "pyproject.toml"
+PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
 
-print("\n".join(tomllib.loads(PROJECT.read_text())["project"]["optional-dependencies"][sys.argv[1]]))
+print("\n".join(PROJECT["optional-dependencies"][sys.argv[1]] if sys.argv[1:] else PROJECT["dependencies"]))

@@ -2,27 +2,30 @@
 
 import os
 import shutil
-from pathlib import Path
 
 import pytest
 
 from performance import expected
 from performance.cases import GUARDED, Case
-from performance.count import Counted, count, program
+from performance.count import Counted, Runner, count, extension
+
+
+@pytest.fixture(scope="module", autouse=True)
+def valgrind() -> None:
+    if shutil.which("valgrind") is None and os.environ.get("CI") != "true":
+        pytest.skip("needs valgrind (Debian: apt-get install valgrind)")
 
 
 @pytest.fixture(scope="module")
-def built() -> Path:
-    if shutil.which("valgrind") is None and os.environ.get("CI") != "true":
-        pytest.skip("needs valgrind (Debian: apt-get install valgrind)")
+def runner() -> Runner:
     if expected.compiler() != expected.read()["compiler"]:
         pytest.skip("the counts are those of another compiler: compare two builds with python -m performance.report")
-    return program()
+    return extension()
 
 
 @pytest.mark.parametrize("case", GUARDED, ids=lambda case: case.name)
-def test_a_segment_costs_no_more_instructions_than_expected(case: Case, built: Path) -> None:
-    before, counted = expected.read()["cases"][case.name], count(built, case.resolved())
+def test_a_segment_costs_no_more_instructions_than_expected(case: Case, runner: Runner) -> None:
+    before, counted = expected.read()["cases"][case.name], count(runner, case.resolved())
     rise = expected.rise(before, counted)
     assert rise <= expected.MOST_RISE, "\n".join(
         [
@@ -31,6 +34,12 @@ def test_a_segment_costs_no_more_instructions_than_expected(case: Case, built: P
             "if it must be so: python -m performance.expected, and say why in CHANGELOG.md",
         ]
     )
+
+
+def test_an_extension_without_names_of_functions_is_told() -> None:
+    nameless = Runner(["echo", "events: 1, packets: 1, segments: 1"], extension().flags)
+    with pytest.raises(ValueError, match="has no names of functions; build it with `make`"):
+        count(nameless, {})
 
 
 def test_a_rise_is_told_with_the_functions_that_rose() -> None:
