@@ -15,7 +15,8 @@ from tailback.validation import Criteria, Request, every, validate
 
 FILE = Path(__file__).parents[4] / "experiments" / "conformance" / "ci.yaml"
 FLOOR = 0.95
-"""Share of cells within tolerance; all of 82 when it was set, for a kernel's run is one draw."""
+"""Share of cells within tolerance; all of 82 when it was set, and all of the 118 of each day since, for a kernel's run
+is one draw."""
 
 CONTROLS = [*every(["cc"]), "qdisc=pfifo_fast", "tsq=1ms"]
 DISCIPLINES = [*every(["qdisc"]), "cc=cubic", "tsq=1ms"]
@@ -23,13 +24,16 @@ DISCIPLINES = [*every(["qdisc"]), "cc=cubic", "tsq=1ms"]
 SENDER = "bottleneck=[L10M]"
 """The bottleneck at which a second of a run costs a tenth of what it costs at the other."""
 
+SHORT = ["duration=8s", "traffic[0].stop=7s"]
+"""Of the 14 s that the campaign takes: slow start and what follows it are over."""
+
 DAILY = {
-    "controls": [*CONTROLS, SENDER],
-    "disciplines": [*DISCIPLINES, SENDER],
-    "small queues": ["cc=[cubic, bbr]", "qdisc=[pfifo_fast]"],
+    "controls": [*CONTROLS, SENDER, *SHORT],
+    "disciplines": [*DISCIPLINES, SENDER, *SHORT],
+    "small queues": ["cc=[cubic, bbr]", "qdisc=[pfifo_fast]", *SHORT],
 }
 """Each row of a registry once, at the bottleneck in the sender; and each pair of bottleneck and small queue with a
-window control and a model control. What is left to the campaign is their product."""
+window control and a model control. What is left to the campaign is their product, and the whole length."""
 
 WHOLE = {"controls": CONTROLS, "disciplines": DISCIPLINES, "small queues": ["cc=[cubic, bbr]"]}
 
