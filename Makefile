@@ -37,8 +37,8 @@ demo: ## run the first experiment; show its table and draw its figure
 # Three lanes beside each other, for each has minutes in which it keeps one processor busy or none: what compiles with
 # the checks of a debug build, what makes the package, and what downloads. Each part says how long it took;
 # CONTRIBUTING.md has the budget.
-WITH :=
-test: ## all checks and all tests: the command before a push; WITH=kernel builds the kernel beside the checks
+WITH ?=
+test: ## all checks and all tests: the command before a push (WITH=kernel: and the kernel)
 	@scripts/timed.sh "package, checks and crates" \
 	    $(MAKE) --no-print-directory --jobs 3 LANES=3 lint test-rust $(VENV)/.package $(WITH)
 	@$(MAKE) --no-print-directory test-python
