@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from campaigns import fuzzing, guard, kills
@@ -25,7 +27,13 @@ KILLS_AT_ONCE = 10
 def main(words: Sequence[str]) -> int:
     """Carries out one campaign; 1 if it found something."""
     options = _parser().parse_args(words)
+    signal.signal(signal.SIGTERM, _end)
     return int(options.campaign(options))
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    """As at Ctrl-C: what is under way ends with the campaign."""
+    sys.exit(128 + number)
 
 
 def _parser() -> argparse.ArgumentParser:

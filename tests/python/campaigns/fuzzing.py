@@ -5,10 +5,12 @@ A process that crashes, hangs or runs into a limit of libFuzzer's leaves its inp
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -116,14 +118,16 @@ def _guided(name: str, left: _Left, place: Path) -> int:
     words = [name, str(place), "--", *left.flags()]
     journal.begin(place)
     before = set(_finds(place))
+    way = "ended"
     with (place / "log").open("a") as log:
         process = subprocess.Popen([sys.executable, "-m", "campaigns.guided", *words], stdout=log, stderr=log)
         try:
-            status = process.wait(left.longest_s())
-            way = "ended"
+            process.wait(left.longest_s())
         except subprocess.TimeoutExpired:
+            way = "hung"
+        finally:
             process.kill()
-            status, way = process.wait(), "hung"
+            status = process.wait()
     return _counted(name, place, None if status == os.EX_OK or set(_finds(place)) != before else way)
 
 
@@ -137,12 +141,12 @@ def _drawn(name: str, left: _Left, place: Path) -> int:
     journal.begin(place)
     process = _forks.Process(target=_draw, args=([name, str(place), *limits], place / "log"))
     process.start()
-    process.join(left.longest_s())
-    way = "ended"
-    if process.is_alive():
+    try:
+        process.join(left.longest_s())
+        way = "hung" if process.is_alive() else "ended"
+    finally:
         process.kill()
         process.join()
-        way = "hung"
     return _counted(name, place, None if process.exitcode == os.EX_OK else way)
 
 
@@ -175,14 +179,25 @@ def _cargo(name: str, left: _Left, place: Path) -> int:
     limits = [f"-timeout={UNIT_SECONDS}", f"-report_slow_units={UNIT_SECONDS}", f"-artifact_prefix={place}/crash-"]
     build = ["cargo", "+nightly", "fuzz", "run", "--target-dir", str(TARGET), name]
     command = [*build, *folders, "--", *left.flags(), *limits]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, errors="replace", check=False)
-    (place / "log").write_text(done.stderr[-100_000:])
-    counted = re.findall(r"stat::number_of_executed_units: (\d+)", done.stderr) or re.findall(
-        r"^#(\d+)", done.stderr, re.MULTILINE
-    )
+    said = _said(command)
+    (place / "log").write_text(said[-100_000:])
+    counted = re.findall(r"stat::number_of_executed_units: (\d+)", said) or re.findall(r"^#(\d+)", said, re.MULTILINE)
     if not counted:
-        raise Missing(f"`{name}` did not begin:\n{done.stderr[-2000:]}")
+        raise Missing(f"`{name}` did not begin:\n{said[-2000:]}")
     return int(counted[-1])
+
+
+def _said(command: Sequence[str]) -> str:
+    """What a command has written to stderr. Whoever it started ends with it."""
+    with subprocess.Popen(
+        command, cwd=REPOSITORY, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace",
+        start_new_session=True,
+    ) as process:  # fmt: skip
+        try:
+            return process.communicate()[1]
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def _finds(place: Path) -> list[Path]:

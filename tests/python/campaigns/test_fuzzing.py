@@ -1,6 +1,8 @@
 """What the long runs are made of, on inputs that do what an input may do to a process."""
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 from campaigns import fuzzing, journal
 from campaigns.fuzzing import Chosen, Wanted
 from campaigns.targets import Target
+from waiting import alive, until
 
 
 def target_that_fails_on(bad: bytes) -> Target:
@@ -36,6 +39,7 @@ import os, sys
 from pathlib import Path
 from campaigns import journal
 from campaigns.targets import Target
+from waiting import alive, until
 
 place = Path(sys.argv[1])
 (place / "folder").mkdir()
@@ -57,3 +61,35 @@ def test_a_campaign_goes_on_for_as_many_executions_as_wanted(tmp_path: Path, mon
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
     fuzzed = fuzzing.fuzz("word", Wanted(runs=200, minutes=600, seed=1, chosen=Chosen.SEED), tmp_path)
     assert (fuzzed.executions, fuzzed.finds) == (200, [])
+
+
+IN_FOLDER = """\
+import sys
+from pathlib import Path
+from campaigns import __main__ as campaigns
+
+campaigns.WORK = Path(sys.argv[1])
+campaigns.main(["fuzz", "word", "--by", "seed", "--runs", "1000000000", "--minutes", "600"])
+"""
+
+
+def of_session(leader: int) -> list[str]:
+    """The processes of a session, by number; those that have ended are none."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            state, _parent, _group, session = (entry / "stat").read_text().rpartition(")")[2].split()[:4]
+            if int(session) == leader and state != "Z":
+                found.append(entry.name)
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_campaign_that_is_terminated_leaves_nothing_running(tmp_path: Path) -> None:
+    paths = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    words = [sys.executable, "-c", IN_FOLDER, str(tmp_path)]
+    campaign = subprocess.Popen(words, env={**os.environ, **paths}, start_new_session=True)
+    until(lambda: journal.executions(tmp_path / "word"), while_=alive(campaign))
+    campaign.terminate()
+    assert campaign.wait() == 128 + signal.SIGTERM
+    until(lambda: not of_session(campaign.pid))
