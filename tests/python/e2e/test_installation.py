@@ -18,13 +18,13 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this tree, with the profile that `make` has compiled already: the optimiser does not change it."""
+    """The wheel of this tree, as `make` has compiled it already: profile and names of functions do not change it."""
     folder = tmp_path_factory.mktemp("wheel")
     # pip calls maturin by its name, and cargo takes the Python it is built beside for part of what it builds.
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     agent = str(build_agent()) if sys.platform == "linux" else ""
-    profile = ["--config-settings", "build-args=--profile fast"]
+    profile = ["--config-settings", "build-args=--profile fast --strip false"]
     subprocess.run(
         [*command, *profile, "-w", str(folder), str(ROOT)],
         env={**os.environ, "PATH": programs, "PYO3_PYTHON": sys.executable, "TAILBACK_AGENT": agent},

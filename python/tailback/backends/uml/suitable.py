@@ -32,7 +32,8 @@ def _controls(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
         name = control.name
         symbol = CONTROL_SYMBOLS.get(name, f"TCP_CONG_{name.upper()}")
         if name not in BUILT_IN and not kernel.has(symbol):
-            yield f"the kernel `{kernel.manifest.name}` does not have the control `{name}`", f"build one with {symbol}"
+            remedy = f"build one with {symbol}"
+            yield f"the kernel `{kernel.manifest.name}` does not have the congestion control `{name}`", remedy
         if options.setdefault(name, control.options) != control.options:
             yield f"`{name}` has different options in two flows", "options are those of the whole kernel: give one set"
 

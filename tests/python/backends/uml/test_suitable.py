@@ -38,7 +38,7 @@ def test_what_a_kernel_can_run_is_not_refused(scenario: Make, kernel: Kernel) ->
     ("change", "said"),
     [
         (lambda s: s["hosts"][0].update(stack="linux-5.10"), "host `client` has the stack `linux-5.10`"),
-        (lambda s: s["traffic"][0]["cc"].update(name="bbr"), "does not have the control `bbr`"),
+        (lambda s: s["traffic"][0]["cc"].update(name="bbr"), "does not have the congestion control `bbr`"),
         (lambda s: s["qdiscs"][0]["root"]["child"].update(kind="fq_codel"), "discipline `fq_codel`"),
         (lambda s: s["traffic"][0].update(tsq={"kind": "off"}), "flows differ in `tsq`"),
         (lambda s: s["traffic"][0]["cc"].update(options={"beta": 700}), "`cubic` has different options"),
