@@ -61,6 +61,13 @@ impl RoundRobin {
             }
             turn.deficit += self.quantum;
             self.take_head();
+            if self.new.is_empty() && self.old.is_empty() {
+                // It is alone: every next round is its own, too.
+                let turn = &mut self.turns[flow as usize];
+                while turn.deficit <= 0 {
+                    turn.deficit += self.quantum;
+                }
+            }
             self.old.push_back(&mut self.links, flow);
         }
     }
