@@ -20,7 +20,9 @@ use crate::aggregate::{Aggregate, ClosedBy};
 use crate::contend::Attempt;
 use crate::frame::Mpdu;
 use crate::listeners::Listeners;
-use crate::medium::{ACK, BLOCK_ACK, CTS, Exchange, FAST_CONTROL, Hearing, Phase, RTS, Sender, Sensed};
+use crate::medium::{
+    ACK, BLOCK_ACK, CTS, Exchange, FAST_CONTROL, Hearing, Pauses, Phase, RTS, Sender, Sensed,
+};
 use crate::phy::Band;
 use crate::station::{CATEGORIES, Station};
 use crate::status::{Acknowledged, Status};
@@ -103,6 +105,7 @@ impl Context<'_> {
 /// Radios on one channel.
 pub struct Channel {
     settings: ChannelSettings,
+    pauses: Pauses,
     stations: Vec<Station>,
     /// Who follows what happens on the medium.
     listeners: Listeners,
@@ -127,7 +130,8 @@ impl Channel {
     /// A silent channel.
     pub fn new(settings: ChannelSettings, stations: Vec<Station>) -> Self {
         let mut channel = Channel {
-            listeners: Listeners::new(stations.len()),
+            listeners: Listeners::new(stations.len(), settings.band),
+            pauses: Pauses::of(settings.band),
             settings,
             stations,
             exchanges: Vec::new(),
@@ -209,14 +213,14 @@ impl Channel {
     /// A radio may have got something to send.
     fn contend(&mut self, index: usize, category: usize, context: &mut Context<'_>) {
         let station = &mut self.stations[index];
-        if !station.has_frames(category) {
+        let counts_down = self.listeners.rests(index) && station.contenders.waits(category);
+        if counts_down || !station.has_frames(category) {
             return;
         }
         self.listeners.wake(index, station);
         let busy = station.sense.is_busy();
-        let contender = &mut station.contenders[category];
-        contender.wait(context.now, busy, context.draws[index].as_mut());
-        if !busy && let Some(access) = contender.access() {
+        station.contenders.wait(category, context.now, busy, context.draws[index].as_mut());
+        if !busy && let Some(access) = station.contenders.access_of(category) {
             self.access = self.access.min(access);
         }
     }
@@ -224,6 +228,9 @@ impl Channel {
     /// The medium is won: by one radio, or by several at once.
     fn win(&mut self, context: &mut Context<'_>) {
         let now = context.now;
+        while let Some(index) = self.listeners.next_due(now) {
+            self.listeners.wake(index, &mut self.stations[index]);
+        }
         let mut winners = std::mem::take(&mut self.winners);
         for index in self.listeners.awake() {
             let station = &mut self.stations[index];
@@ -244,7 +251,7 @@ impl Channel {
     fn begin(&mut self, sender: Sender, at: SimTime, won: SimTime, context: &mut Context<'_>) {
         let Some(mut exchange) = self.exchange(sender, at, won) else {
             self.stations[sender.station].sending = None;
-            self.stations[sender.station].contenders[sender.category].done();
+            self.stations[sender.station].contenders.done(sender.category);
             return;
         };
         for other in &mut self.exchanges {
@@ -255,7 +262,7 @@ impl Channel {
             // Within a TXOP all who hear it defer already.
             return;
         }
-        self.listeners.medium_busy();
+        self.listeners.medium_busy(context.now);
         for index in self.listeners.awake() {
             let station = &mut self.stations[index];
             if self.settings.hearing.between(index, sender.station) && station.sense.begin() {
@@ -381,7 +388,7 @@ impl Channel {
     fn next_in_txop(&mut self, exchange: &Exchange, now: SimTime) -> Option<SimTime> {
         let Sender { station: index, category } = exchange.sender;
         let station = &mut self.stations[index];
-        let limit = station.contenders[category].edca().txop;
+        let limit = station.contenders.edca(category).txop;
         if limit.is_zero() || !station.has_frames(category) {
             return None;
         }
@@ -399,8 +406,9 @@ impl Channel {
         if self.stations[sender.station].unanswered(sender.category, context.now) {
             self.settle(sender, Attempt::GivenUp, &Status::default(), context);
         } else {
-            let contender = &mut self.stations[sender.station].contenders[sender.category];
-            contender.exchanged(Attempt::Failed, Some(context.now), context.draws[sender.station].as_mut());
+            let (waiting, draws) = (Some(context.now), context.draws[sender.station].as_mut());
+            let contenders = &mut self.stations[sender.station].contenders;
+            contenders.exchanged(sender.category, Attempt::Failed, waiting, draws);
         }
         self.end(&exchange, Sensed::Noise, context.now);
     }
@@ -426,7 +434,7 @@ impl Channel {
             self.outcomes.push(Outcome::Accepts(from));
         }
         let next = station.has_frames(category).then_some(context.now);
-        station.contenders[category].exchanged(attempt, next, context.draws[index].as_mut());
+        station.contenders.exchanged(category, attempt, next, context.draws[index].as_mut());
         // Room in firmware is for all categories.
         (0..CATEGORIES).for_each(|category| self.contend(index, category, context));
         if let Some((to, start)) = moved {
@@ -464,7 +472,7 @@ impl Channel {
         }
         for index in 0..self.stations.len() {
             if exchange.answered && self.hears_only_receiver(index, exchange) {
-                self.stations[index].released(sensed, now);
+                self.stations[index].released(sensed, &self.pauses, now);
             }
         }
     }
@@ -477,12 +485,13 @@ impl Channel {
         for index in self.listeners.awake() {
             let station = &mut self.stations[index];
             if index == sender {
-                station.released(if sensed == Sensed::Noise { Sensed::Silence } else { sensed }, now);
+                let own = if sensed == Sensed::Noise { Sensed::Silence } else { sensed };
+                station.released(own, &self.pauses, now);
             } else if self.settings.hearing.between(index, sender) {
-                station.released(sensed, now);
+                station.released(sensed, &self.pauses, now);
             }
         }
-        self.listeners.medium_idle(sensed, self.settings.band, now);
+        self.listeners.medium_idle(sensed, &self.pauses, now);
         if self.settings.hearing.is_mutual() {
             self.listeners.rest(&mut self.stations);
         }
@@ -491,6 +500,12 @@ impl Channel {
 
     fn find_access(&mut self) {
         self.access = SimTime::NEVER;
+        if self.settings.hearing.is_mutual() {
+            if self.listeners.is_busy() {
+                return;
+            }
+            self.access = self.listeners.access();
+        }
         for index in self.listeners.awake() {
             let station = &self.stations[index];
             if !station.sense.is_busy() {
@@ -534,13 +549,10 @@ impl Channel {
 fn won_by(station: &mut Station, now: SimTime, draws: &mut (dyn Rng + Send)) -> Option<usize> {
     let beacon = station.beacon.as_ref().is_some_and(|beacon| beacon.contender.access() == Some(now));
     let mut won = beacon.then_some(BEACON);
-    for (category, contender) in station.contenders.iter_mut().enumerate() {
-        if contender.access() != Some(now) {
-            continue;
-        }
+    for category in station.contenders.due(now) {
         match won {
             None => won = Some(category),
-            Some(_) => contender.exchanged(Attempt::Failed, Some(now), draws),
+            Some(_) => station.contenders.exchanged(category, Attempt::Failed, Some(now), draws),
         }
     }
     won

@@ -205,12 +205,17 @@ impl Contender {
     #[inline]
     pub fn medium_busy(&mut self, now: SimTime, draws: &mut dyn Rng) {
         if self.counter > 0 && now > self.resume {
-            let slots = now.since(self.resume).as_nanos() / self.slot.as_nanos();
-            self.counter = self.counter.saturating_sub(u32::try_from(slots).unwrap_or(u32::MAX));
+            self.pass(now.since(self.resume).as_nanos() / self.slot.as_nanos());
         }
         if self.counter == 0 && self.waiting.is_some() {
             self.draw(draws);
         }
+    }
+
+    /// So many slots have passed.
+    #[inline]
+    fn pass(&mut self, slots: u64) {
+        self.counter = self.counter.saturating_sub(u32::try_from(slots).unwrap_or(u32::MAX));
     }
 
     /// The medium is idle; slots count from `resume` on.
@@ -240,6 +245,162 @@ impl Contender {
     }
 }
 
+/// The back-off functions of one station, one for each access category.
+///
+/// What happens on the medium reaches those that wait or count down. The others get to know when they need it since when
+/// the medium has been idle.
+#[derive(Clone, Debug)]
+pub(crate) struct Contenders {
+    all: [Contender; AccessCategory::ALL.len()],
+    /// Bit c: category c waits or counts down.
+    active: u8,
+    /// When the medium was idle last and AIFS began.
+    idle_from: Option<SimTime>,
+    /// When the first of them will send, if the medium is idle and stays so.
+    access: SimTime,
+}
+
+impl Contenders {
+    /// Nothing waits, the counters are 0.
+    pub fn new(edca: [Edca; AccessCategory::ALL.len()], band: Band) -> Self {
+        let all = edca.map(|edca| Contender::new(edca, band));
+        Contenders { all, active: 0, idle_from: None, access: SimTime::NEVER }
+    }
+
+    /// The parameters of a category.
+    pub fn edca(&self, category: usize) -> &Edca {
+        self.all[category].edca()
+    }
+
+    /// Nothing waits in any category, and all counters have run down.
+    #[cfg(test)]
+    pub fn are_at_rest(&self) -> bool {
+        self.active == 0
+    }
+
+    /// Nothing is left for them but to count slots, AIFS having begun at `from`.
+    pub fn only_count_from(&self, from: SimTime) -> bool {
+        self.active == 0
+            || (self.idle_from == Some(from)
+                && categories(self.active).all(|category| self.all[category].counter > 0))
+    }
+
+    /// The categories in which something waits, and their counters.
+    pub fn counting(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+        let waiting = categories(self.active).filter(|&category| self.waits(category));
+        waiting.map(|category| (category, self.all[category].counter))
+    }
+
+    /// Something waits in a category.
+    #[inline]
+    pub fn waits(&self, category: usize) -> bool {
+        self.all[category].waiting.is_some()
+    }
+
+    /// So many slots have passed.
+    pub fn pass(&mut self, category: usize, slots: u64) {
+        let contender = &mut self.all[category];
+        contender.pass(slots);
+        if contender.is_at_rest() {
+            self.active &= !(1 << category);
+        }
+    }
+
+    /// When the first of them will send if the medium, which is idle, stays idle; `NEVER` if nothing waits.
+    #[inline]
+    pub fn access(&self) -> SimTime {
+        self.access
+    }
+
+    /// The same for one category.
+    pub fn access_of(&self, category: usize) -> Option<SimTime> {
+        self.all[category].access()
+    }
+
+    /// The categories that send at `now`, the most urgent first.
+    pub fn due(&self, now: SimTime) -> impl Iterator<Item = usize> + use<> {
+        let due = categories(self.active).filter(|&category| self.access_of(category) == Some(now));
+        categories(due.fold(0, |due, category| due | 1 << category))
+    }
+
+    /// Something of a category waits from now on.
+    pub fn wait(&mut self, category: usize, now: SimTime, busy: bool, draws: &mut dyn Rng) {
+        self.follow_medium(category);
+        self.all[category].wait(now, busy, draws);
+        self.changed(category);
+    }
+
+    /// An exchange of a category is over.
+    pub fn exchanged(
+        &mut self,
+        category: usize,
+        attempt: Attempt,
+        waiting: Option<SimTime>,
+        draws: &mut dyn Rng,
+    ) {
+        self.follow_medium(category);
+        self.all[category].exchanged(attempt, waiting, draws);
+        self.changed(category);
+    }
+
+    /// What waited in a category has been sent, and no counter is drawn.
+    pub fn done(&mut self, category: usize) {
+        self.all[category].done();
+        self.changed(category);
+    }
+
+    /// The medium has become busy: those that are not `sending` stop counting.
+    #[inline]
+    pub fn medium_busy(&mut self, now: SimTime, sending: Option<usize>, draws: &mut dyn Rng) {
+        for category in categories(self.active).filter(|&category| sending != Some(category)) {
+            let contender = &mut self.all[category];
+            contender.medium_busy(now, draws);
+            if contender.is_at_rest() {
+                self.active &= !(1 << category);
+            }
+        }
+    }
+
+    /// The medium is idle; AIFS begins at `from`.
+    #[inline]
+    pub fn medium_idle(&mut self, from: SimTime) {
+        self.idle_from = Some(from);
+        self.access = SimTime::NEVER;
+        for category in categories(self.active) {
+            let contender = &mut self.all[category];
+            contender.medium_idle(from + contender.aifs());
+            self.access = self.access.min(contender.access().unwrap_or(SimTime::NEVER));
+        }
+    }
+
+    /// A category that was at rest learns since when the medium has been idle.
+    fn follow_medium(&mut self, category: usize) {
+        if self.active & (1 << category) == 0
+            && let Some(from) = self.idle_from
+        {
+            let contender = &mut self.all[category];
+            contender.medium_idle(from + contender.aifs());
+        }
+    }
+
+    fn changed(&mut self, category: usize) {
+        let bit = 1 << category;
+        self.active = if self.all[category].is_at_rest() { self.active & !bit } else { self.active | bit };
+        let accesses = categories(self.active).filter_map(|category| self.access_of(category));
+        self.access = accesses.min().unwrap_or(SimTime::NEVER);
+    }
+}
+
+/// The categories of a set of bits, the most urgent first.
+#[inline]
+fn categories(mut bits: u8) -> impl Iterator<Item = usize> + use<> {
+    std::iter::from_fn(move || {
+        let category = (bits != 0).then_some(bits.trailing_zeros() as usize)?;
+        bits &= bits - 1;
+        Some(category)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -259,6 +420,45 @@ mod tests {
     fn interframe_spaces_of_5_ghz_are_34_43_and_79_us() {
         let aifs = |category| Edca::station(category).aifs(Band::Ghz5).as_micros();
         assert_eq!(AccessCategory::ALL.map(aifs), [34, 34, AIFS, 79]);
+    }
+
+    #[test]
+    fn a_category_at_rest_learns_from_when_slots_count_once_something_waits() {
+        let (mut random, edca) = (random(1), AccessCategory::ALL.map(Edca::station));
+        let (mut contenders, category) =
+            (Contenders::new(edca, Band::Ghz5), AccessCategory::BestEffort.index());
+        contenders.medium_busy(us(10), None, &mut random);
+        contenders.medium_idle(us(100));
+        assert!(contenders.are_at_rest() && contenders.access() == SimTime::NEVER);
+        contenders.wait(category, us(100 + AIFS + 20), false, &mut random);
+        assert_eq!(contenders.access(), us(100 + AIFS + 27), "the next slot boundary");
+        assert_eq!(contenders.due(us(100 + AIFS + 27)).collect::<Vec<_>>(), [category]);
+        contenders.done(category);
+        assert!(contenders.are_at_rest());
+    }
+
+    #[test]
+    fn slots_counted_later_and_all_at_once_leave_what_slots_counted_in_time_leave() {
+        let (category, edca) = (AccessCategory::Background.index(), AccessCategory::ALL.map(Edca::station));
+        for seed in 0..50 {
+            let mut random = random(seed);
+            let mut in_time = Contenders::new(edca, Band::Ghz5);
+            in_time.wait(category, us(1), true, &mut random);
+            in_time.medium_idle(us(10));
+            if !in_time.only_count_from(us(10)) {
+                continue;
+            }
+            let mut later = in_time.clone();
+            let ((_, counter), aifsn) = (in_time.counting().next().unwrap(), edca[category].aifsn);
+            let (slots, busy) =
+                (u64::from(counter / 2), us(10 + 16 + 9 * u64::from(aifsn + counter / 2) + 5));
+            in_time.medium_busy(busy, None, &mut random);
+            in_time.medium_idle(us(10_000));
+            later.pass(category, slots);
+            later.medium_idle(us(10_000));
+            assert_eq!(later.access(), in_time.access());
+            assert_eq!(later.counting().next(), Some((category, counter - counter / 2)));
+        }
     }
 
     #[test]

@@ -1,40 +1,76 @@
 //! Which radios follow what happens on the medium: in a cell whose radios all hear each other, those that rest need not.
 //!
-//! A radio rests when the medium is idle, nothing waits in it and its counters have run down: each exchange of others
-//! would leave it as it is, but for the instant from which AIFS counts. That instant, and whether the medium is busy, is
-//! the same for all who only listen, so it is kept once and given to a radio when it has something to send. The cost of
-//! a PPDU therefore does not grow with radios that are idle.
+//! A radio rests when the medium is idle and nothing is left for it but to count slots: nothing waits and its counters
+//! have run down, or they run down together with those of all who only listen. What such a radio senses is the same for
+//! all of them: whether the medium is busy, from when AIFS counts, and how many slots have passed. It is kept once and
+//! given to a radio when it sends or has something new to send. The cost of a PPDU therefore does not grow with radios
+//! that are idle, and hardly with those that wait.
+//!
+//! ```text
+//! slots of an idle time for AIFSN n:   (⌊(busy − idle − SIFS) / slot⌋ − n)+
+//! ```
 
-use tailback_units::SimTime;
+use tailback_units::{SimTime, Span};
 
-use crate::medium::{CarrierSense, Sensed};
+use crate::contend::Contenders;
+use crate::medium::{CarrierSense, Pauses, Sensed};
 use crate::phy::Band;
-use crate::station::Station;
+use crate::station::{CATEGORIES, Station};
+
+/// AIFSN is a number of four bits. [ieee80211-2016 §9.4.2.29]
+const LONGEST_AIFSN: usize = 15;
 
 /// Who follows the medium, and what those sense who do not.
 #[derive(Debug)]
 pub(crate) struct Listeners {
+    sifs: Span,
+    slot: Span,
     /// In the order of their numbers.
     awake: Vec<u16>,
-    /// Of each radio that rests: how often the medium had become idle when it began to. Of others: nothing.
-    resting: Vec<Option<u64>>,
+    /// Of each radio that rests: what the others had seen when it began to.
+    resting: Vec<Option<Rest>>,
+    /// What waits at radios that rest.
+    counting: Vec<Counting>,
     /// What a radio senses that never sends.
     sense: CarrierSense,
     /// When AIFS began last for such a radio.
     idle_from: SimTime,
     /// How often the medium has become idle.
     times_idle: u64,
+    /// Slots that have passed before the medium became busy, by AIFSN.
+    passed: [u64; LONGEST_AIFSN + 1],
+}
+
+/// The state of the medium when a radio began to rest.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    times_idle: u64,
+    /// Slots that had passed, by access category.
+    passed: [u64; CATEGORIES],
+}
+
+/// An access category that counts down to send.
+#[derive(Clone, Copy, Debug)]
+struct Counting {
+    radio: u16,
+    aifsn: usize,
+    /// How many slots will have passed when it sends.
+    sends_after: u64,
 }
 
 impl Listeners {
     /// All of so many radios follow a medium that is idle.
-    pub(crate) fn new(radios: usize) -> Self {
+    pub(crate) fn new(radios: usize, band: Band) -> Self {
         Listeners {
+            sifs: band.sifs(),
+            slot: band.slot(),
             awake: (0..radios as u16).collect(),
             resting: vec![None; radios],
+            counting: Vec::new(),
             sense: CarrierSense::default(),
             idle_from: SimTime::ZERO,
             times_idle: 0,
+            passed: [0; LONGEST_AIFSN + 1],
         }
     }
 
@@ -44,46 +80,104 @@ impl Listeners {
         self.awake.iter().map(|&index| usize::from(index))
     }
 
-    /// An exchange begins.
+    /// A radio does not follow the medium.
     #[inline]
-    pub(crate) fn medium_busy(&mut self) {
-        self.sense.begin();
+    pub(crate) fn rests(&self, index: usize) -> bool {
+        self.resting[index].is_some()
+    }
+
+    /// A radio that hears all others senses an exchange.
+    #[inline]
+    pub(crate) fn is_busy(&self) -> bool {
+        self.sense.is_busy()
+    }
+
+    /// An exchange begins.
+    pub(crate) fn medium_busy(&mut self, now: SimTime) {
+        if self.sense.begin() {
+            let slots = now.since(self.idle_from + self.sifs).as_nanos() / self.slot.as_nanos();
+            for (aifsn, passed) in (0..).zip(&mut self.passed) {
+                *passed += slots.saturating_sub(aifsn);
+            }
+        }
     }
 
     /// An exchange is over.
     #[inline]
-    pub(crate) fn medium_idle(&mut self, sensed: Sensed, band: Band, now: SimTime) {
-        if let Some(extra) = self.sense.end(sensed, band) {
+    pub(crate) fn medium_idle(&mut self, sensed: Sensed, pauses: &Pauses, now: SimTime) {
+        if let Some(extra) = self.sense.end(sensed, pauses) {
             self.idle_from = now + extra;
             self.times_idle += 1;
         }
     }
 
-    /// Radios that want nothing of an idle medium rest from now on.
+    /// When the first of those that rest sends, if the medium, which is idle, stays idle.
+    pub(crate) fn access(&self) -> SimTime {
+        let slots = self.counting.iter().map(|counting| self.slots_left(counting)).min();
+        slots.map_or(SimTime::NEVER, |slots| self.idle_from + self.sifs + self.slot * slots)
+    }
+
+    /// A radio that rests and sends at `now`, the instant of [`access`](Self::access).
+    pub(crate) fn next_due(&self, now: SimTime) -> Option<usize> {
+        let start = self.idle_from + self.sifs;
+        let due = |counting: &&Counting| start + self.slot * self.slots_left(counting) == now;
+        self.counting.iter().find(due).map(|counting| usize::from(counting.radio))
+    }
+
+    /// From the SIFS on, if the medium stays idle.
+    #[inline]
+    fn slots_left(&self, counting: &Counting) -> u64 {
+        counting.aifsn as u64 + counting.sends_after - self.passed[counting.aifsn]
+    }
+
+    /// Radios for which nothing is left but to count slots of an idle medium rest from now on.
     pub(crate) fn rest(&mut self, stations: &mut [Station]) {
         if self.sense.is_busy() {
             return;
         }
-        let Listeners { awake, resting, times_idle, .. } = self;
-        awake.retain(|&index| {
-            let rests = stations[usize::from(index)].is_at_rest();
+        let Listeners { awake, resting, counting, passed, times_idle, idle_from, .. } = self;
+        awake.retain(|&radio| {
+            let station = &stations[usize::from(radio)];
+            let aifsn_fits = |category| aifsn_of(&station.contenders, category) <= LONGEST_AIFSN;
+            let rests = station.beacon.is_none()
+                && station.contenders.only_count_from(*idle_from)
+                && (0..CATEGORIES).all(aifsn_fits);
             if rests {
-                resting[usize::from(index)] = Some(*times_idle);
+                let passed_for = |category| passed[aifsn_of(&station.contenders, category)];
+                resting[usize::from(radio)] =
+                    Some(Rest { times_idle: *times_idle, passed: std::array::from_fn(passed_for) });
+                counting.extend(station.contenders.counting().map(|(category, slots)| {
+                    let aifsn = aifsn_of(&station.contenders, category);
+                    Counting { radio, aifsn, sends_after: passed[aifsn] + u64::from(slots) }
+                }));
             }
             !rests
         });
     }
 
-    /// A radio has something to send: it follows the medium from now on, and senses what it would have sensed.
+    /// A radio follows the medium from now on, and has sensed and counted what the others have.
     #[inline]
     pub(crate) fn wake(&mut self, index: usize, station: &mut Station) {
-        if let Some(since) = self.resting[index].take() {
-            station.sense = self.sense;
-            if since < self.times_idle {
-                station.medium_idle(self.idle_from);
-            }
-            let place = self.awake.partition_point(|&other| usize::from(other) < index);
-            self.awake.insert(place, index as u16);
+        if let Some(rest) = self.resting[index].take() {
+            self.resume(index, station, &rest);
         }
     }
+
+    fn resume(&mut self, index: usize, station: &mut Station, rest: &Rest) {
+        station.sense = self.sense;
+        for category in 0..CATEGORIES {
+            let passed = self.passed[aifsn_of(&station.contenders, category)] - rest.passed[category];
+            station.contenders.pass(category, passed);
+        }
+        if rest.times_idle < self.times_idle {
+            station.medium_idle(self.idle_from);
+        }
+        self.counting.retain(|counting| usize::from(counting.radio) != index);
+        let place = self.awake.partition_point(|&other| usize::from(other) < index);
+        self.awake.insert(place, index as u16);
+    }
+}
+
+fn aifsn_of(contenders: &Contenders, category: usize) -> usize {
+    contenders.edca(category).aifsn as usize
 }

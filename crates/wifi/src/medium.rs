@@ -124,6 +124,23 @@ impl Exchange {
     }
 }
 
+/// What passes before AIFS begins, beside nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pauses {
+    after_noise: Span,
+    after_silence: Span,
+}
+
+impl Pauses {
+    /// Those of a band.
+    pub(crate) fn of(band: Band) -> Self {
+        Pauses {
+            after_noise: band.sifs() + band.legacy_frame(ACK, SLOW_CONTROL),
+            after_silence: band.sifs() + band.slot() + PHY_START,
+        }
+    }
+}
+
 /// What one radio senses.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CarrierSense {
@@ -148,18 +165,21 @@ pub(crate) enum Sensed {
 
 impl CarrierSense {
     /// The medium is in use.
+    #[inline]
     pub(crate) fn is_busy(&self) -> bool {
         self.heard > 0
     }
 
     /// An exchange begins; true if the medium was idle.
+    #[inline]
     pub(crate) fn begin(&mut self) -> bool {
         self.heard += 1;
         self.heard == 1
     }
 
     /// An exchange is over. If the medium is idle now: how long before AIFS begins.
-    pub(crate) fn end(&mut self, sensed: Sensed, band: Band) -> Option<Span> {
+    #[inline]
+    pub(crate) fn end(&mut self, sensed: Sensed, pauses: &Pauses) -> Option<Span> {
         self.heard -= 1;
         self.noise = sensed == Sensed::Noise;
         self.unanswered |= sensed == Sensed::Silence;
@@ -167,8 +187,8 @@ impl CarrierSense {
             return None;
         }
         Some(match (std::mem::take(&mut self.unanswered), std::mem::take(&mut self.noise)) {
-            (true, _) => band.sifs() + band.slot() + PHY_START,
-            (false, true) => band.sifs() + band.legacy_frame(ACK, SLOW_CONTROL),
+            (true, _) => pauses.after_silence,
+            (false, true) => pauses.after_noise,
             (false, false) => Span::ZERO,
         })
     }
@@ -183,7 +203,7 @@ mod tests {
         let after = |sensed| {
             let mut sense = CarrierSense::default();
             assert!(sense.begin());
-            sense.end(sensed, Band::Ghz5).map(|extra| extra.as_micros())
+            sense.end(sensed, &Pauses::of(Band::Ghz5)).map(|extra| extra.as_micros())
         };
         assert_eq!(
             [Sensed::Whole, Sensed::Noise, Sensed::Silence].map(after),
@@ -197,8 +217,8 @@ mod tests {
         let mut sense = CarrierSense::default();
         assert!(sense.begin());
         assert!(!sense.begin());
-        assert_eq!(sense.end(Sensed::Silence, Band::Ghz5), None);
-        assert_eq!(sense.end(Sensed::Noise, Band::Ghz5), Some(Span::from_micros(45)));
+        assert_eq!(sense.end(Sensed::Silence, &Pauses::of(Band::Ghz5)), None);
+        assert_eq!(sense.end(Sensed::Noise, &Pauses::of(Band::Ghz5)), Some(Span::from_micros(45)));
     }
 
     #[test]

@@ -17,13 +17,13 @@ use crate::aggregate::{Aggregate, Builder, ClosedBy};
 use crate::airtime::AirtimeScheduler;
 use crate::beacon::Beacon;
 use crate::block_ack::{Originator, Recipient};
-use crate::contend::{AccessCategory, Contender, Edca};
+use crate::contend::{AccessCategory, Contenders, Edca};
 use crate::driver::{
     AIRTIME_USE_RX, AIRTIME_USE_TX, Above, AirtimeLimits, Amsdu, Below, Profile, RateControlIn,
 };
 use crate::frame::Mpdu;
 use crate::loss::Loss;
-use crate::medium::{CarrierSense, Sensed};
+use crate::medium::{CarrierSense, Pauses, Sensed};
 use crate::phy::{Band, LegacyRate, Mode};
 use crate::rate::RateControl;
 use crate::station_queues::StationQueues;
@@ -45,7 +45,7 @@ pub struct Link {
 /// A radio.
 pub struct Station {
     pub(crate) profile: Profile,
-    pub(crate) contenders: [Contender; CATEGORIES],
+    pub(crate) contenders: Contenders,
     pub(crate) beacon: Option<Beacon>,
     pub(crate) sense: CarrierSense,
     /// What it has on the air: a category, or a beacon.
@@ -107,7 +107,7 @@ impl Station {
         };
         Station {
             profile,
-            contenders: edca.map(|edca| Contender::new(edca, band)),
+            contenders: Contenders::new(edca, band),
             beacon: None,
             sense: CarrierSense::default(),
             sending: None,
@@ -132,44 +132,30 @@ impl Station {
     #[inline]
     pub(crate) fn access(&self) -> SimTime {
         let beacon = self.beacon.as_ref().and_then(|beacon| beacon.contender.access());
-        let mut first = beacon.unwrap_or(SimTime::NEVER);
-        for contender in &self.contenders {
-            if let Some(access) = contender.access() {
-                first = first.min(access);
-            }
-        }
-        first
+        beacon.unwrap_or(SimTime::NEVER).min(self.contenders.access())
     }
 
     /// The medium has become busy: who is not sending stops counting.
+    #[inline]
     pub(crate) fn defer(&mut self, now: SimTime, draws: &mut dyn Rng) {
-        for (category, contender) in self.contenders.iter_mut().enumerate() {
-            if self.sending != Some(category) {
-                contender.medium_busy(now, draws);
-            }
-        }
+        self.contenders.medium_busy(now, self.sending, draws);
     }
 
     /// An exchange that it deferred to is over.
-    pub(crate) fn released(&mut self, sensed: Sensed, now: SimTime) {
-        if let Some(extra) = self.sense.end(sensed, self.band) {
+    #[inline]
+    pub(crate) fn released(&mut self, sensed: Sensed, pauses: &Pauses, now: SimTime) {
+        if let Some(extra) = self.sense.end(sensed, pauses) {
             self.medium_idle(now + extra);
         }
     }
 
     /// The medium is idle; AIFS begins at `from`.
+    #[inline]
     pub(crate) fn medium_idle(&mut self, from: SimTime) {
-        for contender in &mut self.contenders {
-            contender.medium_idle(from + contender.aifs());
-        }
+        self.contenders.medium_idle(from);
         if let Some(Beacon { contender, .. }) = &mut self.beacon {
             contender.medium_idle(from + contender.aifs());
         }
-    }
-
-    /// It wants nothing of the medium, and whatever happens there changes no counter of it. An access point never rests.
-    pub(crate) fn is_at_rest(&self) -> bool {
-        self.beacon.is_none() && self.contenders.iter().all(Contender::is_at_rest)
     }
 
     /// The driver takes packets: the qdisc above is not stopped.
@@ -485,7 +471,7 @@ impl Station {
     ) -> Option<Aggregate> {
         let chain = self.links[to.index()].as_mut()?.rates.chain(now, self.profile.hardware_tries);
         let mut limits = self.profile.limits;
-        let txop = self.contenders[category].edca().txop;
+        let txop = self.contenders.edca(category).txop;
         if !txop.is_zero() {
             limits.duration = limits.duration.min(txop);
         }
