@@ -1,7 +1,7 @@
 //! Runs a packetdrill script against the kernel's own TCP in a guest in virtual time, as packetdrill does: with system
 //! calls, and segments through a TUN device. The language, the times and the comparison are those of `crates/script`.
 //!
-//! `script.json` in the folder of the run is the script; `report.json` tells what came of it.
+//! `script.json` in the folder of the run is the script; `report.json` is the result.
 
 mod calls;
 mod commands;

@@ -6,9 +6,9 @@
 //!                                                  both are killed: the next serve finds the journal, and undoes all
 //! ```
 //!
-//! How to undo a change is in the guard's journal before the change is made. The journal lies in `/run`, which ends with
-//! the kernel's memory of the changes. It is locked while its guard lives, and names the network namespace it is about:
-//! hosts that share a file system do not undo each other's changes.
+//! The guard's journal says how to undo a change before the change is made. It is in `/run`, which a reboot clears like
+//! the changes themselves. It is locked while the guard runs, and names its network namespace, so that hosts that share
+//! a file system do not undo each other's changes.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
@@ -43,7 +43,7 @@ pub enum Undo {
     },
 }
 
-/// What a guard is told, a line of JSON each; it answers each with one.
+/// The requests to a guard, a line of JSON each; the guard replies with a line to each.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Told {
@@ -234,7 +234,7 @@ fn network_of_process() -> Result<String, Failure> {
     Ok(link.display().to_string())
 }
 
-/// `None` if somebody else holds it.
+/// `None` if another process holds it.
 fn lock(folder: &Path) -> Result<Option<File>, Failure> {
     let file = File::create(folder.join("lock")).doing("opening the lock of a journal")?;
     sys::lock(&file).doing("locking a journal").map(|got| got.then_some(file))

@@ -1,11 +1,11 @@
 //! Executes the run of the current folder on the host's own kernel, in real time, in namespaces that end with this
 //! process.
 //!
-//! Everything that is made belongs to anonymous namespaces that only this process is in: a mount namespace with a `/run`
-//! of its own, and in it the names of the network namespaces, so that nobody else sees them. When the process ends,
-//! however it ends, the kernel takes away mounts, network namespaces, devices, disciplines and sockets, and the sysctls
-//! of a network namespace with it. The process itself is killed when the thread that started it dies. Nothing outside is
-//! ever written to, so there is nothing to restore. [namespaces(7), pr_set_pdeathsig(2const)]
+//! Everything that it creates is in anonymous namespaces of this process: a mount namespace with its own `/run`, in
+//! which the network namespaces have their names, invisible to other processes. When the process ends, in whatever way,
+//! the kernel removes mounts, network namespaces, devices, disciplines, sockets and the sysctls of the namespaces. The
+//! process is killed when the thread that started it dies. Nothing outside is written to, so there is nothing to
+//! restore. [namespaces(7), pr_set_pdeathsig(2const)]
 //!
 //! Without the rights of an administrator it makes a user namespace first, in which it has them. [user_namespaces(7)]
 
@@ -20,7 +20,7 @@ use crate::lateness::Lateness;
 use crate::run::{self, Run};
 use crate::sys;
 
-/// Status of a process that cannot have namespaces of its own.
+/// Exit status of a process that cannot create namespaces.
 pub const NO_NAMESPACES: u8 = 3;
 
 /// `host PARENT`: does the job of the current folder.
@@ -58,7 +58,7 @@ pub fn isolate() -> Result<(), Failure> {
     sys::new_network().doing("making a network namespace")
 }
 
-/// In a user namespace whose root is whoever called.
+/// Enters a user namespace in which the caller is root.
 fn become_administrator() -> Result<(), Failure> {
     let (user, group) = sys::user_and_group();
     sys::new_user_and_mounts().doing("making a user namespace")?;

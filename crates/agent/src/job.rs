@@ -117,7 +117,7 @@ pub struct Flow {
     pub start_ns: u64,
     /// When it closes, at the latest.
     pub stop_ns: Option<u64>,
-    /// How much it sends, at most.
+    /// Maximum number of bytes that it sends.
     pub bytes: Option<u64>,
     /// Congestion control of the sender.
     pub congestion_control: String,
@@ -180,7 +180,7 @@ pub struct Datagrams {
 pub struct Ping {
     /// Its name in tables.
     pub name: String,
-    /// The host that asks.
+    /// The host that sends requests.
     pub from: usize,
     /// The address that answers.
     pub address: Ipv4Addr,

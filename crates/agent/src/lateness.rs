@@ -1,7 +1,7 @@
-//! Measures how late timers are: a thread asks to be woken at regular times and records how much later it was woken.
+//! Measures how late timers are: a thread sleeps until regular times and records how much later it wakes.
 //!
-//! In real time every timer of the experiment (of HTB, netem, pacing, the retransmission timer) is served by the same
-//! processors as this one; where it comes late, they may too.
+//! In real time, all timers of the experiment (HTB, netem, pacing, retransmission) run on the same processors as this
+//! one; if it is late, they may be late, too.
 
 use std::path::Path;
 use std::thread::{self, JoinHandle};

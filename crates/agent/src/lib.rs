@@ -4,18 +4,18 @@
 //! as process 1 of a virtual-time kernel     builds the network of job.json, runs its traffic, writes *.csv, powers off;
 //!                                           or plays the packetdrill script of script.json
 //! launch CPU PROGRAM ARGUMENT...            on the host: becomes PROGRAM, on one processor, without address-space
-//!                                           randomisation, and dies with whoever called
+//!                                           randomisation, and is killed when its caller dies
 //! host PARENT                               on the host: the job.json of the current folder in namespaces, in real time
-//! probe                                     on the host: tries what is asked on stdin in namespaces
-//! serve SILENCE                             on a machine of a testbed: does what its controller says over SSH
-//! guard FOLDER                              beside it: undoes every change when it ends
-//! tether AT PROGRAM ARGUMENT...             there too: a program that ends with the connection
+//! probe                                     on the host: tries the commands on stdin in namespaces
+//! serve SILENCE                             on a machine of a testbed: executes requests of its controller over SSH
+//! guard FOLDER                              on the same machine: undoes every change when `serve` ends
+//! tether AT PROGRAM ARGUMENT...             on the same machine: runs a program that ends with the connection
 //! ```
 
 #[cfg(target_os = "linux")]
-mod clock;
+mod app;
 #[cfg(target_os = "linux")]
-mod datagrams;
+mod clock;
 #[cfg(target_os = "linux")]
 mod drill;
 #[cfg(target_os = "linux")]
@@ -57,8 +57,6 @@ mod table;
 mod tcp_info;
 #[cfg(target_os = "linux")]
 mod tether;
-#[cfg(target_os = "linux")]
-mod traffic;
 
 /// The program.
 #[cfg(target_os = "linux")]

@@ -85,7 +85,7 @@ pub enum Attribute {
     Options,
 }
 
-/// A socket that asks for the disciplines of one network namespace.
+/// A socket that reads the disciplines of one network namespace.
 pub struct Netlink {
     socket: OwnedFd,
     buffer: Vec<u8>,

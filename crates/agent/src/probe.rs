@@ -1,6 +1,6 @@
 //! Finds out what the host's kernel supports, by trying it in temporary namespaces.
 //!
-//! Questions come as JSON on stdin, answers go to stdout: null for what works, else the words of whoever refused.
+//! Requests are JSON on stdin, results JSON on stdout: null for what works, otherwise the error message.
 
 use std::io;
 use std::process::ExitCode;
@@ -65,7 +65,7 @@ fn refusal(network: &Network, steps: &[Step]) -> Option<String> {
     steps.iter().try_for_each(|step| network.take(step)).err().map(|failure| failure.to_string())
 }
 
-/// A control may be a module that the kernel loads when it is first asked for.
+/// A control may be a module that the kernel loads at its first use.
 fn control(name: &str) -> Option<String> {
     let socket = sys::socket(libc::AF_INET, libc::SOCK_STREAM, 0);
     let given = socket.and_then(|socket| sys::set_congestion_control(&socket, name));

@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::app::Traffic;
 use crate::clock::Clock;
 use crate::failure::{Failure, While};
 use crate::job::Job;
@@ -12,12 +13,11 @@ use crate::network::Network;
 use crate::qdisc_stats;
 use crate::sample::{self, Sampler};
 use crate::sys;
-use crate::traffic::Traffic;
 
 /// From the last preparation to the start of the run.
 const LEAD_NS: u64 = 100_000_000;
 
-/// A run whose network stands and whose sockets are open; nothing is sent yet.
+/// A run whose network is built and whose sockets are open; nothing is sent yet.
 pub struct Run {
     job: Job,
     network: Network,
@@ -54,7 +54,7 @@ impl Run {
         std::thread::scope(|scope| {
             let changes = scope.spawn(|| make_changes(job, network, clock));
             sample::run(job, clock, traffic, sampler, |t_ns| {
-                // The host only looks at it: a progress that cannot be written is none of the run's troubles.
+                // Only for display on the host: a failure to write it does not matter to the run.
                 let _ = fs::write(folder.join("progress"), t_ns.to_string());
             })?;
             changes.join().map_err(|_| Failure::new("changing the network in the run failed"))?
@@ -64,7 +64,7 @@ impl Run {
     }
 }
 
-/// Takes each step that changes the network when it is due.
+/// Executes each step that changes the network when it is due.
 fn make_changes(job: &Job, network: &Network, clock: Clock) -> Result<(), Failure> {
     for change in &job.changes {
         clock.sleep_until(change.at_ns);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::app::Traffic;
 use crate::clock::Clock;
 use crate::failure::{Failure, While};
 use crate::job::{Device, Job};
@@ -10,8 +11,7 @@ use crate::netlink::{Discipline, Marks, Netlink, ROOT};
 use crate::network::Network;
 use crate::sys;
 use crate::table::Table;
-use crate::tcp_info::{self, Sample};
-use crate::traffic::{RunningFlow, Traffic};
+use crate::tcp_info::SocketTables;
 
 const QDISC_COLUMNS: [&str; 12] = [
     "t_ns",
@@ -41,8 +41,7 @@ struct Watched {
 pub struct Sampler {
     hosts: Vec<Watched>,
     marks: Marks,
-    tcp_info: Table,
-    receivers: Option<Table>,
+    sockets: SocketTables,
     qdisc: Table,
 }
 
@@ -54,31 +53,19 @@ impl Sampler {
         Ok(Self {
             hosts,
             marks: job.marks.clone(),
-            tcp_info: Table::new("tcp_info", &tcp_info::COLUMNS),
-            receivers: None,
+            sockets: SocketTables::of_senders(),
             qdisc: Table::new("qdisc", &QDISC_COLUMNS),
         })
     }
 
     /// Samples the sockets that receive, too.
     pub fn with_receivers(self) -> Self {
-        Self { receivers: Some(Table::new("tcp_info_receiver", &tcp_info::RECEIVER_COLUMNS)), ..self }
+        Self { sockets: self.sockets.with_receivers(), ..self }
     }
 
     /// Takes the samples of one moment.
     pub fn sample(&mut self, t_ns: u64, traffic: &Traffic) -> Result<(), Failure> {
-        for flow in traffic.flows.iter().filter(|flow| flow.flow.start_ns < t_ns) {
-            if let Some(sample) = asked(flow)?
-                && sample.is_sending()
-            {
-                sample.row(t_ns, &flow.flow.name, &mut self.tcp_info);
-            }
-            if let (Some(table), Some(socket)) = (&mut self.receivers, flow.receiver()) {
-                let sample = Sample::of(&socket, "")
-                    .doing(format!("reading TCP_INFO of the receiver of {}", flow.flow.name))?;
-                sample.receiver_row(t_ns, &flow.flow.name, table);
-            }
-        }
+        traffic.sample(t_ns, &mut self.sockets)?;
         for host in &mut self.hosts {
             let disciplines = host.netlink.disciplines(&self.marks).doing("reading the disciplines")?;
             for discipline in &disciplines {
@@ -90,17 +77,16 @@ impl Sampler {
 
     /// The rows of samples since the last time, by table.
     pub fn take(&mut self) -> Vec<(&'static str, String)> {
-        let tables = [Some(&mut self.tcp_info), self.receivers.as_mut(), Some(&mut self.qdisc)];
+        let tables =
+            [Some(&mut self.sockets.senders), self.sockets.receivers.as_mut(), Some(&mut self.qdisc)];
         tables.into_iter().flatten().map(|table| (table.name(), table.take())).collect()
     }
 
     /// Writes the tables of the samples and of the applications.
     pub fn write(&self, folder: &Path, job: &Job, traffic: &Traffic) -> Result<(), Failure> {
-        self.tcp_info.write(folder)?;
+        self.sockets.senders.write(folder)?;
         self.qdisc.write(folder)?;
-        flows(job, traffic).write(folder)?;
-        pings(traffic).write(folder)?;
-        segments(traffic)?.write(folder)
+        traffic.measured(job.interval_ns)?.iter().try_for_each(|table| table.write(folder))
     }
 }
 
@@ -137,19 +123,6 @@ fn watched(job: &Job, network: &Network, host: usize) -> Result<Watched, Failure
     Ok(Watched { netlink, devices: devices.doing(format!("finding the devices of {}", job.hosts[host]))? })
 }
 
-/// What applications saw, as tables: bytes read, pings, segments sent.
-pub fn seen(job: &Job, traffic: &Traffic) -> Result<Vec<Table>, Failure> {
-    Ok(vec![flows(job, traffic), pings(traffic), segments(traffic)?])
-}
-
-/// `None` where the sender is elsewhere.
-fn asked(flow: &RunningFlow) -> Result<Option<Sample>, Failure> {
-    let Some(sender) = &flow.sender else { return Ok(None) };
-    Sample::of(sender, &flow.flow.congestion_control)
-        .doing(format!("reading TCP_INFO of {}", flow.flow.name))
-        .map(Some)
-}
-
 fn note(discipline: &Discipline, t_ns: u64, devices: &BTreeMap<u32, Device>, table: &mut Table) {
     if NOT_QUEUES.contains(&discipline.kind.as_str()) {
         return;
@@ -164,47 +137,4 @@ fn note(discipline: &Discipline, t_ns: u64, devices: &BTreeMap<u32, Device>, tab
     row.cell(discipline.backlog_bytes).cell(discipline.backlog_packets);
     row.cell(discipline.sent_bytes).cell(discipline.sent_packets).cell(discipline.dropped);
     row.cell(discipline.overlimits).cell(discipline.requeues).maybe(discipline.marked);
-}
-
-fn flows(job: &Job, traffic: &Traffic) -> Table {
-    let mut table = Table::new("flows", &["t_ns", "flow", "bytes"]);
-    let here = traffic.flows.iter().filter(|flow| flow.receives());
-    let counted: Vec<_> = here.map(|flow| (&flow.flow.name, flow.bins().clone())).collect();
-    let bins = counted.iter().map(|(_, bins)| bins.len()).max().unwrap_or(0);
-    for bin in 0..bins {
-        for (name, bytes) in
-            counted.iter().map(|(name, bins)| (name, bins[bin])).filter(|(_, bytes)| *bytes > 0)
-        {
-            table.row().cell((bin as u64 + 1) * job.interval_ns).name(name).cell(bytes);
-        }
-    }
-    table
-}
-
-fn pings(traffic: &Traffic) -> Table {
-    let mut table = Table::new("ping", &["t_ns", "ping", "seq", "rtt_ns"]);
-    let mut rows: Vec<_> = Vec::new();
-    for ping in &traffic.pings {
-        rows.extend(
-            ping.requests()
-                .iter()
-                .enumerate()
-                .map(|(seq, request)| (request.sent_ns, &ping.ping, seq, *request)),
-        );
-    }
-    rows.sort_by_key(|(sent_ns, ..)| *sent_ns);
-    for (sent_ns, ping, seq, request) in rows {
-        table.row().cell(sent_ns).name(&ping.name).cell(seq).maybe(request.rtt_ns);
-    }
-    table
-}
-
-fn segments(traffic: &Traffic) -> Result<Table, Failure> {
-    let mut table = Table::new("segments", &["flow", "data_segs_out"]);
-    for flow in &traffic.flows {
-        if let Some(sample) = asked(flow)? {
-            table.row().name(&flow.flow.name).cell(sample.data_segments());
-        }
-    }
-    Ok(table)
 }

@@ -1,9 +1,9 @@
 //! The agent on a host of a testbed: executes requests from stdin, answers on stdout, and restores the host at the end.
 //!
 //! A request is a line of JSON, `{"id": 7, "do": "read", "paths": [...]}`; so is its answer, `{"id": 7, "ok": ...}` or
-//! `{"id": 7, "error": "..."}`. What happens by itself is an event: `{"event": "rows", ...}`. The process listens to
-//! nobody else: who may speak to it is sshd's decision. It ends when stdin does, or when it has heard nothing for as long
-//! as it was told at its start; its guard (`guard.rs`) then undoes every change.
+//! `{"id": 7, "error": "..."}`. Messages without a request are events: `{"event": "rows", ...}`. The process has no
+//! other input: access control is that of sshd. It ends when stdin is closed, or after the time without input that is
+//! its argument; its guard (`guard.rs`) then undoes every change.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,17 +18,16 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::app::Traffic;
 use crate::clock::Clock;
-use crate::datagrams;
 use crate::failure::{Failure, While};
 use crate::guard::{self, Guard, Undo};
 use crate::job::Job;
 use crate::network::{self, Network};
-use crate::sample::{self, Sampler};
+use crate::sample::Sampler;
 use crate::sys;
-use crate::traffic::Traffic;
 
-/// What the controller and the agent say to each other; another number is another language.
+/// Version of the protocol between the controller and the agent.
 const PROTOCOL: u32 = 1;
 
 /// Between two messages of what has been measured.
@@ -127,7 +126,7 @@ fn obey_all(mut host: Host, heard: &AtomicU64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The guard does not end before this process does unless somebody kills it.
+/// The guard ends before this process only if it is killed.
 fn replace_if_killed(guard: &Guard, mut process: std::process::Child) -> Result<(), Failure> {
     let folder = guard.folder().to_owned();
     let work = move || {
@@ -139,7 +138,7 @@ fn replace_if_killed(guard: &Guard, mut process: std::process::Child) -> Result<
     thread::Builder::new().name("guard".into()).spawn(work).map(drop).doing("starting a thread")
 }
 
-/// A connection can be lost without anybody being told of it.
+/// Ends when no input arrives: a connection may be lost without an error.
 fn listen_for_silence(heard: Arc<AtomicU64>, silence_s: u64) -> Result<(), Failure> {
     let work = move || {
         loop {
@@ -224,7 +223,7 @@ fn run(argv: &[String], input: String) -> Result<Value, Failure> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().doing(format!("starting `{program}`"))?;
     if let Some(mut to) = child.stdin.take() {
-        // It may end without reading; what it says then tells why.
+        // The program may end without reading its input; its own output then says why.
         thread::spawn(move || to.write_all(input.as_bytes()));
     }
     let ended = child.wait_with_output().doing(format!("waiting for `{program}`"))?;
@@ -248,7 +247,7 @@ fn names(path: &str) -> Result<Value, Failure> {
     Ok(json!(found))
 }
 
-/// Runs to the end of the job; what is measured goes out while it is on, what applications saw at the end.
+/// Runs to the end of the job; samples are sent during the run, the tables of the applications at its end.
 fn measure(prepared: Prepared, clock: Clock) -> Result<(), Failure> {
     let Prepared { job, traffic, mut sampler } = prepared;
     let mut told_ns = 0;
@@ -264,8 +263,7 @@ fn measure(prepared: Prepared, clock: Clock) -> Result<(), Failure> {
     }
     clock.sleep_until(job.duration_ns);
     tell_rows(&mut sampler);
-    let udp = datagrams::table(&traffic.datagrams, job.interval_ns);
-    for mut table in sample::seen(&job, &traffic)?.into_iter().chain([udp]) {
+    for mut table in traffic.measured(job.interval_ns)? {
         say(&json!({"event": "rows", "table": table.name(), "text": table.take()}));
     }
     Ok(())
@@ -277,27 +275,15 @@ fn tell_rows(sampler: &mut Sampler) {
     }
 }
 
-/// Bytes received so far by flow, and the newest answer of each ping.
+/// Bytes received so far per flow, and the newest RTT of each ping.
 fn live(t_ns: u64, traffic: &Traffic) -> Value {
-    let here = traffic.flows.iter().filter(|flow| flow.receives());
-    let bytes: BTreeMap<_, u64> =
-        here.map(|flow| (flow.flow.name.clone(), flow.bins().iter().sum())).collect();
-    let udp = traffic.datagrams.iter().map(|flow| (flow.flow.name.clone(), flow.received_bytes()));
-    let bytes: BTreeMap<_, u64> = bytes.into_iter().chain(udp.filter(|(_, bytes)| *bytes > 0)).collect();
-    let answered = |ping: &crate::traffic::RunningPing| {
-        ping.requests()
-            .iter()
-            .rev()
-            .find_map(|request| request.rtt_ns)
-            .map(|rtt_ns| (ping.ping.name.clone(), rtt_ns))
-    };
-    let rtts: BTreeMap<_, u64> = traffic.pings.iter().filter_map(answered).collect();
-    json!({"event": "live", "t_ns": t_ns, "bytes": bytes, "rtt_ns": rtts})
+    let live = traffic.live();
+    json!({"event": "live", "t_ns": t_ns, "bytes": live.bytes, "rtt_ns": live.rtt_ns})
 }
 
 static SPEAKING: Mutex<()> = Mutex::new(());
 
-/// A line to the controller. If it cannot be said, nobody is there, and the guard does the rest.
+/// Writes a line to the controller. If that fails, the controller has gone, and the guard undoes the changes.
 fn say(message: &Value) {
     let _turn = SPEAKING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let mut out = io::stdout().lock();

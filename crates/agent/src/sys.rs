@@ -54,7 +54,7 @@ fn clock_ns(clock: libc::clockid_t) -> u64 {
 pub fn sleep_until_monotonic(at_ns: u64) {
     let (seconds, rest) = (at_ns / NANOSECONDS, at_ns % NANOSECONDS);
     let time = libc::timespec { tv_sec: seconds.cast_signed(), tv_nsec: rest.cast_signed() };
-    // SAFETY: `time` is read only; the remaining time is not asked for.
+    // SAFETY: `time` is read only; the remaining time is not read.
     while unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &time, ptr::null_mut()) }
         == libc::EINTR
     {}
@@ -145,14 +145,14 @@ pub fn power_off() -> ! {
 pub fn socket(domain: c_int, kind: c_int, protocol: c_int) -> io::Result<OwnedFd> {
     // SAFETY: no pointers.
     let descriptor = checked(unsafe { libc::socket(domain, kind | libc::SOCK_CLOEXEC, protocol) })?;
-    // SAFETY: just opened, owned by nobody else.
+    // SAFETY: just opened, with no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
 /// Sets the congestion control of a socket.
 pub fn set_congestion_control(socket: &OwnedFd, name: &str) -> io::Result<()> {
     let length = libc::socklen_t::try_from(name.len()).map_err(io::Error::other)?;
-    // SAFETY: `name` is as long as said.
+    // SAFETY: `name` has the given length.
     let done = unsafe {
         let value = name.as_ptr().cast::<c_void>();
         libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION, value, length)
@@ -163,7 +163,7 @@ pub fn set_congestion_control(socket: &OwnedFd, name: &str) -> io::Result<()> {
 /// Sets a socket option that is a number, in the kernel's own width.
 pub fn set_option<T: Copy>(socket: &OwnedFd, level: c_int, name: c_int, value: T) -> io::Result<()> {
     let length = libc::socklen_t::try_from(size_of::<T>()).map_err(io::Error::other)?;
-    // SAFETY: `value` is a plain number as long as said.
+    // SAFETY: `value` is a plain number of the given length.
     let done = unsafe {
         libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast::<c_void>(), length)
     };
@@ -185,7 +185,7 @@ const ADDRESS_LENGTH: libc::socklen_t = size_of::<libc::sockaddr_in>() as libc::
 /// `connect(2)` over IPv4.
 pub fn connect(socket: &OwnedFd, address: SocketAddrV4) -> io::Result<()> {
     let address = address_of(address);
-    // SAFETY: a sockaddr_in of its own length.
+    // SAFETY: a sockaddr_in of its length.
     let done = unsafe { libc::connect(socket.as_raw_fd(), (&raw const address).cast(), ADDRESS_LENGTH) };
     checked(done).map(drop)
 }
@@ -206,7 +206,7 @@ pub fn listen(address: SocketAddrV4, port: Port) -> io::Result<OwnedFd> {
         set_option(&listener, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1 as c_int)?;
     }
     let address = address_of(address);
-    // SAFETY: a sockaddr_in of its own length.
+    // SAFETY: a sockaddr_in of its length.
     checked(unsafe { libc::bind(listener.as_raw_fd(), (&raw const address).cast(), ADDRESS_LENGTH) })?;
     // SAFETY: no pointers.
     checked(unsafe { libc::listen(listener.as_raw_fd(), 1) })?;
@@ -217,24 +217,24 @@ pub fn listen(address: SocketAddrV4, port: Port) -> io::Result<OwnedFd> {
 pub fn bound(address: SocketAddrV4) -> io::Result<OwnedFd> {
     let bound = socket(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
     let address = address_of(address);
-    // SAFETY: a sockaddr_in of its own length.
+    // SAFETY: a sockaddr_in of its length.
     checked(unsafe { libc::bind(bound.as_raw_fd(), (&raw const address).cast(), ADDRESS_LENGTH) })?;
     Ok(bound)
 }
 
 /// Waits for a connection.
 pub fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
-    // SAFETY: the address of the peer is not asked for.
+    // SAFETY: the address of the peer is not read.
     let descriptor = checked(unsafe {
         libc::accept4(listener.as_raw_fd(), ptr::null_mut(), ptr::null_mut(), libc::SOCK_CLOEXEC)
     })?;
-    // SAFETY: just opened, owned by nobody else.
+    // SAFETY: just opened, with no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
 /// `send(2)`, blocking; without a signal when the connection is gone.
 pub fn send(socket: &OwnedFd, data: &[u8]) -> io::Result<usize> {
-    // SAFETY: `data` is as long as said.
+    // SAFETY: `data` has the given length.
     let sent =
         unsafe { libc::send(socket.as_raw_fd(), data.as_ptr().cast(), data.len(), libc::MSG_NOSIGNAL) };
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
@@ -242,12 +242,12 @@ pub fn send(socket: &OwnedFd, data: &[u8]) -> io::Result<usize> {
 
 /// `recv(2)`, blocking.
 pub fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
-    // SAFETY: `buffer` is as long as said.
+    // SAFETY: `buffer` has the given length.
     let read = unsafe { libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
     usize::try_from(read).map_err(|_| io::Error::last_os_error())
 }
 
-/// Reads at most `most` bytes of a TCP stream and throws them away; blocking.
+/// Reads at most `most` bytes of a TCP stream and discards them; blocks.
 pub fn discard(socket: &OwnedFd, most: usize) -> io::Result<usize> {
     // SAFETY: with MSG_TRUNC a TCP socket copies nothing and does not look at the buffer [tcp(7)].
     let read = unsafe { libc::recv(socket.as_raw_fd(), ptr::null_mut(), most, libc::MSG_TRUNC) };
@@ -260,7 +260,7 @@ pub fn shut_down_sending(socket: &OwnedFd) {
     unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_WR) };
 }
 
-/// Reading from this socket fails after so many seconds of silence; 0 is never.
+/// Sets the number of seconds without data after which a read fails; 0 = never.
 pub fn limit_waiting(socket: &OwnedFd, seconds: i64) -> io::Result<()> {
     let limit = libc::timeval { tv_sec: seconds as libc::time_t, tv_usec: 0 };
     set_option(socket, libc::SOL_SOCKET, libc::SO_RCVTIMEO, limit)
@@ -269,7 +269,7 @@ pub fn limit_waiting(socket: &OwnedFd, seconds: i64) -> io::Result<()> {
 /// `getsockopt(2)`; the part of `buffer` that was filled.
 pub fn option<'a>(socket: &OwnedFd, level: c_int, name: c_int, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
     let mut length = libc::socklen_t::try_from(buffer.len()).map_err(io::Error::other)?;
-    // SAFETY: `buffer` is as long as said; the kernel shortens `length` and never lengthens it.
+    // SAFETY: `buffer` has the given length; the kernel shortens `length` and never lengthens it.
     let done =
         unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, buffer.as_mut_ptr().cast(), &mut length) };
     checked(done)?;
@@ -371,7 +371,7 @@ pub fn stay_on(processor: usize) -> io::Result<()> {
     let mut set: libc::cpu_set_t = unsafe { MaybeUninit::zeroed().assume_init() };
     // SAFETY: `set` is a set; CPU_SET checks its bounds.
     unsafe { libc::CPU_SET(processor, &mut set) };
-    // SAFETY: `set` is as long as said; 0 is the calling process.
+    // SAFETY: `set` has the given length; 0 is the calling process.
     checked(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) }).map(drop)
 }
 

@@ -41,6 +41,38 @@ impl Table {
     }
 }
 
+/// A table whose rows are sorted by a key at the end; rows of equal keys stay in the order in which they were added.
+pub struct Ordered {
+    table: Table,
+    rows: Vec<(u64, String)>,
+}
+
+impl Ordered {
+    /// An empty table with these columns.
+    pub fn new(name: &'static str, columns: &[&str]) -> Self {
+        Self { table: Table::new(name, columns), rows: Vec::new() }
+    }
+
+    /// Begins a row with the key `key`.
+    pub fn row_at(&mut self, key: u64) -> Row<'_> {
+        self.rows.push((key, String::new()));
+        let (_, text) = self.rows.last_mut().expect("a row was just added");
+        Row { text, started: false }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.table.name
+    }
+
+    /// The table with its rows in order.
+    pub fn finish(mut self) -> Table {
+        self.rows.sort_by_key(|(key, _)| *key);
+        self.table.text.extend(self.rows.into_iter().map(|(_, text)| text));
+        self.table
+    }
+}
+
 /// A row being written; it ends when it is dropped.
 pub struct Row<'a> {
     text: &'a mut String,
@@ -86,5 +118,14 @@ mod tests {
         let mut table = Table::new("t", &["t", "flow", "rtt"]);
         table.row().cell(5).name("a, \"b\"").maybe(None::<u32>);
         assert_eq!(table.text, "t,flow,rtt\n5,\"a, \"\"b\"\"\",\n");
+    }
+
+    #[test]
+    fn rows_are_sorted_by_their_keys_and_those_of_one_key_stay_in_order() {
+        let mut table = Ordered::new("t", &["t", "flow"]);
+        for (t, flow) in [(5, "a"), (7, "a"), (5, "b"), (6, "b")] {
+            table.row_at(t).cell(t).cell(flow);
+        }
+        assert_eq!(table.finish().text, "t,flow\n5,a\n5,b\n6,b\n7,a\n");
     }
 }

@@ -74,6 +74,26 @@ pub struct Sample {
     bbr: Vec<u8>,
 }
 
+/// The tables of samples.
+pub struct SocketTables {
+    /// Sending sockets.
+    pub senders: Table,
+    /// Receiving sockets, if they are sampled, too.
+    pub receivers: Option<Table>,
+}
+
+impl SocketTables {
+    /// Empty tables, without receivers.
+    pub fn of_senders() -> Self {
+        Self { senders: Table::new("tcp_info", &COLUMNS), receivers: None }
+    }
+
+    /// Samples the sockets that receive, too.
+    pub fn with_receivers(self) -> Self {
+        Self { receivers: Some(Table::new("tcp_info_receiver", &RECEIVER_COLUMNS)), ..self }
+    }
+}
+
 impl Sample {
     /// Asks the kernel.
     pub fn of(socket: &OwnedFd, congestion_control: &str) -> io::Result<Self> {

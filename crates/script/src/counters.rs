@@ -1,20 +1,20 @@
 //! Counters of the host, as scripts read them by `nstat`. [packetdrill]
 //!
 //! ```text
-//! nstat -n                                  counts begin anew
-//! nstat | grep NAME | grep -q " N "         NAME has grown by N since the counters were read last
+//! nstat -n                                  resets the counters
+//! nstat | grep NAME | grep -q " N "         checks that NAME has grown by N since the counters were last read
 //! ```
 
 use std::collections::BTreeMap;
 
 use crate::command;
 
-/// What a script wants of the counters.
+/// How a script uses the counters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Request {
     /// They are read for later.
     Forget,
-    /// One has grown by so much.
+    /// Expects that a counter has grown by a number.
     Compare {
         /// As `nstat` calls it.
         name: String,
@@ -38,7 +38,7 @@ pub struct Counters {
     seen: BTreeMap<String, u64>,
 }
 
-/// What a simple command wants of the counters; `None` if it has nothing to do with them. Says why it cannot be done.
+/// How a simple command uses the counters; `None` if it does not; an error if the use is not supported.
 pub fn request(simple: &str) -> Result<Option<Request>, String> {
     if !simple.starts_with("nstat") {
         return Ok(None);

@@ -3,7 +3,7 @@
 use crate::script::{OptionLine, Script};
 use crate::{Finding, LineNumber};
 
-/// How far times may be off if nobody says, microseconds. [packetdrill]
+/// Default tolerance of times in microseconds. [packetdrill]
 const TOLERANCE_DEFAULT: u64 = 4_000;
 
 /// The options of a script.

@@ -48,7 +48,7 @@ impl Finding {
 /// How a script ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// Everything was as expected, as far as this crate can tell: the snippets are left to check.
+    /// Everything was as expected, except for the snippets of code, which the caller evaluates.
     Passed,
     /// Something was not as expected.
     Failed(Finding),

@@ -25,13 +25,13 @@ pub enum Control {
 /// An entry of the error queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamp {
-    /// What it tells.
+    /// Its content.
     pub kind: StampKind,
     /// Of which byte.
     pub key: u32,
 }
 
-/// What a stamp tells.
+/// The event of a timestamp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StampKind {
     /// The packet entered the discipline.

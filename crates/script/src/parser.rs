@@ -37,7 +37,7 @@ pub fn parse(text: &str) -> Result<Script, Finding> {
     Ok(script)
 }
 
-/// Ranges and `*` are for what leaves: everything else happens when the script says.
+/// Ranges and `*` are allowed only for outgoing segments; all other events happen at a given time.
 fn check_times(script: &Script) -> Result<(), Finding> {
     for event in &script.events {
         let leaves = matches!(event.action, Action::Leaves(_));

@@ -1,13 +1,13 @@
 //! Runs a script: one event after the other, each at its time.
 //!
 //! ```text
-//! arrives, call, command, code:  time passes until the event's time, then it happens
-//! leaves:                        time passes until as much has left as the script expects; then it is compared
-//! relative times count from the event before, as it really happened
+//! incoming segment, call, command, code:  wait until the time of the event, then execute it
+//! outgoing segment:                       wait until as much was sent as the script expects, then compare
+//! relative times count from the actual time of the previous event
 //! ```
-//! Between two arrivals relative times count from the scripted time of the first, as packetdrill anchors them; in
-//! virtual time that is the same. What leaves and is expected nowhere is found when the next expected segment is
-//! compared, as in packetdrill. Times are microseconds since the start of the script. [packetdrill]
+//! Between two incoming segments, relative times count from the scripted time of the first, as in packetdrill; in
+//! virtual time this makes no difference. An outgoing segment that no statement expects is found when the next expected
+//! one is compared, as in packetdrill. Times are microseconds since the start of the script. [packetdrill]
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,12 +19,12 @@ use crate::notation::difference;
 use crate::script::{Action, Call, Event, Script, SegmentSpec, Time, Value};
 use crate::{Finding, LineNumber, Report, Snippet, Verdict};
 
-/// How long a script waits for a segment at most.
+/// Maximum time that a script waits for a segment.
 const PATIENCE: i64 = 3_600_000_000;
 
 /// A TCP that a script can test: sockets to call, a device for injecting and receiving, a clock.
 pub trait TcpUnderTest {
-    /// A segment as the implementation has it; only the script's next expectation says how its numbers are to be read.
+    /// A segment as the implementation sent it; the next expectation of the script determines how its numbers are read.
     type Departed: Departed;
 
     /// The commands at the head of the script are done: its time begins.
@@ -120,7 +120,7 @@ pub const RESULT_AS_NAMED: i64 = i64::MAX;
 pub enum CallError {
     /// It is not supported.
     Unsupported(String),
-    /// It gave something else than the script says, or cannot be made.
+    /// Its result differs from the script, or it cannot be made.
     Failed(String),
 }
 
@@ -139,7 +139,7 @@ pub fn play<S: TcpUnderTest>(script: &Script, pace: Pace, under_test: &mut S) ->
     Report { verdict, snippets: player.snippets, events }
 }
 
-/// A call that waits while the script goes on.
+/// A blocked call while the script continues.
 #[derive(Clone, Debug)]
 struct Blocked {
     line: LineNumber,
@@ -366,7 +366,7 @@ impl<S: TcpUnderTest> Player<'_, S> {
                 Ok(())
             }
             (None, None) => {
-                // packetdrill itself stands still in such a call, and nothing arrives meanwhile.
+                // packetdrill itself is blocked in such a call, and no segment arrives meanwhile.
                 self.blocked = Some(Blocked { line, call: call.clone(), ends_at: begun });
                 self.await_blocked()
             }
@@ -434,7 +434,7 @@ impl<S: TcpUnderTest> Player<'_, S> {
         ))
     }
 
-    /// What a `recvmsg` got beside data is as the script has it.
+    /// Compares what a `recvmsg` returned in addition to data with the script.
     fn received(&self, line: LineNumber, call: &Call, returned: &Returned) -> Done {
         let got = returned.message.as_ref().filter(|_| call.name == "recvmsg");
         match got.and_then(|got| message::difference(call, got, self.pace.tolerance)) {

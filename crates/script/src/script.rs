@@ -16,7 +16,7 @@ pub struct Script {
 /// `--name=value`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OptionLine {
-    /// Where it stands.
+    /// Its line.
     pub line: LineNumber,
     /// Without its dashes.
     pub name: String,
@@ -27,7 +27,7 @@ pub struct OptionLine {
 /// Something that happens at a time.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Event {
-    /// Where it stands.
+    /// Its line.
     pub line: LineNumber,
     /// When it is to happen.
     pub time: Time,
@@ -68,7 +68,7 @@ pub enum Action {
 /// The ECN field of the IP header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum EcnSpec {
-    /// The script says nothing of it.
+    /// The script does not specify it.
     #[default]
     Unchecked,
     /// Not capable.

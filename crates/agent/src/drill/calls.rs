@@ -13,7 +13,7 @@ use super::names::{error, number};
 use super::system::{self, Part, Received};
 use super::worker;
 
-/// Bytes of one read or write at most: the guest has 2 GB.
+/// Maximum number of bytes of a read or write: the guest has 2 GB of memory.
 const TRANSFER_MAX: i64 = 256 << 20;
 
 /// The port that the side under test listens on, and the one that its peer listens on.
@@ -338,7 +338,7 @@ fn parts(value: &Value) -> Result<Vec<Part>, CallError> {
 }
 
 const TCP_CM_INQ: i32 = 36;
-/// `SCM_TIMESTAMPING` is the option that asks for it.
+/// `SCM_TIMESTAMPING` has the number of the option that enables it.
 const SCM_TIMESTAMPING: i32 = libc::SO_TIMESTAMPING;
 /// Offsets in `struct sock_extended_err`. [linux-6.12 errqueue.h]
 const EE_INFO: usize = 8;
@@ -479,7 +479,7 @@ impl Descriptors {
     }
 }
 
-/// `{events=EPOLLIN, fd=4}`; the kernel does not look at what stands beside the events.
+/// `{events=EPOLLIN, fd=4}`; the kernel ignores the data beside the events.
 fn event(value: &Value) -> Result<libc::epoll_event, CallError> {
     let Value::Structure(fields) = value else {
         return unsupported("this epoll_event is not supported on a kernel");

@@ -156,7 +156,7 @@ const ERRORS: &[(&str, i32)] = &[
     ("ETIMEDOUT", libc::ETIMEDOUT),
 ];
 
-/// The number that `value` stands for.
+/// The number that `value` denotes.
 pub fn number(value: &Value) -> Result<i64, CallError> {
     match value {
         Value::Integer(number) => Ok(*number),

@@ -55,7 +55,7 @@ pub fn tun(name: &str) -> io::Result<File> {
 pub fn event() -> io::Result<File> {
     // SAFETY: no pointers.
     let descriptor = done_int(unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) })?;
-    // SAFETY: just opened, owned by nobody else.
+    // SAFETY: just opened, with no other owner.
     Ok(unsafe { File::from_raw_fd(descriptor as RawFd) })
 }
 
@@ -65,7 +65,7 @@ pub fn timer() -> io::Result<File> {
     let descriptor = done_int(unsafe {
         libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_NONBLOCK | libc::TFD_CLOEXEC)
     })?;
-    // SAFETY: just opened, owned by nobody else.
+    // SAFETY: just opened, with no other owner.
     Ok(unsafe { File::from_raw_fd(descriptor as RawFd) })
 }
 
@@ -77,7 +77,7 @@ pub fn arm(timer: &File, at_ns: u64) -> io::Result<()> {
         tv_nsec: (at_ns % 1_000_000_000) as libc::c_long,
     };
     let setting = libc::itimerspec { it_interval: zero, it_value: at };
-    // SAFETY: the setting is read only; the old one is not asked for.
+    // SAFETY: the setting is read only; the old one is not read.
     let set = unsafe {
         libc::timerfd_settime(timer.as_raw_fd(), libc::TFD_TIMER_ABSTIME, &setting, std::ptr::null_mut())
     };
@@ -96,7 +96,7 @@ pub fn wait_for_any(files: &[&File]) -> io::Result<Vec<bool>> {
 
 /// `poll(2)`.
 pub fn poll(entries: &mut [libc::pollfd], timeout_ms: c_int) -> io::Result<i64> {
-    // SAFETY: `entries` are as many as said.
+    // SAFETY: `entries` have the given number.
     done_int(unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, timeout_ms) })
 }
 
@@ -134,14 +134,14 @@ const ADDRESS_LENGTH: libc::socklen_t = size_of::<libc::sockaddr_in>() as libc::
 /// `bind(2)`.
 pub fn bind(socket: RawFd, address: SocketAddrV4) -> io::Result<i64> {
     let address = address_of(address);
-    // SAFETY: a sockaddr_in of its own length.
+    // SAFETY: a sockaddr_in of its length.
     done_int(unsafe { libc::bind(socket, (&raw const address).cast(), ADDRESS_LENGTH) })
 }
 
 /// `connect(2)`.
 pub fn connect(socket: RawFd, address: SocketAddrV4) -> io::Result<i64> {
     let address = address_of(address);
-    // SAFETY: a sockaddr_in of its own length.
+    // SAFETY: a sockaddr_in of its length.
     done_int(unsafe { libc::connect(socket, (&raw const address).cast(), ADDRESS_LENGTH) })
 }
 
@@ -153,7 +153,7 @@ pub fn listen(socket: RawFd, backlog: c_int) -> io::Result<i64> {
 
 /// `accept4(2)`.
 pub fn accept(socket: RawFd, flags: c_int) -> io::Result<i64> {
-    // SAFETY: the address of the peer is not asked for.
+    // SAFETY: the address of the peer is not read.
     done_int(unsafe { libc::accept4(socket, std::ptr::null_mut(), std::ptr::null_mut(), flags) })
 }
 
@@ -204,14 +204,14 @@ impl Part {
 /// `write(2)`.
 pub fn write(descriptor: RawFd, part: &mut Part) -> io::Result<i64> {
     let vector = part.vector();
-    // SAFETY: bytes as long as said, or a null pointer that the kernel refuses.
+    // SAFETY: bytes of the given length, or a null pointer that the kernel refuses.
     done(unsafe { libc::write(descriptor, vector.iov_base, vector.iov_len) })
 }
 
 /// `read(2)`.
 pub fn read(descriptor: RawFd, part: &mut Part) -> io::Result<i64> {
     let vector = part.vector();
-    // SAFETY: bytes as long as said, or a null pointer that the kernel refuses.
+    // SAFETY: bytes of the given length, or a null pointer that the kernel refuses.
     done(unsafe { libc::read(descriptor, vector.iov_base, vector.iov_len) })
 }
 
@@ -223,28 +223,29 @@ pub fn send(socket: RawFd, part: &mut Part, flags: c_int, to: Option<SocketAddrV
         Some(address) => (address, ADDRESS_LENGTH),
         None => (std::ptr::null(), 0),
     };
-    // SAFETY: bytes as long as said, or a null pointer that the kernel refuses; a sockaddr_in of its own length or none.
+    // SAFETY: bytes of the given length, or a null pointer that the kernel refuses; a sockaddr_in of its length or
+    // none.
     done(unsafe { libc::sendto(socket, vector.iov_base, vector.iov_len, flags, pointer.cast(), length) })
 }
 
 /// `recv(2)`.
 pub fn receive(socket: RawFd, part: &mut Part, flags: c_int) -> io::Result<i64> {
     let vector = part.vector();
-    // SAFETY: bytes as long as said, or a null pointer that the kernel refuses.
+    // SAFETY: bytes of the given length, or a null pointer that the kernel refuses.
     done(unsafe { libc::recv(socket, vector.iov_base, vector.iov_len, flags) })
 }
 
 /// `writev(2)`.
 pub fn write_vector(descriptor: RawFd, parts: &mut [Part]) -> io::Result<i64> {
     let vectors: Vec<_> = parts.iter_mut().map(Part::vector).collect();
-    // SAFETY: vectors of the parts, as many as said.
+    // SAFETY: vectors of the parts, of the given number.
     done(unsafe { libc::writev(descriptor, vectors.as_ptr(), vectors.len() as c_int) })
 }
 
 /// `readv(2)`.
 pub fn read_vector(descriptor: RawFd, parts: &mut [Part]) -> io::Result<i64> {
     let vectors: Vec<_> = parts.iter_mut().map(Part::vector).collect();
-    // SAFETY: vectors of the parts, as many as said.
+    // SAFETY: vectors of the parts, of the given number.
     done(unsafe { libc::readv(descriptor, vectors.as_ptr(), vectors.len() as c_int) })
 }
 
@@ -301,7 +302,7 @@ pub fn receive_message(socket: RawFd, parts: &mut [Part], flags: c_int) -> io::R
 
 /// `setsockopt(2)`.
 pub fn set_option(socket: RawFd, level: c_int, name: c_int, value: &[u8]) -> io::Result<i64> {
-    // SAFETY: `value` is as long as said.
+    // SAFETY: `value` has the given length.
     done_int(unsafe {
         let pointer = value.as_ptr().cast::<c_void>();
         libc::setsockopt(socket, level, name, pointer, value.len() as libc::socklen_t)
@@ -312,7 +313,7 @@ pub fn set_option(socket: RawFd, level: c_int, name: c_int, value: &[u8]) -> io:
 pub fn option(socket: RawFd, level: c_int, name: c_int) -> io::Result<Vec<u8>> {
     let mut buffer = vec![0; 512];
     let mut length = buffer.len() as libc::socklen_t;
-    // SAFETY: `buffer` is as long as said; the kernel shortens `length` and never lengthens it.
+    // SAFETY: `buffer` has the given length; the kernel shortens `length` and never lengthens it.
     done_int(unsafe { libc::getsockopt(socket, level, name, buffer.as_mut_ptr().cast(), &mut length) })?;
     buffer.truncate(length as usize);
     Ok(buffer)

@@ -1,9 +1,9 @@
 //! This kernel's TCP as the TCP under test of scripts: a thread makes the calls, segments pass through a TUN device,
 //! and time is the kernel's.
 //!
-//! In virtual time processing takes none: a packet is read at the very time it left, and a call that has not returned
-//! when the time moves on waits. To read the clock takes some (user-mode Linux lets it, so that nobody waits for a clock
-//! that stands still), so it is read only after something else than the timer has ended a wait.
+//! In virtual time, processing takes no time: a packet is read at the time it left, and a call that has not returned
+//! when time advances is blocked. Reading the clock does advance it a little (user-mode Linux does this so that a loop
+//! that polls the clock ends), so the clock is read only after a wait that the timer did not end.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -27,7 +27,7 @@ const PHASE_NS: u64 = 250_000;
 const LEAD_NS: u64 = 10_000_000;
 /// The largest packet, with the header of virtio.
 const PACKET_MAX: usize = 65_535 + 10;
-/// The first port of the peer in a conversation that it opens; each has one of its own.
+/// First port of the peer for connections that it opens; each has another port.
 const PEER_PORT: u16 = 40_000;
 
 /// A conversation and what the script's numbers in it stand for.

@@ -123,7 +123,7 @@ impl Translation {
 
     /// `segment` in the script's numbers.
     pub fn in_script(&self, segment: &OnWire) -> SegmentSpec {
-        // A RST of a host that knows no socket begins at 0 and not at a number of the conversation. [rfc9293 §3.10.7.1]
+        // A RST of a host without a socket begins at 0, not at a number of the connection. [rfc9293 §3.10.7.1]
         let stateless = segment.flags.has(Flags::RST) && segment.seq == 0;
         let options = segment.options.iter().map(|option| match option {
             TcpOption::Timestamp { val, ecr } => {
@@ -229,8 +229,8 @@ impl Translation {
     }
 }
 
-/// The length of the headers is not told, nor is the sum left for the kernel to complete: `tun` would put the payload
-/// into pages of its own, and windows would be others than packetdrill's scripts expect.
+/// Neither the length of the headers nor a partial checksum is given: `tun` would then store the payload in separate
+/// pages, and windows would differ from those that packetdrill scripts expect.
 fn virtio(gso_size: Option<u16>) -> Vec<u8> {
     let mut header = vec![0; VIRTIO];
     if let Some(size) = gso_size {

@@ -4,7 +4,7 @@ use crate::lexer::Kind;
 use crate::parser::{Parser, Read};
 use crate::script::{Call, Value};
 
-/// Nesting of values at most.
+/// Maximum nesting of values.
 const DEPTH_MAX: u32 = 32;
 
 impl Parser {

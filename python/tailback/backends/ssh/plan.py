@@ -257,7 +257,7 @@ def _small_queues(layout: Layout) -> Iterator[Step]:
             yield Step(host, "TCP Small Queues", path=f"{SMALL_QUEUE}/small_queue_{name}", value=str(value))
         shifts = {_pacing_shift(flow) for flow in flows} - {None}
         if shifts:
-            # The sockets are born with it (`crates/agent/src/traffic.rs`); this is so that it is put back.
+            # The sockets are born with it (`crates/agent/src/app/bulk.rs`); this is so that it is put back.
             yield Step(host, "TCP Small Queues", path=PACING_SHIFT, value=str(STOCK_SHIFT))
         written = {
             f"/sys/module/tcp_{flow.cc.name}/parameters/{name}": value

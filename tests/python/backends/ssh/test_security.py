@@ -195,7 +195,7 @@ def test_a_machine_that_hears_nothing_restores_itself(lab: Lab) -> None:
 
 
 def test_the_agent_listens_at_the_test_address_only(ssh: Ssh, lab: Lab, facts: Mapping[str, Facts]) -> None:
-    """That only the token of the run opens it is tested beside it (`crates/agent/src/traffic.rs`)."""
+    """That only the token of the run opens it is tested beside it (`crates/agent/src/app/bulk.rs`)."""
     given = resolved("duration=2s", text=SMALL)
     job = dict(plan_of(Layout(given, ssh.testbed, facts), "geheim").job)
     job["traffic"] = [told for told in job["traffic"] if told["kind"] != "ping"]

@@ -1,27 +1,30 @@
-//! UDP at a fixed rate between machines: a sender and a receiver, each counting per bin.
+//! UDP at a fixed rate between machines: a sender and a receiver, each of which counts per bin.
 //!
-//! A datagram begins with the first half of the run's token, which the receiver looks at, and with when it was sent, in
-//! ns of the run: all machines have one time, so that the receiver knows how long it took.
+//! A datagram begins with the first half of the run's token, which the receiver checks, and its transmission time in ns
+//! of the run. All machines use the same time base, so the receiver can compute the one-way delay.
 
 use std::net::SocketAddrV4;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread;
 
+use super::{Application, Live, TableKind, Tables, locked, mark, spawn};
 use crate::clock::Clock;
 use crate::failure::{Failure, While};
 use crate::job::Datagrams;
 use crate::network::Network;
 use crate::sys;
-use crate::table::Table;
 
 const TOKEN: usize = 8;
-/// The shortest datagram.
+/// Minimum size of a datagram.
 const HEADER: usize = TOKEN + 8;
-const STACK: usize = 128 * 1024;
-const COLUMNS: [&str; 7] = ["t_ns", "flow", "sent", "received", "bytes", "delay_sum_ns", "longest_ns"];
+const DATAGRAMS: TableKind = TableKind {
+    name: "datagrams",
+    columns: &["t_ns", "flow", "sent", "received", "bytes", "delay_sum_ns", "longest_ns"],
+};
+/// The tables of this kind.
+pub const TABLES: &[TableKind] = &[DATAGRAMS];
 
-/// What happened in one bin at one end.
+/// Counts of one bin at one end.
 #[derive(Clone, Copy, Default)]
 struct Bin {
     sent: u64,
@@ -31,10 +34,9 @@ struct Bin {
     longest_ns: Option<i64>,
 }
 
-/// A flow of datagrams under way, as far as it is here.
+/// A flow of datagrams in progress, as far as its ends are here.
 pub struct RunningDatagrams {
-    /// What it is.
-    pub flow: Datagrams,
+    flow: Datagrams,
     sender: Option<OwnedFd>,
     receiver: Option<OwnedFd>,
     bins: Arc<Mutex<Vec<Bin>>>,
@@ -59,8 +61,13 @@ impl RunningDatagrams {
         })
     }
 
-    /// Starts the threads, which wait for their time.
-    pub fn start(&mut self, clock: Clock, interval_ns: u64) -> Result<(), Failure> {
+    fn received_bytes(&self) -> u64 {
+        locked(&self.bins).iter().map(|bin| bin.bytes).sum()
+    }
+}
+
+impl Application for RunningDatagrams {
+    fn start(&mut self, clock: Clock, interval_ns: u64) -> Result<(), Failure> {
         if let Some(socket) = self.receiver.take() {
             let (token, bins) = (half(&self.flow), self.bins.clone());
             spawn(move || {
@@ -78,31 +85,25 @@ impl RunningDatagrams {
         Ok(())
     }
 
-    /// Data bytes received so far.
-    pub fn received_bytes(&self) -> u64 {
-        locked(&self.bins).iter().map(|bin| bin.bytes).sum()
+    fn live(&self, live: &mut Live) {
+        let bytes = self.received_bytes();
+        if bytes > 0 {
+            live.bytes.insert(self.flow.name.clone(), bytes);
+        }
     }
 
-    /// Appends the bins in which something happened here.
-    fn rows(&self, interval_ns: u64, table: &mut Table) {
-        for (number, bin) in
-            locked(&self.bins).iter().enumerate().filter(|(_, bin)| bin.sent + bin.received > 0)
-        {
-            let mut row = table.row();
+    fn measured(&self, interval_ns: u64, tables: &mut Tables) -> Result<(), Failure> {
+        let bins = locked(&self.bins);
+        for (number, bin) in bins.iter().enumerate().filter(|(_, bin)| bin.sent + bin.received > 0) {
+            let mut row = tables.row(&DATAGRAMS);
             row.cell((number as u64 + 1) * interval_ns)
                 .name(&self.flow.name)
                 .cell(bin.sent)
                 .cell(bin.received);
             row.cell(bin.bytes).cell(bin.delay_sum_ns).maybe(bin.longest_ns);
         }
+        Ok(())
     }
-}
-
-/// The bins of all flows as a table.
-pub fn table(flows: &[RunningDatagrams], interval_ns: u64) -> Table {
-    let mut table = Table::new("datagrams", &COLUMNS);
-    flows.iter().for_each(|flow| flow.rows(interval_ns, &mut table));
-    table
 }
 
 fn open_sender(flow: &Datagrams, network: &Network) -> Result<OwnedFd, Failure> {
@@ -114,10 +115,7 @@ fn open_sender(flow: &Datagrams, network: &Network) -> Result<OwnedFd, Failure> 
         sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes)
             .doing(format!("setting socket options of {name}"))?;
     }
-    if let Some(dscp) = flow.dscp {
-        sys::set_option(&socket, libc::IPPROTO_IP, libc::IP_TOS, libc::c_int::from(dscp) << 2)
-            .doing(format!("marking {name}"))?;
-    }
+    mark(&socket, flow.dscp).doing(format!("marking {name}"))?;
     Ok(socket)
 }
 
@@ -132,7 +130,7 @@ fn half(flow: &Datagrams) -> [u8; TOKEN] {
     half
 }
 
-/// Each datagram at its own instant; those that are due when the thread wakes late go out at once.
+/// Sends each datagram when it is due; if the thread wakes late, all that are due at once.
 fn send(flow: &Datagrams, socket: &OwnedFd, clock: Clock, mut sent: impl FnMut(u64)) {
     let mut data = vec![0; flow.size];
     data[..TOKEN].copy_from_slice(&half(flow));
@@ -145,7 +143,7 @@ fn send(flow: &Datagrams, socket: &OwnedFd, clock: Clock, mut sent: impl FnMut(u
         clock.sleep_until(due_ns);
         let now_ns = clock.now_ns();
         data[TOKEN..HEADER].copy_from_slice(&now_ns.to_be_bytes());
-        // One that the own host has no room for is lost like any other.
+        // A datagram for which the own host has no room is lost like any other.
         let _ = sys::send(socket, &data);
         sent(now_ns);
     }
@@ -159,7 +157,7 @@ fn receive(
 ) {
     let mut data = vec![0; 1 << 16];
     loop {
-        // An ICMP error is reported once by the call that meets it; the next one waits again.
+        // An ICMP error is reported once; the next call waits again.
         let Ok(length) = sys::receive(socket, &mut data) else { continue };
         if length < HEADER || data[..TOKEN] != token {
             continue;
@@ -179,7 +177,7 @@ fn receive(
     }
 }
 
-/// The bin of an instant, held; none after the end of the run.
+/// The bin of a time, under its lock; none after the end of the run.
 struct Noted<'a> {
     bins: MutexGuard<'a, Vec<Bin>>,
     number: usize,
@@ -195,14 +193,6 @@ impl Noted<'_> {
 
 fn bin(bins: &Mutex<Vec<Bin>>, now_ns: u64, interval_ns: u64) -> Noted<'_> {
     Noted { bins: locked(bins), number: usize::try_from(now_ns / interval_ns).unwrap_or(usize::MAX) }
-}
-
-fn spawn(work: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
-    thread::Builder::new().stack_size(STACK).spawn(work).map(drop).doing("starting a thread")
-}
-
-fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -235,7 +225,10 @@ mod tests {
         let clock = Clock::starting_at(sys::monotonic_ns());
         running.start(clock, 10_000_000).unwrap();
         let sent = || -> u64 {
-            let text = table(std::slice::from_ref(&running), 10_000_000).take();
+            let mut tables = Tables::empty();
+            running.measured(10_000_000, &mut tables).unwrap();
+            let mut tables = tables.0.into_iter().map(crate::table::Ordered::finish);
+            let text = tables.find(|table| table.name() == "datagrams").unwrap().take();
             text.lines().skip(1).map(|line| line.split(',').nth(2).unwrap().parse::<u64>().unwrap()).sum()
         };
         // 100 bytes each millisecond for a tenth of a second.
