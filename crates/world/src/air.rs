@@ -1,7 +1,7 @@
 //! Handles the output of a Wi-Fi channel.
 //!
-//! A channel is a machine of its own (`tailback-wifi`); here it gets its events, and what comes out of it goes to the
-//! hosts: packets received, credits returned when the status of a frame is known, queues woken.
+//! A channel is a state machine of another crate (`tailback-wifi`). This file passes events to it, and its output to
+//! the hosts: packets received, credits returned when the status of a frame is known, queues woken.
 
 use tailback_packet::{DropReason, Packet};
 use tailback_record::WifiRow;
@@ -12,7 +12,7 @@ use crate::channel::RadioChannel;
 use crate::world::World;
 
 impl World {
-    /// Something happens on a channel.
+    /// Processes an event of a channel.
     pub(crate) fn on_air(&mut self, channel: u16) {
         let index = usize::from(channel);
         let RadioChannel { channel: air, draws, pending, .. } = &mut self.context.channels[index];
@@ -66,7 +66,7 @@ impl World {
         journal.record.wifi.get_or_insert_default().push(row);
     }
 
-    /// What came over the air came from the next hop on the way back.
+    /// Captures a packet received over the air; its sender is the next hop of the reverse path.
     fn capture_received(&mut self, channel: usize, station: StationId, packet: &Packet) {
         if self.context.captures.is_off() {
             return;
@@ -83,7 +83,7 @@ impl World {
         self.devices[device.index()].run(&mut self.context);
     }
 
-    /// Ends a packet at a radio.
+    /// Drops a packet at a radio.
     fn drop_at(&mut self, channel: usize, station: StationId, packet: Box<Packet>, reason: DropReason) {
         let id = self.context.channels[channel].interface(station).device;
         self.devices[id.index()].drops[reason as usize] += 1;

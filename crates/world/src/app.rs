@@ -1,9 +1,8 @@
-//! Applications: they make sockets send, and measure the traffic.
+//! Applications, which send through sockets and measure their traffic.
 //!
-//! A kind of traffic is one file of this folder and one row of [`kinds!`]. The file has what a scenario says of it
-//! (its specification, a [`Kind`]) and the [`Application`] that runs. An application owns its sockets. It is called
-//! when it starts, when one of its sockets has something for it, and when a timer it has set expires; it acts by
-//! [`Syscalls`].
+//! A kind of traffic is one file of this folder and one row of [`kinds!`]. The file has its specification in a scenario
+//! (a [`Kind`]) and the [`Application`] that runs. An application owns its sockets. It is called when it starts, when
+//! one of its sockets is ready, and when a timer that it has set expires; it acts by [`Syscalls`].
 
 mod bulk;
 mod ping;
@@ -78,12 +77,12 @@ kinds! {
     Ping(PingTraffic),
     /// UDP datagrams at a rate.
     Udp(UdpTraffic),
-    /// What CONTRIBUTING.md adds.
+    /// The example of CONTRIBUTING.md.
     #[cfg(test)]
     Toy(toy::ToyTraffic),
 }
 
-/// What all specifications have: [`kinds!`] reads it from their fields.
+/// The fields that all specifications have; [`kinds!`] implements it.
 pub(crate) trait Conversation {
     /// Its name in tables.
     fn name(&self) -> &str;
@@ -95,17 +94,17 @@ pub(crate) trait Conversation {
     fn dscp(&self) -> u8;
 }
 
-/// What a scenario says of a conversation.
+/// The specification of a conversation in a scenario.
 pub(crate) trait Kind: Conversation {
     /// Pairs of sockets that it needs: one on each of its hosts.
     fn socket_pairs(&self) -> u32 {
         1
     }
 
-    /// Refuses values that cannot be; `path` is where the specification is in the scenario.
+    /// Refuses invalid values; `path` is the path of the specification in the scenario.
     fn check(&self, path: &str) -> Result<(), BuildError>;
 
-    /// Adds its sockets to the world, says when it starts, and gives the application.
+    /// Adds its sockets and its start to the world, and returns the application.
     fn build(&self, place: &Place, builder: &mut Builder) -> Result<Box<dyn Application>, BuildError>;
 }
 
@@ -124,7 +123,7 @@ impl Place {
     }
 }
 
-/// What runs on the hosts of a conversation. Calls that mean nothing to a kind of application are left out by it.
+/// What runs on the hosts of a conversation. A kind implements only the calls that it needs.
 pub(crate) trait Application: Any + Debug {
     /// It starts.
     fn started(&mut self, calls: &mut Syscalls);
@@ -144,7 +143,7 @@ pub(crate) trait Application: Any + Debug {
     /// A datagram or the answer to an echo request has arrived.
     fn datagram(&mut self, _packet: &Packet, _calls: &mut Syscalls) {}
 
-    /// An interval of the sampled tables has ended: what it has measured in it.
+    /// An interval of the sampled tables has ended: records the measurements of it.
     fn sample(&mut self, _calls: &mut Syscalls) {}
 
     /// Bytes of memory that grow with the run.
@@ -152,7 +151,7 @@ pub(crate) trait Application: Any + Debug {
         0
     }
 
-    /// The run has ended, after the last `sample`: what it has measured over the whole of it.
+    /// The run has ended, after the last `sample`: records the measurements of the whole run.
     fn ended(&mut self, _calls: &mut Syscalls) {}
 }
 
@@ -195,7 +194,7 @@ pub(crate) fn tos(dscp: u8) -> u8 {
     dscp << 2
 }
 
-/// A packet of the way cannot hold `size` bytes.
+/// The error for `size` bytes that do not fit into a packet of the path.
 fn does_not_fit(path: &str, size: u32, remedy: String) -> BuildError {
     BuildError::new(format!("{path}.size"), format!("{size} bytes do not fit"), remedy)
 }

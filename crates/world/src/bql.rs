@@ -1,8 +1,8 @@
-//! Byte queue limits: how many bytes may wait in a NIC's ring.
+//! Byte queue limits: limits the bytes in the ring of a NIC.
 //!
-//! The limit follows what one completion round frees: it grows when the NIC ran dry while the stack held
-//! packets back, and shrinks by the smallest slack seen in a second of uninterrupted work. `queued`, `done` and
-//! `queued_before` count bytes since the start, so *in the ring* is `queued - done`:
+//! The limit follows what one completion round frees. It grows when the ring ran empty while the stack held packets
+//! back, and shrinks by the minimum slack in a second of uninterrupted work. `queued`, `done` and `queued_before` count
+//! bytes since the start, so `queued - done` bytes are in the ring:
 //!
 //! ```text
 //! starved  = (over > 0 and ring empty) or (over_before > 0 and all of queued_before is done)
@@ -37,7 +37,7 @@ pub(crate) struct ByteQueueLimit {
 }
 
 impl ByteQueueLimit {
-    /// One more packet may be handed to the NIC.
+    /// True if another packet may be passed to the NIC.
     #[inline]
     pub(crate) fn open(&self) -> bool {
         self.queued <= self.adjusted
@@ -55,7 +55,7 @@ impl ByteQueueLimit {
     pub(crate) fn complete(&mut self, bytes: u64, now: SimTime) {
         let over = (self.queued - self.done).saturating_sub(self.limit);
         let before = self.limit;
-        // A ring that is empty now and held no more than its limit says nothing about the limit.
+        // A ring that is now empty and was within its limit gives no information about the limit.
         if over > 0 || self.over_before > 0 || self.queued > self.done + bytes {
             self.adapt(bytes, over, now);
         }

@@ -1,12 +1,13 @@
 //! Captures: what `tcpdump` on a host would write, as bytes on the wire.
 //!
-//! A tap sees a packet where Linux's does: sent ones when the discipline has given them up to the driver
-//! [linux-6.12 dev.c dev_queue_xmit_nit], received ones when they come in. Sequence numbers of the machines are stream
-//! offsets; here they start at a number of the socket's own and wrap. Host h has the address 10.x.y.z with h + 1 in the
-//! lower 24 bits, conversation c the ports 1024 + c mod 64000 and 5201 + c / 64000. [rfc9293 §3.1, rfc791 §3.1, rfc792]
+//! Packets are captured at the same places as in Linux: sent ones when the discipline passes them to the driver
+//! [linux-6.12 dev.c dev_queue_xmit_nit], received ones on arrival. Sequence numbers in the simulator are stream
+//! offsets; in a capture they start at an initial number per socket and wrap. Host h has the address 10.x.y.z with
+//! h + 1 in the lower 24 bits, conversation c has the ports 1024 + c mod 64000 and 5201 + c / 64000.
+//! [rfc9293 §3.1, rfc791 §3.1, rfc792]
 //!
-//! Deviations: payload is zeros, the time to live is 64 at every hop, the identification is 0 as for packets that must not
-//! be fragmented [rfc6864 §4.1]. A capture is held in memory until the run ends, about 150 bytes a packet.
+//! Deviations: the payload is zeros, the time to live is 64 at every hop, and the identification is 0, as for packets
+//! that must not be fragmented [rfc6864 §4.1]. A capture is in memory until the run ends, about 150 bytes per packet.
 
 use tailback_packet::{
     ETHERNET_HEADER, Ecn, HostId, IPV4_HEADER, Packet, Payload, Segment, SegmentFlags, SocketId,
@@ -24,7 +25,7 @@ const ICMP: u8 = 1;
 const TTL: u8 = 64;
 const DONT_FRAGMENT: u16 = 0x4000;
 
-/// The interface of a file that a device is.
+/// A device as an interface of a capture file.
 #[derive(Clone, Copy, Debug)]
 struct Tap {
     file: usize,
@@ -107,7 +108,7 @@ impl Captures {
             Payload::EchoRequest { seq } => icmp(8, packet, *seq),
             Payload::EchoReply { seq } => icmp(0, packet, *seq),
             Payload::Datagram { .. } => udp(packet),
-            // What it carried is known no more: the capture ends with the IP header.
+            // Its content is unknown: the capture ends with the IP header.
             Payload::Damaged => Vec::new(),
         };
         let mut frame = Vec::with_capacity((ETHERNET_HEADER + IPV4_HEADER) as usize + above.len());
@@ -237,12 +238,12 @@ fn timestamps(segment: &Segment) -> Option<[u8; 10]> {
     Some(option)
 }
 
-/// One more than the clock shows: 0 would read as "none".
+/// The clock plus one, since 0 would mean "none".
 fn milliseconds(at: SimTime) -> u32 {
     (at.as_nanos() / 1_000_000) as u32 + 1
 }
 
-/// Where a socket's sequence numbers begin: told apart, and near a wrap for none. [rfc9293 §3.4.1]
+/// Initial sequence number of a socket: different for each, and not near a wrap. [rfc9293 §3.4.1]
 fn first(socket: SocketId) -> u32 {
     socket.0.wrapping_mul(0x9e37_79b9) & 0x7fff_ffff
 }

@@ -1,4 +1,4 @@
-//! A Wi-Fi channel, and what the world stores for it: whose radios are on it, and where each sends packets.
+//! A Wi-Fi channel, its radios, and the next hops of each.
 
 use rand_core::Rng;
 use tailback_packet::HostId;
@@ -7,7 +7,7 @@ use tailback_wifi::StationId;
 
 use crate::DeviceId;
 
-/// A radio as its host has it.
+/// The interface of a host to a radio.
 #[derive(Debug)]
 pub(crate) struct Interface {
     pub(crate) host: HostId,
@@ -16,7 +16,7 @@ pub(crate) struct Interface {
     pub(crate) next_hops: Box<[Option<StationId>]>,
 }
 
-/// A channel and what the world keeps for it.
+/// A channel and its interfaces.
 pub(crate) struct RadioChannel {
     pub(crate) channel: tailback_wifi::Channel,
     pub(crate) draws: Vec<Box<dyn Rng + Send>>,

@@ -8,7 +8,7 @@ use crate::scenario::{
 
 /// Shortest MTU of IPv4. [rfc791 §3.2]
 const MIN_MTU: u32 = 68;
-/// What `TCP_MAXSEG` takes. [linux-6.12 tcp.h TCP_MIN_MSS, MAX_TCP_WINDOW]
+/// Range of `TCP_MAXSEG`. [linux-6.12 tcp.h TCP_MIN_MSS, MAX_TCP_WINDOW]
 const MIN_MSS: u32 = 88;
 const MAX_MSS: u32 = 32_767;
 /// Largest size of a socket option, in bytes.
@@ -145,7 +145,7 @@ fn check_traffic(traffic: &Traffic, scenario: &Scenario, path: &str) -> Checked 
     kind.check(path)
 }
 
-/// What is asked of the sockets of a TCP connection.
+/// Checks the socket options of a TCP connection.
 pub(crate) fn check_connection(tsq: SmallQueue, socket: &SocketOptions, path: &str) -> Checked {
     check_socket(socket, &format!("{path}.socket"))?;
     match tsq {

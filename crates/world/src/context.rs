@@ -1,4 +1,4 @@
-//! What every part of the world may use: the time, the calendar, the backlog of received packets, the credits to
+//! State that all parts of the world share: the time, the calendar, the backlog of received packets, the credits to
 //! return, the ledger and the journal.
 
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ use crate::{Cost, DeviceId, Event, Ledger};
 /// The context on which devices, sockets and applications act.
 #[derive(Debug)]
 pub(crate) struct Context {
-    /// The present instant.
+    /// The present time.
     pub(crate) now: SimTime,
     pub(crate) calendar: Calendar<Event>,
     /// Packets received and not yet processed, over all hosts. [linux-6.12 softnet_data input_pkt_queue]
@@ -32,7 +32,7 @@ pub(crate) struct Context {
     pub(crate) segmented: Vec<(SocketId, u32)>,
     /// The Wi-Fi cells.
     pub(crate) channels: Vec<RadioChannel>,
-    /// What has just come out of a cell.
+    /// The output of a channel that is not yet processed.
     pub(crate) outcomes: Vec<tailback_wifi::Outcome>,
     pub(crate) ledger: Ledger,
     pub(crate) cost: Cost,
@@ -58,7 +58,7 @@ impl Context {
         }
     }
 
-    /// Has `event` happen at `at`.
+    /// Schedules `event` at `at`.
     #[inline]
     pub(crate) fn wake_at(&mut self, at: SimTime, event: Event) {
         self.calendar.schedule(at, event);
@@ -82,13 +82,13 @@ impl Context {
         self.boxes.pop().unwrap_or_else(|| Box::new(Packet::empty()))
     }
 
-    /// What this box holds is needed no more; the box will be used again.
+    /// Keeps the box of a packet that is no longer needed, to use it again.
     #[inline]
     pub(crate) fn keep_box(&mut self, packet: Box<Packet>) {
         self.boxes.push(packet);
     }
 
-    /// The socket that sent `packet` is no longer charged for it. [linux-6.12 skb_orphan, tcp_wfree]
+    /// Ends the charge of `packet` to the socket that sent it. [linux-6.12 skb_orphan, tcp_wfree]
     #[inline]
     pub(crate) fn orphan(&mut self, packet: &mut Packet) {
         if packet.charged {
@@ -97,7 +97,7 @@ impl Context {
         }
     }
 
-    /// Ends a packet at `device`.
+    /// Drops a packet at `device`.
     pub(crate) fn drop_packet(&mut self, mut packet: Box<Packet>, reason: DropReason, device: DeviceId) {
         self.orphan(&mut packet);
         self.ledger.dropped += 1;

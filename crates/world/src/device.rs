@@ -1,24 +1,23 @@
-//! A device of a host: root discipline, and below it the NIC and the wire to the other end, or a radio.
+//! A network device: the root discipline, and below it a NIC with the wire to the other end, or a radio.
 //!
 //! ```text
 //! transmit → discipline → (queue not stopped) → ring → serialized: credit, wake the queue → propagation → peer
 //! ```
 //!
-//! A completion is an event only if somebody waits for it (a sender whose small queue is full for its credit, a
-//! discipline for room); otherwise it is seen to when the device is next used or the sender next acts, as of the
-//! instant it happened.
+//! A completion is an event only if something waits for it: a sender with a full small queue for its credit, or a
+//! discipline for room in the ring. Otherwise it is processed when the device or the sender is next active, with the
+//! time at which it happened.
 //!
-//! Without a rate there is no ring: what the discipline gives up enters the wire at once and its sender is
-//! credited then, as on a veth. Without a discipline (`noqueue`) packets go straight on.
+//! Without a rate there is no ring: a packet enters the wire when it leaves the discipline, and its sender is credited
+//! at that time, as on a veth. Without a discipline (`noqueue`) packets bypass it.
 //!
-//! A train of segments stays one packet where both ends of the link have offloads on: disciplines, routers and the
-//! receiver see one skb. It takes the wire time of all its segments and arrives with its last bit, as if GRO merged what
-//! one train left (it carries PSH, at which GRO stops). Otherwise it is cut below the discipline.
+//! A train of segments stays one packet if both ends of the link have offloads on: disciplines, routers and the
+//! receiver see one skb. It takes the wire time of all its segments and arrives with its last bit, as if GRO merged
+//! exactly the segments of one train (PSH ends a merge in GRO). Otherwise it is segmented below the discipline.
 //!
 //! Source: [linux-6.12 dev.c __dev_queue_xmit, sch_generic.c __qdisc_run, drivers/net/veth.c]. Deviations: the
-//! quota of 64 packets per run of a discipline is left out, since nothing else waits for the processor; the segments of
-//! a train all enter the ring, however full it is; GRO merges neither segments of several skbs nor what an interrupt
-//! gathers.
+//! quota of 64 packets per run of a discipline is not modelled, since processing takes no time; all segments of a train
+//! enter the ring, however full it is; GRO merges neither segments of several skbs nor those of one interrupt.
 
 use tailback_engine::Draws;
 use tailback_packet::{DropReason, Ecn, HostId, Packet};
@@ -32,16 +31,16 @@ use crate::radio::Radio;
 use crate::wire::Wire;
 use crate::{DeviceId, Event};
 
-/// What a device does with a train of segments.
+/// How a device treats a train of segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Segmentation {
-    /// It passes it on as one packet: TSO here and GRO at the other end, or a veth.
+    /// It stays one packet: TSO here and GRO at the other end, or a veth.
     None,
-    /// It gets segments.
+    /// It is segmented before the driver.
     BelowQdisc,
 }
 
-/// A path, and the random numbers of what happens on it.
+/// A path with its random numbers.
 pub(crate) struct OnPath {
     pub(crate) path: Path,
     pub(crate) draws: Draws,
@@ -58,14 +57,14 @@ pub(crate) struct Device {
     /// Of a Wi-Fi device: its place on the channel. It has neither ring nor wire, and sends to several hosts.
     pub(crate) radio: Option<Radio>,
     pub(crate) wire: Wire,
-    /// What follows the wire, on a link that does more than take time; the wire has no delay then.
+    /// The path after the wire, on a link with more than a constant delay; the wire then has no delay.
     pub(crate) path: Option<Box<OnPath>>,
     pub(crate) draws: Draws,
-    /// When the discipline is asked again; `NEVER` if it does not wait. Other wake-ups are stale.
+    /// When the discipline is next dequeued; `NEVER` if it does not wait. Other wake-ups are stale.
     pub(crate) watchdog: SimTime,
-    /// When a frame that somebody waits for has left; `NEVER` if nobody waits. Other completions are stale.
+    /// The next completion that something waits for, or `NEVER`. Other completions are stale.
     pub(crate) completion: SimTime,
-    /// Sockets that can send nothing before a packet of theirs has left.
+    /// Number of sockets that wait until one of their packets has left.
     pub(crate) awaiting_credit: u32,
     /// Packets dropped here, by reason.
     pub(crate) drops: [u64; DropReason::ALL.len()],
@@ -91,7 +90,7 @@ impl Device {
         Enqueued::Queued
     }
 
-    /// A packet waits in the discipline, if need be.
+    /// Enqueues a packet, unless it can bypass the discipline.
     #[inline(never)]
     fn enqueue(&mut self, packet: Box<Packet>, stopped: bool, context: &mut Context) -> Enqueued {
         let Some(root) = &mut self.root else { return Enqueued::Queued };
@@ -122,7 +121,7 @@ impl Device {
         }
     }
 
-    /// A frame somebody waits for has left: its sender for the credit, or the discipline for room in the ring.
+    /// A frame has left for which its sender (for the credit) or the discipline (for room in the ring) waits.
     pub(crate) fn transmitted(&mut self, context: &mut Context) {
         if self.completion == context.now {
             self.completion = SimTime::NEVER;
@@ -133,13 +132,13 @@ impl Device {
         }
     }
 
-    /// A small queue is full: its socket waits until a packet of its own has left.
+    /// A small queue is full: its socket waits until one of its packets has left.
     pub(crate) fn add_waiting_socket(&mut self, context: &mut Context) {
         self.awaiting_credit += 1;
         self.await_credit(context);
     }
 
-    /// The instant has come at which the discipline wanted to be asked again.
+    /// The watchdog of the discipline has expired.
     pub(crate) fn watchdog_fired(&mut self, context: &mut Context) {
         if self.watchdog == context.now {
             self.watchdog = SimTime::NEVER;
@@ -224,14 +223,14 @@ impl Device {
         self.account_for_dropped(context);
     }
 
-    /// The link gets another rate: the frame whose bits are leaving keeps its time, those behind it get others.
+    /// Changes the rate of the link: the frame on the wire keeps its departure time; those behind it get new ones.
     pub(crate) fn change_rate(&mut self, rate: Rate, context: &mut Context) {
         self.process_completions(context);
         let Some(nic) = &mut self.nic else { return };
         let leaving = (self.wire.in_ring() > 0).then_some(self.wire.next_departure);
         nic.change_rate(rate, leaving);
         self.wire.reschedule(|packet| nic.occupy(packet.wire_length(), context.now));
-        // Whoever waits for a frame behind it waits for another instant now.
+        // The completion that something waits for has another time now.
         self.completion = SimTime::NEVER;
         self.run(context);
         if self.awaiting_credit > 0 {
@@ -239,7 +238,7 @@ impl Device {
         }
     }
 
-    /// What came over this wire is seen by the device at its other end.
+    /// Captures a packet at the device that receives it.
     #[inline]
     fn capture_received(&self, packet: &Packet, context: &mut Context) {
         if !context.captures.is_off() {
@@ -275,7 +274,7 @@ impl Device {
         }
     }
 
-    /// The same, while the queue is not stopped. A discipline that is closed is not asked for a packet in vain.
+    /// The same while the queue is not stopped. A discipline that is closed is not dequeued.
     fn dequeue(&mut self, context: &mut Context) {
         loop {
             let Some(root) = &mut self.root else { return };
@@ -373,8 +372,8 @@ impl Device {
         }
     }
 
-    /// TX completions of what left before now. What leaves at this very instant is an event of its own, if anybody
-    /// waits for it.
+    /// TX completions of packets that left before now. One that leaves now is a separate event, if something waits for
+    /// it.
     #[inline]
     pub(crate) fn process_earlier_completions(&mut self, context: &mut Context) {
         if self.wire.next_departure < context.now {
@@ -410,7 +409,7 @@ impl Device {
         }
     }
 
-    /// One completion is pending at most, the earliest asked for.
+    /// Schedules a completion, unless an earlier one is pending.
     #[inline]
     fn await_completion(&mut self, departure: SimTime, context: &mut Context) {
         if departure < self.completion {
@@ -419,9 +418,9 @@ impl Device {
         }
     }
 
-    /// One wake-up is pending at most, the earliest asked for.
+    /// Schedules a wake-up, unless an earlier one is pending.
     fn ask_again(&mut self, at: SimTime, context: &mut Context) {
-        debug_assert!(at > context.now, "a discipline that may send now says so by giving a packet");
+        debug_assert!(at > context.now, "a discipline that may send now returns a packet");
         if at < self.watchdog {
             self.watchdog = at;
             context.wake_at(at, Event::Watchdog(self.id));
@@ -445,7 +444,7 @@ impl Device {
         context.effects.dropped = dropped;
     }
 
-    /// A packet leaves with CE. It was marked here unless it came so: the counters tell how many were.
+    /// Records a packet that leaves with CE, if the counters show that it was marked here.
     fn note_mark(&mut self, packet: &Packet, context: &mut Context) {
         if self.marks_noted < self.marked() {
             self.marks_noted += 1;

@@ -3,7 +3,7 @@
 use tailback_units::{Bytes, ParameterError, SimTime};
 use thiserror::Error;
 
-/// A scenario that cannot become a world.
+/// Why no world can be built from a scenario.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{path}: {problem}; {remedy}")]
 pub struct BuildError {
@@ -18,7 +18,7 @@ pub struct BuildError {
 /// Why a run did not reach its end.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum RunError {
-    /// The scenario cannot become a world.
+    /// No world can be built from the scenario.
     #[error(transparent)]
     Build(#[from] BuildError),
     /// The watcher asked to stop.
@@ -27,15 +27,15 @@ pub enum RunError {
         /// Simulated time reached.
         at: SimTime,
     },
-    /// The watcher found that the run holds too much.
+    /// The watcher found that the run uses too much memory.
     #[error("out of memory at {at}: rows and packets take {held}; nothing was recorded")]
     OutOfMemory {
         /// Simulated time reached.
         at: SimTime,
-        /// Memory held then.
+        /// Memory used at that time.
         held: Bytes,
     },
-    /// Something goes round without taking any time.
+    /// Events repeat at one time without end.
     #[error(
         "time stands still at {at}: packets go to and fro without taking any; give a link between their hosts a \
          `rate` or a `delay`"
@@ -56,7 +56,7 @@ impl BuildError {
     }
 }
 
-/// A value that an algorithm does not take, with the path of that value.
+/// A value that an algorithm refuses, with its path.
 pub(crate) fn parameter_error(error: ParameterError, options: &str) -> BuildError {
     let (name, remedy) = match &error {
         ParameterError::Unknown(name, known) => (name.clone(), format!("write one of: {}", known.join(", "))),

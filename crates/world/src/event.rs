@@ -4,20 +4,20 @@ use tailback_packet::SocketId;
 
 use crate::ids::{ConversationId, DeviceId, TimerId};
 
-/// What happens at an instant. A busy component has one of these in the calendar.
+/// An event. A busy component has one in the calendar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
-    /// A frame that somebody waits for has left this device.
+    /// A frame that something waits for has left this device.
     Transmitted(DeviceId),
-    /// The discipline of this device wanted to be asked again.
+    /// The watchdog of the discipline of this device expires.
     Watchdog(DeviceId),
     /// The first packet on its way from this device reached the other end.
     Arrived(DeviceId),
     /// The first packet on the path behind this device's wire reached its end.
     Emerged(DeviceId),
-    /// Something happens on this channel.
+    /// The next event of this channel.
     Air(u16),
-    /// A link changes, by the schedule.
+    /// A link changes by its schedule.
     Change(u32),
     /// The alarm of a socket.
     Timer(SocketId),

@@ -13,7 +13,7 @@ pub(crate) fn contract() -> String {
     json.to_owned()
 }
 
-/// A packet that belongs to nobody.
+/// A packet without a socket.
 pub(crate) fn datagram(ip_length: u32) -> Packet {
     Packet {
         from: SocketId(0),

@@ -7,7 +7,7 @@ use crate::world::World;
 use crate::{DeviceId, conversation_hash};
 
 impl World {
-    /// What `device` sent reaches the other end.
+    /// Packets that `device` sent reach the other end.
     #[inline]
     pub(crate) fn receive_from(&mut self, device: DeviceId) {
         let device = &mut self.devices[device.index()];

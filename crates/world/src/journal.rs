@@ -45,7 +45,7 @@ impl Journal {
         self.packet_row(t, "mark", self.devices[device.index()], packet, None);
     }
 
-    /// A link changed by the schedule: what of it, and to what.
+    /// A link changed by its schedule: which property, and its new value.
     pub(crate) fn link_changed(
         &mut self,
         t: SimTime,
@@ -58,7 +58,7 @@ impl Journal {
         self.record.events.push(row);
     }
 
-    /// Something a socket told about itself.
+    /// An event of a socket.
     pub(crate) fn socket_noted(&mut self, t: SimTime, host: HostId, socket: SocketId, note: Note) {
         let (what, reason) = words(note);
         self.flow_row(t, what, host, socket, reason);
@@ -92,7 +92,7 @@ impl Journal {
     }
 }
 
-/// How the table calls a note.
+/// The names of an event in the table.
 fn words(note: Note) -> (&'static str, Option<&'static str>) {
     match note {
         Note::CaState(state) => ("ca_state", Some(ca_state_name(state))),

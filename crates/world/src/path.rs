@@ -1,15 +1,15 @@
 //! What a link does to packets between the departure of their last bit and their arrival: delay, jitter, loss,
 //! duplication, corruption, reordering, and being down.
 //!
-//! The work is done by `netem` with the link's options, as on a real testbed it is done by a netem behind the receiving
-//! device; here it has room for any number of packets. **A link keeps the order of packets**: jitter and a shorter
-//! delay let none overtake another; only `reorder` does. (netem keeps the order where it has a `rate`, so that jitter
-//! gives it one that takes no time: a nanosecond for a full frame.)
+//! `netem` with the options of the link does this, as a netem behind the receiving device does on a real testbed; here
+//! it has no limit. **A link keeps the order of packets**: with jitter or after a change to a shorter delay, no packet
+//! overtakes another, except by `reorder`. (netem keeps the order if it has a `rate`. With jitter it therefore gets one
+//! that is practically infinite: a nanosecond per full frame.)
 //!
-//! When a link changes, packets on their way keep what they have: they arrive as if nothing had changed, and those
-//! behind them not before them. While a link is down, packets still leave the device, and are lost.
+//! A change of a link does not affect packets on their way: they arrive as before, and later packets do not overtake
+//! them. While a link is down, packets leave the device and are lost.
 //!
-//! Source: [linux-6.12 sch_netem.c netem_enqueue]. Deviation: a correlated loss or jitter starts anew with a change.
+//! Source: [linux-6.12 sch_netem.c netem_enqueue]. Deviation: a change restarts the correlation of loss and jitter.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -18,9 +18,9 @@ use tailback_qdisc::registry::{BuildError as QdiscError, build_over};
 use tailback_qdisc::{Attachment, Context as QdiscContext, Dequeued, Inner, Qdisc};
 use tailback_units::{ParameterError, Parameters, Rate, SimTime};
 
-/// Packets that netem holds at most: more than there are.
+/// Limit of netem: more packets than there are.
 const LIMIT: u64 = u32::MAX as u64;
-/// 10 Tbit/s, netem's fastest: no time, but in order.
+/// 10 Tbit/s, the maximum of netem: keeps the order and takes no time.
 const IN_ORDER: u64 = 10_000_000_000_000;
 
 /// Whether packets get through a link at all.
@@ -32,7 +32,7 @@ pub(crate) enum Carrier {
     Down,
 }
 
-/// How a link treats packets: its delay, and options under netem's names.
+/// The impairments of a link: its delay, and options under netem's names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Treatment {
     pub(crate) delay_ns: u64,
@@ -40,11 +40,11 @@ pub(crate) struct Treatment {
     pub(crate) mtu: u32,
 }
 
-/// One direction of a link that does more than take time.
+/// One direction of a link with impairments.
 pub(crate) struct Path {
     treatment: Treatment,
     pub(crate) carrier: Carrier,
-    /// Packets on their way, by what held when they left: the newest treatment is last.
+    /// Packets on their way, by the impairments when they left; the newest are last.
     on_the_way: VecDeque<Box<dyn Qdisc>>,
     /// When the first of them arrives, as the calendar has it; other arrivals are stale.
     pub(crate) next: SimTime,

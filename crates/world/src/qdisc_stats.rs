@@ -1,7 +1,7 @@
 //! The disciplines of every device at the end of a run, in the form of `tc -s -j qdisc show` and `tc -s class show`.
 //!
-//! Handles are given out from `1:` on, parents first; a child hangs on the class of its parent that it belongs to, or
-//! on the one of its place (`1:1`, `1:2` …). What a discipline is set to is known to whoever wrote the scenario.
+//! Handles are assigned from `1:` on, parents first; the parent of a child is its class, or the class of its index
+//! (`1:1`, `1:2` …). Options are not included, since the scenario has them.
 
 use serde_json::{Map, Value, json};
 use tailback_qdisc::{Part, PartKind, Qdisc};

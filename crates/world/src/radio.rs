@@ -23,7 +23,7 @@ impl Radio {
         usize::from(self.channel)
     }
 
-    /// The driver takes a packet for the next hop on its way. What it drops is left in the context.
+    /// Passes a packet to the driver, for its next hop. Packets that the driver drops are in the context.
     /// [linux-6.12 net/mac80211/tx.c ieee80211_lookup_ra_sta]
     pub(crate) fn transmit(self, packet: Box<Packet>, context: &mut Context) {
         let RadioChannel { channel, draws, interfaces, .. } = &mut context.channels[self.channel()];
@@ -42,7 +42,7 @@ impl Radio {
 }
 
 impl Context {
-    /// One event of a channel is pending that is not stale.
+    /// Schedules the next event of a channel, unless it is pending.
     pub(crate) fn wake_channel(&mut self, channel: u16) {
         let this = &mut self.channels[usize::from(channel)];
         let deadline = this.channel.deadline();

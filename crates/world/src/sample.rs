@@ -10,13 +10,13 @@ use crate::world::World;
 use crate::{ConversationId, Event};
 
 impl World {
-    /// The end of an interval: what each application measures, and one row for each discipline.
+    /// The end of an interval: samples each application and each discipline.
     pub(crate) fn sample(&mut self) {
         self.record_interval();
         self.context.wake_at(self.context.now + self.interval, Event::Sample);
     }
 
-    /// The end of the run: the rest of the last interval, and what applications tell of the whole.
+    /// The end of the run: the rest of the last interval, and the measurements of applications over the whole run.
     pub(crate) fn sample_last(&mut self) {
         self.record_interval();
         for conversation in self.all_conversations() {
@@ -113,7 +113,7 @@ impl World {
     }
 }
 
-/// A number of the congestion control's own, if the table has a column for it. [linux-6.12 struct tcp_bbr_info]
+/// A value of the congestion control, if the table has a column for it. [linux-6.12 struct tcp_bbr_info]
 fn set_gauge(row: &mut TcpInfoRow, name: &str, value: f64) {
     match name {
         "bbr_bw" => row.bbr_bw = Some(Rate::from_bytes_per_sec(value as u64)),

@@ -1,7 +1,7 @@
 //! Links that change during a run.
 //!
-//! A change happens before everything else of its instant. Its rate holds for frames that begin to leave from then on,
-//! the frame on the wire keeping its own; its delay and what else the link does hold for packets whose last bit leaves
+//! A change precedes all other events of its time. A new rate applies to frames whose transmission begins from then on;
+//! the frame on the wire keeps the old one. A new delay and other impairments apply to packets whose last bit leaves
 //! from then on (`path`).
 
 use tailback_units::Rate;
@@ -21,7 +21,7 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// It happens.
+    /// Applies the change.
     pub(crate) fn happen(self, devices: &mut [Device], context: &mut Context) {
         let on = &mut devices[self.device.index()];
         self.note(on, context);

@@ -1,4 +1,4 @@
-//! Sockets on their hosts: the conversation of each, and what its host stores for it.
+//! Sockets on their hosts: the conversation of each, and its state on the host.
 
 mod udp;
 
@@ -17,15 +17,15 @@ pub(crate) struct Socket {
     pub(crate) transport: Transport,
 }
 
-/// What its host keeps for a socket.
+/// The state of a socket on its host.
 pub(crate) enum Transport {
     Tcp(Box<TcpSocket>),
     Udp(Box<UdpSocket>),
-    /// Nothing: it only receives, or its packets are small and charged to nobody (echo requests).
+    /// None: it only receives, or its packets are not charged to a socket (echo requests).
     Stateless,
 }
 
-/// A TCP socket; it begins with a line of the cache.
+/// A TCP socket, aligned to a cache line.
 #[repr(align(64))]
 pub(crate) struct TcpSocket {
     pub(crate) endpoint: Endpoint,
@@ -36,9 +36,9 @@ pub(crate) struct TcpSocket {
     /// Its deadline among those of other sockets.
     pub(crate) timer: Place,
     pub(crate) draws: Draws,
-    /// What its application has been woken for and not done yet.
+    /// Wake-ups of its application that are not yet processed.
     pub(crate) woken: Wakeup,
-    /// Its small queue is full, and its device has been told.
+    /// Its small queue is full, and it is counted at its device as waiting.
     pub(crate) awaits_credit: bool,
     /// Type-of-service octet of its packets.
     pub(crate) tos: u8,

@@ -1,4 +1,4 @@
-//! The stacks that a host may have, and their differences in words.
+//! The stacks that a host can have, and their differences as text.
 
 use std::collections::BTreeMap;
 

@@ -21,7 +21,7 @@ pub(crate) struct Syscalls<'a> {
     conversation: ConversationId,
 }
 
-/// What `send()` did.
+/// The result of `send()`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     /// Bytes that the socket took.
@@ -55,7 +55,7 @@ impl Syscalls<'_> {
         self.world.conversations[self.conversation.0 as usize].name
     }
 
-    /// Has `timer` of this application expire at `at`.
+    /// Sets `timer` of this application to `at`.
     pub(crate) fn set_timer(&mut self, at: SimTime, timer: TimerId) {
         self.world.context.wake_at(at, Event::Application(self.conversation, timer));
     }
@@ -70,7 +70,7 @@ impl Syscalls<'_> {
         let endpoint = &mut self.world.sockets.tcp(socket).endpoint;
         let bytes = endpoint.read(self.world.context.now);
         if endpoint.at_end() {
-            // Stands for the FIN of a reader that closes at the end, which carries the ACK.
+            // Represents the FIN of a reader that closes at the end, which carries the ACK.
             endpoint.quick_ack();
         }
         self.world.drain(socket);

@@ -1,12 +1,12 @@
 //! The order in which timers of one tick expire: the one armed last goes first.
 //!
-//! The kernel's wheel puts a timer at the head of its bucket and empties buckets from the head. Moving a timer to
-//! where it already is leaves its place. All timers of a tick run in one soft interrupt, before anything they
-//! cause. Three delayed ACKs that fall due together therefore leave in reverse order, and with them the segments
-//! they clock out. [linux-6.12 timer.c enqueue_timer, __mod_timer, expire_timers]
+//! The timer wheel of the kernel inserts a timer at the head of its bucket and processes buckets from the head. Setting
+//! a timer to the time that it already has does not move it. All timers of a tick run in one soft interrupt, before any
+//! of their consequences. Three delayed ACKs that are due at the same tick therefore leave in reverse order, and so do
+//! the segments that they clock out. [linux-6.12 timer.c enqueue_timer, __mod_timer, expire_timers]
 //!
-//! Known deviation: deadlines of high-resolution timers (pacing, compressed ACKs) that meet at one nanosecond are
-//! ordered alike; the kernel would take the one armed first.
+//! Known deviation: high-resolution timers (pacing, compressed ACKs) that are due at the same nanosecond have the same
+//! order here; the kernel runs the one armed first.
 
 use tailback_packet::SocketId;
 use tailback_units::SimTime;
@@ -15,7 +15,7 @@ use tailback_units::SimTime;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Arming(u64);
 
-/// Where a timer stands in the wheel.
+/// The position of a timer in the wheel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     expires: SimTime,

@@ -1,8 +1,8 @@
 //! From a device to the other end of its link: the NIC's ring and the propagation, in one FIFO.
 //!
-//! When a packet enters the ring it is known when its last bit leaves (the ring is first in, first out) and, a
-//! propagation delay later, arrives. So it is put in once with that instant and taken out once, and nothing needs
-//! to happen in between unless somebody waits for its completion.
+//! When a packet enters the ring, the departure of its last bit is known, since the ring is a FIFO, and so is its
+//! arrival, a propagation delay later. It is therefore inserted once with that time and removed once; there is no event
+//! in between unless something waits for its completion.
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,7 @@ impl Wire {
         Wire { delay, packets: VecDeque::new(), completed: 0, next_departure, next_arrival }
     }
 
-    /// What leaves arrives at the same instant.
+    /// Packets arrive when they leave: the propagation delay is zero.
     #[inline]
     pub(crate) fn is_instant(&self) -> bool {
         self.delay.is_zero()
@@ -50,7 +50,7 @@ impl Wire {
         Some(self.next_arrival)
     }
 
-    /// Packets whose completion has not been seen to.
+    /// Number of packets whose completion is not yet processed.
     #[inline]
     pub(crate) fn in_ring(&self) -> usize {
         self.packets.len() - self.completed
@@ -63,7 +63,7 @@ impl Wire {
         charged.map(|&(departure, _)| departure)
     }
 
-    /// The packets behind the one whose bits are leaving get other departures, from the packet.
+    /// Sets new departure times for the packets behind the one on the wire.
     pub(crate) fn reschedule(&mut self, mut departure_of: impl FnMut(&Packet) -> SimTime) {
         for (departure, packet) in self.packets.iter_mut().skip(self.completed + 1) {
             *departure = departure_of(packet);

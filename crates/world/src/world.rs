@@ -1,14 +1,14 @@
 //! The world and its main loop.
 //!
-//! An event of the calendar wakes one component. What follows from it at the same instant is done before the next
-//! event, in the order of Linux's soft interrupts and with a processor that costs nothing:
+//! An event of the calendar wakes one component. Everything that it causes at the same time is processed before the
+//! next event, in the order of Linux's soft interrupts; processing takes no time:
 //!
 //! 1. timers of this tick, if that was the event (`timers.rs`);
 //! 2. packets received, first come first served over all hosts;
 //! 3. sockets whose small queue drained (`tcp_tsq_workfn`);
 //! 4. applications that were woken, one at a time;
 //!
-//! and again from 2 until nothing is left. Nothing recurses: a component that hands on work queues it.
+//! and again from 2 until nothing is left. There is no recursion: a component queues the work that it causes.
 
 use std::collections::VecDeque;
 
@@ -30,9 +30,9 @@ use crate::{ConversationId, Cost, DeviceId, Event, Ledger, RunError, TimerId};
 pub enum Proceed {
     /// Go on.
     Continue,
-    /// Give up this run, for somebody wants it to end.
+    /// Stop this run, as requested.
     Stop,
-    /// Give up this run, for it holds more memory than it may.
+    /// Stop this run, which uses more memory than allowed.
     OutOfMemory,
 }
 
@@ -47,25 +47,25 @@ pub struct Reached {
     pub held: Bytes,
 }
 
-/// Who is told how far a run is.
+/// Receives the progress of a run, and may stop it.
 pub trait Watch {
-    /// Told at each hundredth of a run, and after every [`EVENTS_BETWEEN_LOOKS`] events.
+    /// Called at each hundredth of a run, and after every [`EVENTS_BETWEEN_LOOKS`] events.
     fn progress(&self, reached: &Reached) -> Proceed;
 }
 
-/// Nobody watches.
+/// Never stops a run.
 impl Watch for () {
     fn progress(&self, _reached: &Reached) -> Proceed {
         Proceed::Continue
     }
 }
 
-/// What a run gives back.
+/// The results of a run.
 #[derive(Debug)]
 pub struct Outcome {
     /// Each table as an Arrow IPC stream.
     pub tables: Vec<(&'static str, Vec<u8>)>,
-    /// The disciplines as they stand at the end, as JSON: see [`crate::qdisc_stats`].
+    /// The disciplines at the end, as JSON: see [`crate::qdisc_stats`].
     pub disciplines: String,
     /// The capture of each host that was to have one, as pcapng.
     pub captures: Vec<(String, Vec<u8>)>,
@@ -90,14 +90,14 @@ pub struct World {
     /// Sockets whose application was woken.
     pub(crate) runnable: VecDeque<SocketId>,
     pub(crate) timers: Timers,
-    /// What was done at the present instant.
+    /// Steps processed at the present time.
     pub(crate) steps: u32,
 }
 
-/// Some milliseconds of computing: who interrupts a run does not wait, and looking costs nothing that shows.
+/// A few milliseconds of computing: an interrupt of the user takes effect soon, and the check has no measurable cost.
 pub const EVENTS_BETWEEN_LOOKS: u64 = 1 << 14;
 
-/// More than any experiment does at one instant: 10,000 flows that start together take a million.
+/// More than any experiment needs at one time: 10,000 flows that start together need a million.
 const STEPS_AT_ONE_INSTANT: u32 = 20_000_000;
 
 impl World {
@@ -181,7 +181,7 @@ impl World {
         self.settle();
     }
 
-    /// A timer ran out; all of its tick expire before what any of them causes.
+    /// A timer is due: all timers of its tick run before any of their consequences.
     fn timer_event(&mut self, socket: SocketId) {
         self.timer_fired(socket);
         if self.context.calendar.peek_time() != Some(self.context.now) {
@@ -189,7 +189,7 @@ impl World {
         }
     }
 
-    /// More was done at this instant than any experiment does: on a path that takes no time a flow never waits.
+    /// True after more steps at one time than any experiment needs, as with a flow over a path without delay.
     #[inline]
     fn stands_still(&self) -> bool {
         self.steps >= STEPS_AT_ONE_INSTANT
@@ -200,7 +200,7 @@ impl World {
         self.settle();
     }
 
-    /// Does all that follows at this instant.
+    /// Processes everything that is caused at this time.
     #[inline]
     fn settle(&mut self) {
         let nothing = self.context.effects.credits.is_empty()
@@ -228,8 +228,8 @@ impl World {
         }
     }
 
-    /// The sockets queued by now, the last one first, for each was put at the head of the list; those queued
-    /// meanwhile wait for the next round. [linux-6.12 tcp_output.c tcp_wfree, tcp_tsq_workfn]
+    /// Runs the sockets that are queued now, the last one first, since each was inserted at the head of the list;
+    /// sockets queued meanwhile wait for the next round. [linux-6.12 tcp_output.c tcp_wfree, tcp_tsq_workfn]
     fn run_small_queues(&mut self) {
         let mut queued = std::mem::take(&mut self.small_queues);
         while let Some(socket) = queued.pop() {

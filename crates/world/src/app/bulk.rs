@@ -1,7 +1,7 @@
 //! An application that sends as much as the socket accepts, with blocking `send()` calls of 128 KiB.
 //!
-//! It stops after so many bytes or at an instant, whichever comes first; a message it was blocked in at that
-//! instant is not finished. Then it closes the socket.
+//! It stops after a number of bytes or at a time, whichever comes first, even within a blocked `send()`. Then it closes
+//! the socket.
 
 use serde::Deserialize;
 use tailback_packet::SocketId;
@@ -40,7 +40,7 @@ pub struct TcpTraffic {
     pub cc: CongestionControl,
     /// Limit of the sender's small queue.
     pub tsq: SmallQueue,
-    /// What the two applications ask of their sockets.
+    /// The socket options that the two applications set.
     pub socket: SocketOptions,
     /// Code point of its packets, both ways; 0 unless given.
     #[serde(default)]
@@ -82,7 +82,7 @@ impl Kind for TcpTraffic {
 }
 
 impl TcpTraffic {
-    /// On a round trip that takes no time a flow without an end sends for ever at one instant.
+    /// Refuses a flow without an end over a path without delay, which would send forever at one time.
     fn refuse_endless_instant(&self, place: &Place, builder: &Builder) -> Result<(), BuildError> {
         let endless = self.bytes.is_none() && self.socket.max_pacing_rate_bps.is_none();
         if !endless || builder.round_trip_takes_time(self.ends()) {
@@ -95,7 +95,7 @@ impl TcpTraffic {
     }
 }
 
-/// Where a bulk application stands.
+/// The state of a bulk application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
     /// Before its start.
@@ -113,7 +113,7 @@ pub(crate) enum Phase {
 pub(crate) struct Bulk {
     sender: SocketId,
     pub(crate) phase: Phase,
-    /// Bytes of the present `send()` that the socket has not taken.
+    /// Bytes of the present `send()` that the socket has not accepted.
     message: u64,
     /// Bytes of later messages; `None` = no end.
     later: Option<u64>,
@@ -168,7 +168,7 @@ impl Application for Bulk {
 }
 
 impl Bulk {
-    /// Sends `bytes`, or for ever.
+    /// Sends `bytes`; `None` = no end.
     fn new(bytes: Option<u64>) -> Self {
         Bulk {
             sender: SocketId(0),
@@ -197,7 +197,7 @@ impl Bulk {
         calls.close(self.sender);
     }
 
-    /// What it asks of `send()` now; `None` when all is sent.
+    /// Bytes of the next `send()`; `None` when everything is sent.
     fn wants(&mut self) -> Option<u64> {
         if self.message == 0 {
             self.message = self.later.map_or(MESSAGE, |later| later.min(MESSAGE));

@@ -1,4 +1,4 @@
-//! Echo: one request per interval. The destination answers at once, by its stack (ICMP) or by a server (UDP). [rfc792]
+//! Echo requests at a fixed interval. The destination replies at once, by its stack (ICMP) or a server (UDP). [rfc792]
 
 use serde::Deserialize;
 use tailback_packet::{Ecn, HostId, IPV4_HEADER, Packet, Payload, SocketId};
@@ -24,9 +24,9 @@ const NEXT: TimerId = TimerId(1);
 pub struct PingTraffic {
     /// Its name in tables.
     pub name: String,
-    /// Host that asks.
+    /// Host that sends requests.
     pub from: u16,
-    /// Host that answers.
+    /// Host that replies.
     pub to: u16,
     /// First request.
     pub start_ns: u64,
@@ -88,7 +88,7 @@ impl Kind for PingTraffic {
 /// One `ping` process.
 #[derive(Debug)]
 pub(crate) struct Ping {
-    /// The requesting end and the answering one.
+    /// The sockets of the requesting and of the replying host.
     sockets: [SocketId; 2],
     hosts: [HostId; 2],
     interval: Span,

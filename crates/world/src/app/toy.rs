@@ -1,5 +1,5 @@
-//! An example: a burst of datagrams, and the host that counts them. Only tests have this kind; it is added as
-//! CONTRIBUTING.md says, by this file, a row and a `mod` line.
+//! An example: a burst of datagrams, and the host that counts them. Only tests have this kind. It was added as
+//! CONTRIBUTING.md describes, by this file, a row and a `mod` line.
 
 use serde::Deserialize;
 use tailback_packet::{Packet, Payload, SocketId};

@@ -3,8 +3,8 @@
 //! ```text
 //! a datagram is due each 8 · size / rate; `send()` blocks while the socket has no room
 //! ```
-//! What was due while it was blocked is not made up for: it offers the rate at most, as iperf3 does with a local
-//! bottleneck.
+//! Datagrams that are due while it is blocked are not sent later, so it offers at most the rate, like iperf3 with a
+//! local bottleneck.
 
 use serde::Deserialize;
 use tailback_packet::{IPV4_HEADER, Packet, Payload, SocketId, UDP_HEADER};
@@ -92,7 +92,7 @@ pub(crate) struct Udp {
     pub(crate) interval: Counts,
 }
 
-/// What happened within one interval.
+/// Counts of one interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) sent: u64,
@@ -157,7 +157,7 @@ impl Udp {
 }
 
 impl Counts {
-    /// Mean one-way delay of what arrived.
+    /// Mean one-way delay of the datagrams that arrived.
     pub(crate) fn mean_delay(&self) -> Option<Span> {
         (self.received > 0).then(|| self.delays / self.received)
     }

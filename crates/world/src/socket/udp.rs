@@ -3,7 +3,7 @@
 //! ```text
 //! full: unsent memory >= send buffer; woken when it has fallen to half of it   [linux-6.12 sock.c sock_def_write_space]
 //! ```
-//! The send buffer bounds what a flood may have queued above a Wi-Fi card or behind a shaper on its own host.
+//! The send buffer limits what a flood can queue above a Wi-Fi card or behind a shaper on its own host.
 
 use tailback_packet::{Ecn, HostId, IPV4_HEADER, Packet, Payload, SocketId, UDP_HEADER};
 use tailback_units::SimTime;
