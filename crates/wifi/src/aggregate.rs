@@ -5,8 +5,8 @@
 //!            + empty delimiters if the MPDU is shorter than the receiver (or the driver) asks for
 //! ```
 //! An aggregate is closed by the first of: frame limit, byte limit, duration limit, block-ack window, empty queue.
-//! Nothing waits for more frames: what is queued when it is formed goes out. A lone frame goes without a delimiter
-//! and is answered by an ACK. The duration limit holds for each mode of the retry chain.
+//! It does not wait for more frames: it contains what is queued when it is formed. A single frame is sent without a
+//! delimiter and acknowledged by an ACK. The duration limit applies to each mode of the retry chain.
 //! [ieee80211-2016 §9.7, §10.13] [linux-6.12 ath9k xmit.c ath_tx_form_aggr, ath_lookup_rate]
 
 use std::collections::VecDeque;
@@ -21,16 +21,16 @@ use crate::rate::Chain;
 /// Bytes of the delimiter before each MPDU of an aggregate.
 const DELIMITER: u32 = 4;
 
-/// Why an aggregate did not grow.
+/// Why an aggregate is not longer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClosedBy {
-    /// Nothing more was queued.
+    /// No more frames were queued.
     EmptyQueue,
-    /// As many frames as are allowed.
+    /// It reached the frame limit.
     FrameLimit,
-    /// The next frame would not have fitted into the bytes allowed.
+    /// The next frame would exceed the byte limit.
     ByteLimit,
-    /// The next frame would have made the PPDU too long in time.
+    /// The next frame would exceed the duration limit.
     Duration,
     /// The next frame is beyond the block-ack window.
     Window,
@@ -49,7 +49,7 @@ impl ClosedBy {
     }
 }
 
-/// What bounds an aggregate.
+/// The limits of an aggregate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Frames; 1: no aggregation.
@@ -65,7 +65,7 @@ pub struct Limits {
 /// Frames that are sent as one PPDU.
 #[derive(Debug)]
 pub struct Aggregate {
-    /// Whom it is for.
+    /// Its receiver.
     pub to: StationId,
     /// In the order of their sequence numbers, at least one.
     pub frames: VecDeque<Mpdu>,
@@ -73,13 +73,13 @@ pub struct Aggregate {
     pub bytes: u32,
     /// How long it lasts in the mode of the next transmission.
     pub duration: Span,
-    /// How long transmissions of it that had no answer lasted together.
+    /// Total duration of its transmissions without a response.
     pub used: Span,
     /// The modes of its transmissions.
     pub chain: Chain,
     /// Why it is not longer.
     pub closed_by: ClosedBy,
-    /// Transmissions of it that were not answered.
+    /// Number of its transmissions without a response.
     pub failures: u32,
     /// When it came to the head of its hardware queue.
     pub at_head: SimTime,
@@ -88,7 +88,7 @@ pub struct Aggregate {
 }
 
 impl Aggregate {
-    /// It is answered by a block ack, not by an ACK.
+    /// It is acknowledged by a block ack, not by an ACK.
     pub fn is_aggregate(&self) -> bool {
         self.frames.len() > 1
     }
@@ -98,7 +98,7 @@ impl Aggregate {
         self.chain.after(self.failures).mode
     }
 
-    /// A transmission of it had no answer; the next one may be in another mode.
+    /// A transmission of it had no response; the next one may use another mode.
     pub fn failed(&mut self, band: Band) {
         self.failures += 1;
         self.used += self.duration;
@@ -139,7 +139,7 @@ impl Builder {
         self.frames.is_empty()
     }
 
-    /// What keeps a frame of `bytes` out.
+    /// The limit that a frame of `bytes` would exceed.
     #[inline]
     pub fn refuses(&self, bytes: u32) -> Option<ClosedBy> {
         if self.frames.is_empty() {
@@ -164,7 +164,7 @@ impl Builder {
         self.frames.push_back(frame);
     }
 
-    /// The aggregate, or what its frames were to be kept in if there are none.
+    /// The aggregate, or the empty list of frames if there are none.
     pub fn close(self, to: StationId, closed_by: ClosedBy) -> Result<Aggregate, VecDeque<Mpdu>> {
         let bytes = match self.frames.front() {
             None => return Err(self.frames),

@@ -1,11 +1,11 @@
-//! mac80211's airtime fairness: which station is served next.
+//! Airtime fairness of mac80211: selects the station to serve.
 //!
 //! ```text
 //! head of the list:  deficit < 0  →  deficit += 256 µs, to the end, look again
 //!                    else         →  serve it; it stays at the head while it has packets
 //! after a transmission:  deficit −= its airtime, retries included
 //! ```
-//! So a station is served until its deficit is negative, and as much air is given to a slow one as to a fast one.
+//! A station is served until its deficit is negative, so slow and fast stations get the same airtime.
 //! [linux-6.12 net/mac80211/tx.c ieee80211_next_txq] [atc17 §3.2] Deviation: airtime of received frames is charged to
 //! the station as mac80211 does by default, at the end of the PPDU.
 
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use tailback_units::Span;
 
-/// What a station's deficit is refilled by: the default weight, in µs.
+/// Increment of the deficit: the default weight, in µs.
 const WEIGHT_US: i64 = 256;
 
 /// The stations that have packets for one access category, and their deficits.
@@ -46,7 +46,7 @@ impl AirtimeScheduler {
         }
     }
 
-    /// The station whose turn it is, taken from the list: give it back with [`served`](Self::served).
+    /// Removes the station to serve from the list; [`served`](Self::served) returns it.
     pub fn take_turn(&mut self) -> Option<u16> {
         loop {
             let station = self.list.pop_front()?;
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_and_a_fast_station_get_the_same_air() {
+    fn a_slow_and_a_fast_station_get_the_same_airtime() {
         let [slow, fast] = shares(true, [2_000, 200]);
         assert!(slow.abs_diff(fast) < 4_000, "{slow} and {fast} µs");
     }

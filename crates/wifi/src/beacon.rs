@@ -3,8 +3,8 @@
 //! ```text
 //! every 100 · 1024 µs; sent when the medium has been idle for PIFS = SIFS + slot, without a back-off
 //! ```
-//! 280 bytes last 400 µs at 6 Mbit/s (0.4 % of the air), 2432 µs at 1 Mbit/s. [ieee80211-2016 §11.1.3] Deviation: nobody
-//! misses anything when one is lost.
+//! 280 bytes last 400 µs at 6 Mbit/s (0.4 % of the airtime), 2432 µs at 1 Mbit/s. [ieee80211-2016 §11.1.3] Deviation:
+//! the loss of a beacon has no effect.
 
 use tailback_units::{SimTime, Span};
 
@@ -19,7 +19,7 @@ const BYTES: u32 = 280;
 /// The beacons of one access point.
 #[derive(Debug)]
 pub(crate) struct Beacon {
-    /// It contends as a category of its own.
+    /// It contends as a separate category.
     pub(crate) contender: Contender,
     /// How long one lasts.
     pub(crate) duration: Span,

@@ -1,16 +1,16 @@
 //! Block ack: which frames of a session are outstanding, and the order in which the receiver passes them to its host.
 //!
 //! ```text
-//! a sequence number may go on the air if it is below (oldest number not settled) + 64
-//! the receiver passes a frame up when all before it have come or have been given up (BlockAckReq moves its window)
+//! a sequence number may be sent if it is below (oldest number not completed) + 64
+//! the receiver passes a frame up when all before it have arrived or were dropped (BlockAckReq moves its window)
 //! ```
-//! A frame is settled when it is acknowledged or given up. Lost frames are sent again in later aggregates, before new
-//! ones and in their order. [ieee80211-2016 §10.24] [linux-6.12 ath9k xmit.c ath_tx_complete_aggr]
+//! A frame is completed when it is acknowledged or dropped. Lost frames are retransmitted in later aggregates, before
+//! new ones and in their order. [ieee80211-2016 §10.24] [linux-6.12 ath9k xmit.c ath_tx_complete_aggr]
 //!
-//! After 100 ms the receiver waits no longer for a hole; what fills it later is too late and dropped.
+//! After 100 ms the receiver no longer waits for a missing frame; if it arrives later, it is dropped.
 //! [linux-6.12 net/mac80211/rx.c HT_RX_REORDER_BUF_TIMEOUT]
 //!
-//! Deviations: sessions exist from the start; the BlockAckReq that moves the window takes no air and is not lost.
+//! Deviations: sessions exist from the start; the BlockAckReq that moves the window takes no airtime and is not lost.
 
 use std::collections::VecDeque;
 
@@ -19,22 +19,22 @@ use tailback_units::{SimTime, Span};
 use crate::PacketBoxes;
 use crate::frame::Mpdu;
 
-/// How long the receiver waits for a hole.
+/// How long the receiver waits for a missing frame.
 pub const REORDER_TIMEOUT: Span = Span::from_millis(100);
 
-/// Sequence numbers that may be outstanding: a compressed block ack's bitmap.
+/// Sequence numbers that may be outstanding: the bitmap of a compressed block ack.
 pub const WINDOW: u64 = 64;
 
 /// The sending side of a session.
 #[derive(Debug, Default)]
 pub struct Originator {
-    /// The oldest number that is not settled.
+    /// The oldest number that is not completed.
     start: u64,
     /// The next number.
     next: u64,
-    /// For each number from `start` to `next`: settled.
+    /// For each number from `start` to `next`: completed.
     settled: VecDeque<bool>,
-    /// Frames to be sent again, in the order of their numbers.
+    /// Frames to be retransmitted, in the order of their numbers.
     retries: VecDeque<Mpdu>,
 }
 
@@ -51,7 +51,7 @@ impl Originator {
         self.next - 1
     }
 
-    /// The frame to be sent again first.
+    /// The first frame to be retransmitted.
     pub fn retry(&self) -> Option<&Mpdu> {
         self.retries.front()
     }
@@ -61,13 +61,13 @@ impl Originator {
         self.retries.pop_front()
     }
 
-    /// Keeps a frame to be sent again.
+    /// Queues a frame for retransmission.
     pub fn send_again(&mut self, frame: Mpdu) {
         let after = self.retries.partition_point(|other| other.sequence < frame.sequence);
         self.retries.insert(after, frame);
     }
 
-    /// A frame was acknowledged or given up. Returns the oldest number that is not settled now.
+    /// A frame was acknowledged or dropped. Returns the oldest number that is not completed.
     pub fn settle(&mut self, sequence: u64) -> u64 {
         self.settled[(sequence - self.start) as usize] = true;
         while self.settled.front() == Some(&true) {
@@ -77,7 +77,7 @@ impl Originator {
         self.start
     }
 
-    /// Frames that wait to be sent again.
+    /// Number of frames to be retransmitted.
     pub fn waiting(&self) -> usize {
         self.retries.len()
     }
@@ -93,13 +93,13 @@ impl Originator {
 pub struct Recipient {
     /// The number of the next frame to be passed up.
     expected: u64,
-    /// What came of `expected` and the numbers after it, and when.
+    /// The frames received from `expected` on, with their arrival times.
     held: VecDeque<Option<(SimTime, Mpdu)>>,
     frames: usize,
 }
 
 impl Recipient {
-    /// A frame came; what can be passed up now is appended to `up`, in order. A frame that was given up for lost is
+    /// A frame arrived. Frames that can be passed up are appended to `up`, in order. A frame that is too late is
     /// returned.
     #[inline]
     pub fn take(&mut self, frame: Mpdu, now: SimTime, up: &mut PacketBoxes) -> Option<Mpdu> {
@@ -119,7 +119,7 @@ impl Recipient {
         None
     }
 
-    /// Everything before `start` has come or never will.
+    /// Frames before `start` are no longer expected.
     pub fn move_to(&mut self, start: u64, up: &mut PacketBoxes) {
         while self.expected < start {
             self.skip(up);
@@ -127,7 +127,7 @@ impl Recipient {
         self.pass_up(up);
     }
 
-    /// When the oldest frame that waits for others has waited long enough.
+    /// When the time-out of the oldest buffered frame expires.
     pub fn overdue_at(&self) -> Option<SimTime> {
         if self.frames == 0 {
             return None;
@@ -135,7 +135,7 @@ impl Recipient {
         self.held.iter().flatten().map(|(came, _)| *came + REORDER_TIMEOUT).min()
     }
 
-    /// Gives up the holes before frames that have waited long enough.
+    /// Stops waiting for missing frames before buffered ones whose time-out has expired.
     pub fn release_overdue(&mut self, now: SimTime, up: &mut PacketBoxes) {
         let overdue = |held: &Option<(SimTime, Mpdu)>| {
             held.as_ref().is_some_and(|(came, _)| *came + REORDER_TIMEOUT <= now)
@@ -146,12 +146,12 @@ impl Recipient {
         }
     }
 
-    /// Packets that wait for others.
+    /// Number of buffered packets.
     pub fn held(&self) -> usize {
         self.held.iter().flatten().map(|(_, frame)| frame.packets()).sum()
     }
 
-    /// Goes on to the next number, whether or not its frame is here.
+    /// Advances to the next number, whether or not its frame has arrived.
     fn skip(&mut self, up: &mut PacketBoxes) {
         self.expected += 1;
         if let Some((_, frame)) = self.held.pop_front().flatten() {
@@ -191,13 +191,13 @@ mod tests {
         for sequence in 1..64 {
             session.settle(sequence);
         }
-        assert!(!session.window_open(), "63 newer ones are settled, the oldest is not");
+        assert!(!session.window_open(), "63 newer ones are completed, the oldest is not");
         assert_eq!(session.settle(0), 64);
         assert!(session.window_open());
     }
 
     #[test]
-    fn lost_frames_are_sent_again_in_order() {
+    fn lost_frames_are_retransmitted_in_order() {
         let mut session = Originator::default();
         for sequence in [5, 2, 9, 3] {
             session.send_again(numbered(sequence));
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_delays_what_is_behind_it_until_it_is_filled_or_given_up() {
+    fn a_missing_frame_delays_later_ones_until_it_arrives_or_is_dropped() {
         let (mut receiver, mut up) = (Recipient::default(), Vec::new());
         for sequence in [0, 2, 3, 5] {
             receiver.take(numbered(sequence), SimTime::ZERO, &mut up);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn after_100_ms_a_hole_is_given_up_and_what_fills_it_is_too_late() {
+    fn after_100_ms_the_receiver_stops_waiting_and_the_frame_is_too_late() {
         let (mut receiver, mut up) = (Recipient::default(), Vec::new());
         let at = |ms| SimTime::ZERO + Span::from_millis(ms);
         assert_eq!(receiver.overdue_at(), None);

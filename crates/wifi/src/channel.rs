@@ -4,12 +4,12 @@
 //! idle ─ access ─▶ [RTS] ─▶ PPDU ─ end ─▶ response ─ end ─▶ idle, or within the TXOP the next PPDU a SIFS later
 //!                            └─ others on the air at the receiver, or every MPDU lost: no response ─▶ idle
 //! ```
-//! After a collision the medium is busy until the longer PPDU ends; from then on who took part waits a time-out and
-//! AIFS, who did not waits EIFS. One event per contention outcome and two per exchange, none per slot; what each radio
-//! senses meanwhile is in [`medium`](crate::medium). [ieee80211-2016 §10.22.2]
+//! After a collision the medium is busy until the longer PPDU ends. The radios that sent then wait for a time-out and
+//! AIFS, the others for EIFS. There is one event per contention outcome and two per exchange, none per slot;
+//! [`medium`](crate::medium) has what each radio senses. [ieee80211-2016 §10.22.2]
 //!
-//! Within a TXOP the next PPDU of the same category follows if it and its response end in time. Deviation: if that
-//! gets no response, the radio contends anew (the standard lets it go on after PIFS).
+//! Within a TXOP the next PPDU of the same category follows if it and its response end in time. Deviation: if it gets
+//! no response, the radio contends again (the standard allows it to continue after PIFS).
 
 use rand_core::Rng;
 use tailback_packet::{DropReason, Packet, SocketId};
@@ -28,30 +28,30 @@ use crate::station::{CATEGORIES, Station};
 use crate::status::{Acknowledged, Status};
 use crate::{PacketBoxes, StationId};
 
-/// What beacons contend as, after the access categories.
+/// The category of beacons, after the access categories.
 const BEACON: usize = CATEGORIES;
 
-/// What all radios of a channel share.
+/// Properties of a channel.
 #[derive(Clone, Debug)]
 pub struct ChannelSettings {
-    /// Where the channel is.
+    /// The band.
     pub band: Band,
-    /// Who hears whom.
+    /// Which radios hear each other.
     pub hearing: Hearing,
 }
 
-/// What came out of the channel.
+/// An output of the channel.
 #[derive(Debug)]
 pub enum Outcome {
     /// A packet for the host of a radio.
     Received(StationId, Box<Packet>),
-    /// The host of a radio is done with so much of a socket's data.
+    /// Credit for a socket on the host of a radio.
     Credit(SocketId, u32),
-    /// The driver of a radio takes packets again.
+    /// The driver of a radio accepts packets again.
     Accepts(StationId),
     /// A PPDU was on the air.
     Sent(Ppdu),
-    /// A packet ended at a radio.
+    /// A radio dropped a packet.
     Dropped(StationId, Box<Packet>, DropReason),
 }
 
@@ -60,9 +60,9 @@ pub enum Outcome {
 pub struct Ppdu {
     /// When it began.
     pub began: SimTime,
-    /// From whom.
+    /// The sender.
     pub from: StationId,
-    /// For whom.
+    /// The receiver.
     pub to: StationId,
     /// MPDUs in it.
     pub mpdus: u32,
@@ -74,25 +74,25 @@ pub struct Ppdu {
     pub psdu_bytes: u32,
     /// How long it lasted.
     pub duration: Span,
-    /// Transmissions of it before.
+    /// Number of its earlier transmissions.
     pub tries: u32,
     /// Radios that its receiver heard at the same time, this one included; 0 without a collision.
     pub colliders: u32,
-    /// From when it was first in its hardware queue and the medium was its own to contend for.
+    /// Time since it was at the head of its hardware queue and its radio contended for the medium.
     pub access_delay: Span,
-    /// Packets that waited in the host.
+    /// Packets queued in the host.
     pub queued: u32,
-    /// Why it was not longer.
+    /// Why it is not longer.
     pub closed_by: ClosedBy,
 }
 
-/// What the channel may use while it works.
+/// What the channel may use in a call.
 pub struct Context<'a> {
-    /// The instant of this call.
+    /// The present time.
     pub now: SimTime,
-    /// Random draws, a source for each radio.
+    /// Random numbers, a source for each radio.
     pub draws: &'a mut [Box<dyn Rng + Send>],
-    /// What its queues leave for the caller, as disciplines do.
+    /// Side effects of its queues, as of disciplines.
     pub effects: &'a mut Effects,
 }
 
@@ -107,22 +107,22 @@ pub struct Channel {
     settings: ChannelSettings,
     pauses: Pauses,
     stations: Vec<Station>,
-    /// Who follows what happens on the medium.
+    /// The radios that process changes of the medium.
     listeners: Listeners,
-    /// What is on the air.
+    /// Transmissions in progress.
     exchanges: Vec<Exchange>,
     /// When the first of the waiting radios sends.
     access: SimTime,
     /// When the first beacon is due.
     beacon: SimTime,
-    /// When the first reorder buffer has waited long enough.
+    /// The earliest time-out of a reorder buffer.
     reordering: SimTime,
     outcomes: Vec<Outcome>,
-    /// Packets that a reorder buffer has just given up to its host.
+    /// Packets that a reorder buffer has just passed to its host.
     up: PacketBoxes,
-    /// Who has just won the medium.
+    /// The radios that have just won the medium.
     winners: Vec<Sender>,
-    /// A status to be used again.
+    /// A status to be reused.
     spare: Status,
 }
 
@@ -165,16 +165,16 @@ impl Channel {
         self.contend(from.index(), category, context);
     }
 
-    /// When something happens next.
+    /// The time of the next event.
     pub fn deadline(&self) -> SimTime {
         let ends = self.exchanges.iter().map(|exchange| exchange.until).min().unwrap_or(SimTime::NEVER);
         ends.min(self.access).min(self.beacon).min(self.reordering)
     }
 
-    /// Does what is due: what ends ends before what begins.
+    /// Processes due events, ends before beginnings.
     pub fn advance(&mut self, context: &mut Context<'_>) {
         let now = context.now;
-        debug_assert!(self.deadline() >= now, "what was due before has not been done");
+        debug_assert!(self.deadline() >= now, "an earlier event was not processed");
         while let Some(at) = self.exchanges.iter().position(|exchange| exchange.until == now) {
             let exchange = self.exchanges.remove(at);
             self.go_on(exchange, context);
@@ -190,12 +190,12 @@ impl Channel {
         }
     }
 
-    /// What came out since the last call.
+    /// The outputs since the last call.
     pub fn outcomes(&mut self) -> impl Iterator<Item = Outcome> + '_ {
         self.outcomes.drain(..)
     }
 
-    /// Takes what came out since the last call, and leaves an empty list in its place.
+    /// Takes the outputs since the last call, and leaves an empty list in their place.
     pub fn swap_outcomes(&mut self, empty: &mut Vec<Outcome>) {
         std::mem::swap(&mut self.outcomes, empty);
     }
@@ -225,7 +225,7 @@ impl Channel {
         }
     }
 
-    /// The medium is won: by one radio, or by several at once.
+    /// One radio, or several at once, have won the medium.
     fn win(&mut self, context: &mut Context<'_>) {
         let now = context.now;
         while let Some(index) = self.listeners.next_due(now) {
@@ -259,7 +259,7 @@ impl Channel {
         }
         self.exchanges.push(exchange);
         if at > won {
-            // Within a TXOP all who hear it defer already.
+            // Within a TXOP all radios that hear it already defer.
             return;
         }
         self.listeners.medium_busy(context.now);
@@ -271,7 +271,7 @@ impl Channel {
         }
     }
 
-    /// What a radio sends from `at` on.
+    /// The exchange that a radio begins at `at`.
     fn exchange(&mut self, sender: Sender, at: SimTime, won: SimTime) -> Option<Exchange> {
         let station = &mut self.stations[sender.station];
         let (phase, to, length) = match &station.beacon {
@@ -293,7 +293,7 @@ impl Channel {
         Some(Exchange { sender, to, phase, until, won, colliders: 0, answered: false, status })
     }
 
-    /// The end of what an exchange was at.
+    /// Ends the present phase of an exchange.
     fn go_on(&mut self, mut exchange: Exchange, context: &mut Context<'_>) {
         match exchange.phase {
             Phase::Announcing if exchange.colliders == 0 => {
@@ -313,7 +313,7 @@ impl Channel {
         }
     }
 
-    /// Several were on the air at once and the receiver understood nothing.
+    /// A collision at the receiver.
     fn collided(&mut self, exchange: Exchange, context: &mut Context<'_>) {
         let Sender { station, category } = exchange.sender;
         if let Some(aggregate) = self.stations[station].head(category) {
@@ -323,7 +323,7 @@ impl Channel {
         self.unanswered(exchange, context);
     }
 
-    /// A PPDU that did not collide has ended: the receiver has what was not lost.
+    /// Ends a PPDU without collision: the receiver gets the MPDUs that were not lost.
     fn sent(&mut self, mut exchange: Exchange, context: &mut Context<'_>) {
         let Sender { station, category } = exchange.sender;
         let from = StationId(station as u16);
@@ -400,7 +400,7 @@ impl Channel {
         (at + aggregate.duration + band.sifs() + response <= exchange.won + limit).then_some(at)
     }
 
-    /// No response came, or none will: the sender waits for it in vain, the others heard noise.
+    /// Ends an exchange without a response: its sender waits for the time-out; the others could not decode it.
     fn unanswered(&mut self, exchange: Exchange, context: &mut Context<'_>) {
         let sender = exchange.sender;
         if self.stations[sender.station].unanswered(sender.category, context.now) {
@@ -420,7 +420,7 @@ impl Channel {
         self.end(exchange, Sensed::Whole, now);
     }
 
-    /// The frames of the PPDU at the head are settled or sent again, and the next one comes to the head.
+    /// Completes or requeues the frames of the PPDU at the head; the next one becomes the head.
     fn settle(&mut self, sender: Sender, attempt: Attempt, status: &Status, context: &mut Context<'_>) {
         let Sender { station: index, category } = sender;
         let from = StationId(index as u16);
@@ -435,7 +435,7 @@ impl Channel {
         }
         let next = station.has_frames(category).then_some(context.now);
         station.contenders.exchanged(category, attempt, next, context.draws[index].as_mut());
-        // Room in firmware is for all categories.
+        // Space in firmware is shared by all categories.
         (0..CATEGORIES).for_each(|category| self.contend(index, category, context));
         if let Some((to, start)) = moved {
             self.stations[to.index()].move_window(category, from, start, &mut self.up);
@@ -443,7 +443,7 @@ impl Channel {
         }
     }
 
-    /// The receiver begins to answer: who hears it and not the sender defers, too.
+    /// The receiver begins to respond: radios that hear it but not the sender defer, too.
     fn answered_by_receiver(&mut self, exchange: &mut Exchange, context: &mut Context<'_>) {
         if std::mem::replace(&mut exchange.answered, true) {
             return;
@@ -465,7 +465,7 @@ impl Channel {
             && exchange.to.is_some_and(|to| hearing.between(index, to))
     }
 
-    /// Who heard only the receiver does no longer defer.
+    /// Radios that heard only the receiver no longer defer.
     fn free_receiver(&mut self, exchange: &Exchange, sensed: Sensed, now: SimTime) {
         if self.settings.hearing.is_mutual() {
             return;
@@ -477,7 +477,7 @@ impl Channel {
         }
     }
 
-    /// An exchange is over for all who sensed it.
+    /// Ends an exchange for all radios that sensed it.
     fn end(&mut self, exchange: &Exchange, sensed: Sensed, now: SimTime) {
         self.free_receiver(exchange, sensed, now);
         let sender = exchange.sender.station;
@@ -514,7 +514,7 @@ impl Channel {
         }
     }
 
-    /// Beacons that are due contend.
+    /// Lets due beacons contend.
     fn due_beacons(&mut self, context: &mut Context<'_>) {
         for (index, station) in self.stations.iter_mut().enumerate() {
             self.listeners.wake(index, station);
@@ -533,7 +533,7 @@ impl Channel {
         self.beacon = due.min().unwrap_or(SimTime::NEVER);
     }
 
-    /// Reorder buffers that have waited long enough pass up what they hold.
+    /// Releases frames from reorder buffers whose time-out has expired.
     fn release_overdue(&mut self, now: SimTime) {
         self.reordering = SimTime::NEVER;
         for (index, station) in self.stations.iter_mut().enumerate() {
@@ -545,7 +545,7 @@ impl Channel {
     }
 }
 
-/// The most urgent of what a station sends now; the others behave as after a collision.
+/// Of the categories of a station that won the medium at once, the most urgent; the others behave as after a collision.
 fn won_by(station: &mut Station, now: SimTime, draws: &mut (dyn Rng + Send)) -> Option<usize> {
     let beacon = station.beacon.as_ref().is_some_and(|beacon| beacon.contender.access() == Some(now));
     let mut won = beacon.then_some(BEACON);
@@ -558,7 +558,7 @@ fn won_by(station: &mut Station, now: SimTime, draws: &mut (dyn Rng + Send)) -> 
     won
 }
 
-/// A PPDU, or the RTS that announced it in vain, at its end.
+/// Records a PPDU, or its RTS without a CTS, at its end.
 fn row_of(aggregate: &Aggregate, from: StationId, exchange: &Exchange) -> Ppdu {
     let duration = match exchange.phase {
         Phase::Announcing => exchange.until.since(exchange.won),

@@ -1,4 +1,4 @@
-//! EDCA's back-off for one access category of one station: who may send next, and when.
+//! The back-off of EDCA for one access category of one station: when it may send.
 //!
 //! ```text
 //! AIFS    = SIFS + AIFSN · slot                    after a decoded frame
@@ -7,11 +7,11 @@
 //! counter ∈ [0, CW], drawn after every exchange; CW ← CWmin after success, min(2·CW + 1, CWmax) after failure
 //! ```
 //!
-//! The counter stands while the medium is busy and goes on from there; it runs down whether or not a frame waits
-//! (post-back-off), so that a frame which finds it at 0 and the medium idle leaves at the next slot boundary. A frame
-//! that finds it at 0 and the medium busy draws. [ieee80211-2016 §10.22.2]
+//! The counter is frozen while the medium is busy. It counts down whether or not a frame waits (post-back-off): a frame
+//! that arrives when the counter is 0 and the medium is idle is sent at the next slot boundary. A frame that arrives
+//! when it is 0 and the medium is busy draws a counter. [ieee80211-2016 §10.22.2]
 //!
-//! Nothing happens per slot: the slots that passed are computed when the medium becomes busy.
+//! There are no events per slot: the slots that have passed are computed when the medium becomes busy.
 
 use rand_core::Rng;
 use tailback_units::{SimTime, Span};
@@ -60,7 +60,7 @@ impl AccessCategory {
         }
     }
 
-    /// As `iw` and `tc` write it.
+    /// Its name in `iw` and `tc`.
     pub const fn name(self) -> &'static str {
         match self {
             AccessCategory::Voice => "VO",
@@ -80,16 +80,16 @@ impl AccessCategory {
 pub struct Edca {
     /// Slots after SIFS.
     pub aifsn: u32,
-    /// Smallest contention window, a power of two less one.
+    /// Minimum contention window, a power of two minus one.
     pub cw_min: u32,
-    /// Largest contention window.
+    /// Maximum contention window.
     pub cw_max: u32,
-    /// Longest use of the medium per access; zero: one exchange.
+    /// TXOP limit; zero: one exchange.
     pub txop: Span,
 }
 
 impl Edca {
-    /// What a station uses before an access point tells it otherwise. [ieee80211-2016 table 9-137, 802.11n's TXOPs]
+    /// The defaults of a station. [ieee80211-2016 table 9-137, 802.11n's TXOPs]
     pub const fn station(category: AccessCategory) -> Self {
         let (aifsn, cw_min, cw_max, txop_us) = match category {
             AccessCategory::Voice => (2, 3, 7, 1504),
@@ -100,7 +100,7 @@ impl Edca {
         Edca { aifsn, cw_min, cw_max, txop: Span::from_micros(txop_us) }
     }
 
-    /// What hostapd sets for an access point's own frames. [hostapd hostapd.conf tx_queue_data]
+    /// The defaults of hostapd for the frames of an access point. [hostapd hostapd.conf tx_queue_data]
     pub const fn access_point(category: AccessCategory) -> Self {
         let (aifsn, cw_min, cw_max, txop_us) = match category {
             AccessCategory::Voice => (1, 3, 7, 1504),
@@ -117,14 +117,14 @@ impl Edca {
     }
 }
 
-/// How an exchange ended for one who took part in it.
+/// The result of an exchange for its sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Attempt {
-    /// The response came.
+    /// The response arrived.
     Answered,
-    /// No response came: the contention window grows.
+    /// No response arrived: the contention window grows.
     Failed,
-    /// As failed, and the frame is given up.
+    /// No response arrived, and the frame is dropped.
     GivenUp,
 }
 
@@ -143,7 +143,7 @@ pub struct Contender {
 }
 
 impl Contender {
-    /// Nothing waits, the counter is 0.
+    /// No frame waits, and the counter is 0.
     pub fn new(edca: Edca, band: Band) -> Self {
         Contender {
             edca,
@@ -172,13 +172,13 @@ impl Contender {
         self.window
     }
 
-    /// Nothing waits and the counter has run down.
+    /// True if no frame waits and the counter is 0.
     #[inline]
     pub(crate) fn is_at_rest(&self) -> bool {
         self.waiting.is_none() && self.counter == 0
     }
 
-    /// Something waits from now on. `busy`: the medium is in use.
+    /// A frame waits from now on. `busy`: the medium is in use.
     pub fn wait(&mut self, now: SimTime, busy: bool, draws: &mut dyn Rng) {
         if self.waiting.is_some() {
             return;
@@ -201,7 +201,7 @@ impl Contender {
         Some(self.resume + self.slot * slots)
     }
 
-    /// Somebody else began to send at `now`.
+    /// Another radio began to send at `now`.
     #[inline]
     pub fn medium_busy(&mut self, now: SimTime, draws: &mut dyn Rng) {
         if self.counter > 0 && now > self.resume {
@@ -224,8 +224,8 @@ impl Contender {
         self.resume = resume;
     }
 
-    /// An exchange of its own is over; a counter is drawn in any case (post-back-off). `waiting`: since when something
-    /// else waits.
+    /// An exchange of this category has ended; a counter is drawn in any case (post-back-off). `waiting`: since when
+    /// another frame waits.
     pub fn exchanged(&mut self, attempt: Attempt, waiting: Option<SimTime>, draws: &mut dyn Rng) {
         self.waiting = waiting;
         self.window = match attempt {
@@ -235,7 +235,7 @@ impl Contender {
         self.draw(draws);
     }
 
-    /// What waited has been sent, and no counter is drawn.
+    /// The frame was sent, and no counter is drawn.
     pub(crate) fn done(&mut self) {
         self.waiting = None;
     }

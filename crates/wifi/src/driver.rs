@@ -8,10 +8,10 @@
 //! | `generic` | FQ-CoDel per station | as `ath9k` | 64 frames, 5.484 ms, 65535 B | yes |
 //!
 //! [linux-6.12 drivers/net/wireless/ath: ath9k/ath9k.h, ath9k/hif_usb.h, ath9k/htc.h, ath10k/core.h]
-//! Firmware forms an aggregate as a host does: as soon as a slot of the hardware is free and a frame is there, of what is
-//! there. The first frame of a burst therefore leaves alone.
-//! Deviations: how long aggregates of `ath9k_htc` and `ath10k` may be, and how many slots their firmware fills ahead, is
-//! not documented; the frame limits are those of their measurements.
+//! Firmware forms an aggregate like a host: as soon as a hardware slot is free and a frame is queued, from the queued
+//! frames. The first frame of a burst is therefore sent alone.
+//! Deviations: the limits of aggregates of `ath9k_htc` and `ath10k`, and the number of slots that their firmware fills
+//! ahead, are not documented; the frame limits are from measurements.
 
 use tailback_units::{Parameter, ParameterError, ParameterUnit, Parameters, Span};
 
@@ -20,18 +20,18 @@ use crate::block_ack::WINDOW;
 use crate::phy::LONGEST_PPDU;
 use crate::station_queues::QueueLimits;
 
-/// What holds packets between the host's queue and the air.
+/// What holds packets between the queue of the host and the air.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Below {
-    /// The host forms aggregates, as soon as fewer than so many are queued in hardware.
+    /// The host forms aggregates whenever fewer than this many are queued in hardware.
     Slots(u32),
     /// Firmware takes frames and forms aggregates.
     Firmware {
         /// Aggregates it has queued in hardware, the one on the air included.
         slots: u32,
-        /// Frames it takes before it refuses.
+        /// Maximum number of frames in it.
         frames: u32,
-        /// Air that the frames in it may need.
+        /// Maximum airtime of the frames in it.
         airtime: Option<AirtimeLimits>,
     },
 }
@@ -45,35 +45,36 @@ impl Below {
     }
 }
 
-/// Airtime queue limits: how much air the frames in firmware may need, at the usual rate of each station.
+/// Airtime queue limits (AQL): maximum airtime of the frames in firmware, at the usual rate of each station.
 /// [linux-6.12 net/mac80211/tx.c ieee80211_txq_airtime_check]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AirtimeLimits {
-    /// Those of one station and category, whatever the others have.
+    /// For one station and category, whatever the others have.
     pub low: Span,
-    /// Those of one station and category while all together are below `device`.
+    /// For one station and category while the total is below `device`.
     pub high: Span,
-    /// All together.
+    /// Total.
     pub device: Span,
 }
 
 impl AirtimeLimits {
-    /// A station with so much pending, of so much in all, gets no more.
+    /// True if a station with this airtime pending, of this total, gets no more frames.
     pub fn refuse(&self, pending: Span, all: Span) -> bool {
         pending >= self.low && (all >= self.device || pending >= self.high)
     }
 }
 
-/// What bounds an A-MSDU.
+/// The limits of an A-MSDU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Amsdu {
-    /// Packets in one MPDU; 1: none are formed.
+    /// Packets in one MPDU; 1: no A-MSDU.
     pub packets: u32,
     /// Bytes of the MPDU.
     pub bytes: u32,
 }
 
-/// Where the mode of a PPDU is chosen: the host's rate control tells mac80211 what to expect of a station.
+/// Where the mode of a PPDU is chosen. Rate control of the host also gives mac80211 the expected throughput of a
+/// station.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RateControlIn {
     /// mac80211.
@@ -87,28 +88,28 @@ pub enum RateControlIn {
 pub enum Above {
     /// mac80211's queues per station and access category.
     StationQueues(QueueLimits),
-    /// The qdisc of the device, which is stopped when the driver takes no more.
+    /// The qdisc of the device, which is stopped when the driver is full.
     Qdisc,
 }
 
 /// A driver with its hardware.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Profile {
-    /// As `ethtool -i` prints it.
+    /// The name that `ethtool -i` prints.
     pub name: &'static str,
-    /// One line.
+    /// Description in one line.
     pub summary: &'static str,
     /// What waits in the host.
     pub above: Above,
-    /// What holds packets between that and the air.
+    /// What holds packets below that.
     pub below: Below,
-    /// What bounds an aggregate.
+    /// The limits of an aggregate.
     pub limits: Limits,
-    /// Unanswered transmissions of one PPDU before its frames go back to be aggregated anew.
+    /// Transmissions of one PPDU without a response before its frames are aggregated again.
     pub hardware_tries: u32,
-    /// Transmissions of one frame before it is given up.
+    /// Transmissions of one frame before it is dropped.
     pub frame_tries: u32,
-    /// Which air is charged to a station when the host chooses whom to serve; 0: stations take turns.
+    /// Which airtime is charged to a station when the host selects a station to serve; 0: round robin.
     /// [linux-6.12 mac80211 debugfs airtime_flags]
     pub airtime_flags: u32,
     /// Where the mode is chosen.
@@ -119,14 +120,15 @@ pub struct Profile {
     pub rts_threshold: Option<u32>,
 }
 
-/// Air that was used to send to a station, and by it to send here, is charged to it. [linux-6.12 ieee80211_i.h]
+/// Airtime of transmissions to a station and from it is charged to it. [linux-6.12 ieee80211_i.h]
 pub const AIRTIME_USE_TX: u32 = 1;
 /// The second.
 pub const AIRTIME_USE_RX: u32 = 2;
 
 /// Longest PSDU there is: as a threshold, off. [linux-6.12 include/net/cfg80211.h wiphy rts_threshold]
 const RTS_OFF: u32 = 1_048_575;
-/// What mac80211 sets. [linux-6.12 include/net/cfg80211.h IEEE80211_DEFAULT_AQL_TXQ_LIMIT_L, _H, IEEE80211_AQL_THRESHOLD]
+/// What mac80211 sets. [linux-6.12 include/net/cfg80211.h IEEE80211_DEFAULT_AQL_TXQ_LIMIT_L, _H,
+/// IEEE80211_AQL_THRESHOLD]
 const AQL: AirtimeLimits =
     AirtimeLimits { low: Span::from_millis(5), high: Span::from_millis(12), device: Span::from_millis(24) };
 
@@ -174,7 +176,7 @@ pub const PROFILES: &[Profile] = &[
         limits: Limits { frames: 64, bytes: 65_535, duration: LONGEST_PPDU, shortest_mpdu: 0 },
         ..ATH9K
     },
-    // Shows, in the tests of this crate alone, that a driver needs its row and no more.
+    // Only in the tests of this crate: shows that a driver needs only its row.
     #[cfg(test)]
     Profile {
         name: "toy",
@@ -189,13 +191,13 @@ pub fn find(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().find(|profile| profile.name == name)
 }
 
-/// The head of this file: what the profiles are made of, and their sources.
+/// The head of this file: the profiles and their sources.
 pub fn source() -> String {
     tailback_qdisc::registry::head(include_str!("driver.rs"))
 }
 
 impl Profile {
-    /// What can be set differently, with the profile's own values as defaults.
+    /// The options, with the values of the profile as defaults.
     pub fn parameters(&self) -> Vec<Parameter> {
         let mut found = self.limits.parameters();
         found.push(row("retries", ParameterUnit::Number, u64::from(self.frame_tries), MANY, RETRIES));
@@ -229,7 +231,7 @@ impl Profile {
         found
     }
 
-    /// As before Linux 5.5: firmware takes as many frames as it has descriptors for.
+    /// As before Linux 5.5: only the number of descriptors limits the frames in firmware.
     pub fn before_aql(mut self) -> Profile {
         if let Below::Firmware { airtime, .. } = &mut self.below {
             *airtime = None;
@@ -237,7 +239,7 @@ impl Profile {
         self
     }
 
-    /// The profile with what is given set differently.
+    /// The profile with the given options.
     pub fn with(&self, given: &Parameters) -> Result<Profile, ParameterError> {
         given.check(&self.parameters())?;
         let mut profile = *self;
@@ -269,7 +271,7 @@ impl Profile {
     }
 }
 
-/// The limits with what is given set differently; what none was given for is not limited.
+/// The limits with the given options; a limit that neither has is off.
 fn given_airtime(own: Option<AirtimeLimits>, given: &Parameters) -> Option<AirtimeLimits> {
     let names = ["airtime", "airtime_low", "airtime_device"];
     let [high, low, device] = names.map(|name| given.given(name).map(Span::from_nanos));
@@ -315,24 +317,23 @@ const MAX_MSDUS: u64 = 5;
 const SECOND: u64 = 1_000_000_000;
 const MAX_MEMORY: u64 = 1 << 30;
 
-const SUBFRAMES: &str = "MPDUs of an aggregate at most; 1: no aggregation";
-const BYTES: &str = "bytes of an aggregate at most";
-const DURATION: &str = "time on the air of an aggregate at most";
-const SHORTEST_MPDU: &str = "shorter MPDUs are filled up to this within an aggregate";
-const RETRIES: &str = "transmissions of a frame before it is given up";
+const SUBFRAMES: &str = "maximum number of MPDUs in an aggregate; 1: no aggregation";
+const BYTES: &str = "maximum number of bytes in an aggregate";
+const DURATION: &str = "maximum duration of an aggregate";
+const SHORTEST_MPDU: &str = "shorter MPDUs are padded to this length within an aggregate";
+const RETRIES: &str = "transmissions of a frame before it is dropped";
 const SLOTS: &str = "aggregates in the hardware queue";
-const FRAMES: &str = "frames that firmware takes before it refuses";
-const AIRTIME_FLAGS: &str =
-    "air that counts when stations are scheduled: 1 sent to them, 2 used by them, 3 both, 0 they take turns";
+const FRAMES: &str = "maximum number of frames in firmware";
+const AIRTIME_FLAGS: &str = "airtime that is charged to stations: 1 of transmissions to them, 2 from them, 3 both, 0 round robin instead";
 const AIRTIME: &str =
-    "air that the frames of one station in firmware may need while those of all are below airtime_device";
-const AIRTIME_LOW: &str = "air that they may need in any case";
+    "maximum airtime of the frames of one station in firmware while the total is below airtime_device";
+const AIRTIME_LOW: &str = "maximum airtime of the frames of one station in firmware otherwise";
 const AIRTIME_DEVICE: &str =
-    "air that the frames of all stations in firmware may need before each has airtime_low only";
-const AMSDU: &str = "packets in one MPDU at most; 1: no A-MSDU";
-const RTS: &str = "longer PSDUs are announced by RTS and CTS";
-const LIMIT: &str = "packets in all queues above the radio at most";
-const MEMORY_LIMIT: &str = "kernel memory of the packets in all queues above the radio at most";
+    "airtime of the frames of all stations in firmware from which airtime_low applies";
+const AMSDU: &str = "maximum number of packets in one MPDU; 1: no A-MSDU";
+const RTS: &str = "longer PSDUs are protected by RTS and CTS";
+const LIMIT: &str = "maximum number of packets in all queues above the radio";
+const MEMORY_LIMIT: &str = "maximum kernel memory of the packets in all queues above the radio";
 
 fn row(name: &'static str, unit: ParameterUnit, default: u64, most: u64, meaning: &'static str) -> Parameter {
     Parameter { name, unit, default: Some(default), least: 1, most, meaning }

@@ -1,4 +1,4 @@
-//! One MPDU: a packet with the MAC header, or several of them as an A-MSDU, and the state that the MAC keeps for it.
+//! One MPDU: a packet with the MAC header, or several as an A-MSDU, and the state of the MAC for it.
 //!
 //! ```text
 //! MPDU   = 26 (QoS header) + 8 (LLC/SNAP) + IP packet + 4 (FCS)   [+ 16 with CCMP]
@@ -13,7 +13,7 @@ use tailback_units::Span;
 pub const MPDU_OVERHEAD: u32 = 26 + 8 + 4;
 /// Header and message integrity code of CCMP.
 pub const CCMP: u32 = 16;
-/// LLC/SNAP, which every packet of an A-MSDU has for itself.
+/// LLC/SNAP, which every packet of an A-MSDU has.
 const LLC: u32 = 8;
 /// Addresses and length before each packet of an A-MSDU.
 const SUBFRAME_HEADER: u32 = 14;
@@ -21,9 +21,9 @@ const SUBFRAME_HEADER: u32 = 14;
 /// A frame between the queue above the radio and the receiving host.
 #[derive(Debug)]
 pub struct Mpdu {
-    /// What it carries; its credit stays with the sender until the status of the frame is known.
+    /// Its packet, which is charged to its socket until the status of the frame is known.
     pub packet: Box<Packet>,
-    /// What else it carries, as an A-MSDU.
+    /// Further packets, of an A-MSDU.
     pub more: Vec<Box<Packet>>,
     /// Sequence number within its block-ack session, from the first transmission on.
     pub sequence: u64,
@@ -31,7 +31,7 @@ pub struct Mpdu {
     pub bytes: u32,
     /// Transmissions so far.
     pub tries: u32,
-    /// Air that the host expects it to need, while firmware holds it.
+    /// Airtime that the host expects for it, while it is in firmware.
     pub estimate: Span,
 }
 
@@ -42,13 +42,13 @@ impl Mpdu {
         Mpdu { packet, more: Vec::new(), sequence: 0, bytes, tries: 0, estimate: Span::ZERO }
     }
 
-    /// Its length with `packet` in it, too.
+    /// Its length with `packet` added.
     pub fn bytes_with(&self, packet: &Packet) -> u32 {
         let first = if self.more.is_empty() { SUBFRAME_HEADER } else { 0 };
         self.bytes + first + self.padding() + SUBFRAME_HEADER + LLC + packet.ip_length
     }
 
-    /// Puts `packet` into it, too.
+    /// Adds `packet`.
     pub fn append(&mut self, packet: Box<Packet>) {
         self.bytes = self.bytes_with(&packet);
         self.more.push(packet);
@@ -64,8 +64,8 @@ impl Mpdu {
         self.packet.ip_length + self.more.iter().map(|packet| packet.ip_length).sum::<u32>()
     }
 
-    /// Its packets are no longer charged to their sockets; whom to credit is appended to `credits`,
-    /// one entry for neighbours of one socket.
+    /// Ends the charge of its packets to their sockets; appends the credits to `credits`, one entry for adjacent
+    /// packets of one socket.
     pub fn uncharge(&mut self, credits: &mut Vec<(SocketId, u32)>) {
         for packet in std::iter::once(&mut self.packet).chain(&mut self.more) {
             if packet.charged {

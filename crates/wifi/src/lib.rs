@@ -4,10 +4,10 @@
 //! transmit → queue above the radio (mac80211's FQ-CoDel, or a FIFO) → aggregate → contention → PPDU → block ack
 //! ```
 //!
-//! The machine is [`Channel`]; each procedure of the MAC is a file: who may send and when ([`contend`]), what goes into
-//! one PPDU and why no more ([`aggregate`]), which frames are outstanding and in which order they are given up to the
-//! host ([`block_ack`]), what waits above the hardware ([`station_queues`]) and who is served next ([`airtime`]).
-//! How long each takes is in [`phy`]; what a driver does differently is data in [`driver`].
+//! The state machine is [`Channel`]. Each procedure of the MAC is a file: contention ([`contend`]), aggregation
+//! ([`aggregate`]), acknowledgement and reordering ([`block_ack`]), the queues above the hardware
+//! ([`station_queues`]) and the selection of a station ([`airtime`]). Durations are in [`phy`]; the differences between
+//! drivers are data in [`driver`].
 
 pub mod aggregate;
 pub mod airtime;

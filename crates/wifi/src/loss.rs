@@ -5,8 +5,8 @@
 //! p        = 3.2·10⁻⁶ · 10^((threshold − SNR per stream) / 0.6 dB)          p: bits in error behind the decoder
 //! SNR per stream = SNR − 10·log₁₀(streams)
 //! ```
-//! The threshold of an MCS is where one of ten PSDUs of 4096 bytes is lost: the standard's receiver sensitivity over
-//! the noise of 20 MHz, less the 10 dB noise figure and 5 dB of margin that it allows a receiver.
+//! The threshold of an MCS is the SNR at which one of ten PSDUs of 4096 bytes is lost: the receiver sensitivity of the
+//! standard over the noise of 20 MHz, less the noise figure of 10 dB and the margin of 5 dB that it allows.
 //! [ieee80211-2016 table 19-23, table 21-25] [ieee80211ax table 27-51] The slope, a decade for 0.6 dB, is that of the
 //! standard's convolutional code over an AWGN channel. Deviations: no fading, so that one SNR holds for a whole run;
 //! the SNR is the sum over the receiver's antennas; MPDUs of a PPDU are lost independently.
@@ -19,31 +19,31 @@ pub struct CentiDecibels(pub i32);
 
 /// SNR per stream at which one PSDU of 4096 bytes in ten is lost, by MCS.
 const THRESHOLDS: [i32; 12] = [400, 700, 900, 1200, 1600, 2000, 2100, 2200, 2700, 2900, 3200, 3400];
-/// What the power divided among so many streams costs each.
+/// Loss of SNR per stream when the power is divided among streams.
 const STREAMS: [i32; 8] = [0, 301, 477, 602, 699, 778, 845, 903];
 /// Bits in error at the threshold: 1 − 0.9^(1 / 32768).
 const AT_THRESHOLD: f64 = 3.215_356e-6;
-/// What a hundredth of a decibel more makes of it: 10^(−0.01 / 0.6).
+/// Factor of it per hundredth of a decibel: 10^(−0.01 / 0.6).
 const PER_STEP: f64 = 0.962_350_662_639_8;
-/// 2³², of which a chance is a fraction.
+/// Unit of probabilities: 2³².
 const ONE: f64 = 4_294_967_296.0;
 
-/// What a receiver loses.
+/// The losses of a receiver.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Loss {
-    /// Share of MPDUs that are lost whatever they are, as a fraction of 2³².
+    /// Share of MPDUs that are lost in any mode, as a fraction of 2³².
     fixed: u32,
     /// Signal over noise, both over the whole channel.
     snr: Option<CentiDecibels>,
 }
 
 impl Loss {
-    /// A share of `fixed` / 2³² whatever the mode; and what a signal so strong makes of each mode.
+    /// A share of `fixed` / 2³² in any mode, and the losses of each mode at this SNR.
     pub fn new(fixed: u32, snr: Option<CentiDecibels>) -> Self {
         Loss { fixed, snr }
     }
 
-    /// The chance that an MPDU of `bytes` is lost, as a fraction of 2³².
+    /// The probability that an MPDU of `bytes` is lost, as a fraction of 2³².
     pub fn of(&self, mode: &Mode, bytes: u32) -> u32 {
         let Some(snr) = self.snr else { return self.fixed };
         let survives = power(1.0 - bit_errors(mode, snr), 8 * bytes) * (1.0 - f64::from(self.fixed) / ONE);

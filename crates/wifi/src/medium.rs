@@ -1,14 +1,14 @@
-//! The medium: what is on the air, and which radios hear it.
+//! The medium: transmissions in progress, and which radios hear them.
 //!
 //! ```text
 //! exchange = [RTS, CTS], PPDU, response    a radio that hears the sender defers for all of it,
 //!                                          one that hears only the receiver from its CTS or response on
 //! ```
-//! Whoever hears a frame decodes its header and defers to the end of the response (the duration field). A PPDU is lost
-//! whole if its receiver hears, or itself sends, anything else meanwhile. [ieee80211-2016 §10.3.2]
+//! A radio that hears a frame decodes its header and defers to the end of the response (the duration field). A PPDU is
+//! lost completely if its receiver hears or sends anything else meanwhile. [ieee80211-2016 §10.3.2]
 //!
-//! Deviations: hearing is mutual, and what is heard can be decoded; no capture. Who hears only the receiver defers from
-//! the end of the PPDU on, a SIFS early. Responses are never lost.
+//! Deviations: hearing is mutual, and every frame that is heard can be decoded; no capture effect. A radio that hears
+//! only the receiver defers from the end of the PPDU, a SIFS early. Responses are never lost.
 
 use tailback_units::{SimTime, Span};
 
@@ -27,7 +27,7 @@ pub(crate) const BLOCK_ACK: u32 = 32;
 pub(crate) const FAST_CONTROL: u32 = 96;
 const SLOW_CONTROL: u32 = 24;
 
-/// Who hears whom.
+/// Which radios hear each other.
 #[derive(Clone, Debug, Default)]
 pub struct Hearing {
     /// Pairs that do not hear each other, the smaller number first, in order.
@@ -57,14 +57,14 @@ impl Hearing {
     }
 }
 
-/// Who sends: a radio, and the access category or the beacon.
+/// The sender: a radio, and the access category or the beacon.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sender {
     pub(crate) station: usize,
     pub(crate) category: usize,
 }
 
-/// What an exchange is at.
+/// The phase of an exchange.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
     /// RTS.
@@ -81,7 +81,7 @@ pub(crate) enum Phase {
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) sender: Sender,
-    /// For whom; a beacon is for nobody in particular.
+    /// The receiver; `None` for a beacon.
     pub(crate) to: Option<usize>,
     pub(crate) phase: Phase,
     /// When that ends.
@@ -90,13 +90,13 @@ pub(crate) struct Exchange {
     pub(crate) won: SimTime,
     /// Radios that the receiver heard at once; 0: this one alone.
     pub(crate) colliders: u32,
-    /// Who hears only the receiver defers as well.
+    /// Radios that hear only the receiver defer, too.
     pub(crate) answered: bool,
     pub(crate) status: Status,
 }
 
 impl Exchange {
-    /// Who is on the air.
+    /// The transmissions in progress.
     fn transmitter(&self) -> Option<usize> {
         match self.phase {
             Phase::Answering => self.to,
@@ -109,13 +109,13 @@ impl Exchange {
         matches!(self.phase, Phase::Announcing | Phase::Data)
     }
 
-    /// `other` is on the air where this one is received, or the receiver sends.
+    /// `other` is heard by the receiver of this one, or the receiver sends.
     fn is_spoilt_by(&self, other: &Exchange, hearing: &Hearing) -> bool {
         let (Some(receiver), Some(transmitter)) = (self.to, other.transmitter()) else { return false };
         self.is_vulnerable() && hearing.between(receiver, transmitter)
     }
 
-    /// Two are on the air at once.
+    /// Two transmissions overlap.
     pub(crate) fn meet(&mut self, other: &mut Exchange, hearing: &Hearing) {
         let both = [self.is_spoilt_by(other, hearing), other.is_spoilt_by(self, hearing)];
         for (exchange, spoilt) in [self, other].into_iter().zip(both) {
@@ -148,18 +148,18 @@ pub(crate) struct CarrierSense {
     heard: u32,
     /// The last of them could not be decoded.
     noise: bool,
-    /// It waits for a response in vain.
+    /// It waits for a response that will not arrive.
     unanswered: bool,
 }
 
-/// How an exchange ended for one who sensed it.
+/// The end of an exchange for a radio that sensed it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sensed {
     /// As announced.
     Whole,
-    /// By something that could not be decoded.
+    /// By a frame that could not be decoded.
     Noise,
-    /// By a response to itself that did not come.
+    /// Without the response to this radio.
     Silence,
 }
 

@@ -8,8 +8,7 @@
 //! ```
 //! [linux-6.12 net/mac80211/rc80211_minstrel_ht.c] Deviations: modes are probed in turn, not in a random order, and one
 //! that could not be faster than the present one only each eighth time; the width is that of the cell; all categories
-//! of a station share the statistics. Firmware with rate control of its own (ath9k_htc, ath10k) is modelled by this
-//! one.
+//! of a station share the statistics. Rate control in firmware (ath9k_htc, ath10k) is also modelled by Minstrel-HT.
 
 use tailback_units::{SimTime, Span};
 
@@ -19,15 +18,15 @@ use crate::phy::{Format, Guard, Mode};
 const UPDATE: Span = Span::from_millis(50);
 /// Between two probes.
 const PROBE: Span = Span::from_millis(20);
-/// Certainty.
+/// A probability of 1.
 const ONE: u64 = 1 << 16;
-/// What one entry of the chain may take, back-off included.
+/// Maximum time of one entry of the chain, back-off included.
 const SEGMENT: Span = Span::from_millis(6);
-/// Tries of one entry that hardware allows.
+/// Maximum number of tries of one entry in hardware.
 const MAX_TRIES: u32 = 10;
 /// Access, preamble, SIFS and response of one exchange.
 const OVERHEAD_NANOS: u64 = 200_000;
-/// A slow mode is probed once in so many turns.
+/// A slow mode is probed once in this many turns.
 const SLOW_TURNS: u32 = 8;
 /// MPDUs per aggregate before one was sent.
 const FIRST_AGGREGATE: u64 = 16;
@@ -57,7 +56,7 @@ impl Chain {
         Chain { rates: [TxRate { mode, index: 0, tries }; 3], probes: false }
     }
 
-    /// What is used after so many failures: the last mode for all that remain.
+    /// The mode after `failures`: the last one for all further tries.
     pub fn after(&self, failures: u32) -> &TxRate {
         let mut left = failures;
         for rate in &self.rates[..2] {
@@ -81,7 +80,7 @@ impl Chain {
 pub enum RateControl {
     /// Always this one.
     Fixed(Mode),
-    /// What works best.
+    /// The mode selected by Minstrel-HT.
     Minstrel(Box<Minstrel>),
 }
 
@@ -94,7 +93,7 @@ impl RateControl {
         }
     }
 
-    /// What became of a PPDU of `sent` frames after `failures` transmissions without any response.
+    /// Takes the result of a PPDU of `sent` frames after `failures` transmissions without a response.
     pub fn report(&mut self, chain: &Chain, failures: u32, sent: u32, acknowledged: u32) {
         if let RateControl::Minstrel(minstrel) = self {
             for failure in 0..failures {
@@ -106,7 +105,7 @@ impl RateControl {
         }
     }
 
-    /// Bits per second of data that can be expected, the overhead of its exchanges included.
+    /// Expected throughput in bit/s, including the overhead of exchanges.
     pub fn expected_throughput(&self) -> u64 {
         match self {
             RateControl::Fixed(mode) => throughput(mode, ONE, FIRST_AGGREGATE),
@@ -114,7 +113,7 @@ impl RateControl {
         }
     }
 
-    /// The slowest mode that it may come to.
+    /// The slowest mode that it may select.
     pub fn slowest(&self) -> &Mode {
         match self {
             RateControl::Fixed(mode) => mode,
@@ -125,7 +124,7 @@ impl RateControl {
         }
     }
 
-    /// The mode that most data goes in.
+    /// The mode of most transmissions.
     pub fn usual(&self) -> &Mode {
         match self {
             RateControl::Fixed(mode) => mode,
@@ -134,7 +133,7 @@ impl RateControl {
     }
 }
 
-/// What is known of one mode.
+/// Statistics of one mode.
 #[derive(Clone, Copy, Debug)]
 struct Statistics {
     mode: Mode,
@@ -160,7 +159,7 @@ pub struct Minstrel {
 }
 
 impl Minstrel {
-    /// All modes of a format and width with up to so many streams; `guards`: those allowed.
+    /// All modes of a format and width with up to `streams` streams; `guards`: the allowed guard intervals.
     pub fn new(format: Format, width: u32, streams: u32, guards: &[Guard]) -> Self {
         let modes = (1..=streams).flat_map(|streams| {
             (0..12).flat_map(move |mcs| {
@@ -200,7 +199,7 @@ impl Minstrel {
         }
     }
 
-    /// The next mode that is not in use anyhow and may be better.
+    /// The next mode to probe: not in the chain, and possibly better.
     fn next_probe(&mut self) -> Option<usize> {
         let best = self.best_throughput();
         for _ in 0..self.modes.len() {
@@ -241,7 +240,7 @@ impl Minstrel {
         let others = all.clone().filter(|&index| index != best);
         let second =
             others.max_by_key(|&index| (throughput(index), std::cmp::Reverse(index))).unwrap_or(best);
-        // Among those that hardly ever fail, the fastest. [linux-6.12 minstrel_ht_set_best_prob_rate]
+        // The fastest of those with a high probability. [linux-6.12 minstrel_ht_set_best_prob_rate]
         let safest = all.max_by_key(|&index| {
             let probability = self.modes[index].probability.unwrap_or(0);
             (probability.min(ONE * 95 / 100), throughput(index), std::cmp::Reverse(index))
@@ -264,7 +263,7 @@ impl Minstrel {
     }
 }
 
-/// Bits per second that a mode brings.
+/// Throughput of a mode in bit/s.
 fn throughput(mode: &Mode, probability: u64, aggregate: u64) -> u64 {
     if probability < ONE / 10 {
         return 0;
@@ -277,7 +276,7 @@ fn air_of_1200_bytes(mode: &Mode) -> u64 {
     9_600 * 1_000_000_000 / mode.bits_per_sec()
 }
 
-/// As many tries as fit the time of one entry, the growing back-off counted.
+/// Number of tries that fit into the time of one entry, with the growing back-off.
 fn tries(mode: &Mode, aggregate: u64) -> u32 {
     let once = OVERHEAD_NANOS + aggregate * air_of_1200_bytes(mode);
     let (mut tries, mut window, mut nanos) = (2, 63, 2 * once + 4_500 * (15 + 31));

@@ -1,9 +1,9 @@
-//! One radio of the cell: its queues, its sessions with others, and the next PPDU it would send.
+//! One radio of the cell: its queues, its sessions with other radios, and the next PPDU to send.
 //!
 //! ```text
-//! packet → queue above → (slot or room below) → aggregate → [the cell sends it] → status: settled or sent again
+//! packet → queue above → (slot or space below) → aggregate → [the channel sends it] → status: completed or requeued
 //! ```
-//! A packet's credit goes back when the status of its frame is known, after the slot it leaves has been filled again.
+//! The credit of a packet returns when the status of its frame is known, after its slot has been refilled.
 //! [linux-6.12 ath9k xmit.c ath_txq_schedule, ath_tx_complete_aggr]
 
 use std::collections::VecDeque;
@@ -33,12 +33,12 @@ use crate::{PacketBoxes, StationId};
 /// Access categories.
 pub(crate) const CATEGORIES: usize = AccessCategory::ALL.len();
 
-/// How a station reaches another.
+/// The link from a station to another.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// How its data is sent.
+    /// The modes of its data.
     pub rates: RateControl,
-    /// What of it is lost.
+    /// Its losses.
     pub loss: Loss,
 }
 
@@ -48,22 +48,22 @@ pub struct Station {
     pub(crate) contenders: Contenders,
     pub(crate) beacon: Option<Beacon>,
     pub(crate) sense: CarrierSense,
-    /// What it has on the air: a category, or a beacon.
+    /// What it is sending: a category, or a beacon.
     pub(crate) sending: Option<usize>,
     band: Band,
-    /// Bytes that each MPDU has beside its IP packet.
+    /// Bytes of each MPDU in addition to its IP packet.
     overhead: u32,
     queues: Option<StationQueues>,
     categories: [CategoryState; CATEGORIES],
     links: Vec<Option<Link>>,
-    /// Packets that firmware holds, of all categories, and the air that they may need.
+    /// Packets in firmware, of all categories, and their expected airtime.
     in_firmware: u32,
     pending: Span,
-    /// Lists of frames to be used again.
+    /// Lists of frames to be reused.
     spare: Vec<VecDeque<Mpdu>>,
 }
 
-/// What one access category of a radio has to send.
+/// The queues of one access category of a radio.
 struct CategoryState {
     /// Stations with packets above.
     turns: AirtimeScheduler,
@@ -74,19 +74,19 @@ struct CategoryState {
     firmware_turns: VecDeque<u16>,
 }
 
-/// What a radio and one other have between them in one access category.
+/// The session between a radio and another one in one access category.
 #[derive(Default)]
 struct Session {
     originator: Originator,
     recipient: Recipient,
     /// Frames in firmware that are not on the air.
     firmware: VecDeque<Mpdu>,
-    /// Air that the packets in firmware may need, until their status is known.
+    /// Expected airtime of the packets in firmware, until their status is known.
     pending: Span,
 }
 
 impl Station {
-    /// A radio that reaches others as `links` says, by their number.
+    /// A radio with `links` to others, by their number.
     pub fn new(
         profile: Profile,
         band: Band,
@@ -128,14 +128,14 @@ impl Station {
         self
     }
 
-    /// When the first of what contends for it sends if the medium stays idle.
+    /// When the first of its categories sends if the medium stays idle.
     #[inline]
     pub(crate) fn access(&self) -> SimTime {
         let beacon = self.beacon.as_ref().and_then(|beacon| beacon.contender.access());
         beacon.unwrap_or(SimTime::NEVER).min(self.contenders.access())
     }
 
-    /// The medium has become busy: who is not sending stops counting.
+    /// The medium has become busy: categories that do not send freeze their counters.
     #[inline]
     pub(crate) fn defer(&mut self, now: SimTime, draws: &mut dyn Rng) {
         self.contenders.medium_busy(now, self.sending, draws);
@@ -158,7 +158,7 @@ impl Station {
         }
     }
 
-    /// The driver takes packets: the qdisc above is not stopped.
+    /// The driver accepts packets: the qdisc above is not stopped.
     pub fn accepts(&self) -> bool {
         match self.profile.below {
             Below::Firmware { frames, .. } => self.queues.is_some() || self.in_firmware < frames,
@@ -180,7 +180,7 @@ impl Station {
         category
     }
 
-    /// Something waits for the air in this category.
+    /// True if this category has an aggregate to send.
     pub fn has_frames(&self, category: usize) -> bool {
         self.categories.get(category).is_some_and(|state| !state.hardware.is_empty())
     }
@@ -190,19 +190,20 @@ impl Station {
         self.categories[category].hardware.front_mut()
     }
 
-    /// What it would send next is announced by RTS.
+    /// True if the next PPDU is protected by RTS.
     pub(crate) fn announces(&mut self, category: usize) -> bool {
         let Some(threshold) = self.profile.rts_threshold else { return false };
         self.head(category).is_some_and(|aggregate| aggregate.bytes > threshold)
     }
 
-    /// The chance that an MPDU towards `to` is lost, as a fraction of 2³².
+    /// The probability that an MPDU to `to` is lost, as a fraction of 2³².
     #[inline]
     pub(crate) fn loss(&self, to: StationId, mode: &Mode, bytes: u32) -> u32 {
         self.links[to.index()].as_ref().map_or(0, |link| link.loss.of(mode, bytes))
     }
 
-    /// The aggregate on the air has no answer; true if it is given up, and its frames go back to be aggregated anew.
+    /// The aggregate on the air got no response; true if it is not sent again and its frames are to be aggregated
+    /// again.
     pub fn unanswered(&mut self, category: usize, now: SimTime) -> bool {
         let (tries, band) = (self.profile.hardware_tries, self.band);
         let Some(aggregate) = self.categories[category].hardware.front_mut() else { return false };
@@ -211,7 +212,7 @@ impl Station {
         aggregate.failures >= tries
     }
 
-    /// The status of the aggregate on the air is known: its frames are settled or sent again, the slot is filled.
+    /// Processes the status of the aggregate on the air: completes or requeues its frames, and refills the slot.
     /// Returns the oldest number outstanding with that station.
     pub fn complete(
         &mut self,
@@ -253,7 +254,7 @@ impl Station {
         Some((to, start))
     }
 
-    /// The rate control learns what became of an aggregate.
+    /// Reports the result of an aggregate to rate control.
     fn report(&mut self, aggregate: &Aggregate, status: &Status) {
         let acknowledged = status.acknowledged.len() as u32;
         let sent = acknowledged + aggregate.frames.len() as u32;
@@ -263,7 +264,8 @@ impl Station {
         }
     }
 
-    /// A frame came from another station; what can be passed up is appended to `up`. What comes too late is returned.
+    /// A frame arrived from another station. Packets that can be passed up are appended to `up`; a frame that is too
+    /// late is returned.
     #[inline]
     pub fn receive(
         &mut self,
@@ -275,12 +277,12 @@ impl Station {
         self.categories[category].sessions[from.index()].recipient.take(frame.0, frame.1, up)
     }
 
-    /// When the reorder buffer of a session has waited long enough for a hole.
+    /// The earliest time-out of a reorder buffer.
     pub(crate) fn reordering_until(&self, category: usize, from: StationId) -> Option<SimTime> {
         self.categories[category].sessions[from.index()].recipient.overdue_at()
     }
 
-    /// Reorder buffers that have waited long enough pass up what they hold. Returns when the next one will have.
+    /// Releases packets from reorder buffers whose time-out has expired. Returns the next time-out.
     pub(crate) fn release_overdue(&mut self, now: SimTime, up: &mut PacketBoxes) -> SimTime {
         let sessions = self.categories.iter_mut().flat_map(|state| &mut state.sessions);
         let recipients = sessions.map(|session| &mut session.recipient);
@@ -291,29 +293,29 @@ impl Station {
         released.min().unwrap_or(SimTime::NEVER)
     }
 
-    /// Another station will not send again what is below `start`.
+    /// Another station no longer sends numbers below `start`.
     pub fn move_window(&mut self, category: usize, from: StationId, start: u64, up: &mut PacketBoxes) {
         self.categories[category].sessions[from.index()].recipient.move_to(start, up);
     }
 
-    /// A station used the air to send to this one: it counts as its airtime. [linux-6.12 AIRTIME_USE_RX]
+    /// Charges a station for a transmission to this one. [linux-6.12 AIRTIME_USE_RX]
     pub fn charge_received(&mut self, category: usize, from: StationId, span: Span) {
         if self.profile.airtime_flags & AIRTIME_USE_RX != 0 {
             self.categories[category].turns.charge(from.0, span);
         }
     }
 
-    /// How `to` is reached.
+    /// The link to `to`.
     pub fn link(&self, to: StationId) -> Option<&Link> {
         self.links[to.index()].as_ref()
     }
 
-    /// Packets that wait in the host for the air, above the hardware.
+    /// Packets queued in the host, above the hardware.
     pub fn queued(&self) -> u32 {
         self.queues.as_ref().map_or(self.in_firmware, StationQueues::packets)
     }
 
-    /// Packets inside, on the air and held for reordering included.
+    /// Packets in the radio, including those on the air and in reorder buffers.
     pub fn packets(&self) -> usize {
         let state = |state: &CategoryState| -> usize {
             let sessions: usize = state.sessions.iter().map(Session::packets).sum();
@@ -330,7 +332,7 @@ impl Station {
         above > 0 || self.categories[category].sessions[to.index()].originator.waiting() > 0
     }
 
-    /// Room has come free below. What firmware holds is limited over all categories.
+    /// Fills space that has become free below. Firmware has one limit for all categories.
     fn pull_what_fits(&mut self, category: usize, context: &mut QdiscContext<'_>) {
         match self.profile.below {
             Below::Slots(_) => self.pull(category, context),
@@ -338,7 +340,7 @@ impl Station {
         }
     }
 
-    /// Moves packets from above to where there is room below.
+    /// Moves packets from above into the space below.
     fn pull(&mut self, category: usize, context: &mut QdiscContext<'_>) {
         match self.profile.below {
             Below::Slots(slots) => self.fill_slots(category, slots, context),
@@ -378,7 +380,7 @@ impl Station {
         self.queues = Some(queues);
     }
 
-    /// The host knows what its rate control expects of a station.
+    /// True if the host knows the expected throughput of a station from its rate control.
     fn expect(&self, queues: &mut StationQueues, number: u16, to: StationId) {
         if self.profile.rate_control == RateControlIn::Host
             && let Some(link) = &self.links[to.index()]
@@ -429,7 +431,7 @@ impl Station {
         self.turn_in_firmware(category, to);
     }
 
-    /// What bounds an A-MSDU: it must not take longer than a PPDU may, in whatever mode it is sent again.
+    /// The limits of an A-MSDU, whose duration must be allowed for a PPDU in each mode of a retransmission.
     fn amsdu_towards(&self, to: StationId) -> Option<Amsdu> {
         let own = self.profile.amsdu.filter(|amsdu| amsdu.packets > 1)?;
         let slowest = self.links[to.index()].as_ref()?.rates.slowest();
@@ -461,7 +463,7 @@ impl Station {
         }
     }
 
-    /// An aggregate for `to`: frames to be sent again, then new ones from `source`.
+    /// An aggregate for `to`: frames to be retransmitted, then new ones from `source`.
     fn form(
         &mut self,
         category: usize,
@@ -545,7 +547,7 @@ impl Session {
     }
 }
 
-/// The next frame of those in firmware, as many packets as fit one A-MSDU.
+/// The next frame from firmware, with as many packets as fit into an A-MSDU.
 fn next_of_firmware(frames: &mut VecDeque<Mpdu>, amsdu: Option<Amsdu>) -> Option<Mpdu> {
     let mut frame = frames.pop_front()?;
     let Some(amsdu) = amsdu else { return Some(frame) };

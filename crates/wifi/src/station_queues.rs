@@ -3,10 +3,10 @@
 //! ```text
 //! enqueue:  flow = hash · 4096 / 2³²; a flow that another queue owns → this queue's own overflow flow
 //! dequeue:  DRR++ with quantum 300 among the flows of that queue, CoDel on the one served
-//! over 8192 packets or the memory limit: the longest flow of the radio loses half its packets, at most 32
+//! over 8192 packets or the memory limit: half the packets of the longest flow of the radio are dropped, at most 32
 //! ```
-//! CoDel: target 20 ms, interval 100 ms, ECN on; towards a station with an expected throughput below 6 Mbit/s times the
-//! number of stations 50 ms, 300 ms, ECN off. A flow is exempt only if nothing remains behind the packet examined.
+//! CoDel: target 20 ms, interval 100 ms, ECN on; for a station with an expected throughput below 6 Mbit/s times the
+//! number of stations 50 ms, 300 ms, ECN off. CoDel does not drop the last packet of a flow.
 //! [linux-6.12 net/mac80211/tx.c ieee80211_txq_enqueue, sta_info.c sta_update_codel_params, include/net/fq_impl.h] The
 //! law and the round robin are those of the qdiscs. Deviation: the lengths counted are those of Ethernet frames.
 
@@ -20,16 +20,16 @@ use tailback_units::Span;
 
 /// Flows of one radio. [linux-6.12 fq_impl.h fq_init]
 const FLOWS: u32 = 4096;
-/// Bytes a flow may send per round.
+/// Bytes that a flow may send per round.
 const QUANTUM: u32 = 300;
-/// Most packets that one over-limit event drops.
+/// Maximum number of packets dropped at once when over a limit.
 const DROP_BATCH: u32 = 32;
-/// Bits per second for each station of the radio below which a station is a slow one.
+/// A station is slow below this throughput in bit/s, times the number of stations.
 const SLOW: u64 = 6_000_000;
-/// Nobody's flow.
+/// A flow without a queue.
 const UNOWNED: u16 = u16::MAX;
 
-/// What bounds the queues of one radio.
+/// The limits of the queues of one radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QueueLimits {
     /// Packets.
@@ -56,7 +56,7 @@ pub struct StationQueues {
     memory: u64,
 }
 
-/// One queue: the turns of its flows, and how much it holds.
+/// One queue: the round robin of its flows, and its length.
 struct StationQueue {
     turns: RoundRobin,
     packets: u32,
@@ -113,7 +113,7 @@ impl StationQueues {
         self.shrink(context);
     }
 
-    /// What can be expected of a station, and how many there are, decide how patient CoDel is with it.
+    /// Sets the CoDel parameters of a station by its expected throughput and the number of stations.
     pub fn expect(&mut self, queue: u16, bits_per_sec: u64, stations: u64) {
         let slow = bits_per_sec > 0 && bits_per_sec < SLOW * stations;
         if let Some(state) = self.queues[usize::from(queue)].as_mut() {
@@ -186,14 +186,14 @@ impl StationQueues {
     }
 }
 
-/// What has left the queues in one call.
+/// Changes of the queues in one call.
 #[derive(Default)]
 struct Taken {
     packets: u32,
     memory: u64,
 }
 
-/// The head of `flow` after CoDel has dropped what it wants to.
+/// The head of `flow` after CoDel has dropped packets before it.
 #[inline]
 fn judged(
     flows: &mut FlowQueues,

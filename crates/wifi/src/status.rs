@@ -1,16 +1,16 @@
-//! The status of an aggregate: what the sender knows after the exchange. [linux-6.12 ieee80211_tx_status]
+//! The TX status of an aggregate after its exchange. [linux-6.12 ieee80211_tx_status]
 
 use tailback_packet::SocketId;
 use tailback_units::Span;
 
 use crate::frame::Mpdu;
 
-/// What became of the frames of an aggregate.
+/// The result of an aggregate.
 #[derive(Debug, Default)]
 pub struct Status {
     /// Those that were acknowledged.
     pub acknowledged: Vec<Acknowledged>,
-    /// The sockets to credit, and with how much truesize.
+    /// The sockets to credit, with the truesize.
     pub credits: Vec<(SocketId, u32)>,
 }
 
@@ -21,7 +21,7 @@ pub struct Acknowledged {
     pub sequence: u64,
     /// Packets in it.
     pub packets: u32,
-    /// Air it was expected to need.
+    /// Its expected airtime.
     pub estimate: Span,
 }
 
