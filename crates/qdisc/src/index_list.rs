@@ -54,6 +54,18 @@ impl IndexList {
         Some(first)
     }
 
+    /// The first goes to the end.
+    #[inline]
+    pub fn rotate(&mut self, links: &mut [u32]) {
+        if self.head != self.tail {
+            let first = self.head;
+            self.head = links[first as usize];
+            links[first as usize] = NONE;
+            links[self.tail as usize] = first;
+            self.tail = first;
+        }
+    }
+
     pub fn len(&self, links: &[u32]) -> usize {
         std::iter::successors(self.first(), |&at| Some(links[at as usize]).filter(|&next| next != NONE))
             .count()

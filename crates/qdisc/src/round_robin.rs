@@ -53,23 +53,31 @@ impl RoundRobin {
     /// The queue to serve now. It keeps its turn until its deficit is used up or it is [`emptied`](Self::emptied).
     #[inline]
     pub fn next_flow(&mut self) -> Option<u32> {
-        loop {
-            let flow = self.new.first().or(self.old.first())?;
-            let turn = &mut self.turns[flow as usize];
-            if turn.deficit > 0 {
+        while let Some(flow) = self.new.first() {
+            if self.has_turn(flow) {
                 return Some(flow);
             }
-            turn.deficit += self.quantum;
-            self.take_head();
-            if self.new.is_empty() && self.old.is_empty() {
-                // It is alone: every next round is its own, too.
-                let turn = &mut self.turns[flow as usize];
-                while turn.deficit <= 0 {
-                    turn.deficit += self.quantum;
-                }
-            }
+            self.new.pop_front(&self.links);
             self.old.push_back(&mut self.links, flow);
         }
+        loop {
+            let flow = self.old.first()?;
+            if self.has_turn(flow) {
+                return Some(flow);
+            }
+            self.old.rotate(&mut self.links);
+        }
+    }
+
+    /// The flow has something left of its quantum; if not, it gets another one for its next turn.
+    #[inline]
+    fn has_turn(&mut self, flow: u32) -> bool {
+        let turn = &mut self.turns[flow as usize];
+        let left = turn.deficit > 0;
+        if !left {
+            turn.deficit += self.quantum;
+        }
+        left
     }
 
     /// `bytes` of `flow` were sent.

@@ -213,8 +213,7 @@ impl Channel {
     /// A radio may have got something to send.
     fn contend(&mut self, index: usize, category: usize, context: &mut Context<'_>) {
         let station = &mut self.stations[index];
-        let counts_down = self.listeners.rests(index) && station.contenders.waits(category);
-        if counts_down || !station.has_frames(category) {
+        if station.contenders.waits(category) || !station.has_frames(category) {
             return;
         }
         self.listeners.wake(index, station);

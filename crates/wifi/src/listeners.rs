@@ -80,12 +80,6 @@ impl Listeners {
         self.awake.iter().map(|&index| usize::from(index))
     }
 
-    /// A radio does not follow the medium.
-    #[inline]
-    pub(crate) fn rests(&self, index: usize) -> bool {
-        self.resting[index].is_some()
-    }
-
     /// A radio that hears all others senses an exchange.
     #[inline]
     pub(crate) fn is_busy(&self) -> bool {

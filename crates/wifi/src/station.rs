@@ -341,6 +341,7 @@ impl Station {
     }
 
     /// Moves packets from above into the space below.
+    #[inline]
     fn pull(&mut self, category: usize, context: &mut QdiscContext<'_>) {
         match self.profile.below {
             Below::Slots(slots) => self.fill_slots(category, slots, context),
@@ -351,10 +352,15 @@ impl Station {
         }
     }
 
+    #[inline]
     fn fill_slots(&mut self, category: usize, slots: u32, context: &mut QdiscContext<'_>) {
-        if self.categories[category].hardware.len() >= slots as usize {
-            return;
+        if self.categories[category].hardware.len() < slots as usize {
+            self.fill_free_slots(category, slots, context);
         }
+    }
+
+    #[inline(never)]
+    fn fill_free_slots(&mut self, category: usize, slots: u32, context: &mut QdiscContext<'_>) {
         let Some(mut queues) = self.queues.take() else { return };
         while self.categories[category].hardware.len() < slots as usize {
             let Some(turn) = self.categories[category].turns.take_turn() else { break };
@@ -390,6 +396,7 @@ impl Station {
         }
     }
 
+    #[inline(never)]
     fn fill_firmware(
         &mut self,
         category: usize,
@@ -448,6 +455,7 @@ impl Station {
         }
     }
 
+    #[inline(never)]
     fn form_in_firmware(&mut self, category: usize, slots: u32, now: SimTime) {
         while self.categories[category].hardware.len() < slots as usize {
             let Some(turn) = self.categories[category].firmware_turns.pop_front() else { break };

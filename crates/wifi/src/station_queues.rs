@@ -110,7 +110,9 @@ impl StationQueues {
         });
         state.packets += 1;
         state.turns.join(flow);
-        self.shrink(context);
+        if self.is_over_limit() {
+            self.shrink(context);
+        }
     }
 
     /// Sets the CoDel parameters of a station by its expected throughput and the number of stations.
@@ -169,9 +171,15 @@ impl StationQueues {
         if owner == UNOWNED || owner == queue { flow } else { FLOWS + u32::from(queue) }
     }
 
+    #[inline]
+    fn is_over_limit(&self) -> bool {
+        self.packets > self.limits.packets || self.memory > self.limits.memory
+    }
+
     /// Drops from the longest flow of the radio while it is over a limit.
+    #[cold]
     fn shrink(&mut self, context: &mut QdiscContext<'_>) {
-        while self.packets > self.limits.packets || self.memory > self.limits.memory {
+        while self.is_over_limit() {
             let reason =
                 if self.memory > self.limits.memory { DropReason::Overmemory } else { DropReason::Overlimit };
             let Some(fattest) = self.flows.fattest() else { return };
