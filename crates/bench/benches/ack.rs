@@ -51,7 +51,7 @@ impl Bench {
             peer: SocketId(1),
             peer_host: HostId(1),
             flow_hash: 0,
-            settings,
+            settings: settings.into(),
             small_queue: SmallQueueLimit::Off,
             options: SocketOptions::default(),
             control: Control::Window(Box::new(Fixed(window))),

@@ -295,7 +295,7 @@ fn config(host: &Host, options: &SocketOptions) -> EndpointConfig {
         peer: SocketId(1),
         peer_host: HostId(1),
         flow_hash: 0,
-        settings,
+        settings: settings.into(),
         small_queue: SmallQueueLimit::Shift(10),
         control,
         wants_pacing: row.wants_pacing,

@@ -54,13 +54,18 @@ pub struct SackBlock {
     pub end: u64,
 }
 
-/// Up to four SACK blocks (three beside timestamps); boxed, since most segments carry none. [rfc2018 §3]
+/// SACK blocks that an option has room for: four, three beside timestamps. [rfc2018 §3]
+const SACK_BLOCKS_MAX: usize = 4;
+
+/// SACK blocks; boxed, since most segments carry none, and a packet shall be small.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-#[expect(
-    clippy::box_collection,
-    reason = "eight bytes in a packet that moves by value, where a vector has 24"
-)]
-pub struct SackBlocks(Option<Box<Vec<SackBlock>>>);
+pub struct SackBlocks(Option<Box<Held>>);
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Held {
+    blocks: [SackBlock; SACK_BLOCKS_MAX],
+    count: usize,
+}
 
 impl SackBlocks {
     /// No block.
@@ -68,17 +73,29 @@ impl SackBlocks {
 
     /// These blocks, in the order of the option.
     pub fn new(blocks: Vec<SackBlock>) -> Self {
-        if blocks.is_empty() { SackBlocks(None) } else { SackBlocks(Some(Box::new(blocks))) }
+        blocks.into_iter().collect()
     }
 
     /// The blocks in the order of the option.
     pub fn as_slice(&self) -> &[SackBlock] {
-        self.0.as_ref().map_or(&[], |blocks| blocks.as_slice())
+        self.0.as_ref().map_or(&[], |held| &held.blocks[..held.count])
     }
 
     /// True if there is no block.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
+    }
+}
+
+/// As many blocks as the option has room for.
+impl FromIterator<SackBlock> for SackBlocks {
+    fn from_iter<I: IntoIterator<Item = SackBlock>>(blocks: I) -> Self {
+        let mut held = Held::default();
+        for (place, block) in held.blocks.iter_mut().zip(blocks) {
+            *place = block;
+            held.count += 1;
+        }
+        SackBlocks((held.count > 0).then(|| Box::new(held)))
     }
 }
 

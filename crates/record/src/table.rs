@@ -60,7 +60,7 @@ pub(crate) fn stream(spec: &TableSpec, columns: Vec<ArrayRef>) -> Vec<u8> {
     let schema = Arc::new(Schema::new(spec.columns.iter().map(field).collect::<Vec<_>>()));
     let batch =
         RecordBatch::try_new(Arc::clone(&schema), columns).expect("a table's columns fit its own schema");
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(batch.get_array_memory_size());
     let mut writer = StreamWriter::try_new(&mut bytes, &schema).expect("writing to memory cannot fail");
     writer.write(&batch).expect("writing to memory cannot fail");
     writer.finish().expect("writing to memory cannot fail");

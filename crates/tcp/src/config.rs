@@ -1,5 +1,7 @@
 //! The configuration of a socket: addresses, sysctls, socket options.
 
+use std::sync::Arc;
+
 use tailback_cc::Control;
 use tailback_packet::{HostId, IpVersion, SocketId};
 use tailback_units::{Rate, Span, TimerRounding};
@@ -240,7 +242,7 @@ pub struct EndpointConfig {
     /// Hash of this direction's addresses and ports.
     pub flow_hash: u32,
     /// Sysctls of the host.
-    pub settings: Settings,
+    pub settings: Arc<Settings>,
     /// Limit of the small queue.
     pub small_queue: SmallQueueLimit,
     /// The options that the application has set.

@@ -37,6 +37,25 @@ pub struct Wakeup {
     pub finished: bool,
 }
 
+impl Wakeup {
+    /// There is no wake-up.
+    #[inline]
+    pub fn is_none(self) -> bool {
+        !(self.writable | self.readable | self.finished)
+    }
+
+    /// Wake-ups of both.
+    #[inline]
+    #[must_use]
+    pub fn with(self, other: Wakeup) -> Wakeup {
+        Wakeup {
+            writable: self.writable | other.writable,
+            readable: self.readable | other.readable,
+            finished: self.finished | other.finished,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Listen,

@@ -2,13 +2,13 @@
 //! timer → rate sample → control → pacing rate. Retransmissions and new data then follow. [linux-6.12 tcp_input.c
 //! tcp_ack]
 
-use tailback_cc::{AckPath, AckSample, Control, RateSample, Timestamps};
+use tailback_cc::{AckPath, AckSample, CaState, Control, RateSample, Timestamps};
 use tailback_packet::{Segment, SegmentFlags};
 use tailback_units::{Segs, Span};
 
 use crate::clock::{Micros, micros_since};
 use crate::info::Note;
-use crate::queue::Tags;
+use crate::queue::{PlainHead, Tags};
 use crate::sack::SackWalk;
 use crate::sender::{AckFlags, Sender};
 use crate::state::clocks::Chrono;
@@ -68,6 +68,9 @@ impl Sender {
     pub(crate) fn take_ack(&mut self, ack: &Segment, draws: &mut dyn rand_core::Rng) {
         self.echoed = ack.tsecr;
         self.flow.timestamps = stamps(ack);
+        if let Some(plain) = self.plain_head(ack) {
+            return self.take_plain_ack(ack, &plain, draws);
+        }
         let before = self.before_ack();
         let old = ack.ack < before.una;
         if old && ack.sack.is_empty() {
@@ -117,6 +120,56 @@ impl Sender {
         self.gate.agenda.retransmit = retransmit;
     }
 
+    /// The records that `ack` acknowledges, if it does nothing else, they were sent once, and nothing is being recovered
+    /// or probed: nearly every ACK is like that.
+    #[inline]
+    fn plain_head(&self, ack: &Segment) -> Option<PlainHead> {
+        if !self.takes_acks_at_once() {
+            return None;
+        }
+        let calm = self.flow.ca_state == CaState::Open && self.scoreboard.is_untouched() && !self.is_reno();
+        let probes = self.tlp.high_seq.is_some() || self.path.search.is_some();
+        let marked = self.ecn.agreed() && ack.flags.contains(SegmentFlags::ECE);
+        if !calm || probes || marked || !ack.sack.is_empty() || ack.ack <= self.flow.snd_una {
+            return None;
+        }
+        let plain = self.scoreboard.queue().plain_head(ack.ack);
+        // What was acknowledged in part counts as reordered.
+        let whole = self.scoreboard.front().is_some_and(|head| head.seq >= self.flow.snd_una);
+        (plain.count > 0 && plain.is_all && whole).then_some(plain)
+    }
+
+    /// The steps of [`Sender::take_ack`] that such an ACK needs, in the same order.
+    #[inline]
+    fn take_plain_ack(&mut self, ack: &Segment, plain: &PlainHead, draws: &mut dyn rand_core::Rng) {
+        let before = Before { highest_sack: self.flow.snd_una, sacked: 0, ..self.before_ack() };
+        let mut sample = SampleInProgress::new(self.scoreboard.packets_out());
+        let mut flags = AckFlags { una_advanced: true, window_update: true, ..AckFlags::default() };
+        let path = ack_path(ack, before.una, self.peer.snd_wnd);
+        self.recovery.retransmits = 0;
+        self.timer.peer_answered();
+        self.peer.take((ack.seq, ack.window), true);
+        self.flow.snd_una = ack.ack;
+        self.refresh_flow();
+        self.control.hooks_mut().in_ack_event(path, &self.flow, &mut self.window);
+        let mut cleaned = Cleaned::default();
+        self.remove_plain(plain, &mut flags, &mut sample, &mut cleaned);
+        if self.scoreboard.is_empty() {
+            self.stop_clock(Chrono::Busy);
+        }
+        let since = |sent: Option<Micros>| sent.map(|sent| micros_since(self.flow.now, sent));
+        let (rtt, control_rtt) = (since(cleaned.first_sent), since(cleaned.last_sent));
+        flags.maybe_delayed = plain.count == 1
+            && ack.ack - before.una < u64::from(self.mss())
+            && sample.prior_delivered + 1 == self.flow.delivered;
+        self.update_rtt(rtt, control_rtt, &flags, &mut sample);
+        self.tell_control_of_acked(cleaned.packets, &sample);
+        self.rack.update_steps(sample.prior_delivered, self.flow.delivered);
+        self.set_timer_after_ack();
+        self.control_congestion(&before, &flags, &sample, draws);
+        self.gate.agenda.retransmit = Retransmit::Nothing;
+    }
+
     /// True if nothing is outstanding and nothing is acknowledged, as in all data of a pure receiver.
     /// [linux-6.12 tcp_input.c tcp_rcv_established, header prediction]
     pub(crate) fn is_predicted(&self, segment: &Segment) -> bool {
@@ -151,8 +204,7 @@ impl Sender {
     }
 
     fn recover(&mut self, prior_una: u64, old: bool, flags: &mut AckFlags) -> Retransmit {
-        let dubious =
-            !flags.not_duplicate() || flags.alert() || self.flow.ca_state != tailback_cc::CaState::Open;
+        let dubious = !flags.not_duplicate() || flags.alert() || self.flow.ca_state != CaState::Open;
         if old || dubious { self.fast_retransmit_alert(prior_una, flags) } else { Retransmit::Nothing }
     }
 
@@ -205,8 +257,9 @@ impl Sender {
 
     fn remove_acked(&mut self, flags: &mut AckFlags, sample: &mut SampleInProgress) -> Cleaned {
         let mut cleaned = Cleaned::default();
-        if !self.is_reno() {
-            self.remove_plain(flags, sample, &mut cleaned);
+        if self.takes_acks_at_once() && !self.is_reno() {
+            let plain = self.scoreboard.queue().plain_head(self.flow.snd_una);
+            self.remove_plain(&plain, flags, sample, &mut cleaned);
         }
         if self.scoreboard.acked(self.flow.snd_una).is_some() {
             self.remove_others(flags, sample, &mut cleaned);
@@ -216,13 +269,18 @@ impl Sender {
 
     /// Removes acknowledged segments that were sent once and never SACKed, all at once: the last one of them decides
     /// all measures, for it was sent last.
-    #[inline]
-    fn remove_plain(&mut self, flags: &mut AckFlags, sample: &mut SampleInProgress, cleaned: &mut Cleaned) {
-        let queue = self.scoreboard.queue();
-        let plain = queue.plain_head(self.flow.snd_una);
+    #[inline(always)]
+    fn remove_plain(
+        &mut self,
+        plain: &PlainHead,
+        flags: &mut AckFlags,
+        sample: &mut SampleInProgress,
+        cleaned: &mut Cleaned,
+    ) {
         if plain.count == 0 {
             return;
         }
+        let queue = self.scoreboard.queue();
         let first = queue.get(queue.head());
         cleaned.first_sent = Some(first.sent_at);
         cleaned.reordered_from = Some(first.seq);
@@ -232,7 +290,7 @@ impl Sender {
         cleaned.last_sent = Some(sent_at);
         self.rate.take_delivered(last, sample);
         self.rack.delivered((sent_at, end), micros_since(self.flow.now, sent_at));
-        self.scoreboard.remove_plain(&plain);
+        self.scoreboard.remove_plain(plain);
         self.flow.delivered += plain.count;
         cleaned.packets = plain.count as u32;
         flags.data_acked = true;
@@ -268,6 +326,7 @@ impl Sender {
 
     /// Prefers the time of the ACK; falls back to the timestamp echo. True if there was a sample.
     /// [linux-6.12 tcp_input.c tcp_ack_update_rtt]
+    #[inline(always)]
     fn update_rtt(
         &mut self,
         rtt: Option<Span>,
@@ -297,6 +356,7 @@ impl Sender {
         true
     }
 
+    #[inline(always)]
     fn tell_control_of_acked(&mut self, packets: u32, sample: &SampleInProgress) {
         self.refresh_flow();
         let in_flight = u64::from(self.mss()) * self.flow.delivered.saturating_sub(sample.prior_delivered);
@@ -305,6 +365,7 @@ impl Sender {
     }
 
     /// Rate sample, then the control or PRR, then the pacing rate. [linux-6.12 tcp_input.c tcp_cong_control]
+    #[inline(always)]
     fn control_congestion(
         &mut self,
         before: &Before,

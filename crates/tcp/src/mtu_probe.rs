@@ -54,7 +54,8 @@ impl Sender {
             MtuProbing::Always { base_mss } => (base_mss, Some(self.flow.now)),
         };
         let (low, high) = (self.mtu_of(base_mss), self.mss_clamp() + self.headers());
-        self.path.search = Some(MtuSearch { low, high, since, probe: None, probes: MtuProbes::default() });
+        let search = MtuSearch { low, high, since, probe: None, probes: MtuProbes::default() };
+        self.path.search = Some(Box::new(search));
     }
 
     /// The MSS follows the MTU of the route. [linux-6.12 tcp_output.c tcp_current_mss]
@@ -108,7 +109,7 @@ impl Sender {
     /// Whether to send a probe now; not while this side has SACK blocks to report, since options of varying length
     /// would change the size of the probe. [linux-6.12 tcp_output.c tcp_mtu_probe]
     pub(crate) fn mtu_step(&mut self) -> MtuStep {
-        let Some(search) = self.path.search else { return MtuStep::None };
+        let Some(search) = self.path.search() else { return MtuStep::None };
         let calm = self.flow.ca_state == CaState::Open && self.window.cwnd.0 >= CWND_LEAST;
         if search.since.is_none() || search.probe.is_some() || !calm || self.path.reports_sack {
             return MtuStep::None;
@@ -140,7 +141,7 @@ impl Sender {
         let low = self.mtu_of(self.mss());
         let rested = |search: &MtuSearch| search.since.is_some_and(|since| now.since(since) >= REST);
         if let Some(search) = self.path.search.as_mut().filter(|search| rested(search)) {
-            *search = MtuSearch { low, high, since: Some(now), probe: None, ..*search };
+            **search = MtuSearch { low, high, since: Some(now), probe: None, ..**search };
         }
     }
 
@@ -155,7 +156,7 @@ impl Sender {
 
     /// Everything before `una` is acknowledged, perhaps including the probe.
     pub(crate) fn take_mtu_probe_ack(&mut self, una: u64) {
-        let Some(search) = self.path.search else { return };
+        let Some(search) = self.path.search() else { return };
         let Some(probe) = search.probe.filter(|probe| probe.end <= una) else { return };
         let bytes = u64::from(self.window.cwnd.0) * u64::from(self.mtu_of(self.mss()));
         self.window.cwnd = Segs(((bytes / u64::from(probe.size)) as u32).max(1));
@@ -163,19 +164,19 @@ impl Sender {
         self.usage.stamp = self.flow.now;
         self.window.ssthresh = self.current_ssthresh();
         let probes = MtuProbes { passed: search.probes.passed + 1, ..search.probes };
-        self.path.search = Some(MtuSearch { low: probe.size, probe: None, probes, ..search });
+        self.path.search = Some(Box::new(MtuSearch { low: probe.size, probe: None, probes, ..search }));
         self.synchronise_mss(self.path.known);
     }
 
     /// A loss was detected. If the first unacknowledged segment is the probe, it was lost because of its size.
     pub(crate) fn mtu_probe_failed(&mut self) -> bool {
-        let Some(search) = self.path.search else { return false };
+        let Some(search) = self.path.search() else { return false };
         let Some(probe) = search.probe.filter(|probe| probe.start == self.flow.snd_una) else { return false };
         if self.flow.ca_state >= CaState::Cwr {
             return false;
         }
         let probes = MtuProbes { lost: search.probes.lost + 1, ..search.probes };
-        self.path.search = Some(MtuSearch { high: probe.size - 1, probe: None, probes, ..search });
+        self.path.search = Some(Box::new(MtuSearch { high: probe.size - 1, probe: None, probes, ..search }));
         self.window.cwnd = Segs(self.window.cwnd.0 + 1);
         self.resend_what_is_too_long();
         true
@@ -200,7 +201,7 @@ impl Sender {
 
     /// After repeated timeouts, suspects a black hole for large packets. [linux-6.12 tcp_timer.c tcp_mtu_probing]
     pub(crate) fn suspect_black_hole(&mut self) {
-        let Some(mut search) = self.path.search else { return };
+        let Some(mut search) = self.path.search() else { return };
         match search.since {
             None => search.since = Some(self.flow.now),
             Some(_) => {
@@ -208,7 +209,7 @@ impl Sender {
                 search.low = self.mtu_of(half.min(self.base_mss()).max(MSS_FLOOR));
             }
         }
-        self.path.search = Some(search);
+        self.path.search = Some(Box::new(search));
         self.synchronise_mss(self.path.known);
     }
 

@@ -97,6 +97,7 @@ impl Sender {
     }
 
     /// The gate. [linux-6.12 tcp_output.c tcp_write_xmit]
+    #[inline(always)]
     fn next_new(&mut self, pass: Pass) -> Option<Outgoing> {
         let begins = !std::mem::replace(&mut self.gate.agenda.progress.begun, true);
         if begins {
@@ -271,6 +272,7 @@ impl Sender {
     }
 
     /// [linux-6.12 tcp_output.c tcp_event_new_data_sent]
+    #[inline(always)]
     fn sent_new(&mut self, length: u32, tags: Tags, before: SimTime, kind: NewKind) {
         let sent_at = self.flow.departure;
         self.space_after(length, before);

@@ -173,6 +173,8 @@ pub(crate) struct PlainHead {
     skbs: u32,
     /// Bytes of their payload.
     pub(crate) payload: u64,
+    /// No other record is acknowledged.
+    pub(crate) is_all: bool,
 }
 
 /// All records, by sequence number and by time.
@@ -346,15 +348,18 @@ impl RetransmitQueue {
     /// as the order of transmission is not that of the numbers.
     #[inline]
     pub(crate) fn plain_head(&self, una: u64) -> PlainHead {
-        let mut head = PlainHead { count: 0, skbs: 0, payload: 0 };
+        let mut head = PlainHead { count: 0, skbs: 0, payload: 0, is_all: true };
         if self.is_linked() {
+            head.is_all = false;
             return head;
         }
         let mut before = None;
         while self.first + head.count < self.end {
             let record = self.ring.get(self.first + head.count);
             let shares = before == Some(record.transmission) || record.tags.has(Tags::MERGED);
-            if record.end() > una || !record.tags.is_plain() || record.delivered_at == Micros::NEVER {
+            let is_plain = record.tags.is_plain() && record.delivered_at != Micros::NEVER;
+            if record.end() > una || !is_plain {
+                head.is_all = record.end() > una;
                 // What is left of a shared skb is an skb.
                 head.skbs -= u32::from(shares && head.count > 0);
                 break;

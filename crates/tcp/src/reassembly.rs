@@ -5,7 +5,7 @@
 //! buffer is adjusted after each *skb* that the application reads.
 //! [linux-6.12 tcp_input.c tcp_try_coalesce, tcp_ofo_queue]
 
-use std::collections::VecDeque;
+use std::ops::Range;
 
 use tailback_packet::SackBlock;
 
@@ -92,10 +92,56 @@ struct Island {
     skbs: Vec<Skb>,
 }
 
+/// What the application has not read, in order.
+#[derive(Debug, Default)]
+struct ReceiveQueue {
+    skbs: Vec<Skb>,
+    /// The first one that is not freed.
+    first: usize,
+}
+
+impl ReceiveQueue {
+    /// Freed skbs at the front at most before the others move up.
+    const FREED: usize = 64;
+
+    #[inline]
+    fn front_mut(&mut self) -> Option<&mut Skb> {
+        self.skbs.get_mut(self.first)
+    }
+
+    #[inline]
+    fn back_mut(&mut self) -> Option<&mut Skb> {
+        // There is none before the first.
+        self.skbs.last_mut()
+    }
+
+    #[inline]
+    fn push_back(&mut self, skb: Skb) {
+        self.skbs.push(skb);
+    }
+
+    /// Frees the first one, which is there.
+    #[inline]
+    fn pop_front(&mut self) {
+        self.first += 1;
+        if self.first == self.skbs.len() {
+            self.skbs.clear();
+            self.first = 0;
+        } else if self.first >= Self::FREED {
+            self.skbs.drain(..self.first);
+            self.first = 0;
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Skb> {
+        self.skbs[self.first..].iter()
+    }
+}
+
 /// The receive queue and the out-of-order queue.
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
-    ready: VecDeque<Skb>,
+    ready: ReceiveQueue,
     islands: Vec<Island>,
     /// Memory of all.
     pub(crate) truesize: u64,
@@ -119,6 +165,7 @@ impl Reassembly {
     }
 
     /// Reads at most `most` bytes of the next skb. An skb is freed when all of it was read.
+    #[inline]
     pub(crate) fn take(&mut self, most: u64) -> Option<u32> {
         let skb = self.ready.front_mut()?;
         let bytes = u64::from(skb.unread()).min(most) as u32;
@@ -128,12 +175,15 @@ impl Reassembly {
         skb.read += bytes;
         if skb.unread() == 0 {
             self.truesize -= skb.truesize();
-            match self.ready.len() {
-                1 => self.ready.clear(),
-                _ => drop(self.ready.pop_front()),
-            }
+            self.ready.pop_front();
         }
         Some(bytes)
+    }
+
+    /// There is nothing for the application.
+    #[inline]
+    pub(crate) fn is_drained(&self) -> bool {
+        self.ready.skbs.is_empty()
     }
 
     /// Bytes that the application may read.
@@ -156,8 +206,24 @@ impl Reassembly {
     pub(crate) fn insert(&mut self, block: SackBlock, skb: Skb) -> SackBlock {
         let from = self.islands.partition_point(|island| island.block.end < block.start);
         let to = self.islands.partition_point(|island| island.block.start <= block.end);
-        let mut run = Island { block, skbs: Vec::new() };
         self.truesize += skb.truesize();
+        if to == from + 1 && self.islands[from].block.start < block.start {
+            let run = &mut self.islands[from];
+            run.block.end = run.block.end.max(block.end);
+            self.truesize -= append(&mut run.skbs, skb);
+            return run.block;
+        }
+        self.join_neighbours(from..to, block, skb)
+    }
+
+    /// The runs `neighbours` and the segment between them become one.
+    fn join_neighbours(
+        &mut self,
+        Range { start: from, end: to }: Range<usize>,
+        block: SackBlock,
+        skb: Skb,
+    ) -> SackBlock {
+        let mut run = Island { block, skbs: Vec::new() };
         let mut placed = false;
         for island in self.islands.splice(from..to, []).collect::<Vec<_>>() {
             run.block.start = run.block.start.min(island.block.start);

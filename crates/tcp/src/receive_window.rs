@@ -16,7 +16,7 @@ use tailback_units::{SimTime, Span};
 use crate::clock::{TIMESTAMP_CLOCK, timestamp};
 use crate::config::{Arrival, INITIAL_WINDOW, TIMESTAMP_OPTION, WindowShrinking};
 use crate::config::{Settings, SocketOptions};
-use crate::stack::{PushedSegment, ReceiveRatio, SameTickEcho, Stack};
+use crate::stack::{PushedSegment, ReceiveRatio, SameTickEcho};
 
 /// Ratio of payload to memory assumed at the start. [linux-6.12 tcp.h TCP_DEFAULT_SCALING_RATIO]
 const RATIO_DEFAULT: u64 = 128;
@@ -34,7 +34,9 @@ const RMEM_MAX: u64 = 212_992;
 /// Window and buffer.
 #[derive(Debug)]
 pub(crate) struct ReceiveWindow {
-    stack: Stack,
+    receive_ratio: ReceiveRatio,
+    pushed_segment: PushedSegment,
+    same_tick_echo: SameTickEcho,
     /// Payload bytes of a full segment.
     advmss: u32,
     /// Memory of a received segment in addition to its payload.
@@ -126,7 +128,9 @@ impl ReceiveWindow {
         // With a fixed buffer, no larger window is ever advertised. [linux-6.12 tcp_output.c tcp_select_initial_window]
         let most_advertised = options.rcvbuf.map_or(settings.rmem[2].max(RMEM_MAX), |_| space);
         ReceiveWindow {
-            stack: settings.stack,
+            receive_ratio: settings.stack.receive_ratio,
+            pushed_segment: settings.stack.pushed_segment,
+            same_tick_echo: settings.stack.same_tick_echo,
             advmss: mss,
             head: settings.stack.skb_overhead,
             rcv_mss: RCV_MSS_DEFAULT.min(mss),
@@ -241,13 +245,13 @@ impl ReceiveWindow {
             self.measure_ratio(u64::from(segment.length), u64::from(truesize));
             self.rcv_mss = length.min(self.advmss);
         }
-        let at_once = self.stack.pushed_segment == PushedSegment::AckedWhenRead;
+        let at_once = self.pushed_segment == PushedSegment::AckedWhenRead;
         at_once && segment.flags.contains(SegmentFlags::PSH)
     }
 
     fn measure_ratio(&mut self, length: u64, truesize: u64) {
         let ratio = (length * 256 / truesize).max(1);
-        if ratio == self.ratio || self.stack.receive_ratio == ReceiveRatio::Half {
+        if ratio == self.ratio || self.receive_ratio == ReceiveRatio::Half {
             return;
         }
         self.ratio = ratio;
@@ -300,7 +304,7 @@ impl ReceiveWindow {
             return;
         }
         let sample = match timestamp(now).since(echo) {
-            Span::ZERO if self.stack.same_tick_echo == SameTickEcho::NoSample => return,
+            Span::ZERO if self.same_tick_echo == SameTickEcho::NoSample => return,
             ticks => ticks.max(TIMESTAMP_CLOCK).as_micros() as u32,
         };
         self.rtt.us8 = match self.rtt.us8 {
@@ -360,7 +364,7 @@ impl ReceiveWindow {
     /// Memory for a window of `window` bytes. Older kernels compute it in segments, each with the memory for one by the
     /// fixed ratio. [linux-6.12 tcp.h tcp_space_from_win] [linux-5.10 tcp_input.c]
     fn memory_for(&self, window: u64) -> u64 {
-        match self.stack.receive_ratio {
+        match self.receive_ratio {
             ReceiveRatio::Measured => window * 256 / self.ratio,
             ReceiveRatio::Half => {
                 let mss = u64::from(self.advmss);
@@ -509,7 +513,7 @@ mod tests {
     }
 
     /// RTT in µs after data that arrives at given times and echoes timestamps of given times.
-    fn rtt_us(stack: Stack, echoes: &[(u64, u64)]) -> u32 {
+    fn rtt_us(stack: crate::Stack, echoes: &[(u64, u64)]) -> u32 {
         let mut window =
             ReceiveWindow::new(&Settings { stack, ..Settings::default() }, &SocketOptions::default());
         for &(now, echo) in echoes {

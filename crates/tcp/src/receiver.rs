@@ -338,6 +338,7 @@ impl Receiver {
         self.ack.pingpong |= soon;
     }
 
+    #[inline(always)]
     fn in_order(&mut self, segment: &Segment, truesize: u32, now: SimTime) {
         let fresh = segment.end() - self.rcv_nxt;
         let known = (self.rcv_nxt - segment.seq).min(u64::from(segment.length)) as u32;
@@ -568,7 +569,9 @@ impl Receiver {
     pub(crate) fn read(&mut self, most: u64, now: SimTime) -> u64 {
         self.repeats_last_ack = false;
         let mut copied = 0;
-        while let Some(bytes) = self.data.take(most - copied) {
+        while !self.data.is_drained()
+            && let Some(bytes) = self.data.take(most - copied)
+        {
             copied += u64::from(bytes);
             self.window.read(bytes, self.rcv_nxt, now);
         }
@@ -659,7 +662,7 @@ impl Receiver {
     #[inline(never)]
     fn report_sacks(&mut self) -> SackBlocks {
         let duplicate = self.dsack.take();
-        SackBlocks::new(duplicate.into_iter().chain(self.sacks.iter().copied()).take(self.blocks).collect())
+        duplicate.into_iter().chain(self.sacks.iter().copied()).take(self.blocks).collect()
     }
 
     /// [linux-6.12 tcp_output.c tcp_event_ack_sent]

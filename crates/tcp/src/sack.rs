@@ -35,7 +35,7 @@ impl Sender {
         self.scoreboard.begin_sacks(self.flow.snd_una);
         let blocks = ack.sack.as_slice();
         let duplicate = self.check_dsack(ack, blocks, prior_una, flags);
-        let mut usable: Vec<SackBlock> = Vec::with_capacity(4);
+        let mut usable = self.scoreboard.take_spare_list();
         for (number, &block) in blocks.iter().enumerate() {
             let is_duplicate = number == 0 && duplicate;
             if is_duplicate {
@@ -51,6 +51,7 @@ impl Sender {
             self.tag_block(*block, &known, flags, sample, &mut walk);
         }
         self.scoreboard.reported = usable;
+        self.scoreboard.keep_spare_list(known);
         if self.flow.ca_state != CaState::Loss || self.recovery.undo_marker.is_some() {
             self.check_reordering(walk.reordered_from);
         }

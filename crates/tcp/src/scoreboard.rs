@@ -46,6 +46,8 @@ pub(crate) struct Scoreboard {
     retransmit_hint: Index,
     /// Blocks of the previous ACK, in ascending order: what need not be walked again.
     pub(crate) reported: Vec<SackBlock>,
+    /// The list before that, empty: memory for the next one.
+    spare_list: Vec<SackBlock>,
 }
 
 /// What it tells.
@@ -61,6 +63,7 @@ impl Scoreboard {
             highest_sack: 0,
             retransmit_hint: 0,
             reported: Vec::new(),
+            spare_list: Vec::new(),
         }
     }
 
@@ -122,6 +125,12 @@ impl Scoreboard {
     /// End of the highest SACKed segment, or `una`. [linux-6.12 tcp.h tcp_highest_sack_seq]
     pub(crate) fn highest_sack(&self, una: u64) -> u64 {
         if self.sacked_out == 0 { una } else { self.highest_sack }
+    }
+
+    /// Nothing is SACKed, lost or sent again.
+    #[inline]
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.sacked_out | self.lost_out | self.retrans_out == 0
     }
 
     /// The head is SACKed and yet not acknowledged: the receiver threw it away. [rfc2018 §8]
@@ -254,6 +263,17 @@ impl Scoreboard {
         }
         self.payload -= u64::from(length);
         self.check();
+    }
+
+    /// An empty list for the blocks of an ACK.
+    pub(crate) fn take_spare_list(&mut self) -> Vec<SackBlock> {
+        std::mem::take(&mut self.spare_list)
+    }
+
+    /// This list is needed no more.
+    pub(crate) fn keep_spare_list(&mut self, mut list: Vec<SackBlock>) {
+        list.clear();
+        self.spare_list = list;
     }
 
     /// The SACKs of an ACK are about to be taken.

@@ -1,5 +1,7 @@
 //! The sending half of a socket: its state. The steps that change it are in files of their own.
 
+use std::sync::Arc;
+
 use tailback_cc::{CaState, Control, CwndEvent, Flow, PacingStatus, Window};
 use tailback_units::{Rate, Segs, SimTime, Span};
 
@@ -95,8 +97,18 @@ pub(crate) struct Sender {
     pub(crate) sent: SentTotals,
     pub(crate) clocks: BusyClocks,
     pub(crate) path: PathMtu,
-    pub(crate) settings: Settings,
+    pub(crate) settings: Arc<Settings>,
     pub(crate) options: SocketOptions,
+    #[cfg(test)]
+    pub(crate) acks: Acks,
+}
+
+/// For tests: whether ACKs that need few steps take only those.
+#[cfg(test)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Acks {
+    AtOnce,
+    StepByStep,
 }
 
 impl Sender {
@@ -149,7 +161,20 @@ impl Sender {
             path: PathMtu::new(settings.mtu),
             settings,
             options,
+            #[cfg(test)]
+            acks: Acks::AtOnce,
         }
+    }
+
+    /// ACKs that need few steps take only those; a test compares that with all steps.
+    #[cfg(not(test))]
+    pub(crate) const fn takes_acks_at_once(&self) -> bool {
+        true
+    }
+
+    #[cfg(test)]
+    pub(crate) fn takes_acks_at_once(&self) -> bool {
+        self.acks == Acks::AtOnce
     }
 
     pub(crate) fn mss(&self) -> u32 {
@@ -239,7 +264,7 @@ impl Sender {
 
 /// What a sender is made from.
 pub(crate) struct SenderConfig {
-    pub(crate) settings: Settings,
+    pub(crate) settings: Arc<Settings>,
     pub(crate) small_queue: SmallQueueLimit,
     pub(crate) options: SocketOptions,
     pub(crate) control: Control,

@@ -185,10 +185,14 @@ impl Sender {
 
     /// An ACK while nothing is outstanding: the window has opened, or probing continues.
     /// [linux-6.12 tcp_input.c tcp_ack_probe]
+    #[inline]
     pub(crate) fn answer_of_window_probe(&mut self) {
-        if !self.has_unsent() {
-            return;
+        if self.has_unsent() {
+            self.go_on_probing();
         }
+    }
+
+    fn go_on_probing(&mut self) {
         if self.flow.snd_nxt + u64::from(self.mss()).min(self.unsent()) > self.window_end() {
             self.arm_window_probe();
             return;

@@ -98,6 +98,7 @@ impl Sender {
 
     /// The window of an ACK, if it is newer. True if it was taken. [rfc9293 §3.10.7.4]
     /// [linux-6.12 tcp_input.c tcp_ack_update_window]
+    #[inline]
     pub(crate) fn update_send_window(&mut self, seq: u64, ack: u64, window: u64) -> bool {
         let Some(before) = self.peer.take((seq, window), ack > self.flow.snd_una) else { return false };
         if before != window && self.unsent() > 0 {

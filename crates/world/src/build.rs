@@ -9,6 +9,9 @@ mod routes;
 mod sysctl;
 mod topology;
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use tailback_engine::Streams;
 use tailback_packet::{DropReason, HostId, SocketId};
 use tailback_record::{Record, Wifi};
@@ -72,6 +75,8 @@ pub(crate) struct Builder<'a> {
     routes: Routes<LinkEnd>,
     streams: Streams,
     settings: Vec<Settings>,
+    /// The settings of sockets, by host, MTU and the length of the IP header.
+    shared_settings: BTreeMap<(u16, u32, u32), Arc<Settings>>,
     world: World,
 }
 
@@ -97,7 +102,9 @@ impl<'a> Builder<'a> {
             runnable: Default::default(),
         };
         let routes = routes::routes(scenario.hosts.len(), &topology.links, &scenario.routes);
-        Ok(Builder { scenario, topology, routes, streams: Streams::new(scenario.seed), settings, world })
+        let streams = Streams::new(scenario.seed);
+        let shared_settings = BTreeMap::new();
+        Ok(Builder { scenario, topology, routes, streams, settings, shared_settings, world })
     }
 
     fn add_devices(&mut self) -> Result<(), BuildError> {

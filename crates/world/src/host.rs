@@ -20,11 +20,17 @@ impl World {
     }
 
     /// A packet reached `host`. [linux-6.12 ip_rcv]
+    #[inline]
     pub(crate) fn receive(&mut self, host: HostId, packet: Box<Packet>) {
-        if packet.destination != host {
-            self.forward(host, packet);
-            return;
+        match packet.destination == host {
+            true => self.deliver(host, packet),
+            false => self.forward(host, packet),
         }
+    }
+
+    /// A packet for this host. [linux-6.12 ip_input.c ip_local_deliver]
+    #[inline(never)]
+    fn deliver(&mut self, host: HostId, packet: Box<Packet>) {
         if packet.payload == Payload::Damaged {
             return self.discard(host, packet);
         }
@@ -53,6 +59,7 @@ impl World {
         self.devices[device.index()].transmit(packet, &mut self.context);
     }
 
+    #[inline]
     fn receive_segment(&mut self, packet: Box<Packet>) {
         let (to, now) = (packet.to, self.context.now);
         self.return_credits_to(to);

@@ -23,34 +23,40 @@ impl World {
     }
 
     /// Takes from a socket what it wants to send, then sees to what else it wants.
+    #[inline]
     pub(crate) fn drain(&mut self, id: SocketId) {
         if self.sockets.tcp(id).endpoint.wants_to_send() {
             self.send(id);
+        } else {
+            self.attend(id);
         }
-        self.attend(id);
     }
 
-    /// Hands what a socket sends to its device, until it has nothing more.
+    /// Hands what a socket sends to its device until it has nothing more, then sees to what else it wants.
     #[inline(never)]
     fn send(&mut self, id: SocketId) {
         let now = self.context.now;
         loop {
-            let mut packet = self.context.spare_box();
-            let socket = self.sockets.tcp(id);
+            let World { sockets, devices, context, .. } = self;
+            let mut packet = context.spare_box();
+            let mut socket = sockets.tcp(id);
             if !socket.endpoint.write_next(&mut packet, now) {
-                return self.context.keep_box(packet);
+                context.keep_box(packet);
+                break;
             }
             (packet.source, packet.tos) = (socket.host, socket.tos);
-            let device = socket.device.index();
-            self.count_made(&packet);
-            let outcome = self.devices[device].transmit(packet, &mut self.context);
-            self.return_credits();
-            let endpoint = &mut self.sockets.tcp(id).endpoint;
-            endpoint.handed_over(transmitted(outcome), now);
-            if !endpoint.wants_to_send() {
-                return;
+            count_made(&packet, context);
+            let outcome = devices[socket.device.index()].transmit(packet, context);
+            if !context.effects.credits.is_empty() {
+                self.return_all_credits();
+                socket = self.sockets.tcp(id);
+            }
+            socket.endpoint.handed_over(transmitted(outcome), now);
+            if !socket.endpoint.wants_to_send() {
+                break;
             }
         }
+        self.attend(id);
     }
 
     /// Sees to what a socket wants beside sending: its application, the journal, a credit, its alarm.
@@ -85,7 +91,9 @@ impl World {
     }
 
     fn return_all_credits(&mut self) {
-        self.charge_for_segments();
+        if !self.context.segmented.is_empty() {
+            self.charge_for_segments();
+        }
         for (id, truesize) in self.context.effects.credits.drain(..) {
             match &mut self.sockets.get_mut(id).transport {
                 Transport::Tcp(socket) => {
@@ -177,28 +185,28 @@ impl World {
         }
         true
     }
+}
 
-    fn count_made(&mut self, packet: &Packet) {
-        self.context.ledger.created += 1;
-        if let Payload::Tcp(segment) = &packet.payload
-            && segment.length > 0
-        {
-            self.context.cost.segments += u64::from(packet.segments);
-        }
+#[inline]
+fn count_made(packet: &Packet, context: &mut Context) {
+    context.ledger.created += 1;
+    if let Payload::Tcp(segment) = &packet.payload
+        && segment.length > 0
+    {
+        context.cost.segments += u64::from(packet.segments);
     }
 }
 
+#[inline]
 fn wake_application(socket: &mut TcpSocket, id: SocketId, runnable: &mut VecDeque<SocketId>) {
     let wakeup = socket.endpoint.wakeup();
-    if wakeup == Wakeup::default() {
+    if wakeup.is_none() {
         return;
     }
-    if socket.woken == Wakeup::default() {
+    if socket.woken.is_none() {
         runnable.push_back(id);
     }
-    socket.woken.readable |= wakeup.readable;
-    socket.woken.writable |= wakeup.writable;
-    socket.woken.finished |= wakeup.finished;
+    socket.woken = socket.woken.with(wakeup);
 }
 
 #[inline]

@@ -253,6 +253,8 @@ impl World {
         self.context.cost.sim_ns = self.context.now.as_nanos();
         self.sample_last();
         let disciplines = self.qdisc_stats();
+        // The tables are written where the network was.
+        drop((self.sockets, self.conversations, self.devices));
         let Context { journal, captures, cost, .. } = self.context;
         Outcome { tables: journal.record.finish(), disciplines, captures: captures.finish(), cost }
     }

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
 fn outcome(file: &str) -> Result<Outcome, String> {
     let json = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
     let scenario = Scenario::from_json(&json).map_err(|error| format!("{file}: {error}"))?;
+    drop(json);
     run(&scenario, &()).map_err(|error| format!("{file}: {error}"))
 }
 

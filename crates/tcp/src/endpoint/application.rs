@@ -80,6 +80,7 @@ impl Endpoint {
     }
 
     /// The application reads all available data. Returns the bytes read.
+    #[inline]
     pub fn read(&mut self, now: SimTime) -> Bytes {
         self.read_at_most(Bytes(u64::MAX), now)
     }
@@ -119,13 +120,19 @@ impl Endpoint {
     }
 
     /// Returns the wake-ups for application and host, and clears them.
+    #[inline]
     pub fn wakeup(&mut self) -> Wakeup {
-        let over = self.sender.aborted || (self.closed && self.all_acknowledged());
-        let finished = over && !self.finished_told;
-        self.finished_told |= finished;
+        let finished = (self.closed || self.sender.aborted) && self.is_finished_anew();
         let writable = std::mem::take(&mut self.sender.buffer.writable);
         let readable = std::mem::take(&mut self.receiver.readable);
         Wakeup { writable, readable, finished }
+    }
+
+    /// All is acknowledged or given up, and this was not told before.
+    #[cold]
+    fn is_finished_anew(&mut self) -> bool {
+        let over = self.sender.aborted || self.all_acknowledged();
+        over && !std::mem::replace(&mut self.finished_told, over)
     }
 
     fn all_acknowledged(&self) -> bool {

@@ -15,6 +15,8 @@ use tailback_units::{Parameters, Rate, Segs, Span};
 use super::*;
 use crate::clock::timestamp;
 use crate::queue::{SentSegment, Tags};
+#[cfg(test)]
+use crate::sender::Acks;
 use crate::{Settings, SmallQueueLimit, SocketOptions, Transmitted};
 
 /// A number of segments out of those outstanding, in thousandths.
@@ -108,7 +110,7 @@ impl Model {
             peer: SocketId(1),
             peer_host: HostId(1),
             flow_hash: 0,
-            settings: Settings { gso_max_segs, ..Settings::default() },
+            settings: Settings { gso_max_segs, ..Settings::default() }.into(),
             small_queue,
             options: SocketOptions::default(),
             control: tailback_cc::build(row.name, &Parameters::default()).expect("defaults are accepted"),
@@ -367,12 +369,14 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 #[cfg(test)]
-fn play(case: Case) {
+fn play(case: Case, acks: Acks) -> Endpoint {
     let mut model = Model::new(case.control, case.wants_pacing, case.small_queue, case.gso_max_segs);
     model.cuts = case.cuts;
+    model.endpoint.sender.acks = acks;
     for operation in case.operations {
         model.apply(operation);
     }
+    model.endpoint
 }
 
 /// Numbers read from bytes; zeros after their end.
@@ -458,7 +462,19 @@ mod tests {
 
         #[test]
         fn no_sequence_of_events_breaks_the_scoreboard(case in case()) {
-            play(case);
+            play(case, Acks::AtOnce);
+        }
+
+        #[test]
+        fn an_ack_taken_at_once_leaves_what_all_of_its_steps_leave(case in case()) {
+            let left = [Acks::AtOnce, Acks::StepByStep].map(|acks| {
+                let mut endpoint = play(case.clone(), acks);
+                endpoint.sender.acks = Acks::AtOnce;
+                let mut gauges = Vec::new();
+                endpoint.control_gauges(&mut |name, value| gauges.push((name, value)));
+                format!("{endpoint:?} {gauges:?}")
+            });
+            prop_assert_eq!(&left[0], &left[1]);
         }
     }
 

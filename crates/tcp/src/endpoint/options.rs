@@ -108,7 +108,7 @@ impl Endpoint {
 
     /// Counts of MTU probes that passed and were lost.
     pub fn mtu_probes(&self) -> MtuProbes {
-        self.sender.path.search.map(|search| search.probes).unwrap_or_default()
+        self.sender.path.search().map(|search| search.probes).unwrap_or_default()
     }
 
     /// Next byte expected from the peer, and the next byte to be sent.

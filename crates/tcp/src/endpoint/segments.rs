@@ -25,6 +25,8 @@ impl Endpoint {
     pub(super) fn write_ack(&mut self, packet: &mut Packet) {
         let now = self.sender.flow.now;
         let segment = self.acknowledgement(now);
+        packet.ecn = self.sender.ecn.code_point(false);
+        packet.charged = false;
         self.write_over(packet, segment, ACK_TRUESIZE, now);
     }
 
@@ -75,11 +77,13 @@ impl Endpoint {
     #[cold]
     pub(super) fn packet(&self, segment: Segment, truesize: u32, departure: SimTime) -> Packet {
         let mut packet = Packet::empty();
+        packet.ecn = self.sender.ecn.code_point(false);
         self.write_over(&mut packet, segment, truesize, departure);
         packet
     }
 
-    /// Writes a packet with `segment` over `packet`: field by field, for a packet is large to copy.
+    /// Writes a packet with `segment` over `packet`, all but its ECN bits and whether it is charged: field by field, for a
+    /// packet is large to copy.
     #[inline(always)]
     fn write_over(&self, packet: &mut Packet, segment: Segment, truesize: u32, departure: SimTime) {
         let options = match segment.flags.contains(SegmentFlags::SYN) {
@@ -95,11 +99,9 @@ impl Endpoint {
         packet.destination = self.addresses.peer_host;
         packet.ip_length = (headers + options) * u32::from(segments) + segment.length;
         packet.segments = segments;
-        packet.ecn = self.sender.ecn.code_point(false);
         packet.tos = 0;
         packet.flow_hash = self.addresses.flow_hash;
         packet.truesize = truesize;
-        packet.charged = false;
         packet.enqueued = SimTime::ZERO;
         packet.departure = departure;
         packet.payload = Payload::Tcp(segment);

@@ -32,7 +32,7 @@ pub(crate) struct MtuProbe {
 }
 
 /// The path as the socket knows it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PathMtu {
     /// Of the route that the socket holds.
     pub(crate) route: u32,
@@ -40,7 +40,7 @@ pub(crate) struct PathMtu {
     pub(crate) known: u32,
     /// The route has changed; the next packet that is sent finds out.
     changed: Option<u32>,
-    pub(crate) search: Option<MtuSearch>,
+    pub(crate) search: Option<Box<MtuSearch>>,
     /// The receiving half has blocks to report: options of varying length do not go with probes.
     pub(crate) reports_sack: bool,
 }
@@ -51,6 +51,11 @@ impl PathMtu {
     }
 
     /// The route of packets to come.
+    #[inline]
+    pub(crate) fn search(&self) -> Option<MtuSearch> {
+        self.search.as_deref().copied()
+    }
+
     pub(crate) fn change(&mut self, mtu: u32) {
         self.changed = Some(mtu);
     }

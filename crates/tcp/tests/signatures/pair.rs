@@ -139,7 +139,7 @@ fn endpoint_config(number: u32, control: Control, wants_pacing: bool) -> Endpoin
         peer: SocketId(1 - number),
         peer_host: HostId(1 - number as u16),
         flow_hash: number,
-        settings: Settings::default(),
+        settings: Settings::default().into(),
         small_queue: SmallQueueLimit::Shift(10),
         options: SocketOptions::default(),
         control,
@@ -163,7 +163,10 @@ impl Pair {
         back: Path,
         settings: Settings,
     ) -> Self {
-        let config = EndpointConfig { settings, ..endpoint_config(0, control_of_client, wants_pacing) };
+        let config = EndpointConfig {
+            settings: settings.into(),
+            ..endpoint_config(0, control_of_client, wants_pacing)
+        };
         let client = Endpoint::connect(config, SimTime::ZERO);
         let server = Endpoint::listen(endpoint_config(1, control("reno"), false));
         let mut pair = Pair {

@@ -69,7 +69,7 @@ impl Setup {
             peer: SocketId(1),
             peer_host: HostId(1),
             flow_hash: 7,
-            settings: self.settings,
+            settings: self.settings.into(),
             small_queue: self.small_queue,
             options: self.options,
             control: self.control,

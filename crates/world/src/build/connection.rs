@@ -1,7 +1,9 @@
 //! Builds the two sockets of a TCP connection.
 
+use std::sync::Arc;
+
 use tailback_engine::Alarm;
-use tailback_packet::{HostId, SocketId};
+use tailback_packet::{HostId, IpVersion, SocketId};
 use tailback_tcp::{Endpoint, EndpointConfig, Settings, SmallQueueLimit, SocketOptions, Wakeup};
 use tailback_units::{Parameters, Rate, SimTime};
 
@@ -87,7 +89,7 @@ impl Builder<'_> {
     }
 
     fn endpoint(
-        &self,
+        &mut self,
         connection: &Connection,
         side: Side,
         path: &str,
@@ -106,7 +108,7 @@ impl Builder<'_> {
             peer,
             peer_host: HostId(connection.ends[1 - end]),
             flow_hash: conversation_hash(socket, peer),
-            settings: Settings { mtu, ip: connection.ip.0, ..host.clone() },
+            settings: self.settings_for(connection.ends[end], mtu, connection.ip.0),
             small_queue: small_queue_limit(connection.tsq),
             options: socket_options(connection.options, side),
             control,
@@ -114,6 +116,13 @@ impl Builder<'_> {
             needs_ecn: row.needs_ecn,
             sndbuf_factor: row.sndbuf_factor,
         })
+    }
+
+    /// The settings of `host` for a path with this MTU: sockets that have the same share them.
+    fn settings_for(&mut self, host: u16, mtu: u32, ip: IpVersion) -> Arc<Settings> {
+        let host_settings = &self.settings[usize::from(host)];
+        let shared = self.shared_settings.entry((host, mtu, ip.header()));
+        Arc::clone(shared.or_insert_with(|| Arc::new(Settings { mtu, ip, ..host_settings.clone() })))
     }
 }
 
