@@ -1,0 +1,276 @@
+//! When to acknowledge: at once, delayed, or compressed.
+//!
+//! ```text
+//! at once:    more than one full segment is unacknowledged, in quick-ack mode (the first 16 segments, and each that makes
+//!             the window grow), when the last hole is filled, for the first three out-of-order segments
+//! compressed: later out-of-order segments, one ACK per min(1 ms, RTT/20), at most 44 ACKs
+//! delayed:    otherwise, by `ato`: 40 ms at first, then by the gaps between segments, at most 200 ms
+//! ```
+//! [linux-6.12 tcp_input.c tcp_event_data_recv, __tcp_ack_snd_check] [linux-6.12 tcp_output.c tcp_send_delayed_ack]
+
+use tailback_packet::Segment;
+use tailback_units::{SimTime, Span, expiry};
+
+use super::Receiver;
+use crate::clock::Deadline;
+use crate::ecn::Reaction;
+use crate::stack::DelayedAck;
+
+/// Least and usual delayed-ACK time. [linux-6.12 tcp.h TCP_ATO_MIN, TCP_DELACK_MIN]
+const ATO_MIN: Span = Span::from_millis(40);
+/// Longest delayed-ACK time. [linux-6.12 tcp.h TCP_DELACK_MAX]
+const DELACK_MAX: Span = Span::from_millis(200);
+/// `net.inet.tcp.delacktime`. [freebsd-9 tcp_timer.c]
+const DELACK_FREEBSD: Span = Span::from_millis(100);
+/// Immediate ACKs at the start of data. [linux-6.12 tcp.h TCP_MAX_QUICKACKS]
+const QUICKACKS_MAX: u64 = 16;
+/// Immediate ACKs after a first CE mark. [linux-6.12 tcp_input.c __tcp_ecn_check_ce]
+const QUICKACKS_OF_MARK: u64 = 2;
+/// Duplicate ACKs that are never compressed. [linux-6.12 tcp.h TCP_FASTRETRANS_THRESH]
+const DUPACKS_UNCOMPRESSED: u32 = 3;
+/// `net.ipv4.tcp_comp_sack_nr`, `tcp_comp_sack_delay_ns`, `tcp_comp_sack_slack_ns`.
+const COMPRESSED_MAX: u32 = 44;
+const COMPRESSION_DELAY: Span = Span::from_millis(1);
+const COMPRESSION_SLACK: Span = Span::from_micros(100);
+/// From this block on a change is sent at once. [linux-6.12 tcp_input.c TCP_SACK_BLOCKS_EXPECTED]
+const SACK_BLOCKS_EXPECTED: usize = 2;
+
+/// The delayed-ACK engine. [linux-6.12 inet_connection_sock.h icsk_ack]
+#[derive(Clone, Debug, Default)]
+pub(super) struct AckEngine {
+    pub(super) scheduled: bool,
+    pub(super) now: bool,
+    /// Data was dropped for want of memory: the window is closed. [linux-6.12 ICSK_ACK_NOMEM]
+    pub(super) no_memory: bool,
+    pub(super) pushed: u8,
+    /// The connection is interactive: nothing is acknowledged quickly. [linux-6.12 inet_csk_in_pingpong_mode]
+    pub(super) pingpong: bool,
+    pub(super) quick: u64,
+    pub(super) ato: Option<Span>,
+    pub(super) last_received: SimTime,
+    pub(super) timeout: Deadline,
+}
+
+/// ACKs held back while data is out of order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Compression {
+    pub(super) count: u32,
+    pub(super) dupacks: u32,
+    pub(super) rcv_nxt: u64,
+    /// Soft expiry; the timer may fire up to the slack later.
+    pub(super) due: Deadline,
+}
+
+impl Receiver {
+    /// Data (or a FIN) arrived. True if an ACK must leave before this segment changes anything: the compressed ACKs,
+    /// whose end [`Receiver::compression_flushed`] notes.
+    pub(crate) fn must_flush_before(&self, segment: &Segment) -> bool {
+        self.compression.count > 0 && segment.seq > self.rcv_nxt && self.touches_late_block(segment)
+    }
+
+    /// A third or later SACK block would be created or changed.
+    fn touches_late_block(&self, segment: &Segment) -> bool {
+        let (start, end) = (segment.seq, segment.end());
+        let touched = self.sacks.iter().position(|block| start <= block.end && end >= block.start);
+        touched.unwrap_or(self.sacks.len()) >= SACK_BLOCKS_EXPECTED
+    }
+
+    /// The compressed ACKs were sent as one.
+    pub(crate) fn compression_flushed(&mut self) {
+        self.compression.count = 0;
+        self.compression.due = Deadline::NONE;
+    }
+
+    /// [linux-6.12 tcp_input.c tcp_enter_quickack_mode]
+    pub(super) fn enter_quick_ack(&mut self) {
+        self.quick_ack(QUICKACKS_MAX);
+        self.ack.pingpong = false;
+        self.ack.ato = Some(ATO_MIN);
+    }
+
+    /// The segment being processed is acknowledged at once.
+    pub(crate) fn acknowledge_now(&mut self) {
+        self.ack.scheduled = true;
+        self.ack.now = true;
+    }
+
+    /// The application asks for quick ACKs. [linux-6.12 tcp.c __tcp_sock_set_quickack]
+    pub(crate) fn set_quick_ack(&mut self) {
+        self.ack.pingpong = false;
+        self.ack_due |= self.ack.scheduled;
+    }
+
+    /// Data is sent: if the peer's came a moment ago, this is its answer. [linux-6.12 tcp_output.c tcp_event_data_sent]
+    pub(crate) fn answered(&mut self, now: SimTime) {
+        let soon = self.ack.ato.is_some_and(|ato| now.since(self.ack.last_received) < ato);
+        self.ack.pingpong |= soon;
+    }
+
+    pub(super) fn adapt_ato(&mut self, now: SimTime) {
+        let Some(ato) = self.ack.ato else {
+            self.quick_ack(QUICKACKS_MAX);
+            self.ack.ato = Some(ATO_MIN);
+            return;
+        };
+        let pause = Span::from_nanos(
+            (now.ticks(self.jiffy) - self.ack.last_received.ticks(self.jiffy)) * self.jiffy.as_nanos(),
+        );
+        if pause <= ATO_MIN / 2 {
+            self.ack.ato = Some(ato / 2 + ATO_MIN / 2);
+        } else if pause < ato {
+            self.ack.ato = Some((ato / 2 + pause).min(self.rto));
+        } else if pause > self.rto {
+            self.quick_ack(QUICKACKS_MAX);
+        }
+    }
+
+    fn quick_ack(&mut self, most: u64) {
+        let by_window = match self.window.rcv_wnd() / (2 * u64::from(self.window.rcv_mss())) {
+            0 => 2,
+            some => some,
+        };
+        self.ack.quick = self.ack.quick.max(by_window.min(most));
+    }
+
+    /// A delayed ACK waits for its timer.
+    pub(crate) fn delays_ack(&self) -> bool {
+        self.ack.timeout.is_set()
+    }
+
+    /// The mark of the data just taken.
+    pub(crate) fn react_to_mark(&mut self, reaction: Reaction) {
+        match reaction {
+            Reaction::None => {}
+            Reaction::QuickAcks => {
+                self.quick_ack(QUICKACKS_OF_MARK);
+                self.ack.ato = Some(ATO_MIN);
+            }
+            Reaction::AckNow => self.ack.now = true,
+        }
+    }
+
+    /// After a segment with data: acknowledge now, later, or compressed. [tcp_ack_snd_check]
+    #[inline]
+    pub(crate) fn decide_ack(&mut self, now: SimTime) {
+        if !self.ack.scheduled {
+            return;
+        }
+        let mss = u64::from(self.window.rcv_mss());
+        let waiting = self.rcv_nxt - self.window.last_update();
+        let more_than_one = waiting > mss
+            && (self.window.unread(self.rcv_nxt) < self.rcvlowat
+                || self.select_window() >= self.window.rcv_wnd());
+        let quick = self.ack.quick > 0 && !self.ack.pingpong && self.delayed_ack == DelayedAck::Adaptive;
+        if more_than_one || quick || self.ack.now {
+            self.ack_due = true;
+        } else if self.data.in_order() {
+            self.delay_ack(now);
+        } else {
+            self.compress_ack(now);
+        }
+    }
+
+    /// [linux-6.12 tcp_input.c __tcp_ack_snd_check, out-of-order part]
+    #[inline(never)]
+    fn compress_ack(&mut self, now: SimTime) {
+        if self.compression.rcv_nxt != self.rcv_nxt {
+            self.compression.rcv_nxt = self.rcv_nxt;
+            self.compression.dupacks = 0;
+        }
+        let uncompressed = self.blocks == 0 || self.delayed_ack == DelayedAck::EverySecond;
+        if self.compression.dupacks < DUPACKS_UNCOMPRESSED || uncompressed {
+            self.compression.dupacks += 1;
+            self.ack_due = true;
+            return;
+        }
+        if self.compression.count >= COMPRESSED_MAX {
+            self.ack_due = true;
+            return;
+        }
+        self.compression.count += 1;
+        if !self.compression.due.is_set() {
+            let mut rtt8 = u64::from(self.window.rtt_us8());
+            if self.srtt_us8 > 0 {
+                rtt8 = rtt8.min(u64::from(self.srtt_us8));
+            }
+            let delay = Span::from_nanos(rtt8 * (1_000 / 8) / 20).min(COMPRESSION_DELAY);
+            self.compression.due = Deadline::at(now + delay);
+        }
+    }
+
+    /// [linux-6.12 tcp_output.c tcp_send_delayed_ack]
+    fn delay_ack(&mut self, now: SimTime) {
+        // Before the first data there is no delay: a FIN that comes then is acknowledged at the next tick.
+        let mut ato = self.ack.ato.unwrap_or(Span::ZERO);
+        if ato > ATO_MIN {
+            let mut most =
+                if self.ack.pushed > 0 || self.ack.pingpong { DELACK_MAX } else { Span::from_millis(500) };
+            if self.srtt_us8 > 0 {
+                most = most.min(Span::from_micros(u64::from(self.srtt_us8 >> 3)).max(ATO_MIN));
+            }
+            ato = ato.min(most);
+        }
+        let ato = match self.delayed_ack {
+            DelayedAck::Adaptive => ato.min(DELACK_MAX),
+            DelayedAck::EverySecond => DELACK_FREEBSD,
+        };
+        if self.ack.timeout.is_over(now + ato / 4) {
+            self.ack_due = true;
+        } else {
+            let timeout = expiry(now, ato, (self.jiffy, self.timer_rounding));
+            self.ack.timeout = self.ack.timeout.or(Deadline::at(timeout));
+        }
+    }
+
+    /// When the delayed or compressed ACK is due.
+    #[inline]
+    pub(crate) fn deadline(&self) -> Deadline {
+        self.ack.timeout.or(self.compression.due.put_off(COMPRESSION_SLACK))
+    }
+
+    /// A deadline passed.
+    pub(crate) fn expire(&mut self, now: SimTime) {
+        self.repeats_last_ack = false;
+        if self.compression.due.is_over(now) {
+            self.compression.due = Deadline::NONE;
+            if self.compression.count > 0 {
+                self.ack_due = true;
+            }
+        }
+        if self.ack.timeout.is_over(now) {
+            self.ack.timeout = Deadline::NONE;
+            if self.ack.scheduled {
+                let interactive = std::mem::take(&mut self.ack.pingpong);
+                let longer = self.ack.ato.map(|ato| (ato * 2).min(self.rto));
+                self.ack.ato = if interactive { Some(ATO_MIN) } else { longer };
+                self.ack_due = true;
+            }
+        }
+    }
+
+    /// The timer of compressed ACKs fires at the first interrupt after its soft expiry.
+    pub(crate) fn interrupt(&mut self, now: SimTime) {
+        if self.compression.due.is_over(now) {
+            self.expire(now);
+        }
+    }
+
+    /// [linux-6.12 tcp_output.c tcp_event_ack_sent]
+    pub(super) fn ack_sent(&mut self) {
+        self.compression.count = 0;
+        self.compression.due = Deadline::NONE;
+        let packets = u64::from(self.ack.scheduled);
+        if self.ack.quick > 0 {
+            self.ack.quick = self.ack.quick.saturating_sub(packets);
+            if self.ack.quick == 0 {
+                self.ack.ato = Some(ATO_MIN);
+            }
+        }
+        self.ack.scheduled = false;
+        self.ack.now = false;
+        self.ack.no_memory = false;
+        self.ack.pushed = 0;
+        self.ack.timeout = Deadline::NONE;
+        self.ack_due = false;
+    }
+}
