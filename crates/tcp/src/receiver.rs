@@ -17,18 +17,18 @@ use crate::rtt::RTO_INITIAL;
 use crate::stack::{DelayedAck, OutOfOrderMss};
 use crate::tun::TunBuffer;
 
-/// SACK blocks kept, and sent beside timestamps. [linux-6.12 tcp.h TCP_NUM_SACKS] [rfc2018 §3]
+/// SACK blocks stored, and sent with timestamps. [linux-6.12 tcp.h TCP_NUM_SACKS] [rfc2018 §3]
 const SACKS_KEPT: usize = 4;
 const SACKS_SENT: usize = 3;
-/// Without timestamps all that are kept have room.
+/// SACK blocks sent without timestamps.
 const SACKS_SENT_ALONE: usize = SACKS_KEPT;
 
-/// What becomes of a segment's data.
+/// The result of receiving a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Intake {
-    /// It is queued, or was before.
+    /// Its data is queued, or was received before.
     Queued,
-    /// There is no room for it, by the window or in memory.
+    /// It is outside the window, or there is no memory.
     Refused,
 }
 
@@ -42,14 +42,14 @@ pub(crate) struct Receiver {
     sacks: Vec<SackBlock>,
     dsack: Option<SackBlock>,
     ts_recent: Option<SimTime>,
-    /// SACK blocks an ACK carries at most.
+    /// Maximum number of SACK blocks in an ACK.
     blocks: usize,
     ack: AckEngine,
     compression: Compression,
-    /// When a segment that is not acceptable was answered last.
+    /// When an unacceptable segment was last acknowledged.
     answered_unacceptable: Option<SimTime>,
     invalid_ratelimit: Span,
-    /// Smoothed RTT (×8, µs) of this socket's own sender: bounds the compression delay.
+    /// Smoothed RTT (×8, µs) of the sender of this socket, which limits the compression delay.
     pub(crate) srtt_us8: u32,
     pub(crate) rto: Span,
     jiffy: Span,
@@ -95,7 +95,7 @@ impl Receiver {
         }
     }
 
-    /// What the SYNs agreed on; `mss` is the payload of a full segment.
+    /// Sets what the SYNs negotiated; `mss` is the payload of a full segment.
     pub(crate) fn agree(&mut self, agreement: &Agreement, mss: u32) {
         self.window.agree(mss, agreement.window_scaling);
         self.blocks = match (agreement.sack, agreement.timestamps) {
@@ -107,13 +107,13 @@ impl Receiver {
 
     /// The peer's SYN: its data starts at 1.
     pub(crate) fn synchronise(&mut self, syn: &Segment, now: SimTime) {
-        // Data of a SYN without a Fast Open cookie is not taken. [linux-6.12 tcp_minisocks.c tcp_create_openreq_child]
+        // Data of a SYN without a Fast Open cookie is ignored. [linux-6.12 tcp_minisocks.c tcp_create_openreq_child]
         self.rcv_nxt = syn.seq + 1;
         self.ts_recent = syn.tsval;
         self.window.establish(self.rcv_nxt, now);
     }
 
-    /// The connection is established: the first pause counts from here.
+    /// The connection is established: the first gap between segments counts from now.
     pub(crate) fn begin_receiving(&mut self, now: SimTime) {
         self.ack.last_received = now;
     }
@@ -123,7 +123,7 @@ impl Receiver {
         self.ack.last_received
     }
 
-    /// Timestamp to echo: of the segment that is next in order, and never an older one. [rfc7323 §4.3]
+    /// Updates the timestamp to echo: that of the next segment in order, never an older one. [rfc7323 §4.3]
     /// [linux-6.12 tcp_input.c tcp_replace_ts_recent]
     pub(crate) fn note_timestamp(&mut self, segment: &Segment) {
         let in_turn = segment.seq <= self.window.last_update();
@@ -132,14 +132,15 @@ impl Receiver {
         }
     }
 
-    /// All of the segment lies before what was acknowledged last, or it begins beyond the window: nothing of it counts.
+    /// False if all of the segment is before the last acknowledged byte, or it begins beyond the window; it is then
+    /// ignored.
     /// [rfc9293 §3.10.7.4] [linux-6.12 tcp_input.c tcp_sequence]
     pub(crate) fn is_acceptable(&self, segment: &Segment) -> bool {
         let beyond = segment.seq > self.rcv_nxt + self.window.left(self.rcv_nxt);
         segment.end() >= self.window.last_update() && !beyond
     }
 
-    /// A segment that is not acceptable is answered, a bare one not too often. [linux-6.12 tcp_input.c tcp_send_dupack]
+    /// Acknowledges an unacceptable segment; without data, with a rate limit. [linux-6.12 tcp_input.c tcp_send_dupack]
     #[cold]
     pub(crate) fn answer_unacceptable(&mut self, segment: &Segment, now: SimTime) {
         if segment.end() == segment.seq {
@@ -169,7 +170,7 @@ impl Receiver {
         self.ts_recent
     }
 
-    /// Takes a segment with data or FIN. `truesize`: what its buffer costs. [linux-6.12 tcp_input.c tcp_data_queue]
+    /// Receives a segment with data or FIN. `truesize`: memory of its buffer. [linux-6.12 tcp_input.c tcp_data_queue]
     #[inline]
     pub(crate) fn take_data(&mut self, segment: &Segment, truesize: u32, now: SimTime) -> Intake {
         self.repeats_last_ack = false;
@@ -200,8 +201,8 @@ impl Receiver {
         Intake::Queued
     }
 
-    /// It begins where the window ends, or the window is closed. A FIN alone that is next passes a closed window: some
-    /// peers send theirs again and again. What arrived twice of it is told.
+    /// True if the segment begins at the end of the window, or the window is closed. The next FIN without data passes a
+    /// closed window, since some peers retransmit it forever. Data that was received before is reported by a DSACK.
     fn is_beyond_window(&mut self, segment: &Segment) -> bool {
         let left = self.window.left(self.rcv_nxt);
         if segment.seq < self.rcv_nxt {
@@ -211,7 +212,7 @@ impl Receiver {
         if bare_fin { false } else { left == 0 || segment.seq >= self.rcv_nxt + left }
     }
 
-    /// The buffer has room for what begins at `seq`, or room is made; false if it stays overfull.
+    /// True if the buffer has memory for a segment at `seq`, if necessary after pruning; false if it stays overfull.
     /// [linux-6.12 tcp_input.c tcp_try_rmem_schedule, tcp_prune_queue]
     #[inline]
     fn has_memory(&mut self, seq: u64) -> bool {
@@ -230,8 +231,8 @@ impl Receiver {
         !self.window.is_overfull()
     }
 
-    /// The buffer is overfull: data out of order is dropped without a word; data in order too, and the peer learns at
-    /// once that the window is closed. What is next and finds nothing unread is taken nevertheless, and a FIN alone.
+    /// The buffer is overfull: out-of-order data is dropped silently; in-order data is dropped, and a closed window is
+    /// advertised at once. In-order data is accepted if no data is unread, and so is a FIN without data.
     #[cold]
     fn lacks_room(&mut self, segment: &Segment, in_order: bool) -> bool {
         self.readable = true;
@@ -256,7 +257,8 @@ impl Receiver {
         let known = (self.rcv_nxt - segment.seq).min(u64::from(segment.length)) as u32;
         self.rcv_nxt = segment.end();
         if segment.flags.contains(SegmentFlags::FIN) {
-            // Whoever reads the end closes soon: its FIN carries the ACK. [linux-6.12 tcp_input.c tcp_fin]
+            // An application that reads the end closes soon, and its FIN carries the ACK. [linux-6.12 tcp_input.c
+            // tcp_fin]
             self.ack.pingpong = true;
             self.ack.scheduled = true;
             self.sacks.clear();
@@ -275,7 +277,7 @@ impl Receiver {
         }
     }
 
-    /// The application is woken: enough to read, the end of the stream, or no room for more.
+    /// True if the application is to be woken: enough data, the end of the stream, or no room for more.
     /// [linux-6.12 tcp_input.c tcp_data_ready, tcp.h tcp_epollin_ready]
     fn worth_reading(&self) -> bool {
         self.window.unread(self.rcv_nxt) >= self.rcvlowat
@@ -299,7 +301,7 @@ impl Receiver {
         }
     }
 
-    /// Moves islands that are in order now.
+    /// Moves out-of-order data that is now in order.
     #[inline(never)]
     fn join_islands(&mut self) {
         if let Some(twice) = self.data.overlap(self.rcv_nxt) {
@@ -330,7 +332,7 @@ impl Receiver {
             let known = self.data.waiting_in(payload) as u32;
             block = self.data.insert(block, self.skb_of(segment, segment.length - known, truesize));
             self.window.rmem_alloc = self.data.truesize;
-            // Without SACK the window stays, so that the peer sees duplicate ACKs.
+            // Without SACK the window must not change, so that the peer gets duplicate ACKs.
             if self.blocks > 0 && self.window.grow(segment.length, truesize) {
                 self.ack.quick |= 1;
             }
@@ -344,8 +346,8 @@ impl Receiver {
         self.sacks.truncate(SACKS_KEPT);
     }
 
-    /// The window that could be advertised now. Whoever asks while the buffer is more than half full ends the quick
-    /// ACKs. [linux-6.12 tcp_output.c __tcp_select_window]
+    /// The window to advertise now. Ends quick ACKs if the buffer is more than half full.
+    /// [linux-6.12 tcp_output.c __tcp_select_window]
     #[inline]
     fn select_window(&mut self) -> u64 {
         let room = self.window.room();
@@ -355,7 +357,7 @@ impl Receiver {
         self.window.candidate(room)
     }
 
-    /// Bytes that wait to be read.
+    /// Bytes that the application can read.
     pub(crate) fn readable_bytes(&self) -> u64 {
         self.data.ready_bytes()
     }
@@ -382,7 +384,7 @@ impl Receiver {
                 self.ack_due = true;
             }
         }
-        // No window is told to a peer that has closed.
+        // No window update is sent to a peer that has closed.
         if copied > 0 && !self.ack_due && !self.at_end() {
             let left = self.window.left(self.rcv_nxt);
             self.ack_due = self.window.is_mostly_used(left) && self.select_window() >= (2 * left).max(1);
@@ -390,7 +392,7 @@ impl Receiver {
         copied
     }
 
-    /// A segment with an acknowledgement is being built: the window and SACK blocks it carries.
+    /// Returns the window and SACK blocks of a segment with an acknowledgement.
     #[inline]
     pub(crate) fn acknowledge(&mut self) -> (u64, SackBlocks) {
         if self.repeats_last_ack {
@@ -421,25 +423,25 @@ impl Receiver {
         (self.window.carried(SegmentFlags::ACK), blocks)
     }
 
-    /// The blocks of an ACK; a duplicate is told once.
+    /// The SACK blocks of an ACK; a duplicate is reported once.
     #[inline(never)]
     fn report_sacks(&mut self) -> SackBlocks {
         let duplicate = self.dsack.take();
         duplicate.into_iter().chain(self.sacks.iter().copied()).take(self.blocks).collect()
     }
 
-    /// The receive buffer has this size from now on.
+    /// Sets the size of the receive buffer.
     pub(crate) fn set_buffer(&mut self, bytes: u64) {
         self.repeats_last_ack = false;
         self.window.set_rcvbuf(bytes);
     }
 
-    /// The next ACK will carry blocks.
+    /// True if the next ACK carries SACK blocks.
     pub(crate) fn reports_sack(&self) -> bool {
         self.dsack.is_some() || !self.sacks.is_empty()
     }
 
-    /// The peer closed and everything before was received.
+    /// The peer has closed and all its data was received.
     pub(crate) fn at_end(&self) -> bool {
         self.fin_at == Some(self.rcv_nxt)
     }
@@ -452,7 +454,7 @@ impl Receiver {
         }
     }
 
-    /// The buffer of a segment or of a train, with so many bytes that are new.
+    /// The buffer of a segment or of a train with `fresh` new bytes.
     #[inline]
     fn skb_of(&self, segment: &Segment, fresh: u32, truesize: u32) -> Skb {
         let known = segment.length - fresh;

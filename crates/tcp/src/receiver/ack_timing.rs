@@ -16,9 +16,9 @@ use crate::clock::Deadline;
 use crate::ecn::Reaction;
 use crate::stack::DelayedAck;
 
-/// Least and usual delayed-ACK time. [linux-6.12 tcp.h TCP_ATO_MIN, TCP_DELACK_MIN]
+/// Minimum and usual delayed-ACK time. [linux-6.12 tcp.h TCP_ATO_MIN, TCP_DELACK_MIN]
 const ATO_MIN: Span = Span::from_millis(40);
-/// Longest delayed-ACK time. [linux-6.12 tcp.h TCP_DELACK_MAX]
+/// Maximum delayed-ACK time. [linux-6.12 tcp.h TCP_DELACK_MAX]
 const DELACK_MAX: Span = Span::from_millis(200);
 /// `net.inet.tcp.delacktime`. [freebsd-9 tcp_timer.c]
 const DELACK_FREEBSD: Span = Span::from_millis(100);
@@ -32,10 +32,10 @@ const DUPACKS_UNCOMPRESSED: u32 = 3;
 const COMPRESSED_MAX: u32 = 44;
 const COMPRESSION_DELAY: Span = Span::from_millis(1);
 const COMPRESSION_SLACK: Span = Span::from_micros(100);
-/// From this block on a change is sent at once. [linux-6.12 tcp_input.c TCP_SACK_BLOCKS_EXPECTED]
+/// A change of this SACK block or a later one is reported at once. [linux-6.12 tcp_input.c TCP_SACK_BLOCKS_EXPECTED]
 const SACK_BLOCKS_EXPECTED: usize = 2;
 
-/// The delayed-ACK engine. [linux-6.12 inet_connection_sock.h icsk_ack]
+/// State of delayed and quick ACKs. [linux-6.12 inet_connection_sock.h icsk_ack]
 #[derive(Clone, Debug, Default)]
 pub(super) struct AckEngine {
     pub(super) scheduled: bool,
@@ -51,7 +51,7 @@ pub(super) struct AckEngine {
     pub(super) timeout: Deadline,
 }
 
-/// ACKs held back while data is out of order.
+/// State of compressed ACKs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Compression {
     pub(super) count: u32,
@@ -62,8 +62,8 @@ pub(super) struct Compression {
 }
 
 impl Receiver {
-    /// Data (or a FIN) arrived. True if an ACK must leave before this segment changes anything: the compressed ACKs,
-    /// whose end [`Receiver::compression_flushed`] notes.
+    /// Data (or a FIN) arrived. True if the compressed ACKs must be sent before this segment is processed, followed by
+    /// [`Receiver::compression_flushed`].
     pub(crate) fn must_flush_before(&self, segment: &Segment) -> bool {
         self.compression.count > 0 && segment.seq > self.rcv_nxt && self.touches_late_block(segment)
     }
@@ -94,13 +94,14 @@ impl Receiver {
         self.ack.now = true;
     }
 
-    /// The application asks for quick ACKs. [linux-6.12 tcp.c __tcp_sock_set_quickack]
+    /// The application sets `TCP_QUICKACK`. [linux-6.12 tcp.c __tcp_sock_set_quickack]
     pub(crate) fn set_quick_ack(&mut self) {
         self.ack.pingpong = false;
         self.ack_due |= self.ack.scheduled;
     }
 
-    /// Data is sent: if the peer's came a moment ago, this is its answer. [linux-6.12 tcp_output.c tcp_event_data_sent]
+    /// Data is sent: if data of the peer arrived within `ato`, the connection is interactive.
+    /// [linux-6.12 tcp_output.c tcp_event_data_sent]
     pub(crate) fn answered(&mut self, now: SimTime) {
         let soon = self.ack.ato.is_some_and(|ato| now.since(self.ack.last_received) < ato);
         self.ack.pingpong |= soon;
@@ -137,7 +138,7 @@ impl Receiver {
         self.ack.timeout.is_set()
     }
 
-    /// The mark of the data just taken.
+    /// Reacts to the mark of received data.
     pub(crate) fn react_to_mark(&mut self, reaction: Reaction) {
         match reaction {
             Reaction::None => {}
@@ -200,7 +201,7 @@ impl Receiver {
 
     /// [linux-6.12 tcp_output.c tcp_send_delayed_ack]
     fn delay_ack(&mut self, now: SimTime) {
-        // Before the first data there is no delay: a FIN that comes then is acknowledged at the next tick.
+        // Before the first data there is no delay: a FIN is then acknowledged at the next tick.
         let mut ato = self.ack.ato.unwrap_or(Span::ZERO);
         if ato > ATO_MIN {
             let mut most =

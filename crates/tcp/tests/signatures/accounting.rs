@@ -14,7 +14,7 @@ fn lossy(name: &str) -> Pair {
 }
 
 #[test]
-fn the_parts_of_the_flight_add_up_and_calm_flights_fit_the_window() {
+fn the_parts_of_the_flight_add_up_and_flights_without_loss_fit_the_window() {
     for name in ["reno", "cubic", "bbr"] {
         let mut pair = lossy(name);
         pair.transfer_for_ever();
@@ -48,7 +48,7 @@ fn without_loss_every_byte_sent_is_acknowledged_or_out() {
 }
 
 #[test]
-fn a_bulk_flow_is_busy_all_the_time_and_limited_by_nobody_but_the_network() {
+fn a_bulk_flow_is_busy_all_the_time_and_limited_only_by_the_network() {
     let out = Path { rate: Some(Rate::from_bits_per_sec(10_000_000)), ..Path::new(ms(10)) };
     let mut pair = Pair::new(control("cubic"), false, out, Path::new(ms(10)));
     pair.transfer_for_ever();

@@ -50,7 +50,7 @@ fn a_paced_control_sends_ten_segments_at_once_and_then_one_by_one() {
 }
 
 #[test]
-fn the_internal_timer_paces_any_control_that_asks() {
+fn the_internal_timer_paces_any_control_that_needs_pacing() {
     let mut script = paced(window_control(40, 40, |cwnd| cwnd / 2), ms(100));
     script.write(40);
     script.at(ms(99));

@@ -39,7 +39,7 @@ fn a_write_has_a_push_past_each_half_of_the_largest_window_and_at_its_end() {
 }
 
 #[test]
-fn a_write_that_goes_on_in_a_short_segment_takes_its_push_away() {
+fn a_write_that_continues_a_short_segment_removes_its_push() {
     let mut script = sender(4);
     script.write_bytes(4 * MSS + 100);
     assert_eq!(pushed(&mut script), []);

@@ -97,7 +97,7 @@ fn a_pushed_full_segment_is_acknowledged_as_soon_as_the_application_has_read_it(
 }
 
 #[test]
-fn a_window_that_grows_is_told_with_extra_acks() {
+fn a_window_that_grows_is_announced_with_extra_acks() {
     let (mut script, next) = in_mid_stream();
     // Four times the pace: the receive buffer follows, and with it the threshold of the window, step by step.
     for segment in next..next + 160 {
@@ -458,7 +458,7 @@ fn an_application_may_read_a_part() {
 }
 
 #[test]
-fn what_the_syns_agree_on_decides_segment_size_and_options() {
+fn the_syns_negotiate_segment_size_and_options() {
     use tailback_tcp::Agreement;
     let (peer_mss, sack) = (1000, false);
     for (timestamps, mss) in [(true, 988), (false, 1000)] {

@@ -313,7 +313,7 @@ fn a_first_write_refused_altogether_is_tried_again_by_a_timer() {
 }
 
 #[test]
-fn a_head_that_was_sacked_but_is_not_acknowledged_was_thrown_away_by_the_receiver() {
+fn a_head_that_was_sacked_but_is_not_acknowledged_was_discarded_by_the_receiver() {
     let mut script = sent(halved(10), 10);
     script.sack(0, &[(1, 2)]);
     // The hole is filled, and yet the ACK stops before what was SACKed.

@@ -112,7 +112,7 @@ fn a_completion_wakes_a_held_flow_without_any_ack() {
 }
 
 #[test]
-fn completions_of_a_flow_that_is_not_held_wake_nobody() {
+fn completions_of_a_flow_that_is_not_held_wake_no_socket() {
     let mut script = held(100);
     script.write(2);
     script.complete(2);

@@ -50,7 +50,7 @@ fn a_pacing_rate_that_never_limits_changes_no_rate() {
 }
 
 #[test]
-fn a_fixed_send_buffer_is_twice_what_was_asked_and_does_not_grow() {
+fn a_fixed_send_buffer_is_twice_the_option_and_does_not_grow() {
     let mut script = Script::connect(with(SocketOptions { sndbuf: Some(30_000), ..Default::default() }));
     assert_eq!(script.info().sndbuf, Bytes(60_000));
     script.write(10);

@@ -33,7 +33,7 @@ fn when_all_is_lost_a_probe_comes_first_then_timeouts_that_double_to_two_minutes
 }
 
 #[test]
-fn after_fifteen_timeouts_in_vain_the_connection_is_given_up() {
+fn after_fifteen_timeouts_the_connection_is_aborted() {
     let mut script = flight_of_ten(ms(1));
     script.at(ms(920_000));
     assert!(!script.notes().contains(&Note::Aborted));
@@ -177,7 +177,7 @@ fn without_an_older_echo_f_rto_finds_the_timeout_spurious_when_data_sent_once_is
 }
 
 #[test]
-fn f_rto_sends_new_data_before_it_believes_in_the_loss() {
+fn f_rto_sends_new_data_before_it_accepts_the_loss() {
     let mut script = flight_of_ten(ms(100));
     script.write(20);
     script.at(ms(550));
@@ -211,7 +211,7 @@ fn a_lone_segment_lost_for_long_is_probed_then_times_out_and_cubic_starts_over()
 }
 
 #[test]
-fn a_timeout_answers_for_the_probe_before_it_and_later_acks_cut_nothing() {
+fn the_reduction_of_a_timeout_covers_the_probe_before_it() {
     let mut script = Script::connect(Setup::new(control("cubic"), ms(100)));
     script.write(1);
     script.at(ms(700));
@@ -226,7 +226,7 @@ fn a_timeout_answers_for_the_probe_before_it_and_later_acks_cut_nothing() {
 
 /// [linux-6.12 tcp.7, `TCP_USER_TIMEOUT`]
 #[test]
-fn a_user_timeout_gives_the_connection_up_so_long_after_the_first_retransmission() {
+fn a_user_timeout_counts_from_the_first_retransmission_and_aborts_the_connection() {
     let options = SocketOptions { user_timeout: Some(ms(3_000)), ..Default::default() };
     let mut script = Script::connect(Setup { options, ..Setup::new(control("cubic"), ms(100)) });
     script.write(1);
@@ -241,7 +241,7 @@ fn a_user_timeout_gives_the_connection_up_so_long_after_the_first_retransmission
 }
 
 #[test]
-fn a_user_timeout_gives_a_closed_window_up_although_its_probes_are_answered() {
+fn a_user_timeout_aborts_a_connection_with_a_closed_window_although_probes_are_answered() {
     let options = SocketOptions { user_timeout: Some(ms(3_000)), ..Default::default() };
     for (options, given_up) in [(options, true), (SocketOptions::default(), false)] {
         let mut script = Script::connect(Setup { options, ..Setup::new(control("cubic"), ms(100)) });

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_cannot_be_is_refused_by_its_place() {
+    fn an_invalid_value_is_refused_with_its_path() {
         let refused =
             World::build(&chain(&TOY.replace("\"datagrams\": 7", "\"datagrams\": 0"))).err().unwrap();
         assert_eq!(refused.path, "traffic[0].datagrams");

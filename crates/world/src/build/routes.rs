@@ -74,12 +74,12 @@ mod tests {
     }
 
     #[test]
-    fn of_two_ways_as_short_the_one_whose_links_come_first_is_taken() {
+    fn of_two_shortest_paths_the_one_whose_links_come_first_is_taken() {
         assert_eq!(next(&diamond(&[]), 0, 3), Some(LinkEnd::of(0, 0)));
     }
 
     #[test]
-    fn a_route_that_is_given_goes_before_the_shortest_way_and_holds_for_its_host_only() {
+    fn a_given_route_precedes_the_shortest_path_for_its_host_only() {
         let routes = diamond(&[RouteSpec { host: 3, to: 0, link: 3 }]);
         assert_eq!(next(&routes, 3, 0), Some(LinkEnd::of(3, 1)));
         assert_eq!(next(&routes, 3, 1), Some(LinkEnd::of(2, 1)));

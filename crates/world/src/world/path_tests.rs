@@ -83,7 +83,7 @@ fn a_shorter_delay_lets_no_packet_overtake_those_on_their_way() {
 }
 
 #[test]
-fn what_leaves_while_a_link_is_down_is_lost_with_its_reason() {
+fn packets_that_leave_while_a_link_is_down_are_dropped_with_that_reason() {
     let mut scenario = chain(PING);
     scenario.links[1].schedule =
         vec![Change { up: Some(false), ..change(300, 0) }, Change { up: Some(true), ..change(700, 0) }];
@@ -165,7 +165,7 @@ fn diamond(traffic: &str) -> Scenario {
 }
 
 #[test]
-fn packets_take_the_way_that_routes_give_each_direction_its_own() {
+fn packets_take_the_routes_of_the_scenario_which_may_differ_per_direction() {
     let plain = first_round_trip(&ran(&diamond(&large_pings(&[0]))), 0);
     let mut scenario = diamond(&large_pings(&[0]));
     scenario.routes = vec![RouteSpec { host: 2, to: 0, link: 3 }];
@@ -182,7 +182,7 @@ fn routes_that_go_in_a_circle_are_refused() {
 }
 
 #[test]
-fn what_a_link_cannot_do_is_refused_with_its_place() {
+fn invalid_properties_of_a_link_are_refused_with_their_path() {
     let broken = |change_it: fn(&mut Scenario)| {
         let mut scenario = chain(PING);
         change_it(&mut scenario);
@@ -239,7 +239,7 @@ proptest! {
     #![proptest_config(cases(24))]
 
     #[test]
-    fn whatever_a_link_does_no_packet_vanishes_and_runs_repeat(
+    fn with_any_impairment_every_packet_is_accounted_for_and_runs_repeat(
         netem in [any_netem(), any_netem()],
         rate in 200_000_u64..50_000_000,
         mut schedule in prop::collection::vec(any_change(), 0..6),

@@ -107,7 +107,7 @@ fn the_same_scenario_gives_the_same_bytes() {
 }
 
 #[test]
-fn a_watcher_is_told_each_hundredth_and_may_stop_the_run() {
+fn a_watcher_is_called_each_hundredth_and_may_stop_the_run() {
     struct StopHalfway;
     impl Watch for StopHalfway {
         fn progress(&self, reached: &Reached) -> Proceed {
@@ -120,7 +120,7 @@ fn a_watcher_is_told_each_hundredth_and_may_stop_the_run() {
 }
 
 #[test]
-fn a_watcher_is_asked_by_events_too_however_long_the_run_is() {
+fn a_watcher_is_called_after_a_number_of_events_too_however_long_the_run_is() {
     struct StopAtOnce;
     impl Watch for StopAtOnce {
         fn progress(&self, _: &Reached) -> Proceed {
@@ -136,7 +136,7 @@ fn a_watcher_is_asked_by_events_too_however_long_the_run_is() {
 }
 
 #[test]
-fn a_run_that_holds_too_much_ends_with_what_it_held() {
+fn a_run_that_uses_too_much_memory_ends_with_what_it_used() {
     struct AtMost(u64);
     impl Watch for AtMost {
         fn progress(&self, reached: &Reached) -> Proceed {
@@ -152,7 +152,7 @@ fn a_run_that_holds_too_much_ends_with_what_it_held() {
 }
 
 #[test]
-fn packets_on_their_way_count_as_held() {
+fn packets_on_their_way_count_as_memory() {
     let mut world = World::build(&chain(PING)).unwrap();
     let before = world.held();
     world.context.ledger.created += 10;
