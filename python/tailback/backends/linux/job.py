@@ -11,8 +11,8 @@ queue's credit comes back as a packet enters the link. What a veth cannot do is 
                packet one MSS; skbs that come from elsewhere are cut below the discipline. `gso`: TCP builds such skbs
                and they are cut there, as on a link to a host that is not `on`
 
-Not modelled, and so not in the result: the transmit ring of a network card and BQL (`ring`, `bql`); frame overhead
-beyond the Ethernet header (HTB and netem count 1514 B for a full frame, without preamble, FCS and gap).
+Not modelled, and so not in the result: the transmit ring of a network card and BQL (`ring`, `bql`); the overhead of
+each frame in an skb of several segments (HTB and netem count it once per skb).
 Neighbours are static and nothing is remembered between connections (`tcp_no_metrics_save`).
 """
 
@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from tailback import qdiscs
-from tailback.backends.linux.links import Hop, rewire, states, wire
+from tailback.backends.linux.links import FRAMING, PREAMBLE_AND_GAP, SHORTEST_FRAME, Hop, rewire, states, wire
 from tailback.backends.linux.steps import IP, TC, Json, Words, run, write
 from tailback.backends.linux.trees import NOTHING, Matches, Tree
 from tailback.qdiscs import words_of
@@ -247,7 +247,8 @@ def hidden_of(scenario: Scenario, hop: Hop) -> int:
 def _link_shaper(rate_bps: int) -> dict[str, int]:
     # A frame, and what the rate carries in 10 µs, for the timer may be a little late.
     burst = 1600 + rate_bps // 800_000
-    return {"rate": rate_bps, "burst": burst, "cburst": burst, "quantum": 1514}
+    frames = {"overhead": FRAMING, "mpu": SHORTEST_FRAME + PREAMBLE_AND_GAP}
+    return {"rate": rate_bps, "burst": burst, "cburst": burst, "quantum": 1514, **frames}
 
 
 def tree_of(root: Qdisc | None, rate_bps: int | None) -> Qdisc | None:

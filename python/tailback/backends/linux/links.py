@@ -2,10 +2,11 @@
 
     rate       netem adds the time on the wire (length / rate); what holds packets back is an HTB on the device that
                sends (`job.py`)
-    jitter     netem keeps the order of packets where it has a rate. The link's would come after the jitter, so that one
-               late packet holds up all behind it for good: such a link has a netem for the time on the wire, and in it
-               one for everything else with the highest rate there is
-    loss, duplicate, corrupt, reorder       netem's own
+               A frame counts with its preamble, frame check sequence and gap
+    jitter     comes after the wire, so it takes a second netem inside that of the rate. netem keeps the order of
+               packets where it has a rate; the second has the highest rate there is
+    reorder    comes after the wire too: in one netem, a packet that overtakes would skip the wire
+    loss, duplicate, corrupt       netem's own
     down       netem loses everything
 
 `corrupt` differs from the simulator's: netem flips a bit of the headers, and a fifth of those are Ethernet's, which
@@ -23,6 +24,15 @@ from dataclasses import dataclass, replace
 from tailback.backends.linux.steps import IP, TC, Json, Words, run
 from tailback.resolved import Change, Link
 from tailback.tc.writing import time_word
+
+PREAMBLE_AND_GAP = 20
+"""Bytes on the wire around each frame: preamble 8, gap 12. """
+
+FRAMING = PREAMBLE_AND_GAP + 4
+"""Bytes on the wire that the length of an skb does not count: also the frame check sequence."""
+
+SHORTEST_FRAME = 64
+"""Bytes of a frame with its frame check sequence, at least."""
 
 LARGEST_LIMIT = 1_000_000
 """Packets of a netem that must never drop."""
@@ -65,6 +75,13 @@ class State:
     up: bool
     keeps_order: bool
     """It has jitter at some time of the run."""
+    reorders: bool
+    """It reorders at some time of the run."""
+
+    @property
+    def takes_two(self) -> bool:
+        """The time on the wire needs a netem of its own."""
+        return self.rate_bps is not None and (self.keeps_order or self.reorders)
 
 
 def lowest_rate(link: Link, end: int) -> int | None:
@@ -76,8 +93,9 @@ def lowest_rate(link: Link, end: int) -> int | None:
 def states(link: Link, end: int) -> list[tuple[int, State]]:
     """How one end's packets fare from which ns of the run on; the first from its start."""
     changes = link.changes(end)
-    keeps_order = any(netem.get("jitter") for netem in (link.netem[end], *(change.netem or {} for change in changes)))
-    now = State(link.rate_bps[end], link.delay_ns[end], link.netem[end], up=True, keeps_order=keeps_order)
+    all_of_run = (link.netem[end], *(change.netem or {} for change in changes))
+    keeps_order, reorders = (any(netem.get(name) for netem in all_of_run) for name in ("jitter", "reorder"))
+    now = State(link.rate_bps[end], link.delay_ns[end], link.netem[end], True, keeps_order, reorders)
     found = [(0, now)]
     for change in changes:
         now = _changed(now, change)
@@ -120,23 +138,27 @@ def netems(state: State, *, whole: bool = False) -> Iterator[tuple[Words, Words]
     """The disciplines that emulate a link, each with its place; with `whole` also the options that are off, to undo
     earlier ones.
     """
-    if state.rate_bps is None or not state.keeps_order:
-        rate = IN_ORDER_BPS if state.keeps_order else state.rate_bps
-        yield ["root"], _netem_words(state, rate, whole=whole)
+    in_order = IN_ORDER_BPS if state.keeps_order else None
+    if not state.takes_two:
+        yield ["root"], _netem_words(state, state.rate_bps or in_order, whole=whole)
         return
-    yield ["root", "handle", "1:"], ["netem", "limit", str(LARGEST_LIMIT), "rate", f"{state.rate_bps}bit"]
-    yield ["parent", "1:1", "handle", "2:"], _netem_words(state, IN_ORDER_BPS, whole=whole)
+    yield ["root", "handle", "1:"], ["netem", "limit", str(LARGEST_LIMIT), *_rate_words(state.rate_bps)]
+    yield ["parent", "1:1", "handle", "2:"], _netem_words(state, in_order, whole=whole)
 
 
 def _netem_words(state: State, rate_bps: int | None, *, whole: bool) -> Words:
     given = state.netem
     words = ["netem", "limit", str(LARGEST_LIMIT), *_delay_words(state)]
-    words += [] if rate_bps is None else ["rate", f"{rate_bps}bit"]
+    words += _rate_words(rate_bps)
     words += _loss_words(given) if state.up else ["loss", "100%"]
     for name in ("duplicate", "corrupt", "reorder"):
         if name in given or (whole and name != "reorder"):
             words += [name, _share(given.get(name, 0)), _share(given.get(f"{name}_correlation", 0))]
     return words + (["gap", str(given["gap"])] if "gap" in given else [])
+
+
+def _rate_words(rate_bps: int | None) -> Words:
+    return [] if rate_bps is None else ["rate", f"{rate_bps}bit", str(FRAMING)]
 
 
 def _delay_words(state: State) -> Words:

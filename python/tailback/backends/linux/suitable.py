@@ -68,10 +68,11 @@ def _copies(scenario: Scenario) -> Iterator[Finding]:
     for hop in hops_of(scenario):
         link = scenario.links[hop.link]
         found = [state for _, state in states(link, hop.end)]
-        if found[0].rate_bps and found[0].keeps_order and any(state.netem.get("duplicate") for state in found):
+        if found[0].takes_two and any(state.netem.get("duplicate") for state in found):
             name = f"{scenario.hosts[hop.host].name} -> {scenario.hosts[hop.neighbour].name}"
             what = (
-                f"{name} has a rate, `jitter` and `duplicate`: that takes two netems, and no kernel lets one duplicate"
+                f"{name} has a rate, `duplicate`, and `jitter` or `reorder`: that takes two netems, and no kernel lets "
+                "one of two duplicate"
             )
             yield what, "remove one of the three, or run it on the simulator, --backend sim"
 

@@ -37,7 +37,8 @@ def test_the_rate_of_a_link_is_a_hidden_shaper_above_the_discipline(scenario: Ma
     lines = [line for line in commands(job, 0) if line.startswith("/sbin/tc") and "dev l0" in line]
     assert lines[:3] == [
         "/sbin/tc qdisc add dev l0 root handle 1: htb default 1",
-        "/sbin/tc class add dev l0 parent 1: classid 1:1 htb rate 100000000bit burst 1725 cburst 1725 quantum 1514",
+        "/sbin/tc class add dev l0 parent 1: classid 1:1 htb rate 100000000bit burst 1725 cburst 1725 quantum 1514 "
+        "overhead 24 mpu 84",
         "/sbin/tc qdisc add dev l0 parent 1:1 handle 2: pfifo_fast",
     ]
     assert {device["hidden"] for device in job["devices"]} == {1}
@@ -151,12 +152,22 @@ def test_jitter_comes_after_the_time_on_the_wire_and_keeps_the_order(scenario: M
     near["netem"] = [{"jitter": 2_000_000, "distribution": 1}, {}]
     far |= {"rate_bps": None, "netem": [{"jitter": 1_000_000}, {}]}
     job = job_of(of_json(scenario(qdiscs=[], links=[near, far])))
-    jitter = "delay 5000.000us 2000.000us 0.000000000% distribution normal rate 10000000000000bit"
+    jitter = "delay 5000.000us 2000.000us 0.000000000% distribution normal rate 10000000000000bit 24"
     assert behind(job, 1, "i0") == [
-        "root handle 1: netem limit 1000000 rate 10000000bit",
+        "root handle 1: netem limit 1000000 rate 10000000bit 24",
         f"parent 1:1 handle 2: netem limit 1000000 {jitter}",
     ]
     assert "rate 10000000000000bit" in behind(job, 2, "i1")[0]
+
+
+def test_reordering_comes_after_the_time_on_the_wire(scenario: Make) -> None:
+    near, far = links(10_000_000, [5_000_000, 0])
+    near["netem"] = [{"reorder": 5 * PERCENT}, {}]
+    job = job_of(of_json(scenario(qdiscs=[], links=[near, far])))
+    assert behind(job, 1, "i0") == [
+        "root handle 1: netem limit 1000000 rate 10000000bit 24",
+        "parent 1:1 handle 2: netem limit 1000000 delay 5000.000us reorder 4.999999889% 0.000000000%",
+    ]
 
 
 def test_each_direction_has_the_rate_of_its_end(scenario: Make) -> None:
@@ -179,10 +190,11 @@ def test_a_schedule_changes_the_netem_and_the_shaper_of_the_link(scenario: Make)
     assert [change["at_ns"] for change in changes] == [10**9, 3 * 10**9, 4 * 10**9]
     slower, down = ([" ".join(step["argv"]) for step in change["steps"]] for change in changes[1:])
     nothing = "duplicate 0.000000000% 0.000000000% corrupt 0.000000000% 0.000000000%"
-    netem = "/sbin/tc qdisc change dev i0 root netem limit 1000000 delay 5000.000us rate 5000000bit"
+    netem = "/sbin/tc qdisc change dev i0 root netem limit 1000000 delay 5000.000us rate 5000000bit 24"
     assert slower == [
         f"{netem} {nothing}",
-        "/sbin/tc class change dev l0 parent 1: classid 1:1 htb rate 5000000bit burst 1606 cburst 1606 quantum 1514",
+        "/sbin/tc class change dev l0 parent 1: classid 1:1 htb rate 5000000bit burst 1606 cburst 1606 quantum 1514 "
+        "overhead 24 mpu 84",
     ]
     assert down == [f"{netem} loss 100% {nothing}"]
 
