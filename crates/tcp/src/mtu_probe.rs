@@ -246,7 +246,7 @@ impl Sender {
     }
 
     /// One past the last record that shares the skb of `index`.
-    fn skb_end(&self, index: Index) -> Index {
+    pub(crate) fn skb_end(&self, index: Index) -> Index {
         let queue = self.scoreboard.queue();
         (index + 1..queue.end()).find(|&next| !queue.shares_skb(index, next)).unwrap_or(queue.end())
     }

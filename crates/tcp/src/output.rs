@@ -141,6 +141,9 @@ impl Sender {
         if fin {
             tags.set(Tags::FIN);
         }
+        if self.stream.record_ends.front().is_some_and(|end| *end == self.flow.snd_nxt + u64::from(length)) {
+            tags.set(Tags::RECORD_END);
+        }
         if self.in_flight() == 0 {
             self.cwnd_event(CwndEvent::TxStart);
         }
@@ -368,7 +371,11 @@ impl Sender {
         match last {
             Some(last) if !could_send && !self.waits_in_host(last) => {
                 let last = self.cut_tail_anew(last);
-                self.retransmit(last, 1, Role::Probe)
+                let probe = self.retransmit(last, 1, Role::Probe);
+                if probe.is_none() {
+                    self.rearm_rto();
+                }
+                probe
             }
             _ => {
                 self.rearm_rto();
@@ -437,6 +444,10 @@ impl Sender {
             return None;
         }
         self.cut_anew(index);
+        let Some(count) = self.fit_to_window(index, count) else {
+            self.attempted(index, count);
+            return None;
+        };
         let seq = self.scoreboard.get(index).seq;
         let last = self.scoreboard.get(index + u64::from(count) - 1);
         let (length, tags) = ((last.seq - seq) as u32 + last.length, last.tags);
@@ -451,6 +462,50 @@ impl Sender {
         let run = index..index + u64::from(count);
         self.gate.agenda.pending = Some(Pending::Again { run, role, before });
         Some(self.outgoing(seq, length, tags, count))
+    }
+
+    /// How many of `count` segments from `index` on the peer's window takes; the first of them is divided where the
+    /// window ends, and a short one takes what follows it. None if the window was taken back and ends before them: only
+    /// the head is sent again then, and probes the window. [linux-6.12 tcp_output.c __tcp_retransmit_skb]
+    fn fit_to_window(&mut self, index: Index, count: u32) -> Option<u32> {
+        let (mss, first) = (u64::from(self.mss()), self.scoreboard.get(index));
+        let (seq, length) = (first.seq, u64::from(first.length));
+        let room = match self.window_end().saturating_sub(seq) {
+            0 if index != self.scoreboard.queue().head() => return None,
+            0 => mss,
+            room => room,
+        };
+        if length > room {
+            self.scoreboard.split(index, room as u32);
+            return Some(1);
+        }
+        if count == 1 && length < room.min(mss) {
+            self.join_followers(index, room.min(mss));
+        }
+        Some(count.min((room / mss) as u32).max(1))
+    }
+
+    /// A short segment takes those that follow it, as long as they fit into `room` bytes and into the peer's window.
+    /// [linux-6.12 tcp_output.c tcp_retrans_try_collapse, tcp_can_collapse]
+    fn join_followers(&mut self, index: Index, room: u64) {
+        while self.takes_next(index, room) {
+            self.scoreboard.join_next(index);
+        }
+    }
+
+    fn takes_next(&mut self, index: Index, room: u64) -> bool {
+        let next = index + 1;
+        if !self.scoreboard.queue().contains(next) || self.waits_in_host(next) {
+            return false;
+        }
+        let (first, follower) = (self.scoreboard.get(index), self.scoreboard.get(next));
+        let joinable = !first.tags.has(Tags::RECORD_END) && !follower.tags.has(Tags::SACKED);
+        let fits = u64::from(first.length) + u64::from(follower.length) <= room;
+        joinable
+            && fits
+            && follower.end() <= self.window_end()
+            && self.skb_end(index) == next
+            && self.skb_end(next) == next + 1
     }
 
     #[inline(never)]

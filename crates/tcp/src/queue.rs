@@ -21,7 +21,7 @@ const MERGED_MOST: u64 = 65_535 * 8;
 
 /// The scoreboard's tags of one segment. [linux-6.12 tcp.h TCPCB_*]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Tags(u8);
+pub(crate) struct Tags(u16);
 
 impl Tags {
     pub(crate) const SACKED: Tags = Tags(1);
@@ -38,6 +38,8 @@ impl Tags {
     pub(crate) const FIN: Tags = Tags(64);
     /// Shares the skb of the record before it.
     pub(crate) const MERGED: Tags = Tags(128);
+    /// Its last byte ends a record of the application (`MSG_EOR`): nothing is joined to it.
+    pub(crate) const RECORD_END: Tags = Tags(256);
 
     pub(crate) const fn has(self, tag: Tags) -> bool {
         self.0 & tag.0 != 0
@@ -61,6 +63,22 @@ impl Tags {
         self.0 &= !tag.0;
     }
 
+    /// Of a part that is not the last.
+    const fn without_end(self) -> Self {
+        Tags(self.0 & !(Tags::PUSH.0 | Tags::FIN.0 | Tags::RECORD_END.0))
+    }
+
+    /// Of a record that no longer shares the skb of the one before it.
+    const fn alone(self) -> Self {
+        Tags(self.0 & !Tags::MERGED.0)
+    }
+
+    /// After a record with the tags `next` was joined to it. [linux-6.12 tcp_output.c tcp_collapse_retrans]
+    const fn joined_by(self, next: Tags) -> Self {
+        const TAKEN: u16 = Tags::PUSH.0 | Tags::FIN.0 | Tags::RECORD_END.0 | Tags::EVER_RETRANS.0;
+        Tags(self.0 | next.0 & TAKEN)
+    }
+
     /// Marked lost, and neither received nor retransmitted since.
     pub(crate) const fn is_lost_and_not_sent_again(self) -> bool {
         self.0 & (Tags::LOST.0 | Tags::SACKED.0 | Tags::RETRANS.0) == Tags::LOST.0
@@ -68,7 +86,7 @@ impl Tags {
 
     /// True if both have the same state in loss recovery.
     const fn fared_like(self, other: Tags) -> bool {
-        const FATE: u8 = Tags::SACKED.0 | Tags::LOST.0 | Tags::RETRANS.0;
+        const FATE: u16 = Tags::SACKED.0 | Tags::LOST.0 | Tags::RETRANS.0;
         self.0 & FATE == other.0 & FATE
     }
 
@@ -472,30 +490,56 @@ impl RetransmitQueue {
         one.transmission == other.transmission && one.tags.fared_like(other.tags)
     }
 
-    /// Divides the records of one skb into segments of `mss` bytes. Returns how many there are.
-    pub(crate) fn cut_anew(&mut self, run: Range<Index>, mss: u32) -> u32 {
-        let order: Vec<Index> =
-            std::iter::successors(self.oldest(), |&index| self.after_in_time(index)).collect();
-        let (first, last) = (self.get(run.start).clone(), self.get(run.end - 1).clone());
+    /// The records of one skb, divided into segments of `mss` bytes.
+    pub(crate) fn cut(&self, run: Range<Index>, mss: u32) -> Vec<SentSegment> {
+        let (first, last) = (self.get(run.start), self.get(run.end - 1));
         let payload = last.seq + u64::from(last.length) - first.seq;
         let count = payload.div_ceil(u64::from(mss)).max(1);
-        let pieces = (0..count).map(|number| {
+        let piece = |number: u64| {
             let seq = first.seq + number * u64::from(mss);
             let length = (payload - number * u64::from(mss)).min(u64::from(mss)) as u32;
-            let mut tags = if number + 1 == count { last.tags } else { first.tags };
-            tags.clear(Tags::MERGED);
-            if number + 1 < count {
-                tags.clear(Tags::PUSH);
-                tags.clear(Tags::FIN);
-            }
-            SentSegment { seq, length, tags, ..first.clone() }
-        });
+            let tags = if number + 1 == count { last.tags } else { first.tags.without_end() };
+            SentSegment { seq, length, tags: tags.alone(), ..first.clone() }
+        };
+        (0..count).map(piece).collect()
+    }
+
+    /// A record, divided after `length` bytes.
+    pub(crate) fn halves(&self, index: Index, length: u32) -> Vec<SentSegment> {
+        let whole = self.get(index);
+        let (front, back) = (whole.tags.without_end().alone(), whole.tags.alone());
+        vec![
+            SentSegment { length, tags: front, ..whole.clone() },
+            SentSegment {
+                seq: whole.seq + u64::from(length),
+                length: whole.length - length,
+                tags: back,
+                ..whole.clone()
+            },
+        ]
+    }
+
+    /// A record and the next one as one; what ends the next one ends it.
+    pub(crate) fn joined(&self, index: Index) -> SentSegment {
+        let (first, next) = (self.get(index), self.get(index + 1));
+        SentSegment {
+            length: first.length + next.length,
+            tags: first.tags.joined_by(next.tags),
+            ..first.clone()
+        }
+    }
+
+    /// `pieces` take the place of the records of `run`.
+    pub(crate) fn replace(&mut self, run: Range<Index>, pieces: Vec<SentSegment>) {
+        let order: Vec<Index> =
+            std::iter::successors(self.oldest(), |&index| self.after_in_time(index)).collect();
+        let count = pieces.len() as u64;
         let after: Vec<SentSegment> = (run.end..self.end).map(|index| self.get(index).clone()).collect();
         self.end = run.start;
         self.last_merged = (NOWHERE, NOWHERE);
-        pieces.chain(after).for_each(|segment| self.append(segment));
+        pieces.into_iter().chain(after).for_each(|segment| self.append(segment));
         self.relink(&order, run, count);
-        count as u32
+        self.skbs = (self.first..self.end).filter(|&index| self.begins_skb(index)).count() as u32;
     }
 
     /// Restores the time order after the records of `run` have become `count`.
@@ -728,20 +772,27 @@ mod tests {
         assert_eq!(counts, [2, 2, 1, 1, 1, 0]);
     }
 
+    fn cut(queue: &mut RetransmitQueue, run: Range<Index>, mss: u32) -> usize {
+        let pieces = queue.cut(run.clone(), mss);
+        let count = pieces.len();
+        queue.replace(run, pieces);
+        count
+    }
+
     #[test]
     fn an_skb_cut_anew_keeps_its_bytes_its_flags_and_its_place_in_time() {
         let mut queue = two_skbs();
         queue.get_mut(2).tags.set(Tags::PUSH);
         queue.move_to_newest(4);
-        assert_eq!(queue.cut_anew(0..3, 140), 3);
-        assert_eq!(queue.cut_anew(0..3, 60), 5);
-        let cut = |index| (queue.get(index).seq, queue.get(index).length, queue.get(index).tags);
+        assert_eq!(cut(&mut queue, 0..3, 140), 3);
+        assert_eq!(cut(&mut queue, 0..3, 60), 5);
+        let at = |index| (queue.get(index).seq, queue.get(index).length, queue.get(index).tags);
         let push = Tags::PUSH;
-        assert_eq!(cut(0), (0, 60, Tags::default()));
-        assert_eq!((cut(4), cut(5).0), ((240, 60, push), 300));
+        assert_eq!(at(0), (0, 60, Tags::default()));
+        assert_eq!((at(4), at(5).0), ((240, 60, push), 300));
         assert_eq!(in_time_order(&queue), [0, 1, 2, 3, 4, 5, 7, 6]);
         assert_eq!((queue.len(), queue.skbs()), (8, 2));
-        assert_eq!(queue.cut_anew(0..5, 1000), 1);
+        assert_eq!(cut(&mut queue, 0..5, 1000), 1);
         assert_eq!((queue.len(), queue.get(0).length, queue.get(1).seq), (4, 300, 300));
     }
 

@@ -187,17 +187,37 @@ impl Scoreboard {
         self.check();
     }
 
-    /// The records of one skb become as many as segments of `mss` bytes make of it, and count as these.
-    /// [linux-6.12 tcp_output.c tcp_adjust_pcount]
+    /// Divides the records of one skb into segments of `mss` bytes, and counts them as these.
     pub(crate) fn cut_anew(&mut self, run: Range<Index>, mss: u32) {
-        let before = (run.end - run.start) as u32;
-        let tags = self.queue.get(run.start).tags;
-        let after = self.queue.cut_anew(run.clone(), mss);
-        let counted = |count: u32, tag: Tags| if tags.has(tag) { count - before + after } else { count };
-        self.lost_out = counted(self.lost_out, Tags::LOST);
-        self.retrans_out = counted(self.retrans_out, Tags::RETRANS);
+        let pieces = self.queue.cut(run.clone(), mss);
+        self.replace(run, pieces);
+    }
+
+    /// Divides a record after `length` bytes.
+    pub(crate) fn split(&mut self, index: Index, length: u32) {
+        let pieces = self.queue.halves(index, length);
+        self.replace(index..index + 1, pieces);
+    }
+
+    /// Joins the record that follows to this one.
+    pub(crate) fn join_next(&mut self, index: Index) {
+        let joined = self.queue.joined(index);
+        self.replace(index..index + 2, vec![joined]);
+    }
+
+    /// `pieces` take the place of the records of `run`, and count as what they are tagged.
+    /// [linux-6.12 tcp_output.c tcp_adjust_pcount]
+    fn replace(&mut self, run: Range<Index>, pieces: Vec<SentSegment>) {
+        let (before, after) = ((run.end - run.start) as u32, pieces.len() as u32);
+        let tagged = |tag: Tags| {
+            let gone = run.clone().filter(|&index| self.queue.get(index).tags.has(tag)).count() as u32;
+            (gone, pieces.iter().filter(|piece| piece.tags.has(tag)).count() as u32)
+        };
+        let counted = |count: u32, (gone, new): (u32, u32)| count - gone + new;
+        self.lost_out = counted(self.lost_out, tagged(Tags::LOST));
+        self.retrans_out = counted(self.retrans_out, tagged(Tags::RETRANS));
         match self.counting {
-            Counting::Sacks => self.sacked_out = counted(self.sacked_out, Tags::SACKED),
+            Counting::Sacks => self.sacked_out = counted(self.sacked_out, tagged(Tags::SACKED)),
             Counting::Duplicates => {
                 self.sacked_out = self.sacked_out.saturating_sub(before.saturating_sub(after))
             }
@@ -207,6 +227,7 @@ impl Scoreboard {
         } else {
             self.retransmit_hint = self.retransmit_hint.min(run.start);
         }
+        self.queue.replace(run, pieces);
         self.check();
     }
 
