@@ -270,6 +270,9 @@ struct Entry<E> {
     event: E,
 }
 
+/// Later events that make room for an earlier one singly, before all the rest does.
+const MOVED_ONE_BY_ONE: usize = 8;
+
 /// The earliest events, sorted; those before `next` were taken.
 #[derive(Clone, Debug)]
 struct Front<E> {
@@ -303,13 +306,21 @@ impl<E: Copy> Front<E> {
         Some(entry)
     }
 
-    /// Behind everything that is not later. Few events are later, so that moving them one by one costs less than a search.
+    /// Behind everything that is not later. As a rule few events are later, and moving them one by one costs less than a
+    /// search; if there are many, as with a thousand flows, the place is searched.
     #[inline]
     fn insert(&mut self, entry: Entry<E>) {
         self.entries.push(entry);
         let pending = &mut self.entries[self.next..];
-        let mut place = pending.len() - 1;
+        let last = pending.len() - 1;
+        let mut place = last;
         while place > 0 && pending[place - 1].at > entry.at {
+            if last - place == MOVED_ONE_BY_ONE {
+                let found = pending[..place].partition_point(|other| other.at <= entry.at);
+                pending.copy_within(found..place, found + 1);
+                place = found;
+                break;
+            }
             pending[place] = pending[place - 1];
             place -= 1;
         }
