@@ -1,8 +1,8 @@
 //! One connection of a script: an endpoint, and the translation between its sequence numbers and the script's.
 //!
-//! The machine counts bytes of a stream from 0, the SYN; a script has initial sequence numbers of its own, for each
-//! side. The machine knows windows in bytes; on the wire they are scaled. Timestamps of the script's peer are echoed as
-//! they are; those that the script echoes are mapped to what was really sent where it expected them. [packetdrill]
+//! The state machine counts bytes of a stream from 0, the SYN; a script has its own initial sequence number for each
+//! side. Windows are in bytes in the machine and scaled on the wire. Timestamps of the script's peer are echoed
+//! unchanged; those that the script echoes are mapped to the ones that were sent where it expected them. [packetdrill]
 
 use std::collections::BTreeMap;
 
@@ -20,14 +20,14 @@ use crate::stamping::Stamping;
 const MSS_DEFAULT: u32 = 536;
 /// Largest shift of a window. [rfc7323 §2.3]
 const SCALE_MAX: u8 = 14;
-/// What a SYN cookie can say of the peer's MSS. [linux-6.12 syncookies.c msstab]
+/// The values of the peer's MSS that a SYN cookie can encode. [linux-6.12 syncookies.c msstab]
 const COOKIE_MSS_V4: [u32; 4] = [536, 1300, 1440, 1460];
 const COOKIE_MSS_V6: [u32; 4] = [1280 - 60, 1480 - 60, 1500 - 60, 9000 - 60];
 /// Bytes of a TCP header without options.
 const TCP_HEADER: u32 = 20;
-/// Segments of an skb at most. [linux-6.12 netdevice.h GSO_MAX_SEGS]
+/// Maximum number of segments per skb. [linux-6.12 netdevice.h GSO_MAX_SEGS]
 const GSO_MAX_SEGS: u32 = 65_535;
-/// The machine keeps its own send buffer out of the way: writes are bounded by the buffers of [`Skbs`].
+/// Send buffer of the machine, so large that only the buffers of [`Skbs`] limit writes.
 const SNDBUF_UNBOUNDED: u64 = 1 << 40;
 
 /// The socket options that an application has set.
@@ -78,11 +78,11 @@ pub(crate) struct Connection {
     pub(crate) waits_for_room: bool,
     /// An `epoll` found it full.
     pub(crate) found_full: bool,
-    /// How often there was room again for whoever had found none.
+    /// How often room became free after a write or an `epoll` had found none.
     pub(crate) room_made: u64,
     /// `TCP_INQ`: `recvmsg` reports how many bytes are left.
     pub(crate) tells_unread: bool,
-    /// The window that was told last is 0.
+    /// The last advertised window is 0.
     pub(crate) window_closed: bool,
     /// `SO_TIMESTAMPING`.
     pub(crate) stamping: Stamping,
@@ -249,7 +249,7 @@ impl Connection {
 
 /// SYN cookies.
 impl Connection {
-    /// A cookie says one of four sizes; without time stamps, whose value could say more, the options are lost.
+    /// A cookie encodes one of four sizes; the other options are lost, since they would need timestamps.
     /// [linux-6.12 tcp_input.c tcp_conn_request] [linux-6.12 syncookies.c cookie_init_sequence]
     fn answer_by_cookie(&mut self, syn: &SegmentSpec, host: &Host) -> Result<(), NotInjectable> {
         if self.agreement.timestamps || syn.flags.has(Flags::ECE) {
@@ -474,7 +474,7 @@ impl Connection {
         options
     }
 
-    /// The timestamp on the script's clock, which shows what the script said when it first expected one.
+    /// The timestamp on the clock of the script, which is set by the first timestamp that the script expects.
     fn stamp(&self, departed: &Departed) -> TcpOption {
         let real = departed.tsval.map_or(0, ticks);
         let val =

@@ -13,7 +13,7 @@ use tailback_units::{Parameters, Span, TimerRounding};
 const PRODUCTION_RMEM: [u64; 3] = [4096, 540_000, 15 * 1024 * 1024];
 const PRODUCTION_WMEM: [u64; 3] = [4096, 256 * 1024, 4_194_304];
 
-/// What packets meet below TCP.
+/// The discipline below TCP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Discipline {
     /// A queue that is always empty: packets leave when they are sent.
@@ -29,9 +29,9 @@ pub(crate) enum Discipline {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum EcnPolicy {
     Off,
-    /// Asks for it.
+    /// Requests it.
     Requests,
-    /// Agrees if asked.
+    /// Accepts it if requested.
     Accepts,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Host {
     /// Module parameters by control.
     pub(crate) parameters: BTreeMap<String, Parameters>,
     pub(crate) discipline: Discipline,
-    /// SYNs are answered by cookies (`net.ipv4.tcp_syncookies` is 2).
+    /// SYN cookies are always used (`net.ipv4.tcp_syncookies` is 2).
     pub(crate) answers_by_cookie: bool,
     /// `net.ipv4.tcp_notsent_lowat`.
     pub(crate) notsent_lowat: u64,
@@ -281,8 +281,8 @@ fn ecn(value: &str) -> Option<EcnPolicy> {
     }
 }
 
-/// What the options of packets and sockets ask for is refused where they stand. A listener that takes data without a
-/// cookie, and without having asked for it, is not modelled. [linux-6.12 tcp.h TFO_SERVER_*]
+/// Fast Open options of packets and sockets are refused where a script uses them. A listener that accepts data without
+/// a cookie and without the socket option is not modelled. [linux-6.12 tcp.h TFO_SERVER_*]
 fn fastopen(value: &str) -> Option<()> {
     const WITHOUT_COOKIE_OR_OPTION: u32 = 0x2 | 0x200 | 0x400;
     let bits = match value.strip_prefix("0x") {

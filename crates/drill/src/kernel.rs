@@ -1,7 +1,7 @@
 //! The kernel under test: connections, the device below them, and virtual time.
 //!
-//! Time passes only in [`Kernel::pass_until`]: from one deadline of a machine, or departure time of a packet, to the
-//! next. What the device has sent waits in order for the script to look at it.
+//! Time advances only in [`Kernel::pass_until`]: from one deadline of a machine, or departure time of a packet, to the
+//! next. Packets that the device has sent are queued until the script compares them.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,14 +24,14 @@ pub(crate) fn on_script(time: SimTime) -> i64 {
     time.as_nanos().saturating_sub(START.as_nanos()) as i64 / 1_000
 }
 
-/// Steps of virtual time that one script may take: more means that a machine does not come to rest.
+/// Maximum number of steps of virtual time in a script: more means that the timers of a machine fire without end.
 const STEPS_MAX: u64 = 2_000_000;
-/// Room that an skb takes beside its payload; the send buffer counts it.
+/// Memory of an skb in addition to its payload, which the send buffer counts.
 const SKB_OVERHEAD: u64 = 960;
 /// Memory reserved per segment when the send buffer grows by itself. [linux-6.12 tcp_input.c tcp_sndbuf_expand]
 const SNDBUF_HEADERS: u64 = 320 + 320;
 const SK_BUFF: u64 = 256;
-/// Segments the send buffer has room for at least.
+/// Minimum number of segments for which the send buffer has room.
 const INITIAL_WINDOW: u64 = 10;
 
 /// Conversations, device, time.
@@ -44,16 +44,16 @@ pub(crate) struct Kernel {
     pub(crate) wire: VecDeque<Left<Departed>>,
     /// `gso_size` of segments that arrive (`--mss`).
     pub(crate) gso_size: Option<u16>,
-    /// What `fq` holds back.
+    /// Packets that `fq` holds.
     held: Vec<(SimTime, usize, Packet)>,
-    /// When a call that waits gives up.
+    /// The time-out of a blocked call.
     pub(crate) wake_at: Option<SimTime>,
     counters: Counters,
     draws: Xoshiro256PlusPlus,
     steps: u64,
 }
 
-/// What `nstat` shows.
+/// The counters that `nstat` shows.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counters {
     windows_opened: u64,
@@ -61,7 +61,7 @@ struct Counters {
     loss_probes: u64,
 }
 
-/// A machine acts again and again at one instant, or a script waits for ever.
+/// A machine acts at one time without end, or a script waits forever.
 pub(crate) struct Restless;
 
 impl Kernel {
@@ -80,7 +80,7 @@ impl Kernel {
         }
     }
 
-    /// Routes or the device have another MTU than before, if a command said so.
+    /// Applies a change of the MTU of routes or of the device by a command.
     pub(crate) fn apply_mtu_change(&mut self) {
         let Some(change) = self.host.mtu_change.take() else { return };
         for connection in &mut self.connections {
@@ -111,7 +111,7 @@ impl Kernel {
         timers.chain(self.held.first().map(|(at, _, _)| *at)).chain(self.wake_at).min()
     }
 
-    /// Everything up to `end` happens, one step at a time; `look` is asked after each and may stop.
+    /// Processes all events up to `end`, one step at a time; `look` is called after each step and may stop.
     pub(crate) fn pass_until(
         &mut self,
         end: SimTime,
@@ -154,7 +154,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Nobody acknowledged the answer to a SYN: there is nothing to accept, and what comes later is refused.
+    /// The SYN-ACK was not acknowledged: there is no connection to accept, and later segments are refused.
     fn forgets_request(&mut self, index: usize) -> bool {
         let connection = &mut self.connections[index];
         let forgotten = connection.phase == Phase::SynReceived && connection.endpoint.is_listening();
@@ -181,7 +181,7 @@ impl Kernel {
 
 /// Sending.
 impl Kernel {
-    /// Hands over everything that a socket wants to send.
+    /// Sends everything that a socket has to send.
     pub(crate) fn drain(&mut self, index: usize) {
         let mut left = Vec::new();
         loop {
@@ -198,7 +198,7 @@ impl Kernel {
         let connection = &mut self.connections[index];
         connection.finished |= connection.endpoint.wakeup().finished;
         if connection.finished && connection.closes_last {
-            // The socket is gone: whatever comes is refused. [rfc9293 §3.10.7.4, LAST-ACK]
+            // The socket is closed: all further segments are refused. [rfc9293 §3.10.7.4, LAST-ACK]
             connection.phase = Phase::Reset;
         }
     }
@@ -269,7 +269,7 @@ impl Kernel {
         .collect()
     }
 
-    /// Packets leave, cut below the device if it has no segmentation of its own.
+    /// Packets leave, segmented before the device if it has no TSO.
     fn depart(&mut self, index: usize, packets: Vec<Packet>) {
         for packet in packets {
             let connection = &mut self.connections[index];
@@ -299,10 +299,10 @@ impl Kernel {
         }
     }
 
-    /// The host sends a RST of its own.
+    /// The host sends a RST.
     pub(crate) fn send_reset(&mut self, index: usize, seq: u64, ack: Option<u64>) {
         let flags = ack.map_or(Flags::RST, |_| Flags::RST.with(Flags::ACK));
-        // Only a socket's own reset has options; one without a socket does not know of any.
+        // A RST has options only if it is sent by a socket.
         let of_socket = self.connections[index].phase == Phase::Established && ack.is_some();
         let stamps = self.connections[index].endpoint.timestamps(self.now).filter(|_| of_socket);
         let departed = Departed {
@@ -390,7 +390,7 @@ impl Kernel {
         }
     }
 
-    /// A segment for a socket that is no more. [rfc9293 §3.5.2]
+    /// A segment for a socket that no longer exists. [rfc9293 §3.5.2]
     fn refuse(&mut self, index: usize, segment: &Segment) {
         if segment.flags.contains(SegmentFlags::RST) {
             return;
@@ -473,7 +473,7 @@ impl Kernel {
         let (rcv_nxt, snd_nxt) = connection.endpoint.positions();
         let nobody_reads = connection.orphaned || (connection.shut && connection.deaf);
         if nobody_reads && segment.length > 0 && segment.end() > rcv_nxt {
-            // Nobody will read it. [linux-6.12 tcp_input.c tcp_rcv_state_process]
+            // The data can no longer be read. [linux-6.12 tcp_input.c tcp_rcv_state_process]
             self.refuse(index, &segment);
             return Ok(());
         }
@@ -488,7 +488,7 @@ impl Kernel {
             connection.skbs.split(block.start);
             connection.skbs.split(block.end);
         }
-        // The machine knows what a packet of a TUN device costs.
+        // The machine computes the memory of a packet of a TUN device.
         let truesize = segment.length;
         connection.endpoint.take(&segment, mark(spec.ecn), truesize, now, &mut self.draws);
         self.wake_writer(index);
@@ -497,7 +497,7 @@ impl Kernel {
     }
 }
 
-/// The mark of a packet; those of a script that say nothing have none. [packetdrill]
+/// The ECN code point of a packet; not ECN-capable unless the script specifies one. [packetdrill]
 fn mark(ecn: EcnSpec) -> Ecn {
     match ecn {
         EcnSpec::Unchecked | EcnSpec::NotEct => Ecn::NotEct,
@@ -509,7 +509,7 @@ fn mark(ecn: EcnSpec) -> Ecn {
 
 /// The send buffer.
 impl Kernel {
-    /// Bytes that a socket takes from a write of `bytes` now.
+    /// Bytes that a socket accepts from a write of `bytes` now.
     pub(crate) fn write(&mut self, index: usize, bytes: u64, ending: Ending) -> u64 {
         let mut accepted = 0;
         let mss = self.connections[index].endpoint.tcp_info(self.now).snd_mss;
@@ -538,7 +538,7 @@ impl Kernel {
         accepted
     }
 
-    /// There is room again for whoever waited for it. [linux-6.12 tcp_input.c tcp_check_space]
+    /// Wakes calls that wait for room in the send buffer. [linux-6.12 tcp_input.c tcp_check_space]
     fn wake_writer(&mut self, index: usize) {
         let connection = &self.connections[index];
         if !(connection.waits_for_room || connection.found_full) || !self.writable(index) {
@@ -558,7 +558,7 @@ impl Kernel {
         self.connections[index].endpoint.end_send();
     }
 
-    /// A call that writes ends here: its last byte is stamped, if the application wants that.
+    /// The end of a write call: its last byte is timestamped, if the application has requested that.
     fn stamp_tail(&mut self, index: usize) {
         let connection = &mut self.connections[index];
         if let Some((start, end)) = connection.skbs.tail() {
@@ -566,8 +566,8 @@ impl Kernel {
         }
     }
 
-    /// Bytes go to the machine, which sends while the application still copies: a buffer whose front has left takes
-    /// more. The machine takes up to one buffer of its own at a time. No `ending`: the write goes on.
+    /// Passes bytes to the machine, which sends while the application still copies: a buffer of which a part was sent
+    /// accepts more. The machine accepts up to one of its buffers at a time. Without `ending`, the write continues.
     fn hand_in(&mut self, index: usize, bytes: u64, ending: Option<Ending>) {
         let mut left = bytes;
         while left > 0 {

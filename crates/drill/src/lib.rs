@@ -29,9 +29,9 @@ use tailback_tcp::{STACKS, Stack};
 /// How to run a script; its own option lines come second to these.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// How far times may be off, microseconds; the script's own or 4000 if not given.
+    /// Tolerance of times in microseconds; `None`: that of the script, or 4000.
     pub tolerance_usecs: Option<u64>,
-    /// Name of the stack; the newest if not given.
+    /// Name of the stack; `None`: the newest.
     pub stack: Option<String>,
 }
 

@@ -19,7 +19,7 @@ use crate::sockets::{self, Progress, Sockets, Waiting};
 /// Name of the infinite slow-start threshold in `tcp_info`. [linux-6.12 tcp.h TCP_INFINITE_SSTHRESH]
 const SSTHRESH_INFINITE: u64 = 0x7fff_ffff;
 
-/// Nanoseconds by which events are late at most: less than the microsecond that scripts count in.
+/// Maximum lateness of events in nanoseconds: less than the microsecond resolution of scripts.
 const LAG_MAX: u64 = 999;
 
 /// Octets of the timestamp option, padded.
@@ -122,8 +122,8 @@ impl TcpUnderTest for Machines {
 }
 
 impl Machines {
-    /// Events take time: each happens a nanosecond later than the one before, so that what a script has 1 ms apart is a
-    /// little more than 1 ms apart, as for a kernel that packetdrill drives.
+    /// Each event is a nanosecond later than scripted, so that events 1 ms apart in a script are a little more than 1
+    /// ms apart, as with packetdrill on a kernel.
     fn begin_event(&mut self) {
         self.begun += 1;
         let at = START + Span::from_micros(self.now().max(0) as u64);
@@ -149,7 +149,7 @@ impl Machines {
         }
     }
 
-    /// The names that packetdrill defines, as far as the machines know them.
+    /// The names that packetdrill defines, as far as they are modelled.
     fn variables(&self, index: usize) -> Vec<(&'static str, u64)> {
         let connection = &self.kernel.connections[index];
         let info = connection.endpoint.tcp_info(self.kernel.now);

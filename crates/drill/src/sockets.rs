@@ -1,7 +1,7 @@
 //! System calls: descriptors, socket options, and calls that block.
 //!
-//! A call either returns at once or waits; the runner asks a waiting one again after whatever happens. What a call
-//! would need beyond the machines is refused as unsupported.
+//! A call returns at once or blocks; the runner tries a blocked one again after each event. A call that needs more than
+//! is modelled is refused as unsupported.
 
 mod arguments;
 mod event_polling;
@@ -100,11 +100,11 @@ pub(crate) enum Waiting {
         index: usize,
         most: u64,
     },
-    /// `poll`; `None` = for ever.
+    /// `poll`; `None` = without a time-out.
     Poll {
         until: Option<SimTime>,
     },
-    /// `epoll_wait`; `None` = for ever.
+    /// `epoll_wait`; `None` = without a time-out.
     EventPoll {
         until: Option<SimTime>,
     },
@@ -138,7 +138,7 @@ impl Sockets {
         listening.next().map(|descriptor| &descriptor.options)
     }
 
-    /// Carries a call out, as far as it goes without waiting.
+    /// Executes a call, as far as it does not block.
     pub(crate) fn call(&mut self, call: &Call, kernel: &mut Kernel) -> Outcome {
         let arguments = Arguments(call);
         match call.name.as_str() {
@@ -339,7 +339,7 @@ impl Sockets {
     }
 }
 
-/// The sending side ends: what waited for more leaves, and a FIN.
+/// Shuts down the sending side: sends data that waited for more, and a FIN.
 fn shut(index: usize, kernel: &mut Kernel) {
     let connection = &mut kernel.connections[index];
     connection.shut_sending();
@@ -368,7 +368,7 @@ fn close_connection(index: usize, options: &SocketOptions, kernel: &mut Kernel) 
             kernel.send_reset(index, snd_nxt, Some(rcv_nxt));
         }
         Phase::Established => shut(index, kernel),
-        // The SYN is not sent again; what answers it is refused.
+        // The SYN is not retransmitted; a reply to it is refused.
         Phase::SynSent => connection.phase = Phase::Reset,
         Phase::SynReceived | Phase::Reset => {}
     }

@@ -3,7 +3,8 @@
 //! ```text
 //! write:   the last buffer that holds its bytes is stamped; a later write into the same buffer takes its place
 //! packet:  carries the stamp of the last stamped byte in it; others in it are lost
-//! told:    when it enters the discipline (SCHED), when the device has it (SND), when its last byte is acknowledged (ACK)
+//! report:  when it enters the discipline (SCHED), when the device has it (SND), when its last byte is acknowledged
+//! (ACK)
 //! key:     offset of the last byte since the option was set
 //! ```
 //! [linux-6.12 tcp.c tcp_tx_timestamp, tcp_output.c tcp_fragment_tstamp, tcp_input.c tcp_ack_tstamp]

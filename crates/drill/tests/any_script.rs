@@ -1,4 +1,4 @@
-//! Whatever a script says: no panic, no hang, and a verdict.
+//! Property tests: for any script there is a verdict, without a panic or a hang.
 
 use proptest::prelude::*;
 use tailback_drill::{Options, Verdict, drill};

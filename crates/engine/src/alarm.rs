@@ -7,7 +7,7 @@
 //! - moved *later*: the event already pending stands; when it fires, it is too early and is scheduled anew at the
 //!   deadline of that moment ([`Fired::Early`]);
 //! - moved *earlier*: one more event is scheduled; the later one stays pending and serves the deadlines after it;
-//! - given up: the pending event fires and does nothing ([`Fired::Idle`]).
+//! - cancelled: the pending event fires and does nothing ([`Fired::Idle`]).
 //!
 //! So a busy component has one event for the deadline next due, plus at most one for each longer deadline that a
 //! shorter one has overtaken. A retransmission timer of 200 ms that restarts 10,000 times a second costs five

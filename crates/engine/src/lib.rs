@@ -1,5 +1,5 @@
 //! The event engine of a run: a [`Calendar`] of events, an [`Alarm`] for each component that waits, and the [`Streams`]
-//! of random numbers. It knows no protocol.
+//! of random numbers. It is independent of any protocol.
 //!
 //! **Time is an integer and moves only here.** A world takes the earliest event from the calendar, hands its
 //! instant to a machine as `now`, and schedules what the machine asks for. Events of one instant come out in the
@@ -11,8 +11,8 @@
 //! not grow with the packets in flight. TCP moves its retransmission deadline later on nearly every ACK; an
 //! [`Alarm`] lets the event that is already in the calendar stand and looks again when it fires.
 //!
-//! **Randomness has names.** A consumer draws from the stream of its own part and purpose. Who else draws, and how
-//! often, changes nothing for it: adding a host or a discipline never shifts the numbers of another.
+//! **Random streams have names.** A consumer draws from the stream of its part and purpose. Other consumers do not
+//! affect it: adding a host or a discipline never shifts the random numbers of another.
 //!
 //! ```
 //! use rand_core::Rng;

@@ -26,7 +26,7 @@ pub enum SmallQueueLimit {
     Check(u32),
     /// The check with shift 0 and without the byte cap: one second of the pacing rate.
     Off,
-    /// As `Off`, capped at so many bytes of truesize (`net.ipv4.tcp_limit_output_bytes`).
+    /// As `Off`, with a cap in bytes of truesize (`net.ipv4.tcp_limit_output_bytes`).
     Bytes(u64),
     /// So many skbs.
     Packets(u32),
@@ -100,7 +100,7 @@ pub struct Settings {
     pub stack: Stack,
     /// Maximum size of an IP packet in bytes.
     pub mtu: u32,
-    /// MSS that is offered, if the route has one of its own (`advmss`).
+    /// Advertised MSS, if the route sets it (`advmss`).
     pub advmss: Option<u32>,
     /// `net.ipv4.tcp_mtu_probing`.
     pub mtu_probing: MtuProbing,

@@ -33,7 +33,7 @@ pub struct Wakeup {
     pub writable: bool,
     /// Data arrived: call [`Endpoint::read`].
     pub readable: bool,
-    /// All data was acknowledged after `close`, or the connection was given up.
+    /// All data was acknowledged after `close`, or the connection was aborted.
     pub finished: bool,
 }
 
@@ -189,14 +189,14 @@ impl Endpoint {
             return;
         }
         if !self.receiver.is_acceptable(segment) {
-            // Such as a window probe, which says a byte that was said before.
+            // For example a window probe, which repeats a byte.
             self.receiver.answer_unacceptable(segment, now);
             return;
         }
         let carries = segment.length > 0 || segment.flags.contains(SegmentFlags::FIN);
         match self.sender.judge_ack(segment.ack, self.first_acked) {
             AckRange::Unsent | AckRange::TooOld => return self.discard(segment),
-            // What is said late is no news of the peer's clock.
+            // A late segment must not update the timestamp to echo.
             AckRange::Old => {}
             AckRange::Current => self.receiver.note_timestamp(segment),
         }
@@ -229,8 +229,8 @@ impl Endpoint {
         }
     }
 
-    /// A segment whose ACK cannot be meant is no segment of this conversation: nothing of it counts. It is challenged,
-    /// but for one of an established connection that acknowledges what was never sent.
+    /// Discards a segment whose ACK is invalid. It is answered by a challenge ACK, except on an established connection
+    /// if it acknowledges data that was never sent.
     /// [rfc5961 §5.2] [linux-6.12 tcp_input.c tcp_ack, tcp_rcv_state_process]
     #[cold]
     fn discard(&mut self, segment: &Segment) {
@@ -301,7 +301,7 @@ impl Endpoint {
         }
     }
 
-    /// A window probe without data: an ACK that says a byte that was said before.
+    /// A window probe without data: an ACK whose sequence number is one below the next.
     #[cold]
     fn write_window_probe(&mut self, packet: &mut Packet) {
         let mut probe = self.pure_ack();

@@ -253,7 +253,7 @@ impl Sender {
     #[inline]
     pub(crate) fn handed_over(&mut self, outcome: Transmitted) {
         let Some(pending) = self.gate.agenda.pending.take() else { return };
-        // A local queue that drops is told to TCP at once. [linux-6.12 tcp_output.c __tcp_transmit_skb]
+        // A drop by the local queue is known to TCP at once. [linux-6.12 tcp_output.c __tcp_transmit_skb]
         if outcome != Transmitted::Queued {
             self.enter_cwr();
         }

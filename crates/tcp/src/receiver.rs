@@ -61,7 +61,7 @@ pub(crate) struct Receiver {
     ip: IpVersion,
     pub(crate) ack_due: bool,
     pub(crate) readable: bool,
-    /// Nothing of what an ACK says has changed since the last one: the data of a mere sender carries the same again.
+    /// The next ACK has the same contents as the last one, as in data segments of a pure sender.
     repeats_last_ack: bool,
 }
 
@@ -446,7 +446,7 @@ impl Receiver {
         self.fin_at == Some(self.rcv_nxt)
     }
 
-    /// Memory of the packet that a segment came in, if the device that took it says otherwise than the caller.
+    /// Memory of the packet of a segment: as given by the caller, or computed for a TUN device.
     fn truesize_of(&self, segment: &Segment, truesize: u32) -> u32 {
         match self.arrival {
             Arrival::Card => truesize,

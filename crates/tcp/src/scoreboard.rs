@@ -412,8 +412,8 @@ impl Scoreboard {
         self.sacked_out.saturating_sub(before)
     }
 
-    /// `acked` segments were acknowledged: one filled the hole, duplicates told of the others. Returns how many no
-    /// duplicate told of. [linux-6.12 tcp_input.c tcp_remove_reno_sacks]
+    /// `acked` segments were acknowledged: one filled the hole, the others were counted by duplicate ACKs. Returns how
+    /// many were not counted. [linux-6.12 tcp_input.c tcp_remove_reno_sacks]
     pub(crate) fn take_duplicates(&mut self, acked: u32) -> u32 {
         if acked == 0 {
             return 0;
@@ -470,7 +470,7 @@ mod tests {
     use super::*;
     use crate::clock::Micros;
 
-    /// So many segments of 100 bytes, each an skb of its own.
+    /// `count` segments of 100 bytes, each in its own skb.
     fn sent(count: u64) -> Scoreboard {
         let mut scoreboard = Scoreboard::new();
         for number in 0..count {
@@ -520,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acknowledgement_takes_tags_and_payload_with_it() {
+    fn an_acknowledgement_removes_tags_and_payload() {
         let mut scoreboard = sent(3);
         scoreboard.mark_lost(0);
         scoreboard.count_retransmissions(0..1);
@@ -566,7 +566,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_receiver_threw_away_is_in_flight_until_it_is_lost() {
+    fn data_that_a_receiver_discarded_is_in_flight_until_it_is_marked_lost() {
         let mut scoreboard = sent(3);
         scoreboard.sack(0);
         scoreboard.sack(1);

@@ -75,7 +75,7 @@ pub(crate) struct Sender {
     pub(crate) notes: Vec<Note>,
     pub(crate) buffer: SendBuffer,
     pub(crate) agreement: Agreement,
-    /// The connection was given up.
+    /// The connection was aborted.
     pub(crate) aborted: bool,
     pub(crate) stream: SendStream,
     pub(crate) scoreboard: Scoreboard,

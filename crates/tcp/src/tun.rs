@@ -61,7 +61,7 @@ fn head(octets: u32) -> u32 {
     }
 }
 
-/// Memory of the blocks that hold so many octets.
+/// Memory of the blocks for `octets`.
 fn pages(octets: u32) -> u32 {
     let (mut memory, mut left, mut block) = (0, octets, BLOCK_MAX);
     while left > 0 {
@@ -78,7 +78,7 @@ fn pages(octets: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// `SK_MEMINFO_RMEM_ALLOC` of a Linux 6.12 after a first packet of so many octets of payload, without options.
+    /// `SK_MEMINFO_RMEM_ALLOC` of Linux 6.12 after a first packet with a given payload, without options.
     #[test]
     fn a_packet_costs_what_linux_6_12_accounts_for_it() {
         for (payload, truesize) in [

@@ -38,7 +38,7 @@ use topology::{LinkEnd, RADIO_MTU};
 pub(crate) use connection::Connection;
 pub(crate) use topology::Topology;
 
-/// Parts of a run after which the watcher is told.
+/// Number of progress reports to the watcher in a run.
 const PROGRESS_STEPS: u64 = 100;
 
 impl World {
@@ -54,11 +54,11 @@ impl World {
     }
 }
 
-/// What a UDP socket is asked for.
+/// The options of a UDP socket.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DatagramOptions {
     pub(crate) dscp: u8,
-    /// `SO_SNDBUF`, as asked.
+    /// The argument of `SO_SNDBUF`.
     pub(crate) sndbuf: Option<u64>,
 }
 

@@ -6,7 +6,7 @@
 //!
 //! The path of a packet: `transport` takes it from a socket → `device` (discipline, then
 //! the `nic`'s ring with `bql`, then the `wire`, and a `path` where the link does more than take time) → the backlog → `host` forwards it
-//! or hands it to a socket. `world` holds the main loop and says in which order things happen at one
+//! or passes it to a socket. `world` has the main loop and determines the order of events at one
 //! instant.
 
 mod air;

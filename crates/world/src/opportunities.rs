@@ -1,8 +1,8 @@
 //! A link driven by a trace of delivery opportunities, as cellular links are recorded and shared.
 //!
-//! A trace is a list of instants in milliseconds; at each of them 1500 bytes of IP packets may leave. A packet of 1500
-//! bytes takes one opportunity, a longer one several, and several short ones share one. What an opportunity has left
-//! when no packet waits is lost. After its last instant the trace begins again, as much later as that instant says.
+//! A trace is a list of times in milliseconds, at each of which 1500 bytes of IP packets may leave. A packet of 1500
+//! bytes takes one opportunity, a longer one several, and several short ones share one. The rest of an opportunity is
+//! lost when no packet waits. The trace repeats with a period that is its last time.
 //!
 //! Source: [mm-link DESCRIPTION]. Deviations: mahimahi counts 4 bytes of its tunnel with each packet, and
 //! 1504 an opportunity, which is the same for full packets; the next packet to leave waits in the device and not in the

@@ -16,7 +16,7 @@ pub use crate::app::{EchoProtocol, PingTraffic, TcpTraffic, Traffic, UdpTraffic}
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// What the run is about, in words.
+    /// Description of the run.
     pub title: String,
     /// Seed of every random stream.
     pub seed: u64,
@@ -29,18 +29,18 @@ pub struct Scenario {
     /// Traces of delivery opportunities; links refer to them by position. Absent where there are none.
     #[serde(default)]
     pub traces: Vec<Trace>,
-    /// Where packets go that do not take the shortest way; absent where all do.
+    /// Routes that are not the shortest path; absent if there are none.
     #[serde(default)]
     pub routes: Vec<RouteSpec>,
-    /// The Wi-Fi cells. Each station's way to its access point counts as a link, numbered after those above, cell by
-    /// cell, with the access point as its first end. All of them leave the access point by its one device.
+    /// The Wi-Fi cells. The path of each station to its access point counts as a link, numbered after those above, cell
+    /// by cell, with the access point as its first end. At the access point all of them use its one device.
     #[serde(default)]
     pub cells: Vec<Cell>,
-    /// Disciplines of the devices that do not have the default one.
+    /// Disciplines of devices without the default one.
     pub qdiscs: Vec<AttachedQdisc>,
     /// The flows, one entry each.
     pub traffic: Vec<Traffic>,
-    /// What is written down.
+    /// What is recorded.
     pub record: Record,
 }
 
@@ -54,12 +54,12 @@ pub struct Host {
     pub stack: String,
     /// Sysctls by full name.
     pub sysctl: BTreeMap<String, SysctlValue>,
-    /// Segmentation offloads of its devices; absent in a scenario written before there were any.
+    /// Segmentation offloads of its devices; absent in scenarios of older versions.
     #[serde(default)]
     pub offloads: Offloads,
 }
 
-/// Where data is cut into segments.
+/// Where data is segmented.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Offloads {
@@ -79,7 +79,7 @@ pub enum Offloads {
 pub enum SysctlValue {
     /// One number.
     Number(u64),
-    /// Least, default and largest (`tcp_rmem`, `tcp_wmem`).
+    /// Minimum, default and maximum (`tcp_rmem`, `tcp_wmem`).
     Triple([u64; 3]),
 }
 
@@ -89,26 +89,26 @@ pub enum SysctlValue {
 pub struct Link {
     /// The two hosts.
     pub ends: [u16; 2],
-    /// Serialization rate of each end; `null` = hands over at once (a veth). One value stands for both ends.
+    /// Serialization rate of each end; `null` = no serialization (a veth). A single value applies to both ends.
     #[serde(deserialize_with = "each_end")]
     pub rate_bps: [Option<u64>; 2],
     /// Propagation delay from the first end to the second, and back.
     pub delay_ns: [u64; 2],
-    /// Longest IP packet.
+    /// Maximum size of an IP packet.
     pub mtu: u32,
-    /// Descriptors of the transmit ring of each end; one value stands for both.
+    /// Descriptors of the transmit ring of each end; a single value applies to both.
     #[serde(deserialize_with = "each_end")]
     pub ring: [u32; 2],
-    /// Byte queue limits bound what is in the ring of each end; one value stands for both.
+    /// Byte queue limits are on at each end; a single value applies to both.
     #[serde(deserialize_with = "each_end")]
     pub bql: [bool; 2],
-    /// The trace that each end sends by instead of a rate. What follows is absent where the link has none of it.
+    /// The trace that replaces the rate of each end. This and the following keys are absent if not used.
     #[serde(default)]
     pub trace: [Option<usize>; 2],
-    /// What the link does to the packets of each end beside its delay: options of netem.
+    /// Impairments of packets of each end, in addition to the delay: options of netem.
     #[serde(default)]
     pub netem: [BTreeMap<String, u64>; 2],
-    /// What changes in the run, in the order of time.
+    /// Changes during the run, in the order of time.
     #[serde(default)]
     pub schedule: Vec<Change>,
 }
@@ -124,13 +124,13 @@ pub struct Change {
     /// Its serialization rate.
     #[serde(default)]
     pub rate_bps: Option<u64>,
-    /// The delay of what it sends.
+    /// The delay of packets that it sends.
     #[serde(default)]
     pub delay_ns: Option<u64>,
-    /// What the link does to what it sends; it replaces all that was.
+    /// Impairments of packets that it sends; they replace all previous ones.
     #[serde(default)]
     pub netem: Option<BTreeMap<String, u64>>,
-    /// Whether what it sends gets through.
+    /// Whether packets that it sends get through.
     #[serde(default)]
     pub up: Option<bool>,
 }
@@ -175,7 +175,7 @@ fn each_end<'de, D: Deserializer<'de>, T: Deserialize<'de> + Copy>(reader: D) ->
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cell {
-    /// What devices on it are called after: `access -> air`. Absent in a scenario written before cells had names.
+    /// Its name, after which its devices are named: `access -> air`. Absent in scenarios of older versions.
     #[serde(default = "air")]
     pub name: String,
     /// Host of the access point.
@@ -184,13 +184,13 @@ pub struct Cell {
     pub stations: Vec<Radio>,
     /// `2.4GHz` or `5GHz`.
     pub band: String,
-    /// Cells that give the same name share the air.
+    /// Cells with the same channel share the medium.
     #[serde(default)]
     pub channel: Option<String>,
     /// Pairs of hosts on this channel that do not hear each other.
     #[serde(default)]
     pub hidden: Vec<[u16; 2]>,
-    /// Every PPDU is announced by RTS and CTS, whatever the drivers say.
+    /// Every PPDU is protected by RTS and CTS, whatever the drivers do.
     pub rts: bool,
     /// Rate of the beacons; none without it.
     #[serde(default)]
@@ -201,7 +201,7 @@ pub struct Cell {
     /// Those of the stations.
     #[serde(default)]
     pub station_edca: Option<[Edca; 4]>,
-    /// Bytes that an MPDU has beside its IP packet.
+    /// Bytes of an MPDU in addition to its IP packet.
     pub mpdu_overhead: u32,
     /// The driver of the access point.
     pub driver: Driver,
@@ -227,14 +227,14 @@ pub struct Edca {
 pub struct Radio {
     /// Its host.
     pub host: u16,
-    /// How data is sent between it and the access point, in both directions; with rate control the most it may use.
+    /// The mode between it and the access point, in both directions; with rate control, the highest mode.
     pub mode: Mode,
     /// `fixed` or `minstrel`.
     #[serde(default = "fixed")]
     pub rate: String,
     /// MPDUs lost, of a million, in each mode.
     pub loss_ppm: u32,
-    /// Signal over noise in hundredths of a decibel, which decides what is lost in which mode; none: nothing is.
+    /// SNR in hundredths of a decibel, which determines the loss in each mode; `None`: no loss.
     #[serde(default)]
     pub snr_cdb: Option<i32>,
     /// Its driver.
@@ -265,7 +265,7 @@ pub struct Mode {
     pub guard_ns: u32,
 }
 
-/// A driver profile, and what is set differently.
+/// A driver profile, and its options.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Driver {
@@ -293,9 +293,9 @@ pub struct AttachedQdisc {
 pub struct QdiscSpec {
     /// The kind as `tc` calls it.
     pub kind: String,
-    /// Only what the file gave.
+    /// Only the options that the file has.
     pub options: BTreeMap<String, u64>,
-    /// What a shaper holds.
+    /// The child of a shaper.
     pub child: Option<Box<QdiscSpec>>,
     /// The classes of a classful discipline, or disciplines in series; none unless given.
     #[serde(default)]
@@ -323,13 +323,13 @@ pub struct ClassSpec {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FilterSpec {
-    /// What is looked at.
+    /// What it matches.
     pub fits: FitsSpec,
     /// The minor number of the class.
     pub class: u16,
 }
 
-/// What a filter looks at.
+/// What a filter matches.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum FitsSpec {
@@ -368,9 +368,9 @@ impl TryFrom<u8> for InternetProtocol {
 pub struct SocketOptions {
     /// `SO_MAX_PACING_RATE`.
     pub max_pacing_rate_bps: Option<u64>,
-    /// `SO_SNDBUF`, as asked.
+    /// The argument of `SO_SNDBUF`.
     pub sndbuf: Option<u64>,
-    /// `SO_RCVBUF`, as asked.
+    /// The argument of `SO_RCVBUF`.
     pub rcvbuf: Option<u64>,
     /// `SO_RCVLOWAT`.
     pub rcvlowat: u64,
@@ -418,7 +418,7 @@ pub enum SmallQueue {
     },
 }
 
-/// What is written down.
+/// What is recorded.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -428,8 +428,8 @@ pub struct Record {
     pub tcp_info: TcpInfoRows,
     /// Drops and marks have a row each.
     pub events: bool,
-    /// Hosts whose devices are captured. Absent where there are none, so that a run that asks for no capture has the
-    /// identity it had before there were any.
+    /// Hosts whose devices are captured. Absent if there are none, so that a run without captures has the same identity
+    /// as in older versions.
     #[serde(default)]
     pub pcap: Vec<u16>,
 }
@@ -460,7 +460,7 @@ impl Scenario {
 }
 
 impl Link {
-    /// A link that hands over at once and does nothing else.
+    /// A link without serialization, delay and impairments.
     pub fn between(one: u16, other: u16) -> Self {
         Link {
             ends: [one, other],
@@ -475,7 +475,7 @@ impl Link {
         }
     }
 
-    /// Packets of this end wait for their time on the wire.
+    /// True if packets of this end are serialized.
     pub fn serializes(&self, end: usize) -> bool {
         self.rate_bps[end].is_some() || self.trace[end].is_some()
     }

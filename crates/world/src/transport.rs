@@ -216,7 +216,7 @@ fn record_notes(socket: &mut TcpSocket, id: SocketId, context: &mut Context) {
     }
 }
 
-/// What the discipline said, in the socket's words.
+/// Converts the result of a discipline for the socket.
 fn transmitted(outcome: Enqueued) -> Transmitted {
     match outcome {
         Enqueued::Queued | Enqueued::Lost => Transmitted::Queued,

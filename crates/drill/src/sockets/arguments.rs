@@ -5,7 +5,7 @@ use tailback_script::player::CallError;
 pub(super) use crate::script::shown;
 use crate::script::{Call, Value};
 
-/// Bytes of one read or write at most: none of a script is as long.
+/// Maximum number of bytes of a read or write, more than in any script.
 pub(super) const TRANSFER_MAX: i64 = 1 << 32;
 
 /// The arguments of a call.

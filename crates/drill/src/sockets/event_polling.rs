@@ -1,10 +1,10 @@
-//! `epoll`: what a descriptor is asked for, and whether anything has happened to it since.
+//! `epoll`: the requested events of a descriptor, and whether it was woken since the last wait.
 //!
 //! ```text
-//! ready:   at EPOLL_CTL_ADD and _MOD if it has what it is asked for, then whenever its socket is woken:
-//!          by data (EPOLLIN), by room after there was none (EPOLLOUT), by an error, by another state
-//! wait:    each that is ready and has what it is asked for is told;
-//!          it stays ready, but with EPOLLET it must be woken again, with EPOLLONESHOT be asked for again
+//! ready:   at EPOLL_CTL_ADD and _MOD if a requested event is present, then whenever its socket is woken:
+//!          by data (EPOLLIN), by room after there was none (EPOLLOUT), by an error, by a change of state
+//! wait:    reports each descriptor that is ready and has a requested event; it stays ready, but with EPOLLET it must
+//!          be woken again, and with EPOLLONESHOT it must be requested again
 //! ```
 //! [linux-6.12 eventpoll.c ep_insert, ep_poll_callback, ep_send_events]
 
@@ -19,9 +19,9 @@ use crate::sockets::{
     CallError, Descriptor, Outcome, Progress, Returned, Role, Sockets, Waiting, failed, returned, unsupported,
 };
 
-/// What may be asked for.
+/// The events that can be requested.
 const WANTED: &[&str] = &["EPOLLIN", "EPOLLOUT", "EPOLLRDHUP", "EPOLLERR", "EPOLLHUP"];
-/// How it is told.
+/// How events are reported.
 const MANNERS: &[&str] = &["EPOLLET", "EPOLLONESHOT", "EPOLLEXCLUSIVE", "EPOLLWAKEUP"];
 
 /// The fields of an event beside `events`.
@@ -31,7 +31,7 @@ type Data = Vec<(String, Value)>;
 #[derive(Clone, Debug)]
 pub(super) struct Interest {
     wanted: Vec<String>,
-    /// What the application put beside it, such as `fd=4`.
+    /// The data that the application attached, such as `fd=4`.
     data: Data,
     ready: bool,
     seen: Seen,
@@ -51,7 +51,7 @@ impl Interest {
         self.wanted.iter().any(|known| known == name)
     }
 
-    /// The socket was woken for something that is asked for.
+    /// The socket was woken for a requested event.
     fn notice(&mut self, now: Seen) {
         let before = std::mem::replace(&mut self.seen, now);
         let asked = self.wanted.iter().any(|name| !MANNERS.contains(&name.as_str()));
@@ -133,7 +133,7 @@ impl Sockets {
         }
     }
 
-    /// What each descriptor that is ready has of what it is asked for.
+    /// The requested events that each ready descriptor has.
     fn collect(&mut self, number: i64, kernel: &mut Kernel) -> Vec<(Vec<String>, Data)> {
         let of: Vec<i64> =
             self.interests.keys().filter(|(poll, _)| *poll == number).map(|key| key.1).collect();
@@ -157,7 +157,7 @@ impl Sockets {
         found
     }
 
-    /// What a descriptor has of what is asked for. A socket that was found without room tells when it has some.
+    /// The requested events that a descriptor has. A socket without room will wake the epoll when it has some.
     /// [linux-6.12 tcp.c tcp_poll]
     fn told(&self, of: i64, interest: &Interest, kernel: &mut Kernel) -> Vec<String> {
         let Some(descriptor) = self.descriptors.get(&of) else { return Vec::new() };
@@ -207,7 +207,7 @@ fn data(fields: &[(String, Value)]) -> Data {
     fields.iter().filter(|(name, _)| name != "events").cloned().collect()
 }
 
-/// Holds what the script has of an event against what is told.
+/// Compares an event of the script with the reported one.
 fn compare(wanted: &Value, events: &[String], told: &[(String, Value)]) -> Result<(), CallError> {
     let Value::Structure(fields) = wanted else { return unsupported("this epoll_event is not modelled") };
     let named = field(fields, "events").map_or_else(Default::default, flags);

@@ -8,9 +8,9 @@ use crate::sockets::arguments::{Arguments, expect_value, shown};
 use crate::sockets::{CallError, Descriptor, Outcome, Role, Sockets, failed, returned, unsupported};
 use crate::stamping::StampFlags;
 
-/// `net.core.rmem_max` and `wmem_max`: what an application may ask for. [linux-6.12 sock.c]
+/// `net.core.rmem_max` and `wmem_max`: maximum buffer that an application can set. [linux-6.12 sock.c]
 const BUFFER_MAX: i64 = 212_992;
-/// `TCP_MAXSEG` at least and at most. [linux-6.12 tcp.h TCP_MIN_MSS, MAX_TCP_WINDOW]
+/// Minimum and maximum of `TCP_MAXSEG`. [linux-6.12 tcp.h TCP_MIN_MSS, MAX_TCP_WINDOW]
 const MAXSEG: std::ops::RangeInclusive<i64> = 88..=32_767;
 /// The MSS of a socket that has no peer. [linux-6.12 tcp.h TCP_MSS_DEFAULT]
 const MSS_DEFAULT: u32 = 536;
@@ -177,7 +177,7 @@ impl Sockets {
     }
 }
 
-/// `SO_SNDBUF` and `SO_RCVBUF` count the kernel's own memory too: it doubles what it is told.
+/// `SO_SNDBUF` and `SO_RCVBUF` include kernel memory: the kernel doubles the value of the application.
 fn doubled(asked: i64, least: i64) -> u64 {
     (asked.clamp(0, BUFFER_MAX) * 2).max(least) as u64
 }

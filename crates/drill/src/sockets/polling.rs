@@ -42,7 +42,7 @@ impl Sockets {
         returned(ready)
     }
 
-    /// What is there of the events that an entry asks for.
+    /// The requested events of an entry that are present.
     fn found(&self, entry: &Value, kernel: &Kernel) -> Result<Vec<&'static str>, CallError> {
         let Value::Structure(fields) = entry else { return unsupported("this pollfd is not modelled") };
         let field = |wanted: &str| field(fields, wanted);
@@ -88,7 +88,7 @@ impl Sockets {
     }
 }
 
-/// Holds what an entry says of `revents` against what is there.
+/// Compares `revents` of an entry with the events that are present.
 fn compare(entry: &Value, found: &[&'static str]) -> Result<(), CallError> {
     let Value::Structure(fields) = entry else { return unsupported("this pollfd is not modelled") };
     let wanted = field(fields, "revents").map_or_else(Vec::new, |value| flags(value).into_iter().collect());

@@ -24,7 +24,7 @@ impl Sockets {
             (false, true) => Ending::Record,
             (true, true) => return unsupported("MSG_MORE and MSG_EOR at once are not modelled"),
         };
-        // A buffer is copied in one piece: a fault in it takes what lies before the fault with it.
+        // A buffer is copied as a whole: after a fault nothing of it is sent.
         let left = if faults { kernel.connections[index].skbs.in_full_buffers(sound) } else { sound };
         let waiting = Waiting::Write { index, done: 0, left, ending };
         match self.begin(arguments.0, waiting, (non_blocking, kernel))? {
@@ -51,11 +51,11 @@ impl Sockets {
     }
 }
 
-/// Flags that change nothing here, beside `MSG_DONTWAIT`.
+/// Flags without effect here, apart from `MSG_DONTWAIT`.
 const WRITE_FLAGS: &[&str] = &["0", "...", "MSG_NOSIGNAL", "MSG_MORE", "MSG_EOR"];
 const READ_FLAGS: &[&str] = &["0", "...", "MSG_NOSIGNAL", "MSG_ERRQUEUE"];
 
-/// True if the flags ask not to wait; refuses those that are not modelled.
+/// True if the flags include `MSG_DONTWAIT`; refuses flags that are not modelled.
 fn take_flag(flags: &[String], harmless: &[&str]) -> Result<bool, CallError> {
     let other = flags.iter().find(|flag| *flag != "MSG_DONTWAIT" && !harmless.contains(&flag.as_str()));
     match other {
@@ -79,7 +79,7 @@ impl Transfer {
     }
 }
 
-/// A read or write as its arguments tell it.
+/// A read or write with its arguments.
 fn transfer(arguments: &Arguments<'_>) -> Result<Transfer, CallError> {
     let single = || {
         let length = arguments.length(2)?;
@@ -170,7 +170,7 @@ pub(super) fn go_on_reading(index: usize, most: u64, kernel: &mut Kernel) -> Opt
     over.then(|| Returned::message(0, message(&kernel.connections[index])))
 }
 
-/// What `recvmsg` tells of a socket beside the data.
+/// What `recvmsg` returns in addition to data.
 fn message(connection: &Connection) -> Message {
     let endpoint = &connection.endpoint;
     // The FIN counts as one byte, so that the application comes for the end. [linux-6.12 tcp.c tcp_inq_hint]

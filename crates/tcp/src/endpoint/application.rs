@@ -128,7 +128,7 @@ impl Endpoint {
         Wakeup { writable, readable, finished }
     }
 
-    /// All is acknowledged or given up, and this was not told before.
+    /// All data is acknowledged, or the connection was aborted; reported once.
     #[cold]
     fn is_finished_anew(&mut self) -> bool {
         let over = self.sender.aborted || self.all_acknowledged();

@@ -15,14 +15,14 @@ pub(crate) struct SendBuffer {
     pub(crate) is_locked: bool,
     /// The application waits for room.
     pub(crate) app_blocked: bool,
-    /// The host tells whether the application waits for room.
+    /// The host manages the send buffer, and knows whether the application waits for room.
     pub(crate) room_kept_elsewhere: bool,
-    /// It is to be told that there is room.
+    /// The application is to be woken, since there is room.
     pub(crate) writable: bool,
 }
 
 impl SendBuffer {
-    /// A buffer of `default` bytes, or of twice what the application asked for.
+    /// A buffer of `default` bytes, or of twice the value that the application has set.
     pub(crate) fn new(asked: Option<u64>, default: u64, factor: u32) -> Self {
         let sndbuf = asked.map_or(default, |asked| (2 * asked).max(SNDBUF_MIN));
         SendBuffer { sndbuf, factor, is_locked: asked.is_some(), ..SendBuffer::default() }
@@ -34,7 +34,7 @@ impl SendBuffer {
         self.is_locked = true;
     }
 
-    /// The application that waits may go on.
+    /// Wakes the application that waits.
     pub(crate) fn wake(&mut self) {
         self.app_blocked = false;
         self.writable = true;

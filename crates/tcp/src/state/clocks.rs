@@ -1,4 +1,4 @@
-//! What the sender waited for, and for how long.
+//! The times for which the sender was busy, and limited by what.
 
 use tailback_units::{SimTime, Span};
 
@@ -28,7 +28,7 @@ impl BusyClocks {
         }
     }
 
-    /// What held the sender holds it no more: it is only busy, or nothing is left to be.
+    /// The sender is no longer limited by `what`: it is only busy, or has nothing to send.
     pub(crate) fn stop(&mut self, what: Chrono, is_busy: bool, now: SimTime) {
         if !is_busy {
             self.run(None, now);

@@ -1,4 +1,4 @@
-//! The state of the send checks: what the transmit loop has to do, and what holds it.
+//! The state of the send checks: what the transmit loop has to do, and what limits it.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::clock::Deadline;
 use crate::info::HeldBy;
 use crate::queue::{Index, Tags};
 
-/// What the processing of an ACK asks the transmit loop to do first. [linux-6.12 tcp_input.c REXMIT_*]
+/// What the transmit loop does first after an ACK. [linux-6.12 tcp_input.c REXMIT_*]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Retransmit {
     #[default]
@@ -18,7 +18,7 @@ pub(crate) enum Retransmit {
     NewData,
 }
 
-/// What became of a packet handed to the device. [linux-6.12 NET_XMIT_SUCCESS, _DROP, _CN]
+/// The result of passing a packet to the device. [linux-6.12 NET_XMIT_SUCCESS, _DROP, _CN]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Transmitted {
     /// Accepted.
@@ -41,7 +41,7 @@ pub(crate) enum Pass {
     More,
     /// A write that filled the send buffer, or a FIN: Nagle does not hold (TCP_NAGLE_PUSH, TCP_NAGLE_OFF).
     Push,
-    /// A write filled an skb and goes on: that one leaves, it does not wait to grow (tcp_push_one).
+    /// A write has filled an skb and continues: the skb is sent and does not wait to grow (tcp_push_one).
     PushOne,
     /// F-RTO tries new data.
     Frto,
@@ -73,7 +73,7 @@ pub(crate) enum Role {
     Probe,
 }
 
-/// What was yielded and waits for the device's answer.
+/// A packet that was returned and waits for the result of the device.
 #[derive(Clone, Debug)]
 pub(crate) enum Pending {
     New { length: u32, tags: Tags, before: SimTime, kind: NewKind },
@@ -89,14 +89,14 @@ pub(crate) enum NewKind {
     MtuProbe,
 }
 
-/// What the sender still has to do before it can rest.
+/// What the sender still has to do.
 #[derive(Debug, Default)]
 pub(crate) struct Agenda {
     pub(crate) head: Option<Role>,
     pub(crate) retransmit: Retransmit,
     pub(crate) rearm_unless_retransmission: bool,
     pub(crate) head_retransmitted: bool,
-    /// The run of the transmit loop that is asked for or under way, and how far it got.
+    /// The run of the transmit loop that is requested or in progress, and its progress.
     pub(crate) pass: Option<Pass>,
     pub(crate) progress: Progress,
     pub(crate) pending: Option<Pending>,
@@ -113,7 +113,7 @@ pub(crate) struct Progress {
 }
 
 impl Agenda {
-    /// Something is to be done, if only to find that nothing can leave.
+    /// True if the transmit loop has to run, even if nothing can be sent.
     #[inline]
     pub(crate) fn has_work(&self) -> bool {
         self.pass.is_some() || self.precedes_new_data()
@@ -126,7 +126,7 @@ impl Agenda {
         retransmits || self.rearm_unless_retransmission
     }
 
-    /// Asks for a run of the transmit loop. A run already asked for keeps the more urgent reason.
+    /// Requests a run of the transmit loop. If one is requested already, the more urgent reason applies.
     pub(crate) fn begin(&mut self, pass: Pass) {
         if matches!(self.pass, None | Some(Pass::Normal | Pass::Autocork | Pass::More)) {
             self.pass = Some(pass);
@@ -135,7 +135,7 @@ impl Agenda {
     }
 }
 
-/// The gate that new data leaves by.
+/// The state of the checks for new data.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     pub(crate) agenda: Agenda,

@@ -1,4 +1,4 @@
-//! The path as the socket knows it, and path MTU discovery.
+//! The MTU of the path, and path MTU discovery.
 
 use tailback_units::SimTime;
 
@@ -10,7 +10,7 @@ pub(crate) struct MtuSearch {
     /// When it began; `None` before a black hole is suspected.
     pub(crate) since: Option<SimTime>,
     pub(crate) probe: Option<MtuProbe>,
-    /// How the probes so far have fared.
+    /// Counts of the probes so far.
     pub(crate) probes: MtuProbes,
 }
 
@@ -23,7 +23,7 @@ pub struct MtuProbes {
     pub lost: u64,
 }
 
-/// A probe that is out.
+/// An outstanding probe.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MtuProbe {
     pub(crate) size: u32,
@@ -31,14 +31,14 @@ pub(crate) struct MtuProbe {
     pub(crate) end: u64,
 }
 
-/// The path as the socket knows it.
+/// The MTU of the path.
 #[derive(Clone, Debug)]
 pub(crate) struct PathMtu {
-    /// Of the route that the socket holds.
+    /// MTU of the cached route.
     pub(crate) route: u32,
-    /// What the MSS was made from. [linux-6.12 icsk_pmtu_cookie]
+    /// MTU from which the MSS was computed. [linux-6.12 icsk_pmtu_cookie]
     pub(crate) known: u32,
-    /// The route has changed; the next packet that is sent finds out.
+    /// MTU of a changed route, which takes effect with the next packet sent.
     changed: Option<u32>,
     pub(crate) search: Option<Box<MtuSearch>>,
     /// The receiving half has blocks to report: options of varying length do not go with probes.

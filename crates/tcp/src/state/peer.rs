@@ -3,12 +3,12 @@
 /// Windows up to this are not halved. [linux-6.12 tcp.h TCP_MSS_DEFAULT]
 const MSS_DEFAULT: u64 = 536;
 
-/// What the peer said of its window. [rfc9293 §3.3.1]
+/// The window that the peer advertised. [rfc9293 §3.3.1]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PeerWindow {
-    /// Bytes from `snd_una` on that it takes.
+    /// The window in bytes, from `snd_una` on.
     pub(crate) snd_wnd: u64,
-    /// The largest it ever was.
+    /// The maximum so far.
     pub(crate) max_window: u64,
     /// `SND.WL1`.
     window_seq: u64,

@@ -8,7 +8,7 @@ use crate::queue::sent_after;
 /// Recoveries for which a widened reordering window is kept. [linux-6.12 tcp.h TCP_RACK_RECOVERY_THRESH]
 const PERSIST: u8 = 16;
 
-/// What RACK knows.
+/// State of RACK.
 #[derive(Clone, Debug)]
 pub(crate) struct Rack {
     /// Send time and end of the newest delivered segment.
@@ -63,7 +63,7 @@ impl Rack {
         }
     }
 
-    /// A recovery ended that was needed.
+    /// A recovery ended that was not spurious.
     pub(crate) fn count_recovery(&mut self) {
         self.persist = self.persist.saturating_sub(1);
     }

@@ -5,7 +5,7 @@ use tailback_units::Span;
 use crate::clock::Micros;
 use crate::queue::{SentSegment, Tags, sent_after};
 
-/// What the connection keeps between ACKs.
+/// The state between ACKs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeliveryRate {
     /// Send time of the newest segment delivered.
@@ -29,7 +29,7 @@ pub(crate) struct SampleInProgress {
 }
 
 impl SampleInProgress {
-    /// An ACK arrived with so many segments in flight.
+    /// An ACK arrived with `prior_in_flight` segments in flight.
     pub(crate) fn new(prior_in_flight: u32) -> Self {
         SampleInProgress { prior_in_flight, ..SampleInProgress::default() }
     }
@@ -77,7 +77,7 @@ impl DeliveryRate {
     }
 }
 
-/// What of an ACK decides whether its sample is credible.
+/// The properties of an ACK that decide whether its sample is valid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckKind {
     pub(crate) maybe_delayed: bool,

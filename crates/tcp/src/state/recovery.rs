@@ -16,11 +16,11 @@ pub(crate) struct Recovery {
     /// `None` when an undo is not allowed.
     pub(crate) prior_ssthresh: Option<Segs>,
     pub(crate) undo_marker: Option<u64>,
-    /// Retransmissions not yet proven needless; `None` before the first.
+    /// Retransmissions not yet known to be spurious; `None` before the first.
     pub(crate) undo_retrans: Option<u32>,
     /// When the first retransmission of this episode was sent.
     pub(crate) retrans_stamp: Option<SimTime>,
-    /// F-RTO is trying to find out whether the timeout was spurious. [rfc5682]
+    /// F-RTO is checking whether the timeout was spurious. [rfc5682]
     pub(crate) frto: bool,
     /// Timeouts in a row.
     pub(crate) retransmits: u32,
@@ -59,7 +59,7 @@ impl Recovery {
         self.prr_out = 0;
     }
 
-    /// `count` segments were sent again, or an attempt was made; the first of them at `stamp`.
+    /// `count` segments were retransmitted, or an attempt was made; the first of them at `stamp`.
     pub(crate) fn attempted(&mut self, stamp: SimTime, count: u32) {
         self.retrans_stamp.get_or_insert(stamp);
         self.undo_retrans = Some(self.undo_retrans.unwrap_or(0) + count);

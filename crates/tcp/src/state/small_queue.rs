@@ -2,14 +2,15 @@
 
 use crate::config::SmallQueueLimit;
 
-/// The account of what was handed down and has not left the host. [linux-6.12 sock.h sk_wmem_alloc]
+/// Accounts for data that was passed to the device and has not left the host. [linux-6.12 sock.h sk_wmem_alloc]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SmallQueue {
     /// Truesize below TCP; the kernel's counter is one more.
     pub(crate) wmem_alloc: u64,
-    /// Truesize ever handed down: the number of a transmission is what it was after it.
+    /// Truesize passed to the device since the start; its value after a transmission is the number of that
+    /// transmission.
     pub(crate) transmitted: u64,
-    /// Of it, what left the host.
+    /// Truesize that has left the host.
     released: i64,
     pub(crate) limit: SmallQueueLimit,
     pub(crate) throttled: bool,
@@ -37,7 +38,7 @@ impl SmallQueue {
         self.transmitted += u64::from(truesize);
     }
 
-    /// A packet below became several, with more memory: it has not left before the last of them has.
+    /// A packet below was segmented, with more memory; it has left when the last segment has.
     pub(crate) fn segmented(&mut self, extra: u32) {
         self.wmem_alloc += u64::from(extra);
         self.released -= i64::from(extra);
@@ -64,9 +65,9 @@ impl SmallQueue {
         waits
     }
 
-    /// The device refused a packet: it is full, and its credit must not have the handler try again at the same
-    /// instant, for ever. A later completion wakes the socket. The kernel ends such a circle in ksoftirqd, which wakes
-    /// nobody who still has packets below. [linux-6.12 tcp_output.c tcp_wfree]
+    /// The device refused a packet because it is full. Its credit must not make the handler try again at the same time
+    /// without end; a later completion wakes the socket. The kernel avoids this loop because tcp_wfree does not wake a
+    /// socket in ksoftirqd that still has packets below. [linux-6.12 tcp_output.c tcp_wfree]
     pub(crate) fn refused_by_device(&mut self) {
         if self.scheduled && self.wmem_alloc > 0 {
             self.throttled = true;
@@ -74,7 +75,7 @@ impl SmallQueue {
         }
     }
 
-    /// The handler runs. True if it shall send: not if it would only meet the device that has just refused.
+    /// The handler runs. False if it must not send, because the device has just refused a packet.
     /// [linux-6.12 tcp_tsq_handler]
     pub(crate) fn handler_runs(&mut self) -> bool {
         self.scheduled = false;

@@ -14,7 +14,7 @@ pub(crate) struct SendStream {
     pub(crate) push_marks: VecDeque<u64>,
     /// Ends of the skbs that hold unsent data, with offloads on.
     pub(crate) unsent_skbs: VecDeque<u64>,
-    /// Ends of unsent records (`MSG_EOR`): no skb holds bytes of both sides of one.
+    /// Ends of unsent records (`MSG_EOR`), across which no skb extends.
     pub(crate) record_ends: VecDeque<u64>,
 }
 
@@ -27,7 +27,7 @@ impl SendStream {
         self.pushed_seq = end;
     }
 
-    /// The skb that ended at `from` ends at `to` now: PSH is the skb's, wherever it ends.
+    /// The skb that ended at `from` now ends at `to`, and PSH moves with its end.
     /// [linux-6.12 tcp_output.c tcp_grow_skb]
     pub(crate) fn move_push_mark(&mut self, from: u64, to: u64) {
         let Ok(place) = self.push_marks.binary_search(&from) else { return };
@@ -37,13 +37,13 @@ impl SendStream {
         }
     }
 
-    /// All up to `end` leaves; true if it carries PSH.
+    /// All data up to `end` is sent; true if it carries PSH.
     #[inline]
     pub(crate) fn take_push_mark(&mut self, end: u64) -> bool {
         take_up_to(&mut self.push_marks, end)
     }
 
-    /// An skb left, up to `end`: what is left of the head of the queue is the head now.
+    /// Data up to `end` was sent as an skb; the rest of the first skb is now the first one.
     #[inline]
     pub(crate) fn skb_left(&mut self, end: u64) {
         take_up_to(&mut self.unsent_skbs, end);

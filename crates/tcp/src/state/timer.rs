@@ -60,13 +60,13 @@ impl RetransmitTimer {
         self.probes_out
     }
 
-    /// An ACK came: whoever sent it is alive. [linux-6.12 tcp_input.c tcp_ack]
+    /// An ACK arrived: the peer is alive. [linux-6.12 tcp_input.c tcp_ack]
     pub(crate) fn peer_answered(&mut self) {
         self.probes_out = 0;
     }
 }
 
-/// The tail loss probe that is out. [rfc8985 §7]
+/// The outstanding tail loss probe. [rfc8985 §7]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TailLossProbe {
     /// `snd_nxt` when it was sent.

@@ -38,7 +38,7 @@ pub struct UdpTraffic {
     pub rate_bps: u64,
     /// Bytes of data in a datagram.
     pub size: u32,
-    /// `SO_SNDBUF`, as asked.
+    /// The argument of `SO_SNDBUF`.
     pub sndbuf: Option<u64>,
     /// Code point of its packets; 0 unless given.
     #[serde(default)]

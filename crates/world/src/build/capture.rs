@@ -14,7 +14,7 @@ const MAX_BUFFER: u64 = 6_291_456;
 /// [rfc7323 §2.3]
 const MAX_SCALE: u8 = 14;
 
-/// The captures that the scenario asks for.
+/// The captures of the scenario.
 pub(super) fn captures(scenario: &Scenario, topology: &Topology) -> Captures {
     if scenario.record.pcap.is_empty() {
         return Captures::default();

@@ -163,7 +163,7 @@ fn band(scenario: &Scenario, cells: &[usize]) -> Result<Band, BuildError> {
     Ok(found.unwrap_or(Band::Ghz5))
 }
 
-/// Who does not hear whom.
+/// The pairs of radios that do not hear each other.
 fn hearing(scenario: &Scenario, cells: &[usize], hosts: &[HostId]) -> Result<Hearing, BuildError> {
     let mut hearing = Hearing::default();
     for &index in cells {
@@ -326,7 +326,7 @@ fn profile(driver: &scenario::Driver, path: &str, stack: &str) -> Result<Profile
     profile.with(&given).map_err(|error| parameter_error(error, &format!("{path}.options")))
 }
 
-/// A driver without queues of its own above the hardware needs a discipline; the others take all packets.
+/// A driver without its own queues above the hardware needs a discipline; the others accept all packets.
 pub(super) fn unattached(cell: &scenario::Cell, radio: usize) -> Unattached {
     match driver::find(&driver_of(cell, radio).name) {
         Some(profile) if profile.above == Above::Qdisc => Unattached::Default,
