@@ -18,7 +18,7 @@ thread_local! {
 /// From now on a panic prints nothing; [`guarded`] hands it to Python. Other extension modules are not affected:
 /// each has a Rust runtime of its own.
 pub fn keep_panics_for_python() {
-    std::panic::set_hook(Box::new(|panic| PANIC.set(Some(told(panic)))));
+    std::panic::set_hook(Box::new(|panic| PANIC.set(Some(message_of(panic)))));
 }
 
 /// Runs `work`; a panic becomes a `RuntimeError`.
@@ -44,7 +44,7 @@ pub fn unfinished(error: &RunError) -> PyErr {
     }
 }
 
-fn told(panic: &PanicHookInfo<'_>) -> String {
+fn message_of(panic: &PanicHookInfo<'_>) -> String {
     let text = panic.payload().downcast_ref::<&str>().copied();
     let message =
         text.or_else(|| panic.payload().downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");

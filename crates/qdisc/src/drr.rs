@@ -136,7 +136,7 @@ impl Drr {
                 return Dequeued::NotBefore(wake);
             }
             let class = &mut self.classes[place];
-            match class.look(context) {
+            match class.peek(context) {
                 Dequeued::Packet(packet) if i64::from(packet.frame_length()) <= class.deficit => {
                     class.deficit -= i64::from(packet.frame_length());
                     if class.child.backlog().packets == 0 {
@@ -166,7 +166,7 @@ impl Drr {
 
 impl Turn {
     /// Its next packet.
-    fn look(&mut self, context: &mut Context<'_>) -> Dequeued {
+    fn peek(&mut self, context: &mut Context<'_>) -> Dequeued {
         match self.head.take() {
             Some(packet) => Dequeued::Packet(packet),
             None => self.child.dequeue(context),

@@ -124,7 +124,7 @@ impl World {
             self.context.now = at;
             self.context.cost.events += 1;
             if event == Event::Progress || self.context.cost.events.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
-                self.look(watch)?;
+                self.check_watcher(watch)?;
             }
             self.happen(event);
             if self.stands_still() {
@@ -138,7 +138,7 @@ impl World {
 
     /// Asks the watcher whether to go on.
     #[cold]
-    fn look(&self, watch: &dyn Watch) -> Result<(), RunError> {
+    fn check_watcher(&self, watch: &dyn Watch) -> Result<(), RunError> {
         let at = self.context.now;
         let reached = Reached { now: at, end: self.end, held: self.held() };
         match watch.progress(&reached) {
