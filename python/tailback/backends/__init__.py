@@ -1,7 +1,7 @@
 """Backends, which run one resolved scenario: one interface and one form of results for all of them.
 
-A backend takes a resolved scenario (`docs/contracts.md`) and gives back the tables that document lists. What a
-backend cannot see is absent from its tables; nothing is made up for it.
+A backend takes a resolved scenario and returns the tables that `docs/contracts.md` lists. Values that a backend cannot
+observe are absent from its tables.
 """
 
 import enum
@@ -20,19 +20,19 @@ Cost: TypeAlias = Mapping[str, float]
 
 
 class RunFailed(Exception):
-    """A run that was started and failed; the message says why."""
+    """The run failed; the message says why."""
 
 
 class RunInvalid(RunFailed):
-    """A run that completed, but whose result is not valid; the message says why."""
+    """The run completed, but its result is not valid; the message says why."""
 
 
 class Unsuitable(Exception):
-    """A scenario this backend cannot run; the message says why."""
+    """The backend cannot run this scenario; the message says why."""
 
 
 class RunCancelled(Exception):
-    """A run that ended early because it was asked to."""
+    """The run was cancelled."""
 
 
 class UnknownBackend(Exception):
@@ -40,14 +40,14 @@ class UnknownBackend(Exception):
 
 
 class Progress(Protocol):
-    """A window on a run in another thread."""
+    """The progress of a run in another thread."""
 
     @property
     def fraction(self) -> float:
         """Share of the simulated time that has passed, 0 to 1."""
 
     def cancel(self) -> None:
-        """Asks the run to end; it raises `RunCancelled` soon after."""
+        """Cancels the run, which then raises `RunCancelled`."""
 
 
 @dataclass(frozen=True)
@@ -57,20 +57,20 @@ class RunResult:
     tables: Tables
     cost: Cost
     captures: Mapping[str, bytes] = field(default_factory=dict)
-    """pcapng by host, where they were asked for."""
+    """Captures (pcapng) by host, if requested."""
     notes: Mapping[str, Any] = field(default_factory=dict)
-    """What a backend has to say of where it ran, for the manifest."""
+    """Further entries for the manifest, such as facts about machines."""
     qdiscs: Sequence[Mapping[str, Any]] = ()
-    """The disciplines at the end, as `tc -s -j qdisc show` has them (`backends/qdisc_stats.py`)."""
+    """The disciplines at the end, as in `tc -s -j qdisc show` (`backends/qdisc_stats.py`)."""
 
 
 class Clock(enum.Enum):
-    """The time a run passes in."""
+    """The clock of a run."""
 
     VIRTUAL = "virtual"
-    """Processing costs none of it, so that runs side by side do not disturb each other."""
+    """Virtual time: processing takes no time, so parallel runs do not affect each other."""
     REAL = "real"
-    """That of the machine: runs side by side compete for its processors and falsify each other."""
+    """Real time: parallel runs compete for processors and affect each other's results."""
 
 
 class Backend(Protocol):
@@ -78,15 +78,15 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """As after `--backend`."""
+        """The name, as for `--backend`."""
 
     @property
     def clock(self) -> Clock:
-        """The time its runs pass in; in real time they go one after the other unless the user wants otherwise."""
+        """The clock of its runs; in real time, runs are executed one after the other by default."""
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever the same scenario might give other tables (another build, another kernel)."""
+        """Identifies the build; differs if the same scenario might give different tables (another build or kernel)."""
 
     def new_progress(self) -> Progress:
         """A progress object for one call of `run`."""
@@ -100,10 +100,10 @@ class Backend(Protocol):
 
 @runtime_checkable
 class Bounded(Protocol):
-    """A backend that keeps its runs to a limit of memory."""
+    """A backend that supports a memory limit for its runs."""
 
     def with_memory(self, limit: int) -> Backend:
-        """The same, whose runs fail when their rows and packets take more than `limit` bytes."""
+        """The same backend, whose runs fail if their rows and packets need more than `limit` bytes."""
 
 
 @runtime_checkable
@@ -115,7 +115,7 @@ class OfKernels(Protocol):
 
 
 def backend_for(backend: Backend, scenario: Scenario) -> Backend:
-    """What runs `scenario`: `backend`, with the kernel that the scenario names if it names one."""
+    """The backend for a scenario: `backend`, with the kernel that the scenario names, if any."""
     name = scenario.kernel
     if name is None:
         return backend
@@ -126,7 +126,7 @@ def backend_for(backend: Backend, scenario: Scenario) -> Backend:
 
 
 def _sim() -> Backend:
-    # Imported on demand: a command that runs nothing should not wait for the simulator to load.
+    # Imported here, because the simulator is slow to load.
     from tailback.backends.sim import Sim
 
     return Sim()
@@ -148,22 +148,22 @@ def _ssh(file: str | None = None) -> Backend:
     from tailback.backends.ssh import Ssh
 
     if file is None:
-        hint = "name the file that says which machine each host is: --testbed testbed.yaml, or ssh:testbed.yaml"
+        hint = "give the testbed file: --testbed testbed.yaml, or ssh:testbed.yaml"
         raise UnknownBackend(f"`ssh` needs a testbed\n  hint: {hint}")
     return Ssh.of_file(file)
 
 
 _BACKENDS: Mapping[str, Callable[..., Backend]] = {"sim": _sim, "uml": _uml, "netns": _netns, "ssh": _ssh}
 _WITH_NAME = ("uml", "ssh")
-"""Backends that take a name behind a colon: of a kernel, of a testbed file."""
+"""Backends that take a name after a colon: a kernel, or a testbed file."""
 
 
 def open_backend(name: str) -> Backend:
-    """The backend called `name`."""
+    """The backend with this name (`sim`, `uml:KERNEL`, `ssh:FILE`); raises `UnknownBackend` if there is none."""
     kind, colon, own = name.partition(":")
     build = _BACKENDS.get(kind)
     if build is None or (colon and (kind not in _WITH_NAME or not own)):
         known = ", ".join(f"`{known}`" for known in _BACKENDS)
-        hint = f"there are {known}; a kernel of your own is `uml:NAME`, a testbed `ssh:FILE`"
+        hint = f"use one of {known}; `uml:NAME` for another kernel, `ssh:FILE` for a testbed"
         raise UnknownBackend(f"`{name}` is not a backend\n  hint: {hint}")
     return build(own) if colon else build()

@@ -1,11 +1,11 @@
 """The disciplines at the end of a run in the form of `tc -s -j qdisc show`, the same for every backend.
 
-A kernel says it itself. The simulator tells counters, levels and parts; what a discipline is set to is taken from the
-scenario and put into `tc`'s shape by the rows of `tailback.qdiscs`.
+A kernel reports it. The simulator reports counters, levels and parts; the options come from the scenario and are
+converted to the form of `tc` by the rows of `tailback.qdiscs`.
                                      [iproute2 q_*.c print_opt, compared by `python -m conformance.tc`]
 
-Beside `tc`: `dev` is the device's name in tables (`router -> server`), the classes of a discipline stand in `classes`
-under the names that `tc -s class show` prints, and disciplines in series have the kind `series`.
+Differences from `tc`: `dev` is the name of the device in tables (`router -> server`), the classes of a discipline are
+in `classes` with the names of `tc -s class show`, and disciplines in series have the kind `series`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _entry(row: Mapping[str, Any], spec: Qdisc | None, mtu: int) -> Json:
     shape = qdiscs.of(kind).shown
     shown = qdiscs.shown(kind, resolved, {} if spec is None else spec.options)
     shown |= {name: own.pop(name) for name in shape.among_options if name in own}
-    # Probabilities from 0 to 1, as `tc` has them.
+    # Probabilities from 0 to 1, as in `tc`.
     counters = {name: value / WHOLE if name in shape.shares else value for name, value in own.items()}
     return {**place, "options": shown, **counted, **counters, **({shape.parts: parts} if parts else {})}
 
@@ -59,18 +59,16 @@ def _resolved(kind: str, spec: Qdisc | None, mtu: int) -> Resolved:
     try:
         return dict(_core.resolved_qdisc(kind, given, mtu))
     except ValueError:
-        # A discipline above classes, or in series: there is nothing to fill in.
+        # A discipline with classes, or in series, has no defaults to fill in.
         return given
 
 
 COUNTERS = ("bytes", "packets", "drops", "overlimits", "requeues", "backlog", "qlen")
-"""What every discipline counts."""
+"""The counters of all disciplines."""
 
 
 def of_kernel(scenario: Scenario, folder: Path) -> list[Json]:
-    """The output of `tc` in each namespace, under the names of the devices; disciplines that emulate a link are left
-    out.
-    """
+    """The output of `tc` in each namespace, with the names of the devices, without disciplines that emulate links."""
     found: list[Json] = []
     for hop in hops_of(scenario):
         file = folder / f"qdiscs-{hop.host}.json"
@@ -87,12 +85,12 @@ def _major(handle: object) -> int:
 
 
 def _depth(row: Mapping[str, Any]) -> int:
-    """As handles tell it (`linux/trees.py`)."""
+    """The depth that a handle encodes (`linux/trees.py`)."""
     return (_major(row["handle"]) & (1 << DEPTH_BITS) - 1) - 1
 
 
 def _seen(row: Mapping[str, Any], device: str, hidden: int) -> Json:
-    """Depths count from the first discipline of the scenario; that is its device's root."""
+    """The entry of a discipline, whose depth is relative to the root discipline of the scenario."""
     place: Json = {"dev": device, "kind": row["kind"], "handle": f"{_major(row['handle']) - hidden:x}:"}
     if _depth(row) == hidden:
         place["root"] = True

@@ -1,4 +1,4 @@
-"""The simulator: `tailback._core`, compiled from `crates/`. It runs without the interpreter's lock."""
+"""The simulator: `tailback._core`, compiled from `crates/`. It releases the GIL while it runs."""
 
 import copy
 import json
@@ -24,22 +24,22 @@ class Sim:
         self.memory_limit = memory_limit
 
     def with_memory(self, limit: int) -> "Sim":
-        """The same, whose runs fail when their rows and packets take more than `limit` bytes."""
+        """The same backend, whose runs fail if their rows and packets need more than `limit` bytes."""
         limited = copy.copy(self)
         limited.memory_limit = limit
         return limited
 
     @property
     def fingerprint(self) -> str:
-        """The engine version: a digest of the sources it was compiled from (`crates/python/build.rs`)."""
+        """Digest of the sources from which it was compiled (`crates/python/build.rs`)."""
         return _core.engine()
 
     def new_progress(self) -> Progress:
-        """Progress of one run, kept by the simulator."""
+        """The progress of one run, updated by the simulator."""
         return _core.Progress(self.memory_limit)
 
     def check(self, scenario: Scenario) -> None:
-        """Builds the world of `scenario` and discards it."""
+        """Builds the network of `scenario` and discards it; raises `Unsuitable` if that fails."""
         try:
             _core.check(json.dumps(to_json(scenario)))
         except ValueError as error:
@@ -50,7 +50,7 @@ class Sim:
         """Simulates `scenario`."""
         if not isinstance(progress, _core.Progress):
             raise TypeError("the simulator needs a progress object from its own `new_progress()`")
-        # Here, for `check` does without it.
+        # Imported here, because `check` does not need it.
         import pyarrow as pa
 
         try:

@@ -107,8 +107,8 @@ class Evaluation:
                 self._value(value)
             case ast.Assert(test=test, msg=message):
                 if not self._value(test):
-                    told = "" if message is None else f": {self._text(message, self._value(message))}"
-                    raise CodeFailed(self._line(node), _printable(f"assertion failed: {_quoted(test)}{told}"))
+                    detail = "" if message is None else f": {self._text(message, self._value(message))}"
+                    raise CodeFailed(self._line(node), _printable(f"assertion failed: {_quoted(test)}{detail}"))
             case ast.Assign(targets=targets, value=value):
                 found = self._value(value)
                 for target in targets:

@@ -60,7 +60,7 @@ BUILDER = {
 
 ROOM_HINT = "free some space, or point TMPDIR to a folder with more"
 
-TOLD = 12
+MOST_LINES = 12
 """Lines of a failed build that are shown."""
 
 UNTIL = re.compile(r"^Until: (\d+)\.(\d+)$", re.MULTILINE)
@@ -188,7 +188,7 @@ def _make(tree: Path, *words: str) -> str:
     )
     if done.returncode:
         # What make itself says of it is only that somebody failed.
-        said = [line for line in done.stderr.splitlines() if not line.startswith("make")][-TOLD:]
+        said = [line for line in done.stderr.splitlines() if not line.startswith("make")][-MOST_LINES:]
         lines = "\n".join(f"  | {line}" for line in said)
         full = "No space left on device" in done.stderr
         hint = ROOM_HINT if full else "does the tree build without the patches? make ARCH=um defconfig linux"

@@ -1,4 +1,4 @@
-"""Papers and what they report: claims as data, measured from results, and a scorecard."""
+"""The claims of papers as data, their measurement from results, and a scorecard."""
 
 from tailback.papers.claims import Claim, Paper, load_paper, papers
 from tailback.papers.errors import UnknownPaper

@@ -1,6 +1,6 @@
 """How the claims of `access21` are measured: one function for each, from the results of its experiment.
 
-A function gives samples: a quantity, the case it was measured in, and a value per repetition. RTTs and pings are the
+A function yields samples: a quantity, the case in which it was measured, and a value per repetition. RTTs and pings are
 percentiles of `summary.json`, over the measurement window.
 """
 
@@ -13,17 +13,17 @@ from tailback.results import Results, RunFolder
 
 OFF, ONE_MS = "off", "1ms"
 QUEUE_PACKETS, FRAME_BITS, BASE_RTT_MS = 1000, 1514 * 8, 1.0
-"""The queue of pfifo_fast behind the shaper of figure 6; frames as HTB counts them; the path without a queue."""
+"""The queue of pfifo_fast below the shaper of figure 6; the size of frames for HTB; the RTT without a queue."""
 RATE_BITS_PER_MS = 100_000.0
 
 
 def by_repetition(results: Results) -> dict[int, RunFolder]:
-    """The run of each repetition, of results that are one configuration."""
+    """The runs of a single configuration, by repetition."""
     return {run.repetition: run for run in results.runs}
 
 
 def pairs(one: Results, other: Results) -> list[tuple[RunFolder, RunFolder]]:
-    """The runs of both that are the same repetition."""
+    """Pairs of runs with the same repetition."""
     first, second = by_repetition(one), by_repetition(other)
     return [(first[number], second[number]) for number in sorted(first.keys() & second.keys())]
 

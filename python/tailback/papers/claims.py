@@ -1,7 +1,7 @@
 """Claims of papers as data, read from the YAML file of each paper in this folder.
 
-A claim names the experiment that shows it (`experiments/papers/PAPER/NAME.yaml`), says in our words what the paper
-reports and how it is measured, and where each of its quantities is expected to lie.
+A claim names its experiment (`experiments/papers/PAPER/NAME.yaml`), describes in our words what the paper reports and
+how we measure it, and gives the expected range of each of its quantities.
 """
 
 import math
@@ -16,7 +16,7 @@ from ruamel.yaml import YAML
 from tailback.papers.errors import UnknownPaper
 
 Kind = Literal["value", "order", "rank", "shape"]
-"""A figure in the text; orders of magnitude; who is above whom; behaviour over time."""
+"""A number in the text; an order of magnitude; a ranking; behaviour over time."""
 
 
 class _Model(BaseModel):
@@ -24,7 +24,7 @@ class _Model(BaseModel):
 
 
 class Expected(_Model):
-    """Where a quantity must lie; a bound that is absent does not bind."""
+    """The expected range of a quantity; a missing bound is unlimited."""
 
     low: float | None = Field(default=None, alias="from")
     high: float | None = Field(default=None, alias="to")
@@ -58,12 +58,12 @@ class Claim(_Model):
     figure: str
     kind: Kind
     experiments: Sequence[str] = Field(alias="experiment")
-    """Whose results its evaluator takes, in this order; `experiment: NAME` in the file where it is one."""
+    """The experiments whose results its evaluator takes, in this order."""
     says: str
     measure: str
     expected: Mapping[str, Expected]
     note: str | None = None
-    """Why it is missed, if it is."""
+    """Why it does not hold, if so."""
 
     @field_validator("experiments", mode="before")
     @classmethod
@@ -77,31 +77,31 @@ class Paper(_Model):
     paper: str
     title: str
     setup: str
-    """What of the experiments is the paper's, and what ours."""
+    """Which parts of the experiments are from the paper, and which are ours."""
     quick: Mapping[str, Sequence[str]]
-    """What `--quick` sets in the files of the experiments, by name; `default` for those without an entry."""
+    """The settings of `--quick`, by experiment; `default` for those without an entry."""
     claims: list[Claim]
 
     @property
     def figures(self) -> list[str]:
-        """Its figures, as the claims number them."""
+        """Its figures, with the numbers in the claims."""
         return list(dict.fromkeys(claim.figure for claim in self.claims))
 
     def quick_settings(self, experiment: str) -> list[str]:
-        """What `--quick` sets in the file of an experiment."""
+        """The settings of `--quick` for an experiment."""
         return list(self.quick.get(experiment, self.quick["default"]))
 
     def of_figure(self, figure: str | None) -> list[Claim]:
-        """The claims of `figure` (`5` means 5a, 5b and 5c too), or all."""
+        """The claims about `figure` (`5` includes 5a, 5b and 5c), or all."""
         return [claim for claim in self.claims if figure is None or is_part(claim.figure, figure)]
 
 
 def is_part(figures: str, wanted: str) -> bool:
-    """Whether a claim about `figures` (`5a`, `4a-b`, `5, 12`, `10-14`) is one about figure `wanted` (`fig5`, `5b`)."""
-    asked = _PART.fullmatch(wanted.removeprefix("fig"))
-    if asked is None:
+    """Whether a claim about `figures` (`5a`, `4a-b`, `5, 12`, `10-14`) is about the figure `wanted` (`fig5`, `5b`)."""
+    part = _PART.fullmatch(wanted.removeprefix("fig"))
+    if part is None:
         return False
-    number, letter = int(asked["number"]), asked["letter"]
+    number, letter = int(part["number"]), part["letter"]
     return any(
         number in numbers and not (letter and letters and letter not in letters) for numbers, letters in _parts(figures)
     )
@@ -111,7 +111,7 @@ _PART = re.compile(r"(?P<number>\d+)(?P<letter>[a-z]?)(?:-(?P<last>\d*)(?P<last_
 
 
 def _parts(figures: str) -> list[tuple[range, str]]:
-    """Numbers and letters of each part; no letters are all letters."""
+    """The numbers and letters of each part; an empty string stands for all letters."""
     found = []
     for words in figures.split(", "):
         part = _PART.fullmatch(words)
@@ -125,7 +125,7 @@ def _parts(figures: str) -> list[tuple[range, str]]:
 
 
 def papers() -> list[str]:
-    """Names of the papers whose claims are known."""
+    """The names of all papers."""
     files = resources.files("tailback.papers").iterdir()
     return sorted(file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml"))
 

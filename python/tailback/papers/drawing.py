@@ -23,11 +23,11 @@ class Drawing:
     """One figure of a paper."""
 
     figure: str
-    """As the paper numbers it."""
+    """Its number in the paper."""
     experiments: tuple[str, ...]
     caption: str
     draw: Callable[..., Figure]
-    """Takes the `Results` of each experiment."""
+    """Draws it from the `Results` of each experiment."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ AGGREGATE = Scale("Aggregate (MPDUs)", mpdus_up)
 
 @dataclass(frozen=True)
 class Scatter:
-    """One quantity against another: a colour for each value of an axis, a line along the values of another."""
+    """A scatter plot of two quantities: one colour per value of an axis, lines along the values of another."""
 
     colour: str
     along: str | None = None
     x: Scale = PING
     y: Scale = GOODPUT
     facet: str | None = None
-    """A panel for each value of this axis."""
+    """An axis with one panel per value."""
 
     def __call__(self, results: Results) -> Figure:
         panels = results.axes[self.facet] if self.facet else [""]
@@ -97,7 +97,7 @@ class Scatter:
                 axes.annotate(step, middle, xytext=(3, -7), textcoords="offset points", fontsize=5.5, color=style.GREY)
 
     def _cloud(self, axes: Axes, results: Results, look: Look) -> tuple[float, float]:
-        """The repetitions with their ellipse; their middle."""
+        """Draws the repetitions with their ellipse; returns their centre."""
         x, y = (np.array([scale.read(run) for run in results.runs]) for scale in (self.x, self.y))
         if len(x) >= FEWEST:
             axes.plot(x, y, ".", color=look.colour, markersize=1.5, alpha=0.6)
@@ -110,7 +110,7 @@ def _size(panels: int, height: float) -> tuple[float, float]:
 
 
 def plotted(name: str, choice: Choice | None = None, **wanted: str) -> Callable[[Results], Figure]:
-    """A figure of `tailback plot`, of the runs with these values of these axes."""
+    """A figure of `tailback plot` for the runs with these values of axes."""
 
     def draw(results: Results) -> Figure:
         plot, chosen = PLOTS[name], choice or Choice()
@@ -121,7 +121,7 @@ def plotted(name: str, choice: Choice | None = None, **wanted: str) -> Callable[
 
 @dataclass(frozen=True)
 class Bars:
-    """Bars side by side for each value of an axis, one for each reader, with their 95 % intervals; pings below."""
+    """Grouped bars for each value of an axis, one bar per reader, with 95 % intervals; pings below."""
 
     axis: str
     readers: Mapping[str, Reader]
@@ -171,7 +171,7 @@ class Line:
 def panels_over_time(
     rows: Sequence[tuple[str, Sequence[Sequence[Line]]]], titles: Sequence[str], span_s: tuple[float, float]
 ) -> Figure:
-    """Rows of quantities, columns of configurations; a row is the label of its y axis and the lines of each column."""
+    """A grid of panels: rows of quantities, columns of configurations."""
     with mpl.rc_context({**style.STYLE, "axes.grid.axis": "both", "path.simplify_threshold": 0.8}):
         width = max(style.COLUMN_WIDTH, min(style.PAGE_WIDTH, 2.4 * len(titles)))
         figure = Figure(figsize=(width, 0.7 + 1.5 * len(rows)), layout="constrained")

@@ -1,5 +1,5 @@
-"""Errors about names of papers and figures."""
+"""Errors about papers and figures."""
 
 
 class UnknownPaper(Exception):
-    """No such paper, figure, or file of its experiments."""
+    """The paper, its figure, or its experiment does not exist."""

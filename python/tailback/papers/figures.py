@@ -1,4 +1,4 @@
-"""The figures of each paper, in the form of the paper: same axes, same grouping."""
+"""The figures of each paper, with the axes and the grouping of the paper."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
@@ -33,12 +33,12 @@ PACKET_MB = 1.2e-2
 
 
 def first_run(results: Results, place: Place) -> RunFolder:
-    """The first repetition of a configuration: runs of different ones have no meaningful average over time."""
+    """The first repetition of a configuration, because time series of repetitions have no meaningful average."""
     return results.select(**place).runs[0]
 
 
 def throughput(run: RunFolder) -> list[Line]:
-    """In windows of 2 s each 0.5 s."""
+    """Throughput in windows of 2 s every 0.5 s."""
     span = Window(0, run.scenario.duration_ns)
     table = sliding_throughput(run.flows, span, run.scenario.record.interval_ns)
     return lines_of(table[table["mbps"] > 0], "mbps")
@@ -51,13 +51,13 @@ def cwnd_kb(run: RunFolder) -> list[Line]:
 
 
 def smoothed_rtt(run: RunFolder) -> list[Line]:
-    """The RTT as the sockets know it."""
+    """The smoothed RTT of the sockets."""
     info = run.tcp_info[run.tcp_info["rtt"] > 0]
     return lines_of(info.assign(ms=info["rtt"] / 1e3), "ms")
 
 
 def passive(run: RunFolder) -> list[Line]:
-    """The RTT from captures at both ends, of every tenth packet."""
+    """The passive RTT from captures at both ends, of every tenth packet."""
     return lines_of(teacup14.passive_rtt(run).iloc[::10], "rtt_ms", ".")
 
 
@@ -71,7 +71,7 @@ SENT, WINDOW, SRTT, PASSIVE = ROWS
 
 
 def staggered(rows: Sequence[str], *columns: Place) -> Callable[..., Figure]:
-    """Quantities over time of three staggered flows; those of captures from a second experiment."""
+    """Quantities of three staggered flows over time; captures are from a second experiment."""
 
     def draw(results: Results, captured: Results | None = None) -> Figure:
         found = []
@@ -94,7 +94,7 @@ AQMS = teacup14.AQMS
 
 
 def of_teacup(name: str, numbers: str) -> tuple[Drawing, ...]:
-    """The figures that both stacks have, with the numbers they have for this one."""
+    """The figures that exist for both stacks, with their numbers for this one."""
     plain, both = (name,), (name, f"{name}-passive")
     forms = (
         (both, "FIFO, base RTT 20 ms", [SENT, WINDOW, PASSIVE], at("20ms", "180p", "pfifo")),
@@ -117,7 +117,7 @@ DEEP_FIFO = Drawing(
 
 
 def model(results: Results) -> Figure:
-    """Throughput and RTT over the static limit: the simulator as points, the model as lines."""
+    """Throughput and RTT over the static limit: simulator (points) and model (lines)."""
     sweep = ton22.sweep_of(results)
     limits = np.arange(1, 401, dtype=np.float64)
     looks = cycle(zip(style.PALETTE, style.MARKERS, style.LINES, strict=False))
@@ -153,19 +153,19 @@ def model(results: Results) -> Figure:
 
 
 def of_controls(**wanted: str) -> Callable[[Results], Figure]:
-    """Goodput against ping, an ellipse for each control."""
+    """Goodput and ping, with an ellipse for each control."""
     return lambda results: Scatter("cc")(results.select(**wanted))
 
 
 def along(axis: str, x: Scale | None = None, y: Scale | None = None, **wanted: str) -> Callable[[Results], Figure]:
-    """One quantity against another, a line for each control along an axis."""
+    """Two quantities, with a line for each control along an axis."""
     form = Scatter("cc", axis)
     chosen = Scatter("cc", axis, x or form.x, y or form.y)
     return lambda results: chosen(results.select(**wanted))
 
 
 def by_load(udp: Results, tcp: Results) -> Figure:
-    """Aggregate size over the load that UDP offers, and that of one TCP upload."""
+    """Aggregate size over the offered load of UDP, and that of one TCP upload."""
     loads = udp.axes["load"]
     sizes = [float(np.mean([mpdus_up(run) for run in udp.select(load=load).runs])) for load in loads]
     uploads = tcp.select(driver="ath9k", direction="upload").runs

@@ -1,6 +1,6 @@
-"""Helpers to measure claims: numbers of single runs, and samples of them by case.
+"""Helpers for measuring claims: numbers of single runs, and samples by case.
 
-A case is a place in the grid; two cases compared are compared repetition by repetition (they share seeds).
+A case is a configuration of the grid. Cases are compared repetition by repetition, because they share seeds.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,29 +11,29 @@ from tailback.papers.sample import Sample
 from tailback.results import Results, RunFolder
 
 Reader: TypeAlias = Callable[[RunFolder], float]
-"""One number of a run. A `KeyError` says that the run does not have it."""
+"""Reads one number of a run; raises `KeyError` if the run does not have it."""
 
 Place: TypeAlias = Mapping[str, str]
 """Values of some axes."""
 
 
 def goodput_mbps(run: RunFolder) -> float:
-    """Of all TCP flows together."""
+    """Total goodput."""
     return float(run.summary["goodput_mbps"]["total"])
 
 
 def goodput_up_mbps(run: RunFolder) -> float:
-    """Of the uploads together."""
+    """Goodput of all uploads."""
     return float(run.summary["goodput_mbps"]["up"])
 
 
 def goodput_down_mbps(run: RunFolder) -> float:
-    """Of the downloads together."""
+    """Goodput of all downloads."""
     return float(run.summary["goodput_mbps"]["down"])
 
 
 def down_over_up(run: RunFolder) -> float:
-    """How much more the downloads got than the uploads."""
+    """Goodput of the downloads divided by that of the uploads."""
     return goodput_down_mbps(run) / goodput_up_mbps(run)
 
 
@@ -48,57 +48,57 @@ def tcp_rtt_ms(run: RunFolder) -> float:
 
 
 def mpdus_up(run: RunFolder) -> float:
-    """Mean size of the aggregates that stations sent."""
+    """Mean size of the aggregates of stations."""
     return float(run.summary["ampdu_mpdus"]["up"]["mean"])
 
 
 def by_repetition(results: Results, place: Place) -> dict[int, RunFolder]:
-    """The run of each repetition at a place that is one configuration."""
+    """The runs of a configuration, by repetition."""
     return {run.repetition: run for run in results.select(**place).runs}
 
 
 def values(results: Results, place: Place, reader: Reader) -> list[float]:
-    """A number of each repetition."""
+    """A number for each repetition."""
     return [reader(run) for run in by_repetition(results, place).values()]
 
 
 def compared(
     results: Results, places: tuple[Place, Place], how: Callable[[RunFolder, RunFolder], float]
 ) -> list[float]:
-    """Two places compared, repetition by repetition."""
+    """Compares two configurations, repetition by repetition."""
     one, other = (by_repetition(results, place) for place in places)
     return [how(one[number], other[number]) for number in sorted(one.keys() & other.keys())]
 
 
 def ratio(reader: Reader) -> Callable[[RunFolder, RunFolder], float]:
-    """The first over the second."""
+    """A comparison by the ratio of the first to the second."""
     return lambda one, other: reader(one) / reader(other)
 
 
 def difference(reader: Reader) -> Callable[[RunFolder, RunFolder], float]:
-    """The first minus the second."""
+    """A comparison by the difference, first minus second."""
     return lambda one, other: reader(one) - reader(other)
 
 
 def named(place: Place) -> str:
-    """The name of a case, by its first axis, which distinguishes it from its neighbours."""
+    """The name of a case: its value of the first axis."""
     axis, value = next(iter(place.items()))
     return f"TSQ {value}" if axis == "tsq" else value
 
 
 def each(quantity: str, results: Results, places: Iterable[Place], reader: Reader) -> Iterator[Sample]:
-    """One sample for each place."""
+    """One sample for each configuration."""
     for place in places:
         yield Sample(quantity, named(place), values(results, place, reader))
 
 
 def places(axis: str, names: str, **fixed: str) -> list[Place]:
-    """The places with these values of `axis`, written side by side, and the fixed ones."""
+    """The configurations with these values of `axis` (separated by spaces), and fixed values of other axes."""
     return [{axis: name, **fixed} for name in names.split()]
 
 
 def steps(quantity: str, results: Results, ladder: Sequence[Place], reader: Reader) -> Iterator[Sample]:
-    """How much a number grows from each place of a ladder to the next: a ratio."""
+    """The growth of a number from each configuration to the next, as a ratio."""
     whose = ", ".join(value for axis, value in ladder[0].items() if axis == "cc")
     for lower, upper in pairwise(ladder):
         yield Sample(

@@ -1,6 +1,5 @@
-"""Writes the reproduction as one HTML page that needs no network: each figure beside its claims, with the causes of
-misses.
-"""
+"""Writes the reproduction as one HTML page that needs no network: each figure with its claims, and why some do not
+hold."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +26,7 @@ FIGURES = "figures"
 
 @dataclass(frozen=True)
 class Section:
-    """One figure with the claims about it; claims about no drawn figure have none."""
+    """One figure with its claims, or claims without a drawn figure."""
 
     title: str
     caption: str
@@ -48,7 +47,7 @@ class Chapter:
 
 
 def write_page(found: Sequence[Reproduction], out: Path) -> Path:
-    """Writes the page, and each figure as an SVG of its own, below `out`; returns the path of the page."""
+    """Writes the page, and each figure as an SVG file, below `out`; returns the path of the page."""
     chapters = [chapter(one, out / one.paper.paper / FIGURES) for one in found]
     rows = [row for one in found for row in one.rows]
     text = _environment().get_template("page.html.j2").render(
@@ -78,7 +77,7 @@ def _sections(found: Reproduction, folder: Path) -> Iterator[Section]:
 
 
 def _nearest(row: Row, drawings: Sequence[Drawing]) -> Drawing | None:
-    """The figure that a claim stands beside: that of its own number, else the first it is about."""
+    """The figure of a claim: the one with its number, else the first one it is about."""
     about = [drawing for drawing in drawings if is_part(row.claim.figure, drawing.figure)]
     own = [drawing for drawing in about if drawing.figure == row.claim.figure]
     return next(iter(own or about), None)
@@ -99,7 +98,7 @@ def _section(drawing: Drawing, results: Mapping[str, Results], rows: Sequence[Ro
 
 
 def draw(drawing: Drawing, results: Mapping[str, Results]) -> bytes:
-    """The figure as an SVG file; a `KeyError` if results of its experiments are missing."""
+    """The figure as SVG; raises `KeyError` if results of its experiments are missing."""
     return compact(rendered(drawing.draw(*(results[name] for name in drawing.experiments)), ".svg"))
 
 
@@ -109,7 +108,7 @@ def compact(svg: bytes) -> bytes:
 
 
 def _element(svg: bytes) -> str:
-    """The SVG element without what a file has before it."""
+    """The SVG element, without the XML declaration."""
     text = svg.decode()
     return text[text.index("<svg") :]
 

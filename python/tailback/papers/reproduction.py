@@ -15,42 +15,42 @@ from tailback.results import NotResults, Results, default_folder, open_results
 from tailback.sweep import Watch
 
 EXPERIMENTS = "papers"
-"""The folder of the papers among the ready experiments."""
+"""The folder of the papers in the folder of experiments."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to reproduce, and how."""
+    """A paper or figure to reproduce, with options."""
 
     paper: str
     figure: str | None = None
     quick: bool = False
-    """One shorter repetition of each configuration instead of those of the file."""
+    """Run one shorter repetition of each configuration."""
     jobs: int | None = None
     out: Path = Path("results")
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The scorecard of a paper, its figures, and the folders both are from."""
+    """The scorecard of a paper, its figures, and the results folders."""
 
     paper: Paper
     rows: Sequence[Row]
     drawings: Sequence[Drawing]
     folders: Mapping[str, Path]
-    """By the name of the experiment."""
+    """Results folders by experiment."""
     errors: Sequence[str]
-    """Runs that failed."""
+    """The errors of failed runs."""
 
     @property
     def results(self) -> Mapping[str, Results]:
-        """Of the experiments that have any."""
+        """The results of the experiments that have any."""
         opened = ((name, opened_if_any(folder)) for name, folder in self.folders.items())
         return {name: found for name, found in opened if found is not None}
 
 
 def reproduce(wanted: Wanted, watch: Watch) -> Reproduction:
-    """Runs what is missing and measures the claims."""
+    """Runs the missing runs and measures the claims."""
     paper = load_paper(wanted.paper)
     claims = paper.of_figure(wanted.figure)
     drawings = [one for one in DRAWINGS[paper.paper] if wanted.figure is None or is_part(one.figure, wanted.figure)]
@@ -71,12 +71,12 @@ def experiment_file(paper: str, experiment: str) -> Path:
     name = f"{EXPERIMENTS}/{paper}/{experiment}"
     file = scenario.ready().get(name)
     if file is None:
-        raise UnknownPaper(f"there is no experiment `{name}`\n  hint: `tailback list experiment` lists those there are")
+        raise UnknownPaper(f"there is no experiment `{name}`\n  hint: `tailback list experiment` lists all experiments")
     return file
 
 
 def reproduced(wanted: Wanted, paper: Paper, name: str, watch: Watch) -> sweep.SweepResult:
-    """Runs one experiment in the folder it has among the results of the paper."""
+    """Runs one experiment in its folder in the results of the paper."""
     file = experiment_file(paper.paper, name)
     settings = paper.quick_settings(name) if wanted.quick else []
     experiment = scenario.load(file, settings)

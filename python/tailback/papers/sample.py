@@ -25,9 +25,9 @@ class Sample:
 
     @property
     def median(self) -> float:
-        """Over the repetitions."""
+        """The median over the repetitions."""
         return statistics.median(self.values)
 
 
 Evaluator: TypeAlias = Callable[..., Iterator[Sample]]
-"""Takes the `Results` of each experiment of its claim."""
+"""Measures a claim from the `Results` of each of its experiments."""

@@ -1,7 +1,8 @@
 """The scorecard: each claim with the measured value, the expected range and the verdict.
 
-The median over repetitions of every quantity must lie where it is expected, in every case. Half the 95 % interval of
-the mean over repetitions is told beside it. A claim whose results are not there is skipped, never passed.
+A claim holds if the median over repetitions of each quantity is in its expected range, in every case. The scorecard
+also shows half the 95 % interval of the mean over repetitions. A claim without results is skipped and does not count as
+holding.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +24,7 @@ EVALUATORS: Mapping[str, Mapping[str, Evaluator]] = {
 }
 UNEXPLAINED = "unexplained"
 MOST_CASES = 4
-"""Of a quantity, told one by one."""
+"""Maximum number of cases of a quantity that are shown individually."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Row:
 
     @property
     def measured(self) -> str:
-        """The measured values in words: for many cases minimum, maximum, and those outside the expected range."""
+        """The measured values as text; of many cases, minimum, maximum, and those outside the expected range."""
         parts: list[str] = []
         for quantity in dict.fromkeys(sample.quantity for sample in self.samples):
             samples = [sample for sample in self.samples if sample.quantity == quantity]
@@ -54,22 +55,23 @@ class Row:
         return [" ".join([*name, f"{span} in {len(samples)} cases"]), *shown]
 
     def _marked(self, sample: Sample) -> str:
-        return self._told(sample) + (" (!)" if sample in self.misses else "")
+        return self._as_text(sample) + (" (!)" if sample in self.misses else "")
 
     @property
     def expected(self) -> str:
-        """The expected range in words."""
+        """The expected range as text."""
         several = len(self.claim.expected) > 1
         return "; ".join(f"{name} {bound}" if several else str(bound) for name, bound in self.claim.expected.items())
 
     @property
-    def told(self) -> Sequence[tuple[str, bool]]:
-        """Each quantity in words, and whether it is in the expected range."""
+    def described(self) -> Sequence[tuple[str, bool]]:
+        """Each quantity as text, and whether it is in the expected range."""
         return [
-            (self._told(sample), self.claim.expected[sample.quantity].holds(sample.median)) for sample in self.samples
+            (self._as_text(sample), self.claim.expected[sample.quantity].holds(sample.median))
+            for sample in self.samples
         ]
 
-    def _told(self, sample: Sample) -> str:
+    def _as_text(self, sample: Sample) -> str:
         bound = self.claim.expected[sample.quantity]
         value = f"{sample.median:.4g}" + spread(sample)
         words = f"{value} {bound.unit}".rstrip()
@@ -85,12 +87,12 @@ class Row:
 
 
 def spread(sample: Sample) -> str:
-    """Half the interval over repetitions, where they differ."""
+    """Half the interval over repetitions; empty if they do not differ."""
     return f" ± {sample.half_width:.2g}" if sample.half_width else ""
 
 
 def score(paper: Paper, claims: Iterable[Claim], results: Mapping[str, Results]) -> list[Row]:
-    """The claims measured from the results of the experiments, by name."""
+    """Measures claims from the results of experiments, by name."""
     return [_row(paper.paper, claim, results) for claim in claims]
 
 
@@ -114,7 +116,7 @@ def _skipped(paper: str, claim: Claim, why: str) -> Row:
 
 
 def as_document(rows: Iterable[Row]) -> dict[str, Any]:
-    """The scorecard as `--json` prints it."""
+    """The scorecard as the document of `--json`."""
     return {"claims": [_entry(row) for row in rows]}
 
 
@@ -131,7 +133,7 @@ def _entry(row: Row) -> dict[str, Any]:
 
 
 def in_full(rows: Iterable[Row]) -> dict[str, Any]:
-    """The scorecard with the text of each claim, and each quantity in numbers."""
+    """The scorecard with the text of each claim and the numbers of each quantity."""
     claims = [
         {**_entry(row), "says": row.claim.says, "quantities": [_quantity(row.claim, sample) for sample in row.samples]}
         for row in rows
@@ -165,5 +167,5 @@ def in_one_line(rows: Iterable[Row]) -> str:
 
 
 def held(rows: Sequence[Row]) -> int:
-    """How many passed."""
+    """The number of claims that hold."""
     return sum(row.status == "pass" for row in rows)

@@ -1,7 +1,7 @@
 """How the claims of `teacup14` are measured: one function for each, from the results of its experiments.
 
 Flow i starts at 20 (i - 1) s and lasts 60 s. Passive RTT is that of packet pairs in captures at both ends, as the
-report takes it (`analysis.passive`); sharing is judged over windows of 2 s each 0.5 s. cwnd in kB: segments of 1448 B.
+report (`analysis.passive`); fairness is measured in windows of 2 s every 0.5 s. cwnd in kB: segments of 1448 B.
 """
 
 import functools
@@ -34,7 +34,7 @@ def place(aqm: str, rtt: str = "20ms", limit: str = "180p") -> Place:
 
 
 def passive_rtt(run: RunFolder) -> pd.DataFrame:
-    """RTT of packets of each flow with captures at its two ends: `t` (s), `flow`, `rtt_ms`."""
+    """Passive RTT of each flow with captures at both ends: `t` (s), `flow`, `rtt_ms`."""
     names = run.scenario.host_names
     flows = [(flow.name, names[flow.source], names[flow.target]) for flow in run.scenario.flows]
     captured = [flow for flow in flows if {*flow[1:]} <= run.captures.keys()]
@@ -43,7 +43,7 @@ def passive_rtt(run: RunFolder) -> pd.DataFrame:
 
 @functools.lru_cache(maxsize=16)
 def _between(folder: Path, flows: tuple[tuple[str, str, str], ...]) -> pd.DataFrame:
-    """Of each flow with its two ends; kept, for several claims look at it."""
+    """Passive RTT of each flow, given its ends; cached, because several claims use it."""
     parts = []
     for flow, *ends in flows:
         found = passive.passive_rtt(*(packets(folder / f"{end}.pcapng").table for end in ends))
@@ -57,7 +57,7 @@ def rtt_samples(run: RunFolder) -> Samples:
 
 
 def settled_rtt_ms(run: RunFolder, share: float) -> float:
-    """A percentile of passive RTT without the seconds after each start."""
+    """A percentile of passive RTT, without the seconds after the start of each flow."""
     table = passive_rtt(run)
     starting = np.any([table["t"].between(start, start + SETTLING_S) for start in STARTS_S], axis=0)
     return float(np.percentile(table.loc[~starting, "rtt_ms"], share))
@@ -85,7 +85,7 @@ def beyond_base(*aqms: str) -> Evaluator:
 
 
 def jain_while_all_run(run: RunFolder) -> float:
-    """Median of Jain's index of the three flows."""
+    """Median of Jain's index while all three flows run."""
     return median_jain(run, (44, 60))
 
 
@@ -127,7 +127,7 @@ def first_cwnd(run: RunFolder) -> pd.DataFrame:
 
 
 def first_cut(run: RunFolder) -> tuple[float, float]:
-    """The largest cwnd of flow 1 before its first loss, and cwnd when it had recovered from that, in kB."""
+    """The largest cwnd of flow 1 before its first loss, and its cwnd after recovery, in kB."""
     samples = first_cwnd(run)
     calm = samples["ca_state"].isin(["open", "disorder", "cwr"]).to_numpy()
     lost = int(np.argmin(calm)) if not calm.all() else len(calm)
@@ -163,7 +163,7 @@ def standing_cwnd_kb(run: RunFolder) -> float:
 
 
 def drops_between(run: RunFolder, span_s: tuple[float, float]) -> float:
-    """Packets dropped anywhere between these seconds."""
+    """Packets dropped on all devices between these seconds."""
     events = run.events
     return float(((events["what"] == "drop") & events["t"].between(*span_s)).sum())
 

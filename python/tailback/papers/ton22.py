@@ -1,7 +1,7 @@
 """How the claims of `ton22` are measured: one function for each, from the results of its experiments.
 
-Aggregates are those that stations sent, means over PPDUs. The model of figure 6 counts whole packets of 1500 B, so the
-goodput it is compared with is taken with headers (1500 of 1448).
+Aggregates are those of stations; sizes are means over PPDUs. The model of figure 6 counts packets of 1500 B, so goodput
+is scaled to include headers (1500 of 1448).
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,7 +37,7 @@ STANDARD = "1ms"
 TIMID, BOLD = "bbr bbr2 nv cubic", "yeah reno highspeed"
 TIMES = "1ms 2ms 4ms 8ms 16ms"
 MODEL_CELL = Cell(most_packets=64)
-"""Table I, with the 64 frames that a block ack covers instead of 72."""
+"""Table I, but with 64 frames per aggregate, the window of a block ack, instead of 72."""
 HEADERS = 1500 / 1448
 
 
@@ -67,7 +67,7 @@ def goodput_and_ping(names: str) -> Evaluator:
 
 
 def sweep_of(results: Results) -> pd.DataFrame:
-    """The sweep of figure 6 as the model wants it."""
+    """The sweep of figure 6 in the form that the model needs."""
     rows = [
         {
             "limit": float(run.axes["tsq"].removesuffix("p")),
@@ -82,7 +82,7 @@ def sweep_of(results: Results) -> pd.DataFrame:
 
 
 def fitted(results: Results) -> dict[tuple[str, int], Fit]:
-    """The model fitted to each repetition at each pacing ratio."""
+    """The fit of the model to each repetition, by pacing ratio."""
     return {
         (pacing, number): fit(sweep_of(results.select(pacing=pacing, repetition=str(number))), MODEL_CELL)
         for pacing in results.axes["pacing"]
@@ -177,7 +177,7 @@ def standing_windows(results: Results) -> Iterator[Sample]:
 
 
 def longest_standstill_s(run: RunFolder) -> float:
-    """Seconds of the measurement window for which cwnd stayed the same at most."""
+    """The longest time in s during which cwnd did not change."""
     start, end = (edge / 1e9 for edge in run.window_ns)
     samples = run.tcp_info[(run.tcp_info["t"] >= start) & (run.tcp_info["t"] < end)]
     t, cwnd = samples["t"].to_numpy(dtype=np.float64), samples["snd_cwnd"].to_numpy(dtype=np.float64)
@@ -234,7 +234,7 @@ def fairer_with_more(results: Results) -> Iterator[Sample]:
 
 
 def gap_mbps(run: RunFolder) -> float:
-    """What one direction got more than the other."""
+    """The difference in goodput between the directions."""
     return abs(goodput_down_mbps(run) - goodput_up_mbps(run))
 
 

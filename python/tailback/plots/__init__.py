@@ -1,8 +1,8 @@
-"""Draws figures from a results folder, without running anything.
+"""Draws figures from a results folder.
 
-A plot is two pure functions: results to one tidy table (`data`), and that table to a figure (`draw`). The table is
-written beside the figure as CSV, so every mark on the page can be looked up. To put a plot beside others on a page of
-your own, `on` of its module draws such a table on matplotlib axes:
+A plot consists of two pure functions: `data` computes a tidy table from results, `draw` makes a figure from that table.
+The table is also written as CSV next to the figure. To combine plots in your own figure, use `on` of its module, which
+draws the table on matplotlib axes:
 
 table = plots.cdf.data(tailback.open("results/demo"))
 plots.cdf.on(axes, table)

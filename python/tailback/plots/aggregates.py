@@ -1,9 +1,8 @@
-"""Lengths of the aggregates in a Wi-Fi cell: their distribution, and the TCP RTT with them.
+"""Sizes of the aggregates in a Wi-Fi cell: their distribution, and their relation to the TCP RTT.
 
-`aggregates` shows the share of PPDUs that carry so many MPDUs, up unless `--metric down`
+`aggregates` shows the share of PPDUs by number of MPDUs, for the direction up or `--metric down`
 (`analysis.wifi.ampdu_samples`): the mean over the repetitions with the 95 % interval of that mean. `aggregate_rtt` has
-a point per repetition: the mean size of an aggregate against the median TCP RTT; down and to the right is better, and
-where more RTT buys no longer aggregates, data only waits.
+a point per repetition: the mean size of aggregates and the median TCP RTT. Points at the lower right are better.
 """
 
 from dataclasses import replace
@@ -37,7 +36,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
 
 
 def pairs_of(run: RunFolder) -> list[Pair]:
-    """Each station of the cells of a run, behind its access point."""
+    """Pairs of access point and station of a run."""
     names = run.scenario.host_names
     return [(names[access_point], names[station]) for access_point, station in run.scenario.radios]
 
@@ -80,7 +79,7 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
 
 
 def _distinguished(table: pd.DataFrame, choice: Choice) -> Choice:
-    """Where there are more values than kinds of lines, each has a panel."""
+    """One panel per value if there are more values than line styles."""
     values = layout.axes_of(table)
     by_line = layout.line_roles(values, choice).hatch
     if by_line is None or len(values[by_line]) <= len(style.LINES):
@@ -120,7 +119,7 @@ def _scale_rtt(axes: Axes, table: pd.DataFrame, widest: float) -> None:
 
 
 def data_of_airtime(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFrame:
-    """One row per configuration and station (`quantity.means`): its share of the time that PPDUs were on the air."""
+    """One row per configuration and station (`quantity.means`): its share of the airtime of all PPDUs."""
     shares = (run.summary.get("airtime_share", {}) for run in results.runs)
     stations = list(dict.fromkeys(station for each in shares for station in each))
     if not stations:

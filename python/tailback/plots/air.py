@@ -1,9 +1,9 @@
 """The PPDUs on the air of a Wi-Fi cell, over a few milliseconds in the middle of the measurement window.
 
-A row per sender, a box per PPDU from when it began to when it ended, with the number of its MPDUs where there is room.
-Filled: sent for the first time; hatched: sent again; outlined in black: something in it was lost; grey: it collided.
-The line before a box is how long it was first in its hardware queue: deferring, backing off, waiting for others.
-Responses (block acks) are in the gaps. The first repetition of each configuration; `--metric 50` shows 50 ms.
+A row per sender, and a box per PPDU from its start to its end, with the number of its MPDUs if there is room. Filled:
+first transmission; hatched: retransmission; black outline: some MPDUs were lost; grey: collision. The line before a box
+is the time at the head of its hardware queue: deferring, backing off, waiting for other stations. Responses (block
+acks) are in the gaps. Shows the first repetition of each configuration; `--metric 50` shows 50 ms.
 """
 
 from typing import Any
@@ -23,10 +23,10 @@ from tailback.results import Results, RunFolder
 SPAN_MS = 20.0
 MOST_PANELS = 12
 HEIGHT = 0.62
-"""Of a box, in rows."""
+"""Height of a box, in rows."""
 
 ROOM = 0.018
-"""Share of the span that a number needs."""
+"""Width that a number needs, as a fraction of the time span."""
 
 COLUMNS = ("from", "to", "mpdus", "received", "duration_us", "tries", "colliders", "access_us", "closed_by")
 
@@ -49,10 +49,10 @@ def _of(run: RunFolder, span: float) -> pd.DataFrame:
     wifi = run.table("wifi")
     middle = sum(run.window_ns) / 2 / NANOSECONDS
     rows = wifi[(wifi["t"] >= middle) & (wifi["t"] < middle + span / 1e3)]
-    told = {f"ppdu.{name}": rows[name] for name in COLUMNS}
+    columns = {f"ppdu.{name}": rows[name] for name in COLUMNS}
     label = ", ".join(style.label(axis, value) for axis, value in run.axes.items())
     times = {"t": rows["t"], "x": (rows["t"] - middle) * 1e3, "share": span}
-    return pd.DataFrame({**run.axes, "panel": label, "unit": "ms", **times, **told})
+    return pd.DataFrame({**run.axes, "panel": label, "unit": "ms", **times, **columns})
 
 
 def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:

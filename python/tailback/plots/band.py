@@ -1,7 +1,7 @@
 """Goodput, TCP RTT and cwnd over time as means over the repetitions, with the 95 % interval of that mean as a band.
 
-Per sampling bin of 1 s: goodput of all flows together, and the means over flows of TCP RTT and cwnd. A mean over time
-series that are not in phase hides their swing; `timeseries` shows single ones.
+In bins of 1 s: goodput of all flows together, and means over flows of TCP RTT and cwnd. A mean over time series that
+are not in phase hides their oscillations; `timeseries` shows single runs.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from tailback.results import Results, RunFolder
 BIN_S = 1.0
 
 OVERSHOOT = 2.0
-"""How far above what is measured an axis goes for the start."""
+"""Upper limit of an axis for samples before the measurement window, relative to the largest measured value."""
 
 Read = Callable[[RunFolder], "pd.Series[float]"]
 """Value by time (s, end of the bin)."""
@@ -41,7 +41,7 @@ def _cwnd(run: RunFolder) -> "pd.Series[float]":
 
 
 def _mean(samples: pd.DataFrame) -> "pd.Series[float]":
-    """Of all flows and samples in each bin."""
+    """The mean over all flows and samples in each bin."""
     ends = np.ceil(samples["t"] / BIN_S - 1e-9).clip(lower=1) * BIN_S
     return samples["value"].astype(np.float64).groupby(ends).mean().dropna()
 

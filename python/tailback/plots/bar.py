@@ -1,7 +1,7 @@
 """Bars of means over repetitions with their 95 % intervals (`analysis.intervals`), one per configuration.
 
-A bar means its length, so it begins at 0. Where means span decades most bars would be too short to see: then all panels
-have dots on logarithmic scales instead.
+Bars begin at 0. If the means span decades, most bars would be too short to see, so all panels have dots on logarithmic
+scales instead.
 """
 
 import math
@@ -42,7 +42,7 @@ def _dot(axes: Axes, row: "pd.Series[Any]", place: tuple[float, float], look: Lo
 
 
 def _whiskers(axes: Axes, at: tuple[float, float], ends: tuple[float, float]) -> None:
-    """The interval; one repetition has none."""
+    """Draws the interval; a single repetition has none."""
     if math.isnan(ends[0]):
         return
     below, above = at[1] - ends[0], ends[1] - at[1]

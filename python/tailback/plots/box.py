@@ -1,8 +1,8 @@
 """Box plots: quartiles with a bar at the median, whiskers from the 5th to the 95th percentile, one per configuration.
 
 The samples are those of the candlesticks: goodput of all flows in bins of 1 s, RTT of all flows, over the measurement
-window and all repetitions. Whiskers are percentiles and not 1.5 interquartile ranges, for delays behind a
-queue are skewed and every such whisker would end in a cloud of outliers.
+window and all repetitions. Whiskers are percentiles instead of 1.5 interquartile ranges, because queueing delays are
+skewed and would give many outliers.
 """
 
 from typing import Any
@@ -36,7 +36,7 @@ BOX = sticks.Painter(tuple(f"p{share}" for share in SHARES), _paint)
 
 
 def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
-    """The figure of a table of these percentiles, made by `candlestick.data`."""
+    """The figure of a table of these percentiles, from `candlestick.data`."""
     return sticks.draw(table, BOX, choice)
 
 

@@ -22,17 +22,17 @@ from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results, RunFolder
 
 BIN_NS = 1_000_000_000
-"""Bins of throughput. Narrower ones show at 10 Mbit/s how data waits behind a hole at the receiver, not throughput."""
+"""Bins of throughput. At 10 Mbit/s, narrower bins would show reordering at the receiver instead of throughput."""
 
 FEWEST_BINS = 10
-"""A window with fewer is too short for percentiles of such bins; then those of the table `flows` are taken."""
+"""If a window has fewer bins, it is too short for their percentiles, and the bins of the table `flows` are used."""
 
 LOW, MIDDLE, HIGH = "p10", "p50", "p90"
 
 
 @dataclass(frozen=True)
 class Panel:
-    """What one row of the figure shows."""
+    """One row of the figure."""
 
     title: str
     unit: str
@@ -87,7 +87,7 @@ def _paint(axes: Axes, row: "pd.Series[Any]", place: tuple[float, float], look: 
         )
     )  # fmt: skip
     axes.hlines(middle, centre - width / 2, centre + width / 2, colors=style.BLACK, linewidth=1, zorder=3)
-    # Where the spread is nil the mark is all there is to tell configurations apart.
+    # If the percentiles are equal, only the mark distinguishes configurations.
     axes.plot(
         centre, middle, marker=look.marker, markersize=3.4, zorder=4, markerfacecolor=look.face,
         markeredgecolor=style.BLACK if not look.hatch else look.colour, markeredgewidth=0.6,

@@ -1,7 +1,7 @@
 """Cumulative distributions of TCP RTT, ping or throughput: the share of samples at or below a value.
 
-Each repetition has its own distribution; the line is the mean of their quantiles, share by share, the band the 95 %
-interval of that mean (`analysis.intervals`), pointwise.
+The line is the mean of the quantiles of the repetitions, the band the pointwise 95 % interval of that mean
+(`analysis.intervals`).
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """The conformance matrix as a heat map: one panel per judged metric, a cell per configuration.
 
-Colour is the deviation in tolerances, clipped at three of them; a cell out of tolerance is crossed, so that it is
-seen without colour too. Controls and small-queue limits stand below each other, all other axes side by side.
+Colour shows the deviation in tolerances, clipped at three. Cells out of tolerance have a cross, so that they can be
+seen without colour. Rows are controls and small-queue limits, columns all other axes.
 """
 
 import math
@@ -24,13 +24,13 @@ ROW_AXES = ("cc", "tsq")
 CLIP = 3.0
 COLOURS = "PuOr_r"
 DARK = 2.0
-"""Deviation beyond which a black cross would not be seen."""
+"""Deviation from which a black cross would not be visible."""
 
 PAGE_INCHES = 10.0
 UNJUDGED = "#ececec"
 CELL_INCHES = 0.2
 MOST_LABELS = 60
-"""More would run into each other."""
+"""Maximum number of labels; more would overlap."""
 
 
 def draw(table: pd.DataFrame) -> Figure:
@@ -52,7 +52,7 @@ def draw(table: pd.DataFrame) -> Figure:
 
 
 def _panels(labels: Sequence[Sequence[str]], count: int) -> tuple[Figure, list[Axes]]:
-    """As many beside each other as the width of a page has room for; the last of a column names its columns."""
+    """Arranges panels within the width of a page; the last panel of a column has the labels of the x axis."""
     abreast = max(1, min(count, int((PAGE_INCHES - _label_inches(labels[0])) / _panel_inches(labels[1]))))
     lines = math.ceil(count / abreast)
     height = 0.8 + _label_inches(labels[1]) + lines * (0.35 + CELL_INCHES * len(labels[0]))
@@ -75,7 +75,7 @@ def _label_inches(labels: Sequence[str]) -> float:
 
 
 def _sides(table: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """The axes below each other and side by side; those with one value say nothing."""
+    """The axes of rows and of columns; those with one value are omitted."""
     axes = [str(axis) for axis in table if axis not in VALUES]
     varying = [axis for axis in axes if table[axis].nunique() > 1]
     rows = [axis for axis in ROW_AXES if axis in varying]
@@ -90,7 +90,7 @@ def _keys(table: pd.DataFrame, axes: Sequence[str]) -> list[str]:
 
 
 def _labels(table: pd.DataFrame, axes: Sequence[str]) -> list[str]:
-    """In the order of the grid: the first axis turns slowest."""
+    """The labels in the order of the grid, in which the first axis varies slowest."""
     orders = {axis: list(dict.fromkeys(table[axis])) for axis in axes}
     places = pd.DataFrame({axis: table[axis].map(orders[axis].index) for axis in axes}, index=table.index)
     ordered = table.loc[places.sort_values(list(axes), kind="stable").index] if axes else table
@@ -109,7 +109,7 @@ def _grid(
 
 def _draw_panel(axes: Axes, grid: npt.NDArray[np.float64]) -> None:
     axes.set_facecolor(UNJUDGED)
-    # Clipped here: a cell that is infinitely far off would be left blank.
+    # Clipped, because an infinite deviation would be drawn as an empty cell.
     axes.imshow(np.clip(grid, -CLIP, CLIP), cmap=COLOURS, vmin=-CLIP, vmax=CLIP, aspect="equal", interpolation="none")
     for cells, ink in (((np.abs(grid) > 1) & (np.abs(grid) <= DARK), style.BLACK), (np.abs(grid) > DARK, "white")):
         off = np.argwhere(cells)

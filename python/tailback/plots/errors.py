@@ -2,4 +2,4 @@
 
 
 class NotDrawable(Exception):
-    """The plot, the results or the output do not fit together; the message says what to change."""
+    """The plot cannot be drawn from these results, or not in this format; the message has the remedy."""

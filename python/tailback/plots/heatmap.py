@@ -1,7 +1,7 @@
-"""A number over two axes: a cell per pair of values, its mean over the repetitions written in it with its interval.
+"""A metric over two axes: a cell per pair of values, with the mean over the repetitions and its interval.
 
-Other axes have a panel for each combination of values. Colour runs from light to dark (viridis reversed: even in
-lightness, so it survives grey paper and colour blindness), on a logarithmic scale where values span decades.
+Other axes have a panel for each combination of values. The colour scale is viridis reversed, whose lightness is
+uniform, so that it is readable in grey print and with colour blindness; it is logarithmic if values span decades.
 """
 
 import math
@@ -23,7 +23,7 @@ COLOURS = "viridis_r"
 MOST_PANELS = 24
 ACROSS = 4
 DARK = 0.55
-"""Of the scale: from here on text is white."""
+"""Fraction of the colour scale from which text is white."""
 
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:

@@ -43,14 +43,14 @@ RESERVED = frozenset(
 
 @dataclass(frozen=True)
 class Choice:
-    """The user's options for a figure; the rest follows from the grid."""
+    """The user's options for a figure."""
 
     x: str | None = None
     colour: str | None = None
     facet: tuple[str, ...] = ()
-    """Axes with a panel for each value."""
+    """Axes with one panel per value."""
     metric: str | None = None
-    """A path of `summary.json` (`ping_ms.p50`) or a quantity (`rtt`), for figures that show any."""
+    """A path in `summary.json` (`ping_ms.p50`) or a quantity (`rtt`), for figures that can show several."""
 
 
 AUTOMATIC = Choice()
@@ -58,7 +58,7 @@ AUTOMATIC = Choice()
 
 @dataclass(frozen=True)
 class Look:
-    """How one item of a figure is distinguished from the others."""
+    """The style of one item of a figure."""
 
     place: int
     colour: str
@@ -68,13 +68,13 @@ class Look:
 
     @property
     def face(self) -> str:
-        """A hatched stick is white inside, or the hatch would not show in print."""
+        """The fill colour; white for hatched items, so that the hatch is visible in print."""
         return "white" if self.hatch else self.colour
 
 
 @dataclass(frozen=True)
 class Roles:
-    """Which axis of the grid is shown by what. An axis with one value is shown by nothing."""
+    """How each axis of the grid is shown. An axis with one value is not shown."""
 
     x: str | None
     colour: str | None
@@ -83,7 +83,8 @@ class Roles:
 
 
 def roles(axes: Axes_, choice: Choice = AUTOMATIC) -> Roles:
-    """If other axes vary too, colour distinguishes congestion controls, and hatching small-queue limits."""
+    """The default roles: colour for congestion controls and hatching for small-queue limits, if other axes vary,
+    too."""
     left = _free(axes, choice)
     places = [axis for axis in left if axis not in ("cc", "tsq", choice.colour)]
     x = choice.x or next(iter(places or [axis for axis in ("tsq", "cc") if axis in left] or left), None)
@@ -105,7 +106,7 @@ def line_roles(axes: Axes_, choice: Choice = AUTOMATIC) -> Roles:
 
 
 def _free(axes: Axes_, choice: Choice) -> list[str]:
-    """Axes that vary and have no panels yet; checks that those chosen are axes."""
+    """The axes that vary and have no panels; checks the chosen axes."""
     for axis in filter(None, (choice.x, choice.colour, *choice.facet)):
         if axis not in axes:
             raise NotDrawable(f"`{axis}` is not an axis here\n  hint: there is {', '.join(axes) or 'none'}")
@@ -123,7 +124,7 @@ def is_axis(column: str) -> bool:
 
 
 def looks(values: Axes_, shown: Roles) -> dict[tuple[str | None, str | None], Look]:
-    """Colour and hatch for each of the values at one position."""
+    """Colour and hatch for each combination of values at one position."""
     by_colour: Sequence[str | None] = values[shown.colour] if shown.colour else [None]
     by_hatch: Sequence[str | None] = values[shown.hatch] if shown.hatch else [None]
     colour_of = style.colours(values[shown.colour]) if shown.colour else {}
@@ -144,7 +145,7 @@ def looks(values: Axes_, shown: Roles) -> dict[tuple[str | None, str | None], Lo
 
 
 def find(part: pd.DataFrame, wanted: Mapping[str | None, str | None]) -> pd.DataFrame:
-    """The rows with these values of these axes."""
+    """The rows with these values of axes."""
     for axis, value in wanted.items():
         if axis is not None:
             part = part[part[axis].astype(str) == value]
@@ -152,7 +153,7 @@ def find(part: pd.DataFrame, wanted: Mapping[str | None, str | None]) -> pd.Data
 
 
 def facets(table: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, pd.DataFrame]]:
-    """The parts of `table` that have a panel each, with the axis values that distinguish them."""
+    """The parts of `table` for each panel, with their titles."""
     if not columns:
         return [("", table)]
     parts = [part for _, part in table.groupby(list(columns), sort=False)]
@@ -160,5 +161,5 @@ def facets(table: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, pd.Da
 
 
 def title(values: Axes_) -> str:
-    """The axes that have one value."""
+    """A title with the axes that have one value."""
     return ", ".join(style.label(axis, *each) for axis, each in values.items() if len(each) == 1)

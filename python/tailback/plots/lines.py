@@ -1,4 +1,4 @@
-"""Panels of lines side by side: one per value of the axes that colours and line styles do not show."""
+"""Panels of lines: one panel per value of the axes that colours and line styles do not show."""
 
 import math
 from collections.abc import Callable
@@ -20,18 +20,18 @@ ACROSS = 4
 MOST_ACROSS = 6
 
 APART = 5.0
-"""Ratio of the largest values of panels from which each has a scale of its own."""
+"""Ratio between the largest values of panels from which each panel has its own scale."""
 
 LEGEND_TOP = 8
-"""Entries side by side."""
+"""Entries per row of the legend."""
 
 LEGEND_NARROW = 3
-"""Those of a figure that is one column wide."""
+"""Entries per row in a figure of one column's width."""
 
 
 @dataclass(frozen=True)
 class Panels:
-    """What stands in each panel."""
+    """The content of the panels."""
 
     paint: Callable[[Axes, pd.DataFrame, Look], None]
     """Draws the rows of one configuration."""
@@ -40,9 +40,9 @@ class Panels:
     x_label: str
     y_label: str
     height: str | None = None
-    """The column whose largest value tells whether panels can share a scale; without it they do."""
+    """The column whose largest values determine whether panels share a scale; without it they do."""
     key: Literal["line", "marker"] = "line"
-    """What tells apart that colour does not."""
+    """How to distinguish the values of the second axis."""
 
 
 def draw(table: pd.DataFrame, panels: Panels, choice: Choice) -> Figure:
@@ -76,7 +76,7 @@ def draw(table: pd.DataFrame, panels: Panels, choice: Choice) -> Figure:
 
 
 def _order(values: Axes_, columns: tuple[str, ...]) -> tuple[tuple[str, ...], int]:
-    """The axes of the panels, the one that runs across last, and how many stand side by side."""
+    """The axes of the panels, the horizontal one last, and the number of columns."""
     if len(columns) == 2:
         down, across = sorted(columns, key=lambda axis: len(values[axis]))
         if len(values[across]) <= MOST_ACROSS:
@@ -118,8 +118,8 @@ def _name_axes(grid: list[Axes], shape: tuple[int, int], panels: Panels) -> None
             axes.tick_params(labelbottom=True)
 
 
-def _legend(figure: Figure, values: Axes_, told: tuple[Roles, str]) -> None:
-    shown, key = told
+def _legend(figure: Figure, values: Axes_, shown_by: tuple[Roles, str]) -> None:
+    shown, key = shown_by
     handles: list[Line2D] = []
     if shown.colour:
         handles += [

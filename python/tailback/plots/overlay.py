@@ -17,7 +17,7 @@ from tailback.plots.errors import NotDrawable
 from tailback.results import RunFolder, RunPair
 
 MOST_FLOWS = 4
-"""Side by side; more would be too narrow to read."""
+"""Maximum number of columns; more would be too narrow."""
 
 PANELS = {"cwnd": "segments", "TCP RTT": "ms"}
 SIDES = ("reference", "candidate")

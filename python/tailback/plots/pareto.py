@@ -50,28 +50,28 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     panels = list(table["panel"].unique())
     across = min(ACROSS, len(panels))
     down = math.ceil(len(panels) / across)
-    told = _told(table, choice)
+    styles = _styles(table, choice)
     width = style.COLUMN_WIDTH if across == 1 else style.PAGE_WIDTH
     with mpl.rc_context({**style.STYLE, "axes.grid.axis": "both"}):
         figure = Figure(figsize=(width, 0.8 + down * (2.6 if across == 1 else 2.1)), layout="constrained")
         grid = figure.subplots(down, across, squeeze=False).ravel()
         for axes, panel in zip(grid, panels, strict=False):
-            on(axes, table[table["panel"] == panel], told)
+            on(axes, table[table["panel"] == panel], styles)
             axes.set_title(panel)
             axes.set_xlabel(str(table["unit"].iloc[0]))
         for axes in grid[len(panels) :]:
             axes.set_visible(False)
         for axes in grid[::across]:
             axes.set_ylabel("Goodput (Mbit/s)")
-        _legend(figure, table, told)
+        _legend(figure, table, styles)
     return figure
 
 
-Told = tuple[str | None, str | None, list[str]]
+Styles = tuple[str | None, str | None, list[str]]
 """The axes shown by colour, by marker, and by name."""
 
 
-def _told(table: pd.DataFrame, choice: Choice) -> Told:
+def _styles(table: pd.DataFrame, choice: Choice) -> Styles:
     """Conditions have panels; of the settings two are shown by look."""
     values = layout.axes_of(table)
     apart = [axis for axis in values if (table.groupby("panel")[axis].nunique() > 1).any()]
@@ -81,9 +81,9 @@ def _told(table: pd.DataFrame, choice: Choice) -> Told:
     return shown.colour, marker, [axis for axis in left if axis != marker]
 
 
-def on(axes: Axes, rows: pd.DataFrame, told: Told | None = None) -> None:
+def on(axes: Axes, rows: pd.DataFrame, styles: Styles | None = None) -> None:
     """The points and the front of one panel on `axes`."""
-    colour, marker, names = told or _told(rows, AUTOMATIC)
+    colour, marker, names = styles or _styles(rows, AUTOMATIC)
     values = layout.axes_of(rows)
     shown = layout.Roles(None, colour, marker, ())
     if bool(rows["pareto"].any()):
@@ -135,8 +135,8 @@ def _scale(axes: Axes, rows: pd.DataFrame) -> None:
     axes.set_ylim(max(0.0, float(y.min()) - spread * 0.6), float(y.max()) + spread * 0.3)
 
 
-def _legend(figure: Figure, table: pd.DataFrame, told: Told) -> None:
-    colour, marker, _ = told
+def _legend(figure: Figure, table: pd.DataFrame, styles: Styles) -> None:
+    colour, marker, _ = styles
     values, handles = layout.axes_of(table), []
     for value, paint in style.colours(values[colour]).items() if colour else ():
         handles.append(Line2D([], [], color=paint, linewidth=2, label=style.label(colour or "", value)))

@@ -1,5 +1,4 @@
-"""The style sheet: sizes for a printed page, and colours that can be distinguished in colour blindness and in grey
-print.
+"""The style of figures: sizes for print, and colours that are distinguishable with colour blindness and in grey print.
 
 Colours are those of Okabe and Ito (2008). A congestion control has the same colour in every figure.
 """
@@ -62,7 +61,7 @@ STYLE: Any = {
     "hatch.linewidth": 0.7,
     "figure.dpi": 200,
     "savefig.dpi": 200,
-    # A label with a `$` is no formula.
+    # Do not interpret labels with `$` as formulas.
     "text.parse_math": False,
     # Text stays text in PDF and SVG; identifiers in SVG do not depend on the occasion.
     "pdf.fonttype": 42,
@@ -75,7 +74,7 @@ DECADES = 20
 
 
 def colours(values: Sequence[str]) -> dict[str, str]:
-    """A colour for each value; congestion controls keep theirs, and nothing else takes those as long as others last."""
+    """A colour for each value. Congestion controls have fixed colours, which other values avoid if possible."""
     taken = list(CONTROLS.values())
     free = itertools.cycle([colour for colour in PALETTE if colour not in taken])
     return {value: CONTROLS.get(value) or next(free) for value in values}
@@ -95,9 +94,9 @@ Values = npt.NDArray[np.float64]
 
 
 def scale(axes: Axes, values: Values, highest: float) -> None:
-    """Linear from 0, or logarithmic where `values` span decades; up to `highest`, which may lie above them.
+    """Sets a scale: linear from 0, or logarithmic if `values` span decades; up to `highest`.
 
-    The smallest hundredth of the values does not decide: one dip should not squeeze all the rest.
+    The lowest percent of the values is ignored, so that single outliers do not compress the scale.
     """
     positive = values[values > 0]
     lowest = float(np.percentile(positive, 1)) if len(positive) else 0.0
@@ -112,7 +111,7 @@ def scale(axes: Axes, values: Values, highest: float) -> None:
 
 
 def logarithmic_x(axes: Axes, limits: tuple[float, float]) -> None:
-    """A logarithmic x axis with plain numbers; few enough of them to fit a small panel."""
+    """Sets a logarithmic x axis with few plain numbers, which fit a small panel."""
     axes.set_xscale("log")
     axes.set_xlim(*limits)
     axes.xaxis.set_major_formatter(_plain_number)

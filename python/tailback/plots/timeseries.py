@@ -1,7 +1,7 @@
-"""Time series: RTT (TCP and ping), congestion window and throughput of one run, one below the other.
+"""Time series: RTT (TCP and ping), congestion window and throughput of one run, in rows.
 
-Several configurations stand side by side with common scales. One repetition of each is shown: time series of
-different runs have no meaningful average. This is the form of figures 6 and 7 of `access21`.
+Columns are configurations, with common scales. The figure shows one repetition of each, because time series of
+different runs have no meaningful average. It has the form of figures 6 and 7 of `access21`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,13 +24,13 @@ BIN_NS = 1_000_000_000
 """Bins of throughput: narrower ones show single packets at 10 Mbit/s."""
 
 MOST_RUNS = 8
-"""Side by side; more would be too narrow to read."""
+"""Maximum number of columns; more would be too narrow."""
 
 OVERSHOOT = 2.0
 """How far above what is measured an axis goes for the start; a spike of slow start would flatten all the rest."""
 
 MOST_FLOWS = len(style.PALETTE)
-"""With a colour of their own."""
+"""Maximum number of flows with distinct colours."""
 
 RTT, CWND, THROUGHPUT = "RTT", "cwnd", "Throughput"
 UNITS = {RTT: "ms", CWND: "segments", THROUGHPUT: "Mbit/s"}
@@ -39,7 +39,7 @@ PING = "ping"
 TOTAL = "total"
 
 WINDOW = "measured"
-"""Column that tells whether a sample lies in the measurement window."""
+"""Column with whether a sample is in the measurement window."""
 
 COLUMNS = ("panel", "unit", "series", "t", "value", WINDOW)
 
@@ -148,7 +148,7 @@ Look = Mapping[str, Any]
 
 
 def _looks(table: pd.DataFrame) -> dict[str, Look]:
-    """How each series is drawn: flows as lines, pings as dots, the sum of all as a black line."""
+    """The style of each series: flows as lines, pings as dots, the total as a black line."""
     flows = [name for name in sorted(table["series"].unique(), key=_natural) if name not in (PING, TOTAL)]
     looks: dict[str, Look] = {}
     for place, flow in enumerate(flows):
@@ -162,7 +162,7 @@ def _looks(table: pd.DataFrame) -> dict[str, Look]:
 
 
 def _natural(name: str) -> tuple[str, int]:
-    """`upload.10` after `upload.9`."""
+    """Sort key that puts `upload.10` after `upload.9`."""
     stem, _, number = name.rpartition(".")
     return (stem, int(number)) if number.isdecimal() else (name, 0)
 
@@ -177,7 +177,7 @@ def _draw_panel(axes: Axes, part: pd.DataFrame, looks: Mapping[str, Look]) -> No
 
 
 def _shade_outside(axes: Axes, run: pd.DataFrame) -> None:
-    """Grey where the summary does not look; `run` are the samples of all panels."""
+    """Shades the time outside of the measurement window; `run` are the samples of all panels."""
     measured, last = run.loc[run[WINDOW], "t"], float(run["t"].max())
     if measured.empty:
         return

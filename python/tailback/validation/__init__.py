@@ -1,7 +1,7 @@
 """Compares two results: differences, distances, traces and their first divergence.
 
-`compare` takes any two folders of results. `validate` runs one experiment on two backends first, and judges what it
-finds by tolerances: it says how far the simulator is from a kernel for this very case.
+`compare` compares any two results. `validate` first runs one experiment on two backends, and then judges the
+differences by tolerances: it shows how far the simulator is from a kernel for this experiment.
 """
 
 from tailback.validation.comparison import Comparison, Criteria, Parting, compare, parting, summary_by_counters

@@ -1,6 +1,6 @@
-"""The samples around a first divergence as a table: a row per side of each quantity, a column per sample.
+"""A table of the samples around a first divergence: a row per side and quantity, a column per sample.
 
-What parts comes first. Quantities that stay the same on both sides are named once and not repeated.
+Quantities that diverge come first. Constant quantities are listed once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,18 +21,18 @@ class Quantity:
     name: str
     values: Mapping[Side, Sequence[Any]]
     apart: Sequence[bool]
-    """Whether the sides differ, sample by sample."""
+    """Whether the sides differ, for each sample."""
 
 
 @dataclass(frozen=True)
 class Around:
-    """The samples of one flow around its parting."""
+    """The samples of one flow around its divergence."""
 
     quantities: Sequence[Quantity]
     constant: Mapping[str, Any]
-    """Quantities that never change and never differ."""
+    """Quantities that are constant and equal on both sides."""
     here: int
-    """Which of the samples is the parting."""
+    """The index of the divergence among the samples."""
 
 
 def around(first: Parting) -> Around:
@@ -57,7 +57,7 @@ def _names(first: Parting) -> list[str]:
 def _quantity(rows: pd.DataFrame, name: str) -> Quantity:
     sides: dict[Side, list[Any]] = {side: rows[of_side(name, side)].tolist() for side in (REFERENCE, CANDIDATE)}
     apart = [not _same(*values) for values in zip(*sides.values(), strict=True)]
-    # A kernel is read some microseconds late: that is no difference.
+    # Samples of a kernel are some microseconds late, which is not a difference.
     return Quantity(name, sides, [False] * len(apart) if name == TIME else apart)
 
 
@@ -67,5 +67,5 @@ def _is_constant(quantity: Quantity) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Unknown is like unknown."""
+    """Whether two values are equal; unknown values are."""
     return bool(one == other) or bool(pd.isna(one) and pd.isna(other))

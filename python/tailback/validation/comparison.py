@@ -1,4 +1,4 @@
-"""From paired runs to the tables of a comparison."""
+"""Computes the tables of a comparison from paired runs."""
 
 import functools
 from collections.abc import Iterator, Mapping
@@ -32,21 +32,21 @@ from tailback.results.pairing import CANDIDATE, REFERENCE, Side
 DIVERGENCES = ("configuration", "repetition", "flow", "column", "place", "t", "reference", "candidate")
 
 EVENTS_SHOWN = 30
-"""Of each side, at a parting."""
+"""Maximum number of events per side at a divergence."""
 
 
 @dataclass(frozen=True)
 class Criteria:
-    """By what results are judged."""
+    """The criteria of a comparison."""
 
     tolerances: Mapping[str, Tolerance] = field(default_factory=lambda: NONE)
     threshold: Threshold | None = None
-    """From where on samples differ; without one as the sampling asks (`analysis.divergence`)."""
+    """Threshold above which samples differ; by default it depends on the sampling (`analysis.divergence`)."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The comparison of two results. `configuration` in a table is the number of one in `pairing`."""
+    """The comparison of two results. `configuration` in a table is an index into `pairing.configurations`."""
 
     pairing: Pairing
     criteria: Criteria
@@ -55,7 +55,7 @@ class Comparison:
     distances: pd.DataFrame
     """A row per configuration and quantity (`analysis.distances`)."""
     divergences: pd.DataFrame
-    """A row per pair of runs, flow and column that ever differs (`analysis.divergence`)."""
+    """A row per pair of runs, flow and column that differs (`analysis.divergence`)."""
 
     @functools.cached_property
     def deviations(self) -> pd.DataFrame:
@@ -64,21 +64,21 @@ class Comparison:
 
     @functools.cached_property
     def share_within(self) -> pd.DataFrame:
-        """Cells within tolerance, by tolerance."""
+        """Numbers of cells within tolerance, by tolerance."""
         return share_within(self.judged)
 
     @property
     def differences(self) -> pd.DataFrame:
-        """`judged` with the axes in front."""
+        """`judged`, with the axes as first columns."""
         return with_axes(self.judged, self.pairing.configurations)
 
     @property
     def off(self) -> int:
-        """Cells out of tolerance."""
+        """Number of cells out of tolerance."""
         return int((self.judged["outcome"] == "off").sum())
 
     def names(self) -> dict[Side, str]:
-        """Names for the two sides: their backends, or, if these are equal, their folders."""
+        """Names of the two sides: their backends, or their folders if the backends are the same."""
         sides = {REFERENCE: self.pairing.reference, CANDIDATE: self.pairing.candidate}
         backends = {side: ", ".join(dict.fromkeys(run.backend for run in found.runs)) for side, found in sides.items()}
         if backends[REFERENCE] != backends[CANDIDATE]:
@@ -88,7 +88,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Parting:
-    """The earliest divergence of one pair of runs, with what surrounds it."""
+    """The first divergence of one pair of runs, with its surroundings."""
 
     pair: RunPair
     flow: str
@@ -96,15 +96,15 @@ class Parting:
     place: int
     t: float
     between: tuple[float, float]
-    """Seconds between which its cause lies: the sample before, and this one."""
+    """The interval (s) that contains its cause: from the sample before to this one."""
     rows: pd.DataFrame
-    """Samples around it, side by side."""
+    """The samples of both sides around it."""
     events: Mapping[Side, pd.DataFrame]
-    """What each side noted of this flow between the two samples."""
+    """The events of this flow between the two samples, by side."""
 
 
 def compare(pairing: Pairing, criteria: Criteria) -> Comparison:
-    """All tables of a comparison."""
+    """Compares paired runs by the given criteria."""
     pairs = [SummaryPair(pair.configuration, *_counted_alike(pair)) for pair in pairing.pairs]
     return Comparison(
         pairing,
@@ -116,8 +116,8 @@ def compare(pairing: Pairing, criteria: Criteria) -> Comparison:
 
 
 def _counted_alike(pair: RunPair) -> tuple[Summary, Summary]:
-    """The summaries of both runs. Where a side has no `events`, as a kernel has none of single drops, drops and marks
-    are those that the disciplines counted, on both sides.
+    """The summaries of both runs. If a side has no `events` (a kernel does not report single drops), drops and marks of
+    both sides are taken from the counters of the disciplines.
     """
     sides = _runs(pair)
     if all(run.has("events") for run in sides) or not all(run.has("qdisc") for run in sides):
@@ -126,14 +126,14 @@ def _counted_alike(pair: RunPair) -> tuple[Summary, Summary]:
 
 
 def summary_by_counters(run: RunFolder) -> dict[str, Any]:
-    """The summary of `run` with drops and marks as its disciplines counted them (`qdisc`)."""
+    """The summary of `run`, with drops and marks from the counters of the disciplines (`qdisc`)."""
     window = Window(*run.window_ns)
     dropped = {device: {"dropped": count} for device, count in counted(run.qdisc, "dropped", window).items()}
     return {**run.summary, "drops": dropped, "marks": sum(counted(run.qdisc, "marked", window).values())}
 
 
 def parting(comparison: Comparison, configuration: int) -> Parting | None:
-    """The earliest divergence of the first repetition of a configuration; `None` if nothing diverges."""
+    """The first divergence of the first repetition of a configuration; `None` if nothing diverges."""
     pair = comparison.pairing.of(configuration)[0]
     table = comparison.divergences
     found = table[(table["configuration"] == configuration) & (table["repetition"] == pair.repetition)]
@@ -200,7 +200,7 @@ def _of_pair(pair: RunPair, criteria: Criteria) -> pd.DataFrame | None:
 
 
 def _traces(pair: RunPair) -> Traces | None:
-    """`None` if a side has no `tcp_info`."""
+    """The traces of both runs; `None` if a side has no `tcp_info`."""
     if not (pair.reference.has("tcp_info") and pair.candidate.has("tcp_info")):
         return None
     records = [run.scenario.record for run in _runs(pair)]

@@ -11,7 +11,7 @@
      "unpaired": {SIDE: [RUN]}}
 
 A validation adds `"left_out": [{"axes", "backend", "reason"}]` and `"failed": [{"axes", "repetition", "backend",
-"error"}]` where there are any.
+"error"}]` if there are any.
 """
 
 import math
@@ -44,11 +44,11 @@ DISTANCE = ("unit", "n_reference", "n_candidate", "wasserstein", "relative", "ks
 DIVERGENCE = ("repetition", "flow", "column", "t", "reference", "candidate")
 
 DIGITS = 9
-"""Significant: more than any measurement, fewer than differ between machines in the last bit of a sum."""
+"""Significant digits, few enough to hide rounding differences between machines."""
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
-    """See the head of this file."""
+    """The document of a comparison."""
     pairing = comparison.pairing
     criteria = comparison.criteria.tolerances
     found = {
@@ -66,7 +66,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
 
 
 def validation_document(done: Validated) -> dict[str, Any]:
-    """The document of a validation; without configurations where no run is complete on both sides."""
+    """The document of a validation; without configurations if no run is complete on both sides."""
     found = document(done.comparison) if done.comparison is not None else {"tailback": tailback_version()}
     extra = {
         "left_out": [{"axes": dict(out.axes), "backend": out.backend, "reason": out.reason} for out in done.left_out],
@@ -136,7 +136,7 @@ def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
-    """`None` for what is not known. JSON has no infinity either."""
+    """A value for JSON; `None` if it is unknown or infinite."""
     if value is None or isinstance(value, str):
         return value
     number = float(value)

@@ -1,7 +1,7 @@
-"""Axes over a whole registry: every congestion control, every queue discipline.
+"""Axes over a whole registry: all congestion controls, or all queue disciplines.
 
-An experiment names some; this replaces them by all, so that a new one enters the conformance matrix by itself. What
-one of the two backends cannot run is left out of a validation with its reason.
+They replace the values in an experiment file, so that new algorithms enter the conformance matrix automatically. A
+validation leaves out values that one of the two backends cannot run, and says why.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ def _controls(registry: Registry) -> list[str]:
 
 
 def _disciplines(registry: Registry) -> list[str]:
-    """Those that can stand below a shaper: they hold no other and need no option."""
+    """The disciplines that can be children of a shaper: they have no children and no required options."""
     return [
         qdiscs.of(row.name).alone or row.name
         for row in registry.qdiscs
@@ -24,15 +24,15 @@ def _disciplines(registry: Registry) -> list[str]:
 
 
 AXES: Mapping[str, Callable[[Registry], Sequence[str]]] = {"cc": _controls, "qdisc": _disciplines}
-"""The axes that can walk, as experiment files call them."""
+"""The supported axes."""
 
 
 class NoRegistry(Exception):
-    """An axis that no registry belongs to."""
+    """The axis has no registry."""
 
 
 def every(axes: Sequence[str], registry: Registry | None = None) -> list[str]:
-    """Settings, in the form of `--set`, that give each of these axes all values of its registry."""
+    """Settings (as for `--set`) that vary each of these axes over its registry."""
     algorithms = registry if registry is not None else CoreRegistry()
     return [f"vary.{axis}=[{', '.join(_walk(axis)(algorithms))}]" for axis in axes]
 

@@ -1,10 +1,10 @@
-"""Writes the files of a comparison, beside the results it was made from.
+"""Writes the files of a comparison.
 
-report.html         all of it on one page that needs nothing else
+report.html         the whole comparison as one page that needs no other files
 comparison.json     the document of `--json`
-differences.csv     every metric of every configuration
-divergences.csv     where each flow parts, column by column
-plots/conformance.svg and .csv      the matrix, where there is more than one configuration
+differences.csv     all metrics of all configurations
+divergences.csv     the first divergence of each flow and column
+plots/conformance.svg and .csv      the conformance matrix, if there are several configurations
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The report of a comparison: one HTML page with its figures inside, which needs no network."""
+"""The report of a comparison: one HTML page with embedded figures, which needs no network."""
 
 import base64
 import json
@@ -21,10 +21,10 @@ from tailback.validation.comparison import Comparison, Parting, parting
 from tailback.validation.session import LeftOut
 
 MOST_FIGURES = 24
-"""Traces drawn: of the configurations farthest off; more would make a page that no browser likes."""
+"""Maximum number of configurations with a figure of traces, to limit the size of the page."""
 
 MOST_POINTS = 20_000
-"""Of a figure of lines; one with more is embedded as pixels."""
+"""Maximum number of points of a vector figure; larger ones are embedded as pixels."""
 
 TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 
@@ -42,9 +42,9 @@ class Section:
     parting: Parting | None
     around: Around | None
     silent: Sequence[Side]
-    """Sides that note no events at all."""
+    """Sides without events."""
     figure: str | None
-    """As a data URI."""
+    """The figure as a data URI."""
 
     @property
     def off(self) -> int:
@@ -106,12 +106,12 @@ def number(value: Any) -> str:
 
 
 def share(value: float) -> str:
-    """`+3.1 %`."""
+    """A fraction as text: `+3.1 %`."""
     return "–" if math.isnan(value) else f"{100 * value:+.1f} %".replace("-", "−")
 
 
 def _runs(results: Results) -> dict[str, str]:
-    """Where they lie, and what ran them where."""
+    """The folder, backend and host of results."""
     manifests = [run.manifest for run in results.runs]
     backends = dict.fromkeys(str(manifest["backend"]) for manifest in manifests)
     builds = dict.fromkeys(str(manifest["fingerprint"]) for manifest in manifests)
@@ -124,7 +124,7 @@ def _runs(results: Results) -> dict[str, str]:
 
 
 def _drawn(comparison: Comparison) -> set[int]:
-    """The configurations whose traces are drawn: the first, where all fit; else those farthest off."""
+    """The configurations whose traces are drawn: all if they fit, else those farthest out of tolerance."""
     count = len(comparison.pairing.configurations)
     if count <= MOST_FIGURES:
         return set(range(count))
@@ -157,7 +157,7 @@ def _silent(pair: RunPair) -> list[Side]:
 
 
 def _first_of_each_flow(divergences: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """They come earliest first for each flow."""
+    """The first divergence of each flow; they are sorted by time."""
     first: dict[tuple[int, str], Mapping[str, Any]] = {}
     for row in divergences:
         first.setdefault((row["repetition"], row["flow"]), row)
@@ -165,7 +165,7 @@ def _first_of_each_flow(divergences: Sequence[Mapping[str, Any]]) -> list[Mappin
 
 
 def _overlay(comparison: Comparison, place: int) -> str | None:
-    """The traces of the first repetition."""
+    """The figure with the traces of the first repetition."""
     pair = comparison.pairing.of(place)[0]
     if not (pair.reference.has("tcp_info") or pair.candidate.has("tcp_info")):
         return None
@@ -189,5 +189,5 @@ def _matrix(comparison: Comparison) -> str | None:
 
 
 def data_uri(content: bytes, suffix: str) -> str:
-    """A file within the page."""
+    """A file as a data URI."""
     return f"data:{TYPES[suffix]};base64,{base64.b64encode(content).decode()}"

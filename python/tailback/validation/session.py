@@ -1,7 +1,7 @@
 """Runs one experiment on two backends, then compares the results.
 
-    DIR/uml/, DIR/sim/        the results of each backend, as `tailback run` writes them
-    DIR/report.html …         what `folder` makes of them
+    DIR/uml/, DIR/sim/        the results of each backend, as from `tailback run`
+    DIR/report.html …         the comparison (`folder`)
 
 Configurations that one of the backends refuses are left out of both, with the reason.
 """
@@ -22,17 +22,17 @@ RESULTS = Path("results")
 
 
 class WrongValidation(Exception):
-    """A validation that is not possible; the message says why."""
+    """The validation is not possible; the message says why."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """How an experiment is to be validated."""
+    """How to validate an experiment."""
 
     candidate: str
-    """The backend in question."""
+    """The backend to validate."""
     reference: str
-    """The backend it is compared with."""
+    """The backend to compare with."""
     criteria: Criteria
     jobs: int | None = None
     out: Path | None = None
@@ -59,7 +59,7 @@ class Validated:
 
     @property
     def failed(self) -> int:
-        """Runs that ended badly, on both sides."""
+        """Number of failed runs on both sides."""
         return sum(len(side.failed) for side in self.carried)
 
     @property
@@ -69,7 +69,7 @@ class Validated:
 
 
 def validate(experiment: Experiment, request: Request, watch: Watch) -> Validated:
-    """Runs `experiment` on both backends; complete runs that are there already are not run again."""
+    """Runs `experiment` on both backends and compares the results; complete runs are not repeated."""
     if request.candidate == request.reference:
         hint = "name another with `--against`; to compare results of one backend, use `tailback compare`"
         raise WrongValidation(f"both backends are `{request.candidate}`\n  hint: {hint}")
@@ -110,7 +110,7 @@ def _refusal(run: Run, backends: Mapping[str, Backend]) -> LeftOut | None:
 
 
 def _default_folder(experiment: Experiment, backends: Mapping[str, Backend], settings: Sequence[str]) -> Path:
-    """`results/STEM-validation` if it is free or holds this already, else with a number."""
+    """`results/STEM-validation` if it is empty or contains this validation, else with a number."""
     plans = {_plain(name): sweep.plan_of(experiment, backend, settings) for name, backend in backends.items()}
     stem = f"{experiment.name}-validation"
     names = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
@@ -123,7 +123,7 @@ def _default_folder(experiment: Experiment, backends: Mapping[str, Backend], set
 
 
 def _plain(backend: str) -> str:
-    """The name of a backend as a folder: that of one with a choice (`uml:mine`) has a colon."""
+    """The name of a backend as the name of a folder, without the colon of `uml:mine`."""
     return backend.replace(":", "-")
 
 
@@ -136,5 +136,5 @@ def _compared(carried: Sequence[SweepResult], criteria: Criteria) -> Comparison 
 
 
 def _only(results: Results, names: set[str]) -> Results:
-    """The runs of this validation: the folder may hold those of a larger grid from before."""
+    """The results with the runs of this validation only; the folder may contain more from a larger grid."""
     return replace(results, runs=[run for run in results.runs if run.name in names])

@@ -75,7 +75,7 @@ def _fuzz(options: argparse.Namespace) -> int:
     found = 0
     for name in options.targets or _names():
         if name not in _names():
-            print(f"`{name}` is not a target: there are {', '.join(_names())}", file=sys.stderr)
+            print(f"`{name}` is not a target; use one of {', '.join(_names())}", file=sys.stderr)
             return 2
         wanted = fuzzing.Wanted(options.runs, options.minutes, options.seed, fuzzing.Chosen(options.by))
         try:

@@ -1,1 +1,1 @@
-"""What the backends on a real kernel share: the agent's job, its process, its tables, and checks of scenarios."""
+"""Common parts of the backends with a real kernel: the agent's job, its process, its tables, checks of scenarios."""

@@ -1,19 +1,19 @@
-"""Writes a resolved scenario as a job for the agent: the commands that build its network on Linux.
+"""Converts a resolved scenario to a job for the agent: the commands that build its network on Linux.
 
-A host is a network namespace, a link a pair of veth devices, so that packets are handed over at once and the small
-queue's credit comes back as a packet enters the link. What a veth cannot do is put where TCP does not notice:
+A host is a network namespace, a link a pair of veth devices, which forward packets immediately, so that a packet is no
+longer charged to the small queue when it enters the link. Rates and delays are emulated where TCP does not notice:
 
-    rate       on the sending device an HTB of the link's rate holds the discipline of the scenario, unless that is
-               itself a shaper; on the receiving side netem adds the time on the wire (length / rate)
+    rate       on the sending device, an HTB with the rate of the link above the discipline of the scenario, unless that
+               is a shaper; on the receiving side, netem adds the transmission time (length / rate)
     delay      netem on the receiving side: an ifb device behind the ingress of the veth (`links.py`). On the sender it
-               would give the credit back too early
-    offloads   a veth passes skbs of several segments to its peer whole, which is `on`. `off`: `gso_max_segs 1`, every
-               packet one MSS; skbs that come from elsewhere are cut below the discipline. `gso`: TCP builds such skbs
-               and they are cut there, as on a link to a host that is not `on`
+               would end the small queue's charge too early
+    offloads   a veth passes skbs of several segments to its peer unchanged, which corresponds to `on`. `off`:
+               `gso_max_segs 1`, one MSS per packet; forwarded skbs are segmented below the discipline. `gso`: TCP
+               builds skbs of several segments, which are segmented there, as on a link to a host that is not `on`
 
-Not modelled, and so not in the result: the transmit ring of a network card and BQL (`ring`, `bql`); the overhead of
-each frame in an skb of several segments (HTB and netem count it once per skb).
-Neighbours are static and nothing is remembered between connections (`tcp_no_metrics_save`).
+Not modelled: the transmit ring of a network card and BQL (`ring`, `bql`); the overhead of each frame in an skb of several
+segments (HTB and netem count it once per skb).
+Neighbours are static, and no metrics are cached between connections (`tcp_no_metrics_save`).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from tailback.resolved.traffic import Application
 FIRST_PORT = 5001
 
 BETWEEN_SOCKETS: tuple[Application, ...] = ("tcp", "udp")
-"""Applications with a socket at both ends. Echo requests are answered by the kernel."""
+"""Applications with a socket at both ends; the kernel answers echo requests."""
 
 EVERY_HOST = {
     "net/ipv4/ip_forward": "1",
     "net/ipv4/tcp_no_metrics_save": "1",
-    # A user namespace knows no other group.
+    # The only group of a user namespace.
     "net/ipv4/ping_group_range": "0 0",
 }
 
@@ -63,7 +63,7 @@ def job_of(scenario: Scenario) -> Json:
         },
         "devices": [_device(scenario, hop) for hop in hops],
         "traffic": [
-            told(entry, port, scenario) | {"address": _target(hops, entry.source, entry.target)}
+            conversation(entry, port, scenario) | {"address": _target(hops, entry.source, entry.target)}
             for entry, port in with_ports(scenario)
             if entry.runs_on == "every backend"
         ],
@@ -71,7 +71,7 @@ def job_of(scenario: Scenario) -> Json:
 
 
 def hops_of(scenario: Scenario) -> list[Hop]:
-    """Every device of the scenario, two per link."""
+    """All devices of the scenario, two per link."""
     return [
         Hop(number, end, link.ends[end], link.ends[1 - end])
         for number, link in enumerate(scenario.links)
@@ -80,7 +80,7 @@ def hops_of(scenario: Scenario) -> list[Hop]:
 
 
 def first_hops(hops: Sequence[Hop], source: int) -> dict[int, Hop]:
-    """For each host that `source` reaches, the hop it begins with; links are tried in their order."""
+    """The first hop from `source` to each host that it can reach; links are tried in order."""
     found: dict[int, Hop] = {}
     frontier = [source]
     while frontier:
@@ -93,7 +93,7 @@ def first_hops(hops: Sequence[Hop], source: int) -> dict[int, Hop]:
 
 
 def next_hops(scenario: Scenario, hops: Sequence[Hop], source: int) -> dict[int, Hop]:
-    """For each host, the hop by which `source` sends to it: as the file says, else on the shortest path."""
+    """The first hop from `source` to each host: that of a route of the file, else of the shortest path."""
     given = {
         route.to: hop
         for route in scenario.routes
@@ -104,7 +104,7 @@ def next_hops(scenario: Scenario, hops: Sequence[Hop], source: int) -> dict[int,
 
 
 def is_shaper(root: Qdisc | None) -> bool:
-    """Whether a chain of disciplines has a rate of its own: that of a shaper, or of the classes of one."""
+    """Whether a discipline tree contains a shaper."""
     chained = root
     while chained is not None:
         row = qdiscs.of(chained.kind)
@@ -115,7 +115,7 @@ def is_shaper(root: Qdisc | None) -> bool:
 
 
 def root_of(scenario: Scenario, hop: Hop) -> Qdisc | None:
-    """The discipline the scenario gives a device, the default one included; `None` without any."""
+    """The root discipline of a device, including the default one; `None` if it has none."""
     given = scenario.root(hop.host, hop.link)
     if given is not None:
         return given
@@ -159,7 +159,7 @@ def _links(scenario: Scenario) -> Iterator[Json]:
 
 
 def cuts_segments(scenario: Scenario, link: Link, host: int) -> bool:
-    """Whether a device whose host builds skbs of several segments must not pass them on: either end is not `on`."""
+    """Whether the sending device must segment skbs of several segments, because either end is not `on`."""
     return _offloads(scenario, host) != "off" and any(_offloads(scenario, end) != "on" for end in link.ends)
 
 
@@ -172,12 +172,12 @@ def _offloads(scenario: Scenario, host: int) -> str:
 
 
 def _routes(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
-    """In a tree to the network of each link that is not one's own, by the nearer of its ends; else to each address."""
+    """Routes to the networks of remote links in a tree topology, else to all addresses."""
     if has_one_way(scenario):
         yield from _routes_of_tree(scenario, hops)
         return
     for source in range(len(scenario.hosts)):
-        # Answers may come back by another device than the one they would be sent to.
+        # Packets may arrive on another device than the one of the route back.
         yield write(source, "/proc/sys/net/ipv4/conf/all/rp_filter", 0)
         ways = next_hops(scenario, hops, source)
         for end in hops:
@@ -201,7 +201,7 @@ def _routes_of_tree(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
 
 
 def has_one_way(scenario: Scenario) -> bool:
-    """Whether there is one path between any two hosts, and the file has no route."""
+    """Whether there is exactly one path between any two hosts, and the file has no routes."""
     hops, left, islands = hops_of(scenario), set(range(len(scenario.hosts))), 0
     while left:
         here = left.pop()
@@ -221,7 +221,7 @@ def _qdiscs(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
 
 
 def _changes(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
-    """Steps that are taken in the run."""
+    """The steps during the run."""
     for hop in hops:
         rate_bps = scenario.links[hop.link].rate_bps[hop.end]
         hidden = _is_hidden(root_of(scenario, hop), rate_bps)
@@ -235,24 +235,24 @@ def _changes(scenario: Scenario, hops: Sequence[Hop]) -> Iterator[Json]:
 
 
 def _is_hidden(root: Qdisc | None, rate_bps: int | None) -> bool:
-    """A link's rate needs a shaper that the scenario does not have."""
+    """Whether the rate of a link needs a shaper that the scenario does not have."""
     return rate_bps is not None and not is_shaper(root)
 
 
 def hidden_of(scenario: Scenario, hop: Hop) -> int:
-    """How many disciplines stand above those of the scenario on a device."""
+    """The number of disciplines above those of the scenario on a device."""
     return int(_is_hidden(root_of(scenario, hop), scenario.links[hop.link].rate_bps[hop.end]))
 
 
 def _link_shaper(rate_bps: int) -> dict[str, int]:
-    # A frame, and what the rate carries in 10 µs, for the timer may be a little late.
+    # A frame, and the data of 10 µs, because the timer may be a little late.
     burst = 1600 + rate_bps // 800_000
     frames = {"overhead": FRAMING, "mpu": SHORTEST_FRAME + PREAMBLE_AND_GAP}
     return {"rate": rate_bps, "burst": burst, "cburst": burst, "quantum": 1514, **frames}
 
 
 def tree_of(root: Qdisc | None, rate_bps: int | None) -> Qdisc | None:
-    """The disciplines of a device on a link of that rate: its own, below a shaper if they have none."""
+    """The disciplines of a device on a link of that rate: those of the scenario, below a shaper if they have none."""
     if rate_bps is None or not _is_hidden(root, rate_bps):
         return root
     return Qdisc(kind="htb", options=_link_shaper(rate_bps), child=root)
@@ -269,14 +269,14 @@ def chain(root: Qdisc | None, rate_bps: int | None) -> list[tuple[str, Mapping[s
 
 
 def attach(hop: Hop, depth: int, kind: str, options: Mapping[str, int]) -> Iterator[Json]:
-    """One discipline `depth` below the root, on the only class of the one above it."""
+    """The steps that attach a discipline at `depth` below the root, to the only class of its parent."""
     place = ["root"] if depth == 0 else ["parent", f"{depth}:1"]
     for command in Tree(hop.device, NOTHING).commands(Qdisc(kind=kind, options=options), depth, place):
         yield run(hop.host, TC, *command)
 
 
 def attach_tree(hop: Hop, root: Qdisc, matches: Matches) -> Iterator[Json]:
-    """A discipline with all below it."""
+    """The steps that attach a discipline and its children."""
     for command in Tree(hop.device, matches).commands(root):
         yield run(hop.host, TC, *command)
 
@@ -295,13 +295,13 @@ def matches_of(scenario: Scenario) -> Matches:
 
 
 def _target(hops: Sequence[Hop], source: int, target: int) -> str:
-    """Address of `target` on the link by which the way from `source` arrives."""
+    """The address of `target` on the last link of the path from `source`."""
     back = first_hops(hops, target)[source]
     return _address(back.link, back.end)
 
 
 def with_ports(scenario: Scenario) -> Iterator[tuple[Flow, int]]:
-    """The traffic that the agent can run, with the port of each: the first of each application has the first port."""
+    """The flows that the agent can run, with their ports, which are consecutive for each application."""
     ports: Counter[Application] = Counter()
     for entry in scenario.flows:
         if entry.run_by is not None:
@@ -309,8 +309,8 @@ def with_ports(scenario: Scenario) -> Iterator[tuple[Flow, int]]:
             ports[entry.run_by] += 1
 
 
-def told(entry: Flow, port: int, scenario: Scenario) -> Json:
-    """What the agent is told of a conversation, but for its address."""
+def conversation(entry: Flow, port: int, scenario: Scenario) -> Json:
+    """The entry of a flow in the agent's job, without its address."""
     between = {"to": entry.target, "port": port} if entry.run_by in BETWEEN_SOCKETS else {}
     return {
         "kind": entry.run_by,

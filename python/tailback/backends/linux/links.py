@@ -1,19 +1,18 @@
-"""Emulates a link between its two ends: a netem behind an ifb on the receiving host, and its changes.
+"""Emulates a link: a netem behind an ifb on the receiving host, and its changes during the run.
 
-    rate       netem adds the time on the wire (length / rate); what holds packets back is an HTB on the device that
-               sends (`job.py`)
-               A frame counts with its preamble, frame check sequence and gap
-    jitter     comes after the wire, so it takes a second netem inside that of the rate. netem keeps the order of
-               packets where it has a rate; the second has the highest rate there is
-    reorder    comes after the wire too: in one netem, a packet that overtakes would skip the wire
+    rate       netem adds the transmission time (length / rate); an HTB on the sending device limits the rate (`job.py`).
+               The length of a frame includes its preamble, frame check sequence and gap
+    jitter     applies after the transmission time and therefore needs a second netem below that of the rate. netem
+               keeps the order of packets if it has a rate; that of the second is the highest possible
+    reorder    applies after the transmission time too: in a single netem, a packet that overtakes would skip it
     loss, duplicate, corrupt       netem's own
-    down       netem loses everything
+    down       netem drops all packets
 
-`corrupt` differs from the simulator's: netem flips a bit of the headers, and a fifth of those are Ethernet's, which
-nobody looks at again here. On a link a frame check would find it, as the simulator has it.
+`corrupt` differs from the simulator: netem flips a bit of the headers, a fifth of which are Ethernet headers, which are
+not checked here. On a real link the frame check would detect it, as in the simulator.
 
-A change is `tc qdisc change` of that netem, and `tc class change` of the HTB, at its instant of the run. netem keeps
-what a change does not name, so that each names everything. [linux-6.12 sch_netem.c netem_change]
+A change is a `tc qdisc change` of that netem, and a `tc class change` of the HTB, at its time of the run. It gives all
+options, because netem keeps those that a change does not name. [linux-6.12 sch_netem.c netem_change]
 """
 
 from __future__ import annotations
@@ -26,28 +25,28 @@ from tailback.resolved import Change, Link
 from tailback.tc.writing import time_word
 
 PREAMBLE_AND_GAP = 20
-"""Bytes on the wire around each frame: preamble 8, gap 12. """
+"""Bytes on the wire around each frame: 8 of preamble, 12 of gap."""
 
 FRAMING = PREAMBLE_AND_GAP + 4
-"""Bytes on the wire that the length of an skb does not count: also the frame check sequence."""
+"""Bytes on the wire that are not part of the length of an skb: preamble, gap and frame check sequence."""
 
 SHORTEST_FRAME = 64
-"""Bytes of a frame with its frame check sequence, at least."""
+"""Minimum length of a frame in bytes, with its frame check sequence."""
 
 LARGEST_LIMIT = 1_000_000
-"""Packets of a netem that must never drop."""
+"""Limit in packets of a netem that must not drop."""
 
 IN_ORDER_BPS = 10**13
-"""A rate that takes no time, and has netem keep the order."""
+"""A rate with practically no transmission time, which makes netem keep the order."""
 
 WHOLE = 2**32 - 1
 DISTRIBUTIONS = ("uniform", "normal", "pareto", "paretonormal")
-"""Of the registry's row of netem, `distribution`."""
+"""The values of `distribution` in netem's row of the registry."""
 
 
 @dataclass(frozen=True)
 class Hop:
-    """One direction of a link, seen by who sends."""
+    """One direction of a link, from the sender's view."""
 
     link: int
     end: int
@@ -56,42 +55,42 @@ class Hop:
 
     @property
     def device(self) -> str:
-        """The device that sends, and on the other host the one that receives."""
+        """The name of the sending device, and of the receiving device on the other host."""
         return f"l{self.link}"
 
     @property
     def behind(self) -> str:
-        """The ifb behind the device that receives."""
+        """The ifb behind the receiving device."""
         return f"i{self.link}"
 
 
 @dataclass(frozen=True)
 class State:
-    """One direction of a link at a moment."""
+    """The state of one direction of a link."""
 
     rate_bps: int | None
     delay_ns: int
     netem: Mapping[str, int]
     up: bool
     keeps_order: bool
-    """It has jitter at some time of the run."""
+    """Whether it has jitter at any time of the run."""
     reorders: bool
-    """It reorders at some time of the run."""
+    """Whether it reorders at any time of the run."""
 
     @property
     def takes_two(self) -> bool:
-        """The time on the wire needs a netem of its own."""
+        """Whether the transmission time needs a netem of its own."""
         return self.rate_bps is not None and (self.keeps_order or self.reorders)
 
 
 def lowest_rate(link: Link, end: int) -> int | None:
-    """The lowest it ever sends at."""
+    """The lowest rate of an end over the run."""
     rates = [link.rate_bps[end], *(change.rate_bps for change in link.changes(end))]
     return min((rate for rate in rates if rate is not None), default=None)
 
 
 def states(link: Link, end: int) -> list[tuple[int, State]]:
-    """How one end's packets fare from which ns of the run on; the first from its start."""
+    """The states of one direction, each with the time in ns from which it applies; the first from 0."""
     changes = link.changes(end)
     all_of_run = (link.netem[end], *(change.netem or {} for change in changes))
     keeps_order, reorders = (any(netem.get(name) for netem in all_of_run) for name in ("jitter", "reorder"))
@@ -114,7 +113,7 @@ def _changed(now: State, change: Change) -> State:
 
 
 def wire(hop: Hop, link: Link) -> Iterator[Json]:
-    """The emulation of a link, on the receiving host; nothing for a link without any effect."""
+    """The steps that emulate a link on the receiving host; none for a link without effects."""
     found = [state for _, state in states(link, hop.end)]
     if len(found) == 1 and found[0].delay_ns == 0 and found[0].rate_bps is None and not found[0].netem:
         return
@@ -129,13 +128,13 @@ def wire(hop: Hop, link: Link) -> Iterator[Json]:
 
 
 def rewire(hop: Hop, state: State) -> Iterator[Json]:
-    """The steps that put a link into another state."""
+    """The steps that change the state of a link."""
     for place, words in netems(state, whole=True):
         yield run(hop.neighbour, TC, "qdisc", "change", "dev", hop.behind, *place, *words)
 
 
 def netems(state: State, *, whole: bool = False) -> Iterator[tuple[Words, Words]]:
-    """The disciplines that emulate a link, each with its place; with `whole` also the options that are off, to undo
+    """The disciplines that emulate a link, each with its parent. With `whole`, also options that are off, to reset
     earlier ones.
     """
     in_order = IN_ORDER_BPS if state.keeps_order else None

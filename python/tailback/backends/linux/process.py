@@ -1,9 +1,8 @@
-"""The process of one run, in a folder of its own: starts, watches and stops it.
+"""The process of one run, in its own folder: starts, monitors and stops it.
 
-The agent leaves three files there: `progress` (ns of the run), at the end `done` or `failed` with the reason. The
-process ends with whoever started it: SIGKILL reaches it when the thread that started it dies. Nothing of it is left
-after a run, however that ends; of a run whose controller was killed the folder stays, until a next run on this machine
-takes it away (`kernel/scratch.py`).
+The agent writes three files there: `progress` (ns of the run), and at the end `done`, or `failed` with the reason. The
+process gets SIGKILL when the thread that started it ends, so nothing is left after a run. If the controller is killed,
+the folder remains, until the next run on this machine removes it (`kernel/scratch.py`).
 """
 
 from __future__ import annotations
@@ -26,34 +25,34 @@ from tailback.backends import RunCancelled, RunFailed
 from tailback.kernel.scratch import scratch
 
 LOOK_S = 0.05
-"""Between two looks at a process."""
+"""Interval of checks of the process."""
 
 CONSOLE_TAIL = 1200
-"""Characters of the console that a failure shows."""
+"""Number of characters of the console in the message of a failure."""
 
 Usage: TypeAlias = resource.struct_rusage
 
 
 class Progress:
-    """How far a run is; anyone may cancel it."""
+    """The progress of a run."""
 
     def __init__(self) -> None:
         self.fraction = 0.0
         self._cancelled = threading.Event()
 
     def cancel(self) -> None:
-        """Asks for an early end."""
+        """Cancels the run."""
         self._cancelled.set()
 
     @property
     def cancelled(self) -> bool:
-        """Whether that was asked."""
+        """Whether the run was cancelled."""
         return self._cancelled.is_set()
 
 
 @dataclass(frozen=True)
 class Command:
-    """The command that is started in the folder."""
+    """The command to start in the folder."""
 
     words: Sequence[str]
     environment: Mapping[str, str]
@@ -66,16 +65,16 @@ class Watch:
     duration_ns: int
     progress: Progress
     stall_s: float
-    """Wall time without any progress after which it counts as stuck."""
+    """Wall time without progress after which the process counts as stuck."""
     stalled: Callable[[float], str]
-    """What to say then; the argument is how many seconds of the run had passed."""
+    """The message in that case; the argument is the progress in seconds of the run."""
     look: Callable[[int], None] = lambda _process: None
-    """Called with the number of the process at each look."""
+    """Called with the process ID at each check."""
 
 
 @contextlib.contextmanager
 def run_folder(prefix: str) -> Iterator[Path]:
-    """A folder for one run, for the length of the block; a disk that is full or cannot be written is `RunFailed`."""
+    """A temporary folder for one run. Raises `RunFailed` if the disk is full or not writable."""
     try:
         with scratch(prefix, Path(tempfile.gettempdir())) as folder:
             yield folder
@@ -86,9 +85,9 @@ def run_folder(prefix: str) -> Iterator[Path]:
 
 
 def place(agent: Path, folder: Path) -> None:
-    """Puts the agent into `folder`, as `agent`."""
+    """Copies the agent to `folder`, as `agent`."""
     shutil.copyfile(agent, folder / "agent")
-    # A wheel need not keep the mode of what it carries.
+    # Wheels do not preserve file modes.
     (folder / "agent").chmod(0o755)
 
 
@@ -111,7 +110,7 @@ def run(command: Command, folder: Path, watch: Watch) -> tuple[int, Usage]:
 
 
 def cost(started: float, usage: Usage, duration_ns: int) -> dict[str, float]:
-    """The cost of a run that began when the monotonic clock showed `started`."""
+    """The cost of a run that began at `started` of the monotonic clock."""
     cpu_s = usage.ru_utime + usage.ru_stime
     return {"wall_s": time.monotonic() - started, "cpu_s": cpu_s, "sim_s": duration_ns / 1e9}
 
@@ -124,7 +123,7 @@ def failure(folder: Path) -> str | None:
 
 
 def shown(console: str) -> str:
-    """Lines of the console, as part of a message."""
+    """The console as part of a message."""
     return "\n".join(f"  | {line}" for line in console.splitlines())
 
 
@@ -155,7 +154,7 @@ def _fraction(folder: Path, duration_ns: int) -> float:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Nothing of it is left afterwards, whatever state it was in."""
+    """Kills the process, whatever its state."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     if process.returncode is None:

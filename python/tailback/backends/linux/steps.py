@@ -12,14 +12,14 @@ Words: TypeAlias = list[str]
 IP = "/sbin/ip"
 TC = "/sbin/tc"
 PROGRAMS = (IP, TC)
-"""What the agent runs of its host: iproute2."""
+"""The programs that the agent runs: iproute2."""
 
 
 def run(host: int | None, *argv: object) -> Json:
-    """A step: a program is run."""
+    """A step that runs a program."""
     return {"kind": "run", "host": host, "argv": [str(word) for word in argv]}
 
 
 def write(host: int | None, path: str, value: object) -> Json:
-    """A step: a file of the kernel is written."""
+    """A step that writes to a file of the kernel."""
     return {"kind": "write", "host": host, "path": path, "value": str(value)}

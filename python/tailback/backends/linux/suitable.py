@@ -1,6 +1,4 @@
-"""Checks a scenario for what no kernel can run, before anything starts. Each finding says where, what, and what to
-do.
-"""
+"""Checks a scenario for features that no kernel supports, before a run. Findings have a remedy."""
 
 import itertools
 from collections.abc import Iterable, Iterator
@@ -14,10 +12,10 @@ from tailback.backends.linux.steps import PROGRAMS
 from tailback.resolved import FLOWS, Scenario, shaped_rate
 
 DEFAULT_STACK = "linux-6.12"
-"""What hosts have that name none."""
+"""The stack of hosts that name none."""
 
 Finding = tuple[str, str]
-"""What, and what to do."""
+"""A problem and its remedy."""
 
 
 def refuse(*findings: Iterable[Finding]) -> None:
@@ -27,14 +25,14 @@ def refuse(*findings: Iterable[Finding]) -> None:
 
 
 def programs() -> Iterator[Finding]:
-    """What must be installed."""
+    """Missing programs."""
     for program in PROGRAMS:
         if not Path(program).is_file():
-            yield f"`{program}`, which builds the network, is not there", "apt-get install iproute2"
+            yield f"`{program}` is not installed", "apt-get install iproute2"
 
 
 def stacks(scenario: Scenario, version: str, remedy: str) -> Iterator[Finding]:
-    """The default is a model's and asks for nothing: a kernel may be of any version."""
+    """Hosts whose stack differs from the kernel; the default stack allows any kernel."""
     version = ".".join(version.split(".")[:2])
     for host in scenario.hosts:
         if host.stack not in (DEFAULT_STACK, f"linux-{version}"):
@@ -43,7 +41,7 @@ def stacks(scenario: Scenario, version: str, remedy: str) -> Iterator[Finding]:
 
 
 def findings(scenario: Scenario) -> Iterator[Finding]:
-    """What no kernel can run."""
+    """All features that no kernel supports."""
     for each in (_cells, _traces, _copies, _side_by_side, _traffic, _qdiscs, _shapers, _record):
         yield from each(scenario)
 
@@ -51,29 +49,26 @@ def findings(scenario: Scenario) -> Iterator[Finding]:
 def _cells(scenario: Scenario) -> Iterator[Finding]:
     for cell in scenario.cells:
         ap = scenario.hosts[cell.access_point].name
-        what = f"this backend has no radio for the Wi-Fi cell of `{ap}`"
-        yield what, "run it on the simulator, --backend sim, or wire the hosts"
+        what = f"this backend does not support Wi-Fi (the cell of `{ap}`)"
+        yield what, "run it on the simulator, --backend sim, or use wired links"
 
 
 def _traces(scenario: Scenario) -> Iterator[Finding]:
     for link in scenario.links:
         if any(trace is not None for trace in link.trace):
             ends = " - ".join(scenario.hosts[end].name for end in link.ends)
-            what = f"the link {ends} has a trace, and no discipline of Linux can follow one"
+            what = f"the link {ends} has a trace, which no discipline of Linux supports"
             yield what, "run it on the simulator, --backend sim, or give the link a `rate` with a `schedule`"
 
 
 def _copies(scenario: Scenario) -> Iterator[Finding]:
-    """A netem that duplicates may have no other in its tree. [linux-6.12 sch_netem.c check_netem_in_tree]"""
+    """A netem with `duplicate` must be the only one in its tree. [linux-6.12 sch_netem.c check_netem_in_tree]"""
     for hop in hops_of(scenario):
         link = scenario.links[hop.link]
         found = [state for _, state in states(link, hop.end)]
         if found[0].takes_two and any(state.netem.get("duplicate") for state in found):
             name = f"{scenario.hosts[hop.host].name} -> {scenario.hosts[hop.neighbour].name}"
-            what = (
-                f"{name} has a rate, `duplicate`, and `jitter` or `reorder`: that takes two netems, and no kernel lets "
-                "one of two duplicate"
-            )
+            what = f"{name} has a rate, `duplicate`, and `jitter` or `reorder`, which needs two netems; then none may duplicate"
             yield what, "remove one of the three, or run it on the simulator, --backend sim"
 
 
@@ -82,7 +77,7 @@ def _side_by_side(scenario: Scenario) -> Iterator[Finding]:
     for place, ends in enumerate(joined):
         if ends in joined[:place]:
             names = " and ".join(sorted(scenario.hosts[end].name for end in ends))
-            yield f"{names} are connected by two links", "put a router on one of them, or leave it out"
+            yield f"{names} are connected by two links", "put a router on one of them, or remove it"
 
 
 def _traffic(scenario: Scenario) -> Iterator[Finding]:
@@ -114,11 +109,11 @@ def _shapers(scenario: Scenario) -> Iterator[Finding]:
         if link_bps is not None and own_bps is not None and own_bps > link_bps:
             name = f"{scenario.hosts[hop.host].name} -> {scenario.hosts[hop.neighbour].name}"
             what = f"the shaper of {name} is faster than its link ({own_bps} > {link_bps} bit/s)"
-            yield what, "remove the shaper (another one enforces the rate of the link), or shape below the link's rate"
+            yield what, "remove the shaper, because the link has its own, or shape below the rate of the link"
 
 
 def _record(scenario: Scenario) -> Iterator[Finding]:
     if scenario.record.pcap:
         yield "this backend does not support captures yet", "remove `measure.pcap`, or use `--backend sim`"
     if scenario.record.tcp_info == "ack":
-        yield "`tcp_info` after each ACK cannot be read from outside the kernel", "record it each interval"
+        yield "`tcp_info` after each ACK cannot be read from outside the kernel", "remove `measure.tcp_info`"

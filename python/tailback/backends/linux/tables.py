@@ -1,7 +1,7 @@
 """Converts the agent's output to the tables of `docs/contracts.md`.
 
-A kernel does not show why TCP last refused to send (`held_by` is absent from `tcp_info`) nor each single drop (there is
-no table `events`; the counters of `qdisc` tell how many). The marks of a discipline that does not tell them are null.
+A kernel does not report why TCP did not send (`held_by` is absent from `tcp_info`), nor single drops (there is no table
+`events`, but `qdisc` counts them). The marks of a discipline without such a counter are null.
 """
 
 from collections.abc import Mapping
@@ -69,7 +69,7 @@ COLUMNS: Mapping[str, Mapping[str, tuple[pa.DataType, str]]] = {
 """Columns of each table with type and unit."""
 
 SCALED = {"t": ("t_ns", 1e9), "rtt_ms": ("rtt_ns", 1e6)}
-"""Columns the agent writes in ns: what they are called there, and the ns in their unit."""
+"""Columns that the agent writes in ns: their name there, and the number of ns in their unit."""
 
 
 def read_tables(folder: Path) -> dict[str, pa.Table]:
@@ -83,14 +83,14 @@ def read_table(folder: Path, name: str, columns: Mapping[str, tuple[pa.DataType,
 
 
 def read_segments(folder: Path) -> int:
-    """TCP data segments sent, retransmissions included, by all flows."""
+    """The number of TCP data segments sent by all flows, including retransmissions."""
     counted = csv.read_csv(folder / "segments.csv", convert_options=csv.ConvertOptions(column_types={"flow": TEXT}))
     return sum(counted["data_segs_out"].to_pylist())
 
 
 def _read(file: Path, columns: Mapping[str, tuple[pa.DataType, str]]) -> pa.Table:
     types = {SCALED.get(name, (name,))[0]: COUNT if name in SCALED else kind for name, (kind, _) in columns.items()}
-    # A number that is not there is an empty cell; so is a word.
+    # Missing values are empty cells.
     options = csv.ConvertOptions(column_types=types, include_columns=list(types), strings_can_be_null=True)
     read = csv.read_csv(file, convert_options=options)
     arrays = [_scaled(read, name) for name in columns]

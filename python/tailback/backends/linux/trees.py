@@ -1,10 +1,10 @@
-"""Writes a discipline and everything below it as steps for `tc`: chains, bands, class trees and filters.
+"""Writes a discipline tree as commands of `tc`: chains, bands, class trees and filters.
 
-Handles tell the depth: the lower eight bits of a major number are the depth from 1 on, those above number the
-disciplines of one depth. So the agent and `qdisc_stats.py` know a discipline's depth by what it hangs on.
+Handles encode the depth: the lower eight bits of a major number are the depth, starting at 1; the upper bits number the
+disciplines of one depth. So the agent and `qdisc_stats.py` can derive the depth of a discipline from its parent.
 
-A filter of the experiment file is a classifier of the kernel's: `all` is matchall, the others are flower on addresses,
-ports or the code point.                                                             [tc flower(8)] [tc matchall(8)]
+A filter of the experiment file becomes a classifier of the kernel: `all` is matchall, the others are flower on
+addresses, ports or the code point.                                                  [tc flower(8)] [tc matchall(8)]
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DEPTH_BITS = 8
 
 @dataclass(frozen=True)
 class Matches:
-    """The values that filters can match: the addresses of each host, the ports of each traffic entry."""
+    """The values that filters can match: addresses by host, ports by traffic entry."""
 
     addresses: Mapping[int, Sequence[str]] = field(default_factory=dict)
     ports: Mapping[str, Sequence[int]] = field(default_factory=dict)
@@ -34,7 +34,7 @@ NOTHING = Matches()
 
 
 class Tree:
-    """The commands for one device, without `tc` and with the device's name."""
+    """The commands for one device (without the word `tc`)."""
 
     def __init__(self, device: str, matches: Matches) -> None:
         self._device = device
@@ -42,7 +42,7 @@ class Tree:
         self._used: dict[int, int] = {}
 
     def commands(self, root: Qdisc, depth: int = 0, place: Sequence[str] = ("root",)) -> Iterator[Command]:
-        """A discipline `depth` below the root of the device."""
+        """The commands for a discipline at `depth` below the root, and its children."""
         number = self._used.get(depth, 0)
         self._used[depth] = number + 1
         handle = f"{number << DEPTH_BITS | depth + 1:x}:"

@@ -1,12 +1,13 @@
-"""The kernel of this machine, in real time: hosts are network namespaces, for root or an ordinary user.
+"""The kernel of this machine, in real time: hosts are network namespaces; root is not required.
 
-How it is made sure that nothing stays: all that a run builds lies in anonymous namespaces of one process, the agent
-(`crates/agent/src/host.rs`), which the kernel kills when the thread that started it dies, and whose namespaces with
-their devices, disciplines and sysctls it takes away then. So an error, Ctrl-C, SIGTERM or SIGKILL of anybody leaves
-nothing to be restored, for nothing outside of the namespaces is ever changed: what could not be set inside of one is
-refused (`suitable.py`). Only a temporary folder can stay behind, which a next run removes (`kernel/scratch.py`).
+A run leaves nothing behind. Everything that it builds is in anonymous namespaces of one process, the agent
+(`crates/agent/src/host.rs`). The kernel kills the agent when the thread that started it ends, and then removes the
+namespaces with their devices, disciplines and sysctls. Nothing outside of the namespaces is ever changed: settings that
+are not per namespace are refused (`suitable.py`). So nothing must be restored after an error, Ctrl-C, SIGTERM or
+SIGKILL. Only a temporary folder may remain, which the next run removes (`kernel/scratch.py`).
 
-A run whose processors could not keep up is invalid (`emulation.py`). Runs go one at a time on a machine (`turn.py`).
+A run whose processors could not keep up is invalid (`emulation.py`). Only one run at a time is executed on a machine
+(`turn.py`).
 """
 
 import functools
@@ -34,7 +35,7 @@ from tailback.resolved import Scenario
 
 FOLDER = "tailback-netns-"
 STALL_S = 300.0
-"""Beyond the hundredth of a run after which its progress is written; so long no process waits for a processor."""
+"""Time without progress after which a run counts as stuck, in addition to a hundredth of its duration."""
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
 
 
@@ -52,26 +53,26 @@ class Netns:
 
     @classmethod
     def of_this_machine(cls) -> "Netns":
-        """The backend with the agent of these sources, which is built if it is missing."""
+        """The backend with the agent of this installation, which is built if it is missing."""
         return cls(build_agent())
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """Digest of what runs: the kernel by its name, the agent, iproute2."""
+        """Digest of the kernel's version, the agent, and iproute2."""
         files = [self.agent, *(Path(program) for program in PROGRAMS if Path(program).is_file())]
         kernel = ("kernel", f"{platform.release()} {platform.version()}".encode())
         return digest([kernel, *((file.name, file.read_bytes()) for file in files)])[:16]
 
     def new_progress(self) -> Progress:
-        """Progress of one run, by the clock on the wall."""
+        """The progress of one run, by wall-clock time."""
         return process.Progress()
 
     def check(self, scenario: Scenario) -> None:
-        """Finds out what this kernel cannot do, by trying it."""
+        """Raises `Unsuitable` if this kernel lacks a feature, which is determined by trying it."""
         suitable.check(scenario, self._probe)
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
-        """Has the agent do the job in namespaces; raises `RunInvalid` if the machine could not keep up."""
+        """Runs the job in namespaces; raises `RunInvalid` if the machine could not keep up."""
         if not isinstance(progress, process.Progress):
             raise TypeError("the backend netns needs a progress object from its own `new_progress()`")
         with self._turn.one(progress), process.run_folder(FOLDER) as folder:
@@ -102,7 +103,7 @@ def _stalled(passed_s: float) -> str:
 
 
 def _judge(folder: Path, status: int) -> None:
-    """Raises `RunFailed` unless the agent has left its mark."""
+    """Raises `RunFailed` unless the agent has reported success."""
     if (folder / "done").exists():
         return
     said = process.failure(folder)

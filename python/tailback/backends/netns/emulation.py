@@ -1,19 +1,19 @@
 """Checks whether the processors kept up with the emulated network.
 
-In real time a late timer or a full processor shows in the tables as if it were the network. So while a run is on, the
-following is read every half second; each reading and the one before it make a look, in shares of the time between:
+In real time, late timers and busy processors distort the results. Therefore the following quantities are sampled every
+half second of a run, as fractions of the time since the previous sample:
 
     running   the busiest thread of the agent, as it sends or receives         /proc/PID/task/*/schedstat, 1st number
     waiting   the longest wait of such a thread for a processor                /proc/PID/task/*/schedstat, 2nd number
     softirq   the processor with most soft and hard interrupts: forwarding, disciplines, timers         /proc/stat
-    stolen    the processor the hypervisor gave most of to other machines                               /proc/stat
+    stolen    the processor of which the hypervisor took most                                           /proc/stat
 
-and the agent notes each 5 ms how late its timer was (`crates/agent/src/lateness.rs`). What ksoftirqd does is softirq
-time as well. A share of a run is the one that a tenth of the looks exceed, and at least one does, so that a single look
-condemns no run; only looks count in which the traffic did something. `late` is the share of the timers that were late
-by more than a millisecond, which is the time of one small queue. A run whose share is over the limit is CPU-bound.
+In addition, the agent measures every 5 ms how late its timer is (`crates/agent/src/lateness.rs`). The time of ksoftirqd
+counts as softirq. The value of a run is its 90th percentile over the samples with traffic, but at least one sample must
+exceed it, so that a single sample cannot invalidate a run. `late` is the fraction of timers that were late by more than
+a millisecond, the time of one small queue. A run with a value above its limit is CPU-bound.
 
-What other processes do is not asked: they matter where they take a processor from the run, and that is `waiting`.
+Other processes matter only if they take a processor from the run, which `waiting` includes.
 [linux-6.12 Documentation/scheduler/sched-stats.rst, proc_stat(5)]
 """
 
@@ -24,28 +24,28 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 PERIOD_NS = 500_000_000
-"""Between two readings: fifty ticks of /proc/stat, which counts in hundredths of a second."""
+"""Interval of samples: fifty ticks of /proc/stat, whose unit is 10 ms."""
 
 LATE_NS = 1_000_000
 ACTIVE = 0.01
-"""Share of a processor below which the traffic of a look was none (pings)."""
+"""CPU use below which a sample counts as without traffic (only pings)."""
 
 TENTH = 10
 SOFTIRQ = (5, 6)
 STOLEN = 7
 TICKS = 8
-"""Numbers of a line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal; guests are in the first."""
+"""Numbers of a line of /proc/stat: user (including guests), nice, system, idle, iowait, irq, softirq, steal."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The counters at one moment."""
+    """The counters at one time."""
 
     at_ns: int
     threads: Mapping[str, tuple[int, int]]
-    """ns run and ns waited, by thread."""
+    """Time running and time waiting in ns, by thread."""
     processors: Mapping[str, Sequence[int]]
-    """Ticks as /proc/stat has them, by processor."""
+    """Ticks of /proc/stat, by processor."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Looks:
 
 
 def read(process: int, at_ns: int, proc: Path = Path("/proc")) -> Reading:
-    """The counters now."""
+    """The current counters."""
     lines = [line.split() for line in (proc / "stat").read_text(encoding="ascii").splitlines()]
     processors = {
         words[0]: [int(word) for word in words[1 : TICKS + 1]]
@@ -100,7 +100,7 @@ def _threads(tasks: Path) -> dict[str, tuple[int, int]]:
         try:
             ran, waited, _ = (task / "schedstat").read_text(encoding="ascii").split()
         except (OSError, ValueError):
-            # It has just ended.
+            # The thread has just ended.
             continue
         found[task.name] = (int(ran), int(waited))
     return found
@@ -132,7 +132,7 @@ def as_cost(found: Shares) -> dict[str, float]:
 
 
 def _ran(before: Reading, after: Reading) -> float:
-    """All threads together, in processors."""
+    """The CPU use of all threads, in processors."""
     return sum(ran for ran, _ in _passed(before, after)) / (after.at_ns - before.at_ns)
 
 
@@ -143,7 +143,7 @@ def _of_threads(before: Reading, after: Reading) -> tuple[float, float]:
 
 
 def _passed(before: Reading, after: Reading) -> list[tuple[int, int]]:
-    """Of each thread, what it ran and waited in between; one that is new began at nothing."""
+    """The time running and the time waiting of each thread between two readings; those of new threads start at 0."""
     found = []
     for name, (ran, waited) in after.threads.items():
         ran_before, waited_before = before.threads.get(name, (0, 0))
@@ -165,7 +165,7 @@ def _largest(values: Iterable[int]) -> int:
 
 
 def _reached(values: Sequence[float]) -> float:
-    """What a tenth of the looks, and at least one, exceed; nothing without looks."""
+    """The value that a tenth of the samples, and at least one, exceed; 0 without samples."""
     if not values:
         return 0.0
     ordered = sorted(values, reverse=True)

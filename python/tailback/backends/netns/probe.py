@@ -1,6 +1,6 @@
-"""Finds out what the kernel of this machine supports, by trying it.
+"""Determines the features of this machine's kernel by trying them.
 
-The agent takes the very steps of a job in namespaces that are gone afterwards, and says who refused what
+The agent executes the steps of a job in temporary namespaces, and reports which are refused
 (`crates/agent/src/probe.rs`).
 """
 
@@ -22,14 +22,14 @@ from tailback.resolved import Qdisc, Scenario
 FOLDER = "tailback-probe-"
 TIMEOUT_S = 600.0
 NO_NAMESPACES = 3
-"""Status of an agent that cannot have namespaces."""
+"""Exit status of an agent that is not allowed to create namespaces."""
 
 VIRTUAL_TIME = "run it in virtual time: --backend uml"
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Something to try, and what to do if it is refused."""
+    """A feature to try, and the remedy if it is refused."""
 
     what: str
     remedy: str
@@ -37,14 +37,14 @@ class Trial:
 
 
 class Probe:
-    """Asks the agent what the kernel supports; caches the answers."""
+    """Determines features of the kernel through the agent; caches the answers."""
 
     def __init__(self, agent: Path) -> None:
         self._agent = agent
         self._answers: dict[str, str | None] = {}
 
     def findings(self, scenario: Scenario) -> Iterator[Finding]:
-        """What this kernel cannot do of `scenario`."""
+        """The features of `scenario` that this kernel lacks."""
         trials = list(_trials(scenario))
         controls = sorted({flow.cc.name for flow in scenario.tcp})
         self._ask(trials, controls)
@@ -76,7 +76,7 @@ def _asked(agent: Path, questions: Json) -> Mapping[str, Any]:
             command, text = [str(folder / "agent"), "probe"], json.dumps(questions)
             done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     except RunFailed as failure:
-        raise Unsuitable(f"the kernel of this machine cannot be tried: {failure}") from failure
+        raise Unsuitable(f"the features of this kernel cannot be determined: {failure}") from failure
     said = done.stderr.strip()
     if done.returncode == NO_NAMESPACES:
         remedy = (
@@ -85,7 +85,7 @@ def _asked(agent: Path, questions: Json) -> Mapping[str, Any]:
         )
         raise Unsuitable(f"this machine does not allow namespaces: {said}\n  hint: {remedy}")
     if done.returncode:
-        raise Unsuitable(f"the kernel of this machine cannot be tried: {said}\n  hint: {VIRTUAL_TIME}")
+        raise Unsuitable(f"the features of this kernel cannot be determined: {said}\n  hint: {VIRTUAL_TIME}")
     found: Mapping[str, Any] = json.loads(done.stdout)
     return found
 
@@ -95,7 +95,7 @@ def _key(asked: object) -> str:
 
 
 def _placed(steps: Sequence[Json], host: int) -> list[Json]:
-    """The steps on a host of their own."""
+    """The steps, assigned to a host."""
     return [step | {"host": host} for step in steps]
 
 
@@ -130,7 +130,7 @@ def _discipline(node: Qdisc) -> Trial:
 
 
 def _wire(scenario: Scenario, hop: Hop) -> Iterator[Trial]:
-    """The rate and the delay of a link need more than a veth."""
+    """Trials of the emulation of a link's rate and delay."""
     link = scenario.links[hop.link]
     steps = list(wire(Hop(link=0, end=hop.end, host=0, neighbour=0), link))
     if not steps:

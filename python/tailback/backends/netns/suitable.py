@@ -1,4 +1,4 @@
-"""Checks a scenario for what the kernel of this machine cannot run, or what would change more than a namespace."""
+"""Checks a scenario for features that this machine's kernel lacks, or that would affect more than a namespace."""
 
 import platform
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ from tailback.backends.netns.probe import VIRTUAL_TIME, Probe
 from tailback.resolved import Scenario, SmallQueue
 
 STOCK_SHIFT = 10
-"""`sk_pacing_shift` of a socket; nothing can change it from outside. [linux-6.12 sock.c sock_init_data_uid]"""
+"""`sk_pacing_shift` of a socket, which cannot be changed from outside. [linux-6.12 sock.c sock_init_data_uid]"""
 
 
 def check(scenario: Scenario, probe: Probe) -> None:
-    """Raises `Unsuitable` for the first thing that cannot be run."""
+    """Raises `Unsuitable` for the first feature that cannot be run."""
     stacks = suitable.stacks(scenario, platform.release(), f"boot that kernel, or {VIRTUAL_TIME}")
     own = (finding for each in (_small_queues, _controls) for finding in each(scenario))
     tried = (_statistics(), probe.findings(scenario))
@@ -28,7 +28,7 @@ def _statistics() -> Iterator[Finding]:
 
 
 def _small_queues(scenario: Scenario) -> Iterator[Finding]:
-    """A stock kernel has one setting: a cap in bytes on top of the millisecond."""
+    """A stock kernel has one setting: a limit in bytes, in addition to the millisecond."""
     for flow in scenario.tcp:
         if flow.tsq != SmallQueue(kind="time", shift=STOCK_SHIFT):
             what = f"`{flow.name}` has a `tsq` other than 1ms, which a stock kernel does not support"

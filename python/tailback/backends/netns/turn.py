@@ -1,7 +1,7 @@
-"""A lock, so that only one experiment at a time runs in real time on a machine. A process holds it during its runs.
+"""A lock that allows only one experiment at a time in real time on a machine. A process holds it during its runs.
 
-The turn is an abstract socket address, which the kernel takes back when its holder ends, however it ends [unix(7)].
-Whoever waits for it can be cancelled. Runs of one process that the user has asked to go side by side share its turn.
+The lock is an abstract socket address, which the kernel releases when its holder ends [unix(7)]. Waiting for it can be
+cancelled. Parallel runs of one process (`--jobs`) share the lock.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ WAIT_S = 0.2
 
 
 class Turn:
-    """The turn of this process."""
+    """The lock, as held by this process."""
 
     def __init__(self, address: str = ADDRESS) -> None:
         self._address = address
@@ -28,7 +28,7 @@ class Turn:
 
     @contextlib.contextmanager
     def one(self, progress: Progress) -> Iterator[None]:
-        """Waits for the turn and keeps it for the length of the block."""
+        """Waits for the lock and holds it during the block."""
         while not self._enter():
             if progress.cancelled:
                 raise RunCancelled("cancelled")
@@ -55,7 +55,7 @@ class Turn:
 
 
 def _bound(address: str) -> socket.socket | None:
-    """A socket of this address; `None` if another process has it."""
+    """A socket with this address; `None` if another process has it."""
     held = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:
         held.bind(address)

@@ -1,8 +1,8 @@
 """Runs experiments on your own machines over SSH: the same experiment file, the same tables (`docs/testbed.md`).
 
-What is run where is planned from the scenario and the machines as they are (`plan.py`), and looked at before
-(`suitable.py`). A small agent does it on each machine and undoes it (`crates/agent/src/serve.rs`, `guard.rs`): at the
-end, on an error, when the connection is lost, when it is killed.
+The commands for each machine are planned from the scenario and from facts about the machines (`plan.py`), and checked
+before a run (`suitable.py`). A small agent executes them on each machine and undoes all changes
+(`crates/agent/src/serve.rs`, `guard.rs`): at the end, on an error, if the connection is lost, or if it is killed.
 """
 
 from __future__ import annotations
@@ -43,28 +43,28 @@ class Ssh:
 
     @classmethod
     def of_file(cls, path: str) -> Ssh:
-        """The testbed in a file."""
+        """The backend for a testbed file."""
         return cls(testbeds.load(path), build_agent())
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """Digest of the testbed file and of the agent. The kernels are in the manifest of each run."""
+        """Digest of the testbed file and of the agent. The manifest of each run lists the kernels."""
         said = json.dumps(self.testbed.document(), sort_keys=True).encode()
         return digest([("testbed", said), ("agent", self._agent.content)])[:16]
 
     def new_progress(self) -> Progress:
-        """Progress of one run, by the clock on the wall."""
+        """The progress of one run, by wall-clock time."""
         return run.TestbedProgress()
 
     def check(self, scenario: Scenario) -> None:
-        """Finds out what the machines cannot do; changes nothing."""
+        """Raises `Unsuitable` if the machines cannot run `scenario`; changes nothing on them."""
         failed = [finding for finding in self.findings(scenario) if finding.verdict == "fail"]
         if failed:
             lines = [f"{_where(finding)}{finding.says}\n  hint: {finding.remedy}" for finding in failed]
             raise Unsuitable(f"the testbed `{self.testbed.path}` cannot run this:\n" + "\n".join(lines))
 
     def findings(self, scenario: Scenario | None = None) -> Iterator[Finding]:
-        """All findings before a run; without a scenario, those that hold for any experiment, on all machines."""
+        """All findings before a run; without a scenario, those that apply to any experiment, for all machines."""
         wrong = [] if scenario is None else list(suitable.written(scenario, self.testbed))
         yield from wrong
         if wrong:
@@ -93,7 +93,7 @@ class Ssh:
         return self.testbed.machines if scenario is None else taking_part(scenario, self.testbed)
 
     def plan(self, scenario: Scenario) -> Plan:
-        """The commands for each machine; it reads facts from the machines and changes nothing."""
+        """The commands for each machine. Reads facts from the machines, but changes nothing on them."""
         wrong = next(suitable.written(scenario, self.testbed), None)
         if wrong is not None:
             raise Unsuitable(f"{wrong.says}\n  hint: {wrong.remedy}")
@@ -109,10 +109,10 @@ class Ssh:
         return plan_of(Layout(scenario, self.testbed, facts), "TOKEN")
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:
-        """Has the machines do it, and restores them."""
+        """Runs `scenario` on the machines, and restores them."""
         if not isinstance(progress, run.TestbedProgress):
-            raise TypeError("a run on a testbed is watched through its own `new_progress()`")
-        # The machines have one run at a time, however many were asked for.
+            raise TypeError("the backend ssh needs a progress object from its own `new_progress()`")
+        # Machines execute one run at a time, whatever `--jobs` says.
         while not self._turn.acquire(timeout=WAIT_S):
             if progress.cancelled:
                 raise RunCancelled("cancelled")

@@ -1,7 +1,7 @@
-"""Captures by `tcpdump` on machines, as pcapng with an interface per device and the times of the run.
+"""Captures by `tcpdump` on machines, as pcapng with one interface per device and times relative to the run.
 
-A machine stamps packets by its wall clock; what that is ahead of its monotonic clock, and that of ours, is known
-(`session.py`), so that the stamps of two machines can be compared.
+A machine timestamps packets by its wall clock. The offsets of its wall clock to its monotonic clock, and of that to
+ours, are known (`session.py`), so that the timestamps of two machines can be compared.
 
     pcap     header 24 bytes, then records: seconds, nanoseconds, captured, length            [libpcap pcap-savefile]
     pcapng   section header, interface descriptions, enhanced packets with 64-bit nanoseconds      [pcapng]
@@ -35,7 +35,7 @@ class Packet:
 
 
 def orders(layout: Layout) -> list[Order]:
-    """A `tcpdump` on each device of the machines that are to capture."""
+    """A `tcpdump` for each device of the machines to capture."""
     wanted = {layout.name(host) for host in layout.scenario.record.pcap}
     return [
         Order(
@@ -62,7 +62,7 @@ def orders(layout: Layout) -> list[Order]:
 
 
 def joined(captures: Mapping[str, bytes], zero_ns: int) -> bytes:
-    """The captures of one machine by name of the device, as one pcapng; `zero_ns` is the start on its wall clock."""
+    """Joins the captures of one machine, by device, to one pcapng; `zero_ns` is the start by its wall clock."""
     packets = [
         packet for number, content in enumerate(captures.values()) for packet in _packets(content, number, zero_ns)
     ]
@@ -72,7 +72,7 @@ def joined(captures: Mapping[str, bytes], zero_ns: int) -> bytes:
 
 
 def _packets(content: bytes, interface: int, zero_ns: int) -> Iterator[Packet]:
-    """Those since the start; a record that breaks off is where `tcpdump` was stopped."""
+    """The packets since the start. An incomplete record is where `tcpdump` was stopped."""
     if len(content) < PCAP_HEADER.size or PCAP_HEADER.unpack_from(content)[0] != NANOSECOND_PCAP:
         return
     place = PCAP_HEADER.size

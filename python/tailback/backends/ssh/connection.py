@@ -1,9 +1,9 @@
-"""One connection to a machine: the system's `ssh`, and over it the agent, which is copied there if it is missing.
+"""A connection to a machine: the system's `ssh`, which runs the agent; the agent is copied there if it is missing.
 
-`ssh` and not a library: what a user's `~/.ssh/config` says of jump hosts, keys, certificates, agents, security tokens
-and known hosts holds here as it does in a terminal. Host keys are verified, always; nothing is asked for. What is run
-there is one fixed line (`LAUNCH`), quoted word by word; everything after it is the protocol of the agent
-(`crates/agent/src/serve.rs`), in which a program has a list of arguments and there is no shell.
+We use `ssh` instead of a library, so that the user's `~/.ssh/config` with jump hosts, keys, certificates, agents,
+security tokens and known hosts applies. Host keys are always verified, and there are no interactive questions. The
+remote command is fixed (`LAUNCH`), with quoted arguments; everything else goes through the protocol of the agent
+(`crates/agent/src/serve.rs`), which executes programs with a list of arguments and without a shell.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ shift 2
 if [ "$1" = sudo ]; then shift; exec sudo -n -- "$agent" "$@"; fi
 exec "$agent" "$@"
 """
-"""Digest and size of the agent, `sudo` or nothing, and what the agent is to be."""
+"""Arguments: digest and size of the agent, `sudo` or nothing, and the arguments of the agent."""
 
 REMEDIES = (
     ("host key verification failed", "its key is not known: connect once by hand and compare the fingerprint, or name "
@@ -76,7 +76,7 @@ GETTING_THERE = ("connecting", "starting the agent")
 
 
 class HostFailed(Exception):
-    """Something went wrong on one machine; the message names it and the step."""
+    """A step failed on a machine; the message names both."""
 
     def __init__(self, host: str, step: str, reason: str, hint: str = "") -> None:
         remedy = hint or (remedy_for(reason) if step in GETTING_THERE else "")
@@ -95,13 +95,13 @@ def remedy_for(reason: str) -> str:
 
 @dataclass(frozen=True)
 class Agent:
-    """The program that is put on each machine."""
+    """The program to copy to each machine."""
 
     content: bytes
 
     @property
     def digest(self) -> str:
-        """The name of the agent on the machine."""
+        """Digest of the program, which is part of its name on the machine."""
         return hashlib.sha256(self.content).hexdigest()[:16]
 
 
@@ -124,15 +124,15 @@ def ssh_words(machine: Machine) -> list[str]:
 
 
 def _configured(path: str) -> str:
-    """A path as a word of ssh's configuration: in quotes, for it may have spaces, and `%` twice, for ssh puts something
-    in place of `%h`. The testbed file takes no `${`, which ssh replaces too and cannot be told not to. [ssh_config(5)]
+    """A path in the syntax of ssh's configuration: quoted, because of spaces, and with `%` doubled, because ssh expands
+    `%h`. The testbed file refuses `${`, which ssh also expands, without an escape. [ssh_config(5)]
     """
     word = str(Path(path).expanduser()).replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{word}"'
 
 
 def command_words(machine: Machine, agent: Agent, role: Sequence[str]) -> list[str]:
-    """The whole command that has the agent play a role on a machine."""
+    """The complete command that runs the agent in a role on a machine."""
     sudo = ["sudo"] if machine.sudo else []
     remote = ["sh", "-c", LAUNCH, "sh", agent.digest, str(len(agent.content)), *sudo, *role]
     return [*ssh_words(machine), shlex.join(remote)]
@@ -144,7 +144,7 @@ class Connection:
     def __init__(self, host: str, machine: Machine, agent: Agent, role: Sequence[str]) -> None:
         self.host = host
         self.management = ""
-        """Address of the machine on the management network, as its sshd sees it."""
+        """Address of the machine on the management network, as seen by its sshd."""
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it ends with the connection
         try:
             self._process = subprocess.Popen(
@@ -152,7 +152,7 @@ class Connection:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._said,
-                # A Ctrl-C is for the controller, which has something to clear up first.
+                # Ctrl-C must only reach the controller, which shuts down in order.
                 start_new_session=True,
             )
         except FileNotFoundError:
@@ -172,14 +172,14 @@ class Connection:
         return self._process.stdout
 
     def send(self, data: bytes) -> None:
-        """Sends to the agent; if the agent has ended, its silence shows it."""
+        """Sends data to the agent; ignores errors, because the missing answer is reported."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError, ValueError):
             self._process.stdin.write(data)
             self._process.stdin.flush()
 
     def reason(self, otherwise: str) -> str:
-        """Why it ended, in the words of ssh."""
+        """Why the connection ended, from the output of ssh."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(2)
         self._said.seek(0)
@@ -188,13 +188,13 @@ class Connection:
         return lines[-1] if lines else otherwise
 
     def close(self) -> None:
-        """Ends it, and lets go of all that was open."""
+        """Ends the connection and closes all files."""
         self.end()
         self.output.close()
         self._said.close()
 
     def end(self, patience_s: float = 5.0) -> None:
-        """The agent sees the end of its input and leaves."""
+        """Closes the input of the agent, which then ends."""
         with contextlib.suppress(OSError, ValueError):
             if self._process.stdin is not None:
                 self._process.stdin.close()
@@ -216,7 +216,7 @@ class Connection:
             self.send(agent.content)
             if self._line() != "put":
                 reason = self.reason("the agent could not be copied")
-                raise HostFailed(self.host, "putting the agent", reason, "is its disk full?")
+                raise HostFailed(self.host, "copying the agent", reason, "is its disk full?")
         elif answer != "have":
             raise HostFailed(self.host, "connecting", self.reason(f"it answered `{answer[:60]}`"))
         self.management = connection[2] if len(connection) >= 3 else ""

@@ -1,4 +1,4 @@
-"""Reads facts about a machine before anything is changed there. A run also records these facts.
+"""Reads facts about a machine before a run, which also records them.
 
 [iproute2 ip -json, tc -json; ethtool(8) -k -i; sysfs-class-net]
 """
@@ -27,7 +27,7 @@ OFFLOADS = {
     "gro": "generic-receive-offload",
     "lro": "large-receive-offload",
 }
-"""What `ethtool -K` calls them, and `-k`."""
+"""Names of offloads in `ethtool -K`, and in the output of `ethtool -k`."""
 
 PROGRAMS = ("ip", "tc", "ss", "ethtool", "ping")
 
@@ -42,23 +42,23 @@ class Device:
     gso_max_segs: int
     addresses: tuple[ipaddress.IPv4Interface, ...]
     speed_mbit: int | None
-    """As the driver tells; `None` if it does not."""
+    """Speed as reported by the driver; `None` if it reports none."""
     driver: str
     wireless: bool
     offloads: Mapping[str, bool]
-    """Those that can be changed, by the word of `ethtool -K`."""
+    """Offloads that can be changed, by their name in `ethtool -K`."""
     qdiscs: Sequence[Mapping[str, Any]]
 
     @property
     def root(self) -> Mapping[str, Any] | None:
-        """Its root discipline if somebody has chosen it; those the kernel gives have no handle."""
+        """Its root discipline if it was configured; default disciplines have no handle."""
         own = [qdisc for qdisc in self.qdiscs if qdisc.get("handle") != "0:" and qdisc["kind"] != "noqueue"]
         return own[0] if own else None
 
 
 @dataclass(frozen=True)
 class Facts:
-    """A machine."""
+    """Facts about a machine."""
 
     host: str
     management: str
@@ -67,21 +67,21 @@ class Facts:
     routes: Sequence[Mapping[str, Any]]
     sysctls: Mapping[str, str]
     modules: frozenset[str]
-    """Loaded ones, and those the kernel was built with."""
+    """Loaded and built-in modules."""
     loadable: bool
-    """Whether there are modules that can be loaded."""
+    """Whether modules can be loaded."""
     controls: frozenset[str]
     programs: frozenset[str]
     free_kb: int | None
     left: Sequence[str] = field(default=())
-    """What had to be undone of a run that was killed."""
+    """Changes of a killed run that were undone."""
     interfaces: Mapping[str, str] = field(default_factory=dict)
-    """The device to each neighbour, of those that were found."""
+    """Device by neighbour, as far as found."""
     tunable: frozenset[str] = frozenset()
-    """Which parts of TCP's small queue the kernel lets one set: our changes (`kernel/README.md`)."""
+    """The settings of TCP Small Queues that the kernel supports; they need our changes (`kernel/README.md`)."""
 
     def document(self) -> dict[str, Any]:
-        """For the manifest of a run."""
+        """The facts for the manifest of a run."""
         return {
             "kernel": self.release,
             "management": self.management,
@@ -108,7 +108,7 @@ def sysctl_path(name: str) -> str:
 
 
 def gather(session: Session) -> Facts:
-    """The facts of a machine, in a dozen questions."""
+    """Reads the facts of a machine."""
     links = {link["ifname"]: link for link in _json(session.tried("ip", "-j", "-d", "address", "show"))}
     found = {neighbour: _found(each, links) for neighbour, each in session.machine.interfaces.items()}
     wanted = [name for name in found.values() if name is not None]
@@ -139,18 +139,18 @@ def gather(session: Session) -> Facts:
 
 
 def _found(interface: Interface, links: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """The device the testbed file means: by its name, or by the address it has."""
+    """The device that the testbed file gives by name or by address."""
     if interface.device is not None:
         return interface.device if interface.device in links else None
     wanted = ipaddress.IPv4Interface(str(interface.address)).ip
-    # A kernel takes any name without `/`, `:` and blanks; one that begins with `-` would be an option of `ip` and `tc`.
+    # Names that begin with `-`, which Linux allows, would be options of `ip` and `tc`.
     plain = {name: link for name, link in links.items() if re.fullmatch(DEVICE, name)}
     held = (name for name, link in plain.items() if str(wanted) in {each["local"] for each in _ipv4(link)})
     return next(held, None)
 
 
 def qdiscs(session: Session) -> Sequence[Mapping[str, Any]]:
-    """All disciplines and their counters."""
+    """All disciplines of a machine, with their counters."""
     return _json(session.tried("tc", "-s", "-j", "qdisc", "show"))
 
 
@@ -165,9 +165,9 @@ def _json(text: str | None) -> Sequence[Mapping[str, Any]]:
 def _device(session: Session, link: Mapping[str, Any], disciplines: Sequence[Mapping[str, Any]]) -> Device:
     name = link["ifname"]
     folder = f"/sys/class/net/{name}"
-    told = session.read([f"{folder}/speed", f"{folder}/phy80211/name"])
+    content = session.read([f"{folder}/speed", f"{folder}/phy80211/name"])
     driver = _value(session.tried("ethtool", "-i", name), "driver")
-    speed = (told[f"{folder}/speed"] or "").strip()
+    speed = (content[f"{folder}/speed"] or "").strip()
     addresses = [ipaddress.IPv4Interface(f"{each['local']}/{each['prefixlen']}") for each in _ipv4(link)]
     return Device(
         name=name,
@@ -175,10 +175,10 @@ def _device(session: Session, link: Mapping[str, Any], disciplines: Sequence[Map
         mtu=int(link.get("mtu", 0)),
         gso_max_segs=int(link.get("gso_max_segs", 65535)),
         addresses=tuple(addresses),
-        # A veth says 10 Gbit/s and has no speed.
+        # The driver of veth reports 10 Gbit/s, although a veth has no speed.
         speed_mbit=int(speed) if speed.isdigit() and driver != "veth" else None,
         driver=driver,
-        wireless=told[f"{folder}/phy80211/name"] is not None,
+        wireless=content[f"{folder}/phy80211/name"] is not None,
         offloads=offloads_of(session.tried("ethtool", "-k", name) or ""),
         qdiscs=[discipline for discipline in disciplines if discipline.get("dev") == name],
     )
@@ -191,7 +191,7 @@ def _ipv4(link: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
 
 
 def offloads_of(text: str) -> dict[str, bool]:
-    """From `ethtool -k`: those that are not fixed."""
+    """The offloads in the output of `ethtool -k` that are not fixed."""
     found = {}
     for word, name in OFFLOADS.items():
         value = _value(text, name)
@@ -213,7 +213,7 @@ def _loaded(text: str | None) -> set[str]:
 
 
 def _built_in(text: str | None) -> set[str]:
-    """`kernel/net/sched/sch_htb.ko` is called `sch_htb`; `-` and `_` are the same."""
+    """The names of modules in modules.builtin (`kernel/net/sched/sch_htb.ko`), with `_` for `-`."""
     return {line.rsplit("/", 1)[-1].split(".ko")[0].replace("-", "_") for line in (text or "").split()}
 
 

@@ -1,7 +1,7 @@
 """`engine: iperf3`: runs the flows with iperf3 instead of our agent.
 
-The agent still pings and samples the disciplines, and starts each client at its time. What iperf3 tells of each
-interval becomes the same tables: bytes received (`flows`); of the sender cwnd, RTT, retransmissions (`tcp_info`).
+The agent still sends pings, samples the disciplines, and starts each client at its time. iperf3's reports are converted
+to the same tables: bytes received (`flows`); cwnd, RTT and retransmissions of the sender (`tcp_info`).
 [iperf3 3.12 --json]
 """
 
@@ -24,7 +24,7 @@ SECOND_NS = 1_000_000_000
 
 
 def findings(scenario: Scenario) -> Iterator[tuple[str, str]]:
-    """What iperf3 has no option for."""
+    """Features that iperf3 does not support."""
     if scenario.record.interval_ns < LEAST_INTERVAL_NS:
         yield "iperf3 reports at most once per 100ms", "measure: {interval: 100ms}, or `engine: agent`"
     for flow in scenario.tcp:
@@ -34,7 +34,7 @@ def findings(scenario: Scenario) -> Iterator[tuple[str, str]]:
 
 
 def servers(layout: Layout) -> list[Order]:
-    """One for each flow, at the address of the test network; it ends with its client."""
+    """A server for each flow, at the address of the test network; it ends with its client."""
     return [
         Order(
             layout.name(flow.target),
@@ -46,7 +46,7 @@ def servers(layout: Layout) -> list[Order]:
 
 
 def clients(layout: Layout, zero_ns: Mapping[str, int]) -> list[Order]:
-    """Each begins when its flow does; `zero_ns` is the start of the run on the clock of each machine."""
+    """A client for each flow, started with it; `zero_ns` is the start of the run by the clock of each machine."""
     return [
         Order(
             layout.name(flow.source),
@@ -69,10 +69,10 @@ def clients(layout: Layout, zero_ns: Mapping[str, int]) -> list[Order]:
 
 
 def texts(layout: Layout, served: Sequence[bytes], sent: Sequence[bytes]) -> dict[str, str]:
-    """The tables as the agent would write them."""
+    """The tables in the format of the agent."""
     received: list[tuple[int, str]] = []
     info: list[tuple[int, str]] = []
-    # In the order of the agents, whose heading stands above: they tell of no flows.
+    # The same columns as in the tables of the agents, which contain the heading.
     columns = ["t_ns" if name == "t" else name for name in tables.COLUMNS["tcp_info"]] + ["data_segs_out"]
     for flow, server, client in zip(layout.scenario.tcp, served, sent, strict=True):
         name = json.dumps(flow.name)
@@ -111,7 +111,7 @@ def _options(layout: Layout, flow: Tcp) -> Iterator[str]:
     if flow.bytes is not None:
         yield from ("-n", str(flow.bytes))
     else:
-        # A client tells the results after its time, over the same queue: the agents have ended by then.
+        # iperf3 exchanges results after this time, which may take longer over a full queue.
         yield from ("-t", str(max(round((end_ns - flow.start_ns) / SECOND_NS), 1)))
     if flow.socket.mss is not None:
         yield from ("-M", str(flow.socket.mss))

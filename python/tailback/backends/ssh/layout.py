@@ -1,7 +1,7 @@
 """Maps the hosts, links and devices of a scenario to a testbed.
 
-A host is a machine, or a switch that only joins others; a device of a machine leads to one neighbour. The address of a
-host as seen from another is that of the device by which the way arrives, as on any Linux.
+A host is a machine or a switch. A device of a machine connects to one neighbour. The address of a host, seen from
+another host, is that of the device on which packets from there arrive.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from tailback.testbed import Interface, Machine, Testbed
 
 @dataclass(frozen=True)
 class Port(Hop):
-    """A hop that leaves by a device of a machine."""
+    """A hop whose sending device belongs to a machine."""
 
     name: str
     owner: str
 
     @property
     def device(self) -> str:
-        """As the machine calls it."""
+        """The name of the device on the machine."""
         return self.name
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A scenario on a testbed."""
+    """The mapping of a scenario to a testbed."""
 
     scenario: Scenario
     testbed: Testbed
     facts: Mapping[str, Facts]
-    """Of the machines that take part."""
+    """The facts of the machines used, by host."""
 
     @property
     def hops(self) -> list[Hop]:
-        """Every direction of every link."""
+        """All directions of all links."""
         return hops_of(self.scenario)
 
     def name(self, host: int) -> str:
@@ -51,7 +51,7 @@ class Layout:
 
     @property
     def ports(self) -> list[Port]:
-        """Every device that sends on a link."""
+        """All devices that send on a link."""
         return [self._port(hop) for hop in self.hops if self.name(hop.host) in self.facts]
 
     def port(self, hop: Hop) -> Port | None:
@@ -85,7 +85,7 @@ class Layout:
         return self.address(first_hops(self.hops, target)[source]).ip
 
     def gateway(self, source: int, target: int) -> tuple[Hop, Hop | None]:
-        """The hop a way begins with, and the one that the next router beyond switches would answer by; `None` if there
+        """The first hop of a path, and the hop back from the next router, which may be behind switches; `None` if there
         is no router in between."""
         hops = self.hops
         first = first_hops(hops, source)[target]
@@ -97,7 +97,7 @@ class Layout:
         return first, first_hops(hops, here.neighbour)[source]
 
     def pairs(self) -> Iterator[tuple[int, int]]:
-        """Who talks to whom, both ways."""
+        """The pairs of hosts that exchange packets, in both directions."""
         seen: dict[tuple[int, int], None] = {}
         for entry in self.scenario.flows:
             seen[entry.source, entry.target] = None
@@ -128,7 +128,7 @@ def missing(scenario: Scenario, testbed: Testbed) -> Iterator[tuple[str, str]]:
         machine = testbed.machines.get(here)
         if machine is not None and there not in machine.interfaces:
             yield (
-                f"`{testbed.path}` does not say by which device `{here}` reaches `{there}`",
+                f"`{testbed.path}` has no device of `{here}` towards `{there}`",
                 f"add it: hosts.{here}.interfaces: {{{there}: eth1}}",
             )
     for entry in scenario.flows:
@@ -138,6 +138,6 @@ def missing(scenario: Scenario, testbed: Testbed) -> Iterator[tuple[str, str]]:
 
 
 def taking_part(scenario: Scenario, testbed: Testbed) -> dict[str, Machine]:
-    """The machines of a scenario, in its order."""
+    """The machines of a scenario, in the order of its hosts."""
     machines = testbed.machines
     return {host.name: machines[host.name] for host in scenario.hosts if host.name in machines}

@@ -1,15 +1,14 @@
-"""Writes an experiment on a testbed as the commands for each machine, in order, each with the command that undoes
-it.
+"""Plans an experiment on a testbed: the commands for each machine, in order, each with the command that undoes it.
 
-    devices      ip link, ip address: up, the MTU of the link, an address where the testbed file gives one
-    routes       ip route to each network a flow goes to, where the way of the machine is not that of the experiment
-    sysctls      those of the hosts, forwarding on routers, nothing remembered between connections
-    offloads     ethtool -K; with `off` also one segment per skb, for since Linux 4.17 TCP builds larger ones whatever
-                 the device does (`docs/experiment-file.md`)
-    disciplines  tc, as the file has them. A list is what TEACUP builds: the first stage on an ifb, to which the packets
-                 of the device are redirected and from which they come back to its own root, the second stage
+    devices      ip link, ip address: up, the MTU of the link, the address if the testbed file gives one
+    routes       ip route to each destination network, if the existing route differs from the experiment
+    sysctls      those of the hosts; forwarding on routers; no cached metrics between connections
+    offloads     ethtool -K; with `off` also one segment per skb, because since Linux 4.17 TCP builds larger skbs
+                 regardless of the device (`docs/experiment-file.md`)
+    disciplines  tc, as in the file. A list is built as in TEACUP: the first stage is on an ifb, to which the packets of
+                 the device are redirected; they return to the root discipline of the device, the second stage
 
-What undoes a command goes to the machine before the command (`crates/agent/src/guard.rs`).
+The command that undoes a step is sent to the machine before the step (`crates/agent/src/guard.rs`).
 """
 
 from __future__ import annotations
@@ -43,16 +42,16 @@ class Step:
 
     host: str
     what: str
-    """What an error calls it."""
+    """Its name in errors."""
     argv: Words = ()
     undo: Words | None = None
     path: str = ""
-    """Instead of a command: a file of the kernel that is written."""
+    """A file of the kernel to write, instead of a command."""
     value: str = ""
 
     @property
     def words(self) -> str:
-        """As one would type it."""
+        """The command in the syntax of a shell."""
         if self.path.startswith(PROC_SYS):
             name = self.path.removeprefix(PROC_SYS).replace("/", ".")
             return shlex.join(["sysctl", "-w", f"{name}={self.value}"])
@@ -62,17 +61,17 @@ class Step:
 
     @property
     def undo_words(self) -> str:
-        """What undoes it, as one would type it; nothing if nothing has to."""
+        """The command that undoes it, in the syntax of a shell; empty if none is needed."""
         return "restore its old value" if self.path else shlex.join(self.undo or ())
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The whole plan."""
+    """A plan."""
 
     steps: Sequence[Step]
     job: Mapping[str, Any]
-    """What the agents are told; each takes its own part."""
+    """The job for all agents; each takes its own part."""
 
 
 def plan_of(layout: Layout, token: str) -> Plan:
@@ -86,7 +85,7 @@ def plan_of(layout: Layout, token: str) -> Plan:
 
 
 def job_of(layout: Layout, token: str) -> dict[str, Any]:
-    """The job for the agents: that of the other kernels, with the addresses of this network."""
+    """The job for the agents, as for other kernels, but with the addresses of the testbed."""
     scenario = layout.scenario
     plain = job.job_of(replace(scenario, qdiscs=()))
     tcp_too = layout.testbed.keys.engine == "agent"
@@ -95,7 +94,7 @@ def job_of(layout: Layout, token: str) -> dict[str, Any]:
         "setup": [],
         "devices": [device for port in layout.ports for device in _watched(layout, port)],
         "traffic": [
-            job.told(entry, port, scenario) | _on_testbed(layout, entry, token)
+            job.conversation(entry, port, scenario) | _on_testbed(layout, entry, token)
             for entry, port in job.with_ports(scenario)
             if tcp_too or entry.run_by != "tcp"
         ],
@@ -103,7 +102,7 @@ def job_of(layout: Layout, token: str) -> dict[str, Any]:
 
 
 def _on_testbed(layout: Layout, entry: Flow, token: str) -> dict[str, Any]:
-    """What the agents of a testbed are told beside that: others might connect there, and code points are per socket."""
+    """Additional entries of a flow on a testbed: a token, because others might connect, and the code point."""
     return {
         "address": str(layout.target(entry.source, entry.target)),
         "dscp": entry.dscp or None,
@@ -113,14 +112,14 @@ def _on_testbed(layout: Layout, entry: Flow, token: str) -> dict[str, Any]:
 
 
 def stages(root: Qdisc | None) -> list[Qdisc | None]:
-    """What packets pass, the first one first."""
+    """The stages of a discipline, in the order of the packets."""
     if root is not None and root.kind == series.KIND:
         return [stage for _, stage in root.children]
     return [root]
 
 
 def rate_to_make(layout: Layout, port: Port) -> int | None:
-    """The rate of a link that the device does not have by itself."""
+    """The rate of a link that must be emulated; `None` if the device has it."""
     rate = layout.scenario.links[port.link].rate_bps[port.end]
     speed = layout.device(port).speed_mbit
     if layout.testbed.keys.links == "cabled" or rate is None or (speed is not None and speed * 1_000_000 == rate):
@@ -134,11 +133,11 @@ def _pacing_shift(entry: Tcp) -> int | None:
 
 
 STOCK_SHIFT = 10
-"""`sk_pacing_shift` of a socket: the millisecond. [linux-6.12 sock.c sock_init_data_uid]"""
+"""`sk_pacing_shift` of a socket: 1 ms. [linux-6.12 sock.c sock_init_data_uid]"""
 
 
 def _modules(layout: Layout) -> Iterator[Step]:
-    """Those that the kernel has as files and has not loaded. They stay: loading changes nothing by itself."""
+    """Loads missing modules. They are not unloaded, because a loaded module has no effect."""
     for host, wanted in _wanted_modules(layout).items():
         facts = layout.facts[host]
         absent = [name for name in dict.fromkeys(wanted) if name and name not in facts.modules]
@@ -181,7 +180,7 @@ def _devices(layout: Layout) -> Iterator[Step]:
 
 
 def _each_device(layout: Layout) -> Iterator[Port]:
-    """A device is on one link."""
+    """Each device once."""
     yield from {(port.owner, port.name): port for port in layout.ports}.values()
 
 
@@ -211,7 +210,7 @@ def _route(layout: Layout, way: tuple[int, int], network: ipaddress.IPv4Network)
 
 
 def routed(facts: Facts, network: ipaddress.IPv4Network) -> tuple[str, str | None] | None:
-    """Device and gateway by which a machine reaches exactly this network; `None` if it has no such route."""
+    """Device and gateway of the machine's route to exactly this network; `None` if it has no such route."""
     for route in facts.routes:
         if route.get("dst") == str(network):
             return str(route.get("dev")), route.get("gateway")
@@ -251,13 +250,13 @@ def _offloads(layout: Layout) -> Iterator[Step]:
 
 
 def _small_queues(layout: Layout) -> Iterator[Step]:
-    """Of a kernel with our changes, and parameters of controls: one for the whole of a machine."""
+    """Machine-wide settings: TCP Small Queues (with our changes to the kernel), and parameters of controls."""
     for host, flows in senders(layout).items():
         for name, value in small_queue(flows[0].tsq).items():
             yield Step(host, "TCP Small Queues", path=f"{SMALL_QUEUE}/small_queue_{name}", value=str(value))
         shifts = {_pacing_shift(flow) for flow in flows} - {None}
         if shifts:
-            # The sockets are born with it (`crates/agent/src/app/bulk.rs`); this is so that it is put back.
+            # The agent sets it per flow (`crates/agent/src/app/bulk.rs`); this step makes sure that it is restored.
             yield Step(host, "TCP Small Queues", path=PACING_SHIFT, value=str(STOCK_SHIFT))
         written = {
             f"/sys/module/tcp_{flow.cc.name}/parameters/{name}": value
@@ -269,7 +268,7 @@ def _small_queues(layout: Layout) -> Iterator[Step]:
 
 
 def senders(layout: Layout) -> dict[str, list[Tcp]]:
-    """The flows of each machine that sends."""
+    """The flows of each sending machine."""
     found: dict[str, list[Tcp]] = {}
     for flow in layout.scenario.tcp:
         found.setdefault(layout.name(flow.source), []).append(flow)
@@ -295,15 +294,15 @@ def _disciplines(layout: Layout) -> Iterator[Step]:
 
 
 def delay_of(layout: Layout, port: Port) -> int:
-    """The delay of packets that arrive by a device. It is added on arrival, because the sender's small queue must not
-    see it.
+    """The delay of packets that arrive on a device. It is added on arrival, so that it does not affect the sender's
+    small queue.
     """
     delays = layout.scenario.links[port.link].delay_ns
     return delays[1 - port.end] if layout.testbed.keys.links == "emulated" else 0
 
 
 def matches_of(layout: Layout) -> Matches:
-    """The values that filters may match: the addresses and ports of this network."""
+    """The values that filters may match: the addresses and ports of the testbed."""
     addresses: dict[int, list[str]] = {}
     for port in layout.ports:
         addresses.setdefault(port.host, []).append(str(layout.address(port).ip))
@@ -311,7 +310,7 @@ def matches_of(layout: Layout) -> Matches:
 
 
 def on_ifb(port: Port, way: str, root: Qdisc | None, matches: Matches = NOTHING) -> Iterator[Step]:
-    """Packets of a device go through an ifb and come back: on egress to its root discipline, on ingress to its host."""
+    """Redirects packets of a device through an ifb; they return to its root discipline (egress) or host (ingress)."""
     ifb = ifb_of(port, way)
     what = f"the {way} stage of {port.name}"
     yield Step(port.owner, what, ("ip", "link", "add", "name", ifb, "type", "ifb"), ("ip", "link", "del", ifb))
@@ -323,26 +322,26 @@ def on_ifb(port: Port, way: str, root: Qdisc | None, matches: Matches = NOTHING)
 
 
 def ifb_of(port: Port, way: str) -> str:
-    """An ifb of ours, by the device it serves; at most 15 letters."""
+    """The name of our ifb for a device, at most 15 characters."""
     return f"tb{'o' if way == 'egress' else 'i'}-{port.name}"[:15]
 
 
 def _tree(port: Port, device: str, root: Qdisc | None, matches: Matches) -> Iterator[Step]:
     for number, words in enumerate(Tree(device, matches).commands(root) if root is not None else ()):
-        # An ifb takes its disciplines with it.
+        # Deleting an ifb also deletes its disciplines.
         undone = "root" if number == 0 and device == port.name else ""
         what = f"the discipline {words[words.index('handle') + 2]}" if words[0] == "qdisc" else f"the {words[0]}"
         yield _tc(port, what, words, device, undone)
 
 
 def _tc(port: Port, what: str, words: Iterable[str], device: str, undone: str) -> Step:
-    """`undone`: what of the device is deleted again."""
+    """A step with `tc`; `undone` is what to delete from the device to undo it."""
     undo = ("tc", "qdisc", "del", "dev", device, undone) if undone else None
     return Step(port.owner, f"{what} of {device}", ("tc", *words), undo)
 
 
 def _watched(layout: Layout, port: Port) -> Iterator[dict[str, Any]]:
-    """A discipline of the second stage stands below the list, as the simulator has it."""
+    """The disciplines to sample. The second stage is below the list, as in the simulator."""
     found = stages(root_of(layout.scenario, port))
     neighbours = f"{layout.name(port.host)} -> {layout.name(port.neighbour)}"
     hidden = int(rate_to_make(layout, port) is not None and not job.is_shaper(found[-1]))

@@ -1,7 +1,7 @@
 """Programs such as `tcpdump` and `iperf3` on a machine, which run as long as the connection exists.
 
-They get their arguments as a list, from the agent (`crates/agent/src/tether.rs`), which starts them at a time of the
-machine's clock and ends them with the connection.
+The agent (`crates/agent/src/tether.rs`) starts them at a time of the machine's clock, with a list of arguments, and
+ends them with the connection.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from tailback.backends.ssh.session import Session, at_once
 
 @dataclass(frozen=True)
 class Order:
-    """A program to be run on a machine."""
+    """A program to run on a machine."""
 
     host: str
     what: str
-    """What an error calls it."""
+    """Its name in errors."""
     argv: Sequence[str]
     at_ns: int = 0
-    """On the machine's monotonic clock; 0 is at once."""
+    """Start by the machine's monotonic clock; 0 means immediately."""
 
 
 class Program:
-    """A running program; its output is kept."""
+    """A running program, whose output is collected."""
 
     def __init__(self, session: Session, agent: Agent, order: Order) -> None:
         self.order = order
@@ -38,20 +38,20 @@ class Program:
         self._reader.start()
 
     def output(self, patience_s: float) -> bytes:
-        """All that it printed; it has ended by itself."""
+        """Waits for its end; returns its output."""
         self._reader.join(patience_s)
         if self._reader.is_alive():
             raise HostFailed(self.order.host, self.order.what, f"it has not ended after {patience_s:g} s more")
         return self._output
 
     def stopped(self) -> bytes:
-        """All that it printed until now, when it was asked to end."""
+        """Stops it; returns its output."""
         self._connection.end()
         self._reader.join()
         return self._output
 
     def close(self) -> None:
-        """Ends it."""
+        """Ends the program."""
         self._connection.end()
         self._reader.join()
         self._connection.close()
@@ -63,7 +63,7 @@ class Program:
 
 @contextlib.contextmanager
 def running(orders: Sequence[Order], opened: dict[str, Session], agent: Agent) -> Iterator[list[Program]]:
-    """The programs, for the length of the block."""
+    """Runs programs during the block."""
     started: dict[int, Program] = {}
 
     def start(number: int) -> None:

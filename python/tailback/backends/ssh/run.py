@@ -1,9 +1,9 @@
-"""One run on a testbed: sets up the machines, lets them measure at the same time, and restores them in every case.
+"""One run on a testbed: sets up the machines, runs the traffic, and restores the machines in any case.
 
     connect → facts → steps, each undone by its machine → sockets → clocks → start → rows → counters → restored
 
-The clocks of the machines are compared with ours before and after; a run starts at one time of ours, which each machine
-is told in its own. So the tables of all of them have one time axis, as sure as `clock_uncertainty_us` says.
+The clocks of the machines are compared with ours before and after the run. All machines start at the same time, which
+each gets in its own clock. So all tables have one time axis, with the accuracy in `clock_uncertainty_us`.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from tailback.resolved import Scenario
 from tailback.testbed import Machine, Testbed
 
 LIVE = logging.getLogger("tailback.live")
-"""Throughput and round-trip times, a line a second; whoever wants them listens."""
+"""Logger of throughput and round-trip times, one line per second."""
 
 LEAD_S = 0.5
-"""From the order to start until the start; longer where the machines take longer to answer."""
+"""Minimum time between the command to start and the start; longer if machines answer slowly."""
 LONGEST_LEAD_S = 60.0
 OVERTIME_S = 120.0
-"""For which the end of a run is waited for; a machine that works on something else besides takes its time."""
+"""Time limit for the end of a run after its duration; busy machines may be slow."""
 LOOK_S = 0.1
 AFTERMATH_S = 1.0
 TOKEN_BYTES = 16
@@ -64,14 +64,14 @@ class TestbedProgress(Progress):
 
 @dataclass
 class Measured:
-    """The data that arrives during a run."""
+    """The data of a run, as it arrives."""
 
     texts: dict[str, list[str]] = field(default_factory=dict)
-    """Rows by table, with their heading in front, a text per machine and table."""
+    """The rows of each table as CSV with heading, one text per machine."""
     bytes: dict[str, int] = field(default_factory=dict)
 
     def add(self, host: str, table: str, text: str) -> None:
-        """Rows of a machine."""
+        """Adds rows of a machine."""
         heading, _, rows = text.partition("\n")
         known = self.texts.setdefault(table, [])
         if (host, table) in self._headed:
@@ -87,7 +87,7 @@ class Measured:
 
 @contextlib.contextmanager
 def sessions(machines: Mapping[str, Machine], testbed: Testbed, agent: Agent) -> Iterator[dict[str, Session]]:
-    """A session with each machine, for the length of the block; each is restored at its end."""
+    """Opens a session with each machine; the machines are restored at the end of the block."""
     opened: dict[str, Session] = {}
 
     def connect(host: str) -> None:
@@ -97,12 +97,12 @@ def sessions(machines: Mapping[str, Machine], testbed: Testbed, agent: Agent) ->
         at_once(connect, list(machines))
         yield {host: opened[host] for host in machines}
     finally:
-        # The last words of an agent are its guard's: the machine is as it was when the connection has ended.
+        # Closing waits for the agent's guard, so that the machine is restored when the connection has ended.
         at_once(lambda session: session.close(), list(opened.values()))
 
 
 def facts_of(opened: Mapping[str, Session]) -> dict[str, Facts]:
-    """The machines as they are now."""
+    """The current facts of all machines."""
     found: Sequence[Facts] = at_once(facts_of_machines.gather, list(opened.values()))
     return {facts.host: facts for facts in found}
 
@@ -121,7 +121,7 @@ def run_scenario(scenario: Scenario, testbed: Testbed, agent: Agent, progress: T
 
 
 class _Run:
-    """A run whose machines are there."""
+    """A run on connected machines."""
 
     def __init__(self, layout: Layout, opened: dict[str, Session], agent: Agent, progress: TestbedProgress) -> None:
         self._layout = layout
@@ -132,17 +132,17 @@ class _Run:
         self._measured = Measured()
 
     def result(self) -> RunResult:
-        """Makes the machines ready, measures, and puts them back."""
+        """Sets up the machines, runs the traffic, and restores the machines."""
         for step in self._plan.steps:
             _cancelled(self._progress)
             take(self._opened[step.host], step)
         _try_paths(self._layout, self._opened)
         names = self._layout.scenario.host_names
         self._each(lambda each: each.ask("opening sockets", "prepare", job=self._plan.job, me=names.index(each.host)))
-        asked = time.monotonic()
+        begun = time.monotonic()
         before = self._each(Session.offset)
-        # Many questions to each were answered in that time, and the order to start is one.
-        lead_s = max(LEAD_S, time.monotonic() - asked)
+        # Reading the clocks took many round trips, so the command to start, which takes one, fits into that time.
+        lead_s = max(LEAD_S, time.monotonic() - begun)
         counters = self._each(facts_of_machines.qdiscs)
         captures = self._measure(before, lead_s)
         after, counted = self._each(Session.offset), self._each(facts_of_machines.qdiscs)
@@ -166,9 +166,9 @@ class _Run:
         return RunResult(found, {**cost, "clock_uncertainty_us": unsure}, captures, said)
 
     def _measure(self, offsets: Mapping[str, Offset], lead_s: float) -> dict[str, bytes]:
-        """Starts all machines at one time and follows them; the captures by machine.
+        """Starts all machines at the same time and waits for their end; returns the captures by machine.
 
-        If the time has come before all are ready, they are asked again with twice the time.
+        If the start time passes before all machines are ready, the start is repeated with twice the lead time.
         """
         while (found := self._measured_after(offsets, lead_s)) is None:
             lead_s *= 2
@@ -182,10 +182,10 @@ class _Run:
         dumps = capture.orders(self._layout)
         by_iperf3 = self._layout.testbed.keys.engine == iperf3.NAME
         servers = iperf3.servers(self._layout) if by_iperf3 else []
-        asked = time.monotonic()
+        begun = time.monotonic()
         with programs.running([*dumps, *servers], self._opened, self._agent) as beside:
             if by_iperf3:
-                lead_s = max(3 * (time.monotonic() - asked), 2 * lead_s)
+                lead_s = max(3 * (time.monotonic() - begun), 2 * lead_s)
             start_ns = time.monotonic_ns() + int(lead_s * SECOND_NS)
             zero_ns = {host: start_ns + offset.ns for host, offset in offsets.items()}
             clients = iperf3.clients(self._layout, zero_ns) if by_iperf3 else []
@@ -215,13 +215,13 @@ class _Run:
         return {host: capture.joined(each, zero_ns[host] + ahead[host]) for host, each in found.items()}
 
     def _each(self, ask: Callable[[Session], T]) -> dict[str, T]:
-        """The answers of all machines at the same time."""
+        """Calls `ask` for all machines in parallel; returns the answers."""
         machines = list(self._opened.values())
         return dict(zip(self._opened, at_once(ask, machines), strict=True))
 
 
 def take(session: Session, step: Step) -> None:
-    """Has a machine take one step."""
+    """Executes a step on its machine."""
     if step.path:
         session.ask(step.what, "set", path=step.path, value=step.value)
     else:
@@ -229,22 +229,24 @@ def take(session: Session, step: Step) -> None:
 
 
 def _try_paths(layout: Layout, opened: Mapping[str, Session]) -> None:
-    """Each way is the experiment's, and somebody answers at its end."""
-    asked: dict[str, list[tuple[str, str, str]]] = {}
+    """Checks that packets take the paths of the experiment and that their destinations answer."""
+    targets: dict[str, list[tuple[str, str, str]]] = {}
     for source, target in layout.pairs():
         name = layout.name(source)
         port = layout.port(first_hops(layout.hops, source)[target])
         if port is not None:
             there = str(layout.target(source, target))
-            asked.setdefault(name, []).append((layout.name(target), there, port.name))
+            targets.setdefault(name, []).append((layout.name(target), there, port.name))
 
     def try_those_of(session: Session) -> None:
-        for target, address, device in dict.fromkeys(asked.get(session.host, [])):
+        for target, address, device in dict.fromkeys(targets.get(session.host, [])):
             step = f"the way to `{target}`"
             taken = session.run(step, "ip", "route", "get", address).split()
             if "dev" not in taken or taken[taken.index("dev") + 1] != device:
-                hint = f"add a route to it by {device}, or name the device of the way it takes"
-                raise HostFailed(session.host, step, f"{address} goes by `{' '.join(taken[:5])}`, not {device}", hint)
+                hint = f"add a route to it through {device}, or name the device of the existing route"
+                raise HostFailed(
+                    session.host, step, f"{address} has the route `{' '.join(taken[:5])}`, not {device}", hint
+                )
             done = session.ask(step, "run", argv=["ping", "-n", "-c", "1", "-W", "5", address])
             if done["status"] != 0:
                 hint = "check the cables, and whether the router forwards (net.ipv4.ip_forward, its firewall)"
@@ -254,7 +256,7 @@ def _try_paths(layout: Layout, opened: Mapping[str, Session]) -> None:
 
 
 def _follow(layout: Layout, opened: Mapping[str, Session], measured: Measured, progress: TestbedProgress) -> None:
-    """Until every machine has measured to the end."""
+    """Waits until all machines have reported the end."""
     duration_ns = layout.scenario.duration_ns
     patience = time.monotonic() + LEAD_S + duration_ns / 1e9 + OVERTIME_S
     running = dict(opened)
@@ -275,7 +277,7 @@ def _follow(layout: Layout, opened: Mapping[str, Session], measured: Measured, p
 
 
 def _heard(session: Session, measured: Measured, live: _Live) -> bool:
-    """Takes what a machine has said; whether it has come to its end."""
+    """Processes the events of a machine; returns whether it has ended."""
     while not session.events.empty():
         event = session.events.get()
         match event["event"]:
@@ -297,7 +299,7 @@ def _lost(session: Session) -> HostFailed:
 
 
 def _cause(failure: HostFailed, running: Mapping[str, Session]) -> HostFailed:
-    """A connection is reset because a machine is gone that we may hear of a little later."""
+    """The cause of a failure: another machine whose connection was lost, if there is one."""
     end = time.monotonic() + AFTERMATH_S
     while time.monotonic() < end:
         gone = next((session for session in running.values() if session.gone), None)
@@ -308,7 +310,7 @@ def _cause(failure: HostFailed, running: Mapping[str, Session]) -> HostFailed:
 
 
 class _Live:
-    """The last second in words."""
+    """Reports throughput and round-trip times once per second."""
 
     def __init__(self, duration_ns: int, progress: TestbedProgress) -> None:
         self._duration_ns = duration_ns
@@ -316,10 +318,10 @@ class _Live:
         self._bytes: dict[str, tuple[int, int]] = {}
         self._rates: dict[str, float] = {}
         self._rtts: dict[str, float] = {}
-        self._told_ns = 0
+        self._reported_ns = 0
 
     def note(self, event: Mapping[str, Any]) -> None:
-        """Bytes so far and newest round-trip times of a machine."""
+        """Records bytes and round-trip times of a machine."""
         t_ns = int(event["t_ns"])
         for flow, count in event["bytes"].items():
             last_ns, last = self._bytes.get(flow, (0, 0))
@@ -329,14 +331,14 @@ class _Live:
         self._progress.fraction = max(self._progress.fraction, min(t_ns / self._duration_ns, 1.0))
         rates = [f"{flow} {rate:.2f} Mbit/s" for flow, rate in self._rates.items()]
         rtts = [f"{name} {rtt:.2f} ms" for name, rtt in self._rtts.items()]
-        if t_ns > self._told_ns:
-            # The second before is complete: every machine has told of it.
+        if t_ns > self._reported_ns:
+            # All machines have reported the previous second.
             self.tell()
-            self._told_ns = t_ns
+            self._reported_ns = t_ns
         self._progress.words = f"{t_ns / 1e9:.0f} s: " + ", ".join([*rates, *rtts])
 
     def tell(self) -> None:
-        """Reports the last second to the listener."""
+        """Logs the last second."""
         if self._progress.words:
             LIVE.info(self._progress.words)
 
@@ -366,7 +368,7 @@ RECEIVER = {
     "data_segs_in": (tables.COUNT, "segments"),
     "rcv_ooopack": (tables.COUNT, "segments"),
 }
-"""What a receiving socket shows; only here, for the other kernels are asked at the sender."""
+"""Columns of a receiving socket; other backends sample only the sender."""
 
 
 UDP = {
@@ -380,7 +382,7 @@ UDP = {
 
 
 def _tables(folder: Path, measured: Measured) -> tuple[dict[str, Any], dict[str, float]]:
-    """The rows of all machines as one table each, in the order of time."""
+    """The tables with the rows of all machines, sorted by time."""
     datagrams = pd.read_csv(io.StringIO("".join(measured.texts.pop("datagrams", [NO_DATAGRAMS]))))
     received = datagrams[datagrams["bytes"] > 0]
     bins = "".join(f'{row.t_ns},"{row.flow}",{row.bytes}\n' for row in received.itertuples())
@@ -401,7 +403,7 @@ NO_DATAGRAMS = "t_ns,flow,sent,received,bytes,delay_sum_ns,longest_ns\n"
 
 
 def _udp(datagrams: pd.DataFrame) -> pa.Table:
-    """What the two ends saw of a bin, together; the mean delay is that of the packets received in it."""
+    """Joins the bins of sender and receiver; the mean delay is that of the packets received in the bin."""
     sums = datagrams.groupby(["t_ns", "flow"], as_index=False).agg(
         {"sent": "sum", "received": "sum", "delay_sum_ns": "sum", "longest_ns": "max"}
     )

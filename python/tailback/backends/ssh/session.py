@@ -1,6 +1,6 @@
 """The agent of one machine as an object: requests and answers, events, and a heartbeat.
 
-An answer that does not come, or a connection that ends, is `HostFailed` with the host and the step.
+A missing answer or a lost connection raises `HostFailed` with the host and the step.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from tailback.testbed import Machine
 
 PROTOCOL = 1
 ANSWER_S = 120.0
-"""After which a machine that is connected and says nothing is given up."""
+"""Time limit for an answer of a connected machine."""
 BEAT_S = 3.0
 BUSY_S = 60.0
-"""For how long a machine may be busy restoring itself after a run that was killed."""
+"""Time limit for a machine that restores itself after a killed run."""
 
 CLOCK_SAMPLES = 15
 
@@ -33,14 +33,14 @@ U = TypeVar("U")
 
 @dataclass(frozen=True)
 class Offset:
-    """How far the monotonic clock of a machine is from ours, and how sure that is: half the shortest round trip."""
+    """The offset of a machine's monotonic clock to ours, and its uncertainty, half the shortest round-trip time."""
 
     ns: int
     uncertainty_ns: int
 
 
 class Session:
-    """A machine whose agent serves us. It restores itself when this is closed, or when it hears nothing more."""
+    """A session with a machine's agent, which restores the machine when the session is closed or falls silent."""
 
     def __init__(self, host: str, machine: Machine, agent: Agent, silence_s: int) -> None:
         self.host = host
@@ -63,7 +63,7 @@ class Session:
         return self._connection.management
 
     def ask(self, step: str, do: str, timeout_s: float = ANSWER_S, **what: Any) -> Any:
-        """The answer to a request; errors call it `step`."""
+        """Sends a request and returns the answer; errors name the `step`."""
         number, answers = self._request(do, what)
         try:
             answer = answers.get(timeout=timeout_s)
@@ -79,7 +79,7 @@ class Session:
         return answer["ok"]
 
     def run(self, step: str, *argv: str) -> str:
-        """The output of a program that changes nothing; it must succeed."""
+        """The output of a program; raises `HostFailed` if it fails."""
         done = self.ask(step, "run", argv=list(argv))
         if done["status"] != 0:
             raise HostFailed(self.host, step, f"`{' '.join(argv)}`: {done['stderr'].strip()}")
@@ -96,12 +96,12 @@ class Session:
         return str(done["stdout"]) if done["status"] == 0 else None
 
     def read(self, paths: Iterable[str]) -> dict[str, str | None]:
-        """Files; `None` for one that cannot be read."""
+        """The content of files; `None` for files that cannot be read."""
         found: dict[str, str | None] = self.ask("reading", "read", paths=list(paths))
         return found
 
     def offset(self) -> Offset:
-        """Of its clock: the sample with the shortest round trip, as NTP does. [rfc5905 §8]"""
+        """The offset of its clock, from the sample with the shortest round-trip time, as in NTP. [rfc5905 §8]"""
         samples = []
         for _ in range(CLOCK_SAMPLES):
             sent = time.monotonic_ns()
@@ -111,13 +111,13 @@ class Session:
         return min(samples, key=lambda sample: sample.uncertainty_ns)
 
     def restore(self) -> list[str]:
-        """Undoes all changes; what could not be undone."""
+        """Undoes all changes; returns those that could not be undone."""
         failed: list[str] = self.ask("restoring", "restore")
         self._restored = True
         return failed
 
     def close(self) -> None:
-        """Ends the agent, which restores the machine if that has not been done."""
+        """Ends the agent, which restores the machine if necessary."""
         self._ended.set()
         self._connection.end()
         self._listener.join()
@@ -130,7 +130,7 @@ class Session:
             self.close()
             raise
         self.left: list[str] = said["left"]
-        """What had to be undone here of a run that was killed."""
+        """Changes of a killed run that were undone."""
         if said["protocol"] != PROTOCOL:
             self.close()
             raise HostFailed(self.host, "greeting the agent", f"it speaks protocol {said['protocol']}, not {PROTOCOL}")
@@ -189,7 +189,7 @@ LOST = "the machine restores itself within seconds; look at its sshd, then `run`
 
 
 def _serving(host: str, machine: Machine, agent: Agent, silence_s: int) -> Connection:
-    """A connection whose agent serves; one that is restoring the machine still is waited for."""
+    """A connection to a serving agent; waits if the machine is still being restored."""
     patience = time.monotonic() + BUSY_S
     while True:
         connection = Connection(host, machine, agent, ["serve", str(silence_s)])
@@ -212,7 +212,7 @@ def _serving(host: str, machine: Machine, agent: Agent, silence_s: int) -> Conne
 
 
 def at_once(work: Callable[[T], U], items: Sequence[T]) -> list[U]:
-    """`work` for each at the same time, in their order; all are waited for, then the first error is raised."""
+    """Calls `work` for all items in parallel, waits for all of them, and then raises the first error."""
     if not items:
         return []
     with ThreadPoolExecutor(len(items)) as pool:

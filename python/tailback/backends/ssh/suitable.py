@@ -1,6 +1,6 @@
-"""Checks whether the machines of a testbed can run a scenario, before anything is changed on them.
+"""Checks whether the machines of a testbed can run a scenario, without changing them.
 
-Each finding is one line of `tailback testbed check`; one that fails keeps a run from starting.
+Each finding is one line of `tailback testbed check`. A finding that fails prevents runs.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Finding:
 
 
 def written(scenario: Scenario, testbed: Testbed) -> Iterator[Finding]:
-    """Errors in the files alone."""
+    """Problems that are visible in the two files."""
     found = [*missing(scenario, testbed), *any_kernel.findings(_for_any_kernel(scenario)), *_disciplines(scenario)]
     found += _ways(scenario)
     found += iperf3.findings(scenario) if testbed.keys.engine == iperf3.NAME else []
@@ -57,7 +57,7 @@ def written(scenario: Scenario, testbed: Testbed) -> Iterator[Finding]:
 
 
 def _for_any_kernel(scenario: Scenario) -> Scenario:
-    """Without what machines can and the other kernels cannot: captures, UDP, code points, two stages a device."""
+    """The scenario without features that only testbeds support: captures, UDP, code points, two stages per device."""
     record = replace(scenario.record, pcap=())
     others = (replace(entry, dscp=0) for entry in scenario.flows if entry.runs_on != "testbeds")
     qdiscs = (
@@ -100,7 +100,7 @@ def _disciplines(scenario: Scenario) -> Iterator[tuple[str, str]]:
 
 
 def of_machine(facts: Facts) -> Iterator[Finding]:
-    """The findings that hold for any experiment."""
+    """The findings that apply to any experiment."""
     host = facts.host
     yield Finding(host, "reachable", "pass", f"Linux {facts.release} at {facts.management or 'its address'}")
     for left in facts.left:
@@ -118,7 +118,7 @@ def of_machine(facts: Facts) -> Iterator[Finding]:
 
 
 def of_clock(host: str, offset: Offset) -> Finding:
-    """How well its clock is known."""
+    """The uncertainty of its clock."""
     says = f"known to ±{offset.uncertainty_ns / 1e3:.0f} µs"
     if offset.uncertainty_ns <= UNSURE_NS:
         return Finding(host, "clock", "pass", says)
@@ -127,12 +127,12 @@ def of_clock(host: str, offset: Offset) -> Finding:
 
 
 def of_devices(facts: Facts, testbed: Testbed) -> Iterator[Finding]:
-    """Its test devices, whatever is run."""
+    """The findings about its test devices, for any experiment."""
     for neighbour, interface in testbed.machines[facts.host].interfaces.items():
         name = facts.interfaces.get(neighbour)
         if name is None:
-            asked = interface.device or f"a device with the address {interface.address}"
-            what = f"there is no device {asked}, the way to `{neighbour}`"
+            name = interface.device or f"a device with the address {interface.address}"
+            what = f"there is no {name}, which should connect to `{neighbour}`"
             yield Finding(facts.host, interface.device or "device", "fail", what, "`ip address` there shows them")
             continue
         device = facts.devices[name]
@@ -155,13 +155,13 @@ def of_devices(facts: Facts, testbed: Testbed) -> Iterator[Finding]:
 
 
 def of_scenario(layout: Layout) -> Iterator[Finding]:
-    """The findings about what an experiment needs from its machines, as far as they can be read."""
+    """The findings about the requirements of an experiment, as far as they can be read from the machines."""
     for each in (_stacks, _links, _routes, _sysctls, _small_queues):
         yield from each(layout)
 
 
 def tried(layout: Layout, visit: Visit) -> Iterator[Finding]:
-    """The findings of trying features in a temporary network namespace of the machine."""
+    """The findings about kernel features, which are tried in a temporary network namespace of the machine."""
     questions = {host: _questions(layout, host) for host in layout.facts}
     answered = visit.tried({host: each for host, each in questions.items() if each})
     for host, each in questions.items():
@@ -180,13 +180,13 @@ def tried(layout: Layout, visit: Visit) -> Iterator[Finding]:
 
 
 def _short(refusal: str | None) -> str:
-    """The last words of a refusal, which are the kernel's."""
+    """The last part of a refusal, which is the message of the kernel."""
     lines = (refusal or "").strip().splitlines()
     return lines[0].rsplit(": ", 1)[-1] if lines else ""
 
 
 def _judged(host: str, what: str, wrong: str, remedy: str) -> Finding:
-    """It passes where nothing is wrong."""
+    """A finding that passes if `wrong` is empty."""
     return Finding(host, what, "fail", wrong, remedy) if wrong else Finding(host, what, "pass")
 
 
@@ -195,8 +195,8 @@ def _flows_at(layout: Layout, host: str) -> list[Tcp]:
 
 
 def _questions(layout: Layout, host: str) -> dict[str, Sequence[steps.Json] | None]:
-    """Each discipline on a veth, the redirection of a list with all that it needs, and controls."""
-    asked: dict[str, Sequence[steps.Json] | None] = {}
+    """The features to try: each discipline on a veth, redirection to an ifb, and congestion controls."""
+    trials: dict[str, Sequence[steps.Json] | None] = {}
     for port in (port for port in layout.ports if port.owner == host):
         found = plans.stages(root_of(layout.scenario, port))
         rate_bps = plans.rate_to_make(layout, port)
@@ -206,16 +206,16 @@ def _questions(layout: Layout, host: str) -> dict[str, Sequence[steps.Json] | No
             nodes.append(Qdisc(kind="netem"))
         for node in nodes:
             alone = Qdisc(kind=node.kind, options=node.options)
-            # In `PATH` there, and not where Debian has them here.
+            # By name, because the paths of programs may differ there.
             own = [_veth(), *job.attach_tree(Hop(0, 0, 0, 0), alone, NOTHING)]
             bare = [step | {"argv": [_bare(step["argv"][0]), *step["argv"][1:]]} for step in own]
-            asked.setdefault(node.kind, bare)
+            trials.setdefault(node.kind, bare)
         if any(node.filters for node in nodes):
             filters = [("qdisc", "add", "dev", "l0", "root", "handle", "1:", "htb"), FLOWER, MATCHALL]
-            asked.setdefault("filters", [_veth(), *(steps.run(0, "tc", *words) for words in filters)])
+            trials.setdefault("filters", [_veth(), *(steps.run(0, "tc", *words) for words in filters)])
         if len(found) > 1 or plans.delay_of(layout, port):
-            asked.setdefault("ifb", _redirection())
-    return asked | dict.fromkeys(sorted({flow.cc.name for flow in _flows_at(layout, host)}))
+            trials.setdefault("ifb", _redirection())
+    return trials | dict.fromkeys(sorted({flow.cc.name for flow in _flows_at(layout, host)}))
 
 
 def _bare(program: str) -> str:
@@ -297,7 +297,7 @@ PATCHED = "a kernel with Tailback's changes (kernel/README.md; `tailback kernel 
 
 
 def _small_queues(layout: Layout) -> Iterator[Finding]:
-    """A stock kernel has the millisecond of the socket, and `net.ipv4.tcp_limit_output_bytes` as a cap above it."""
+    """A stock kernel only has the millisecond per socket, and `net.ipv4.tcp_limit_output_bytes` as an upper limit."""
     for host, flows in plans.senders(layout).items():
         tunable = layout.facts[host].tunable
         for flow in flows:
@@ -306,7 +306,8 @@ def _small_queues(layout: Layout) -> Iterator[Finding]:
                 yield Finding(host, "tsq", "fail", *_refused(flow))
         if len({flow.tsq for flow in flows if flow.tsq.kind != "time"}) > 1:
             what = "its flows differ in `tsq` by more than a time"
-            yield Finding(host, "tsq", "fail", what, "off, bytes and packets hold for the whole kernel: give one")
+            remedy = "off, bytes and packets apply to the whole kernel: use the same setting"
+            yield Finding(host, "tsq", "fail", what, remedy)
 
 
 def _needed(tsq: SmallQueue) -> frozenset[str]:
@@ -317,14 +318,14 @@ def _needed(tsq: SmallQueue) -> frozenset[str]:
 
 def _refused(flow: Tcp) -> tuple[str, str]:
     tsq = flow.tsq
-    asked = {
+    setting = {
         "time": f"{1 << max(STOCK - (STOCK if tsq.shift is None else tsq.shift), 0)} ms (sk_pacing_shift {tsq.shift})",
         "off": "no small queue",
         "check": f"a pacing shift of {tsq.shift} for the check alone",
         "bytes": f"a fixed {tsq.bytes} bytes",
         "packets": f"{tsq.packets} packets",
     }[tsq.kind]
-    what = f"`{flow.name}` wants {asked}; a stock kernel has no setting for that"
+    what = f"`{flow.name}` needs {setting}, which a stock kernel does not support"
     remedy = {
         "bytes": "to limit bytes, set the sysctl net.ipv4.tcp_limit_output_bytes; any other fixed limit needs ",
         "time": "mac80211 sets 8 ms for its own sockets; elsewhere remove `tsq`, or boot ",

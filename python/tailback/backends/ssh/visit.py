@@ -1,6 +1,4 @@
-"""Connects to the machines before a run: once to each, however many configurations need it, and tries the features
-of its kernel once.
-"""
+"""Connects to each machine once before the runs of all configurations, and determines its kernel's features once."""
 
 from __future__ import annotations
 
@@ -18,18 +16,17 @@ from tailback.testbed import Machine, Testbed
 
 
 class Known:
-    """The facts found out about the machines of a testbed."""
+    """The known facts about the machines of a testbed."""
 
     def __init__(self) -> None:
         self.facts: dict[str, Facts] = {}
         self.offsets: dict[str, Offset] = {}
         self.answers: dict[str, dict[str, str | None]] = {}
-        """By host and question: null for what works, else the words of whoever refused. A host whose kernel cannot be
-        tried has no entry."""
+        """By host and feature: None if it works, else the refusal. A host whose kernel cannot be tried has no entry."""
 
 
 class Visit:
-    """Connections to machines for reading facts; they are closed at its end."""
+    """Connections to machines for reading facts, which are closed at the end of the block."""
 
     def __init__(self, testbed: Testbed, agent: Agent, known: Known) -> None:
         self._testbed = testbed
@@ -46,7 +43,7 @@ class Visit:
         at_once(lambda session: session.close(), list(self._opened.values()))
 
     def facts(self, machines: Mapping[str, Machine]) -> dict[str, Facts]:
-        """Of machines, those that are not known yet being connected to."""
+        """The facts of machines; connects to those that are not known yet."""
         self._connect(host for host in machines if host not in self._known.facts)
         new = [session for host, session in self._opened.items() if host not in self._known.facts]
         self._known.facts |= {found.host: found for found in at_once(facts_of_machines.gather, new)}
@@ -54,19 +51,19 @@ class Visit:
         return {host: self._known.facts[host] for host in machines}
 
     def offset(self, host: str) -> Offset:
-        """Of the clock of a machine whose facts are known."""
+        """The offset of the clock of a machine whose facts are known."""
         return self._known.offsets[host]
 
     def tried(self, questions: Mapping[str, Mapping[str, Sequence[Json] | None]]) -> dict[str, dict[str, str | None]]:
-        """The answers of each machine to questions by name: the steps to be tried, or nothing for a control."""
+        """The results of each machine for features by name: the steps to try, or nothing for a congestion control."""
         known = self._known.answers
         new = {
             host: {name: steps for name, steps in each.items() if name not in known.get(host, {})}
             for host, each in questions.items()
         }
-        asked = [host for host, each in new.items() if each]
-        self._connect(asked)
-        for host, answers in zip(asked, at_once(lambda host: self._asked(host, new[host]), asked), strict=True):
+        hosts = [host for host, each in new.items() if each]
+        self._connect(hosts)
+        for host, answers in zip(hosts, at_once(lambda host: self._asked(host, new[host]), hosts), strict=True):
             if answers is not None:
                 known.setdefault(host, {}).update(answers)
         return {host: known[host] for host in questions if host in known}

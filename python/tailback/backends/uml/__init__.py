@@ -1,8 +1,8 @@
 """A real Linux kernel in virtual time: user-mode Linux with `time-travel=inf-cpu`, one instance per run.
 
-The kernel's own TCP, disciplines and timers; processing costs nothing and the same seed gives the same bytes. Neither
-root nor the host's network is needed. What stands for links is in `linux/job.py`, what cannot be run in `suitable.py`
-here and in `linux`.
+TCP, disciplines and timers are those of the kernel; processing takes no virtual time, and the same seed gives the same
+bytes. It needs neither root nor the host's network. `linux/job.py` describes the emulation of links, `suitable.py` here
+and in `linux` the checks of scenarios.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Uml:
 
     @classmethod
     def named(cls, kernel: str | None) -> Uml:
-        """`uml:NAME` on the command line; `None` is `uml`, where an experiment may choose."""
+        """The backend `uml:NAME`, or `uml` for `None`, with which an experiment may choose its kernel."""
         found = find_kernel(STOCK if kernel is None else kernel)
         return cls(found, instance.Machine(found.binary, find_agent()), chosen=kernel is not None)
 
     def of_kernel(self, name: str) -> Uml:
-        """The same with the kernel called so: what runs at the same time shares the processors."""
+        """The same backend with another kernel; both share the processors."""
         if self._chosen:
             hint = "remove `kernel` from the file, or run it with --backend uml and no name behind"
             raise Unsuitable(f"the backend is `{self.name}`, and the file's `kernel` is `{name}`\n  hint: {hint}")
@@ -53,21 +53,21 @@ class Uml:
 
     @property
     def name(self) -> str:
-        """`uml`, with the kernel's name unless it is the usual one."""
+        """`uml`, or `uml:NAME` if the kernel is not the stock one."""
         return "uml" if self.kernel.manifest.name == STOCK else f"uml:{self.kernel.manifest.name}"
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """Digest of all that runs inside: kernel, agent, and the host's iproute2."""
+        """Digest of the kernel, the agent, and the host's iproute2."""
         files = [self.kernel.binary, self.machine.agent, *map(Path, PROGRAMS)]
         return digest((file.name, file.read_bytes()) for file in files)[:16]
 
     def new_progress(self) -> Progress:
-        """Progress of one run, in virtual time."""
+        """The progress of one run, in virtual time."""
         return process.Progress()
 
     def check(self, scenario: Scenario) -> None:
-        """Finds out what a kernel cannot do."""
+        """Raises `Unsuitable` if the kernel cannot run `scenario`."""
         suitable.check(scenario, self.kernel)
 
     def run(self, scenario: Scenario, progress: Progress) -> RunResult:

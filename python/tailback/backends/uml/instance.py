@@ -1,9 +1,9 @@
-"""One instance of the kernel: starts it on its own processor, watches and stops it.
+"""One instance of the kernel: starts it on its own processor, monitors and stops it.
 
-It runs in a folder of its own, which is all it can write to. Whatever could make one run differ from the next is the
-same in all: the command line, the environment, the addresses (`crates/agent/src/launch.rs`).
+It runs in its own folder and can write nowhere else. Everything that could affect results is the same in all runs: the
+command line, the environment, the addresses (`crates/agent/src/launch.rs`).
 
-Its guest processes end when it does; how it is watched and stopped is in `linux/process.py`.
+Guest processes end with the instance; `linux/process.py` monitors and stops it.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from tailback.backends.linux import process
 from tailback.backends.linux.process import Progress
 
 MEMORY = "2G"
-"""Of the guest; a file of holes, 60 to 80 MB of which are filled. Buffers of TCP depend on it."""
+"""Memory of the guest: a sparse file, of which 60 to 80 MB are used. TCP's buffer limits depend on it."""
 
 START_NS = 1_700_000_000_000_000_000
 SHARED_MEMORY = Path("/dev/shm")
 ROOM_BYTES = 512 << 20
-"""Free space below which the shared memory is not used: a container often has 64 MB of it."""
+"""Free space below which shared memory is not used; containers often have only 64 MB."""
 
 
 class Processors:
-    """The processors of this machine, lent one at a time; the one with the fewest instances first.
+    """Assigns processors of this machine to instances; the one with the fewest instances first.
 
-    Another process begins with another one, for what it has lent is not known here.
+    Each process starts with a different processor, because the assignments of other processes are unknown.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Processors:
 
     @contextlib.contextmanager
     def one(self) -> Iterator[int]:
-        """A processor, for the length of the block."""
+        """Assigns a processor during the block."""
         with self._lock:
             processor = min(self._busy, key=lambda each: self._busy[each])
             self._busy[processor] += 1
@@ -63,26 +63,26 @@ class Machine:
     kernel: Path
     agent: Path
     stall_s: float = 600.0
-    """Wall time without any progress of virtual time after which an instance counts as stuck."""
+    """Wall time without progress of virtual time after which an instance counts as stuck."""
     processors: Processors = field(default_factory=Processors)
 
 
 @dataclass(frozen=True)
 class Order:
-    """One run of an instance."""
+    """A job for an instance."""
 
     job: str
     seed: int
     duration_ns: int
     file: str = "job.json"
-    """Where the agent finds it: the name says what kind of job it is."""
+    """The file for the agent, whose name determines the kind of job."""
 
 
 @contextlib.contextmanager
 def finished(machine: Machine, order: Order, progress: Progress) -> Iterator[tuple[Path, dict[str, float]]]:
     """Executes `order`; yields the folder with the results, and the cost.
 
-    Raises `RunFailed` or `RunCancelled`; nothing is left running in any case.
+    Raises `RunFailed` or `RunCancelled`; no process remains in any case.
     """
     with process.run_folder("tailback-uml-") as folder:
         _furnish(folder, machine, order)
@@ -93,7 +93,7 @@ def finished(machine: Machine, order: Order, progress: Progress) -> Iterator[tup
 
 def _furnish(folder: Path, machine: Machine, order: Order) -> None:
     (folder / order.file).write_text(order.job, encoding="utf-8")
-    # By the same short names in every run, for the guest sees them.
+    # The same short names in every run, because the guest can see them.
     (folder / "linux").symlink_to(machine.kernel)
     process.place(machine.agent, folder)
 
@@ -104,12 +104,12 @@ def _command(machine: Machine, processor: int, seed: int) -> list[str]:
         "time-travel=inf-cpu", f"time-travel-start={START_NS}", f"tailback_seed={seed}", "init=/proc/self/cwd/agent",
         "con=null", "con0=null,fd:1", "con1=null", "loglevel=4", "panic=1", "noreboot",
     ]  # fmt: skip
-    # From its own place: while another thread starts a process, a copy just written may still be open there (ETXTBSY).
+    # The agent's original, not a copy: another thread that forks may still have a new copy open for writing (ETXTBSY).
     return [str(machine.agent), "launch", str(processor), "./linux", *guest]
 
 
 def _environment() -> dict[str, str]:
-    """The same for all, and no longer than it must be; the memory of the guest lies in TMPDIR."""
+    """A minimal environment, the same for all runs; TMPDIR is the place of the guest's memory."""
     memory = "."
     with contextlib.suppress(OSError):
         if os.access(SHARED_MEMORY, os.W_OK | os.X_OK) and shutil.disk_usage(SHARED_MEMORY).free >= ROOM_BYTES:
@@ -153,6 +153,6 @@ def _ending(console: str, status: int) -> str:
 
 
 def _tail(console: str) -> str:
-    """The last lines of the console, where the first sign of a panic stands at the latest."""
+    """The last lines of the console, beginning with the first sign of a panic if there is one."""
     start = console.find("Kernel panic")
     return process.shown(console[start:][: process.CONSOLE_TAIL] if start >= 0 else console[-process.CONSOLE_TAIL :])

@@ -1,6 +1,6 @@
 """packetdrill scripts against the TCP of a real kernel: a guest for each script, in virtual time.
 
-The guest's agent plays the script (`crates/agent/src/drill.rs`) and tells what came of it as the simulator's core does.
+The agent in the guest runs the script (`crates/agent/src/drill.rs`) and reports its result in the form of the core.
 """
 
 import json
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from tailback._core import Drilled
 
 SEED = 1
-"""Of the guest's random numbers: initial sequence numbers, and nothing that a script sees."""
+"""Seed of the guest's random numbers, which affect only initial sequence numbers."""
 
 
 def play(kernel: Uml, text: str, tolerance_usecs: int | None) -> "Drilled":
-    """Plays the script `text` on a guest of its own; raises `RunFailed` if the guest does not come to its end."""
+    """Runs the script `text` in a new guest; raises `RunFailed` if the guest fails."""
     script = json.dumps({"text": text, "tolerance_usecs": tolerance_usecs})
     order = instance.Order(script, SEED, duration_ns=1, file="script.json")
     with instance.finished(kernel.machine, order, process.Progress()) as (folder, _):
         try:
-            told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+            report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise RunFailed(f"the guest has not reported the result of the script: {error}") from error
-    return cast("Drilled", told)
+    return cast("Drilled", report)

@@ -1,4 +1,4 @@
-"""Settings of the whole kernel, which each guest can have for itself: TCP Small Queues, parameters of controls.
+"""Settings that apply to the whole kernel of a guest: TCP Small Queues, parameters of controls.
 
 Our kernel has `tcp_output.small_queue_*` and `sock.pacing_shift` (`kernel/README.md`); a stock kernel has neither.
 """
@@ -10,7 +10,7 @@ from tailback.backends.linux.steps import Json, write
 from tailback.resolved import Scenario, SmallQueue
 
 UNCAPPED = 1 << 40
-"""Bytes of a small queue that caps nothing."""
+"""A limit in bytes that has no effect."""
 
 SMALL_QUEUE = "/sys/module/tcp_output/parameters/small_queue_"
 
@@ -19,7 +19,7 @@ def job_of(scenario: Scenario) -> Json:
     """The job for the agent in a guest."""
     plain = job.job_of(scenario)
     shifts = {entry.name: {"pacing_shift": _pacing_shift(entry.tsq)} for entry in scenario.tcp}
-    traffic = [told | shifts.get(told["name"], {}) for told in plain["traffic"]]
+    traffic = [entry | shifts.get(entry["name"], {}) for entry in plain["traffic"]]
     return plain | {"setup": [*plain["setup"], *_tcp(scenario)], "traffic": traffic}
 
 
@@ -39,7 +39,7 @@ def _tcp(scenario: Scenario) -> Iterator[Json]:
 
 
 def small_queue(tsq: SmallQueue) -> dict[str, int]:
-    """Values of our kernel's `tcp_output.small_queue_*`; nothing for a time, which is the socket's own shift."""
+    """Values of our kernel's `tcp_output.small_queue_*`; empty for a time, which is set per socket."""
     match tsq:
         case SmallQueue(kind="off"):
             return {"shift": 0, "bytes": UNCAPPED}

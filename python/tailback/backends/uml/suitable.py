@@ -1,6 +1,4 @@
-"""Checks a scenario for what a kernel in virtual time cannot run: features it was built without, and settings that
-hold for the whole kernel.
-"""
+"""Checks a scenario for features that the kernel was built without, and for conflicting kernel-wide settings."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,14 +9,14 @@ from tailback.kernel import Kernel
 from tailback.resolved import Scenario, SmallQueue
 
 BUILT_IN = ("reno",)
-"""Controls that every kernel has; they have no symbol of their own."""
+"""Controls that every kernel has, without a configuration symbol."""
 
 CONTROL_SYMBOLS = {"highspeed": "TCP_CONG_HSTCP"}
-"""Symbols that are not spelt as the control is."""
+"""Symbols that differ from the name of the control."""
 
 
 def check(scenario: Scenario, kernel: Kernel) -> None:
-    """Raises `Unsuitable` for the first thing that cannot be run."""
+    """Raises `Unsuitable` for the first feature that cannot be run."""
     version = kernel.manifest.version
     stacks = suitable.stacks(scenario, version, "build that kernel: tailback kernel build --source DIR")
     own = (finding for each in (_controls, _small_queues, _qdiscs) for finding in each(scenario, kernel))
@@ -35,17 +33,17 @@ def _controls(scenario: Scenario, kernel: Kernel) -> Iterator[Finding]:
             remedy = f"build one with {symbol}"
             yield f"the kernel `{kernel.manifest.name}` does not have the congestion control `{name}`", remedy
         if options.setdefault(name, control.options) != control.options:
-            yield f"`{name}` has different options in two flows", "options are those of the whole kernel: give one set"
+            yield f"`{name}` has different options in two flows", "they apply to the whole kernel: use the same options"
 
 
 def _small_queues(scenario: Scenario, _kernel: Kernel) -> Iterator[Finding]:
-    """The shift is the socket's; everything else is one for the kernel."""
+    """The shift is per socket; all other settings apply to the whole kernel."""
     settings = [entry.tsq for entry in scenario.tcp]
     same = [SmallQueue(kind="time") if tsq.kind == "time" else tsq for tsq in settings]
     if any(tsq != same[0] for tsq in same):
         yield (
             "flows differ in `tsq` by more than a time",
-            "off, bytes and packets hold for the whole kernel: give one",
+            "off, bytes and packets apply to the whole kernel: use the same setting",
         )
 
 

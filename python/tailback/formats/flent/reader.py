@@ -97,8 +97,8 @@ def _checked(document: Any, path: Path) -> FlentFile:
         raise _broken(path, "it has no `metadata`")
     version = document.get("version", 1)
     if not isinstance(version, int) or version > VERSION:
-        told = str(version) if isinstance(version, int) and version < 1000 else "something else"
-        raise _broken(path, f"its version is {told}, and only 1 to {VERSION} are known")
+        found = str(version) if isinstance(version, int) and version < 1000 else "something else"
+        raise _broken(path, f"its version is {found}, and only 1 to {VERSION} are known")
     x_values = _grid(document.get("x_values"), path)
     results = _series(document.get("results", {}), path)
     metadata = document["metadata"]

@@ -332,8 +332,8 @@ def _varied(reading: _Reading, ours: str, expression: Any, shown: Any) -> str | 
         try:
             return str(shown(value))
         except (ValueError, TypeError, ArithmeticError) as error:
-            told = f"line {_line_of(reading, value)}: `{str(value)[:60]}` is no value for `{ours}`"
-            raise NotReadable(f"{told}\n  hint: write there what TEACUP would give to Linux") from error
+            what = f"line {_line_of(reading, value)}: `{str(value)[:60]}` is no value for `{ours}`"
+            raise NotReadable(f"{what}\n  hint: write there what TEACUP would give to Linux") from error
 
     if len(turning) != 1:
         if turning:

@@ -333,10 +333,10 @@ def test_a_step_that_a_machine_refuses_is_named_and_undone(ssh: Ssh, lab: Lab) -
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (["tsq=off"], "`first` wants no small queue; a stock kernel has no setting for that"),
+        (["tsq=off"], "`first` needs no small queue, which a stock kernel does not support"),
         (["tsq=64kB"], "net.ipv4.tcp_limit_output_bytes"),
-        (["tsq=100p"], "`first` wants 100 packets"),
-        (["tsq=4ms"], "`first` wants 4 ms (sk_pacing_shift 8)"),
+        (["tsq=100p"], "`first` needs 100 packets"),
+        (["tsq=4ms"], "`first` needs 4 ms (sk_pacing_shift 8)"),
         (["hosts.h1.stack=linux-4.14"], "the experiment has the stack linux-4.14, and this is Linux"),
         (["qdiscs.router -> lan2=[pfifo, pfifo, pfifo]"], "has 3 stages"),
     ],
@@ -359,7 +359,7 @@ def test_what_the_testbed_file_lacks_is_found_before_anybody_is_connected_to() -
     found = testbed.loads(f"{hosts}eth1}}}}, lan1: switch, lan2: switch}}")
     said = "\n".join(finding.says for finding in suitable.written(resolved(text=SMALL), found))
     assert "has no host `h4`" in said
-    assert "does not say by which device `router` reaches `lan2`" in said
+    assert "has no device of `router` towards `lan2`" in said
 
 
 def test_a_discipline_of_somebody_is_not_taken_away(ssh: Ssh, lab: Lab) -> None:
