@@ -1,5 +1,5 @@
-"""Runs packetdrill scripts on the simulator's TCP or that of a real kernel. The core, or the agent in a guest,
-handles packets and calls; this package evaluates the code of a script.
+"""Runs packetdrill scripts against the simulator's TCP or that of a real kernel. The core, or the agent in a guest,
+handles packets and calls; this package evaluates the Python code of scripts.
 """
 
 from tailback.drill.report import Finding, Report, Verdict, as_document, status

@@ -21,7 +21,7 @@ FUNCTIONS = {
     "abs", "all", "any", "bool", "float", "int", "len", "max", "min", "range", "repr", "round", "sorted", "str", "sum",
 }  # fmt: skip
 QUOTED_MAX = 200
-"""Characters of code that a message repeats."""
+"""Maximum number of characters of code in a message."""
 _CONSTANTS: Mapping[str, Any] = {"True": True, "False": False, "None": None}
 
 
@@ -35,7 +35,7 @@ class CodeFailed(Exception):
 
 @dataclass
 class CodeUnsupported(Exception):
-    """The code is not of the subset."""
+    """The code uses Python features outside of the subset."""
 
     line: int
     message: str
@@ -52,7 +52,7 @@ class Evaluation:
         self._room_to_print = WEIGHT_MAX
 
     def run(self, code: str, line: int, variables: Mapping[str, int]) -> None:
-        """Runs one snippet, which begins in `line` of its script; `variables` are new readings."""
+        """Runs a snippet that begins at `line` of the script; `variables` are the current values of `tcp_info`."""
         self._variables.update(variables)
         self._first_line = line
         tree = self._tree(code.strip(" \t") + "\n", line)
@@ -71,7 +71,7 @@ class Evaluation:
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             at = line + max((getattr(error, "lineno", None) or 1) - 1, 0)
             raise CodeUnsupported(at, f"the code is not Python 3: {_printable(str(error))}") from error
-        # A tree is several times as large as its text.
+        # The syntax tree is several times as large as the text.
         self._paid(tree, lambda: self._allowance.spend(len(code)))
         return tree
 
@@ -83,11 +83,11 @@ class Evaluation:
         return CodeUnsupported(self._line(node), f"{named} is not modelled")
 
     def _paid(self, node: ast.AST, operation: Callable[[], Found]) -> Found:
-        """What `operation` gives, its errors told with the line of `node`."""
+        """Executes `operation`; converts its exceptions to errors with the line of `node`."""
         try:
             return operation()
         except NotReckoned as refused:
-            raise CodeUnsupported(self._line(node), f"{refused} is not worked out") from refused
+            raise CodeUnsupported(self._line(node), f"{refused} is not supported") from refused
         except (ArithmeticError, TypeError, ValueError, LookupError) as error:
             raise CodeFailed(self._line(node), f"error in code: {_printable(str(error))}") from error
 
@@ -250,12 +250,12 @@ class Evaluation:
 
 
 def _printable(text: str) -> str:
-    """`text` without halves of characters, `\\ud800`, which no file and no terminal takes."""
+    """`text` without surrogates (`\\ud800`), which cannot be encoded."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _quoted(node: ast.AST) -> str:
-    """The code of a node, cut where it gets long."""
+    """The code of a node, shortened if it is long."""
     try:
         text = ast.unparse(node)
     except (RecursionError, ValueError):

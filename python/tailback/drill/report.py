@@ -21,7 +21,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """How one script ended."""
+    """The result of one script."""
 
     file: Path
     verdict: Verdict

@@ -13,29 +13,29 @@ from tailback.drill.report import Finding, Report, Verdict
 from tailback.limits import NotTaken, read_bounded
 
 LARGEST = 1_000_000
-"""Bytes of a script."""
+"""Maximum size of a script in bytes."""
 
 
 class WrongDrill(Exception):
-    """A script that cannot be read, or an unknown stack."""
+    """The script cannot be read, or the stack or backend is unknown."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to run scripts; `None` means as the script says."""
+    """How to run scripts; `None` means the setting of the script."""
 
     tolerance_usecs: int | None = None
     stack: str | None = None
     backend: str = "sim"
-    """What the script is played against: `sim`, or a real kernel, `uml` or `uml:NAME`."""
+    """The backend: `sim`, or a real kernel, `uml` or `uml:NAME`."""
 
 
 Player: TypeAlias = Callable[[str], "_core.Drilled"]
-"""Plays the text of a script."""
+"""Runs the text of a script."""
 
 
 def run_files(files: Iterable[Path], settings: Settings) -> list[Report]:
-    """Runs each of the files; on a kernel, side by side."""
+    """Runs several scripts; on a kernel, in parallel."""
     play = _player(settings)
     if settings.backend == "sim":
         return [_run(file, play) for file in files]
@@ -62,7 +62,7 @@ def _player(settings: Settings) -> Player:
     if settings.stack is not None:
         hint = "remove --stack, or build that kernel and name it: --backend uml:NAME"
         raise WrongDrill(f"--stack selects a TCP of the simulator, not that of a kernel\n  hint: {hint}")
-    # On demand: who plays on the simulator needs no kernel.
+    # Imported here, because the simulator does not need it.
     from tailback.backends.uml import Uml, scripts
 
     kernel = Uml.named(settings.backend.partition(":")[2] or None)
@@ -90,7 +90,7 @@ def _played(text: str, file: Path, play: Player) -> Report:
     evaluation = Evaluation()
     verdict, of_code = _evaluate(evaluation, drilled["snippets"])
     if of_code is not None and drilled["verdict"] in ("passed", "failed"):
-        # Code stands before whatever the run failed at.
+        # The code precedes the point at which the run failed.
         return Report(file, verdict, (of_code, *findings), tuple(evaluation.printed), drilled["events"])
     return Report(file, drilled["verdict"], findings, tuple(evaluation.printed), drilled["events"])
 

@@ -1,4 +1,4 @@
-"""Converts whole results folders to files of other programs and back."""
+"""Converts whole results folders to files of other programs, and files of other programs to results folders."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,13 +14,13 @@ TABLES = ("flows", "tcp_info", "ping", "qdisc", "events")
 Import = Callable[[Sequence[Path], Path, Mapping[str, str]], Path]
 
 IMPORTS: Mapping[str, Import] = {"flent": flent.import_files, "pcap": pcap.import_files}
-"""By the name of the format."""
+"""Importers by format."""
 
 
 def import_files(kind: str, files: Sequence[Path], folder: Path, axes: Mapping[str, str]) -> Path:
-    """Makes `folder` the results of these files; returns it."""
+    """Imports files as the results folder `folder`; returns it."""
     if kind not in IMPORTS:
-        raise NotReadable(f"`{kind}` cannot be imported\n  hint: there are {', '.join(IMPORTS)}")
+        raise NotReadable(f"`{kind}` cannot be imported\n  hint: use one of {', '.join(IMPORTS)}, teacup")
     return IMPORTS[kind](files, folder, axes)
 
 
@@ -56,7 +56,7 @@ def export_flent(results: Results, folder: Path, test: str | None = None) -> lis
 
 
 def export_csv(results: Results, folder: Path) -> list[Path]:
-    """Writes each table of all runs together, axes and repetition in front, and the summaries."""
+    """Writes each table of all runs as one CSV file, with axes and repetition as first columns, and the summaries."""
     make_folder(folder)
     there = [name for name in TABLES if any(run.has(name) for run in results.runs)]
     frames = {name: results.table(name) for name in there} | {"summary": results.summary}

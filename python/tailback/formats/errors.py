@@ -1,9 +1,9 @@
-"""Errors about files of other programs. Each message ends with a remedy on a line of its own."""
+"""Errors about files of other programs. Each message ends with a remedy on its own line."""
 
 
 class NotReadable(Exception):
-    """A file that is damaged, or not of the expected kind."""
+    """The file is damaged, or not of the expected kind."""
 
 
 class NotExportable(Exception):
-    """Results that another program's format has no words for."""
+    """The format of the other program cannot represent these results."""

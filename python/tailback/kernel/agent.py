@@ -1,5 +1,5 @@
-"""The agent (`crates/agent`), a static program. A clone builds it once and stores it in the cache by the digest of
-its sources; a wheel contains it.
+"""The agent (`crates/agent`), a static program. A clone builds it and caches it by the digest of its sources; a wheel
+contains it.
 """
 
 import os
@@ -15,7 +15,7 @@ TARGET = "x86_64-unknown-linux-gnu"
 
 
 def find_agent() -> Path:
-    """The program."""
+    """The path of the agent; raises `KernelMissing` if it has not been built."""
     if not checkout.is_clone():
         return _carried()
     program = _folder() / NAME
@@ -27,7 +27,7 @@ def find_agent() -> Path:
 
 
 def build_agent() -> Path:
-    """The agent's program, built if it is missing."""
+    """The path of the agent, which is built if it is missing."""
     if not checkout.is_clone():
         return _carried()
     folder = _folder()
@@ -48,7 +48,7 @@ def _carried() -> Path:
 
 
 def _folder() -> Path:
-    """Where the agent of these sources is kept."""
+    """The cache folder for the agent of these sources."""
     roots = [checkout.part(f"crates/{crate}") for crate in ("agent", "script")]
     sources = [file for root in roots for file in (*sorted(root.rglob("*.rs")), root / "Cargo.toml")]
     files = [*sources, checkout.ROOT / "Cargo.lock"]
@@ -57,7 +57,7 @@ def _folder() -> Path:
 
 
 def _built() -> Path:
-    """Static, so that the guest needs no library of the host."""
+    """Builds the agent, statically linked, so that the guest needs no libraries of the host."""
     target = Path(os.environ.get("CARGO_TARGET_DIR") or checkout.ROOT / "target") / "agent"
     command = ["cargo", "build", "--quiet", "--locked", "--release", "--package", NAME, "--target", TARGET]
     environment = {**os.environ, "RUSTFLAGS": "-C target-feature=+crt-static", "CARGO_TARGET_DIR": str(target)}

@@ -1,8 +1,8 @@
-"""Builds a kernel: the source with our changes (`kernel/patches`) and our configuration (`kernel/config`), for user
-mode, with the optimisation that the kernel uses by default.
+"""Builds a user-mode kernel from its source, our patches (`kernel/patches`) and our configuration (`kernel/config`),
+with the kernel's default optimisation.
 
-Everything that goes into a build goes into its digest; the same again is taken from the cache. What the kernel prints
-of its builder is fixed, for it stirs the generator of random numbers.
+The digest of a build covers all its inputs; an existing build is taken from the cache. The build information in the
+kernel's banner is fixed, because it seeds the random number generator.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TOOLS: Mapping[str, str] = {
     "ip": "iproute2",
     "tc": "iproute2",
 }
-"""Programs, and the Debian package each is in."""
+"""Required programs, with their Debian packages."""
 
 HEADERS: Mapping[str, str] = {"libelf.h": "libelf-dev", "openssl/opensslv.h": "libssl-dev"}
 
@@ -45,10 +45,10 @@ ESSENTIAL = (
     "UML_TIME_TRAVEL_SUPPORT", "HIGH_RES_TIMERS", "HOSTFS", "NET_NS", "VETH", "IFB", "NET_SCH_HTB", "NET_SCH_NETEM",
     "NET_ACT_MIRRED", "NET_CLS_MATCHALL",
 )  # fmt: skip
-"""Symbols without which nothing can be run; other disciplines and controls may be absent from an older tree."""
+"""Required symbols; other disciplines and controls may be absent from an older tree."""
 
 ROOM_BYTES = 4 << 30
-"""Of the temporary folder, for the unpacked source and the build."""
+"""Free space that the source and the build need in the temporary folder."""
 
 BUILDER = {
     "KBUILD_BUILD_USER": "tailback",
@@ -61,17 +61,17 @@ BUILDER = {
 ROOM_HINT = "free some space, or point TMPDIR to a folder with more"
 
 MOST_LINES = 12
-"""Lines of a failed build that are shown."""
+"""Maximum number of lines shown of a failed build."""
 
 UNTIL = re.compile(r"^Until: (\d+)\.(\d+)$", re.MULTILINE)
-"""In the head of a patch: the version that has no need of it any more."""
+"""In the header of a patch: the version from which it is not needed."""
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What to build and what to call it."""
+    """The source of a kernel, and its name."""
 
     source: Source
     name: str
@@ -87,7 +87,7 @@ def build(recipe: Recipe, say: Say) -> cache.Kernel:
     digest = _digest(recipe, ours, compiler)
     found = cache.find_built(cache.home() / "kernels" / f"{digest}-{recipe.name}")
     if found is not None:
-        say("nothing has changed since it was built")
+        say("this kernel has already been built")
         return found
     started = time.monotonic()
     with _room() as room:
@@ -106,14 +106,14 @@ def build(recipe: Recipe, say: Say) -> cache.Kernel:
 
 
 def _check_name(name: str) -> None:
-    """It becomes part of a folder's name, and of `uml:NAME`."""
+    """Checks a name, which becomes part of a folder's name and of `uml:NAME`."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", name):
         hint = "use letters, digits, `_`, `.`, `+` and `-`: --name mine"
         raise KernelMissing(f"`{name}` cannot be the name of a kernel\n  hint: {hint}")
 
 
 def check_tools() -> None:
-    """Raises `KernelMissing` with one line for all that is missing."""
+    """Raises `KernelMissing` if programs for the build are missing, and lists all of them."""
     if platform.machine() != "x86_64" or platform.system() != "Linux":
         raise KernelMissing(
             f"user-mode Linux runs on Linux on x86_64; this is {platform.system()} on {platform.machine()}\n"
@@ -127,7 +127,8 @@ def check_tools() -> None:
 
 
 def apply(patches: Sequence[Path], tree: Path, version: str) -> list[str]:
-    """Applies our changes to `tree`; the names of those it took. A change that does not fit is an error."""
+    """Applies our patches to `tree`; returns the names of the applied ones. Raises `BuildFailed` if one does not
+    fit."""
     applied = []
     for patch in patches:
         if not _is_needed(patch, version):
@@ -152,8 +153,8 @@ def _is_needed(patch: Path, version: str) -> bool:
 
 @contextlib.contextmanager
 def _room() -> Iterator[Path]:
-    """A folder of its own on a disk with room enough."""
-    # /tmp may be small or in memory.
+    """A temporary folder on a disk with enough space."""
+    # Not /tmp, which may be small or in memory.
     parent = Path(os.environ.get("TMPDIR") or "/var/tmp")
     try:
         free = shutil.disk_usage(parent).free
@@ -168,7 +169,7 @@ def _room() -> Iterator[Path]:
 
 
 def _made(recipe: Recipe, ours: Path, tree: Path, say: Say) -> tuple[Path, str]:
-    """The program, stripped, and the version of its source."""
+    """Builds the kernel; returns the stripped program and the version of its source."""
     say("unpacking")
     recipe.source.unpack(tree)
     version = _make(tree, "-s", "kernelversion").strip()
@@ -187,7 +188,7 @@ def _make(tree: Path, *words: str) -> str:
         ["make", *words], cwd=tree, env={**os.environ, **BUILDER}, capture_output=True, text=True, check=False
     )
     if done.returncode:
-        # What make itself says of it is only that somebody failed.
+        # Messages of make itself contain no cause.
         said = [line for line in done.stderr.splitlines() if not line.startswith("make")][-MOST_LINES:]
         lines = "\n".join(f"  | {line}" for line in said)
         full = "No space left on device" in done.stderr
@@ -220,7 +221,7 @@ def _compiler() -> str:
 
 
 def _program(name: str) -> str | None:
-    # Users other than root often do not have the sbin folders in their path.
+    # The PATH of ordinary users often lacks the sbin folders.
     return shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
 
 

@@ -1,6 +1,6 @@
 """The cache of builds: `$XDG_CACHE_HOME/tailback/kernels/DIGEST-NAME/` with `linux`, `config` and `manifest.json`.
 
-The digest is that of everything a build is made from, so a build is never replaced, only joined by others.
+The digest covers all inputs of a build, so builds are never replaced.
 """
 
 import json
@@ -15,7 +15,7 @@ from pathlib import Path
 from tailback.kernel.errors import CacheUnwritable, KernelMissing
 
 STOCK = "stock"
-"""The name of a kernel that is the distribution's source with our changes alone."""
+"""The name of the kernel from the distribution's source with only our patches."""
 
 MANIFEST = "manifest.json"
 BINARY = "linux"
@@ -24,7 +24,7 @@ CONFIG = "config"
 
 @dataclass(frozen=True)
 class Manifest:
-    """The description of a build: what it is, and from which source."""
+    """The description of a build."""
 
     name: str
     digest: str
@@ -59,14 +59,14 @@ def home() -> Path:
 
 
 def kernels() -> list[Kernel]:
-    """All kernels that are there, the newest first."""
+    """All kernels in the cache, the newest first."""
     folders = (home() / "kernels").glob(f"*/{MANIFEST}")
     found = [Kernel(file.parent, manifest) for file in folders if (manifest := _manifest(file)) is not None]
     return sorted(found, key=lambda kernel: (kernel.manifest.built, kernel.folder.name), reverse=True)
 
 
 def find_kernel(name: str = STOCK) -> Kernel:
-    """The newest kernel called `name`, or whose digest begins so."""
+    """The newest kernel with this name, or with a digest that begins with it; raises `KernelMissing`."""
     found = kernels()
     for kernel in found:
         if kernel.manifest.name == name or (len(name) >= 6 and kernel.manifest.digest.startswith(name)):
@@ -75,17 +75,17 @@ def find_kernel(name: str = STOCK) -> Kernel:
         raise KernelMissing("no kernel has been built\n  hint: build one, about two minutes: tailback kernel build")
     known = ", ".join(sorted({f"`{kernel.manifest.name}`" for kernel in found})) or "none"
     build = f"tailback kernel build --source DIR --name {name}"
-    raise KernelMissing(f"no kernel is called `{name}`\n  hint: there are {known}; build it with: {build}")
+    raise KernelMissing(f"there is no kernel `{name}`\n  hint: use one of {known}, or build it: {build}")
 
 
 def find_built(folder: Path) -> Kernel | None:
-    """The kernel in `folder`, if it is there and whole."""
+    """The kernel in `folder`; None if it is missing or incomplete."""
     manifest = _manifest(folder / MANIFEST)
     return None if manifest is None else Kernel(folder, manifest)
 
 
 def keep(binary: Path, config: Path, manifest: Manifest) -> Kernel:
-    """Puts a build into the cache, whole or not at all."""
+    """Adds a build to the cache, atomically."""
     folder = home() / "kernels" / f"{manifest.digest}-{manifest.name}"
     with adding(folder) as partial:
         shutil.copy2(binary, partial / BINARY)
@@ -96,7 +96,7 @@ def keep(binary: Path, config: Path, manifest: Manifest) -> Kernel:
 
 @contextmanager
 def adding(folder: Path) -> Iterator[Path]:
-    """A temporary folder that becomes `folder` when the block has ended well."""
+    """A temporary folder that is renamed to `folder` at the end of the block, unless it raises an exception."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".partial-", dir=folder.parent) as temporary:
@@ -106,7 +106,7 @@ def adding(folder: Path) -> Iterator[Path]:
             try:
                 partial.rename(folder)
             except OSError:
-                # Another process may have been first with the same.
+                # Another process may have added the same build meanwhile.
                 if not folder.exists():
                     raise
     except OSError as error:

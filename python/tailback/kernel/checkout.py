@@ -1,5 +1,5 @@
-"""The inputs of builds: our changes to the kernel, and the agent's source. A clone has its own; in an installed
-package they are beside this file, where crates/python/build.rs put them into the wheel.
+"""The inputs of builds: our patches of the kernel, and the agent's source. They are in the clone, or, in an installed
+package, next to this file (crates/python/build.rs puts them into the wheel).
 """
 
 import hashlib
@@ -28,7 +28,7 @@ def part(name: str) -> Path:
 
 
 def digest(files: Iterable[tuple[str, bytes]]) -> str:
-    """Digest of named contents in the order given."""
+    """Digest of named contents, in order."""
     whole = hashlib.sha256()
     for name, content in files:
         whole.update(f"{name}\0{len(content)}\0".encode())

@@ -1,13 +1,13 @@
-"""Errors about kernels. Each message ends with a remedy on a line of its own."""
+"""Errors about kernels. Each message ends with a remedy on its own line."""
 
 
 class KernelMissing(Exception):
-    """Something that a kernel needs is not on this machine: the kernel itself, its source, a tool, the checkout."""
+    """The kernel, its source, a tool or the checkout is missing on this machine."""
 
 
 class BuildFailed(Exception):
-    """A build that was started and did not end well."""
+    """A build failed."""
 
 
 class CacheUnwritable(Exception):
-    """The cache folder cannot be written: a full disk, no rights."""
+    """The cache folder cannot be written."""

@@ -1,6 +1,6 @@
 """Temporary folders. A process killed by SIGKILL leaves its folder behind; the next process removes it.
 
-A folder is locked by its owner (`flock`), and the lock ends with the owner: one that can be locked is nobody's.
+A folder is locked by its owner (`flock`). The lock ends with the owner, so a folder that can be locked is abandoned.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 YOUNG_S = 60.0
-"""An owner has so long to lock what he has made."""
+"""Age below which an unlocked folder is kept, because its owner may not have locked it yet."""
 
 
 @contextlib.contextmanager
@@ -24,13 +24,13 @@ def scratch(prefix: str, parent: Path) -> Iterator[Path]:
     remove_abandoned(prefix, parent)
     with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as name, _opened(Path(name)) as descriptor:
         with contextlib.suppress(OSError):
-            # Some file systems have no locks; what is left on them stays.
+            # Some file systems do not support locks; abandoned folders remain there.
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield Path(name)
 
 
 def remove_abandoned(prefix: str, parent: Path) -> None:
-    """Removes folders of this kind whose owner is no more."""
+    """Removes abandoned folders with this prefix."""
     for folder in parent.glob(f"{prefix}*"):
         with contextlib.suppress(OSError):
             if time.time() - folder.stat().st_mtime < YOUNG_S:

@@ -13,7 +13,7 @@ from tailback.kernel.errors import BuildFailed, KernelMissing
 
 PACKAGES = Path("/usr/src")
 BUILT = (".o", ".a", ".ko", ".cmd", ".mod", ".mod.c")
-"""Ends of the names of files that an earlier build left in a tree."""
+"""Suffixes of files that an earlier build may have left in a tree."""
 BUILT_FOLDERS = ("include/generated", "include/config", "arch/um/include/generated", "arch/x86/include/generated")
 UNUSED = (
     "*/Documentation/*.rst",
@@ -34,23 +34,23 @@ UNUSED = (
         )
     ),
 )  # fmt: skip
-"""Two thirds of the archive, by its patterns: nothing of it is compiled here, and to delete it takes minutes."""
+"""Parts of the archive that are not needed, about two thirds of it; deleting them later would take minutes."""
 
 BUILT_FILES = (".config", "vmlinux", "linux", "System.map")
 
 
 class Source(Protocol):
-    """Something a kernel is built from."""
+    """The source of a kernel."""
 
     @property
     def description(self) -> str:
-        """In words, for lists."""
+        """The source as text, for lists."""
 
     def digest(self) -> str:
         """Digest of its content."""
 
     def unpack(self, target: Path) -> None:
-        """Lays the tree down in the new folder `target`."""
+        """Copies the source to the new folder `target`."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Package:
 
 @dataclass(frozen=True)
 class Tree:
-    """A folder with the source; it is copied, never built in."""
+    """The user's source tree, which is copied and not modified."""
 
     folder: Path
 
@@ -93,7 +93,7 @@ class Tree:
         return str(self.folder)
 
     def digest(self) -> str:
-        """Digest of all names and contents; a build in the tree changes nothing."""
+        """Digest of all names and contents, without files from builds."""
         whole = hashlib.sha256()
         for name in self._files():
             path = self.folder / name
@@ -110,7 +110,7 @@ class Tree:
             shutil.copy2(self.folder / name, copy, follow_symlinks=False)
 
     def _files(self) -> list[str]:
-        """What belongs to the source: of a git tree what git knows or would take up, else what no build has made."""
+        """The source files: in a git tree, files that git does not ignore; else all files that are not from a build."""
         listed = subprocess.run(
             ["git", "-C", str(self.folder), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             capture_output=True,
@@ -133,7 +133,7 @@ def package(version: str) -> Package:
     """The archive of `linux-source-VERSION`."""
     archive = PACKAGES / f"linux-source-{version}.tar.xz"
     if not archive.is_file():
-        hint = f"apt-get install linux-source-{version}, or name a tree of your own: --source DIR"
+        hint = f"apt-get install linux-source-{version}, or use your own tree: --source DIR"
         raise KernelMissing(f"missing: the source of Linux {version} (`{archive}`)\n  hint: {hint}")
     return Package(archive)
 

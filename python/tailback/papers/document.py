@@ -13,6 +13,7 @@ from tailback.papers.page import draw
 from tailback.papers.reproduction import Reproduction, Wanted, reproduce
 from tailback.papers.scorecard import Row, held, in_one_line
 from tailback.results.durable import make_folder, write_file
+from tailback.sweep import Silent
 
 CLONE = Path(__file__).resolve().parents[3]
 PAGE, PICTURES, README = CLONE / "docs/papers.md", CLONE / "docs/pictures/papers", CLONE / "README.md"
@@ -44,16 +45,9 @@ of your cores. Captures for passive RTT take 300 MB.
 """
 
 
-class _Nobody:
-    """Shows no progress."""
-
-    def update(self, done: int, total: int, fraction: float) -> None:
-        pass
-
-
 def main(results: Path, *, quick: bool) -> None:
     """Writes the page, the pictures and the scorecard line."""
-    found = [reproduce(Wanted(name, quick=quick, out=results), _Nobody()) for name in papers()]
+    found = [reproduce(Wanted(name, quick=quick, out=results), Silent()) for name in papers()]
     make_folder(PICTURES)
     for one in found:
         for name, picture in pictures(one):

@@ -25,7 +25,7 @@ SECRETS = ("password", "passphrase", "pass", "secret")
 class Testbed:
     """A testbed file that has been read."""
 
-    # Not a test, whatever pytest makes of the name.
+    # Tells pytest that this is not a test, despite its name.
     __test__ = False
 
     path: str
@@ -33,17 +33,17 @@ class Testbed:
 
     @property
     def machines(self) -> Mapping[str, Machine]:
-        """The machines by host, each with all that is said of its access."""
+        """The machines by host, each with complete access settings."""
         hosts = self.keys.hosts.items()
         return {name: self._complete(entry) for name, entry in hosts if isinstance(entry, Machine)}
 
     @property
     def switches(self) -> frozenset[str]:
-        """Hosts of the experiment that are not machines."""
+        """The hosts that are switches."""
         return frozenset(name for name, entry in self.keys.hosts.items() if entry == SWITCH)
 
     def document(self) -> dict[str, Any]:
-        """The content, for a manifest and a fingerprint."""
+        """The content, for manifest and fingerprint."""
         return self.keys.model_dump(exclude_none=True)
 
     def _complete(self, machine: Machine) -> Machine:
@@ -53,12 +53,12 @@ class Testbed:
 
 
 def load(path: str | Path) -> Testbed:
-    """The testbed in a file."""
+    """Reads a testbed file; raises `ScenarioError` with all errors."""
     return loads(read_file(Path(path)), file=str(path))
 
 
 def loads(text: str, *, file: str = "testbed") -> Testbed:
-    """The testbed in a text; `file` is what errors call it."""
+    """As `load`, from a text; error messages call it `file`."""
     tree = read_yaml(text, file)
     if not isinstance(tree.value, dict):
         hint = "write keys and values: hosts: {h1: {address: 192.0.2.7, interfaces: {router: eth1}}}"
@@ -84,7 +84,7 @@ def _where(tree: Any, loc: Loc) -> Where:
 
 
 def _shared_devices(keys: Keys) -> list[Problem]:
-    """A device leads to one neighbour, be it a switch."""
+    """Checks that each device connects to only one neighbour (which may be a switch)."""
     problems: list[Problem] = []
     for name, entry in keys.hosts.items():
         seen: dict[str, str] = {}
@@ -92,7 +92,7 @@ def _shared_devices(keys: Keys) -> list[Problem]:
             device = interface.device or str(interface.address)
             other = seen.setdefault(device, neighbour)
             if other != neighbour:
-                message = f"`{device}` leads to `{other}` already"
+                message = f"`{device}` already connects to `{other}`"
                 hint = "name the switch in between as a host of the experiment and of the testbed: lan1: switch"
                 problems.append((("hosts", name, "interfaces", neighbour), message, hint))
     return problems

@@ -1,7 +1,7 @@
 """The keys of a testbed file, as pydantic models.
 
-Whatever of it becomes an argument of a program is held to what such a thing can look like: an address that begins with
-`-` would be an option of `ssh`. A password has no key: it would stand in a file and on a command line.
+Values that become arguments of programs are restricted to valid forms: an address that begins with `-` would be an
+option of `ssh`. There is no key for passwords, which would be visible in files and command lines.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NAME = r"[A-Za-z][A-Za-z0-9_.-]{0,59}"
 
 
 def wrong(message: str, hint: str) -> PydanticCustomError:
-    """A value that cannot be used, with the remedy."""
+    """An error for an invalid value, with a remedy."""
     return PydanticCustomError("word", "{message}", {"message": message, "hint": hint})
 
 
@@ -75,15 +75,15 @@ class _Keys(BaseModel):
 
 
 class Access(_Keys):
-    """How `ssh` reaches a machine; `~/.ssh/config` applies to what is not given."""
+    """Settings of `ssh` for a machine; `~/.ssh/config` applies to the rest."""
 
     user: User | None = Field(None, description="Login name.")
     port: Annotated[int, Field(ge=1, le=65535)] | None = Field(None, description="Port of its sshd.")
     key: File | None = Field(None, description="Private key; default: those of the ssh-agent and the configuration.")
     jump: Jump | None = Field(None, description="Jump host, as for `ssh -J`.")
-    known_hosts: File | None = Field(None, description="File of host keys; without it the usual ones.")
-    config: File | None = Field(None, description="Configuration of ssh; without it ~/.ssh/config.")
-    sudo: bool | None = Field(None, description="The user is not root and may use `sudo` without a password.")
+    known_hosts: File | None = Field(None, description="File of host keys; default: those of ssh.")
+    config: File | None = Field(None, description="Configuration of ssh; default: ~/.ssh/config.")
+    sudo: bool | None = Field(None, description="Use `sudo`, because the user is not root; it must need no password.")
 
 
 def _nothing_said() -> Access:
@@ -124,7 +124,7 @@ class Machine(Access):
 
 
 TAGS = _SWITCH, _MACHINE = "<switch>", "<machine>"
-"""What pydantic puts behind a host's name in the place of an error."""
+"""Tags that pydantic adds to the path of an error."""
 
 
 def _kind(entry: object) -> str:
@@ -137,7 +137,7 @@ HostEntry = Annotated[
 
 
 class Keys(_Keys):
-    """Which machine each host of an experiment is."""
+    """A testbed: the machine of each host of an experiment."""
 
     model_config = ConfigDict(title="Tailback testbed")
 

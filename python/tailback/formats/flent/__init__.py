@@ -1,7 +1,7 @@
 """Reads and writes Flent's data files, format version 4 [flent flent/resultset.py].
 
-A file is one JSON object, gzipped: `x_values` (the time grid), `results` (series on it), `raw_values` (the samples
-themselves), `metadata`. The name of a Flent test in the metadata decides which series and plots there are.
+A file is one gzipped JSON object: `x_values` (the time grid), `results` (series on the grid), `raw_values` (the
+samples), `metadata`. The name of the Flent test in the metadata determines the available series and plots.
 """
 
 from tailback.formats.flent.export import TESTS, export, file_name

@@ -1,10 +1,9 @@
-"""The Wi-Fi statistics of a run as Flent counts them: `wifi_stats_HOST`, a row per interval for each station of an
-access point.
+"""The Wi-Fi statistics of a run in Flent's form: `wifi_stats_HOST`, a row per interval for each station of an access
+point.
 
-`airtime_tx` is what the access point sent to the station, `airtime_rx` what the station sent, in µs of each interval
-(PPDUs by the time they are on the air, tries and collisions included); `avg_aggr_size` the mean number of MPDUs of the
-PPDUs to the station. A station is called by its name, where Flent has the MAC address.
-[flent tests/wifi_stats.inc]
+`airtime_tx` is the airtime of PPDUs to the station, `airtime_rx` of those from the station, in µs per interval,
+including retransmissions and collisions; `avg_aggr_size` is the mean number of MPDUs of the PPDUs to the station.
+Stations are identified by name instead of MAC address. [flent tests/wifi_stats.inc]
 """
 
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ MEASURES = ("airtime_tx", "airtime_rx", "avg_aggr_size")
 
 @dataclass(frozen=True)
 class Air:
-    """What one access point and its stations did on the air: `t` s, and a column `(station, measure)` each."""
+    """The statistics of an access point: a column `t` (s), and a column per `(station, measure)`."""
 
     access_point: str
     stations: tuple[str, ...]

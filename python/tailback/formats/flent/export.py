@@ -1,11 +1,11 @@
-"""A run as a Flent data file.
+"""Converts a run to a Flent data file.
 
-Flent has five seconds of rest around the load and cuts them off for some plots (`DELAY`), so x = 0 is five seconds
-before the first flow starts; samples before that and more than five seconds after the load are left out. `T0` and `t`
-are the time the run was made plus simulated time. Grid: linear between samples, none where the next is over five steps
-away [flent flent/aggregators.py]. Throughput rows (`val`, `dur`) and socket rows (`tcp_cwnd` ...) share a series, as in
-Flent's own files. Where Flent counts per host, a device of ours stands: `client -> router` is the host
-`client-to-router`. The whole manifest rides in `metadata.TAILBACK`.
+Flent's tests have five idle seconds before and after the load, which some plots leave out (`DELAY`). So x = 0 is five
+seconds before the first flow starts, and samples before that or more than five seconds after the load are left out.
+`T0` and `t` are the time at which the run was started plus simulated time. The grid is interpolated linearly between
+samples, except if the next one is more than five steps away [flent flent/aggregators.py]. Throughput rows (`val`,
+`dur`) and socket rows (`tcp_cwnd` ...) share a series, as in Flent's own files. Flent's statistics per host are used
+for devices: `client -> router` is the host `client-to-router`. `metadata.TAILBACK` contains the manifest.
 """
 
 import datetime
@@ -42,7 +42,7 @@ SOCKET = {
     "bbr_pacing_gain": ("tcp_bbr_pacing_gain", 1.0),
     "bbr_cwnd_gain": ("tcp_bbr_cwnd_gain", 1.0),
 }
-"""Flent's name of a column of `tcp_info`, and its unit as a multiple of ours."""
+"""Flent's names of columns of `tcp_info`, and factors to its units."""
 
 QUEUE = {
     "backlog_bytes": "backlog_bytes",
@@ -58,20 +58,22 @@ Rows = list[dict[str, Any]]
 
 
 def file_name(run: RunFolder, experiment: str, test: str) -> str:
-    """`tcp_nup-demo-cubic-off-01.flent.gz`: Flent groups files as repetitions that differ in the number alone."""
+    """The name of a file, such as `tcp_nup-demo-cubic-off-01.flent.gz`; Flent groups files that differ only in the
+    number.
+    """
     variant = [_word(axis, value) for axis, value in run.axes.items()]
     stem = "-".join([test, _word("x", experiment), *variant])[:LONGEST_NAME]
     return f"{stem}-{run.repetition:02d}.flent.gz"
 
 
 def _word(axis: str, value: str) -> str:
-    """Without what Flent takes for the number of a repetition."""
+    """A label without a suffix that Flent would take for the number of a repetition."""
     plain = re.sub(r"[^A-Za-z0-9]+", "_", value).strip("_") or "none"
     return plain if re.fullmatch(r"(?!.*(?:^|_)\d+(?:_|$)).+", plain) else re.sub(r"[^A-Za-z0-9]", "", axis + plain)
 
 
 def export(run: RunFolder, experiment: str, test: str | None = None) -> tuple[str, FlentFile]:
-    """The name and content of the file of `run`; raises `NotExportable` if Flent has no test like it."""
+    """The name and content of the file for `run`; raises `NotExportable` if Flent has no such test."""
     directions = run.manifest["measure"]["directions"]
     words = named(run.scenario.traffic, directions, test)
     clock = _Clock(run, words)
@@ -87,7 +89,7 @@ def export(run: RunFolder, experiment: str, test: str | None = None) -> tuple[st
 
 
 class _Clock:
-    """Flent's time: x = 0 is five seconds before the load."""
+    """Converts times to Flent's: x = 0 is five seconds before the load."""
 
     def __init__(self, run: RunFolder, words: Named) -> None:
         traffic = run.scenario.traffic
@@ -101,7 +103,7 @@ class _Clock:
         self.grid = [round(place * self.step, 9) for place in range(round(self.total / self.step) + 1)]
 
     def stamped(self, rows: pd.DataFrame) -> Rows:
-        """`rows` (column `t` in time of the run) with absolute times, in order, without unknown values."""
+        """`rows` (column `t` in time of the run) with absolute times, sorted, without unknown values."""
         x = rows["t"] - self.start
         inside = rows[(x >= 0) & (x <= self.total)].sort_values("t", kind="stable")
         absolute = (inside["t"] + self.began).round(6)
@@ -109,7 +111,7 @@ class _Clock:
         return [{str(key): _plain(value) for key, value in row.items() if pd.notna(value)} for row in records]
 
     def at(self, seconds: float) -> str:
-        """A moment of the run as Flent writes it."""
+        """A time of the run in Flent's format."""
         moment = datetime.datetime.fromtimestamp(self.began + seconds, datetime.UTC)
         return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
@@ -120,7 +122,7 @@ def _plain(value: Any) -> int | float:
 
 
 def _flows(run: RunFolder, words: Named, clock: _Clock) -> dict[str, Rows]:
-    """Throughput and socket rows of each flow."""
+    """The throughput and socket rows of each flow."""
     found = {}
     info = run.tcp_info if run.has("tcp_info") else pd.DataFrame(columns=["flow"])
     for flow in run.scenario.traffic:
@@ -137,7 +139,7 @@ def _flows(run: RunFolder, words: Named, clock: _Clock) -> dict[str, Rows]:
 
 
 def _throughput(flow: pd.DataFrame, step: float) -> pd.DataFrame:
-    """Mbit/s of each bin; the bins between the first and the last without a byte are 0."""
+    """Throughput in Mbit/s per bin; empty bins between the first and the last are 0."""
     if flow.empty:
         return pd.DataFrame(columns=["t", "val", "dur"])
     places = np.rint(flow["t"].to_numpy(np.float64) / step).astype(int)
@@ -147,7 +149,7 @@ def _throughput(flow: pd.DataFrame, step: float) -> pd.DataFrame:
 
 
 def _pings(run: RunFolder, words: Named, clock: _Clock) -> dict[str, Rows]:
-    """Replies at the time they came back; what was lost is missing in `seq`."""
+    """The replies, at the time of their arrival; lost ones are missing in `seq`."""
     if not run.has("ping"):
         return {}
     ping, found = run.ping, {}
@@ -170,7 +172,7 @@ def _queues(run: RunFolder, clock: _Clock) -> dict[str, Rows]:
         for ours, theirs in PER_INTERVAL.items():
             kept[theirs] = rows[ours].astype(np.float64).diff().fillna(rows[ours].astype(np.float64))
         departed = rows["sent_bytes"].astype(np.float64).diff()
-        # Little's law, as `analysis.queues.sojourn_samples`.
+        # Little's law, as in `analysis.queues.sojourn_samples`.
         kept["delay"] = (rows["backlog_bytes"] / departed.where(departed > 0) * clock.step * 1e3).where(
             departed > 0, 0.0
         )
@@ -179,7 +181,7 @@ def _queues(run: RunFolder, clock: _Clock) -> dict[str, Rows]:
 
 
 def _shares(found: Sequence[Air], clock: _Clock) -> dict[str, Rows]:
-    """A series for each station and measure, of the names that Flent's `null` runners have."""
+    """A series for each station and measure, with the names of Flent's `null` runners."""
     return {
         f"wifi_stats_{air.access_point}::{measure}::{station}": clock.stamped(
             pd.DataFrame({"t": air.counted["t"], "val": air.counted[station, measure]})
@@ -191,7 +193,7 @@ def _shares(found: Sequence[Air], clock: _Clock) -> dict[str, Rows]:
 
 
 def _stations(found: Sequence[Air], clock: _Clock) -> dict[str, Rows]:
-    """Rows with all stations of an access point, as Flent's script writes them."""
+    """Rows with all stations of an access point, in the form of Flent's script."""
     return {f"wifi_stats_{air.access_point}": [_nested(row, air) for row in _flat(air, clock)] for air in found}
 
 
@@ -212,7 +214,7 @@ def _host(device: str) -> str:
 
 
 def _on_grid(rows: Rows, clock: _Clock) -> list[float | None]:
-    """Linear interpolation; nothing half a step before the first sample, nor more than five steps before the next."""
+    """Linear interpolation; none before the first sample, or if the next sample is more than five steps away."""
     samples = [(row["t"] - clock.began - clock.start, row["val"]) for row in rows if "val" in row]
     if not samples:
         return [None] * len(clock.grid)
@@ -226,14 +228,14 @@ def _on_grid(rows: Rows, clock: _Clock) -> list[float | None]:
 
 
 def _beside(queues: Mapping[str, Rows]) -> list[tuple[str, str]]:
-    """The parameters by which Flent knows of the series of queues."""
+    """The test parameters that tell Flent about the series of queues."""
     stats = [queue.removeprefix("qdisc_stats_") for queue in queues]
     named_so = {"qdisc_stats_hosts": stats, "qdisc_stats_interfaces": ["root"] * len(stats)}
     return [(parameter, ",".join(values)) for parameter, values in named_so.items() if values]
 
 
 def _radios(found: Sequence[Air]) -> list[tuple[str, str]]:
-    """The parameters by which Flent knows of access points and stations; all stations are at each of them."""
+    """The test parameters that tell Flent about access points and stations."""
     named_so = {
         "wifi_stats_hosts": [air.access_point for air in found],
         "wifi_stats_interfaces": ["wlan0" for _ in found],

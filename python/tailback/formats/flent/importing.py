@@ -1,10 +1,10 @@
-"""Imports Flent files as a results folder, so that figures can show a testbed's data beside a simulation.
+"""Imports Flent files as a results folder, so that figures can combine data of a testbed and of simulations.
 
-TCP throughput (samples of any length) becomes bytes in bins of the file's step, in proportion; socket rows become
-`tcp_info`, pings `ping`, qdisc rows `qdisc`. Time begins at the first sample. The measurement window is the load:
-Flent's `LENGTH` after its five seconds of rest, or the span of the flows where that is unknown. A file Tailback has
-exported gets its axes, flow names and repetition back; any other has the axis `title`, and files with the same title
-are its repetitions.
+TCP throughput (samples of any length) is converted to bytes in bins of the file's step, socket rows to `tcp_info`,
+pings to `ping`, qdisc rows to `qdisc`. Time begins at the first sample. The measurement window is the load: Flent's
+`LENGTH` after its five idle seconds, or the time span of the flows if that is unknown. A file exported by Tailback gets
+its axes, flow names and repetition back; other files have the axis `title`, and files with the same title are
+repetitions.
 """
 
 import datetime
@@ -34,9 +34,9 @@ PING = re.compile(r"Ping \(ms\)(?:::| )?(.*)")
 QDISC = "qdisc_stats_"
 REST_S = 5.0
 MOST_BINS = 20_000_000
-"""Of all flows of a file: a day of 40 flows. They take about a gigabyte."""
+"""Maximum number of bins of all flows of a file: a day of 40 flows, about 1 GB."""
 MOST_OVER = 10
-"""Samples of a series that are over one bin, on average: those of one flow follow each other."""
+"""Maximum mean number of samples of a series that overlap with a bin; samples of one flow should not overlap."""
 LARGEST = 1e12
 LONGEST_S = 1e7
 
@@ -47,7 +47,7 @@ SOCKET = {
     "tcp_pacing_rate": ("pacing_rate", "B/s", 1e6 / 8),
     "tcp_delivery_rate": ("delivery_rate", "B/s", 1e6 / 8),
 }
-"""Our column of a socket row, its unit, and theirs as a multiple of it."""
+"""Our columns of socket rows, with unit and conversion factor."""
 
 Frames = dict[str, pd.DataFrame]
 
@@ -67,7 +67,7 @@ class Imported:
 
 
 def import_files(files: Sequence[Path], folder: Path, axes: Mapping[str, str]) -> Path:
-    """Makes `folder` the results of `files`; `axes` are added to those each file has. Returns the folder."""
+    """Imports `files` as the results folder `folder`, with additional `axes`; returns the folder."""
     seen: dict[tuple[str, ...], int] = {}
     runs = []
     for file in files:
@@ -103,7 +103,7 @@ def _axes(found: FlentFile, file: Path) -> dict[str, str]:
 
 
 def _ours(found: FlentFile) -> Mapping[str, Any] | None:
-    """What `tailback export` has put into the file; `None` where it was made by Flent, or changed since."""
+    """The data that `tailback export` has added to the file; `None` if it is from Flent, or was changed."""
     held = found.metadata.get("TAILBACK")
     if not isinstance(held, dict) or not isinstance(held.get("series"), dict):
         return None
@@ -145,19 +145,19 @@ def _imported(found: FlentFile, place: tuple[Mapping[str, str], int, str], file:
 
 
 def _build(held: bytes) -> str:
-    """What the results depend on beside the scenario: the content of the file."""
+    """The fingerprint of the results: a digest of the file."""
     return hashlib.sha256(held).hexdigest()[:16]
 
 
 def _start(found: FlentFile, file: Path) -> float:
-    """When time begins: the first sample of all."""
+    """The time of the first sample."""
     first = [float(row["t"]) for rows in found.raw_values.values() for row in rows]
     if not first:
         raise NotReadable(
             f"`{file}` has no samples\n  hint: its run may have failed; look at it with `flent -f summary`"
         )
     t0 = _moment(found.metadata.get("T0"))
-    # Ours begin at the x = 0 of the file, which may lie before the first sample.
+    # Files exported by Tailback begin at x = 0, which may be before the first sample.
     return t0 if t0 is not None and 0 <= min(first) - t0 < 2 * REST_S else min(first)
 
 
@@ -230,12 +230,12 @@ def _numbers(rows: Sequence[Row], keys: Sequence[str]) -> pd.DataFrame:
     ]
     table = pd.DataFrame([{key: row.get(key) for key in ("t", *keys)} for row in known], columns=["t", *keys])
     numbers: pd.DataFrame = table.apply(pd.to_numeric, errors="coerce").astype(np.float64)
-    # Beyond any measurement; such numbers would overflow the units of ours.
+    # Larger than any measurement; such numbers would overflow our units.
     return numbers.where(numbers.abs() < LARGEST).dropna(subset=["t", keys[0]])
 
 
 def _flow(name: str, rows: Sequence[Row], reading: tuple[float, float]) -> pd.DataFrame:
-    """Bytes per bin of a step."""
+    """Bytes per bin."""
     start, step = reading
     table = _numbers(rows, ("val", "dur")).sort_values("t", kind="stable")
     ends = table["t"].to_numpy() - start
@@ -271,7 +271,7 @@ def _socket(name: str, rows: Sequence[Row], start: float) -> pd.DataFrame:
 
 
 def _ping(name: str, rows: Sequence[Row], start: float) -> pd.DataFrame:
-    """At the time each was sent; gaps in `seq` are lost ones."""
+    """The pings, at the time of the request; gaps in `seq` are lost ones."""
     table = _numbers(rows, ("val", "seq"))
     sent = table["t"] - start - table["val"] / 1e3
     found = pd.DataFrame(
@@ -292,7 +292,7 @@ def _queue(host: str, rows: Sequence[Row], start: float) -> pd.DataFrame:
 
 
 def _window(found: FlentFile, frames: Frames, step: float) -> tuple[int, int]:
-    """The load: after five seconds of rest for `LENGTH`, if the flows agree; else their first to their last bin."""
+    """The time of the load: `LENGTH` after five idle seconds, if consistent with the flows; else their time span."""
     table = frames.get("flows", next(iter(frames.values())))
     first, last = max(0.0, float(table["t"].min()) - step), float(table["t"].max())
     length = found.metadata.get("LENGTH")

@@ -1,7 +1,7 @@
-"""The Flent test that matches a run, and the names of its flows there [flent flent/tests].
+"""The Flent test that matches a run, and the names of its flows in that test [flent flent/tests].
 
-Flent draws only series that the test of the file's `NAME` knows, so a run becomes the test that has its flows. A test
-of four flows each way is `rrul_be`, or `rrul` if its flows carry code points.
+Flent draws only the series of the test that the file names, so each run is assigned to the test with its flows. A test
+with four flows in each direction is `rrul_be`, or `rrul` if its flows have code points.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,17 +23,17 @@ TESTS = (
 
 @dataclass(frozen=True)
 class Named:
-    """A run in Flent's words."""
+    """The Flent test of a run."""
 
     test: str
     series: Mapping[str, str]
-    """Name of the series by flow or ping of ours."""
+    """Names of Flent's series, by our flow or ping."""
     parameters: Mapping[str, str]
-    """`TEST_PARAMETERS` that rebuild the list of series."""
+    """`TEST_PARAMETERS`, from which Flent derives the list of series."""
 
 
 def named(traffic: Sequence[Traffic], directions: Mapping[str, str], wanted: str | None) -> Named:
-    """The test of these flows, or the one that is `wanted`; raises `NotExportable` if that has no place for them."""
+    """The test with these flows, or the test `wanted`; raises `NotExportable` if it does not have them."""
     tcp = [flow.name for flow in traffic if flow.kind == "tcp"]
     up, down = ([flow for flow in tcp if directions.get(flow) == way] for way in ("up", "down"))
     data = {flow.name: carries_data(flow) for flow in traffic}
@@ -44,7 +44,7 @@ def named(traffic: Sequence[Traffic], directions: Mapping[str, str], wanted: str
     if wanted is None and marked and test == "rrul_be":
         test = "rrul"
     if test not in TESTS:
-        raise NotExportable(f"`{test}` is not a Flent test here\n  hint: there are {', '.join(TESTS)}")
+        raise NotExportable(f"`{test}` is not a known Flent test\n  hint: use one of {', '.join(TESTS)}")
     ways = (udp[:1], []) if test == "udp_flood" else (up, down)
     names = _names(test, len(ways[0]), len(ways[1]))
     flows = dict(zip([*ways[0], *ways[1]], names, strict=True))
@@ -52,12 +52,12 @@ def named(traffic: Sequence[Traffic], directions: Mapping[str, str], wanted: str
 
 
 def carries_data(flow: Traffic) -> bool:
-    """Whether it is a flow to Flent, and no ping."""
+    """Whether it is a flow, not a ping."""
     return kinds.of(flow.kind).carries == "data"
 
 
 def _test(up: int, down: int, udp: int) -> str:
-    """By how many flows there are each way, "n" for several."""
+    """The test with these numbers of flows in each direction."""
     if not up and not down:
         return "udp_flood" if udp else "ping"
     several = (_count(up), _count(down))
@@ -76,7 +76,8 @@ def _count(flows: int) -> str:
 
 
 def _names(test: str, up: int, down: int) -> list[str]:
-    """Of the uploads, then the downloads; raises `NotExportable` where there are not as many."""
+    """The names of the uploads, then of the downloads; raises `NotExportable` if the test has other numbers of
+    flows."""
     numbers = range(1, max(up, down) + 1)
     ends: dict[str, tuple[Sequence[str], Sequence[str]]] = {
         "tcp_upload": ([""], []),
@@ -99,7 +100,7 @@ def _names(test: str, up: int, down: int) -> list[str]:
 
 
 def _pings(test: str, pings: Sequence[str]) -> dict[str, str]:
-    """The first is Flent's ICMP ping; `rrul` has places for three more."""
+    """The series of pings: the first is Flent's ICMP ping; `rrul` has three more."""
     more = {"rrul": ("EF", "BK", "BE"), "rrul_be": ("BE1", "BE2", "BE3"), "rrul_be_nflows": ("BE",), "ping": ("",)}
     names = [ICMP, *(f"Ping (ms) UDP {name}".strip() for name in more.get(test, ()))]
     return dict(zip(pings, names, strict=False))

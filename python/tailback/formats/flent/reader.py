@@ -1,7 +1,7 @@
 """Reads and writes the container: JSON in gzip, bzip2 or plain. It reads versions 1 to 4 and writes 4.
 
-What older versions have otherwise [flent flent/resultset.py, flent/util.py]: version 1 keeps samples in
-`SERIES_META.<series>.RAW_VALUES`, or has none beside the grid; before 4, UDP pings are rates (1/s), HTTP latency is in
+Differences of older versions [flent flent/resultset.py, flent/util.py]: version 1 has samples in
+`SERIES_META.<series>.RAW_VALUES`, or only the grid; before version 4, UDP pings are rates (1/s), HTTP latency is in
 seconds, and drops and marks are counters instead of differences.
 """
 
@@ -19,10 +19,10 @@ from tailback.limits import Damaged, NotTaken, open_unpacked
 VERSION = 4
 
 MOST_BYTES = 1 << 28
-"""Of a file, packed and unpacked. An hour of sixteen flows with everything Flent samples of them has 50 MB."""
+"""Maximum size of a file, compressed and uncompressed. An hour of sixteen flows with all samples has 50 MB."""
 
 MOST_VALUES = 10_000_000
-"""Numbers, texts, lists and objects of a file: they take a gigabyte."""
+"""Maximum number of JSON values of a file, which take about 1 GB."""
 
 CUMULATIVE = ("dropped", "ecn_mark")
 
@@ -31,7 +31,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class FlentFile:
-    """The five keys of the format, as version 4 has them."""
+    """The five keys of the format, in version 4."""
 
     x_values: Sequence[float]
     results: Mapping[str, Sequence[float | None]]
@@ -40,12 +40,12 @@ class FlentFile:
 
 
 def read(path: Path) -> FlentFile:
-    """Reads the file at `path`; raises `NotReadable`, which says what is wrong."""
+    """Reads the file at `path`; raises `NotReadable`."""
     return parse(content(path), path)
 
 
 def content(path: Path) -> bytes:
-    """The unpacked content of the file at `path`."""
+    """The uncompressed content of the file at `path`."""
     try:
         with open_unpacked(path, MOST_BYTES) as stream:
             return b"".join(stream.pieces())
@@ -59,8 +59,8 @@ def content(path: Path) -> bytes:
 
 
 def parse(found: bytes, path: Path) -> FlentFile:
-    """The file with this content; `path` is what errors call it."""
-    # What JSON has between its values; a few of them may stand in texts.
+    """Parses the content of a file; error messages call it `path`."""
+    # An upper bound on the number of values; strings may also contain these characters.
     if sum(map(found.count, (b",", b"[", b"{"))) > MOST_VALUES:
         raise NotReadable(f"`{path}` has more than {MOST_VALUES} values\n  hint: give a file of one test")
     try:
@@ -80,7 +80,7 @@ def _unlike(path: Path, what: str) -> NotReadable:
 
 
 def write(found: FlentFile) -> bytes:
-    """The bytes of a `.flent.gz`; the same file is the same bytes."""
+    """The bytes of a `.flent.gz`; equal files have equal bytes."""
     document = {
         "version": VERSION,
         "x_values": list(found.x_values),
@@ -136,7 +136,7 @@ def _raw(
 
 
 def _of_version_1(metadata: Mapping[str, Any], grid: tuple[list[float], dict[str, list[float | None]]]) -> Any:
-    """The samples of the series' metadata, else the points of the grid. Their times are those of the grid from 0."""
+    """The samples in the metadata of the series, else the points of the grid, with times relative to its start."""
     x_values, results = grid
     described = metadata.get("SERIES_META")
     found = {}
@@ -149,7 +149,7 @@ def _of_version_1(metadata: Mapping[str, Any], grid: tuple[list[float], dict[str
 
 
 def _converted(name: str, rows: Sequence[Row]) -> list[Row]:
-    """As version 4 has them."""
+    """The samples in the form of version 4."""
     if name.startswith("Ping (ms) UDP"):
         return [_inverted(row) for row in rows]
     if name == "HTTP latency":

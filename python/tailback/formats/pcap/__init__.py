@@ -1,7 +1,7 @@
 """Packet captures from any program: pcap and pcapng files as tables of packets, and as results.
 
-What needs one capture: goodput (acknowledged bytes), retransmissions, pings. What needs two, taken at both ends of a
-path: one-way delay, by clocks that agree, and passive RTT (`analysis.passive`).
+One capture gives goodput (acknowledged bytes), retransmissions and pings. Two captures from both ends of a path also
+give one-way delay (with synchronised clocks) and passive RTT (`analysis.passive`).
 """
 
 from tailback.formats.pcap.importing import import_files

@@ -50,15 +50,15 @@ class _Section:
 
     order: str = "<"
     interfaces: list[tuple[int, int, int, int]] = field(default_factory=list)
-    """Link type, snap length, units per second, offset in seconds."""
+    """Link type, snap length, time units per second, time offset in seconds."""
 
 
 class _Broken(Exception):
-    """What is wrong, without the file's name."""
+    """An error without the name of the file."""
 
 
 def frames(path: Path) -> Iterator[Frame]:
-    """The frames of the file at `path`, in its order; raises `NotReadable`."""
+    """The frames of the file at `path`, in order; raises `NotReadable`."""
     count = 0
     try:
         with open_unpacked(path, MOST_BYTES) as stream:
@@ -104,7 +104,7 @@ def _pcap(magic: bytes, stream: Stream) -> Iterator[Frame]:
 
 
 def _records() -> Iterator[None]:
-    """As many turns as there may be records."""
+    """Limits the number of records."""
     for _ in range(MOST_RECORDS):
         yield
     raise NotTaken(f"it has more than {MOST_RECORDS} packets")
@@ -121,7 +121,7 @@ def _taken(stream: Stream, captured: int) -> bytes:
 
 
 def _pcapng(stream: Stream) -> Iterator[Frame]:
-    """The blocks behind the first four bytes, which the caller has read."""
+    """The frames after the first four bytes, which the caller has read."""
     section = _Section()
     head = struct.pack("<I", SECTION_HEADER) + stream.read(8)
     for _ in _records():
@@ -156,12 +156,12 @@ def _block(head: bytes, stream: Stream, section: _Section) -> tuple[int, bytes]:
     if length < 12 or length % 4:
         raise _Broken(f"a block has the length {length}")
     body = _body(kind, length - 12, stream)
-    # The last four bytes say the length again.
+    # The last four bytes repeat the length.
     return kind, (head[8:] + body)[:-4]
 
 
 def _body(kind: int, length: int, stream: Stream) -> bytes:
-    """The next `length` bytes of a block of this kind; none of one that is not read."""
+    """The body of a block; empty for kinds that are skipped."""
     if kind not in (INTERFACE, ENHANCED_PACKET):
         if stream.skip(length) < length:
             raise _Broken("it ends within a block")

@@ -1,7 +1,7 @@
 """Imports captures as a results folder: one file, or two from both ends of a path (the sender's first).
 
 Tables: `flows` (acknowledged bytes in bins of 100 ms), `ping`, and of two files `one_way_delay` and `passive_rtt`.
-Flows are called by their addresses and ports. The measurement window is the whole capture.
+Flows are named by their addresses and ports. The measurement window is the whole capture.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ Frames = dict[str, pd.DataFrame]
 
 
 def import_files(files: Sequence[Path], folder: Path, axes: Mapping[str, str]) -> Path:
-    """Makes `folder` the results of one or two captures; returns it. Raises `NotReadable`."""
+    """Imports one or two captures as the results folder `folder`; returns it. Raises `NotReadable`."""
     if not 1 <= len(files) <= 2:
         raise NotReadable(f"{len(files)} captures\n  hint: give one, or two of the same traffic: the sender's first")
     tables = [packets(file).table for file in files]
@@ -59,7 +59,7 @@ def _frames(tables: Sequence[pd.DataFrame], start: int) -> Frames:
 
 
 def _binned(flows: pd.DataFrame) -> pd.DataFrame:
-    """Bytes per bin, by the time it ends."""
+    """Bytes per bin, with the end of the bin."""
     places = np.floor(flows["t"].to_numpy(dtype=np.float64) * 1e9 / BIN_NS).astype(np.int64)
     if len(places) and places.max() > MOST_BINS:
         raise NotReadable(f"the capture spans {flows['t'].max():.0f} s\n  hint: its times are wrong")
@@ -91,7 +91,7 @@ def _plan(files: Sequence[Path], frames: Frames, axes: Mapping[str, str]) -> tup
 
 
 def _build(files: Sequence[Path]) -> str:
-    """What the results depend on beside the scenario: the content of the files."""
+    """The fingerprint of the results: a digest of the files."""
     digest = hashlib.sha256()
     for file in files:
         with open_regular(file, MOST_BYTES) as stream:

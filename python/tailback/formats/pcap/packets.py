@@ -1,7 +1,7 @@
-"""From frames to a table of packets: TCP, UDP and ICMP echo over IPv4; everything else is left out.
+"""Converts frames to a table of packets: TCP, UDP and ICMP echo over IPv4. Other frames are skipped.
 
-Link types: Ethernet (with VLAN tags), raw IP, Linux cooked v1 and v2 [libpcap linktypes]. A packet seen twice in one
-file (at two interfaces of a router) is there twice.
+Link types: Ethernet (with VLAN tags), raw IP, Linux cooked v1 and v2 [libpcap linktypes]. A packet that was captured
+twice (on two interfaces of a router) has two rows.
 """
 
 import struct
@@ -31,12 +31,12 @@ Row = tuple[int | str, ...]
 
 @dataclass(frozen=True)
 class Packets:
-    """The packets of a capture, in order of time."""
+    """The packets of a capture, sorted by time."""
 
     table: pd.DataFrame
-    """`COLUMNS`; ports of a ping are its identifier, seq its number, flags its ICMP type."""
+    """The columns `COLUMNS`; for a ping, the ports are its identifier, seq its number, flags its ICMP type."""
     left_out: int
-    """Frames that are nothing of the kind."""
+    """The number of other frames."""
 
 
 def packets(path: Path) -> Packets:
@@ -61,7 +61,7 @@ def _row(frame: Frame) -> Row | None:
         return None
     first, _, total, identification, fragment, _, protocol, _, source, target = HEADER.unpack_from(data, start)
     above = start + 4 * (first & 15)
-    # A later fragment has no header of its own; total 0 is a train that the card was to split.
+    # Later fragments have no transport header. Length 0 means segmentation offload (TSO).
     if fragment & 0x1FFF or above < start + 20:
         return None
     length = (total or frame.length - start) - 4 * (first & 15)
@@ -99,7 +99,7 @@ def _tcp(data: bytes, length: int) -> tuple[int, ...] | None:
 
 
 def _timestamp(options: bytes) -> int:
-    """The value of the timestamps option; 0 without one."""
+    """The TSval of the timestamps option; 0 without one."""
     at = 0
     while at < len(options):
         kind = options[at]

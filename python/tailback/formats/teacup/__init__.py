@@ -1,4 +1,4 @@
-"""Configurations of TEACUP (2014–2018): Python 2 files with TPCONF_* names, which are parsed and never executed."""
+"""Configurations of TEACUP (2014–2018): Python 2 files with TPCONF_* variables, which are parsed but never executed."""
 
 from tailback.formats.teacup.importing import Imported, convert
 from tailback.formats.teacup.writing import write

@@ -1,9 +1,9 @@
 """Evaluates values in a Python 2 file without executing it.
 
-The statements are told apart by `parso`, which goes on after one it cannot read (`print x`); each by itself is then a
-tree of Python's own `ast`, of which literals, names assigned before, `range`, `str`, `int`, `float`, `len`, `list`,
-`tuple`, `map` of those, `join`, `+`, `*` and `%` are worked out. Everything else is noted with its line. Nothing is
-ever executed, imported or opened; work and sizes are bounded ([reckoning.py](../../limits/reckoning.py)).
+`parso` splits the file into statements; it continues after statements that it cannot parse (`print x`). Each statement
+is then parsed by Python's `ast` and interpreted: literals, variables, `range`, `str`, `int`, `float`, `len`, `list`,
+`tuple`, `map` of those, `join`, `+`, `*` and `%`. Everything else is reported with its line. Nothing is executed,
+imported or opened; time and memory are limited ([reckoning.py](../../limits/reckoning.py)).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ FUNCTIONS = {"float", "int", "len", "list", "range", "str", "tuple"}
 
 
 class NotEvaluated(Exception):
-    """An expression that cannot be evaluated; the message says which part."""
+    """The expression cannot be evaluated; the message names the part."""
 
 
 @dataclass(frozen=True)
 class Note:
-    """Something of the file that was not taken over."""
+    """A part of the file that was not imported."""
 
     line: int
     what: str
@@ -43,11 +43,11 @@ class Module:
     """The assignments of a file."""
 
     values: dict[str, Value] = field(default_factory=dict)
-    """By name; attributes as `env.user`."""
+    """Values by name; attributes as `env.user`."""
     lines: dict[str, int] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
     allowance: Allowance = field(default_factory=Allowance)
-    """What it may still cost to work out its values."""
+    """The remaining work for evaluating its values."""
 
     def value_of(self, tree: ast.expr, names: Mapping[str, Value]) -> Value:
         """The value of an expression."""
@@ -58,14 +58,14 @@ class Module:
 
 
 def read(text: str) -> Module:
-    """All assignments of a file, in their order."""
+    """Evaluates all assignments of a file, in order."""
     module = Module()
     try:
         tree: Any = load_grammar().parse(f"{text}\n")
         for child in tree.children:
             _statement(child, module)
     except RecursionError:
-        module.notes.append(Note(1, "is nested too deeply; what follows was left out"))
+        module.notes.append(Note(1, "is nested too deeply; the rest was left out"))
     return module
 
 
@@ -75,7 +75,7 @@ def expression(text: str, names: Mapping[str, Value]) -> Value:
 
 
 def arguments(text: str) -> dict[str, ast.expr]:
-    """The keywords of `a='x', b=V_y`, which TEACUP writes into texts, and under `""` what stands alone before them."""
+    """The keyword arguments in a string such as `a='x', b=V_y`, and a positional argument before them as `""`."""
     call = _tree(f"f({text.strip().strip(',')})", "a list of keywords", text)
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
         raise NotEvaluated(f"`{text.strip()[:60]}` is not a list of keywords")
@@ -129,7 +129,7 @@ def _simple(code: str, line: int, module: Module) -> None:
 
 
 def _is_nothing(statement: ast.stmt) -> bool:
-    """Imports, and texts that stand for comments."""
+    """Whether a statement is an import, or a string that serves as a comment."""
     constant = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     return constant or isinstance(statement, ast.Import | ast.ImportFrom | ast.Pass)
 
@@ -169,14 +169,14 @@ def _shown(node: ast.AST) -> str:
 
 
 class _Evaluator:
-    """Works out expressions of names that have values."""
+    """Evaluates expressions."""
 
     def __init__(self, names: Mapping[str, Value], allowance: Allowance) -> None:
         self._names = names
         self._allowance = allowance
 
     def value(self, node: ast.expr) -> Value:
-        """Raises `NotEvaluated`, and `RecursionError`."""
+        """The value of an expression; raises `NotEvaluated` or `RecursionError`."""
         try:
             self._allowance.spend(1)
             value = self._read(node)

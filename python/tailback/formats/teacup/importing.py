@@ -1,15 +1,17 @@
 """Converts a TEACUP configuration to an experiment and a testbed.
 
-TEACUP's words become ours as it builds them on Linux (Zander and Armitage, TEACUP v1.0, CAIA technical report 150529A):
+The conversion follows what TEACUP does on Linux (Zander and Armitage, TEACUP v1.0, CAIA technical report 150529A):
 
-    subnets /24 of TPCONF_host_internal_ip   a switch each, lan1, lan2, ..., which hosts and routers join
-    TPCONF_router_queues                     on the router's device towards `dest`: htb with the queue, then netem with
-                                             delay and loss: they come after the bottleneck
-    TPCONF_traffic_gens                      start_iperf and start_ping; all begin 5 s later, and the run ends 5 s after
-    TPCONF_vary_parameters                   axes, the first the outermost; values of one axis turn together; `runs`
-                                             are repetitions
+    subnets /24 of TPCONF_host_internal_ip   a switch each, lan1, lan2, ..., with its hosts and routers
+    TPCONF_router_queues                     on the router's device towards `dest`: htb with the queue, followed by
+                                             netem with delay and loss (after the bottleneck)
+    TPCONF_traffic_gens                      start_iperf and start_ping; all start 5 s later, and the run ends 5 s after
+                                             the last one
+    TPCONF_vary_parameters                   axes, the first the outermost; the variables of an axis vary together;
+                                             `runs` are repetitions
 
-What has no counterpart is noted, line by line, and in the head of the experiment file. A password is never taken over.
+Parts without a counterpart are reported with their line, also at the top of the experiment file. Passwords are never
+imported.
 """
 
 from __future__ import annotations
@@ -34,14 +36,14 @@ CONTROLS = {"newreno": "reno", "reno": "reno", "cubic": "cubic", "htcp": "htcp",
 """Ours by TEACUP's; FreeBSD's `hd` and `chd` and Windows' `compound` are not Linux's."""
 
 SYSTEMS = {"Linux": "cubic", "FreeBSD": "newreno", "Darwin": "newreno", "CYGWIN": "compound"}
-"""What `default` means."""
+"""The control that `default` stands for, by operating system."""
 
 LEAD_S = 5
 LATEST_S = 1e6
 MOST_RUNS = 1000
 IPERF_DATAGRAM = "1470b"
 PACKET_BYTES = 600
-"""TEACUP's mean packet, with which it sizes `bdp`."""
+"""TEACUP's mean packet size, which it uses for `bdp`."""
 
 SILENT = {
     "TPCONF_script_path", "TPCONF_tftpserver", "TPCONF_tftpboot_dir", "TPCONF_force_reboot", "TPCONF_boot_timeout",
@@ -52,7 +54,7 @@ SILENT = {
     "TPCONF_max_time_diff", "TPCONF_test_id", "TPCONF_web10g_poll_interval", "TPCONF_linux_tcp_logger",
     "TPCONF_pcap_snaplen", "TPCONF_bc_ping_enable", "TPCONF_bc_ping_rate", "TPCONF_bc_ping_address",
 }  # fmt: skip
-"""Of the laboratory, or of how TEACUP measures."""
+"""Variables about the laboratory and TEACUP's measurements, which are not needed."""
 
 READ = {
     "TPCONF_router", "TPCONF_hosts", "TPCONF_host_internal_ip", "TPCONF_host_os", "TPCONF_router_queues",
@@ -65,7 +67,7 @@ READ = {
 VALUES = (
     "TPCONF_ECN", "TPCONF_delays", "TPCONF_loss_rates", "TPCONF_bandwidths", "TPCONF_aqms", "TPCONF_buffer_sizes",
 )  # fmt: skip
-"""Lists that configurations take the values of variables from."""
+"""Lists that configurations use for the values of variables."""
 
 
 @dataclass(frozen=True)
@@ -79,14 +81,14 @@ class Imported:
 
 @dataclass(frozen=True)
 class Axis:
-    """One varied parameter: its labels, each with the values it gives to V_ variables."""
+    """One varied parameter: its labels, each with its values of V_ variables."""
 
     name: str
     values: Mapping[str, dict[str, Value]]
 
     @functools.cached_property
     def variables(self) -> frozenset[str]:
-        """The V_ variables it turns."""
+        """The V_ variables that it varies."""
         return frozenset(name for each in self.values.values() for name in each)
 
 
@@ -98,22 +100,22 @@ class _Reading:
     repeat: int = 1
     let: dict[str, str] = field(default_factory=dict)
     patches: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
-    """By axis and label: the variables of ours that it sets."""
+    """Our variables by axis and label."""
 
     def get(self, name: str, kind: type | tuple[type, ...]) -> Any:
-        """A value of the file if it is of this kind; else an empty one."""
+        """A value of the file if it has this type, else an empty one."""
         empty = kind[0]() if isinstance(kind, tuple) else kind()
         if name not in self.module.values:
             return empty
         value = self.module.values[name]
         if not isinstance(value, kind):
-            self.note(name, f"`{name}` is not what TEACUP wants there")
+            self.note(name, f"`{name}` does not have the type that TEACUP expects")
             return empty
         return value
 
     @functools.cached_property
     def defaults(self) -> dict[str, Value]:
-        """The V_ variables where they are not varied."""
+        """The values of V_ variables that are not varied."""
         found: dict[str, Value] = {"V_duration": self.get("TPCONF_duration", (int, float)) or 60}
         for name in ("TPCONF_variables", "TPCONF_variable_list", "TPCONF_variable_defaults"):
             found |= {str(key): value for key, value in self.get(name, dict).items()}
@@ -126,7 +128,7 @@ class _Reading:
         return {**self.defaults, **first}
 
     def note(self, name: str, what: str) -> None:
-        """With the line where `name` was set."""
+        """Adds a note with the line where `name` was set."""
         self.notes.append(Note(self.module.lines.get(name, 1), what))
 
 
@@ -163,7 +165,7 @@ def convert(text: str) -> Imported:
 
 @dataclass(frozen=True)
 class _Hosts:
-    """Hosts by our name, with TEACUP's, their addresses, and the switch of each subnet."""
+    """Hosts by our name, with TEACUP's name, their addresses, and the switch of each subnet."""
 
     names: Mapping[str, str]
     addresses: Mapping[str, Sequence[ipaddress.IPv4Interface]]
@@ -171,7 +173,7 @@ class _Hosts:
     switches: Mapping[ipaddress.IPv4Network, str]
 
     def of_address(self, word: str) -> str | None:
-        """Our name of who is called so, or has this address."""
+        """Our name of the host with this name or address."""
         if word in self.names:
             return self.names[word]
         held = {str(address.ip): host for host, addresses in self.addresses.items() for address in addresses}
@@ -214,7 +216,7 @@ def _hosts(reading: _Reading) -> _Hosts:
 
 
 def _interfaces(value: Value) -> list[ipaddress.IPv4Interface]:
-    """/24, as TEACUP takes all test networks to be."""
+    """The interfaces of addresses; TEACUP assumes /24 for all test networks."""
     found = []
     for word in value if isinstance(value, list | tuple) else [value]:
         try:
@@ -242,7 +244,7 @@ def _links(hosts: _Hosts) -> list[dict[str, Any]]:
 
 
 def _host_entries(reading: _Reading, hosts: _Hosts) -> dict[str, Any]:
-    """The buffers that TEACUP gives to Linux; the kernel of FreeBSD hosts."""
+    """The settings of hosts: buffer sizes of Linux, the stack of FreeBSD."""
     systems = reading.get("TPCONF_host_os", dict)
     common: dict[str, Any] = {"net.ipv4.tcp_rmem": [4096, 87380, 6291456], "net.ipv4.tcp_wmem": [4096, 65535, 4194304]}
     ecn = _varied(reading, "ecn", "V_ecn", _ecn)
@@ -257,15 +259,13 @@ def _host_entries(reading: _Reading, hosts: _Hosts) -> dict[str, Any]:
         elif system == "FreeBSD":
             entries[name] = {"stack": "freebsd-9"}
         else:
-            reading.note(
-                "TPCONF_host_os", f"`{name}` has {str(system)[:30]}, which is not modelled: it is a Linux here"
-            )
+            reading.note("TPCONF_host_os", f"`{name}` has {str(system)[:30]}, which is not modelled: it becomes Linux")
             entries[name] = {}
     return entries
 
 
 def _testbed(reading: _Reading, hosts: _Hosts) -> dict[str, Any]:
-    """The names of TEACUP's hosts are those of their management network."""
+    """The testbed. TEACUP's host names are those on the management network."""
     user = reading.module.values.get("env.user")
     access = {"user": user} if isinstance(user, str) and user.isidentifier() else {}
     machines = {
@@ -291,7 +291,7 @@ def _axes(reading: _Reading) -> list[Axis]:
             count = len(known["runs"][2]) if axis is not None else reading.get("TPCONF_runs", int)
             reading.repeat = min(max(1, count), MOST_RUNS)
         elif axis is None:
-            reading.note("TPCONF_vary_parameters", f"the parameter `{name[:60]}` cannot be read: it is not varied")
+            reading.note("TPCONF_vary_parameters", f"the parameter `{name[:60]}` cannot be read and is not varied")
         else:
             axes.append(axis)
     return axes
@@ -356,7 +356,7 @@ def _varied(reading: _Reading, ours: str, expression: Any, shown: Any) -> str | 
 
 
 def _line_of(reading: _Reading, value: Value) -> int:
-    """Where a value of a variable comes from: the list of the file that has it, or else where variables are set."""
+    """The line of a value of a variable: that of the list with the value, else that of the assignment of variables."""
     module = reading.module
     lists = (name for name in VALUES if _holds(module.values.get(name), value))
     places = (*lists, "TPCONF_variable_defaults", "TPCONF_router_queues", "TPCONF_parameter_list")
@@ -364,7 +364,7 @@ def _line_of(reading: _Reading, value: Value) -> int:
 
 
 def _holds(held: Value, value: Value) -> bool:
-    """Whether a value is in a list, or in a tuple of it: one axis may set several variables."""
+    """Whether a list contains a value, or a tuple with it (an axis may set several variables)."""
     return isinstance(held, list | tuple) and any(
         value == each or (isinstance(each, list | tuple) and value in each) for each in held
     )
@@ -406,13 +406,13 @@ def _queue(reading: _Reading, hosts: _Hosts, place: tuple[str, Value], found: Ma
         return {}
     for name in ("attach_to_queue", "bidir"):
         if name in given:
-            reading.note("TPCONF_router_queues", f"`{name}` of queue {number} is not taken over")
+            reading.note("TPCONF_router_queues", f"`{name}` of queue {number} is not imported")
     stages = _stages(reading, f"q{str(number)[:8]}", given)
     return {device: stages[0] if len(stages) == 1 else stages}
 
 
 def _stages(reading: _Reading, label: str, given: Mapping[str, Any]) -> list[str]:
-    """The shaper with its queue, then delay and loss."""
+    """The stages of a queue: the shaper with its child, then delay and loss."""
     label = "".join(letter if letter.isalnum() else "_" for letter in label)
 
     def word(name: str, shown: Any) -> str | None:
@@ -439,7 +439,7 @@ def _size(reading: _Reading, label: str, given: Mapping[str, Any]) -> str:
 
 
 def _constant(reading: _Reading, tree: Any) -> Value:
-    """The value with the first of each axis."""
+    """The value of an expression with the first value of each axis."""
     if tree is None:
         return None
     try:
@@ -449,7 +449,7 @@ def _constant(reading: _Reading, tree: Any) -> Value:
 
 
 def _bdp(reading: _Reading, given: Mapping[str, Any], kind: str) -> int:
-    """Rate times round-trip time, as TEACUP meant it: it turned `1.4mbit` into 1.4 bit/s."""
+    """Rate times round-trip time, as TEACUP intended (its code converts `1.4mbit` to 1.4 bit/s)."""
     rate = _bits(_constant(reading, given.get("rate")) or "1000mbit")
     rtt = _constant(reading, given.get("rtt"))
     delay = _constant(reading, given.get("delay"))
@@ -485,7 +485,7 @@ def _rate(value: Value) -> str:
 def _bits(value: Value) -> float:
     text = str(value).strip().lower()
     if not text.isascii():
-        # Python takes the digits of every script.
+        # `isdigit` also accepts digits of other scripts.
         raise ValueError(text)
     for unit, size in (("kbit", 1e3), ("mbit", 1e6), ("gbit", 1e9), ("bit", 1.0)):
         if text.endswith(unit):
@@ -516,12 +516,12 @@ def _count(value: Value) -> str:
 
 
 def _traffic(reading: _Reading, hosts: _Hosts) -> tuple[list[dict[str, Any]], int]:
-    """The entries, and when the run ends."""
+    """The traffic entries, and the end of the run."""
     flows: list[dict[str, Any]] = []
     try:
         duration = float(reading.defaults["V_duration"])
     except (TypeError, ValueError):
-        reading.note("TPCONF_duration", "the duration is no number: 60 s stand for it")
+        reading.note("TPCONF_duration", "the duration is not a number: 60 s are used")
         duration = 60.0
     end = duration
     for entry in reading.get("TPCONF_traffic_gens", (list, tuple)):
