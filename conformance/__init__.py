@@ -1,1 +1,2 @@
-"""What Tailback is compared with: runs of a real kernel (`judge`), its `tc` (`tc`), packetdrill scripts (`drill`)."""
+"""Conformance: compares Tailback with runs of a real kernel (`judge`), a real `tc` (`tc`), packetdrill scripts
+(`drill`)."""

@@ -1,14 +1,14 @@
 """Compares the simulator with runs of a real kernel, campaign by campaign.
 
-    python -m conformance wired                                # every run that the repository keeps
-    python -m conformance wired 'cubic-*-std-*' --worst        # a part of it, worst cells first
-    python -m conformance wifi '*htc*-fq' --only-off --chance  # cells that are off, and what chance does to them
+    python -m conformance wired                                # all runs in the repository
+    python -m conformance wired 'cubic-*-std-*' --worst        # some of them, worst cells first
+    python -m conformance wifi '*htc*-fq' --only-off --chance  # cells out of tolerance, and their ranges by chance
     python -m conformance teacup                               # three staggered flows through a router's AQM
     python -m conformance matrix 'grid R10M *'                 # cells of the conformance matrix
     python -m conformance wifi --truth FOLDER                  # runs of a campaign's folder instead
 
-Exit status: 0 when every judged cell is within tolerance, 1 when one is not. Beside these: `python -m conformance.tc`
-(the grammar of `tc`), `tailback drill conformance/drill/*.pkt` (TCP, packet by packet).
+Exit status: 0 if all judged cells are within tolerance, else 1. See also `python -m conformance.tc` (the syntax of
+`tc`) and `tailback drill conformance/drill/*.pkt` (TCP, packet by packet).
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from conformance.judge import CAMPAIGNS, Campaign, Cell, Judged, Run, campaign, 
 
 
 def main() -> int:
-    asked = _parsed()
-    by = campaign(asked.campaign)
-    runs = matching(_runs(by, asked.truth), asked.patterns)
+    options = _parsed()
+    by = campaign(options.campaign)
+    runs = matching(_runs(by, options.truth), options.patterns)
     if not runs:
-        raise SystemExit(f"no run of {asked.campaign} matches {' '.join(asked.patterns)}; a name may have * and ?")
+        raise SystemExit(f"no run of {options.campaign} matches {' '.join(options.patterns)}; a name may have * and ?")
     _print_left_out(by, runs)
-    found = judge(by, runs, asked.jobs)
+    found = judge(by, runs, options.jobs)
     for failed in found.failed:
         print(f"failed: {failed.experiment.key}: {failed.failure}")
-    _print_cells(by, _chosen(found, asked))
-    if asked.chance:
-        _print_chance(by, found, asked.jobs)
+    _print_cells(by, _chosen(found, options))
+    if options.chance:
+        _print_chance(by, found, options.jobs)
     return _summarise(by, found)
 
 
@@ -45,9 +45,11 @@ def _parsed() -> argparse.Namespace:
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="names of runs, or family/name; * and ? match")
     parser.add_argument("--worst", action="store_true", help="judged cells only, worst first")
     parser.add_argument("--only-off", action="store_true", help="only cells out of tolerance")
-    parser.add_argument("--chance", action="store_true", help="repeat the runs that are off with other draws")
+    parser.add_argument(
+        "--chance", action="store_true", help="repeat runs out of tolerance with other random numbers"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--truth", type=Path, metavar="FOLDER", help="where the kernel's own runs are")
+    parser.add_argument("--truth", type=Path, metavar="FOLDER", help="folder with the runs of the kernel's campaign")
     return parser.parse_args()
 
 
@@ -55,7 +57,7 @@ def _runs(by: Campaign[Any], truth: Path | None) -> Sequence[Run[Any]]:
     if truth is None:
         return by.runs()
     if by.measured is None:
-        raise SystemExit(f"{by.title} has no folder of a campaign: leave out --truth")
+        raise SystemExit(f"{by.title} does not support --truth")
     return by.measured(truth)
 
 
@@ -65,9 +67,9 @@ def _print_left_out(by: Campaign[Any], runs: Sequence[Run[Any]]) -> None:
         print(f"left out, {reason}: {reasons.count(reason)} runs")
 
 
-def _chosen(found: Judged[Any], asked: argparse.Namespace) -> Sequence[Cell[Any]]:
-    shown = [cell for cell in found.cells if not asked.only_off or cell.outcome == "off"]
-    if not asked.worst:
+def _chosen(found: Judged[Any], options: argparse.Namespace) -> Sequence[Cell[Any]]:
+    shown = [cell for cell in found.cells if not options.only_off or cell.outcome == "off"]
+    if not options.worst:
         return shown
     return sorted((cell for cell in shown if cell.outcome != "shown"), key=lambda cell: -cell.distance)
 
@@ -88,15 +90,16 @@ def _verdict(by: Campaign[Any], cell: Cell[Any]) -> str:
 
 
 def _print_chance(by: Campaign[Any], found: Judged[Any], jobs: int) -> None:
-    """The ranges of every cell that is off, over the repetitions of each kind."""
+    """Prints the ranges of each cell out of tolerance, by kind of repetition."""
     for spread in spreads(by, found.off, jobs):
-        print(f"{spread.cell}: {'chance can make it' if spread.is_chance else 'not by chance'}")
+        print(f"{spread.cell}: {'may be chance' if spread.is_chance else 'not chance'}")
         for each in spread.ranges:
             print(f"    {each.kind:8} {each.low:.4g} to {each.high:.4g}, median {each.median:.4g}")
 
 
 def _summarise(by: Campaign[Any], found: Judged[Any]) -> int:
-    """The last lines: cells within tolerance by group and by figure, runs wholly within it, runs that failed."""
+    """Prints a summary: cells within tolerance by group and by figure, runs completely within tolerance, failed
+    runs."""
     groups = dict.fromkeys(cell.experiment.group for cell in found.cells)
     for name in groups if len(groups) > 1 else ():
         _print_share(name, [cell for cell in found.cells if cell.experiment.group == name])
@@ -107,7 +110,7 @@ def _summarise(by: Campaign[Any], found: Judged[Any]) -> int:
     whole = len(found.simulated) - len(off) - len(found.failed)
     cpu_s = sum(result.cpu_s for result in found.simulated)
     failed = len(found.failed)
-    print(f"{whole} of {len(found.simulated)} runs wholly within tolerance, {failed} failed, {cpu_s:.0f} s of CPU")
+    print(f"{whole} of {len(found.simulated)} runs completely within tolerance, {failed} failed, {cpu_s:.0f} s of CPU")
     return 1 if off or found.failed else 0
 
 

@@ -1,7 +1,7 @@
 """Runs every control alone and against CUBIC on four paths, and writes the tables of docs/duels.md.
 
     python -m conformance.duel                  runs experiments/cc/duel.yaml and writes the page
-    python -m conformance.duel path=10mbit-20ms prints the tables of some runs; arguments are those of `--set`
+    python -m conformance.duel path=10mbit-20ms prints the tables of some runs; arguments as for `--set`
 
 The figures cover the measurement window, 10 s to 60 s: goodput of the flow and of its rival, median TCP RTT of the
 flow, segments that the flow retransmitted.
@@ -30,7 +30,7 @@ HEAD = (
 
 @dataclass(frozen=True)
 class Figures:
-    """What one run showed of the flow, and of its rival if it had one."""
+    """The figures of one run: those of the flow, and of its rival if there is one."""
 
     goodput_mbps: float
     rival_mbps: float | None
@@ -69,18 +69,18 @@ def rows(runs: Iterable[RunFolder]) -> dict[str, list[str]]:
 
 
 def simulated(settings: Sequence[str] = ()) -> dict[str, list[str]]:
-    """Runs the experiment, or what `settings` choose of it."""
+    """Runs the experiment, or the part that `settings` select."""
     with TemporaryDirectory() as folder:
         return rows(tailback.run(EXPERIMENT, settings=settings, out=Path(folder) / "duel").runs)
 
 
 def page(tables: dict[str, list[str]]) -> str:
-    """The tables as the page has them."""
+    """The tables of the page."""
     return "\n\n".join("\n".join([f"### {path}", "", *HEAD, *table]) for path, table in tables.items())
 
 
 def main() -> None:
-    """Writes the page, or prints a part of it."""
+    """Writes the page, or prints some tables."""
     settings = sys.argv[1:]
     text = page(simulated(settings))
     if settings:

@@ -1,15 +1,15 @@
-"""Judges the simulator by runs of a real kernel; `python -m conformance` is the command.
+"""Compares the simulator with runs of a real kernel (`python -m conformance`).
 
 A *campaign* has runs of a kernel, each with its settings and its figures, and simulates the same settings. A *cell* is
-one figure of one run on both sides. Whether it is within its tolerance is said by `tailback.analysis.tolerances`, as
-for `tailback validate`: the rule is in the package, which must stand without this folder; the campaigns are here.
+one figure of one run on both sides. `tailback.analysis.tolerances` determines whether it is within tolerance, as for
+`tailback validate`: the rule is in the package, which does not depend on this folder.
 
-Where the kernel has a figure and the simulator has none, the cell is off. A figure that the kernel does not have makes
-no cell.
+If the kernel has a figure and the simulator has none, the cell is out of tolerance. Figures that the kernel does not
+have are ignored.
 
-A run of the kernel is one draw of its random numbers, of the phases of its clocks and of the order of what happens at
-once. A campaign therefore says how its runs are repeated with other draws: where the kernel's figure lies in the range
-of one kind of repetition, widened by the tolerance, chance alone can make the difference.
+A run of the kernel is one sample of its random numbers, of the phases of its clocks and of the order of simultaneous
+events. Therefore a campaign defines repetitions that vary these. If the kernel's figure is within the range of one kind
+of repetition, widened by the tolerance, the difference may be due to chance.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 from tailback.analysis.tolerances import Outcome, Tolerance, verdict
 
 Figures: TypeAlias = Mapping[str, float]
-"""Figures of a run by name; what there is none of is absent or not a number."""
+"""Figures of a run by name; unknown ones are absent or NaN."""
 
 
 class Settings(Protocol):
-    """What a run was made with."""
+    """The settings of a run."""
 
     @property
     def key(self) -> str:
-        """Its name, unique over the campaign."""
+        """Its name, unique in the campaign."""
 
     @property
     def group(self) -> str:
-        """The kind of run it is, for shares by group."""
+        """Its group in summaries."""
 
 
 S = TypeVar("S", bound=Settings)
@@ -56,7 +56,7 @@ class Run(Generic[S]):
 
 @dataclass(frozen=True)
 class Simulated(Generic[S]):
-    """What the simulator made of an experiment: figures, or why there are none."""
+    """The simulator's figures of an experiment, or the reason why there are none."""
 
     experiment: S
     figures: Figures | None
@@ -66,7 +66,7 @@ class Simulated(Generic[S]):
 
 @dataclass(frozen=True)
 class Repetition:
-    """A run of the simulator with another draw, of this kind."""
+    """A repetition of a run with other random numbers, phases or orders."""
 
     kind: str
     figures: Callable[[], Figures]
@@ -74,24 +74,24 @@ class Repetition:
 
 @dataclass(frozen=True)
 class Campaign(Generic[S]):
-    """Runs of a kernel, and how the simulator is judged by them."""
+    """Runs of a kernel, and the criteria for the simulator."""
 
     title: str
     tolerances: Mapping[str, Tolerance]
-    """Of the figures that are judged."""
+    """Tolerances of the judged figures."""
     shown: Sequence[str]
-    """Figures that are only shown."""
+    """Figures that are shown but not judged."""
     runs: Callable[[], Sequence[Run[S]]]
-    """Those that the repository keeps."""
+    """Reads the runs in the repository."""
     simulate: Callable[[Sequence[S], int], Iterable[Simulated[S]]]
-    """Figures of these experiments, in this order, with so many processes."""
+    """Simulates experiments, in this order, with this number of processes."""
     repetitions: Callable[[S], Sequence[Repetition]]
     left_out: Callable[[S], str | None]
-    """Why a run is not simulated, if it is not."""
+    """The reason why a run is not simulated, or None."""
     reason: Callable[[S, str], str | None]
-    """What is known of a figure that is off."""
+    """The known reason for a figure out of tolerance, or None."""
     measured: Callable[[Path], Sequence[Run[S]]] | None = None
-    """Runs from the folder of the kernel's campaign, where there is one."""
+    """Reads runs from the folder of the kernel's campaign, if there is one."""
 
 
 CAMPAIGNS: Mapping[str, str] = {
@@ -100,11 +100,11 @@ CAMPAIGNS: Mapping[str, str] = {
     "wifi": "conformance.wifi.criteria",
     "matrix": "conformance.matrix.criteria",
 }
-"""Where each campaign is defined, as `CAMPAIGN`."""
+"""The module of each campaign, which defines `CAMPAIGN`."""
 
 
 def campaign(name: str) -> Campaign[Any]:
-    """The campaign called `name`; imported on demand, for each brings its own tables."""
+    """The campaign with this name, imported on demand, because each loads its own tables."""
     return cast("Campaign[Any]", importlib.import_module(CAMPAIGNS[name]).CAMPAIGN)
 
 
@@ -121,17 +121,17 @@ class Cell(Generic[S]):
     simulator: float
     outcome: Outcome
     excess: float
-    """The difference in units of the tolerance, signed; not a number if only shown."""
+    """The difference in units of the tolerance, signed; NaN if not judged."""
 
     @property
     def relative(self) -> float:
-        """Difference as a share of the kernel's figure."""
+        """Difference divided by the kernel's figure."""
         difference = self.simulator - self.kernel
         return difference / self.kernel if self.kernel else math.inf * difference if difference else 0.0
 
     @property
     def distance(self) -> float:
-        """The excess without its sign; 0 if only shown."""
+        """The absolute value of the excess; 0 if not judged."""
         return 0.0 if math.isnan(self.excess) else abs(self.excess)
 
     def __str__(self) -> str:
@@ -140,7 +140,7 @@ class Cell(Generic[S]):
 
 
 def cells(by: Campaign[S], run: Run[S], ours: Figures) -> list[Cell[S]]:
-    """A cell for each figure that the kernel has."""
+    """The cells of a run, one for each figure of the kernel."""
     known = {name: run.kernel.get(name, math.nan) for name in (*by.tolerances, *by.shown)}
     return [
         _cell(by.tolerances.get(name, Tolerance()), run.experiment, name, (kernel, ours.get(name, math.nan)))
@@ -160,7 +160,7 @@ def _cell(tolerance: Tolerance, experiment: S, figure: str, sides: tuple[float, 
 
 
 def share_within(table: Iterable[Cell[S]]) -> tuple[int, int]:
-    """Cells within tolerance, and cells judged."""
+    """The numbers of cells within tolerance and of judged cells."""
     outcomes = [cell.outcome for cell in table]
     return outcomes.count("within"), outcomes.count("within") + outcomes.count("off")
 
@@ -170,24 +170,24 @@ def share_within(table: Iterable[Cell[S]]) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Judged(Generic[S]):
-    """What became of the runs of a campaign."""
+    """The comparison of the runs of a campaign."""
 
     simulated: Sequence[Simulated[S]]
     cells: Sequence[Cell[S]]
 
     @property
     def off(self) -> list[Cell[S]]:
-        """The cells out of tolerance, farthest first."""
+        """The cells out of tolerance, worst first."""
         return sorted((cell for cell in self.cells if cell.outcome == "off"), key=lambda cell: -cell.distance)
 
     @property
     def failed(self) -> list[Simulated[S]]:
-        """Those without figures."""
+        """The simulations without figures."""
         return [result for result in self.simulated if result.figures is None]
 
 
 def judge(by: Campaign[S], runs: Sequence[Run[S]], jobs: int) -> Judged[S]:
-    """Simulates the runs that can be, and compares them with the kernel's."""
+    """Simulates the runs, as far as possible, and compares them with the kernel's."""
     wanted = [run for run in runs if by.left_out(run.experiment) is None]
     simulated = list(by.simulate([run.experiment for run in wanted], jobs))
     pairs = zip(wanted, simulated, strict=True)
@@ -198,13 +198,13 @@ def judge(by: Campaign[S], runs: Sequence[Run[S]], jobs: int) -> Judged[S]:
 
 
 def each(figures: Callable[[S], tuple[Figures, float]], experiments: Sequence[S], jobs: int) -> Iterator[Simulated[S]]:
-    """Every experiment in a process of its own: `figures` gives its figures and the seconds of the processor."""
+    """Simulates each experiment in a process; `figures` returns its figures and its CPU time in s."""
     with _pool(jobs) as pool:
         yield from pool.map(_simulated, [figures] * len(experiments), experiments)
 
 
 def _simulated(figures: Callable[[S], tuple[Figures, float]], experiment: S) -> Simulated[S]:
-    """A run that fails says so in its row instead of ending the comparison."""
+    """Simulates an experiment; an exception becomes the reason of a failed run, so that the comparison continues."""
     try:
         found, cpu_s = figures(experiment)
     except (ValueError, RuntimeError) as error:
@@ -217,7 +217,7 @@ def _pool(jobs: int) -> ProcessPoolExecutor:
 
 
 def matching(runs: Sequence[Run[S]], patterns: Sequence[str]) -> list[Run[S]]:
-    """Runs whose name, or its part after the last `/`, one of the patterns matches; all without patterns."""
+    """The runs whose name, or its part after the last `/`, matches a pattern; all runs without patterns."""
     names = {run.experiment.key: (run.experiment.key, run.experiment.key.rpartition("/")[2]) for run in runs}
     found = [
         run for run in runs if any(fnmatchcase(name, one) for name in names[run.experiment.key] for one in patterns)
@@ -230,7 +230,7 @@ def matching(runs: Sequence[Run[S]], patterns: Sequence[str]) -> list[Run[S]]:
 
 @dataclass(frozen=True)
 class Range:
-    """Least, median and greatest value of a figure over the repetitions of a kind."""
+    """Minimum, median and maximum of a figure over the repetitions of a kind."""
 
     kind: str
     low: float
@@ -238,13 +238,13 @@ class Range:
     high: float
 
     def holds(self, value: float, margin: float) -> bool:
-        """Whether `value` is in the range, widened on both sides."""
+        """Whether `value` is in the range, widened by `margin` on both sides."""
         return self.low - margin <= value <= self.high + margin
 
 
 @dataclass(frozen=True)
 class Spread(Generic[S]):
-    """A cell, and what chance makes of its figure."""
+    """A cell, and the ranges of its figure by chance."""
 
     cell: Cell[S]
     ranges: Sequence[Range]
@@ -253,12 +253,12 @@ class Spread(Generic[S]):
 
     @property
     def is_chance(self) -> bool:
-        """Whether chance alone can make the difference."""
+        """Whether the difference may be due to chance."""
         return any(found.holds(self.cell.kernel, self.margin) for found in self.ranges)
 
 
 def spreads(by: Campaign[S], wanted: Sequence[Cell[S]], jobs: int) -> list[Spread[S]]:
-    """What chance makes of each of these cells."""
+    """The ranges by chance of each of these cells."""
     experiments = {cell.experiment.key: cell.experiment for cell in wanted}
     repetitions = [(key, one) for key, experiment in experiments.items() for one in by.repetitions(experiment)]
     with _pool(jobs) as pool:

@@ -1,6 +1,6 @@
-"""Tables of the documentation that are written from figures: most are the campaigns', in `docs/fidelity.md`.
+"""Writes generated tables into documentation, mostly those of campaigns into `docs/fidelity.md`.
 
-A mark `<!-- table: NAME -->` is followed by a table and `<!-- end -->`; what stands between them is replaced.
+A table is between the lines `<!-- table: NAME -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ END = "<!-- end -->"
 
 
 def write_tables(tables: Mapping[str, Iterable[str]], page: Path = PAGE) -> None:
-    """Replaces these tables of a page."""
+    """Replaces tables of a page."""
     page.write_text(with_tables(page.read_text(encoding="utf-8"), tables), encoding="utf-8")
 
 
 def with_tables(page: str, tables: Mapping[str, Iterable[str]]) -> str:
-    """The page with each table in its place."""
+    """The page with replaced tables."""
     for name, lines in tables.items():
         mark = f"<!-- table: {name} -->"
         before, found, rest = page.partition(mark)
@@ -31,6 +31,6 @@ def with_tables(page: str, tables: Mapping[str, Iterable[str]]) -> str:
 
 
 def rows(heading: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
-    """A table of Markdown."""
+    """A Markdown table."""
     lines = [heading, ["---"] * len(heading), *body]
     return ["| " + " | ".join(cells) + " |" for cells in lines]

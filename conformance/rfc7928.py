@@ -22,7 +22,7 @@ WORDS_OF_TC = ("qdisc", "first", "second")
 """Axes whose values are disciplines."""
 COLUMNS = {"goodput": ".1f", "ping p50": ".0f", "ping p90": ".0f", "TCP RTT p90": ".0f", "drops": ".0f"}
 FEW = 3
-"""As many kinds of bulk flows have columns of their own."""
+"""Maximum number of kinds of bulk flows with their own columns."""
 SHORT = ("page", "video", "cbr", "call")
 """Traffic that does not compete for goodput."""
 
@@ -67,7 +67,7 @@ def _kinds(runs: Sequence[RunFolder]) -> list[str]:
 
 
 def _shares(runs: Sequence[RunFolder], row: pd.Series, axes: Sequence[str], kinds: Sequence[str]) -> list[str]:
-    """Goodput of each kind of flow, the mean over repetitions."""
+    """Goodput of each kind of flow, mean over repetitions."""
     mine = [run for run in runs if all(str(row[axis]) == run.axes[axis] for axis in axes)]
     return [f"{sum(_of(run, kind) for run in mine) / len(mine):.1f}" for kind in kinds]
 

@@ -1,10 +1,10 @@
-"""Writes the traces of experiments/cellular.yaml: delivery opportunities of a made-up cellular link.
+"""Writes the traces of experiments/cellular.yaml: delivery opportunities of an invented cellular link.
 
     python scripts/cellular_trace.py experiments/traces
 
-Nothing was recorded. The rate wanders as that of a phone in a car does: every 20 ms it is multiplied by a random factor
-and drawn back a little, the scheduler serves the phone in turns of a few milliseconds, and twice the link is gone for
-a while. Whole numbers and one seed, so that the files are the same everywhere.
+It is not a recording. The rate varies as for a phone in a car: every 20 ms it is multiplied by a random factor and
+pulled back towards its mean, the scheduler serves the phone in turns of a few milliseconds, and there are two outages.
+It uses integers and a fixed seed, so that the files are the same everywhere.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Link:
 
     name: str
     level_bps: int
-    """Where the rate is drawn to; its mean is above that."""
+    """The level to which the rate returns; the mean rate is higher."""
     turn_ms: int
     seed: int
     gone_ms: tuple[range, ...] = (range(9_000, 9_600), range(21_000, 22_200))
@@ -39,7 +39,7 @@ LINKS = (
 
 
 def stamps(link: Link) -> Iterator[int]:
-    """The instants of the opportunities."""
+    """The times of the opportunities in ms."""
     draws = random.Random(link.seed)
     rate, waiting = link.level_bps, 0
     for ms in range(1, LENGTH_MS + 1):
@@ -49,7 +49,7 @@ def stamps(link: Link) -> Iterator[int]:
             waiting = 0
             continue
         waiting += rate // 1000
-        # It is the phone's turn, and it gets all that came together.
+        # The phone's turn: it gets all opportunities since its last turn.
         if ms % link.turn_ms == 0:
             yield from [ms] * (waiting // OPPORTUNITY_BITS)
             waiting %= OPPORTUNITY_BITS

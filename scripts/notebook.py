@@ -1,4 +1,4 @@
-"""Runs docs/notebook.ipynb in a kernel of this Python and writes it with what it printed and drew.
+"""Executes docs/notebook.ipynb with this Python and writes it with its output.
 
 `python scripts/notebook.py [TARGET]`; without a target the notebook itself.
 """
@@ -10,13 +10,13 @@ import nbformat
 from nbclient import NotebookClient
 
 PATIENCE_S = 900
-"""For a cell, and for the kernel to start: on a busy machine both take a while."""
+"""Time limit for a cell, and for the start of the kernel."""
 
 NOTEBOOK = Path(__file__).parents[1] / "docs" / "notebook.ipynb"
 
 
 def main(target: Path) -> None:
-    """Raises if a cell does."""
+    """Executes the notebook; raises an exception if a cell does."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     NotebookClient(notebook, timeout=PATIENCE_S, startup_timeout=PATIENCE_S, record_timing=False).execute()
     nbformat.write(notebook, target)

@@ -1,7 +1,8 @@
-"""Tries every property test of the crates with so many times its cases (`properties.py 200`); says how long each took.
+"""Runs the property tests of the crates with a multiple of their cases (`properties.py 200`), and prints their times.
 
-`properties.py 200 cc tcp --jobs 1` tries those of two crates, one after the other. A property is a test within
-`proptest!`. It is built optimised with all assertions on (profile `properties`). A case that breaks one is kept beside its source (`FILE.regressions`): commit it, and mend the mechanism.
+`properties.py 200 cc tcp --jobs 1` runs those of two crates, one after the other. A property is a test within
+`proptest!`, built with optimisation and all assertions (profile `properties`). A failing case is stored beside the
+source (`FILE.regressions`): commit it, and correct the mechanism.
 """
 
 import argparse
@@ -34,7 +35,7 @@ class Property:
 
 @dataclass(frozen=True)
 class Program:
-    """The tests of a crate, built."""
+    """A built test program of a crate."""
 
     crate: str
     path: str
@@ -45,7 +46,7 @@ class Program:
 
 
 def properties() -> list[Property]:
-    """All that stand in the sources."""
+    """All property tests in the sources."""
     found = []
     for file in sorted((ROOT / "crates").rglob("*.rs")):
         crate = file.relative_to(ROOT / "crates").parts[0]
@@ -71,7 +72,7 @@ def built(crates: set[str]) -> list[Program]:
 
 
 def places(wanted: list[Property]) -> dict[Property, tuple[Program, str]]:
-    """In which program each property is, and its whole name there."""
+    """The program of each property test, and its full name there."""
     programs = [(program, program.names()) for program in built({one.crate for one in wanted})]
     found = {}
     for one in wanted:
@@ -89,7 +90,7 @@ def places(wanted: list[Property]) -> dict[Property, tuple[Program, str]]:
 
 
 def tried(one: Property, program: Program, name: str, times: int) -> bool:
-    """One property with its cases; true if it holds."""
+    """Runs one property test; returns whether it passed."""
     start = time.monotonic()
     done = subprocess.run(
         [program.path, "--exact", name],

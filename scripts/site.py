@@ -1,9 +1,9 @@
-"""Hooks of mkdocs.yml: the pages of the site that are made and not written.
+"""Hooks of mkdocs.yml, which generate pages of the site.
 
 One page per congestion control, queue discipline and driver from the registries of the simulator; every key of an
 experiment file from its models; every command from the command line; the sources and deviations from `references/`; the
-notebook as it was run. In written pages, citations (`[rfc9438 §4.2]`) become links to the sources, links to files outside
-`docs` their names, for they are not part of the site.
+notebook with its results. In written pages, citations (`[rfc9438 §4.2]`) become links to the sources. Links to files
+outside `docs`, which are not part of the site, become their names.
 """
 
 import base64
@@ -42,17 +42,17 @@ FAMILIES = {
 }
 
 COMPARED = {"controls": "congestion-controls.md"}
-"""Written pages about a family."""
+"""Hand-written pages about a family."""
 
 PLACED = {
     "ARCHITECTURE.md": "architecture.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md",
     "docs/notebook.ipynb": "notebook.md",
 }  # fmt: skip
-"""Pages that are files of the repository, by their place in it."""
+"""Pages that are files outside of `docs`, by path."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Names the pages that the registries make in the navigation, and those it forgot under `How to`."""
+    """Adds generated pages to the navigation, and pages that are missing there to `How to`."""
     known = {*_named(config.nav), *COMPARED.values()}
     others = [path.name for path in sorted(Path(config.docs_dir).glob("*.md")) if path.name not in known]
     for entry in config.nav or []:
@@ -67,7 +67,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def _named(nav: Any) -> Iterator[str]:
-    """The pages that a navigation names."""
+    """The pages in a navigation."""
     if isinstance(nav, str):
         yield nav
     elif isinstance(nav, dict):
@@ -77,21 +77,21 @@ def _named(nav: Any) -> Iterator[str]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages that are made."""
+    """Adds the generated pages."""
     for path, content in _made().items():
         files.append(File.generated(config, path, content=content))
     return files
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """The search index as a script as well: a page that is opened from the disk cannot read it otherwise."""
+    """Also writes the search index as a script, because pages opened from the disk cannot read JSON files."""
     folder = Path(config.site_dir) / "search"
     index = (folder / "search_index.json").read_text("utf-8")
     (folder / "search_index.js").write_text(f"var __index = {index}", "utf-8")
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links that lead somewhere, citations that lead to their source; code stays as it is."""
+    """Converts links to files outside of the site, and citations to links; leaves code unchanged."""
     del config
     here = posixpath.dirname(page.file.src_uri)
     made = next((place for place, uri in PLACED.items() if uri == page.file.src_uri), None)
@@ -120,7 +120,7 @@ def _linked(match: re.Match[str], places: tuple[str, str], files: Files) -> str:
 
 
 def _cited(text: str, here: str) -> str:
-    """`[rfc9438 §4.2]` as a link to its source."""
+    """Converts `[rfc9438 §4.2]` to a link to its source."""
 
     def linked(match: re.Match[str]) -> str:
         if match["key"] not in SOURCES:
@@ -161,7 +161,7 @@ def _list(family: str, rows: Sequence[Row]) -> str:
     title, _, word = FAMILIES[family]
     table = "".join(f"| [`{row.name}`]({row.name}.md) | {_escaped(row.summary)} |\n" for row in rows)
     return (
-        f"# {title}\n\n`tailback list {word}` lists them; each page is the head of its file in the simulator.\n\n"
+        f"# {title}\n\n`tailback list {word}` lists them; each page is the comment at the top of its source file.\n\n"
         f"| name | |\n|---|---|\n{table}"
     )
 
@@ -169,7 +169,11 @@ def _list(family: str, rows: Sequence[Row]) -> str:
 def _algorithm(family: str, row: Row) -> str:
     place = f"{FAMILIES[family][1]}/{row.name}.rs"
     code = f"\n\nIts code: `{place}`." if (ROOT / place).is_file() else ""
-    parts = [f"# {row.name}\n\n{_escaped(row.summary[0].upper() + row.summary[1:])}.", _prose(row.source) + code, _use(family, row.name)]
+    parts = [
+        f"# {row.name}\n\n{_escaped(row.summary[0].upper() + row.summary[1:])}.",
+        _prose(row.source) + code,
+        _use(family, row.name),
+    ]
     for title, explanation in zip(("Parameters", "Of its classes"), catalogue.documented(row), strict=False):
         cells = (
             f"| `{each.name}` | {each.default} | {each.range} | {_escaped(each.meaning)} |"
@@ -190,7 +194,7 @@ def _use(family: str, name: str) -> str:
 
 
 def _prose(source: str) -> str:
-    """A head of a file: formulas and aligned lines as they stand, sentences as text."""
+    """The comment at the top of a source file: formulas and aligned lines as code, sentences as text."""
     text = re.sub(r"^\[`[^\]]*`\]: .*$", "", source, flags=re.MULTILINE)
     text = re.sub(r"\[(`[^\]`]*`)\](?!\()", r"\1", text)
     return "\n\n".join(_paragraph(part) for part in re.split(r"\n\s*\n", text.strip("\n")) if part.strip())
@@ -204,7 +208,7 @@ def _paragraph(part: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text in which only code is marked up."""
+    """Text with all Markdown except code escaped."""
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(part if part.startswith("`") else re.sub(r"([_<|])", r"\\\1", part) for part in parts)
 
@@ -213,8 +217,8 @@ def _keys() -> str:
     schema = scenario.json_schema()
     models = {"": schema, **schema.get("$defs", {})}
     head = (
-        "# All keys of an experiment file\n\nMade from the models that check it; `tailback schema` prints them as a "
-        "JSON Schema for the editor. [The experiment file](../experiment-file.md) explains the words.\n"
+        "# All keys of an experiment file\n\nGenerated from the schema; `tailback schema` prints it as JSON Schema for "
+        "editors. [The experiment file](../experiment-file.md) explains the keys.\n"
     )
     return head + "".join(_model(name, model) for name, model in models.items() if "properties" in model)
 
@@ -269,12 +273,12 @@ def _commands() -> str:
     for name, each in getattr(command, "commands", {}).items():
         text = re.sub(rf"^\* `{name}`:.*$", f"* [`{name}`](#tailback-{name}): {each.help}", text, flags=re.MULTILINE)
     return text + (
-        "\nExit status: 0 done; 1 a run failed or something cannot be written; 2 the input is wrong; 130 interrupted.\n"
+        "\nExit status: 0 success; 1 a run failed, or output cannot be written; 2 the input is wrong; 130 interrupted.\n"
     )
 
 
 def _sources() -> str:
-    head = "# Sources\n\nWhere numbers and steps come from; citations begin with a key of this list.\n"
+    head = "# Sources\n\nThe sources of numbers and algorithms; citations begin with a key of this list.\n"
     return head + "".join(
         f'\n<a id="{_anchor(key)}"></a>**`{key}`** {_escaped(str(entry["title"]))}. <{entry["url"]}>\n'
         for key, entry in SOURCES.items()
@@ -287,8 +291,8 @@ def _anchor(key: str) -> str:
 
 def _deviations() -> str:
     text = (
-        "# Deviations\n\nWhere the simulator does otherwise than its source on purpose: what, why, and what it does to "
-        "results. [Against the kernel](../fidelity.md) has the numbers.\n"
+        "# Deviations\n\nDeliberate deviations of the simulator from its sources: what differs, why, and the effect on "
+        "results. [Comparison with the kernel](../fidelity.md) has the numbers.\n"
     )
     for file in sorted((ROOT / "references" / "deviations").glob("*.toml")):
         entry = tomllib.loads(file.read_text("utf-8"))
@@ -301,8 +305,8 @@ def _deviations() -> str:
 def _stacks() -> str:
     known = stacks.stacks()
     text = (
-        "# Network stacks\n\nWhat `stack:` of a host chooses, and each thing in which they differ, with its effect. "
-        "`tailback explain linux-5.4` says it of one.\n\n| stack | |\n|---|---|\n"
+        "# Network stacks\n\nThe values of `stack` of a host, and the differences between the stacks, with their "
+        "effects. `tailback explain linux-5.4` prints those of one stack.\n\n| stack | |\n|---|---|\n"
     )
     text += "".join(f"| `{stack.name}` | {_escaped(stack.summary)} |\n" for stack in known)
     for each in stacks.differences():
@@ -343,7 +347,7 @@ def _output(output: Mapping[str, Any], place: tuple[int, dict[str, str | bytes]]
 
 
 def _lines(html: str) -> Iterator[str]:
-    """Without indentation and empty lines, which Markdown would take for its own."""
+    """The lines of HTML without indentation and empty lines, which Markdown would interpret."""
     for line in html.splitlines():
         if line.strip():
             yield line.strip()

@@ -1,6 +1,6 @@
-"""By what the cells of the matrix are judged: as `tailback validate` judges (`tailback.analysis.tolerances.FIDELITY`).
+"""The criteria of the matrix: those of `tailback validate` (`tailback.analysis.tolerances.FIDELITY`).
 
-A run of this campaign is a place on the axes, with the means of its repetitions.
+A run of this campaign is a configuration, with means over its repetitions.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What the kernel did in each cell, `tests/data/matrix/kernel.csv`: a row per run, its place and its figures.
+"""The kernel's figures in each cell, `tests/data/matrix/kernel.csv`: a row per run with its axes and its figures.
 
-The figures are those of `tailback.analysis.differences.METRICS`, by their keys there; what is unknown is empty.
+The figures are those of `tailback.analysis.differences.METRICS`, by their keys; unknown values are empty.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FIGURES = (
 
 
 def figures(part: str, runs: Iterable[RunFolder]) -> pd.DataFrame:
-    """A row per run; drops as the disciplines counted them, which a kernel and the simulator do alike."""
+    """A row per run; drops are those of the counters of disciplines, which kernel and simulator both have."""
     return pd.DataFrame([_row(part, run) for run in runs], columns=[*PLACE, *FIGURES])
 
 
@@ -43,7 +43,7 @@ def _row(part: str, run: RunFolder) -> dict[str, object]:
 
 
 def write(table: pd.DataFrame) -> None:
-    """Replaces the file; of a cell that several parts have in common, the runs of the first of them."""
+    """Writes the file; of a cell that several parts have, the runs of the first one."""
     first = table.groupby(list(AXES))["part"].transform("first")
     table = table[table["part"] == first]
     FILE.parent.mkdir(parents=True, exist_ok=True)
@@ -51,17 +51,17 @@ def write(table: pd.DataFrame) -> None:
 
 
 def read() -> pd.DataFrame:
-    """The table; labels of axes as text."""
+    """Reads the table; labels of axes are text."""
     return pd.read_csv(FILE, dtype=dict.fromkeys(("part", *AXES), str))
 
 
 def runs() -> list[Run[Place]]:
-    """The places of the table with the means of the kernel's figures."""
+    """The configurations of the table, with means of the kernel's figures."""
     return [Run(place, figures) for place, figures in means(read()).items()]
 
 
 def means(table: pd.DataFrame) -> dict[Place, Figures]:
-    """The mean of each figure over the repetitions that know it, by place."""
+    """The mean of each figure over the repetitions that have it, by configuration."""
     found = table.groupby(["part", *AXES], sort=False)[list(FIGURES)].mean()
     places = (Place(labels[0], labels[1:]) for labels in cast("list[tuple[str, ...]]", list(found.index)))
     return dict(zip(places, cast("list[Figures]", found.to_dict("records")), strict=True))

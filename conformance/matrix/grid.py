@@ -1,4 +1,4 @@
-"""Which cells the matrix has: parts of experiments/conformance/full.yaml, for its whole product would take days."""
+"""The cells of the matrix: parts of experiments/conformance/full.yaml, whose full product would take days."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class Place:
 
     @classmethod
     def of(cls, part: str, labels: Mapping[str, str]) -> Place:
-        """The place with these labels."""
+        """The cell with these labels."""
         return cls(part, tuple(labels[axis] for axis in AXES))
 
     @property
     def labels(self) -> dict[str, str]:
-        """By axis."""
+        """Label by axis."""
         return dict(zip(AXES, self.values, strict=True))
 
     @property
     def key(self) -> str:
-        """Unique over the matrix."""
+        """Its name, unique in the matrix."""
         return " ".join((self.part, *self.values))
 
     @property
@@ -46,18 +46,18 @@ class Place:
 
 @dataclass(frozen=True)
 class Part:
-    """A cut of the grid, or a walk along registries through it."""
+    """A part of the grid, possibly with axes over whole registries."""
 
     name: str
     settings: tuple[str, ...]
     walks: tuple[str, ...] = ()
 
     def all_settings(self) -> list[str]:
-        """As of `--set`; an axis that walks has every value that its registry lists today."""
+        """Settings as for `--set`; axes over registries have all current values."""
         return [*every(self.walks), *self.settings]
 
     def experiment(self, changes: Sequence[str] = ()) -> Experiment:
-        """The part as an experiment, with settings of its own behind those of the part."""
+        """The part as an experiment, with additional settings."""
         return scenario.load(FILE, [*self.all_settings(), *changes])
 
 
@@ -65,7 +65,7 @@ _AQM = (
     "codel", "fq_codel", "pie", "fq_pie", "sfq", "fq", "cake", "codel ecn", "fq_codel noecn limit 500",
     "sfq limit 500 redflowlimit 100000 min 8000 max 60000 probability 0.1",
 )  # fmt: skip
-"""Disciplines that decide for themselves what to drop, below a shaper; some with options of their own."""
+"""AQM disciplines below a shaper; some with options."""
 
 
 def _red(rate: int) -> str:
@@ -76,7 +76,7 @@ def _red(rate: int) -> str:
 
 
 def _shapers(rate: int) -> tuple[str, ...]:
-    """Disciplines with a rate of their own."""
+    """Disciplines that are shapers."""
     return (
         f"cake bandwidth {rate}mbit",
         f"cake bandwidth {rate}mbit besteffort flows rtt 30ms overhead 18 atm",
@@ -90,12 +90,12 @@ def _several(words: Iterable[str]) -> str:
 
 
 AQM_DISCIPLINES = _several([*_AQM, _red(10)])
-"""At 10 Mbit/s."""
+"""The disciplines at 10 Mbit/s."""
 _AQM_PATHS = ("rtt=[10ms, 100ms]", "tsq=[1ms]", "cc=[reno, cubic]", "repeat=3")
 
 PARTS = (
     Part("grid", (LINE, "repeat=2")),
-    # A virtual second at this rate costs a wall second, with one segment per skb.
+    # One virtual second at this rate takes about one second, with one segment per skb.
     Part("gigabit", ("bottleneck=[LR1000M]", "rtt=[10ms]", "repeat=1")),
     Part("controls", ("bottleneck=[R10M, L100M, R100M]", *MIDDLE, "repeat=1"), ("cc",)),
     Part("aqm10", ("bottleneck=[R10M]", *_AQM_PATHS, AQM_DISCIPLINES)),
@@ -107,6 +107,6 @@ PARTS = (
 
 
 def parts() -> Iterator[tuple[Part, Experiment]]:
-    """All of them."""
+    """All parts, with their experiments."""
     for part in PARTS:
         yield part, part.experiment()

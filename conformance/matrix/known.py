@@ -1,4 +1,4 @@
-"""Why cells of the matrix are out of tolerance: each has one of these reasons, or a test fails."""
+"""The known reasons why cells of the matrix are out of tolerance; a test fails for cells without one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Reason:
-    """Cells by the values of their axes and by their figures; an axis that is not named may have any value."""
+    """A reason, and its cells by values of axes and by figures; missing axes match any value."""
 
     axes: Mapping[str, tuple[str, ...]]
     figures: tuple[str, ...]
@@ -56,9 +56,9 @@ REASONS: tuple[Reason, ...] = (
     Reason({"qdisc": ("pie",), "bottleneck": ("R50M",), "rtt": ("100ms",)}, ("goodput_mbps.total",), PIE_BY_CHANCE),
     Reason({"qdisc": ("fq_codel",), "cc": ("bic",)}, ("tcp_rtt_ms.p90", *LOSSES), BURSTS),
 )
-"""As measured with Linux 6.12.117; each was looked at with other seeds on both sides."""
+"""Measured with Linux 6.12.117; each was also run with other seeds on both sides."""
 
 
 def reason(cell: Mapping[str, str], figure: str) -> str | None:
-    """What is known of a cell out of tolerance."""
+    """The known reason for a cell out of tolerance."""
     return next((known.words for known in REASONS if known.covers(cell, figure)), None)

@@ -1,9 +1,9 @@
-"""Has a kernel run every cell of the matrix, and keeps its figures in `tests/data/matrix`.
+"""Runs all cells of the matrix on a kernel, and writes their figures to `tests/data/matrix`.
 
     python -m conformance.matrix.measure DIR [--jobs N] [--kernel NAME] [--part NAME ...]
 
-DIR keeps the runs themselves: the same again runs only what is missing. Hours of one core, most of them at 1 Gbit/s.
-Of parts that are not asked for the table keeps what it has.
+DIR contains the runs; running the command again executes only missing ones. It takes hours of one core, mostly for
+1 Gbit/s. The table keeps its rows of parts that are not selected.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ def main() -> None:
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--kernel", default="uml", help="the backend: uml, or uml:NAME")
     parser.add_argument("--part", action="append", help="only this part; may be repeated")
-    asked = parser.parse_args()
-    wanted = [(part, experiment) for part, experiment in parts() if asked.part is None or part.name in asked.part]
+    options = parser.parse_args()
+    wanted = [(part, experiment) for part, experiment in parts() if options.part is None or part.name in options.part]
     with progress.bar() as watch:
-        measured = [_measured(part, experiment, asked, watch) for part, experiment in wanted]
+        measured = [_measured(part, experiment, options, watch) for part, experiment in wanted]
     kept = golden.read()
     names = [part.name for part, _ in wanted]
     golden.write(pd.concat([kept[~kept["part"].isin(names)], *measured], ignore_index=True))
 
 
-def _measured(part: Part, experiment: Experiment, asked: argparse.Namespace, watch: Watch) -> pd.DataFrame:
-    out = asked.folder / part.name
-    request = Request("sim", asked.kernel, Criteria(FIDELITY), asked.jobs, out, part.all_settings())
+def _measured(part: Part, experiment: Experiment, options: argparse.Namespace, watch: Watch) -> pd.DataFrame:
+    out = options.folder / part.name
+    request = Request("sim", options.kernel, Criteria(FIDELITY), options.jobs, out, part.all_settings())
     done = validate(experiment, request, watch)
     for refusal in done.left_out:
         print(f"{part.name}: {', '.join(refusal.axes.values())} left out by {refusal.backend}: {refusal.reason}")

@@ -1,4 +1,4 @@
-"""Writes what `docs/fidelity.md` says of the conformance matrix: tables between marks, and the heat map.
+"""Writes the tables and the heat map of the conformance matrix in `docs/fidelity.md`.
 
     python -m conformance.matrix.report [--jobs N]    # runs the simulator in every cell: some minutes
     python -m conformance.matrix.report --aqm         # only the cells of the AQM disciplines, and their table
@@ -32,18 +32,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Write the tables and the picture of the conformance matrix.")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--aqm", action="store_true", help="only the AQM disciplines")
-    asked = parser.parse_args()
-    runs = [run for run in CAMPAIGN.runs() if not asked.aqm or run.experiment.part.startswith(AQM_PARTS)]
-    cells = judge(CAMPAIGN, runs, asked.jobs).cells
+    options = parser.parse_args()
+    runs = [run for run in CAMPAIGN.runs() if not options.aqm or run.experiment.part.startswith(AQM_PARTS)]
+    cells = judge(CAMPAIGN, runs, options.jobs).cells
     tables = {"aqm": disciplines(cells)}
-    if not asked.aqm:
+    if not options.aqm:
         tables |= {"matrix": shares(cells), "red": red(cells)}
         PICTURE.write_bytes(picture(cells))
     write_tables(tables)
 
 
 def disciplines(cells: Cells) -> list[str]:
-    """The cells of the AQM disciplines and shapers: how many are within tolerance, and the one that is farthest."""
+    """The table of AQM disciplines and shapers: cells within tolerance, and the worst cell."""
     mine = [cell for cell in cells if cell.experiment.part.startswith(AQM_PARTS)]
     found = []
     for qdisc in dict.fromkeys(cell.experiment.labels["qdisc"] for cell in mine):
@@ -57,14 +57,14 @@ def disciplines(cells: Cells) -> list[str]:
 
 
 def shares(cells: Cells) -> list[str]:
-    """How many cells are within tolerance, by control and figure."""
+    """The table of cells within tolerance, by control and figure."""
     controls = dict.fromkeys(cell.experiment.labels["cc"] for cell in cells)
     body = [[cc, *_shares([cell for cell in cells if cell.experiment.labels["cc"] == cc])] for cc in controls]
     return rows(("control", *SHARED), [["**all**", *_shares(cells)], *body])
 
 
 def _shares(cells: Cells) -> list[str]:
-    """By name of the tolerance."""
+    """Cells within tolerance, by tolerance."""
     return [_share(cell for cell in cells if name in ("all", METRICS[cell.figure].tolerance)) for name in SHARED]
 
 
@@ -74,7 +74,7 @@ def _share(cells: Iterable[Cell[Place]]) -> str:
 
 
 def red(cells: Cells) -> list[str]:
-    """The cells out of tolerance, farthest first, each with its reason."""
+    """The table of cells out of tolerance, worst first, with reasons."""
     off = sorted((cell for cell in cells if cell.outcome == "off"), key=lambda cell: -cell.distance)
     return rows(("cell", "figure", "kernel", "simulator", "off by", "reason"), map(_red, off))
 

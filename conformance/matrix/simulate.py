@@ -1,4 +1,4 @@
-"""Runs the simulator at the places of the matrix, as `tailback run` does."""
+"""Simulates cells of the matrix, as `tailback run` does."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from tailback.cli import progress
 from tailback.results import open_results
 
 SEEDS = 5
-"""Of the repetitions with other draws."""
+"""Number of repetitions with other seeds."""
 
 
 def simulate(places: Sequence[Place], jobs: int) -> Iterator[Simulated[Place]]:
-    """The means of each place over its repetitions; a part of the matrix after the other."""
+    """Simulates cells, part by part; yields means over repetitions."""
     parts = dict.fromkeys(place.part for place in places)
     tables = [_part(part, [place for place in places if place.part == part], jobs, ()) for part in parts]
     found = golden.means(pd.concat(tables, ignore_index=True)) if tables else {}
     for place in places:
-        yield Simulated(place, found.get(place), None if place in found else "no repetition of it is complete")
+        yield Simulated(place, found.get(place), None if place in found else "no complete repetition")
 
 
 def repetitions(place: Place) -> list[Repetition]:
-    """The same with other seeds."""
+    """The cell with other seeds."""
     return [Repetition("seeds", functools.partial(_with_seed, place, 101 + 10 * draw)) for draw in range(SEEDS)]
 
 
@@ -40,7 +40,7 @@ def _with_seed(place: Place, seed: int) -> Figures:
 
 
 def _part(name: str, places: Sequence[Place], jobs: int, changes: Sequence[str]) -> pd.DataFrame:
-    """Figures of these places of a part, a row per run; no other is run."""
+    """Simulates these cells of a part; returns their figures, a row per run."""
     part = next(part for part in PARTS if part.name == name)
     settings = [*part.all_settings(), *changes]
     experiment = part.experiment(changes)

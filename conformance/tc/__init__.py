@@ -1,1 +1,1 @@
-"""`tc`'s grammar beside ours: the same strings given to a real `tc` on a real kernel, and to `tailback.scenario`."""
+"""Compares our reading of `tc`'s syntax with a real `tc` on a real kernel, for the same strings."""

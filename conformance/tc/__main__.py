@@ -1,8 +1,8 @@
-"""Holds our grammar against a real `tc` on a real kernel.
+"""Compares our reading of `tc`'s syntax with a real `tc` on a real kernel.
 
-python -m conformance.tc             # what `tests/data/tc` keeps: the differences that are left
-python -m conformance.tc --measure   # asks `tc` anew in one guest of the uml backend, and keeps what it says
-python -m conformance.tc --string "fq_codel limit 180"     # one string: ours, and in a guest `tc`'s
+python -m conformance.tc             # the differences to the answers in `tests/data/tc`
+python -m conformance.tc --measure   # runs `tc` in a guest of the uml backend, and writes its answers
+python -m conformance.tc --string "fq_codel limit 180"     # one string, with the answer of `tc` in a guest
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from conformance.tc.strings import strings
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m conformance.tc", description=__doc__.splitlines()[0])
-    parser.add_argument("--measure", action="store_true", help="ask `tc` anew, in a guest")
+    parser.add_argument("--measure", action="store_true", help="run `tc` in a guest")
     parser.add_argument("--string", metavar="WORDS", help="one string")
-    asked = parser.parse_args()
-    if asked.string:
-        _show_one(asked.string)
+    options = parser.parse_args()
+    if options.string:
+        _show_one(options.string)
         return
-    if asked.measure:
+    if options.measure:
         golden.write(answers(strings()))
     rows = golden.rows()
     unlike = {row.text: found for row in rows if (found := differences(row)) and row.text not in APART}
     for text, found in unlike.items():
         print(f"{text}: {'; '.join(found)}")
     alike = len(rows) - len(unlike) - len(APART)
-    print(f"{len(rows)} strings: {alike} as `tc` has them, {len(APART)} apart for a reason, {len(unlike)} unlike")
+    print(f"{len(rows)} strings: {alike} as in `tc`, {len(APART)} known differences, {len(unlike)} other differences")
     raise SystemExit(1 if unlike else 0)
 
 

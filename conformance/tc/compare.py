@@ -1,7 +1,8 @@
-"""Our reading of each string beside `tc`'s and the kernel's: accepted or refused, and what it is then set to.
+"""Compares our reading of each string with that of `tc` and the kernel: whether it is accepted, and the resulting
+options.
 
-Values agree within what the kernel's clocks and `tc`'s printing leave: 0.2 %, 1 of the last digit, the two microseconds
-that an older `tc` cuts off a bucket.
+Values agree within the precision of the kernel's clocks and of `tc`'s output: 0.2 %, 1 of the last digit, or 2 µs that
+an older `tc` truncates from a bucket.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ QDISCS = CoreRegistry().qdiscs
 
 @dataclass(frozen=True)
 class Ours:
-    """What we make of a string."""
+    """Our reading of a string."""
 
     found: words.Algorithm
     resolved: Mapping[str, int]
 
 
 def ours(text: str) -> Ours | WordError | ValueError:
-    """Our reading, or why there is none."""
+    """Reads a string; returns the error if it is refused."""
     try:
         found = words.discipline(text, QDISCS)
         resolved = _resolved("htb", found) if found.classes else _core.resolved_qdisc(found.kind, found.options, 1500)
@@ -40,12 +41,12 @@ def ours(text: str) -> Ours | WordError | ValueError:
 
 
 def _resolved(kind: str, tree: words.Algorithm) -> Mapping[str, int]:
-    """The discipline above classes: it has no rate of its own."""
+    """The options of a discipline with classes, which has no rate itself."""
     return {name: value for name, value in tree.options.items() if kind == "htb"}
 
 
 def differences(row: Row) -> list[str]:
-    """Where we and `tc` part, in words; nothing if we agree."""
+    """The differences between us and `tc` as text."""
     read = ours(row.text)
     accepted = row.status == 0
     if not isinstance(read, Ours):
@@ -71,7 +72,7 @@ def _unlike(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]
 
 
 def alike(mine: Any, theirs: Any) -> bool:
-    """Whether two values are one, but for rounding."""
+    """Whether two values are equal except for rounding."""
     if isinstance(mine, dict) and isinstance(theirs, dict):
         return set(mine) == set(theirs) and all(alike(mine[name], theirs[name]) for name in mine)
     numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (mine, theirs))

@@ -1,8 +1,8 @@
-"""What a real `tc` on a real kernel made of each string, as a table of its own: `tests/data/tc/strings.tsv`.
+"""The answers of a real `tc` on a real kernel to each string: `tests/data/tc/strings.tsv`.
 
-A row: the string, the exit status of `tc` (1 = it did not understand, 2 = the kernel refused), the options the kernel
-then had (`tc -j -d qdisc show`), its classes as `tc class show` prints them. `tests/data/tc/counters.json` holds, by
-kind, the names under which `tc -s -j` shows counters.
+A row contains the string, the exit status of `tc` (1 = syntax error, 2 = refused by the kernel), the resulting options
+(`tc -j -d qdisc show`), and the classes (`tc class show`). `tests/data/tc/counters.json` has the names of the counters
+in `tc -s -j`, by kind.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Row:
 
 
 def write(answers: Iterable[Answer]) -> None:
-    """Keeps the answers."""
+    """Writes the answers."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     answers = list(answers)
     STRINGS.write_text("\n".join([HEADING, *map(_line, answers)]) + "\n", encoding="utf-8")
@@ -48,7 +48,7 @@ def rows() -> list[Row]:
 
 
 def counters() -> dict[str, Any]:
-    """Names of counters by kind; those of a tin under `cake tin`."""
+    """Names of counters by kind; those of a tin have the kind `cake tin`."""
     found: dict[str, Any] = json.loads(COUNTERS.read_text(encoding="utf-8"))
     return found
 

@@ -1,8 +1,8 @@
-"""All strings in one guest: a kernel in virtual time on which `tc` is asked and the kernel's answer is read back.
+"""Runs `tc` with all strings in one guest, a kernel in virtual time.
 
-The guest sees the host's files, its `tc` among them. What that says comes back as one file of blocks: the exit status,
-what `tc` said, the disciplines as `tc -s -d -j qdisc show` has them, the classes as text, for `tc -j class show` is no
-JSON for all kinds.
+The guest can read the host's files, including `tc`. It writes one file with a block per string: the exit status, the
+output of `tc`, the disciplines from `tc -s -d -j qdisc show`, and the classes as text, because `tc -j class show` does
+not print JSON for all kinds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OUT = "/tmp/run/tc.out"
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of one string. `status` is `tc`'s: 1 = it did not understand, 2 = the kernel refused."""
+    """The answer to one string. `status` is that of `tc`: 1 = syntax error, 2 = refused by the kernel."""
 
     text: str
     status: int
@@ -35,7 +35,7 @@ class Answer:
 
 
 def answers(texts: Sequence[str]) -> list[Answer]:
-    """What a `tc` and a kernel make of each string."""
+    """The answers of `tc` and the kernel to strings."""
     machine = instance.Machine(find_kernel(STOCK).binary, find_agent())
     order = instance.Order(json.dumps(_job(texts)), 1, 10**6)
     with instance.finished(machine, order, process.Progress()) as (folder, _):
@@ -51,7 +51,7 @@ def _job(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def _script(text: str) -> str:
-    """Quiet about what went before; classes only once the discipline is there."""
+    """The shell commands for one string: removes the previous discipline, then adds the discipline and its classes."""
     chained = " && ".join(shlex.join([TC, *command]) for command in commands(text, DEVICE))
     return "\n".join(
         (

@@ -1,4 +1,4 @@
-"""Where we and `tc` part, and why. A test asserts that each still does."""
+"""Known differences between us and `tc`, with reasons. A test asserts that each still exists."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ APART: dict[str, str] = {
     "noqueue": "a link without a rate has none; nothing else can be without",
     "mq": "a veth of that kernel has one transmit queue",
 }
-"""Strings that one side accepts and the other refuses."""
+"""Strings that only one side accepts."""
 
 ONLY_TC_SHOWS: dict[str, tuple[str, ...]] = {
     "red": ("ewma", "Scell_log"),
@@ -43,7 +43,7 @@ ONLY_TC_SHOWS: dict[str, tuple[str, ...]] = {
     "htb": ("direct_packets_stat", "ver"),
     "cake": ("memlimit",),
 }  # fmt: skip
-"""Among the options: what follows from them, and counters."""
+"""Fields among the options that are derived from others, or are counters."""
 
 _BURST = ("burst", "lat")
 
@@ -67,4 +67,4 @@ PRINTED_OTHERWISE: dict[str, tuple[str, ...]] = {
     # That `tc` forgets the correlation of duplicates unless another one is given.
     "netem duplicate 1% 25%": ("duplicate",),
 }
-"""Options that agree and are shown differently."""
+"""Options that are equal but displayed differently."""

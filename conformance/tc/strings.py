@@ -1,4 +1,4 @@
-"""The strings of `strings.txt`, and each as the commands of `tc` that it stands for."""
+"""The strings of `strings.txt`, and their commands of `tc`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ STRINGS = Path(__file__).with_name("strings.txt")
 
 
 def strings() -> list[str]:
-    """All strings, in their order."""
+    """All strings, in order."""
     lines = STRINGS.read_text(encoding="utf-8").splitlines()
     return [line for line in lines if line and not line.startswith("#")]
 
 
 def commands(text: str, device: str) -> list[list[str]]:
-    """What `tc` is told: the discipline first, then its classes."""
+    """The commands of `tc`: the discipline, then its classes."""
     root, *classes = [part.split() for part in text.split(";")]
     found = [["qdisc", "add", "dev", device, "root", "handle", "1:", *root]]
     for _, number, *options in classes:

@@ -1,1 +1,1 @@
-"""The simulator's Wi-Fi beside a real kernel's TCP over an exactly known 802.11 cell."""
+"""Compares the simulator's Wi-Fi with a real kernel's TCP over an emulated 802.11 cell with known parameters."""

@@ -1,4 +1,4 @@
-"""The air of one run, PPDU by PPDU from 10 s on: the kernel's cell on the left, the simulator's on the right.
+"""Prints the PPDUs of one run from 10 s on: the kernel's cell on the left, the simulator's on the right.
 
     python -m conformance.wifi.air wifi/htc-150-cubic-u1d0-tsqstd-fq FOLDER --count 40
 
@@ -25,7 +25,7 @@ FROM_S = 10.0
 
 
 class Ppdu(NamedTuple):
-    """A line: when, by which radio (0 = access point), and what."""
+    """A line of the output; radio 0 is the access point."""
 
     t: float
     radio: int
@@ -78,11 +78,11 @@ def main() -> None:
     parser.add_argument("run", metavar="RUN", help="its name, or family/name; * and ? match")
     parser.add_argument("truth", type=Path, metavar="FOLDER", help="where the kernel's own runs are")
     parser.add_argument("--count", type=int, default=40, help="so many PPDUs of each side")
-    asked = parser.parse_args()
-    runs = matching(golden.read_runs(), [asked.run])
+    options = parser.parse_args()
+    runs = matching(golden.read_runs(), [options.run])
     if len(runs) != 1:
         raise SystemExit("this is of one run, these match: " + " ".join(run.experiment.key for run in runs))
-    print("\n".join(lines(runs[0].experiment, asked.truth, asked.count)))
+    print("\n".join(lines(runs[0].experiment, options.truth, options.count)))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Reads a run folder of the kernel's Wi-Fi campaign: `meta.json`, `flows.csv.gz`, `tcpinfo.csv.gz`, `wifi.json` …
 
-The campaign is not part of the project; `extract` reads it once and `tests/data/wifi` keeps what was extracted.
+The campaign is not part of the repository; `extract` reads it once and writes `tests/data/wifi`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from conformance.wired.campaign import TCP_INFO_COLUMNS
 
 FAMILIES = ("check", "wifi", "wifi_inst")
 DRIVER = "TBW"
-"""The variable that holds what the driver's module was told."""
+"""The variable with the parameters of the driver's module."""
 FIRST_DOWNLOAD = 10
 """Flows from here on are downloads."""
 ACCESS_POINT = "0"
@@ -53,14 +53,14 @@ def read_csv(path: Path) -> pd.DataFrame | None:
 
 
 def named(table: pd.DataFrame) -> pd.DataFrame:
-    """Flows by the names they have in the twin."""
+    """The table with the names of flows in the twin."""
     names = {number: upload_name(number) for number in range(FIRST_DOWNLOAD)}
     names |= {FIRST_DOWNLOAD + number: download_name(number) for number in range(FIRST_DOWNLOAD)}
     return table.assign(flow=table["flow"].map(names))
 
 
 def ppdus(radios: dict[str, dict[str, int]]) -> dict[str, Ppdus]:
-    """By direction; device 0 is the access point."""
+    """PPDUs by direction; device 0 is the access point."""
     totals = {"up": Ppdus(0, 0, 0), "down": Ppdus(0, 0, 0)}
     for device, counts in radios.items():
         direction = "down" if device == ACCESS_POINT else "up"

@@ -1,4 +1,4 @@
-"""By what the Wi-Fi runs are judged.
+"""The criteria of the Wi-Fi runs.
 
 Judged: goodput within 5 %; mean MPDUs per A-MPDU within 10 % or 0.5; medians of ping and of TCP's RTT within 10 % or
 0.5 ms, whichever is more. Flows one way leave acknowledgements the other way: their A-MPDUs are judged, goodput of a
@@ -30,7 +30,7 @@ SHOWN = ("ping_p90", "collided_up", "cwnd_mean", "wmem_mean", "retransmits", "ja
 
 
 def _measured(folder: Path) -> list[Run[Experiment]]:
-    # On demand: this needs the folder of the campaign, which is not part of the project.
+    # Imported on demand, because it needs the folder of the campaign, which is not part of the repository.
     from conformance.wifi.extract import campaign_runs
 
     return list(campaign_runs(folder))

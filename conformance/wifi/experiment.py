@@ -4,8 +4,8 @@ Topology: stations C1 … Cn ~ air ~ access point R `rs`–`s0` S. Hosts 0 = R, 
 veth. The base RTT is netem on the egress of R, with a rate of 1 Gbit/s; the egress of S is HTB of 1 Gbit/s above a
 FIFO of 1000 packets. Flow i runs from or to station i modulo their number, ping from C1 to S.
 
-The kernel's cell has no radio: its driver models one, with the parameters of `Experiment.cell` (the words of its
-module's command line, empty = default). Flows start at `LEAD_S`, because the kernel's ping began before them.
+The kernel's cell has no radio: its driver emulates one, with the parameters of `Experiment.cell` (parameters of the
+module, empty = default). Flows start at `LEAD_S`, because the kernel's ping started before them.
 
 Source: the campaign's notes (`tests/data/wifi/README.md`), its `meta.json` and its `tc -s -d qdisc` output.
 """
@@ -19,18 +19,18 @@ from typing import Any, TypeAlias
 LEAD_S = 5
 PING_LEAD_S = 3
 LONG_S = 20
-"""Runs that are at least so long have a longer warm-up."""
+"""Runs of at least this duration have a longer warm-up."""
 DRAIN_S = 2
 NANOSECONDS = 1_000_000_000
 WAKE_UP_NS = 51_000
-"""Sleeping processes wake up this late: by the default timer slack of 50 µs."""
+"""Delay of the wake-up of sleeping processes: the default timer slack of 50 µs, plus 1 µs."""
 ACCESS_POINT = 0
 WHOLE = 2**32 - 1
-"""A share of one, as netem has it."""
+"""netem's representation of 100 %."""
 SATURATING_BPS = 900_000_000
 """More than any radio of the campaign takes."""
 SEND_BUFFER = 1_500_000
-"""Of a saturating sender: some thousand datagrams, which always fill an aggregate."""
+"""Send buffer of a saturating sender: about a thousand datagrams, which always fill an aggregate."""
 STACK = "linux-6.12"
 FAST_BPS = 1_000_000_000
 
@@ -50,12 +50,12 @@ MODES = {
 """By bits per symbol and short guard interval."""
 OPEN_NETWORK_OVERHEAD = 38
 SLOTS = 2
-"""Aggregates in the hardware queue, where nothing else is said."""
+"""Default number of aggregates in the hardware queue."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """The settings of one run: what its script was given (`environment`), and its driver (`cell`)."""
+    """The settings of one run: the variables of its script (`environment`), and of its driver (`cell`)."""
 
     family: str
     name: str
@@ -64,7 +64,7 @@ class Experiment:
 
     @property
     def key(self) -> str:
-        """Family and name, unique over the campaign."""
+        """Family and name, unique in the campaign."""
         return f"{self.family}/{self.name}"
 
     @property
@@ -77,7 +77,7 @@ class Experiment:
 
     @property
     def warmup_s(self) -> int:
-        """Before the window of the figures."""
+        """Warm-up before the measurement window, s."""
         return 5 if self.duration_s >= LONG_S else 1
 
     @property
@@ -94,7 +94,7 @@ class Experiment:
 
     @property
     def udp(self) -> str:
-        """Where UDP is sent: `up`, `bidi`, or nowhere."""
+        """The direction of UDP: `up`, `bidi`, or empty."""
         return self.environment.get("UDP", "")
 
     @property
@@ -107,7 +107,7 @@ class Experiment:
 
     @property
     def group(self) -> str:
-        """The kind of run it is, for shares by group."""
+        """Its group in summaries."""
         return group(self)
 
     def _number(self, name: str, words: Mapping[str, str], default: int) -> int:
@@ -115,7 +115,7 @@ class Experiment:
 
 
 def group(run: Experiment) -> str:
-    """By what sets it apart; the first that holds."""
+    """The group of a run: the first property that it has."""
     words, cell = run.environment, run.cell
     special = {
         "UDP": bool(run.udp),
@@ -179,7 +179,7 @@ def wired(run: Experiment) -> Json:
 
 
 def early_loss(run: Experiment) -> list[Json]:
-    """The share of R's packets that is lost for 10 ms, a second after the start of the flows."""
+    """The loss of R's packets for 10 ms, one second after the start of the flows."""
     share = float(run.environment["KICK"].removesuffix("%")) / 100
     start_ns = (LEAD_S + 1) * NANOSECONDS
     return [
@@ -189,7 +189,7 @@ def early_loss(run: Experiment) -> list[Json]:
 
 
 def netem(run: Experiment) -> Json:
-    """The base RTT; without the rate a whole aggregate comes to S at one instant."""
+    """The base RTT; its rate spreads the packets of an aggregate."""
     words = run.environment
     options = {"limit": 1_000_000, "delay": nanoseconds(words.get("RDELAY", "0.2ms"))}
     if "WRATE" not in words and "LOWATX" in words:
@@ -209,7 +209,7 @@ def shaper(run: Experiment) -> Json:
 
 
 def above_the_radio(run: Experiment) -> list[Json]:
-    """The qdisc of each station whose driver has no queues of its own."""
+    """The qdisc of each station whose driver has no queues."""
     if run.cell.get("profile") != WITHOUT_QUEUES:
         return []
     kind, *rest = run.environment["CHILD"].split()
@@ -241,7 +241,7 @@ OPTIONS = {
 
 
 def driver(run: Experiment, profile: str) -> Json:
-    """A driver with what the module was told; all radios of the cell were told the same."""
+    """The driver with the parameters of the module, which apply to all radios of the cell."""
     options = {option: int(run.cell[word]) for word, option in OPTIONS.items() if word in run.cell}
     if "maxus" in run.cell:
         options["duration"] = int(run.cell["maxus"]) * 1000
@@ -297,7 +297,7 @@ def tcp(run: Experiment, name: str, ends: tuple[int, int], end_ns: int) -> Json:
 
 
 def floods(run: Experiment, end_ns: int) -> list[Json]:
-    """Datagrams from each station, and towards it; without a rate more than the radio takes."""
+    """UDP flows from and to each station; without a rate they saturate the radio."""
     ways = [(upload_name(index), (station(run, index), run.server)) for index in range(run.stations)]
     if run.udp == "bidi":
         ways += [(download_name(index), (run.server, station(run, index))) for index in range(run.stations)]

@@ -1,4 +1,4 @@
-"""The golden table of the kernel's Wi-Fi campaign, `tests/data/wifi/runs.csv`: what the simulator is compared with.
+"""The golden table of the kernel's Wi-Fi campaign, `tests/data/wifi/runs.csv`.
 
 A row per run: its settings as words (`CC=bbr NUP=1 …`), and its figures; the second line has their units.
 """
@@ -17,7 +17,7 @@ from conformance.wifi.measures import UNITS
 FILE = Path(__file__).resolve().parents[2] / "tests" / "data" / "wifi" / "runs.csv"
 SETTINGS = ("family", "name", "environment", "cell")
 SPACE = "\N{NO-BREAK SPACE}"
-"""Stands for a space within a word."""
+"""Represents a space within a word."""
 
 
 def write_runs(path: Path, runs: Sequence[Run[Experiment]]) -> None:

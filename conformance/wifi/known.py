@@ -1,6 +1,6 @@
-"""Figures that are out of tolerance today for another reason than chance, with what is known of it.
+"""Known differences: figures that are out of tolerance for another reason than chance.
 
-Chance is not listed here: `report` tells it from a mechanism by other seeds (`conformance.judge.spreads`).
+Differences by chance are not listed; `report` recognises them by other seeds (`conformance.judge.spreads`).
 """
 
 from __future__ import annotations
@@ -47,5 +47,5 @@ KNOWN_DIFFERENCES: tuple[KnownDifference, ...] = (
 
 
 def reason(run: Experiment, figure: str) -> str | None:
-    """What is known of a figure that is off."""
+    """The known reason of a figure out of tolerance."""
     return next((known.reason for known in KNOWN_DIFFERENCES if known.covers(run, figure)), None)

@@ -1,9 +1,9 @@
-"""The figures by which a run is judged, computed the same way for the kernel and for the simulator.
+"""The figures of a run, computed in the same way for kernel and simulator.
 
 Window: from the warm-up (5 s, 1 s with UDP) after the start of the flows to their end. Goodput = bytes read by the
-receiving applications; `up` is towards the server. Times of TCP are smoothed RTTs as sampled each 100 ms. An A-MPDU is
-counted by its MPDUs if it did not collide; `up` are those of the stations, `down` those of the access point.
-Percentiles interpolate linearly. What there is none of is not a number.
+receiving applications; `up` is towards the server. RTTs of TCP are smoothed RTTs, sampled every 100 ms. A-MPDUs are
+those without collision; `up` are those of stations, `down` those of the access point. Percentiles interpolate linearly.
+Unknown figures are NaN.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Ppdus:
-    """What one direction sent within the window."""
+    """The PPDUs of one direction within the window."""
 
     sent: int
-    """Those that did not collide."""
+    """Transmissions without a collision."""
     collided: int
     mpdus: int
-    """In those that did not collide."""
+    """MPDUs in transmissions without a collision."""
 
 
 @dataclass(frozen=True)
 class Tables:
-    """What both sides measured: names of docs/contracts.md, flows called `up.0`, `down.0`, times since their start."""
+    """The measurements of one side: columns of docs/contracts.md, flows `up.0`, `down.0`, times since their start."""
 
     flows: pd.DataFrame
     tcp_info: pd.DataFrame | None
@@ -80,11 +80,11 @@ class Window:
     end_s: float
 
     def inside(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Samples within; that of the end itself is of sockets that are being closed."""
+        """The samples within the window, without its end, at which sockets are being closed."""
         return table[(table["t"] > self.start_s - HALF_SAMPLE_S) & (table["t"] < self.end_s - HALF_SAMPLE_S)]
 
     def bins(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Bins that end within."""
+        """The bins that end within the window."""
         return table[(table["t"] > self.start_s + HALF_SAMPLE_S) & (table["t"] < self.end_s + HALF_SAMPLE_S)]
 
 
@@ -114,7 +114,7 @@ def measure(tables: Tables, window: Window) -> Measures:
 
 
 def goodput(received: pd.Series[float], prefix: str, window: Window) -> float:
-    """Not a number where no flow goes that way."""
+    """Goodput of one direction; NaN without flows."""
     theirs = received[received.index.astype(str).str.startswith(prefix)]
     return float(theirs.sum()) * 8e-6 / (window.end_s - window.start_s) if len(theirs) else float("nan")
 
@@ -133,7 +133,7 @@ def mean(info: pd.DataFrame, column: str) -> float:
 
 
 def retransmitted(info: pd.DataFrame | None) -> float:
-    """Segments of the whole run."""
+    """Retransmitted segments of the whole run."""
     return float("nan") if info is None else float(info.groupby("flow")["total_retrans"].max().sum())
 
 

@@ -1,6 +1,6 @@
-"""Writes what `docs/fidelity.md` says of Wi-Fi in figures: its tables, between marks.
+"""Writes the Wi-Fi tables of `docs/fidelity.md`.
 
-    python -m conformance.wifi.report [--jobs N]     # every twin, and six seeds of those that are off: some minutes
+    python -m conformance.wifi.report [--jobs N]     # all twins, and six seeds of those out of tolerance: some minutes
 
 Needs only `tests/data/wifi`.
 """
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def share_table(cells: Sequence[Cell[Experiment]], found: Sequence[Spread[Experiment]]) -> list[str]:
-    """By group: runs, cells within tolerance by figure, and cells that are off for another reason than chance."""
+    """The table by group: runs, cells within tolerance by figure, and cells out of tolerance not by chance."""
     body = []
     for name in [*sorted({cell.experiment.group for cell in cells}), "all"]:
         inside = [cell for cell in cells if name in ("all", cell.experiment.group)]
@@ -48,13 +48,13 @@ def share_table(cells: Sequence[Cell[Experiment]], found: Sequence[Spread[Experi
 
 
 def share(table: Sequence[Cell[Experiment]], figures: Sequence[str]) -> str:
-    """Cells within tolerance of those judged: `N/M`."""
+    """Cells within tolerance and judged cells: `N/M`."""
     within, judged = share_within([cell for cell in table if cell.figure in figures])
     return f"{within}/{judged}" if judged else ""
 
 
 def off_table(found: Sequence[Spread[Experiment]]) -> list[str]:
-    """Every cell that is off: the ones beyond chance first, then by how far."""
+    """The table of cells out of tolerance: those that are not chance first, then by distance."""
     ordered = sorted(found, key=lambda each: (each.is_chance, -each.cell.distance))
     return rows(("cell", "kernel", "simulator", "our seeds", "reason"), [off_row(each) for each in ordered])
 

@@ -1,4 +1,4 @@
-"""Runs the twin of a kernel run on the simulator; its tables come in the campaign's time (0 = start of the flows)."""
+"""Simulates the twin of a kernel run; the time of its tables is that of the campaign (0 = start of the flows)."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ SEEDS = 6
 
 
 def left_out(run: Experiment) -> str | None:
-    """Why this run is not simulated, if it is not."""
+    """The reason why a run is not simulated, if so."""
     if "CVOLD" in run.environment:
         return "a kernel of two versions: Linux 6.12 with the cwnd validation of 6.0"
     return None
 
 
 def simulate(run: Experiment) -> tuple[Figures, float]:
-    """The figures of the twin, and the seconds of the processor that it took."""
+    """The figures of the twin, and its CPU time in s."""
     tables, cost = simulated_tables(run)
     window = Window(run.warmup_s, run.duration_s)
     return asdict(measure(in_campaign_terms(tables, window), window)), cost["cpu_s"]
 
 
 def repetitions(run: Experiment) -> list[Repetition]:
-    """The same with other seeds: other back-offs, losses and phases."""
+    """The run with other seeds, which change back-offs, losses and phases."""
     return [Repetition("seeds", functools.partial(_with_seed, run, 100 + seed)) for seed in range(SEEDS)]
 
 
@@ -42,7 +42,7 @@ def _with_seed(run: Experiment, seed: int) -> Figures:
 
 
 def simulated_tables(run: Experiment) -> tuple[dict[str, pd.DataFrame], dict[str, float]]:
-    """The tables of the twin, in the time of the campaign, and what it cost."""
+    """The tables of the twin, in the time of the campaign, and its cost."""
     found = core().run(json.dumps(twin(run)), core().Progress())
     tables = {name: pa.ipc.open_stream(stream).read_pandas() for name, stream in found["tables"].items()}
     return {name: table.assign(t=table["t"] - LEAD_S) for name, table in tables.items()}, found["cost"]
@@ -53,7 +53,7 @@ def in_campaign_terms(tables: dict[str, pd.DataFrame], window: Window) -> Tables
 
 
 def ppdus(air: pd.DataFrame, window: Window) -> dict[str, Ppdus]:
-    """By direction: what the access point sent, and what was sent to it."""
+    """The PPDUs by direction: from the access point (`down`) and to it (`up`)."""
     inside = air[(air["t"] >= window.start_s) & (air["t"] < window.end_s)]
     downwards = inside["from"].astype(str) == "R"
     return {"up": counted(inside[~downwards]), "down": counted(inside[downwards])}

@@ -1,1 +1,1 @@
-"""Twins of real kernel runs: the simulator is given the same experiment and its tables are laid beside the kernel's."""
+"""Twins of real kernel runs: simulates the same experiments and compares the results."""

@@ -1,6 +1,6 @@
 """Reads a run folder of the kernel campaign: `meta.json`, `flows.csv.gz`, `tcpinfo.csv.gz`, `ping.csv.gz`, `qdisc.txt`.
 
-The campaign is not part of the project; `extract` reads it once and `tests/data/wired` keeps what was extracted.
+The campaign is not part of the repository; `extract` reads it once and writes `tests/data/wired`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def microseconds(span: str) -> int:
 
 
 def extras(name: str) -> tuple[str, ...]:
-    """Settings outside the grid, by the words of the run's name (`-pace1`); not all of them are in its environment."""
+    """Settings outside the grid, from the name of the run (`-pace1`); not all of them are in its environment."""
     return tuple(word for word in ("pace", "gso", "lowat") if f"-{word}1" in name)
 
 
@@ -86,14 +86,14 @@ def read_tables(folder: Path) -> Tables:
 
 
 def final_drops(report: str) -> int:
-    """Packets dropped by the root disciplines at the end; the root counts what its child dropped."""
+    """Packets dropped by the root disciplines at the end, including those of their children."""
     final = report[report.index("## t=end") :]
     dropped = re.findall(r"^qdisc \S+ \S+ root .*\n.*\(dropped (\d+),", final, re.MULTILINE)
     return sum(int(packets) for packets in dropped)
 
 
 def shaper_differences(folder: Path, scenario: Scenario) -> list[str]:
-    """Lines that `tc` should have printed in the middle of the run if the twin is right, and did not."""
+    """Lines that the output of `tc` in the middle of the run lacks, although the twin implies them."""
     report = (folder / "qdisc.txt").read_text().split("## t=end")[0]
     sections = dict(section.split("\n", 1) for section in report.split("## ")[1:])
     seen = {title.split(" ", 1)[1]: body for title, body in sections.items()}
@@ -102,7 +102,7 @@ def shaper_differences(folder: Path, scenario: Scenario) -> list[str]:
 
 
 def tc_lines(root: dict[str, Any]) -> tuple[str, str]:
-    """A shaper and its child as `tc -d` prints them."""
+    """A shaper and its child in the form of `tc -d`."""
     options, child = root["options"], root["child"]
     rate, burst = tc_rate(options["rate"]), f"burst {options['burst']}b cburst {options['cburst']}b"
     shaped = f"class htb 1:10 root leaf 110: prio 0 rate {rate} ceil {rate} {burst}"

@@ -1,4 +1,4 @@
-"""First packets of a kernel capture as a table one can read beside the simulator's segments.
+"""Prints the first packets of a kernel capture as a table, for comparison with the simulator's segments.
 
 A capture is a nanosecond libpcap file of Ethernet frames [libpcap pcap-savefile(5)]. Sequence and acknowledgement
 numbers are made relative (SYN = 0), windows are unscaled, timestamps of the TCP option are relative to the
@@ -58,7 +58,7 @@ class Segment:
 
 @dataclass
 class Direction:
-    """What has to be remembered of one direction of a connection to make its numbers relative."""
+    """The offsets that make the numbers of one direction of a connection relative."""
 
     isn: int
     scale: int
@@ -67,7 +67,7 @@ class Direction:
 
 @dataclass
 class Conversation:
-    """The table under construction: who the client is, which flow is which, and the offsets of each direction."""
+    """The state of the conversion: the client, the flows, and the offsets of each direction."""
 
     client: bytes
     start_ns: int

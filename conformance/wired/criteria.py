@@ -1,4 +1,4 @@
-"""By what the wired runs are judged.
+"""The criteria of the wired runs.
 
 Judged: goodput within 3 %; median and 90th percentile of the TCP RTT within 10 % or 0.5 ms, whichever is more; drops
 and retransmissions within 25 % of at least 50, where either side has more than 50. The rest is shown, not judged.
@@ -32,7 +32,7 @@ def _reason(experiment: Experiment, figure: str) -> str | None:
 
 
 def _measured(folder: Path) -> list[Run[Experiment]]:
-    # On demand: this needs the folder of the campaign, which is not part of the project.
+    # Imported on demand, because it needs the folder of the campaign, which is not part of the repository.
     from conformance.wired.extract import golden_runs
 
     return golden_runs(folder)

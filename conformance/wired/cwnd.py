@@ -1,9 +1,10 @@
-"""cwnd of every control of the campaign, laid over the kernel's: `docs/pictures/cwnd/CONTROL.svg`.
+"""Draws cwnd of each control of the campaign, in the kernel and in the simulator: `docs/pictures/cwnd/CONTROL.svg`.
 
     python -m conformance.wired.cwnd                       draws the figures from `tests/data/wired/cwnd.parquet`
     python -m conformance.wired.cwnd /work/shared/truth    makes that file from the campaign first
 
-Two runs of each control, and two flows of each run: the kernel broad and light, the simulator thin and dark upon it.
+Each figure has two runs of a control and two flows of each run: the kernel's lines are broad and light, the simulator's
+thin and dark.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def key(control: str, name: str) -> str:
 
 
 def extract(campaign: Path) -> None:
-    """Makes the file of the kernel's windows."""
+    """Writes the file with the kernel's cwnd."""
     tables = [kernel_window(campaign, key(control, name)) for control, names in SHOWN.items() for name in names]
     table = pa.Table.from_pandas(pd.concat(tables), preserve_index=False)
     described = [field.with_metadata({"unit": UNITS[field.name]}) for field in table.schema]
@@ -59,14 +60,14 @@ def extract(campaign: Path) -> None:
 
 
 def kernel_window(campaign: Path, run: str) -> pd.DataFrame:
-    """cwnd of the flows that are shown."""
+    """The kernel's cwnd of the flows shown."""
     info = read_tables(campaign / run).tcp_info
     shown = info[info["flow"].isin(FLOWS) & (info["t"] > 0)]
     return shown.assign(run=run, t=shown["t"].round(1))[list(UNITS)]
 
 
 def simulated_window(experiment: Experiment) -> pd.DataFrame:
-    """The same of the run's twin."""
+    """The cwnd of the run's twin."""
     info = simulated_tables(experiment)[0].tcp_info
     return info[info["flow"].isin(FLOWS) & (info["t"] > 0)]
 
@@ -88,7 +89,7 @@ def draw(control: str, kernel: pd.DataFrame, experiments: Mapping[str, Experimen
 
 
 def lay(axis: Axes, kernel: pd.DataFrame, simulator: pd.DataFrame, end_s: float) -> None:
-    """The simulator's lines over the kernel's."""
+    """Draws the simulator's lines over the kernel's."""
     for side, (table, width) in enumerate(((kernel, 3.2), (simulator, 0.9))):
         for flow, samples in table[table["t"] < end_s].groupby("flow"):
             colour = COLOURS[int(str(flow))][side]
@@ -98,7 +99,7 @@ def lay(axis: Axes, kernel: pd.DataFrame, simulator: pd.DataFrame, end_s: float)
 
 
 def main() -> None:
-    """Draws the figures; makes their data first if the folder of the campaign is given."""
+    """Draws the figures; first extracts their data if the folder of the campaign is given."""
     if len(sys.argv) > 1:
         extract(Path(sys.argv[1]))
     mpl.use("Agg")

@@ -44,7 +44,7 @@ SHAPED_BPS = {
 
 @dataclass(frozen=True)
 class Experiment:
-    """The settings of one run, as its name spells them."""
+    """The settings of one run, from its name."""
 
     family: str
     name: str
@@ -61,7 +61,7 @@ class Experiment:
 
     @property
     def key(self) -> str:
-        """Family and name, unique over the campaign."""
+        """Family and name, unique in the campaign."""
         return f"{self.family}/{self.name}"
 
     @property
@@ -114,7 +114,7 @@ def link(near: int, far: int, delay_back_ns: int) -> Json:
 
 
 def shapers(experiment: Experiment) -> list[Json]:
-    """HTB on both egresses; the child under test stands wherever the rate is the lowest."""
+    """HTB on both egresses; the child under test is at the lowest rate."""
     near, far = SHAPED_BPS[experiment.bottleneck]
     children = dict.fromkeys((near, far), "pfifo") | {min(near, far): experiment.child}
     return [

@@ -2,7 +2,7 @@
 
     python -m conformance.wired.extract /work/shared/truth tests/data/wired
 
-Every wired run has a row, if its twin has the shapers that `tc` printed; `TRACED` runs also keep their `TCP_INFO`.
+Each wired run has a row, if its twin has the shapers in the output of `tc`; `TRACED` runs also have their `TCP_INFO`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ TRACED = (
 
 
 def golden_runs(campaign: Path) -> list[Run[Experiment]]:
-    """Runs that outlast the warm-up; one capture is shorter."""
+    """The runs that are longer than the warm-up."""
     experiments = {folder: read_experiment(folder) for folder in run_folders(campaign, FAMILIES)}
     return [golden_run(folder, found) for folder, found in experiments.items() if found.duration_s > WARMUP_S]
 

@@ -1,4 +1,4 @@
-"""The golden table of the kernel campaign, `tests/data/wired`: what the simulator is compared with.
+"""The golden table of the kernel campaign, `tests/data/wired`.
 
 `runs.csv`: a row per run, its settings and its figures. `traces.parquet`: `TCP_INFO` of a few runs, each 100 ms.
 Both carry their units: the CSV in its second line, the Parquet file in the metadata of its fields (`unit`).
@@ -88,13 +88,13 @@ def figures_of(row: dict[str, str]) -> Figures:
 
 
 def write_traces(path: Path, traces: pd.DataFrame) -> None:
-    """Compressed; the unit of each column goes with it."""
+    """Writes a compressed Parquet file with the unit of each column."""
     table = pa.Table.from_pandas(traces[list(TRACE_UNITS)], preserve_index=False)
     schema = pa.schema([field.with_metadata({"unit": TRACE_UNITS[field.name]}) for field in table.schema])
     pq.write_table(table.cast(schema), path, compression="zstd", compression_level=19)
 
 
 def read_trace(key: str, folder: Path = FOLDER) -> pd.DataFrame | None:
-    """`TCP_INFO` of one run, or nothing if this run's was not kept."""
+    """`TCP_INFO` of one run; None if it is not in the repository."""
     trace = pq.read_table(folder / TRACES, filters=[("run", "=", key)]).to_pandas()
     return None if trace.empty else trace

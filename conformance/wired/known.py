@@ -1,8 +1,8 @@
-"""Figures that are out of tolerance today, each with its measured difference and what is known of its reason.
+"""Known differences: figures that are out of tolerance, each with its measured difference and its reason.
 
-A run of the kernel is one draw; `repetitions` are ours with other seeds, other phases of the clocks and other orders
-of simultaneous flows. Where the kernel's figure lies inside such a range, chance alone can make the difference.
-`tests/python/conformance/test_wired.py` asserts that each difference is still there, so that none outlives its cure.
+A run of the kernel is one sample; `repetitions` simulate it with other seeds, other phases of the clocks and other
+orders of simultaneous flows. If the kernel's figure is inside their range, the difference may be due to chance.
+`tests/python/conformance/test_wired.py` asserts that each difference still exists.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The figures by which a run is judged, computed the same way for the kernel and for the simulator.
+"""The figures of a run, computed in the same way for kernel and simulator.
 
 Window: 5 s after the start of the flows to their end; samples of the end itself are left out, because there the
 kernel's socket is still full and the simulator's has just been closed. Times are seconds since the start of the flows.
@@ -36,7 +36,7 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Tables:
-    """What both sides measured: column names of docs/contracts.md, flows counted from 0, times since their start."""
+    """The measurements of one side: columns of docs/contracts.md, flows numbered from 0, times since their start."""
 
     flows: pd.DataFrame
     tcp_info: pd.DataFrame
@@ -98,20 +98,20 @@ def in_window(table: pd.DataFrame, end_s: float) -> pd.DataFrame:
 
 
 def received_bytes(bins: pd.DataFrame, flows: int, duration_s: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Bytes of each flow; a bin belongs to the window if it ends in it."""
+    """Bytes of each flow in the bins that end within the window."""
     inside = bins[(bins["t"] > WARMUP_S + HALF_SAMPLE_S) & (bins["t"] < duration_s + HALF_SAMPLE_S)]
     total = inside.groupby("flow")["bytes"].sum()
     return np.array([float(total.get(flow, 0)) for flow in range(flows)])
 
 
 def jain_index(shares: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
-    """(Σx)² / (n Σx²) [jain1984]; not a number when nothing arrived."""
+    """(Σx)² / (n Σx²) [jain1984]; NaN if nothing arrived."""
     squares = float((shares**2).sum())
     return float(shares.sum()) ** 2 / (len(shares) * squares) if squares else float("nan")
 
 
 def percentiles(values: pd.Series[float]) -> tuple[float, float, float]:
-    """10th, 50th, 90th; not a number when there is none."""
+    """The 10th, 50th and 90th percentile; NaN without values."""
     if values.empty:
         return float("nan"), float("nan"), float("nan")
     low, median, high = np.percentile(values.to_numpy(dtype=float), [10, 50, 90])

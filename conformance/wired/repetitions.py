@@ -1,11 +1,11 @@
-"""A wired run with other draws of what a run of the kernel does not tell.
+"""Repeats a wired run with other values of what is unknown about a run of the kernel.
 
-That is the state of the kernel's random generator, where in a millisecond (clock of TCP, of the timers and of the
-samples) the flows began, and in which order simultaneous flows were served. The same experiment is repeated with
+These are the state of the kernel's random number generator, the phase of the flows' start within a millisecond (the
+clock of TCP, of timers and of samples), and the order of simultaneous flows. The same experiment is repeated with
 
     seeds    ten seeds, all flows at 0                                  (chance of the controls and disciplines)
     phases   its seed, all flows together 0.1 … 0.9 ms late              (phase of the clocks)
-    orders   its seed, each flow at an instant of its own within 1 ms    (order of simultaneous flows)
+    orders   its seed, each flow at a different time within 1 ms         (order of simultaneous flows)
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ORDERS = 20
 
 @dataclass(frozen=True)
 class Variant:
-    """One repetition: its kind, seed, and how late each flow starts."""
+    """One repetition: its kind, its seed, and the delay of each flow's start."""
 
     kind: str
     seed: int
@@ -36,12 +36,12 @@ class Variant:
 
 
 def repetitions(experiment: Experiment) -> list[Repetition]:
-    """Those of the head of this file."""
+    """The repetitions of an experiment, as described at the top of this file."""
     return [Repetition(one.kind, functools.partial(simulated, experiment, one)) for one in variants(experiment)]
 
 
 def variants(experiment: Experiment) -> list[Variant]:
-    """Likewise; one flow has no order."""
+    """The variants of an experiment; with one flow there are no orders."""
     flows, own = experiment.flows, experiment.seed
     seeds = [Variant("seeds", seed, (0,) * flows) for seed in range(1, SEEDS + 1)]
     phases = [Variant("phases", own, (step * PHASE_STEP_NS,) * flows) for step in range(1, 10)]

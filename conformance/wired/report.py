@@ -1,4 +1,4 @@
-"""Writes what `docs/fidelity.md` says in figures: its tables, between marks, and its pictures.
+"""Writes the tables and pictures of the wired campaign in `docs/fidelity.md`.
 
     python -m conformance.wired.report          # a minute or two; tables and pictures
 
@@ -78,7 +78,7 @@ def percent(part: int, whole: int) -> str:
 
 
 def worst(cells: Sequence[Cell[Experiment]]) -> list[str]:
-    """Per control, bottleneck and child a row, per small-queue setting the cell that uses most of its tolerance."""
+    """The table with the worst cell by control, bottleneck, child and small-queue setting."""
     groups: dict[tuple[str, str, str], dict[str, list[Cell[Experiment]]]] = {}
     for cell in cells:
         if cell.outcome != "shown":
@@ -100,7 +100,7 @@ def worst_of(cells: Sequence[Cell[Experiment]]) -> str:
 
 
 def known_differences(cells: Sequence[Cell[Experiment]], jobs: int) -> list[str]:
-    """Each with the range of the figure over seeds, phases and orders (`repetitions`)."""
+    """The table of known differences, with ranges over seeds, phases and orders (`repetitions`)."""
     by_name = {(cell.experiment.key, cell.figure): cell for cell in cells}
     wanted = [by_name[entry.key, entry.figure] for entry in KNOWN_DIFFERENCES]
     body = []
@@ -128,7 +128,7 @@ def draw_all(experiments: Sequence[Experiment]) -> Iterable[Path]:
 
 
 def draw(both: Pair, title: str, path: Path) -> None:
-    """cwnd and RTT of every flow: the kernel's lines broad and light, the simulator's thin and dark upon them."""
+    """Draws cwnd and RTT of each flow: the kernel's lines broad and light, the simulator's thin and dark."""
     figure, axes = plt.subplots(2, 1, sharex=True, figsize=(7, 4), layout="constrained")
     for table, colours, width in ((both.kernel, KERNEL_COLOURS, 3.0), (both.simulator, OWN_COLOURS, 0.8)):
         for flow, samples in table.groupby(level="flow"):
@@ -136,7 +136,7 @@ def draw(both: Pair, title: str, path: Path) -> None:
             axes[0].plot(t, samples["snd_cwnd"], color=colours[int(str(flow))], linewidth=width)
             axes[1].plot(t, samples["rtt"] / 1000, color=colours[int(str(flow))], linewidth=width)
     label(axes, f"{title}\nkernel broad and light, simulator thin and dark, a colour per flow")
-    # Neither date nor version: the same results give the same file.
+    # Without date and version, so that the same results give the same file.
     figure.savefig(path, dpi=80, metadata={"Software": None})
     plt.close(figure)
 

@@ -1,4 +1,4 @@
-"""Runs the twin of a kernel run on the simulator; its tables come in the campaign's time (0 = start of the flows)."""
+"""Simulates the twin of a kernel run; the time of its tables is that of the campaign (0 = start of the flows)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from conformance.wired.measures import Tables, measure
 
 
 class Core(Protocol):
-    """What of the compiled simulator is used here."""
+    """The functions of the compiled simulator that are used here."""
 
     def congestion_controls(self) -> list[dict[str, Any]]:
         """Rows of the registry."""
@@ -36,32 +36,32 @@ def congestion_controls() -> frozenset[str]:
 
 
 def left_out(experiment: Experiment) -> str | None:
-    """Why this run is not simulated, if it is not."""
+    """The reason why a run is not simulated, if so."""
     if experiment.cc not in congestion_controls():
         return f"no congestion control `{experiment.cc}` in the simulator"
     return None
 
 
 def simulate(experiment: Experiment) -> tuple[Figures, float]:
-    """The figures of the twin, and the seconds of the processor that it took."""
+    """The figures of the twin, and its CPU time in s."""
     tables, cost = simulated_tables(experiment)
     return asdict(measure(tables, experiment.flows, experiment.duration_s)), cost["cpu_s"]
 
 
 def simulated_tables(experiment: Experiment) -> tuple[Tables, dict[str, float]]:
-    """The tables of the twin, and what it cost."""
+    """The tables of the twin, and its cost."""
     return scenario_tables(json.dumps(twin(experiment)), experiment.flows)
 
 
 def scenario_tables(scenario: str, flows: int) -> tuple[Tables, dict[str, float]]:
-    """The tables of a scenario with that many uploads, and what it cost."""
+    """The tables of a scenario with a number of uploads, and its cost."""
     found = core().run(scenario, core().Progress())
     tables = {name: pa.ipc.open_stream(stream).read_pandas() for name, stream in found["tables"].items()}
     return in_campaign_terms(tables, flows), found["cost"]
 
 
 def in_campaign_terms(tables: dict[str, pd.DataFrame], flows: int) -> Tables:
-    """Times counted from the start of the flows, flows counted from 0."""
+    """The tables with times since the start of the flows, and flows numbered from 0."""
     return Tables(
         flows=numbered(shifted(tables["flows"]), flows),
         tcp_info=numbered(shifted(tables["tcp_info"]), flows),
@@ -80,11 +80,11 @@ def numbered(table: pd.DataFrame, flows: int) -> pd.DataFrame:
 
 
 def final_drops(counters: pd.DataFrame) -> int:
-    """Counters of the roots at the end of the run; a root counts what its child dropped."""
+    """Drops of the root disciplines at the end of the run, including those of their children."""
     roots = counters[counters["depth"] == 0]
     return int(roots.groupby("device", observed=True)["dropped"].last().sum())
 
 
 def core() -> Core:
-    """The compiled simulator; imported late, because the golden table is of use without it."""
+    """The compiled simulator, imported on demand, because the golden table can be used without it."""
     return cast(Core, importlib.import_module("tailback._core"))

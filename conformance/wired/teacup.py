@@ -1,7 +1,7 @@
-"""Lays the simulator beside a real kernel on TEACUP's topology: three staggered flows through a router's AQM.
+"""Compares the simulator with a real kernel on TEACUP's topology: three staggered flows through a router's AQM.
 
-    python -m conformance teacup                                 # the golden table, every run
-    python -m conformance teacup 'cubic-10ms-*' --chance         # a part of it, with what chance does
+    python -m conformance teacup                                 # all runs of the golden table
+    python -m conformance teacup 'cubic-10ms-*' --chance         # some of them, with ranges by chance
     python -m conformance.wired.teacup CAMPAIGN/teacup           # make the golden table from a campaign
 
 Topology: H1..H3 - bridge - delay - R - bridge - H4..H6. Emulated one-way delay before the bottleneck and on the way
@@ -42,7 +42,7 @@ UNITS = {
     "goodput_mbps": "Mbit/s", "rtt_p50": "ms", "rtt_p90": "ms", "drops": "packets", "jain": "1", "ping_p50": "ms",
     "ping_p90": "ms", "retransmits": "segments",
 }  # fmt: skip
-"""Of the figures that are kept."""
+"""Units of the figures."""
 RTT = Tolerance(share=0.1, absolute=1.0)
 TOLERANCES = {"goodput_mbps": FIDELITY["goodput"], "rtt_p50": RTT, "rtt_p90": RTT, "drops": FIDELITY["drops"]}
 
@@ -143,7 +143,7 @@ def ping(end_ns: int) -> Json:
 
 
 def simulate(run: Experiment, phase_us: int = 0) -> tuple[Figures, float]:
-    """The simulator's figures, flow i beginning i phases later: where in a millisecond it begins is chance."""
+    """The simulator's figures; flow i starts i phases later, because its phase within a millisecond is random."""
     scenario = twin(run)
     for index, flow in enumerate(scenario["traffic"][:FLOWS]):
         flow["start_ns"] += (index + 1) * phase_us * 1000
@@ -153,13 +153,13 @@ def simulate(run: Experiment, phase_us: int = 0) -> tuple[Figures, float]:
 
 
 def figures(tables: Tables) -> Figures:
-    """Those that are kept."""
+    """The figures of a run."""
     found = asdict(measure(tables, FLOWS, END_S))
     return {name: float(found[name]) for name in UNITS}
 
 
 def repetitions(run: Experiment) -> list[Repetition]:
-    """Ten phases and seeds."""
+    """The run with ten phases and seeds."""
     return [Repetition("draws", functools.partial(_drawn, run, draw)) for draw in range(10)]
 
 

@@ -1,9 +1,9 @@
-"""`TCP_INFO` of one run on both sides: sample by sample, up to the first divergence, or drawn over each other.
+"""Prints or draws `TCP_INFO` of one run on both sides.
 
     python -m conformance.wired.traces wired/reno-R10M-pfifo-std-n1
     python -m conformance.wired.traces wired/reno-R10M-pfifo-std-n1 --first-divergence 0.1 --plot reno.png
 
-A run without a golden trace needs `--truth FOLDER`, where the kernel's own runs are.
+A run without a golden trace needs `--truth FOLDER` with the runs of the kernel.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from conformance.wired.simulate import simulated_tables
 SAMPLE_S = 0.1
 SHOWN = ("snd_cwnd", "snd_ssthresh", "rtt", "unacked", "wmem_alloc", "pacing_rate", "bytes_acked", "total_retrans")
 JUDGED = ("snd_cwnd", "rtt", "unacked", "bytes_acked", "total_retrans")
-# A relative difference of small numbers says nothing: these much are always forgiven.
+# Absolute differences that are ignored, because relative differences of small numbers mean nothing.
 SLACK = {"snd_cwnd": 1.0, "rtt": 300.0, "unacked": 2.0, "bytes_acked": 3000.0, "total_retrans": 2.0}
 
 
@@ -43,7 +43,7 @@ class Pair:
 
 
 def pair(experiment: Experiment, campaign: Path | None) -> Pair:
-    """Both sides; the kernel's from the campaign if its folder is given, else from the golden traces."""
+    """The samples of both sides; the kernel's are from the campaign if its folder is given, else from golden traces."""
     theirs = kernel_trace(experiment, campaign)
     ours = simulated_tables(experiment)[0].tcp_info
     end_s = experiment.duration_s - SAMPLE_S / 2
@@ -60,14 +60,14 @@ def kernel_trace(experiment: Experiment, campaign: Path | None) -> pd.DataFrame:
 
 
 def by_sample(info: pd.DataFrame, end_s: float) -> pd.DataFrame:
-    """The kernel's clock is some µs late at each sample, so samples are matched by their number."""
+    """The samples by number, because the kernel takes each sample some µs late."""
     inside = info[(info["t"] > 0) & (info["t"] < end_s)]
     sample = (inside["t"] / SAMPLE_S).round().astype(int)
     return inside.assign(sample=sample).drop_duplicates(["sample", "flow"]).set_index(["sample", "flow"])[list(SHOWN)]
 
 
 def diverged(pair: Pair, share: float) -> pd.DataFrame:
-    """Which judged figures of which sample differ by more than `share` of the kernel's and by more than the slack."""
+    """A table of booleans: which figures differ by more than `share` of the kernel's and by more than the slack."""
     theirs, ours = pair.kernel.align(pair.simulator, join="inner")
     slack = pd.Series(SLACK)
     judged = list(JUDGED)
@@ -76,7 +76,7 @@ def diverged(pair: Pair, share: float) -> pd.DataFrame:
 
 
 def lines(pair: Pair, share: float | None) -> Iterator[str]:
-    """Side by side `kernel | simulator`; with a share, only up to the first sample that differs by more."""
+    """The samples as `kernel | simulator`; with a share, only up to the first sample that differs by more."""
     differs = diverged(pair, share if share is not None else 0.1)
     yield f"{'t':>5} flow  " + "  ".join(f"{name:>21}" for name in SHOWN)
     for at, marks in differs.iterrows():
@@ -100,7 +100,7 @@ def number(value: float) -> str:
 
 
 def draw(pair: Pair, path: Path) -> None:
-    """cwnd, TCP RTT and throughput of every flow, kernel solid and simulator dashed."""
+    """Draws cwnd, TCP RTT and throughput of each flow; kernel solid, simulator dashed."""
     figure, axes = plt.subplots(3, 1, sharex=True, figsize=(11, 9), layout="constrained")
     for table, style in ((pair.kernel, "-"), (pair.simulator, "--")):
         for flow, samples in table.groupby(level="flow"):
@@ -127,16 +127,16 @@ def main() -> None:
     parser.add_argument("--first-divergence", type=float, metavar="SHARE", help="samples until they differ by more")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="cwnd, RTT and throughput, instead of the samples")
     parser.add_argument("--truth", type=Path, metavar="FOLDER", help="where the kernel's own runs are")
-    asked = parser.parse_args()
-    runs = matching(golden.read_runs(), [asked.run])
+    options = parser.parse_args()
+    runs = matching(golden.read_runs(), [options.run])
     if len(runs) != 1:
         raise SystemExit("a trace is of one run, these match: " + " ".join(run.experiment.key for run in runs))
-    both = pair(runs[0].experiment, asked.truth)
-    if asked.plot:
-        draw(both, asked.plot)
-        print(asked.plot)
-    if not asked.plot or asked.first_divergence is not None:
-        print("\n".join(lines(both, asked.first_divergence)))
+    both = pair(runs[0].experiment, options.truth)
+    if options.plot:
+        draw(both, options.plot)
+        print(options.plot)
+    if not options.plot or options.first_divergence is not None:
+        print("\n".join(lines(both, options.first_divergence)))
 
 
 if __name__ == "__main__":
