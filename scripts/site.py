@@ -297,8 +297,9 @@ def _deviations() -> str:
     for file in sorted((ROOT / "references" / "deviations").glob("*.toml")):
         entry = tomllib.loads(file.read_text("utf-8"))
         facts = {"Why": entry.get("why"), "Effect": entry.get("effect"), "From": entry.get("from")}
-        told = " ".join(f"**{name}:** {_escaped(str(value))}" for name, value in facts.items() if value)
-        text += f"\n## {file.stem.replace('_', ' ').replace('-', ' ')}\n\n{_escaped(str(entry.get('what', '')))}\n\n{told}\n"
+        described = " ".join(f"**{name}:** {_escaped(str(value))}" for name, value in facts.items() if value)
+        title = file.stem.replace("_", " ").replace("-", " ")
+        text += f"\n## {title}\n\n{_escaped(str(entry.get('what', '')))}\n\n{described}\n"
     return text
 
 
