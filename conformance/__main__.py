@@ -45,9 +45,7 @@ def _parsed() -> argparse.Namespace:
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="names of runs, or family/name; * and ? match")
     parser.add_argument("--worst", action="store_true", help="judged cells only, worst first")
     parser.add_argument("--only-off", action="store_true", help="only cells out of tolerance")
-    parser.add_argument(
-        "--chance", action="store_true", help="repeat runs out of tolerance with other random numbers"
-    )
+    parser.add_argument("--chance", action="store_true", help="repeat runs out of tolerance with other random numbers")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--truth", type=Path, metavar="FOLDER", help="folder with the runs of the kernel's campaign")
     return parser.parse_args()

@@ -11,8 +11,8 @@ longer charged to the small queue when it enters the link. Rates and delays are 
                `gso_max_segs 1`, one MSS per packet; forwarded skbs are segmented below the discipline. `gso`: TCP
                builds skbs of several segments, which are segmented there, as on a link to a host that is not `on`
 
-Not modelled: the transmit ring of a network card and BQL (`ring`, `bql`); the overhead of each frame in an skb of several
-segments (HTB and netem count it once per skb).
+Not modelled: the transmit ring of a network card and BQL (`ring`, `bql`); the overhead of each frame in an skb of
+several segments (HTB and netem count it once per skb).
 Neighbours are static, and no metrics are cached between connections (`tcp_no_metrics_save`).
 """
 

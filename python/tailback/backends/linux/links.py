@@ -1,7 +1,7 @@
 """Emulates a link: a netem behind an ifb on the receiving host, and its changes during the run.
 
-    rate       netem adds the transmission time (length / rate); an HTB on the sending device limits the rate (`job.py`).
-               The length of a frame includes its preamble, frame check sequence and gap
+    rate       netem adds the transmission time (length / rate); an HTB on the sending device limits the rate
+               (`job.py`). The length of a frame includes its preamble, frame check sequence and gap
     jitter     applies after the transmission time and therefore needs a second netem below that of the rate. netem
                keeps the order of packets if it has a rate; that of the second is the highest possible
     reorder    applies after the transmission time too: in a single netem, a packet that overtakes would skip it

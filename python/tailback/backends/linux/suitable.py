@@ -68,7 +68,10 @@ def _copies(scenario: Scenario) -> Iterator[Finding]:
         found = [state for _, state in states(link, hop.end)]
         if found[0].takes_two and any(state.netem.get("duplicate") for state in found):
             name = f"{scenario.hosts[hop.host].name} -> {scenario.hosts[hop.neighbour].name}"
-            what = f"{name} has a rate, `duplicate`, and `jitter` or `reorder`, which needs two netems; then none may duplicate"
+            what = (
+                f"{name} has a rate, `duplicate`, and `jitter` or `reorder`, which needs two netems; then none may "
+                "duplicate"
+            )
             yield what, "remove one of the three, or run it on the simulator, --backend sim"
 
 
