@@ -119,7 +119,7 @@ def test_ecn_is_agreed_on_unless_the_host_has_it_off() -> None:
 
 
 def test_an_unknown_stack_is_wrong_input() -> None:
-    with pytest.raises(drill.WrongDrill, match=r"use one of: linux-6\.12"):
+    with pytest.raises(drill.WrongDrill, match=r"there are: linux-6\.12"):
         drill.run_text(OPENING, Path("x.pkt"), drill.Settings(stack="linux-0.01"))
 
 
