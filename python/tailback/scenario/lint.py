@@ -173,15 +173,21 @@ def _warnings(case: _Case) -> Iterator[_Warning]:
 def _short_queue(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:
     rate = case.rate(device)
     capacity = _buffer(case, device, _leaf(root))
-    through = case.through(device)
-    if rate is None or capacity is None or not through:
+    limited = [flow for flow in case.through(device) if _is_slowest(case, device, flow)]
+    if rate is None or capacity is None or not limited:
         return
-    product = rate * max(case.round_trip(flow) for flow in through) // (8 * 10**9)
+    product = rate * max(case.round_trip(flow) for flow in limited) // (8 * 10**9)
     if capacity < product:
         kind = _leaf(root).kind
         text = f"`{kind}` holds {size_word(capacity)}, less than the bandwidth-delay product of {size_word(product)}"
         remedy = f"give it at least {-(-product // case.frame(device))} packets, or expect idle time after each loss"
         yield _Warning("queue-below-bdp", "warning", ("qdiscs", device), text, remedy)
+
+
+def _is_slowest(case: _Case, device: str, flow: Bulk) -> bool:
+    """No device on the path of the flow is slower than this one."""
+    rates = [_hop_rate(case, *hop) for hop in case.network.links_on(*flow.direction)]
+    return case.rate(device) == min((rate for rate in rates if rate is not None), default=None)
 
 
 def _long_burst(case: _Case, device: str, root: Qdisc) -> Iterator[_Warning]:

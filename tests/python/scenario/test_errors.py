@@ -90,7 +90,7 @@ CASES: dict[str, tuple[str, str, str]] = {
     "no time at all": (
         "duration: 40s",
         "duration: 0s",
-        "access21.yaml:14: duration: `0s` is no time at all\n  hint: give a time above zero, such as 100ms",
+        "access21.yaml:14: duration: `0s` is a time of zero\n  hint: give a time above zero, such as 100ms",
     ),
     "traffic that is none": (
         PING,
@@ -157,7 +157,8 @@ CASES: dict[str, tuple[str, str, str]] = {
         UP,
         "  - {tcp: client -> server, tsq: 3ms}",
         "access21.yaml:12: traffic[0].tsq: `3ms` is not a setting of TCP Small Queues\n"
-        "  hint: choose 1ms, 2ms, 4ms, 8ms, 16ms, 32ms, off, a size such as 64kB, or packets such as 100p",
+        "  hint: choose 1ms, 2ms, 4ms, 8ms, 16ms, 32ms, off, a size such as 64kB, packets such as 100p, "
+        "or `check 8ms` for a time that leaves sk_pacing_shift alone",
     ),
     "offloads that do not exist": (
         "duration: 40s",
@@ -196,7 +197,7 @@ CASES: dict[str, tuple[str, str, str]] = {
     "pings without an interval": (
         PING,
         "  - {ping: client -> server, interval: 0s}",
-        "access21.yaml:13: traffic[1].interval: `0s` is no time at all\n  hint: give a time above zero, such as 100ms",
+        "access21.yaml:13: traffic[1].interval: `0s` is a time of zero\n  hint: give a time above zero, such as 100ms",
     ),
     "a ping without a header": (
         PING,
@@ -376,7 +377,7 @@ CASES: dict[str, tuple[str, str, str]] = {
     "samples without an interval": (
         "{warmup: 5s}",
         "{interval: 0ms}",
-        "access21.yaml:15: measure.interval: `0ms` is no time at all\n  hint: give a time above zero, such as 100ms",
+        "access21.yaml:15: measure.interval: `0ms` is a time of zero\n  hint: give a time above zero, such as 100ms",
     ),
     "samples at another moment": (
         "{warmup: 5s}",

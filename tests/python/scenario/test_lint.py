@@ -181,6 +181,11 @@ def test_the_product_of_rate_and_delay_is_the_largest_of_the_run() -> None:
     assert [warning.code for warning in lint(loads(faster))] == ["queue-below-bdp"]
 
 
+def test_a_short_queue_above_the_bottleneck_of_its_flows_needs_no_warning() -> None:
+    queue = PATH.replace("traffic:", "qdiscs: {client -> router: pfifo limit 50}\ntraffic:")
+    assert "queue-below-bdp" not in [warning.code for warning in lint(loads(queue.replace(", KEYS", "")))]
+
+
 def test_a_trace_shorter_than_the_run_is_told(tmp_path: Path) -> None:
     (tmp_path / "short.trace").write_text("1\n10000\n")
     text = PATH.replace("rate: 10mbit", "trace: [short.trace, null]").replace(", KEYS", "")

@@ -169,6 +169,7 @@ def test_any_text_is_a_discipline_or_refused(text: object) -> None:
         ("2ms", {"kind": "time", "shift": 9}),
         ("4ms", {"kind": "time", "shift": 8}),
         ("8ms", {"kind": "time", "shift": 7}),
+        ("check 8ms", {"kind": "check", "shift": 7}),
         ("16ms", {"kind": "time", "shift": 6}),
         ("32ms", {"kind": "time", "shift": 5}),
         ("off", {"kind": "off"}),
@@ -186,7 +187,8 @@ def test_another_small_queue_setting_is_refused_with_the_list(word: object) -> N
         tsq.small_queue(word)
     assert caught.value.message.endswith("is not a setting of TCP Small Queues")
     assert caught.value.hint == (
-        "choose 1ms, 2ms, 4ms, 8ms, 16ms, 32ms, off, a size such as 64kB, or packets such as 100p"
+        "choose 1ms, 2ms, 4ms, 8ms, 16ms, 32ms, off, a size such as 64kB, packets such as 100p, "
+        "or `check 8ms` for a time that leaves sk_pacing_shift alone"
     )
 
 
