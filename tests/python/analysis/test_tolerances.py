@@ -98,7 +98,7 @@ def test_an_interval_that_crosses_the_tolerance_is_said_to() -> None:
     reference = [summary() for _ in range(5)]
     wide = [summary(goodput=100 + off) for off in (0, 5, -3, 6, 2)]
     narrow = [summary(goodput=100 + off) for off in (0.1, 0.2, 0.1, 0.3, 0.2)]
-    assert "reaches beyond" in str(verdicts(reference, wide)["goodput_mbps.total"]["verdict"])
+    assert "extends beyond" in str(verdicts(reference, wide)["goodput_mbps.total"]["verdict"])
     assert str(verdicts(reference, narrow)["goodput_mbps.total"]["verdict"]).startswith("within tolerance; higher")
 
 

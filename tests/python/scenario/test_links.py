@@ -78,7 +78,7 @@ def test_models_of_loss_are_those_of_netem() -> None:
     [
         ("loss: 1", "`1` is not the loss of a link"),
         ("loss: 1% delay 5ms", "`1% delay 5ms` is not the loss of a link"),
-        ("loss: 101%", "`101%` is not a share in per cent"),
+        ("loss: 101%", "`101%` is not a percentage"),
         ("jitter: soon", "`soon` is not an option of `netem`"),
         ("ring: 0", "`0` is not the size of a ring"),
         ("bql: [on, maybe]", "`maybe` is neither on nor off"),

@@ -45,7 +45,7 @@ def test_a_run_whose_tables_find_no_memory_fails_and_is_no_defect(
 
 def test_what_cannot_fit_is_refused_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tailback.fitting.memory.available", lambda: 10**6)
-    with pytest.raises(scenario.ScenarioError, match=r"10us.*makes at least 1e\+05 rows"):
+    with pytest.raises(scenario.ScenarioError, match=r"10us.*gives at least 1e\+05 rows"):
         run_experiment(scenario.loads(FILE), Request(out=tmp_path / "x"), Nobody())
     assert not (tmp_path / "x").exists()
 
