@@ -1,5 +1,5 @@
-//! The applications of a run: a file, an arm of `application` and a row of `TABLES` per kind of traffic. All calls block
-//! in threads of their own, since busy waiting would stop virtual time.
+//! The applications of a run: a file, an arm of `application` and a row of `TABLES` per kind of traffic. All calls
+//! block in threads of their own, since busy waiting would stop virtual time.
 
 mod bulk;
 mod ping;
@@ -24,7 +24,7 @@ const STACK: usize = 128 * 1024;
 /// The tables that applications fill, by kind of traffic.
 const TABLES: [&[TableKind]; 3] = [bulk::TABLES, ping::TABLES, udp::TABLES];
 
-/// The application of `conversation`, with its sockets open; `None` if no end of it is here.
+/// The application of `conversation`, with its sockets open; `None` if neither end is on this machine.
 fn application(
     conversation: &Conversation,
     bins: usize,

@@ -46,9 +46,9 @@ struct Order {
     tolerance_usecs: Option<u64>,
 }
 
-/// What came of it, as the simulator's core gives it to Python.
+/// The result, in the form in which the simulator's core passes it to Python.
 #[derive(Serialize)]
-struct Told {
+struct Outcome {
     verdict: &'static str,
     findings: Vec<(u32, String)>,
     snippets: Vec<(u32, String, std::collections::BTreeMap<&'static str, u64>)>,
@@ -78,9 +78,9 @@ pub fn whole(folder: &Path) -> Result<(), Failure> {
         }
         Err(report) => report,
     };
-    let told =
-        serde_json::to_vec(&told(report)).map_err(|error| Failure::new(format!("report.json: {error}")))?;
-    sys::write_durably(&folder.join("report.json"), &told).doing("writing report.json")
+    let outcome = serde_json::to_vec(&outcome(report))
+        .map_err(|error| Failure::new(format!("report.json: {error}")))?;
+    sys::write_durably(&folder.join("report.json"), &outcome).doing("writing report.json")
 }
 
 /// The device, with the addresses and the route that scripts take for granted.
@@ -100,10 +100,10 @@ fn device(head: &Head) -> Result<fs::File, Failure> {
     Ok(device)
 }
 
-fn told(report: Report) -> Told {
-    let (verdict, findings) = report.verdict.told();
+fn outcome(report: Report) -> Outcome {
+    let (verdict, findings) = report.verdict.word_and_findings();
     let snippets = report.snippets.into_iter();
-    Told {
+    Outcome {
         verdict,
         findings: findings.into_iter().map(|finding| (finding.line.0, finding.message)).collect(),
         snippets: snippets

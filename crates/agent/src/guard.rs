@@ -6,9 +6,9 @@
 //!                                                  both are killed: the next serve finds the journal, and undoes all
 //! ```
 //!
-//! The guard's journal says how to undo a change before the change is made. It is in `/run`, which a reboot clears like
-//! the changes themselves. It is locked while the guard runs, and names its network namespace, so that hosts that share
-//! a file system do not undo each other's changes.
+//! The guard records in its journal how to undo a change before the change is made. It is in `/run`, which a reboot
+//! clears like the changes themselves. It is locked while the guard runs, and names its network namespace, so that
+//! hosts that share a file system do not undo each other's changes.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
@@ -22,23 +22,23 @@ use crate::failure::{Failure, While};
 use crate::network;
 use crate::sys;
 
-/// Where the journals of a host are.
+/// The folder with the journals of a host.
 const BASE: &str = "/run/tailback";
 
 /// How one change is undone.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Undo {
-    /// A program is run.
+    /// Runs a program.
     Run {
         /// The program and its arguments.
         argv: Vec<String>,
     },
-    /// A file gets back what it held.
+    /// Restores the content of a file.
     Write {
         /// The file.
         path: String,
-        /// What it held.
+        /// Its previous content.
         value: String,
     },
 }
@@ -46,7 +46,7 @@ pub enum Undo {
 /// The requests to a guard, a line of JSON each; the guard replies with a line to each.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-enum Told {
+enum Request {
     Add { undo: Undo },
     Drop,
     Restore,
@@ -88,29 +88,29 @@ impl Guard {
         Ok((guard, child))
     }
 
-    /// Where its journal is.
+    /// The folder of its journal.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// Records how to undo the next change.
     pub fn add(&mut self, undo: Undo) -> Result<(), Failure> {
-        self.tell(&Told::Add { undo }).map(drop)
+        self.send(&Request::Add { undo }).map(drop)
     }
 
     /// Removes the last entry, because its change was not made.
     pub fn drop_last(&mut self) -> Result<(), Failure> {
-        self.tell(&Told::Drop).map(drop)
+        self.send(&Request::Drop).map(drop)
     }
 
-    /// Everything is undone; what could not be.
+    /// Undoes all changes; returns those that could not be undone.
     pub fn restore(&mut self) -> Result<Vec<String>, Failure> {
-        self.tell(&Told::Restore)
+        self.send(&Request::Restore)
     }
 
-    fn tell(&mut self, told: &Told) -> Result<Vec<String>, Failure> {
-        let line = serde_json::to_string(told).map_err(io::Error::from).doing("telling the guard")?;
-        writeln!(self.to, "{line}").doing("telling the guard")?;
+    fn send(&mut self, request: &Request) -> Result<Vec<String>, Failure> {
+        let line = serde_json::to_string(request).map_err(io::Error::from).doing("sending to the guard")?;
+        writeln!(self.to, "{line}").doing("sending to the guard")?;
         self.answer()
     }
 
@@ -126,7 +126,7 @@ impl Guard {
 /// `guard FOLDER`: keeps the journal in `FOLDER` until stdin ends, and then undoes what is in it.
 pub fn main(words: &[std::ffi::OsString]) -> ExitCode {
     let [folder] = words else { return ExitCode::from(2) };
-    // The signals of the terminal or session of the controller are none of its affairs.
+    // It must not receive the signals of the controller's terminal or session.
     sys::new_session();
     match keep(Path::new(folder)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -140,29 +140,29 @@ fn keep(folder: &Path) -> Result<(), Failure> {
     write(folder, &journal)?;
     answer(&Ok(Vec::new()));
     for line in io::stdin().lock().lines() {
-        let Some(told) = line.ok().and_then(|line| serde_json::from_str(&line).ok()) else { break };
-        answer(&obey(folder, &mut journal, told).map_err(|failure| failure.to_string()));
+        let Some(request) = line.ok().and_then(|line| serde_json::from_str(&line).ok()) else { break };
+        answer(&obey(folder, &mut journal, request).map_err(|failure| failure.to_string()));
     }
     undo_all(folder, &mut journal);
     drop(locked);
     remove(folder).doing("removing the journal")
 }
 
-fn obey(folder: &Path, journal: &mut Journal, told: Told) -> Result<Vec<String>, Failure> {
-    match told {
-        Told::Add { undo } => journal.undo.push(undo),
-        Told::Drop => drop(journal.undo.pop()),
-        Told::Restore => return Ok(undo_all(folder, journal)),
+fn obey(folder: &Path, journal: &mut Journal, request: Request) -> Result<Vec<String>, Failure> {
+    match request {
+        Request::Add { undo } => journal.undo.push(undo),
+        Request::Drop => drop(journal.undo.pop()),
+        Request::Restore => return Ok(undo_all(folder, journal)),
     }
     write(folder, journal).map(|()| Vec::new())
 }
 
-/// What fails is noted, and the rest is undone all the same.
+/// Records failures and still undoes the rest.
 fn undo_all(folder: &Path, journal: &mut Journal) -> Vec<String> {
     let mut failed = Vec::new();
     while let Some(undo) = journal.undo.pop() {
         failed.extend(undone(&undo).err().map(|failure| failure.to_string()));
-        // Whether or not the disk takes it, the rest has to be undone.
+        // The rest must be undone even if the write to disk fails.
         let _ = write(folder, journal);
     }
     failed
@@ -177,7 +177,7 @@ fn undone(undo: &Undo) -> Result<(), Failure> {
 
 fn answer(said: &Result<Vec<String>, String>) {
     if let Ok(line) = serde_json::to_string(said) {
-        // Nobody may be listening any more; that is what it is for.
+        // An error is ignored: the caller may have ended, and the guard then still restores the host.
         let _ = writeln!(io::stdout(), "{line}");
     }
 }
@@ -187,7 +187,7 @@ fn answer(said: &Result<Vec<String>, String>) {
 pub struct Found {
     /// Another controller uses this host.
     pub busy: bool,
-    /// Left behind by processes that were killed, and undone now; what could not be.
+    /// Changes of processes that were killed were undone now; holds those that could not be.
     pub left: Vec<String>,
 }
 
@@ -213,7 +213,7 @@ pub fn recover() -> Result<Found, Failure> {
 pub fn take_over(folder: &Path) {
     if let Some(mut journal) = read(folder) {
         undo_all(folder, &mut journal);
-        // What cannot be removed is found, and empty, the next time.
+        // A file that cannot be removed is empty, and is found the next time.
         let _ = remove(folder);
     }
 }

@@ -14,8 +14,8 @@ use crate::sys;
 
 const FOLDER: &str = "/tmp/run";
 
-/// The kernel starts with coarse timers; what reads the clock's resolution before it has fine ones, as `tc` does for
-/// the burst of a shaper, is misled.
+/// The kernel starts with coarse timers; a program that reads the clock's resolution before it has fine ones, as `tc`
+/// does for the burst of a shaper, gets the coarse one.
 const SETTLE_NS: u64 = 100_000_000;
 
 /// Does the job and powers off.

@@ -4,8 +4,8 @@
 //! Everything that it creates is in anonymous namespaces of this process: a mount namespace with its own `/run`, in
 //! which the network namespaces have their names, invisible to other processes. When the process ends, in whatever way,
 //! the kernel removes mounts, network namespaces, devices, disciplines, sockets and the sysctls of the namespaces. The
-//! process is killed when the thread that started it dies. Nothing outside is written to, so there is nothing to
-//! restore. [namespaces(7), pr_set_pdeathsig(2const)]
+//! process is killed when the thread that started it dies. It writes to no file outside, so the host
+//! needs no restoring. [namespaces(7), pr_set_pdeathsig(2const)]
 //!
 //! Without the rights of an administrator it makes a user namespace first, in which it has them. [user_namespaces(7)]
 
@@ -54,7 +54,7 @@ pub fn isolate() -> Result<(), Failure> {
     }
     sys::keep_mounts_private().doing("keeping mounts private")?;
     sys::mount("none", "/run", "tmpfs", "").doing("mounting a /run of its own")?;
-    // One to come back to from the hosts: that of the caller is closed to a user namespace, and none of our business.
+    // A namespace to return to from those of the hosts: a process in a user namespace cannot enter that of the caller.
     sys::new_network().doing("making a network namespace")
 }
 
@@ -70,8 +70,8 @@ fn become_administrator() -> Result<(), Failure> {
     write("gid_map", format!("0 {group} 1"))
 }
 
-/// Dies with the caller, even with one that has died before this could be asked for. Making a user namespace may take
-/// the wish away again, so it comes after.
+/// Ends this process with its caller, even if the caller ended before this call. Creating a user namespace may reset
+/// the setting, so this is called afterwards.
 fn stay_with(words: &[OsString]) -> Result<(), Failure> {
     let parent = words.first().and_then(|word| word.to_str()).and_then(|word| word.parse::<i32>().ok());
     let parent = parent.ok_or_else(|| Failure::new("host needs the number of its parent process"))?;

@@ -1,6 +1,6 @@
 //! The job of the agent, as JSON, with every name already resolved to an address or a device.
 //!
-//! Written by `python/tailback/backends/linux/job.py`; an unknown key is an error, so that the two cannot drift apart.
+//! Written by `python/tailback/backends/linux/job.py`; an unknown key is an error, so that the two always agree.
 //! Times are in ns from the start of the run.
 
 use std::net::Ipv4Addr;
@@ -92,7 +92,7 @@ pub struct Device {
     pub interface: String,
     /// Its name in tables.
     pub name: String,
-    /// Disciplines above those of the scenario (a shaper that stands for a link's rate); they are not reported.
+    /// Disciplines above those of the scenario (a shaper that sets a link's rate); they are not reported.
     pub hidden: u32,
     /// Disciplines of the scenario above those of this device, which is one of several in series.
     #[serde(default)]
@@ -121,7 +121,7 @@ pub struct Flow {
     pub bytes: Option<u64>,
     /// Congestion control of the sender.
     pub congestion_control: String,
-    /// `sk_pacing_shift` the sending socket is born with; null leaves the kernel's.
+    /// Initial `sk_pacing_shift` of the sending socket; null leaves the kernel's.
     pub pacing_shift: Option<u32>,
     /// `SO_MAX_PACING_RATE` of the sender.
     pub max_pacing_rate_bps: Option<u64>,
@@ -170,7 +170,7 @@ pub struct Datagrams {
     /// Differentiated services code point.
     #[serde(default)]
     pub dscp: Option<u8>,
-    /// What each begins with.
+    /// The token at the start of each.
     pub token: String,
 }
 

@@ -13,11 +13,11 @@ use crate::table::Table;
 /// Between two wake-ups.
 const PERIOD_NS: u64 = 5_000_000;
 
-/// The thread under way.
+/// The running thread.
 pub struct Lateness(JoinHandle<Vec<u64>>);
 
 impl Lateness {
-    /// Watches from the start of the run to its end.
+    /// Measures from the start of the run to its end.
     pub fn watch(clock: Clock, duration_ns: u64) -> Result<Self, Failure> {
         let work = move || due(duration_ns).map(|due_ns| lateness(clock, due_ns)).collect();
         thread::Builder::new().name("lateness".into()).spawn(work).map(Self).doing("starting a thread")

@@ -39,7 +39,7 @@ pub struct Discipline {
     pub interface: u32,
     /// Its own handle; the upper half names it.
     pub handle: u32,
-    /// The class it hangs on; `ROOT` for the first.
+    /// The handle of its parent class; `ROOT` for the root discipline.
     pub parent: u32,
     /// As `tc` calls it.
     pub kind: String,

@@ -7,7 +7,7 @@ use crate::failure::{Failure, While};
 use crate::job::Step;
 use crate::sys;
 
-/// Where `ip -n NAME` looks for namespaces.
+/// The folder in which `ip -n NAME` finds namespaces.
 const NAMESPACES: &str = "/run/netns";
 
 /// The hosts of a job.
@@ -17,7 +17,7 @@ pub struct Network {
 }
 
 enum Hosts {
-    /// All of them are here, each in a namespace.
+    /// All of them are on this machine, each in a namespace.
     Namespaces { each: Vec<File>, home: File },
     /// One of them is this machine; the others are elsewhere.
     Machine { number: usize },
@@ -49,7 +49,7 @@ impl Network {
         }
     }
 
-    /// Does something as a host that is here, in the calling thread.
+    /// Calls a function in the namespace of a host of this machine, in the calling thread.
     pub fn within<T>(&self, host: usize, act: impl FnOnce() -> T) -> Result<T, Failure> {
         let (each, home) = match &self.hosts {
             Hosts::Namespaces { each, home } => (each, home),
@@ -69,7 +69,7 @@ impl Network {
         self.names.len()
     }
 
-    /// Takes one step of the construction.
+    /// Executes one step of the construction.
     pub fn take(&self, step: &Step) -> Result<(), Failure> {
         match step {
             Step::Run { host, argv } => self.somewhere(*host, || run(argv))?,

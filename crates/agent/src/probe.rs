@@ -23,7 +23,7 @@ struct Questions {
     controls: Vec<String>,
 }
 
-/// In the order of the questions.
+/// The results, in the order of the requests.
 #[derive(Serialize)]
 struct Answers {
     trials: Vec<Option<String>>,

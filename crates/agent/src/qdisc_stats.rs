@@ -8,7 +8,7 @@ use crate::network::{self, Network};
 
 const TC: &str = "/sbin/tc";
 
-/// Asks `tc` in every namespace.
+/// Runs `tc` in every namespace.
 pub fn write(folder: &Path, network: &Network) -> Result<(), Failure> {
     for host in 0..network.hosts() {
         let qdiscs = network.within(host, || ask(&["-s", "-d", "-j", "qdisc", "show"]))??;

@@ -1,6 +1,6 @@
 //! A whole run on any kind of host: the network, the traffic, the samples, the tables, and the mark at its end.
 //!
-//! The run is good if and only if `done` is in its folder; `failed` says why not.
+//! The run is good if and only if `done` is in its folder; `failed` has the reason if it is not.
 
 use std::fs;
 use std::path::Path;

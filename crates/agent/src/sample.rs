@@ -90,7 +90,7 @@ impl Sampler {
     }
 }
 
-/// Runs until the end, taking samples and noting how far it is; `progress` is called with the time every percent.
+/// Runs until the end, taking samples; `progress` is called with the time every percent.
 pub fn run(
     job: &Job,
     clock: Clock,
@@ -128,8 +128,8 @@ fn note(discipline: &Discipline, t_ns: u64, devices: &BTreeMap<u32, Device>, tab
         return;
     }
     let Some(device) = devices.get(&discipline.interface) else { return };
-    // The lower eight bits of a handle's major number are the depth from 1 on (`linux/trees.py`); a discipline hangs on
-    // a class of the one above it.
+    // The lower eight bits of a handle's major number are the depth from 1 on (`linux/trees.py`); the parent of a
+    // discipline is a class of the one above it.
     let depth = if discipline.parent == ROOT { 0 } else { discipline.parent >> 16 & 0xff };
     let Some(depth) = depth.checked_sub(device.hidden) else { return };
     let mut row = table.row();

@@ -43,29 +43,29 @@ struct Request {
 #[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase")]
 enum What {
-    /// Who is there.
+    /// Identifies the host and the agent.
     Hello,
     /// CLOCK_MONOTONIC, for the offset of the clocks.
     Clock,
-    /// How far the wall clock is ahead of it, for the stamps of captures.
+    /// The offset of the wall clock from it, for the stamps of captures.
     Ahead,
-    /// A program that changes nothing is run; it may fail.
+    /// Runs a program that changes nothing; it may fail.
     Run { argv: Vec<String>, input: Option<String> },
-    /// Files are read; one that cannot be is null.
+    /// Reads files; one that cannot be read is null.
     Read { paths: Vec<String> },
     /// The names in a folder.
     List { path: String },
-    /// A program that changes the host is run.
+    /// Runs a program that changes the host.
     Change { argv: Vec<String>, undo: Option<Vec<String>> },
-    /// A file of the kernel is written; what it held is put back at the end.
+    /// Writes a file of the kernel; its previous content is restored at the end.
     Set { path: String, value: String },
-    /// The sockets of a job that are on this host are opened.
+    /// Opens the sockets of a job that are on this host.
     Prepare { job: Box<Job>, me: usize },
-    /// The job begins when CLOCK_MONOTONIC shows this.
+    /// Begins the job when CLOCK_MONOTONIC shows this.
     Start { zero_ns: u64 },
-    /// All changes are undone.
+    /// Undoes all changes.
     Restore,
-    /// The controller is still there.
+    /// Keeps the connection alive.
     Beat,
 }
 
@@ -182,7 +182,7 @@ impl Host {
         done.map(|()| Value::Null)
     }
 
-    /// What it held, for the record.
+    /// Its previous content, for the record of the run.
     fn set(&mut self, path: String, value: &str) -> Result<Value, Failure> {
         let held = fs::read_to_string(&path).doing(format!("reading {path}"))?;
         let held = held.trim_end_matches('\n').to_owned();
@@ -223,7 +223,7 @@ fn run(argv: &[String], input: String) -> Result<Value, Failure> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().doing(format!("starting `{program}`"))?;
     if let Some(mut to) = child.stdin.take() {
-        // The program may end without reading its input; its own output then says why.
+        // The program may end without reading its input; its own output then states why.
         thread::spawn(move || to.write_all(input.as_bytes()));
     }
     let ended = child.wait_with_output().doing(format!("waiting for `{program}`"))?;
@@ -283,7 +283,7 @@ fn live(t_ns: u64, traffic: &Traffic) -> Value {
 
 static SPEAKING: Mutex<()> = Mutex::new(());
 
-/// Writes a line to the controller. If that fails, the controller has gone, and the guard undoes the changes.
+/// Writes a line to the controller. If that fails, the connection is lost, and the guard undoes the changes.
 fn say(message: &Value) {
     let _turn = SPEAKING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let mut out = io::stdout().lock();

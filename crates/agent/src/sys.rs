@@ -131,7 +131,7 @@ pub fn enter_network(namespace: &File) -> io::Result<()> {
     checked(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
 }
 
-/// Writes everything out and stops the machine; only process 1 of a guest may ask.
+/// Writes everything out and stops the machine; only process 1 of a guest may call it.
 pub fn power_off() -> ! {
     // SAFETY: no pointers.
     unsafe {
@@ -190,12 +190,12 @@ pub fn connect(socket: &OwnedFd, address: SocketAddrV4) -> io::Result<()> {
     checked(done).map(drop)
 }
 
-/// Whether connections to a port may be remembered from before.
+/// Whether the kernel may still hold earlier connections of a port.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Port {
     /// In a kernel or namespace of one's own there are none.
     Fresh,
-    /// They are no obstacle.
+    /// There may be some, and they do not prevent listening.
     Reused,
 }
 
@@ -249,7 +249,7 @@ pub fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
 
 /// Reads at most `most` bytes of a TCP stream and discards them; blocks.
 pub fn discard(socket: &OwnedFd, most: usize) -> io::Result<usize> {
-    // SAFETY: with MSG_TRUNC a TCP socket copies nothing and does not look at the buffer [tcp(7)].
+    // SAFETY: with MSG_TRUNC a TCP socket copies nothing and does not access the buffer [tcp(7)].
     let read = unsafe { libc::recv(socket.as_raw_fd(), ptr::null_mut(), most, libc::MSG_TRUNC) };
     usize::try_from(read).map_err(|_| io::Error::last_os_error())
 }
@@ -289,11 +289,11 @@ pub fn interface_index(name: &str) -> io::Result<u32> {
 /// The offloads of a device.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Feature {
-    /// It cuts what TCP hands down as one.
+    /// The device segments large skbs (TSO).
     Tso,
-    /// The kernel does that for it.
+    /// The kernel segments them for the device (GSO).
     Gso,
-    /// What arrives is joined.
+    /// Received segments are merged (GRO).
     Gro,
 }
 

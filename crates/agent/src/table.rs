@@ -97,7 +97,7 @@ impl Row<'_> {
         }
     }
 
-    /// A cell with a name: quoted, for a name may hold a comma.
+    /// A cell with a name: quoted, since a name may contain a comma.
     pub fn name(&mut self, name: &str) -> &mut Self {
         self.cell(format_args!("\"{}\"", name.replace('"', "\"\"")))
     }

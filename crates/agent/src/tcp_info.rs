@@ -95,7 +95,7 @@ impl SocketTables {
 }
 
 impl Sample {
-    /// Asks the kernel.
+    /// Reads it from the kernel.
     pub fn of(socket: &OwnedFd, congestion_control: &str) -> io::Result<Self> {
         let ask = |level, name, room: usize| {
             let mut buffer = vec![0; room];

@@ -1,6 +1,6 @@
 //! Runs a program for as long as stdin is open, so that a program started over a connection ends with it.
 //!
-//! For programs of others, `tcpdump` and `iperf3`; what they print goes through.
+//! It is used for `tcpdump` and `iperf3`; their output is passed through.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -35,7 +35,7 @@ fn tether(words: &[OsString]) -> Result<ExitCode, Failure> {
     let number = child.id().cast_signed();
     thread::spawn(move || {
         let _ = io::stdin().lock().read_to_end(&mut Vec::new());
-        // Asked first, so that a capture is whole; then made to.
+        // SIGINT first, so that a capture is complete; then SIGKILL.
         sys::interrupt(number);
         thread::sleep(std::time::Duration::from_secs(2));
         sys::kill(number);

@@ -39,12 +39,12 @@ pub(crate) struct SocketOptions {
     pub(crate) congestion_control: Option<String>,
     pub(crate) no_delay: bool,
     /// `TCP_INQ`.
-    pub(crate) tells_unread: bool,
+    pub(crate) reports_unread: bool,
     /// `SO_LINGER` with no time: closing resets.
     pub(crate) resets_on_close: bool,
 }
 
-/// Where a conversation is; the machine knows the rest.
+/// The phase of a conversation; the state machine has the rest of the state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
     SynSent,
@@ -68,7 +68,7 @@ pub(crate) struct Connection {
     /// The application has closed its sending side.
     pub(crate) shut: bool,
     /// The application has closed its receiving side.
-    pub(crate) deaf: bool,
+    pub(crate) read_shut: bool,
     pub(crate) accepted: bool,
     /// `TCP_CORK`: short segments wait for more.
     pub(crate) corked: bool,
@@ -81,7 +81,7 @@ pub(crate) struct Connection {
     /// How often room became free after a write or an `epoll` had found none.
     pub(crate) room_made: u64,
     /// `TCP_INQ`: `recvmsg` reports how many bytes are left.
-    pub(crate) tells_unread: bool,
+    pub(crate) reports_unread: bool,
     /// The last advertised window is 0.
     pub(crate) window_closed: bool,
     /// `SO_TIMESTAMPING`.
@@ -190,14 +190,14 @@ impl Connection {
             sndbuf: options.sndbuf,
             orphaned: false,
             shut: false,
-            deaf: false,
+            read_shut: false,
             accepted: false,
             corked: false,
             notsent_lowat: 0,
             waits_for_room: false,
             found_full: false,
             room_made: 0,
-            tells_unread: options.tells_unread,
+            reports_unread: options.reports_unread,
             window_closed: false,
             stamping: Stamping::default(),
             error: None,

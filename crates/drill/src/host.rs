@@ -80,7 +80,7 @@ pub(crate) struct Host {
 impl Host {
     /// A Linux host with its defaults.
     pub(crate) fn new(tcp: Settings) -> Self {
-        // A script cannot know where on the kernel's timer wheel it runs, and its times are those of one level.
+        // A script has no control over its position on the kernel's timer wheel; its times are those of one level.
         // Segments arrive by a TUN device, as packetdrill writes them.
         let tcp = Settings { timer_rounding: TimerRounding::Jiffy, arrival: Arrival::Tun, ..tcp };
         Host {

@@ -471,8 +471,8 @@ impl Kernel {
             connection.phase = Phase::Established;
         }
         let (rcv_nxt, snd_nxt) = connection.endpoint.positions();
-        let nobody_reads = connection.orphaned || (connection.shut && connection.deaf);
-        if nobody_reads && segment.length > 0 && segment.end() > rcv_nxt {
+        let discards_data = connection.orphaned || (connection.shut && connection.read_shut);
+        if discards_data && segment.length > 0 && segment.end() > rcv_nxt {
             // The data can no longer be read. [linux-6.12 tcp_input.c tcp_rcv_state_process]
             self.refuse(index, &segment);
             return Ok(());
@@ -610,7 +610,8 @@ impl Kernel {
         }
     }
 
-    /// A third of the buffer is free again. [linux-6.12 stream.c sk_stream_write_space, tcp_ipv4.c tcp_stream_memory_free]
+    /// A third of the buffer is free again. [linux-6.12 stream.c sk_stream_write_space, tcp_ipv4.c
+    /// tcp_stream_memory_free]
     pub(crate) fn writable(&self, index: usize) -> bool {
         let (limit, queued) = (self.sndbuf(index), self.connections[index].skbs.memory(SKB_OVERHEAD));
         let few_unsent = 2 * self.unsent(index) < self.notsent_lowat(index);

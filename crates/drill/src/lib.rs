@@ -9,8 +9,8 @@
 //!              stamping (time stamps of what is sent)
 //! ```
 //!
-//! A statement that is not modelled is reported as unsupported with its line, and then nothing is run; nothing is
-//! passed over silently. Snippets of code (`%{ … }%`) are not evaluated here: the report holds each with the variables
+//! A statement that is not modelled is reported as unsupported with its line, and the script is not run; no statement
+//! is ignored silently. Snippets of code (`%{ … }%`) are not evaluated here: the report holds each with the variables
 //! it may read, as packetdrill evaluates them after the run. [packetdrill]
 
 mod connection;
@@ -39,9 +39,9 @@ pub struct Options {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("`{name}` is not a stack here; there are: {}", known.join(", "))]
 pub struct UnknownStack {
-    /// What was asked for.
+    /// The requested name.
     pub name: String,
-    /// The names there are.
+    /// The valid names.
     pub known: Vec<&'static str>,
 }
 

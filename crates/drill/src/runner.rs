@@ -137,14 +137,14 @@ impl Machines {
                 None
             }
             Progress::Returned(returned) => {
-                let told = Returned {
+                let result = Returned {
                     value: returned.value,
                     errno: returned.errno,
                     opens: returned.is_descriptor(),
                     message: returned.message.as_deref().cloned(),
                 };
                 self.opened = returned.is_descriptor().then_some(returned);
-                Some(told)
+                Some(result)
             }
         }
     }

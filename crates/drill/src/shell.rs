@@ -18,7 +18,7 @@ use tailback_units::Span;
 
 use crate::host::{Discipline, Host, MtuChange};
 
-/// Carries a command out on `host`; returns how long it sleeps.
+/// Executes a command on `host`; returns how long it sleeps.
 pub(crate) fn execute(command: &str, host: &mut Host) -> Result<Span, String> {
     let mut slept = Span::ZERO;
     for simple in command::simple(command) {
@@ -119,8 +119,8 @@ fn offloads(arguments: &[&str], host: &mut Host) -> Option<()> {
     Some(())
 }
 
-/// `ip link set dev tun0 mtu 1400`, `ip route add 192.0.2.1 via 192.168.0.2 dev tun0 mtu lock 640 …`: there is one peer,
-/// and so one route.
+/// `ip link set dev tun0 mtu 1400`, `ip route add 192.0.2.1 via 192.168.0.2 dev tun0 mtu lock 640 …`: there is one
+/// peer, and so one route.
 fn link_or_route(arguments: &[&str], host: &mut Host) -> Option<()> {
     let arguments = arguments.strip_prefix(&["-6"]).or(arguments.strip_prefix(&["-4"])).unwrap_or(arguments);
     match arguments {

@@ -30,7 +30,7 @@ pub(crate) enum Ending {
 struct Skb {
     start: u64,
     end: u64,
-    /// It ends a record: nothing more goes into it.
+    /// It ends a record: no more data is added to it.
     closed: bool,
 }
 
@@ -105,7 +105,7 @@ impl Skbs {
         if bytes < last { 0 } else { last + (bytes - last) / goal * goal }
     }
 
-    /// What [`Skbs::room`] allowed was written.
+    /// Records a write that [`Skbs::room`] allowed.
     pub(crate) fn append(&mut self, bytes: u64) {
         let goal = self.size_goal();
         let full = self.unsent.back().is_none_or(|skb| skb.closed || skb.end - skb.start >= goal);

@@ -292,11 +292,11 @@ impl Sockets {
         let Some(index) = self.connection(arguments)? else { return failed("ENOTCONN") };
         match how[0].as_str() {
             "SHUT_RD" | "0" => {
-                kernel.connections[index].deaf = true;
+                kernel.connections[index].read_shut = true;
                 returned(0)
             }
             "SHUT_WR" | "SHUT_RDWR" | "1" | "2" => {
-                kernel.connections[index].deaf |= how[0] == "SHUT_RDWR" || how[0] == "2";
+                kernel.connections[index].read_shut |= how[0] == "SHUT_RDWR" || how[0] == "2";
                 shut(index, kernel);
                 returned(0)
             }

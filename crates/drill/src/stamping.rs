@@ -148,7 +148,7 @@ mod tests {
         stamping
     }
 
-    fn told(stamping: &mut Stamping) -> Vec<(StampKind, u32)> {
+    fn reported(stamping: &mut Stamping) -> Vec<(StampKind, u32)> {
         std::iter::from_fn(|| stamping.take()).map(|report| (report.kind, report.key)).collect()
     }
 
@@ -157,13 +157,13 @@ mod tests {
         let mut stamping = all();
         stamping.written(1, 2001);
         stamping.scheduled(1, 1001, SimTime::ZERO);
-        assert_eq!(told(&mut stamping), []);
+        assert_eq!(reported(&mut stamping), []);
         stamping.scheduled(1001, 2001, SimTime::ZERO);
         stamping.sent(1001, 2001, SimTime::ZERO);
         stamping.acknowledged(2000, SimTime::ZERO);
-        assert_eq!(told(&mut stamping), [(StampKind::Scheduled, 1999), (StampKind::Sent, 1999)]);
+        assert_eq!(reported(&mut stamping), [(StampKind::Scheduled, 1999), (StampKind::Sent, 1999)]);
         stamping.acknowledged(2001, SimTime::ZERO);
-        assert_eq!(told(&mut stamping), [(StampKind::Acknowledged, 1999)]);
+        assert_eq!(reported(&mut stamping), [(StampKind::Acknowledged, 1999)]);
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
         stamping.written(1001, 2001);
         stamping.sent(1, 2001, SimTime::ZERO);
         stamping.acknowledged(2001, SimTime::ZERO);
-        assert_eq!(told(&mut stamping), [(StampKind::Sent, 1999), (StampKind::Acknowledged, 1999)]);
+        assert_eq!(reported(&mut stamping), [(StampKind::Sent, 1999), (StampKind::Acknowledged, 1999)]);
     }
 
     #[test]
@@ -183,6 +183,6 @@ mod tests {
         stamping.written(1, 801);
         stamping.sent(1, 501, SimTime::ZERO);
         stamping.sent(501, 801, SimTime::ZERO);
-        assert_eq!(told(&mut stamping), [(StampKind::Sent, 799)]);
+        assert_eq!(reported(&mut stamping), [(StampKind::Sent, 799)]);
     }
 }

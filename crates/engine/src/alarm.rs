@@ -4,7 +4,7 @@
 //! and then (a pacing gap, a delayed ACK). Taking an event out of a calendar for each move would cost more than
 //! the packet itself. An alarm never takes one out:
 //!
-//! - moved *later*: the event already pending stands; when it fires, it is too early and is scheduled anew at the
+//! - moved *later*: the pending event is kept; when it fires, it is too early and is scheduled anew at the
 //!   deadline of that moment ([`Fired::Early`]);
 //! - moved *earlier*: one more event is scheduled; the later one stays pending and serves the deadlines after it;
 //! - cancelled: the pending event fires and does nothing ([`Fired::Idle`]).
@@ -151,7 +151,7 @@ mod tests {
         assert!(run.calendar.is_empty());
     }
 
-    /// A component that does nothing at its deadline but give it up.
+    /// A component that only clears its deadline when it is reached.
     #[derive(Default)]
     struct Run {
         calendar: Calendar<()>,

@@ -85,7 +85,7 @@ impl<E: Copy> Calendar<E> {
         self.len() == 0
     }
 
-    /// Adds an event. Panics if `at` has passed: a run that went on would print wrong figures.
+    /// Adds an event. Panics if `at` has passed: a run that continued would give wrong results.
     #[inline]
     pub fn schedule(&mut self, at: SimTime, event: E) {
         assert!(
@@ -200,8 +200,8 @@ impl<E: Copy> Calendar<E> {
         self.front.sort_from(others);
     }
 
-    /// Spreads a coarse bucket over the finer wheels, in the order of its chain; what is of the bucket being served goes
-    /// to the front, which is empty.
+    /// Spreads a coarse bucket over the finer wheels, in the order of its chain; what is of the bucket being served
+    /// goes to the front, which is empty.
     fn refile(&mut self, chain: Chain) {
         let mut note = chain.first;
         while note != NONE {
@@ -306,8 +306,8 @@ impl<E: Copy> Front<E> {
         Some(entry)
     }
 
-    /// Behind everything that is not later. As a rule few events are later, and moving them one by one costs less than a
-    /// search; if there are many, as with a thousand flows, the place is searched.
+    /// Behind everything that is not later. As a rule few events are later, and moving them one by one costs less than
+    /// a search; if there are many, as with a thousand flows, the place is searched.
     #[inline]
     fn insert(&mut self, entry: Entry<E>) {
         self.entries.push(entry);

@@ -1,15 +1,15 @@
 //! The event engine of a run: a [`Calendar`] of events, an [`Alarm`] for each component that waits, and the [`Streams`]
 //! of random numbers. It is independent of any protocol.
 //!
-//! **Time is an integer and moves only here.** A world takes the earliest event from the calendar, hands its
-//! instant to a machine as `now`, and schedules what the machine asks for. Events of one instant come out in the
-//! order in which they were scheduled, so a run is a function of its scenario and its seed, to the bit.
+//! **Time is an integer and moves only here.** A world takes the earliest event from the calendar, passes its
+//! instant to a machine as `now`, and schedules the events that the machine requests. Events of one instant come out
+//! in the order in which they were scheduled, so a run is a function of its scenario and its seed, to the bit.
 //!
 //! **One event per busy component.** The calendar holds neither packets nor timers. Packets wait in the queue of
 //! their link, whose one event is the arrival of the first of them; a socket has one event for whichever of its
 //! deadlines is next. The calendar is therefore as small as the number of things that are busy, and its cost does
 //! not grow with the packets in flight. TCP moves its retransmission deadline later on nearly every ACK; an
-//! [`Alarm`] lets the event that is already in the calendar stand and looks again when it fires.
+//! [`Alarm`] keeps the event that is already in the calendar and checks the deadline when it fires.
 //!
 //! **Random streams have names.** A consumer draws from the stream of its part and purpose. Other consumers do not
 //! affect it: adding a host or a discipline never shifts the random numbers of another.

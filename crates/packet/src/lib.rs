@@ -1,4 +1,4 @@
-//! The packet as it travels: headers as structs, ECN, stamps, identity, and the ways it can end.
+//! The packet as it travels: headers as structs, ECN, stamps, identity, and how it can end.
 //!
 //! A packet ends in exactly one of two ways: delivered to a socket, or dropped with a [`DropReason`].
 //! Sequence numbers are 64-bit stream offsets (no wrap-around); the wire form is made only by the writers
@@ -77,21 +77,21 @@ pub enum DropReason {
     NoSocket,
     /// Its frame was not acknowledged after as many transmissions as the radio makes.
     RetryLimit,
-    /// It came after the receiver had ceased to wait for it.
+    /// It arrived after the receiver had stopped waiting for it.
     ReorderTimeout,
-    /// Its flow already held all that a flow may.
+    /// Its flow was at its limit.
     FlowFull,
     /// Its departure time lay too far in the future.
     Horizon,
-    /// It is longer than the bucket that would have to let it through.
+    /// It is longer than the token bucket.
     TooLong,
-    /// A random loss, of which the sender is not told (netem).
+    /// A random loss, which is not reported to the sender (netem).
     RandomLoss,
     /// It was damaged on its way: the checksum at its destination is wrong.
     Corrupted,
-    /// A later acknowledgement of the same flow says all that it said.
+    /// A later acknowledgement of the same flow makes it redundant.
     AckFiltered,
-    /// No class takes it.
+    /// No class accepts it.
     Unclassified,
     /// The link was down when it left.
     LinkDown,
@@ -161,7 +161,7 @@ pub enum Payload {
         /// When the application sent it.
         sent: SimTime,
     },
-    /// A bit of it was flipped on the way: what it carried can be read no more, and its destination drops it.
+    /// A bit was flipped on the way: its content is lost, and its destination drops it.
     Damaged,
 }
 
@@ -178,12 +178,12 @@ pub struct Packet {
     pub destination: HostId,
     /// Length of the IP packet; a train of segments counts the headers of each.
     pub ip_length: u32,
-    /// How many MTU-sized packets it stands for (1 without offloads).
+    /// How many MTU-sized packets it represents (1 without offloads).
     pub segments: u16,
     /// ECN bits.
     pub ecn: Ecn,
-    /// Type-of-service octet (the code point times 4) without the ECN bits; picks the band of `pfifo_fast` and the access
-    /// category of a radio.
+    /// Type-of-service octet (the code point times 4) without the ECN bits; picks the band of `pfifo_fast` and the
+    /// access category of a radio.
     pub tos: u8,
     /// Hash of the flow's addresses, ports and protocol; equal for all packets of one direction of a flow.
     pub flow_hash: u32,
@@ -191,7 +191,7 @@ pub struct Packet {
     pub truesize: u32,
     /// The sending TCP socket is still charged for it: freeing or orphaning it must return the credit.
     pub charged: bool,
-    /// When the discipline that holds it took it.
+    /// When it was enqueued in its present discipline.
     pub enqueued: SimTime,
     /// Earliest departure time, set by a paced sender for `fq`. [linux-5.10 skb->tstamp]
     pub departure: SimTime,
@@ -200,7 +200,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// A packet of nobody, without content: to be written over.
+    /// An empty packet without a sender, to be overwritten.
     pub const fn empty() -> Self {
         Packet {
             from: SocketId(u32::MAX),

@@ -54,10 +54,10 @@ pub struct SackBlock {
     pub end: u64,
 }
 
-/// SACK blocks that an option has room for: four, three beside timestamps. [rfc2018 §3]
+/// Maximum number of SACK blocks in an option: four, or three with timestamps. [rfc2018 §3]
 const SACK_BLOCKS_MAX: usize = 4;
 
-/// SACK blocks; boxed, since most segments carry none, and a packet shall be small.
+/// SACK blocks; boxed, since most segments carry none, so that a packet stays small.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SackBlocks(Option<Box<Held>>);
 
@@ -87,7 +87,7 @@ impl SackBlocks {
     }
 }
 
-/// As many blocks as the option has room for.
+/// As many blocks as fit into the option.
 impl FromIterator<SackBlock> for SackBlocks {
     fn from_iter<I: IntoIterator<Item = SackBlock>>(blocks: I) -> Self {
         let mut held = Held::default();

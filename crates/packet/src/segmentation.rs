@@ -1,4 +1,4 @@
-//! A packet of several segments, and how it is cut.
+//! Splits a packet of several segments.
 //!
 //! The headers are repeated, PSH and FIN go to the last segment. Each has a buffer of its own, so that together they
 //! cost more memory than the train did. [linux-6.12 tcp_offload.c tcp_gso_segment]
@@ -6,7 +6,7 @@
 use crate::{Packet, Payload, Segment, SegmentFlags};
 
 impl Packet {
-    /// The segments of a train; the packet itself if it is none.
+    /// The segments of a train; the packet itself if it is not a train.
     pub fn into_segments(self) -> Vec<Packet> {
         let Payload::Tcp(train) = &self.payload else { return vec![self] };
         let count = u32::from(self.segments);
@@ -25,7 +25,7 @@ impl Packet {
         (0..count).map(one).collect()
     }
 
-    /// Memory that its segments cost more than it does itself.
+    /// Memory that its segments cost in addition to its own.
     pub fn memory_to_segment(&self) -> u32 {
         match &self.payload {
             Payload::Tcp(train) => u32::from(self.segments - 1) * self.memory_beside_payload(train.length),

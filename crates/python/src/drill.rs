@@ -7,7 +7,7 @@ use tailback_drill::{Finding, Options, Report, Snippet};
 
 use crate::failure::guarded;
 
-/// Runs the script `text`; raises `ValueError` for a stack that there is not.
+/// Runs the script `text`; raises `ValueError` for an unknown stack.
 #[pyfunction]
 pub fn drill<'py>(
     py: Python<'py>,
@@ -22,7 +22,7 @@ pub fn drill<'py>(
 }
 
 fn result<'py>(py: Python<'py>, report: Report) -> PyResult<Bound<'py, PyDict>> {
-    let (verdict, findings) = report.verdict.told();
+    let (verdict, findings) = report.verdict.word_and_findings();
     let dict = PyDict::new(py);
     dict.set_item("verdict", verdict)?;
     dict.set_item("findings", findings.into_iter().map(pair).collect::<Vec<_>>())?;

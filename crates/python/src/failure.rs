@@ -24,8 +24,8 @@ pub fn keep_panics_for_python() {
 /// Runs `work`; a panic becomes a `RuntimeError`.
 pub fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
-        let told = PANIC.take().unwrap_or_else(|| "no message".to_owned());
-        PyRuntimeError::new_err(format!("the simulator broke an invariant of its own: {told}"))
+        let message = PANIC.take().unwrap_or_else(|| "no message".to_owned());
+        PyRuntimeError::new_err(format!("the simulator broke an invariant of its own: {message}"))
     })
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use pyo3::prelude::*;
 use tailback_world::{Proceed, Reached, Watch};
 
-/// How far a run is, whether it should go on, and how much memory it may hold.
+/// The progress of a run, whether it should continue, and how much memory it may use.
 #[pyclass(frozen, module = "tailback._core")]
 #[derive(Default)]
 pub struct Progress(Arc<Shared>);
@@ -17,7 +17,7 @@ pub struct Shared {
     /// Bits of an f64 from 0 to 1.
     fraction: AtomicU64,
     cancelled: AtomicBool,
-    /// Bytes; without it all there are.
+    /// Limit of memory in bytes; no limit without it.
     memory_limit: Option<u64>,
 }
 
@@ -42,7 +42,7 @@ impl Progress {
         f64::from_bits(self.0.fraction.load(Ordering::Relaxed))
     }
 
-    /// Asks the run to end; it raises `Cancelled` within some thousands of events.
+    /// Requests the run to stop; it raises `Cancelled` within some thousands of events.
     fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::Relaxed);
     }

@@ -71,7 +71,7 @@ pub fn stack_differences() -> &'static str {
     include_str!("../../../references/stacks.toml")
 }
 
-/// Everything that a discipline is set to on a device with this MTU, queue and rate: its defaults filled in.
+/// All parameter values of a discipline on a device with this MTU, queue and rate, defaults included.
 #[pyfunction]
 pub fn resolved_qdisc(
     kind: &str,

@@ -353,9 +353,9 @@ impl Cake {
         if set == Set::Bulk {
             tin.count_bulk(index, false);
         }
-        let at_rest = tin.flows[index as usize].law.is_at_rest(now);
-        tin.sets[index as usize] = if at_rest { Set::None } else { Set::Decaying };
-        if !at_rest {
+        let idle = tin.flows[index as usize].law.is_idle(now);
+        tin.sets[index as usize] = if idle { Set::None } else { Set::Decaying };
+        if !idle {
             tin.decaying.push_back(&mut tin.links, index);
         }
     }

@@ -388,8 +388,8 @@ impl Fq {
         if due > now || !self.settings.maxrate.is_unlimited() {
             return false;
         }
-        let nobody_due = self.throttled.first().is_none_or(|(at, _)| *at > now);
-        self.ledger.backlog().packets == 1 || (self.ready == 0 && self.fast.len() < FAST_PATH && nobody_due)
+        let none_due = self.throttled.first().is_none_or(|(at, _)| *at > now);
+        self.ledger.backlog().packets == 1 || (self.ready == 0 && self.fast.len() < FAST_PATH && none_due)
     }
 
     fn flow_of(&mut self, packet: &Packet, now: SimTime) -> u32 {

@@ -144,7 +144,8 @@ mod tests {
     #[test]
     fn a_map_to_a_missing_band_is_refused() {
         let given = Parameters::new([("bands".into(), 2)].into());
-        let told = crate::registry::resolve("prio", &given, &Attachment::default()).unwrap_err().to_string();
-        assert!(told.contains("names band 2, but the last one is 1"), "{told}");
+        let message =
+            crate::registry::resolve("prio", &given, &Attachment::default()).unwrap_err().to_string();
+        assert!(message.contains("names band 2, but the last one is 1"), "{message}");
     }
 }

@@ -294,7 +294,8 @@ mod tests {
     fn a_minimum_above_the_maximum_is_refused() {
         let given = [("limit", 400_000), ("avpkt", 1000), ("min", 5000), ("max", 4000)];
         let given = Parameters::new(given.iter().map(|(name, value)| ((*name).into(), *value)).collect());
-        let told = crate::registry::resolve("red", &given, &Attachment::default()).unwrap_err().to_string();
-        assert!(told.contains("`min` (5000) is above `max` (4000)"), "{told}");
+        let message =
+            crate::registry::resolve("red", &given, &Attachment::default()).unwrap_err().to_string();
+        assert!(message.contains("`min` (5000) is above `max` (4000)"), "{message}");
     }
 }

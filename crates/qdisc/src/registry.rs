@@ -178,14 +178,14 @@ mod tests {
 
     #[test]
     fn an_unknown_kind_names_the_known_ones() {
-        let told = refusal("fifo", &[], None);
-        assert!(told.starts_with("`fifo` is not a qdisc here; there are: bfifo, "), "{told}");
+        let message = refusal("fifo", &[], None);
+        assert!(message.starts_with("`fifo` is not a qdisc here; there are: bfifo, "), "{message}");
     }
 
     #[test]
     fn a_parameter_out_of_range_is_refused_with_the_name_of_the_kind() {
-        let told = refusal("fq_codel", &[("flows", 0)], None);
-        assert_eq!(told, "qdisc `fq_codel`: `flows` is 0; it must lie between 1 and 65536");
+        let message = refusal("fq_codel", &[("flows", 0)], None);
+        assert_eq!(message, "qdisc `fq_codel`: `flows` is 0; it must lie between 1 and 65536");
     }
 
     #[test]

@@ -336,8 +336,8 @@ mod tests {
     fn latency_and_limit_together_are_refused() {
         let given = [("rate", TEN_MBIT), ("burst", 5120), ("latency", 50_000_000), ("limit", 5000)];
         let all = Parameters::new(given.iter().map(|(name, value)| ((*name).into(), *value)).collect());
-        let told = crate::registry::resolve("tbf", &all, &Attachment::default()).unwrap_err().to_string();
-        assert!(told.contains("give one of them"), "{told}");
+        let message = crate::registry::resolve("tbf", &all, &Attachment::default()).unwrap_err().to_string();
+        assert!(message.contains("give one of them"), "{message}");
     }
 
     #[test]

@@ -15,11 +15,11 @@
 //! assert_eq!(tables[0].0, "flows");
 //! ```
 //!
-//! This crate knows no protocol. Text enters it in two forms: a [`Name`] is something of the experiment file
+//! This crate depends on no protocol. Text has two forms here: a [`Name`] is a name from the experiment file
 //! (a flow, a device), given once and then pushed as an index; a *word* (`&'static str`) is a state or a reason
 //! of the simulator's own vocabulary.
 //!
-//! What the columns mean is written down in `docs/contracts.md`; a test holds the two together.
+//! `docs/contracts.md` defines the meaning of the columns; a test compares the two.
 
 mod measure;
 mod names;
@@ -35,7 +35,7 @@ pub use tables::{
     Wifi, WifiRow,
 };
 
-/// Everything noted during one run.
+/// All rows recorded during one run.
 #[derive(Debug, Default)]
 pub struct Record {
     /// The names that rows refer to.
@@ -57,7 +57,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The tables there can be, in the order of [`Record::finish`].
+    /// All possible tables, in the order of [`Record::finish`].
     pub fn specs() -> [TableSpec; 7] {
         [
             Flows::spec(),
@@ -94,7 +94,7 @@ impl Record {
             + self.wifi.as_ref().map_or(0, Wifi::held)
     }
 
-    /// Every table there is as an Arrow IPC stream, by name; a table without rows still has its columns.
+    /// Each table of the run as an Arrow IPC stream, by name; a table without rows still has its columns.
     pub fn finish(self) -> Vec<(&'static str, Vec<u8>)> {
         let names = &self.names;
         let mut tables = vec![

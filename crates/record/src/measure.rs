@@ -92,7 +92,7 @@ measure!(@one
     /// Bytes per second; null when unlimited.
     BytesPerSecondOrUnlimited, "B/s": Rate => Option<u64>, |rate| (!rate.is_unlimited()).then_some(rate.bytes_per_sec()));
 measure!(
-    /// A whole number that counts nothing: a sequence number, a depth.
+    /// A whole number without a unit: a sequence number, a depth.
     Ordinal, "": u64 => u64, |number| number);
 measure!(
     /// A ratio, or a number whose meaning depends on the row.

@@ -1,9 +1,9 @@
 //! A pcapng file in memory: one section, an interface per device, packets with nanosecond stamps and direction.
 //!
-//! Blocks are `type · length · body padded to 4 · length`, little-endian; options `code · length · value padded`, closed
-//! by 0 · 0. [pcapng §3.1, §4.1 section header, §4.2 interface description, §4.3 enhanced packet]
+//! Blocks are `type · length · body padded to 4 · length`, little-endian; options `code · length · value padded`,
+//! closed by 0 · 0. [pcapng §3.1, §4.1 section header, §4.2 interface description, §4.3 enhanced packet]
 //!
-//! Three kinds of block: fewer lines than an adaptor to a crate that writes them to a stream.
+//! Only three kinds of block are needed, which takes fewer lines than an adaptor to a crate that writes to a stream.
 
 use tailback_units::SimTime;
 
@@ -56,7 +56,7 @@ impl Pcapng {
         file
     }
 
-    /// Another Ethernet interface; its number.
+    /// Adds an Ethernet interface; returns its number.
     pub fn add_interface(&mut self, name: &str) -> u32 {
         let mut body = Vec::new();
         body.extend(ETHERNET.to_le_bytes());

@@ -45,7 +45,7 @@ pub(crate) fn column<V, M: Measure<V>>(name: &'static str) -> ColumnSpec {
 /// The cells of a column whose rows hold a `V` measured in `M`.
 pub(crate) type Cells<V, M> = Vec<<M as Measure<V>>::Cell>;
 
-/// Memory of a column, with the room it has for more.
+/// Memory of a column, its spare capacity included.
 pub(crate) fn held<C>(cells: &Vec<C>) -> usize {
     cells.capacity() * size_of::<C>()
 }

@@ -12,7 +12,7 @@ use crate::command;
 /// How a script uses the counters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Request {
-    /// They are read for later.
+    /// Reads them, for a later comparison.
     Forget,
     /// Expects that a counter has grown by a number.
     Compare {
@@ -28,11 +28,11 @@ pub enum Request {
 pub enum Unequal {
     /// There is no such counter.
     Unknown(String),
-    /// It has grown otherwise.
+    /// It has grown by another number.
     Grown(String),
 }
 
-/// What was read last.
+/// The values of the last reading.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
     seen: BTreeMap<String, u64>,
@@ -56,7 +56,7 @@ pub fn request(simple: &str) -> Result<Option<Request>, String> {
 }
 
 impl Counters {
-    /// Carries `request` out; the counters are `now` at these values.
+    /// Executes `request`; `now` holds the present values of the counters.
     pub fn answer(&mut self, request: &Request, now: BTreeMap<String, u64>) -> Result<(), Unequal> {
         let seen = std::mem::replace(&mut self.seen, now);
         let Request::Compare { name, times } = request else { return Ok(()) };

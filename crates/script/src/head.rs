@@ -35,9 +35,9 @@ pub struct Pace {
 /// How packets that leave are compared with a segment of the script.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Packets {
-    /// Those that follow each other are one, until they are as long as the script's.
+    /// Consecutive packets are joined until they are as long as the script's segment.
     Joined,
-    /// Each for itself (`--strict_segments`).
+    /// One by one (`--strict_segments`).
     Single,
 }
 
@@ -50,7 +50,7 @@ pub enum IpVersion {
     V6,
 }
 
-/// Options that say where packets come from and go to: nothing here depends on it.
+/// Options that set the addresses of packets: they have no effect here.
 const ADDRESSING: &[&str] = &[
     "local_ip",
     "remote_ip",
@@ -67,7 +67,7 @@ const ADDRESSING: &[&str] = &[
 ];
 
 impl Head {
-    /// The head of `script`; `tolerance_usecs` is stronger than its own.
+    /// The head of `script`; `tolerance_usecs` overrides its own.
     pub fn of(script: &Script, tolerance_usecs: Option<u64>) -> Result<Self, Vec<Finding>> {
         let pace = Pace { tolerance: TOLERANCE_DEFAULT, percent: 0, packets: Packets::Joined };
         let mut head = Head { pace, gso_size: None, mtu: None, ip: IpVersion::V4, ip_line: LineNumber(1) };
@@ -78,8 +78,8 @@ impl Head {
     }
 
     fn take(&mut self, option: &OptionLine) -> Result<(), Finding> {
-        let told = format!("the option --{}={} is not modelled", option.name, option.value);
-        let refused = || Finding::new(option.line, &told);
+        let message = format!("the option --{}={} is not modelled", option.name, option.value);
+        let refused = || Finding::new(option.line, &message);
         let number =
             |most: u64| option.value.parse().ok().filter(|value: &u64| *value <= most).ok_or_else(refused);
         match option.name.as_str() {

@@ -7,8 +7,8 @@
 //!                                            the TCP of a real kernel (crates/agent)
 //! ```
 //!
-//! A statement that is not modelled is reported as unsupported with its line, and then nothing is run; nothing is
-//! passed over silently. Snippets of code (`%{ … }%`) are not evaluated here: the report holds each with the variables
+//! A statement that is not modelled is reported as unsupported with its line, and the script is not run; no statement
+//! is ignored silently. Snippets of code (`%{ … }%`) are not evaluated here: the report holds each with the variables
 //! it may read, as packetdrill evaluates them after the run. [packetdrill]
 
 pub mod command;
@@ -32,9 +32,9 @@ pub struct LineNumber(pub u32);
 /// A message about a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// Where.
+    /// Its line.
     pub line: LineNumber,
-    /// What.
+    /// Its text.
     pub message: String,
 }
 
@@ -52,9 +52,9 @@ pub enum Verdict {
     Passed,
     /// Something was not as expected.
     Failed(Finding),
-    /// It uses what is not modelled.
+    /// It uses a statement that is not modelled.
     Unsupported(Vec<Finding>),
-    /// It is not a script.
+    /// It is malformed.
     Malformed(Finding),
 }
 
@@ -69,7 +69,7 @@ pub struct Snippet {
     pub variables: Vec<(&'static str, u64)>,
 }
 
-/// What came of a script.
+/// The result of a script.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
     /// How it ended.
@@ -81,7 +81,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Of a script of which nothing was run.
+    /// The report of a script that was not run.
     pub fn before_run(verdict: Verdict) -> Self {
         Report { verdict, snippets: Vec::new(), events: 0 }
     }
@@ -89,7 +89,7 @@ impl Report {
 
 impl Verdict {
     /// The result in one word, and its findings.
-    pub fn told(self) -> (&'static str, Vec<Finding>) {
+    pub fn word_and_findings(self) -> (&'static str, Vec<Finding>) {
         match self {
             Verdict::Passed => ("passed", Vec::new()),
             Verdict::Failed(finding) => ("failed", vec![finding]),

@@ -2,7 +2,7 @@
 
 use crate::script::{Call, Value, shown};
 
-/// What came with the data.
+/// The flags and messages of a `recvmsg`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Message {
     /// `msg_flags`, by name.
@@ -27,7 +27,7 @@ pub enum Control {
 pub struct Stamp {
     /// Its content.
     pub kind: StampKind,
-    /// Of which byte.
+    /// The byte it belongs to.
     pub key: u32,
 }
 
@@ -42,7 +42,7 @@ pub enum StampKind {
     Acknowledged,
 }
 
-/// What differs between the message header that the script expects and what came; `None` if nothing does.
+/// What differs between the message header that the script expects and the actual one; `None` if they are equal.
 pub fn difference(call: &Call, message: &Message, tolerance_usecs: u64) -> Option<String> {
     let Some(Value::Structure(fields)) = call.arguments.get(1) else { return None };
     let field = |wanted: &str| fields.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
@@ -71,8 +71,8 @@ fn same_flags(wanted: &Value, got: &[&str]) -> bool {
 }
 
 impl Control {
-    /// `{cmsg_level=…, cmsg_type=…, cmsg_data=…}` is this message. Names that the runner of the kernel's scripts defines
-    /// for either version of IP are known.
+    /// `{cmsg_level=…, cmsg_type=…, cmsg_data=…}` is this message. Names that the runner of the kernel's scripts
+    /// defines for either version of IP are known.
     fn is(&self, wanted: &Value, tolerance_usecs: u64) -> bool {
         let Value::Structure(fields) = wanted else { return false };
         let field = |name: &str| fields.iter().find(|(known, _)| known == name).map(|(_, value)| value);

@@ -155,12 +155,12 @@ mod tests {
         let (expected, mut actual) = (segment(), segment());
         assert_eq!(difference(&expected, &actual), None);
         actual.ack = Some(8);
-        let told = difference(&expected, &actual).expect("the ACK differs");
-        assert_eq!(told, "acknowledgement number: expected 7, got 8");
+        let message = difference(&expected, &actual).expect("the ACK differs");
+        assert_eq!(message, "acknowledgement number: expected 7, got 8");
         actual = SegmentSpec { options: OptionsSpec::Exactly(vec![]), ..segment() };
-        assert!(difference(&expected, &actual).is_some_and(|told| told.starts_with("options")));
+        assert!(difference(&expected, &actual).is_some_and(|message| message.starts_with("options")));
         actual = SegmentSpec { flags: Flags::ACK, ..segment() };
-        assert!(difference(&expected, &actual).is_some_and(|told| told.starts_with("flags")));
+        assert!(difference(&expected, &actual).is_some_and(|message| message.starts_with("flags")));
     }
 
     #[test]

@@ -255,8 +255,9 @@ impl Parser {
                 self.next += 1;
                 let segment = self.segment()?;
                 if segment.options == OptionsSpec::Unchecked || segment.ecn == EcnSpec::Ect01 {
-                    return self
-                        .wrong("a segment that is told in full: `<...>` and [ect01] are for what leaves");
+                    return self.wrong(
+                        "a segment with all its fields: `<...>` and [ect01] are for outgoing segments only",
+                    );
                 }
                 Ok(Action::Arrives(segment))
             }

@@ -27,16 +27,16 @@ pub trait TcpUnderTest {
     /// A segment as the implementation sent it; the next expectation of the script determines how its numbers are read.
     type Departed: Departed;
 
-    /// The commands at the head of the script are done: its time begins.
+    /// The commands at the head of the script have been executed: its time begins.
     fn begin(&mut self) {}
 
     /// The time.
     fn now(&self) -> i64;
 
-    /// Time passes until `end`, or until there may be something of what is watched for. Fails if it cannot pass.
+    /// Advances time to `end`, or until an event that is watched for may have happened. Fails if time cannot advance.
     fn pass_until(&mut self, end: i64, watch: Watch) -> Result<(), String>;
 
-    /// What has left and the player has not looked at.
+    /// Segments that have left and that the player has not compared yet.
     fn wire(&mut self) -> &mut VecDeque<Left<Self::Departed>>;
 
     /// The script expects `departed` to be `spec`: it may name initial sequence numbers and timestamps.
@@ -60,14 +60,14 @@ pub trait TcpUnderTest {
     /// A command sets the host up; returns how long it sleeps. Fails with the reason if that is not supported.
     fn execute(&mut self, command: &str) -> Result<i64, String>;
 
-    /// The counters of the host, by the names that `nstat` has for them. Says why there are none.
+    /// The counters of the host, by the names that `nstat` has for them. An error states why there are none.
     fn counters(&mut self) -> Result<BTreeMap<String, u64>, String>;
 
     /// What code may read now. Fails with the reason if there is nothing to read.
     fn readings(&mut self) -> Result<Vec<(&'static str, u64)>, String>;
 }
 
-/// What ends the passing of time early.
+/// The events that end a wait early.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Watch {
     /// The call that waits may have returned.
@@ -112,7 +112,7 @@ pub struct Returned {
     pub message: Option<Message>,
 }
 
-/// A result that the script writes in names and that was found right.
+/// A result that the script writes as names, and that was as expected.
 pub const RESULT_AS_NAMED: i64 = i64::MAX;
 
 /// Why a call was not made.
@@ -158,7 +158,7 @@ struct Player<'a, S> {
     counters: Counters,
 }
 
-/// Why a script did not go on.
+/// Why a script stopped.
 enum Stop {
     Failed(Finding),
     Unsupported(Finding),
@@ -290,8 +290,8 @@ fn seconds(micros: i64) -> String {
 impl<S: TcpUnderTest> Player<'_, S> {
     /// Waits for a segment, joins those that follow until they are as long as the script's, and compares.
     fn leaves(&mut self, line: LineNumber, spec: &SegmentSpec, expected: Expected) -> Done {
-        let told = format!("nothing left; expected {spec}");
-        let mut joined = self.next_departed(line, expected, &told)?;
+        let message = format!("nothing left; expected {spec}");
+        let mut joined = self.next_departed(line, expected, &message)?;
         while joined.departed.length() < spec.length && self.pace.packets == Packets::Joined {
             let more =
                 format!("only {} of {} bytes left; expected {spec}", joined.departed.length(), spec.length);
@@ -315,7 +315,12 @@ impl<S: TcpUnderTest> Player<'_, S> {
         Ok(())
     }
 
-    fn next_departed(&mut self, line: LineNumber, expected: Expected, told: &str) -> Done<Left<S::Departed>> {
+    fn next_departed(
+        &mut self,
+        line: LineNumber,
+        expected: Expected,
+        message: &str,
+    ) -> Done<Left<S::Departed>> {
         let latest = expected.map_or(0, |(_, to)| to.max(0));
         let end = self.under_test.now().max(latest) + PATIENCE;
         while self.under_test.wire().is_empty() && self.under_test.now() < end {
@@ -323,7 +328,7 @@ impl<S: TcpUnderTest> Player<'_, S> {
             passed.map_err(|why| Stop::failed(line, why))?;
             self.look_at_blocked()?;
         }
-        self.under_test.wire().pop_front().ok_or_else(|| Stop::failed(line, told))
+        self.under_test.wire().pop_front().ok_or_else(|| Stop::failed(line, message))
     }
 
     fn compare(&mut self, line: LineNumber, spec: &SegmentSpec, joined: &Left<S::Departed>) -> Done {
@@ -390,7 +395,7 @@ impl<S: TcpUnderTest> Player<'_, S> {
         }
     }
 
-    /// Nothing else happens until the call that waits has returned.
+    /// Waits until the blocked call has returned.
     fn await_blocked(&mut self) -> Done {
         while let Some(blocked) = &self.blocked {
             let latest = blocked.ends_at + self.pace.tolerance as i64 + 1;
@@ -419,7 +424,7 @@ impl<S: TcpUnderTest> Player<'_, S> {
             self.under_test.name(wanted);
             return Ok(());
         }
-        let told = |value: i64, errno: Option<&str>| match errno {
+        let text = |value: i64, errno: Option<&str>| match errno {
             Some(errno) => format!("{value} {errno}"),
             None => value.to_string(),
         };
@@ -427,7 +432,7 @@ impl<S: TcpUnderTest> Player<'_, S> {
         if wanted == returned.value && errno.is_none_or(|errno| Some(errno) == returned.errno) {
             return self.received(line, call, &returned);
         }
-        let (wanted, got) = (told(wanted, errno), told(returned.value, returned.errno));
+        let (wanted, got) = (text(wanted, errno), text(returned.value, returned.errno));
         Err(Stop::failed(
             line,
             format!("runtime error in {name} call: expected result {wanted} but got {got}"),
@@ -438,7 +443,9 @@ impl<S: TcpUnderTest> Player<'_, S> {
     fn received(&self, line: LineNumber, call: &Call, returned: &Returned) -> Done {
         let got = returned.message.as_ref().filter(|_| call.name == "recvmsg");
         match got.and_then(|got| message::difference(call, got, self.pace.tolerance)) {
-            Some(told) => Err(Stop::failed(line, format!("bad message header of {}: {told}", call.name))),
+            Some(message) => {
+                Err(Stop::failed(line, format!("bad message header of {}: {message}", call.name)))
+            }
             None => Ok(()),
         }
     }

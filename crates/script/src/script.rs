@@ -9,7 +9,7 @@ pub struct Script {
     pub options: Vec<OptionLine>,
     /// In the order in which they are to happen.
     pub events: Vec<Event>,
-    /// Statements of the language that are not modelled: nothing is run if there is one.
+    /// Statements of the language that are not modelled: with any of them the script is not run.
     pub unsupported: Vec<crate::Finding>,
 }
 
@@ -178,7 +178,7 @@ pub enum TcpOption {
     Nop,
     /// End of the list.
     Eol,
-    /// One that scripts have no word for.
+    /// An option without a name in scripts.
     Unknown {
         /// Its number.
         kind: u8,

@@ -2,7 +2,7 @@
 
 use tailback_units::{SimTime, Span};
 
-/// An instant on the µs clock that TCP reads. What is compared more often than it is set is kept as such.
+/// An instant on the µs clock that TCP reads. Times that are compared more often than set are stored so.
 /// [linux-6.12 tcp.h tcp_clock_us]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Micros(u64);
@@ -62,7 +62,7 @@ impl Deadline {
         Deadline(self.0.min(other.0))
     }
 
-    /// So much later, if it is set.
+    /// Postpones it by a span, if it is set.
     #[inline]
     pub(crate) fn put_off(self, span: Span) -> Deadline {
         Deadline(self.0 + span)

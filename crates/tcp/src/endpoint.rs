@@ -29,7 +29,7 @@ use crate::{Agreement, EndpointConfig};
 /// Wake-ups that the socket requests for its application or its host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wakeup {
-    /// The application blocked in `send()` can go on: call [`Endpoint::write`].
+    /// The application blocked in `send()` can continue: call [`Endpoint::write`].
     pub writable: bool,
     /// Data arrived: call [`Endpoint::read`].
     pub readable: bool,
@@ -163,7 +163,7 @@ impl Endpoint {
             State::SynSent => self.take_syn_ack(segment, draws),
             State::SynReceived => {
                 self.receiver.window.begin_measuring(now);
-                // `accept` returns, and the first `recv` takes what is there, however little.
+                // `accept` returns, and the first `recv` reads all available data, however little.
                 self.receiver.readable = true;
                 self.establish(segment, draws);
                 return true;
@@ -218,7 +218,7 @@ impl Endpoint {
                 self.receiver.react_to_mark(reaction);
             }
             if self.closed && self.receiver.at_end() {
-                // Nothing is left to carry the ACK. [linux-6.12 tcp_input.c tcp_fin, FIN_WAIT1 and FIN_WAIT2]
+                // No later data will carry the ACK. [linux-6.12 tcp_input.c tcp_fin, FIN_WAIT1 and FIN_WAIT2]
                 self.receiver.acknowledge_now();
             }
         }
@@ -240,7 +240,7 @@ impl Endpoint {
         }
     }
 
-    /// What waits to be acknowledged bore another mark than what comes now: it is acknowledged with its own.
+    /// The ECN mark has changed: acknowledges earlier data with the old mark first.
     fn flush_before_mark(&mut self, ecn: Ecn) {
         if self.sender.ecn.must_flush_before(ecn) && self.receiver.delays_ack() {
             let ack = self.pure_ack();
@@ -248,7 +248,7 @@ impl Endpoint {
         }
     }
 
-    /// [`Endpoint::next_packet`] has something to do: without, nothing leaves.
+    /// True if [`Endpoint::next_packet`] has work to do; otherwise it returns no packet.
     #[inline]
     pub fn wants_to_send(&self) -> bool {
         let asked =
@@ -291,7 +291,7 @@ impl Endpoint {
         false
     }
 
-    /// A SYN, or an ACK that had to be written before what came after it changed anything.
+    /// A SYN, or an ACK whose contents had to be fixed before the next segment was processed.
     #[cold]
     fn write_handshake_or_outbox(&mut self, packet: &mut Packet, now: SimTime) {
         if std::mem::take(&mut self.handshake.due) {

@@ -120,8 +120,8 @@ impl Sender {
         self.gate.agenda.retransmit = retransmit;
     }
 
-    /// The records that `ack` acknowledges, if it does nothing else, they were sent once, and nothing is being recovered
-    /// or probed: nearly every ACK is like that.
+    /// The records that `ack` acknowledges, if the fast path applies: the ACK does nothing else, the records were sent
+    /// once, and no recovery or probe is in progress. This is true of nearly every ACK.
     #[inline]
     fn plain_head(&self, ack: &Segment) -> Option<PlainHead> {
         if !self.takes_acks_at_once() {
@@ -134,7 +134,7 @@ impl Sender {
             return None;
         }
         let plain = self.scoreboard.queue().plain_head(ack.ack);
-        // What was acknowledged in part counts as reordered.
+        // A partly acknowledged segment counts as reordered.
         let whole = self.scoreboard.front().is_some_and(|head| head.seq >= self.flow.snd_una);
         (plain.count > 0 && plain.is_all && whole).then_some(plain)
     }
@@ -170,7 +170,7 @@ impl Sender {
         self.gate.agenda.retransmit = Retransmit::Nothing;
     }
 
-    /// True if nothing is outstanding and nothing is acknowledged, as in all data of a pure receiver.
+    /// True if no data is outstanding or acknowledged, as in all segments that a pure receiver gets.
     /// [linux-6.12 tcp_input.c tcp_rcv_established, header prediction]
     pub(crate) fn is_predicted(&self, segment: &Segment) -> bool {
         segment.flags.contains(SegmentFlags::ACK)
@@ -267,8 +267,8 @@ impl Sender {
         cleaned
     }
 
-    /// Removes acknowledged segments that were sent once and never SACKed, all at once: the last one of them decides
-    /// all measures, for it was sent last.
+    /// Removes acknowledged segments that were sent once and never SACKed, all at once: the last one of them, which
+    /// was sent last, determines all samples.
     #[inline(always)]
     fn remove_plain(
         &mut self,

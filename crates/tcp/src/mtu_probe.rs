@@ -39,7 +39,7 @@ const MSS_FLOOR: u32 = 48;
 pub(crate) enum MtuStep {
     /// Send as usual.
     None,
-    /// Send nothing: cwnd will soon have room for a probe.
+    /// Wait: cwnd will soon have room for a probe.
     Wait,
     /// Send a probe of this many bytes.
     Send(u32),

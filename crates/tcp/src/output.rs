@@ -130,7 +130,7 @@ impl Sender {
         }
     }
 
-    /// New data leaves.
+    /// Sends new data.
     #[inline(always)]
     fn leave(&mut self, Offer { length, fin }: Offer, kind: NewKind, pass: Pass) -> Outgoing {
         let mut tags = Tags::default();
@@ -161,7 +161,7 @@ impl Sender {
         self.leave(Offer { length, fin: false }, NewKind::MtuProbe, pass)
     }
 
-    /// One segment, if nothing holds it.
+    /// Sends one segment if all checks pass.
     fn next_segment(&mut self, pass: Pass) -> Result<Offer, HeldBy> {
         let length = self.next_length(pass);
         let fin = self.stream.fin_queued && self.flow.snd_nxt + u64::from(length) == self.stream.write_seq;
@@ -171,7 +171,7 @@ impl Sender {
         }
     }
 
-    /// A full segment if there is one; a window probe takes what the window has room for.
+    /// A full segment if there is one; a window probe is as long as the window allows.
     fn next_length(&self, pass: Pass) -> u32 {
         let record = self.stream.record_ends.front().map_or(u64::MAX, |end| end - self.flow.snd_nxt);
         let length = self.unsent().min(u64::from(self.mss())).min(record);
@@ -249,11 +249,11 @@ impl Sender {
         Outgoing { seq, length, mss: self.mss(), push, fin, departure: self.flow.departure }
     }
 
-    /// The device answered for what `next` yielded.
+    /// Processes the result of the device for the packet that `next` returned.
     #[inline]
     pub(crate) fn handed_over(&mut self, outcome: Transmitted) {
         let Some(pending) = self.gate.agenda.pending.take() else { return };
-        // A drop by the local queue is known to TCP at once. [linux-6.12 tcp_output.c __tcp_transmit_skb]
+        // TCP learns of a drop by the local queue at once. [linux-6.12 tcp_output.c __tcp_transmit_skb]
         if outcome != Transmitted::Queued {
             self.enter_cwr();
         }
@@ -312,7 +312,7 @@ impl Sender {
         self.scoreboard.send(SentSegment::new((seq, length), tags, self.below.transmitted, stamp))
     }
 
-    /// The records of an skb of several segments; PSH and FIN are the last one's.
+    /// The records of an skb of several segments; the last one carries PSH and FIN.
     #[inline(never)]
     fn record_train(&mut self, length: u32, tags: Tags, stamp: &Stamp) -> u64 {
         let end = self.flow.snd_nxt + u64::from(length);
@@ -323,7 +323,7 @@ impl Sender {
         self.record_sent(seq, (end - seq) as u32, tags, stamp)
     }
 
-    /// After the loop; may yield the retransmission of a loss probe.
+    /// Ends the loop; may return the retransmission of a loss probe.
     fn end_pass(&mut self, pass: Pass) -> Option<Outgoing> {
         let Progress { sent, cwnd_limited, window_limited, .. } = self.gate.agenda.progress;
         self.update_clocks(window_limited);
@@ -353,7 +353,7 @@ impl Sender {
         None
     }
 
-    /// New data went out as the probe; else the last segment is sent again, unless it still waits in this host.
+    /// If no new data was sent as the probe, retransmits the last segment, unless it is still queued in this host.
     /// [linux-6.12 tcp_output.c tcp_send_loss_probe]
     #[cold]
     fn end_loss_probe(&mut self, sent: u32) -> Option<Outgoing> {
@@ -431,8 +431,8 @@ impl Sender {
         }
     }
 
-    /// Sends `count` segments of one skb again, unless their last transmission is still in this host: then the next
-    /// credit runs the transmit loop. [linux-6.12 tcp_output.c __tcp_retransmit_skb]
+    /// Retransmits `count` segments of one skb, unless their last transmission is still queued in this host: then the
+    /// next credit runs the transmit loop. [linux-6.12 tcp_output.c __tcp_retransmit_skb]
     #[inline(never)]
     fn retransmit(&mut self, index: Index, count: u32, role: Role) -> Option<Outgoing> {
         if !self.scoreboard.queue().contains(index) {
@@ -464,9 +464,9 @@ impl Sender {
         Some(self.outgoing(seq, length, tags, count))
     }
 
-    /// How many of `count` segments from `index` on the peer's window takes; the first of them is divided where the
-    /// window ends, and a short one takes what follows it. None if the window was taken back and ends before them: only
-    /// the head is sent again then, and probes the window. [linux-6.12 tcp_output.c __tcp_retransmit_skb]
+    /// How many of `count` segments from `index` on fit into the peer's window. The first of them is split at the end
+    /// of the window, and a short one is merged with its successors. None if the window has shrunk and ends before
+    /// them: then only the head is retransmitted, as a window probe. [linux-6.12 tcp_output.c __tcp_retransmit_skb]
     fn fit_to_window(&mut self, index: Index, count: u32) -> Option<u32> {
         let (mss, first) = (u64::from(self.mss()), self.scoreboard.get(index));
         let (seq, length) = (first.seq, u64::from(first.length));
@@ -485,7 +485,7 @@ impl Sender {
         Some(count.min((room / mss) as u32).max(1))
     }
 
-    /// A short segment takes those that follow it, as long as they fit into `room` bytes and into the peer's window.
+    /// Merges a short segment with those that follow it, as long as they fit into `room` bytes and the peer's window.
     /// [linux-6.12 tcp_output.c tcp_retrans_try_collapse, tcp_can_collapse]
     fn join_followers(&mut self, index: Index, room: u64) {
         while self.takes_next(index, room) {
@@ -526,9 +526,9 @@ impl Sender {
         }
     }
 
-    /// What is remembered of a retransmission, tried or done. One that was only tried leaves the stamp of the first
-    /// transmission, which no echo is older than: a timeout that came while the data was still in this host is not
-    /// undone by timestamps, and DSACKs are one short of undoing it. [linux-6.12 tcp_output.c tcp_retransmit_skb]
+    /// Records a retransmission that was attempted or sent. An attempt that failed keeps the stamp of the first
+    /// transmission, and no echo is older than that: a timeout while the data was still queued in this host is not
+    /// undone by timestamps, and one DSACK too few arrives to undo it. [linux-6.12 tcp_output.c tcp_retransmit_skb]
     fn attempted(&mut self, index: Index, count: u32) {
         let stamp = self.scoreboard.get(index).sent_at.timestamp();
         self.recovery.attempted(stamp, count);

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use crate::clock::Micros;
 
-/// Absolute number of a record, which only grows, unlike its place in the ring.
+/// Absolute number of a record, which unlike its place in the ring never wraps.
 pub(crate) type Index = u64;
 
 const NOWHERE: Index = Index::MAX;
@@ -28,7 +28,7 @@ impl Tags {
     pub(crate) const LOST: Tags = Tags(2);
     /// Retransmitted, and the retransmission counts as in flight.
     pub(crate) const RETRANS: Tags = Tags(4);
-    /// Retransmitted at some time.
+    /// Was ever retransmitted.
     pub(crate) const EVER_RETRANS: Tags = Tags(8);
     /// Sent while the application limited the rate.
     pub(crate) const APP_LIMITED: Tags = Tags(16);
@@ -38,19 +38,19 @@ impl Tags {
     pub(crate) const FIN: Tags = Tags(64);
     /// Shares the skb of the record before it.
     pub(crate) const MERGED: Tags = Tags(128);
-    /// Its last byte ends a record of the application (`MSG_EOR`): nothing is joined to it.
+    /// Its last byte ends a record of the application (`MSG_EOR`): no segment is merged into it.
     pub(crate) const RECORD_END: Tags = Tags(256);
 
     pub(crate) const fn has(self, tag: Tags) -> bool {
         self.0 & tag.0 != 0
     }
 
-    /// Neither SACKed nor lost nor sent again.
+    /// Neither SACKed, lost nor retransmitted.
     pub(crate) const fn is_untouched(self) -> bool {
         self.0 & (Tags::SACKED.0 | Tags::LOST.0 | Tags::RETRANS.0 | Tags::EVER_RETRANS.0) == 0
     }
 
-    /// Sent once, never SACKed, and in no skb but the one it left in.
+    /// Sent once, never SACKed, and still in the skb in which it was sent.
     const fn is_plain(self) -> bool {
         self.is_untouched() && !self.has(Tags::MERGED)
     }
@@ -63,17 +63,17 @@ impl Tags {
         self.0 &= !tag.0;
     }
 
-    /// Of a part that is not the last.
+    /// The tags of a part that is not the last.
     const fn without_end(self) -> Self {
         Tags(self.0 & !(Tags::PUSH.0 | Tags::FIN.0 | Tags::RECORD_END.0))
     }
 
-    /// Of a record that no longer shares the skb of the one before it.
+    /// The tags of a record that no longer shares the skb of the one before it.
     const fn alone(self) -> Self {
         Tags(self.0 & !Tags::MERGED.0)
     }
 
-    /// After a record with the tags `next` was joined to it. [linux-6.12 tcp_output.c tcp_collapse_retrans]
+    /// The tags after merging a record with the tags `next`. [linux-6.12 tcp_output.c tcp_collapse_retrans]
     const fn joined_by(self, next: Tags) -> Self {
         const TAKEN: u16 = Tags::PUSH.0 | Tags::FIN.0 | Tags::RECORD_END.0 | Tags::EVER_RETRANS.0;
         Tags(self.0 | next.0 & TAKEN)
@@ -110,9 +110,9 @@ pub(crate) struct SentSegment {
     pub(crate) delivered_at: Micros,
     /// Segments delivered when this one was sent.
     pub(crate) delivered: u64,
-    /// Segments marked lost until then.
+    /// Segments marked lost when this one was sent.
     pub(crate) lost: u64,
-    /// Segments in flight then, itself included.
+    /// Segments in flight when this one was sent, itself included.
     pub(crate) in_flight: u32,
     /// Number of its last transmission among all of the socket. It shows whether the segment is still in the host, and
     /// with which neighbours it shares an skb.
@@ -130,7 +130,7 @@ pub(crate) struct Stamp {
     pub(crate) delivered: u64,
     pub(crate) lost: u64,
     pub(crate) in_flight: u32,
-    /// `APP_LIMITED` or nothing.
+    /// `APP_LIMITED` or empty.
     pub(crate) limited: Tags,
 }
 
@@ -155,7 +155,7 @@ impl SentSegment {
         }
     }
 
-    /// It was sent again.
+    /// Records a retransmission.
     pub(crate) fn take_stamp(&mut self, stamp: &Stamp) {
         self.sent_at = stamp.sent_at;
         self.first_sent_at = stamp.first_sent_at;
@@ -166,7 +166,7 @@ impl SentSegment {
         self.tags.set(stamp.limited);
     }
 
-    /// It is no longer used for a rate sample.
+    /// Excludes it from further rate samples.
     pub(crate) fn forget_stamp(&mut self) {
         self.delivered_at = Micros::NEVER;
     }
@@ -183,11 +183,11 @@ pub(crate) fn sent_after(a: (Micros, u64), b: (Micros, u64)) -> bool {
     a > b
 }
 
-/// Records at the head of the queue to which nothing happened but that they were sent.
+/// Records at the head of the queue that were sent once and have not changed since.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlainHead {
     pub(crate) count: u64,
-    /// By how many skbs the queue is shorter without them.
+    /// The number of skbs by which their removal shortens the queue.
     skbs: u32,
     /// Bytes of their payload.
     pub(crate) payload: u64,
@@ -202,8 +202,8 @@ pub(crate) struct RetransmitQueue {
     first: Index,
     end: Index,
     skbs: u32,
-    /// Records before this one were there when the time order was last another one than that of the numbers. Once they
-    /// have left, it is that of the numbers again.
+    /// Records before this one were in the queue when the time order last differed from the order of numbers. Once they
+    /// have left, the two orders are the same again.
     linked_before: Index,
     oldest: Index,
     newest: Index,
@@ -345,7 +345,7 @@ impl RetransmitQueue {
         self.end += 1;
     }
 
-    /// Removes the head, which is there.
+    /// Removes the head, which must exist.
     #[inline]
     pub(crate) fn pop(&mut self) {
         debug_assert!(!self.is_empty(), "there is a head");
@@ -356,14 +356,14 @@ impl RetransmitQueue {
         }
         self.first += 1;
         if !all_apart && !self.is_empty() {
-            // What is left of a shared skb is its own.
+            // The rest of a shared skb is an skb of its own.
             self.get_mut(self.first).tags.clear(Tags::MERGED);
         }
         self.skbs -= u32::from(!shared);
     }
 
-    /// The records at the head, acknowledged up to `una`, to which nothing happened but that they were sent: none as long
-    /// as the order of transmission is not that of the numbers.
+    /// The records at the head, acknowledged up to `una`, that were sent once and have not changed since: none while
+    /// the order of transmission differs from the order of numbers.
     #[inline]
     pub(crate) fn plain_head(&self, una: u64) -> PlainHead {
         let mut head = PlainHead { count: 0, skbs: 0, payload: 0, is_all: true };
@@ -378,7 +378,7 @@ impl RetransmitQueue {
             let is_plain = record.tags.is_plain() && record.delivered_at != Micros::NEVER;
             if record.end() > una || !is_plain {
                 head.is_all = record.end() > una;
-                // What is left of a shared skb is an skb.
+                // The rest of a shared skb counts as an skb.
                 head.skbs -= u32::from(shares && head.count > 0);
                 break;
             }
@@ -400,8 +400,8 @@ impl RetransmitQueue {
         }
     }
 
-    /// Two neighbours that were both SACKed share the skb of the first, if their payload is as long and the skb stays below
-    /// [`MERGED_MOST`]: the memory of the second is free. [linux-6.12 tcp_input.c tcp_shift_skb_data, tcp_skb_shift]
+    /// Two adjacent SACKed records share the skb of the first if their payload is equally long and the skb stays below
+    /// [`MERGED_MOST`]: the memory of the second is freed. [linux-6.12 tcp_input.c tcp_shift_skb_data, tcp_skb_shift]
     pub(crate) fn merge_with_earlier(&mut self, index: Index) {
         if index <= self.first || index >= self.end() || !self.both_sacked(index) {
             return;
@@ -417,8 +417,8 @@ impl RetransmitQueue {
         self.last_merged = (index, start);
     }
 
-    /// The first record of the skb that holds record `index`. Records are mostly SACKed one after the other, so the answer of
-    /// the last merge is kept.
+    /// The first record of the skb that holds record `index`. Records are mostly SACKed one after the other, so the
+    /// answer of the last merge is kept.
     fn skb_start(&self, index: Index) -> Index {
         let mut start = match self.last_merged {
             (merged, start) if merged == index => return start.max(self.first),
@@ -445,7 +445,7 @@ impl RetransmitQueue {
         earlier.length == segment.length && plain(earlier.tags) && plain(segment.tags)
     }
 
-    /// It was transmitted again: last in time order.
+    /// Moves a retransmitted record to the end of the time order.
     pub(crate) fn move_to_newest(&mut self, index: Index) {
         self.leave_time_order(index);
         self.link_newest(index);
@@ -504,7 +504,7 @@ impl RetransmitQueue {
         (0..count).map(piece).collect()
     }
 
-    /// A record, divided after `length` bytes.
+    /// A record split after `length` bytes.
     pub(crate) fn halves(&self, index: Index, length: u32) -> Vec<SentSegment> {
         let whole = self.get(index);
         let (front, back) = (whole.tags.without_end().alone(), whole.tags.alone());
@@ -519,7 +519,7 @@ impl RetransmitQueue {
         ]
     }
 
-    /// A record and the next one as one; what ends the next one ends it.
+    /// A record merged with the next one, with the flags that end the next one.
     pub(crate) fn joined(&self, index: Index) -> SentSegment {
         let (first, next) = (self.get(index), self.get(index + 1));
         SentSegment {
@@ -529,7 +529,7 @@ impl RetransmitQueue {
         }
     }
 
-    /// `pieces` take the place of the records of `run`.
+    /// Replaces the records of `run` by `pieces`.
     pub(crate) fn replace(&mut self, run: Range<Index>, pieces: Vec<SentSegment>) {
         let order: Vec<Index> =
             std::iter::successors(self.oldest(), |&index| self.after_in_time(index)).collect();

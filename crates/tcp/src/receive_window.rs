@@ -5,7 +5,8 @@
 //! advertised    = min(free usable space, rcv_ssthresh), never shrunk, a multiple of the window scale
 //! rcv_ssthresh += 2 · max(advmss, length) per segment, up to window_clamp
 //! once per receiver RTT, if the application read more than in any RTT before:
-//!   window = 2·copied + 16·advmss;  window += 2·window·(copied − space)/space;  rcvbuf = its space, at most tcp_rmem[2]
+//!   window = 2·copied + 16·advmss;  window += 2·window·(copied − space)/space;  rcvbuf = its space, at most
+//! tcp_rmem[2]
 //! ```
 //! [linux-6.12 tcp_input.c tcp_rcv_space_adjust, tcp_grow_window, tcp_measure_rcv_mss]
 //! [linux-6.12 tcp_output.c __tcp_select_window, tcp_select_window]
@@ -444,7 +445,7 @@ impl ReceiveWindow {
         self.tuning = Tuning::Fixed;
     }
 
-    /// The buffer is overfull: it grows to the memory in use if allowed; else the window is at most two segments.
+    /// The buffer is over its limit: it grows to the memory in use if allowed; else the window is at most two segments.
     /// [linux-6.12 tcp_input.c tcp_clamp_window]
     pub(crate) fn clamp_to_memory(&mut self) {
         if self.tuning != Tuning::Fixed && self.rcvbuf < self.rmem_most {

@@ -1,5 +1,5 @@
-//! The receiving half of a socket: acceptable segments, reassembly, SACK blocks, and the contents of ACKs. When an ACK is
-//! sent is decided in [`ack_timing`].
+//! The receiving half of a socket: acceptable segments, reassembly, SACK blocks, and the contents of ACKs. When an ACK
+//! is sent is decided in [`ack_timing`].
 //!
 //! [linux-6.12 tcp_input.c tcp_data_queue, tcp_data_queue_ofo] [rfc1122] [rfc2018] [rfc2883] [rfc9293]
 
@@ -105,7 +105,7 @@ impl Receiver {
         };
     }
 
-    /// The peer's SYN: its data starts at 1.
+    /// Takes the peer's SYN: its data starts at 1.
     pub(crate) fn synchronise(&mut self, syn: &Segment, now: SimTime) {
         // Data of a SYN without a Fast Open cookie is ignored. [linux-6.12 tcp_minisocks.c tcp_create_openreq_child]
         self.rcv_nxt = syn.seq + 1;

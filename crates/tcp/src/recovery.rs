@@ -313,7 +313,7 @@ impl Sender {
         self.set_ca_state(CaState::Loss);
         self.ecn.reduced();
         self.recovery.high_seq = self.flow.snd_nxt;
-        // The reduction of the timeout covers the probe: an ACK of it must not cut again.
+        // The timeout has already reduced cwnd for the probe: an ACK of it must not reduce it again.
         self.tlp.high_seq = None;
         self.recovery.frto = new_recovery || self.recovery.retransmits > 0;
     }

@@ -1,7 +1,8 @@
 //! Selective acknowledgements: tagging the scoreboard, DSACK, the reordering metric.
 //!
-//! Only what is new against the previous ACK's blocks is walked, so that the cost of an ACK does not grow with the
-//! window. [rfc2018] [rfc2883] [linux-6.12 tcp_input.c tcp_sacktag_write_queue, tcp_sacktag_one]
+//! Only segments that the blocks of the previous ACK did not cover are walked, so that the cost of an
+//! ACK does not grow with the window. [rfc2018] [rfc2883] [linux-6.12 tcp_input.c tcp_sacktag_write_queue,
+//! tcp_sacktag_one]
 
 use tailback_cc::CaState;
 use tailback_packet::{SackBlock, Segment};
@@ -73,7 +74,7 @@ impl Sender {
         }
         let counted = self.count_dsack(first, flags);
         if let (Some(marker), Some(left)) = (self.recovery.undo_marker, self.recovery.undo_retrans) {
-            // Forgotten data: all that can be done is to count.
+            // The data has left the queue: it can only be counted.
             if left > 0 && first.end <= prior_una && first.end > marker {
                 self.recovery.undo_retrans = Some(left.saturating_sub(counted));
             }
@@ -82,7 +83,7 @@ impl Sender {
         true
     }
 
-    /// Counts the duplicates of a DSACK; zero if we never retransmitted that many. [tcp_dsack_seen]
+    /// Counts the duplicates of a DSACK; zero if fewer segments were retransmitted. [tcp_dsack_seen]
     fn count_dsack(&mut self, block: SackBlock, flags: &mut AckFlags) -> u32 {
         let length = block.end.saturating_sub(block.start);
         let count = length.div_ceil(u64::from(self.mss())).max(1) as u32;
@@ -99,7 +100,7 @@ impl Sender {
         count
     }
 
-    /// A duplicate of data that is still in the queue: its retransmission was needless.
+    /// A duplicate of data that is still in the queue: its retransmission was spurious.
     fn tag_duplicate(&mut self, block: SackBlock) {
         let mut index = self.scoreboard.queue().find(block.start).max(self.scoreboard.queue().head());
         while index < self.scoreboard.queue().end() && self.scoreboard.get(index).end() <= block.end {
@@ -117,7 +118,7 @@ impl Sender {
         }
     }
 
-    /// Tags what of a block the previous ACK did not already report.
+    /// Tags the part of a block that the previous ACK did not report.
     fn tag_block(
         &mut self,
         block: SackBlock,
@@ -193,7 +194,8 @@ impl Sender {
         self.scoreboard.highest_sack(self.flow.snd_una)
     }
 
-    /// Data from `low` on arrived after higher data: how far apart? [linux-6.12 tcp_check_sack_reordering]
+    /// Data from `low` on arrived after higher data: updates the degree of reordering.
+    /// [linux-6.12 tcp_check_sack_reordering]
     pub(crate) fn check_reordering(&mut self, low: Option<u64>) {
         let highest = self.highest_sack_seq();
         let Some(low) = low.filter(|&low| low < highest) else { return };

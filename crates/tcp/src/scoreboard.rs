@@ -18,7 +18,7 @@ use tailback_packet::SackBlock;
 
 use crate::queue::{Index, PlainHead, RetransmitQueue, SentSegment, Stamp, Tags};
 
-/// Queues up to this length are counted through when debug assertions are on: longer ones would make a run quadratic.
+/// With debug assertions on, queues up to this length are checked in full: longer ones would make a run quadratic.
 const COUNTED_THROUGH: u32 = 64;
 
 /// What `sacked_out` counts.
@@ -44,13 +44,13 @@ pub(crate) struct Scoreboard {
     highest_sack: u64,
     /// No segment before this one is lost and waits to be sent again.
     retransmit_hint: Index,
-    /// Blocks of the previous ACK, in ascending order: what need not be walked again.
+    /// Blocks of the previous ACK, in ascending order: these need not be walked again.
     pub(crate) reported: Vec<SackBlock>,
     /// The list before that, empty: memory for the next one.
     spare_list: Vec<SackBlock>,
 }
 
-/// What it tells.
+/// Queries.
 impl Scoreboard {
     pub(crate) fn new() -> Self {
         Scoreboard {
@@ -67,7 +67,7 @@ impl Scoreboard {
         }
     }
 
-    /// The records, to read.
+    /// The records, read-only.
     #[inline]
     pub(crate) fn queue(&self) -> &RetransmitQueue {
         &self.queue
@@ -127,18 +127,19 @@ impl Scoreboard {
         if self.sacked_out == 0 { una } else { self.highest_sack }
     }
 
-    /// Nothing is SACKed, lost or sent again.
+    /// True if no segment is SACKed, lost or retransmitted.
     #[inline]
     pub(crate) fn is_untouched(&self) -> bool {
         self.sacked_out | self.lost_out | self.retrans_out == 0
     }
 
-    /// The head is SACKed and yet not acknowledged: the receiver threw it away. [rfc2018 §8]
+    /// True if the head is SACKed but not acknowledged: the receiver has discarded it (reneging). [rfc2018 §8]
     pub(crate) fn is_reneged(&self) -> bool {
         self.front().is_some_and(|head| head.tags.has(Tags::SACKED))
     }
 
-    /// The head was retransmitted, or something is. [linux-6.12 tcp_input.c tcp_any_retrans_done]
+    /// True if the head was ever retransmitted, or a retransmission is in flight.
+    /// [linux-6.12 tcp_input.c tcp_any_retrans_done]
     pub(crate) fn any_retransmission_done(&self) -> bool {
         self.retrans_out > 0 || self.front().is_some_and(|head| head.tags.has(Tags::EVER_RETRANS))
     }
@@ -156,7 +157,7 @@ impl Scoreboard {
         end
     }
 
-    /// Neighbours were sent again, as one skb.
+    /// Adjacent records were retransmitted as one skb.
     pub(crate) fn send_again(&mut self, run: Range<Index>, transmission: u64, stamp: &Stamp) {
         self.queue.become_skb(run.start, (run.end - run.start) as u32, transmission);
         for index in run {
@@ -168,8 +169,8 @@ impl Scoreboard {
         self.check();
     }
 
-    /// The device refused neighbours that were to be sent again. A stamp of a transmission that may never have happened
-    /// must not give an RTT.
+    /// The device refused the retransmission of adjacent records. A stamp of a transmission that may never have
+    /// happened must not give an RTT.
     pub(crate) fn fail_to_send_again(&mut self, run: Range<Index>) {
         for index in run {
             self.queue.get_mut(index).tags.set(Tags::EVER_RETRANS);
@@ -177,7 +178,7 @@ impl Scoreboard {
         self.check();
     }
 
-    /// What was sent again is thought to be in flight. After an undone timeout the head may carry the tag still.
+    /// Counts a retransmission as in flight. After an undone timeout the head may still carry the tag.
     pub(crate) fn count_retransmissions(&mut self, run: Range<Index>) {
         for index in run {
             let tags = &mut self.queue.get_mut(index).tags;
@@ -187,7 +188,7 @@ impl Scoreboard {
         self.check();
     }
 
-    /// Divides the records of one skb into segments of `mss` bytes, and counts them as these.
+    /// Divides the records of one skb into segments of `mss` bytes, and updates the counters.
     pub(crate) fn cut_anew(&mut self, run: Range<Index>, mss: u32) {
         let pieces = self.queue.cut(run.clone(), mss);
         self.replace(run, pieces);
@@ -199,13 +200,13 @@ impl Scoreboard {
         self.replace(index..index + 1, pieces);
     }
 
-    /// Joins the record that follows to this one.
+    /// Merges the next record into this one.
     pub(crate) fn join_next(&mut self, index: Index) {
         let joined = self.queue.joined(index);
         self.replace(index..index + 2, vec![joined]);
     }
 
-    /// `pieces` take the place of the records of `run`, and count as what they are tagged.
+    /// Replaces the records of `run` by `pieces`, and updates the counters by their tags.
     /// [linux-6.12 tcp_output.c tcp_adjust_pcount]
     fn replace(&mut self, run: Range<Index>, pieces: Vec<SentSegment>) {
         let (before, after) = ((run.end - run.start) as u32, pieces.len() as u32);
@@ -231,7 +232,7 @@ impl Scoreboard {
         self.check();
     }
 
-    /// Where the search for lost segments goes on; `None` at the end of the queue.
+    /// Where the search for lost segments continues; `None` at the end of the queue.
     pub(crate) fn retransmit_from(&mut self) -> Option<Index> {
         let from = self.retransmit_hint.max(self.queue.head());
         if from >= self.queue.end() {
@@ -241,7 +242,7 @@ impl Scoreboard {
         Some(from)
     }
 
-    /// The first lost segment from `from` on, which is in the queue, that waits to be sent again.
+    /// The first lost segment from `from` on that waits for its retransmission; `from` is in the queue.
     pub(crate) fn find_lost(&mut self, from: Index) -> Option<Index> {
         let found =
             (from..self.queue.end()).find(|&index| self.queue.get(index).tags.is_lost_and_not_sent_again());
@@ -291,20 +292,20 @@ impl Scoreboard {
         std::mem::take(&mut self.spare_list)
     }
 
-    /// This list is needed no more.
+    /// Keeps the memory of a list that is no longer needed.
     pub(crate) fn keep_spare_list(&mut self, mut list: Vec<SackBlock>) {
         list.clear();
         self.spare_list = list;
     }
 
-    /// The SACKs of an ACK are about to be taken.
+    /// Called before the SACK blocks of an ACK are processed.
     pub(crate) fn begin_sacks(&mut self, una: u64) {
         if self.sacked_out == 0 {
             self.highest_sack = una;
         }
     }
 
-    /// A segment was received. What was sent again and is not marked lost stays in flight.
+    /// A segment was received. A retransmission of it that is not marked lost still counts as in flight.
     /// [linux-6.12 tcp_input.c tcp_sacktag_one]
     pub(crate) fn sack(&mut self, index: Index) {
         let segment = self.queue.get_mut(index);
@@ -322,7 +323,7 @@ impl Scoreboard {
         self.check();
     }
 
-    /// A segment joins the SACKed one below it, and if that worked the one above joins too: the hole is filled.
+    /// Merges a segment into the SACKed one below it and, if that succeeds, also the one above: the hole is filled.
     /// [linux-6.12 tcp_input.c tcp_shift_skb_data]
     fn merge_sacked(&mut self, index: Index) {
         self.queue.merge_with_earlier(index);
@@ -331,7 +332,7 @@ impl Scoreboard {
         }
     }
 
-    /// A SACKed segment has been used for a rate sample: its stamp serves no other.
+    /// A SACKed segment has been used for a rate sample: its stamp is not used for another one.
     pub(crate) fn forget_stamp(&mut self, index: Index) {
         let segment = self.queue.get_mut(index);
         if segment.tags.has(Tags::SACKED) {
@@ -339,7 +340,7 @@ impl Scoreboard {
         }
     }
 
-    /// The peer had a segment before it was sent again: that transmission is not in flight.
+    /// The peer had a segment before its retransmission, which is therefore not in flight.
     pub(crate) fn end_retransmission(&mut self, index: Index) {
         let tags = &mut self.queue.get_mut(index).tags;
         self.retrans_out -= u32::from(tags.has(Tags::RETRANS));
@@ -347,7 +348,7 @@ impl Scoreboard {
         self.check();
     }
 
-    /// The receiver threw away what it had SACKed.
+    /// The receiver has discarded data that it had SACKed (reneging).
     pub(crate) fn forget_sacks(&mut self) {
         for index in self.queue.head()..self.queue.end() {
             self.queue.get_mut(index).tags.clear(Tags::SACKED);
@@ -360,7 +361,8 @@ impl Scoreboard {
 
 /// Losses.
 impl Scoreboard {
-    /// Marks a segment lost, or its retransmission. True if that is news. [linux-6.12 tcp_input.c tcp_mark_skb_lost]
+    /// Marks a segment lost, or its retransmission. True if it was not marked before.
+    /// [linux-6.12 tcp_input.c tcp_mark_skb_lost]
     pub(crate) fn mark_lost(&mut self, index: Index) -> bool {
         let tags = &mut self.queue.get_mut(index).tags;
         if tags.has(Tags::SACKED) {
@@ -381,12 +383,12 @@ impl Scoreboard {
         true
     }
 
-    /// Losses are not looked for at this segment again before it is sent again.
+    /// Skips this segment in the search for losses until it is retransmitted.
     pub(crate) fn leave_time_order(&mut self, index: Index) {
         self.queue.leave_time_order(index);
     }
 
-    /// Nothing was lost after all.
+    /// Clears all loss marks: no segment was lost.
     pub(crate) fn unmark_losses(&mut self) {
         for index in self.queue.head()..self.queue.end() {
             self.queue.get_mut(index).tags.clear(Tags::LOST);
@@ -399,7 +401,7 @@ impl Scoreboard {
 
 /// A peer without SACK. [rfc6582]
 impl Scoreboard {
-    /// What the SYNs agreed on: `sacked_out` counts this.
+    /// Sets what `sacked_out` counts, as negotiated by the SYNs.
     pub(crate) fn count(&mut self, counting: Counting) {
         self.counting = counting;
     }
@@ -432,7 +434,7 @@ impl Scoreboard {
         self.check();
     }
 
-    /// The duplicates say nothing any more.
+    /// Resets the count of duplicate ACKs.
     pub(crate) fn forget_duplicates(&mut self) {
         self.sacked_out = 0;
         self.check();

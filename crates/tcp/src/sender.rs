@@ -47,20 +47,20 @@ pub(crate) struct AckFlags {
 }
 
 impl AckFlags {
-    /// Anything that a pure duplicate ACK has not.
+    /// Any of these shows that the ACK is not a pure duplicate.
     pub(crate) fn not_duplicate(&self) -> bool {
         self.carries_data || self.window_update || self.data_acked
     }
 
-    /// Anything that loss recovery must look at.
+    /// Any of these must be processed by loss recovery.
     pub(crate) fn alert(&self) -> bool {
         self.data_sacked || self.ece || self.dsack
     }
 }
 
-/// The sending half: its parts, each of which owns its file.
+/// The sending half. Each of its parts has a file of its own.
 ///
-/// The parts lie in memory as they stand here, those that every segment asks for first: of a thousand sockets none
+/// The parts are laid out in memory in this order, those used by every segment first: of a thousand sockets none
 /// is in the cache when its segment arrives, and each line of 64 bytes costs as much as a hundred instructions.
 #[derive(Debug)]
 #[repr(C)]
@@ -81,7 +81,7 @@ pub(crate) struct Sender {
     pub(crate) scoreboard: Scoreboard,
     pub(crate) below: SmallQueue,
 
-    // What an ACK of data asks for beside that.
+    // Used by ACKs of data in addition.
     pub(crate) window: Window,
     pub(crate) usage: CwndUsage,
     pub(crate) rtt: RttEstimator,
@@ -93,7 +93,7 @@ pub(crate) struct Sender {
     /// State of a model control, to note when it changes.
     pub(crate) control_state: &'static str,
 
-    // What sending asks for.
+    // Used by transmissions.
     pub(crate) sent: SentTotals,
     pub(crate) clocks: BusyClocks,
     pub(crate) path: PathMtu,
@@ -103,7 +103,7 @@ pub(crate) struct Sender {
     pub(crate) acks: Acks,
 }
 
-/// For tests: whether ACKs that need few steps take only those.
+/// For tests: whether the fast path for common ACKs is used.
 #[cfg(test)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Acks {
@@ -166,7 +166,7 @@ impl Sender {
         }
     }
 
-    /// ACKs that need few steps take only those; a test compares that with all steps.
+    /// Turns the fast path for common ACKs on or off; a test compares it with the slow path.
     #[cfg(not(test))]
     pub(crate) const fn takes_acks_at_once(&self) -> bool {
         true
@@ -186,7 +186,7 @@ impl Sender {
         self.scoreboard.in_flight()
     }
 
-    /// Refreshes the facts that controls read and that other parts own.
+    /// Updates the values that controls read and that belong to other parts.
     pub(crate) fn refresh_flow(&mut self) {
         self.flow.packets_out = Segs(self.scoreboard.packets_out());
         self.flow.in_flight = Segs(self.in_flight());
@@ -225,7 +225,7 @@ impl Sender {
         self.control.hooks_mut().cwnd_event(event, &self.flow, &mut self.window);
     }
 
-    /// Asks the control for the ssthresh of a reduction that starts now.
+    /// The ssthresh that the control sets for a reduction that starts now.
     pub(crate) fn control_ssthresh(&mut self) -> Segs {
         self.refresh_flow();
         match &mut self.control {
@@ -242,7 +242,7 @@ impl Sender {
         }
     }
 
-    /// Three quarters of cwnd, or ssthresh if higher: where slow start may go back to.
+    /// Three quarters of cwnd, or ssthresh if higher: slow start may return to this value.
     /// [linux-6.12 tcp.h tcp_current_ssthresh]
     pub(crate) fn current_ssthresh(&self) -> Segs {
         if self.in_cwnd_reduction() {
@@ -262,7 +262,7 @@ impl Sender {
     }
 }
 
-/// What a sender is made from.
+/// The arguments from which a sender is created.
 pub(crate) struct SenderConfig {
     pub(crate) settings: Arc<Settings>,
     pub(crate) small_queue: SmallQueueLimit,

@@ -138,7 +138,7 @@ impl Sender {
         self.arm_behind_pacing(TimerKind::WindowProbe, span.min(left));
     }
 
-    /// The rest of `TCP_USER_TIMEOUT`, if it is set and runs since `since`; no timer is set for later.
+    /// The time that remains of `TCP_USER_TIMEOUT`, if it is set and began at `since`; no timer expires later.
     /// [linux-6.12 tcp_timer.c tcp_clamp_rto_to_user_timeout, tcp_clamp_probe0_to_user_timeout]
     fn patience_left(&self, since: Option<SimTime>) -> Option<Span> {
         let (timeout, since) = (self.options.user_timeout?, since?);
@@ -146,7 +146,7 @@ impl Sender {
         Some(if passed < timeout { timeout - passed } else { Span::ZERO })
     }
 
-    /// A window probe was sent: with data it counts as data; without, the time to the next one is doubled.
+    /// A window probe was sent. With data it counts as data; without data the time to the next one is doubled.
     /// [linux-6.12 tcp_output.c tcp_send_probe0]
     pub(crate) fn window_probe_sent(&mut self) {
         if self.scoreboard.packets_out() > 0 {
@@ -264,7 +264,7 @@ impl Sender {
         self.recovery.retransmits > 0 && crate::clock::timestamp(self.flow.now).since(first) >= span
     }
 
-    /// Aborts the connection: nothing is sent any more. [linux-6.12 tcp_timer.c tcp_write_err]
+    /// Aborts the connection, which then sends no more packets. [linux-6.12 tcp_timer.c tcp_write_err]
     pub(crate) fn abort(&mut self) {
         self.notes.push(Note::Aborted);
         self.aborted = true;
@@ -314,7 +314,7 @@ impl Sender {
         if !self.tlp.is_retransmission || flags.dsack_of_probe {
             self.tlp.high_seq = None;
         } else if ack > high {
-            // The probe repaired a loss: cut as for any loss, without a recovery.
+            // The probe repaired a loss: cwnd is reduced as for any loss, without a recovery.
             self.begin_cwnd_reduction();
             self.set_ca_state(CaState::Cwr);
             self.end_cwnd_reduction();

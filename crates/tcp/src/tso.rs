@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! filled:   the application's bytes go into skbs of size_goal = min(gso_max_size, max_window/2), in whole segments
-//! max_segs = max((pacing_rate >> shift + gso_max_size >> (min_rtt/512 µs)) / mss, min_tso_segs)     at most gso_max_size
-//! quota    = min(cwnd/2, cwnd − in_flight, max_segs)             cwnd/2, so that at least two skbs are in flight
-//! the head of the queue grows from the next skb, or is split, to quota segments, within the peer's window
+//! max_segs = max((pacing_rate >> shift + gso_max_size >> (min_rtt/512 µs)) / mss, min_tso_segs)     at most
+//! gso_max_size quota    = min(cwnd/2, cwnd − in_flight, max_segs)             cwnd/2, so that at least two skbs are in
+//! flight the head of the queue grows from the next skb, or is split, to quota segments, within the peer's window
 //! ```
 //! An skb of several segments is deferred if less than a third of the window is open, the last skb was sent within
 //! 1 ms, and an ACK is expected soon: within srtt/2 and, since the stable series of 6.12, within 1 ms.
@@ -65,7 +65,7 @@ impl Sender {
         if halvings < 32 { u64::from(GSO_MAX_SIZE >> halvings) } else { 0 }
     }
 
-    /// The send checks for an skb of several segments: forms the head of the unsent data, or returns what holds it.
+    /// The send checks for an skb of several segments: forms the head of the unsent data, or returns what limits it.
     /// [linux-6.12 tcp_output.c tcp_write_xmit]
     #[inline(never)]
     pub(crate) fn next_train(&mut self, pass: Pass) -> Result<Offer, HeldBy> {
@@ -210,9 +210,9 @@ impl Sender {
         (bytes / mss).clamp(1, u64::from(self.settings.gso_max_segs)) * mss
     }
 
-    /// Takes of `bytes` what fills the last unsent skb, or one more if what is queued is below the limit. A last skb
-    /// that is not full is filled whatever is queued: as long as each full skb leaves at once but for a rest, the
-    /// limit is not looked at. [linux-6.12 tcp.c tcp_sendmsg_locked, sk_stream_memory_free]
+    /// Accepts the part of `bytes` that fills the last unsent skb, or another skb if the queued data is below the
+    /// limit. A last skb that is not full is always filled: the limit is not checked while each full skb leaves at once
+    /// and only a remainder stays. [linux-6.12 tcp.c tcp_sendmsg_locked, sk_stream_memory_free]
     pub(crate) fn fill_skb(&mut self, bytes: u64) -> u64 {
         let (goal, appends) = (self.size_goal(), self.tail_is_open());
         let tail = self.stream.tail_length(self.flow.snd_nxt);
@@ -231,8 +231,8 @@ impl Sender {
         accepted
     }
 
-    /// An skb of the application's data is full and more is to come: all leaves if half a window was written since
-    /// the last PSH, the skb alone if it is the first. [linux-6.12 tcp.c tcp_sendmsg_locked, forced_push]
+    /// An skb is full and the application has more data: all data is sent if half a window was written since the last
+    /// PSH; the skb alone is sent if it is the first. [linux-6.12 tcp.c tcp_sendmsg_locked, forced_push]
     pub(crate) fn push_filled_skb(&mut self) -> Option<Pass> {
         if self.stream.tail_length(self.flow.snd_nxt) < self.size_goal() {
             return None;
@@ -244,13 +244,13 @@ impl Sender {
         (self.stream.unsent_skbs.len() == 1).then_some(Pass::PushOne)
     }
 
-    /// The last unsent skb takes more.
+    /// True if the last unsent skb has room for more.
     pub(crate) fn tail_is_open(&self) -> bool {
         let tail = self.stream.tail_length(self.flow.snd_nxt);
         tail > 0 && tail < self.size_goal() && !self.stream.ends_record(self.stream.write_seq)
     }
 
-    /// What was written last ends a record. [linux-6.12 tcp.c tcp_sendmsg_locked, MSG_EOR]
+    /// The last write ended a record. [linux-6.12 tcp.c tcp_sendmsg_locked, MSG_EOR]
     pub(crate) fn end_record(&mut self) {
         if self.unsent() > 0 && !self.stream.ends_record(self.stream.write_seq) {
             self.stream.record_ends.push_back(self.stream.write_seq);
@@ -266,7 +266,7 @@ impl Sender {
             && self.below.wmem_alloc > u64::from(self.truesize(tail as u32))
     }
 
-    /// Neighbours in the queue that one retransmission can carry: of one skb, lost, neither SACKed nor sent again.
+    /// Adjacent records that one retransmission can carry: of one skb, lost, neither SACKed nor retransmitted.
     pub(crate) fn lost_run(&self, index: Index) -> u32 {
         let transmission = self.scoreboard.get(index).transmission;
         let most = u64::from(GSO_MAX_SIZE / self.mss());

@@ -135,7 +135,7 @@ impl Sender {
         }
     }
 
-    /// After an ACK: the buffer may grow, and a blocked application may go on once a third of it is free.
+    /// After an ACK: the buffer may grow, and a blocked application may continue once a third of it is free.
     /// [linux-6.12 tcp_input.c tcp_check_space, stream.c sk_stream_write_space]
     #[inline]
     pub(crate) fn check_space(&mut self) {
@@ -175,7 +175,7 @@ impl Sender {
         self.scoreboard.packets_out() > 0 || self.has_unsent()
     }
 
-    /// Stops a clock; with nothing left to send or to be acknowledged, no clock runs.
+    /// Stops a clock; no clock runs when all data is sent and acknowledged.
     pub(crate) fn stop_clock(&mut self, what: Chrono) {
         self.clocks.stop(what, self.is_busy(), self.flow.now);
     }
@@ -185,7 +185,7 @@ impl Sender {
         matches!(self.control, Control::Window(_))
     }
 
-    /// Accepts as many of `bytes` as the send buffer has room for: another skb is allocated while the queued data is
+    /// Accepts as many of `bytes` as fit into the send buffer: another skb is allocated while the queued data is
     /// below the limit. [linux-6.12 tcp.c tcp_sendmsg_locked, sk_stream_memory_free]
     pub(crate) fn fill(&mut self, bytes: u64) -> u64 {
         if self.builds_trains() {

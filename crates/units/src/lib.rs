@@ -1,4 +1,4 @@
-//! Integer time, sizes and rates. No conversion rounds silently: its name says in which direction it rounds.
+//! Integer time, sizes and rates. No conversion rounds silently: its name states the direction of rounding.
 //!
 //! Time is in nanoseconds since the start of the run, sizes in bytes, rates in bit/s (as `tc` prints them;
 //! the kernel's own byte/s values convert without loss).

@@ -77,7 +77,7 @@ pub struct Parameters(BTreeMap<String, u64>);
 /// A value that an algorithm does not take.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ParameterError {
-    /// No such parameter; the names there are.
+    /// No such parameter; the valid names.
     Unknown(String, Vec<&'static str>),
     /// The value is outside its range.
     OutOfRange {
@@ -92,11 +92,11 @@ pub enum ParameterError {
     },
     /// A parameter without a default was not given.
     Missing(&'static str),
-    /// Values that do not go together.
+    /// Values that contradict each other.
     Conflict {
         /// One of them.
         name: &'static str,
-        /// What is the matter with it.
+        /// Why it does not fit the others.
         why: String,
     },
 }

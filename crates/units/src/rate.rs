@@ -16,7 +16,7 @@ const NANOS_PER_SEC: u128 = 1_000_000_000;
 impl Rate {
     /// A rate that no sender reaches: "not limited" (the kernel's `~0UL`).
     pub const UNLIMITED: Rate = Rate(u64::MAX);
-    /// Nothing moves.
+    /// Zero: no data moves.
     pub const ZERO: Rate = Rate(0);
 
     /// `bits` bit/s.
@@ -45,7 +45,7 @@ impl Rate {
     }
 
     /// How long `size` takes at this rate, rounded down to a nanosecond; zero when unlimited,
-    /// [`Span::MAX`] when nothing moves.
+    /// [`Span::MAX`] at rate zero.
     #[inline]
     pub const fn time_for(self, size: Bytes) -> Span {
         if self.is_unlimited() {

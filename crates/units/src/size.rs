@@ -81,7 +81,7 @@ size!(
     "b"
 );
 size!(
-    /// A number of segments (the kernel's "packets" where it speaks of cwnd and flight size).
+    /// A number of segments (the kernel's "packets" in cwnd and flight size).
     Segs(u32),
     "p"
 );

@@ -174,7 +174,7 @@ impl Contender {
 
     /// True if no frame waits and the counter is 0.
     #[inline]
-    pub(crate) fn is_at_rest(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.waiting.is_none() && self.counter == 0
     }
 
@@ -247,8 +247,8 @@ impl Contender {
 
 /// The back-off functions of one station, one for each access category.
 ///
-/// What happens on the medium reaches those that wait or count down. The others get to know when they need it since when
-/// the medium has been idle.
+/// What happens on the medium reaches those that wait or count down. The others get to know when they need it since
+/// when the medium has been idle.
 #[derive(Clone, Debug)]
 pub(crate) struct Contenders {
     all: [Contender; AccessCategory::ALL.len()],
@@ -301,7 +301,7 @@ impl Contenders {
     pub fn pass(&mut self, category: usize, slots: u64) {
         let contender = &mut self.all[category];
         contender.pass(slots);
-        if contender.is_at_rest() {
+        if contender.is_idle() {
             self.active &= !(1 << category);
         }
     }
@@ -355,7 +355,7 @@ impl Contenders {
         for category in categories(self.active).filter(|&category| sending != Some(category)) {
             let contender = &mut self.all[category];
             contender.medium_busy(now, draws);
-            if contender.is_at_rest() {
+            if contender.is_idle() {
                 self.active &= !(1 << category);
             }
         }
@@ -385,7 +385,7 @@ impl Contenders {
 
     fn changed(&mut self, category: usize) {
         let bit = 1 << category;
-        self.active = if self.all[category].is_at_rest() { self.active & !bit } else { self.active | bit };
+        self.active = if self.all[category].is_idle() { self.active & !bit } else { self.active | bit };
         let accesses = categories(self.active).filter_map(|category| self.access_of(category));
         self.access = accesses.min().unwrap_or(SimTime::NEVER);
     }

@@ -31,29 +31,29 @@ const SLOW_CONTROL: u32 = 24;
 #[derive(Clone, Debug, Default)]
 pub struct Hearing {
     /// Pairs that do not hear each other, the smaller number first, in order.
-    deaf: Vec<(u16, u16)>,
+    hidden: Vec<(u16, u16)>,
 }
 
 impl Hearing {
     /// Two radios do not hear each other.
     pub fn hide(&mut self, one: StationId, other: StationId) {
         let pair = (one.0.min(other.0), one.0.max(other.0));
-        if let Err(at) = self.deaf.binary_search(&pair) {
-            self.deaf.insert(at, pair);
+        if let Err(at) = self.hidden.binary_search(&pair) {
+            self.hidden.insert(at, pair);
         }
     }
 
     /// All hear each other.
     #[inline]
     pub(crate) fn is_mutual(&self) -> bool {
-        self.deaf.is_empty()
+        self.hidden.is_empty()
     }
 
     /// They hear each other.
     #[inline]
     pub fn between(&self, one: usize, other: usize) -> bool {
-        self.deaf.is_empty()
-            || self.deaf.binary_search(&(one.min(other) as u16, one.max(other) as u16)).is_err()
+        self.hidden.is_empty()
+            || self.hidden.binary_search(&(one.min(other) as u16, one.max(other) as u16)).is_err()
     }
 }
 

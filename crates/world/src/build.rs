@@ -62,13 +62,13 @@ pub(crate) struct DatagramOptions {
     pub(crate) sndbuf: Option<u64>,
 }
 
-/// What a device is called in tables, and what its random numbers are named after.
+/// The name of a device in tables, which also names its random stream.
 struct Names {
     shown: String,
     stream: String,
 }
 
-/// A world on its way.
+/// A world under construction.
 pub(crate) struct Builder<'a> {
     scenario: &'a Scenario,
     topology: Topology,
@@ -222,7 +222,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Has `timer` of an application expire at `at`.
+    /// Sets `timer` of an application to expire at `at`.
     pub(crate) fn set_timer(&mut self, conversation: ConversationId, at: SimTime, timer: TimerId) {
         self.world.context.wake_at(at, Event::Application(conversation, timer));
     }
@@ -272,7 +272,7 @@ impl<'a> Builder<'a> {
         &self.scenario.hosts[usize::from(host)].name
     }
 
-    /// Time passes on the way from one host to the other and back.
+    /// True if a packet needs time from one host to the other and back.
     pub(crate) fn round_trip_takes_time(&self, [from, to]: [u16; 2]) -> bool {
         let device = |end| &self.world.devices[self.topology.device(end).index()];
         self.way(from, to).chain(self.way(to, from)).any(|end| device(end).takes_time())

@@ -32,7 +32,7 @@ struct Tap {
     interface: u32,
 }
 
-/// All captures of a run; empty where none was asked for.
+/// All captures of a run; empty if the scenario has none.
 #[derive(Debug, Default)]
 pub(crate) struct Captures {
     files: Vec<(String, Pcapng)>,
@@ -59,7 +59,7 @@ impl Captures {
         self.files.push((host.to_owned(), file));
     }
 
-    /// Whether there is anything to note at all.
+    /// True if any host is captured.
     #[inline]
     pub(crate) fn is_off(&self) -> bool {
         self.files.is_empty()
@@ -108,7 +108,7 @@ impl Captures {
             Payload::EchoRequest { seq } => icmp(8, packet, *seq),
             Payload::EchoReply { seq } => icmp(0, packet, *seq),
             Payload::Datagram { .. } => udp(packet),
-            // Its content is unknown: the capture ends with the IP header.
+            // The payload is unknown: the capture ends with the IP header.
             Payload::Damaged => Vec::new(),
         };
         let mut frame = Vec::with_capacity((ETHERNET_HEADER + IPV4_HEADER) as usize + above.len());

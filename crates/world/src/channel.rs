@@ -20,7 +20,7 @@ pub(crate) struct Interface {
 pub(crate) struct RadioChannel {
     pub(crate) channel: tailback_wifi::Channel,
     pub(crate) draws: Vec<Box<dyn Rng + Send>>,
-    /// Each radio's, the access point's first.
+    /// The interface of each radio, that of the access point first.
     pub(crate) interfaces: Vec<Interface>,
     /// The earliest event in the calendar; others are stale.
     pub(crate) pending: SimTime,

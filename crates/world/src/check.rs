@@ -20,7 +20,7 @@ const CODE_POINTS: u8 = 64;
 
 type Checked = Result<(), BuildError>;
 
-/// Refuses the first thing that does not hold.
+/// Returns the first error of a scenario.
 pub(crate) fn check(scenario: &Scenario) -> Checked {
     positive(scenario.duration_ns, "duration_ns")?;
     positive(scenario.record.interval_ns, "record.interval_ns")?;
@@ -96,8 +96,13 @@ fn check_trace(trace: &Trace, path: &str) -> Checked {
 }
 
 fn check_cell(cell: &Cell, scenario: &Scenario, path: &str) -> Checked {
-    let anybody = !cell.stations.is_empty();
-    ensure(anybody, &format!("{path}.stations"), "nobody is in this cell", "write one station or more")?;
+    let has_stations = !cell.stations.is_empty();
+    ensure(
+        has_stations,
+        &format!("{path}.stations"),
+        "this cell has no station",
+        "write one station or more",
+    )?;
     for (number, station) in cell.stations.iter().enumerate() {
         two_hosts([cell.access_point, station.host], scenario, &format!("{path}.stations[{number}].host"))?;
     }

@@ -21,11 +21,11 @@ pub(crate) struct Context {
     pub(crate) calendar: Calendar<Event>,
     /// Packets received and not yet processed, over all hosts. [linux-6.12 softnet_data input_pkt_queue]
     pub(crate) backlog: VecDeque<(HostId, Box<Packet>)>,
-    /// What disciplines leave: packets dropped and not yet accounted for, truesize to be credited to sockets (that of
-    /// packets that left their host or were dropped there too), copies made.
+    /// The effects of disciplines that are still to be processed: packets dropped, truesize to be credited to sockets
+    /// (also that of packets that left their host or were dropped there), and copies made.
     pub(crate) effects: Effects,
     /// Boxes of packets that were received or dropped, for packets to be made: the last one is still in the cache.
-    /// There are as many as packets were ever on their way at once.
+    /// There are as many as packets were ever in the network at once.
     #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
     boxes: Vec<Box<Packet>>,
     /// Memory that the segments of a cut train cost more than the train: its socket is charged for it.

@@ -166,7 +166,7 @@ impl Device {
         Some(last)
     }
 
-    /// Packets whose last bit has left go on by the path.
+    /// Moves packets whose last bit has left to the path.
     fn leave_wire(&mut self, context: &mut Context) {
         while let Some(packet) = self.wire.arrived(context.now) {
             self.enter_path(packet, context);
@@ -230,7 +230,7 @@ impl Device {
         let leaving = (self.wire.in_ring() > 0).then_some(self.wire.next_departure);
         nic.change_rate(rate, leaving);
         self.wire.reschedule(|packet| nic.occupy(packet.wire_length(), context.now));
-        // The completion that something waits for has another time now.
+        // The time of the completion that is waited for has changed.
         self.completion = SimTime::NEVER;
         self.run(context);
         if self.awaiting_credit > 0 {
@@ -258,7 +258,7 @@ impl Device {
         self.root.as_ref().map_or(0, |root| root.backlog().packets as usize) + self.wire.packets() + on_path
     }
 
-    /// A packet may need time from here to the other end.
+    /// True if a packet may need time from here to the other end.
     pub(crate) fn takes_time(&self) -> bool {
         let on_the_way = self.path.is_some() || !self.wire.is_instant();
         self.root.is_some() || self.nic.is_some() || self.radio.is_some() || on_the_way

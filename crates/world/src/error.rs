@@ -21,7 +21,7 @@ pub enum RunError {
     /// No world can be built from the scenario.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// The watcher asked to stop.
+    /// The watcher stopped the run.
     #[error("stopped at {at} on request; nothing was recorded")]
     Stopped {
         /// Simulated time reached.

@@ -23,7 +23,7 @@ pub(crate) struct Nic {
     opportunities: Option<Box<Opportunities>>,
     descriptors: usize,
     limit: Option<ByteQueueLimit>,
-    /// Numerator of the time below a nanosecond by which the frames in the ring leave later than said.
+    /// Numerator of the time below a nanosecond by which the frames in the ring leave later than computed.
     remainder: u64,
     /// The frame before.
     frame: FrameTime,
@@ -31,8 +31,8 @@ pub(crate) struct Nic {
     free_at: SimTime,
 }
 
-/// How long a frame occupies the wire: kept because most frames are as long as the one before, and a division costs
-/// more than all else here.
+/// How long a frame occupies the wire. It is cached: most frames are as long as the one before, and a division costs
+/// more than the rest of the computation.
 #[derive(Debug, Default)]
 struct FrameTime {
     on_wire: Bytes,
@@ -62,7 +62,7 @@ impl Nic {
         }
     }
 
-    /// One that sends by a trace. It holds one packet: what waits, waits in the discipline.
+    /// A queue that sends by a trace. It holds one packet: all others wait in the discipline.
     pub(crate) fn with_opportunities(opportunities: Opportunities) -> Self {
         Nic { opportunities: Some(Box::new(opportunities)), ..Nic::new(Rate::UNLIMITED, 1, false) }
     }
@@ -94,7 +94,7 @@ impl Nic {
         self.free_at = departure.unwrap_or(SimTime::ZERO);
     }
 
-    /// A frame takes `on_wire` bytes of wire as soon as it is free. Returns when its last bit leaves.
+    /// A frame of `on_wire` bytes occupies the wire as soon as the wire is free. Returns when its last bit leaves.
     #[inline]
     pub(crate) fn occupy(&mut self, on_wire: Bytes, now: SimTime) -> SimTime {
         if self.free_at < now {

@@ -18,7 +18,7 @@ use tailback_qdisc::registry::{BuildError as QdiscError, build_over};
 use tailback_qdisc::{Attachment, Context as QdiscContext, Dequeued, Inner, Qdisc};
 use tailback_units::{ParameterError, Parameters, Rate, SimTime};
 
-/// Limit of netem: more packets than there are.
+/// Limit of netem: more packets than a run can have.
 const LIMIT: u64 = u32::MAX as u64;
 /// 10 Tbit/s, the maximum of netem: keeps the order and takes no time.
 const IN_ORDER: u64 = 10_000_000_000_000;
@@ -62,7 +62,7 @@ impl Path {
         &self.treatment
     }
 
-    /// Treats those that leave from now on so; it was checked.
+    /// Sets the impairments of packets that leave from now on; they were checked.
     pub(crate) fn change(&mut self, treatment: Treatment) {
         if treatment != self.treatment {
             self.on_the_way
@@ -81,7 +81,7 @@ impl Path {
         }
     }
 
-    /// The next packet that has arrived, or when to ask again.
+    /// The next packet that has arrived, or the time of the next arrival.
     pub(crate) fn emerge(&mut self, context: &mut QdiscContext<'_>) -> Dequeued {
         loop {
             let Some(oldest) = self.on_the_way.front_mut() else { return Dequeued::Empty };

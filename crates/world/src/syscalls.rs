@@ -65,7 +65,7 @@ impl Syscalls<'_> {
         self.world.drain(socket);
     }
 
-    /// `read()` of all there is.
+    /// `read()` of all available data.
     pub(crate) fn read(&mut self, socket: SocketId) -> Bytes {
         let endpoint = &mut self.world.sockets.tcp(socket).endpoint;
         let bytes = endpoint.read(self.world.context.now);

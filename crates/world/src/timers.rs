@@ -36,7 +36,7 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
-    /// The timer at `place` shall expire at `expires`; if that is `NEVER`, it stays where it was.
+    /// Sets the timer at `place` to expire at `expires`; if that is `NEVER`, the timer keeps its place.
     #[inline]
     pub(crate) fn arm(&mut self, place: &mut Place, expires: SimTime) {
         if expires != place.expires && expires != SimTime::NEVER {
@@ -55,7 +55,7 @@ impl Timers {
         !self.due.is_empty()
     }
 
-    /// The timers that ran out, in the order in which they expire; give the list back with `expired`.
+    /// The timers that ran out, in the order in which they expire; return the list with `expired`.
     pub(crate) fn take_due(&mut self) -> Vec<(Arming, SocketId)> {
         self.due.sort_unstable_by(|one, other| other.cmp(one));
         // A timer may have run out twice.

@@ -14,7 +14,7 @@ use crate::socket::{TcpSocket, Transport};
 use crate::world::World;
 
 impl World {
-    /// Gives a socket, before it acts, the credits of all that left its host before now. [linux-6.12 tcp_wfree]
+    /// Returns to a socket, before it acts, the credits of all packets that have left its host. [linux-6.12 tcp_wfree]
     #[inline]
     pub(crate) fn return_credits_to(&mut self, id: SocketId) {
         let device = self.sockets.tcp(id).device;
@@ -22,17 +22,17 @@ impl World {
         self.return_credits();
     }
 
-    /// Takes from a socket what it wants to send, then sees to what else it wants.
+    /// Sends the packets of a socket, if it has any, and handles its wake-ups.
     #[inline]
     pub(crate) fn drain(&mut self, id: SocketId) {
         if self.sockets.tcp(id).endpoint.wants_to_send() {
             self.send(id);
         } else {
-            self.attend(id);
+            self.handle_wakeups(id);
         }
     }
 
-    /// Hands what a socket sends to its device until it has nothing more, then sees to what else it wants.
+    /// Passes packets from a socket to its device until the socket has no more, then handles its wake-ups.
     #[inline(never)]
     fn send(&mut self, id: SocketId) {
         let now = self.context.now;
@@ -56,12 +56,13 @@ impl World {
                 break;
             }
         }
-        self.attend(id);
+        self.handle_wakeups(id);
     }
 
-    /// Sees to what a socket wants beside sending: its application, the journal, a credit, its alarm.
+    /// Handles the requests of a socket other than transmissions: wakes its application, records its events, waits for
+    /// a credit, and sets its alarm.
     #[inline]
-    fn attend(&mut self, id: SocketId) {
+    fn handle_wakeups(&mut self, id: SocketId) {
         let World { sockets, context, devices, runnable, timers, .. } = self;
         let socket = sockets.tcp(id);
         if socket.endpoint.has_news() {
@@ -82,7 +83,8 @@ impl World {
         }
     }
 
-    /// Gives sockets back what left their host; those that waited for it are queued. [linux-6.12 tcp_wfree]
+    /// Returns the credits of packets that left their host; sockets that waited for them are queued.
+    /// [linux-6.12 tcp_wfree]
     #[inline]
     pub(crate) fn return_credits(&mut self) {
         if !self.context.effects.credits.is_empty() {
@@ -114,14 +116,14 @@ impl World {
         }
     }
 
-    /// Must precede the credits of the segments.
+    /// Must be called before the credits of the segments are returned.
     fn charge_for_segments(&mut self) {
         for (id, extra) in self.context.segmented.drain(..) {
             self.sockets.tcp(id).endpoint.segmented(extra);
         }
     }
 
-    /// The alarm of a socket went off; its deadline may have moved since it was set.
+    /// The alarm of a socket fired; its deadline may have moved since it was set.
     pub(crate) fn timer_fired(&mut self, id: SocketId) {
         let now = self.context.now;
         let socket = self.sockets.tcp(id);
@@ -144,7 +146,7 @@ impl World {
         self.timers.expired(due);
     }
 
-    /// The application of a socket runs: reads, writes, or learns that all is done.
+    /// Runs the application of a socket: it reads, writes, or is notified that all data was acknowledged.
     pub(crate) fn run_application(&mut self, id: SocketId) {
         let woken = self.take_woken(id);
         self.call(self.sockets.conversation(id), |application, calls| {
@@ -160,7 +162,7 @@ impl World {
         });
     }
 
-    /// What a socket has woken its application for.
+    /// The reasons for which a socket has woken its application.
     fn take_woken(&mut self, id: SocketId) -> Wakeup {
         if !matches!(self.sockets.get_mut(id).transport, Transport::Tcp(_)) {
             return Wakeup { writable: true, ..Wakeup::default() };
@@ -169,11 +171,11 @@ impl World {
         std::mem::take(&mut self.sockets.tcp(id).woken)
     }
 
-    /// A UDP socket has room for a datagram; if not, its application is woken when it has.
+    /// A UDP socket has room for a datagram; if not, its application is woken as soon as it has.
     pub(crate) fn has_room(&mut self, id: SocketId) -> bool {
         let socket = self.sockets.udp(id);
         if socket.is_full() {
-            // What has left by now is credited first: completions are not events by themselves.
+            // Packets that have left by now are credited first: completions are not events by themselves.
             self.devices[socket.device.index()].process_earlier_completions(&mut self.context);
             self.return_credits();
         }

@@ -35,8 +35,8 @@ impl Wire {
         self.delay.is_zero()
     }
 
-    /// Puts a packet last in the ring; its last bit leaves at `departure`. Returns when it arrives if there is no
-    /// other: the others' arrivals follow each other.
+    /// Appends a packet to the ring; its last bit leaves at `departure`. Returns its arrival time if it is the only
+    /// packet; otherwise its arrival follows that of the packet before it.
     #[inline]
     pub(crate) fn push(&mut self, packet: Box<Packet>, departure: SimTime) -> Option<SimTime> {
         if self.next_departure == SimTime::NEVER {

@@ -25,10 +25,10 @@ use crate::syscalls::Conversation;
 use crate::timers::Timers;
 use crate::{ConversationId, Cost, DeviceId, Event, Ledger, RunError, TimerId};
 
-/// Whether to go on.
+/// Whether a run continues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Proceed {
-    /// Go on.
+    /// Continue.
     Continue,
     /// Stop this run, as requested.
     Stop,
@@ -36,7 +36,7 @@ pub enum Proceed {
     OutOfMemory,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reached {
     /// Simulated time.
@@ -69,7 +69,7 @@ pub struct Outcome {
     pub disciplines: String,
     /// The capture of each host that was to have one, as pcapng.
     pub captures: Vec<(String, Vec<u8>)>,
-    /// What it took.
+    /// The cost of the run.
     pub cost: Cost,
 }
 
@@ -115,7 +115,7 @@ impl World {
         Ledger { inside: inside as u64, ..self.context.ledger }
     }
 
-    /// Takes event after event until the end.
+    /// Processes one event after the other until the end.
     pub(crate) fn advance(&mut self, watch: &dyn Watch) -> Result<(), RunError> {
         while let Some((at, event)) = self.context.calendar.pop_before(self.end) {
             if at > self.context.now {
@@ -136,7 +136,7 @@ impl World {
         Ok(())
     }
 
-    /// Asks the watcher whether to go on.
+    /// Checks with the watcher whether the run continues.
     #[cold]
     fn check_watcher(&self, watch: &dyn Watch) -> Result<(), RunError> {
         let at = self.context.now;

@@ -83,7 +83,7 @@ fn opened(done: io::Result<i64>) -> Outcome {
 }
 
 impl Descriptors {
-    /// None yet; `peer` is who a script connects to.
+    /// An empty table; `peer` is the address that a script connects to.
     pub fn new(peer: Ipv4Addr) -> Self {
         let live = BTreeMap::new();
         Descriptors { live, current: None, listening: None, accepted: false, peer, zero_realtime_ns: 0 }
@@ -117,7 +117,7 @@ impl Descriptors {
         }
     }
 
-    /// A wrong number is the script's own business: the kernel refuses it.
+    /// A wrong number is passed on: the kernel refuses it.
     fn live(&self, value: &Value) -> Result<RawFd, CallError> {
         Ok(self.live.get(&number(value)?).copied().unwrap_or(-1))
     }
@@ -433,9 +433,9 @@ impl Descriptors {
         Ok(Box::new(move || {
             let mut got = libc::epoll_event { events: 0, u64: 0 };
             let answer = answer(system::epoll_wait(poll, &mut got, timeout))?;
-            let told = |event: libc::epoll_event| (event.events, event.u64);
-            if answer.value == 1 && told(got) != told(wanted) {
-                let ((events, data), (of_script, data_of_script)) = (told(got), told(wanted));
+            let fields = |event: libc::epoll_event| (event.events, event.u64);
+            if answer.value == 1 && fields(got) != fields(wanted) {
+                let ((events, data), (of_script, data_of_script)) = (fields(got), fields(wanted));
                 return failed(format!(
                     "epoll_wait: expected events={of_script:#x} with {data_of_script}, got {events:#x} with {data}"
                 ));
@@ -492,7 +492,7 @@ fn event(value: &Value) -> Result<libc::epoll_event, CallError> {
     Ok(libc::epoll_event { events: number(events)? as u32, u64: data as u64 })
 }
 
-/// Holds what a call writes into the place of an argument against what the script has there.
+/// Compares the value that a call writes to an argument with the one in the script.
 fn expect(name: &str, wanted: &Value, actual: i64) -> Result<(), CallError> {
     let number = match wanted {
         Value::Anything => return Ok(()),

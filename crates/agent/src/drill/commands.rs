@@ -26,8 +26,8 @@ const PRODUCTION: &[(&str, &str)] = &[
     ("net.ipv4.tcp_congestion_control", "cubic"),
 ];
 
-/// What of `tc` and `ip` a script may say: things of devices and routes, nothing that runs another program or reads a
-/// file.
+/// The words of `tc` and `ip` that a script may use. They concern devices and routes; none of them runs another
+/// program or reads a file.
 const TC_OBJECTS: [&str; 3] = ["qdisc", "class", "filter"];
 const IP_OBJECTS: [&str; 6] = ["link", "route", "addr", "address", "neigh", "tcp_metrics"];
 
@@ -64,7 +64,7 @@ fn one(command: &str) -> Result<(), String> {
         ("ethtool", ["-K", device, features @ ..]) => offloads(device, features).ok_or_else(refused)?,
         ("sleep", [seconds]) => sleep(seconds).ok_or_else(refused),
         ("true" | ":" | "sync", _) => Ok(()),
-        // What set_sysctls.py undoes ends with the guest.
+        // The changes that set_sysctls.py would undo end with the guest.
         (name, _) if name.starts_with("sysctl_restore_") => Ok(()),
         _ => Err(refused()),
     }
@@ -79,7 +79,7 @@ fn sysctl(name: &str, value: &str) -> Result<(), String> {
     write(&format!("/proc/sys/{}", name.replace('.', "/")), value)
 }
 
-/// A file of the kernel gets a new value.
+/// Writes a new value to a file of the kernel.
 fn write(path: &str, value: &str) -> Result<(), String> {
     let is_setting =
         (path.starts_with("/proc/sys/") || path.starts_with("/sys/module/")) && !path.contains("..");

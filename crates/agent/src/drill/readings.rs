@@ -20,7 +20,7 @@ enum Width {
 
 use Width::{Double, HighHalf, LowHalf, Octet, Short, Word};
 
-/// Names, offsets and widths. The kernel never changes them; one that is too old to have a field leaves it away.
+/// Names, offsets and widths. The kernel never changes them; an older kernel omits the fields that it does not have.
 const FIELDS: &[(&str, usize, Width)] = &[
     ("tcpi_state", 0, Octet),
     ("tcpi_ca_state", 1, Octet),

@@ -261,7 +261,7 @@ pub struct Received {
 }
 
 fn header(vectors: &mut [libc::iovec]) -> libc::msghdr {
-    // SAFETY: a header is plain bits; all zero is one without anything.
+    // SAFETY: a header is plain bits; all zero is an empty one.
     let mut header: libc::msghdr = unsafe { MaybeUninit::zeroed().assume_init() };
     header.msg_iov = vectors.as_mut_ptr();
     header.msg_iovlen = vectors.len();

@@ -30,7 +30,7 @@ const PACKET_MAX: usize = 65_535 + 10;
 /// First port of the peer for connections that it opens; each has another port.
 const PEER_PORT: u16 = 40_000;
 
-/// A conversation and what the script's numbers in it stand for.
+/// A conversation and the meaning of the script's numbers in it.
 struct Conversation {
     ports: Ports,
     translation: Translation,
@@ -58,7 +58,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// With its device, which stands already.
+    /// With its device, which exists already.
     pub fn new(device: File, addresses: Addresses, head: &Head) -> Result<Self, Failure> {
         Ok(Kernel {
             device,
@@ -76,7 +76,7 @@ impl Kernel {
         })
     }
 
-    /// Everything that has left and was not read yet.
+    /// All packets that have left and were not read yet.
     fn listen(&mut self) -> Result<(), String> {
         let mut packet = vec![0; PACKET_MAX];
         loop {
@@ -128,7 +128,7 @@ impl Kernel {
         }
     }
 
-    /// Time passes until `end` or until something is heard before.
+    /// Waits until `end`, or until a packet or the result of a call arrives.
     fn wait(&mut self, end: i64) -> io::Result<()> {
         let Some(clock) = self.clock else { return Ok(()) };
         system::arm(&self.timer, clock.on_monotonic(PHASE_NS + end.max(0) as u64 * 1_000))?;
@@ -141,16 +141,16 @@ impl Kernel {
         Ok(())
     }
 
-    /// What the kernel has begun is done: it may have woken this process by a packet and left the rest, such as the
-    /// handler of the small queue, to its thread for soft interrupts. The timer is set to a time that has passed
-    /// already: it goes off as soon as nothing else can run.
+    /// Waits until the kernel has completed its work: it may have woken this process by a packet and left the rest,
+    /// such as the handler of the small queue, to its thread for soft interrupts. The timer is set to a time that has
+    /// passed already: it expires as soon as no other thread can run.
     fn come_to_rest(&mut self) -> Result<(), String> {
         let rested = system::arm(&self.timer, 1).and_then(|()| system::wait_for_any(&[&self.timer]));
         rested.map(drop).map_err(|error| format!("waiting for the kernel: {error}"))
     }
 
-    /// A call that may go on does so now. The timer is set to a time that has passed already: it goes off as soon as
-    /// nothing else can run, and then the call has returned or waits.
+    /// Continues a call that is no longer blocked. The timer is set to a time that has passed already: it expires as
+    /// soon as no other thread can run, and then the call has returned or waits.
     fn let_the_call_run(&mut self) -> Result<(), String> {
         if self.pending.is_none() {
             return Ok(());
@@ -166,7 +166,7 @@ impl Kernel {
         }
     }
 
-    /// The call has returned: it leaves its effect behind.
+    /// Applies the effect of a call that has returned.
     fn take(&mut self, answer: Answer, effect: Effect) -> Returned {
         if answer.errno.is_none() {
             self.descriptors.apply(effect);
@@ -222,7 +222,7 @@ impl TcpUnderTest for Kernel {
     }
 
     fn arrives(&mut self, spec: &SegmentSpec) -> Result<(), String> {
-        // What was sent before has left before.
+        // Earlier segments have already left.
         self.listen()?;
         let index = self.of_arriving(spec);
         let conversation = &mut self.conversations[index];
@@ -261,7 +261,7 @@ impl TcpUnderTest for Kernel {
     }
 
     fn execute(&mut self, command: &str) -> Result<i64, String> {
-        // It takes its time here: nothing is left to be slept.
+        // The command has slept itself: the player must not sleep again.
         commands::execute(command)?;
         self.read_clock();
         Ok(0)

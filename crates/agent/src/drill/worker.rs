@@ -42,7 +42,7 @@ impl Worker {
         Ok(Worker { calls, answers, arrived: None, returned })
     }
 
-    /// Gives it a call; the one before must have returned.
+    /// Passes a call to the thread; the previous one must have returned.
     pub fn make(&self, call: Call) -> Result<(), CallError> {
         let gone = |_| CallError::Failed("the thread that makes the calls has ended".to_owned());
         self.calls.send(call).map_err(gone)
@@ -60,7 +60,7 @@ impl Worker {
     pub fn answer(&mut self) -> Option<Result<Answer, CallError>> {
         let answered = self.has_answered();
         if answered {
-            // The event is lowered for the next call; that it was not raised yet is no error.
+            // Clears the event for the next call; it is no error if it was not raised yet.
             let _ = self.returned.read(&mut [0; 8]);
         }
         self.arrived.take()

@@ -89,7 +89,7 @@ impl Sockets {
             ("EPOLL_CTL_ADD", false) | ("EPOLL_CTL_MOD", true) => {
                 let mut interest = asked(arguments.get(3)?)?;
                 interest.seen = self.seen(of, kernel);
-                interest.ready = !self.told(of, &interest, kernel).is_empty();
+                interest.ready = !self.reported(of, &interest, kernel).is_empty();
                 self.interests.insert((number, of), interest);
                 returned(0)
             }
@@ -108,7 +108,7 @@ impl Sockets {
         self.go_on_waiting_for_events(arguments.0, until, kernel)
     }
 
-    /// An `epoll_wait` looks again.
+    /// Checks the events of an `epoll_wait` again.
     pub(super) fn go_on_waiting_for_events(
         &mut self,
         call: &Call,
@@ -143,7 +143,7 @@ impl Sockets {
             let Some(mut interest) = self.interests.get(&(number, of)).cloned() else { continue };
             interest.notice(seen);
             if std::mem::take(&mut interest.ready) {
-                let events = self.told(of, &interest, kernel);
+                let events = self.reported(of, &interest, kernel);
                 if !events.is_empty() {
                     interest.ready = !interest.has("EPOLLET") && !interest.has("EPOLLONESHOT");
                     if interest.has("EPOLLONESHOT") {
@@ -159,7 +159,7 @@ impl Sockets {
 
     /// The requested events that a descriptor has. A socket without room will wake the epoll when it has some.
     /// [linux-6.12 tcp.c tcp_poll]
-    fn told(&self, of: i64, interest: &Interest, kernel: &mut Kernel) -> Vec<String> {
+    fn reported(&self, of: i64, interest: &Interest, kernel: &mut Kernel) -> Vec<String> {
         let Some(descriptor) = self.descriptors.get(&of) else { return Vec::new() };
         let found = self.events(descriptor, kernel);
         if let Role::Connected(index) = descriptor.role {
@@ -208,11 +208,11 @@ fn data(fields: &[(String, Value)]) -> Data {
 }
 
 /// Compares an event of the script with the reported one.
-fn compare(wanted: &Value, events: &[String], told: &[(String, Value)]) -> Result<(), CallError> {
+fn compare(wanted: &Value, events: &[String], reported: &[(String, Value)]) -> Result<(), CallError> {
     let Value::Structure(fields) = wanted else { return unsupported("this epoll_event is not modelled") };
     let named = field(fields, "events").map_or_else(Default::default, flags);
     let same = named.len() == events.len() && events.iter().all(|event| named.contains(event));
-    if same && data(fields) == told {
+    if same && data(fields) == reported {
         return Ok(());
     }
     Err(CallError::Failed(format!("epoll_wait: expected {}, got events={}", shown(wanted), events.join("|"))))

@@ -47,12 +47,12 @@ impl Sockets {
             }
             "TCP_INQ" => {
                 // [linux-6.12 tcp.c do_tcp_setsockopt]
-                let Some(told) = number.filter(|value| (0..=1).contains(value)) else {
+                let Some(value) = number.filter(|value| (0..=1).contains(value)) else {
                     return failed("EINVAL");
                 };
-                descriptor.options.tells_unread = told == 1;
+                descriptor.options.reports_unread = value == 1;
                 if let Some(index) = connected {
-                    kernel.connections[index].tells_unread = told == 1;
+                    kernel.connections[index].reports_unread = value == 1;
                 }
             }
             "SO_TIMESTAMPING" => {
@@ -101,7 +101,7 @@ impl Sockets {
                 }
             }
             "TCP_MAXSEG" => {
-                // What is connected keeps its MSS. [linux-6.12 tcp.c tcp_sock_set_maxseg]
+                // A connected socket keeps its MSS. [linux-6.12 tcp.c tcp_sock_set_maxseg]
                 let mss = number.filter(|mss| *mss == 0 || MAXSEG.contains(mss));
                 let Some(mss) = mss else { return failed("EINVAL") };
                 descriptor.options.mss = (mss > 0).then_some(mss as u32);
@@ -110,7 +110,7 @@ impl Sockets {
             "IP_TOS" | "IPV6_TCLASS" => {
                 number.filter(|octet| (0..=255).contains(octet)).ok_or_else(refused)?;
             }
-            // There are no ICMP messages to mind or to ignore.
+            // No ICMP messages are modelled.
             "IP_MTU_DISCOVER" | "IPV6_MTU_DISCOVER" => {
                 let known = |word: &str| PMTU_WORDS.iter().any(|known| word.ends_with(known));
                 let word = shown(arguments.get(3)?);
@@ -166,7 +166,7 @@ impl Sockets {
             }
             // [linux-6.12 tcp.c do_tcp_getsockopt]
             ("TCP_MAXSEG", None) => i64::from(options.mss.unwrap_or(MSS_DEFAULT)),
-            ("TCP_INQ", _) => i64::from(options.tells_unread),
+            ("TCP_INQ", _) => i64::from(options.reports_unread),
             ("TCP_NODELAY", _) => i64::from(options.no_delay),
             ("TCP_CORK", Some(index)) => i64::from(kernel.connections[index].corked),
             ("TCP_NOTSENT_LOWAT", Some(index)) => kernel.connections[index].notsent_lowat as i64,

@@ -19,7 +19,7 @@ impl Sockets {
         self.go_on_polling(arguments.0, until, kernel)
     }
 
-    /// A `poll` looks again.
+    /// Checks the events of a `poll` again.
     pub(super) fn go_on_polling(
         &mut self,
         call: &Call,
@@ -65,7 +65,7 @@ impl Sockets {
             return if listening && waiting { vec!["POLLIN"] } else { Vec::new() };
         };
         let connection = &kernel.connections[index];
-        let over = connection.endpoint.at_end() || connection.deaf || connection.phase == Phase::Reset;
+        let over = connection.endpoint.at_end() || connection.read_shut || connection.phase == Phase::Reset;
         let mut found = Vec::new();
         if over || connection.endpoint.readable_bytes().0 > 0 {
             found.push("POLLIN");
@@ -93,8 +93,8 @@ fn compare(entry: &Value, found: &[&'static str]) -> Result<(), CallError> {
     let Value::Structure(fields) = entry else { return unsupported("this pollfd is not modelled") };
     let wanted = field(fields, "revents").map_or_else(Vec::new, |value| flags(value).into_iter().collect());
     let same = wanted.len() == found.len() && wanted.iter().all(|event| found.contains(&event.as_str()));
-    let told = || format!("poll: expected revents={}, got {}", wanted.join("|"), found.join("|"));
-    if same { Ok(()) } else { Err(CallError::Failed(told())) }
+    let message = || format!("poll: expected revents={}, got {}", wanted.join("|"), found.join("|"));
+    if same { Ok(()) } else { Err(CallError::Failed(message())) }
 }
 
 pub(super) fn field<'a>(fields: &'a [(String, Value)], wanted: &str) -> Option<&'a Value> {

@@ -166,7 +166,7 @@ pub(super) fn go_on_reading(index: usize, most: u64, kernel: &mut Kernel) -> Opt
     if let Some(errno) = connection.error.take() {
         return Some(if errno == "EPIPE" { Returned::value(0) } else { Returned::error(errno) });
     }
-    let over = connection.endpoint.at_end() || connection.deaf || connection.phase == Phase::Reset;
+    let over = connection.endpoint.at_end() || connection.read_shut || connection.phase == Phase::Reset;
     over.then(|| Returned::message(0, message(&kernel.connections[index])))
 }
 
@@ -175,7 +175,7 @@ fn message(connection: &Connection) -> Message {
     let endpoint = &connection.endpoint;
     // The FIN counts as one byte, so that the application comes for the end. [linux-6.12 tcp.c tcp_inq_hint]
     let unread = endpoint.readable_bytes().0 + u64::from(endpoint.at_end());
-    let control = if connection.tells_unread { vec![Control::Unread(unread)] } else { Vec::new() };
+    let control = if connection.reports_unread { vec![Control::Unread(unread)] } else { Vec::new() };
     Message { flags: Vec::new(), control }
 }
 

@@ -110,7 +110,7 @@ impl Cobalt {
     }
 
     /// True if an empty queue can be removed: no signal is due and BLUE does not drop.
-    pub fn is_at_rest(&self, now: SimTime) -> bool {
+    pub fn is_idle(&self, now: SimTime) -> bool {
         self.blue == 0 && self.count == 0 && now >= self.drop_next
     }
 
@@ -197,9 +197,12 @@ mod tests {
 
     #[test]
     fn a_new_queue_gets_a_signal_at_once_and_then_at_gaps_by_the_exact_root() {
-        let told = signals(&mut Cobalt::default(), Span::from_millis(50), 1000, 400);
+        let signalled = signals(&mut Cobalt::default(), Span::from_millis(50), 1000, 400);
         let expected = [1100.0, 1170.7, 1228.4, 1278.4, 1323.2].map(|ms| ms - 99.99);
-        assert!(told.iter().zip(expected).all(|(told, expected)| (told - expected).abs() < 0.05), "{told:?}");
+        assert!(
+            signalled.iter().zip(expected).all(|(signalled, expected)| (signalled - expected).abs() < 0.05),
+            "{signalled:?}"
+        );
     }
 
     #[test]
@@ -207,8 +210,11 @@ mod tests {
         let mut cobalt = Cobalt::default();
         signals(&mut cobalt, Span::from_millis(50), 1000, 400);
         signals(&mut cobalt, Span::from_millis(1), 1400, 3000);
-        let told = signals(&mut cobalt, Span::from_millis(50), 5000, 200);
-        assert!((told[0] - 5100.0).abs() < 0.05 && (told[1] - 5170.7).abs() < 0.05, "{told:?}");
+        let signalled = signals(&mut cobalt, Span::from_millis(50), 5000, 200);
+        assert!(
+            (signalled[0] - 5100.0).abs() < 0.05 && (signalled[1] - 5170.7).abs() < 0.05,
+            "{signalled:?}"
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::table::table;
 
 table! {
     ///
-    /// What one UDP flow did in one bin; a bin in which it did nothing has no row.
+    /// The datagrams of one UDP flow in one bin; a bin without datagrams has no row.
     Udp of UdpRow, "udp":
     /// End of the bin.
     t: SimTime as Seconds,

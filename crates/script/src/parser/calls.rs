@@ -34,7 +34,7 @@ impl Parser {
         Some(word)
     }
 
-    /// `(Operation now in progress)`: for people.
+    /// `(Operation now in progress)`: a note that is ignored.
     fn note(&mut self) -> Read<()> {
         self.expect('(')?;
         while !self.passed(')') {
@@ -96,7 +96,7 @@ impl Parser {
         }
     }
 
-    /// Strings that follow each other are one; `"…"...` is one that may go on.
+    /// Strings that follow each other are one; `"…"...` is one that may continue.
     fn text(&mut self, mut text: String) -> Read<Value> {
         while let Some(Kind::Text(more)) = self.kind() {
             text.push_str(more);

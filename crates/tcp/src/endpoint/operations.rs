@@ -259,7 +259,7 @@ impl Model {
                 packets += 1;
                 assert!(packets < 100_000, "it does not stop sending");
                 match self.answer {
-                    // Freed on the spot, before the sender learns of it.
+                    // Freed at once, before the sender gets the result.
                     Transmitted::Dropped if packet.charged => self.free(packet.truesize),
                     _ if packet.charged && self.cuts => self.cut(packet),
                     _ if packet.charged => self.below.push_back(packet.truesize),

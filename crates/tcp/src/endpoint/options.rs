@@ -1,4 +1,4 @@
-//! What can be read and set on an open socket: its options, its route, its small queue.
+//! Reads and sets the properties of an open socket: its options, its route, its small queue.
 
 use tailback_cc::PacingStatus;
 use tailback_units::{Rate, SimTime, Span};

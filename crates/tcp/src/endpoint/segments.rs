@@ -10,7 +10,7 @@ use crate::output::Outgoing;
 
 /// Bytes of the options of a SYN: MSS 4, SACK permitted 2, timestamps 10, window scale 3, padding 1.
 const SYN_OPTIONS: u32 = 20;
-/// Truesize of a pure ACK: counted at the receiver of it only.
+/// Truesize of a pure ACK, which is charged only at its receiver.
 pub(super) const ACK_TRUESIZE: u32 = 768;
 
 impl Endpoint {
@@ -82,8 +82,8 @@ impl Endpoint {
         packet
     }
 
-    /// Writes a packet with `segment` over `packet`, all but its ECN bits and whether it is charged: field by field, for a
-    /// packet is large to copy.
+    /// Writes a packet with `segment` over `packet`, except its ECN bits and whether it is charged. The fields are
+    /// written one by one because copying a whole packet is expensive.
     #[inline(always)]
     fn write_over(&self, packet: &mut Packet, segment: Segment, truesize: u32, departure: SimTime) {
         let options = match segment.flags.contains(SegmentFlags::SYN) {
@@ -94,7 +94,7 @@ impl Endpoint {
         let headers = self.sender.settings.ip.header() + TCP_HEADER;
         packet.from = self.addresses.socket;
         packet.to = self.addresses.peer;
-        // The host that carries the socket writes its own number in.
+        // The host of the socket fills in its own number.
         packet.source = HostId(u16::MAX);
         packet.destination = self.addresses.peer_host;
         packet.ip_length = (headers + options) * u32::from(segments) + segment.length;

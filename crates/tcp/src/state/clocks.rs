@@ -3,7 +3,7 @@
 use tailback_units::{SimTime, Span};
 
 /// Time with something to send, and of it the time held by the peer's window or by the send buffer. The latter begins
-/// with a send after which nothing is left, while the application waits for room; without a send it does not begin.
+/// with a send that leaves no unsent data while the application waits for room; it does not begin without a send.
 /// [linux-6.12 tcp.h enum tcp_chrono] [linux-6.12 tcp_output.c tcp_chrono_start, tcp_chrono_stop, tcp_cwnd_validate]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BusyClocks {
@@ -21,7 +21,7 @@ pub(crate) enum Chrono {
 }
 
 impl BusyClocks {
-    /// `what` runs from now on, unless one does that takes precedence.
+    /// Starts the clock `what`, unless one that takes precedence runs.
     pub(crate) fn start(&mut self, what: Chrono, now: SimTime) {
         if Some(what) > self.running {
             self.run(Some(what), now);
@@ -37,7 +37,7 @@ impl BusyClocks {
         }
     }
 
-    /// From now on `what` runs (or nothing).
+    /// Switches to the clock `what` (or to none).
     fn run(&mut self, what: Option<Chrono>, now: SimTime) {
         if let Some(old) = self.running {
             self.spent[old as usize] += now.since(self.since);

@@ -34,8 +34,8 @@ pub enum Transmitted {
 pub(crate) enum Pass {
     /// An ACK, a credit, the pacing timer or the end of a write.
     Normal,
-    /// The end of a write of full segments and a short one, which waits for a transmit completion if data of this socket is
-    /// below TCP by then (`net.ipv4.tcp_autocorking`).
+    /// The end of a write of full segments and a short one, which waits for a transmit completion if data of this
+    /// socket is below TCP by then (`net.ipv4.tcp_autocorking`).
     Autocork,
     /// The end of a write that more follows (`MSG_MORE`): a short segment waits (TCP_NAGLE_CORK).
     More,
@@ -43,7 +43,7 @@ pub(crate) enum Pass {
     Push,
     /// A write has filled an skb and continues: the skb is sent and does not wait to grow (tcp_push_one).
     PushOne,
-    /// F-RTO tries new data.
+    /// F-RTO sends new data.
     Frto,
     /// Tail loss probe: one segment, cwnd does not count.
     LossProbe,
@@ -102,7 +102,7 @@ pub(crate) struct Agenda {
     pub(crate) pending: Option<Pending>,
 }
 
-/// How far a pass got.
+/// The progress of a pass.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress {
     pub(crate) sent: u32,
@@ -119,7 +119,7 @@ impl Agenda {
         self.pass.is_some() || self.precedes_new_data()
     }
 
-    /// Something is to be done before new data is sent.
+    /// True if there is work to do before new data is sent.
     #[inline]
     pub(crate) fn precedes_new_data(&self) -> bool {
         let retransmits = self.head.is_some() || self.retransmit != Retransmit::Nothing;

@@ -41,7 +41,7 @@ pub(crate) struct PathMtu {
     /// MTU of a changed route, which takes effect with the next packet sent.
     changed: Option<u32>,
     pub(crate) search: Option<Box<MtuSearch>>,
-    /// The receiving half has blocks to report: options of varying length do not go with probes.
+    /// The receiving half has blocks to report: options of varying length would change the size of a probe.
     pub(crate) reports_sack: bool,
 }
 
@@ -60,7 +60,7 @@ impl PathMtu {
         self.changed = Some(mtu);
     }
 
-    /// A packet is sent: an old route is looked up again.
+    /// A packet is sent: looks up an outdated route again.
     #[inline]
     pub(crate) fn look_up(&mut self) {
         if let Some(mtu) = self.changed.take() {

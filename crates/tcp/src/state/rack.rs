@@ -15,7 +15,7 @@ pub(crate) struct Rack {
     pub(crate) newest: (Micros, u64),
     /// Its round-trip time.
     pub(crate) rtt: Span,
-    /// Something was delivered since the last look.
+    /// A segment was delivered since the last search for losses.
     pub(crate) advanced: bool,
     pub(crate) dsack_seen: bool,
     /// At most 255. [linux-6.12 tcp_recovery.c tcp_rack_update_reo_wnd]

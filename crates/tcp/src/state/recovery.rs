@@ -59,7 +59,7 @@ impl Recovery {
         self.prr_out = 0;
     }
 
-    /// `count` segments were retransmitted, or an attempt was made; the first of them at `stamp`.
+    /// Records that `count` segments were retransmitted or attempted, the first of them at `stamp`.
     pub(crate) fn attempted(&mut self, stamp: SimTime, count: u32) {
         self.retrans_stamp.get_or_insert(stamp);
         self.undo_retrans = Some(self.undo_retrans.unwrap_or(0) + count);

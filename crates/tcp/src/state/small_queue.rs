@@ -65,9 +65,9 @@ impl SmallQueue {
         waits
     }
 
-    /// The device refused a packet because it is full. Its credit must not make the handler try again at the same time
-    /// without end; a later completion wakes the socket. The kernel avoids this loop because tcp_wfree does not wake a
-    /// socket in ksoftirqd that still has packets below. [linux-6.12 tcp_output.c tcp_wfree]
+    /// The device refused a packet because it is full. Its credit must not make the handler retry forever at
+    /// the same time; a later completion wakes the socket. The kernel avoids this loop because tcp_wfree does not wake
+    /// a socket in ksoftirqd that still has packets below. [linux-6.12 tcp_output.c tcp_wfree]
     pub(crate) fn refused_by_device(&mut self) {
         if self.scheduled && self.wmem_alloc > 0 {
             self.throttled = true;

@@ -27,12 +27,12 @@ pub(crate) struct RetransmitTimer {
     pub(crate) probing_since: Option<SimTime>,
     /// A window probe without data is to be sent.
     pub(crate) probe_due: bool,
-    /// It was given to the device, whose answer is awaited.
+    /// It was passed to the device, whose result is not known yet.
     pub(crate) probe_leaves: bool,
 }
 
 impl RetransmitTimer {
-    /// It will expire at `instant`, and not when it was armed for before.
+    /// Sets the expiry to `instant`, in place of the previous one.
     #[inline]
     pub(crate) fn arm(&mut self, kind: TimerKind, instant: SimTime) {
         self.kind = Some(kind);

@@ -138,7 +138,7 @@ impl Ping {
         calls.transmit(request);
     }
 
-    /// The next request.
+    /// Sends the next request.
     pub(crate) fn request(&mut self, now: SimTime) -> Packet {
         let seq = u32::try_from(self.requests.len()).expect("a run has fewer than four billion requests");
         self.requests.push((now, None));

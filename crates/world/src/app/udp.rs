@@ -140,7 +140,7 @@ impl Application for Udp {
 }
 
 impl Udp {
-    /// The datagram that is due. If the socket has no room, `writable` follows.
+    /// Sends the datagram that is due. If the socket has no room, `writable` follows.
     fn send(&mut self, calls: &mut Syscalls) {
         let now = calls.now();
         if now >= self.stop || !calls.has_room(self.socket) {

@@ -126,7 +126,7 @@ impl Builder<'_> {
     }
 }
 
-/// What the flow sets, and what the stack's version of the control has not.
+/// The parameters that the flow sets, and those in which the stack's version of the control differs.
 fn control_parameters(row: &tailback_cc::Row, cc: &CongestionControl, settings: &Settings) -> Parameters {
     let mut parameters = Parameters::new(cc.options.clone());
     settings.stack.adapt(row, &mut parameters);

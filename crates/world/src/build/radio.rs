@@ -91,7 +91,7 @@ pub(super) fn channels(
     (0..count).map(with_interfaces).collect()
 }
 
-/// What the host of a radio knows of it; `place`: its cell, its number there, and where the cell is.
+/// The interface of the host to a radio; `place`: its cell, its number there, and where the cell is.
 fn interface(
     scenario: &Scenario,
     topology: &Topology,

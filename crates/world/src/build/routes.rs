@@ -29,7 +29,7 @@ pub(super) fn routes(hosts: usize, links: &[Link], given: &[RouteSpec]) -> Route
     routes
 }
 
-/// Breadth first from `from`, remembering by which of its links each host was reached.
+/// Searches breadth-first from `from`; returns the first link of the path to each host.
 fn spread(routes: &mut Routes<LinkEnd>, from: HostId, neighbours: &[Vec<(LinkEnd, u16)>]) {
     let mut reached: VecDeque<(u16, Option<LinkEnd>)> = VecDeque::from([(from.0, None)]);
     while let Some((host, first)) = reached.pop_front() {

@@ -1,7 +1,8 @@
 //! A sending UDP socket: unsent data is charged to its send buffer. [linux-6.12 udp.c udp_sendmsg]
 //!
 //! ```text
-//! full: unsent memory >= send buffer; woken when it has fallen to half of it   [linux-6.12 sock.c sock_def_write_space]
+//! full: unsent memory >= send buffer; woken when it has fallen to half of it   [linux-6.12 sock.c
+//! sock_def_write_space]
 //! ```
 //! The send buffer limits what a flood can queue above a Wi-Fi card or behind a shaper on its own host.
 
@@ -15,7 +16,7 @@ pub(crate) const SEND_BUFFER: u64 = 212_992;
 /// Room before the IP header, and the shared info behind the data. [linux-6.12 skbuff.h]
 const HEADROOM: u32 = 32;
 const SHARED_INFO: u32 = 320;
-/// `struct sk_buff`, and what the small-head cache gives. [linux-6.12 skbuff.c]
+/// `struct sk_buff`, and the size of a head from the small-head cache. [linux-6.12 skbuff.c]
 const SKB: u32 = 256;
 const SMALL_HEAD: u32 = 704;
 

@@ -10,7 +10,7 @@ use crate::Scenario;
 use crate::example::chain;
 use crate::scenario::{Change, Link, RouteSpec, Trace};
 
-/// Of all that netem counts in shares.
+/// The whole, in netem's shares.
 const WHOLE: u64 = u32::MAX as u64;
 const MS: u64 = 1_000_000;
 

@@ -8,7 +8,7 @@ use crate::example::cell;
 /// The access point's device: the first after the two of the wire.
 const ACCESS_POINT: usize = 2;
 
-/// From the server to stations 1 and 2, together more than the air takes; the rates differ so that the gaps shift.
+/// From the server to stations 1 and 2, more than the channel can carry; the rates differ so that the gaps shift.
 const FLOODS: &str = r#"
     {"kind": "udp", "name": "one", "from": 3, "to": 1, "start_ns": 0, "stop_ns": 2000000000,
      "rate_bps": 100000000, "size": 1472, "sndbuf": null},

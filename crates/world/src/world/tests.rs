@@ -295,7 +295,7 @@ fn a_flow_that_ends_may_take_no_time() {
 #[test]
 fn a_world_in_which_time_stands_still_ends_with_an_error() {
     let mut scenario = timeless(TCP);
-    // A discipline might take time, so this is found out only in the run.
+    // A discipline might take time, so this is detected only during the run.
     scenario.qdiscs = attached(r#"{"kind": "pfifo", "options": {"limit": 100}}"#);
     let error = World::build(&scenario).unwrap().run(&()).unwrap_err();
     assert!(error.to_string().contains("time stands still"), "{error}");
