@@ -1,5 +1,5 @@
-//! The applications of a run: a file, an arm of `application` and a row of `TABLES` per kind of traffic. All calls
-//! block in threads of their own, since busy waiting would stop virtual time.
+//! The applications of a run: a file, an arm of `application` and a row of `TABLES` per kind of traffic. All calls block
+//! in threads of their own, since busy waiting would stop virtual time.
 
 mod bulk;
 mod ping;

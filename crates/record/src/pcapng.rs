@@ -1,7 +1,7 @@
 //! A pcapng file in memory: one section, an interface per device, packets with nanosecond stamps and direction.
 //!
-//! Blocks are `type · length · body padded to 4 · length`, little-endian; options `code · length · value padded`,
-//! closed by 0 · 0. [pcapng §3.1, §4.1 section header, §4.2 interface description, §4.3 enhanced packet]
+//! Blocks are `type · length · body padded to 4 · length`, little-endian; options `code · length · value padded`, closed
+//! by 0 · 0. [pcapng §3.1, §4.1 section header, §4.2 interface description, §4.3 enhanced packet]
 //!
 //! Only three kinds of block are needed, which takes fewer lines than an adaptor to a crate that writes to a stream.
 

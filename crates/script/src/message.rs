@@ -71,8 +71,8 @@ fn same_flags(wanted: &Value, got: &[&str]) -> bool {
 }
 
 impl Control {
-    /// `{cmsg_level=…, cmsg_type=…, cmsg_data=…}` is this message. Names that the runner of the kernel's scripts
-    /// defines for either version of IP are known.
+    /// `{cmsg_level=…, cmsg_type=…, cmsg_data=…}` is this message. Names that the runner of the kernel's scripts defines
+    /// for either version of IP are known.
     fn is(&self, wanted: &Value, tolerance_usecs: u64) -> bool {
         let Value::Structure(fields) = wanted else { return false };
         let field = |name: &str| fields.iter().find(|(known, _)| known == name).map(|(_, value)| value);

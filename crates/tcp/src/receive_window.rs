@@ -5,8 +5,7 @@
 //! advertised    = min(free usable space, rcv_ssthresh), never shrunk, a multiple of the window scale
 //! rcv_ssthresh += 2 · max(advmss, length) per segment, up to window_clamp
 //! once per receiver RTT, if the application read more than in any RTT before:
-//!   window = 2·copied + 16·advmss;  window += 2·window·(copied − space)/space;  rcvbuf = its space, at most
-//! tcp_rmem[2]
+//!   window = 2·copied + 16·advmss;  window += 2·window·(copied − space)/space;  rcvbuf = its space, at most tcp_rmem[2]
 //! ```
 //! [linux-6.12 tcp_input.c tcp_rcv_space_adjust, tcp_grow_window, tcp_measure_rcv_mss]
 //! [linux-6.12 tcp_output.c __tcp_select_window, tcp_select_window]

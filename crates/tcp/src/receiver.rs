@@ -1,5 +1,5 @@
-//! The receiving half of a socket: acceptable segments, reassembly, SACK blocks, and the contents of ACKs. When an ACK
-//! is sent is decided in [`ack_timing`].
+//! The receiving half of a socket: acceptable segments, reassembly, SACK blocks, and the contents of ACKs. When an ACK is
+//! sent is decided in [`ack_timing`].
 //!
 //! [linux-6.12 tcp_input.c tcp_data_queue, tcp_data_queue_ofo] [rfc1122] [rfc2018] [rfc2883] [rfc9293]
 

@@ -3,22 +3,17 @@
 //! | | 5.10 | 6.12 |
 //! |---|---|---|
 //! | memory of an skb beside its payload | 1280 B | 960 B: small-head cache [linux-6.3 skbuff.c] |
-//! | small queue lets through | with nothing unacknowledged | with at most one segment unacknowledged [linux-6.7
-//! tcp_output.c] |
-//! | cwnd counts as used | by the largest flight of the window, in slow start | also by the limit it was in the window
-//! [linux-6.1 tcp.h] |
-//! | PRR grows by one more | when a retransmission was acknowledged | when una advanced without a new loss [linux-6.6
-//! tcp_input.c] |
+//! | small queue lets through | with nothing unacknowledged | with at most one segment unacknowledged [linux-6.7 tcp_output.c] |
+//! | cwnd counts as used | by the largest flight of the window, in slow start | also by the limit it was in the window [linux-6.1 tcp.h] |
+//! | PRR grows by one more | when a retransmission was acknowledged | when una advanced without a new loss [linux-6.6 tcp_input.c] |
 //! | payload per receive memory | one half (`tcp_adv_win_scale` 1) | as measured [linux-6.6 tcp_input.c] |
 //! | full segment with PSH | is delayed | is acknowledged once read [linux-6.6 tcp_input.c] |
 //! | timestamp echoed within its tick | is a receiver's RTT of one tick | is no sample [linux-6.12 tcp_input.c] |
 //! | segments per skb | by the pacing rate | also by min RTT: `tcp_tso_rtt_log` 9 [linux-5.18 tcp_output.c] |
 //! | unsent skb shorter than cwnd allows | leaves so | takes from the next one [linux-6.10 tcp_output.c] |
 //! | TSO deferral | awaits an ACK within srtt/2 | and within 1 ms [linux-6.12 tcp_output.c] |
-//! | HyStart's rounds begin | after the ACK is examined | before, at any window [linux-6.12 tcp_cubic.c hystart_update]
-//! |
-//! | data out of order | does not change the estimated MSS | is measured like any [linux-6.12 tcp_input.c
-//! tcp_data_queue_ofo] |
+//! | HyStart's rounds begin | after the ACK is examined | before, at any window [linux-6.12 tcp_cubic.c hystart_update] |
+//! | data out of order | does not change the estimated MSS | is measured like any [linux-6.12 tcp_input.c tcp_data_queue_ofo] |
 //! | a last, short segment with FIN | leaves beyond cwnd | waits for cwnd [linux-6.10 tcp_output.c] |
 //!
 //! `linux-6.6` is 6.12 without later changes: the small queue lets data through only with nothing unacknowledged, an

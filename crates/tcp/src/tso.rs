@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! filled:   the application's bytes go into skbs of size_goal = min(gso_max_size, max_window/2), in whole segments
-//! max_segs = max((pacing_rate >> shift + gso_max_size >> (min_rtt/512 µs)) / mss, min_tso_segs)     at most
-//! gso_max_size quota    = min(cwnd/2, cwnd − in_flight, max_segs)             cwnd/2, so that at least two skbs are in
-//! flight the head of the queue grows from the next skb, or is split, to quota segments, within the peer's window
+//! max_segs = max((pacing_rate >> shift + gso_max_size >> (min_rtt/512 µs)) / mss, min_tso_segs)     at most gso_max_size
+//! quota    = min(cwnd/2, cwnd − in_flight, max_segs)             cwnd/2, so that at least two skbs are in flight
+//! the head of the queue grows from the next skb, or is split, to quota segments, within the peer's window
 //! ```
 //! An skb of several segments is deferred if less than a third of the window is open, the last skb was sent within
 //! 1 ms, and an ACK is expected soon: within srtt/2 and, since the stable series of 6.12, within 1 ms.
@@ -210,9 +210,9 @@ impl Sender {
         (bytes / mss).clamp(1, u64::from(self.settings.gso_max_segs)) * mss
     }
 
-    /// Accepts the part of `bytes` that fills the last unsent skb, or another skb if the queued data is below the
-    /// limit. A last skb that is not full is always filled: the limit is not checked while each full skb leaves at once
-    /// and only a remainder stays. [linux-6.12 tcp.c tcp_sendmsg_locked, sk_stream_memory_free]
+    /// Accepts the part of `bytes` that fills the last unsent skb, or another skb if the queued data is below the limit.
+    /// A last skb that is not full is always filled: the limit is not checked while each full skb leaves at once and
+    /// only a remainder stays. [linux-6.12 tcp.c tcp_sendmsg_locked, sk_stream_memory_free]
     pub(crate) fn fill_skb(&mut self, bytes: u64) -> u64 {
         let (goal, appends) = (self.size_goal(), self.tail_is_open());
         let tail = self.stream.tail_length(self.flow.snd_nxt);

@@ -1,8 +1,8 @@
 //! Bulk TCP: a sender writes 128 KiB at a time. At its stop the sending side is shut down, and queued data drains. A
 //! receiver discards what it reads and counts it per bin.
 //!
-//! On a machine that others can reach, a receiver listens only at the address of its flow, and accepts only a
-//! connection that begins with the token of the run; any other is closed.
+//! On a machine that others can reach, a receiver listens only at the address of its flow, and accepts only a connection
+//! that begins with the token of the run; any other is closed.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::OwnedFd;

@@ -1,7 +1,7 @@
 //! The PIE law: drop arrivals at random, with a probability that a controller adjusts to keep the delay at a target.
 //!
-//! each `tupdate`:  p ← p + s · (a · (q − target) + b · (q − q_old)),  a = alpha/16 Hz, b = beta/16 Hz     [rfc8033
-//! §4.2]                  s = 1/2048 … 1 in steps of p; above 10 % a step is at most 2 %; 2 % more while q > 250 ms
+//! each `tupdate`:  p ← p + s · (a · (q − target) + b · (q − q_old)),  a = alpha/16 Hz, b = beta/16 Hz     [rfc8033 §4.2]
+//!                  s = 1/2048 … 1 in steps of p; above 10 % a step is at most 2 %; 2 % more while q > 250 ms
 //!                  p decays while the queue is idle; then the burst allowance is renewed
 //! at arrival:      pass while the burst allowance lasts, if q < target/2 and p < 20 %, or if backlog < 2 MTU; else
 //!                  drop with probability p, de-randomised: never before Σp = 0.85, always at Σp = 8.5

@@ -1,9 +1,9 @@
 //! The handshake: SYN, SYN-ACK, their retransmissions, and the initial state of a connection.
 //!
-//! A repeated SYN or SYN-ACK leaves Karn's ambiguity, which timestamps resolve: the echo names the transmission that
-//! was answered. So the RTT is `now − echo` in ticks of 1 ms, and a timeout was spurious if the echo is the stamp of
-//! the first transmission. After more than one retransmission and a timeout that was not spurious the connection begins
-//! with one segment. [rfc5681 §3.1] [rfc7323 §4] [linux-6.12 tcp_input.c tcp_init_transfer, tcp_try_undo_spurious_syn]
+//! A repeated SYN or SYN-ACK leaves Karn's ambiguity, which timestamps resolve: the echo names the transmission that was
+//! answered. So the RTT is `now − echo` in ticks of 1 ms, and a timeout was spurious if the echo is the stamp of the first
+//! transmission. After more than one retransmission and a timeout that was not spurious the connection begins with one
+//! segment. [rfc5681 §3.1] [rfc7323 §4] [linux-6.12 tcp_input.c tcp_init_transfer, tcp_try_undo_spurious_syn]
 //!
 //! Known deviation: a SYN cookie's timestamp carries no options, and the ACK that completes it gives no RTT.
 
@@ -203,9 +203,8 @@ impl Endpoint {
     }
 }
 
-/// How long `retries` SYNs would take if each waited twice as long as the one before, up to RTO_MAX, linear timeouts
-/// not counted. Connecting fails after this time, however many have left. [linux-6.12 tcp_timer.c
-/// retransmits_timed_out]
+/// How long `retries` SYNs would take if each waited twice as long as the one before, up to RTO_MAX, linear timeouts not
+/// counted. Connecting fails after this time, however many have left. [linux-6.12 tcp_timer.c retransmits_timed_out]
 fn connecting_at_most(retries: u32) -> Span {
     let timeout = |doublings: u32| Span::from_nanos(RTO_INITIAL.as_nanos() << doublings.min(7)).min(RTO_MAX);
     (0..=retries).fold(Span::ZERO, |sum, doublings| sum + timeout(doublings))

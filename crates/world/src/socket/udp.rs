@@ -1,8 +1,7 @@
 //! A sending UDP socket: unsent data is charged to its send buffer. [linux-6.12 udp.c udp_sendmsg]
 //!
 //! ```text
-//! full: unsent memory >= send buffer; woken when it has fallen to half of it   [linux-6.12 sock.c
-//! sock_def_write_space]
+//! full: unsent memory >= send buffer; woken when it has fallen to half of it   [linux-6.12 sock.c sock_def_write_space]
 //! ```
 //! The send buffer limits what a flood can queue above a Wi-Fi card or behind a shaper on its own host.
 
