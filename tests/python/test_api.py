@@ -84,7 +84,7 @@ def test_the_package_knows_its_version_and_nothing_else_by_surprise() -> None:
         _ = tailback.drive
 
 
-def test_a_sweep_is_asked_the_questions_of_the_command_line(tmp_path: Path) -> None:
+def test_python_answers_the_questions_of_the_command_line(tmp_path: Path) -> None:
     file = tmp_path / "small.yaml"
     file.write_text(EXPERIMENT)
     results = tailback.run(file, settings=["repeat=2"], out=tmp_path / "out")
@@ -97,7 +97,7 @@ def test_a_sweep_is_asked_the_questions_of_the_command_line(tmp_path: Path) -> N
     assert one.answer.best.met == "surely"
 
 
-def test_what_stands_behind_the_backend_is_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_backend_with_an_address_is_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "small.yaml"
     file.write_text(EXPERIMENT)
     monkeypatch.setattr(cluster, "ANSWER_S", 1)

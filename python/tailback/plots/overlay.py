@@ -29,7 +29,7 @@ LOOKS: Mapping[str, Mapping[str, Any]] = {
 }
 
 OVERSHOOT = 2.0
-"""How far above what is measured an axis goes for the start; a spike of slow start would flatten all the rest."""
+"""Upper end of an axis over the highest measured value; a spike of slow start may exceed it and is cut off."""
 
 
 def data(pair: RunPair) -> pd.DataFrame:

@@ -22,7 +22,7 @@ from tailback.results import Results
 
 ACROSS = 3
 MOST_NAMED = 6
-"""Points of a front that are named beside them."""
+"""Maximum number of points of a front that have a label."""
 
 
 def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
@@ -30,7 +30,7 @@ def data(results: Results, choice: Choice = AUTOMATIC) -> pd.DataFrame:
     Mbit/s) with the ends of their intervals, pareto, on front.
     """
     table = pd.concat([_rows(front) for front in fronts(results, choice.metric, choice.facet)], ignore_index=True)
-    # In the order of the file, which is that of all figures of it.
+    # In the order of the experiment file, as in all figures.
     place = {tuple(axes.values()): number for number, (axes, _) in enumerate(results.configurations)}
     order = [place[tuple(map(str, row))] for row in table[list(results.axes)].itertuples(index=False)]
     return table.iloc[np.argsort(order, kind="stable")].reset_index(drop=True)
@@ -72,7 +72,7 @@ Styles = tuple[str | None, str | None, list[str]]
 
 
 def _styles(table: pd.DataFrame, choice: Choice) -> Styles:
-    """Conditions have panels; of the settings two are shown by look."""
+    """Conditions select the panel; two of the settings select colour and marker."""
     values = layout.axes_of(table)
     apart = [axis for axis in values if (table.groupby("panel")[axis].nunique() > 1).any()]
     shown = layout.line_roles({axis: values[axis] for axis in apart}, Choice(colour=choice.colour))

@@ -97,14 +97,14 @@ PLOTS: Mapping[str, Plot] = {
 }
 
 FORMATS: Mapping[str, Mapping[str, Any]] = {
-    # What a file would say of the occasion it was made on is left out: the same data is the same file.
+    # Creation date and program are left out, so the same data gives the same bytes.
     ".png": {"Software": None},
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     ".svg": {"Date": None, "Creator": None},
 }
 
 SAYS = {".png": "Description", ".pdf": "Subject", ".svg": "Description"}
-"""The field of a file that says what it is."""
+"""The metadata field that holds the command that drew the figure."""
 
 
 def find_plot(name: str) -> Plot:
@@ -126,9 +126,9 @@ class Output:
     """Where a figure is written, and its metadata."""
 
     target: Path
-    """Its ending is the format."""
+    """Its suffix selects the format."""
     command: str = ""
-    """The line that draws it again, kept inside the file."""
+    """The command that draws it again, stored in the metadata of the file."""
 
 
 def draw_to(plot: Plot, results: Results, output: Output | Path, choice: Choice = AUTOMATIC) -> tuple[Path, Path]:
@@ -147,7 +147,7 @@ def draw_to(plot: Plot, results: Results, output: Output | Path, choice: Choice 
 
 
 def rendered(figure: Figure, suffix: str, command: str = "") -> bytes:
-    """`figure` as the bytes of a file that ends in `suffix` (`.svg`); the same figure is the same bytes."""
+    """`figure` as the bytes of a file that ends in `suffix` (`.svg`); the same figure gives the same bytes."""
     sink = io.BytesIO()
     described = {SAYS[suffix]: command} if command else {}
     with mpl.rc_context(style.STYLE):

@@ -1,4 +1,4 @@
-"""Figures with one mark per configuration: candlesticks, boxes, bars. A mark stands at the place of its axis value."""
+"""Figures with one mark per configuration: candlesticks, boxes, bars. A mark is at the position of its axis value."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,11 +20,11 @@ class Painter:
     """How one row of the table becomes a mark."""
 
     columns: tuple[str, ...]
-    """Of the values that the scale must hold."""
+    """The range of values that the scale must contain."""
     paint: Callable[[Axes, "pd.Series[Any]", tuple[float, float], Look], None]
-    """On these axes, this row, at this centre with this width."""
+    """Draws a row on these axes, at this centre and with this width."""
     from_zero: bool = False
-    """A bar means its length: it begins at 0."""
+    """Whether the scale begins at 0, as the length of a bar requires."""
 
 
 def draw(table: pd.DataFrame, painter: Painter, choice: Choice = AUTOMATIC) -> Figure:
@@ -57,7 +57,7 @@ def _size(table: pd.DataFrame, panels: Sequence[str], columns: Sequence[Any]) ->
 
 
 STICK = 0.8
-"""Share of the place of a stick that it fills."""
+"""Width of a mark as a share of its slot."""
 
 
 def on(axes: Axes, part: pd.DataFrame, painter: Painter, grid: tuple[Axes_, Roles] | None = None) -> None:

@@ -64,7 +64,7 @@ def test_the_first_sample_that_differs_is_found_column_by_column() -> None:
     assert firsts(traces(trace(), candidate)) == [("upload", "snd_cwnd", 21, 2.1), ("upload", "unacked", 31, 3.1)]
 
 
-def test_at_the_same_sample_the_window_is_told_first() -> None:
+def test_at_the_same_sample_the_window_is_reported_first() -> None:
     candidate = changed(trace(), 20, total_retrans=9, snd_ssthresh=50, snd_cwnd=50, unacked=50)
     columns = [column for _, column, *_ in firsts(traces(trace(), candidate))]
     assert columns == ["snd_cwnd", "snd_ssthresh", "unacked", "total_retrans"]
@@ -103,7 +103,7 @@ def test_a_side_sampled_at_each_ack_too_is_read_at_the_instants_of_the_other() -
     assert firsts(traces(trace(), mixed)) == []
 
 
-def test_flows_are_told_apart() -> None:
+def test_flows_are_distinguished() -> None:
     reference = pd.concat([trace("a"), trace("b")], ignore_index=True)
     candidate = pd.concat([trace("a"), changed(trace("b"), 7, snd_cwnd=1)], ignore_index=True)
     assert firsts(traces(reference, candidate)) == [("b", "snd_cwnd", 8, 0.8)]
@@ -134,14 +134,14 @@ def test_rows_between_acks_do_not_count_as_acks() -> None:
     assert firsts(traces(trace(), repeated.reset_index(drop=True), "ack"), AT_EACH_ACK) == []
 
 
-def test_duplicate_acks_are_told_apart_by_what_they_sack() -> None:
+def test_duplicate_acks_are_distinguished_by_what_they_sack() -> None:
     hole = trace().assign(bytes_acked=lambda table: table["bytes_acked"].clip(upper=144_800))
     reference = hole.assign(sacked=(np.arange(50) - 9).clip(0))
     candidate = changed(reference, 30, snd_cwnd=7)
     assert firsts(traces(reference, candidate, "ack"), AT_EACH_ACK) == [("upload", "snd_cwnd", 30, 3.1)]
 
 
-def test_rows_around_stand_side_by_side() -> None:
+def test_rows_around_a_divergence_are_side_by_side() -> None:
     samples = aligned(traces(trace(), changed(trace(), 20, snd_cwnd=99)))
     table = around(samples, "upload", 21, rows=2)
     assert table["place"].to_list() == [19, 20, 21, 22, 23]

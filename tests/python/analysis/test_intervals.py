@@ -56,7 +56,7 @@ def test_the_cap_ends_it_and_the_interval_is_still_called_wide() -> None:
     assert not stopping().narrow(wide)
 
 
-def test_repetitions_that_do_not_differ_and_metrics_nobody_has_are_enough() -> None:
+def test_equal_repetitions_and_absent_metrics_need_no_more_runs() -> None:
     assert stopping().narrow(summaries(0, 0, 0, 0, 0))
     assert Stopping(0.03, {"ping": at("ping_ms", "p50")}, 2, 9).narrow(summaries(1, 9))
 
@@ -115,7 +115,7 @@ def frames_of(rtts: list[float]) -> dict[str, pd.DataFrame]:
     return {"flows": pd.DataFrame({"t": times, "bytes": read}), "tcp_info": pd.DataFrame({"t": times, "rtt": rtts})}
 
 
-def test_a_queue_that_stands_only_in_the_beginning_moves_the_mean_and_rounding_does_not() -> None:
+def test_an_initial_standing_queue_moves_the_mean_and_rounding_does_not() -> None:
     frames = frames_of([30.0] * 40 + [20.0, 21.0] * 40)
     assert steady_from(frames, Window(0, 120 * SECOND), SECOND) == {"goodput_mbps": 45.0, "tcp_rtt_ms": 40.0}
     # 20 of 100 values are 30, the others 20.5 in the mean.

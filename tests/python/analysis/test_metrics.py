@@ -43,7 +43,7 @@ def test_a_bin_half_in_the_window_counts_half() -> None:
     assert goodput(table, Window(1050 * MS, 3050 * MS), BIN) == {"a": pytest.approx(1.0)}
 
 
-def test_goodput_is_told_apart_by_flow() -> None:
+def test_goodput_is_distinguished_by_flow() -> None:
     table = flows((2.0, "a", 250_000), (2.0, "b", 500_000))
     assert goodput(table, WINDOW, BIN) == {"a": pytest.approx(1.0), "b": pytest.approx(2.0)}
 
@@ -75,7 +75,7 @@ def test_tcp_rtt_is_in_milliseconds_and_leaves_out_sockets_without_a_measurement
     assert tcp_rtt_samples(table, WINDOW).tolist() == [1.5]
 
 
-def test_cwnd_is_told_apart_by_flow() -> None:
+def test_cwnd_is_distinguished_by_flow() -> None:
     table = tcp_info((1.0, "a", 1, 10, 0), (1.0, "b", 1, 20, 0), (1.1, "a", 1, 11, 0))
     found = cwnd_samples(table, WINDOW)
     assert {flow: values.tolist() for flow, values in found.items()} == {"a": [10, 11], "b": [20]}
@@ -103,7 +103,7 @@ def test_jain_index_of_known_shares(shares: list[float], index: float) -> None:
     assert jain_index(shares) == pytest.approx(index)
 
 
-def test_nobody_got_anything_has_no_fairness() -> None:
+def test_fairness_is_undefined_if_no_flow_received_anything() -> None:
     assert jain_index([0, 0]) is None
     assert jain_index([]) is None
 

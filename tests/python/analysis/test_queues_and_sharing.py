@@ -52,7 +52,7 @@ def test_fairness_counts_the_flows_that_are_there() -> None:
     assert table["jain"].tolist() == pytest.approx([1.0] * len(table))
 
 
-def test_a_newcomer_has_converged_when_the_shares_stay_alike() -> None:
+def test_a_new_flow_has_converged_when_the_shares_remain_similar() -> None:
     table = flows(a=[20] * 10 + [18] * 4 + [10] * 10, b=[0] * 10 + [2] * 4 + [10] * 10)
     found = convergence_times(table, 24 * SECOND, BIN)
     # From 14 s on both have the same; windows wholly after 15.1 s are even, those before shift.

@@ -87,6 +87,6 @@ def test_missing_configurations_are_counted_and_the_others_used() -> None:
     assert indices(found, "total")["b"] == pytest.approx(0)
 
 
-def test_a_number_that_never_changes_is_moved_by_nothing() -> None:
+def test_no_setting_affects_a_constant_number() -> None:
     found = sensitivity(AXES, grid(lambda _a, _b, _c: 1.0), Y, logarithmic=False)
     assert indices(found, "total") == {"a": 0, "b": 0, "c": 0}

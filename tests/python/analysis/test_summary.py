@@ -51,7 +51,7 @@ def test_what_no_table_tells_is_absent() -> None:
     assert summarise({}, {}, MEASURE) == {}
 
 
-def test_a_direction_nobody_sends_in_is_absent() -> None:
+def test_a_direction_without_traffic_is_absent() -> None:
     measure = Measure(MEASURE.window, MEASURE.bin_ns, MEASURE.tcp_flows, (), dict.fromkeys(MEASURE.tcp_flows, "up"))
     summary = summarise(frames(), COST, measure)
     assert "down" not in summary["goodput_mbps"]

@@ -72,7 +72,7 @@ def test_one_that_is_set_leaves_the_others() -> None:
     assert found["drops"] == FIDELITY["drops"]
 
 
-def test_within_and_off_are_told_by_the_tolerance() -> None:
+def test_within_and_off_are_reported_by_the_tolerance() -> None:
     found = verdicts([summary()], [summary(goodput=98, rtt=25)])
     assert found["goodput_mbps.total"]["outcome"] == "within"
     assert found["goodput_mbps.total"]["excess"] == pytest.approx(-2 / 3)
@@ -81,7 +81,7 @@ def test_within_and_off_are_told_by_the_tolerance() -> None:
     assert str(found["tcp_rtt_ms.p50"]["verdict"]) == "off ×2.5; +25.0 %, one repetition: no interval"
 
 
-def test_a_tolerance_that_is_nil_forgives_nothing_but_no_difference() -> None:
+def test_a_tolerance_of_zero_accepts_only_equal_values() -> None:
     by = {**NONE, "goodput": tolerance("goodput", "3%")}
     for there, here, outcome in ((0.0, 0.0, "within"), (0.0, 1.0, "off")):
         pair = SummaryPair(0, summary(goodput=there), summary(goodput=here))

@@ -30,7 +30,7 @@ def answer(points: Mapping[str, Sequence[tuple[float, float]]], words: str = "pi
     return best_under(runs(points), bounds(words), GOODPUT)
 
 
-def test_a_front_is_what_nothing_beats() -> None:
+def test_a_front_holds_the_settings_that_no_other_beats() -> None:
     cost, gain = np.array([1.0, 2.0, 3.0, 3.0]), np.array([10.0, 30.0, 20.0, 30.0])
     assert list(undominated(cost, gain)) == [True, True, False, False]
     assert list(undominated(np.array([1.0, 1.0]), np.array([5.0, 5.0]))) == [True, True]
@@ -72,7 +72,7 @@ def test_of_settings_that_give_alike_the_one_farthest_from_the_bound_is_named() 
     assert [other.axes["cc"] for other in found.alike] == ["noisy", "late"]
 
 
-def test_where_none_keeps_the_bound_the_nearest_is_told() -> None:
+def test_where_none_keeps_the_bound_the_nearest_is_reported() -> None:
     found = answer({"far": [(100, 95), (101, 95)], "near": [(11, 20), (12, 20)]})
     assert found.best is None
     assert found.nearest is not None
@@ -120,7 +120,7 @@ def test_bounds_are_read_with_their_units(words: str, told: str) -> None:
         ("", "is not a bound"),
     ],
 )
-def test_words_that_mean_nothing_are_refused_with_what_there_is(words: str, message: str) -> None:
+def test_unknown_words_are_refused_with_a_list_of_the_known_ones(words: str, message: str) -> None:
     with pytest.raises(WrongBound, match=message):
         bounds(words)
 

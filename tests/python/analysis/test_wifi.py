@@ -20,7 +20,7 @@ TABLE = pd.DataFrame(
 )
 
 
-def test_aggregates_are_told_apart_by_direction() -> None:
+def test_aggregates_are_distinguished_by_direction() -> None:
     sizes = ampdu_samples(TABLE, PAIRS, WINDOW)
     assert {way: list(found) for way, found in sizes.items()} == {"up": [32, 4], "down": [2]}
 

@@ -56,7 +56,7 @@ def test_every_command_of_the_readme_exists() -> None:
     assert set(told) <= known
 
 
-def test_every_make_target_that_is_told_of_exists() -> None:
+def test_every_make_target_in_the_text_exists() -> None:
     told = {
         target
         for document in DOCUMENTS

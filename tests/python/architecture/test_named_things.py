@@ -164,6 +164,6 @@ def test_a_name_that_is_not_there_is_found() -> None:
     assert not is_file("python/tailback/analysis/judge" + ".py", Path("README.md"))
 
 
-def test_everything_of_others_that_is_listed_is_named_somewhere() -> None:
+def test_every_listed_third_party_part_is_mentioned_somewhere() -> None:
     prose = "\n".join(parts(file)[0] for file in tracked() if file.suffix in (".rs", ".py", ".pyi", ".md"))
     assert sorted(name for name in OF_OTHERS if name not in prose) == []

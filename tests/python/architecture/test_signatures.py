@@ -21,7 +21,7 @@ def rows(letter: str) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("letter", PAGES)
-def test_every_signature_stands_on_its_page_once(letter: str) -> None:
+def test_every_signature_is_on_its_page_once(letter: str) -> None:
     numbers = re.findall(rf"^\| {letter}(\d+) \|", PAGES[letter], re.MULTILINE)
     assert sorted(int(number) for number in numbers) == list(range(1, SIGNATURES[letter] + 1))
 

@@ -47,5 +47,5 @@ def test_a_comparison_takes_it_too(experiment: Path, tmp_path: Path) -> None:
     assert "1" in in_process("validate", experiment, *words).stdout
 
 
-def test_a_wrong_name_is_told_of_it(experiment: Path) -> None:
+def test_a_wrong_name_is_reported(experiment: Path) -> None:
     assert "`toy`" in in_process("check", experiment, "--backend", "toi", status=2).stderr

@@ -56,7 +56,7 @@ def test_the_document_tells_failed_runs_from_good_ones(
     assert runs[-1]["error"] == "the ring of client -> router is on fire"
 
 
-def test_a_run_that_is_not_valid_gives_status_1_and_is_told_apart(
+def test_a_run_that_is_not_valid_gives_status_1_and_is_distinguished(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:
     words = ("run", str(file), "--set", "title=overloaded")

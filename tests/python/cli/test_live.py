@@ -66,5 +66,5 @@ def test_before_anything_is_done_there_is_only_the_bar() -> None:
     assert "goodput" not in shown(board)
 
 
-def test_durations_are_told_in_the_units_people_use() -> None:
+def test_durations_are_printed_in_common_units() -> None:
     assert [duration(seconds) for seconds in (0.34, 42, 200, 7500)] == ["0.3 s", "42 s", "3 min 20 s", "2 h 5 min"]

@@ -21,7 +21,7 @@ RUNS = {run.experiment.key: run for run in golden.read_runs()}
 CUBIC = RUNS["wired/cubic-R10M-pfifo-std-n4"]
 
 
-def test_the_child_under_test_stands_at_the_lowest_rate() -> None:
+def test_the_child_under_test_is_at_the_lowest_rate() -> None:
     scenario = twin(RUNS["wired/cubic-R100M-fq_codel-std-n4"].experiment)
     near, far = (shaper["root"] for shaper in scenario["qdiscs"])
     assert (near["options"]["rate"], near["child"]["kind"]) == (1_000_000_000, "pfifo")
@@ -149,7 +149,7 @@ def test_a_goodput_more_than_three_per_cent_away_is_off() -> None:
     assert outcome("goodput_mbps", CUBIC.kernel["goodput_mbps"] * 0.96) == "off"
 
 
-def test_half_a_millisecond_of_rtt_is_always_forgiven() -> None:
+def test_half_a_millisecond_of_rtt_is_always_within_tolerance() -> None:
     assert [outcome("rtt_p50", ours, kernel=1.0) for ours in (1.4, 1.6)] == ["within", "off"]
 
 

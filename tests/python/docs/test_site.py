@@ -42,7 +42,7 @@ def test_every_algorithm_has_its_page(site: Path) -> None:
             assert f"<code>{row.name}</code>" in page(site, f"{family}/index")
 
 
-def test_every_command_and_every_key_is_told(site: Path) -> None:
+def test_every_command_and_every_key_is_documented(site: Path) -> None:
     commands = page(site, "reference/commands")
     assert all(f'id="tailback-{name}"' in commands for name in ("run", "recommend", "kernel-build"))
     assert len(app.registered_commands) <= commands.count('id="tailback-')

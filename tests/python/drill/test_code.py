@@ -39,7 +39,7 @@ def test_what_scripts_reckon_with_is_there(code: str) -> None:
     evaluated(code, tcpi_snd_cwnd=10, tcpi_lost=0)
 
 
-def test_an_assertion_that_does_not_hold_is_told_with_its_line_and_value() -> None:
+def test_an_assertion_that_does_not_hold_is_reported_with_its_line_and_value() -> None:
     with pytest.raises(CodeFailed) as failed:
         evaluated("\nassert tcpi_snd_cwnd == 10, tcpi_snd_cwnd", tcpi_snd_cwnd=7)
     assert (failed.value.line, failed.value.message) == (11, "assertion failed: tcpi_snd_cwnd == 10: 7")
@@ -74,7 +74,7 @@ def test_snippets_share_their_variables() -> None:
         "(" * 5000,
     ],
 )
-def test_anything_else_is_told_as_unsupported(code: str) -> None:
+def test_anything_else_is_reported_as_unsupported(code: str) -> None:
     with pytest.raises(CodeUnsupported) as refused:
         evaluated(code, tcpi_snd_cwnd=1)
     assert refused.value.line >= 10

@@ -100,12 +100,12 @@ def test_json_is_one_document(tmp_path: Path) -> None:
         "+0 socket(AF_INET6, SOCK_STREAM, IPPROTO_TCP) = 5",
     ],
 )
-def test_what_is_not_modelled_is_told_with_its_line(line: str) -> None:
+def test_what_is_not_modelled_is_reported_with_its_line(line: str) -> None:
     found = report(OPENING + line + "\n")
     assert (found.verdict, [finding.line for finding in found.findings]) == ("unsupported", [8])
 
 
-def test_all_that_the_language_lacks_is_told_at_once_and_nothing_is_run() -> None:
+def test_all_that_the_language_lacks_is_reported_at_once_and_nothing_is_run() -> None:
     found = report(OPENING + "+0 < udp (1)\n+0 close(4) = 0\n+0 < udp (1)\n")
     assert ([finding.line for finding in found.findings], found.events) == ([8, 10], 0)
 

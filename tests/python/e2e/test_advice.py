@@ -73,14 +73,14 @@ def test_a_sweep_answers_questions(swept: Path) -> None:
         (("pareto", "two.yaml"), "contains no results"),
     ],
 )
-def test_what_cannot_be_answered_is_told(swept: Path, words: tuple[str, ...], told: str) -> None:
+def test_a_question_without_an_answer_is_reported(swept: Path, words: tuple[str, ...], told: str) -> None:
     assert swept.is_dir()
     done = in_process(*words, status=2)
     assert told in done.stderr
     assert "\n  hint: " in done.stderr
 
 
-def test_a_file_is_run_before_it_is_asked(tailback: Run, tmp_path: Path) -> None:
+def test_a_file_is_run_before_questions_about_it_are_answered(tailback: Run, tmp_path: Path) -> None:
     done = tailback("recommend", "two.yaml", "--for", "ping p99 < 1s", "--repeat", "1")
     assert "from a single repetition" in done.stdout
     assert (tmp_path / "results" / "two" / "experiment.json").is_file()

@@ -29,7 +29,7 @@ WRONG: dict[str, tuple[str, str, str, str, str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_file_is_told_with_place_value_and_remedy(name: str, tailback: Run, tmp_path: Path) -> None:
+def test_a_wrong_file_is_reported_with_place_value_and_remedy(name: str, tailback: Run, tmp_path: Path) -> None:
     old, new, place, value, remedy = WRONG[name]
     assert EXPERIMENT.count(old) == 1
     (tmp_path / "wrong.yaml").write_text(EXPERIMENT.replace(old, new))
@@ -53,7 +53,9 @@ def test_a_wrong_file_is_told_with_place_value_and_remedy(name: str, tailback: R
     ],
     ids=["missing", "not text", "not YAML", "a key twice", "empty"],
 )
-def test_a_file_that_cannot_be_read_is_told(content: bytes | None, said: str, tailback: Run, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_reported(
+    content: bytes | None, said: str, tailback: Run, tmp_path: Path
+) -> None:
     if content is not None:
         (tmp_path / "wrong.yaml").write_bytes(content)
     done = tailback("run", "wrong.yaml", status=2)
@@ -70,7 +72,7 @@ def test_a_folder_is_no_experiment(tailback: Run, tmp_path: Path) -> None:
     assert "\n  hint: " in done.stderr
 
 
-def test_a_file_without_permission_is_told(tailback: Run, tmp_path: Path) -> None:
+def test_a_file_without_permission_is_reported(tailback: Run, tmp_path: Path) -> None:
     (tmp_path / "two.yaml").chmod(0)
     if os.access(tmp_path / "two.yaml", os.R_OK):
         # The superuser may read everything; then it runs as ever.
@@ -87,7 +89,7 @@ def test_check_tells_what_run_tells(tailback: Run, tmp_path: Path) -> None:
     assert told[0] == told[1]
 
 
-def test_all_that_is_wrong_is_told_at_once(tailback: Run, tmp_path: Path) -> None:
+def test_all_that_is_wrong_is_reported_at_once(tailback: Run, tmp_path: Path) -> None:
     (tmp_path / "wrong.yaml").write_text(EXPERIMENT.replace("rate: 1gbit", "rate: fast").replace("3s", "3"))
     done = tailback("run", "wrong.yaml", status=2)
     assert [line.split(": ")[1] for line in done.stderr.splitlines() if line.startswith("wrong.yaml:")] == [

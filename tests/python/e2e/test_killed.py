@@ -65,7 +65,7 @@ def test_killed_at_any_moment_it_does_again_only_what_was_missing(tailback: Run,
     assert lasting(tmp_path / "out") == lasting(tmp_path / "undisturbed")
 
 
-def test_interrupted_it_says_that_complete_runs_are_kept(tmp_path: Path, tailback: Run) -> None:
+def test_an_interrupted_sweep_reports_that_complete_runs_are_kept(tmp_path: Path, tailback: Run) -> None:
     del tailback
     sweep = subprocess.Popen(
         [COMMAND, "run", "two.yaml", "--set", "repeat=400", "--out", "out"],

@@ -80,7 +80,7 @@ def test_every_link_that_the_file_takes_runs_and_repeats(link: dict[str, Any]) -
     assert ran(keys) == ran(keys)
 
 
-def test_what_is_lost_is_told_by_device_and_reason() -> None:
+def test_losses_are_reported_by_device_and_reason() -> None:
     tables = ran("rate: 20mbit, loss: [2%, null], corrupt: [null, 2%], schedule: [{at: 1500ms, state: [null, down]}]")
     events = pa.ipc.open_stream(tables["events"]).read_pandas()
     drops = events[events["what"] == "drop"]

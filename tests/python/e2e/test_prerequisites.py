@@ -40,7 +40,7 @@ CARGO = "echo cargo 1.99.0"
 LINKER = "exit 0"
 
 
-def test_a_machine_with_everything_is_told_its_python_and_nothing_else(machine: Machine) -> None:
+def test_on_a_complete_machine_only_the_python_version_is_printed(machine: Machine) -> None:
     done = machine("scripts/prerequisites.sh", python3=PYTHON, cargo=CARGO, cc=LINKER)
     assert (done.returncode, done.stdout, done.stderr) == (0, "python3\n", "")
 
@@ -68,14 +68,14 @@ def test_a_python_that_is_too_old_or_only_a_name_is_passed_over(machine: Machine
 @pytest.mark.parametrize(
     ("version", "enough"), [("1.9.0", False), ("1.87.1", False), ("1.88.0", True), ("2.0.0", True)]
 )
-def test_a_rust_that_is_too_old_is_told_to_update(version: str, enough: bool, machine: Machine) -> None:
+def test_an_old_rust_gives_the_remedy_to_update(version: str, enough: bool, machine: Machine) -> None:
     done = machine("scripts/prerequisites.sh", python3=PYTHON, cargo=f"echo cargo {version}", cc=LINKER)
     assert done.returncode == (0 if enough else 1)
     assert ("rustup update" in done.stderr) != enough
 
 
 @pytest.mark.parametrize(("ci", "status"), [("", 0), ("true", 1)])
-def test_a_missing_component_is_told_and_fails_the_ci_only(ci: str, status: int, machine: Machine) -> None:
+def test_a_missing_component_is_reported_and_fails_the_ci_only(ci: str, status: int, machine: Machine) -> None:
     done = machine("scripts/component.sh", "fmt", "cargo", "fmt", "--check", ci=ci, cargo="exit 1")
     assert done.returncode == status
     assert done.stderr.startswith("missing: cargo fmt: rustup component add rustfmt\n")
@@ -88,7 +88,7 @@ def test_a_component_that_is_there_is_run_and_its_status_is_that_of_the_step(mac
     assert (done.returncode, done.stdout) == (3, "fmt --check\n")
 
 
-def test_a_ci_machine_without_make_is_told(machine: Machine) -> None:
+def test_a_ci_machine_without_make_is_reported(machine: Machine) -> None:
     done = machine("bash", ".ci/run")
     assert done.returncode == 1
     assert done.stderr.startswith("missing: make: ")

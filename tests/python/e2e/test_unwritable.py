@@ -66,7 +66,7 @@ def test_a_disk_that_fills_up_ends_the_sweep_and_leaves_only_whole_runs(tailback
     assert [run for run in (out / "runs").iterdir() if run.name.startswith(".")] == []
 
 
-def test_a_disk_that_is_full_from_the_start_is_told_before_anything_runs(tailback: Run, small_disk: Path) -> None:
+def test_a_disk_that_is_full_from_the_start_is_reported_before_anything_runs(tailback: Run, small_disk: Path) -> None:
     (small_disk / "ballast").write_bytes(bytes(160 * 1024))
     done = tailback("run", "two.yaml", "--out", small_disk / "out", status=1)
     assert done.stderr.count("cannot write") == 1
@@ -74,7 +74,7 @@ def test_a_disk_that_is_full_from_the_start_is_told_before_anything_runs(tailbac
     assert complete(small_disk / "out") == []
 
 
-def test_a_disk_that_is_read_only_is_told(tailback: Run, small_disk: Path) -> None:
+def test_a_disk_that_is_read_only_is_reported(tailback: Run, small_disk: Path) -> None:
     assert mount("-o", "remount,ro", small_disk)
     done = tailback("run", "two.yaml", "--out", small_disk / "out", status=1)
     assert f"cannot write `{small_disk / 'out'}`: Read-only file system\n  hint: " in done.stderr
@@ -82,7 +82,7 @@ def test_a_disk_that_is_read_only_is_told(tailback: Run, small_disk: Path) -> No
 
 
 @pytest.mark.parametrize("out", ["two.yaml/below", "/proc/tailback", "/dev/null/below"])
-def test_a_place_that_holds_no_folders_is_told(out: str, tailback: Run, tmp_path: Path) -> None:
+def test_a_place_that_holds_no_folders_is_reported(out: str, tailback: Run, tmp_path: Path) -> None:
     done = tailback("run", "two.yaml", "--out", out, status=1)
     assert done.stderr.count("cannot write") == 1
     assert out in done.stderr
@@ -90,7 +90,7 @@ def test_a_place_that_holds_no_folders_is_told(out: str, tailback: Run, tmp_path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["two.yaml"]
 
 
-def test_a_figure_that_cannot_be_written_is_told(tailback: Run) -> None:
+def test_a_figure_that_cannot_be_written_is_reported(tailback: Run) -> None:
     tailback("run", "two.yaml", "--out", "out", "--repeat", "1")
     done = tailback("plot", "out", "-o", "two.yaml/figure.png", status=1)
     assert done.stderr.startswith("cannot write `two.yaml")

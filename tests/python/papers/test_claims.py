@@ -117,7 +117,7 @@ def probing(*entries: tuple[float, str]) -> Results:
     return results(run({"cc": "bbr"}, {}, events=table))
 
 
-def test_entries_into_probe_rtt_are_told_apart_by_flow() -> None:
+def test_entries_into_probe_rtt_are_distinguished_by_flow() -> None:
     found = row("access21-f6-probertt", probing((15, "a"), (18, "b"), (25, "a"), (28.5, "b")))
     assert [sample.median for sample in found.samples] == [10, 10.5]
     assert found.status == "pass"
@@ -184,7 +184,7 @@ def test_figures_are_ranges_of_numbers_and_letters(figures: str, wanted: str, ve
     assert is_part(figures, wanted) is verdict
 
 
-def test_an_unknown_paper_is_told_which_there_are() -> None:
+def test_an_unknown_paper_is_an_error_that_lists_the_papers() -> None:
     with pytest.raises(UnknownPaper, match="there is `access21`, `teacup14`"):
         load_paper("rfc1149")
 

@@ -53,7 +53,7 @@ def test_disciplines_are_held_against_fifo() -> None:
     assert "PIE of FIFO 0.27 of FIFO's (!)" in row.measured
 
 
-def test_many_cases_are_told_by_their_least_and_most() -> None:
+def test_many_cases_are_summarised_by_minimum_and_maximum() -> None:
     names = ["cubic", "highspeed", "hybla", "illinois", "reno", "scalable", "westwood", "yeah"]
     found = results(*(wireless({"flows": "1", "cc": name}, 90.0 + place, 80) for place, name in enumerate(names)))
     assert scored("wlan18-f3-sat", found).measured == "90 … 97 Mbit/s in 8 cases"
@@ -63,7 +63,7 @@ def cwnd_run(samples: Sequence[tuple[float, float, float | None]]) -> RunFolder:
     return run({}, {}, tcp_info=pd.DataFrame(samples, columns=["t", "snd_cwnd", "snd_ssthresh"]))
 
 
-def test_a_window_that_stands_still_does_so_from_its_last_change_to_the_next() -> None:
+def test_a_constant_window_lasts_from_its_last_change_to_the_next() -> None:
     steady = [(float(second), 20.0 if second < 3 else 30.0, None) for second in range(9)]
     assert longest_standstill_s(cwnd_run(steady)) == 5
     assert longest_standstill_s(cwnd_run([(0.0, 1.0, None), (1.0, 2.0, None), (2.0, 3.0, None)])) == 1

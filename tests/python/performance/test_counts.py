@@ -36,13 +36,13 @@ def test_a_segment_costs_no_more_instructions_than_expected(case: Case, runner: 
     )
 
 
-def test_an_extension_without_names_of_functions_is_told() -> None:
+def test_an_extension_without_names_of_functions_is_reported() -> None:
     nameless = Runner(["echo", "events: 1, packets: 1, segments: 1"], extension().flags)
     with pytest.raises(ValueError, match="has no names of functions; build it with `make`"):
         count(nameless, {})
 
 
-def test_a_rise_is_told_with_the_functions_that_rose() -> None:
+def test_a_rise_is_reported_with_the_functions_that_rose() -> None:
     before = {"instructions_per_segment": 1000, "functions": {"take": 600, "give": 400}}
     counted = Counted(
         segments=10, events=40, instructions=11_000, functions={"take": 650.0, "give": 400.0, "new": 50.0}

@@ -20,7 +20,7 @@ def matrix(**cells: float) -> pd.DataFrame:
 CELLS = matrix(L10M_1ms_reno=0.2, L10M_9ms_reno=-0.5, R10M_1ms_reno=1.5, L10M_1ms_bbr=-7.0, R10M_9ms_bbr=np.inf)
 
 
-def test_controls_stand_below_each_other_and_the_other_axes_side_by_side() -> None:
+def test_controls_are_rows_and_the_other_axes_are_columns() -> None:
     figure = conformance.draw(CELLS)
     panels = [axes for axes in figure.axes if axes.get_title(loc="left")]
     assert [axes.get_title(loc="left") for axes in panels] == ["goodput", "worst"]

@@ -66,7 +66,7 @@ def test_keys_come_in_one_order() -> None:
     assert list(json.loads(first))[:4] == ["title", "seed", "duration_ns", "hosts"]
 
 
-def test_one_value_stands_for_both_ends() -> None:
+def test_one_value_applies_to_both_ends() -> None:
     (link,) = of_json(document()).links
     assert (link.rate_bps, link.ring, link.bql) == ((10_000_000, 10_000_000), (256, 128), (True, True))
 

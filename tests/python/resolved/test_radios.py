@@ -35,7 +35,7 @@ def test_each_radio_is_one_device_after_those_of_the_wires() -> None:
     ]
 
 
-def test_any_link_of_a_radio_stands_for_its_device() -> None:
+def test_any_link_of_a_radio_names_its_device() -> None:
     for link in (1, 2):
         root = scenario(link).device("access -> air1").root
         assert root is not None

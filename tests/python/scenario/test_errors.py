@@ -388,7 +388,7 @@ CASES: dict[str, tuple[str, str, str]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_wrong_file_is_told_exactly(name: str, refusal: Refusal) -> None:
+def test_a_wrong_file_is_reported_exactly(name: str, refusal: Refusal) -> None:
     old, new, message = CASES[name]
     assert GOOD.count(old) == 1
     assert refusal(GOOD.replace(old, new)) == message
@@ -398,7 +398,7 @@ def test_the_file_these_are_made_from_is_right(registry: Registry) -> None:
     assert len(loads(GOOD, registry=registry).runs()) == 1
 
 
-def test_all_that_is_wrong_is_told_at_once_in_the_order_of_the_file(registry: Registry) -> None:
+def test_all_that_is_wrong_is_reported_at_once_in_the_order_of_the_file(registry: Registry) -> None:
     text = GOOD.replace("rate: 1gbit", "rate: fast").replace("[router, server]", "[router, sever]")
     text = text.replace("stop: 35s", "stop: 3s").replace("200ms", "200").replace("title", "titel")
     with pytest.raises(ScenarioError) as caught:
@@ -424,7 +424,7 @@ def test_what_is_no_mapping_is_no_experiment(text: str, message: str, refusal: R
     assert refusal(text) == message
 
 
-def test_an_empty_file_says_what_it_needs(refusal: Refusal) -> None:
+def test_an_empty_file_is_an_error_that_lists_the_required_keys(refusal: Refusal) -> None:
     assert [line.split(": ")[1] for line in refusal("").splitlines() if "hint" not in line] == [
         "links",
         "traffic",

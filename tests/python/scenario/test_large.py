@@ -95,7 +95,7 @@ def test_a_long_override_is_quoted_by_its_beginning() -> None:
     assert len(str(error.value)) < 3000
 
 
-def test_of_very_many_mistakes_the_first_are_told() -> None:
+def test_of_very_many_mistakes_the_first_are_reported() -> None:
     with pytest.raises(scenario.ScenarioError) as error:
         scenario.loads(f"{LINKS}traffic: [{', '.join(['{}'] * 1000)}]\n")
     assert len(error.value.findings) == 1000

@@ -94,7 +94,7 @@ def test_models_of_loss_are_those_of_netem() -> None:
         ),
     ],
 )
-def test_a_wrong_link_is_told_with_its_key(keys: str, what: str) -> None:
+def test_a_wrong_link_is_reported_with_its_key(keys: str, what: str) -> None:
     assert what in refused(FILE % f", {keys}")
 
 
@@ -117,7 +117,7 @@ def test_each_direction_may_have_its_own_of_everything() -> None:
     assert (found["rate_bps"], found["ring"], found["bql"]) == ([10**9, 5 * 10**6], [64, 1024], [False, True])
 
 
-def test_network_cards_are_those_of_the_host_where_the_link_says_nothing() -> None:
+def test_network_cards_have_the_settings_of_the_host_unless_the_link_sets_them() -> None:
     hosts = "hosts:\n  client: {nic: {ring: 64, bql: off}}\n  router:\n  server:\n"
     near, far = resolved(hosts + FILE % ", bql: on")["links"]
     assert (near["ring"], near["bql"]) == ([64, 256], True)
@@ -158,7 +158,7 @@ def test_a_trace_lies_beside_the_experiment_and_goes_into_the_scenario_once(tmp_
     assert [each["rate_bps"] for each in found["links"]] == [None, [None, 10**7]]
 
 
-def test_a_trace_stands_in_place_of_a_rate(tmp_path: Path) -> None:
+def test_a_trace_replaces_a_rate(tmp_path: Path) -> None:
     (tmp_path / "up.trace").write_text("1\n")
     text = FILE % ", trace: [up.trace, null]"
     assert "links[0].trace: the direction there has both a trace and a rate" in refused(text, str(tmp_path / "x.yaml"))
@@ -176,7 +176,7 @@ def test_a_trace_stands_in_place_of_a_rate(tmp_path: Path) -> None:
         (b"4294967296\n", "line 1 of `t` is not a time"),
     ],
 )
-def test_a_wrong_trace_is_told_with_its_line(content: bytes, what: str) -> None:
+def test_a_wrong_trace_is_reported_with_its_line(content: bytes, what: str) -> None:
     with pytest.raises(WordError) as caught:
         traces.parse(content, "t")
     assert what in caught.value.message
@@ -198,7 +198,7 @@ def test_a_trace_has_so_many_lines_and_no_more() -> None:
         traces.parse(b"1\n" * (traces.MOST_LINES + 1), "t")
 
 
-def test_what_is_in_a_file_is_not_told(tmp_path: Path) -> None:
+def test_errors_do_not_quote_the_content_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "key").write_text("-----BEGIN PRIVATE KEY-----\n5\n4\n")
     (tmp_path / "numbers").write_text("471108\n150915\n")
     for name, line in (("key", 1), ("numbers", 2)):
@@ -266,7 +266,7 @@ def test_a_switch_sends_nothing_of_its_own() -> None:
         ("name: far", "nam: far", "links[1].nam: there is no key `nam` here"),
     ],
 )
-def test_a_wrong_segment_is_told_with_its_key(old: str, new: str, what: str) -> None:
+def test_a_wrong_segment_is_reported_with_its_key(old: str, new: str, what: str) -> None:
     assert what in refused(LANS.replace(old, new))
 
 
@@ -306,5 +306,5 @@ def test_a_route_through_a_segment_need_not_name_the_switch() -> None:
         ),
     ],
 )
-def test_a_wrong_route_is_told(routes: str, what: str) -> None:
+def test_a_wrong_route_is_reported(routes: str, what: str) -> None:
     assert what in refused(DIAMOND % f"routes:\n  {routes}")

@@ -93,7 +93,7 @@ def test_a_queue_in_the_way_of_no_flow_is_not_judged(registry: Registry) -> None
     assert lint(loads(text, registry=registry)) == []
 
 
-def test_a_mistake_in_many_configurations_is_told_once(registry: Registry) -> None:
+def test_a_mistake_in_many_configurations_is_reported_once(registry: Registry) -> None:
     text = f"{SOUND.replace('limit 1000', 'limit 100')}vary: {{cc: [cubic, reno], tsq: [1ms, off]}}"
     assert len(lint(loads(text, registry=registry))) == 1
 
@@ -186,7 +186,7 @@ def test_a_short_queue_above_the_bottleneck_of_its_flows_needs_no_warning() -> N
     assert "queue-below-bdp" not in [warning.code for warning in lint(loads(queue.replace(", KEYS", "")))]
 
 
-def test_a_trace_shorter_than_the_run_is_told(tmp_path: Path) -> None:
+def test_a_trace_shorter_than_the_run_is_reported(tmp_path: Path) -> None:
     (tmp_path / "short.trace").write_text("1\n10000\n")
     text = PATH.replace("rate: 10mbit", "trace: [short.trace, null]").replace(", KEYS", "")
     found = lint(loads(text, file=str(tmp_path / "x.yaml")))

@@ -147,7 +147,7 @@ def test_a_file_nested_too_deeply_is_refused(depth: int) -> None:
     assert "levels" in said("a: " + "[" * depth + "]" * depth)
 
 
-def test_several_faults_of_one_file_are_told_together() -> None:
+def test_several_faults_of_one_file_are_reported_together() -> None:
     assert said("a: 1\na: 2\nb: !x 1").count("hint:") == 2
 
 

@@ -168,7 +168,7 @@ def scenario_of(frame: str) -> Scenario:
 
 
 @pytest.mark.usefixtures("call")
-def test_the_agents_of_a_testbed_are_told_of_it() -> None:
+def test_the_agents_of_a_testbed_are_notified() -> None:
     layout = Layout(scenario_of("20ms"), testbed.loads(TESTBED), {})
     told = next(told for told in plan.job_of(layout, "token")["traffic"] if told["name"] == "call")
     assert told == {

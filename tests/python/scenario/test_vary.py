@@ -251,7 +251,7 @@ def test_repetitions_share_their_seed_over_all_configurations(runs: Any) -> None
         ),
     ],
 )
-def test_a_wrong_axis_is_told_exactly(vary: str, message: str, refusal: Refusal) -> None:
+def test_a_wrong_axis_is_reported_exactly(vary: str, message: str, refusal: Refusal) -> None:
     assert refusal(BASE + vary) == message
 
 
@@ -292,7 +292,7 @@ def test_a_grid_beyond_all_bounds_is_refused(refusal: Refusal) -> None:
         ),
     ],
 )
-def test_a_wrong_variable_is_told_exactly(let: str, message: str, refusal: Refusal) -> None:
+def test_a_wrong_variable_is_reported_exactly(let: str, message: str, refusal: Refusal) -> None:
     found = refusal(BASE.replace("{qdisc: pfifo_fast, n: 2}", let))
     assert found.startswith(message)
 
@@ -352,11 +352,11 @@ def test_an_override_may_give_an_axis_or_take_it_away(runs: Any) -> None:
         ),
     ],
 )
-def test_a_wrong_override_is_told_exactly(override: str, message: str, refusal: Refusal) -> None:
+def test_a_wrong_override_is_reported_exactly(override: str, message: str, refusal: Refusal) -> None:
     assert refusal(BASE + PATCHES, override) == message
 
 
-def test_wrong_overrides_are_told_together(registry: Registry) -> None:
+def test_wrong_overrides_are_reported_together(registry: Registry) -> None:
     with pytest.raises(ScenarioError) as caught:
         loads(BASE, ["a", "b=1"], registry)
     assert len(caught.value.findings) == 2

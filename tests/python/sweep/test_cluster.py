@@ -155,13 +155,13 @@ def test_a_worker_of_another_build_is_refused(
     assert not (tmp_path / "there").exists()
 
 
-def test_a_scheduler_that_is_not_there_is_told(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_that_is_not_there_is_reported(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "ANSWER_S", 1)
     with pytest.raises(cluster.ClusterUnfit, match=r"no scheduler answers at `tcp://127.0.0.1:9`.*\n  hint: "):
         swept(file, tmp_path / "there", "tcp://127.0.0.1:9")
 
 
-def test_a_scheduler_without_workers_is_told(
+def test_a_scheduler_without_workers_is_reported(
     dask: Cluster, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster, "WORKER_S", 1)

@@ -58,7 +58,7 @@ def test_a_run_that_is_not_valid_gives_no_result_and_is_done_again(tmp_path: Pat
     assert list((tmp_path / "x" / "runs").iterdir()) == []
 
 
-def test_a_defect_of_ours_costs_its_run_and_is_noted_with_its_traceback(tmp_path: Path) -> None:
+def test_a_defect_of_tailback_fails_its_run_and_its_traceback_is_stored(tmp_path: Path) -> None:
     class Defective(FakeBackend):
         def run(self, scenario: Scenario, progress: Any) -> RunResult:
             if scenario.title == "run 1":
@@ -74,7 +74,7 @@ def test_a_defect_of_ours_costs_its_run_and_is_noted_with_its_traceback(tmp_path
     assert note["traceback"][-1] == "ZeroDivisionError: of a rate"
 
 
-def test_an_audience_hears_of_every_run_once(tmp_path: Path) -> None:
+def test_every_observer_is_notified_of_every_run_once(tmp_path: Path) -> None:
     heard: list[str] = []
 
     class Hears(Nobody):

@@ -29,7 +29,7 @@ def test_nothing_is_written(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_complete_runs_are_told_apart_and_their_time_foretells_that_of_the_others(tmp_path: Path) -> None:
+def test_complete_runs_are_recognised_and_their_time_predicts_that_of_the_others(tmp_path: Path) -> None:
     with claim(tmp_path / "x", grid(repetitions=1)) as store:
         run_all(Sweep(store, FakeBackend(), 2), Nobody())
     found = ahead(tmp_path / "x", grid(repetitions=3))

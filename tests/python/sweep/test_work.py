@@ -46,7 +46,7 @@ def test_utilisation_is_over_the_mean_rate_of_a_link_that_changes() -> None:
     assert rates("fq_codel", "{at: 4s, rate: [20mbit, null]}")["client -> router"] == (2 * 100e6 + 6 * 20e6) / 8
 
 
-def test_flows_are_told_apart_by_their_kind() -> None:
+def test_flows_are_distinguished_by_their_kind() -> None:
     (run,) = plan_of(loads(FILE.format(qdisc="fq_codel", change="{at: 9s, delay: 1ms}")), FakeBackend()).runs
     found = measure_of(run)
     assert (found.tcp_flows, found.other_flows, found.sized_flows) == (("upload",), ("udp",), ("upload",))

@@ -85,7 +85,7 @@ def test_an_experiment_of_which_nothing_can_run_is_refused(file: Path) -> None:
         validated(file, "twin", "cc=bbr")
 
 
-def test_an_unknown_backend_is_refused_with_those_there_are(file: Path) -> None:
+def test_an_unknown_backend_is_refused_with_a_list_of_the_backends(file: Path) -> None:
     with pytest.raises(UnknownBackend, match="`twin`"):
         validated(file, "plan9")
 

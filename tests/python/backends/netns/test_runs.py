@@ -146,7 +146,7 @@ def test_what_the_kernel_refuses_during_a_run_is_said(netns: Netns, bare: Make, 
     assert list(room.iterdir()) == []
 
 
-def test_an_agent_whose_starter_is_gone_does_nothing(agent: Path, bare: Make, room: Path) -> None:
+def test_an_agent_without_a_parent_process_does_nothing(agent: Path, bare: Make, room: Path) -> None:
     (room / "job.json").write_text(json.dumps(job_of(of_json(bare()))))
     done = subprocess.run([agent, "host", "1"], cwd=room, capture_output=True, text=True, check=False)
     assert done.returncode == 1

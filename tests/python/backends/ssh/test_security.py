@@ -178,7 +178,7 @@ def test_a_key_that_is_not_taken_is_refused_with_the_remedy(lab: Lab, tmp_path: 
         Session("h1", found.machines["h1"], Agent(b"never sent"), 15)
 
 
-def test_a_machine_that_hears_nothing_restores_itself(lab: Lab) -> None:
+def test_a_machine_without_input_restores_itself(lab: Lab) -> None:
     """The dead man's timer: the connection stays open and nobody speaks."""
     words = ["ip", "netns", "exec", f"{lab.prefix}-h6", str(build_agent()), "serve", "1"]
     before = lab.within("h6", "sysctl", "net.ipv4.tcp_no_metrics_save")

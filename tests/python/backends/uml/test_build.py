@@ -105,7 +105,7 @@ def test_without_a_kernel_the_command_that_builds_one_is_named() -> None:
         find_kernel()
 
 
-def test_an_unknown_kernel_is_refused_with_those_there_are(tmp_path: Path) -> None:
+def test_an_unknown_kernel_is_refused_with_a_list_of_the_kernels(tmp_path: Path) -> None:
     kept(tmp_path, "stock")
     with pytest.raises(KernelMissing, match=r"use one of `stock`, or build it: .* --name mine"):
         find_kernel("mine")

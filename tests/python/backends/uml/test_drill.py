@@ -37,7 +37,7 @@ def test_a_kernel_does_what_the_script_says(uml: Uml, script: Path) -> None:
     assert found.verdict == "passed", str(found)
 
 
-def test_what_a_kernel_does_otherwise_is_told_with_line_and_both_packets(uml: Uml) -> None:
+def test_a_difference_of_a_kernel_is_reported_with_line_and_both_packets(uml: Uml) -> None:
     found = report(uml, OPENING + "+0 write(4, ..., 1000) = 1000\n+0 > P. 1:1002(1001) ack 1\n")
     assert (found.verdict, found.findings[0].line) == ("failed", 9)
     late = report(uml, OPENING + "+0 write(4, ..., 1000) = 1000\n+.2 > P. 1:1001(1000) ack 1\n")
@@ -73,7 +73,7 @@ def test_a_call_that_waits_returns_when_the_script_says(uml: Uml) -> None:
         "+0 setsockopt(4, SOL_TCP, TCP_MADE_UP, [1], 4) = 0",
     ],
 )
-def test_what_cannot_be_done_in_a_guest_is_told_with_its_line(uml: Uml, line: str) -> None:
+def test_what_cannot_be_done_in_a_guest_is_reported_with_its_line(uml: Uml, line: str) -> None:
     found = report(uml, OPENING + line + "\n")
     assert (found.verdict, [finding.line for finding in found.findings]) == ("unsupported", [8])
 

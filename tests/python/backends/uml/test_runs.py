@@ -251,7 +251,7 @@ def test_a_kernel_that_panics_is_an_error_with_its_words(
     until(lambda: left_running(room) == [])
 
 
-def test_virtual_time_that_stands_still_is_an_error(
+def test_virtual_time_that_does_not_advance_is_an_error(
     uml: Uml, scenario: Make, room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_init(monkeypatch, "while :; do :; done\n")
@@ -307,7 +307,7 @@ def test_a_killed_agent_is_an_error(under_way: UnderWay, room: Path) -> None:
     until(lambda: left_running(room) == [])
 
 
-def test_a_killed_instance_costs_its_own_run_alone(uml: Uml, scenario: Make, room: Path, tmp_path: Path) -> None:
+def test_a_killed_instance_fails_only_its_own_run(uml: Uml, scenario: Make, room: Path, tmp_path: Path) -> None:
     short = replace(planned({"run": "short"}, of_json(scenario())), window_ns=(1_000_000_000, 3_000_000_000))
     endless = planned({"run": "endless"}, of_json(scenario(title="endless", duration_ns=1_000_000_000_000)))
     out = tmp_path / "out"
