@@ -10,6 +10,7 @@ from tailback.scenario.network import Network, Problem
 from tailback.scenario.paths import Loc
 from tailback.scenario.schema import Change, Keys, Lan, Link
 from tailback.scenario.values import direction
+from tailback.scenario.ways import Options
 from tailback.tc.errors import nearest_hint
 from tailback.tc.units import time_word
 
@@ -32,14 +33,41 @@ def _link(loc: Loc, link: Link, duration: int) -> Iterator[Problem]:
         if link.trace[way] is not None and link.rate[way] is not None:
             message = f"the direction {WAYS[way]} has both a trace and a rate"
             yield Problem((*loc, "trace"), message, "remove `rate`, or give each direction one of the two: [A, null]")
-        if link.reorder[way] and not link.delay[way] and not link.jitter[way]:
-            message = "reordered packets skip the delay, but this link has no delay"
-            yield Problem((*loc, "reorder"), message, "give the link a `delay`")
+    for way in range(2):
+        yield from _reordered(loc, link, way)
     before = 0
     for number, change in enumerate(link.schedule):
         yield from _change((*loc, "schedule", number), change, before, duration)
         yield from _changed_rate((*loc, "schedule", number, "rate"), change, link)
         before = max(before, change.at)
+
+
+def _reordered(loc: Loc, link: Link, way: int) -> Iterator[Problem]:
+    """Reordered packets skip a delay: there must be one, before and after each change."""
+    options = {key: getattr(link, key)[way] for key in _DELAYING}
+    delay = link.delay[way]
+    if _has_nothing_to_skip(options, delay):
+        message = "reordered packets skip the delay, but this link has no delay"
+        yield Problem((*loc, "reorder"), message, "give the link a `delay`")
+        return
+    for number, change in enumerate(link.schedule):
+        new = {key: found for key in _DELAYING if (found := getattr(change, key)[way]) is not None}
+        options |= new
+        delay = delay if change.delay is None else change.delay[way]
+        if _has_nothing_to_skip(options, delay):
+            key = "delay" if change.delay is not None else next(iter(new), "reorder")
+            message = "reordered packets skip the delay, but from this change on the link has no delay"
+            yield Problem((*loc, "schedule", number, key), message, "keep a `delay`, or add `reorder: 0%`")
+            return
+
+
+_DELAYING = ("reorder", "jitter")
+
+
+def _has_nothing_to_skip(options: Mapping[str, Options | None], delay: int) -> bool:
+    reorder, jitter = (options[key] or {} for key in _DELAYING)
+    reorders = reorder.get("reorder", 0) > 0 or reorder.get("gap", 0) > 0
+    return reorders and not delay and not jitter.get("jitter", 0)
 
 
 def _change(loc: Loc, change: Change, before: int, duration: int) -> Iterator[Problem]:

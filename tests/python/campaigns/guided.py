@@ -45,8 +45,15 @@ def main(words: Sequence[str]) -> None:
 
     wanted = next((int(word.partition("=")[2]) for word in options.libfuzzer if word.startswith("-runs=")), 0)
     dictionary, corpus = options.place / "words.dict", options.place / "corpus"
-    # The guard watches the time of an input, and who started this process that of one in which the guard is not heard.
-    flags = [f"-dict={dictionary}", "-timeout=0", "-rss_limit_mb=4096", f"-artifact_prefix={options.place}/crash-"]
+    # libFuzzer's limits are of wall time, and machines are busy. The guard watches the time of an input, and who
+    # started this process that of one in which the guard is not heard.
+    flags = [
+        f"-dict={dictionary}",
+        "-timeout=0",
+        "-report_slow_units=900",
+        "-rss_limit_mb=4096",
+        f"-artifact_prefix={options.place}/crash-",
+    ]
     atheris.Setup([sys.argv[0], *flags, *options.libfuzzer, str(corpus)], one)
     # libFuzzer ends the process.
     clocks = guard.continuing_clocks()

@@ -73,8 +73,13 @@ def ran(keys: str) -> dict[str, Any]:
     return found
 
 
+def keeps_a_delay_to_skip(link: dict[str, Any]) -> bool:
+    """The file refuses a change that takes the delay away from a link that reorders."""
+    return "reorder" not in link or all(change.get("delay") != "0ms" for change in link.get("schedule", []))
+
+
 @settings(max_examples=cases(30))
-@given(LINKS)
+@given(LINKS.filter(keeps_a_delay_to_skip))
 def test_every_link_that_the_file_takes_runs_and_repeats(link: dict[str, Any]) -> None:
     keys = json.dumps(link)[1:-1]
     assert ran(keys) == ran(keys)

@@ -104,6 +104,24 @@ def test_reordering_needs_a_delay() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("keys", "where"),
+    [
+        ("delay: 5ms, reorder: 1%, schedule: [{at: 5s, delay: 0ms}]", "schedule[0].delay"),
+        ("delay: [5ms, 0ms], reorder: [1%, null], schedule: [{at: 5s, reorder: [null, 1%]}]", "schedule[0].reorder"),
+        ("jitter: 2ms, reorder: 1%, schedule: [{at: 5s, rate: 1mbit}, {at: 6s, jitter: 0ms}]", "schedule[1].jitter"),
+    ],
+)
+def test_reordering_needs_a_delay_after_each_change(keys: str, where: str) -> None:
+    text = refused((FILE % "").replace("10mbit", f"10mbit, {keys}"))
+    assert f"links[1].{where}: reordered packets skip the delay, but from this change on the link has no delay" in text
+
+
+def test_a_change_may_take_the_delay_away_with_the_reordering() -> None:
+    keys = "delay: 5ms, reorder: 1%, schedule: [{at: 5s, delay: 0ms, reorder: 0%}]"
+    assert loads((FILE % "").replace("10mbit", f"10mbit, {keys}")).runs()
+
+
 def test_a_rate_that_was_not_there_cannot_change() -> None:
     changed = FILE.replace("rate: 1gbit, ", "") % ", schedule: [{at: 5s, rate: [1mbit, null]}]"
     assert "links[0].schedule[0].rate: the link has no rate in the direction there" in refused(changed)
