@@ -2,6 +2,7 @@
 //! in threads of their own, since busy waiting would stop virtual time.
 
 mod bulk;
+mod echo;
 mod ping;
 mod udp;
 
@@ -35,6 +36,7 @@ fn application(
         Conversation::Ping(ping) => {
             ping::RunningPing::prepare(ping, network)?.map(|ping| Box::new(ping) as Box<dyn Application>)
         }
+        Conversation::Echo(echo) => Some(Box::new(echo::RunningEcho::prepare(echo, network)?)),
         Conversation::Udp(flow) => Some(Box::new(udp::RunningDatagrams::prepare(flow, bins, network)?)),
     })
 }
@@ -142,6 +144,16 @@ impl Traffic {
             .try_for_each(|application| application.measured(interval_ns, &mut tables))?;
         Ok(tables.0.into_iter().map(Ordered::finish).collect())
     }
+}
+
+/// Bytes of the token of a run in each datagram.
+const TOKEN: usize = 8;
+
+/// The first half of a token of a run; zeros behind a short one.
+fn half(token: &str) -> [u8; TOKEN] {
+    let mut half = [0; TOKEN];
+    half.iter_mut().zip(token.bytes()).for_each(|(place, byte)| *place = byte);
+    half
 }
 
 /// The code point is the upper six bits of the byte; the lower two are ECN's.

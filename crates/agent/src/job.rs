@@ -3,7 +3,7 @@
 //! Written by `python/tailback/backends/linux/job.py`; an unknown key is an error, so that the two always agree.
 //! Times are in ns from the start of the run.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use serde::Deserialize;
 
@@ -37,10 +37,12 @@ pub struct Job {
 pub enum Conversation {
     /// Bulk data over TCP.
     Tcp(Flow),
-    /// Datagrams, between machines only.
+    /// Datagrams at a rate.
     Udp(Datagrams),
-    /// A series of echo requests.
+    /// A series of echo requests of ICMP.
     Ping(Ping),
+    /// A series of datagrams that are sent back.
+    Echo(Echo),
 }
 
 /// One step of building the network.
@@ -110,7 +112,7 @@ pub struct Flow {
     /// The host that receives.
     pub to: usize,
     /// Address of the receiver.
-    pub address: Ipv4Addr,
+    pub address: IpAddr,
     /// Port of the receiver.
     pub port: u16,
     /// When it connects.
@@ -135,7 +137,7 @@ pub struct Flow {
     pub notsent_lowat: Option<i32>,
     /// `TCP_MAXSEG` of the sender.
     pub mss: Option<i32>,
-    /// Differentiated services code point of what the sender sends.
+    /// Differentiated services code point of both ends.
     #[serde(default)]
     pub dscp: Option<u8>,
     /// The token that the sender sends first, and without which the receiver closes a connection.
@@ -170,8 +172,9 @@ pub struct Datagrams {
     /// Differentiated services code point.
     #[serde(default)]
     pub dscp: Option<u8>,
-    /// The token at the start of each.
-    pub token: String,
+    /// The token at the start of each; none where nobody else can send.
+    #[serde(default)]
+    pub token: Option<String>,
 }
 
 /// Echo requests at a fixed interval.
@@ -184,6 +187,9 @@ pub struct Ping {
     pub from: usize,
     /// The address that answers.
     pub address: Ipv4Addr,
+    /// The identifier of its requests.
+    #[serde(rename = "port")]
+    pub identifier: u16,
     /// First request.
     pub start_ns: u64,
     /// No request at or after this.
@@ -195,6 +201,36 @@ pub struct Ping {
     /// Differentiated services code point.
     #[serde(default)]
     pub dscp: Option<u8>,
+}
+
+/// Datagrams at a fixed interval, which the other end sends back.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Echo {
+    /// Its name in tables.
+    pub name: String,
+    /// The host that sends requests.
+    pub from: usize,
+    /// The host that answers.
+    pub to: usize,
+    /// Address of the server.
+    pub address: Ipv4Addr,
+    /// Port of the server.
+    pub port: u16,
+    /// First request.
+    pub start_ns: u64,
+    /// No request at or after this.
+    pub stop_ns: u64,
+    /// From one request to the next.
+    pub interval_ns: u64,
+    /// UDP bytes, header included.
+    pub size: usize,
+    /// Differentiated services code point of requests and answers.
+    #[serde(default)]
+    pub dscp: Option<u8>,
+    /// The token at the start of each; none where nobody else can send.
+    #[serde(default)]
+    pub token: Option<String>,
 }
 
 impl Job {
@@ -222,7 +258,7 @@ mod tests {
     fn a_job_is_read() {
         let job = Job::from_json(JOB).unwrap();
         assert!(
-            matches!(&job.traffic[0], Conversation::Tcp(flow) if flow.address == Ipv4Addr::new(10, 0, 0, 2))
+            matches!(&job.traffic[0], Conversation::Tcp(flow) if flow.address == IpAddr::from([10, 0, 0, 2]))
         );
         assert!(matches!(&job.setup[0], Step::Write { host: Some(0), .. }));
         assert!(matches!(&job.setup[2], Step::Segment { host: 1, device } if device == "l0"));

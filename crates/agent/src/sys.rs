@@ -6,7 +6,7 @@ use std::ffi::{CString, c_int, c_void};
 use std::fs::File;
 use std::io;
 use std::mem::{MaybeUninit, size_of};
-use std::net::SocketAddrV4;
+use std::net::{IpAddr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 use std::ptr;
@@ -181,12 +181,56 @@ pub fn address_of(address: SocketAddrV4) -> libc::sockaddr_in {
 }
 
 const ADDRESS_LENGTH: libc::socklen_t = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+const ADDRESS6_LENGTH: libc::socklen_t = size_of::<libc::sockaddr_in6>() as libc::socklen_t;
 
-/// `connect(2)` over IPv4.
-pub fn connect(socket: &OwnedFd, address: SocketAddrV4) -> io::Result<()> {
-    let address = address_of(address);
-    // SAFETY: a sockaddr_in of its length.
-    let done = unsafe { libc::connect(socket.as_raw_fd(), (&raw const address).cast(), ADDRESS_LENGTH) };
+fn address6_of(address: SocketAddrV6) -> libc::sockaddr_in6 {
+    libc::sockaddr_in6 {
+        sin6_family: libc::AF_INET6 as libc::sa_family_t,
+        sin6_port: address.port().to_be(),
+        sin6_flowinfo: 0,
+        sin6_addr: libc::in6_addr { s6_addr: address.ip().octets() },
+        sin6_scope_id: 0,
+    }
+}
+
+/// The family of sockets of an address.
+pub fn family_of(address: IpAddr) -> c_int {
+    match address {
+        IpAddr::V4(_) => libc::AF_INET,
+        IpAddr::V6(_) => libc::AF_INET6,
+    }
+}
+
+/// `connect(2)`.
+pub fn connect(socket: &OwnedFd, address: SocketAddr) -> io::Result<()> {
+    let done = match address {
+        SocketAddr::V4(address) => {
+            let address = address_of(address);
+            // SAFETY: a sockaddr_in of its length.
+            unsafe { libc::connect(socket.as_raw_fd(), (&raw const address).cast(), ADDRESS_LENGTH) }
+        }
+        SocketAddr::V6(address) => {
+            let address = address6_of(address);
+            // SAFETY: a sockaddr_in6 of its length.
+            unsafe { libc::connect(socket.as_raw_fd(), (&raw const address).cast(), ADDRESS6_LENGTH) }
+        }
+    };
+    checked(done).map(drop)
+}
+
+fn bind(socket: &OwnedFd, address: SocketAddr) -> io::Result<()> {
+    let done = match address {
+        SocketAddr::V4(address) => {
+            let address = address_of(address);
+            // SAFETY: a sockaddr_in of its length.
+            unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), ADDRESS_LENGTH) }
+        }
+        SocketAddr::V6(address) => {
+            let address = address6_of(address);
+            // SAFETY: a sockaddr_in6 of its length.
+            unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), ADDRESS6_LENGTH) }
+        }
+    };
     checked(done).map(drop)
 }
 
@@ -200,25 +244,21 @@ pub enum Port {
 }
 
 /// Listens at an address.
-pub fn listen(address: SocketAddrV4, port: Port) -> io::Result<OwnedFd> {
-    let listener = socket(libc::AF_INET, libc::SOCK_STREAM, 0)?;
+pub fn listen(address: SocketAddr, port: Port) -> io::Result<OwnedFd> {
+    let listener = socket(family_of(address.ip()), libc::SOCK_STREAM, 0)?;
     if port == Port::Reused {
         set_option(&listener, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1 as c_int)?;
     }
-    let address = address_of(address);
-    // SAFETY: a sockaddr_in of its length.
-    checked(unsafe { libc::bind(listener.as_raw_fd(), (&raw const address).cast(), ADDRESS_LENGTH) })?;
+    bind(&listener, address)?;
     // SAFETY: no pointers.
     checked(unsafe { libc::listen(listener.as_raw_fd(), 1) })?;
     Ok(listener)
 }
 
-/// A socket for datagrams to this address.
-pub fn bound(address: SocketAddrV4) -> io::Result<OwnedFd> {
-    let bound = socket(libc::AF_INET, libc::SOCK_DGRAM, 0)?;
-    let address = address_of(address);
-    // SAFETY: a sockaddr_in of its length.
-    checked(unsafe { libc::bind(bound.as_raw_fd(), (&raw const address).cast(), ADDRESS_LENGTH) })?;
+/// A socket for datagrams to this address; for `IPPROTO_ICMP`, the port is the identifier of echo requests.
+pub fn bound(protocol: c_int, address: SocketAddrV4) -> io::Result<OwnedFd> {
+    let bound = socket(libc::AF_INET, libc::SOCK_DGRAM, protocol)?;
+    bind(&bound, address.into())?;
     Ok(bound)
 }
 
@@ -238,6 +278,21 @@ pub fn send(socket: &OwnedFd, data: &[u8]) -> io::Result<usize> {
     let sent =
         unsafe { libc::send(socket.as_raw_fd(), data.as_ptr().cast(), data.len(), libc::MSG_NOSIGNAL) };
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+}
+
+/// `send(2)` without blocking: `WouldBlock` if the socket has no room.
+pub fn send_at_once(socket: &OwnedFd, data: &[u8]) -> io::Result<usize> {
+    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+    // SAFETY: `data` has the given length.
+    let sent = unsafe { libc::send(socket.as_raw_fd(), data.as_ptr().cast(), data.len(), flags) };
+    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+}
+
+/// Waits until the kernel wakes writers of the socket: half of its send buffer is free.
+pub fn wait_for_room(socket: &OwnedFd) {
+    let mut wanted = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
+    // SAFETY: one pollfd. A wait that a signal ends early only leads to another one.
+    unsafe { libc::poll(&mut wanted, 1, -1) };
 }
 
 /// `recv(2)`, blocking.

@@ -1,7 +1,7 @@
 """Traffic of a resolved scenario: one entry per flow, a class and a member of `Flow` per kind.
 
-A class also has the facts that backends need: which backends run it, which application of the agent runs it, its entry
-in the agent's job, and which of its features only the simulator supports.
+A class also has the facts that backends need: which application of the agent runs it on a kernel, its entry in the
+agent's job, and which of its features only the simulator supports.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from tailback.resolved.fields import ABSENT_IF_EMPTY, ABSENT_IF_NONE, STRICT, Op
 
 Protocol: TypeAlias = Literal["icmp", "udp"]
 
-RunsOn: TypeAlias = Literal["every backend", "testbeds", "the simulator"]
-"""The backends that run a kind; all three include the simulator."""
-
-Application: TypeAlias = Literal["tcp", "udp", "ping"]
+Application: TypeAlias = Literal["tcp", "udp", "ping", "echo"]
 """The applications of the agent (`crates/agent/src/job.rs`)."""
 
 Refusal: TypeAlias = tuple[str, str]
 """A feature that is not supported, and the remedy."""
 
 LEAST_DATAGRAM = 16
-"""Bytes of a datagram that the agent needs for its sequence number and timestamp."""
+"""Bytes of a datagram that the agent needs for its token and timestamp."""
+
+LEAST_ECHO = 20
+"""Bytes of a ping over UDP that the agent needs for the header, its token and its number."""
 
 _From: Any = Field(alias="from")
 _To: Any = Field(alias="to")
@@ -85,7 +85,6 @@ class Tcp:
     """Bulk data over one connection; `stop_ns` is `None` if it ends after `bytes`."""
 
     __pydantic_config__ = STRICT
-    runs_on: ClassVar[RunsOn] = "every backend"
     run_by: ClassVar[Application | None] = "tcp"
 
     kind: Literal["tcp"] = "tcp"
@@ -122,7 +121,6 @@ class Udp:
     """Datagrams with `size` bytes of data, sent at `rate_bps`."""
 
     __pydantic_config__ = STRICT
-    runs_on: ClassVar[RunsOn] = "testbeds"
     run_by: ClassVar[Application | None] = "udp"
 
     kind: Literal["udp"] = "udp"
@@ -157,9 +155,6 @@ class Ping:
     """Echo requests at a fixed interval."""
 
     __pydantic_config__ = STRICT
-    runs_on: ClassVar[RunsOn] = "every backend"
-    run_by: ClassVar[Application | None] = "ping"
-
     kind: Literal["ping"] = "ping"
     name: str
     source: Annotated[int, _From]
@@ -171,14 +166,19 @@ class Ping:
     protocol: Annotated[Protocol, Field(exclude_if=_is_icmp)] = "icmp"
     dscp: Annotated[int, ABSENT_IF_EMPTY] = 0
 
+    @property
+    def run_by(self) -> Application | None:
+        """ICMP is answered by the kernel, UDP by a server."""
+        return "ping" if self.protocol == "icmp" else "echo"
+
     def job(self, duration_ns: int) -> dict[str, Any]:
         """The entry in the agent's job, besides name, ends and start."""
         return {"stop_ns": min(self.stop_ns, duration_ns), "interval_ns": self.interval_ns, "size": self.size}
 
     def refused(self) -> Iterator[Refusal]:
         """The features of it that only the simulator supports."""
-        if self.protocol != "icmp":
-            yield f"the traffic `{self.name}` is a ping over UDP", "remove `protocol`, or run it on `--backend sim`"
+        if self.protocol != "icmp" and self.size < LEAST_ECHO:
+            yield f"the requests of `{self.name}` are too short for a number", f"make them at least {LEAST_ECHO}b long"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from tailback.formats.flent.names import named
 from tailback.resolved import Scenario, codec, of_json, to_json
 from tailback.resolved import traffic as resolved_traffic
 from tailback.resolved.fields import STRICT
-from tailback.resolved.traffic import Application, Refusal, RunsOn
+from tailback.resolved.traffic import Application, Refusal
 from tailback.scenario import ScenarioError, loads, schema, traffic
 from tailback.scenario.network import Problem
 from tailback.scenario.size import parts
@@ -43,7 +43,6 @@ class ResolvedCall:
     """A call of the resolved scenario."""
 
     __pydantic_config__ = STRICT
-    runs_on: ClassVar[RunsOn] = "testbeds"
     run_by: ClassVar[Application | None] = "udp"
 
     kind: Literal["call"] = "call"
@@ -178,11 +177,22 @@ def test_the_agents_of_a_testbed_are_notified() -> None:
 
 
 @pytest.mark.usefixtures("call")
-def test_a_backend_that_cannot_run_it_refuses_it_by_name() -> None:
+def test_a_kernel_runs_it_by_an_application_of_the_agent() -> None:
     scenario = scenario_of("20ms")
-    assert list(suitable.findings(scenario)) == [("the traffic `call` is of the kind `call`", "use tcp and ping")]
-    assert [told["name"] for told in job_of(scenario)["traffic"]] == ["upload"]
+    assert list(suitable.findings(scenario)) == []
+    assert [(told["kind"], told["name"]) for told in job_of(scenario)["traffic"]] == [
+        ("udp", "call"),
+        ("tcp", "upload"),
+    ]
     assert list(on_testbed.written(scenario, testbed.loads(TESTBED))) == []
+
+
+@pytest.mark.usefixtures("call")
+def test_a_kind_that_no_application_of_the_agent_runs_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ResolvedCall, "run_by", None)
+    scenario = scenario_of("20ms")
+    assert ("the traffic `call` is of the kind `call`", "use one of tcp, udp, ping") in suitable.findings(scenario)
+    assert [told["name"] for told in job_of(scenario)["traffic"]] == ["upload"]
 
 
 @pytest.mark.usefixtures("call")

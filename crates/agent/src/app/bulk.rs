@@ -4,7 +4,7 @@
 //! On a machine that others can reach, a receiver listens only at the address of its flow, and accepts only a connection
 //! that begins with the token of the run; any other is closed.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, mpsc};
 use std::{fs, io, thread};
@@ -17,7 +17,8 @@ use crate::network::Network;
 use crate::sys;
 use crate::tcp_info::{Sample, SocketTables};
 
-const FLOWS: TableKind = TableKind { name: "flows", columns: &["t_ns", "flow", "bytes"] };
+/// Bytes received, by bin; datagrams count here, too.
+pub const FLOWS: TableKind = TableKind { name: "flows", columns: &["t_ns", "flow", "bytes"] };
 const SEGMENTS: TableKind = TableKind { name: "segments", columns: &["flow", "data_segs_out"] };
 /// The tables of this kind.
 pub const TABLES: &[TableKind] = &[FLOWS, SEGMENTS];
@@ -132,7 +133,8 @@ fn open_sender(flow: &Flow, network: &Network) -> Result<OwnedFd, Failure> {
         fs::write(PACING_SHIFT, shift.to_string()).doing(format!("writing {PACING_SHIFT}"))?;
     }
     let name = &flow.name;
-    let sender = network.within(flow.from, || sys::socket(libc::AF_INET, libc::SOCK_STREAM, 0))?;
+    let family = sys::family_of(flow.address);
+    let sender = network.within(flow.from, || sys::socket(family, libc::SOCK_STREAM, 0))?;
     let sender = sender.doing(format!("opening the sender of {name}"))?;
     sys::set_congestion_control(&sender, &flow.congestion_control)
         .doing(format!("giving {name} the congestion control {}", flow.congestion_control))?;
@@ -140,14 +142,31 @@ fn open_sender(flow: &Flow, network: &Network) -> Result<OwnedFd, Failure> {
     Ok(sender)
 }
 
+/// Any address of the same kind.
+fn any_like(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    }
+}
+
+fn mark_flow(socket: &OwnedFd, flow: &Flow) -> io::Result<()> {
+    match (flow.address, flow.dscp) {
+        (IpAddr::V6(_), Some(dscp)) => {
+            sys::set_option(socket, libc::IPPROTO_IPV6, libc::IPV6_TCLASS, libc::c_int::from(dscp) << 2)
+        }
+        (_, dscp) => mark(socket, dscp),
+    }
+}
+
 fn open_receiver(flow: &Flow, network: &Network) -> Result<OwnedFd, Failure> {
     let name = &flow.name;
     // A kernel that was used for other runs may still have their connections in TIME_WAIT.
     let (address, port) = match flow.token {
         Some(_) => (flow.address, sys::Port::Reused),
-        None => (Ipv4Addr::UNSPECIFIED, sys::Port::Fresh),
+        None => (any_like(flow.address), sys::Port::Fresh),
     };
-    let listener = network.within(flow.to, || sys::listen(SocketAddrV4::new(address, flow.port), port))?;
+    let listener = network.within(flow.to, || sys::listen(SocketAddr::new(address, flow.port), port))?;
     let listener = listener.doing(format!("opening the receiver of {name} at {address}:{}", flow.port))?;
     set_receiver_options(&listener, flow).doing(format!("setting socket options of {name}"))?;
     // The accepted socket inherits it: DCTCP needs a receiver that echoes each mark.
@@ -158,7 +177,7 @@ fn open_receiver(flow: &Flow, network: &Network) -> Result<OwnedFd, Failure> {
 
 /// Buffers are set with `SO_SNDBUFFORCE`, which `net.core.wmem_max` does not limit.
 fn set_sender_options(socket: &OwnedFd, flow: &Flow) -> io::Result<()> {
-    mark(socket, flow.dscp)?;
+    mark_flow(socket, flow)?;
     if let Some(rate_bps) = flow.max_pacing_rate_bps {
         sys::set_option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate_bps / 8)?;
     }
@@ -173,6 +192,7 @@ fn set_sender_options(socket: &OwnedFd, flow: &Flow) -> io::Result<()> {
 
 /// Sets options of the listening socket; the accepted one inherits them before it advertises its first window.
 fn set_receiver_options(socket: &OwnedFd, flow: &Flow) -> io::Result<()> {
+    mark_flow(socket, flow)?;
     if let Some(bytes) = flow.rcvbuf {
         sys::set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes)?;
     }
@@ -183,7 +203,7 @@ fn set_receiver_options(socket: &OwnedFd, flow: &Flow) -> io::Result<()> {
 }
 
 fn send(flow: &Flow, socket: &OwnedFd) -> io::Result<()> {
-    sys::connect(socket, SocketAddrV4::new(flow.address, flow.port))?;
+    sys::connect(socket, SocketAddr::new(flow.address, flow.port))?;
     if let Some(token) = &flow.token {
         sys::send(socket, token.as_bytes())?;
     }

@@ -1,25 +1,29 @@
-//! UDP at a fixed rate between machines: a sender and a receiver, each of which counts per bin.
+//! UDP at a fixed rate: a sender and a receiver, each of which counts per bin.
 //!
-//! A datagram begins with the first half of the run's token, which the receiver checks, and its transmission time in ns
-//! of the run. All machines use the same time base, so the receiver can compute the one-way delay.
+//! ```text
+//! data of a datagram: first half of the run's token, 8 bytes; when it was sent, ns of the run, 8 bytes; zeros
+//! ```
+//! The receiver counts datagrams with the token only. All machines use the same time base, so that it can compute the
+//! one-way delay. A datagram is due each 8 · size / rate; those that are due while the socket has no room are not sent
+//! later. If the thread only wakes late, all that are due are sent at once.
 
+use std::io::ErrorKind;
 use std::net::SocketAddrV4;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::{Application, Live, TableKind, Tables, locked, mark, spawn};
+use super::{Application, Live, TOKEN, TableKind, Tables, bulk, half, locked, mark, spawn};
 use crate::clock::Clock;
 use crate::failure::{Failure, While};
 use crate::job::Datagrams;
 use crate::network::Network;
 use crate::sys;
 
-const TOKEN: usize = 8;
 /// Minimum size of a datagram.
 const HEADER: usize = TOKEN + 8;
 const DATAGRAMS: TableKind = TableKind {
     name: "datagrams",
-    columns: &["t_ns", "flow", "sent", "received", "bytes", "delay_sum_ns", "longest_ns"],
+    columns: &["t_ns", "flow", "sent", "received", "delay_sum_ns", "longest_ns"],
 };
 /// The tables of this kind.
 pub const TABLES: &[TableKind] = &[DATAGRAMS];
@@ -69,7 +73,7 @@ impl RunningDatagrams {
 impl Application for RunningDatagrams {
     fn start(&mut self, clock: Clock, interval_ns: u64) -> Result<(), Failure> {
         if let Some(socket) = self.receiver.take() {
-            let (token, bins) = (half(&self.flow), self.bins.clone());
+            let (token, bins) = (token_of(&self.flow), self.bins.clone());
             spawn(move || {
                 receive(&socket, token, clock, |now_ns, seen| seen(&mut bin(&bins, now_ns, interval_ns)))
             })?;
@@ -95,12 +99,14 @@ impl Application for RunningDatagrams {
     fn measured(&self, interval_ns: u64, tables: &mut Tables) -> Result<(), Failure> {
         let bins = locked(&self.bins);
         for (number, bin) in bins.iter().enumerate().filter(|(_, bin)| bin.sent + bin.received > 0) {
-            let mut row = tables.row(&DATAGRAMS);
-            row.cell((number as u64 + 1) * interval_ns)
-                .name(&self.flow.name)
-                .cell(bin.sent)
-                .cell(bin.received);
-            row.cell(bin.bytes).cell(bin.delay_sum_ns).maybe(bin.longest_ns);
+            let t_ns = (number as u64 + 1) * interval_ns;
+            let mut row = tables.row_at(&DATAGRAMS, t_ns);
+            row.cell(t_ns).name(&self.flow.name).cell(bin.sent).cell(bin.received);
+            row.cell(bin.delay_sum_ns).maybe(bin.longest_ns);
+            drop(row);
+            if bin.bytes > 0 {
+                tables.row_at(&bulk::FLOWS, t_ns).cell(t_ns).name(&self.flow.name).cell(bin.bytes);
+            }
         }
         Ok(())
     }
@@ -110,7 +116,8 @@ fn open_sender(flow: &Datagrams, network: &Network) -> Result<OwnedFd, Failure> 
     let name = &flow.name;
     let socket = network.within(flow.from, || sys::socket(libc::AF_INET, libc::SOCK_DGRAM, 0))?;
     let socket = socket.doing(format!("opening the sender of {name}"))?;
-    sys::connect(&socket, SocketAddrV4::new(flow.address, flow.port)).doing(format!("aiming {name}"))?;
+    sys::connect(&socket, SocketAddrV4::new(flow.address, flow.port).into())
+        .doing(format!("aiming {name}"))?;
     if let Some(bytes) = flow.sndbuf {
         sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes)
             .doing(format!("setting socket options of {name}"))?;
@@ -120,32 +127,49 @@ fn open_sender(flow: &Datagrams, network: &Network) -> Result<OwnedFd, Failure> 
 }
 
 fn open_receiver(flow: &Datagrams, network: &Network) -> Result<OwnedFd, Failure> {
-    let bound = network.within(flow.to, || sys::bound(SocketAddrV4::new(flow.address, flow.port)))?;
+    let bound = network.within(flow.to, || sys::bound(0, SocketAddrV4::new(flow.address, flow.port)))?;
     bound.doing(format!("opening the receiver of {} at {}:{}", flow.name, flow.address, flow.port))
 }
 
-fn half(flow: &Datagrams) -> [u8; TOKEN] {
-    let mut half = [0; TOKEN];
-    half.iter_mut().zip(flow.token.bytes()).for_each(|(place, byte)| *place = byte);
-    half
+fn token_of(flow: &Datagrams) -> [u8; TOKEN] {
+    half(flow.token.as_deref().unwrap_or_default())
 }
 
-/// Sends each datagram when it is due; if the thread wakes late, all that are due at once.
+/// The datagrams since a time, the first of which was due then.
+struct Due {
+    from_ns: u64,
+    number: u64,
+}
+
+impl Due {
+    fn next_ns(&self, flow: &Datagrams) -> u64 {
+        let bits = u128::from(self.number) * flow.size as u128 * 8;
+        let after_ns = bits * 1_000_000_000 / u128::from(flow.rate_bps);
+        self.from_ns.saturating_add(u64::try_from(after_ns).unwrap_or(u64::MAX))
+    }
+}
+
+/// Sends each datagram when it is due, or when the socket has room again.
 fn send(flow: &Datagrams, socket: &OwnedFd, clock: Clock, mut sent: impl FnMut(u64)) {
     let mut data = vec![0; flow.size];
-    data[..TOKEN].copy_from_slice(&half(flow));
-    for number in 0_u64.. {
-        let after_ns = u128::from(number) * flow.size as u128 * 8 * 1_000_000_000 / u128::from(flow.rate_bps);
-        let due_ns = flow.start_ns + u64::try_from(after_ns).unwrap_or(u64::MAX);
+    data[..TOKEN].copy_from_slice(&token_of(flow));
+    let mut due = Due { from_ns: flow.start_ns, number: 0 };
+    loop {
+        let due_ns = due.next_ns(flow);
         if due_ns >= flow.stop_ns {
             return;
         }
         clock.sleep_until(due_ns);
         let now_ns = clock.now_ns();
         data[TOKEN..HEADER].copy_from_slice(&now_ns.to_be_bytes());
-        // A datagram for which the own host has no room is lost like any other.
-        let _ = sys::send(socket, &data);
+        // Any other error is that of an earlier datagram; this one is lost like any other.
+        if sys::send_at_once(socket, &data).is_err_and(|error| error.kind() == ErrorKind::WouldBlock) {
+            sys::wait_for_room(socket);
+            due = Due { from_ns: clock.now_ns(), number: 0 };
+            continue;
+        }
         sent(now_ns);
+        due.number += 1;
     }
 }
 
@@ -216,7 +240,7 @@ mod tests {
             size: 100,
             sndbuf: None,
             dscp: Some(46),
-            token: "geheimgeheim".into(),
+            token: Some("geheimgeheim".into()),
         };
         // Bins for a quarter of an hour: on a busy machine the threads may wake late.
         let mut running = RunningDatagrams::prepare(&flow, 90_000, &network).unwrap();

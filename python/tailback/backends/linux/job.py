@@ -24,15 +24,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from tailback import qdiscs
 from tailback.backends.linux.links import FRAMING, PREAMBLE_AND_GAP, SHORTEST_FRAME, Hop, rewire, states, wire
 from tailback.backends.linux.steps import IP, TC, Json, Words, run, write
-from tailback.backends.linux.trees import NOTHING, Matches, Tree
+from tailback.backends.linux.trees import NOTHING, Matches, Socket, Transport, Tree
 from tailback.qdiscs import words_of
 from tailback.resolved import Flow, Link, Qdisc, Scenario
 from tailback.resolved.traffic import Application
 
 FIRST_PORT = 5001
 
-BETWEEN_SOCKETS: tuple[Application, ...] = ("tcp", "udp")
-"""Applications with a socket at both ends; the kernel answers echo requests."""
+BETWEEN_SOCKETS: tuple[Application, ...] = ("tcp", "udp", "echo")
+"""Applications with a socket at both ends; the kernel answers echo requests of ICMP."""
+
+TRANSPORTS: Mapping[Application, Transport] = {"tcp": "tcp", "udp": "udp", "echo": "udp", "ping": "icmp"}
+"""What carries an application. Ports are consecutive for each; the port of a ping is the identifier of its requests."""
 
 EVERY_HOST = {
     "net/ipv4/ip_forward": "1",
@@ -63,9 +66,8 @@ def job_of(scenario: Scenario) -> Json:
         },
         "devices": [_device(scenario, hop) for hop in hops],
         "traffic": [
-            conversation(entry, port, scenario) | {"address": _target(hops, entry.source, entry.target)}
-            for entry, port in with_ports(scenario)
-            if entry.runs_on == "every backend"
+            conversation(entry, socket.port, scenario) | {"address": _target(hops, entry.source, entry.target)}
+            for entry, socket in with_sockets(scenario)
         ],
     }
 
@@ -287,11 +289,11 @@ def matches_of(scenario: Scenario) -> Matches:
     for number, link in enumerate(scenario.links):
         for end, host in enumerate(link.ends):
             addresses.setdefault(host, []).append(_address(number, end))
-    ports: dict[str, list[int]] = {}
-    for port, flow in enumerate(scenario.tcp, FIRST_PORT):
+    sockets: dict[str, list[Socket]] = {}
+    for flow, socket in with_sockets(scenario):
         for name in {flow.name, flow.name.rpartition(".")[0] or flow.name}:
-            ports.setdefault(name, []).append(port)
-    return Matches(addresses, ports)
+            sockets.setdefault(name, []).append(socket)
+    return Matches(addresses, sockets)
 
 
 def _target(hops: Sequence[Hop], source: int, target: int) -> str:
@@ -300,23 +302,26 @@ def _target(hops: Sequence[Hop], source: int, target: int) -> str:
     return _address(back.link, back.end)
 
 
-def with_ports(scenario: Scenario) -> Iterator[tuple[Flow, int]]:
-    """The flows that the agent can run, with their ports, which are consecutive for each application."""
-    ports: Counter[Application] = Counter()
+def with_sockets(scenario: Scenario) -> Iterator[tuple[Flow, Socket]]:
+    """The flows that the agent can run, with what distinguishes their packets."""
+    used: Counter[Transport] = Counter()
     for entry in scenario.flows:
         if entry.run_by is not None:
-            yield entry, FIRST_PORT + ports[entry.run_by]
-            ports[entry.run_by] += 1
+            transport = TRANSPORTS[entry.run_by]
+            yield entry, Socket(transport, FIRST_PORT + used[transport])
+            used[transport] += 1
 
 
 def conversation(entry: Flow, port: int, scenario: Scenario) -> Json:
     """The entry of a flow in the agent's job, without its address."""
-    between = {"to": entry.target, "port": port} if entry.run_by in BETWEEN_SOCKETS else {}
+    between = {"to": entry.target} if entry.run_by in BETWEEN_SOCKETS else {}
     return {
         "kind": entry.run_by,
         "name": entry.name,
         "from": entry.source,
         **between,
+        "port": port,
+        "dscp": entry.dscp or None,
         "start_ns": entry.start_ns,
         **entry.job(scenario.duration_ns),
     }

@@ -84,13 +84,11 @@ def _side_by_side(scenario: Scenario) -> Iterator[Finding]:
 
 
 def _traffic(scenario: Scenario) -> Iterator[Finding]:
-    known = " and ".join(flow.kind for flow in FLOWS if flow.runs_on == "every backend")
+    known = ", ".join(flow.kind for flow in FLOWS if flow.run_by is not None)
     for entry in scenario.flows:
-        if entry.runs_on != "every backend":
-            yield f"the traffic `{entry.name}` is of the kind `{entry.kind}`", f"use {known}"
+        if entry.run_by is None:
+            yield f"the traffic `{entry.name}` is of the kind `{entry.kind}`", f"use one of {known}"
         yield from entry.refused()
-        if entry.dscp:
-            yield f"the traffic `{entry.name}` has a code point", "remove `dscp`, or run it on `--backend sim`"
 
 
 def _qdiscs(scenario: Scenario) -> Iterator[Finding]:

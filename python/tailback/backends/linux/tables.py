@@ -1,5 +1,8 @@
 """Converts the agent's output to the tables of `docs/contracts.md`.
 
+Datagrams are counted at both ends, on a testbed by different machines: rows of the same time are added up. The table
+`udp` exists only if there were any.
+
 A kernel does not report why TCP did not send (`held_by` is absent from `tcp_info`), nor single drops (there is no table
 `events`, but `qdisc` counts them). The marks of a discipline without such a counter are null.
 """
@@ -68,13 +71,36 @@ COLUMNS: Mapping[str, Mapping[str, tuple[pa.DataType, str]]] = {
 }
 """Columns of each table with type and unit."""
 
+UDP: Mapping[str, tuple[pa.DataType, str]] = {
+    "t": (NUMBER, "s"),
+    "flow": (TEXT, ""),
+    "sent": (COUNT, "packets"),
+    "received": (COUNT, "packets"),
+    "delay_ms": (NUMBER, "ms"),
+    "longest_ms": (NUMBER, "ms"),
+}
+
+SIGNED = pa.int64()
+"""One-way delays between two machines may be negative."""
+
+DATAGRAMS = {
+    "t_ns": SIGNED,
+    "flow": TEXT,
+    "sent": COUNT,
+    "received": COUNT,
+    "delay_sum_ns": SIGNED,
+    "longest_ns": SIGNED,
+}
+
 SCALED = {"t": ("t_ns", 1e9), "rtt_ms": ("rtt_ns", 1e6)}
 """Columns that the agent writes in ns: their name there, and the number of ns in their unit."""
 
 
 def read_tables(folder: Path) -> dict[str, pa.Table]:
     """All tables of a run."""
-    return {name: read_table(folder, name, columns) for name, columns in COLUMNS.items()}
+    found = {name: read_table(folder, name, columns) for name, columns in COLUMNS.items()}
+    udp = _read_datagrams(folder / "datagrams.csv")
+    return found | ({"udp": udp} if udp.num_rows else {})
 
 
 def read_table(folder: Path, name: str, columns: Mapping[str, tuple[pa.DataType, str]]) -> pa.Table:
@@ -86,6 +112,25 @@ def read_segments(folder: Path) -> int:
     """The number of TCP data segments sent by all flows, including retransmissions."""
     counted = csv.read_csv(folder / "segments.csv", convert_options=csv.ConvertOptions(column_types={"flow": TEXT}))
     return sum(counted["data_segs_out"].to_pylist())
+
+
+def _read_datagrams(file: Path) -> pa.Table:
+    """The table `udp`; the mean delay is that of the datagrams that arrived in the interval."""
+    read = csv.read_csv(file, convert_options=csv.ConvertOptions(column_types=DATAGRAMS))
+    ways = [("sent", "sum"), ("received", "sum"), ("delay_sum_ns", "sum"), ("longest_ns", "max")]
+    both = read.group_by(["t_ns", "flow"], use_threads=False).aggregate(ways)
+    none = pc.equal(both["received_sum"], 0)
+    mean_ns = pc.divide(pc.cast(both["delay_sum_ns_sum"], NUMBER), pc.cast(both["received_sum"], NUMBER))
+    values = {
+        "t": pc.divide(pc.cast(both["t_ns"], NUMBER), 1e9),
+        "flow": both["flow"],
+        "sent": both["sent_sum"],
+        "received": both["received_sum"],
+        "delay_ms": pc.divide(pc.if_else(none, None, mean_ns), 1e6),
+        "longest_ms": pc.divide(pc.cast(both["longest_ns_max"], NUMBER), 1e6),
+    }
+    fields = [pa.field(name, kind, metadata={"unit": unit}) for name, (kind, unit) in UDP.items()]
+    return pa.Table.from_arrays([values[name] for name in UDP], schema=pa.schema(fields))
 
 
 def _read(file: Path, columns: Mapping[str, tuple[pa.DataType, str]]) -> pa.Table:

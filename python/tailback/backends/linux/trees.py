@@ -4,14 +4,15 @@ Handles encode the depth: the lower eight bits of a major number are the depth, 
 disciplines of one depth. So the agent and `qdisc_stats.py` can derive the depth of a discipline from its parent.
 
 A filter of the experiment file becomes a classifier of the kernel: `all` is matchall, the others are flower on
-addresses, ports or the code point.                                                  [tc flower(8)] [tc matchall(8)]
+addresses, ports or the code point. The identifier of echo requests of ICMP, which flower cannot read, is matched by u32
+behind an IP header without options.                                   [tc flower(8)] [tc matchall(8)] [tc u32(8)]
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from tailback import qdiscs
 from tailback.qdiscs import words_of
@@ -21,13 +22,26 @@ Command: TypeAlias = list[str]
 
 DEPTH_BITS = 8
 
+IDENTIFIER_AT = 24
+"""Offset of the identifier of an echo request: an IP header without options, and four bytes of ICMP. [rfc792]"""
+
+Transport: TypeAlias = Literal["tcp", "udp", "icmp"]
+
+
+@dataclass(frozen=True)
+class Socket:
+    """What distinguishes the packets of a flow: the port of its receiver, or the identifier of its echo requests."""
+
+    transport: Transport
+    port: int
+
 
 @dataclass(frozen=True)
 class Matches:
-    """The values that filters can match: addresses by host, ports by traffic entry."""
+    """The values that filters can match: addresses by host, sockets by traffic entry."""
 
     addresses: Mapping[int, Sequence[str]] = field(default_factory=dict)
-    ports: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    sockets: Mapping[str, Sequence[Socket]] = field(default_factory=dict)
 
 
 NOTHING = Matches()
@@ -69,25 +83,33 @@ class Tree:
 
     def _filters(self, root: Qdisc, handle: str) -> Iterator[Command]:
         for priority, each in enumerate(root.filters, 1):
-            for key in self._keys(each.fits):
-                classifier = ["flower", *key] if key else ["matchall"]
-                protocol = "ip" if key else "all"
+            for classifier in self._classifiers(each.fits):
+                protocol = "all" if each.fits.what == "all" else "ip"
                 head = ["protocol", protocol, "prio", str(priority)]
                 yield [*head, *classifier, "classid", f"{handle}{each.minor:x}"]
 
-    def _keys(self, fits: Fits) -> Iterator[Command]:
+    def _classifiers(self, fits: Fits) -> Iterator[Command]:
         match fits.what, fits.value:
             case "all", _:
-                yield []
+                yield ["matchall"]
             case "dscp", int(code_point):
-                yield ["ip_tos", f"{code_point << 2:#x}/0xfc"]
+                yield ["flower", "ip_tos", f"{code_point << 2:#x}/0xfc"]
             case "traffic", str(name):
-                for port in self._matches.ports[name]:
-                    yield ["ip_proto", "tcp", "dst_port", str(port)]
-                    yield ["ip_proto", "tcp", "src_port", str(port)]
+                for socket in self._matches.sockets[name]:
+                    yield from _packets_of(socket)
             case "from" | "to", int(host):
                 for address in self._matches.addresses[host]:
-                    yield ["src_ip" if fits.what == "from" else "dst_ip", address]
+                    yield ["flower", "src_ip" if fits.what == "from" else "dst_ip", address]
+
+
+def _packets_of(socket: Socket) -> Iterator[Command]:
+    port = str(socket.port)
+    if socket.transport == "icmp":
+        icmp = ["match", "ip", "protocol", "1", "0xff"]
+        yield ["u32", *icmp, "match", "u16", port, "0xffff", "at", str(IDENTIFIER_AT)]
+    else:
+        for end in ("dst_port", "src_port"):
+            yield ["flower", "ip_proto", socket.transport, end, port]
 
 
 def _discipline(root: Qdisc) -> Command:

@@ -94,18 +94,17 @@ def job_of(layout: Layout, token: str) -> dict[str, Any]:
         "setup": [],
         "devices": [device for port in layout.ports for device in _watched(layout, port)],
         "traffic": [
-            job.conversation(entry, port, scenario) | _on_testbed(layout, entry, token)
-            for entry, port in job.with_ports(scenario)
+            job.conversation(entry, socket.port, scenario) | _on_testbed(layout, entry, token)
+            for entry, socket in job.with_sockets(scenario)
             if tcp_too or entry.run_by != "tcp"
         ],
     }
 
 
 def _on_testbed(layout: Layout, entry: Flow, token: str) -> dict[str, Any]:
-    """Additional entries of a flow on a testbed: a token, because others might connect, and the code point."""
+    """Additional entries of a flow on a testbed: a token, because others might connect."""
     return {
         "address": str(layout.target(entry.source, entry.target)),
-        "dscp": entry.dscp or None,
         **({"token": token} if entry.run_by in job.BETWEEN_SOCKETS else {}),
         **({"pacing_shift": _pacing_shift(entry)} if isinstance(entry, Tcp) else {}),
     }
@@ -306,7 +305,7 @@ def matches_of(layout: Layout) -> Matches:
     addresses: dict[int, list[str]] = {}
     for port in layout.ports:
         addresses.setdefault(port.host, []).append(str(layout.address(port).ip))
-    return Matches(addresses, job.matches_of(layout.scenario).ports)
+    return Matches(addresses, job.matches_of(layout.scenario).sockets)
 
 
 def on_ifb(port: Port, way: str, root: Qdisc | None, matches: Matches = NOTHING) -> Iterator[Step]:

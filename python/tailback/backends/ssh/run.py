@@ -9,7 +9,6 @@ each gets in its own clock. So all tables have one time axis, with the accuracy 
 from __future__ import annotations
 
 import contextlib
-import io
 import logging
 import secrets
 import tempfile
@@ -18,9 +17,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
-
-import pandas as pd
-import pyarrow as pa
 
 from tailback.backends import RunCancelled, RunFailed, RunResult
 from tailback.backends.linux import tables
@@ -371,51 +367,13 @@ RECEIVER = {
 """Columns of a receiving socket; other backends sample only the sender."""
 
 
-UDP = {
-    "t": (tables.NUMBER, "s"),
-    "flow": (tables.TEXT, ""),
-    "sent": (tables.COUNT, "packets"),
-    "received": (tables.COUNT, "packets"),
-    "delay_ms": (tables.NUMBER, "ms"),
-    "longest_ms": (tables.NUMBER, "ms"),
-}
-
-
 def _tables(folder: Path, measured: Measured) -> tuple[dict[str, Any], dict[str, float]]:
     """The tables with the rows of all machines, sorted by time."""
-    datagrams = pd.read_csv(io.StringIO("".join(measured.texts.pop("datagrams", [NO_DATAGRAMS]))))
-    received = datagrams[datagrams["bytes"] > 0]
-    bins = "".join(f'{row.t_ns},"{row.flow}",{row.bytes}\n' for row in received.itertuples())
-    measured.texts["flows"].append(bins)
     for name, texts in measured.texts.items():
         (folder / f"{name}.csv").write_text("".join(texts), encoding="utf-8")
     found = {
         **tables.read_tables(folder),
         "tcp_info_receiver": tables.read_table(folder, "tcp_info_receiver", RECEIVER),
     }
-    if len(datagrams):
-        found["udp"] = _udp(datagrams)
     segments = tables.read_segments(folder)
     return {name: table.sort_by("t") for name, table in found.items()}, {"segments": segments} if segments else {}
-
-
-NO_DATAGRAMS = "t_ns,flow,sent,received,bytes,delay_sum_ns,longest_ns\n"
-
-
-def _udp(datagrams: pd.DataFrame) -> pa.Table:
-    """Joins the bins of sender and receiver; the mean delay is that of the packets received in the bin."""
-    sums = datagrams.groupby(["t_ns", "flow"], as_index=False).agg(
-        {"sent": "sum", "received": "sum", "delay_sum_ns": "sum", "longest_ns": "max"}
-    )
-    seen = pd.DataFrame(
-        {
-            "t": sums["t_ns"] / 1e9,
-            "flow": sums["flow"],
-            "sent": sums["sent"],
-            "received": sums["received"],
-            "delay_ms": (sums["delay_sum_ns"] / sums["received"]).where(sums["received"] > 0) / 1e6,
-            "longest_ms": sums["longest_ns"] / 1e6,
-        }
-    )
-    fields = [pa.field(name, kind, metadata={"unit": unit}) for name, (kind, unit) in UDP.items()]
-    return pa.Table.from_pandas(seen, schema=pa.schema(fields), preserve_index=False).replace_schema_metadata(None)

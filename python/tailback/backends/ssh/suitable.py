@@ -57,24 +57,20 @@ def written(scenario: Scenario, testbed: Testbed) -> Iterator[Finding]:
 
 
 def _for_any_kernel(scenario: Scenario) -> Scenario:
-    """The scenario without features that only testbeds support: captures, UDP, code points, two stages per device."""
+    """The scenario without features that only testbeds support: captures, two stages per device."""
     record = replace(scenario.record, pcap=())
-    others = (replace(entry, dscp=0) for entry in scenario.flows if entry.runs_on != "testbeds")
     qdiscs = (
         replace(attached, root=stage)
         for attached in scenario.qdiscs
         for stage in plans.stages(attached.root)
         if stage is not None
     )
-    return replace(scenario, record=record, traffic=tuple(others), qdiscs=tuple(qdiscs))
+    return replace(scenario, record=record, qdiscs=tuple(qdiscs))
 
 
 def _ways(scenario: Scenario) -> Iterator[tuple[str, str]]:
     if not job.has_one_way(scenario):
         yield "there are several paths between two hosts, or `routes`", "leave one path between any two hosts"
-    for flow in scenario.flows:
-        if flow.runs_on == "testbeds":
-            yield from flow.refused()
     for link in scenario.links:
         special = [
             key

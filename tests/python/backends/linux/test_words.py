@@ -9,9 +9,9 @@ import pytest
 
 from conformance.tc.strings import strings
 from tailback import _core, qdiscs
-from tailback.backends.linux.trees import Matches, Tree
+from tailback.backends.linux.trees import Matches, Socket, Tree
 from tailback.qdiscs import words_of
-from tailback.resolved import of_json
+from tailback.resolved import Filter, Fits, Qdisc, of_json
 from tailback.scenario import CoreRegistry, words
 from tailback.tc.errors import WordError
 
@@ -74,7 +74,7 @@ SCENARIO = {
 
 
 def test_a_tree_is_classes_filters_and_leaves_in_the_order_tc_needs() -> None:
-    matches = Matches({2: ["10.0.1.2"]}, {"upload": [5001]})
+    matches = Matches({2: ["10.0.1.2"]}, {"upload": [Socket("tcp", 5001)]})
     lines = [" ".join(command) for command in Tree("l0", matches).commands(of_json(SCENARIO).qdiscs[0].root)]
     assert lines == [
         "qdisc add dev l0 root handle 1: htb default 20",
@@ -88,6 +88,19 @@ def test_a_tree_is_classes_filters_and_leaves_in_the_order_tc_needs() -> None:
         "filter add dev l0 parent 1: protocol all prio 4 matchall classid 1:20",
         "qdisc add dev l0 parent 1:10 handle 2: fq_codel",
         "qdisc add dev l0 parent 1:20 handle 102: codel",
+    ]
+
+
+def test_a_filter_matches_traffic_by_its_port_or_the_identifier_of_its_echo_requests() -> None:
+    sockets = {"voice": [Socket("udp", 5001)], "ping": [Socket("icmp", 5001)]}
+    filters = tuple(Filter(fits=Fits("traffic", name), minor=2) for name in sockets)
+    root = Qdisc(kind="prio", filters=filters)
+    lines = [" ".join(command) for command in Tree("l0", Matches({}, sockets)).commands(root)]
+    assert lines[1:] == [
+        "filter add dev l0 parent 1: protocol ip prio 1 flower ip_proto udp dst_port 5001 classid 1:2",
+        "filter add dev l0 parent 1: protocol ip prio 1 flower ip_proto udp src_port 5001 classid 1:2",
+        "filter add dev l0 parent 1: protocol ip prio 2 u32 match ip protocol 1 0xff match u16 5001 0xffff at 24 "
+        "classid 1:2",
     ]
 
 

@@ -65,6 +65,20 @@ def test_every_flow_has_a_port_of_its_own(scenario: Make) -> None:
     assert [flow["port"] for flow in traffic if flow["kind"] == "tcp"] == [5001, 5002]
 
 
+def test_ports_are_those_of_the_transport_and_code_points_are_in_the_job(scenario: Make) -> None:
+    ends = {"from": 0, "to": 2, "start_ns": 0, "stop_ns": 10**9}
+    echo = {"kind": "ping", "name": "echo", "interval_ns": 10**8, "size": 64, "protocol": "udp", "dscp": 8, **ends}
+    udp = {"kind": "udp", "name": "udp", "rate_bps": 10**6, "size": 100, "sndbuf": None, "dscp": 46, **ends}
+    traffic = job_of(of_json(scenario(traffic=[echo, *scenario()["traffic"], udp])))["traffic"]
+    assert [(flow["kind"], flow["name"], flow["port"], flow["dscp"]) for flow in traffic] == [
+        ("echo", "echo", 5001, 8),
+        ("tcp", "upload.1", 5001, None),
+        ("tcp", "upload.2", 5002, None),
+        ("ping", "ping", 5001, None),
+        ("udp", "udp", 5002, 46),
+    ]
+
+
 def test_a_flag_is_a_word_or_its_opposite(scenario: Make) -> None:
     root = {"kind": "fq_codel", "options": {"ecn": 0, "target": 4_999_000, "limit": 100}, "child": None}
     job = job_of(of_json(scenario(qdiscs=[{"host": 0, "link": 0, "root": root}])))

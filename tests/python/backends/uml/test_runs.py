@@ -19,11 +19,12 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pytest
 
-from backends.conftest import left_running
+from backends.conftest import SECOND, left_running
 from conformance.wired.experiment import Experiment, twin
 from fake_backend import Nobody, experiment, planned
 from tailback.backends import RunCancelled, RunFailed, RunResult
 from tailback.backends.linux import process, tables
+from tailback.backends.sim import Sim
 from tailback.backends.uml import Uml, instance
 from tailback.backends.uml.settings import job_of
 from tailback.resolved import of_json
@@ -92,6 +93,44 @@ def test_the_tables_are_those_of_the_contract(uml: Uml, scenario: Make) -> None:
     assert sum(busy["bytes"]) * 8 / 1.5 == pytest.approx(10e6 * 1448 / 1514, rel=0.02)
     assert {"htb", "pfifo"} == set(result.tables["qdisc"]["kind"].to_pylist())
     assert set(result.tables["qdisc"]["device"].to_pylist()) == {"client -> router"}
+
+
+def test_datagrams_pings_over_udp_and_code_points_are_as_in_the_simulator(uml: Uml, scenario: Make) -> None:
+    """The classes take packets by code point, by an entry of UDP and by one of ICMP."""
+    ends = {"from": 0, "to": 2, "start_ns": 0, "stop_ns": 3 * SECOND}
+    udp = {"kind": "udp", "name": "udp", "rate_bps": 4_000_000, "size": 1000, "sndbuf": None, "dscp": 10, **ends}
+    echo = {"kind": "ping", "name": "echo", "interval_ns": SECOND // 10, "size": 64, "protocol": "udp", "dscp": 46}
+    rate = {"rate": 5_000_000, "burst": 1600, "cburst": 1600, "quantum": 1514}
+    fits = ({"traffic": "udp"}, {"traffic": "ping"}, {"dscp": 46})
+    root = {
+        "kind": "htb",
+        "options": {},
+        "classes": [
+            {"minor": 1, "parent": 0, "options": rate, "child": {"kind": "bfifo", "options": {"limit": 30_000}}},
+            {"minor": 2, "parent": 0, "options": rate, "child": {"kind": "pfifo", "options": {"limit": 20}}},
+        ],
+        "filters": [*({"fits": each, "class": 1} for each in fits), {"fits": "all", "class": 2}],
+    }
+    given = scenario(qdiscs=[{"host": 0, "link": 0, "root": root}], duration_ns=3 * SECOND)
+    tcp, _, ping = given["traffic"]
+    given["traffic"] = [tcp | {"dscp": 8}, udp, ping | {"stop_ns": 3 * SECOND}, echo | ends]
+    on_kernel, simulated = run(uml, given), Sim().run(of_json(given), Sim().new_progress())
+
+    def sums(result: RunResult) -> dict[str, Any]:
+        datagrams = result.tables["udp"].to_pandas()
+        queues = result.tables["qdisc"].to_pandas().groupby("kind")["sent_packets"].max()
+        flows = result.tables["flows"].to_pandas().groupby("flow")["bytes"].sum()
+        answered = result.tables["ping"].to_pandas().groupby("ping")["rtt_ms"].count()
+        return {
+            "sent": int(datagrams["sent"].sum()), "received": int(datagrams["received"].sum()),
+            "udp": int(flows["udp"]), "by the filters": int(queues["bfifo"]), "answered": dict(answered),
+        }  # fmt: skip
+
+    assert sums(on_kernel) == sums(simulated)
+    assert sums(on_kernel)["sent"] == 1500
+    assert on_kernel.tables["udp"].column_names == simulated.tables["udp"].column_names
+    delays = [result.tables["udp"].to_pandas()["delay_ms"].median() for result in (on_kernel, simulated)]
+    assert delays[0] == pytest.approx(delays[1], abs=0.05)
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(uml: Uml, scenario: Make) -> None:

@@ -15,6 +15,8 @@ CELL = {"access_point": 1, "stations": [], "band": "5GHz", "rts": False, "mpdu_o
         "driver": {"name": "ath9k", "options": {}}}  # fmt: skip
 UDP = {"kind": "udp", "name": "flood", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 1, "rate_bps": 8, "size": 1,
        "sndbuf": None}  # fmt: skip
+ECHO = {"kind": "ping", "name": "udp-ping", "from": 0, "to": 2, "start_ns": 0, "stop_ns": 1, "interval_ns": 1,
+        "size": 19, "protocol": "udp"}  # fmt: skip
 Make = Callable[..., dict[str, Any]]
 
 
@@ -47,7 +49,8 @@ def test_what_a_kernel_can_run_is_not_refused(scenario: Make, kernel: Kernel) ->
         (lambda s: s["links"][0].update(rate_bps=5_000_000), "the shaper of client -> router is faster"),
         (lambda s: s.update(cells=[CELL]), "does not support Wi-Fi (the cell of"),
         (lambda s: s["record"].update(tcp_info="ack"), "after each ACK"),
-        (lambda s: s["traffic"].append(UDP), "`flood` is of the kind `udp`"),
+        (lambda s: s["traffic"].append(UDP), "the datagrams of `flood` are too short"),
+        (lambda s: s["traffic"].append(ECHO), "the requests of `udp-ping` are too short"),
     ],
 )
 def test_what_a_kernel_cannot_run_is_named(
