@@ -23,7 +23,7 @@ export PIP_REQUIRE_VIRTUALENV := true
 unexport PYTHONDONTWRITEBYTECODE
 
 RUST := Cargo.toml Cargo.lock references/stacks.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
-PYTHON_CODE := python tests conformance performance
+PYTHON_CODE := python tests conformance performance scripts
 
 ##@ Commands
 

@@ -273,7 +273,8 @@ def _commands() -> str:
     for name, each in getattr(command, "commands", {}).items():
         text = re.sub(rf"^\* `{name}`:.*$", f"* [`{name}`](#tailback-{name}): {each.help}", text, flags=re.MULTILINE)
     return text + (
-        "\nExit status: 0 success; 1 a run failed, or output cannot be written; 2 the input is wrong; 130 interrupted.\n"
+        "\nExit status: 0 success; 1 a run failed, or output cannot be written; 2 the input is wrong; 130 interrupted."
+        "\n"
     )
 
 
