@@ -8,10 +8,10 @@ are escaped by jinja2 and by `report/page.js`; figures do not interpret text as 
 import re
 from collections.abc import Sequence
 
-MOST_QUOTED = 60
+MAX_QUOTED = 60
 """Maximum number of characters of a value in a message."""
 
-MOST_LISTED = 60
+MAX_LISTED = 60
 """Maximum number of names in a message."""
 
 LONGEST_LINE = 2000
@@ -45,9 +45,9 @@ def has_control(text: str) -> str | None:
     return None if found is None else f"U+{ord(found[0]):04X}"
 
 
-def shortened(text: str, most: int = MOST_QUOTED) -> str:
+def shortened(text: str, longest: int = MAX_QUOTED) -> str:
     """`text`, shortened if it is long."""
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def brief(message: str) -> str:
@@ -58,8 +58,8 @@ def brief(message: str) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Names for a message; of many, the first ones."""
-    shown = ", ".join(shortened(name) for name in names[:MOST_LISTED])
-    return shown if len(names) <= MOST_LISTED else f"{shown} and {len(names) - MOST_LISTED} more"
+    shown = ", ".join(shortened(name) for name in names[:MAX_LISTED])
+    return shown if len(names) <= MAX_LISTED else f"{shown} and {len(names) - MAX_LISTED} more"
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -302,10 +302,10 @@ pub fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
     usize::try_from(read).map_err(|_| io::Error::last_os_error())
 }
 
-/// Reads at most `most` bytes of a TCP stream and discards them; blocks.
-pub fn discard(socket: &OwnedFd, most: usize) -> io::Result<usize> {
+/// Reads at most `max` bytes of a TCP stream and discards them; blocks.
+pub fn discard(socket: &OwnedFd, max: usize) -> io::Result<usize> {
     // SAFETY: with MSG_TRUNC a TCP socket copies nothing and does not access the buffer [tcp(7)].
-    let read = unsafe { libc::recv(socket.as_raw_fd(), ptr::null_mut(), most, libc::MSG_TRUNC) };
+    let read = unsafe { libc::recv(socket.as_raw_fd(), ptr::null_mut(), max, libc::MSG_TRUNC) };
     usize::try_from(read).map_err(|_| io::Error::last_os_error())
 }
 

@@ -17,7 +17,7 @@ use tailback_units::{Parameters, SimTime, Span};
 
 /// Below this, CoDel never acts: the bench measures the path of a packet that passes.
 const STEP: Span = Span::from_micros(1);
-const STANDING_LEAST: u32 = 100;
+const MIN_STANDING: u32 = 100;
 
 fn segment(flow: u32) -> Packet {
     Packet {
@@ -87,7 +87,7 @@ impl Bench {
         let effects = Effects::default();
         let (now, flow) = (SimTime::ZERO, 0);
         let mut bench = Bench { qdisc, draws, effects, now, flows, flow, hosts };
-        (0..flows.max(STANDING_LEAST)).for_each(|_| assert_eq!(bench.enqueue(), Enqueued::Queued));
+        (0..flows.max(MIN_STANDING)).for_each(|_| assert_eq!(bench.enqueue(), Enqueued::Queued));
         bench
     }
 

@@ -114,8 +114,8 @@ enum Queue {
 /// Minimum and maximum: of RTTs in µs, or of their changes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Extremes {
-    least: i64,
-    most: i64,
+    min: i64,
+    max: i64,
 }
 
 /// The last gradients and their sum.
@@ -186,16 +186,16 @@ impl Hooks for Cdg {
             if sample.packets_acked == Segs::ONE && self.delayed > 0 {
                 // This ACK may have been delayed, so its RTT counts only towards the minimum.
                 self.delayed -= 1;
-                let known = self.rtt.unwrap_or(Extremes { least: rtt, most: 0 });
-                self.rtt = Some(Extremes { least: known.least.min(rtt), ..known });
+                let known = self.rtt.unwrap_or(Extremes { min: rtt, max: 0 });
+                self.rtt = Some(Extremes { min: known.min.min(rtt), ..known });
                 return;
             }
             if sample.packets_acked > Segs::ONE && self.delayed < MAX_DELAYED {
                 self.delayed += 1;
             }
         }
-        let known = self.rtt.unwrap_or(Extremes { least: rtt, most: rtt });
-        self.rtt = Some(Extremes { least: known.least.min(rtt), most: known.most.max(rtt) });
+        let known = self.rtt.unwrap_or(Extremes { min: rtt, max: rtt });
+        self.rtt = Some(Extremes { min: known.min.min(rtt), max: known.max.max(rtt) });
     }
 }
 
@@ -273,9 +273,9 @@ impl Cdg {
     }
 
     fn gradient(&mut self, rtt: Extremes, previous: Extremes) -> i64 {
-        let change = Extremes { least: rtt.least - previous.least, most: rtt.most - previous.most };
+        let change = Extremes { min: rtt.min - previous.min, max: rtt.max - previous.max };
         let (sum, gradient) = self.gradients.add(change);
-        if sum.least <= EFFECT_US || sum.most <= EFFECT_US {
+        if sum.min <= EFFECT_US || sum.max <= EFFECT_US {
             self.backoffs = 0;
         }
         if self.tuning.tolerance {
@@ -287,10 +287,10 @@ impl Cdg {
     /// The queue is full when the minimum RTT still rises and the maximum no longer does.
     fn judge_queue(&mut self, sum: Extremes) {
         let coarse = |us: i64| (us + us.signum() * TOLERANCE_US / 2) / TOLERANCE_US;
-        let (least, most) = (coarse(sum.least), coarse(sum.most));
-        if least > 0 && most <= 0 {
+        let (min, max) = (coarse(sum.min), coarse(sum.max));
+        if min > 0 && max <= 0 {
             self.queue = Queue::Full;
-        } else if (least > 0 && most > 0) || most < 0 {
+        } else if (min > 0 && max > 0) || max < 0 {
             self.queue = Queue::NotFull;
         }
     }
@@ -309,16 +309,16 @@ impl Cdg {
 
     /// CDG's own HyStart. [linux-6.12 tcp_cdg.c tcp_cdg_hystart_update]
     fn look_for_exit(&mut self, flow: &Flow, window: &mut Window) {
-        let least = [self.delay_min_us, self.rtt.map(|rtt| rtt.least)].into_iter().flatten().min();
-        self.delay_min_us = least;
-        let Some(least) = least.filter(|_| self.tuning.ack_train || self.tuning.delay) else { return };
-        let train = self.tuning.ack_train && self.train_is_long(least as u64, flow);
-        if train || (self.tuning.delay && self.delay_has_grown(least as u64)) {
+        let min = [self.delay_min_us, self.rtt.map(|rtt| rtt.min)].into_iter().flatten().min();
+        self.delay_min_us = min;
+        let Some(min) = min.filter(|_| self.tuning.ack_train || self.tuning.delay) else { return };
+        let train = self.tuning.ack_train && self.train_is_long(min as u64, flow);
+        if train || (self.tuning.delay && self.delay_has_grown(min as u64)) {
             window.ssthresh = window.cwnd.max(Segs(MIN_SSTHRESH));
         }
     }
 
-    fn train_is_long(&mut self, least: u64, flow: &Flow) -> bool {
+    fn train_is_long(&mut self, min: u64, flow: &Flow) -> bool {
         let now = flow.now.as_micros();
         let Some(last) = self.train.last_ack_us.filter(|_| flow.cwnd_limited) else {
             (self.train.last_ack_us, self.train.start_us) = (Some(now), now);
@@ -328,16 +328,16 @@ impl Cdg {
             return false;
         }
         self.train.last_ack_us = Some(now);
-        now > self.train.start_us + (least / 2).max(MIN_THRESHOLD_US)
+        now > self.train.start_us + (min / 2).max(MIN_THRESHOLD_US)
     }
 
-    fn delay_has_grown(&mut self, least: u64) -> bool {
+    fn delay_has_grown(&mut self, min: u64) -> bool {
         if self.train.samples < MIN_SAMPLES {
             self.train.samples += 1;
             return false;
         }
-        let threshold = (least + least / 8).max(MIN_THRESHOLD_US);
-        self.rtt.is_some_and(|rtt| rtt.least as u64 > threshold)
+        let threshold = (min + min / 8).max(MIN_THRESHOLD_US);
+        self.rtt.is_some_and(|rtt| rtt.min as u64 > threshold)
     }
 }
 
@@ -350,10 +350,10 @@ impl Gradients {
     /// Returns the sums, and the gradient, extrapolated until the window is full.
     fn add(&mut self, change: Extremes) -> (Extremes, i64) {
         let old = std::mem::replace(&mut self.last[self.next], change);
-        self.sum.least += change.least - old.least;
-        self.sum.most += change.most - old.most;
+        self.sum.min += change.min - old.min;
+        self.sum.max += change.max - old.max;
         self.next = (self.next + 1) % self.last.len();
-        let gradient = if self.sum.least > 0 { self.sum.least } else { self.sum.most };
+        let gradient = if self.sum.min > 0 { self.sum.min } else { self.sum.max };
         if self.is_filled {
             return (self.sum, gradient);
         }
@@ -434,14 +434,14 @@ mod tests {
         let mut cdg = cdg(&[("backoff_factor", 100_000)]);
         let times = (0..20).filter(|_| cdg.backs_off(1_000_000)).count();
         assert_eq!(times, 5);
-        cdg.gradient(Extremes { least: 0, most: 0 }, Extremes { least: 100, most: 100 });
+        cdg.gradient(Extremes { min: 0, max: 0 }, Extremes { min: 100, max: 100 });
         assert!(cdg.backs_off(1_000_000));
     }
 
     #[test]
     fn the_gradient_of_few_rounds_is_extrapolated_to_eight() {
         let mut gradients = Gradients::over(8);
-        let found: Vec<i64> = (0..10).map(|_| gradients.add(Extremes { least: 10, most: 10 }).1).collect();
+        let found: Vec<i64> = (0..10).map(|_| gradients.add(Extremes { min: 10, max: 10 }).1).collect();
         assert_eq!(found, [80; 10]);
     }
 
@@ -461,9 +461,9 @@ mod tests {
         acks.ack(1, Span::from_millis(50));
         acks.ack(2, Span::from_millis(50));
         acks.ack(1, Span::from_millis(90));
-        assert_eq!(acks.control.rtt.map(|rtt| rtt.most), Some(50_000));
+        assert_eq!(acks.control.rtt.map(|rtt| rtt.max), Some(50_000));
         acks.ack(1, Span::from_millis(90));
-        assert_eq!(acks.control.rtt.map(|rtt| rtt.most), Some(90_000));
+        assert_eq!(acks.control.rtt.map(|rtt| rtt.max), Some(90_000));
     }
 
     #[test]

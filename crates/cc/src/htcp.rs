@@ -87,8 +87,8 @@ pub struct Htcp {
 /// In jiffies.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rtts {
-    least: Option<u64>,
-    most: u64,
+    min: Option<u64>,
+    max: u64,
 }
 
 /// In segments per second.
@@ -107,7 +107,7 @@ struct Throughput {
 #[derive(Clone, Copy, Debug)]
 struct Before {
     last_congestion: u64,
-    most_rtt: u64,
+    max_rtt: u64,
     largest: u64,
 }
 
@@ -125,7 +125,7 @@ impl Hooks for Htcp {
             CaState::Cwr | CaState::Recovery | CaState::Loss => {
                 self.before = Some(Before {
                     last_congestion: self.last_congestion,
-                    most_rtt: self.rtts.most,
+                    max_rtt: self.rtts.max,
                     largest: self.throughput.largest_before,
                 });
                 self.last_congestion = flow.jiffies();
@@ -178,7 +178,7 @@ impl WindowControl for Htcp {
     fn undo_cwnd(&mut self, _flow: &Flow, window: &Window) -> Segs {
         if let Some(before) = self.before.take() {
             self.last_congestion = before.last_congestion;
-            self.rtts.most = before.most_rtt;
+            self.rtts.max = before.max_rtt;
             self.throughput.largest_before = before.largest;
         }
         window.cwnd.max(window.prior_cwnd)
@@ -187,20 +187,20 @@ impl WindowControl for Htcp {
 
 impl Rtts {
     fn take(&mut self, rtt: u64, flow: &Flow) {
-        let least = self.least.map_or(rtt, |least| least.min(rtt));
-        self.least = Some(least);
+        let min = self.min.map_or(rtt, |min| min.min(rtt));
+        self.min = Some(min);
         if flow.ca_state == CaState::Open {
-            self.most = self.most.max(least);
-            if rtt <= self.most + flow.jiffies_in(MAX_RTT_STEP) {
-                self.most = self.most.max(rtt);
+            self.max = self.max.max(min);
+            if rtt <= self.max + flow.jiffies_in(MAX_RTT_STEP) {
+                self.max = self.max.max(rtt);
             }
         }
     }
 
     /// Lowers the maximum RTT a little, since the route may change.
     fn fade(&mut self) {
-        if let Some(least) = self.least.filter(|&least| self.most > least) {
-            self.most = least + (self.most - least) * 95 / 100;
+        if let Some(min) = self.min.filter(|&min| self.max > min) {
+            self.max = min + (self.max - min) * 95 / 100;
         }
     }
 }
@@ -230,12 +230,12 @@ impl Htcp {
         throughput.count += u64::from(sample.packets_acked.0);
         let window = u64::from(cwnd.0).saturating_sub((self.alpha >> SHIFT).max(1));
         let elapsed = now - throughput.since;
-        let Some(least) = self.rtts.least.filter(|&least| least > 0 && elapsed >= least) else { return };
+        let Some(min) = self.rtts.min.filter(|&min| min > 0 && elapsed >= min) else { return };
         if throughput.count < window {
             return;
         }
         let rate = throughput.count * flow.hz() / elapsed;
-        if (now - self.last_congestion) / least <= FRESH_ROUNDS {
+        if (now - self.last_congestion) / min <= FRESH_ROUNDS {
             (throughput.smoothed, throughput.largest) = (rate, rate);
         } else {
             throughput.smoothed = (3 * throughput.smoothed + rate) / 4;
@@ -252,8 +252,8 @@ impl Htcp {
             return;
         }
         let short = flow.jiffies_in(SHORT_RTT);
-        match self.rtts.least.filter(|&least| self.adapts && least > short && self.rtts.most > 0) {
-            Some(least) => self.beta = ((least << SHIFT) / self.rtts.most).clamp(BETA_MIN, BETA_MAX),
+        match self.rtts.min.filter(|&min| self.adapts && min > short && self.rtts.max > 0) {
+            Some(min) => self.beta = ((min << SHIFT) / self.rtts.max).clamp(BETA_MIN, BETA_MAX),
             None => (self.beta, self.adapts) = (BETA_MIN, true),
         }
     }
@@ -266,9 +266,9 @@ impl Htcp {
             let past = past - hz;
             factor = 1 + (10 * past + (past / 2) * (past / 2) / hz) / hz;
         }
-        if let Some(least) = self.rtts.least.filter(|&least| self.tuning.rtt_scaling && least > 0) {
+        if let Some(min) = self.rtts.min.filter(|&min| self.tuning.rtt_scaling && min > 0) {
             // The ratio in eighths.
-            let scale = ((hz << 3) / (10 * least)).clamp(1 << 2, 10 << 3);
+            let scale = ((hz << 3) / (10 * min)).clamp(1 << 2, 10 << 3);
             factor = ((factor << 3) / scale).max(1);
         }
         self.alpha = match 2 * factor * ((1 << SHIFT) - self.beta) {
@@ -335,7 +335,7 @@ mod tests {
     fn a_sudden_change_of_throughput_halves() {
         let mut acks = Acks::in_avoidance(100, htcp());
         acks.control.adapts = true;
-        acks.control.rtts = Rtts { least: Some(100), most: 125 };
+        acks.control.rtts = Rtts { min: Some(100), max: 125 };
         (acks.control.throughput.largest, acks.control.throughput.largest_before) = (1_000, 1_000);
         acks.lose();
         assert_eq!(acks.cwnd(), 79, "102/128");

@@ -56,7 +56,7 @@ pub struct Hybla {
     /// ρ in eighths.
     rho_eighths: u64,
     /// Smallest srtt, in eighths of a µs.
-    least_srtt_us8: u32,
+    min_srtt_us8: u32,
     /// Accumulated growth, in 1/128 segment.
     cents: u64,
 }
@@ -71,7 +71,7 @@ impl Hooks for Hybla {
 
 impl WindowControl for Hybla {
     fn cong_avoid(&mut self, acked: Segs, flow: &Flow, window: &mut Window) {
-        if flow.srtt_us8 < self.least_srtt_us8 {
+        if flow.srtt_us8 < self.min_srtt_us8 {
             self.measure(flow);
         }
         if !flow.cwnd_limited {
@@ -81,9 +81,9 @@ impl WindowControl for Hybla {
             reno::cong_avoid(acked, flow, window);
             return;
         }
-        let (increment, most) = self.increment(window);
+        let (increment, max) = self.increment(window);
         self.grow(increment, window);
-        window.cwnd = window.cwnd.min(most).min(window.cwnd_clamp);
+        window.cwnd = window.cwnd.min(max).min(window.cwnd_clamp);
     }
 
     fn ssthresh(&mut self, _flow: &Flow, window: &Window) -> Segs {
@@ -93,12 +93,12 @@ impl WindowControl for Hybla {
 
 impl Hybla {
     fn new(rtt0_ms: u64) -> Self {
-        Hybla { rtt0_us: rtt0_ms * 1_000, rho_eighths: 8, least_srtt_us8: u32::MAX, cents: 0 }
+        Hybla { rtt0_us: rtt0_ms * 1_000, rho_eighths: 8, min_srtt_us8: u32::MAX, cents: 0 }
     }
 
     fn measure(&mut self, flow: &Flow) {
         self.rho_eighths = (u64::from(flow.srtt_us8) / self.rtt0_us).max(8);
-        self.least_srtt_us8 = flow.srtt_us8;
+        self.min_srtt_us8 = flow.srtt_us8;
     }
 
     /// Growth for one ACK in 1/128 segment, and the maximum window after it.

@@ -86,7 +86,7 @@ pub struct Illinois {
 #[derive(Clone, Debug)]
 struct Delays {
     base: u64,
-    most: u64,
+    max: u64,
 }
 
 /// RTTs since the round began.
@@ -115,7 +115,7 @@ impl Hooks for Illinois {
         let Some(rtt) = sample.rtt else { return };
         let rtt_us = rtt.as_micros().min(RTT_MAX_US);
         self.delays.base = self.delays.base.min(rtt_us);
-        self.delays.most = self.delays.most.max(rtt_us);
+        self.delays.max = self.delays.max.max(rtt_us);
         self.round.samples += 1;
         self.round.sum_us += rtt_us;
     }
@@ -155,7 +155,7 @@ impl Illinois {
         Illinois {
             small,
             theta,
-            delays: Delays { base: i32::MAX as u64, most: 0 },
+            delays: Delays { base: i32::MAX as u64, max: 0 },
             round: Round::default(),
             alpha: ALPHA_MAX,
             beta: BETA_MAX,
@@ -173,19 +173,19 @@ impl Illinois {
         if cwnd < self.small {
             (self.alpha, self.beta) = (ALPHA_BASE, BETA_MAX);
         } else if let Some(average) = self.round.sum_us.checked_div(self.round.samples) {
-            let most = self.delays.most - self.delays.base;
+            let max = self.delays.max - self.delays.base;
             let average = average - self.delays.base;
-            self.alpha = self.alpha_for(average, most);
-            self.beta = beta_for(average, most);
+            self.alpha = self.alpha_for(average, max);
+            self.beta = beta_for(average, max);
         }
     }
 
-    fn alpha_for(&mut self, average: u64, most: u64) -> u64 {
-        let low = most / 100;
+    fn alpha_for(&mut self, average: u64, max: u64) -> u64 {
+        let low = max / 100;
         if average > low {
             self.was_above = true;
-            let (most, average) = (most - low, average - low);
-            return most * ALPHA_MAX / (most + average * (ALPHA_MAX - ALPHA_MIN) / ALPHA_MIN);
+            let (max, average) = (max - low, average - low);
+            return max * ALPHA_MAX / (max + average * (ALPHA_MAX - ALPHA_MIN) / ALPHA_MIN);
         }
         if self.was_above {
             self.low_rounds += 1;
@@ -198,8 +198,8 @@ impl Illinois {
     }
 }
 
-fn beta_for(average: u64, most: u64) -> u64 {
-    let (low, high) = (most / 10, 8 * most / 10);
+fn beta_for(average: u64, max: u64) -> u64 {
+    let (low, high) = (max / 10, 8 * max / 10);
     if average <= low {
         return BETA_MIN;
     }

@@ -86,8 +86,8 @@ struct RemoteClock {
 /// One-way delay.
 #[derive(Clone, Debug)]
 struct Delay {
-    least: u32,
-    most: u32,
+    min: u32,
+    max: u32,
     /// A new maximum, until a second sample confirms it.
     reserve: u32,
     /// Times eight in 32 bits, so the upper three bits are lost; 0 before the first sample.
@@ -96,7 +96,7 @@ struct Delay {
 
 impl Default for Delay {
     fn default() -> Self {
-        Delay { least: u32::MAX, most: 0, reserve: 0, smoothed: 0 }
+        Delay { min: u32::MAX, max: 0, reserve: 0, smoothed: 0 }
     }
 }
 
@@ -175,12 +175,12 @@ impl RemoteClock {
 
 impl Delay {
     fn take(&mut self, delay: u32) {
-        self.least = self.least.min(delay);
+        self.min = self.min.min(delay);
         if delay > self.reserve {
-            self.most = if self.reserve == 0 { delay } else { self.reserve };
+            self.max = if self.reserve == 0 { delay } else { self.reserve };
             self.reserve = delay;
-        } else if delay > self.most {
-            self.most = delay;
+        } else if delay > self.max {
+            self.max = delay;
         }
         self.smoothed = match self.smoothed {
             0 => delay << SMOOTH_BITS,
@@ -189,14 +189,14 @@ impl Delay {
     }
 
     fn is_within_threshold(&self) -> bool {
-        let range = self.most.saturating_sub(self.least);
-        self.smoothed >> SMOOTH_BITS <= self.least.saturating_add((THRESHOLD * u64::from(range) / 100) as u32)
+        let range = self.max.saturating_sub(self.min);
+        self.smoothed >> SMOOTH_BITS <= self.min.saturating_add((THRESHOLD * u64::from(range) / 100) as u32)
     }
 
     fn start_anew(&mut self) {
-        self.least = self.smoothed >> SMOOTH_BITS;
-        self.most = self.smoothed >> (SMOOTH_BITS - 1);
-        self.reserve = self.most;
+        self.min = self.smoothed >> SMOOTH_BITS;
+        self.max = self.smoothed >> (SMOOTH_BITS - 1);
+        self.reserve = self.max;
     }
 }
 
@@ -232,7 +232,7 @@ mod tests {
             acks.window.cwnd = Segs(40);
             acks.control.last_drop = None;
         }
-        acks.control.delay = Delay { least: 50, most: 90, reserve: 90, smoothed: 50 << SMOOTH_BITS };
+        acks.control.delay = Delay { min: 50, max: 90, reserve: 90, smoothed: 50 << SMOOTH_BITS };
         acks
     }
 
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn a_competing_flow_halves_the_window_and_within_three_round_trips_reduces_it_to_one() {
         let mut acks = seasoned();
-        let crowd = Delay { least: 10, most: 20, reserve: 20, smoothed: 80 << SMOOTH_BITS };
+        let crowd = Delay { min: 10, max: 20, reserve: 20, smoothed: 80 << SMOOTH_BITS };
         acks.control.delay = crowd.clone();
         round(&mut acks, 80);
         assert_eq!(acks.cwnd(), 20);
@@ -286,6 +286,6 @@ mod tests {
     fn a_new_maximum_of_the_delay_counts_once_a_second_sample_confirms_it() {
         let mut delay = Delay::default();
         [10, 20, 90, 30].into_iter().for_each(|seen| delay.take(seen));
-        assert_eq!((delay.least, delay.most, delay.reserve), (10, 30, 90));
+        assert_eq!((delay.min, delay.max, delay.reserve), (10, 30, 90));
     }
 }

@@ -6,25 +6,20 @@ use tailback_units::{Parameter, ParameterUnit, Segs};
 pub(crate) const fn number(
     name: &'static str,
     default: u64,
-    least: u64,
-    most: u64,
+    min: u64,
+    max: u64,
     meaning: &'static str,
 ) -> Parameter {
-    Parameter { name, unit: ParameterUnit::Number, default: Some(default), least, most, meaning }
+    Parameter::new(name, ParameterUnit::Number, Some(default), (min, max), meaning)
 }
 
 /// On (1) or off (0).
 pub(crate) const fn flag(name: &'static str, default: u64, meaning: &'static str) -> Parameter {
-    Parameter { name, unit: ParameterUnit::Flag, default: Some(default), least: 0, most: 1, meaning }
+    Parameter::new(name, ParameterUnit::Flag, Some(default), (0, 1), meaning)
 }
 
 /// A number of packets.
-pub(crate) const fn packets(
-    name: &'static str,
-    default: u64,
-    least: u64,
-    meaning: &'static str,
-) -> Parameter {
-    let most = Segs::INFINITE.0 as u64;
-    Parameter { name, unit: ParameterUnit::Packets, default: Some(default), least, most, meaning }
+pub(crate) const fn packets(name: &'static str, default: u64, min: u64, meaning: &'static str) -> Parameter {
+    let max = Segs::INFINITE.0 as u64;
+    Parameter::new(name, ParameterUnit::Packets, Some(default), (min, max), meaning)
 }

@@ -38,14 +38,14 @@ pub const ROW: Row = Row {
 };
 
 fn build(given: &Parameters) -> Result<Control, ParameterError> {
-    let most_per_ack = Segs(given.get("abc_l_var", PARAMETERS)? as u32);
-    Ok(Control::Window(Box::new(NewReno { most_per_ack, timed_out: false })))
+    let max_per_ack = Segs(given.get("abc_l_var", PARAMETERS)? as u32);
+    Ok(Control::Window(Box::new(NewReno { max_per_ack, timed_out: false })))
 }
 
 /// State of NewReno.
 #[derive(Clone, Copy, Debug)]
 pub struct NewReno {
-    most_per_ack: Segs,
+    max_per_ack: Segs,
     /// Slow start after a timeout: one segment per ACK.
     timed_out: bool,
 }
@@ -73,8 +73,8 @@ impl WindowControl for NewReno {
             return;
         }
         if window.in_slow_start() {
-            let most = if self.timed_out { Segs::ONE } else { self.most_per_ack };
-            window.slow_start(acked.min(most));
+            let max = if self.timed_out { Segs::ONE } else { self.max_per_ack };
+            window.slow_start(acked.min(max));
         } else {
             window.cong_avoid_ai(window.cwnd.0, acked);
         }
@@ -93,7 +93,7 @@ mod tests {
     use crate::test_acks::Acks;
 
     const RTT: Span = Span::from_millis(100);
-    const NEWRENO: NewReno = NewReno { most_per_ack: Segs(2), timed_out: false };
+    const NEWRENO: NewReno = NewReno { max_per_ack: Segs(2), timed_out: false };
 
     #[test]
     fn an_ack_of_eight_segments_raises_cwnd_by_two() {

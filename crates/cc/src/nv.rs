@@ -132,9 +132,9 @@ struct Evidence {
 struct Rtts {
     /// Moving average.
     last: Option<u64>,
-    least: Option<u64>,
-    /// Minimum since the last reset, which becomes the next `least`.
-    least_new: Option<u64>,
+    min: Option<u64>,
+    /// Minimum since the last reset, which becomes the next `min`.
+    min_new: Option<u64>,
     /// Time of the next reset, in jiffies.
     reset_at: u64,
 }
@@ -194,7 +194,7 @@ impl Hooks for Nv {
         }
         let average = self.average(rtt.as_micros());
         self.take_rate(sample.in_flight, average);
-        self.take_least(average, flow);
+        self.take_min(average, flow);
         if flow.snd_una > self.round_start {
             self.end_round(acked, flow, window);
         }
@@ -254,7 +254,7 @@ impl Nv {
         let average = match self.rtts.last {
             Some(last) => (rtt_us * weight + last * (256 - weight)) >> 8,
             None => {
-                self.rtts.least = Some(rtt_us * 2);
+                self.rtts.min = Some(rtt_us * 2);
                 rtt_us
             }
         };
@@ -268,12 +268,12 @@ impl Nv {
         self.evidence.samples = (self.evidence.samples + 1).min(MAX_COUNTED);
     }
 
-    fn take_least(&mut self, average: u64, flow: &Flow) {
+    fn take_min(&mut self, average: u64, flow: &Flow) {
         let rtts = &mut self.rtts;
-        rtts.least = Some(rtts.least.map_or(average, |least| least.min(average)));
-        rtts.least_new = Some(rtts.least_new.map_or(average, |least| least.min(average)));
+        rtts.min = Some(rtts.min.map_or(average, |min| min.min(average)));
+        rtts.min_new = Some(rtts.min_new.map_or(average, |min| min.min(average)));
         if flow.jiffies() >= rtts.reset_at {
-            rtts.least = rtts.least_new.take();
+            rtts.min = rtts.min_new.take();
             let spread = 384 + u64::from(self.random.below(256));
             rtts.reset_at = flow.jiffies() + ((self.tuning.reset_period * spread * flow.hz()) >> 9);
             // The number of ACKs per window may have changed too.
@@ -294,11 +294,11 @@ impl Nv {
             self.may_grow = true;
             return;
         }
-        let (cwnd, most) = (u64::from(window.cwnd.0), self.largest_window(flow));
-        let decided = if cwnd > most {
-            self.shrink(most, window)
+        let (cwnd, max) = (u64::from(window.cwnd.0), self.largest_window(flow));
+        let decided = if cwnd > max {
+            self.shrink(max, window)
         } else {
-            cwnd + self.tuning.pad_buffer <= most && self.allow_growth()
+            cwnd + self.tuning.pad_buffer <= max && self.allow_growth()
         };
         if decided {
             self.evidence = Evidence::default();
@@ -313,13 +313,13 @@ impl Nv {
     }
 
     fn largest_window(&self, flow: &Flow) -> u64 {
-        let least = u128::from(self.rtts.least.unwrap_or(0));
-        let ideal = u128::from(self.evidence.max_rate) * least / u128::from(RATE_UNITS * u64::from(flow.mss));
+        let min = u128::from(self.rtts.min.unwrap_or(0));
+        let ideal = u128::from(self.evidence.max_rate) * min / u128::from(RATE_UNITS * u64::from(flow.mss));
         u64::try_from(ideal).unwrap_or(u64::MAX).saturating_add(self.tuning.pad)
     }
 
     /// Reduces cwnd if there are enough rounds and samples; true if so.
-    fn shrink(&mut self, most: u64, window: &mut Window) -> bool {
+    fn shrink(&mut self, max: u64, window: &mut Window) -> bool {
         if self.evidence.rounds < self.tuning.min_rounds {
             return false;
         }
@@ -330,16 +330,16 @@ impl Nv {
             return false;
         }
         self.may_grow = false;
-        let ssthresh = (self.tuning.ssthresh_factor * most) >> 3;
+        let ssthresh = (self.tuning.ssthresh_factor * max) >> 3;
         window.ssthresh = Segs(ssthresh.clamp(MIN_SSTHRESH, u64::from(Segs::INFINITE.0)) as u32);
-        window.cwnd = self.lowered(u64::from(window.cwnd.0), most);
+        window.cwnd = self.lowered(u64::from(window.cwnd.0), max);
         self.growth_factor = self.growth_factor.min(0);
         self.quiet_rounds = 0;
         true
     }
 
-    fn lowered(&self, cwnd: u64, most: u64) -> Segs {
-        let excess = cwnd - most;
+    fn lowered(&self, cwnd: u64, max: u64) -> Segs {
+        let excess = cwnd - max;
         let cut = if excess > 2 {
             ((excess * self.tuning.cong_dec_mult) >> 7).max(2)
         } else if self.tuning.cong_dec_mult > 0 {
@@ -430,7 +430,7 @@ mod tests {
         acks.lose();
         acks.ack(1, rtt(3 * BDP));
         acks.ack(1, rtt(3 * BDP));
-        assert_eq!(acks.control.rtts.least, Some(3 * BASE_US));
+        assert_eq!(acks.control.rtts.min, Some(3 * BASE_US));
     }
 
     #[test]
@@ -447,16 +447,12 @@ mod tests {
     #[test]
     fn the_minimum_rtt_is_measured_again_about_every_five_seconds() {
         let mut acks = settled();
-        let (low, now) = (acks.control.rtts.least, acks.flow.jiffies());
+        let (low, now) = (acks.control.rtts.min, acks.flow.jiffies());
         assert!((3_750..=6_250).contains(&(acks.control.rtts.reset_at.saturating_sub(now))) || low.is_some());
         for _ in 0..200 {
             acks.window.cwnd = Segs(50);
             acks.round(Span::from_micros(3 * BASE_US));
         }
-        assert!(
-            acks.control.rtts.least.is_some_and(|least| least >= 3 * BASE_US - 1),
-            "{:?}",
-            acks.control.rtts
-        );
+        assert!(acks.control.rtts.min.is_some_and(|min| min >= 3 * BASE_US - 1), "{:?}", acks.control.rtts);
     }
 }

@@ -118,7 +118,7 @@ mod tests {
             for parameter in row.parameters {
                 let default = parameter.default.expect("controls of the kernel have defaults for all");
                 assert!(
-                    (parameter.least..=parameter.most).contains(&default),
+                    (parameter.min..=parameter.max).contains(&default),
                     "{} {}",
                     row.name,
                     parameter.name

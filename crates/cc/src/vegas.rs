@@ -71,14 +71,14 @@ pub(crate) struct RoundTrips {
     /// Minimum so far.
     pub(crate) base: u64,
     /// Minimum of this round.
-    pub(crate) least: u64,
+    pub(crate) min: u64,
     samples: u64,
     ends_after: u64,
 }
 
 impl Default for RoundTrips {
     fn default() -> Self {
-        RoundTrips { base: NO_RTT_US, least: NO_RTT_US, samples: 0, ends_after: 0 }
+        RoundTrips { base: NO_RTT_US, min: NO_RTT_US, samples: 0, ends_after: 0 }
     }
 }
 
@@ -106,7 +106,7 @@ impl RoundTrips {
         // Never zero. [linux-6.12 tcp_vegas.c tcp_vegas_pkts_acked]
         let rtt = rtt.as_micros() + 1;
         self.base = self.base.min(rtt);
-        self.least = self.least.min(rtt);
+        self.min = self.min.min(rtt);
         self.samples += 1;
     }
 
@@ -162,7 +162,7 @@ impl WindowControl for Vegas {
 
 impl Vegas {
     fn adjust(&self, acked: Segs, window: &mut Window) {
-        let (cwnd, rtt, base) = (u64::from(window.cwnd.0), self.rtts.least, self.rtts.base);
+        let (cwnd, rtt, base) = (u64::from(window.cwnd.0), self.rtts.min, self.rtts.base);
         let diff = cwnd * (rtt - base) / base;
         if window.in_slow_start() {
             if diff > self.queue.gamma {

@@ -22,7 +22,7 @@ const CONGESTED: u64 = 3 << 1;
 /// With at most this many RTT samples the queue is not estimated. [linux-6.12 tcp_veno.c tcp_veno_cong_avoid]
 const FEW_SAMPLES: u64 = 2;
 /// Smallest window and threshold, in segments.
-const LEAST: u32 = 2;
+const MIN_CWND: u32 = 2;
 
 /// The registry row.
 pub const ROW: Row = Row {
@@ -44,7 +44,7 @@ fn build(_: &Parameters) -> Result<Control, ParameterError> {
 #[derive(Clone, Debug)]
 pub struct Veno {
     base: u64,
-    least: u64,
+    min: u64,
     samples: u64,
     /// Segments in the queue, in halves.
     queue: u64,
@@ -55,7 +55,7 @@ pub struct Veno {
 impl Default for Veno {
     fn default() -> Self {
         // As in the kernel the estimate starts at 0, so a loss before the first measurement counts as random.
-        Veno { base: NO_RTT_US, least: NO_RTT_US, samples: 0, queue: 0, is_second_window: true }
+        Veno { base: NO_RTT_US, min: NO_RTT_US, samples: 0, queue: 0, is_second_window: true }
     }
 }
 
@@ -66,7 +66,7 @@ impl Hooks for Veno {
 
     fn set_state(&mut self, to: CaState, _flow: &Flow, _window: &mut Window) {
         if to == CaState::Open {
-            self.least = NO_RTT_US;
+            self.min = NO_RTT_US;
         }
     }
 
@@ -81,7 +81,7 @@ impl Hooks for Veno {
         // Never zero. [linux-6.12 tcp_veno.c tcp_veno_pkts_acked]
         let rtt = rtt.as_micros() + 1;
         self.base = self.base.min(rtt);
-        self.least = self.least.min(rtt);
+        self.min = self.min.min(rtt);
         self.samples += 1;
     }
 }
@@ -100,22 +100,22 @@ impl WindowControl for Veno {
         } else {
             self.measure(window);
             self.grow(acked, window);
-            window.cwnd = window.cwnd.max(Segs(LEAST)).min(window.cwnd_clamp);
+            window.cwnd = window.cwnd.max(Segs(MIN_CWND)).min(window.cwnd_clamp);
         }
-        self.least = NO_RTT_US;
+        self.min = NO_RTT_US;
     }
 
     fn ssthresh(&mut self, _flow: &Flow, window: &Window) -> Segs {
         let cwnd = u64::from(window.cwnd.0);
         let kept = if self.queue < CONGESTED { cwnd * 4 / 5 } else { cwnd / 2 };
-        Segs((kept as u32).max(LEAST))
+        Segs((kept as u32).max(MIN_CWND))
     }
 }
 
 impl Veno {
     fn measure(&mut self, window: &Window) {
         let halves = u64::from(window.cwnd.0) << 1;
-        self.queue = halves - (halves * self.base / self.least).min(halves);
+        self.queue = halves - (halves * self.base / self.min).min(halves);
     }
 
     fn grow(&mut self, acked: Segs, window: &mut Window) {

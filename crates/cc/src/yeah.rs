@@ -31,7 +31,7 @@ const LONG_IN_SLOW_MODE: u32 = 16;
 /// Rounds of fast mode after which no Reno flow competes. [linux-6.12 tcp_yeah.c TCP_YEAH_ZETA]
 const LONG_IN_FAST_MODE: u32 = 50;
 /// Minimum of reno_count and of ssthresh, in segments.
-const LEAST: u32 = 2;
+const MIN_CWND: u32 = 2;
 /// Largest window. [linux-6.12 tcp_yeah.c tcp_yeah_init]
 const CLAMP: Segs = Segs(u32::MAX / 128);
 
@@ -67,7 +67,7 @@ pub struct Yeah {
 
 impl Default for Yeah {
     fn default() -> Self {
-        Yeah { rtts: RoundTrips::default(), queue: 0, slow_rounds: 0, fast_rounds: 0, reno_count: LEAST }
+        Yeah { rtts: RoundTrips::default(), queue: 0, slow_rounds: 0, fast_rounds: 0, reno_count: MIN_CWND }
     }
 }
 
@@ -112,35 +112,38 @@ impl WindowControl for Yeah {
 
     fn ssthresh(&mut self, _flow: &Flow, window: &Window) -> Segs {
         let cwnd = window.cwnd.0;
-        let half = (cwnd >> 1).max(LEAST);
+        let half = (cwnd >> 1).max(MIN_CWND);
         let cut = if self.slow_rounds < LONG_IN_SLOW_MODE {
             (self.queue.min(u64::from(half)) as u32).max(cwnd >> MIN_CUT_SHIFT)
         } else {
             half
         };
         self.fast_rounds = 0;
-        self.reno_count = (self.reno_count >> 1).max(LEAST);
-        Segs(cwnd.saturating_sub(cut).max(LEAST))
+        self.reno_count = (self.reno_count >> 1).max(MIN_CWND);
+        Segs(cwnd.saturating_sub(cut).max(MIN_CWND))
     }
 }
 
 impl Yeah {
     /// Selects the mode, and cuts cwnd early if the queue is long.
     fn judge(&mut self, window: &mut Window) {
-        let (rtt, base) = (self.rtts.least, self.rtts.base);
+        let (rtt, base) = (self.rtts.min, self.rtts.base);
         self.queue = u64::from(window.cwnd.0) * (rtt - base) / rtt;
         if self.queue > LONGEST_QUEUE || rtt - base > base / DELAY_SHARE {
             if self.queue > LONGEST_QUEUE && window.cwnd.0 > self.reno_count {
                 self.decongest(window);
             }
-            self.reno_count =
-                if self.reno_count <= LEAST { (window.cwnd.0 >> 1).max(LEAST) } else { self.reno_count + 1 };
+            self.reno_count = if self.reno_count <= MIN_CWND {
+                (window.cwnd.0 >> 1).max(MIN_CWND)
+            } else {
+                self.reno_count + 1
+            };
             self.slow_rounds += 1;
             return;
         }
         self.fast_rounds += 1;
         if self.fast_rounds > LONG_IN_FAST_MODE {
-            (self.reno_count, self.fast_rounds) = (LEAST, 0);
+            (self.reno_count, self.fast_rounds) = (MIN_CWND, 0);
         }
         self.slow_rounds = 0;
     }

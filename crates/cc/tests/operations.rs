@@ -95,7 +95,7 @@ fn operation() -> impl Strategy<Value = Operation> {
 fn parameters(row: &Row, choices: &[usize]) -> Parameters {
     let mut given = Parameters::default();
     for (parameter, choice) in row.parameters.iter().zip(choices) {
-        let values = [parameter.default.unwrap_or(parameter.least), parameter.least, parameter.most];
+        let values = [parameter.default.unwrap_or(parameter.min), parameter.min, parameter.max];
         given.set(parameter.name, values[choice % values.len()]);
     }
     given
@@ -281,22 +281,22 @@ fn play(case: &Case) {
 struct Numbers<'a>(&'a [u8]);
 
 impl Numbers<'_> {
-    /// A number up to `most`, read from as many bytes as `most` has.
-    fn up_to(&mut self, most: u64) -> u64 {
-        let bytes = (8 - most.leading_zeros() as usize / 8).min(self.0.len());
+    /// A number up to `max`, read from as many bytes as `max` has.
+    fn up_to(&mut self, max: u64) -> u64 {
+        let bytes = (8 - max.leading_zeros() as usize / 8).min(self.0.len());
         let (own, rest) = self.0.split_at(bytes);
         self.0 = rest;
-        own.iter().fold(0u64, |number, &byte| number << 8 | u64::from(byte)) % (most + 1)
+        own.iter().fold(0u64, |number, &byte| number << 8 | u64::from(byte)) % (max + 1)
     }
 
     fn span(&mut self) -> Span {
-        let most = [10_000, 100_000_000, 20_000_000_000_000][self.up_to(2) as usize];
-        Span::from_nanos(self.up_to(most))
+        let max = [10_000, 100_000_000, 20_000_000_000_000][self.up_to(2) as usize];
+        Span::from_nanos(self.up_to(max))
     }
 
     fn count(&mut self) -> u32 {
-        let most = [3, 99, 1_999_999][self.up_to(2) as usize];
-        self.up_to(most) as u32
+        let max = [3, 99, 1_999_999][self.up_to(2) as usize];
+        self.up_to(max) as u32
     }
 
     fn operation(&mut self) -> Operation {

@@ -292,8 +292,8 @@ fn fastopen(value: &str) -> Option<()> {
     (bits & WITHOUT_COOKIE_OR_OPTION != WITHOUT_COOKIE_OR_OPTION).then_some(())
 }
 
-fn number(value: &str, most: u32) -> Option<u32> {
-    value.parse().ok().filter(|number| *number <= most)
+fn number(value: &str, max: u32) -> Option<u32> {
+    value.parse().ok().filter(|number| *number <= max)
 }
 
 /// `least default most`, in bytes.

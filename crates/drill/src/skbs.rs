@@ -74,8 +74,8 @@ impl Skbs {
     }
 
     fn size_goal(&self) -> u64 {
-        let most = u64::from(GSO_MAX_SIZE).min(self.half_window().max(1));
-        if self.offload { (most / self.mss * self.mss).max(self.mss) } else { self.mss }
+        let max = u64::from(GSO_MAX_SIZE).min(self.half_window().max(1));
+        if self.offload { (max / self.mss * self.mss).max(self.mss) } else { self.mss }
     }
 
     /// Memory of all buffers: `overhead` beside the payload of each.

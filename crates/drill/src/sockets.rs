@@ -98,7 +98,7 @@ pub(crate) enum Waiting {
     },
     Read {
         index: usize,
-        most: u64,
+        max: u64,
     },
     /// `poll`; `None` = without a time-out.
     Poll {
@@ -257,7 +257,7 @@ impl Sockets {
             Waiting::Write { .. } => return Ok(go_on_writing(waiting, kernel)),
             Waiting::Poll { until } => return self.go_on_polling(call, until, kernel),
             Waiting::EventPoll { until } => return self.go_on_waiting_for_events(call, until, kernel),
-            Waiting::Read { index, most } => go_on_reading(index, most, kernel),
+            Waiting::Read { index, max } => go_on_reading(index, max, kernel),
         };
         Ok(done.map_or(Progress::Waits(waiting), Progress::Returned))
     }

@@ -102,8 +102,9 @@ fn parameter<'py>(py: Python<'py>, row: &Parameter) -> PyResult<Bound<'py, PyDic
     dict.set_item("name", row.name)?;
     dict.set_item("unit", unit(row.unit))?;
     dict.set_item("default", row.default)?;
-    dict.set_item("least", row.least)?;
-    dict.set_item("most", row.most)?;
+    dict.set_item("required", row.required)?;
+    dict.set_item("min", row.min)?;
+    dict.set_item("max", row.max)?;
     dict.set_item("meaning", row.meaning)?;
     if let ParameterUnit::Choice(words) = row.unit {
         dict.set_item("words", words)?;

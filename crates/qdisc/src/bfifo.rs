@@ -22,14 +22,13 @@ pub(crate) const ROW: Row = Row {
     build,
 };
 
-const PARAMETERS: &[Parameter] = &[Parameter {
-    name: "limit",
-    unit: ParameterUnit::Bytes,
-    default: None,
-    least: 0,
-    most: u32::MAX as u64,
-    meaning: "maximum number of frame bytes; default: `txqueuelen` · (MTU + 14)",
-}];
+const PARAMETERS: &[Parameter] = &[Parameter::new(
+    "limit",
+    ParameterUnit::Bytes,
+    None,
+    (0, u32::MAX as u64),
+    "maximum number of frame bytes; default: `txqueuelen` · (MTU + 14)",
+)];
 
 /// A FIFO that counts bytes.
 pub(crate) struct Bfifo {

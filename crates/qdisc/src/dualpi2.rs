@@ -155,7 +155,7 @@ struct Settings {
     memory: u64,
     coupling: u64,
     step: Step,
-    step_least: u32,
+    min_qlen_step: u32,
     drop_on_overload: bool,
     at_enqueue: bool,
     classic_weight: i64,
@@ -228,7 +228,7 @@ fn build(given: &Parameters, device: &Attachment, _inner: Inner) -> Result<Box<d
         memory: value("memlimit")?,
         coupling: value("coupling_factor")?,
         step,
-        step_least: value("min_qlen_step")? as u32,
+        min_qlen_step: value("min_qlen_step")? as u32,
         drop_on_overload: value("drop_on_overload")? == 1,
         at_enqueue: value("drop_enqueue")? == 1,
         classic_weight: value("classic_protection")? as i64,
@@ -381,8 +381,8 @@ impl DualPi2 {
         let steps = self.settings.alpha * (ns(delay) - ns(self.settings.target))
             + self.settings.beta * (ns(delay) - ns(self.delay_before));
         let moved = i128::from(self.probability) + steps * i128::from(ONE) / (GAIN_UNIT * i128::from(SECOND));
-        let most = if self.settings.drop_on_overload { ONE } else { ONE / self.settings.coupling };
-        self.probability = moved.clamp(0, i128::from(most)) as u64;
+        let max = if self.settings.drop_on_overload { ONE } else { ONE / self.settings.coupling };
+        self.probability = moved.clamp(0, i128::from(max)) as u64;
         self.delay_before = delay;
     }
 
@@ -417,10 +417,10 @@ impl DualPi2 {
     fn is_beyond_step(&self, sojourn: Span) -> bool {
         let packets = self.low_latency.backlog().packets;
         let beyond = match self.settings.step {
-            Step::Sojourn(most) => sojourn > most,
-            Step::Packets(most) => packets > most,
+            Step::Sojourn(max) => sojourn > max,
+            Step::Packets(max) => packets > max,
         };
-        beyond && packets > self.settings.step_least
+        beyond && packets > self.settings.min_qlen_step
     }
 }
 

@@ -39,10 +39,10 @@ pub(crate) const ROW: Row = Row {
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
-const MOST: u64 = u32::MAX as u64;
-const RATE_MOST: u64 = 10_000_000_000_000;
+const U32_MAX: u64 = u32::MAX as u64;
+const MAX_RATE: u64 = 10_000_000_000_000;
 /// Maximum of `maxrate`: the kernel has 32 bits of bytes per second.
-const MAXRATE_MOST: u64 = (u32::MAX as u64 - 1) * 8;
+const LARGEST_MAXRATE: u64 = (u32::MAX as u64 - 1) * 8;
 const BANDS: usize = 3;
 /// Maximum delay of a flow after a packet. [linux-6.12 sch_fq.c fq_dequeue]
 const LONGEST_GAP: u64 = SECOND;
@@ -56,14 +56,14 @@ const PARAMETERS: &[Parameter] = &[
         "limit",
         ParameterUnit::Packets,
         Some(10_000),
-        (0, MOST),
+        (0, U32_MAX),
         "maximum number of packets per band",
     ),
     Parameter::new(
         "flow_limit",
         ParameterUnit::Packets,
         Some(100),
-        (0, MOST),
+        (0, U32_MAX),
         "maximum number of packets per flow",
     ),
     Parameter::new(
@@ -84,7 +84,7 @@ const PARAMETERS: &[Parameter] = &[
         "maxrate",
         ParameterUnit::Rate,
         None,
-        (8, MAXRATE_MOST),
+        (8, LARGEST_MAXRATE),
         "maximum rate of each flow; default: none",
     ),
     Parameter::new(
@@ -106,14 +106,14 @@ const PARAMETERS: &[Parameter] = &[
         "low_rate_threshold",
         ParameterUnit::Rate,
         Some(550_000),
-        (0, RATE_MOST),
+        (0, MAX_RATE),
         "below this rate each packet is paced individually",
     ),
     Parameter::new(
         "orphan_mask",
         ParameterUnit::Number,
         Some(1023),
-        (0, MOST),
+        (0, U32_MAX),
         "mask of the hash of packets without a socket",
     ),
     Parameter::new(

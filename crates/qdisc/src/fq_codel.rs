@@ -37,78 +37,69 @@ const MS: u64 = 1_000_000;
 const LONGEST: u64 = 100_000 * MS;
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "limit",
-        unit: ParameterUnit::Packets,
-        default: Some(10_240),
-        least: 1,
-        most: u32::MAX as u64,
-        meaning: "maximum number of packets in all flows",
-    },
-    Parameter {
-        name: "flows",
-        unit: ParameterUnit::Number,
-        default: Some(1024),
-        least: 1,
-        most: 65_536,
-        meaning: "number of queues that flows are hashed into",
-    },
-    Parameter {
-        name: "quantum",
-        unit: ParameterUnit::Bytes,
-        default: None,
-        least: 256,
-        most: 1 << 20,
-        meaning: "bytes that a queue may send per round; default: MTU + 14",
-    },
-    Parameter {
-        name: "target",
-        unit: ParameterUnit::Time,
-        default: Some(5 * MS),
-        least: 0,
-        most: LONGEST,
-        meaning: "acceptable standing sojourn time",
-    },
-    Parameter {
-        name: "interval",
-        unit: ParameterUnit::Time,
-        default: Some(100 * MS),
-        least: 2_000,
-        most: LONGEST,
-        meaning: "how long the sojourn time may exceed the target; a worst-case RTT",
-    },
-    Parameter {
-        name: "memory_limit",
-        unit: ParameterUnit::Bytes,
-        default: Some(32 << 20),
-        least: 0,
-        most: u32::MAX as u64,
-        meaning: "maximum kernel memory (truesize) in bytes",
-    },
-    Parameter {
-        name: "ecn",
-        unit: ParameterUnit::Flag,
-        default: Some(1),
-        least: 0,
-        most: 1,
-        meaning: "mark ECN-capable packets instead of dropping them",
-    },
-    Parameter {
-        name: "ce_threshold",
-        unit: ParameterUnit::Time,
-        default: None,
-        least: 0,
-        most: LONGEST,
-        meaning: "mark every ECN-capable packet with a longer sojourn time; default: none",
-    },
-    Parameter {
-        name: "drop_batch",
-        unit: ParameterUnit::Packets,
-        default: Some(64),
-        least: 1,
-        most: u32::MAX as u64,
-        meaning: "maximum number of packets dropped at once when over a limit",
-    },
+    Parameter::new(
+        "limit",
+        ParameterUnit::Packets,
+        Some(10_240),
+        (1, u32::MAX as u64),
+        "maximum number of packets in all flows",
+    ),
+    Parameter::new(
+        "flows",
+        ParameterUnit::Number,
+        Some(1024),
+        (1, 65_536),
+        "number of queues that flows are hashed into",
+    ),
+    Parameter::new(
+        "quantum",
+        ParameterUnit::Bytes,
+        None,
+        (256, 1 << 20),
+        "bytes that a queue may send per round; default: MTU + 14",
+    ),
+    Parameter::new(
+        "target",
+        ParameterUnit::Time,
+        Some(5 * MS),
+        (0, LONGEST),
+        "acceptable standing sojourn time",
+    ),
+    Parameter::new(
+        "interval",
+        ParameterUnit::Time,
+        Some(100 * MS),
+        (2_000, LONGEST),
+        "how long the sojourn time may exceed the target; a worst-case RTT",
+    ),
+    Parameter::new(
+        "memory_limit",
+        ParameterUnit::Bytes,
+        Some(32 << 20),
+        (0, u32::MAX as u64),
+        "maximum kernel memory (truesize) in bytes",
+    ),
+    Parameter::new(
+        "ecn",
+        ParameterUnit::Flag,
+        Some(1),
+        (0, 1),
+        "mark ECN-capable packets instead of dropping them",
+    ),
+    Parameter::new(
+        "ce_threshold",
+        ParameterUnit::Time,
+        None,
+        (0, LONGEST),
+        "mark every ECN-capable packet with a longer sojourn time; default: none",
+    ),
+    Parameter::new(
+        "drop_batch",
+        ParameterUnit::Packets,
+        Some(64),
+        (1, u32::MAX as u64),
+        "maximum number of packets dropped at once when over a limit",
+    ),
 ];
 
 /// Settings that do not change.
@@ -369,8 +360,8 @@ mod tests {
     #[test]
     fn many_flows_get_equal_shares() {
         let served = bytes_served(&[1514; 10], 5000);
-        let (least, most) = (served.iter().min().unwrap(), served.iter().max().unwrap());
-        assert!(most - least <= 1514, "{served:?}");
+        let (min, max) = (served.iter().min().unwrap(), served.iter().max().unwrap());
+        assert!(max - min <= 1514, "{served:?}");
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(crate) const LINKLAYER: Parameter =
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Framing {
     overhead: u32,
-    least: u32,
+    min: u32,
     in_cells: bool,
 }
 
@@ -35,7 +35,7 @@ impl Framing {
         let value = |name| given.require(name);
         Ok(Framing {
             overhead: value("overhead")? as u32,
-            least: value("mpu")? as u32,
+            min: value("mpu")? as u32,
             in_cells: value("linklayer")? == 1,
         })
     }
@@ -43,7 +43,7 @@ impl Framing {
     /// Bytes charged for a frame of `length`.
     #[inline]
     pub fn charged(&self, length: u32) -> u32 {
-        let length = (length + self.overhead).max(self.least);
+        let length = (length + self.overhead).max(self.min);
         if self.in_cells { length.div_ceil(48) * 53 } else { length }
     }
 }
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn a_full_frame_with_26_bytes_of_overhead_takes_33_cells() {
-        let framing = Framing { overhead: 26, least: 0, in_cells: true };
+        let framing = Framing { overhead: 26, min: 0, in_cells: true };
         assert_eq!(framing.charged(1514), 33 * 53);
     }
 }

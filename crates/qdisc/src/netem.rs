@@ -182,8 +182,8 @@ struct Line {
 /// Times at which packets may leave together.
 #[derive(Clone, Copy, Debug)]
 struct Slots {
-    least: u64,
-    most: u64,
+    min: u64,
+    max: u64,
     packets: u64,
     bytes: u64,
     next: SimTime,
@@ -208,9 +208,9 @@ fn derive(given: &mut Parameters, _device: &Attachment) -> Result<(), ParameterE
         (1.., 0) => given.set("gap", 1),
         _ => {}
     }
-    let least = given.require("slot_min")?;
-    if given.require("slot_max")? < least {
-        given.set("slot_max", least);
+    let min = given.require("slot_min")?;
+    if given.require("slot_max")? < min {
+        given.set("slot_max", min);
     }
     Ok(())
 }
@@ -276,17 +276,17 @@ fn line_of(given: &Parameters) -> Result<Option<Line>, ParameterError> {
 
 fn slots_of(given: &Parameters) -> Result<Option<Slots>, ParameterError> {
     let value = |name| given.require(name);
-    let (least, most) = (value("slot_min")?, value("slot_max")?);
+    let (min, max) = (value("slot_min")?, value("slot_max")?);
     let slots = Slots {
-        least,
-        most,
+        min,
+        max,
         packets: value("slot_packets")?,
         bytes: value("slot_bytes")?,
         next: SimTime::ZERO,
         packets_left: 0,
         bytes_left: 0,
     };
-    Ok((most > 0).then_some(slots))
+    Ok((max > 0).then_some(slots))
 }
 
 impl Qdisc for Netem {
@@ -490,7 +490,7 @@ impl Slots {
     }
 
     fn open_next(&mut self, context: &mut Context<'_>) {
-        let gap = self.least + u64::from(context.draws.next_u32()) % (self.most - self.least + 1);
+        let gap = self.min + u64::from(context.draws.next_u32()) % (self.max - self.min + 1);
         self.next += Span::from_nanos(gap.max(1));
         let room = |limit: u64| if limit == 0 { i64::MAX } else { limit as i64 };
         (self.packets_left, self.bytes_left) = (room(self.packets), room(self.bytes));

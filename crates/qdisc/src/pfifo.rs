@@ -23,14 +23,13 @@ pub(crate) const ROW: Row = Row {
     build,
 };
 
-const PARAMETERS: &[Parameter] = &[Parameter {
-    name: "limit",
-    unit: ParameterUnit::Packets,
-    default: None,
-    least: 0,
-    most: u32::MAX as u64,
-    meaning: "maximum number of packets; default: `txqueuelen` of the device",
-}];
+const PARAMETERS: &[Parameter] = &[Parameter::new(
+    "limit",
+    ParameterUnit::Packets,
+    None,
+    (0, u32::MAX as u64),
+    "maximum number of packets; default: `txqueuelen` of the device",
+)];
 
 /// A FIFO that counts packets.
 pub(crate) struct Pfifo {

@@ -28,29 +28,23 @@ pub(crate) const ROW: Row = Row {
     build,
 };
 
-const MOST: u64 = 1 << 30;
+const MAX: u64 = 1 << 30;
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter::new(
-        "limit",
-        ParameterUnit::Bytes,
-        None,
-        (1, MOST),
-        "maximum number of frame bytes; must be given",
-    ),
-    Parameter::new("avpkt", ParameterUnit::Bytes, None, (1, 65_535), "average packet; must be given"),
+    Parameter::required("limit", ParameterUnit::Bytes, (1, MAX), "maximum number of frame bytes"),
+    Parameter::required("avpkt", ParameterUnit::Bytes, (1, 65_535), "average packet"),
     Parameter::new(
         "min",
         ParameterUnit::Bytes,
         None,
-        (1, MOST),
+        (1, MAX),
         "average backlog below which all packets pass; default: max / 3",
     ),
     Parameter::new(
         "max",
         ParameterUnit::Bytes,
         None,
-        (1, MOST),
+        (1, MAX),
         "average backlog above which every packet is hit; default: 3 · min, or limit / 4",
     ),
     Parameter::new(

@@ -172,6 +172,25 @@ mod tests {
     }
 
     #[test]
+    fn every_row_refuses_to_build_without_a_required_parameter() {
+        let mut count = 0;
+        for row in ROWS {
+            let given = required(row).into_values();
+            for parameter in row.parameters.iter().filter(|parameter| parameter.required) {
+                let others: Vec<(&str, u64)> = given
+                    .iter()
+                    .filter(|(name, _)| *name != parameter.name)
+                    .map(|(name, value)| (name.as_str(), *value))
+                    .collect();
+                let expected = format!("qdisc `{}`: `{}` must be given", row.name, parameter.name);
+                assert_eq!(refusal(row.name, &others, None), expected);
+                count += 1;
+            }
+        }
+        assert_eq!(count, 5, "of htb, red and tbf");
+    }
+
+    #[test]
     fn the_head_of_a_file_ends_where_its_comment_ends() {
         assert_eq!(head("//! one\n//!\n//!   two\n\nuse std;\n//! no\n"), "one\n\n  two");
     }

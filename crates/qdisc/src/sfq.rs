@@ -30,7 +30,7 @@ pub(crate) const ROW: Row = Row {
     build,
 };
 
-const MOST: u64 = 1 << 30;
+const MAX: u64 = 1 << 30;
 /// Unit of bytes in allotments. [linux-6.12 SFQ_ALLOT_SHIFT]
 const ALLOT_UNIT: u32 = 8;
 /// Maximum number of slots. [linux-6.12 SFQ_MAX_FLOWS]
@@ -42,14 +42,14 @@ const PARAMETERS: &[Parameter] = &[
         "limit",
         ParameterUnit::Packets,
         Some(127),
-        (2, MOST),
+        (2, MAX),
         "maximum number of packets in all slots",
     ),
     Parameter::new(
         "quantum",
         ParameterUnit::Bytes,
         None,
-        (1, MOST),
+        (1, MAX),
         "bytes that a slot may send per turn; default: MTU + 14",
     ),
     Parameter::new(
@@ -79,15 +79,15 @@ const PARAMETERS: &[Parameter] = &[
         "redflowlimit",
         ParameterUnit::Bytes,
         None,
-        (1, MOST),
+        (1, MAX),
         "maximum number of bytes in a slot under RED; default: no RED",
     ),
-    Parameter::new("min", ParameterUnit::Bytes, None, (1, MOST), "RED: lower threshold; default: max / 3"),
+    Parameter::new("min", ParameterUnit::Bytes, None, (1, MAX), "RED: lower threshold; default: max / 3"),
     Parameter::new(
         "max",
         ParameterUnit::Bytes,
         None,
-        (1, MOST),
+        (1, MAX),
         "RED: upper threshold; default: redflowlimit / 4",
     ),
     Parameter::new("avpkt", ParameterUnit::Bytes, Some(1000), (1, 65_535), "RED: average packet"),
@@ -168,8 +168,8 @@ fn derive(given: &mut Parameters, device: &Attachment) -> Result<(), ParameterEr
         let why = "is not a power of two: write 128, 1024, 4096 ...".to_owned();
         return Err(ParameterError::Conflict { name: "divisor", why });
     }
-    let most = given.require("depth")? * given.require("flows")?;
-    let limit = given.require("limit")?.min(most);
+    let max = given.require("depth")? * given.require("flows")?;
+    let limit = given.require("limit")?.min(max);
     given.set("limit", limit);
     match given.given("redflowlimit") {
         Some(limit) => derive_red(given, limit),

@@ -27,22 +27,15 @@ pub(crate) const ROW: Row = Row {
     build,
 };
 
-const RATE_MOST: u64 = 10_000_000_000_000;
+const MAX_RATE: u64 = 10_000_000_000_000;
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter::new(
-        "rate",
-        ParameterUnit::Rate,
-        None,
-        (8, RATE_MOST),
-        "rate in frame bytes without FCS; must be given",
-    ),
-    Parameter::new(
+    Parameter::required("rate", ParameterUnit::Rate, (8, MAX_RATE), "rate in frame bytes without FCS"),
+    Parameter::required(
         "burst",
         ParameterUnit::Bytes,
-        None,
         (1, u32::MAX as u64),
-        "size of the bucket; longer packets are dropped; must be given",
+        "size of the bucket; longer packets are dropped",
     ),
     Parameter::new(
         "limit",
@@ -62,7 +55,7 @@ const PARAMETERS: &[Parameter] = &[
         "peakrate",
         ParameterUnit::Rate,
         None,
-        (8, RATE_MOST),
+        (8, MAX_RATE),
         "maximum rate of a burst; needs `mtu`; default: unlimited",
     ),
     Parameter::new(

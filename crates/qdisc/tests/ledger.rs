@@ -201,17 +201,17 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// A number with a uniformly distributed logarithm.
-fn log_uniform(least: u64, most: u64) -> impl Strategy<Value = u64> {
-    let bounds = ((least as f64 + 1.0).ln(), (most as f64 + 1.0).ln());
+fn log_uniform(min: u64, max: u64) -> impl Strategy<Value = u64> {
+    let bounds = ((min as f64 + 1.0).ln(), (max as f64 + 1.0).ln());
     (0.0..=1.0f64).prop_map(move |at| {
         let value = (bounds.0 + at * (bounds.1 - bounds.0)).exp() - 1.0;
-        (value as u64).clamp(least, most)
+        (value as u64).clamp(min, max)
     })
 }
 
 /// Values for some of the parameters, and for all required ones.
 fn parameters(row: &'static Row) -> impl Strategy<Value = Parameters> {
-    let value = |row: &'static Parameter| (any::<bool>(), log_uniform(row.least, row.most));
+    let value = |row: &'static Parameter| (any::<bool>(), log_uniform(row.min, row.max));
     let table = row.parameters;
     table.iter().map(value).collect::<Vec<_>>().prop_map(move |drawn| {
         let mut given = required(row);
@@ -419,7 +419,7 @@ fn every_option_at_its_extremes_is_refused_or_packets_are_accounted_for() {
     let pfifo = registry::find("pfifo").expect("a row");
     for row in registry::ROWS {
         for parameter in row.parameters {
-            for value in [parameter.least, parameter.most] {
+            for value in [parameter.min, parameter.max] {
                 let mut given = required(row);
                 given.set(parameter.name, value);
                 let Ok(qdisc) = build(row, &given, pfifo, 1000) else { continue };

@@ -81,7 +81,7 @@ impl Head {
         let message = format!("the option --{}={} is not modelled", option.name, option.value);
         let refused = || Finding::new(option.line, &message);
         let number =
-            |most: u64| option.value.parse().ok().filter(|value: &u64| *value <= most).ok_or_else(refused);
+            |max: u64| option.value.parse().ok().filter(|value: &u64| *value <= max).ok_or_else(refused);
         match option.name.as_str() {
             "tolerance_usecs" => self.pace.tolerance = number(1_000_000_000)?,
             "tolerance_percent" => self.pace.percent = number(1_000)?,

@@ -24,13 +24,13 @@ use crate::sender::Sender;
 use crate::state::path::{MtuProbe, MtuProbes, MtuSearch};
 
 /// Minimum cwnd for a probe.
-const CWND_LEAST: u32 = 11;
+const MIN_CWND: u32 = 11;
 /// Minimum range for a probe (`net.ipv4.tcp_probe_threshold`).
-const RANGE_LEAST: u32 = 8;
+const MIN_RANGE: u32 = 8;
 /// Time after which the search begins again (`net.ipv4.tcp_probe_interval`).
 const REST: Span = Span::from_secs(600);
 /// Minimum segment size when it is bounded to half a window. [linux-6.12 tcp.h tcp_bound_to_half_wnd]
-const PACKET_LEAST: u32 = 68;
+const MIN_PACKET: u32 = 68;
 /// Minimum MSS after a black hole (`net.ipv4.tcp_mtu_probe_floor`).
 const MSS_FLOOR: u32 = 48;
 
@@ -103,19 +103,19 @@ impl Sender {
         if half == 0 || u64::from(mss) <= half {
             return mss;
         }
-        (half as u32).max(PACKET_LEAST - TCP_HEADER - self.option_bytes())
+        (half as u32).max(MIN_PACKET - TCP_HEADER - self.option_bytes())
     }
 
     /// Whether to send a probe now; not while this side has SACK blocks to report, since options of varying length
     /// would change the size of the probe. [linux-6.12 tcp_output.c tcp_mtu_probe]
     pub(crate) fn mtu_step(&mut self) -> MtuStep {
         let Some(search) = self.path.search() else { return MtuStep::None };
-        let calm = self.flow.ca_state == CaState::Open && self.window.cwnd.0 >= CWND_LEAST;
+        let calm = self.flow.ca_state == CaState::Open && self.window.cwnd.0 >= MIN_CWND;
         if search.since.is_none() || search.probe.is_some() || !calm || self.path.reports_sack {
             return MtuStep::None;
         }
         let size = self.mss_of((search.high + search.low) / 2);
-        if size > self.mss_of(search.high) || search.high < search.low + RANGE_LEAST {
+        if size > self.mss_of(search.high) || search.high < search.low + MIN_RANGE {
             self.search_again();
             return MtuStep::None;
         }

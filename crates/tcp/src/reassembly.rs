@@ -164,11 +164,11 @@ impl Reassembly {
         }
     }
 
-    /// Reads at most `most` bytes of the next skb. An skb is freed when all of it was read.
+    /// Reads at most `max` bytes of the next skb. An skb is freed when all of it was read.
     #[inline]
-    pub(crate) fn take(&mut self, most: u64) -> Option<u32> {
+    pub(crate) fn take(&mut self, max: u64) -> Option<u32> {
         let skb = self.ready.front_mut()?;
-        let bytes = u64::from(skb.unread()).min(most) as u32;
+        let bytes = u64::from(skb.unread()).min(max) as u32;
         if bytes == 0 {
             return None;
         }

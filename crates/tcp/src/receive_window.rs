@@ -44,7 +44,7 @@ pub(crate) struct ReceiveWindow {
     rcv_mss: u32,
     ratio: u64,
     rcvbuf: u64,
-    rmem_most: u64,
+    tcp_rmem_max: u64,
     tuning: Tuning,
     shrinking: WindowShrinking,
     arrival: Arrival,
@@ -112,9 +112,9 @@ struct ReceiverRtt {
     last_echo: Option<SimTime>,
 }
 
-/// Minimum shift of the window field with which a window of `most` can be advertised. [rfc7323 §2.3]
-fn scale(most: u64) -> u32 {
-    most.max(1).ilog2().saturating_sub(15).min(14)
+/// Minimum shift of the window field with which a window of `max` can be advertised. [rfc7323 §2.3]
+fn scale(max: u64) -> u32 {
+    max.max(1).ilog2().saturating_sub(15).min(14)
 }
 
 impl ReceiveWindow {
@@ -126,7 +126,7 @@ impl ReceiveWindow {
         let space = rcvbuf * RATIO_DEFAULT / 256;
         let window = if space > full_mss { space / full_mss * full_mss } else { space };
         // With a fixed buffer, no larger window is ever advertised. [linux-6.12 tcp_output.c tcp_select_initial_window]
-        let most_advertised = options.rcvbuf.map_or(settings.rmem[2].max(RMEM_MAX), |_| space);
+        let max_advertised = options.rcvbuf.map_or(settings.rmem[2].max(RMEM_MAX), |_| space);
         ReceiveWindow {
             receive_ratio: settings.stack.receive_ratio,
             pushed_segment: settings.stack.pushed_segment,
@@ -136,7 +136,7 @@ impl ReceiveWindow {
             rcv_mss: RCV_MSS_DEFAULT.min(mss),
             ratio: RATIO_DEFAULT,
             rcvbuf,
-            rmem_most: settings.rmem[2],
+            tcp_rmem_max: settings.rmem[2],
             tuning: Tuning::of(settings, options),
             shrinking: settings.window_shrinking,
             arrival: settings.arrival,
@@ -146,7 +146,7 @@ impl ReceiveWindow {
             rcv_wnd: window,
             rcv_wup: 0,
             copied_seq: 0,
-            scale: scale(most_advertised),
+            scale: scale(max_advertised),
             space: Space::default(),
             rtt: ReceiverRtt::default(),
         }
@@ -188,10 +188,10 @@ impl ReceiveWindow {
         let mss = u64::from(self.advmss);
         let bytes = self.ssthresh.min(self.rcv_wnd).min(u64::from(INITIAL_WINDOW) * mss);
         self.space = Space { bytes, seq: rcv_nxt, time: now };
-        let most = self.usable(self.rcvbuf);
-        self.clamp = self.clamp.min(most);
-        if self.clamp > 2 * mss && self.clamp + mss > most {
-            self.clamp = (2 * mss).max(most - mss);
+        let max = self.usable(self.rcvbuf);
+        self.clamp = self.clamp.min(max);
+        if self.clamp > 2 * mss && self.clamp + mss > max {
+            self.clamp = (2 * mss).max(max - mss);
         }
         self.ssthresh = self.ssthresh.min(self.clamp);
     }
@@ -285,7 +285,7 @@ impl ReceiveWindow {
     /// [linux-6.12 tcp_input.c __tcp_grow_window]
     fn cautious_step(&self, truesize: u64, length: u32) -> u32 {
         let mut memory = self.usable(truesize) / 2;
-        let mut window = self.usable(self.rmem_most) / 2;
+        let mut window = self.usable(self.tcp_rmem_max) / 2;
         while self.ssthresh <= window {
             if memory <= u64::from(length) {
                 return 2 * self.rcv_mss;
@@ -350,7 +350,7 @@ impl ReceiveWindow {
             let growth =
                 u128::from(window) * u128::from(copied - self.space.bytes) / u128::from(self.space.bytes);
             window += 2 * growth as u64;
-            let rcvbuf = self.memory_for(window).min(self.rmem_most);
+            let rcvbuf = self.memory_for(window).min(self.tcp_rmem_max);
             if rcvbuf > self.rcvbuf && self.tuning == Tuning::Automatic {
                 self.rcvbuf = rcvbuf;
                 self.clamp = self.usable(rcvbuf);
@@ -368,9 +368,9 @@ impl ReceiveWindow {
             ReceiveRatio::Measured => window * 256 / self.ratio,
             ReceiveRatio::Half => {
                 let mss = u64::from(self.advmss);
-                let least = mss + MAX_TCP_HEADER + SKB_STRUCTURES;
-                let missing = (2 * mss).saturating_sub(least);
-                window / mss * (least + missing.next_multiple_of(128))
+                let min = mss + MAX_TCP_HEADER + SKB_STRUCTURES;
+                let missing = (2 * mss).saturating_sub(min);
+                window / mss * (min + missing.next_multiple_of(128))
             }
         }
     }
@@ -447,8 +447,8 @@ impl ReceiveWindow {
     /// The buffer is over its limit: it grows to the memory in use if allowed; else the window is at most two segments.
     /// [linux-6.12 tcp_input.c tcp_clamp_window]
     pub(crate) fn clamp_to_memory(&mut self) {
-        if self.tuning != Tuning::Fixed && self.rcvbuf < self.rmem_most {
-            self.rcvbuf = self.rmem_alloc.min(self.rmem_most);
+        if self.tuning != Tuning::Fixed && self.rcvbuf < self.tcp_rmem_max {
+            self.rcvbuf = self.rmem_alloc.min(self.tcp_rmem_max);
         }
         if self.is_overfull() {
             self.ssthresh = self.clamp.min(2 * u64::from(self.advmss));

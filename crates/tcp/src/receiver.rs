@@ -362,13 +362,13 @@ impl Receiver {
         self.data.ready_bytes()
     }
 
-    /// The application reads up to `most` bytes; returns how many. [linux-6.12 tcp.c tcp_recvmsg, __tcp_cleanup_rbuf]
+    /// The application reads up to `max` bytes; returns how many. [linux-6.12 tcp.c tcp_recvmsg, __tcp_cleanup_rbuf]
     #[inline]
-    pub(crate) fn read(&mut self, most: u64, now: SimTime) -> u64 {
+    pub(crate) fn read(&mut self, max: u64, now: SimTime) -> u64 {
         self.repeats_last_ack = false;
         let mut copied = 0;
         while !self.data.is_drained()
-            && let Some(bytes) = self.data.take(most - copied)
+            && let Some(bytes) = self.data.take(max - copied)
         {
             copied += u64::from(bytes);
             self.window.read(bytes, self.rcv_nxt, now);

@@ -132,8 +132,8 @@ impl Sender {
 
     /// [linux-6.12 tcp.h tcp_probe0_when]
     fn arm_window_probe(&mut self) {
-        let least = self.rto().max(RTO_MIN);
-        let span = (least * (1 << self.timer.probe_backoff.min(PROBE_BACKOFF_MAX))).min(RTO_MAX);
+        let min = self.rto().max(RTO_MIN);
+        let span = (min * (1 << self.timer.probe_backoff.min(PROBE_BACKOFF_MAX))).min(RTO_MAX);
         let left = self.patience_left(self.timer.probing_since).map_or(span, |left| left.max(TIMEOUT_MIN));
         self.arm_behind_pacing(TimerKind::WindowProbe, span.min(left));
     }

@@ -54,8 +54,8 @@ impl Sender {
         }
         let by_rate = self.window.pacing_rate.bytes_per_sec() >> self.flow.pacing_shift;
         let bytes = by_rate.saturating_add(self.bytes_by_rtt()).min(u64::from(GSO_MAX_SIZE));
-        let least = self.control.hooks().min_tso_segs(&self.window).unwrap_or(self.settings.min_tso_segs);
-        ((bytes / u64::from(self.mss())) as u32).max(least).min(self.settings.gso_max_segs)
+        let min = self.control.hooks().min_tso_segs(&self.window).unwrap_or(self.settings.min_tso_segs);
+        ((bytes / u64::from(self.mss())) as u32).max(min).min(self.settings.gso_max_segs)
     }
 
     /// Additional bytes per skb on paths with a short RTT. [linux-5.18 tcp_output.c tcp_tso_autosize]
@@ -147,10 +147,10 @@ impl Sender {
             return head;
         }
         let room = self.window_end() - self.flow.snd_nxt;
-        let most = u64::from(quota * self.mss());
+        let max = u64::from(quota * self.mss());
         let needed = u64::from(head).min(room);
-        if most <= needed {
-            return most as u32;
+        if max <= needed {
+            return max as u32;
         }
         let rest = needed % u64::from(self.mss());
         let held = rest > 0 && self.held_by_nagle(pass);
@@ -269,8 +269,8 @@ impl Sender {
     /// Adjacent records that one retransmission can carry: of one skb, lost, neither SACKed nor retransmitted.
     pub(crate) fn lost_run(&self, index: Index) -> u32 {
         let transmission = self.scoreboard.get(index).transmission;
-        let most = u64::from(GSO_MAX_SIZE / self.mss());
-        let run = (index..self.scoreboard.queue().end()).take(most as usize).take_while(|&next| {
+        let max = u64::from(GSO_MAX_SIZE / self.mss());
+        let run = (index..self.scoreboard.queue().end()).take(max as usize).take_while(|&next| {
             let segment = self.scoreboard.get(next);
             segment.transmission == transmission && segment.tags.is_lost_and_not_sent_again()
         });

@@ -36,12 +36,14 @@ pub struct Parameter {
     pub name: &'static str,
     /// What it counts.
     pub unit: ParameterUnit,
-    /// Value when not given; `None` = derived from others, as `meaning` says.
+    /// Value when not given; `None`: it is required, or derived from others as `meaning` says.
     pub default: Option<u64>,
+    /// It must be given; what builds the algorithm refuses to do without.
+    pub required: bool,
     /// The smallest value accepted.
-    pub least: u64,
+    pub min: u64,
     /// The largest value accepted.
-    pub most: u64,
+    pub max: u64,
     /// One sentence.
     pub meaning: &'static str,
 }
@@ -55,7 +57,17 @@ impl Parameter {
         range: (u64, u64),
         meaning: &'static str,
     ) -> Self {
-        Parameter { name, unit, default, least: range.0, most: range.1, meaning }
+        Parameter { name, unit, default, required: false, min: range.0, max: range.1, meaning }
+    }
+
+    /// A parameter that must be given.
+    pub const fn required(
+        name: &'static str,
+        unit: ParameterUnit,
+        range: (u64, u64),
+        meaning: &'static str,
+    ) -> Self {
+        Parameter { required: true, ..Parameter::new(name, unit, None, range, meaning) }
     }
 
     /// 0 or 1.
@@ -86,11 +98,11 @@ pub enum ParameterError {
         /// What was given.
         value: u64,
         /// The smallest accepted.
-        least: u64,
+        min: u64,
         /// The largest accepted.
-        most: u64,
+        max: u64,
     },
-    /// A parameter without a default was not given.
+    /// A required parameter was not given.
     Missing(&'static str),
     /// Values that contradict each other.
     Conflict {
@@ -158,9 +170,9 @@ impl Parameters {
                     table.iter().map(|row| row.name).collect(),
                 ));
             };
-            if value < row.least || value > row.most {
-                let (least, most) = (row.least, row.most);
-                return Err(ParameterError::OutOfRange { name: name.clone(), value, least, most });
+            if value < row.min || value > row.max {
+                let (min, max) = (row.min, row.max);
+                return Err(ParameterError::OutOfRange { name: name.clone(), value, min, max });
             }
         }
         Ok(())
@@ -173,8 +185,8 @@ impl fmt::Display for ParameterError {
             ParameterError::Unknown(name, known) => {
                 write!(f, "`{name}` is not a parameter here; there are: {}", known.join(", "))
             }
-            ParameterError::OutOfRange { name, value, least, most } => {
-                write!(f, "`{name}` is {value}; it must lie between {least} and {most}")
+            ParameterError::OutOfRange { name, value, min, max } => {
+                write!(f, "`{name}` is {value}; it must lie between {min} and {max}")
             }
             ParameterError::Missing(name) => write!(f, "`{name}` must be given"),
             ParameterError::Conflict { name, why } => write!(f, "`{name}` {why}"),
@@ -188,14 +200,8 @@ impl std::error::Error for ParameterError {}
 mod tests {
     use super::*;
 
-    const TABLE: &[Parameter] = &[Parameter {
-        name: "limit",
-        unit: ParameterUnit::Packets,
-        default: Some(1000),
-        least: 1,
-        most: 100_000,
-        meaning: "packets held at most",
-    }];
+    const TABLE: &[Parameter] =
+        &[Parameter::new("limit", ParameterUnit::Packets, Some(1000), (1, 100_000), "packets held at most")];
 
     #[test]
     fn a_parameter_not_given_has_its_default() {

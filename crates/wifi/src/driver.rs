@@ -220,11 +220,11 @@ impl Profile {
         }
         let off = u64::from(RTS_OFF);
         let threshold = self.rts_threshold.map_or(off, u64::from);
-        found.push(Parameter { least: 0, ..row("rts", ParameterUnit::Bytes, threshold, off, RTS) });
+        found.push(Parameter { min: 0, ..row("rts", ParameterUnit::Bytes, threshold, off, RTS) });
         if let Above::StationQueues(limits) = self.above {
             let flags = u64::from(self.airtime_flags);
             let own = row("airtime_flags", ParameterUnit::Number, flags, 3, AIRTIME_FLAGS);
-            found.push(Parameter { least: 0, ..own });
+            found.push(Parameter { min: 0, ..own });
             found.push(row("limit", ParameterUnit::Packets, u64::from(limits.packets), MANY, LIMIT));
             found.push(row("memory_limit", ParameterUnit::Bytes, limits.memory, MAX_MEMORY, MEMORY_LIMIT));
         }
@@ -291,7 +291,7 @@ impl Limits {
     fn parameters(&self) -> Vec<Parameter> {
         let [frames, bytes] = [self.frames, self.bytes].map(u64::from);
         let shortest = Parameter {
-            least: 0,
+            min: 0,
             ..row("shortest_mpdu", ParameterUnit::Bytes, u64::from(self.shortest_mpdu), 4095, SHORTEST_MPDU)
         };
         let longest = LONGEST_PPDU.as_nanos();
@@ -335,8 +335,8 @@ const RTS: &str = "longer PSDUs are protected by RTS and CTS";
 const LIMIT: &str = "maximum number of packets in all queues above the radio";
 const MEMORY_LIMIT: &str = "maximum kernel memory of the packets in all queues above the radio";
 
-fn row(name: &'static str, unit: ParameterUnit, default: u64, most: u64, meaning: &'static str) -> Parameter {
-    Parameter { name, unit, default: Some(default), least: 1, most, meaning }
+fn row(name: &'static str, unit: ParameterUnit, default: u64, max: u64, meaning: &'static str) -> Parameter {
+    Parameter::new(name, unit, Some(default), (1, max), meaning)
 }
 
 #[cfg(test)]
@@ -375,7 +375,7 @@ mod tests {
     fn every_option_changes_the_profile() {
         for profile in PROFILES {
             for row in profile.parameters() {
-                let other = if row.default == Some(row.most) { row.least } else { row.most };
+                let other = if row.default == Some(row.max) { row.min } else { row.max };
                 assert_ne!(
                     profile.with(&given(row.name, other)),
                     Ok(*profile),

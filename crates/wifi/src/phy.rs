@@ -157,8 +157,8 @@ impl Mode {
     /// What the standard does not have.
     pub fn new(format: Format, width: u32, streams: u32, mcs: u32, guard: Guard) -> Result<Self, ModeError> {
         let subcarriers = subcarriers(format, width).ok_or(ModeError::Width(width, format))?;
-        let most_streams = if format == Format::Ht { 4 } else { 8 };
-        if !(1..=most_streams).contains(&streams) {
+        let max_streams = if format == Format::Ht { 4 } else { 8 };
+        if !(1..=max_streams).contains(&streams) {
             return Err(ModeError::Streams(streams));
         }
         if !guard_exists(format, guard) {

@@ -32,7 +32,7 @@ pub(crate) struct ByteQueueLimit {
     queued_before: u64,
     object_before: u64,
     over_before: u64,
-    least_slack: Option<u64>,
+    lowest_slack: Option<u64>,
     slack_since: SimTime,
 }
 
@@ -83,16 +83,16 @@ impl ByteQueueLimit {
     fn observe_slack(&mut self, bytes: u64, now: SimTime) {
         let unused = (self.limit + self.over_before).saturating_sub(2 * bytes);
         let last = if self.over_before > 0 { self.object_before.saturating_sub(self.over_before) } else { 0 };
-        let least = self.least_slack.map_or(unused.max(last), |least| least.min(unused.max(last)));
-        self.least_slack = Some(least);
+        let min = self.lowest_slack.map_or(unused.max(last), |min| min.min(unused.max(last)));
+        self.lowest_slack = Some(min);
         if now.since(self.slack_since) > HOLD_TIME {
-            self.limit = self.limit.saturating_sub(least);
+            self.limit = self.limit.saturating_sub(min);
             self.forget_slack(now);
         }
     }
 
     fn forget_slack(&mut self, now: SimTime) {
-        self.least_slack = None;
+        self.lowest_slack = None;
         self.slack_since = now;
     }
 }

@@ -60,9 +60,7 @@ impl BuildError {
 pub(crate) fn parameter_error(error: ParameterError, options: &str) -> BuildError {
     let (name, remedy) = match &error {
         ParameterError::Unknown(name, known) => (name.clone(), format!("write one of: {}", known.join(", "))),
-        ParameterError::OutOfRange { name, least, most, .. } => {
-            (name.clone(), format!("write {least} to {most}"))
-        }
+        ParameterError::OutOfRange { name, min, max, .. } => (name.clone(), format!("write {min} to {max}")),
         ParameterError::Missing(name) => ((*name).to_owned(), "add it".to_owned()),
         ParameterError::Conflict { name, .. } => ((*name).to_owned(), "change one of the two".to_owned()),
     };

@@ -42,16 +42,16 @@ class Cell:
     base_rtt_ms: float = 2.5
     longest_ms: float = 4
     """Airtime of the longest aggregate."""
-    most_packets: int | None = None
+    max_packets: int | None = None
     """Packets of the longest aggregate; by default as many as fit into `longest_ms` (72)."""
     share: float = 0.8
     """c"""
 
     @property
-    def most(self) -> int:
+    def max_aggregate(self) -> int:
         """M"""
         fitting = int(self.longest_ms * self.rate_mbps * KILO / (BITS * self.packet_bytes))
-        return fitting if self.most_packets is None else self.most_packets
+        return fitting if self.max_packets is None else self.max_packets
 
 
 def backlog(limit_packets: Values, pacing_ratio: Values, cell: Cell) -> Values:
@@ -72,15 +72,15 @@ def throughput_mbps(packets: Values, cell: Cell) -> Values:
 
 def bandwidth_mbps(packets: Values, cell: Cell) -> Values:
     """BW(k) in Mbit/s."""
-    return throughput_mbps(np.minimum(packets, cell.most), cell)
+    return throughput_mbps(np.minimum(packets, cell.max_aggregate), cell)
 
 
 def rtt_ms(packets: Values, cell: Cell) -> Values:
     """RTT(k) in ms."""
-    whole = transmission_ms(np.full_like(packets, cell.most), cell)
-    waiting = np.ceil(packets / cell.most) * whole
+    whole = transmission_ms(np.full_like(packets, cell.max_aggregate), cell)
+    waiting = np.ceil(packets / cell.max_aggregate) * whole
     return np.asarray(
-        cell.base_rtt_ms + np.where(packets <= cell.most, 2 * transmission_ms(packets, cell), waiting),
+        cell.base_rtt_ms + np.where(packets <= cell.max_aggregate, 2 * transmission_ms(packets, cell), waiting),
         dtype=np.float64,
     )
 

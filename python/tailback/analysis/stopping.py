@@ -23,12 +23,12 @@ class Stopping:
     """Highest half-width of an interval, as a fraction of the mean."""
     metrics: Mapping[str, Callable[[Summary], float | None]]
     """The quantities by name; one that no repetition has is ignored."""
-    least: int
-    most: int
+    min: int
+    max: int
 
     def narrow(self, summaries: Sequence[Summary]) -> bool:
         """Whether the interval of each quantity over these repetitions of one configuration is narrow enough."""
-        return len(summaries) >= self.least and self._widest(summaries) <= 1
+        return len(summaries) >= self.min and self._widest(summaries) <= 1
 
     def next_count(self, summaries: Sequence[Summary]) -> int:
         """The number of repetitions to run before the next check; the current number if these suffice.
@@ -37,12 +37,12 @@ class Stopping:
         estimates are inaccurate. It depends on the repetitions only, so the same seeds stop at the same number.
         """
         n = len(summaries)
-        if n < self.least:
-            return self.least
+        if n < self.min:
+            return self.min
         factor = self._widest(summaries)
-        if factor <= 1 or n >= self.most:
+        if factor <= 1 or n >= self.max:
             return n
-        return min(self.most, max(n + 1, math.ceil(n * min(2.0, factor * factor))))
+        return min(self.max, max(n + 1, math.ceil(n * min(2.0, factor * factor))))
 
     def _widest(self, summaries: Sequence[Summary]) -> float:
         return max((self._excess(summaries, read) for read in self.metrics.values()), default=0.0)

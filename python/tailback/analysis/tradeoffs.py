@@ -130,8 +130,8 @@ def best_under(runs: Runs, bounds: Sequence[Bound], wanted: Column) -> Answer:
     if not meeting:
         nearest = min(candidates, key=lambda each: _excess(each, bounds), default=None)
         return Answer(bounds, wanted, None, [], nearest, counts)
-    most = max(meeting, key=lambda each: (RANKS[each.met], each.wanted.mean))
-    alike = [each for each in meeting if each.met == most.met and (each is most or not distinguishable(most, each))]
+    highest = max(meeting, key=lambda each: (RANKS[each.met], each.wanted.mean))
+    alike = [each for each in meeting if each.met == highest.met and (each is highest or not distinguishable(highest, each))]
     best, *others = sorted(alike, key=lambda each: _excess(each, bounds))
     return Answer(bounds, wanted, best, others, None, counts)
 

@@ -17,7 +17,7 @@ from tailback.cli.console import counted, emit
 
 NEGLIGIBLE = 1e-9
 
-MOST_EQUIVALENT = 8
+MAX_EQUIVALENT = 8
 """Maximum number of settings listed as equivalent to the best."""
 
 
@@ -91,8 +91,8 @@ def _sentences(each: Recommendation) -> list[str]:
         _how_sure(answer),
     ]
     if answer.alike:
-        alike = [f"    {_described(other, given)}" for other in answer.alike[:MOST_EQUIVALENT]]
-        more = [f"    and {len(answer.alike) - MOST_EQUIVALENT} more"] if len(answer.alike) > MOST_EQUIVALENT else []
+        alike = [f"    {_described(other, given)}" for other in answer.alike[:MAX_EQUIVALENT]]
+        more = [f"    and {len(answer.alike) - MAX_EQUIVALENT} more"] if len(answer.alike) > MAX_EQUIVALENT else []
         lines += ["  settings whose goodput differs only by chance or by less than half a percent:", *alike, *more]
     return lines
 

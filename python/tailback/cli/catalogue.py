@@ -144,10 +144,16 @@ def _parameters(table: Sequence[Parameter], values: Mapping[str, int]) -> list[P
 
 
 def _parameter(parameter: Parameter, values: Mapping[str, int]) -> ParameterRow:
-    default = "derived" if parameter.default is None else _written(parameter, parameter.default)
+    default = _default(parameter)
     here = _written(parameter, values[parameter.name]) if parameter.name in values else default
-    bounds = f"{_written(parameter, parameter.least)} – {_written(parameter, parameter.most)}"
+    bounds = f"{_written(parameter, parameter.min)} – {_written(parameter, parameter.max)}"
     return ParameterRow(parameter.name, here, default, bounds, parameter.meaning)
+
+
+def _default(parameter: Parameter) -> str:
+    if parameter.default is not None:
+        return _written(parameter, parameter.default)
+    return "required" if parameter.required else "derived"
 
 
 def _written(parameter: Parameter, value: int) -> str:

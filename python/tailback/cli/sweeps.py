@@ -30,8 +30,8 @@ def table(done: SweepResult, title: str) -> None:
     reused = f", {done.reused} of them reused" if done.reused else ""
     stderr().print(f"{counted(len(rows), 'complete run')}{reused}: {done.folder}")
     if done.wide:
-        places = "; ".join(", ".join(axes.values()) for axes in done.wide[:MOST_NAMED]) or "the only configuration"
-        more = f" and {len(done.wide) - MOST_NAMED} more" if len(done.wide) > MOST_NAMED else ""
+        places = "; ".join(", ".join(axes.values()) for axes in done.wide[:MAX_NAMED]) or "the only configuration"
+        more = f" and {len(done.wide) - MAX_NAMED} more" if len(done.wide) > MAX_NAMED else ""
         stderr().print(f"intervals still too wide after the last repetition: {places}{more}")
     _unsteady(done)
 
@@ -43,7 +43,7 @@ def set_aside(done: SweepResult) -> None:
         stderr().print(text, markup=False)
 
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 """Maximum number of configurations in a remark."""
 
 
@@ -52,11 +52,11 @@ def _unsteady(done: SweepResult) -> None:
     complete = [outcome.summary for outcome in done.outcomes if outcome.summary is not None]
     late = [(summary, found) for summary in complete if (found := unsettled(summary))]
     if late:
-        most = max(abs(share) for _, found in late for share in found.values())
+        largest = max(abs(share) for _, found in late for share in found.values())
         latest = max(summary["steady_from_s"][name] for summary, found in late for name in found)
         stderr().print(
             f"warm-up: {len(late)} of {counted(len(complete), 'run')} had not settled when the measurement window "
-            f"began, which moves a mean by up to {most:.0%}\n"
+            f"began, which moves a mean by up to {largest:.0%}\n"
             f"  hint: raise `measure.warmup` so that the window begins at {latest:g} s; "
             "`warm_up_bias` in `summary.json` has each run",
         )

@@ -13,7 +13,7 @@ from tailback.cli.console import counted, emit, stderr
 from tailback.validation import Comparison, Validated, parting
 from tailback.validation.report import number
 
-MOST_CELLS_SHOWN = 60
+MAX_CELLS_SHOWN = 60
 """Maximum number of rows of a validation; above it, only those out of tolerance are shown (the report has all)."""
 
 
@@ -31,7 +31,7 @@ def validated(done: Validated) -> None:
     if done.comparison is None:
         return
     judged = done.comparison.judged
-    shown = judged if len(judged) <= MOST_CELLS_SHOWN else judged[judged["outcome"] == "off"]
+    shown = judged if len(judged) <= MAX_CELLS_SHOWN else judged[judged["outcome"] == "off"]
     emit(_differences(done.comparison, shown), _shares(done.comparison), *_partings(done.comparison))
     _sides(done.comparison)
 
@@ -66,7 +66,7 @@ def _shares(compared: Comparison) -> Text:
 def _partings(compared: Comparison) -> list[Text]:
     """The first divergence of each configuration, unless there are too many."""
     places = range(len(compared.pairing.configurations))
-    if len(places) * len(METRICS) > MOST_CELLS_SHOWN:
+    if len(places) * len(METRICS) > MAX_CELLS_SHOWN:
         return []
     found = [(place, parting(compared, place)) for place in places]
     return [

@@ -15,8 +15,8 @@ def runs_at_once(experiment: Experiment, backend: Backend, wanted: int | None = 
     row_bytes = _core.row_bytes()
     jobs = wanted
     if jobs is None:
-        most = max(size_of(each.keys, row_bytes).size for each in experiment.configurations)
-        jobs = max(1, min(side_by_side(backend), room(1) // max(most, 1)))
+        largest = max(size_of(each.keys, row_bytes).size for each in experiment.configurations)
+        jobs = max(1, min(side_by_side(backend), room(1) // max(largest, 1)))
     refuse_larger(experiment, room(jobs), row_bytes)
     return jobs
 

@@ -54,19 +54,19 @@ def _of_group() -> int | None:
     [linux-6.12 Documentation/admin-guide/cgroup-v2.rst memory.max, memory.current]
     """
     try:
-        most = (CGROUP / "memory.max").read_text(encoding="ascii").strip()
+        limit = (CGROUP / "memory.max").read_text(encoding="ascii").strip()
         taken = (CGROUP / "memory.current").read_text(encoding="ascii").strip()
     except OSError:
         return None
-    return int(most) - int(taken) if most.isdecimal() and taken.isdecimal() else None
+    return int(limit) - int(taken) if limit.isdecimal() and taken.isdecimal() else None
 
 
 def _of_addresses() -> int | None:
-    most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if most == resource.RLIM_INFINITY:
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
         return None
     try:
         pages = int(STATM.read_text(encoding="ascii").split()[0])
     except OSError:
-        return most
-    return most - pages * resource.getpagesize()
+        return limit
+    return limit - pages * resource.getpagesize()

@@ -60,7 +60,7 @@ BUILDER = {
 
 ROOM_HINT = "free some space, or point TMPDIR to a folder with more"
 
-MOST_LINES = 12
+MAX_LINES = 12
 """Maximum number of lines shown of a failed build."""
 
 UNTIL = re.compile(r"^Until: (\d+)\.(\d+)$", re.MULTILINE)
@@ -189,7 +189,7 @@ def _make(tree: Path, *words: str) -> str:
     )
     if done.returncode:
         # Messages of make itself contain no cause.
-        said = [line for line in done.stderr.splitlines() if not line.startswith("make")][-MOST_LINES:]
+        said = [line for line in done.stderr.splitlines() if not line.startswith("make")][-MAX_LINES:]
         lines = "\n".join(f"  | {line}" for line in said)
         full = "No space left on device" in done.stderr
         hint = ROOM_HINT if full else "does the tree build without the patches? make ARCH=um defconfig linux"

@@ -23,7 +23,7 @@ EVALUATORS: Mapping[str, Mapping[str, Evaluator]] = {
     "wlan18": wlan18.EVALUATORS,
 }
 UNEXPLAINED = "unexplained"
-MOST_CASES = 4
+MAX_CASES = 4
 """Maximum number of cases of a quantity that are shown individually."""
 
 
@@ -43,7 +43,7 @@ class Row:
         parts: list[str] = []
         for quantity in dict.fromkeys(sample.quantity for sample in self.samples):
             samples = [sample for sample in self.samples if sample.quantity == quantity]
-            parts += self._in_short(quantity, samples) if len(samples) > MOST_CASES else map(self._marked, samples)
+            parts += self._in_short(quantity, samples) if len(samples) > MAX_CASES else map(self._marked, samples)
         return "; ".join(parts)
 
     def _in_short(self, quantity: str, samples: Sequence[Sample]) -> list[str]:
@@ -51,7 +51,7 @@ class Row:
         name = [quantity] if len(self.claim.expected) > 1 else []
         span = f"{min(medians):.4g} … {max(medians):.4g} {self.claim.expected[quantity].unit}".rstrip()
         off = [self._marked(sample) for sample in samples if sample in self.misses]
-        shown = off if len(off) <= MOST_CASES else [f"{len(off)} cases (!)"]
+        shown = off if len(off) <= MAX_CASES else [f"{len(off)} cases (!)"]
         return [" ".join([*name, f"{span} in {len(samples)} cases"]), *shown]
 
     def _marked(self, sample: Sample) -> str:

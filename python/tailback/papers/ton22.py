@@ -36,7 +36,7 @@ from tailback.results import Results, RunFolder
 STANDARD = "1ms"
 TIMID, BOLD = "bbr bbr2 nv cubic", "yeah reno highspeed"
 TIMES = "1ms 2ms 4ms 8ms 16ms"
-MODEL_CELL = Cell(most_packets=64)
+MODEL_CELL = Cell(max_packets=64)
 """Table I, but with 64 frames per aggregate, the window of a block ack, instead of 72."""
 HEADERS = 1500 / 1448
 

@@ -21,7 +21,7 @@ from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.results import Results, RunFolder
 
 SPAN_MS = 20.0
-MOST_PANELS = 12
+MAX_PANELS = 12
 HEIGHT = 0.62
 """Height of a box, in rows."""
 
@@ -58,9 +58,9 @@ def _of(run: RunFolder, span: float) -> pd.DataFrame:
 def draw(table: pd.DataFrame, _choice: Choice = AUTOMATIC) -> Figure:
     """The figure of a table made by `data`."""
     panels = list(table["panel"].unique())
-    if len(panels) > MOST_PANELS:
+    if len(panels) > MAX_PANELS:
         hint = "choose some with `--where AXIS=VALUE`"
-        raise NotDrawable(f"{len(panels)} configurations are too many, at most {MOST_PANELS} fit\n  hint: {hint}")
+        raise NotDrawable(f"{len(panels)} configurations are too many, at most {MAX_PANELS} fit\n  hint: {hint}")
     senders = list(dict.fromkeys(table["ppdu.from"]))
     with mpl.rc_context({**style.STYLE, "axes.grid.axis": "x"}):
         size = (style.PAGE_WIDTH, 0.9 + len(panels) * (0.35 + 0.3 * len(senders)))

@@ -29,7 +29,7 @@ DARK = 2.0
 PAGE_INCHES = 10.0
 UNJUDGED = "#ececec"
 CELL_INCHES = 0.2
-MOST_LABELS = 60
+MAX_LABELS = 60
 """Maximum number of labels; more would overlap."""
 
 
@@ -120,7 +120,7 @@ def _draw_panel(axes: Axes, grid: npt.NDArray[np.float64]) -> None:
 
 
 def _name_columns(axes: Axes, labels: Sequence[str]) -> None:
-    if len(labels) <= MOST_LABELS:
+    if len(labels) <= MAX_LABELS:
         axes.set_xticks(range(len(labels)), labels, rotation=90)
     else:
         axes.set_xticks([])

@@ -20,7 +20,7 @@ from tailback.plots.layout import AUTOMATIC, Choice
 from tailback.results import Results
 
 COLOURS = "viridis_r"
-MOST_PANELS = 24
+MAX_PANELS = 24
 ACROSS = 4
 DARK = 0.55
 """Fraction of the colour scale from which text is white."""
@@ -37,7 +37,7 @@ def draw(table: pd.DataFrame, choice: Choice = AUTOMATIC) -> Figure:
     values = layout.axes_of(table)
     x, y, rest = _sides(values, choice)
     parts = layout.facets(table, rest)
-    if len(parts) > MOST_PANELS:
+    if len(parts) > MAX_PANELS:
         raise NotDrawable(f"{len(parts)} panels are too many\n  hint: choose some with `--where AXIS=VALUE`")
     across = min(ACROSS, len(parts))
     down = math.ceil(len(parts) / across)

@@ -15,9 +15,9 @@ from tailback.plots import layout, style
 from tailback.plots.errors import NotDrawable
 from tailback.plots.layout import Axes_, Choice, Look, Roles
 
-MOST_PANELS = 24
+MAX_PANELS = 24
 ACROSS = 4
-MOST_ACROSS = 6
+MAX_ACROSS = 6
 
 APART = 5.0
 """Ratio between the largest values of panels from which each panel has its own scale."""
@@ -52,9 +52,9 @@ def draw(table: pd.DataFrame, panels: Panels, choice: Choice) -> Figure:
     columns, across = _order(axes, shown.columns)
     parts = layout.facets(table, columns)
     parts = sorted(parts, key=lambda part: [axes[axis].index(str(part[1][axis].iloc[0])) for axis in columns])
-    if len(parts) > MOST_PANELS:
+    if len(parts) > MAX_PANELS:
         raise NotDrawable(
-            f"{len(parts)} panels are too many, at most {MOST_PANELS} fit\n"
+            f"{len(parts)} panels are too many, at most {MAX_PANELS} fit\n"
             f"  hint: choose some runs with `--where AXIS=VALUE`; there are panels for {', '.join(shown.columns)}"
         )
     across = min(across, len(parts))
@@ -79,7 +79,7 @@ def _order(values: Axes_, columns: tuple[str, ...]) -> tuple[tuple[str, ...], in
     """The axes of the panels, the horizontal one last, and the number of columns."""
     if len(columns) == 2:
         down, across = sorted(columns, key=lambda axis: len(values[axis]))
-        if len(values[across]) <= MOST_ACROSS:
+        if len(values[across]) <= MAX_ACROSS:
             return (down, across), len(values[across])
     return columns, ACROSS
 
@@ -132,5 +132,5 @@ def _legend(figure: Figure, values: Axes_, shown_by: tuple[Roles, str]) -> None:
             look = {"linestyle": "none", "marker": style.MARKERS[place % len(style.MARKERS)], "markersize": 4}
         handles.append(Line2D([], [], color=style.GREY, label=style.label(shown.hatch or "", value), **look))
     if handles:
-        most = LEGEND_NARROW if figure.get_figwidth() <= style.COLUMN_WIDTH and len(handles) > 4 else LEGEND_TOP
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), most))
+        columns = LEGEND_NARROW if figure.get_figwidth() <= style.COLUMN_WIDTH and len(handles) > 4 else LEGEND_TOP
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), columns))

@@ -16,7 +16,7 @@ from tailback.plots import style
 from tailback.plots.errors import NotDrawable
 from tailback.results import RunFolder, RunPair
 
-MOST_FLOWS = 4
+MAX_FLOWS = 4
 """Maximum number of columns; more would be too narrow."""
 
 PANELS = {"cwnd": "segments", "TCP RTT": "ms"}
@@ -36,7 +36,7 @@ def data(pair: RunPair) -> pd.DataFrame:
     """One row per sample of the first flows of both runs: `COLUMNS`."""
     parts = [_of_run(run, side) for side, run in zip(SIDES, (pair.reference, pair.candidate), strict=True)]
     table = pd.concat(parts, ignore_index=True)
-    flows = list(dict.fromkeys(table["flow"]))[:MOST_FLOWS]
+    flows = list(dict.fromkeys(table["flow"]))[:MAX_FLOWS]
     if not flows:
         raise NotDrawable(f"`{pair.reference.path}` has no TCP flow to draw\n  hint: its experiment needs one")
     return table[table["flow"].isin(flows)].reset_index(drop=True)

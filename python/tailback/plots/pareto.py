@@ -21,7 +21,7 @@ from tailback.plots.layout import AUTOMATIC, Choice, Look
 from tailback.results import Results
 
 ACROSS = 3
-MOST_NAMED = 6
+MAX_NAMED = 6
 """Maximum number of points of a front that have a label."""
 
 
@@ -91,7 +91,7 @@ def on(axes: Axes, rows: pd.DataFrame, styles: Styles | None = None) -> None:
     for (first, second), look in layout.looks(values, shown).items():
         _points(axes, layout.find(rows, {colour: first, marker: second}), look)
     front = rows[rows["pareto"].astype(bool)]
-    if names and len(front) <= MOST_NAMED:
+    if names and len(front) <= MAX_NAMED:
         _name(axes, front, names)
     _scale(axes, rows)
 

@@ -23,13 +23,13 @@ from tailback.results import Results, RunFolder
 BIN_NS = 1_000_000_000
 """Bins of throughput: narrower ones show single packets at 10 Mbit/s."""
 
-MOST_RUNS = 8
+MAX_RUNS = 8
 """Maximum number of columns; more would be too narrow."""
 
 OVERSHOOT = 2.0
 """How far above what is measured an axis goes for the start; a spike of slow start would flatten all the rest."""
 
-MOST_FLOWS = len(style.PALETTE)
+MAX_FLOWS = len(style.PALETTE)
 """Maximum number of flows with distinct colours."""
 
 RTT, CWND, THROUGHPUT = "RTT", "cwnd", "Throughput"
@@ -47,10 +47,10 @@ COLUMNS = ("panel", "unit", "series", "t", "value", WINDOW)
 def data(results: Results, _choice: Choice = AUTOMATIC) -> pd.DataFrame:
     """One row per sample: the axes and repetition, panel, unit, series (a flow, `ping` or `total`), t (s), value."""
     runs = _one_of_each(results.runs)
-    if len(runs) > MOST_RUNS:
+    if len(runs) > MAX_RUNS:
         axes = "; ".join(f"{axis}: {', '.join(values)}" for axis, values in results.axes.items())
         raise NotDrawable(
-            f"{len(runs)} configurations are too many for time series, at most {MOST_RUNS} fit\n"
+            f"{len(runs)} configurations are too many for time series, at most {MAX_RUNS} fit\n"
             f"  hint: choose some with `--where AXIS=VALUE`; the axes are {axes}"
         )
     return pd.concat([_of_run(run) for run in runs], ignore_index=True)
@@ -152,7 +152,7 @@ def _looks(table: pd.DataFrame) -> dict[str, Look]:
     flows = [name for name in sorted(table["series"].unique(), key=_natural) if name not in (PING, TOTAL)]
     looks: dict[str, Look] = {}
     for place, flow in enumerate(flows):
-        many = len(flows) > MOST_FLOWS
+        many = len(flows) > MAX_FLOWS
         looks[flow] = {"color": style.PALETTE[0 if many else place], "linewidth": 0.4 if many else 0.8}
     if (table["series"] == TOTAL).any():
         looks[TOTAL] = {"color": style.BLACK, "linewidth": 1.1}
@@ -199,9 +199,9 @@ def _finish_row(row: Sequence[Axes], rows: pd.DataFrame) -> None:
 def _legend(figure: Figure, looks: Mapping[str, Look]) -> None:
     flows = [name for name in looks if name not in (PING, TOTAL)]
     shown = dict(looks)
-    if len(flows) > MOST_FLOWS:
+    if len(flows) > MAX_FLOWS:
         shown = {name: look for name, look in looks.items() if name not in flows[1:]}
     handles = [mpl.lines.Line2D([], [], **{**look, "markersize": 4}) for look in shown.values()]
-    labels = [f"{len(flows)} flows" if name in flows and len(flows) > MOST_FLOWS else name for name in shown]
+    labels = [f"{len(flows)} flows" if name in flows and len(flows) > MAX_FLOWS else name for name in shown]
     fitting = max(2, int(1.2 * figure.get_size_inches()[0]))
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(handles), fitting))

@@ -18,7 +18,7 @@ from tailback.results import NotResults, Results, RunFolder
 from tailback.results.provenance import tailback_version
 from tailback.results.store import EXPERIMENT, SOURCE
 
-MOST_TRACED = 120
+MAX_TRACED = 120
 """Maximum number of configurations with samples in the page, to limit its size."""
 
 DIGITS = 5
@@ -55,7 +55,7 @@ def document(results: Results) -> dict[str, Any]:
             "series": _figures(results, SERIES, _bands),
             "distributions": _figures(results, DISTRIBUTIONS, _quantiles),
         },
-        "traced": min(len(groups), MOST_TRACED),
+        "traced": min(len(groups), MAX_TRACED),
         "window": [edge / 1e9 for edge in results.runs[0].window_ns],
         "colours": list(style.PALETTE),
         "experiment": source.text,
@@ -93,7 +93,7 @@ def _latest_steady(runs: Sequence[RunFolder]) -> float | None:
 
 def _figures(results: Results, names: Sequence[str], read: Any) -> dict[str, Any]:
     """Figures by quantity: title, unit, and the values of each configuration. Quantities without values are absent."""
-    firsts = [runs for _, runs in results.configurations[:MOST_TRACED]]
+    firsts = [runs for _, runs in results.configurations[:MAX_TRACED]]
     few = Results(results.path, results.title, results.axes, [run for runs in firsts for run in runs])
     found = {}
     for name in names:

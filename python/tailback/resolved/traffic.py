@@ -25,10 +25,10 @@ Application: TypeAlias = Literal["tcp", "udp", "ping", "echo"]
 Refusal: TypeAlias = tuple[str, str]
 """A feature that is not supported, and the remedy."""
 
-LEAST_DATAGRAM = 16
+MIN_DATAGRAM = 16
 """Bytes of a datagram that the agent needs for its token and timestamp."""
 
-LEAST_ECHO = 20
+MIN_ECHO = 20
 """Bytes of a ping over UDP that the agent needs for the header, its token and its number."""
 
 _From: Any = Field(alias="from")
@@ -145,9 +145,9 @@ class Udp:
 
     def refused(self) -> Iterator[Refusal]:
         """The features of it that only the simulator supports."""
-        if self.size < LEAST_DATAGRAM:
+        if self.size < MIN_DATAGRAM:
             what = f"the datagrams of `{self.name}` are too short for a timestamp"
-            yield what, f"make them at least {LEAST_DATAGRAM}b long"
+            yield what, f"make them at least {MIN_DATAGRAM}b long"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,8 +177,8 @@ class Ping:
 
     def refused(self) -> Iterator[Refusal]:
         """The features of it that only the simulator supports."""
-        if self.protocol != "icmp" and self.size < LEAST_ECHO:
-            yield f"the requests of `{self.name}` are too short for a number", f"make them at least {LEAST_ECHO}b long"
+        if self.protocol != "icmp" and self.size < MIN_ECHO:
+            yield f"the requests of `{self.name}` are too short for a number", f"make them at least {MIN_ECHO}b long"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,7 +31,7 @@ from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.units import shown
 
 #: More configurations than this are taken for a mistake, and refused before they use up the memory.
-MOST_VARIANTS = 100_000
+MAX_VARIANTS = 100_000
 
 #: Flow settings that can be given for the whole file, for a host, or for a flow.
 FOR_ALL_FLOWS = ("cc", "tsq", "offloads")
@@ -129,8 +129,8 @@ def axes(tree: Node) -> tuple[list[Axis], list[Finding]]:
         except Refused as error:
             wrong.append(error.finding)
     count = math.prod(len(axis.choices) for axis in good)
-    if count > MOST_VARIANTS:
-        hint = f"at most {MOST_VARIANTS}: vary fewer keys at once"
+    if count > MAX_VARIANTS:
+        hint = f"at most {MAX_VARIANTS}: vary fewer keys at once"
         return [], [*wrong, Finding(vary.where, "vary", f"makes {count} configurations", hint)]
     return good, wrong
 

@@ -20,7 +20,7 @@ from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.units import time_word
 
 #: Hosts and links have numbers of 16 bits. [docs/contracts.md]
-MOST_HOSTS = 65_535
+MAX_HOSTS = 65_535
 
 #: Bytes of an IPv4 header without options [rfc791 §3.1] and of an ICMP echo header [rfc792].
 IPV4_HEADER = 20
@@ -53,8 +53,8 @@ def problems(keys: Keys) -> list[Problem]:
 
 
 def _hosts(keys: Keys, network: Network) -> Iterator[Problem]:
-    if len(network.hosts) > MOST_HOSTS:
-        yield Problem(("hosts",), f"there are {len(network.hosts)} hosts", f"at most {MOST_HOSTS} can be numbered")
+    if len(network.hosts) > MAX_HOSTS:
+        yield Problem(("hosts",), f"there are {len(network.hosts)} hosts", f"at most {MAX_HOSTS} can be numbered")
     for host, settings in (keys.hosts or {}).items():
         for key, value in settings.sysctl.items():
             try:

@@ -107,6 +107,6 @@ EVENTS = True
 REPEAT = 1
 #: `repeat: until`: the quantities, and the bounds on the repetitions. The interval of fewer than five is too uncertain.
 REPEAT_QUANTITIES = ("goodput", "rtt")
-REPEAT_LEAST = 5
-REPEAT_MOST = 30
+REPEAT_MIN = 5
+REPEAT_MAX = 30
 SEED = 1

@@ -16,7 +16,7 @@ from tailback import plain
 LONGEST_PLACE = 200
 """Maximum number of characters of a location in a message (it may include a key of the command line)."""
 
-MOST_SHOWN = 50
+MAX_SHOWN = 50
 """Maximum number of findings in the message of an error."""
 
 
@@ -52,7 +52,7 @@ class ScenarioError(Exception):
     def __init__(self, findings: Iterable[Finding]) -> None:
         unique = dict.fromkeys(findings)
         self.findings: tuple[Finding, ...] = tuple(sorted(unique, key=_place))
-        shown = [str(finding) for finding in self.findings[:MOST_SHOWN]]
+        shown = [str(finding) for finding in self.findings[:MAX_SHOWN]]
         more = len(self.findings) - len(shown)
         super().__init__("\n".join([*shown, f"and {more} more errors"] if more else shown))
 

@@ -89,7 +89,7 @@ class Experiment:
 
     def _repetitions(self, configuration: Configuration) -> Iterator[Run]:
         keys = configuration.keys
-        for repetition in range(1, keys.repeat.most + 1):
+        for repetition in range(1, keys.repeat.max + 1):
             seed = keys.seed + repetition - 1
             yield Run(
                 axes=dict(configuration.labels),

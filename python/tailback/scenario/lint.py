@@ -32,7 +32,7 @@ from tailback.tc.units import rate_word, size_word, time_word
 HEADER = 14
 
 #: Fewer pings than this are too few for a 99th percentile.
-LEAST_PINGS = 100
+MIN_PINGS = 100
 
 #: Slow start has ended by the later of the two on all paths that we tried.
 SLOW_START_NS = 10**9
@@ -313,10 +313,10 @@ def _late_change(case: _Case, wire: Wire) -> Iterator[_Warning]:
 def _few_pings(case: _Case) -> Iterator[_Warning]:
     start, stop = case.window
     for flow in case.flows:
-        if isinstance(flow, Echo) and (stop - start) // flow.interval_ns < LEAST_PINGS:
+        if isinstance(flow, Echo) and (stop - start) // flow.interval_ns < MIN_PINGS:
             count = (stop - start) // flow.interval_ns
-            text = f"the measurement window has {count} pings of `{flow.name}`, fewer than {LEAST_PINGS}"
-            remedy = f"measure for {time_word(LEAST_PINGS * flow.interval_ns)} or ping more often"
+            text = f"the measurement window has {count} pings of `{flow.name}`, fewer than {MIN_PINGS}"
+            remedy = f"measure for {time_word(MIN_PINGS * flow.interval_ns)} or ping more often"
             yield _Warning("few-pings", "warning", (*flow.loc, "interval"), text, remedy)
 
 
@@ -334,7 +334,7 @@ def _slow_start(case: _Case) -> Iterator[_Warning]:
 
 
 def _same_starts(case: _Case) -> Iterator[_Warning]:
-    if case.keys.repeat.most > 1 and case.bulk and not any(flow.jitter_ns for flow in case.bulk):
+    if case.keys.repeat.max > 1 and case.bulk and not any(flow.jitter_ns for flow in case.bulk):
         text = "repetitions hardly differ, because all flows start at the same times in each"
         remedy = "spread the starts: `jitter: 10ms` in a traffic entry"
         yield _Warning("repetitions-alike", "warning", ("repeat",), text, remedy)

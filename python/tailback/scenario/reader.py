@@ -22,7 +22,7 @@ from tailback.scenario.yaml_nodes import MAPPING, SCALAR, SEQUENCE, TAG, TooLarg
 from tailback.scenario.yaml_nodes import Node as YamlNode
 
 #: Maximum number of values, which take some seconds and 300 MB to read.
-MOST_VALUES = 500_000
+MAX_VALUES = 500_000
 #: Maximum size of a file in bytes.
 LARGEST = 10_000_000
 #: Maximum depth; the deepest key of the schema has eight levels.
@@ -31,7 +31,7 @@ DEEPEST = 50
 #: Prefix of positions on the command line, which have no line number.
 OVERRIDE = "--set "
 
-_TOO_LARGE = f"has more than {MOST_VALUES} values or {DEEPEST} levels"
+_TOO_LARGE = f"has more than {MAX_VALUES} values or {DEEPEST} levels"
 
 _MERGE = f"{TAG}merge"
 
@@ -80,7 +80,7 @@ def _converted(root: YamlNode, file: str) -> Node:
 def _compose(text: str, file: str) -> YamlNode | None:
     try:
         # A key is a node beside its value.
-        return compose(text, 2 * MOST_VALUES, DEEPEST)
+        return compose(text, 2 * MAX_VALUES, DEEPEST)
     except TooLarge as error:
         raise _refused(_line(error.line, file), _TOO_LARGE, "split it into several files") from None
     except (MarkedYAMLError, yaml.MarkedYAMLError) as error:
@@ -134,7 +134,7 @@ class _Conversion:
         if id(source) in self._open:
             raise _refused(where, "an alias contains itself", "write the value out", show(loc))
         # A merge (`<<`) does not add a level to `loc`, hence the second depth.
-        if self._values > MOST_VALUES or max(len(loc), len(self._open)) > DEEPEST:
+        if self._values > MAX_VALUES or max(len(loc), len(self._open)) > DEEPEST:
             raise _refused(where, f"{_TOO_LARGE} once aliases are replaced", "use fewer aliases", show(loc))
         self._open.add(id(source))
         try:

@@ -17,7 +17,7 @@ from tailback.scenario import defaults
 from tailback.tc.errors import WordError, nearest_hint
 from tailback.tc.units import shown
 
-MOST = 10_000
+MAX = 10_000
 """Maximum number of repetitions."""
 
 QUANTITIES = ("goodput", "rtt", "ping", "jain")
@@ -27,16 +27,16 @@ HINT = "write a number, or: until ci95 < 3%, at most 30"
 
 _UNTIL = re.compile(
     r"until ci95(?: of (?P<names>[a-z]+(?:(?: and |, )[a-z]+)*))? < (?P<percent>[0-9]{1,9}(?:\.[0-9]{1,9})?)\s?%"
-    r"(?:, at least (?P<least>[0-9]{1,9}))?(?:, at most (?P<most>[0-9]{1,9}))?"
+    r"(?:, at least (?P<min>[0-9]{1,9}))?(?:, at most (?P<max>[0-9]{1,9}))?"
 )
 
 
 @dataclass(frozen=True)
 class Repeat:
-    """At least `least` and at most `most` repetitions, until the interval of each quantity is narrow enough."""
+    """At least `min` and at most `max` repetitions, until the interval of each quantity is narrow enough."""
 
-    least: int
-    most: int
+    min: int
+    max: int
     share: float | None = None
     """Highest half-width of an interval, as a fraction of the mean; `None` if the number is fixed."""
     quantities: tuple[str, ...] = ()
@@ -47,20 +47,20 @@ def repeat(word: object) -> Repeat:
     if isinstance(word, int) and not isinstance(word, bool):
         if word < 1:
             raise WordError(f"`{word}` is too small", "it must be at least 1")
-        if word > MOST:
-            raise WordError(f"`{word}` is too large", f"it must be at most {MOST}")
+        if word > MAX:
+            raise WordError(f"`{word}` is too large", f"it must be at most {MAX}")
         return Repeat(word, word)
     match = _UNTIL.fullmatch(" ".join(word.split())) if isinstance(word, str) else None
     if match is None:
         raise WordError(f"`{shown(word)}` is not a number of repetitions", HINT)
-    least = int(match["least"] or min(defaults.REPEAT_LEAST, int(match["most"] or defaults.REPEAT_LEAST)))
-    most = int(match["most"] or max(defaults.REPEAT_MOST, least))
-    if not 2 <= least <= most <= MOST:
-        raise WordError(f"at least {least} and at most {most} is not a valid range", f"from 2 up to {MOST}: {HINT}")
+    fewest = int(match["min"] or min(defaults.REPEAT_MIN, int(match["max"] or defaults.REPEAT_MIN)))
+    most = int(match["max"] or max(defaults.REPEAT_MAX, fewest))
+    if not 2 <= fewest <= most <= MAX:
+        raise WordError(f"at least {fewest} and at most {most} is not a valid range", f"from 2 up to {MAX}: {HINT}")
     percent = float(match["percent"])
     if not 0 < percent < 100:
         raise WordError(f"`{match['percent']}%` is not between 0 and 100 %", HINT)
-    return Repeat(least, most, percent / 100, _quantities(match["names"]))
+    return Repeat(fewest, most, percent / 100, _quantities(match["names"]))
 
 
 def _quantities(names: str | None) -> tuple[str, ...]:

@@ -66,9 +66,9 @@ def parts(keys: Keys) -> list[Part]:
     return [Part(INTERVAL, keys.measure.interval, _sampled(keys)), *_by_own_interval(keys)]
 
 
-def refuse_larger(experiment: Experiment, most: int, row_bytes: RowBytes) -> None:
-    """Raises `ScenarioError` if the certain rows of a run need more than `most` bytes, for each interval to change."""
-    wrong = [finding for each in experiment.configurations for finding in _too_large(each, most, row_bytes)]
+def refuse_larger(experiment: Experiment, limit: int, row_bytes: RowBytes) -> None:
+    """Raises `ScenarioError` if the certain rows of a run need more than `limit` bytes, for each interval to change."""
+    wrong = [finding for each in experiment.configurations for finding in _too_large(each, limit, row_bytes)]
     if wrong:
         raise ScenarioError(wrong)
 
@@ -91,27 +91,27 @@ def _by_own_interval(keys: Keys) -> Iterator[Part]:
             yield Part(rows.loc, rows.interval_ns, {rows.table: rows.count})
 
 
-def _too_large(configuration: Configuration, most: int, row_bytes: RowBytes) -> Iterator[Finding]:
+def _too_large(configuration: Configuration, limit: int, row_bytes: RowBytes) -> Iterator[Finding]:
     keys = configuration.keys
     hosts = len(network_of(keys).hosts)
-    if ROUTE_BYTES * hosts**2 > most:
+    if ROUTE_BYTES * hosts**2 > limit:
         message = f"the routes of {hosts} hosts need {memory_word(ROUTE_BYTES * hosts**2)} of memory"
-        hint = f"a run may use {memory_word(most)} here: connect at most {math.isqrt(most // ROUTE_BYTES)} hosts"
+        hint = f"a run may use {memory_word(limit)} here: connect at most {math.isqrt(limit // ROUTE_BYTES)} hosts"
         yield Finding(nearest(configuration.tree, ("links",)).where, "links", message, hint)
     found = parts(keys)
     total = sum(part.bytes(row_bytes) for part in found)
-    if total <= most:
+    if total <= limit:
         return
-    shortest = time_word(_rounded_down(keys.duration * most // total))
+    shortest = time_word(_rounded_down(keys.duration * limit // total))
     for part in found:
         # Only intervals above an equal share of the memory need to change.
-        share, size = most // len(found), part.bytes(row_bytes)
+        share, size = limit // len(found), part.bytes(row_bytes)
         if size > share:
             word = time_word(part.interval_ns)
             rows = sum(part.rows.values())
             message = (
                 f"`{word}` gives at least {rows:.2g} rows in {time_word(keys.duration)}, "
-                f"{memory_word(size)} of memory, but a run may use {memory_word(most)} here"
+                f"{memory_word(size)} of memory, but a run may use {memory_word(limit)} here"
             )
             enough = time_word(_rounded_up(-(-part.interval_ns * size // max(share, 1))))
             hint = f"give {enough} or more, a `duration` of at most {shortest}, or run fewer at a time: --jobs 1"

@@ -15,14 +15,14 @@ from tailback.tc.units import shown, whole
 
 @dataclass(frozen=True)
 class Sysctl:
-    """One sysctl: `count` numbers from `least` to `most`. `default` is Linux's, for messages and listings."""
+    """One sysctl: `count` numbers from `min` to `max`. `default` is Linux's, for messages and listings."""
 
     name: str
     unit: str
     default: str
     meaning: str
-    least: int = 0
-    most: int = 1
+    min: int = 0
+    max: int = 1
     count: int = 1
 
 
@@ -32,17 +32,17 @@ SYSCTLS: tuple[Sysctl, ...] = (
     Sysctl("net.ipv4.tcp_pacing_ca_ratio", "%", "120", "pacing rate in % of cwnd/srtt in avoidance", 1, 1000),
     Sysctl("net.ipv4.tcp_pacing_ss_ratio", "%", "200", "pacing rate in % of cwnd/srtt in slow start", 1, 1000),
     Sysctl(
-        "net.ipv4.tcp_limit_output_bytes", "B", "1048576", "maximum bytes of one socket below TCP", least=1, most=_LARGE
+        "net.ipv4.tcp_limit_output_bytes", "B", "1048576", "maximum bytes of one socket below TCP", min=1, max=_LARGE
     ),
     Sysctl(
         "net.ipv4.tcp_rmem", "B", "4096 131072 6291456", "receive buffer: minimum, initial, maximum",
-        least=1, most=_LARGE, count=3,
+        min=1, max=_LARGE, count=3,
     ),
     Sysctl(
         "net.ipv4.tcp_wmem", "B", "4096 16384 4194304", "send buffer: minimum, initial, maximum",
-        least=1, most=_LARGE, count=3,
+        min=1, max=_LARGE, count=3,
     ),
-    Sysctl("net.ipv4.tcp_ecn", "0–2", "2", "ECN: 0 off, 1 request and accept it, 2 accept it", least=0, most=2),
+    Sysctl("net.ipv4.tcp_ecn", "0–2", "2", "ECN: 0 off, 1 request and accept it, 2 accept it", min=0, max=2),
     Sysctl("net.ipv4.tcp_slow_start_after_idle", "flag", "1", "cwnd decays after an idle time of one RTO"),
 )  # fmt: skip
 
@@ -71,7 +71,7 @@ def _words(value: object) -> list[object]:
 def _number(word: object, row: Sysctl) -> int:
     number = whole(word)
     word = word if number is None else number
-    if isinstance(word, bool) or not isinstance(word, int) or not row.least <= word <= row.most:
+    if isinstance(word, bool) or not isinstance(word, int) or not row.min <= word <= row.max:
         raise _refusal(word, row)
     return word
 
@@ -79,4 +79,4 @@ def _number(word: object, row: Sysctl) -> int:
 def _refusal(value: object, row: Sysctl) -> WordError:
     what = "one whole number" if row.count == 1 else f"{row.count} whole numbers"
     message = f"`{shown(value)}` is not a value of `{row.name}`"
-    return WordError(message, f"it takes {what} between {row.least} and {row.most}, such as {row.default}")
+    return WordError(message, f"it takes {what} between {row.min} and {row.max}, such as {row.default}")

@@ -19,11 +19,11 @@ from tailback.tc.errors import WordError
 from tailback.tc.units import shown
 
 #: Maximum number of lines: half an hour at 13 Mbit/s. The manifest of each run contains them.
-MOST_LINES = 2_000_000
+MAX_LINES = 2_000_000
 #: Maximum size in bytes; the longest line has ten digits, a carriage return and a line feed.
-LARGEST = 12 * MOST_LINES
+LARGEST = 12 * MAX_LINES
 #: Maximum number of lines in the cache.
-MOST_KEPT = 2 * MOST_LINES
+MAX_KEPT = 2 * MAX_LINES
 #: The simulator stores these times in 32 bits.
 LATEST_MS = 2**32 - 1
 
@@ -51,7 +51,7 @@ def parse(content: bytes, name: str) -> Trace:
     found = _kept.get(digest)
     if found is None:
         found = Trace(sha256=digest, stamps_ms=_stamps(content, shown(name)))
-        while _kept and sum(len(each.stamps_ms) for each in _kept.values()) + len(found.stamps_ms) > MOST_KEPT:
+        while _kept and sum(len(each.stamps_ms) for each in _kept.values()) + len(found.stamps_ms) > MAX_KEPT:
             _kept.pop(next(iter(_kept)), None)
         _kept[digest] = found
     return found
@@ -72,8 +72,8 @@ def _stamps(content: bytes, name: str) -> tuple[int, ...]:
         stamp = int(text)
         if stamp < before:
             raise WordError(f"line {number} of `{name}` is earlier than the line before", LINE_HINT)
-        if len(stamps) == MOST_LINES:
-            raise WordError(f"`{name}` has more than {MOST_LINES} lines", "shorten it")
+        if len(stamps) == MAX_LINES:
+            raise WordError(f"`{name}` has more than {MAX_LINES} lines", "shorten it")
         stamps.append(stamp)
         before = stamp
     if before == 0:

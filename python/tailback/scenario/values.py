@@ -247,7 +247,7 @@ Repetitions = Annotated[
     WithJsonSchema(
         {
             "anyOf": [
-                {"type": "integer", "minimum": 1, "maximum": repeat.MOST},
+                {"type": "integer", "minimum": 1, "maximum": repeat.MAX},
                 {"type": "string", "pattern": f"^(until ci95.*|{_VARIABLE})$", "examples": ["until ci95 < 3%"]},
             ]
         }

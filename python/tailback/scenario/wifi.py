@@ -194,9 +194,9 @@ def _category(own: Edca, given: Mapping[str, object]) -> Edca:
     )
 
 
-def _slots(word: object, most: int) -> int:
-    if isinstance(word, bool) or not isinstance(word, int) or not 1 <= word <= most:
-        raise WordError(f"`{shown(word)}` is not a number of slots", f"write 1 to {most}")
+def _slots(word: object, limit: int) -> int:
+    if isinstance(word, bool) or not isinstance(word, int) or not 1 <= word <= limit:
+        raise WordError(f"`{shown(word)}` is not a number of slots", f"write 1 to {limit}")
     return word
 
 

@@ -27,7 +27,7 @@ def stopping_of(experiment: Experiment) -> Stopping | None:
         return None
     metrics = by_word()
     reads = {name: metrics[name].numbers[0].read for name in repeat.quantities}
-    return Stopping(repeat.share, reads, repeat.least, repeat.most)
+    return Stopping(repeat.share, reads, repeat.min, repeat.max)
 
 
 def _planned(run: Run, backend: Backend) -> RunPlan:

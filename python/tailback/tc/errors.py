@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tailback import plain
 
-MOST_COMPARED = 200
+MAX_COMPARED = 200
 """Maximum number of names that an unknown one is compared with."""
 
 
@@ -31,6 +31,6 @@ def nearest_hint(word: str, known: Sequence[str]) -> str:
 
 def _likely(word: str, known: Sequence[str]) -> Sequence[str]:
     """The names to compare with; of very many, the first ones with the same first letter."""
-    if len(known) <= MOST_COMPARED:
+    if len(known) <= MAX_COMPARED:
         return known
-    return list(itertools.islice((name for name in known if name[:1] == word[:1]), MOST_COMPARED))
+    return list(itertools.islice((name for name in known if name[:1] == word[:1]), MAX_COMPARED))

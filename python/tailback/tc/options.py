@@ -177,10 +177,10 @@ def value_of(parameter: Parameter, word: str, table: Table) -> int:
 
 def within(parameter: Parameter, value: int, word: str, kind: str) -> int:
     """Returns `value` if it is within the range of the parameter; `word` is its text for the message."""
-    if not parameter.least <= value <= parameter.most:
-        least, most = written(parameter, parameter.least), written(parameter, parameter.most)
+    if not parameter.min <= value <= parameter.max:
+        lowest, highest = written(parameter, parameter.min), written(parameter, parameter.max)
         message = f"`{parameter.name}` of `{kind}`: `{shown(word)}` is out of range"
-        raise WordError(message, f"it must lie between {least} and {most}")
+        raise WordError(message, f"it must lie between {lowest} and {highest}")
     return value
 
 

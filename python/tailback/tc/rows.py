@@ -11,23 +11,19 @@ Unit = Literal["number", "packets", "bytes", "time", "rate", "flag", "percent", 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter. `default` is None if it is derived from other values, or must be given.
+    """One parameter, with values from `min` to `max`.
 
-    `words`: the names of the values of a choice.
+    `default` is None if the parameter is `required`, or derived from others. `words`: the names of the values of a choice.
     """
 
     name: str
     unit: Unit
     default: int | None
-    least: int
-    most: int
+    min: int
+    max: int
     meaning: str
     words: tuple[str, ...] = ()
-
-    @property
-    def required(self) -> bool:
-        """Whether the value must be given; the core says so in the description of the parameter."""
-        return self.default is None and "must be given" in self.meaning
+    required: bool = False
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from tailback.validation.around import Around, around
 from tailback.validation.comparison import Comparison, Parting, parting
 from tailback.validation.session import LeftOut
 
-MOST_FIGURES = 24
+MAX_FIGURES = 24
 """Maximum number of configurations with a figure of traces, to limit the size of the page."""
 
-MOST_POINTS = 20_000
+MAX_POINTS = 20_000
 """Maximum number of points of a vector figure; larger ones are embedded as pixels."""
 
 TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
@@ -126,10 +126,10 @@ def _runs(results: Results) -> dict[str, str]:
 def _drawn(comparison: Comparison) -> set[int]:
     """The configurations whose traces are drawn: all if they fit, else those farthest out of tolerance."""
     count = len(comparison.pairing.configurations)
-    if count <= MOST_FIGURES:
+    if count <= MAX_FIGURES:
         return set(range(count))
     worst = comparison.judged.groupby("configuration")["excess"].apply(lambda excess: excess.abs().max())
-    return {int(place) for place in worst.fillna(0).sort_values(ascending=False, kind="stable").index[:MOST_FIGURES]}
+    return {int(place) for place in worst.fillna(0).sort_values(ascending=False, kind="stable").index[:MAX_FIGURES]}
 
 
 def _section(comparison: Comparison, place: int, figure: str | None) -> Section:
@@ -178,7 +178,7 @@ def _overlay(comparison: Comparison, place: int) -> str | None:
     shown = theirs[theirs["flow"].isin(table["flow"])]
     partings = {str(flow): float(t) for flow, t in shown.groupby("flow")["t"].min().items()}
     figure = overlay.draw(table, {str(side): name for side, name in comparison.names().items()}, partings)
-    suffix = ".png" if len(table) > MOST_POINTS else ".svg"
+    suffix = ".png" if len(table) > MAX_POINTS else ".svg"
     return data_uri(rendered(figure, suffix), suffix)
 
 

@@ -25,7 +25,7 @@ def one(value: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
 
 
 def test_four_milliseconds_at_216_megabits_are_72_packets() -> None:
-    assert TABLE_1.most == 72
+    assert TABLE_1.max_aggregate == 72
     assert transmission_ms(one(1), TABLE_1) == pytest.approx(0.5573, abs=1e-4)
     assert transmission_ms(one(72), TABLE_1) == pytest.approx(4.5018, abs=1e-4)
     assert throughput_mbps(one(72), TABLE_1) == pytest.approx(191.9, abs=0.05)

@@ -19,8 +19,8 @@ def summaries(*goodput: float) -> list[dict[str, dict[str, float]]]:
     return [{"goodput_mbps": {"total": value}} for value in goodput]
 
 
-def stopping(share: float = 0.05, least: int = 5, most: int = 30) -> Stopping:
-    return Stopping(share, READ, least, most)
+def stopping(share: float = 0.05, fewest: int = 5, most: int = 30) -> Stopping:
+    return Stopping(share, READ, fewest, most)
 
 
 def test_the_interval_is_students() -> None:
@@ -63,13 +63,13 @@ def test_equal_repetitions_and_absent_metrics_need_no_more_runs() -> None:
 
 @given(st.lists(st.floats(-1e6, 1e6), max_size=40), st.floats(0.001, 0.9), st.integers(2, 40), st.integers(0, 40))
 def test_the_next_number_never_falls_never_passes_the_cap_and_moves_unless_done(
-    values: list[float], share: float, least: int, extra: int
+    values: list[float], share: float, fewest: int, extra: int
 ) -> None:
-    rule = stopping(share, least, least + extra)
-    given_ = summaries(*values[: rule.most])
+    rule = stopping(share, fewest, fewest + extra)
+    given_ = summaries(*values[: rule.max])
     count = rule.next_count(given_)
-    assert len(given_) <= count <= rule.most
-    assert count > len(given_) or rule.narrow(given_) or len(given_) == rule.most
+    assert len(given_) <= count <= rule.max
+    assert count > len(given_) or rule.narrow(given_) or len(given_) == rule.max
 
 
 def test_a_sequence_stopped_at_its_rule_has_the_width_that_was_asked_for() -> None:

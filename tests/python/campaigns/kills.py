@@ -95,13 +95,13 @@ class _Ended:
     seconds: float
 
 
-def _sweep(place: Path, whole: _Ended, draw: random.Random, most: int) -> int:
-    """One sweep, killed up to `most` times; how often it was killed before its end."""
+def _sweep(place: Path, whole: _Ended, draw: random.Random, limit: int) -> int:
+    """One sweep, killed up to `limit` times; how often it was killed before its end."""
     kills = 0
     shutil.rmtree(place / DISTURBED, ignore_errors=True)
     while True:
         before = _complete(place / DISTURBED)
-        ended = _attempt(place, DISTURBED, _moment(whole, draw) if kills < most else Moment())
+        ended = _attempt(place, DISTURBED, _moment(whole, draw) if kills < limit else Moment())
         if not before.items() <= _complete(place / DISTURBED).items():
             raise Different(f"after {kills} kills a complete run was written again or lost")
         if ended.status == 0:

@@ -120,7 +120,7 @@ def test_a_faithful_twin_passes_strictly_over_all_controls_it_has(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:
     # Whether figures are drawn is not asked here.
-    monkeypatch.setattr(report, "MOST_FIGURES", 1)
+    monkeypatch.setattr(report, "MAX_FIGURES", 1)
     every = ["--every", "cc", "--set", "tsq=1ms", "--repeat", "1"]
     assert tailback(monkeypatch, "validate", file, "--against", "twin", *every, "--strict", "--json") == 0
     found = json.loads(capsys.readouterr().out)

@@ -139,9 +139,9 @@ def test_every_algorithm_has_a_summary_a_source_and_parameters_within_their_rang
         assert row["name"] and row["summary"] and "[" in row["source"]
         for parameter in row["parameters"]:
             assert parameter["unit"] in get_args(Unit)
-            assert parameter["least"] <= parameter["most"]
+            assert parameter["min"] <= parameter["max"]
             if parameter["default"] is not None:
-                assert parameter["least"] <= parameter["default"] <= parameter["most"]
+                assert parameter["min"] <= parameter["default"] <= parameter["max"]
 
 
 def test_the_flags_of_a_kind_are_there() -> None:

@@ -249,7 +249,7 @@ def test_a_block_that_claims_too_much_is_refused(rest: bytes, told: str, tmp_pat
 def test_no_more_of_a_capture_is_unpacked_than_it_may_have(
     pack: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tailback.formats.pcap.frames.MOST_BYTES", 100_000)
+    monkeypatch.setattr("tailback.formats.pcap.frames.MAX_BYTES", 100_000)
     file = tmp_path / "x.pcap"
     file.write_bytes(pack(pcap(rows=[tcp_frame(1, 10)] * 10_000)))
     with pytest.raises(NotReadable, match=r"is not read: it has .* bytes.*\n  hint: .*editcap"):
@@ -257,7 +257,7 @@ def test_no_more_of_a_capture_is_unpacked_than_it_may_have(
 
 
 def test_no_more_packets_are_read_than_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tailback.formats.pcap.frames.MOST_RECORDS", 100)
+    monkeypatch.setattr("tailback.formats.pcap.frames.MAX_RECORDS", 100)
     file = tmp_path / "x.pcap"
     file.write_bytes(pcap(rows=[tcp_frame(1, 10)] * 101))
     with pytest.raises(NotReadable, match="more than 100 packets"):

@@ -340,7 +340,7 @@ BOMB = b'{"metadata": {}, "x_values": [' + b" " * 10_000_000 + b"]}"
 def test_no_more_is_unpacked_than_a_file_may_have(
     pack: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tailback.formats.flent.reader.MOST_BYTES", 1_000_000)
+    monkeypatch.setattr("tailback.formats.flent.reader.MAX_BYTES", 1_000_000)
     path = tmp_path / "x.flent"
     path.write_bytes(pack(BOMB))
     with pytest.raises(NotReadable, match=r"is not read: it has .* bytes.*\n  hint: "):
@@ -348,7 +348,7 @@ def test_no_more_is_unpacked_than_a_file_may_have(
 
 
 def test_no_more_values_are_read_than_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tailback.formats.flent.reader.MOST_VALUES", 1000)
+    monkeypatch.setattr("tailback.formats.flent.reader.MAX_VALUES", 1000)
     path = tmp_path / "x.flent"
     path.write_bytes(b'{"metadata": {}, "x_values": [' + b"[]," * 600 + b"0]}")
     with pytest.raises(NotReadable, match="has more than 1000 values"):

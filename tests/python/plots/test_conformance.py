@@ -69,13 +69,13 @@ def run_pair(tmp_path_factory: pytest.TempPathFactory) -> RunPair:
 
 def test_traces_of_both_runs_are_those_of_their_tables(run_pair: RunPair) -> None:
     table = overlay.data(run_pair)
-    assert table["flow"].nunique() == overlay.MOST_FLOWS
+    assert table["flow"].nunique() == overlay.MAX_FLOWS
     for side, run in (("reference", run_pair.reference), ("candidate", run_pair.candidate)):
         shown = table[(table["side"] == side) & (table["flow"] == "upload.1")]
         info = run.tcp_info[run.tcp_info["flow"] == "upload.1"]
         assert shown[shown["panel"] == "cwnd"]["value"].to_list() == info["snd_cwnd"].to_list()
         assert shown[shown["panel"] == "TCP RTT"]["value"].to_list() == (info["rtt"] / 1e3).to_list()
-    assert table["measured"].sum() == 2 * 2 * overlay.MOST_FLOWS * 100
+    assert table["measured"].sum() == 2 * 2 * overlay.MAX_FLOWS * 100
 
 
 def test_both_runs_lie_over_each_other_with_a_mark_where_they_part(run_pair: RunPair, tmp_path: Path) -> None:

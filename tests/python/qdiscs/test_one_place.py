@@ -124,8 +124,8 @@ TOY_ROW = {
     "source": "`toy`, a discipline of the tests.",
     "classful": False,
     "parameters": [
-        {"name": "limit", "unit": "packets", "default": 10, "least": 1, "most": 100, "meaning": "packets held"},
-        {"name": "pause", "unit": "time", "default": None, "least": 1, "most": 10**9, "meaning": "of the second"},
+        {"name": "limit", "unit": "packets", "default": 10, "min": 1, "max": 100, "meaning": "packets held"},
+        {"name": "pause", "unit": "time", "default": None, "min": 1, "max": 10**9, "meaning": "of the second"},
     ],
 }
 

@@ -41,7 +41,7 @@ REGISTRY = FixedRegistry(
             "a shaper",
             "",
             (
-                Parameter("rate", "rate", None, 8, 10**12, "rate of the shaper; must be given"),
+                Parameter("rate", "rate", None, 8, 10**12, "rate of the shaper", required=True),
                 Parameter("burst", "bytes", None, 1, 2**30, "bytes at once"),
             ),
             classful=True,

@@ -211,9 +211,9 @@ def test_a_trace_is_a_regular_file_of_bounded_size(tmp_path: Path) -> None:
 
 
 def test_a_trace_has_so_many_lines_and_no_more() -> None:
-    assert len(traces.parse(b"1\n" * traces.MOST_LINES, "t").stamps_ms) == traces.MOST_LINES
+    assert len(traces.parse(b"1\n" * traces.MAX_LINES, "t").stamps_ms) == traces.MAX_LINES
     with pytest.raises(WordError, match="more than 2000000 lines"):
-        traces.parse(b"1\n" * (traces.MOST_LINES + 1), "t")
+        traces.parse(b"1\n" * (traces.MAX_LINES + 1), "t")
 
 
 def test_errors_do_not_quote_the_content_of_a_file(tmp_path: Path) -> None:

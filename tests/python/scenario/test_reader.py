@@ -100,7 +100,7 @@ def test_a_list_of_200000_is_read_with_a_line_for_each() -> None:
 
 
 def test_a_file_with_too_many_values_is_refused_where_they_become_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "MOST_VALUES", 100)
+    monkeypatch.setattr(reader, "MAX_VALUES", 100)
     assert said("a:\n" + "- 5\n" * 300).startswith("access21.yaml:199: has more than")
 
 

@@ -116,7 +116,7 @@ def _resolved_or_refused(text: str, overrides: list[str]) -> None:
         assert all(finding.message and finding.hint for finding in error.findings)
         return
     configuration = experiment.configurations[0]
-    if configuration.keys.repeat.most < 10 and sum(len(run.directions) for run in experiment.runs()) < 1000:
+    if configuration.keys.repeat.max < 10 and sum(len(run.directions) for run in experiment.runs()) < 1000:
         assert all(run.scenario.duration_ns > 0 for run in experiment.runs())
         lint(experiment)
 

@@ -123,7 +123,7 @@ def test_a_wrong_mapping_of_a_control_is_refused_with_the_remedy(
         ),
         ("fq_codel target 5s", "`target` of `fq_codel`: `5s` is out of range", "it must lie between 1ns and 1s"),
         ("htb rate 4bit", "`rate` of `htb`: `4bit` is out of range", "it must lie between 8bit and 1tbit"),
-        ("htb burst 1600", "`rate` of `htb` is missing", "rate of the shaper; must be given: htb rate 100mbit"),
+        ("htb burst 1600", "`rate` of `htb` is missing", "rate of the shaper: htb rate 100mbit"),
         ("bfifo limit 10p", "`limit` of `bfifo`: `10p` is not a size", "write it as tc does: 1600b, 64kb, 4mb"),
     ],
 )

@@ -22,7 +22,7 @@ from validation.conftest import EXPERIMENT
 from waiting import GENEROUS_S
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-MOST = 3
+FIGURES = 3
 VOID = {"meta", "img", "br", "hr", "link", "input"}
 
 
@@ -111,9 +111,9 @@ def test_what_is_in_a_title_stays_text(file: Path, tmp_path: Path) -> None:
 def test_of_a_large_grid_only_the_worst_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backends, "_BACKENDS", STAND_INS)
     # Fewer than for a user: a figure takes half a second.
-    monkeypatch.setattr(page_of_comparison, "MOST_FIGURES", MOST)
+    monkeypatch.setattr(page_of_comparison, "MAX_FIGURES", FIGURES)
     path = tmp_path / "grid.yaml"
-    delays = ", ".join(f"{number}ms" for number in range(1, MOST + 3))
+    delays = ", ".join(f"{number}ms" for number in range(1, FIGURES + 3))
     path.write_text(
         "links: [{ends: [a, b], rate: 10mbit, delay: 1ms}]\ntraffic: [{tcp: a -> b}]\n"
         f"duration: 1s\nmeasure: {{warmup: 100ms}}\nvary: {{'links[0].delay': [{delays}]}}\n"
@@ -122,8 +122,8 @@ def test_of_a_large_grid_only_the_worst_are_drawn(tmp_path: Path, monkeypatch: p
     done = validation.validate(scenario.load(path), request, Nobody())
     assert done.comparison is not None
     text = html(done.comparison)
-    assert len(Page(text).attributes("src")) == 1 + MOST
-    assert f"drawn for the {MOST} configurations" in text
+    assert len(Page(text).attributes("src")) == 1 + FIGURES
+    assert f"drawn for the {FIGURES} configurations" in text
 
 
 @pytest.mark.parametrize(

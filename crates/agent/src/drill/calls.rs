@@ -426,8 +426,8 @@ impl Descriptors {
 
     fn wait_for_events(&self, arguments: &Arguments<'_>) -> Result<worker::Call, CallError> {
         let (poll, wanted) = (self.live(arguments.get(0)?)?, event(arguments.get(1)?)?);
-        let (most, timeout) = (arguments.int(2)?, arguments.int(3)?);
-        if most != 1 {
+        let (max, timeout) = (arguments.int(2)?, arguments.int(3)?);
+        if max != 1 {
             return unsupported("an epoll_wait for more than one event is not supported on a kernel");
         }
         Ok(Box::new(move || {

@@ -21,7 +21,7 @@ pub struct Acked {
     /// Packets it delivered.
     pub packets: Segs,
     /// Maximum of extra: cwnd.
-    pub most: Segs,
+    pub max: Segs,
     /// It began a round.
     pub round_start: bool,
     /// Rounds per slot.
@@ -59,7 +59,7 @@ impl AckAggregation {
             expected = 0;
         }
         self.epoch_acked = (self.epoch_acked + packets).min(EPOCH_PACKETS - 1);
-        let extra = self.epoch_acked.saturating_sub(expected).min(u64::from(acked.most.0));
+        let extra = self.epoch_acked.saturating_sub(expected).min(u64::from(acked.max.0));
         self.slots[self.slot] = self.slots[self.slot].max(extra);
     }
 
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     fn acked(packets: u32, at_us: u64, round_start: bool) -> Acked {
-        Acked { packets: Segs(packets), most: Segs(1_000), round_start, slot_rounds: SLOT_ROUNDS, at_us }
+        Acked { packets: Segs(packets), max: Segs(1_000), round_start, slot_rounds: SLOT_ROUNDS, at_us }
     }
 
     #[test]

@@ -187,7 +187,7 @@ impl Model {
         }
         let acked = Acked {
             packets: sample.acked_sacked,
-            most: window.cwnd,
+            max: window.cwnd,
             round_start: self.rounds.start,
             slot_rounds,
             at_us: flow.delivered_at.as_micros(),
@@ -207,10 +207,10 @@ impl Model {
         enters
     }
 
-    /// One ACK in PROBE_RTT, ending `time` and a round after `least` is in flight. True after the round.
+    /// One ACK in PROBE_RTT, ending `time` and a round after `min` is in flight. True after the round.
     pub(crate) fn stay_in_probe_rtt(
         &mut self,
-        least: Segs,
+        min: Segs,
         time: Span,
         flow: &Flow,
         window: &mut Window,
@@ -221,7 +221,7 @@ impl Model {
             self.probe_rtt.round_done |= self.rounds.start;
             return self.probe_rtt.round_done;
         }
-        if flow.in_flight <= least {
+        if flow.in_flight <= min {
             let done = flow.jiffies() + flow.jiffies_in(time);
             self.probe_rtt = ProbeRtt { done: Some(done), round_done: false };
             self.rounds.next_delivered = flow.delivered;
@@ -303,14 +303,14 @@ impl Model {
 }
 
 /// Minimum segments per skb: 1 for slow flows, else 2.
-pub(crate) fn least_tso_segs(window: &Window) -> u32 {
+pub(crate) fn min_tso_segs(window: &Window) -> u32 {
     if window.pacing_rate.bytes_per_sec() < SLOW_RATE { 1 } else { 2 }
 }
 
 /// Segments of an skb of `bytes`.
 pub(crate) fn tso_segs(bytes: u64, flow: &Flow, window: &Window) -> u64 {
-    let least = u64::from(least_tso_segs(window));
-    (bytes / u64::from(flow.mss)).max(least).min(MAX_TSO_SEGS)
+    let min = u64::from(min_tso_segs(window));
+    (bytes / u64::from(flow.mss)).max(min).min(MAX_TSO_SEGS)
 }
 
 /// Converts to the range of a window.

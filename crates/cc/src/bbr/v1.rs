@@ -7,7 +7,7 @@ use super::aggregation::SLOT_ROUNDS;
 use super::bandwidth::{Bandwidth, Gain};
 use super::model::{
     CWND_GAIN, DRAIN_GAIN, Gains, HIGH_GAIN, INITIAL_CWND, MIN_CWND, MinRtt, Mode, Model, SKBS_IN_HOSTS,
-    least_tso_segs, segments, tso_segs,
+    min_tso_segs, segments, tso_segs,
 };
 use super::policer::{Change, Policer, Sample};
 use crate::filters::WindowedMax;
@@ -97,7 +97,7 @@ impl Hooks for Bbr {
     }
 
     fn min_tso_segs(&self, window: &Window) -> Option<u32> {
-        Some(least_tso_segs(window))
+        Some(min_tso_segs(window))
     }
 
     fn gauges(&self, flow: &Flow, show: &mut dyn FnMut(&'static str, f64)) {

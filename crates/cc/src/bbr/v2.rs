@@ -10,8 +10,8 @@ use tailback_units::Segs;
 use super::aggregation::SLOT_ROUNDS;
 use super::bandwidth::{Bandwidth, Gain};
 use super::model::{
-    CWND_GAIN, FACTOR_BITS, Gains, INITIAL_CWND, MIN_CWND, MinRtt, Mode, Model, SKBS_IN_HOSTS,
-    least_tso_segs, measured, segments, tso_segs,
+    CWND_GAIN, FACTOR_BITS, Gains, INITIAL_CWND, MIN_CWND, MinRtt, Mode, Model, SKBS_IN_HOSTS, measured,
+    min_tso_segs, segments, tso_segs,
 };
 use crate::random::RandomNumbers;
 use crate::{CaState, CwndEvent, Flow, Hooks, LostSegment, ModelControl, RateSample, Window};
@@ -98,7 +98,7 @@ impl Hooks for Bbr2 {
     }
 
     fn min_tso_segs(&self, window: &Window) -> Option<u32> {
-        Some(least_tso_segs(window))
+        Some(min_tso_segs(window))
     }
 
     fn gauges(&self, flow: &Flow, show: &mut dyn FnMut(&'static str, f64)) {

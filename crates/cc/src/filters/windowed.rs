@@ -167,9 +167,9 @@ mod tests {
 
     #[test]
     fn a_minimum_is_the_maximum_of_the_negated_values() {
-        let mut least = WindowedMin::new(0, 1000);
+        let mut min = WindowedMin::new(0, 1000);
         for (time, value) in [(0u64, 70u64), (3, 90), (5, 75), (9, 80), (12, 99), (16, 200), (27, 300)] {
-            let found = least.update(10, time, value);
+            let found = min.update(10, time, value);
             let exact = [(0u64, 70u64), (3, 90), (5, 75), (9, 80), (12, 99), (16, 200), (27, 300)]
                 .iter()
                 .filter(|&&(seen, _)| seen <= time && time - seen <= 10)
@@ -177,6 +177,6 @@ mod tests {
                 .min();
             assert_eq!(Some(found), exact, "at {time}");
         }
-        assert_eq!(least.get(), 300);
+        assert_eq!(min.get(), 300);
     }
 }

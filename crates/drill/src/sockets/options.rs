@@ -178,8 +178,8 @@ impl Sockets {
 }
 
 /// `SO_SNDBUF` and `SO_RCVBUF` include kernel memory: the kernel doubles the value of the application.
-fn doubled(asked: i64, least: i64) -> u64 {
-    (asked.clamp(0, BUFFER_MAX) * 2).max(least) as u64
+fn doubled(asked: i64, min: i64) -> u64 {
+    (asked.clamp(0, BUFFER_MAX) * 2).max(min) as u64
 }
 
 /// `{onoff=1, linger=0}` resets on close; off changes nothing; to linger is not modelled.

@@ -44,7 +44,7 @@ impl Sockets {
         if faults && kernel.connections[index].endpoint.readable_bytes().0 > 0 {
             return failed("EFAULT");
         }
-        match self.begin(arguments.0, Waiting::Read { index, most: sound }, (non_blocking, kernel))? {
+        match self.begin(arguments.0, Waiting::Read { index, max: sound }, (non_blocking, kernel))? {
             Progress::Waits(_) if faults => unsupported("a read to NULL that waits is not modelled"),
             progress => Ok(progress),
         }
@@ -153,11 +153,11 @@ pub(super) fn go_on_writing(waiting: Waiting, kernel: &mut Kernel) -> Progress {
     }
 }
 
-pub(super) fn go_on_reading(index: usize, most: u64, kernel: &mut Kernel) -> Option<Returned> {
+pub(super) fn go_on_reading(index: usize, max: u64, kernel: &mut Kernel) -> Option<Returned> {
     let now = kernel.now;
     let connection = &mut kernel.connections[index];
     if connection.endpoint.readable_bytes().0 > 0 {
-        let bytes = connection.endpoint.read_at_most(Bytes(most), now);
+        let bytes = connection.endpoint.read_at_most(Bytes(max), now);
         if connection.phase != Phase::Reset {
             kernel.drain(index);
         }
@@ -180,8 +180,8 @@ fn message(connection: &Connection) -> Message {
 }
 
 /// The oldest entry of the error queue. [linux-6.12 ip_sockglue.c ip_recv_error]
-fn read_error_queue(stamping: &mut Stamping, most: u64) -> Outcome {
-    if most > 0 && !stamping.flags.stamp_only {
+fn read_error_queue(stamping: &mut Stamping, max: u64) -> Outcome {
+    if max > 0 && !stamping.flags.stamp_only {
         return unsupported("reading the copy of a packet from the error queue is not modelled");
     }
     let Some(report) = stamping.take() else { return failed("EAGAIN") };

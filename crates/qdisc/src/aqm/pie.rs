@@ -116,7 +116,7 @@ pub struct PieSettings {
     mtu: u32,
     ecn: bool,
     /// Above this probability packets are dropped, not marked.
-    ecn_most: u64,
+    ecn_max: u64,
     bytemode: bool,
     estimates_rate: bool,
 }
@@ -138,7 +138,7 @@ impl PieSettings {
             beta: gain(value("beta")?, one),
             mtu,
             ecn: value("ecn")? == 1,
-            ecn_most: one / 10,
+            ecn_max: one / 10,
             bytemode: value("bytemode")? == 1,
             estimates_rate: value("dq_rate_estimator")? == 1 || generation != Generation::Rfc8033,
         })
@@ -146,7 +146,7 @@ impl PieSettings {
 
     /// Marks while the probability is at most `per_cent`.
     pub fn with_ecn_up_to(self, per_cent: u64) -> Self {
-        PieSettings { ecn_most: self.generation.one() / 100 * per_cent, ..self }
+        PieSettings { ecn_max: self.generation.one() / 100 * per_cent, ..self }
     }
 
     /// The delay is backlog over the measured departure rate, not a sojourn time.
@@ -229,7 +229,7 @@ impl Pie {
         if !self.drops_early(arrival, settings, draws) {
             return Verdict::Pass;
         }
-        if settings.ecn && arrival.markable && self.probability <= settings.ecn_most {
+        if settings.ecn && arrival.markable && self.probability <= settings.ecn_max {
             return Verdict::Mark;
         }
         Verdict::Drop
@@ -317,11 +317,11 @@ impl Pie {
             true => ((backlog << 8).checked_div(self.meter.average).unwrap_or(0) as i64, self.delay),
             false => (self.delay, self.delay_before),
         };
-        let most = settings.generation.largest();
+        let max = settings.generation.largest();
         let stale = delay == 0 && backlog != 0;
         let moved = i128::from(self.probability) + i128::from(self.step(delay, before, settings));
-        self.probability = moved.clamp(0, i128::from(most)) as u64;
-        let overflowed = moved > i128::from(most);
+        self.probability = moved.clamp(0, i128::from(max)) as u64;
+        let overflowed = moved > i128::from(max);
         if delay == 0 && before == 0 && !stale && !overflowed {
             self.decay(settings.generation);
         }
@@ -427,7 +427,7 @@ mod tests {
             beta: gain(20, one),
             mtu: 1514,
             ecn: false,
-            ecn_most: one / 10,
+            ecn_max: one / 10,
             bytemode: false,
             estimates_rate: generation != Generation::Rfc8033,
         }
@@ -538,8 +538,8 @@ mod tests {
                 gap = 0;
             }
         }
-        let (least, most) = (gaps.iter().min().unwrap(), gaps.iter().max().unwrap());
-        assert!((17..=20).contains(least) && *most <= 171, "0.85/p to 8.5/p: {least} {most}");
+        let (min, max) = (gaps.iter().min().unwrap(), gaps.iter().max().unwrap());
+        assert!((17..=20).contains(min) && *max <= 171, "0.85/p to 8.5/p: {min} {max}");
     }
 
     #[test]

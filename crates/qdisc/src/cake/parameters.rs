@@ -12,7 +12,7 @@ const MS: u64 = 1_000_000;
 /// Number of packets for which the default of `memlimit` is enough.
 const MAX_PACKETS: u64 = 10_240;
 const MIN_MEMORY: u64 = 4 << 20;
-const RATE_MOST: u64 = 10_000_000_000_000;
+const MAX_RATE: u64 = 10_000_000_000_000;
 const TINS: &[&str] = &["diffserv3", "besteffort", "diffserv4", "diffserv8", "precedence"];
 const ISOLATIONS: &[&str] =
     &["triple-isolate", "flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost"];
@@ -22,7 +22,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "bandwidth",
         ParameterUnit::Rate,
         None,
-        (8, RATE_MOST),
+        (8, MAX_RATE),
         "rate of the shaper; default: unlimited",
     ),
     Parameter::new(
@@ -98,12 +98,12 @@ pub(super) fn derive(given: &mut Parameters, device: &Attachment) -> Result<(), 
         given.set("overhead", 0);
         given.set("raw", u64::from(given.given("undercharge").unwrap_or(0) == 0));
     }
-    let most = MAX_PACKETS * u64::from(device.mtu);
+    let max = MAX_PACKETS * u64::from(device.mtu);
     let shaped = given.given("bandwidth").zip(given.given("rtt")).map(|(rate, rtt)| {
         let product = u128::from(rate / 8) * u128::from(rtt) / 1_000_000_000 * 4;
-        (product.min(u128::from(u32::MAX)) as u64).max(MIN_MEMORY).min(most)
+        (product.min(u128::from(u32::MAX)) as u64).max(MIN_MEMORY).min(max)
     });
-    given.set_default("memlimit", shaped.unwrap_or(most));
+    given.set_default("memlimit", shaped.unwrap_or(max));
     Ok(())
 }
 

@@ -10,20 +10,19 @@ const TIMER_HZ: u64 = 1_000_000_000;
 /// Minimum and maximum of a quantum derived from a rate. [linux-6.12 sch_htb.c htb_change_class]
 const QUANTUM: (u64, u64) = (1000, 200_000);
 
-const RATE_MOST: u64 = 10_000_000_000_000;
+const MAX_RATE: u64 = 10_000_000_000_000;
 
-const RATE: Parameter = Parameter::new(
+const RATE: Parameter = Parameter::required(
     "rate",
     ParameterUnit::Rate,
-    None,
-    (8, RATE_MOST),
-    "rate of the class, in frame bytes without FCS; must be given",
+    (8, MAX_RATE),
+    "rate of the class, in frame bytes without FCS",
 );
 const CEIL: Parameter = Parameter::new(
     "ceil",
     ParameterUnit::Rate,
     None,
-    (8, RATE_MOST),
+    (8, MAX_RATE),
     "maximum rate of the class; default: `rate`",
 );
 const BURST: Parameter = Parameter::new(

@@ -85,10 +85,10 @@ impl Endpoint {
         self.read_at_most(Bytes(u64::MAX), now)
     }
 
-    /// The application reads with a buffer of `most` bytes. Returns the bytes read.
-    pub fn read_at_most(&mut self, most: Bytes, now: SimTime) -> Bytes {
+    /// The application reads with a buffer of `max` bytes. Returns the bytes read.
+    pub fn read_at_most(&mut self, max: Bytes, now: SimTime) -> Bytes {
         self.sender.flow.now = now;
-        Bytes(self.receiver.read(most.0, now))
+        Bytes(self.receiver.read(max.0, now))
     }
 
     /// The last write ends a record (`MSG_EOR`): data written later leaves in separate packets.

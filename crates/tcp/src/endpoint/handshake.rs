@@ -176,11 +176,11 @@ impl Endpoint {
     /// The SYN or SYN-ACK is sent again, or the connection is given up. [linux-6.12 tcp_timer.c tcp_write_timeout]
     pub(super) fn handshake_timed_out(&mut self) {
         let retries = self.sender.settings.syn_retries;
-        let most = SYN_LINEAR_TIMEOUTS + retries;
+        let max = SYN_LINEAR_TIMEOUTS + retries;
         let waited = self.handshake.first_sent.map(|sent_at| self.sender.flow.now.since(sent_at));
         let too_long =
             self.handshake.timeouts > 0 && waited.is_some_and(|waited| waited >= connecting_at_most(retries));
-        if self.state == State::SynSent && (self.handshake.timeouts >= most || too_long) {
+        if self.state == State::SynSent && (self.handshake.timeouts >= max || too_long) {
             self.handshake.deadline = Deadline::NONE;
             return self.sender.abort();
         }

@@ -383,18 +383,18 @@ fn play(case: Case, acks: Acks) -> Endpoint {
 struct Numbers<'a>(&'a [u8]);
 
 impl Numbers<'_> {
-    /// A number up to `most`, read from as many bytes as `most` has.
-    fn up_to(&mut self, most: u64) -> u64 {
-        let bytes = (8 - most.leading_zeros() as usize / 8).min(self.0.len());
+    /// A number up to `max`, read from as many bytes as `max` has.
+    fn up_to(&mut self, max: u64) -> u64 {
+        let bytes = (8 - max.leading_zeros() as usize / 8).min(self.0.len());
         let (own, rest) = self.0.split_at(bytes);
         self.0 = rest;
         let number = own.iter().fold(0u64, |number, &byte| number << 8 | u64::from(byte));
-        if most == u64::MAX { number } else { number % (most + 1) }
+        if max == u64::MAX { number } else { number % (max + 1) }
     }
 
     fn span(&mut self) -> Span {
-        let most = [1_000_000, 1_000_000_000, 400_000_000_000][self.up_to(2) as usize];
-        Span::from_nanos(self.up_to(most))
+        let max = [1_000_000, 1_000_000_000, 400_000_000_000][self.up_to(2) as usize];
+        Span::from_nanos(self.up_to(max))
     }
 
     fn blocks(&mut self) -> Vec<(Share, Share)> {

@@ -5,18 +5,18 @@ use std::ops::Range;
 use super::{Index, NOWHERE, RetransmitQueue, SentSegment, Tags};
 
 /// SACKed segments are merged into skbs of less payload than this. [linux-6.12 tcp_input.c tcp_skb_shift]
-const MERGED_MOST: u64 = 65_535 * 8;
+const MAX_MERGED: u64 = 65_535 * 8;
 
 impl RetransmitQueue {
     /// Two adjacent SACKed records share the skb of the first if their payload is equally long and the skb stays below
-    /// [`MERGED_MOST`]: the memory of the second is freed. [linux-6.12 tcp_input.c tcp_shift_skb_data, tcp_skb_shift]
+    /// [`MAX_MERGED`]: the memory of the second is freed. [linux-6.12 tcp_input.c tcp_shift_skb_data, tcp_skb_shift]
     pub(crate) fn merge_with_earlier(&mut self, index: Index) {
         if index <= self.first || index >= self.end() || !self.both_sacked(index) {
             return;
         }
         let start = self.skb_start(index - 1);
         if self.begins_skb(index) {
-            if self.get(self.skb_last(index)).end() - self.get(start).seq >= MERGED_MOST {
+            if self.get(self.skb_last(index)).end() - self.get(start).seq >= MAX_MERGED {
                 return;
             }
             self.skbs -= 1;

@@ -125,12 +125,12 @@ impl Receiver {
         }
     }
 
-    fn quick_ack(&mut self, most: u64) {
+    fn quick_ack(&mut self, max: u64) {
         let by_window = match self.window.rcv_wnd() / (2 * u64::from(self.window.rcv_mss())) {
             0 => 2,
             some => some,
         };
-        self.ack.quick = self.ack.quick.max(by_window.min(most));
+        self.ack.quick = self.ack.quick.max(by_window.min(max));
     }
 
     /// A delayed ACK waits for its timer.
@@ -204,12 +204,12 @@ impl Receiver {
         // Before the first data there is no delay: a FIN is then acknowledged at the next tick.
         let mut ato = self.ack.ato.unwrap_or(Span::ZERO);
         if ato > ATO_MIN {
-            let mut most =
+            let mut max =
                 if self.ack.pushed > 0 || self.ack.pingpong { DELACK_MAX } else { Span::from_millis(500) };
             if self.srtt_us8 > 0 {
-                most = most.min(Span::from_micros(u64::from(self.srtt_us8 >> 3)).max(ATO_MIN));
+                max = max.min(Span::from_micros(u64::from(self.srtt_us8 >> 3)).max(ATO_MIN));
             }
-            ato = ato.min(most);
+            ato = ato.min(max);
         }
         let ato = match self.delayed_ack {
             DelayedAck::Adaptive => ato.min(DELACK_MAX),

@@ -101,8 +101,8 @@ fn the_rtt_holds_the_queue_in_front_of_the_bottleneck_and_the_minimum_does_not()
     let info = pair.info();
     let frame = Rate::from_bits_per_sec(10_000_000).time_for(tailback_units::Bytes(1514));
     // The SYN crossed an empty path.
-    let least = info.min_rtt.expect("sampled");
-    assert!(least >= ms(20) && least < ms(20) + frame, "{least}");
+    let min = info.min_rtt.expect("sampled");
+    assert!(min >= ms(20) && min < ms(20) + frame, "{min}");
     assert!(info.rtt < ms(20) + frame * 5, "small queues keep two packets in this host: {}", info.rtt);
 }
 

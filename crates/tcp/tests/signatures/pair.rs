@@ -81,7 +81,7 @@ pub struct Side {
     /// The application reads whatever arrives at once.
     pub reads: bool,
     /// Most data packets that were in the device.
-    pub most_below: usize,
+    pub max_below: usize,
     closes: bool,
     below: usize,
     charged_below: usize,
@@ -97,7 +97,7 @@ impl Side {
             unwritten: 0,
             received: 0,
             reads: true,
-            most_below: 0,
+            max_below: 0,
             closes: false,
             below: 0,
             charged_below: 0,
@@ -326,7 +326,7 @@ impl Pair {
         }
         host.below += 1;
         host.charged_below += usize::from(packet.charged);
-        host.most_below = host.most_below.max(host.charged_below);
+        host.max_below = host.max_below.max(host.charged_below);
         let wire =
             host.path.rate.map_or(Span::ZERO, |rate| rate.time_for(Bytes(u64::from(packet.frame_length()))));
         host.free_at = host.free_at.max(now) + wire;

@@ -451,8 +451,8 @@ fn an_application_may_read_a_part() {
     let mut script = listening();
     script.reads = false;
     script.data_bytes(1, 1000);
-    let (now, most) = (SimTime::from_nanos(10_000_000_000), tailback_units::Bytes(300));
-    assert_eq!(script.endpoint.read_at_most(most, now), most);
+    let (now, max) = (SimTime::from_nanos(10_000_000_000), tailback_units::Bytes(300));
+    assert_eq!(script.endpoint.read_at_most(max, now), max);
     assert_eq!(script.endpoint.readable_bytes(), tailback_units::Bytes(700));
     assert_eq!(script.read(), 700);
 }

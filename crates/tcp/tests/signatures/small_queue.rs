@@ -31,7 +31,7 @@ fn a_megabit_ethernet_never_holds_more_than_two_packets_of_a_flow() {
     let mut pair = Pair::new(control("cubic"), false, out, Path::new(ms(5)));
     pair.transfer_for_ever();
     pair.run_until(SimTime::ZERO + ms(20_000));
-    assert_eq!(pair.client.most_below, 2);
+    assert_eq!(pair.client.max_below, 2);
 }
 
 #[test]

@@ -29,15 +29,15 @@ fn a_largest_pacing_rate_spaces_the_segments_of_any_control() {
 
 #[test]
 fn a_largest_pacing_rate_bounds_a_control_that_paces_itself() {
-    for most in [None, Some(Rate::from_bytes_per_sec(100_000))] {
-        let options = SocketOptions { max_pacing_rate: most, ..Default::default() };
+    for max in [None, Some(Rate::from_bytes_per_sec(100_000))] {
+        let options = SocketOptions { max_pacing_rate: max, ..Default::default() };
         let mut script =
             Script::connect(Setup { options, wants_pacing: true, ..Setup::new(control("bbr"), RTT) });
         script.write(20);
         script.at(RTT);
         script.ack(10);
         let bounded = script.info().pacing_rate == Rate::from_bytes_per_sec(100_000);
-        assert_eq!(bounded, most.is_some(), "{}", script.info().pacing_rate);
+        assert_eq!(bounded, max.is_some(), "{}", script.info().pacing_rate);
     }
 }
 

@@ -39,7 +39,7 @@ fn late_completions_hold_the_second_segment_back_in_5_10_and_the_third_in_6_12()
 #[test]
 fn before_5_0_the_limit_of_256_kib_holds_paced_sockets_too() {
     // A millisecond of the rate, 1.2 windows of 500, is 848 kB.
-    for (stack, paced, most) in [(LINUX_4_14, false, 114), (LINUX_4_14, true, 114), (LINUX_6_12, true, 353)] {
+    for (stack, paced, max) in [(LINUX_4_14, false, 114), (LINUX_4_14, true, 114), (LINUX_6_12, true, 353)] {
         let setup = Setup::new(window_control(500, 500, |cwnd| cwnd / 2), ms(1));
         let limit_output_bytes = stack.output_limit.bytes();
         let wmem = [4096, 1 << 24, 1 << 24];
@@ -54,7 +54,7 @@ fn before_5_0_the_limit_of_256_kib_holds_paced_sockets_too() {
         script.forget();
         script.device = Device::Holds;
         script.write(500);
-        assert_eq!(script.sent().len(), most, "{} {paced}", stack.name);
+        assert_eq!(script.sent().len(), max, "{} {paced}", stack.name);
     }
 }
 

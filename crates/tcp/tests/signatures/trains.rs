@@ -242,7 +242,7 @@ fn unsent_data_costs_the_send_buffer_one_head_per_64_kb() {
 /// of the skb is filled again, for which the kernel does not look at the limit. [linux-6.12 tcp.c tcp_sendmsg_locked]
 #[test]
 fn a_send_buffer_is_overshot_as_long_as_full_skbs_leave_but_for_a_rest() {
-    let most = |cwnd, rtt: Span| {
+    let max = |cwnd, rtt: Span| {
         let settings = Settings { wmem: [4096, 1_000_000, 1_000_000], ..offloads_on() };
         let small_queue = SmallQueueLimit::Off;
         let setup = Setup::new(window_control(cwnd, 2, REDUCED), rtt);
@@ -254,7 +254,7 @@ fn a_send_buffer_is_overshot_as_long_as_full_skbs_leave_but_for_a_rest() {
         script.info().wmem_queued.0
     };
     let skb = LARGEST * MSS + TRUESIZE - MSS;
-    let (whole, in_parts) = (most(1000, ms(20)), most(1000, ms(50)));
+    let (whole, in_parts) = (max(1000, ms(20)), max(1000, ms(50)));
     assert!((1_000_000..1_000_000 + skb).contains(&whole), "{whole}");
     assert!(in_parts > 1_000_000 + 5 * skb, "{in_parts}");
 }

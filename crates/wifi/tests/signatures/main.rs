@@ -191,8 +191,8 @@ fn no_ppdu_is_longer_than_its_driver_or_the_standard_lets_it() {
         let profile = *tailback_wifi::driver::find(driver).unwrap();
         let modes = vec![ht(20, 1, Guard::Ns800)];
         let rig = Plan { profile, modes, ..Plan::uplink(1) }.build().saturate(2);
-        let most = rig.ppdus.iter().map(|ppdu| ppdu.duration.as_micros()).max().unwrap();
-        assert!(most <= longest && most + 1_900 > longest, "{driver}: {most} us");
+        let max = rig.ppdus.iter().map(|ppdu| ppdu.duration.as_micros()).max().unwrap();
+        assert!(max <= longest && max + 1_900 > longest, "{driver}: {max} us");
     }
 }
 

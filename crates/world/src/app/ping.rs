@@ -64,10 +64,10 @@ impl Kind for PingTraffic {
 
     fn build(&self, place: &Place, builder: &mut Builder) -> Result<Box<dyn Application>, BuildError> {
         builder.check_path(self.ends(), &place.path)?;
-        let most =
+        let max =
             builder.path_mtu(self.from, self.to).min(builder.path_mtu(self.to, self.from)) - IPV4_HEADER;
-        if self.size > most || self.size < HEADER {
-            let remedy = format!("write {HEADER} to {most}: an ICMP header, and no fragments");
+        if self.size > max || self.size < HEADER {
+            let remedy = format!("write {HEADER} to {max}: an ICMP header, and no fragments");
             return Err(does_not_fit(&place.path, self.size, remedy));
         }
         let sockets = place.sockets();

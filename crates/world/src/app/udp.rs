@@ -57,9 +57,9 @@ impl Kind for UdpTraffic {
 
     fn build(&self, place: &Place, builder: &mut Builder) -> Result<Box<dyn Application>, BuildError> {
         builder.first_hop(self.from, self.to, &place.path)?;
-        let most = builder.path_mtu(self.from, self.to) - IPV4_HEADER - UDP_HEADER;
-        if self.size > most {
-            return Err(does_not_fit(&place.path, self.size, format!("write 1 to {most}: no fragments")));
+        let max = builder.path_mtu(self.from, self.to) - IPV4_HEADER - UDP_HEADER;
+        if self.size > max {
+            return Err(does_not_fit(&place.path, self.size, format!("write 1 to {max}: no fragments")));
         }
         let options = DatagramOptions { dscp: self.dscp, sndbuf: self.sndbuf };
         builder.add_datagram_sockets(place, self.ends(), options)?;

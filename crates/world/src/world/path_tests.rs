@@ -104,8 +104,8 @@ fn jitter_spreads_round_trips_and_keeps_the_order() {
     let trips: Vec<u64> = (0..400).map(|ping| first_round_trip(&world, ping)).collect();
     let arrivals: Vec<u64> = trips.iter().zip(&at).map(|(trip, at)| trip + at * MS).collect();
     assert!(arrivals.is_sorted());
-    let (least, most) = (trips.iter().min().unwrap(), trips.iter().max().unwrap());
-    assert!(most - least > 15 * MS, "{least} to {most}");
+    let (min, max) = (trips.iter().min().unwrap(), trips.iter().max().unwrap());
+    assert!(max - min > 15 * MS, "{min} to {max}");
 }
 
 #[test]
@@ -140,8 +140,8 @@ fn a_flow_fills_a_trace_of_12_mbit() {
     let link = &mut scenario.links[0];
     (link.rate_bps[0], link.trace[0]) = (None, Some(0));
     let read = bytes_read(&ran(&scenario), 0);
-    let most = 12_000 * 1448;
-    assert!(read <= most && read > most * 98 / 100, "{read} of {most}");
+    let max = 12_000 * 1448;
+    assert!(read <= max && read > max * 98 / 100, "{read} of {max}");
 }
 
 #[test]

@@ -233,9 +233,9 @@ fn one_flow_fills_a_10_mbit_link_with_9_41_mbit_of_payload() {
     scenario.duration_ns = 12_000_000_000;
     let world = ran(&scenario);
     // 1448 of 1538 bytes on the wire are payload; the handshake and the last packets on their way are the rest.
-    let most = 12 * 10_000_000 / 8 * 1448 / 1538;
+    let max = 12 * 10_000_000 / 8 * 1448 / 1538;
     let read = bytes_read(&world, 0);
-    assert!(read <= most && read > most * 995 / 1000, "{read} of {most}");
+    assert!(read <= max && read > max * 995 / 1000, "{read} of {max}");
 }
 
 #[test]
@@ -247,9 +247,9 @@ fn behind_a_shaper_of_10_mbit_a_flow_gets_9_56_mbit() {
         r#"{"kind": "htb", "options": {"rate": 10000000}, "child": {"kind": "fq_codel", "options": {}}}"#,
     );
     // HTB counts 1514 bytes for each packet of 1448 payload bytes.
-    let most = 12 * 10_000_000 / 8 * 1448 / 1514;
+    let max = 12 * 10_000_000 / 8 * 1448 / 1514;
     let read = bytes_read(&ran(&scenario), 0);
-    assert!(read <= most && read > most * 995 / 1000, "{read} of {most}");
+    assert!(read <= max && read > max * 995 / 1000, "{read} of {max}");
 }
 
 #[test]

@@ -19,13 +19,13 @@ from tailback.backends.ssh.programs import Order
 from tailback.resolved import Scenario, SocketOptions, Tcp
 
 NAME = "iperf3"
-LEAST_INTERVAL_NS = 100_000_000
+MIN_INTERVAL_NS = 100_000_000
 SECOND_NS = 1_000_000_000
 
 
 def findings(scenario: Scenario) -> Iterator[tuple[str, str]]:
     """Features that iperf3 does not support."""
-    if scenario.record.interval_ns < LEAST_INTERVAL_NS:
+    if scenario.record.interval_ns < MIN_INTERVAL_NS:
         yield "iperf3 reports at most once per 100ms", "measure: {interval: 100ms}, or `engine: agent`"
     for flow in scenario.tcp:
         for option in ("sndbuf", "rcvbuf", "rcvlowat", "notsent_lowat"):

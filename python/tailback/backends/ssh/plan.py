@@ -29,7 +29,7 @@ from tailback.backends.uml.settings import small_queue
 from tailback.qdiscs import series
 from tailback.resolved import Flow, Qdisc, Tcp
 
-MOST_STAGES = 2
+MAX_STAGES = 2
 PROC_SYS = "/proc/sys/"
 Words = tuple[str, ...]
 

@@ -27,7 +27,7 @@ from tailback.testbed import Testbed
 
 Verdict: TypeAlias = Literal["pass", "warn", "fail"]
 
-LEAST_FREE_KB = 16 * 1024
+MIN_FREE_KB = 16 * 1024
 UNSURE_NS = 1_000_000
 LONG_CABLE_NS = 1_000_000
 MODULES = {"ifb": "ifb cls_u32 act_mirred", "filters": "cls_flower cls_matchall"}
@@ -91,7 +91,7 @@ def _disciplines(scenario: Scenario) -> Iterator[tuple[str, str]]:
     for device in scenario.devices:
         place = f"the discipline of {device.name}"
         found = plans.stages(device.root)
-        if len(found) > plans.MOST_STAGES:
+        if len(found) > plans.MAX_STAGES:
             yield f"{place} has {len(found)} stages", "a device and its ifb hold two: put the others on another device"
 
 
@@ -109,7 +109,7 @@ def of_machine(facts: Facts) -> Iterator[Finding]:
             yield Finding(host, program, worst, "is not there", f"apt-get install {package}")
     if facts.free_kb is not None:
         free = f"{facts.free_kb // 1024} MB free"
-        enough = facts.free_kb >= LEAST_FREE_KB
+        enough = facts.free_kb >= MIN_FREE_KB
         yield Finding(host, "disk", "pass" if enough else "fail", free, "" if enough else "free some space")
 
 

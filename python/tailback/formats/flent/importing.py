@@ -33,9 +33,9 @@ COMPUTED = re.compile(r".*\b(avg|sum|fairness)$")
 PING = re.compile(r"Ping \(ms\)(?:::| )?(.*)")
 QDISC = "qdisc_stats_"
 REST_S = 5.0
-MOST_BINS = 20_000_000
+MAX_BINS = 20_000_000
 """Maximum number of bins of all flows of a file: a day of 40 flows, about 1 GB."""
-MOST_OVER = 10
+MAX_OVER = 10
 """Maximum mean number of samples of a series that overlap with a bin; samples of one flow should not overlap."""
 LARGEST = 1e12
 LONGEST_S = 1e7
@@ -120,7 +120,7 @@ def _imported(found: FlentFile, place: tuple[Mapping[str, str], int, str], file:
     step = _step(found)
     names = _names(found)
     flows = sum(FLOW.fullmatch(series) is not None for series in names)
-    if flows * (last - start) / step > MOST_BINS:
+    if flows * (last - start) / step > MAX_BINS:
         what = f"{flows} flows over {last - start:.0f} s in steps of {step:g} s"
         raise NotReadable(f"`{file}` has {what}, which is too much\n  hint: the times in it are wrong")
     frames = _frames(found, (names, start, step))
@@ -249,7 +249,7 @@ def _flow(name: str, rows: Sequence[Row], reading: tuple[float, float]) -> pd.Da
     binned = np.zeros(bins)
     lows = np.clip((ends - lasted) // step, 0, bins).astype(np.int64)
     highs = np.clip(np.ceil(ends / step), 0, bins).astype(np.int64)
-    if int((highs - lows).sum()) > MOST_OVER * (bins + len(ends)):
+    if int((highs - lows).sum()) > MAX_OVER * (bins + len(ends)):
         raise NotReadable(
             "the samples of a series last longer than it does\n  hint: the durations in the file are wrong"
         )

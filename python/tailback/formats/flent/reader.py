@@ -18,10 +18,10 @@ from tailback.limits import Damaged, NotTaken, open_unpacked
 
 VERSION = 4
 
-MOST_BYTES = 1 << 28
+MAX_BYTES = 1 << 28
 """Maximum size of a file, compressed and uncompressed. An hour of sixteen flows with all samples has 50 MB."""
 
-MOST_VALUES = 10_000_000
+MAX_VALUES = 10_000_000
 """Maximum number of JSON values of a file, which take about 1 GB."""
 
 CUMULATIVE = ("dropped", "ecn_mark")
@@ -47,7 +47,7 @@ def read(path: Path) -> FlentFile:
 def content(path: Path) -> bytes:
     """The uncompressed content of the file at `path`."""
     try:
-        with open_unpacked(path, MOST_BYTES) as stream:
+        with open_unpacked(path, MAX_BYTES) as stream:
             return b"".join(stream.pieces())
     except Damaged as error:
         raise _unlike(path, str(error)) from error
@@ -61,8 +61,8 @@ def content(path: Path) -> bytes:
 def parse(found: bytes, path: Path) -> FlentFile:
     """Parses the content of a file; error messages call it `path`."""
     # An upper bound on the number of values; strings may also contain these characters.
-    if sum(map(found.count, (b",", b"[", b"{"))) > MOST_VALUES:
-        raise NotReadable(f"`{path}` has more than {MOST_VALUES} values\n  hint: give a file of one test")
+    if sum(map(found.count, (b",", b"[", b"{"))) > MAX_VALUES:
+        raise NotReadable(f"`{path}` has more than {MAX_VALUES} values\n  hint: give a file of one test")
     try:
         document = json.loads(found.decode())
     except UnicodeDecodeError as error:

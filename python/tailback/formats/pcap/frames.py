@@ -15,14 +15,14 @@ from tailback.limits import Damaged, NotTaken, Stream, open_unpacked
 SECTION_HEADER, INTERFACE, SIMPLE_PACKET, ENHANCED_PACKET = 0x0A0D0D0A, 1, 3, 6
 TSRESOL, TSOFFSET, END = 9, 14, 0
 
-MOST_BYTES = 1 << 34
+MAX_BYTES = 1 << 34
 """Of a capture, packed and unpacked. It is read in pieces, so this bounds time alone."""
 
-MOST_RECORDS = 10_000_000
+MAX_RECORDS = 10_000_000
 """Frames and blocks of a capture. The packets of as many frames take about two gigabytes as a table."""
 
 LONGEST_FRAME = 1 << 20
-MOST_INTERFACES = 10_000
+MAX_INTERFACES = 10_000
 
 PCAP = {
     b"\xd4\xc3\xb2\xa1": ("<", 1000),
@@ -61,7 +61,7 @@ def frames(path: Path) -> Iterator[Frame]:
     """The frames of the file at `path`, in order; raises `NotReadable`."""
     count = 0
     try:
-        with open_unpacked(path, MOST_BYTES) as stream:
+        with open_unpacked(path, MAX_BYTES) as stream:
             for frame in _frames(stream):
                 count += 1
                 yield frame
@@ -105,9 +105,9 @@ def _pcap(magic: bytes, stream: Stream) -> Iterator[Frame]:
 
 def _records() -> Iterator[None]:
     """Limits the number of records."""
-    for _ in range(MOST_RECORDS):
+    for _ in range(MAX_RECORDS):
         yield
-    raise NotTaken(f"it has more than {MOST_RECORDS} packets")
+    raise NotTaken(f"it has more than {MAX_RECORDS} packets")
 
 
 def _taken(stream: Stream, captured: int) -> bytes:
@@ -130,8 +130,8 @@ def _pcapng(stream: Stream) -> Iterator[Frame]:
         kind, body = _block(head, stream, section)
         if kind == INTERFACE:
             section.interfaces.append(_interface(body, section.order))
-            if len(section.interfaces) > MOST_INTERFACES:
-                raise _Broken(f"it describes more than {MOST_INTERFACES} interfaces")
+            if len(section.interfaces) > MAX_INTERFACES:
+                raise _Broken(f"it describes more than {MAX_INTERFACES} interfaces")
         elif kind == ENHANCED_PACKET:
             yield _enhanced(body, section)
         elif kind == SIMPLE_PACKET:

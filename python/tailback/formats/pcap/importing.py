@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tailback.analysis import Measure, Window, passive, summarise
 from tailback.formats.errors import NotReadable
-from tailback.formats.pcap.frames import MOST_BYTES
+from tailback.formats.pcap.frames import MAX_BYTES
 from tailback.formats.pcap.packets import packets
 from tailback.limits import open_regular
 from tailback.resolved import Observed, Record, Scenario
@@ -23,7 +23,7 @@ from tailback.results.provenance import utc_now
 from tailback.results.store import Finished
 
 BIN_NS = 100_000_000
-MOST_BINS = 10_000_000
+MAX_BINS = 10_000_000
 UNITS = {"t": "s", "bytes": "B", "rtt_ms": "ms", "owd_ms": "ms"}
 
 Frames = dict[str, pd.DataFrame]
@@ -61,7 +61,7 @@ def _frames(tables: Sequence[pd.DataFrame], start: int) -> Frames:
 def _binned(flows: pd.DataFrame) -> pd.DataFrame:
     """Bytes per bin, with the end of the bin."""
     places = np.floor(flows["t"].to_numpy(dtype=np.float64) * 1e9 / BIN_NS).astype(np.int64)
-    if len(places) and places.max() > MOST_BINS:
+    if len(places) and places.max() > MAX_BINS:
         raise NotReadable(f"the capture spans {flows['t'].max():.0f} s\n  hint: its times are wrong")
     sums = flows.groupby(["flow", places], sort=True)["bytes"].sum().rename("bytes").reset_index()
     sums.columns = pd.Index(["flow", "bin", "bytes"])
@@ -94,7 +94,7 @@ def _build(files: Sequence[Path]) -> str:
     """The fingerprint of the results: a digest of the files."""
     digest = hashlib.sha256()
     for file in files:
-        with open_regular(file, MOST_BYTES) as stream:
+        with open_regular(file, MAX_BYTES) as stream:
             for piece in stream.pieces():
                 digest.update(piece)
     return digest.hexdigest()[:16]

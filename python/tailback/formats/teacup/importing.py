@@ -40,7 +40,7 @@ SYSTEMS = {"Linux": "cubic", "FreeBSD": "newreno", "Darwin": "newreno", "CYGWIN"
 
 LEAD_S = 5
 LATEST_S = 1e6
-MOST_RUNS = 1000
+MAX_RUNS = 1000
 IPERF_DATAGRAM = "1470b"
 PACKET_BYTES = 600
 """TEACUP's mean packet size, which it uses for `bdp`."""
@@ -289,7 +289,7 @@ def _axes(reading: _Reading) -> list[Axis]:
         axis = _axis(name, known.get(name))
         if name == "runs":
             count = len(known["runs"][2]) if axis is not None else reading.get("TPCONF_runs", int)
-            reading.repeat = min(max(1, count), MOST_RUNS)
+            reading.repeat = min(max(1, count), MAX_RUNS)
         elif axis is None:
             reading.note("TPCONF_vary_parameters", f"the parameter `{name[:60]}` cannot be read and is not varied")
         else:

@@ -77,10 +77,10 @@ def _resolved(flow: Echo, at: Resolved) -> resolved.Ping:
     )  # fmt: skip
 
 
-def _problems(flow: Echo, most: int) -> Iterator[Problem]:
-    if not ICMP_HEADER <= flow.size <= most:
+def _problems(flow: Echo, max_payload: int) -> Iterator[Problem]:
+    if not ICMP_HEADER <= flow.size <= max_payload:
         message = f"`{flow.size}b` is not a valid size of a ping"
-        hint = f"give {ICMP_HEADER}b (the ICMP header alone) to {most}b (the MTU without the IP header)"
+        hint = f"give {ICMP_HEADER}b (the ICMP header alone) to {max_payload}b (the MTU without the IP header)"
         yield Problem((*flow.loc, "size"), message, hint)
 
 

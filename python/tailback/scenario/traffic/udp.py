@@ -90,11 +90,11 @@ def _resolved(flow: Datagrams, at: Resolved) -> resolved.Udp:
     )  # fmt: skip
 
 
-def _problems(flow: Datagrams, most: int) -> Iterator[Problem]:
-    most_data = most - UDP_HEADER
-    if not 1 <= flow.size <= most_data:
+def _problems(flow: Datagrams, max_payload: int) -> Iterator[Problem]:
+    max_data = max_payload - UDP_HEADER
+    if not 1 <= flow.size <= max_data:
         message = f"`{flow.size}b` does not fit into a datagram"
-        yield Problem((*flow.loc, "size"), message, f"give 1b to {most_data}b: datagrams are not fragmented")
+        yield Problem((*flow.loc, "size"), message, f"give 1b to {max_data}b: datagrams are not fragmented")
 
 
 ROW = Kind(

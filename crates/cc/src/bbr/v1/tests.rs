@@ -81,9 +81,9 @@ fn startup_doubles_the_delivery_rate_each_round() {
 fn startup_ends_three_rounds_after_the_bandwidth_stops_growing_and_drain_empties_the_queue() {
     let mut run = run(Path::new(100, RTT));
     let bdp = run.path.bdp();
-    let (mut most_in_flight, mut drained) = (0, None);
+    let (mut max_in_flight, mut drained) = (0, None);
     run.watch_until(ms(1_500), |run| {
-        most_in_flight = most_in_flight.max(run.flow.in_flight.0);
+        max_in_flight = max_in_flight.max(run.flow.in_flight.0);
         if run.control.model.mode == Mode::Drain {
             assert_eq!(run.control.model.gains.pacing, DRAIN_GAIN);
         }
@@ -93,7 +93,7 @@ fn startup_ends_three_rounds_after_the_bandwidth_stops_growing_and_drain_empties
     });
     let (in_flight, _, ssthresh) = drained.expect("it reaches PROBE_BW");
     let (cap, skbs) = (bdp * HIGH_GAIN.0 / 256, 3 * 25);
-    assert!((2 * bdp..=cap + skbs).contains(&most_in_flight), "{most_in_flight} of {bdp}");
+    assert!((2 * bdp..=cap + skbs).contains(&max_in_flight), "{max_in_flight} of {bdp}");
     assert!(in_flight <= ssthresh && ssthresh - bdp <= skbs, "{in_flight} {ssthresh} {bdp}");
     assert_eq!(run.control.model.full_pipe.rounds, FULL_ROUNDS);
 }

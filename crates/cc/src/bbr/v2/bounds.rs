@@ -142,8 +142,8 @@ impl Bbr2 {
         self.probe.previous_too_high = true;
         self.probe.samples = false;
         if !app_limited {
-            let least = scaled(self.target_inflight(flow, window), self.tuning.keep);
-            self.bounds.inflight_hi = Some(level.0.max(least).max(1));
+            let min = scaled(self.target_inflight(flow, window), self.tuning.keep);
+            self.bounds.inflight_hi = Some(level.0.max(min).max(1));
         }
         if self.phase() == Some(Phase::Up) {
             self.start_down(flow);

@@ -33,8 +33,8 @@ impl Bbr2 {
             self.model.rounds.next_delivered = flow.delivered;
         }
         if self.model.mode == Mode::ProbeRtt {
-            let (least, time) = (self.probe_rtt_cwnd(), self.tuning.probe_rtt_mode);
-            if self.model.stay_in_probe_rtt(least, time, flow, window) {
+            let (min, time) = (self.probe_rtt_cwnd(), self.tuning.probe_rtt_mode);
+            if self.model.stay_in_probe_rtt(min, time, flow, window) {
                 self.check_probe_rtt_done(flow, window);
             }
         }

@@ -53,15 +53,15 @@ fn stretches(run: &mut Run<Bbr2>, from: u64, to: u64) -> Vec<(Place, u64)> {
 fn startup_fills_the_pipe_and_drain_empties_the_queue() {
     for profile in VERSIONS {
         let mut run = run(Path::new(50, RTT), profile);
-        let (mut most, mut drained) = (0, None);
+        let (mut max, mut drained) = (0, None);
         run.watch_until(ms(2_000), |run| {
-            most = most.max(run.flow.in_flight.0);
+            max = max.max(run.flow.in_flight.0);
             if drained.is_none() && run.control.phase().is_some() {
                 drained = Some(run.flow.in_flight.0);
             }
         });
         let (bdp, gain) = (run.path.bdp(), profile.startup.cwnd.0);
-        assert!(most >= bdp * 18 / 10 && most <= bdp * gain / 256 + 80, "{most} of {bdp}");
+        assert!(max >= bdp * 18 / 10 && max <= bdp * gain / 256 + 80, "{max} of {bdp}");
         assert!(drained.is_some_and(|drained| drained <= bdp + 15), "{drained:?} of {bdp}");
     }
 }
@@ -95,11 +95,11 @@ fn with_a_small_bdp_it_probes_after_as_many_rounds_as_the_bdp_has_segments() {
 fn every_five_seconds_half_a_bdp_for_200_ms_measures_the_delay() {
     for profile in VERSIONS {
         let mut run = run(Path::new(50, RTT), profile);
-        let (mut started, mut ended, mut least) = (None, None, u32::MAX);
+        let (mut started, mut ended, mut min) = (None, None, u32::MAX);
         run.watch_until(ms(8_000), |run| {
             if run.control.model.mode == Mode::ProbeRtt {
                 started.get_or_insert(run.flow.now);
-                least = least.min(run.flow.in_flight.0);
+                min = min.min(run.flow.in_flight.0);
             } else if started.is_some() && ended.is_none() {
                 ended = Some(run.flow.now);
             }
@@ -108,7 +108,7 @@ fn every_five_seconds_half_a_bdp_for_200_ms_measures_the_delay() {
         let bdp = run.path.bdp();
         assert!((5_000..7_600).contains(&(started.as_nanos() / 1_000_000)), "{started}");
         assert!((200..=330).contains(&ended.since(started).as_millis()), "{started} {ended}");
-        assert!(least >= bdp * 4 / 10 && least <= bdp * 55 / 100, "{least} of {bdp}");
+        assert!(min >= bdp * 4 / 10 && min <= bdp * 55 / 100, "{min} of {bdp}");
     }
 }
 

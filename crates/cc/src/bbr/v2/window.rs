@@ -37,9 +37,9 @@ impl Bbr2 {
 
     /// `packets`, but at least an allowance for skbs queued in the hosts.
     fn quantized(&self, packets: u64, flow: &Flow, window: &Window) -> Segs {
-        let least = (SKBS_IN_HOSTS * self.tso_segs_goal(flow, window)).max(u64::from(MIN_CWND));
+        let min = (SKBS_IN_HOSTS * self.tso_segs_goal(flow, window)).max(u64::from(MIN_CWND));
         let probing = if self.phase() == Some(Phase::Up) { 2 } else { 0 };
-        let wanted = packets.max(least).saturating_add(probing);
+        let wanted = packets.max(min).saturating_add(probing);
         segments(wanted)
     }
 
