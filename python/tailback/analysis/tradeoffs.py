@@ -130,8 +130,8 @@ def best_under(runs: Runs, bounds: Sequence[Bound], wanted: Column) -> Answer:
     if not meeting:
         nearest = min(candidates, key=lambda each: _excess(each, bounds), default=None)
         return Answer(bounds, wanted, None, [], nearest, counts)
-    highest = max(meeting, key=lambda each: (RANKS[each.met], each.wanted.mean))
-    alike = [each for each in meeting if each.met == highest.met and (each is highest or not distinguishable(highest, each))]
+    first = max(meeting, key=lambda each: (RANKS[each.met], each.wanted.mean))
+    alike = [each for each in meeting if each.met == first.met and (each is first or not distinguishable(first, each))]
     best, *others = sorted(alike, key=lambda each: _excess(each, bounds))
     return Answer(bounds, wanted, best, others, None, counts)
 

@@ -13,7 +13,7 @@ Unit = Literal["number", "packets", "bytes", "time", "rate", "flag", "percent", 
 class Parameter:
     """One parameter, with values from `min` to `max`.
 
-    `default` is None if the parameter is `required`, or derived from others. `words`: the names of the values of a choice.
+    `default` is None if the parameter is `required`, or derived from others. `words`: the values of a choice, by name.
     """
 
     name: str
