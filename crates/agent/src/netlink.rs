@@ -25,6 +25,8 @@ const TCA_STATS2: u16 = 7;
 const TCA_STATS_BASIC: u16 = 1;
 const TCA_STATS_QUEUE: u16 = 3;
 const TCA_STATS_APP: u16 = 4;
+const TCA_CAKE_STATS_TIN_STATS: u16 = 10;
+const TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS: u16 = 8;
 
 /// Parent of a root discipline.
 pub const ROOT: u32 = u32::MAX;
@@ -83,6 +85,8 @@ pub enum Attribute {
     Statistics,
     /// `TCA_OPTIONS`.
     Options,
+    /// One attribute for each tin of CAKE in `TCA_STATS_APP`; the place of its counter is always the same.
+    Tins,
 }
 
 /// A socket that reads the disciplines of one network namespace.
@@ -153,11 +157,12 @@ fn discipline(message: &[u8], marks: &Marks) -> Option<Discipline> {
         handle: u32_at(message, 8),
         parent: u32_at(message, 12),
         marked: marks.get(&kind).and_then(|counters| {
-            let own = match counters.attribute {
-                Attribute::Statistics => attribute(statistics, TCA_STATS_APP),
-                Attribute::Options => attribute(attributes, TCA_OPTIONS),
-            };
-            counters.sum(own.unwrap_or_default())
+            let own = attribute(statistics, TCA_STATS_APP);
+            match counters.attribute {
+                Attribute::Statistics => counters.sum(own.unwrap_or_default()),
+                Attribute::Options => counters.sum(attribute(attributes, TCA_OPTIONS).unwrap_or_default()),
+                Attribute::Tins => marks_of_tins(own.unwrap_or_default()),
+            }
         }),
         kind,
         sent_bytes: u64::from(u32_at(basic, 0)) | u64::from(u32_at(basic, 4)) << 32,
@@ -176,15 +181,32 @@ impl MarkCounters {
     }
 }
 
-fn attribute(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
-    while attributes.len() >= 4 {
-        let length = usize::from(u16_at(attributes, 0)).clamp(4, attributes.len());
-        if u16_at(attributes, 2) & 0x3fff == wanted {
-            return Some(&attributes[4..length]);
+/// The sum over all tins of CAKE; `None` if there are no tins.
+fn marks_of_tins(own: &[u8]) -> Option<u32> {
+    let tins = attribute(own, TCA_CAKE_STATS_TIN_STATS)?;
+    each_attribute(tins)
+        .map(|(_, tin)| {
+            let marked = attribute(tin, TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS)?;
+            (marked.len() >= 4).then(|| u32_at(marked, 0))
+        })
+        .sum()
+}
+
+fn attribute(attributes: &[u8], wanted: u16) -> Option<&[u8]> {
+    each_attribute(attributes).find_map(|(kind, value)| (kind == wanted).then_some(value))
+}
+
+/// The attributes with their types, without the flags for nesting and byte order.
+fn each_attribute(mut attributes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        if attributes.len() < 4 {
+            return None;
         }
+        let length = usize::from(u16_at(attributes, 0)).clamp(4, attributes.len());
+        let found = (u16_at(attributes, 2) & 0x3fff, &attributes[4..length]);
         attributes = &attributes[length.next_multiple_of(4).min(attributes.len())..];
-    }
-    None
+        Some(found)
+    })
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
@@ -223,6 +245,7 @@ mod tests {
             ("pfifo".into(), counters(Attribute::Statistics, &[])),
             ("fq_codel".into(), counters(Attribute::Statistics, &[12, 28])),
             ("among_options".into(), counters(Attribute::Options, &[4, 12])),
+            ("cake".into(), counters(Attribute::Tins, &[])),
         ])
     }
 
@@ -269,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_kind_that_does_not_tell_its_marks_has_none_rather_than_zero() {
-        assert_eq!(marked("cake", &[], &[0; 64]), None);
+        assert_eq!(marked("netem", &[], &[0; 64]), None);
         assert_eq!(marked("pfifo", &[], &[]), Some(0));
         assert_eq!(marked("fq_codel", &[], &[0; 8]), None);
     }
@@ -277,6 +300,18 @@ mod tests {
     #[test]
     fn marks_that_a_kind_counts_among_its_options_are_read_there() {
         assert_eq!(marked("among_options", &words(&[9, 5, 9, 6]), &words(&[1; 4])), Some(11));
+    }
+
+    #[test]
+    fn the_marks_of_cake_are_those_of_all_tins() {
+        let tin = |number, marks| {
+            let sent = attributed(2, &words(&[99]));
+            let marked = attributed(TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS, &words(&[marks]));
+            attributed(number, &[sent, marked].concat())
+        };
+        let tins = attributed(TCA_CAKE_STATS_TIN_STATS, &[tin(1, 5), tin(2, 6)].concat());
+        assert_eq!(marked("cake", &[], &[attributed(3, &words(&[7])), tins].concat()), Some(11));
+        assert_eq!(marked("cake", &[], &attributed(3, &words(&[7]))), None);
     }
 
     #[test]

@@ -111,8 +111,14 @@ def retransmits(tcp_info: pd.DataFrame, window: Window) -> int:
     return _grown(tcp_info, window.end_ns) - _grown(tcp_info, window.start_ns)
 
 
+UNKNOWN = "unknown"
+"""The reason of drops of which only a counter is known."""
+
+
 def drops(events: pd.DataFrame, window: Window) -> dict[str, dict[str, int]]:
-    """Packets dropped in the window, by device and reason."""
+    """Packets dropped in the window, by device and reason. A backend without `events` (a kernel does not report single
+    drops) has the counters of the root disciplines (`qdisc`), with the reason `unknown` and without losses of links.
+    """
     return by_reason(events, "drop", window)
 
 
@@ -125,7 +131,7 @@ def by_reason(events: pd.DataFrame, what: str, window: Window) -> dict[str, dict
     """Number of events `what` in the window, by device and reason."""
     inside = window.samples(events)
     happened = inside[inside["what"] == what]
-    counts = happened.groupby(["where", happened["reason"].fillna("unknown")], sort=True).size()
+    counts = happened.groupby(["where", happened["reason"].fillna(UNKNOWN)], sort=True).size()
     nested: dict[str, dict[str, int]] = {}
     for device, reason, count in counts.rename("n").reset_index().itertuples(index=False):
         nested.setdefault(str(device), {})[str(reason)] = int(count)
@@ -140,6 +146,16 @@ def recoveries(events: pd.DataFrame, window: Window) -> dict[str, int]:
     return {kind: int(kinds[kind]) for kind in ("rto", "tlp", "undo") if kind in kinds}
 
 
+def drops_by_counters(qdisc: pd.DataFrame, window: Window) -> dict[str, dict[str, int]]:
+    """Drops in the window by device, from the counters of the disciplines, which do not give reasons."""
+    return {device: {UNKNOWN: count} for device, count in counted(qdisc, "dropped", window).items()}
+
+
+def marks_by_counters(qdisc: pd.DataFrame, window: Window) -> int | None:
+    """Marks in the window, from the counters of the disciplines; `None` if a discipline does not report them."""
+    return None if qdisc["marked"].isna().any() else sum(counted(qdisc, "marked", window).values())
+
+
 def counted(qdisc: pd.DataFrame, counter: str, window: Window) -> dict[str, int]:
     """Growth of `dropped` or `marked` in the window, by device. A root also counts drops of its children; a mark counts
     only in the discipline that made it.
@@ -151,14 +167,16 @@ def counted(qdisc: pd.DataFrame, counter: str, window: Window) -> dict[str, int]
 
 
 def _last(disciplines: pd.DataFrame, counter: str, until_ns: int) -> "pd.Series[float]":
-    """The counter of each device at its last sample up to `until_ns`, summed over its disciplines."""
+    """The counter of each device at its last sample up to `until_ns`, summed over its disciplines, of which several may
+    have the same depth.
+    """
     before = disciplines[nanoseconds(disciplines) <= until_ns]
-    each = before.groupby(["device", "depth"], observed=True)[counter].max()
-    return each.groupby("device", observed=True).sum().astype(np.float64)
+    last = before[before["t"] == before.groupby("device", observed=True)["t"].transform("max")]
+    return last.groupby("device", observed=True)[counter].sum().astype(np.float64)
 
 
 def marks(events: pd.DataFrame, window: Window) -> int:
-    """Packets marked CE in the window, on all devices."""
+    """Packets marked CE in the window, on all devices; without `events`, by the counters of the disciplines."""
     return int((window.samples(events)["what"] == "mark").sum())
 
 

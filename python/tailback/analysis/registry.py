@@ -118,7 +118,7 @@ METRICS: dict[str, Metric] = {
             word="retransmits", tolerance="25% over 50",
         ),
         Metric(
-            "drops", "drops", "packets", ("events",), metrics.drops, "[rfc5166 §2.1]", values.drops,
+            "drops", "drops", "packets", ("events", "qdisc"), metrics.drops, "[rfc5166 §2.1]", values.drops,
             (
                 Number(
                     "drops", "drops", _drops, heading=Heading(7, unit="", decimals=0), test="Mann–Whitney",
@@ -128,7 +128,7 @@ METRICS: dict[str, Metric] = {
             word="drops", tolerance="25% over 50",
         ),
         Metric(
-            "marks", "marks", "packets", ("events",), metrics.marks, "[rfc3168 §5]", values.marks,
+            "marks", "marks", "packets", ("events", "qdisc"), metrics.marks, "[rfc3168 §5]", values.marks,
             (Number("marks", "marks", test="Mann–Whitney", bounds=("marks",)),),
             word="marks",
         ),

@@ -99,12 +99,24 @@ def retransmits(run: Measured) -> int | None:
 
 def drops(run: Measured) -> dict[str, dict[str, int]] | None:
     """Drops by device and reason; empty if there were none."""
-    return metrics.drops(run.frames["events"], run.window) if "events" in run.frames else None
+    if "events" in run.frames:
+        return metrics.drops(run.frames["events"], run.window)
+    qdisc = _counters(run)
+    return None if qdisc is None else metrics.drops_by_counters(qdisc, run.window)
 
 
 def marks(run: Measured) -> int | None:
     """Marks on all devices."""
-    return metrics.marks(run.frames["events"], run.window) if "events" in run.frames else None
+    if "events" in run.frames:
+        return metrics.marks(run.frames["events"], run.window)
+    qdisc = _counters(run)
+    return None if qdisc is None else metrics.marks_by_counters(qdisc, run.window)
+
+
+def _counters(run: Measured) -> pd.DataFrame | None:
+    """The counters of the disciplines; `None` if there are none, as in imported results."""
+    qdisc = run.frames.get("qdisc")
+    return qdisc if qdisc is not None and {"depth", "dropped", "marked"} <= set(qdisc.columns) else None
 
 
 def ampdu(run: Measured) -> dict[str, Any] | None:

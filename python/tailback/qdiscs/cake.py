@@ -168,7 +168,7 @@ ROW = Discipline(
         parts="tins",
         more=_table,
     ),
-    kernel=InKernel(marks=None),
+    kernel=InKernel(marks_in="tins"),
     grammar=Grammar(
         options=dict.fromkeys(("bandwidth", "rtt", "memlimit"), NOT_GIVEN_IF_ZERO),
         without_keyword=("tins", "isolation", "ack_filter", "framing", "raw", "split_gso", "undercharge"),

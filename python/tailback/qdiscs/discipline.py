@@ -67,8 +67,9 @@ class InKernel:
     marks: Sequence[int] | None = ()
     """Byte offsets of its 32-bit counters of CE marks; empty if it never marks, `None` if the agent does not read them.
     """
-    marks_in: Literal["statistics", "options"] = "statistics"
-    """The attribute with these counters: `TCA_STATS_APP` or `TCA_OPTIONS`."""
+    marks_in: Literal["statistics", "options", "tins"] = "statistics"
+    """The attribute with these counters: `TCA_STATS_APP` or `TCA_OPTIONS`; or those of the tins of CAKE, which need no
+    offsets."""
 
 
 @dataclass(frozen=True)

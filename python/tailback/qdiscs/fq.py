@@ -77,7 +77,7 @@ ROW = Discipline(
             **dict.fromkeys(_WEIGHTS, f"remove `weights`: {_OLD_TC}"),
             "priomap": f"remove `bands` and `priomap`: {_OLD_TC}",
         },
-        marks=None,
+        marks=(80,),
     ),
     grammar=Grammar(
         options={

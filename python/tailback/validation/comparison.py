@@ -23,7 +23,7 @@ from tailback.analysis.divergence import (
 )
 from tailback.analysis.matrix import deviations
 from tailback.analysis.metric import Summary
-from tailback.analysis.metrics import Samples, counted
+from tailback.analysis.metrics import Samples, counted, drops_by_counters
 from tailback.analysis.rows import with_axes
 from tailback.analysis.tolerances import NONE, Tolerance, judged, share_within
 from tailback.results import Pairing, RunFolder, RunPair
@@ -128,8 +128,11 @@ def _counted_alike(pair: RunPair) -> tuple[Summary, Summary]:
 def summary_by_counters(run: RunFolder) -> dict[str, Any]:
     """The summary of `run`, with drops and marks from the counters of the disciplines (`qdisc`)."""
     window = Window(*run.window_ns)
-    dropped = {device: {"dropped": count} for device, count in counted(run.qdisc, "dropped", window).items()}
-    return {**run.summary, "drops": dropped, "marks": sum(counted(run.qdisc, "marked", window).values())}
+    return {
+        **run.summary,
+        "drops": drops_by_counters(run.qdisc, window),
+        "marks": sum(counted(run.qdisc, "marked", window).values()),
+    }
 
 
 def parting(comparison: Comparison, configuration: int) -> Parting | None:

@@ -17,6 +17,7 @@ from tailback.analysis import (
     tcp_rtt_samples,
     throughput_bins,
 )
+from tailback.analysis.metrics import drops_by_counters, marks_by_counters
 
 MS = 1_000_000
 SECOND = 1000 * MS
@@ -133,6 +134,21 @@ def test_drops_are_counted_by_device_and_reason_and_marks_apart() -> None:
         "router -> server": {"codel": 2},
     }
     assert marks(events, WINDOW) == 1
+
+
+def test_without_events_drops_and_marks_are_those_the_disciplines_counted() -> None:
+    columns = ["t", "device", "kind", "depth", "dropped", "marked"]
+    rows = [
+        (time, "client -> router", kind, depth, dropped * time, marked * time)
+        for time in (0.5, 2.0, 9.0)
+        # The root counts the drops of its children; marks count where they are made, in two leaves of one depth.
+        for kind, depth, dropped, marked in (("htb", 0, 4, 0), ("fq_codel", 1, 2, 10), ("red", 1, 2, 6))
+    ]
+    qdisc = pd.DataFrame(rows, columns=columns)
+    assert drops_by_counters(qdisc, WINDOW) == {"client -> router": {"unknown": 6}}
+    assert marks_by_counters(qdisc, WINDOW) == 24
+    unreported = qdisc.assign(marked=qdisc["marked"].where(qdisc["kind"] != "red"))
+    assert marks_by_counters(unreported, WINDOW) is None
 
 
 def test_the_edges_of_the_window_are_compared_on_whole_nanoseconds() -> None:
